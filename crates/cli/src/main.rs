@@ -1,0 +1,2 @@
+//! The `hsaco` command.
+fn main() {}

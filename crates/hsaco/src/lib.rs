@@ -1,0 +1,8 @@
+//! A toolkit for AMD GPU code objects: the crates of the workspace as modules of one.
+//!
+//! - [`isa`]: targets.
+//! - [`object`]: files, containers, code objects.
+#![forbid(unsafe_code)]
+
+pub use hsaco_isa as isa;
+pub use hsaco_object as object;

@@ -1,0 +1,135 @@
+//! The one error type of this crate: what, where, why, in one word of memory.
+
+use std::fmt;
+
+/// Result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a file, or a part of it, could not be read.
+///
+/// ```
+/// let error = hsaco_object::CodeObject::parse(b"\x7fELF").unwrap_err();
+/// assert_eq!(error.kind(), hsaco_object::ErrorKind::Truncated);
+/// assert_eq!(error.to_string(), "truncated: ELF header: 4 bytes of 64 (at offset 0x0)");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    offset: Option<u64>,
+    context: &'static str,
+    detail: String,
+}
+
+/// The class of an [`Error`], for programs to decide on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The content is no format this crate knows.
+    NotRecognised,
+    /// A structure reaches past the end of the bytes that hold it.
+    Truncated,
+    /// A structure is all there and breaks a rule of its format.
+    Malformed,
+    /// A structure is well formed and this crate does not handle it.
+    Unsupported,
+    /// A structure is larger or deeper than the caller allowed.
+    LimitExceeded,
+    /// Two statements of a file disagree: a size, a hash.
+    Mismatch,
+    /// What was asked for is not there.
+    NotFound,
+}
+
+impl ErrorKind {
+    /// The words that open an error's text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotRecognised => "not recognised",
+            Self::Truncated => "truncated",
+            Self::Malformed => "malformed",
+            Self::Unsupported => "unsupported",
+            Self::LimitExceeded => "limit exceeded",
+            Self::Mismatch => "mismatch",
+            Self::NotFound => "not found",
+        }
+    }
+}
+
+impl Error {
+    /// An error of a kind, in the structure that `context` names, with the particulars.
+    #[cold]
+    pub fn new(kind: ErrorKind, context: &'static str, detail: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, offset: None, context, detail: detail.into() }))
+    }
+
+    /// `needed` bytes were wanted at `offset`, and only `available` are there.
+    #[cold]
+    pub fn truncated(context: &'static str, offset: u64, needed: u64, available: u64) -> Self {
+        let detail = format!("{available} bytes of {needed}");
+        Self::new(ErrorKind::Truncated, context, detail).at(offset)
+    }
+
+    /// A rule of the format is broken at `offset`.
+    #[cold]
+    pub fn malformed(context: &'static str, offset: u64, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Malformed, context, detail).at(offset)
+    }
+
+    /// The same error, placed at a byte offset.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.0.offset = Some(offset);
+        self
+    }
+
+    /// The same error seen from an enclosing file in which these bytes begin at `base`.
+    #[must_use]
+    pub fn rebased(mut self, base: u64) -> Self {
+        self.0.offset = self.0.offset.map(|offset| offset.saturating_add(base));
+        self
+    }
+
+    /// What class of error this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Where it is: a byte offset in the bytes that were parsed.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The structure that is wrong.
+    pub fn context(&self) -> &'static str {
+        self.0.context
+    }
+
+    /// The particulars: both sides of the disagreement.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.kind.name(), self.0.context)?;
+        if !self.0.detail.is_empty() {
+            write!(f, ": {}", self.0.detail)?;
+        }
+        match self.0.offset {
+            Some(offset) => write!(f, " (at offset {offset:#x})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({self})")
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,2 @@
+//! `cargo xtask VERB`: everything a developer types.
+fn main() {}
