@@ -133,3 +133,34 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What was wrong with a file that could still be read in part. Keeps the first few: a broken table
+/// repeats itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Problems(Vec<Error>);
+
+impl Problems {
+    const KEPT: usize = 32;
+
+    pub(crate) fn note(&mut self, error: Error) {
+        if self.0.len() < Self::KEPT && !self.0.contains(&error) {
+            self.0.push(error);
+        }
+    }
+
+    pub(crate) fn extend(&mut self, errors: &[Error]) {
+        errors.iter().for_each(|error| self.note(error.clone()));
+    }
+
+    /// The value, or its default with the error kept.
+    pub(crate) fn or_empty<T: Default>(&mut self, result: Result<T>) -> T {
+        result.unwrap_or_else(|error| {
+            self.note(error);
+            T::default()
+        })
+    }
+
+    pub(crate) fn as_slice(&self) -> &[Error] {
+        &self.0
+    }
+}

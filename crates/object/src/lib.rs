@@ -1,8 +1,29 @@
 //! AMD GPU code objects and the containers that carry them.
+//!
+//! Everything here takes bytes and returns values: no file is opened, nothing is printed, no input
+//! makes it panic. What cannot be read is an [`Error`] with its offset; what is merely odd is kept
+//! and shown.
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod code_object;
+mod demangle;
 mod error;
+mod index;
+mod kernel;
+
+pub mod descriptor;
+pub mod elf;
+pub mod metadata;
+pub mod msgpack;
+pub mod note;
+pub mod relocation;
+pub mod symbol;
 
 pub use bytes::Str;
+pub use code_object::{CodeObject, Target};
+pub use demangle::demangle;
+pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use error::{Error, ErrorKind, Result};
+pub use index::{Index, SymbolKind};
+pub use kernel::{Kernel, Resources};

@@ -1,0 +1,95 @@
+//! Arguments that every verb takes.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+
+/// What to read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Inputs {
+    /// Anything that holds AMD GPU code; `-` is standard input, a directory is searched
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<OsString>,
+    /// Largest size that one compressed payload may unfold to (K, M and G are powers of 1024)
+    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = parse_size)]
+    pub(crate) max_size: u64,
+}
+
+/// Which objects to look at.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ObjectFilter {
+    /// Only objects of this target; features that are not named may be anything (gfx90a,
+    /// gfx90a:xnack-, gfx11*)
+    #[arg(short, long, value_name = "TARGET")]
+    pub(crate) target: Vec<String>,
+    /// Only objects that this device can run (gfx90a:sramecc+:xnack-)
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) device: Option<String>,
+    /// Only the object with this number, counted from 0 in each file
+    #[arg(long, value_name = "N")]
+    pub(crate) object: Option<usize>,
+}
+
+/// Which kernels to look at.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct KernelFilter {
+    /// Only kernels of this name: as written, as mangled, or a regular expression found in either
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) kernel: Vec<String>,
+}
+
+/// How to answer.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Answer {
+    /// Text for people, JSON for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write the answer to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<OsString>,
+    /// When to colour the answer
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Makes it so for both streams.
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => {}
+            Self::Always => anstream::ColorChoice::Always.write_global(),
+            Self::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
+}
+
+/// Reads `4G`, `512M`, `64k`, `1000`.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.get(digits.len()..).unwrap_or_default().to_ascii_uppercase();
+    let shift = match unit.trim_end_matches("IB").trim_end_matches('B') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(format!("unknown unit '{unit}'; use K, M, G or T")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "expected a number such as 4G".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "larger than any file".to_owned())
+}

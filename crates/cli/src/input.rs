@@ -1,0 +1,196 @@
+//! Opening what the command line names: files, directories, URIs, standard input.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use hsaco::object::uri::{Uri, UriKind};
+use memmap2::Mmap;
+
+/// One file's bytes.
+pub(crate) struct Input {
+    /// What to call it: as the user spelled it.
+    pub(crate) name: String,
+    /// True when nobody named the file: it was found in a directory, and may be anything.
+    pub(crate) found: bool,
+    data: Data,
+    range: Range<usize>,
+}
+
+enum Data {
+    Mapped(Mmap),
+    Read(Vec<u8>),
+}
+
+impl Deref for Input {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let all: &[u8] = match &self.data {
+            Data::Mapped(map) => map,
+            Data::Read(bytes) => bytes,
+        };
+        all.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl Input {
+    /// Lets the system take back the memory behind a part of the file that will not be read again.
+    pub(crate) fn release(&self, offset: u64, size: u64) {
+        let (Data::Mapped(map), Ok(offset), Ok(size)) =
+            (&self.data, usize::try_from(offset), usize::try_from(size))
+        else {
+            return;
+        };
+        release_pages(map, self.range.start.saturating_add(offset), size);
+    }
+}
+
+#[cfg(unix)]
+fn release_pages(map: &Mmap, offset: usize, size: usize) {
+    let size = size.min(map.len().saturating_sub(offset));
+    let advice = memmap2::UncheckedAdvice::DontNeed;
+    // SAFETY: the mapping is shared, read-only and of a file: dropped pages are read from the file
+    // again when touched, so no byte that a reference can see changes.
+    #[allow(unsafe_code)]
+    let result = unsafe { map.unchecked_advise_range(advice, offset, size) };
+    // Advice that is not taken costs memory and nothing else.
+    drop(result);
+}
+
+#[cfg(not(unix))]
+fn release_pages(_map: &Mmap, _offset: usize, _size: usize) {}
+
+/// The files that arguments stand for, opened one at a time.
+pub(crate) fn inputs(arguments: &[OsString]) -> Inputs {
+    let pending = arguments.iter().map(|it| Pending { path: it.clone(), found: false }).collect();
+    Inputs { pending }
+}
+
+/// Iterator over [`Input`]s; an error names what could not be opened.
+pub(crate) struct Inputs {
+    pending: VecDeque<Pending>,
+}
+
+struct Pending {
+    path: OsString,
+    found: bool,
+}
+
+/// An argument that could not be opened.
+pub(crate) struct Unopened {
+    pub(crate) name: String,
+    pub(crate) error: anyhow::Error,
+}
+
+impl Iterator for Inputs {
+    type Item = Result<Input, Unopened>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let next = self.pending.pop_front()?;
+            let name = next.path.to_string_lossy().into_owned();
+            match self.open(&next, &name) {
+                Ok(Some(input)) => return Some(Ok(input)),
+                Ok(None) => {}
+                Err(error) => return Some(Err(Unopened { name, error })),
+            }
+        }
+    }
+}
+
+impl Inputs {
+    /// Opens one path; a directory is replaced by what is in it.
+    fn open(&mut self, next: &Pending, name: &str) -> Result<Option<Input>> {
+        let (data, range) = if next.path == "-" {
+            (Data::Read(read_stdin()?), None)
+        } else if name.starts_with("file://") || name.starts_with("memory://") {
+            let (data, range) = open_uri(name)?;
+            (data, Some(range))
+        } else {
+            let path = Path::new(&next.path);
+            if std::fs::metadata(path)?.is_dir() {
+                self.push_directory(path)?;
+                return Ok(None);
+            }
+            (open_file(path)?, None)
+        };
+        let length = match &data {
+            Data::Mapped(map) => map.len(),
+            Data::Read(bytes) => bytes.len(),
+        };
+        let range = range.unwrap_or(0..length);
+        Ok(Some(Input { name: name.to_owned(), found: next.found, data, range }))
+    }
+
+    /// Puts a directory's entries in front, sorted; links inside it are not followed, so that no
+    /// cycle can be entered.
+    fn push_directory(&mut self, path: &Path) -> Result<()> {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for entry in std::fs::read_dir(path)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() || kind.is_file() {
+                paths.push(entry.path());
+            }
+        }
+        paths.sort_unstable();
+        for path in paths.into_iter().rev() {
+            self.pending.push_front(Pending { path: path.into_os_string(), found: true });
+        }
+        Ok(())
+    }
+}
+
+fn read_stdin() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn open_file(path: &Path) -> Result<Data> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_file() && metadata.len() > 0 {
+        return Ok(Data::Mapped(map(&file)?));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(Data::Read(bytes))
+}
+
+fn map(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: the map is only read, and read as bytes of which nothing is assumed. A file that
+    // another process cuts short while it is read ends this process with a signal, as it would end
+    // any tool that maps files; nothing is written before the answer is complete.
+    #[allow(unsafe_code)]
+    unsafe {
+        Mmap::map(file)
+    }
+}
+
+fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {
+    let uri = Uri::parse(text)?;
+    let UriKind::File(path) = uri.kind() else {
+        bail!("only file:// URIs can be opened: the memory of a process is not read");
+    };
+    let data = open_file(Path::new(path)).with_context(|| path.to_owned())?;
+    let length = match &data {
+        Data::Mapped(map) => map.len(),
+        Data::Read(bytes) => bytes.len(),
+    };
+    let start = uri.offset().unwrap_or(0);
+    let end = match uri.size() {
+        Some(size) => start.checked_add(size),
+        None => Some(length as u64),
+    };
+    let range = usize::try_from(start).ok().zip(end.and_then(|end| usize::try_from(end).ok()));
+    match range {
+        Some((start, end)) if start <= end && end <= length => Ok((data, start..end)),
+        _ => bail!("{path} has {length} bytes, and the URI asks for bytes beyond them"),
+    }
+}

@@ -1,0 +1,84 @@
+//! Where answers go: standard output, or a file that is written whole or not at all.
+
+use std::ffi::OsStr;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use tempfile::NamedTempFile;
+
+/// The answer of a verb, on its way out.
+pub(crate) enum Output {
+    Stdout(BufWriter<anstream::AutoStream<std::io::StdoutLock<'static>>>),
+    File(BufWriter<NamedTempFile>, std::path::PathBuf),
+}
+
+impl Output {
+    /// Standard output, or with a path a file beside it that takes its place in [`finish`](Self::finish).
+    pub(crate) fn open(path: Option<&OsStr>) -> Result<Self> {
+        match path.filter(|&it| it != "-") {
+            None => {
+                let lock = std::io::stdout().lock();
+                Ok(Self::Stdout(BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(lock))))
+            }
+            Some(path) => {
+                let path = Path::new(path);
+                let file = temporary_beside(path)?;
+                Ok(Self::File(BufWriter::new(file), path.to_owned()))
+            }
+        }
+    }
+
+    /// Flushes, and puts a file in its place.
+    pub(crate) fn finish(self) -> Result<()> {
+        match self {
+            Self::Stdout(mut out) => Ok(out.flush()?),
+            Self::File(out, path) => {
+                let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+                persist(file, &path)
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(out, _) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(out, _) => out.flush(),
+        }
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = temporary_beside(path)?;
+    file.write_all(bytes).with_context(|| path.display().to_string())?;
+    persist(file, path)
+}
+
+fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
+    let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".hsaco-");
+    #[cfg(unix)]
+    {
+        // What a plain create would give: the umask takes from it what it takes.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory).with_context(|| path.display().to_string())
+}
+
+fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
+    file.persist(path).map_err(|it| it.error).with_context(|| path.display().to_string())?;
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! What goes to standard error, and what that makes of the exit code.
+
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+/// How a run ended; the largest of all files wins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Status {
+    /// Nothing to say.
+    #[default]
+    Fine,
+    /// Part of the input is of a kind that hsaco does not handle.
+    Unsupported,
+    /// Usage, or input that could not be read.
+    Unreadable,
+}
+
+impl Status {
+    /// The worse of two.
+    pub(crate) fn note(&mut self, other: Self) {
+        *self = (*self).max(other);
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Fine => 0,
+            Status::Unsupported => 3,
+            Status::Unreadable => 2,
+        })
+    }
+}
+
+/// Prints one line that begins with the program's name.
+pub(crate) fn error(message: &str) {
+    let style = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
+    anstream::eprintln!("{style}hsaco:{style:#} {message}");
+}
+
+/// Collects what is wrong with one input after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    status: Status,
+    file: String,
+    first: Option<String>,
+}
+
+impl Report {
+    /// Begins a file; the problems that follow are its own.
+    pub(crate) fn begin(&mut self, file: &str) {
+        file.clone_into(&mut self.file);
+        self.first = None;
+    }
+
+    /// Says what is wrong with the file, or a part of it that `place` names.
+    pub(crate) fn problem(&mut self, place: &str, problem: &dyn std::fmt::Display) {
+        let text = match place {
+            "" => problem.to_string(),
+            place => format!("{place}: {problem}"),
+        };
+        error(&format!("{}: {text}", self.file));
+        self.first.get_or_insert(text);
+        self.status.note(Status::Unreadable);
+    }
+
+    /// The first problem of the file that was begun last.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.first.as_deref()
+    }
+
+    /// How the run ended.
+    pub(crate) fn status(&self) -> Status {
+        self.status
+    }
+}

@@ -1,0 +1,134 @@
+//! The JSON that programs rely on, version 1: a shape of its own for each answer.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+/// Version of every shape in this module.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// One object of `ls`.
+#[derive(Serialize)]
+pub(crate) struct Object<'a> {
+    pub(crate) index: usize,
+    pub(crate) entry_id: Option<&'a str>,
+    pub(crate) offset: Option<u64>,
+    pub(crate) size: u64,
+    pub(crate) target: Option<&'a str>,
+    pub(crate) abi_version: Option<u8>,
+    pub(crate) code_object_version: Option<u8>,
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) variables: Vec<Variable>,
+}
+
+/// One kernel of `ls`; what is not known is null.
+#[derive(Serialize)]
+pub(crate) struct Kernel {
+    pub(crate) name: String,
+    pub(crate) demangled: String,
+    pub(crate) symbol: Option<String>,
+    pub(crate) descriptor: Option<u64>,
+    pub(crate) entry: Option<u64>,
+    pub(crate) code_size: Option<u64>,
+    pub(crate) vgprs: Option<u64>,
+    pub(crate) agprs: Option<u64>,
+    pub(crate) sgprs: Option<u64>,
+    pub(crate) lds: Option<u64>,
+    pub(crate) scratch: Option<u64>,
+    pub(crate) kernarg_size: Option<u64>,
+    pub(crate) wavefront_size: Option<u64>,
+    pub(crate) max_workgroup_size: Option<u64>,
+}
+
+/// One device function of `ls`.
+#[derive(Serialize)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) demangled: String,
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+}
+
+/// One variable of `ls`.
+#[derive(Serialize)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+}
+
+/// An entry of a container that holds no device code.
+#[derive(Serialize)]
+pub(crate) struct OtherEntry {
+    pub(crate) entry_id: Option<String>,
+    pub(crate) offset: Option<u64>,
+    pub(crate) size: u64,
+}
+
+/// Writes `{"schema_version":1,"files":[…]}` file by file and object by object, so that no more than
+/// one object's answer is in memory.
+pub(crate) struct FileStream {
+    files: usize,
+    objects: usize,
+    others: Vec<OtherEntry>,
+}
+
+impl FileStream {
+    pub(crate) fn begin(out: &mut dyn Write) -> Result<Self> {
+        write!(out, "{{\"schema_version\":{SCHEMA_VERSION},\"files\":[")?;
+        Ok(Self { files: 0, objects: 0, others: Vec::new() })
+    }
+
+    pub(crate) fn begin_file(
+        &mut self,
+        out: &mut dyn Write,
+        path: &str,
+        container: Option<&str>,
+    ) -> Result<()> {
+        out.write_all(if self.files == 0 { b"{" } else { b",{" })?;
+        self.files += 1;
+        self.objects = 0;
+        member(out, "path", path)?;
+        out.write_all(b",")?;
+        member(out, "container", &container)?;
+        out.write_all(b",\"objects\":[")?;
+        Ok(())
+    }
+
+    pub(crate) fn object(&mut self, out: &mut dyn Write, object: &impl Serialize) -> Result<()> {
+        if self.objects > 0 {
+            out.write_all(b",")?;
+        }
+        self.objects += 1;
+        serde_json::to_writer(out, object)?;
+        Ok(())
+    }
+
+    pub(crate) fn other(&mut self, entry: OtherEntry) {
+        self.others.push(entry);
+    }
+
+    pub(crate) fn end_file(&mut self, out: &mut dyn Write, error: Option<&str>) -> Result<()> {
+        out.write_all(b"],")?;
+        member(out, "other_entries", &std::mem::take(&mut self.others))?;
+        out.write_all(b",")?;
+        member(out, "error", &error)?;
+        out.write_all(b"}")?;
+        Ok(())
+    }
+
+    pub(crate) fn end(self, out: &mut dyn Write) -> Result<()> {
+        out.write_all(b"]}\n")?;
+        Ok(())
+    }
+}
+
+fn member(out: &mut dyn Write, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+    write!(out, "\"{key}\":")?;
+    serde_json::to_writer(out, value)?;
+    Ok(())
+}

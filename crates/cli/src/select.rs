@@ -1,0 +1,123 @@
+//! Choosing objects by target, device and number, kernels by name.
+
+use anyhow::{Context, Result};
+use hsaco::isa::{Setting, TargetId};
+use hsaco::object::{CodeObject, Str, demangle};
+use regex::Regex;
+
+use crate::args::{KernelFilter, ObjectFilter};
+
+/// Which objects are wanted.
+pub(crate) struct ObjectSelection {
+    targets: Vec<TargetPattern>,
+    device: Option<TargetId>,
+    number: Option<usize>,
+}
+
+enum TargetPattern {
+    /// The processor, and the features that were named.
+    Exact(TargetId),
+    /// A pattern over the text of the target id.
+    Glob(Regex),
+}
+
+impl ObjectSelection {
+    pub(crate) fn new(filter: &ObjectFilter) -> Result<Self> {
+        let targets = filter.target.iter().map(|it| TargetPattern::new(it)).collect::<Result<_>>()?;
+        let parse = |text: &String| text.parse().with_context(|| format!("--device {text}"));
+        let device = filter.device.as_ref().map(parse).transpose()?;
+        Ok(Self { targets, device, number: filter.object })
+    }
+
+    /// True when the object at this place of its file is wanted.
+    pub(crate) fn wants(&self, number: usize, object: &CodeObject<'_>) -> bool {
+        let generic_version = object.e_flags().generic_version();
+        self.wants_target(number, object.target().id(), &object.target().to_string(), generic_version)
+    }
+
+    /// As [`wants`](Self::wants), for an entry of which only the target is known.
+    pub(crate) fn wants_target(
+        &self,
+        number: usize,
+        id: Option<TargetId>,
+        text: &str,
+        generic_version: u8,
+    ) -> bool {
+        let runs = |device: TargetId| {
+            id.is_some_and(|id| id.runs_on(device, generic_version).is_ok())
+        };
+        self.number.is_none_or(|wanted| wanted == number)
+            && (self.targets.is_empty() || self.targets.iter().any(|it| it.matches(id, text)))
+            && self.device.is_none_or(runs)
+    }
+}
+
+impl TargetPattern {
+    fn new(text: &str) -> Result<Self> {
+        if text.contains(['*', '?']) {
+            return Ok(Self::Glob(glob(text)?));
+        }
+        Ok(Self::Exact(text.parse().with_context(|| format!("--target {text}"))?))
+    }
+
+    fn matches(&self, id: Option<TargetId>, text: &str) -> bool {
+        let agrees = |wanted: Setting, found: Setting| wanted == Setting::Any || wanted == found;
+        match self {
+            Self::Glob(pattern) => pattern.is_match(text),
+            Self::Exact(wanted) => id.is_some_and(|id| {
+                id.processor == wanted.processor
+                    && agrees(wanted.xnack, id.xnack)
+                    && agrees(wanted.sramecc, id.sramecc)
+            }),
+        }
+    }
+}
+
+/// A pattern of `*` and `?` as a regular expression over the whole text.
+fn glob(text: &str) -> Result<Regex> {
+    let body: String = text
+        .chars()
+        .map(|c| match c {
+            '*' => ".*".to_owned(),
+            '?' => ".".to_owned(),
+            c => regex::escape(c.encode_utf8(&mut [0; 4])),
+        })
+        .collect();
+    Ok(Regex::new(&format!("^{body}$"))?)
+}
+
+/// Which kernels are wanted.
+pub(crate) struct KernelSelection {
+    names: Vec<(String, Option<Regex>)>,
+}
+
+impl KernelSelection {
+    pub(crate) fn new(filter: &KernelFilter) -> Self {
+        // A name such as `add(float*)` need not be a regular expression to be looked for.
+        let name = |text: &String| (text.clone(), Regex::new(text).ok());
+        Self { names: filter.kernel.iter().map(name).collect() }
+    }
+
+    /// True when every kernel is wanted.
+    pub(crate) fn is_all(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// True when a kernel of this mangled name is wanted.
+    pub(crate) fn wants(&self, name: Str<'_>) -> bool {
+        if self.is_all() {
+            return true;
+        }
+        let mangled = name.to_str_lossy();
+        let demangled = demangle(name);
+        let spellings = [Some(mangled.as_ref()), demangled.as_deref()];
+        let matches = |(text, pattern): &(String, Option<Regex>)| {
+            spellings.iter().flatten().any(|&it| {
+                it == text
+                    || text.strip_suffix(".kd") == Some(it)
+                    || pattern.as_ref().is_some_and(|pattern| pattern.is_match(it))
+            })
+        };
+        self.names.iter().any(matches)
+    }
+}

@@ -1,0 +1,466 @@
+//! `hsaco ls`: what is in a file, in one screen.
+
+use std::io::Write;
+
+use anyhow::Result;
+use hsaco::isa::Generation;
+use hsaco::object::container::{Container, Entry, EntryKind};
+use hsaco::object::elf::file_type_name;
+use hsaco::object::symbol::Symbol;
+use hsaco::object::{CodeObject, Index, Kernel, Str, demangle};
+
+use crate::args::{self, Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::output::Output;
+use crate::report::{Report, Status};
+use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::schema::{self, FileStream};
+use crate::select::KernelSelection;
+use crate::table::{Align, Table, count, human_size};
+
+/// Lists the code objects, kernels, functions and variables in files
+///
+/// A file with one code object is listed kernel by kernel; one with more is summed up by target,
+/// unless --long asks for all of it. JSON always has all of it.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    objects: ObjectFilter,
+    #[command(flatten)]
+    kernels: KernelFilter,
+    #[command(flatten)]
+    answer: Answer,
+    /// List every object with its kernels, functions and variables
+    #[arg(short, long)]
+    long: bool,
+    /// Show names as the linker sees them
+    #[arg(long)]
+    no_demangle: bool,
+    /// Check the hash of large compressed payloads too (of small ones it always is)
+    #[arg(long)]
+    verify: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    args.answer.color.apply();
+    let mut out = Output::open(args.answer.output.as_deref())?;
+    let verify = if args.verify { Verify::All } else { Verify::Cheap };
+    let kernels = KernelSelection::new(&args.kernels);
+    let status = match args.answer.format {
+        args::Format::Json => {
+            let stream = FileStream::begin(&mut out)?;
+            let mut lister = JsonLister { out: &mut out, stream, kernels: &kernels };
+            let status = scan::run(&args.inputs, &args.objects, verify, &mut lister)?;
+            let JsonLister { out, stream, .. } = lister;
+            stream.end(out)?;
+            status
+        }
+        Format::Text => {
+            let long = args.long || !kernels.is_all();
+            let mut lister = TextLister {
+                out: &mut out,
+                kernels: &kernels,
+                mangled: args.no_demangle,
+                long,
+                file: FileSummary::default(),
+                files: 0,
+            };
+            scan::run(&args.inputs, &args.objects, verify, &mut lister)?
+        }
+    };
+    out.finish()?;
+    Ok(status)
+}
+
+/// The name of what an entry holds.
+pub(crate) fn kind_name(entry: EntryKind, object: Option<&CodeObject<'_>>) -> &'static str {
+    match (entry, object) {
+        (_, Some(object)) => file_type_name(object.elf().header().e_type).unwrap_or("unknown"),
+        (EntryKind::Bitcode, None) => "bitcode",
+        (EntryKind::Spirv, None) => "spirv",
+        (_, None) => "unknown",
+    }
+}
+
+/// Everything wrong with an object, told once.
+fn report_problems(
+    item: &ObjectItem<'_, '_>,
+    object: &CodeObject<'_>,
+    index: &Index<'_>,
+    report: &mut Report,
+) {
+    let place = item.place();
+    let problems = object.problems();
+    for problem in problems.iter().chain(index.problems()) {
+        report.problem(&place, &item.located(problem.clone()));
+    }
+}
+
+struct JsonLister<'o> {
+    out: &'o mut Output,
+    stream: FileStream,
+    kernels: &'o KernelSelection,
+}
+
+impl Visit for JsonLister<'_> {
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        let container = file.container.map(Container::name);
+        self.stream.begin_file(self.out, &file.input.name, container)
+    }
+
+    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
+        let mut row = schema::Object {
+            index: item.number,
+            entry_id: item.entry.id.as_deref(),
+            offset: item.entry.offset,
+            size: item.entry.data.len() as u64,
+            target: item.target.as_deref(),
+            abi_version: None,
+            code_object_version: None,
+            kind: kind_name(item.entry.kind, item.object.as_ref()),
+            kernels: Vec::new(),
+            functions: Vec::new(),
+            variables: Vec::new(),
+        };
+        if let Some(object) = &item.object {
+            row.abi_version = Some(object.elf().header().abi_version);
+            row.code_object_version =
+                object.abi_version().code_object_version().filter(|_| object.is_hsa());
+            let index = object.index();
+            report_problems(item, object, &index, report);
+            let generation = object.target().generation();
+            let wanted = index.kernels().iter().filter(|it| self.kernels.wants(it.name()));
+            row.kernels = wanted.map(|it| kernel_row(it, generation, item, report)).collect();
+            row.functions = index.functions().iter().map(function_row).collect();
+            row.variables = index.variables().iter().map(variable_row).collect();
+        }
+        self.stream.object(self.out, &row)
+    }
+
+    fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
+        self.stream.other(schema::OtherEntry {
+            entry_id: entry.id.clone(),
+            offset: entry.offset,
+            size: entry.data.len() as u64,
+        });
+        Ok(())
+    }
+
+    fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
+        self.stream.begin_file(self.out, name, None)?;
+        self.end(error)
+    }
+
+    fn end(&mut self, error: Option<&str>) -> Result<()> {
+        self.stream.end_file(self.out, error)
+    }
+}
+
+pub(crate) fn kernel_row(
+    kernel: &Kernel<'_>,
+    generation: Option<Generation>,
+    item: &ObjectItem<'_, '_>,
+    report: &mut Report,
+) -> schema::Kernel {
+    let (resources, metadata) = kernel.resources(generation);
+    if let Err(error) = metadata {
+        let place = format!("{}: kernel {}", item.place(), kernel.name());
+        report.problem(&place, &item.located(error));
+    }
+    schema::Kernel {
+        name: kernel.name().to_string(),
+        demangled: source_name(kernel.name()),
+        symbol: kernel.descriptor_symbol().map(|it| it.name.to_string()),
+        descriptor: kernel.descriptor_address(),
+        entry: kernel.entry(),
+        code_size: kernel.code_size(),
+        vgprs: resources.vgprs,
+        agprs: resources.agprs,
+        sgprs: resources.sgprs,
+        lds: resources.lds,
+        scratch: resources.scratch,
+        kernarg_size: resources.kernarg_size,
+        wavefront_size: resources.wavefront_size,
+        max_workgroup_size: resources.max_workgroup_size,
+    }
+}
+
+pub(crate) fn function_row(symbol: &Symbol<'_>) -> schema::Function {
+    schema::Function {
+        name: symbol.name.to_string(),
+        demangled: source_name(symbol.name),
+        address: symbol.value,
+        size: symbol.size,
+    }
+}
+
+pub(crate) fn variable_row(symbol: &Symbol<'_>) -> schema::Variable {
+    schema::Variable { name: symbol.name.to_string(), address: symbol.value, size: symbol.size }
+}
+
+/// A name as its author wrote it.
+pub(crate) fn source_name(name: Str<'_>) -> String {
+    demangle(name).unwrap_or_else(|| name.to_string())
+}
+
+struct TextLister<'o> {
+    out: &'o mut Output,
+    kernels: &'o KernelSelection,
+    mangled: bool,
+    long: bool,
+    file: FileSummary,
+    files: usize,
+}
+
+/// What one file came to.
+#[derive(Default)]
+struct FileSummary {
+    name: String,
+    container: Option<Container>,
+    objects: usize,
+    targets: Vec<TargetSummary>,
+    /// The first object in full, shown when it stays the only one; with --long every object.
+    detail: Vec<u8>,
+}
+
+#[derive(Default)]
+struct TargetSummary {
+    target: String,
+    version: String,
+    objects: usize,
+    kernels: usize,
+    functions: usize,
+    variables: usize,
+    size: u64,
+}
+
+impl Visit for TextLister<'_> {
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        self.file = FileSummary {
+            name: file.input.name.clone(),
+            container: file.container,
+            ..FileSummary::default()
+        };
+        Ok(())
+    }
+
+    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
+        let index = item.object.as_ref().map(CodeObject::index).unwrap_or_default();
+        if let Some(object) = &item.object {
+            report_problems(item, object, &index, report);
+        }
+        self.file.objects += 1;
+        self.file.count(item, &index);
+        if self.long || self.file.objects == 1 {
+            self.detail(item, &index, report)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        if self.file.container.is_none() {
+            return Ok(());
+        }
+        if self.files > 0 {
+            writeln!(self.out)?;
+        }
+        self.files += 1;
+        writeln!(self.out, "{}", self.file.headline())?;
+        if self.long || self.file.objects == 1 {
+            self.out.write_all(&self.file.detail)?;
+        } else if self.file.objects > 1 {
+            writeln!(self.out)?;
+            self.file.table().write(self.out)?;
+        }
+        Ok(())
+    }
+}
+
+impl FileSummary {
+    fn count(&mut self, item: &ObjectItem<'_, '_>, index: &Index<'_>) {
+        let target = item.target.clone().unwrap_or_else(|| "unknown".to_owned());
+        let version = match &item.object {
+            Some(object) => version_name(object),
+            None => kind_name(item.entry.kind, None).to_owned(),
+        };
+        let same = |it: &TargetSummary| it.target == target && it.version == version;
+        let at = self.targets.iter().position(same).unwrap_or_else(|| {
+            self.targets.push(TargetSummary { target, version, ..TargetSummary::default() });
+            self.targets.len() - 1
+        });
+        if let Some(row) = self.targets.get_mut(at) {
+            row.objects += 1;
+            row.kernels += index.kernels().len();
+            row.functions += index.functions().len();
+            row.variables += index.variables().len();
+            row.size += item.entry.data.len() as u64;
+        }
+    }
+
+    fn headline(&self) -> String {
+        let container = self.container.map_or("unknown", Container::describe);
+        if self.objects == 0 {
+            return format!("{}: {container}, no AMD GPU code", self.name);
+        }
+        let sum = |of: fn(&TargetSummary) -> usize| self.targets.iter().map(of).sum();
+        let mut parts = vec![container.to_owned()];
+        if self.container != Some(Container::CodeObject) {
+            parts.push(count(self.objects, "object"));
+        }
+        if let [only] = self.targets.as_slice() {
+            parts.push(only.target.clone());
+            parts.push(only.version.clone());
+        }
+        parts.push(count(sum(|it| it.kernels), "kernel"));
+        for (number, what) in
+            [(sum(|it| it.functions), "function"), (sum(|it| it.variables), "variable")]
+        {
+            if number > 0 {
+                parts.push(count(number, what));
+            }
+        }
+        format!("{}: {}", self.name, parts.join(", "))
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(&[
+            ("TARGET", Align::Left),
+            ("VERSION", Align::Left),
+            ("OBJECTS", Align::Right),
+            ("KERNELS", Align::Right),
+            ("FUNCTIONS", Align::Right),
+            ("VARIABLES", Align::Right),
+            ("SIZE", Align::Right),
+        ]);
+        for row in &self.targets {
+            table.row([
+                row.target.clone(),
+                row.version.clone(),
+                row.objects.to_string(),
+                row.kernels.to_string(),
+                row.functions.to_string(),
+                row.variables.to_string(),
+                human_size(row.size),
+            ]);
+        }
+        table
+    }
+}
+
+/// `V6`, or the platform's name for objects that have no such version.
+pub(crate) fn version_name(object: &CodeObject<'_>) -> String {
+    match object.elf().header().os_abi {
+        hsaco::object::elf::ELFOSABI_AMDGPU_HSA => object.abi_version().to_string(),
+        hsaco::object::elf::ELFOSABI_AMDGPU_PAL => "PAL".to_owned(),
+        hsaco::object::elf::ELFOSABI_AMDGPU_MESA3D => "Mesa".to_owned(),
+        other => format!("OS ABI {other}"),
+    }
+}
+
+impl TextLister<'_> {
+    fn name(&self, name: Str<'_>) -> String {
+        let text = if self.mangled { name.to_string() } else { source_name(name) };
+        // One line for each name, whatever bytes a file holds.
+        text.replace(|c: char| c.is_control(), "\u{fffd}")
+    }
+
+    fn detail(
+        &mut self,
+        item: &ObjectItem<'_, '_>,
+        index: &Index<'_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut text = Vec::new();
+        if self.file.container != Some(Container::CodeObject) {
+            writeln!(text, "\n{}", object_line(item))?;
+        }
+        let generation = item.object.as_ref().and_then(|it| it.target().generation());
+        let mut kernels = kernel_table();
+        for kernel in index.kernels().iter().filter(|it| self.kernels.wants(it.name())) {
+            let row = kernel_row(kernel, generation, item, report);
+            kernels.row(kernel_cells(&row, self.name(kernel.name())));
+        }
+        write_titled(&mut text, &kernels)?;
+        if self.kernels.is_all() {
+            for (title, symbols) in [
+                ("FUNCTION", index.functions()),
+                ("VARIABLE", index.variables()),
+                ("LDS VARIABLE", index.lds_variables()),
+                ("EXTERNAL", index.externals()),
+            ] {
+                write_titled(&mut text, &self.symbol_table(title, symbols))?;
+            }
+        }
+        self.file.detail.append(&mut text);
+        Ok(())
+    }
+
+    fn symbol_table(&self, title: &'static str, symbols: &[Symbol<'_>]) -> Table {
+        let mut table =
+            Table::new(&[("ADDRESS", Align::Right), ("SIZE", Align::Right), (title, Align::Left)]);
+        for symbol in symbols {
+            table.row([
+                format!("{:#x}", symbol.value),
+                symbol.size.to_string(),
+                self.name(symbol.name),
+            ]);
+        }
+        table
+    }
+}
+
+fn write_titled(out: &mut Vec<u8>, table: &Table) -> Result<()> {
+    if !table.is_empty() {
+        writeln!(out)?;
+        table.write(out)?;
+    }
+    Ok(())
+}
+
+/// `object 3: gfx942, V6, ET_DYN, 7.8 KiB at 0x1000, hipv4-amdgcn-amd-amdhsa--gfx942`
+pub(crate) fn object_line(item: &ObjectItem<'_, '_>) -> String {
+    let kind = kind_name(item.entry.kind, item.object.as_ref());
+    let mut parts = vec![item.target.clone().unwrap_or_else(|| "unknown".to_owned())];
+    parts.extend(item.object.as_ref().map(version_name));
+    parts.push(kind.to_owned());
+    let size = human_size(item.entry.data.len() as u64);
+    parts.push(match item.entry.offset {
+        Some(offset) => format!("{size} at {offset:#x}"),
+        None => format!("{size} decompressed"),
+    });
+    parts.extend(item.entry.id.clone());
+    format!("object {}: {}", item.number, parts.join(", "))
+}
+
+fn kernel_table() -> Table {
+    let right = |title| (title, Align::Right);
+    Table::new(&[
+        right("VGPRS"),
+        right("AGPRS"),
+        right("SGPRS"),
+        right("LDS"),
+        right("SCRATCH"),
+        right("KERNARG"),
+        right("WAVE"),
+        right("MAX WG"),
+        right("CODE"),
+        ("KERNEL", Align::Left),
+    ])
+}
+
+fn kernel_cells(row: &schema::Kernel, name: String) -> [String; 10] {
+    let cell = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |it| it.to_string());
+    [
+        cell(row.vgprs),
+        cell(row.agprs),
+        cell(row.sgprs),
+        cell(row.lds),
+        cell(row.scratch),
+        cell(row.kernarg_size),
+        cell(row.wavefront_size),
+        cell(row.max_workgroup_size),
+        cell(row.code_size),
+        name,
+    ]
+}

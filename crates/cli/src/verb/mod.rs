@@ -1,0 +1,26 @@
+//! The verbs, one file each.
+
+mod ls;
+mod notes;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::report::Status;
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    Ls(ls::Args),
+    Notes(notes::Args),
+}
+
+impl Verb {
+    /// Does it.
+    pub(crate) fn run(self) -> Result<Status> {
+        match self {
+            Self::Ls(args) => ls::run(&args),
+            Self::Notes(args) => notes::run(&args),
+        }
+    }
+}

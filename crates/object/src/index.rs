@@ -1,0 +1,283 @@
+//! What a code object defines, by name: kernels, device functions, variables and the rest.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+
+use crate::code_object::CodeObject;
+use crate::error::Problems;
+use crate::kernel::Kernel;
+use crate::metadata::Metadata;
+use crate::symbol::{
+    SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FILE, STT_FUNC,
+    STT_NOTYPE, STT_OBJECT, STT_SECTION, Symbol,
+};
+use crate::{Error, Str};
+
+/// Everything a code object defines or wants, by kind.
+#[derive(Clone, Debug, Default)]
+pub struct Index<'a> {
+    metadata: Metadata<'a>,
+    kernels: Vec<Kernel<'a>>,
+    functions: Vec<Symbol<'a>>,
+    variables: Vec<Symbol<'a>>,
+    lds_variables: Vec<Symbol<'a>>,
+    externals: Vec<Symbol<'a>>,
+    absolutes: Vec<Symbol<'a>>,
+    problems: Problems,
+}
+
+/// What a symbol stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// Sixty-four bytes that describe a kernel.
+    KernelDescriptor,
+    /// A kernel of code object V2: header and code in one.
+    KernelV2,
+    /// Code: a kernel's entry or a device function.
+    Function,
+    /// Code that answers with the address of a function.
+    IndirectFunction,
+    /// Data in memory.
+    Variable,
+    /// Data in LDS.
+    LdsVariable,
+    /// Wanted from another object.
+    External,
+    /// A number, such as the registers a kernel needs.
+    Absolute,
+    /// A label without a type.
+    Label,
+    /// A section or a source file.
+    Bookkeeping,
+}
+
+impl SymbolKind {
+    /// The name to show.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KernelDescriptor => "descriptor",
+            Self::KernelV2 => "kernel",
+            Self::Function => "function",
+            Self::IndirectFunction => "indirect function",
+            Self::Variable => "variable",
+            Self::LdsVariable => "LDS variable",
+            Self::External => "external",
+            Self::Absolute => "absolute",
+            Self::Label => "label",
+            Self::Bookkeeping => "section or file",
+        }
+    }
+}
+
+/// Size of a kernel descriptor.
+const DESCRIPTOR_SIZE: u64 = 64;
+
+impl SymbolKind {
+    /// What a symbol stands for in an object of that version.
+    pub fn of(symbol: &Symbol<'_>, is_v2: bool) -> Self {
+        match (symbol.section, symbol.kind) {
+            (_, STT_SECTION | STT_FILE) => Self::Bookkeeping,
+            (SHN_AMDGPU_LDS, _) => Self::LdsVariable,
+            (_, _) if !symbol.is_defined() => Self::External,
+            (_, STT_AMDGPU_HSA_KERNEL) if is_v2 => Self::KernelV2,
+            (_, STT_AMDGPU_HSA_KERNEL) => Self::IndirectFunction,
+            (_, STT_FUNC) => Self::Function,
+            (SHN_ABS, STT_NOTYPE | STT_OBJECT) => Self::Absolute,
+            (SHN_COMMON, _) | (_, STT_COMMON) => Self::Variable,
+            (_, STT_OBJECT) if is_descriptor(symbol) => Self::KernelDescriptor,
+            (_, STT_OBJECT) => Self::Variable,
+            _ => Self::Label,
+        }
+    }
+}
+
+/// A descriptor has 64 bytes; hand-written assembly may leave the size out.
+fn is_descriptor(symbol: &Symbol<'_>) -> bool {
+    matches!(symbol.size, 0 | DESCRIPTOR_SIZE) && symbol.name.strip_suffix(".kd").is_some()
+}
+
+impl<'a> Index<'a> {
+    pub(crate) fn build(object: &CodeObject<'a>) -> Self {
+        let metadata = object.metadata();
+        let mut problems = Problems::default();
+        problems.extend(metadata.problems());
+        let kernels = metadata.kernels().iter().map(|&it| Kernel::from_metadata(it)).collect();
+        let mut index = Self { metadata, kernels, problems, ..Self::default() };
+        index.read_symbols(object);
+        index
+    }
+
+    fn read_symbols(&mut self, object: &CodeObject<'a>) {
+        let table = match object.symbol_table() {
+            Ok(Some(table)) => table,
+            Ok(None) => return,
+            Err(error) => return self.problems.note(error),
+        };
+        let mut names = Names::new(&self.kernels);
+        let is_v2 = object.is_v2();
+        for symbol in table.iter() {
+            match symbol {
+                Ok(symbol) => self.file(object, symbol, is_v2, &mut names),
+                Err(error) => self.problems.note(error),
+            }
+        }
+        self.claim_entries(&names);
+        self.drop_repeated_descriptions(&names);
+    }
+
+    fn file(
+        &mut self,
+        object: &CodeObject<'a>,
+        symbol: Symbol<'a>,
+        is_v2: bool,
+        names: &mut Names<'a>,
+    ) {
+        match SymbolKind::of(&symbol, is_v2) {
+            SymbolKind::KernelDescriptor => self.add_descriptor(object, symbol, names),
+            SymbolKind::Variable if names.is_metadata_symbol(symbol.name) => {
+                self.add_descriptor(object, symbol, names);
+            }
+            SymbolKind::KernelV2 => self.kernels.push(Kernel::from_v2(object, symbol)),
+            SymbolKind::Function | SymbolKind::IndirectFunction => self.functions.push(symbol),
+            SymbolKind::Variable => self.variables.push(symbol),
+            SymbolKind::LdsVariable => self.lds_variables.push(symbol),
+            SymbolKind::External if !symbol.name.is_empty() => self.externals.push(symbol),
+            SymbolKind::Absolute => self.absolutes.push(symbol),
+            SymbolKind::External | SymbolKind::Label | SymbolKind::Bookkeeping => {}
+        }
+    }
+
+    /// Gives a descriptor to the kernel that metadata announced, else begins a new kernel.
+    fn add_descriptor(
+        &mut self,
+        object: &CodeObject<'a>,
+        symbol: Symbol<'a>,
+        names: &mut Names<'a>,
+    ) {
+        let name = symbol.name.strip_suffix(".kd").unwrap_or(symbol.name);
+        let waiting = names.kernels(name).find(|&at| {
+            self.kernels.get(at).is_some_and(|kernel| kernel.descriptor_symbol().is_none())
+        });
+        match waiting.and_then(|at| self.kernels.get_mut(at)) {
+            Some(kernel) => kernel.set_descriptor(object, symbol),
+            None => {
+                names.add(name, self.kernels.len());
+                self.kernels.push(Kernel::from_descriptor(object, symbol));
+            }
+        }
+    }
+
+    /// Moves the functions that are kernel entries to their kernels.
+    fn claim_entries(&mut self, names: &Names<'a>) {
+        let kernels = &mut self.kernels;
+        self.functions.retain(|function| {
+            let claims = |at| {
+                kernels.get_mut(at).is_some_and(|it: &mut Kernel<'a>| it.claim_entry(function))
+            };
+            !names.kernels(function.name).any(claims)
+        });
+    }
+
+    /// Inputs that share a template instantiation each describe it; the linker keeps one.
+    fn drop_repeated_descriptions(&mut self, names: &Names<'a>) {
+        let described = |kernel: &Kernel<'a>| {
+            let mut same = names.kernels(kernel.name()).filter_map(|at| self.kernels.get(at));
+            same.any(|it| it.descriptor_symbol().is_some())
+        };
+        let keep: Vec<bool> = self
+            .kernels
+            .iter()
+            .map(|kernel| kernel.descriptor_symbol().is_some() || !described(kernel))
+            .collect();
+        let mut keep = keep.into_iter();
+        self.kernels.retain(|_| keep.next().unwrap_or(true));
+    }
+
+    /// The merged metadata.
+    pub fn metadata(&self) -> &Metadata<'a> {
+        &self.metadata
+    }
+
+    /// Kernels: those of the metadata in its order, then those that only the symbols know.
+    pub fn kernels(&self) -> &[Kernel<'a>] {
+        &self.kernels
+    }
+
+    /// Device functions: code without a descriptor.
+    pub fn functions(&self) -> &[Symbol<'a>] {
+        &self.functions
+    }
+
+    /// Variables in memory.
+    pub fn variables(&self) -> &[Symbol<'a>] {
+        &self.variables
+    }
+
+    /// Variables in LDS; only relocatable objects have them.
+    pub fn lds_variables(&self) -> &[Symbol<'a>] {
+        &self.lds_variables
+    }
+
+    /// Symbols wanted from other objects.
+    pub fn externals(&self) -> &[Symbol<'a>] {
+        &self.externals
+    }
+
+    /// Absolute symbols: the resource numbers that LLVM leaves for kernels.
+    pub fn absolutes(&self) -> &[Symbol<'a>] {
+        &self.absolutes
+    }
+
+    /// What was wrong with metadata and symbols.
+    pub fn problems(&self) -> &[Error] {
+        self.problems.as_slice()
+    }
+}
+
+/// Kernels by name, and the descriptor symbols that metadata names without `.kd`.
+struct Names<'a> {
+    first: HashMap<Str<'a>, usize, RandomState>,
+    /// For each kernel the next one of the same name.
+    next: Vec<Option<usize>>,
+    odd_symbols: HashSet<Str<'a>, RandomState>,
+}
+
+/// How many kernels of one name are told apart; a hostile file may have any number.
+const MAX_SAME_NAME: usize = 64;
+
+impl<'a> Names<'a> {
+    fn new(kernels: &[Kernel<'a>]) -> Self {
+        let odd = |kernel: &Kernel<'a>| {
+            kernel.metadata()?.symbol().filter(|it| it.strip_suffix(".kd").is_none())
+        };
+        let mut names = Self {
+            first: HashMap::with_capacity_and_hasher(kernels.len(), RandomState::default()),
+            next: vec![None; kernels.len()],
+            odd_symbols: kernels.iter().filter_map(odd).collect(),
+        };
+        for (at, kernel) in kernels.iter().enumerate().rev() {
+            names.add(kernel.name(), at);
+        }
+        names
+    }
+
+    /// The kernels of a name.
+    fn kernels(&self, name: Str<'a>) -> impl Iterator<Item = usize> {
+        let first = self.first.get(&name).copied();
+        let next = |&at: &usize| self.next.get(at).copied().flatten();
+        std::iter::successors(first, next).take(MAX_SAME_NAME)
+    }
+
+    fn add(&mut self, name: Str<'a>, at: usize) {
+        let follower = self.first.insert(name, at);
+        self.next.resize(self.next.len().max(at + 1), None);
+        if let Some(slot) = self.next.get_mut(at) {
+            *slot = follower;
+        }
+    }
+
+    fn is_metadata_symbol(&self, name: Str<'a>) -> bool {
+        self.odd_symbols.contains(&name)
+    }
+}

@@ -1,0 +1,572 @@
+//! What the compiler says of its kernels: the MessagePack notes of code objects V3 to V6.
+//!
+//! A linked object may carry thousands of notes, one for each input; [`Metadata`] is all of them
+//! merged. Indexing reads two strings of each kernel; a [`Kernel`]'s other keys are read by
+//! [`Kernel::decode`], its arguments only when [`KernelMetadata::arguments`] is iterated.
+
+use crate::error::Problems;
+use crate::msgpack::{Array, Entry, Head, Map, Reader, Value};
+use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use crate::{Error, Result, Str};
+
+const CONTEXT: &str = "metadata";
+
+/// The metadata of one code object, merged over its notes.
+#[derive(Clone, Debug, Default)]
+pub struct Metadata<'a> {
+    documents: usize,
+    version: Option<(u64, u64)>,
+    target: Option<Str<'a>>,
+    printf: Vec<Str<'a>>,
+    kernels: Vec<Kernel<'a>>,
+    unknown: Vec<Entry<'a>>,
+    problems: Problems,
+}
+
+impl<'a> Metadata<'a> {
+    /// Merges the metadata notes among `notes`.
+    pub fn from_notes(notes: impl IntoIterator<Item = Note<'a>>) -> Self {
+        let mut merged = Self::default();
+        for note in notes.into_iter().filter(|it| it.is(OWNER_AMDGPU, NT_AMDGPU_METADATA)) {
+            merged.documents += 1;
+            let mut reader = Reader::new(note.desc, note.desc_offset);
+            let result = merged.read_root(&mut reader).and_then(|()| reader.finish());
+            if let Err(error) = result {
+                merged.problems.note(error);
+            }
+        }
+        merged
+    }
+
+    /// How many notes were merged.
+    pub fn documents(&self) -> usize {
+        self.documents
+    }
+
+    /// `amdhsa.version`, of the first note that has one.
+    pub fn version(&self) -> Option<(u64, u64)> {
+        self.version
+    }
+
+    /// `amdhsa.target`, of the first note that has one.
+    pub fn target(&self) -> Option<Str<'a>> {
+        self.target
+    }
+
+    /// `amdhsa.printf`: the format strings of all notes.
+    pub fn printf(&self) -> &[Str<'a>] {
+        &self.printf
+    }
+
+    /// `amdhsa.kernels`: the kernels of all notes.
+    pub fn kernels(&self) -> &[Kernel<'a>] {
+        &self.kernels
+    }
+
+    /// Root keys that are not AMD's own.
+    pub fn unknown(&self) -> &[Entry<'a>] {
+        &self.unknown
+    }
+
+    /// What was wrong with the notes; what could be read was.
+    pub fn problems(&self) -> &[Error] {
+        self.problems.as_slice()
+    }
+
+    fn read_root(&mut self, reader: &mut Reader<'a>) -> Result<()> {
+        let start = reader.offset();
+        let Head::Map(count) = reader.head()? else {
+            return Err(Error::malformed(CONTEXT, start, "the root is not a map"));
+        };
+        let mut seen: Vec<Str<'a>> = Vec::new();
+        for _ in 0..count {
+            let offset = reader.offset();
+            let key = reader.key()?;
+            if seen.contains(&key) {
+                return Err(twice(key, offset));
+            }
+            // A root map has a handful of keys; a flood of them is not compared in full.
+            if seen.len() < 64 {
+                seen.push(key);
+            }
+            self.read_root_entry(key, reader)?;
+        }
+        Ok(())
+    }
+
+    fn read_root_entry(&mut self, key: Str<'a>, reader: &mut Reader<'a>) -> Result<()> {
+        if key == "amdhsa.kernels" {
+            return self.read_kernels(reader);
+        }
+        let offset = reader.offset();
+        let entry = Entry { key, offset, value: reader.value()? };
+        match key.as_bytes() {
+            b"amdhsa.version" => {
+                let [major, minor] = integers::<2>(&entry)?;
+                self.merge_version((major, minor), offset);
+            }
+            b"amdhsa.target" => self.target = self.target.or(Some(string(&entry)?)),
+            b"amdhsa.printf" => self.printf.extend(strings(&entry)?),
+            _ => self.unknown.push(entry),
+        }
+        Ok(())
+    }
+
+    fn merge_version(&mut self, version: (u64, u64), offset: u64) {
+        match self.version {
+            Some(first) if first != version => self.problems.note(
+                Error::new(
+                    crate::ErrorKind::Mismatch,
+                    CONTEXT,
+                    format!("amdhsa.version is {version:?} here and {first:?} in an earlier note"),
+                )
+                .at(offset),
+            ),
+            _ => self.version = Some(version),
+        }
+    }
+
+    fn read_kernels(&mut self, reader: &mut Reader<'a>) -> Result<()> {
+        let start = reader.offset();
+        let Head::Array(count) = reader.head()? else {
+            return Err(Error::malformed(CONTEXT, start, "amdhsa.kernels is not an array"));
+        };
+        for _ in 0..count {
+            match Kernel::skim(reader)? {
+                Ok(kernel) => self.kernels.push(kernel),
+                Err(error) => self.problems.note(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One kernel map, of which only the two names have been read.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'a> {
+    name: Str<'a>,
+    symbol: Option<Str<'a>>,
+    raw: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> Kernel<'a> {
+    /// Moves past one kernel map, keeping its names. The outer error stops the note, the inner one
+    /// only this kernel.
+    fn skim(reader: &mut Reader<'a>) -> Result<Result<Self>> {
+        let start = *reader;
+        let offset = start.offset();
+        let Head::Map(count) = reader.head()? else {
+            *reader = start;
+            reader.skip()?;
+            return Ok(Err(Error::malformed(CONTEXT, offset, "a kernel is not a map")));
+        };
+        let (mut name, mut symbol) = (None, None);
+        for _ in 0..count {
+            match reader.key()?.as_bytes() {
+                b".name" => name = reader.value()?.as_str(),
+                b".symbol" => symbol = reader.value()?.as_str(),
+                _ => reader.skip()?,
+            }
+        }
+        let raw = reader.since(&start);
+        let Some(name) = name.or(symbol) else {
+            let detail = "a kernel has neither .name nor .symbol";
+            return Ok(Err(Error::malformed(CONTEXT, offset, detail)));
+        };
+        Ok(Ok(Self { name, symbol, raw, offset }))
+    }
+
+    /// `.name`.
+    pub fn name(&self) -> Str<'a> {
+        self.name
+    }
+
+    /// `.symbol`: the descriptor's symbol.
+    pub fn symbol(&self) -> Option<Str<'a>> {
+        self.symbol
+    }
+
+    /// Where the map begins in the file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The kernel's symbol without `.kd`: what the entry point is called.
+    pub fn base_name(&self) -> Str<'a> {
+        match self.symbol {
+            Some(symbol) => symbol.strip_suffix(".kd").unwrap_or(symbol),
+            None => self.name,
+        }
+    }
+
+    /// The map itself, every key of it.
+    pub fn map(&self) -> Result<Map<'a>> {
+        let value = Reader::new(self.raw, self.offset).value()?;
+        value.as_map().ok_or_else(|| Error::malformed(CONTEXT, self.offset, "not a map"))
+    }
+
+    /// Reads every key but the arguments.
+    pub fn decode(&self) -> Result<KernelMetadata<'a>> {
+        let map = self.map()?;
+        map.check_keys()?;
+        let mut kernel = KernelMetadata::default();
+        for entry in map.iter() {
+            kernel.read(&entry?)?;
+        }
+        Ok(kernel)
+    }
+}
+
+/// The keys of one kernel map. `None` is "not said", never zero.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct KernelMetadata<'a> {
+    /// `.name`.
+    pub name: Option<Str<'a>>,
+    /// `.symbol`.
+    pub symbol: Option<Str<'a>>,
+    /// `.language`.
+    pub language: Option<Str<'a>>,
+    /// `.language_version`.
+    pub language_version: Option<[u64; 2]>,
+    /// `.kind`: normal, init or fini.
+    pub kind: Option<Str<'a>>,
+    /// `.vec_type_hint`.
+    pub vec_type_hint: Option<Str<'a>>,
+    /// `.device_enqueue_symbol`.
+    pub device_enqueue_symbol: Option<Str<'a>>,
+    /// `.kernarg_segment_size`.
+    pub kernarg_segment_size: Option<u64>,
+    /// `.kernarg_segment_align`.
+    pub kernarg_segment_align: Option<u64>,
+    /// `.group_segment_fixed_size`: static LDS.
+    pub group_segment_fixed_size: Option<u64>,
+    /// `.private_segment_fixed_size`: scratch of one work-item.
+    pub private_segment_fixed_size: Option<u64>,
+    /// `.wavefront_size`.
+    pub wavefront_size: Option<u64>,
+    /// `.sgpr_count`.
+    pub sgpr_count: Option<u64>,
+    /// `.vgpr_count`: on gfx90a and later CDNA, AGPRs included.
+    pub vgpr_count: Option<u64>,
+    /// `.agpr_count`.
+    pub agpr_count: Option<u64>,
+    /// `.sgpr_spill_count`.
+    pub sgpr_spill_count: Option<u64>,
+    /// `.vgpr_spill_count`.
+    pub vgpr_spill_count: Option<u64>,
+    /// `.max_flat_workgroup_size`.
+    pub max_flat_workgroup_size: Option<u64>,
+    /// `.reqd_workgroup_size`.
+    pub reqd_workgroup_size: Option<[u64; 3]>,
+    /// `.workgroup_size_hint`.
+    pub workgroup_size_hint: Option<[u64; 3]>,
+    /// `.max_num_work_groups_x`.
+    pub max_num_work_groups_x: Option<u64>,
+    /// `.max_num_work_groups_y`.
+    pub max_num_work_groups_y: Option<u64>,
+    /// `.max_num_work_groups_z`.
+    pub max_num_work_groups_z: Option<u64>,
+    /// `.cluster_dims`.
+    pub cluster_dims: Option<[u64; 3]>,
+    /// `.uses_dynamic_stack`.
+    pub uses_dynamic_stack: Option<bool>,
+    /// `.workgroup_processor_mode`.
+    pub workgroup_processor_mode: Option<bool>,
+    /// `.uniform_work_group_size`.
+    pub uniform_work_group_size: Option<bool>,
+    /// Keys this crate has no name for, kept as they stand.
+    pub unknown: Vec<Entry<'a>>,
+    arguments: Option<Array<'a>>,
+}
+
+impl<'a> KernelMetadata<'a> {
+    /// `.args`, or `None` when the kernel does not say.
+    pub fn arguments(&self) -> Option<impl Iterator<Item = Result<Argument<'a>>> + use<'a>> {
+        let args = self.arguments?;
+        Some(args.located().map(|item| {
+            let (offset, value) = item?;
+            Argument::read(offset, value)
+        }))
+    }
+
+    fn read(&mut self, entry: &Entry<'a>) -> Result<()> {
+        match entry.key.as_bytes() {
+            b".name" => self.name = Some(string(entry)?),
+            b".symbol" => self.symbol = Some(string(entry)?),
+            b".language" => self.language = Some(string(entry)?),
+            b".language_version" => self.language_version = Some(integers(entry)?),
+            b".kind" => self.kind = Some(string(entry)?),
+            b".vec_type_hint" => self.vec_type_hint = Some(string(entry)?),
+            b".device_enqueue_symbol" => self.device_enqueue_symbol = Some(string(entry)?),
+            b".kernarg_segment_size" => self.kernarg_segment_size = Some(integer(entry)?),
+            b".kernarg_segment_align" => self.kernarg_segment_align = Some(integer(entry)?),
+            b".group_segment_fixed_size" => self.group_segment_fixed_size = Some(integer(entry)?),
+            b".private_segment_fixed_size" => {
+                self.private_segment_fixed_size = Some(integer(entry)?);
+            }
+            b".wavefront_size" => self.wavefront_size = Some(integer(entry)?),
+            b".sgpr_count" => self.sgpr_count = Some(integer(entry)?),
+            b".vgpr_count" => self.vgpr_count = Some(integer(entry)?),
+            b".agpr_count" => self.agpr_count = Some(integer(entry)?),
+            b".sgpr_spill_count" => self.sgpr_spill_count = Some(integer(entry)?),
+            b".vgpr_spill_count" => self.vgpr_spill_count = Some(integer(entry)?),
+            b".max_flat_workgroup_size" => self.max_flat_workgroup_size = Some(integer(entry)?),
+            b".reqd_workgroup_size" => self.reqd_workgroup_size = Some(integers(entry)?),
+            b".workgroup_size_hint" => self.workgroup_size_hint = Some(integers(entry)?),
+            b".max_num_work_groups_x" => self.max_num_work_groups_x = Some(integer(entry)?),
+            b".max_num_work_groups_y" => self.max_num_work_groups_y = Some(integer(entry)?),
+            b".max_num_work_groups_z" => self.max_num_work_groups_z = Some(integer(entry)?),
+            b".cluster_dims" => self.cluster_dims = Some(cluster_dims(entry)?),
+            b".uses_dynamic_stack" => self.uses_dynamic_stack = Some(flag(entry)?),
+            b".workgroup_processor_mode" => self.workgroup_processor_mode = Some(flag(entry)?),
+            b".uniform_work_group_size" => self.uniform_work_group_size = Some(flag(entry)?),
+            b".args" => self.arguments = Some(array(entry)?),
+            _ => self.unknown.push(*entry),
+        }
+        Ok(())
+    }
+}
+
+/// One argument of a kernel.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Argument<'a> {
+    /// `.offset` in the kernarg segment.
+    pub offset: u64,
+    /// `.size` in bytes.
+    pub size: u64,
+    /// `.value_kind`.
+    pub value_kind: ValueKind<'a>,
+    /// `.name`.
+    pub name: Option<Str<'a>>,
+    /// `.type_name`.
+    pub type_name: Option<Str<'a>>,
+    /// `.value_type`, which LLVM no longer writes.
+    pub value_type: Option<Str<'a>>,
+    /// `.address_space`.
+    pub address_space: Option<Str<'a>>,
+    /// `.access`.
+    pub access: Option<Str<'a>>,
+    /// `.actual_access`.
+    pub actual_access: Option<Str<'a>>,
+    /// `.pointee_align`.
+    pub pointee_align: Option<u64>,
+    /// `.align` or `.alignment`, which some producers write.
+    pub align: Option<u64>,
+    /// `.is_const`.
+    pub is_const: Option<bool>,
+    /// `.is_restrict`.
+    pub is_restrict: Option<bool>,
+    /// `.is_volatile`.
+    pub is_volatile: Option<bool>,
+    /// `.is_pipe`.
+    pub is_pipe: Option<bool>,
+    /// Keys this crate has no name for, kept as they stand.
+    pub unknown: Vec<Entry<'a>>,
+}
+
+impl<'a> Argument<'a> {
+    fn read(at: u64, value: Value<'a>) -> Result<Self> {
+        let map = value.as_map().ok_or_else(|| {
+            let kind = value.kind_name();
+            Error::malformed(CONTEXT, at, format!("an argument is {kind}, not a map"))
+        })?;
+        map.check_keys()?;
+        let mut entries = map.iter().collect::<Result<Vec<_>>>()?;
+        let mut take = |key: &str| {
+            let index = entries.iter().position(|entry| entry.key == key)?;
+            Some(entries.remove(index))
+        };
+        let missing = |key| Error::malformed(CONTEXT, at, format!("an argument has no {key}"));
+        Ok(Self {
+            offset: integer(&take(".offset").ok_or_else(|| missing(".offset"))?)?,
+            size: integer(&take(".size").ok_or_else(|| missing(".size"))?)?,
+            value_kind: value_kind(&take(".value_kind").ok_or_else(|| missing(".value_kind"))?)?,
+            name: take(".name").map(|it| string(&it)).transpose()?,
+            type_name: take(".type_name").map(|it| string(&it)).transpose()?,
+            value_type: take(".value_type").map(|it| string(&it)).transpose()?,
+            address_space: take(".address_space").map(|it| string(&it)).transpose()?,
+            access: take(".access").map(|it| string(&it)).transpose()?,
+            actual_access: take(".actual_access").map(|it| string(&it)).transpose()?,
+            pointee_align: take(".pointee_align").map(|it| integer(&it)).transpose()?,
+            align: take(".align")
+                .or_else(|| take(".alignment"))
+                .map(|it| integer(&it))
+                .transpose()?,
+            is_const: take(".is_const").map(|it| flag(&it)).transpose()?,
+            is_restrict: take(".is_restrict").map(|it| flag(&it)).transpose()?,
+            is_volatile: take(".is_volatile").map(|it| flag(&it)).transpose()?,
+            is_pipe: take(".is_pipe").map(|it| flag(&it)).transpose()?,
+            unknown: entries,
+        })
+    }
+}
+
+macro_rules! value_kinds {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// What an argument holds.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ValueKind<'a> {
+            $($(#[$doc])* $variant,)*
+            /// A kind this crate has no name for.
+            Other(Str<'a>),
+        }
+
+        impl ValueKind<'static> {
+            /// Every kind that has a name.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+        }
+
+        impl<'a> ValueKind<'a> {
+            /// The kind of this name.
+            pub fn from_name(name: Str<'a>) -> Self {
+                match name.as_bytes() {
+                    $(bytes if bytes == $name.as_bytes() => Self::$variant,)*
+                    _ => Self::Other(name),
+                }
+            }
+
+            /// The name in the metadata.
+            pub fn name(self) -> Str<'a> {
+                match self {
+                    $(Self::$variant => Str::new($name.as_bytes()),)*
+                    Self::Other(name) => name,
+                }
+            }
+        }
+    };
+}
+
+value_kinds! {
+    /// The bytes themselves.
+    ByValue = "by_value",
+    /// A pointer to global memory.
+    GlobalBuffer = "global_buffer",
+    /// A pointer to LDS whose size the launch decides.
+    DynamicSharedPointer = "dynamic_shared_pointer",
+    /// A sampler.
+    Sampler = "sampler",
+    /// An image.
+    Image = "image",
+    /// An OpenCL pipe.
+    Pipe = "pipe",
+    /// An OpenCL queue.
+    Queue = "queue",
+    /// A hidden slot that is not used.
+    HiddenNone = "hidden_none",
+    /// OpenCL global offset, x.
+    HiddenGlobalOffsetX = "hidden_global_offset_x",
+    /// OpenCL global offset, y.
+    HiddenGlobalOffsetY = "hidden_global_offset_y",
+    /// OpenCL global offset, z.
+    HiddenGlobalOffsetZ = "hidden_global_offset_z",
+    /// OpenCL printf buffer.
+    HiddenPrintfBuffer = "hidden_printf_buffer",
+    /// Host call buffer.
+    HiddenHostcallBuffer = "hidden_hostcall_buffer",
+    /// OpenCL default queue.
+    HiddenDefaultQueue = "hidden_default_queue",
+    /// OpenCL completion action.
+    HiddenCompletionAction = "hidden_completion_action",
+    /// Multi-grid synchronisation.
+    HiddenMultigridSyncArg = "hidden_multigrid_sync_arg",
+    /// Number of whole workgroups, x.
+    HiddenBlockCountX = "hidden_block_count_x",
+    /// Number of whole workgroups, y.
+    HiddenBlockCountY = "hidden_block_count_y",
+    /// Number of whole workgroups, z.
+    HiddenBlockCountZ = "hidden_block_count_z",
+    /// Workgroup size, x.
+    HiddenGroupSizeX = "hidden_group_size_x",
+    /// Workgroup size, y.
+    HiddenGroupSizeY = "hidden_group_size_y",
+    /// Workgroup size, z.
+    HiddenGroupSizeZ = "hidden_group_size_z",
+    /// Size of the last, partial workgroup, x.
+    HiddenRemainderX = "hidden_remainder_x",
+    /// Size of the last, partial workgroup, y.
+    HiddenRemainderY = "hidden_remainder_y",
+    /// Size of the last, partial workgroup, z.
+    HiddenRemainderZ = "hidden_remainder_z",
+    /// Number of grid dimensions.
+    HiddenGridDims = "hidden_grid_dims",
+    /// Device heap.
+    HiddenHeapV1 = "hidden_heap_v1",
+    /// Size of dynamic LDS.
+    HiddenDynamicLdsSize = "hidden_dynamic_lds_size",
+    /// High half of the private aperture.
+    HiddenPrivateBase = "hidden_private_base",
+    /// High half of the shared aperture.
+    HiddenSharedBase = "hidden_shared_base",
+    /// Queue pointer.
+    HiddenQueuePtr = "hidden_queue_ptr",
+}
+
+impl ValueKind<'_> {
+    /// True for arguments that the runtime supplies and the caller never sees.
+    pub fn is_hidden(self) -> bool {
+        self.name().as_bytes().starts_with(b"hidden_")
+    }
+}
+
+fn twice(key: Str<'_>, offset: u64) -> Error {
+    Error::malformed(CONTEXT, offset, format!("key '{key}' twice"))
+}
+
+#[cold]
+fn wrong(entry: &Entry<'_>, expected: &str) -> Error {
+    let found = entry.value.kind_name();
+    Error::malformed(CONTEXT, entry.offset, format!("{} is {found}, not {expected}", entry.key))
+}
+
+fn string<'a>(entry: &Entry<'a>) -> Result<Str<'a>> {
+    entry.value.as_str().ok_or_else(|| wrong(entry, "a string"))
+}
+
+fn strings<'a>(entry: &Entry<'a>) -> Result<Vec<Str<'a>>> {
+    let items = array(entry)?;
+    items.iter().map(|it| it?.as_str().ok_or_else(|| wrong(entry, "strings"))).collect()
+}
+
+fn integer(entry: &Entry<'_>) -> Result<u64> {
+    entry.value.as_u64().ok_or_else(|| wrong(entry, "a non-negative integer"))
+}
+
+fn array<'a>(entry: &Entry<'a>) -> Result<Array<'a>> {
+    entry.value.as_array().ok_or_else(|| wrong(entry, "an array"))
+}
+
+fn integers<const N: usize>(entry: &Entry<'_>) -> Result<[u64; N]> {
+    let expected = || wrong(entry, &format!("an array of {N} non-negative integers"));
+    let items = array(entry)?.iter().map(|it| it?.as_u64().ok_or_else(expected));
+    let items = items.collect::<Result<Vec<_>>>()?;
+    items.try_into().map_err(|_| expected())
+}
+
+/// A boolean, or the integer 0 or 1 that LLVM writes for some.
+fn flag(entry: &Entry<'_>) -> Result<bool> {
+    match entry.value {
+        Value::Bool(value) => Ok(value),
+        Value::UInt(0) | Value::Int(0) => Ok(false),
+        Value::UInt(1) | Value::Int(1) => Ok(true),
+        _ => Err(wrong(entry, "a boolean, 0 or 1")),
+    }
+}
+
+fn cluster_dims(entry: &Entry<'_>) -> Result<[u64; 3]> {
+    let dims = integers(entry)?;
+    match dims.iter().all(|dim| (1..=255).contains(dim)) {
+        true => Ok(dims),
+        false => {
+            let detail = format!(".cluster_dims is {dims:?}; each must be 1 to 255");
+            Err(Error::malformed(CONTEXT, entry.offset, detail))
+        }
+    }
+}
+
+fn value_kind<'a>(entry: &Entry<'a>) -> Result<ValueKind<'a>> {
+    string(entry).map(ValueKind::from_name)
+}

@@ -1,0 +1,455 @@
+//! MessagePack, read in place: a cursor that skips, values that borrow, and a check of the whole.
+//!
+//! Values are lazy: an array or map knows its count and where its elements begin, and reads them
+//! when iterated. [`Value::parse`] first checks a whole document: nesting to 64 levels, string keys
+//! only, no key twice, no byte left over.
+//!
+//! ```
+//! use hsaco_object::msgpack::Value;
+//! let document = Value::parse(b"\x81\xa5.size\xcd\x01\x00").unwrap();
+//! let size = document.as_map().unwrap().value(".size").unwrap().unwrap();
+//! assert_eq!(size.as_u64(), Some(256));
+//! ```
+
+use crate::{Error, ErrorKind, Result, Str};
+
+/// Deepest nesting of arrays and maps.
+pub const MAX_DEPTH: usize = 64;
+
+const CONTEXT: &str = "MessagePack";
+
+/// One value; containers are read when iterated.
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'a> {
+    /// `nil`.
+    Nil,
+    /// A boolean.
+    Bool(bool),
+    /// A negative integer, or one that was stored signed.
+    Int(i64),
+    /// An integer that was stored unsigned.
+    UInt(u64),
+    /// A 32-bit float.
+    F32(f32),
+    /// A 64-bit float.
+    F64(f64),
+    /// A string.
+    Str(Str<'a>),
+    /// Bytes.
+    Bin(&'a [u8]),
+    /// Bytes of an application's own type.
+    Ext(i8, &'a [u8]),
+    /// An array.
+    Array(Array<'a>),
+    /// A map.
+    Map(Map<'a>),
+}
+
+impl<'a> Value<'a> {
+    /// Reads a document and checks all of it.
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// As [`parse`](Self::parse), for a document that stands at `offset` of a file.
+    pub fn parse_at(data: &'a [u8], offset: u64) -> Result<Self> {
+        let mut reader = Reader::new(data, offset);
+        let value = reader.value()?;
+        reader.finish()?;
+        value.check()?;
+        Ok(value)
+    }
+
+    /// The integer, if it is one and not negative.
+    pub fn as_u64(self) -> Option<u64> {
+        match self {
+            Self::UInt(value) => Some(value),
+            Self::Int(value) => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The string, if it is one.
+    pub fn as_str(self) -> Option<Str<'a>> {
+        match self {
+            Self::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The array, if it is one.
+    pub fn as_array(self) -> Option<Array<'a>> {
+        match self {
+            Self::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// The map, if it is one.
+    pub fn as_map(self) -> Option<Map<'a>> {
+        match self {
+            Self::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// What kind of value this is, for messages.
+    pub fn kind_name(self) -> &'static str {
+        match self {
+            Self::Nil => "nil",
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) | Self::UInt(_) => "an integer",
+            Self::F32(_) | Self::F64(_) => "a float",
+            Self::Str(_) => "a string",
+            Self::Bin(_) => "binary",
+            Self::Ext(..) => "an extension",
+            Self::Array(_) => "an array",
+            Self::Map(_) => "a map",
+        }
+    }
+
+    /// Checks what reading lazily does not: keys of every map inside.
+    fn check(self) -> Result<()> {
+        match self {
+            Self::Array(array) => array.iter().try_for_each(|value| value?.check()),
+            Self::Map(map) => {
+                map.check_keys()?;
+                map.iter().try_for_each(|entry| entry?.value.check())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An array that reads its elements when iterated.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'a> {
+    count: u32,
+    items: Reader<'a>,
+}
+
+impl<'a> Array<'a> {
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The elements.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Value<'a>>> + use<'a> {
+        self.located().map(|item| item.map(|(_, value)| value))
+    }
+
+    /// The elements, each with its offset in the file.
+    pub fn located(&self) -> impl Iterator<Item = Result<(u64, Value<'a>)>> + use<'a> {
+        let mut reader = self.items;
+        let mut left = self.count;
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let offset = reader.offset();
+            let item = reader.value().map(|value| (offset, value));
+            if item.is_err() {
+                left = 0;
+            }
+            Some(item)
+        })
+    }
+}
+
+/// A map that reads its entries when iterated.
+#[derive(Clone, Copy, Debug)]
+pub struct Map<'a> {
+    count: u32,
+    items: Reader<'a>,
+}
+
+/// One key and its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The key.
+    pub key: Str<'a>,
+    /// Where the value begins in the file.
+    pub offset: u64,
+    /// The value.
+    pub value: Value<'a>,
+}
+
+impl<'a> Map<'a> {
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Where the first entry begins in the file.
+    pub fn offset(&self) -> u64 {
+        self.items.offset()
+    }
+
+    /// The entries, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Entry<'a>>> + use<'a> {
+        let mut reader = self.items;
+        let mut left = self.count;
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let entry = reader.entry();
+            if entry.is_err() {
+                left = 0;
+            }
+            Some(entry)
+        })
+    }
+
+    /// The value of the first entry with this key.
+    pub fn value(&self, key: &str) -> Result<Option<Value<'a>>> {
+        for entry in self.iter() {
+            let entry = entry?;
+            if entry.key == key {
+                return Ok(Some(entry.value));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fails when a key stands twice.
+    pub fn check_keys(&self) -> Result<()> {
+        let keys: Vec<(Str<'a>, u64)> =
+            self.iter().map(|it| it.map(|it| (it.key, it.offset))).collect::<Result<_>>()?;
+        let mut sorted = keys;
+        sorted.sort_unstable();
+        for pair in sorted.windows(2) {
+            if let [(first, _), (second, offset)] = pair
+                && first == second
+            {
+                return Err(Error::malformed(CONTEXT, *offset, format!("key '{second}' twice")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A cursor over MessagePack bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    data: &'a [u8],
+    pos: usize,
+    base: u64,
+}
+
+/// What stands before a value's content.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Head {
+    Nil,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    F32(f32),
+    F64(f64),
+    Str(u32),
+    Bin(u32),
+    Ext(i8, u32),
+    Array(u32),
+    Map(u32),
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(data: &'a [u8], base: u64) -> Self {
+        Self { data, pos: 0, base }
+    }
+
+    /// Where the cursor stands in the file.
+    pub(crate) fn offset(&self) -> u64 {
+        self.base.saturating_add(self.pos as u64)
+    }
+
+    /// The bytes between an earlier position of the cursor and this one.
+    pub(crate) fn since(&self, earlier: &Self) -> &'a [u8] {
+        self.data.get(earlier.pos..self.pos).unwrap_or_default()
+    }
+
+    /// Fails unless every byte was read.
+    pub(crate) fn finish(&self) -> Result<()> {
+        match self.data.len() - self.pos.min(self.data.len()) {
+            0 => Ok(()),
+            left => {
+                let detail = format!("{left} bytes after the end of the document");
+                Err(Error::malformed(CONTEXT, self.offset(), detail))
+            }
+        }
+    }
+
+    fn truncated(&self, needed: u64) -> Error {
+        let available = (self.data.len() - self.pos.min(self.data.len())) as u64;
+        Error::truncated(CONTEXT, self.offset(), needed, available)
+    }
+
+    fn bytes(&mut self, size: usize) -> Result<&'a [u8]> {
+        let end = self.pos.checked_add(size);
+        let bytes = end.and_then(|end| self.data.get(self.pos..end));
+        let bytes = bytes.ok_or_else(|| self.truncated(size as u64))?;
+        self.pos += size;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let bytes = self.bytes(N)?;
+        bytes.first_chunk().copied().ok_or_else(|| self.truncated(N as u64))
+    }
+
+    fn length<const N: usize>(&mut self) -> Result<u32> {
+        let bytes: [u8; N] = self.array()?;
+        Ok(bytes.iter().fold(0, |sum, &byte| sum << 8 | u32::from(byte)))
+    }
+
+    pub(crate) fn head(&mut self) -> Result<Head> {
+        let start = self.offset();
+        let [first] = self.array()?;
+        Ok(match first {
+            0x00..=0x7f => Head::UInt(u64::from(first)),
+            0x80..=0x8f => self.counted(u32::from(first & 0xf), Head::Map)?,
+            0x90..=0x9f => self.counted(u32::from(first & 0xf), Head::Array)?,
+            0xa0..=0xbf => Head::Str(u32::from(first & 0x1f)),
+            0xc0 => Head::Nil,
+            0xc1 => return Err(Error::malformed(CONTEXT, start, "byte 0xc1 begins no value")),
+            0xc2 => Head::Bool(false),
+            0xc3 => Head::Bool(true),
+            0xc4 => Head::Bin(self.length::<1>()?),
+            0xc5 => Head::Bin(self.length::<2>()?),
+            0xc6 => Head::Bin(self.length::<4>()?),
+            0xc7 => self.extension::<1>()?,
+            0xc8 => self.extension::<2>()?,
+            0xc9 => self.extension::<4>()?,
+            0xca => Head::F32(f32::from_be_bytes(self.array()?)),
+            0xcb => Head::F64(f64::from_be_bytes(self.array()?)),
+            0xcc => Head::UInt(u64::from(u8::from_be_bytes(self.array()?))),
+            0xcd => Head::UInt(u64::from(u16::from_be_bytes(self.array()?))),
+            0xce => Head::UInt(u64::from(u32::from_be_bytes(self.array()?))),
+            0xcf => Head::UInt(u64::from_be_bytes(self.array()?)),
+            0xd0 => Head::Int(i64::from(i8::from_be_bytes(self.array()?))),
+            0xd1 => Head::Int(i64::from(i16::from_be_bytes(self.array()?))),
+            0xd2 => Head::Int(i64::from(i32::from_be_bytes(self.array()?))),
+            0xd3 => Head::Int(i64::from_be_bytes(self.array()?)),
+            0xd4..=0xd8 => Head::Ext(i8::from_be_bytes(self.array()?), 1 << (first - 0xd4)),
+            0xd9 => Head::Str(self.length::<1>()?),
+            0xda => Head::Str(self.length::<2>()?),
+            0xdb => Head::Str(self.length::<4>()?),
+            0xdc => self.long_counted::<2>(Head::Array)?,
+            0xdd => self.long_counted::<4>(Head::Array)?,
+            0xde => self.long_counted::<2>(Head::Map)?,
+            0xdf => self.long_counted::<4>(Head::Map)?,
+            0xe0..=0xff => Head::Int(i64::from(i8::from_be_bytes([first]))),
+        })
+    }
+
+    fn long_counted<const N: usize>(&mut self, head: fn(u32) -> Head) -> Result<Head> {
+        let count = self.length::<N>()?;
+        self.counted(count, head)
+    }
+
+    /// A container's head, refused when the bytes left cannot hold that many values.
+    fn counted(&self, count: u32, head: fn(u32) -> Head) -> Result<Head> {
+        let head = head(count);
+        let values = u64::from(count) * if matches!(head, Head::Map(_)) { 2 } else { 1 };
+        match values > (self.data.len() - self.pos) as u64 {
+            true => Err(self.truncated(values)),
+            false => Ok(head),
+        }
+    }
+
+    fn extension<const N: usize>(&mut self) -> Result<Head> {
+        let length = self.length::<N>()?;
+        Ok(Head::Ext(i8::from_be_bytes(self.array()?), length))
+    }
+
+    /// Reads one value and moves past all of it.
+    pub(crate) fn value(&mut self) -> Result<Value<'a>> {
+        Ok(match self.head()? {
+            Head::Nil => Value::Nil,
+            Head::Bool(value) => Value::Bool(value),
+            Head::Int(value) => Value::Int(value),
+            Head::UInt(value) => Value::UInt(value),
+            Head::F32(value) => Value::F32(value),
+            Head::F64(value) => Value::F64(value),
+            Head::Str(size) => Value::Str(Str::new(self.bytes(size as usize)?)),
+            Head::Bin(size) => Value::Bin(self.bytes(size as usize)?),
+            Head::Ext(kind, size) => Value::Ext(kind, self.bytes(size as usize)?),
+            Head::Array(count) => {
+                let items = *self;
+                self.skip_values(u64::from(count), 1)?;
+                Value::Array(Array { count, items })
+            }
+            Head::Map(count) => {
+                let items = *self;
+                self.skip_values(u64::from(count) * 2, 1)?;
+                Value::Map(Map { count, items })
+            }
+        })
+    }
+
+    fn entry(&mut self) -> Result<Entry<'a>> {
+        let key = self.key()?;
+        let offset = self.offset();
+        Ok(Entry { key, offset, value: self.value()? })
+    }
+
+    /// Reads a map's key, which must be a string.
+    pub(crate) fn key(&mut self) -> Result<Str<'a>> {
+        let start = self.offset();
+        match self.head()? {
+            Head::Str(size) => Ok(Str::new(self.bytes(size as usize)?)),
+            _ => Err(Error::malformed(CONTEXT, start, "a map key that is not a string")),
+        }
+    }
+
+    /// Moves past one value.
+    pub(crate) fn skip(&mut self) -> Result<()> {
+        self.skip_values(1, 0)
+    }
+
+    /// Moves past `count` values that stand `depth` containers deep.
+    fn skip_values(&mut self, count: u64, depth: usize) -> Result<()> {
+        let mut pending = [0_u64; MAX_DEPTH + 1];
+        let mut level = 0;
+        let mut left = count;
+        loop {
+            while left == 0 {
+                if level == 0 {
+                    return Ok(());
+                }
+                level -= 1;
+                left = pending.get(level).copied().unwrap_or(0);
+            }
+            left -= 1;
+            let Some(inner) = self.skip_head()? else { continue };
+            if depth + level >= MAX_DEPTH {
+                let detail = format!("nested deeper than {MAX_DEPTH} levels");
+                return Err(Error::new(ErrorKind::LimitExceeded, CONTEXT, detail).at(self.offset()));
+            }
+            if let Some(slot) = pending.get_mut(level) {
+                *slot = left;
+            }
+            level += 1;
+            left = inner;
+        }
+    }
+
+    /// Moves past a scalar, or past a container's head; says how many values the container has.
+    fn skip_head(&mut self) -> Result<Option<u64>> {
+        let size = match self.head()? {
+            Head::Array(count) => return Ok(Some(u64::from(count))),
+            Head::Map(count) => return Ok(Some(u64::from(count) * 2)),
+            Head::Str(size) | Head::Bin(size) | Head::Ext(_, size) => size as usize,
+            _ => 0,
+        };
+        self.bytes(size)?;
+        Ok(None)
+    }
+}

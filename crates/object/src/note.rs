@@ -1,0 +1,222 @@
+//! ELF notes: where metadata, ISA names and producers' remarks live.
+
+use crate::bytes::{read_u32, read_u64, slice};
+use crate::elf::{Elf, PT_NOTE, SHT_NOTE};
+use crate::{Error, Result, Str};
+
+/// Owner of the notes of code objects V3 and later.
+pub const OWNER_AMDGPU: &str = "AMDGPU";
+/// Owner of the notes of code object V2.
+pub const OWNER_AMD: &str = "AMD";
+/// MessagePack metadata, owner `AMDGPU`.
+pub const NT_AMDGPU_METADATA: u32 = 32;
+/// Code object version, owner `AMD`.
+pub const NT_AMD_HSA_CODE_OBJECT_VERSION: u32 = 1;
+/// HSAIL properties, owner `AMD`.
+pub const NT_AMD_HSA_HSAIL: u32 = 2;
+/// ISA version, owner `AMD`.
+pub const NT_AMD_HSA_ISA_VERSION: u32 = 3;
+/// YAML metadata, owner `AMD`.
+pub const NT_AMD_HSA_METADATA: u32 = 10;
+/// ISA name, owner `AMD`.
+pub const NT_AMD_HSA_ISA_NAME: u32 = 11;
+/// PAL metadata, owner `AMD`.
+pub const NT_AMD_PAL_METADATA: u32 = 12;
+
+const RECORD_HEADER: u64 = 12;
+
+/// One note record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note<'a> {
+    /// Owner, without its terminating NUL.
+    pub owner: Str<'a>,
+    /// Type, whose meaning is the owner's.
+    pub kind: u32,
+    /// Content.
+    pub desc: &'a [u8],
+    /// Where the record begins in the file.
+    pub offset: u64,
+    /// Where the content begins in the file.
+    pub desc_offset: u64,
+}
+
+impl Note<'_> {
+    /// True for a note of this owner and type.
+    pub fn is(&self, owner: &str, kind: u32) -> bool {
+        self.kind == kind && self.owner == owner
+    }
+}
+
+/// A run of note records: a `PT_NOTE` segment or an `SHT_NOTE` section.
+#[derive(Clone, Copy, Debug)]
+pub struct NoteTable<'a> {
+    /// Name of the section that holds exactly these bytes, if there is one.
+    pub section: Option<Str<'a>>,
+    /// Where the run begins in the file.
+    pub offset: u64,
+    /// How many bytes it takes.
+    pub size: u64,
+    align: u64,
+    data: &'a [u8],
+}
+
+impl<'a> NoteTable<'a> {
+    /// The records, until the end or the first broken one.
+    pub fn notes(&self) -> Notes<'a> {
+        let align = if self.align == 8 { 8 } else { 4 };
+        Notes { data: self.data, pos: 0, base: self.offset, align }
+    }
+}
+
+/// Every run of notes: those of segments, else those of sections.
+///
+/// # Errors
+/// Never fails as a whole: a run that reaches past the end of the file is an error item.
+pub fn tables<'a>(elf: &Elf<'a>) -> Vec<Result<NoteTable<'a>>> {
+    let segments: Vec<_> = elf.segments().iter().filter(|it| it.kind == PT_NOTE).collect();
+    if segments.is_empty() {
+        return sections(elf);
+    }
+    let table = |offset, size, align| {
+        let named = |it: &&crate::elf::Section<'a>| it.offset == offset && it.size == size;
+        let section = elf.sections().iter().find(named).map(|it| it.name);
+        read_table(elf, section, offset, size, align)
+    };
+    segments.iter().map(|it| table(it.offset, it.file_size, it.align)).collect()
+}
+
+/// Every run of notes that a section header names.
+pub fn sections<'a>(elf: &Elf<'a>) -> Vec<Result<NoteTable<'a>>> {
+    let notes = elf.sections().iter().filter(|it| it.kind == SHT_NOTE);
+    notes.map(|it| read_table(elf, Some(it.name), it.offset, it.size, it.align)).collect()
+}
+
+fn read_table<'a>(
+    elf: &Elf<'a>,
+    section: Option<Str<'a>>,
+    offset: u64,
+    size: u64,
+    align: u64,
+) -> Result<NoteTable<'a>> {
+    let data = slice(elf.data(), offset, size, "notes")?;
+    Ok(NoteTable { section, offset, size, align, data })
+}
+
+/// Iterator over note records.
+#[derive(Clone, Debug)]
+pub struct Notes<'a> {
+    data: &'a [u8],
+    pos: u64,
+    base: u64,
+    align: u64,
+}
+
+impl<'a> Iterator for Notes<'a> {
+    type Item = Result<Note<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let start = usize::try_from(self.pos).ok()?;
+            let rest = self.data.get(start..).filter(|rest| !rest.is_empty())?;
+            if (rest.len() as u64) < RECORD_HEADER && rest.iter().all(|&byte| byte == 0) {
+                return None;
+            }
+            match self.record() {
+                // Zeroed notes, as a removed section leaves them, are padding and not records.
+                Ok(note) if note.is_blank() => {}
+                Ok(note) => return Some(Ok(note)),
+                Err(error) => {
+                    self.pos = u64::MAX;
+                    return Some(Err(error.rebased(self.base)));
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Notes<'a> {
+    fn record(&mut self) -> Result<Note<'a>> {
+        let start = self.pos;
+        let header = slice(self.data, start, RECORD_HEADER, "note header")?;
+        let word = |at| u64::from(read_u32(header, at).unwrap_or(0));
+        let name = slice(self.data, start + RECORD_HEADER, word(0), "note owner")?;
+        let desc_start = align_up(start + RECORD_HEADER + word(0), self.align);
+        let desc = slice(self.data, desc_start, word(4), "note content")?;
+        self.pos = align_up(desc_start + word(4), self.align);
+        Ok(Note {
+            owner: Str::new(name.strip_suffix(b"\0").unwrap_or(name)),
+            kind: read_u32(header, 8).unwrap_or(0),
+            desc,
+            offset: self.base.saturating_add(start),
+            desc_offset: self.base.saturating_add(desc_start),
+        })
+    }
+}
+
+impl Note<'_> {
+    fn is_blank(&self) -> bool {
+        self.owner.is_empty() && self.kind == 0 && self.desc.is_empty()
+    }
+}
+
+fn align_up(value: u64, align: u64) -> u64 {
+    value.saturating_add(align - 1) & !(align - 1)
+}
+
+/// What the ISA note of code object V2 says.
+///
+/// ```
+/// let bytes = b"\x04\0\x07\0\x09\0\0\0\0\0\0\0\x07\0\0\0AMD\0AMDGPU\0";
+/// let isa = hsaco_object::note::IsaVersion::parse(bytes).unwrap();
+/// assert_eq!(isa.to_string(), "AMD:AMDGPU:9:0:7");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsaVersion<'a> {
+    /// `AMD`.
+    pub vendor: Str<'a>,
+    /// `AMDGPU`.
+    pub architecture: Str<'a>,
+    /// Major version.
+    pub major: u32,
+    /// Minor version.
+    pub minor: u32,
+    /// Stepping.
+    pub stepping: u32,
+}
+
+impl<'a> IsaVersion<'a> {
+    /// Reads the content of a note of type [`NT_AMD_HSA_ISA_VERSION`].
+    pub fn parse(desc: &'a [u8]) -> Result<Self> {
+        const CONTEXT: &str = "ISA version note";
+        let header = slice(desc, 0, 16, CONTEXT)?;
+        let half = |at| u64::from(crate::bytes::read_u16(header, at).unwrap_or(0));
+        let word = |at| read_u32(header, at).unwrap_or(0);
+        let vendor = slice(desc, 16, half(0), CONTEXT)?;
+        let architecture = slice(desc, 16 + half(0), half(2), CONTEXT)?;
+        Ok(Self {
+            vendor: until_nul(vendor),
+            architecture: until_nul(architecture),
+            major: word(4),
+            minor: word(8),
+            stepping: word(12),
+        })
+    }
+}
+
+impl std::fmt::Display for IsaVersion<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { vendor, architecture, major, minor, stepping } = self;
+        write!(f, "{vendor}:{architecture}:{major}:{minor}:{stepping}")
+    }
+}
+
+fn until_nul(bytes: &[u8]) -> Str<'_> {
+    Str::new(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes))
+}
+
+/// The two words of a note of type [`NT_AMD_HSA_CODE_OBJECT_VERSION`]: major and minor.
+pub fn code_object_version(desc: &[u8]) -> Result<(u32, u32)> {
+    let both = read_u64(desc, 0).zip(read_u32(desc, 4));
+    let short = || Error::truncated("code object version note", 0, 8, desc.len() as u64);
+    both.and_then(|(_, minor)| Some((read_u32(desc, 0)?, minor))).ok_or_else(short)
+}
