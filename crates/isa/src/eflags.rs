@@ -287,19 +287,24 @@ impl EFlags {
     /// # Errors
     /// The first difference that keeps the two apart.
     pub fn merge(self, other: Self) -> Result<Self, MergeConflict> {
-        if self.abi > AbiVersion::V6 {
-            return Err(MergeConflict::UnknownAbi { abi: self.abi });
-        }
-        if self.abi <= AbiVersion::V3 {
-            return if self.raw == other.raw {
-                Ok(self)
-            } else {
-                Err(MergeConflict::Flags { first: self.raw, second: other.raw })
-            };
-        }
+        let raw = match self.abi {
+            AbiVersion::V2 | AbiVersion::V3 if self.raw == other.raw => self.raw,
+            AbiVersion::V2 | AbiVersion::V3 => {
+                return Err(MergeConflict::Flags { first: self.raw, second: other.raw });
+            }
+            // The first object's version says how to read them all; lld compares versions last.
+            AbiVersion::V4 | AbiVersion::V5 | AbiVersion::V6 => {
+                self.merge_fields(Self { abi: self.abi, ..other })?
+            }
+            abi => return Err(MergeConflict::UnknownAbi { abi }),
+        };
         if self.abi != other.abi {
             return Err(MergeConflict::Abi { first: self.abi, second: other.abi });
         }
+        Ok(Self { raw, ..self })
+    }
+
+    fn merge_fields(self, other: Self) -> Result<u32, MergeConflict> {
         if self.mach() != other.mach() {
             return Err(MergeConflict::Mach { first: self.mach(), second: other.mach() });
         }
@@ -319,7 +324,7 @@ impl EFlags {
         if first != second {
             return Err(MergeConflict::GenericVersion { first, second });
         }
-        Ok(Self { raw, ..self })
+        Ok(raw)
     }
 }
 
@@ -554,5 +559,145 @@ fn write_mach(f: &mut fmt::Formatter<'_>, mach: u32) -> fmt::Result {
     match mach_name(mach) {
         Some(name) => f.write_str(name),
         None => write!(f, "{mach:#x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn v6(raw: u32) -> EFlags {
+        EFlags::new(raw, AbiVersion::V6)
+    }
+
+    /// What LLVM 22 writes.
+    const MEASURED: [(&str, u32); 13] = [
+        ("gfx942", 0x54c),
+        ("gfx942:xnack+", 0x74c),
+        ("gfx942:xnack-", 0x64c),
+        ("gfx942:sramecc-:xnack+", 0xb4c),
+        ("gfx90a:sramecc+", 0xd3f),
+        ("gfx908:sramecc+:xnack-", 0xe30),
+        ("gfx950", 0x54f),
+        ("gfx900", 0x12c),
+        ("gfx1010", 0x133),
+        ("gfx1100", 0x41),
+        ("gfx1250", 0x549),
+        ("gfx9-4-generic:xnack-", 0x0100_065f),
+        ("gfx11-generic", 0x0100_0054),
+    ];
+
+    #[test]
+    fn measured_words() {
+        for (text, raw) in MEASURED {
+            let target: TargetId = text.parse().unwrap();
+            assert_eq!(v6(raw).target_id(), Some(target), "{text}");
+            let version = target.processor.generic_version();
+            assert_eq!(EFlags::encode(target, AbiVersion::V6, version).raw(), raw, "{text}");
+            assert_eq!(v6(raw).faults().collect::<Vec<_>>(), [], "{text}");
+            assert_eq!(v6(raw).generic_version(), version);
+            assert_eq!(v6(raw).reserved(), 0);
+        }
+    }
+
+    #[test]
+    fn every_processor_round_trips() {
+        for processor in Processor::all() {
+            let target = TargetId::new(processor);
+            for abi in [AbiVersion::V4, AbiVersion::V5, AbiVersion::V6, AbiVersion::from_byte(9)] {
+                let flags = EFlags::encode(target, abi, processor.generic_version());
+                assert_eq!(flags.mach(), processor.mach());
+                assert_eq!(flags.target_id(), Some(target), "{flags:?}");
+            }
+            for flags in [EFlags::encode(target, AbiVersion::V3, 0), EFlags::encode_non_hsa(target)]
+            {
+                let on = |s| if s == Setting::Any { Setting::On } else { s };
+                assert_eq!(flags.processor(), Some(processor));
+                assert_eq!(flags.xnack(), on(target.xnack));
+                assert_eq!(flags.sramecc(), on(target.sramecc));
+            }
+        }
+    }
+
+    #[test]
+    fn version_3_has_one_bit_for_each_feature() {
+        let read = |raw| EFlags::new(raw, AbiVersion::V3).target_id().unwrap().to_string();
+        assert_eq!(read(0x2f), "gfx906:sramecc-:xnack-");
+        assert_eq!(read(0x12f), "gfx906:sramecc-:xnack+");
+        assert_eq!(read(0x32f), "gfx906:sramecc+:xnack+");
+        assert_eq!(read(0x2c), "gfx900:xnack-");
+        assert_eq!(read(0x36), "gfx1030");
+        assert_eq!(EFlags::new(0x72f, AbiVersion::V3).reserved(), 0x400);
+    }
+
+    #[test]
+    fn version_2_names_no_processor() {
+        let flags = EFlags::new(0x3, AbiVersion::V2);
+        assert_eq!((flags.mach(), flags.processor(), flags.target_id()), (0, None, None));
+        assert_eq!((flags.xnack(), flags.sramecc()), (Setting::On, Setting::Unsupported));
+        assert_eq!(EFlags::new(0x2, AbiVersion::V2).xnack(), Setting::Off);
+        assert_eq!(EFlags::new(0x7, AbiVersion::V2).reserved(), 0x4);
+        assert_eq!(flags.faults().count(), 0);
+        let target = "gfx900:xnack+".parse().unwrap();
+        assert_eq!(EFlags::encode(target, AbiVersion::V2, 0).raw(), EFlags::XNACK_V2);
+        // As LLVM before 14 wrote them.
+        let flags = EFlags::new(0x12c, AbiVersion::V2);
+        assert_eq!(flags.target_id(), Some(target));
+    }
+
+    #[test]
+    fn only_version_6_has_generic_versions() {
+        for (abi, version, reserved) in [
+            (AbiVersion::V5, 0, 0x0700_0000),
+            (AbiVersion::V6, 7, 0),
+            (AbiVersion::from_byte(5), 7, 0),
+        ] {
+            let flags = EFlags::new(0x0700_0054, abi);
+            assert_eq!((flags.generic_version(), flags.reserved()), (version, reserved));
+        }
+    }
+
+    #[test]
+    fn faults_are_named() {
+        let faults = |flags: EFlags| {
+            flags.faults().map(|fault| fault.to_string()).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(faults(v6(0x54)), "generic processor gfx11-generic without a generic version");
+        assert_eq!(faults(v6(0x0100_0041)), "generic version 1 for gfx1100, which is not generic");
+        assert_eq!(faults(v6(0x141)), "xnack is any, which gfx1100 has no setting for");
+        assert_eq!(faults(v6(0x44c)), "no xnack setting, which gfx942 has");
+        assert_eq!(faults(v6(0x0001_1041)), "reserved bits 0x11000 are set");
+        assert_eq!(faults(v6(0x40)), "unknown processor number 0x40");
+        assert_eq!(
+            faults(EFlags::new(0x54, AbiVersion::V5)),
+            "generic processor gfx11-generic in a code object V5; it needs V6"
+        );
+    }
+
+    #[test]
+    fn readelf_text_of_odd_words() {
+        assert_eq!(v6(0).readelf_text(), "");
+        assert_eq!(v6(0x140).readelf_text(), "xnack");
+        assert_eq!(v6(0x10).readelf_text(), "turks");
+        assert_eq!(v6(0xff00_0041).readelf_text(), "gfx1100, generic_v255");
+        assert_eq!(EFlags::new(1, AbiVersion::V2).readelf_text(), "r600");
+        assert_eq!(EFlags::new(0x54c, AbiVersion::from_byte(5)).readelf_text(), "");
+        assert_eq!(EFlags::new(0xf4c, AbiVersion::V3).readelf_text(), "gfx942, xnack, sramecc");
+    }
+
+    #[test]
+    fn merging_depends_on_the_version() {
+        assert_eq!(v6(0x94c).merge(v6(0x74c)), Ok(v6(0xb4c)));
+        assert_eq!(v6(0x154c).merge(v6(0x54c)), Ok(v6(0x54c)));
+        let say = |a: EFlags, b: EFlags| a.merge(b).unwrap_err().to_string();
+        assert_eq!(say(v6(0x54c), v6(0x54f)), "processor differs: gfx942 and gfx950");
+        assert_eq!(say(v6(0x54c), v6(0)), "processor differs: gfx942 and 0x0");
+        assert_eq!(say(v6(0x0100_0054), v6(0x54)), "generic version differs: 1 and 0");
+        let v3 = |raw| EFlags::new(raw, AbiVersion::V3);
+        assert_eq!(say(v3(0x12f), v3(0x2f)), "e_flags differ: 0x12f and 0x2f");
+        let v5 = EFlags::new(0x54c, AbiVersion::V5);
+        assert_eq!(say(v5, v6(0x54c)), "code object version differs: V5 and V6");
+        let v7 = EFlags::new(0x54c, AbiVersion::from_byte(5));
+        assert_eq!(say(v7, v7), "no merge rule for unknown ABI version 5");
     }
 }

@@ -146,8 +146,11 @@ impl Limits {
     #[must_use]
     pub fn waves_with_vgprs(&self, wave: WaveSize, vgprs: u32) -> Option<u32> {
         let rules = self.vgprs(wave)?;
-        let allocated = vgprs.max(1).checked_next_multiple_of(rules.allocation_granule)?;
-        Some(if vgprs > self.max_vgprs { 0 } else { (rules.file / allocated).min(self.max_waves) })
+        if vgprs > self.max_vgprs {
+            return Some(0);
+        }
+        let allocated = vgprs.max(1).next_multiple_of(rules.allocation_granule);
+        Some((rules.file / allocated).min(self.max_waves))
     }
 }
 

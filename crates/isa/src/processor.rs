@@ -353,3 +353,119 @@ fn edit_distance(from: &str, to: &str) -> usize {
     }
     row.last().copied().unwrap_or(from.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> Processor {
+        Processor::from_name(name).unwrap()
+    }
+
+    #[test]
+    fn names_and_numbers_are_unique_and_round_trip() {
+        assert_eq!(Processor::all().len(), 53);
+        for processor in Processor::all() {
+            assert_eq!(Processor::from_mach(processor.mach()), Some(processor));
+            assert_eq!(processor.name().parse(), Ok(processor));
+            assert_eq!(processor.to_string(), processor.name());
+            for alias in processor.aliases() {
+                assert_eq!(Processor::from_name(alias), Some(processor));
+            }
+        }
+        assert!(Processor::all().is_sorted());
+        assert_eq!(Processor::from_name("gfx940"), None);
+        assert_eq!(Processor::from_name(""), None);
+        for reserved in [0, 0x10, 0x27, 0x40, 0x4b, 0x4d, 0x50, 0x56, 0x57, 0xff, 0x14c] {
+            assert_eq!(Processor::from_mach(reserved), None);
+        }
+    }
+
+    #[test]
+    fn families_are_closed() {
+        for processor in Processor::all() {
+            assert_eq!(processor.is_generic(), processor.name().ends_with("-generic"));
+            assert_eq!(processor.is_generic(), processor.members().next().is_some());
+            assert_eq!(processor.is_generic(), processor.generic_version() == 1);
+            assert_eq!(processor.generic().is_some(), processor.joined_generic_in() == Some(1));
+            for member in processor.members() {
+                assert_eq!(member.generic(), Some(processor));
+                assert_eq!(member.generation(), processor.generation());
+                for feature in Feature::ALL {
+                    assert!(member.supports(feature) || !processor.supports(feature));
+                }
+            }
+        }
+        let members = |name| named(name).members().map(Processor::name).collect::<Vec<_>>();
+        assert_eq!(
+            members("gfx9-generic"),
+            ["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"]
+        );
+        assert_eq!(members("gfx9-4-generic"), ["gfx942", "gfx950"]);
+        assert_eq!(members("gfx10-3-generic").len(), 7);
+        assert_eq!(members("gfx11-generic").len(), 8);
+        assert_eq!(members("gfx12-generic"), ["gfx1200", "gfx1201"]);
+        assert_eq!(members("gfx942").len(), 0);
+        for alone in ["gfx803", "gfx908", "gfx90a", "gfx1250", "gfx1251", "gfx11-generic"] {
+            assert_eq!(named(alone).generic(), None);
+        }
+    }
+
+    #[test]
+    fn a_generic_processor_has_no_more_than_any_member() {
+        for generic in Processor::all().filter(|p| p.is_generic()) {
+            for member in generic.members() {
+                let (all, one) = (generic.limits(), member.limits());
+                assert!(all.lds_bytes <= one.lds_bytes, "{member}");
+                assert!(all.max_vgprs <= one.max_vgprs, "{member}");
+                for wave in WaveSize::ALL {
+                    let file = |limits: &Limits| limits.vgprs(wave).map(|v| v.file);
+                    assert!(file(all) <= file(one), "{member}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn versions_come_from_names() {
+        assert_eq!(named("gfx90a").isa_version(), Some((9, 0, 10)));
+        assert_eq!(named("gfx1201").isa_version(), Some((12, 0, 1)));
+        assert_eq!(named("gfx9-4-generic").isa_version(), None);
+        for processor in Processor::all() {
+            let name = processor.isa_version().map(|(a, b, c)| format!("gfx{a}{b:x}{c:x}"));
+            assert_eq!(name.as_deref(), (!processor.is_generic()).then_some(processor.name()));
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_nearest() {
+        let meant = |name: &str| nearest(name).map(Processor::name);
+        assert_eq!(meant("gfx943"), Some("gfx942"));
+        assert_eq!(meant("gfx940"), Some("gfx942"));
+        assert_eq!(meant("GFX90A"), Some("gfx90a"));
+        assert_eq!(meant("gfx11generic"), Some("gfx11-generic"));
+        assert_eq!(meant("polaris12"), Some("gfx803"));
+        assert_eq!(meant("sm_90"), None);
+        assert_eq!(meant(&"g".repeat(1 << 16)), None);
+        assert_eq!(meant("\u{fc}\u{1f600}"), None);
+    }
+
+    #[test]
+    fn limits_of_the_odd_ones() {
+        let limits = |name| named(name).limits();
+        assert_eq!(limits("gfx600").lds_bytes, 32768);
+        assert_eq!(limits("gfx950").lds_bytes, 163_840);
+        assert_eq!(limits("gfx9-4-generic").lds_bytes, 65536);
+        assert_eq!(limits("gfx802").max_sgprs, 96);
+        assert_eq!(limits("gfx1250").max_user_sgprs, 32);
+        assert_eq!(limits("gfx1250").wave64, None);
+        assert_eq!(limits("gfx90a").waves_with_vgprs(WaveSize::Wave64, 512), Some(1));
+        assert_eq!(limits("gfx90a").waves_with_vgprs(WaveSize::Wave64, 513), Some(0));
+        assert_eq!(limits("gfx90a").waves_with_vgprs(WaveSize::Wave32, 1), None);
+        assert_eq!(limits("gfx90a").waves_with_vgprs(WaveSize::Wave64, u32::MAX), Some(0));
+        assert_eq!(
+            named("gfx1030").wave_sizes().map(WaveSize::lanes).collect::<Vec<_>>(),
+            [32, 64]
+        );
+    }
+}

@@ -362,3 +362,162 @@ impl fmt::Display for ErrorKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check(text: &str, expect: &Expect) {
+        let shown = match text.parse::<TargetId>() {
+            Ok(target) => format!("{target:?}"),
+            Err(error) => format!("error: {error}"),
+        };
+        expect.assert_eq(&shown);
+    }
+
+    #[test]
+    fn canonical_order() {
+        let target: TargetId = "gfx942:xnack+:sramecc-".parse().unwrap();
+        assert_eq!(target.to_string(), "gfx942:sramecc-:xnack+");
+        assert_eq!(target.isa_name(), "amdgcn-amd-amdhsa--gfx942:sramecc-:xnack+");
+        assert_eq!(format!("{target:>24}|"), "  gfx942:sramecc-:xnack+|");
+        assert_eq!("fiji".parse::<TargetId>().unwrap().to_string(), "gfx803");
+    }
+
+    #[test]
+    fn every_target_prints_what_it_parses() {
+        for processor in Processor::all() {
+            for xnack in ["", ":xnack+", ":xnack-"] {
+                for sramecc in ["", ":sramecc+", ":sramecc-"] {
+                    let text = format!("{processor}{sramecc}{xnack}");
+                    let is_valid = (sramecc.is_empty() || processor.supports_sramecc())
+                        && (xnack.is_empty() || processor.supports_xnack());
+                    match text.parse::<TargetId>() {
+                        Ok(target) => assert!(is_valid && target.to_string() == text, "{text}"),
+                        Err(_) => assert!(!is_valid, "{text}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_spellings() {
+        check("gfx90a", &expect!["gfx90a (sramecc any, xnack any)"]);
+        check("gfx1100", &expect!["gfx1100 (sramecc unsupported, xnack unsupported)"]);
+        check("gfx1250", &expect!["gfx1250 (sramecc any, xnack any)"]);
+        check("amdgcn-amd-amdhsa--gfx90a:xnack-", &expect!["gfx90a (sramecc any, xnack off)"]);
+        check("amdgcn-amd-amdhsa-unknown-gfx942", &expect!["gfx942 (sramecc any, xnack any)"]);
+        check("amdgcn-amd-amdhsa-gfx942", &expect!["gfx942 (sramecc any, xnack any)"]);
+        check(
+            "amdgcn-amd-amdhsa--gfx9-4-generic:xnack+",
+            &expect!["gfx9-4-generic (sramecc any, xnack on)"],
+        );
+        check("hip-amdgcn-amd-amdhsa--gfx906", &expect!["gfx906 (sramecc any, xnack any)"]);
+        check("hip-amdgcn-amd-amdhsa-gfx906", &expect!["gfx906 (sramecc any, xnack any)"]);
+        check(
+            "hip-amdgcn-amd-amdhsa-gfx10-3-generic",
+            &expect!["gfx10-3-generic (sramecc unsupported, xnack unsupported)"],
+        );
+        check(
+            "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-",
+            &expect!["gfx90a (sramecc on, xnack off)"],
+        );
+        check("openmp-amdgcn-amd-amdhsa--gfx908", &expect!["gfx908 (sramecc any, xnack any)"]);
+        check("amdgpu9.42-amd-amdhsa-unknown-gfx942", &expect!["gfx942 (sramecc any, xnack any)"]);
+        check("gfx906+sram-ecc+xnack", &expect!["gfx906 (sramecc on, xnack on)"]);
+        check("gfx906+xnack", &expect!["gfx906 (sramecc off, xnack on)"]);
+        check(
+            "amdgcn-amd-amdhsa--gfx900+xnack",
+            &expect!["gfx900 (sramecc unsupported, xnack on)"],
+        );
+        check("AMD:AMDGPU:9:0:6", &expect!["gfx906 (sramecc off, xnack off)"]);
+        check("AMD:AMDGPU:8:0:1", &expect!["gfx801 (sramecc unsupported, xnack on)"]);
+    }
+
+    #[test]
+    fn errors_say_what_and_where() {
+        check("", &expect!["error: expected a processor such as `gfx942` (at offset 0)"]);
+        check(":xnack+", &expect!["error: expected a processor such as `gfx942` (at offset 0)"]);
+        check(
+            "amdgcn-amd-amdhsa--",
+            &expect!["error: expected a processor such as `gfx942` (at offset 19)"],
+        );
+        check(
+            "host-x86_64-unknown-linux--",
+            &expect!["error: expected a processor such as `gfx942` (at offset 27)"],
+        );
+        check(
+            "gfx943",
+            &expect!["error: unknown processor `gfx943`; did you mean `gfx942`? (at offset 0)"],
+        );
+        check(
+            "hip-amdgcn-amd-amdhsa--gfx90b:xnack+",
+            &expect!["error: unknown processor `gfx90b`; did you mean `gfx900`? (at offset 23)"],
+        );
+        check(
+            "sm_90",
+            &expect![
+                "error: unknown processor `sm_90`; expected one such as `gfx942` (at offset 0)"
+            ],
+        );
+        check("gfx1100:xnack+", &expect!["error: `gfx1100` has no `xnack` setting (at offset 8)"]);
+        check("gfx1250:xnack+", &expect!["error: `gfx1250` has no `xnack` setting (at offset 8)"]);
+        check(
+            "gfx9-generic:sramecc+",
+            &expect!["error: `gfx9-generic` has no `sramecc` setting (at offset 13)"],
+        );
+        check("gfx90a:xnack+:xnack-", &expect!["error: `xnack` is named twice (at offset 14)"]);
+        check("gfx90a:xnack", &expect!["error: expected `xnack+` or `xnack-` (at offset 7)"]);
+        check(
+            "gfx90a:sramecc+:tgsplit+",
+            &expect![
+                "error: unknown feature `tgsplit`; expected `sramecc` or `xnack` (at offset 16)"
+            ],
+        );
+        check(
+            "gfx90a:",
+            &expect!["error: unknown feature ``; expected `sramecc` or `xnack` (at offset 7)"],
+        );
+        check("gfx906+xnack+xnack", &expect!["error: `xnack` is named twice (at offset 13)"]);
+        check(
+            "gfx900+sram-ecc",
+            &expect!["error: `gfx900` has no `sramecc` setting (at offset 7)"],
+        );
+        check(
+            "AMD:AMDGPU:9:4:2",
+            &expect![
+                "error: unknown ISA version `9:4:2`; expected one such as `9:0:6` (at offset 11)"
+            ],
+        );
+        check(
+            "AMD:AMDGPU:9:0",
+            &expect![
+                "error: unknown ISA version `9:0`; expected one such as `9:0:6` (at offset 11)"
+            ],
+        );
+    }
+
+    #[test]
+    fn v2_isa_versions() {
+        let target = |a, b, c| TargetId::from_v2_isa(a, b, c).map(|target| target.to_string());
+        for (version, expected) in [
+            ((6, 0, 2), "gfx602"),
+            ((7, 0, 5), "gfx705"),
+            ((8, 0, 0), "gfx802"),
+            ((8, 0, 1), "gfx801:xnack+"),
+            ((8, 0, 4), "gfx803"),
+            ((8, 1, 0), "gfx810:xnack+"),
+            ((9, 0, 0), "gfx900:xnack-"),
+            ((9, 0, 1), "gfx900:xnack+"),
+            ((9, 0, 6), "gfx906:sramecc-:xnack-"),
+            ((9, 0, 7), "gfx906:sramecc-:xnack+"),
+            ((9, 0, 12), "gfx90c:xnack-"),
+        ] {
+            assert_eq!(target(version.0, version.1, version.2).as_deref(), Some(expected));
+        }
+        assert_eq!(target(9, 4, 2), None);
+        assert!(V2_ISAS.iter().all(|((a, b, c), ..)| target(*a, *b, *c).is_some()));
+    }
+}
