@@ -99,8 +99,8 @@ impl EFlags {
 
     const fn layout(self) -> Layout {
         match self.abi.byte() {
-            // The V2 bits share numbers with r600 processors, which HSA never had; where an HSA
-            // processor's number stands instead, an LLVM before 14 wrote V3 bits.
+            // The V2 bits share numbers with r600 processors, which HSA never had. Where an HSA
+            // processor's number stands instead, LLVM wrote the file: it put V3 bits there.
             0 if self.hsa && self.raw & Self::MACH < FIRST_AMDGCN_MACH => Layout::V2,
             0 | 1 => Layout::V3,
             2 | 3 => Layout::V4,
@@ -640,7 +640,7 @@ mod tests {
         assert_eq!(flags.faults().count(), 0);
         let target = "gfx900:xnack+".parse().unwrap();
         assert_eq!(EFlags::encode(target, AbiVersion::V2, 0).raw(), EFlags::XNACK_V2);
-        // As LLVM before 14 wrote them.
+        // As LLVM wrote them.
         let flags = EFlags::new(0x12c, AbiVersion::V2);
         assert_eq!(flags.target_id(), Some(target));
     }

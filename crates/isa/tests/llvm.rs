@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hsaco_isa::{AbiVersion, EFlags, Feature, MergeConflict, Processor, Setting, TargetId};
+use hsaco_isa::{
+    AbiVersion, AccVgprs, EFlags, Feature, FlatScratch, MergeConflict, Processor, Setting, TargetId,
+};
 
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
 
@@ -397,6 +399,63 @@ fn llc_allots_the_same_registers_and_memory() {
             );
             let args = ["-mtriple=amdgcn-amd-amdhsa", &cpu, "lds.ll", "-o", "lds.s"];
             assert_eq!(lab.run("llc-22", &args).status.success(), fits, "{processor} {bytes}");
+        }
+    }
+}
+
+/// A kernel descriptor with that many vector registers and one more directive.
+fn descriptor(processor: Processor, vgprs: u32, directive: &str) -> String {
+    let is_unified = processor.limits().acc_vgprs == AccVgprs::Unified;
+    let accum_offset = if is_unified { ".amdhsa_accum_offset 4" } else { "" };
+    format!(
+        ".amdhsa_kernel k{vgprs}\n.amdhsa_next_free_vgpr {vgprs}\n.amdhsa_next_free_sgpr 1\n\
+         {accum_offset}\n{directive}\n.end_amdhsa_kernel\n"
+    )
+}
+
+#[test]
+fn descriptors_count_registers_alike() {
+    let Some(lab) = Lab::open("granules", &["llvm-mc-22", "llvm-objcopy-22"]) else { return };
+    let counts = [1, 4, 5, 8, 9, 16, 17, 24, 33, 64, 128, 256];
+    for processor in Processor::all() {
+        for wave in processor.wave_sizes() {
+            let has_choice = processor.limits().wave32.is_some();
+            let size = format!(".amdhsa_wavefront_size32 {}", u32::from(wave.lanes() == 32));
+            let size = if has_choice { &*size } else { "" };
+            lab.write("k.s", counts.map(|count| descriptor(processor, count, size)).concat());
+            let cpu = format!("-mcpu={processor}");
+            let args = ["-triple=amdgcn-amd-amdhsa", &cpu, "-filetype=obj", "k.s", "-o", "k.o"];
+            lab.succeed("llvm-mc-22", &args);
+            let args = ["-O", "binary", "--only-section=.text", "k.o", "k.bin"];
+            lab.succeed("llvm-objcopy-22", &args);
+            let descriptors = fs::read(lab.0.join("k.bin")).unwrap();
+            // The low six bits of compute_pgm_rsrc1.
+            let theirs: Vec<u32> =
+                descriptors.chunks(64).map(|bytes| u32::from(bytes[48] & 0x3f)).collect();
+            let granule = processor.limits().vgprs(wave).unwrap().encoding_granule;
+            assert_eq!(theirs, counts.map(|count| count.div_ceil(granule) - 1), "{processor}");
+        }
+    }
+}
+
+#[test]
+fn descriptors_have_the_same_fields() {
+    let Some(lab) = Lab::open("fields", &["llvm-mc-22"]) else { return };
+    for processor in Processor::all() {
+        let limits = processor.limits();
+        let is_architected = limits.flat_scratch == FlatScratch::Architected;
+        for (directive, is_taken) in [
+            (".amdhsa_tg_split 1", limits.tgsplit),
+            (".amdhsa_user_sgpr_kernarg_preload_length 1", limits.kernarg_preload),
+            (".amdhsa_workgroup_processor_mode 1", limits.wgp_mode),
+            (".amdhsa_wavefront_size32 1", limits.wave32.is_some()),
+            (".amdhsa_enable_private_segment 1", is_architected),
+        ] {
+            lab.write("k.s", descriptor(processor, 1, directive));
+            let cpu = format!("-mcpu={processor}");
+            let args = ["-triple=amdgcn-amd-amdhsa", &cpu, "-filetype=obj", "k.s", "-o", "k.o"];
+            let is_ok = lab.run("llvm-mc-22", &args).status.success();
+            assert_eq!(is_ok, is_taken, "{processor} {directive}");
         }
     }
 }
