@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+pub mod descriptor;
 mod error;
 
 pub use bytes::Str;
+pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use error::{Error, ErrorKind, Result};
