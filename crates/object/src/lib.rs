@@ -4,6 +4,7 @@
 mod bytes;
 pub mod descriptor;
 mod error;
+pub mod yaml;
 
 pub use bytes::Str;
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
