@@ -208,3 +208,172 @@ impl Writer {
         (indent, dashes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn text(text: &str) -> Node<'_> {
+        Node::Str(text.into())
+    }
+
+    fn check(node: &Node<'_>, expected: &Expect) {
+        expected.assert_eq(&to_yaml(node));
+    }
+
+    #[test]
+    fn a_kernel() {
+        let argument = Node::Map(vec![
+            (text(".value_kind"), text("global_buffer")),
+            (text(".size"), Node::UInt(8)),
+            (text(".type_name"), text("float*")),
+        ]);
+        let kernel = Node::Map(vec![
+            (text(".name"), text("vector_add")),
+            (text(".args"), Node::Array(vec![argument.clone(), argument])),
+            (text(".max_flat_workgroup_size"), Node::UInt(1024)),
+            (text(".uses_dynamic_stack"), Node::Bool(false)),
+        ]);
+        let root = Node::Map(vec![
+            (text("amdhsa.kernels"), Node::Array(vec![kernel])),
+            (text("amdhsa.target"), text("amdgcn-amd-amdhsa--gfx90a:xnack-")),
+        ]);
+        check(
+            &root,
+            &expect![[r#"
+            ---
+            amdhsa.kernels:
+              - .args:
+                  - .size:           8
+                    .type_name:      'float*'
+                    .value_kind:     global_buffer
+                  - .size:           8
+                    .type_name:      'float*'
+                    .value_kind:     global_buffer
+                .max_flat_workgroup_size: 1024
+                .name:           vector_add
+                .uses_dynamic_stack: false
+            amdhsa.target:   'amdgcn-amd-amdhsa--gfx90a:xnack-'
+            ...
+        "#]],
+        );
+    }
+
+    #[test]
+    fn keys_of_every_kind() {
+        let keys = [
+            text("b"),
+            text("it's"),
+            text("1"),
+            text(""),
+            Node::Float(1.5),
+            Node::Bool(false),
+            Node::Nil,
+            Node::UInt(200),
+            Node::UInt(5),
+            Node::Int(-1),
+            text("longer than sixteen"),
+        ];
+        let entries = keys.into_iter().map(|key| (key, Node::UInt(0))).collect();
+        check(
+            &Node::Map(entries),
+            &expect![[r#"
+            ---
+            '-1':              0
+            5:               0
+            200:             0
+            '':                0
+            false:           0
+            '1.500000e+00':    0
+            '':                0
+            1:               0
+            b:               0
+            'it''s':            0
+            longer than sixteen: 0
+            ...
+        "#]],
+        );
+    }
+
+    #[test]
+    fn nested_arrays_share_a_line_and_empty_ones_stand_alone() {
+        let array = Node::Array;
+        let one = || Node::UInt(1);
+        let inner = array(vec![array(vec![one(), one()]), array(vec![]), Node::Map(vec![])]);
+        let map = Node::Map(vec![(text("a"), array(vec![])), (text("b"), Node::Map(vec![]))]);
+        check(
+            &array(vec![inner, map]),
+            &expect![[r#"
+            ---
+            - - - 1
+                - 1
+            []
+              - {}
+            - a:               []
+              b:               {}
+            ...
+        "#]],
+        );
+    }
+
+    #[test]
+    fn strings() {
+        let strings = [
+            "", "1", "true", "True", "null", "0x10", "0b1", "nan", "a: b", "it's", "a\nb", "é",
+            "\u{200b}",
+        ];
+        let strings = strings.map(text).into_iter().chain([Node::Str(Str::new(b"caf\xe9!"))]);
+        check(
+            &Node::Array(strings.collect()),
+            &expect![[r#"
+            ---
+            - !str ''
+            - !str '1'
+            - !str 'true'
+            - 'True'
+            - 'null'
+            - !str '0x10'
+            - !str 0b1
+            - !str nan
+            - 'a: b'
+            - 'it''s'
+            - "a\nb"
+            - "é"
+            - "\u200B"
+            - "caf�"
+            ...
+        "#]],
+        );
+    }
+
+    #[test]
+    fn numbers_and_the_rest() {
+        let nodes = vec![
+            Node::Nil,
+            Node::Int(-5),
+            Node::UInt(u64::MAX),
+            Node::Float(1048576.5),
+            Node::Float(1e-100),
+            Node::Float(f64::NAN),
+            Node::Float(f64::NEG_INFINITY),
+            Node::Binary(b"\x00\xff"),
+        ];
+        check(
+            &Node::Array(nodes),
+            &expect![[r#"
+            ---
+            - !nil ''
+            - -5
+            - 18446744073709551615
+            - 1.048576e+06
+            - 1.000000e-100
+            - nan
+            - -INF
+            - !bin '00ff'
+            ...
+        "#]],
+        );
+    }
+}

@@ -4,10 +4,12 @@
 mod llvm;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use hsaco_isa::Generation;
-use hsaco_object::descriptor::{Field, KernelDescriptor};
+use hsaco_object::descriptor::{Field, KernelCodeV2, KernelDescriptor};
 use llvm::{Random, Scratch, read, run, tools};
 
 const TOOLS: &[&str] = &["llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22"];
@@ -43,30 +45,25 @@ fn assemble(scratch: &Scratch, target: &str, version: u8, rodata: &str) -> Vec<u
          .amdhsa_code_object_version {version}\n.rodata\n.p2align 6\n{rodata}"
     );
     let source = scratch.write("a.s", source.as_bytes());
+    let target = ["-triple=amdgcn-amd-amdhsa", &format!("-mcpu={processor}"), mattr];
+    image(scratch, &source, &target, ".rodata")
+}
+
+/// Assembles a file and returns the bytes of one section.
+fn image(scratch: &Scratch, source: &Path, target: &[&str], section: &str) -> Vec<u8> {
     let object = scratch.path("a.o");
     let image = scratch.path("a.bin");
-    run(
-        "llvm-mc-22",
-        &[
-            "-triple=amdgcn-amd-amdhsa".as_ref(),
-            format!("-mcpu={processor}").as_ref(),
-            mattr.as_ref(),
-            "-filetype=obj".as_ref(),
-            source.as_os_str(),
-            "-o".as_ref(),
-            object.as_os_str(),
-        ],
-    );
-    run(
-        "llvm-objcopy-22",
-        &[
-            "-O".as_ref(),
-            "binary".as_ref(),
-            "--only-section=.rodata".as_ref(),
-            object.as_os_str(),
-            image.as_os_str(),
-        ],
-    );
+    let mut arguments: Vec<&OsStr> = target.iter().map(OsStr::new).collect();
+    arguments.extend([
+        OsStr::new("-filetype=obj"),
+        source.as_ref(),
+        "-o".as_ref(),
+        object.as_ref(),
+    ]);
+    run("llvm-mc-22", &arguments);
+    let only = format!("--only-section={section}");
+    let arguments = [OsStr::new("-O"), "binary".as_ref(), only.as_ref()];
+    run("llvm-objcopy-22", &[&arguments[..], &[object.as_ref(), image.as_ref()]].concat());
     read(&image)
 }
 
@@ -282,4 +279,59 @@ fn compare_text(
         }
     }
     compared
+}
+
+/// Assignments of the older assembler block, each with what it sets.
+type Assignment = (&'static str, u64, fn(KernelCodeV2) -> u64);
+
+const V2: &[Assignment] = &[
+    ("amd_code_version_major", 11, |it| it.amd_kernel_code_version_major.into()),
+    ("amd_code_version_minor", 12, |it| it.amd_kernel_code_version_minor.into()),
+    ("amd_machine_kind", 13, |it| it.amd_machine_kind.into()),
+    ("amd_machine_version_major", 14, |it| it.amd_machine_version_major.into()),
+    ("amd_machine_version_minor", 15, |it| it.amd_machine_version_minor.into()),
+    ("amd_machine_version_stepping", 16, |it| it.amd_machine_version_stepping.into()),
+    ("kernel_code_entry_byte_offset", 256, |it| it.entry(0).unwrap()),
+    ("kernel_code_prefetch_byte_size", 18, |it| it.kernel_code_prefetch_byte_size),
+    ("granulated_workitem_vgpr_count", 5, |it| it.compute_pgm_rsrc1.into()),
+    ("user_sgpr_count", 7, |it| it.user_sgprs().into()),
+    ("is_dynamic_callstack", 1, |it| it.is_dynamic_call_stack().into()),
+    ("is_xnack_enabled", 1, |it| it.is_xnack_enabled().into()),
+    ("workitem_private_segment_byte_size", 21, |it| it.workitem_private_segment_byte_size.into()),
+    ("workgroup_group_segment_byte_size", 22, |it| it.workgroup_group_segment_byte_size.into()),
+    ("gds_segment_byte_size", 23, |it| it.gds_segment_byte_size.into()),
+    ("kernarg_segment_byte_size", 24, |it| it.kernarg_segment_byte_size),
+    ("workgroup_fbarrier_count", 25, |it| it.workgroup_fbarrier_count.into()),
+    ("wavefront_sgpr_count", 26, |it| it.wavefront_sgpr_count.into()),
+    ("workitem_vgpr_count", 27, |it| it.workitem_vgpr_count.into()),
+    ("reserved_vgpr_first", 28, |it| it.reserved_vgpr_first.into()),
+    ("reserved_vgpr_count", 29, |it| it.reserved_vgpr_count.into()),
+    ("reserved_sgpr_first", 30, |it| it.reserved_sgpr_first.into()),
+    ("reserved_sgpr_count", 31, |it| it.reserved_sgpr_count.into()),
+    ("debug_wavefront_private_segment_offset_sgpr", 32, |it| {
+        it.debug_wavefront_private_segment_offset_sgpr.into()
+    }),
+    ("debug_private_segment_buffer_sgpr", 33, |it| it.debug_private_segment_buffer_sgpr.into()),
+    ("kernarg_segment_alignment", 4, |it| it.kernarg_segment_alignment.into()),
+    ("group_segment_alignment", 5, |it| it.group_segment_alignment.into()),
+    ("private_segment_alignment", 7, |it| it.private_segment_alignment.into()),
+    ("wavefront_size", 6, |it| it.lanes().unwrap().ilog2().into()),
+    ("call_convention", 8, |it| u64::try_from(it.call_convention).unwrap()),
+    ("runtime_loader_kernel_symbol", 38, |it| it.runtime_loader_kernel_symbol),
+];
+
+/// LLVM writes code object V2 no more, but still the same structure for Mesa.
+#[test]
+fn v2_fields_are_what_the_assembler_said() {
+    let Some(scratch) = tools(TOOLS, "descriptor-v2") else { return };
+    let lines: String = V2.iter().map(|(name, value, _)| format!("{name} = {value}\n")).collect();
+    let source = format!(".text\n.amd_kernel_code_t\n{lines}.end_amd_kernel_code_t\n");
+    let source = scratch.write("a.s", source.as_bytes());
+    let target = ["-triple=amdgcn-mesa-mesa3d", "-mcpu=gfx803"];
+    let image = image(&scratch, &source, &target, ".text");
+    let code = KernelCodeV2::parse(&image).unwrap();
+    for (name, value, read) in V2 {
+        assert_eq!(read(code), *value, "{name}");
+    }
+    assert_eq!(code.to_bytes(), image[..]);
 }

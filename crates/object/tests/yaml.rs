@@ -286,16 +286,15 @@ fn readelf(scratch: &Scratch, documents: &[Vec<u8>]) -> Vec<String> {
     printed
 }
 
-/// Compares documents, all in one object; those of the root's `amdhsa.` keys are added, without
-/// which the tool would call them invalid.
-fn compare(scratch: &Scratch, bodies: Vec<Node<'_>>) {
-    let documents: Vec<_> = bodies.into_iter().map(root).collect();
+/// Compares documents, all in one object.
+fn compare(scratch: &Scratch, documents: &[Node<'_>]) {
     let encoded: Vec<_> = documents.iter().map(encode).collect();
     for (document, expected) in documents.iter().zip(readelf(scratch, &encoded)) {
         assert_eq!(to_yaml(document), expected, "{document:?}");
     }
 }
 
+/// Puts a value into a document with the keys that one of the HSA kind must have.
 fn root(body: Node<'_>) -> Node<'_> {
     Node::Map(vec![
         (text("amdhsa.version"), Node::Array(vec![Node::UInt(1), Node::UInt(2)])),
@@ -358,7 +357,8 @@ fn strings_and_numbers() {
     let keys = STRINGS.iter().map(|it| (text(it), Node::Nil)).collect();
     compare(
         &scratch,
-        vec![Node::Array(strings), Node::Array(floats), Node::Array(integers), Node::Map(keys)],
+        &[Node::Array(strings), Node::Array(floats), Node::Array(integers), Node::Map(keys)]
+            .map(root),
     );
 }
 
@@ -386,8 +386,21 @@ fn random_documents() {
     let Some(scratch) = tools(TOOLS, "yaml-random") else { return };
     let mut random = Random(42);
     for _ in 0..8 {
-        compare(&scratch, (0..100).map(|_| random_node(&mut random, 5)).collect());
+        let documents: Vec<_> = (0..100).map(|_| root(random_node(&mut random, 5))).collect();
+        compare(&scratch, &documents);
     }
+}
+
+/// The tool prints any container, and leaves alone what has no `amdhsa.` in it.
+#[test]
+fn random_roots() {
+    let Some(scratch) = tools(TOOLS, "yaml-roots") else { return };
+    let mut random = Random(43);
+    let is_container = |node: &Node<'_>| matches!(node, Node::Array(_) | Node::Map(_));
+    let nodes = std::iter::repeat_with(|| random_node(&mut random, 4));
+    let is_clean = |node: &Node<'_>| !to_yaml(node).contains("amdhsa.");
+    let documents: Vec<_> = nodes.filter(is_container).filter(is_clean).take(200).collect();
+    compare(&scratch, &documents);
 }
 
 /// The table of unprintable characters is what the tool says of every one.
@@ -398,5 +411,5 @@ fn every_character() {
     let lists = characters
         .chunks(40_000)
         .map(|chunk| Node::Array(chunk.iter().map(|it| text(it)).collect()));
-    compare(&scratch, lists.collect());
+    compare(&scratch, &lists.map(root).collect::<Vec<_>>());
 }

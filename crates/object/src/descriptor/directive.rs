@@ -121,3 +121,94 @@ impl Lines {
         self.out.push(Directive { name: name.into(), value });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(generation: Generation, version: u8, expected: &Expect) {
+        let descriptor = KernelDescriptor {
+            group_segment_fixed_size: 1024,
+            compute_pgm_rsrc1: 0xe0af_00c3,
+            compute_pgm_rsrc2: 0x0000_0390,
+            kernel_code_properties: 0x0c08,
+            kernarg_preload: 6,
+            ..KernelDescriptor::default()
+        };
+        let lines = descriptor.directives(generation, version);
+        let is_telling = |line: &&Directive| line.value != 0 || line.name.starts_with(';');
+        let text: String =
+            lines.iter().filter(is_telling).map(|line| format!("{line}\n")).collect();
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn wave32_and_comments() {
+        check(
+            Generation::Gfx11,
+            5,
+            &expect![[r#"
+            .amdhsa_group_segment_fixed_size 1024
+            ; SHARED_VGPR_COUNT 0
+            ; TRAP_ON_START 0
+            ; TRAP_ON_END 0
+            ; IMAGE_OP 0
+            .amdhsa_next_free_vgpr 32
+            .amdhsa_next_free_sgpr 32
+            .amdhsa_float_denorm_mode_32 3
+            .amdhsa_float_denorm_mode_16_64 3
+            .amdhsa_dx10_clamp 1
+            .amdhsa_ieee_mode 1
+            .amdhsa_workgroup_processor_mode 1
+            .amdhsa_memory_ordered 1
+            .amdhsa_forward_progress 1
+            .amdhsa_system_sgpr_workgroup_id_x 1
+            .amdhsa_system_sgpr_workgroup_id_y 1
+            .amdhsa_system_sgpr_workgroup_id_z 1
+            .amdhsa_user_sgpr_kernarg_segment_ptr 1
+            .amdhsa_wavefront_size32 1
+            .amdhsa_uses_dynamic_stack 1
+            .amdhsa_user_sgpr_kernarg_preload_length 6
+        "#]],
+        );
+    }
+
+    #[test]
+    fn granules_of_both_register_kinds() {
+        check(
+            Generation::Gfx90a,
+            4,
+            &expect![[r#"
+            .amdhsa_group_segment_fixed_size 1024
+            .amdhsa_accum_offset 4
+            .amdhsa_next_free_vgpr 32
+            .amdhsa_next_free_sgpr 32
+            .amdhsa_float_denorm_mode_32 3
+            .amdhsa_float_denorm_mode_16_64 3
+            .amdhsa_dx10_clamp 1
+            .amdhsa_ieee_mode 1
+            .amdhsa_system_sgpr_workgroup_id_x 1
+            .amdhsa_system_sgpr_workgroup_id_y 1
+            .amdhsa_system_sgpr_workgroup_id_z 1
+            .amdhsa_user_sgpr_kernarg_segment_ptr 1
+            .amdhsa_user_sgpr_kernarg_preload_length 6
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_first_generations_reserve_less() {
+        let names = |generation| {
+            let lines = KernelDescriptor::default().directives(generation, 5);
+            let names = lines.into_iter().map(|line| line.name.into_owned());
+            names.filter(|name| name.contains("reserve_")).collect::<Vec<_>>()
+        };
+        assert_eq!(names(Generation::Gfx6), [".amdhsa_reserve_vcc"]);
+        assert_eq!(
+            names(Generation::Gfx7),
+            [".amdhsa_reserve_vcc", ".amdhsa_reserve_flat_scratch"]
+        );
+    }
+}
