@@ -19,6 +19,7 @@ pub mod msgpack;
 pub mod note;
 pub mod relocation;
 pub mod symbol;
+pub mod yaml;
 
 pub use bytes::Str;
 pub use code_object::{CodeObject, Target};

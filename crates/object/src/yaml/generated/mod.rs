@@ -1,0 +1,3 @@
+//! Tables that a program made.
+
+pub(crate) mod unprintable;
