@@ -2,7 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+pub mod compress;
+pub mod container;
 mod error;
+pub mod md5;
+pub mod uri;
 
 pub use bytes::Str;
 pub use error::{Error, ErrorKind, Result};
