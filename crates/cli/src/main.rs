@@ -65,6 +65,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let is = |kind: Option<std::io::ErrorKind>| kind == Some(std::io::ErrorKind::BrokenPipe);
     error.chain().any(|cause| {
         is(cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
-            || is(cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind))
+            || is(cause
+                .downcast_ref::<serde_json::Error>()
+                .and_then(serde_json::Error::io_error_kind))
     })
 }

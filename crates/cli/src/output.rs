@@ -19,7 +19,10 @@ impl Output {
         match path.filter(|&it| it != "-") {
             None => {
                 let lock = std::io::stdout().lock();
-                Ok(Self::Stdout(BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(lock))))
+                Ok(Self::Stdout(BufWriter::with_capacity(
+                    1 << 16,
+                    anstream::AutoStream::auto(lock),
+                )))
             }
             Some(path) => {
                 let path = Path::new(path);

@@ -54,7 +54,7 @@ pub(crate) trait Visit {
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()>;
     /// A wanted object.
     fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()>;
-    /// An entry that is for the host, or empty.
+    /// An entry for the host.
     fn other(&mut self, _entry: &Entry<'_>) -> Result<()> {
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Walk<'_> {
         visitor: &mut dyn Visit,
         report: &mut Report,
     ) -> Result<()> {
-        if matches!(entry.kind, EntryKind::Host | EntryKind::Empty) {
+        if entry.kind == EntryKind::Host {
             return visitor.other(entry);
         }
         let mut item = ObjectItem { number: *number, entry, object: None, target: None };

@@ -23,7 +23,8 @@ enum TargetPattern {
 
 impl ObjectSelection {
     pub(crate) fn new(filter: &ObjectFilter) -> Result<Self> {
-        let targets = filter.target.iter().map(|it| TargetPattern::new(it)).collect::<Result<_>>()?;
+        let targets =
+            filter.target.iter().map(|it| TargetPattern::new(it)).collect::<Result<_>>()?;
         let parse = |text: &String| text.parse().with_context(|| format!("--device {text}"));
         let device = filter.device.as_ref().map(parse).transpose()?;
         Ok(Self { targets, device, number: filter.object })
@@ -32,7 +33,12 @@ impl ObjectSelection {
     /// True when the object at this place of its file is wanted.
     pub(crate) fn wants(&self, number: usize, object: &CodeObject<'_>) -> bool {
         let generic_version = object.e_flags().generic_version();
-        self.wants_target(number, object.target().id(), &object.target().to_string(), generic_version)
+        self.wants_target(
+            number,
+            object.target().id(),
+            &object.target().to_string(),
+            generic_version,
+        )
     }
 
     /// As [`wants`](Self::wants), for an entry of which only the target is known.
@@ -43,9 +49,8 @@ impl ObjectSelection {
         text: &str,
         generic_version: u8,
     ) -> bool {
-        let runs = |device: TargetId| {
-            id.is_some_and(|id| id.runs_on(device, generic_version).is_ok())
-        };
+        let runs =
+            |device: TargetId| id.is_some_and(|id| id.runs_on(device, generic_version).is_ok());
         self.number.is_none_or(|wanted| wanted == number)
             && (self.targets.is_empty() || self.targets.iter().any(|it| it.matches(id, text)))
             && self.device.is_none_or(runs)

@@ -57,7 +57,8 @@ impl Table {
         widths: &[usize],
     ) -> io::Result<()> {
         let last = widths.len().saturating_sub(1);
-        for (at, ((cell, &width), &(_, align))) in cells.zip(widths).zip(&self.columns).enumerate() {
+        for (at, ((cell, &width), &(_, align))) in cells.zip(widths).zip(&self.columns).enumerate()
+        {
             let gap = if at == 0 { "" } else { "  " };
             match align {
                 Align::Right => write!(out, "{gap}{cell:>width$}")?,

@@ -12,13 +12,17 @@ mod error;
 mod index;
 mod kernel;
 
+pub mod compress;
+pub mod container;
 pub mod descriptor;
 pub mod elf;
+pub mod md5;
 pub mod metadata;
 pub mod msgpack;
 pub mod note;
 pub mod relocation;
 pub mod symbol;
+pub mod uri;
 pub mod yaml;
 
 pub use bytes::Str;

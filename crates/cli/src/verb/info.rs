@@ -21,7 +21,7 @@ use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{self, FileStream};
 use crate::select::KernelSelection;
 use crate::table::{Align, Table};
-use crate::verb::ls::{kernel_row, kind_name, object_line, source_name, version_name};
+use crate::verb::ls::{describe, kernel_row, kind_name, object_line, source_name, version_name};
 
 /// Shows everything about code objects and kernels
 ///
@@ -269,7 +269,10 @@ impl SectionInfo {
             index: section.index,
             name: section.name.to_string(),
             kind: kind.unwrap_or_else(|| format!("{:#x}", section.kind)),
-            flags: flag_letters(section.flags, &[(1, 'W'), (2, 'A'), (4, 'X'), (16, 'M'), (32, 'S')]),
+            flags: flag_letters(
+                section.flags,
+                &[(1, 'W'), (2, 'A'), (4, 'X'), (16, 'M'), (32, 'S')],
+            ),
             address: section.address,
             offset: section.offset,
             size: section.size,
@@ -417,7 +420,7 @@ struct TextInfo<'o> {
 
 impl Visit for TextInfo<'_> {
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        let container = file.container.map_or("unknown", Container::describe);
+        let container = file.container.map_or("unknown", describe);
         writeln!(self.out, "{}: {container}", file.input.name)?;
         Ok(())
     }
@@ -560,7 +563,8 @@ impl TextInfo<'_> {
         let row = &info.row;
         writeln!(self.out, "\nkernel {}", row.demangled)?;
         let number = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |it| it.to_string());
-        let address = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |it| format!("{it:#x}"));
+        let address =
+            |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |it| format!("{it:#x}"));
         for (label, value) in [
             ("name", row.name.clone()),
             ("symbol", row.symbol.clone().unwrap_or_else(|| "-".to_owned())),
@@ -586,9 +590,17 @@ impl TextInfo<'_> {
     /// The keys that the rows above do not show.
     fn metadata(&mut self, info: &KernelInfo) -> Result<()> {
         const SHOWN: &[&str] = &[
-            ".name", ".symbol", ".args", ".vgpr_count", ".agpr_count", ".sgpr_count",
-            ".group_segment_fixed_size", ".private_segment_fixed_size", ".kernarg_segment_size",
-            ".wavefront_size", ".max_flat_workgroup_size",
+            ".name",
+            ".symbol",
+            ".args",
+            ".vgpr_count",
+            ".agpr_count",
+            ".sgpr_count",
+            ".group_segment_fixed_size",
+            ".private_segment_fixed_size",
+            ".kernarg_segment_size",
+            ".wavefront_size",
+            ".max_flat_workgroup_size",
         ];
         let Some(Value::Object(map)) = &info.metadata else {
             return Ok(());

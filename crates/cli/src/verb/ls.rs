@@ -77,9 +77,22 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 pub(crate) fn kind_name(entry: EntryKind, object: Option<&CodeObject<'_>>) -> &'static str {
     match (entry, object) {
         (_, Some(object)) => file_type_name(object.elf().header().e_type).unwrap_or("unknown"),
-        (EntryKind::Bitcode, None) => "bitcode",
-        (EntryKind::Spirv, None) => "spirv",
-        (_, None) => "unknown",
+        (entry, None) => entry.name(),
+    }
+}
+
+/// What a file is, in words.
+pub(crate) fn describe(container: Container) -> &'static str {
+    match container {
+        Container::CodeObject => "code object",
+        Container::Bundle => "offload bundle",
+        Container::CompressedBundle => "compressed offload bundle",
+        Container::OffloadBinary => "offload binary",
+        Container::HostElf => "host ELF file",
+        Container::HostPe => "Windows image",
+        Container::HostCoff => "Windows object",
+        Container::Archive => "archive",
+        other => other.name(),
     }
 }
 
@@ -299,7 +312,7 @@ impl FileSummary {
     }
 
     fn headline(&self) -> String {
-        let container = self.container.map_or("unknown", Container::describe);
+        let container = self.container.map_or("unknown", describe);
         if self.objects == 0 {
             return format!("{}: {container}, no AMD GPU code", self.name);
         }

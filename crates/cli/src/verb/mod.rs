@@ -1,7 +1,7 @@
 //! The verbs, one file each.
 
+mod info;
 mod ls;
-mod notes;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -12,7 +12,7 @@ use crate::report::Status;
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Ls(ls::Args),
-    Notes(notes::Args),
+    Info(info::Args),
 }
 
 impl Verb {
@@ -20,7 +20,7 @@ impl Verb {
     pub(crate) fn run(self) -> Result<Status> {
         match self {
             Self::Ls(args) => ls::run(&args),
-            Self::Notes(args) => notes::run(&args),
+            Self::Info(args) => info::run(&args),
         }
     }
 }

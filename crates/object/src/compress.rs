@@ -1,0 +1,372 @@
+//! Compressed streams behind one function each way, with a cap on what may come out.
+//!
+//! ```
+//! use hsaco_object::compress::{Method, compress, decompress};
+//! let text = b"kernel kernel kernel kernel kernel kernel kernel".as_slice();
+//! for method in [Method::Zlib, Method::Zstd] {
+//!     let packed = compress(method, text, 3)?;
+//!     assert_eq!(decompress(method, &packed, text.len() as u64, 1 << 20)?, text);
+//! }
+//! # Ok::<(), hsaco_object::Error>(())
+//! ```
+
+use crate::bytes::read_u32;
+use crate::{Error, ErrorKind, Result};
+
+/// How bytes were compressed.
+///
+/// ```
+/// assert_eq!(hsaco_object::compress::Method::Zstd.name(), "zstd");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// A zlib stream (RFC 1950).
+    Zlib,
+    /// Zstandard frames (RFC 8878).
+    Zstd,
+}
+
+impl Method {
+    /// The usual name of the method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Zlib => "zlib",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// No deflate stream grows by more than this factor: the shortest code for 258 bytes is two bits.
+const ZLIB_MAX_RATIO: u64 = 1032;
+
+/// What `data` holds, which must be `expected_size` bytes and at most `cap`.
+///
+/// The size is believed only as far as the stream could produce it, so a short input never makes
+/// a large allocation.
+///
+/// ```
+/// use hsaco_object::{ErrorKind, compress::{Method, compress, decompress}};
+/// let packed = compress(Method::Zstd, &[7; 5000], 3)?;
+/// assert_eq!(decompress(Method::Zstd, &packed, 5000, 5000)?, [7; 5000]);
+/// let kind = |size, cap| decompress(Method::Zstd, &packed, size, cap).unwrap_err().kind();
+/// assert_eq!(kind(5000, 4999), ErrorKind::LimitExceeded);
+/// assert_eq!(kind(5001, 1 << 20), ErrorKind::Mismatch);
+/// # Ok::<(), hsaco_object::Error>(())
+/// ```
+pub fn decompress(method: Method, data: &[u8], expected_size: u64, cap: u64) -> Result<Vec<u8>> {
+    if expected_size > cap {
+        let detail = format!("{expected_size} bytes uncompressed, {cap} allowed");
+        return Err(Error::new(ErrorKind::LimitExceeded, method.context(), detail));
+    }
+    let Ok(size) = usize::try_from(expected_size) else {
+        let detail = format!("{expected_size} bytes do not fit this machine's memory");
+        return Err(Error::new(ErrorKind::LimitExceeded, method.context(), detail));
+    };
+    match method {
+        Method::Zlib => inflate(data, size),
+        Method::Zstd => unpack_zstd(data, size, cap),
+    }
+}
+
+/// `data` compressed. The level means what it means to the method's library; pure-Rust zstd has
+/// only one, and takes any level for it.
+///
+/// ```
+/// use hsaco_object::compress::{Method, compress};
+/// assert!(compress(Method::Zlib, &[0; 1000], 9)?.len() < 100);
+/// # Ok::<(), hsaco_object::Error>(())
+/// ```
+pub fn compress(method: Method, data: &[u8], level: i32) -> Result<Vec<u8>> {
+    match method {
+        Method::Zlib => {
+            let level = u8::try_from(level.clamp(0, 10)).unwrap_or(6);
+            Ok(miniz_oxide::deflate::compress_to_vec_zlib(data, level))
+        }
+        Method::Zstd => zstd_library::compress(data, level),
+    }
+}
+
+/// How many bytes of `data` the stream at its start takes, for containers that do not say.
+///
+/// The error's offset is how far the stream could be followed.
+pub(crate) fn stream_size(method: Method, data: &[u8]) -> Result<usize> {
+    match method {
+        Method::Zlib => zlib_stream_size(data),
+        Method::Zstd => ZstdFrame::parse(data, 0).map(|frame| frame.end),
+    }
+}
+
+impl Method {
+    fn context(self) -> &'static str {
+        match self {
+            Self::Zlib => "zlib stream",
+            Self::Zstd => "zstd stream",
+        }
+    }
+}
+
+fn size_mismatch(method: Method, expected: u64, found: impl std::fmt::Display) -> Error {
+    let detail = format!("{expected} bytes announced, the stream holds {found}");
+    Error::new(ErrorKind::Mismatch, method.context(), detail)
+}
+
+fn inflate(data: &[u8], size: usize) -> Result<Vec<u8>> {
+    use miniz_oxide::inflate::TINFLStatus;
+    use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
+
+    let possible = (data.len() as u64).saturating_mul(ZLIB_MAX_RATIO);
+    if size as u64 > possible {
+        return Err(size_mismatch(Method::Zlib, size as u64, format_args!("at most {possible}")));
+    }
+    let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
+        | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+    let mut out = vec![0; size];
+    let mut decoder = Box::<DecompressorOxide>::default();
+    let (status, consumed, written) = decompress(&mut decoder, data, &mut out, 0, flags);
+    match status {
+        TINFLStatus::Done if written == size => Ok(out),
+        TINFLStatus::Done => Err(size_mismatch(Method::Zlib, size as u64, written)),
+        TINFLStatus::HasMoreOutput => Err(size_mismatch(Method::Zlib, size as u64, "more")),
+        other => Err(zlib_error(other, consumed)),
+    }
+}
+
+fn zlib_stream_size(data: &[u8]) -> Result<usize> {
+    use miniz_oxide::inflate::TINFLStatus;
+    use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
+
+    // Deflate never looks back further than this, so the output itself need not be kept.
+    let mut window = vec![0; 32 << 10];
+    let mut decoder = Box::<DecompressorOxide>::default();
+    let (mut consumed, mut position) = (0, 0);
+    loop {
+        let rest = data.get(consumed..).unwrap_or_default();
+        let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER;
+        let (status, taken, written) = decompress(&mut decoder, rest, &mut window, position, flags);
+        consumed += taken;
+        position = (position + written) % window.len();
+        match status {
+            TINFLStatus::Done => return Ok(consumed),
+            TINFLStatus::HasMoreOutput if taken + written > 0 => {}
+            other => return Err(zlib_error(other, consumed)),
+        }
+    }
+}
+
+fn zlib_error(status: miniz_oxide::inflate::TINFLStatus, consumed: usize) -> Error {
+    use miniz_oxide::inflate::TINFLStatus;
+    let (kind, detail) = match status {
+        TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => {
+            (ErrorKind::Truncated, "it ends before its last block does")
+        }
+        TINFLStatus::Adler32Mismatch => {
+            (ErrorKind::Mismatch, "its checksum is not that of its content")
+        }
+        _ => (ErrorKind::Malformed, "not a valid deflate stream"),
+    };
+    Error::new(kind, Method::Zlib.context(), detail).at(consumed as u64)
+}
+
+fn unpack_zstd(data: &[u8], size: usize, cap: u64) -> Result<Vec<u8>> {
+    let expected = size as u64;
+    let mut total = ZstdTotal::default();
+    let mut position = 0;
+    while position < data.len() {
+        let frame = ZstdFrame::parse(data, position)?;
+        total.add(&frame, position, cap)?;
+        position = frame.end;
+    }
+    if total.least > expected {
+        return Err(size_mismatch(Method::Zstd, expected, total.least));
+    }
+    if total.most < expected {
+        return Err(size_mismatch(Method::Zstd, expected, format_args!("at most {}", total.most)));
+    }
+    let out = zstd_library::decompress(data, size, total.window)?;
+    if out.len() != size {
+        return Err(size_mismatch(Method::Zstd, expected, out.len()));
+    }
+    Ok(out)
+}
+
+/// Bounds on what a run of frames decompresses to, from their headers alone.
+#[derive(Default)]
+struct ZstdTotal {
+    least: u64,
+    most: u64,
+    window: u64,
+}
+
+impl ZstdTotal {
+    fn add(&mut self, frame: &ZstdFrame, offset: usize, cap: u64) -> Result<()> {
+        if frame.window > cap.max(ZSTD_ORDINARY_WINDOW) {
+            let detail = format!("a window of {} bytes, {cap} allowed", frame.window);
+            let error = Error::new(ErrorKind::LimitExceeded, Method::Zstd.context(), detail);
+            return Err(error.at(offset as u64));
+        }
+        if let Some(content) = frame.content_size
+            && content > frame.most
+        {
+            let error =
+                size_mismatch(Method::Zstd, content, format_args!("at most {}", frame.most));
+            return Err(error.at(offset as u64));
+        }
+        self.least = self.least.saturating_add(frame.content_size.unwrap_or(0));
+        self.most = self.most.saturating_add(frame.content_size.unwrap_or(frame.most));
+        self.window = self.window.max(frame.window);
+        Ok(())
+    }
+}
+
+const ZSTD_MAGIC: u32 = 0xfd2f_b528;
+const ZSTD_SKIPPABLE: u32 = 0x184d_2a50;
+const ZSTD_MAX_BLOCK: u64 = 128 << 10;
+/// Every decoder takes windows up to this size, whatever the content.
+const ZSTD_ORDINARY_WINDOW: u64 = 8 << 20;
+
+/// One frame as its header and block headers tell it, with nothing decompressed.
+struct ZstdFrame {
+    content_size: Option<u64>,
+    window: u64,
+    /// An upper bound on the content, from the blocks that are there.
+    most: u64,
+    end: usize,
+}
+
+impl ZstdFrame {
+    fn parse(data: &[u8], start: usize) -> Result<Self> {
+        let magic = read_u32(data, start).ok_or_else(|| zstd_truncated(data, start, 4))?;
+        if magic & !0xf == ZSTD_SKIPPABLE {
+            return Self::skippable(data, start);
+        }
+        if magic != ZSTD_MAGIC {
+            let detail = format!("no frame magic: {magic:#010x}, expected {ZSTD_MAGIC:#010x}");
+            return Err(Error::malformed(Method::Zstd.context(), start as u64, detail));
+        }
+        let mut position = start + 4;
+        let descriptor = zstd_field(data, &mut position, 1)?;
+        let single_segment = descriptor & 0x20 != 0;
+        let mut window = match single_segment {
+            true => 0,
+            false => zstd_window(zstd_field(data, &mut position, 1)?),
+        };
+        let dictionary_size = [0, 1, 2, 4].get((descriptor & 3) as usize).copied().unwrap_or(0);
+        zstd_field(data, &mut position, dictionary_size)?;
+        let content_size = match (descriptor >> 6, single_segment) {
+            (0, false) => None,
+            (0, true) => Some(zstd_field(data, &mut position, 1)?),
+            (1, _) => Some(zstd_field(data, &mut position, 2)? + 256),
+            (2, _) => Some(zstd_field(data, &mut position, 4)?),
+            _ => Some(zstd_field(data, &mut position, 8)?),
+        };
+        if single_segment {
+            window = content_size.unwrap_or(0);
+        }
+        let most = zstd_blocks(data, &mut position)?;
+        let checksum_size = if descriptor & 4 != 0 { 4 } else { 0 };
+        zstd_field(data, &mut position, checksum_size)?;
+        Ok(Self { content_size, window, most, end: position })
+    }
+
+    fn skippable(data: &[u8], start: usize) -> Result<Self> {
+        let end = read_u32(data, start + 4)
+            .and_then(|size| (start + 8).checked_add(usize::try_from(size).ok()?))
+            .filter(|&end| end <= data.len())
+            .ok_or_else(|| zstd_truncated(data, start, 8))?;
+        Ok(Self { content_size: Some(0), window: 0, most: 0, end })
+    }
+}
+
+/// Steps over the blocks of a frame and returns the most they can decompress to.
+fn zstd_blocks(data: &[u8], position: &mut usize) -> Result<u64> {
+    let mut most = 0u64;
+    loop {
+        let at = *position;
+        let header = zstd_field(data, position, 3)?;
+        let size = header >> 3;
+        let (stored, content) = match header >> 1 & 3 {
+            0 => (size, size),
+            1 => (1, size),
+            2 => (size, ZSTD_MAX_BLOCK),
+            _ => {
+                let detail = "a block of the reserved type 3";
+                return Err(Error::malformed(Method::Zstd.context(), at as u64, detail));
+            }
+        };
+        if content > ZSTD_MAX_BLOCK {
+            let detail = format!("a block of {content} bytes, {ZSTD_MAX_BLOCK} allowed");
+            return Err(Error::malformed(Method::Zstd.context(), at as u64, detail));
+        }
+        most = most.saturating_add(content);
+        let end = usize::try_from(stored).ok().and_then(|stored| position.checked_add(stored));
+        *position = end
+            .filter(|&end| end <= data.len())
+            .ok_or_else(|| zstd_truncated(data, *position, stored))?;
+        if header & 1 == 1 {
+            return Ok(most);
+        }
+    }
+}
+
+/// A little-endian field of up to eight bytes.
+fn zstd_field(data: &[u8], position: &mut usize, size: usize) -> Result<u64> {
+    let bytes = data
+        .get(*position..)
+        .and_then(|rest| rest.get(..size))
+        .ok_or_else(|| zstd_truncated(data, *position, size as u64))?;
+    *position += size;
+    Ok(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+/// The window that a window descriptor byte stands for: five bits of exponent, three of mantissa.
+fn zstd_window(descriptor: u64) -> u64 {
+    let base = 1u64 << (10 + (descriptor >> 3));
+    base + base / 8 * (descriptor & 7)
+}
+
+fn zstd_truncated(data: &[u8], offset: usize, needed: u64) -> Error {
+    let available = data.len().saturating_sub(offset) as u64;
+    Error::truncated(Method::Zstd.context(), offset as u64, needed, available)
+}
+
+#[cfg(feature = "zstd-c")]
+mod zstd_library {
+    use super::{Error, ErrorKind, Method, Result};
+
+    pub(super) fn decompress(data: &[u8], size: usize, window: u64) -> Result<Vec<u8>> {
+        // One shot into its own buffer: the window is the output, and its size needs no limit.
+        let _ = window;
+        zstd::bulk::decompress(data, size).map_err(|error| failure(&error))
+    }
+
+    pub(super) fn compress(data: &[u8], level: i32) -> Result<Vec<u8>> {
+        zstd::bulk::compress(data, level).map_err(|error| failure(&error))
+    }
+
+    fn failure(error: &std::io::Error) -> Error {
+        Error::new(ErrorKind::Malformed, Method::Zstd.context(), error.to_string())
+    }
+}
+
+#[cfg(not(feature = "zstd-c"))]
+mod zstd_library {
+    use ruzstd::decoding::FrameDecoder;
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::{Error, ErrorKind, Method, Result};
+
+    pub(super) fn decompress(data: &[u8], size: usize, window: u64) -> Result<Vec<u8>> {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(window);
+        let mut out = vec![0; size];
+        let written = decoder.decode_all(data, &mut out).map_err(|error| {
+            Error::new(ErrorKind::Malformed, Method::Zstd.context(), error.to_string())
+        })?;
+        out.truncate(written);
+        Ok(out)
+    }
+
+    pub(super) fn compress(data: &[u8], _level: i32) -> Result<Vec<u8>> {
+        Ok(compress_to_vec(data, CompressionLevel::Fastest))
+    }
+}

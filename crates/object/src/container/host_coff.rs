@@ -1,0 +1,112 @@
+//! The sections of Windows images (PE) and objects (COFF).
+
+use object::LittleEndian as LE;
+use object::pe;
+use object::read::coff::{CoffHeader, SectionTable};
+use object::read::pe::{ImageNtHeaders, optional_header_magic};
+
+use super::host::{Section, device_section, short_name};
+use crate::{Error, ErrorKind, Result};
+
+const SYMBOL_SIZE: u64 = 18;
+const BIG_SYMBOL_SIZE: u64 = 20;
+
+/// The sections of an image that may hold device code.
+pub(super) fn image_sections(data: &[u8]) -> Result<Vec<Section>> {
+    let wide =
+        optional_header_magic(data).map_err(broken_image)? == pe::IMAGE_NT_OPTIONAL_HDR64_MAGIC;
+    if wide {
+        sections_of_image::<pe::ImageNtHeaders64>(data)
+    } else {
+        sections_of_image::<pe::ImageNtHeaders32>(data)
+    }
+}
+
+fn sections_of_image<Nt: ImageNtHeaders>(data: &[u8]) -> Result<Vec<Section>> {
+    let dos = pe::ImageDosHeader::parse(data).map_err(broken_image)?;
+    let mut offset = u64::from(dos.nt_headers_offset());
+    let (headers, _) = Nt::parse(data, &mut offset).map_err(broken_image)?;
+    let table = headers.sections(data, offset).map_err(broken_image)?;
+    let strings = string_table(headers.file_header(), data);
+    Ok(select(&table, strings, |header| {
+        let (offset, size) = header.pe_file_range();
+        // Linkers leave the virtual size out of sections that are not loaded.
+        let raw_size = header.size_of_raw_data.get(LE);
+        (offset, if header.virtual_size.get(LE) == 0 { raw_size } else { size })
+    }))
+}
+
+/// The sections of an object that may hold device code.
+pub(super) fn object_sections(data: &[u8]) -> Result<Vec<Section>> {
+    if is_big_object(data) {
+        sections_of_object::<pe::AnonObjectHeaderBigobj>(data)
+    } else {
+        sections_of_object::<pe::ImageFileHeader>(data)
+    }
+}
+
+fn sections_of_object<Header: CoffHeader>(data: &[u8]) -> Result<Vec<Section>> {
+    let mut offset = 0;
+    let header = Header::parse(data, &mut offset).map_err(broken_object)?;
+    let table = header.sections(data, offset).map_err(broken_object)?;
+    Ok(select(&table, string_table(header, data), |header| {
+        header.coff_file_range().unwrap_or_default()
+    }))
+}
+
+fn select(
+    table: &SectionTable<'_>,
+    strings: &[u8],
+    range: impl Fn(&pe::ImageSectionHeader) -> (u32, u32),
+) -> Vec<Section> {
+    let select_one = |header: &pe::ImageSectionHeader| {
+        let name = match header.name_offset().ok()? {
+            Some(offset) => short_name(strings.get(usize::try_from(offset).ok()?..)?)?,
+            None => header.raw_name(),
+        };
+        let (offset, size) = range(header);
+        device_section(name, u64::from(offset), u64::from(size))
+    };
+    table.iter().filter_map(select_one).collect()
+}
+
+/// The names that do not fit a section header, which follow the symbols.
+fn string_table<'a, Header: CoffHeader>(header: &Header, data: &'a [u8]) -> &'a [u8] {
+    let symbol_size = if Header::is_type_bigobj() { BIG_SYMBOL_SIZE } else { SYMBOL_SIZE };
+    let symbols = u64::from(header.pointer_to_symbol_table());
+    let start = symbols + u64::from(header.number_of_symbols()) * symbol_size;
+    usize::try_from(start).ok().and_then(|start| data.get(start..)).unwrap_or_default()
+}
+
+/// True for bytes that can only be a COFF object: a known machine, no optional header, and room
+/// for the sections that the header announces.
+pub(super) fn is_object(data: &[u8]) -> bool {
+    if is_big_object(data) {
+        return true;
+    }
+    let mut offset = 0;
+    let Ok(header) = pe::ImageFileHeader::parse(data, &mut offset) else { return false };
+    let known = [
+        pe::IMAGE_FILE_MACHINE_AMD64,
+        pe::IMAGE_FILE_MACHINE_I386,
+        pe::IMAGE_FILE_MACHINE_ARM64,
+        pe::IMAGE_FILE_MACHINE_ARM64EC,
+        pe::IMAGE_FILE_MACHINE_ARMNT,
+    ];
+    known.contains(&header.machine.get(LE))
+        && header.size_of_optional_header.get(LE) == 0
+        && header.number_of_sections.get(LE) > 0
+        && header.sections(data, offset).is_ok()
+}
+
+fn is_big_object(data: &[u8]) -> bool {
+    pe::AnonObjectHeaderBigobj::parse(data, &mut 0).is_ok()
+}
+
+fn broken_image(error: object::read::Error) -> Error {
+    Error::new(ErrorKind::Malformed, "PE image", error.to_string()).at(0)
+}
+
+fn broken_object(error: object::read::Error) -> Error {
+    Error::new(ErrorKind::Malformed, "COFF object", error.to_string()).at(0)
+}

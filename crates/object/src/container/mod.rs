@@ -1,0 +1,231 @@
+//! Everything that holds device code, in any bytes: judged by content, never by name.
+//!
+//! ```
+//! use hsaco_object::container::{EntryKind, Options, bundle, entries};
+//! let file = bundle::write(
+//!     &[
+//!         ("host-x86_64-unknown-linux-gnu-", b"".as_slice()),
+//!         ("hipv4-amdgcn-amd-amdhsa--gfx942", b"\x7fELF\x02\x01\x01@\x04\0\0\0\0\0\0\0\x03\0\xe0\0"),
+//!     ],
+//!     4096,
+//! );
+//! let found: Vec<_> = entries(&file, &Options::default()).collect::<Result<_, _>>()?;
+//! assert_eq!(found[1].kind, EntryKind::CodeObject);
+//! assert_eq!(found[1].id.as_deref(), Some("hipv4-amdgcn-amd-amdhsa--gfx942"));
+//! assert_eq!(found[1].offset, Some(4096));
+//! # Ok::<(), hsaco_object::Error>(())
+//! ```
+
+mod archive;
+pub mod bundle;
+mod bytes;
+pub mod ccob;
+mod host;
+mod host_coff;
+mod host_elf;
+pub mod offload_binary;
+mod trail;
+mod walk;
+
+pub use bytes::Bytes;
+pub use trail::{Step, Trail};
+pub use walk::{Entries, entries};
+
+use crate::bytes::{read_u16, read_u32};
+
+const EM_AMDGPU: u16 = 224;
+const ELF_MAGIC: &[u8] = b"\x7fELF";
+
+/// How far to go into a file.
+///
+/// ```
+/// use hsaco_object::container::{HashCheck, Options};
+/// let options = Options { hash: HashCheck::UpTo(64 << 20), ..Options::default() };
+/// assert_eq!((options.max_size, options.max_depth), (4 << 30, 8));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The most bytes that one payload may decompress to.
+    pub max_size: u64,
+    /// How many containers may lie within each other.
+    pub max_depth: usize,
+    /// Which payloads are compared with their hash.
+    pub hash: HashCheck,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_size: 4 << 30, max_depth: 8, hash: HashCheck::Always }
+    }
+}
+
+/// Which decompressed payloads are compared with the hash in their header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashCheck {
+    /// Each of them.
+    Always,
+    /// Those of at most so many bytes.
+    UpTo(u64),
+}
+
+impl HashCheck {
+    fn covers(self, size: u64) -> bool {
+        match self {
+            Self::Always => true,
+            Self::UpTo(limit) => size <= limit,
+        }
+    }
+}
+
+/// A file format that holds device code.
+///
+/// ```
+/// use hsaco_object::container::Container;
+/// assert_eq!(Container::detect(b"!<arch>\n"), Some(Container::Archive));
+/// assert_eq!(Container::detect(b"#!/bin/sh\n"), None);
+/// assert_eq!(Container::CompressedBundle.name(), "compressed_bundle");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Container {
+    /// An AMDGPU ELF file: the code object itself.
+    CodeObject,
+    /// A clang offload bundle.
+    Bundle,
+    /// A compressed clang offload bundle (`CCOB`).
+    CompressedBundle,
+    /// An LLVM offload binary.
+    OffloadBinary,
+    /// An ELF file for another machine.
+    HostElf,
+    /// A Windows image: `.exe`, `.dll`.
+    HostPe,
+    /// A Windows object.
+    HostCoff,
+    /// An `ar` archive.
+    Archive,
+}
+
+/// Formats that are known by their first bytes alone.
+const MAGICS: [(&[u8], Container); 5] = [
+    (bundle::MAGIC, Container::Bundle),
+    (ccob::MAGIC, Container::CompressedBundle),
+    (offload_binary::MAGIC, Container::OffloadBinary),
+    (archive::MAGIC, Container::Archive),
+    (archive::THIN_MAGIC, Container::Archive),
+];
+
+impl Container {
+    /// The format of these bytes, if it is one that may hold device code.
+    pub fn detect(data: &[u8]) -> Option<Self> {
+        if let Some(&(_, found)) = MAGICS.iter().find(|(magic, _)| data.starts_with(magic)) {
+            return Some(found);
+        }
+        if data.starts_with(ELF_MAGIC) {
+            return Some(if is_amdgpu_elf(data) { Self::CodeObject } else { Self::HostElf });
+        }
+        if is_pe_image(data) {
+            return Some(Self::HostPe);
+        }
+        host_coff::is_object(data).then_some(Self::HostCoff)
+    }
+
+    /// A short name that programs may rely on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CodeObject => "code_object",
+            Self::Bundle => "bundle",
+            Self::CompressedBundle => "compressed_bundle",
+            Self::OffloadBinary => "offload_binary",
+            Self::HostElf => "elf",
+            Self::HostPe => "pe",
+            Self::HostCoff => "coff",
+            Self::Archive => "archive",
+        }
+    }
+}
+
+/// What an entry holds.
+///
+/// ```
+/// use hsaco_object::container::EntryKind;
+/// assert_eq!(EntryKind::detect(b"BC\xc0\xde"), EntryKind::Bitcode);
+/// assert_eq!(EntryKind::Bitcode.name(), "bitcode");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// An AMDGPU ELF file.
+    CodeObject,
+    /// LLVM bitcode, with or without its wrapper. For which target, only bitcode readers know.
+    Bitcode,
+    /// A SPIR-V module.
+    Spirv,
+    /// The host's side of a bundle, whatever is in it.
+    Host,
+    /// No bytes at all.
+    Empty,
+    /// Something else.
+    Unknown,
+}
+
+impl EntryKind {
+    /// What these bytes are.
+    pub fn detect(data: &[u8]) -> Self {
+        const SPIRV: u32 = 0x0723_0203;
+        const BITCODE: u32 = 0xdec0_4342;
+        const BITCODE_WRAPPER: u32 = 0x0b17_c0de;
+        match read_u32(data, 0) {
+            None if data.is_empty() => Self::Empty,
+            Some(SPIRV) => Self::Spirv,
+            Some(magic) if magic.swap_bytes() == SPIRV => Self::Spirv,
+            Some(BITCODE | BITCODE_WRAPPER) => Self::Bitcode,
+            Some(_) if is_amdgpu_elf(data) => Self::CodeObject,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// A short name that programs may rely on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CodeObject => "code_object",
+            Self::Bitcode => "bitcode",
+            Self::Spirv => "spirv",
+            Self::Host => "host",
+            Self::Empty => "empty",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One piece of device code, or of what stands in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// What it is for: a bundle entry's id, or the like of it from a section's name or an offload
+    /// binary's strings. `None` for a code object that stands alone.
+    pub id: Option<String>,
+    /// What it holds.
+    pub kind: EntryKind,
+    /// Its bytes.
+    pub data: Bytes<'a>,
+    /// Where it begins in the outermost bytes; `None` if it had to be decompressed.
+    pub offset: Option<u64>,
+    /// The containers it came through.
+    pub trail: Trail,
+}
+
+fn is_amdgpu_elf(data: &[u8]) -> bool {
+    let machine = match data.get(5) {
+        Some(2) => read_u16(data, 18).map(u16::swap_bytes),
+        _ => read_u16(data, 18),
+    };
+    data.starts_with(ELF_MAGIC) && machine == Some(EM_AMDGPU)
+}
+
+/// A DOS header whose pointer leads to a PE signature, or past the end of what is there.
+fn is_pe_image(data: &[u8]) -> bool {
+    let signature = read_u32(data, 0x3c).and_then(|at| data.get(usize::try_from(at).ok()?..));
+    data.starts_with(b"MZ")
+        && data.len() >= 0x40
+        && signature.is_none_or(|bytes| bytes.starts_with(b"PE\0\0"))
+}
