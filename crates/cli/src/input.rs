@@ -8,7 +8,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use hsaco::object::uri::{Uri, UriKind};
+use hsaco::object::uri::Uri;
 use memmap2::Mmap;
 
 /// One file's bytes.
@@ -30,11 +30,18 @@ impl Deref for Input {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        let all: &[u8] = match &self.data {
-            Data::Mapped(map) => map,
-            Data::Read(bytes) => bytes,
-        };
-        all.get(self.range.clone()).unwrap_or_default()
+        self.data.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl Deref for Data {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Read(bytes) => bytes,
+        }
     }
 }
 
@@ -119,11 +126,7 @@ impl Inputs {
             }
             (open_file(path)?, None)
         };
-        let length = match &data {
-            Data::Mapped(map) => map.len(),
-            Data::Read(bytes) => bytes.len(),
-        };
-        let range = range.unwrap_or(0..length);
+        let range = range.unwrap_or(0..data.len());
         Ok(Some(Input { name: name.to_owned(), found: next.found, data, range }))
     }
 
@@ -174,23 +177,30 @@ fn map(file: &File) -> std::io::Result<Mmap> {
 }
 
 fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {
-    let uri = Uri::parse(text)?;
-    let UriKind::File(path) = uri.kind() else {
+    let Uri::File { path, range } = Uri::parse(text)? else {
         bail!("only file:// URIs can be opened: the memory of a process is not read");
     };
-    let data = open_file(Path::new(path)).with_context(|| path.to_owned())?;
-    let length = match &data {
-        Data::Mapped(map) => map.len(),
-        Data::Read(bytes) => bytes.len(),
+    let path = path_from_bytes(path)?;
+    let data = open_file(&path).with_context(|| path.display().to_string())?;
+    let length = data.len();
+    let Some(range) = range else {
+        return Ok((data, 0..length));
     };
-    let start = uri.offset().unwrap_or(0);
-    let end = match uri.size() {
-        Some(size) => start.checked_add(size),
-        None => Some(length as u64),
-    };
-    let range = usize::try_from(start).ok().zip(end.and_then(|end| usize::try_from(end).ok()));
-    match range {
-        Some((start, end)) if start <= end && end <= length => Ok((data, start..end)),
-        _ => bail!("{path} has {length} bytes, and the URI asks for bytes beyond them"),
+    let start = usize::try_from(range.offset).ok();
+    let end = range.offset.checked_add(range.size).and_then(|end| usize::try_from(end).ok());
+    match start.zip(end) {
+        Some((start, end)) if end <= length => Ok((data, start..end)),
+        _ => bail!("{} has {length} bytes, and the URI asks for more", path.display()),
     }
+}
+
+#[cfg(unix)]
+fn path_from_bytes(bytes: Vec<u8>) -> Result<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    Ok(PathBuf::from(OsString::from_vec(bytes)))
+}
+
+#[cfg(not(unix))]
+fn path_from_bytes(bytes: Vec<u8>) -> Result<PathBuf> {
+    Ok(PathBuf::from(String::from_utf8(bytes)?))
 }

@@ -1,7 +1,6 @@
 //! A toolkit for AMD GPU code objects: the crates of the workspace as modules of one.
 //!
-//! - [`isa`]: targets.
-//! - [`object`]: files, containers, code objects.
+//! [`isa`] knows targets; [`object`] knows files, containers and code objects.
 #![forbid(unsafe_code)]
 
 pub use hsaco_isa as isa;

@@ -53,9 +53,16 @@ impl<'a> Value<'a> {
 
     /// As [`parse`](Self::parse), for a document that stands at `offset` of a file.
     pub fn parse_at(data: &'a [u8], offset: u64) -> Result<Self> {
+        let value = Self::parse_prefix(data, offset)?;
         let mut reader = Reader::new(data, offset);
-        let value = reader.value()?;
+        reader.skip()?;
         reader.finish()?;
+        Ok(value)
+    }
+
+    /// As [`parse_at`](Self::parse_at), for a document that other bytes may follow.
+    pub fn parse_prefix(data: &'a [u8], offset: u64) -> Result<Self> {
+        let value = Reader::new(data, offset).value()?;
         value.check()?;
         Ok(value)
     }

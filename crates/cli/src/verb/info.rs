@@ -542,10 +542,10 @@ impl TextInfo<'_> {
                 text.lines().next().unwrap_or_default().to_owned(),
             ]);
         }
-        self.titled([segments, sections, notes])
+        self.titled(&[segments, sections, notes])
     }
 
-    fn titled<const N: usize>(&mut self, tables: [Table; N]) -> Result<()> {
+    fn titled(&mut self, tables: &[Table]) -> Result<()> {
         for table in tables.iter().filter(|it| !it.is_empty()) {
             writeln!(self.out)?;
             table.write(self.out)?;
@@ -637,7 +637,7 @@ impl TextInfo<'_> {
                 }
             }
         }
-        self.titled([table])
+        self.titled(&[table])
     }
 
     fn descriptor(&mut self, info: &KernelInfo) -> Result<()> {
@@ -648,7 +648,7 @@ impl TextInfo<'_> {
         for (name, value) in fields {
             table.row([value.to_string(), (*name).to_owned()]);
         }
-        self.titled([table])?;
+        self.titled(&[table])?;
         for line in info.directives.iter().flatten() {
             writeln!(self.out, "  {line}")?;
         }
@@ -690,7 +690,7 @@ impl TextInfo<'_> {
                 it.symbol.clone().unwrap_or_else(|| "-".to_owned()),
             ]);
         }
-        self.titled([symbols, relocations])
+        self.titled(&[symbols, relocations])
     }
 }
 

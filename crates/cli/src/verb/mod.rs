@@ -2,6 +2,7 @@
 
 mod info;
 mod ls;
+mod notes;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -13,6 +14,7 @@ use crate::report::Status;
 pub(crate) enum Verb {
     Ls(ls::Args),
     Info(info::Args),
+    Notes(notes::Args),
 }
 
 impl Verb {
@@ -21,6 +23,7 @@ impl Verb {
         match self {
             Self::Ls(args) => ls::run(&args),
             Self::Info(args) => info::run(&args),
+            Self::Notes(args) => notes::run(&args),
         }
     }
 }

@@ -4,6 +4,10 @@
 //! merged. Indexing reads two strings of each kernel; a [`Kernel`]'s other keys are read by
 //! [`Kernel::decode`], its arguments only when [`KernelMetadata::arguments`] is iterated.
 
+mod schema;
+
+pub use schema::verify;
+
 use crate::error::Problems;
 use crate::msgpack::{Array, Entry, Head, Map, Reader, Value};
 use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
