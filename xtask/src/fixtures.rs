@@ -70,7 +70,7 @@ fn committed(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name().display().to_string();
-        let is_text = name.ends_with(".txt") || name.ends_with(".md");
+        let is_text = name.ends_with(".txt") || name.ends_with(".md") || name.starts_with('.');
         if entry.file_type()?.is_file() && !is_text {
             files.insert(name, fs::read(entry.path())?);
         }
