@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hsaco_tests::{corpus_dir, in_ci};
 
 use crate::args::Args;
-use crate::process;
+use crate::{apt, process};
 
 struct Source {
     /// Its folder in the corpus.
@@ -65,8 +65,13 @@ impl Source {
 }
 
 fn fetch_wheels(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
+    if process::output(Command::new("python3").args(["-m", "pip", "--version"])).is_err() {
+        apt::install(&["python3-pip"])?;
+    }
+    // GPU code is the same wherever it is read: every machine takes the x86-64 wheel.
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]);
+    pip.args(["--platform", "manylinux_2_24_x86_64"]);
     process::run(pip.args(packages).current_dir(download))?;
     for wheel in files(download)? {
         let unpacked = download.join("unpacked");
@@ -79,9 +84,7 @@ fn fetch_wheels(packages: &[&str], download: &Path, folder: &Path) -> Result<()>
 }
 
 fn fetch_debs(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
-    let mut apt = Command::new("apt-get");
-    apt.args(["-q", "download"]).args(packages).current_dir(download);
-    process::run(&mut apt)?;
+    apt::download(packages, download)?;
     for deb in files(download)? {
         let unpacked = download.join("unpacked");
         process::run(Command::new("dpkg").arg("-x").arg(&deb).arg(&unpacked))?;

@@ -1,11 +1,9 @@
 //! The LLVM 22 tools: oracles of the tests and makers of the fixtures.
 
-use std::process::Command;
-
 use anyhow::{Result, bail};
 use hsaco_tests::{in_ci, tool};
 
-use crate::process;
+use crate::apt;
 
 const PACKAGES: &[&str] = &["llvm-22", "clang-22", "lld-22"];
 
@@ -30,7 +28,7 @@ pub(crate) fn ensure() -> Result<()> {
     if missing().is_empty() {
         return Ok(());
     }
-    if let Err(error) = install() {
+    if let Err(error) = apt::install(PACKAGES) {
         eprintln!("cannot install LLVM 22: {error:#}");
     }
     let missing = missing();
@@ -48,17 +46,4 @@ pub(crate) fn ensure() -> Result<()> {
 /// The tools that are not on `PATH`.
 pub(crate) fn missing() -> Vec<&'static str> {
     TOOLS.iter().copied().filter(|name| tool(name).is_none()).collect()
-}
-
-fn install() -> Result<()> {
-    if tool("apt-get").is_none() {
-        bail!("no apt-get here; install {} by hand", PACKAGES.join(", "));
-    }
-    if process::output(Command::new("id").arg("-u"))?.trim_ascii() != b"0" {
-        bail!("not root; run `apt-get install {}`", PACKAGES.join(" "));
-    }
-    process::run(Command::new("apt-get").args(["-q", "update"]))?;
-    let mut install = Command::new("apt-get");
-    install.args(["-q", "install", "-y", "--no-install-recommends"]).args(PACKAGES);
-    process::run(install.env("DEBIAN_FRONTEND", "noninteractive"))
 }

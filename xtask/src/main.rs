@@ -1,5 +1,6 @@
 //! `cargo xtask VERB`: everything a developer types, one file per verb.
 
+mod apt;
 mod args;
 mod bench;
 mod bless;
