@@ -13,7 +13,7 @@ use crate::process;
 const TARGETS: &[&str] = &["container", "object", "msgpack"];
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
-    let minutes = args.option::<u64>("--minutes")?.unwrap_or(5);
+    let minutes = args.option::<u64>("--minutes")?.unwrap_or(5).max(1);
     let target = args.positional();
     args.finish()?;
     let targets = match &target {
