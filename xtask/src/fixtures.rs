@@ -194,11 +194,9 @@ fn concat(dir: &Path, out: &str, inputs: &[&str]) -> Result<()> {
 fn zlib_bundle(dir: &Path, out: &str, plain: &str, zstd: &str) -> Result<()> {
     const HEADER_SIZE: usize = 24;
     const METHOD_ZLIB: u16 = 0;
-    const BEST_SPEED_FOR_SIZE: u8 = 6;
-    let data = miniz_oxide::deflate::compress_to_vec_zlib(
-        &fs::read(dir.join(plain))?,
-        BEST_SPEED_FOR_SIZE,
-    );
+    const COMPRESSION_LEVEL: u8 = 6;
+    let data =
+        miniz_oxide::deflate::compress_to_vec_zlib(&fs::read(dir.join(plain))?, COMPRESSION_LEVEL);
     let model = fs::read(dir.join(zstd))?;
     let magic_and_version = model.get(..6).context("no header")?;
     let size_and_hash = model.get(12..HEADER_SIZE).context("no header")?;
