@@ -1,2 +1,94 @@
-//! `cargo xtask VERB`: everything a developer types.
-fn main() {}
+//! `cargo xtask VERB`: everything a developer types, one file per verb.
+
+mod apt;
+mod args;
+mod bench;
+mod bless;
+mod corpus;
+mod fixtures;
+mod fuzz;
+mod llvm;
+mod process;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use args::Args;
+
+struct Verb {
+    name: &'static str,
+    usage: &'static str,
+    about: &'static str,
+    run: fn(Args) -> Result<()>,
+}
+
+const VERBS: &[Verb] = &[
+    Verb {
+        name: "test",
+        usage: "[--quick]",
+        about: "set up what is needed, then format, lint, test and document; --quick leaves out corpus and docs",
+        run: test::run,
+    },
+    Verb {
+        name: "corpus",
+        usage: "",
+        about: "download real libraries into target/corpus ($HSACO_CORPUS)",
+        run: corpus::run,
+    },
+    Verb {
+        name: "fixtures",
+        usage: "[--check]",
+        about: "rebuild tests/fixtures from its sources with LLVM 22, or check that it is current",
+        run: fixtures::run,
+    },
+    Verb {
+        name: "bless",
+        usage: "[FILTER]",
+        about: "accept what the command line prints now as the expected output",
+        run: bless::run,
+    },
+    Verb {
+        name: "bench",
+        usage: "[--filter NAME] [--runs N]",
+        about: "time hsaco against the incumbents, side by side",
+        run: bench::run,
+    },
+    Verb {
+        name: "fuzz",
+        usage: "[TARGET] [--minutes N]",
+        about: "fuzz one target, or all, starting from the fixtures",
+        run: fuzz::run,
+    },
+];
+
+fn main() -> ExitCode {
+    match dispatch(Args::from_env()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(mut args: Args) -> Result<()> {
+    let Some(name) = args.positional() else { return help() };
+    if name == "help" {
+        return help();
+    }
+    match VERBS.iter().find(|verb| verb.name == name) {
+        Some(verb) => (verb.run)(args),
+        None => bail!("no verb `{name}`; `cargo xtask help` lists them"),
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "stands where verbs stand")]
+fn help() -> Result<()> {
+    println!("cargo xtask VERB\n");
+    for verb in VERBS {
+        println!("  {}", format!("{} {}", verb.name, verb.usage).trim_end());
+        println!("      {}", verb.about);
+    }
+    Ok(())
+}

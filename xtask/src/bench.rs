@@ -1,0 +1,263 @@
+//! `cargo xtask bench`: whole-process times of hsaco and of the incumbent, taken in turns in one run.
+//!
+//! Only the ratio counts: times differ from machine to machine, the ratio hardly does.
+
+mod input;
+mod measure;
+mod reference;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use hsaco_tests::{corpus_dir, tool, workspace_root};
+use measure::{Timing, in_turns, peak_memory, wall_time};
+
+use crate::args::Args;
+use crate::{corpus, process};
+
+const MEBIBYTE: u64 = 1 << 20;
+/// What hsaco may take beside the largest payload that it decompresses.
+const MEMORY_BASE: u64 = 32 * MEBIBYTE;
+/// llvm-objdump writes 1.2 GB each time, and it is run once before that.
+const RUNS_OF_OBJDUMP: usize = 1;
+
+pub(crate) fn run(mut args: Args) -> Result<()> {
+    let filter = args.option::<String>("--filter")?.unwrap_or_default();
+    let runs = args.option::<usize>("--runs")?.unwrap_or(15).max(1);
+    args.finish()?;
+    let mut bench = Bench { hsaco: build_hsaco()?, filter, runs, failures: 0 };
+    println!(
+        "{:<44} {:>19} {:>19} {:>9} {:>9}",
+        "min/median ms", "hsaco", "incumbent", "ratio", "bar"
+    );
+    for group in [many_kernels, rocsparse, compressed] {
+        if let Err(error) = group(&mut bench) {
+            println!("FAIL: {error:#}");
+            bench.failures += 1;
+        }
+    }
+    ensure!(bench.failures == 0, "{} rows miss their bar", bench.failures);
+    Ok(())
+}
+
+fn build_hsaco() -> Result<PathBuf> {
+    let this = env::current_exe()?;
+    let target = this.ancestors().nth(2).context("xtask stands in no target folder")?;
+    let mut build = process::cargo();
+    build.args(["build", "--release", "--quiet", "--package", "hsaco-cli", "--target-dir"]);
+    process::run(build.arg(target))?;
+    Ok(target.join("release").join(format!("hsaco{}", env::consts::EXE_SUFFIX)))
+}
+
+struct Bench {
+    hsaco: PathBuf,
+    filter: String,
+    runs: usize,
+    failures: usize,
+}
+
+/// What a row must reach.
+#[derive(Clone, Copy)]
+enum Bar {
+    /// hsaco is at least so many times faster.
+    Faster(f64),
+    /// hsaco takes at most so many times as long.
+    Within(f64),
+}
+
+impl Bar {
+    /// The ratio to print, and whether it is good enough.
+    fn judge(self, hsaco: Duration, incumbent: Duration) -> (f64, bool) {
+        let (hsaco, incumbent) = (hsaco.as_secs_f64().max(1e-9), incumbent.as_secs_f64().max(1e-9));
+        match self {
+            Self::Faster(bar) => (incumbent / hsaco, incumbent / hsaco >= bar),
+            Self::Within(bar) => (hsaco / incumbent, hsaco / incumbent <= bar),
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::Faster(bar) => format!(">= {bar}x"),
+            Self::Within(bar) => format!("<= {bar}x"),
+        }
+    }
+}
+
+impl Bench {
+    fn wants(&self, row: &str) -> bool {
+        row.contains(&self.filter)
+    }
+
+    fn hsaco(&self, arguments: &[&str], file: &Path) -> Command {
+        let mut command = Command::new(&self.hsaco);
+        command.args(arguments).arg(file);
+        command
+    }
+
+    /// A fast wrong answer must not pass: fails unless the output holds `wanted`.
+    fn check_answer(&self, arguments: &[&str], file: &Path, wanted: &str) -> Result<()> {
+        let mut command = self.hsaco(arguments, file);
+        let output = process::output(&mut command)?;
+        let found = output.windows(wanted.len()).any(|window| window == wanted.as_bytes());
+        ensure!(found, "`{}` does not show {wanted}", process::describe(&command));
+        Ok(())
+    }
+
+    fn row(&mut self, name: &str, hsaco: Timing, incumbent: Timing, bar: Bar) {
+        let (ratio, good) = bar.judge(hsaco.min, incumbent.min);
+        println!(
+            "{name:<44} {hsaco:>19} {incumbent:>19} {:>9} {:>9} {}",
+            format!("{ratio:.2}x"),
+            bar.text(),
+            self.verdict(good)
+        );
+    }
+
+    fn memory_row(
+        &mut self,
+        name: &str,
+        arguments: &[&str],
+        file: &Path,
+        payload: u64,
+    ) -> Result<()> {
+        if tool("python3").is_none() {
+            println!("{name:<44} skipped: no python3");
+            return Ok(());
+        }
+        let peak = peak_memory(&self.hsaco(arguments, file))?;
+        let limit = MEMORY_BASE + payload;
+        let [peak_text, limit_text] =
+            [peak, limit].map(|bytes| format!("{} MiB", bytes.div_ceil(MEBIBYTE)));
+        let verdict = self.verdict(peak <= limit);
+        println!(
+            "{name:<44} {peak_text:>19} {:>19} {:>9} {:>9} {verdict}",
+            "",
+            "",
+            format!("<= {limit_text}")
+        );
+        Ok(())
+    }
+
+    fn verdict(&mut self, good: bool) -> &'static str {
+        self.failures += usize::from(!good);
+        if good { "PASS" } else { "FAIL" }
+    }
+}
+
+/// Listing 5,000 kernels, against printing the notes they stand in.
+fn many_kernels(bench: &mut Bench) -> Result<()> {
+    for (name, language) in
+        [("5000 kernels", input::Language::C), ("5000 C++ kernels", input::Language::Cpp)]
+    {
+        let rows: [(&str, &[&str]); 2] =
+            [("ls", &["ls"]), ("ls json", &["ls", "--format", "json"])];
+        for (verb, arguments) in rows {
+            let row = format!("{name}: {verb}");
+            if !bench.wants(&row) {
+                continue;
+            }
+            let Some(object) = input::many_kernels(language)? else {
+                println!("{row}: skipped: no LLVM 22");
+                continue;
+            };
+            bench.check_answer(arguments, &object, language.expected_text())?;
+            let (hsaco, readelf) = in_turns(
+                bench.runs,
+                || wall_time(&mut bench.hsaco(arguments, &object)),
+                || wall_time(Command::new("llvm-readelf-22").arg("--notes").arg(&object)),
+            )?;
+            bench.row(&format!("{row} / readelf --notes"), hsaco, readelf, Bar::Faster(20.0));
+            bench.memory_row(&format!("{row}, memory"), arguments, &object, 0)?;
+        }
+    }
+    Ok(())
+}
+
+/// Listing a library of 1.3 GB, against llvm-objdump, which can only extract it.
+fn rocsparse(bench: &mut Bench) -> Result<()> {
+    let row = "librocsparse: ls";
+    if !bench.wants(row) {
+        return Ok(());
+    }
+    let Some(library) = library("debian", "librocsparse") else {
+        println!("{row}: skipped: run `cargo xtask corpus`");
+        return Ok(());
+    };
+    bench.check_answer(&["ls"], &library, "gfx1030")?;
+    let hsaco = measure::repeat(bench.runs, || wall_time(&mut bench.hsaco(&["ls"], &library)))?;
+    bench.memory_row(&format!("{row}, memory"), &["ls"], &library, 0)?;
+    if tool("llvm-objdump-22").is_none() {
+        println!("{row}: skipped: no LLVM 22");
+        return Ok(());
+    }
+    let objdump = measure::repeat(RUNS_OF_OBJDUMP, || extract_with_objdump(&library))?;
+    bench.row(&format!("{row} / objdump --offloading"), hsaco, objdump, Bar::Faster(20.0));
+    Ok(())
+}
+
+/// llvm-objdump writes every object beside its input's name in the current folder, so it gets a
+/// folder of its own, which is wiped.
+fn extract_with_objdump(library: &Path) -> Result<Duration> {
+    let dir = workspace_root().join("target/bench/objdump");
+    fs::create_dir_all(&dir)?;
+    let mut objdump = Command::new("llvm-objdump-22");
+    let time = wall_time(objdump.arg("--offloading").arg(library).current_dir(&dir));
+    fs::remove_dir_all(&dir)?;
+    time
+}
+
+/// Listing compressed bundles, against decompressing them with the reference zstd.
+fn compressed(bench: &mut Bench) -> Result<()> {
+    let folder = corpus_dir().join("bitsandbytes");
+    let Ok(libraries) = corpus::libraries(&folder) else {
+        println!("compressed: skipped: run `cargo xtask corpus`");
+        return Ok(());
+    };
+    for library in libraries {
+        let stem = library.file_stem().unwrap_or_default().display().to_string();
+        let row = format!("compressed {}: ls", stem.trim_start_matches("libbitsandbytes_"));
+        if bench.wants(&row) {
+            compressed_library(bench, &row, &library)?;
+        }
+    }
+    Ok(())
+}
+
+fn compressed_library(bench: &mut Bench, row: &str, library: &Path) -> Result<()> {
+    let payloads = reference::payloads(&fs::read(library)?);
+    ensure!(!payloads.is_empty(), "{}: no compressed bundle", library.display());
+    bench.check_answer(&["ls"], library, "gfx942")?;
+    let mut decoder = reference::Decoder::new(&payloads)?;
+    let (hsaco, in_process) = in_turns(
+        bench.runs,
+        || wall_time(&mut bench.hsaco(&["ls"], library)),
+        || {
+            let start = Instant::now();
+            decoder.decompress_all()?;
+            Ok(start.elapsed())
+        },
+    )?;
+    bench.row(&format!("{row} / zstd in process"), hsaco, in_process, Bar::Within(1.5));
+    if tool("zstd").is_some() {
+        let files = reference::write_frames(&payloads, &workspace_root().join("target/bench"))?;
+        let (hsaco, command) = in_turns(
+            bench.runs,
+            || wall_time(&mut bench.hsaco(&["ls"], library)),
+            || wall_time(Command::new("zstd").args(["-d", "-q", "-c"]).args(&files)),
+        )?;
+        bench.row(&format!("{row} / zstd -d"), hsaco, command, Bar::Within(1.5));
+    }
+    let largest = payloads.iter().map(|payload| payload.size).max().unwrap_or(0);
+    bench.memory_row(&format!("{row}, memory"), &["ls"], library, largest as u64)
+}
+
+fn library(folder: &str, prefix: &str) -> Option<PathBuf> {
+    let libraries = corpus::libraries(&corpus_dir().join(folder)).ok()?;
+    libraries.into_iter().find(|path| {
+        path.file_name().is_some_and(|name| name.display().to_string().starts_with(prefix))
+    })
+}

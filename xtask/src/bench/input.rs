@@ -1,0 +1,90 @@
+//! The object with 5,000 kernels, made once, under target/bench.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use hsaco_tests::workspace_root;
+
+use crate::{llvm, process};
+
+const KERNELS: usize = 5000;
+
+/// What the kernels are written in, and so what their names look like.
+#[derive(Clone, Copy)]
+pub(crate) enum Language {
+    C,
+    Cpp,
+}
+
+impl Language {
+    fn name(self) -> &'static str {
+        match self {
+            Self::C => "c",
+            Self::Cpp => "c++",
+        }
+    }
+
+    /// What a listing must hold to be one, with names demangled or not.
+    pub(crate) fn expected_text(self) -> &'static str {
+        match self {
+            Self::C => "kernel_4999",
+            Self::Cpp => "scale_rows",
+        }
+    }
+
+    fn source(self) -> String {
+        let mut text = String::from(
+            "#define KERNEL __attribute__((amdgpu_kernel, visibility(\"protected\")))\n\
+             #define GLOBAL __attribute__((address_space(1)))\n",
+        );
+        if matches!(self, Self::Cpp) {
+            text.push_str("namespace bench { template <typename T, int N> struct Tag {};\n");
+        }
+        for index in 0..KERNELS {
+            let (name, tag) = match self {
+                Self::C => (format!("kernel_{index}"), String::new()),
+                Self::Cpp => ("scale_rows".to_owned(), format!(", Tag<float, {index}>")),
+            };
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "KERNEL void {name}(GLOBAL float *out, GLOBAL const float *in, int n, float factor{tag}) \
+                 {{ for (int i = 0; i < n; i += {}) out[i] = in[i] * factor + {index}; }}",
+                index % 7 + 1
+            );
+        }
+        if matches!(self, Self::Cpp) {
+            text.push_str("}\n");
+        }
+        text
+    }
+}
+
+/// The linked object, or nothing where LLVM 22 is missing.
+pub(crate) fn many_kernels(language: Language) -> Result<Option<PathBuf>> {
+    let dir = workspace_root().join("target/bench");
+    let object = dir.join(format!("{KERNELS}-kernels.{}.co", language.name()));
+    let source = dir.join(format!("{KERNELS}-kernels.{}", language.name()));
+    let text = language.source();
+    if object.exists() && fs::read_to_string(&source).is_ok_and(|old| old == text) {
+        return Ok(Some(object));
+    }
+    if !llvm::missing().is_empty() {
+        return Ok(None);
+    }
+    fs::create_dir_all(&dir)?;
+    let relocatable = object.with_extension("o");
+    fs::write(&source, text)?;
+    let mut clang = Command::new("clang-22");
+    clang.args(["-x", language.name(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx942"]);
+    clang.args(["-nogpulib", "-O1", "-c"]).arg(&source).arg("-o").arg(&relocatable);
+    let mut lld = Command::new("ld.lld-22");
+    lld.arg("-shared").arg(&relocatable).arg("-o").arg(&object);
+    process::output(&mut clang)?;
+    process::output(&mut lld)?;
+    fs::remove_file(&relocatable)?;
+    Ok(Some(object))
+}

@@ -1,0 +1,81 @@
+//! Wall time and peak memory of processes.
+
+use std::fmt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process;
+
+/// The times of several runs of one thing.
+#[derive(Clone, Copy)]
+pub(crate) struct Timing {
+    pub(crate) min: Duration,
+    pub(crate) median: Duration,
+}
+
+impl Timing {
+    fn new(mut times: Vec<Duration>) -> Result<Self> {
+        times.sort();
+        let min = *times.first().context("nothing was timed")?;
+        let median = *times.get(times.len() / 2).context("nothing was timed")?;
+        Ok(Self { min, median })
+    }
+}
+
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+        f.pad(&format!("{:.2} / {:.2}", milliseconds(self.min), milliseconds(self.median)))
+    }
+}
+
+/// Times one thing, after one untimed run that warms the caches.
+pub(crate) fn repeat(runs: usize, mut one: impl FnMut() -> Result<Duration>) -> Result<Timing> {
+    one()?;
+    Timing::new((0..runs).map(|_| one()).collect::<Result<_>>()?)
+}
+
+/// Times two things in turns, so that what the machine does beside hits both alike.
+pub(crate) fn in_turns(
+    runs: usize,
+    mut one: impl FnMut() -> Result<Duration>,
+    mut other: impl FnMut() -> Result<Duration>,
+) -> Result<(Timing, Timing)> {
+    one()?;
+    other()?;
+    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    for _ in 0..runs {
+        ones.push(one()?);
+        others.push(other()?);
+    }
+    Ok((Timing::new(ones)?, Timing::new(others)?))
+}
+
+/// From start to end of a process; its output goes nowhere.
+pub(crate) fn wall_time(command: &mut Command) -> Result<Duration> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    let status = command.status().with_context(|| process::describe(command))?;
+    let time = start.elapsed();
+    if !status.success() {
+        bail!("`{}`: {status}", process::describe(command));
+    }
+    Ok(time)
+}
+
+/// The most memory a process had resident, in bytes.
+///
+/// Python asks the kernel, for std cannot; its own 10 MiB or so are the least that can come out.
+pub(crate) fn peak_memory(command: &Command) -> Result<u64> {
+    const SCRIPT: &str = "\
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)";
+    let mut python = Command::new("python3");
+    python.args(["-c", SCRIPT]).arg(command.get_program()).args(command.get_args());
+    let text = String::from_utf8(process::output(&mut python)?)?;
+    Ok(text.trim().parse::<u64>()? * 1024)
+}

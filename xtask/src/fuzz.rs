@@ -1,0 +1,95 @@
+//! `cargo xtask fuzz`: fuzzing from the fixtures, with nightly and cargo-fuzz.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+use hsaco_tests::{fixtures_dir, tool, workspace_root};
+
+use crate::args::Args;
+use crate::process;
+
+const TARGETS: &[&str] = &["container", "object", "msgpack"];
+
+pub(crate) fn run(mut args: Args) -> Result<()> {
+    let minutes = args.option::<u64>("--minutes")?.unwrap_or(5).max(1);
+    let target = args.positional();
+    args.finish()?;
+    let targets = match &target {
+        None => TARGETS.to_vec(),
+        Some(name) if TARGETS.contains(&name.as_str()) => vec![name.as_str()],
+        Some(name) => bail!("no fuzz target `{name}`; there are {}", TARGETS.join(", ")),
+    };
+    if tool("cargo-fuzz").is_none() {
+        process::run(process::cargo().args(["install", "cargo-fuzz", "--locked"]))?;
+    }
+    for target in targets {
+        println!("==> {target}, {minutes} min");
+        fuzz(target, minutes)?;
+    }
+    Ok(())
+}
+
+fn fuzz(target: &str, minutes: u64) -> Result<()> {
+    let root = workspace_root();
+    let corpus = root.join("fuzz/corpus").join(target);
+    seed(target, &corpus)?;
+    // `cargo` here must be rustup's: the one that runs us is already bound to a toolchain.
+    let mut command = Command::new("cargo");
+    command.args(["+nightly", "fuzz", "run", target]).arg(&corpus);
+    command.args(["--", "-rss_limit_mb=2048", "-timeout=10"]);
+    command.arg(format!("-max_total_time={}", minutes * 60));
+    process::run(command.current_dir(root).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO"))
+}
+
+/// Objects and containers start from whole fixtures, `msgpack` from the metadata inside them.
+fn seed(target: &str, corpus: &Path) -> Result<()> {
+    fs::create_dir_all(corpus)?;
+    for entry in fs::read_dir(fixtures_dir())? {
+        let entry = entry?;
+        if !entry.file_type()?.is_file() {
+            continue;
+        }
+        let file = fs::read(entry.path())?;
+        let name = entry.file_name().display().to_string();
+        if target != "msgpack" {
+            fs::write(corpus.join(name), file)?;
+            continue;
+        }
+        for (index, metadata) in metadata_notes(&file).enumerate() {
+            fs::write(corpus.join(format!("{name}.{index}")), metadata)?;
+        }
+    }
+    Ok(())
+}
+
+/// What follows each note header of owner AMDGPU and type 32, wherever it stands in the file.
+fn metadata_notes(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    const OWNER_SIZE_AND_TYPE: (u32, u32) = (7, 32);
+    const HEADER_SIZE: usize = 20;
+    let word = |at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?));
+    (0..file.len()).step_by(4).filter_map(move |at| {
+        let header = (word(at)?, word(at + 8)?);
+        let start = at + HEADER_SIZE;
+        let is_note = header == OWNER_SIZE_AND_TYPE && file.get(at + 12..start)? == b"AMDGPU\0\0";
+        let size = usize::try_from(word(at + 4)?).ok()?;
+        if is_note { file.get(start..start.checked_add(size)?) } else { None }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metadata_note_becomes_a_seed() {
+        let count = |name| {
+            let file = fs::read(hsaco_tests::fixture(name)).unwrap();
+            metadata_notes(&file).filter(|metadata| metadata.first() == Some(&0x83)).count()
+        };
+        assert_eq!(count("s1.gfx942.co"), 1);
+        assert_eq!(count("two-notes.co"), 2);
+        assert_eq!(count("v2.co"), 0);
+    }
+}

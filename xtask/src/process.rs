@@ -1,0 +1,42 @@
+//! Running other programs.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use hsaco_tests::workspace_root;
+
+/// The cargo that runs us, in the workspace's folder.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace_root());
+    command
+}
+
+/// Runs a command whose output goes to the terminal.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| describe(command))?;
+    ensure!(status.success(), "`{}`: {status}", describe(command));
+    Ok(())
+}
+
+/// Runs a command and returns what it prints; its standard error shows only if it fails.
+pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let Output { status, stdout, stderr } = command.output().with_context(|| describe(command))?;
+    if !status.success() {
+        bail!("`{}`: {status}\n{}", describe(command), String::from_utf8_lossy(&stderr).trim_end());
+    }
+    Ok(stdout)
+}
+
+/// The command as one would type it.
+pub(crate) fn describe(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut text = program.file_name().unwrap_or(program.as_os_str()).display().to_string();
+    for arg in command.get_args() {
+        text.push(' ');
+        text.push_str(&arg.display().to_string());
+    }
+    text
+}
