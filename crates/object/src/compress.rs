@@ -370,3 +370,102 @@ mod zstd_library {
         Ok(compress_to_vec(data, CompressionLevel::Fastest))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that compress somewhat, and differently at every place.
+    fn sample(size: usize) -> Vec<u8> {
+        (0u32..).flat_map(|n| (n / 3).wrapping_mul(n).to_le_bytes()).take(size).collect()
+    }
+
+    #[test]
+    fn round_trips_of_every_size() {
+        for size in [0, 1, 255, 256, 257, 65_791, 65_792, 131_072, 1_000_000] {
+            let data = sample(size);
+            for method in [Method::Zlib, Method::Zstd] {
+                let packed = compress(method, &data, 3).unwrap();
+                assert_eq!(
+                    stream_size(method, &packed).unwrap(),
+                    packed.len(),
+                    "{method:?} {size}"
+                );
+                let back = decompress(method, &packed, size as u64, size as u64).unwrap();
+                assert!(back == data, "{method:?} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_reference_library_agrees() {
+        let data = sample(700_000);
+        for level in [-5, 1, 3, 9, 19, 22] {
+            let theirs = zstd::bulk::compress(&data, level).unwrap();
+            assert!(
+                decompress(Method::Zstd, &theirs, 700_000, 1 << 20).unwrap() == data,
+                "{level}"
+            );
+        }
+        let ours = compress(Method::Zstd, &data, 3).unwrap();
+        assert!(zstd::bulk::decompress(&ours, data.len()).unwrap() == data);
+    }
+
+    #[test]
+    fn several_frames_and_frames_without_a_size() {
+        let data = sample(300_000);
+        let known = zstd::bulk::compress(&data, 3).unwrap();
+        // A streaming encoder writes no content size.
+        let streamed = zstd::stream::encode_all(data.as_slice(), 3).unwrap();
+        let skippable = b"\x50\x2a\x4d\x18\x03\0\0\0abc".to_vec();
+        let packed = [known, skippable, streamed].concat();
+        let back = decompress(Method::Zstd, &packed, 600_000, 1 << 20).unwrap();
+        assert!(back == [data.clone(), data].concat());
+        for wrong in [299_999, 599_999, 600_001] {
+            let error = decompress(Method::Zstd, &packed, wrong, 1 << 20).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Malformed), "{error}");
+        }
+    }
+
+    #[test]
+    fn large_announcements_by_short_streams_are_refused() {
+        // A frame that announces 3.9 GB and holds one byte.
+        let mut frame = ZSTD_MAGIC.to_le_bytes().to_vec();
+        frame.push(0xa0);
+        frame.extend_from_slice(&3_900_000_000u32.to_le_bytes());
+        frame.extend_from_slice(&[0x09, 0, 0, b'x']);
+        let error = decompress(Method::Zstd, &frame, 3_900_000_000, 4 << 30).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "mismatch: zstd stream: 3900000000 bytes announced, the stream holds at most 1 (at offset 0x0)"
+        );
+        // A window of 3.75 TB, which a streaming decoder would allocate.
+        let frame = [ZSTD_MAGIC.to_le_bytes().as_slice(), &[0, 0xff, 0x09, 0, 0, b'x']].concat();
+        let error = decompress(Method::Zstd, &frame, 1, 4 << 30).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        let zlib = compress(Method::Zlib, b"x", 6).unwrap();
+        let error = decompress(Method::Zlib, &zlib, 1 << 31, 4 << 30).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "mismatch: zlib stream: 2147483648 bytes announced, the stream holds at most 9288"
+        );
+    }
+
+    #[test]
+    fn prefixes_and_flipped_bytes_never_panic() {
+        let data = sample(3000);
+        for method in [Method::Zlib, Method::Zstd] {
+            let packed = compress(method, &data, 3).unwrap();
+            for length in 0..packed.len() {
+                assert!(decompress(method, &packed[..length], 3000, 3000).is_err(), "{length}");
+                assert!(stream_size(method, &packed[..length]).is_err(), "{length}");
+            }
+            for at in 0..packed.len() {
+                let mut broken = packed.clone();
+                broken[at] ^= 0x55;
+                let _ = decompress(method, &broken, 3000, 3000);
+                let _ = stream_size(method, &broken);
+            }
+        }
+    }
+}

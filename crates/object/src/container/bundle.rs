@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use hsaco_object::container::bundle::{self, Bundle};
-//! let file = bundle::write(&[("host-x86_64-unknown-linux-gnu-", b""), ("hip-gfx90a", b"abc")], 4096);
+//! let file = bundle::write(&[("host-x86_64-unknown-linux-gnu-", ""), ("hip-gfx90a", "abc")], 4096);
 //! let bundle = Bundle::parse(&file)?;
 //! assert_eq!((bundle.entries[1].offset, bundle.entries[1].size), (4096, 3));
 //! # Ok::<(), hsaco_object::Error>(())
@@ -227,7 +227,7 @@ fn layout(header: u64, sizes: &[u64], alignment: u64) -> impl Iterator<Item = u6
 ///
 /// ```
 /// use hsaco_object::container::bundle;
-/// let file = bundle::write(&[("host-x86_64-unknown-linux-gnu-", b""), ("hip-gfx90a", b"abc")], 1);
+/// let file = bundle::write(&[("host-x86_64-unknown-linux-gnu-", ""), ("hip-gfx90a", "abc")], 1);
 /// assert_eq!(file.len(), 24 + 8 + 24 + 30 + 24 + 10 + 3);
 /// ```
 pub fn write<I: AsRef<[u8]>, D: AsRef<[u8]>>(entries: &[(I, D)], alignment: u64) -> Vec<u8> {

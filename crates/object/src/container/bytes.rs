@@ -51,6 +51,14 @@ impl<'a> Bytes<'a> {
             Repr::Shared { .. } => None,
         }
     }
+
+    #[cfg(test)]
+    pub(super) fn shares(&self) -> usize {
+        match &self.0 {
+            Repr::Borrowed(_) => 0,
+            Repr::Shared { owner, .. } => Arc::strong_count(owner),
+        }
+    }
 }
 
 impl Deref for Bytes<'_> {

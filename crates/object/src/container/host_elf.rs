@@ -142,6 +142,7 @@ impl Reader {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation)]
 pub(super) mod tests {
     use super::*;
     use crate::ErrorKind;

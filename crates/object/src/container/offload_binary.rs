@@ -48,6 +48,16 @@ pub struct OffloadImage<'a> {
 
 impl<'a> OffloadBinary<'a> {
     /// Reads the offload binary at the start of `data`; every image lies within it.
+    ///
+    /// ```
+    /// use hsaco_object::container::offload_binary::OffloadBinary;
+    /// // Version 2, 36 bytes in all, no images.
+    /// let fields = [36u64, 32, 0].map(u64::to_le_bytes).concat();
+    /// let file = [b"\x10\xff\x10\xad\x02\0\0\0".as_slice(), &fields, b"rest"].concat();
+    /// let binary = OffloadBinary::parse(&file)?;
+    /// assert_eq!((binary.version, binary.size, binary.images.len()), (2, 36, 0));
+    /// # Ok::<(), hsaco_object::Error>(())
+    /// ```
     pub fn parse(data: &'a [u8]) -> Result<Self> {
         let (version, size) = Self::header(data)?;
         let data = slice(data, 0, size, CONTEXT)?;
@@ -156,4 +166,59 @@ fn string_at(data: &[u8], offset: u64) -> Result<Str<'_>> {
         let detail = format!("no NUL within {available} bytes");
         Error::malformed("offload binary string", offset, detail)
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation)]
+mod tests {
+    use super::*;
+
+    /// An offload binary of version 2: a header, rows for two images, one string table, the images.
+    fn version_two() -> Vec<u8> {
+        let mut out = [MAGIC.as_slice(), &2u32.to_le_bytes()].concat();
+        let words = |out: &mut Vec<u8>, words: &[u64]| {
+            out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        };
+        let (rows, table) = (32u64, 32 + 2 * 40);
+        let names = table + 2 * 24;
+        let images = names + 32;
+        words(&mut out, &[images + 5, rows, 2]);
+        for (offset, size) in [(images, 3), (images + 3, 2)] {
+            out.extend_from_slice(&[1, 0, 4, 0, 0, 0, 0, 0]);
+            words(&mut out, &[table, 2, offset, size]);
+        }
+        words(&mut out, &[names, names + 12, 3, names + 7, names + 15, 6]);
+        out.extend_from_slice(b"triple\0arch\0a-bgfx90a\0");
+        out.resize(images as usize, 0);
+        out.extend_from_slice(b"onetw");
+        out
+    }
+
+    #[test]
+    fn version_two_has_many_images_and_sized_strings() {
+        let file = version_two();
+        let binary = OffloadBinary::parse(&file).unwrap();
+        let places: Vec<_> = binary.images.iter().map(|image| (image.offset, image.size)).collect();
+        assert_eq!(places, [(192, 3), (195, 2)]);
+        let image = &binary.images[0];
+        assert_eq!(image.string("triple").unwrap().to_string(), "a-b");
+        assert_eq!(image.id().as_deref(), Some("hip-a-b---gfx90a"));
+    }
+
+    #[test]
+    fn every_strict_prefix_is_an_error() {
+        let file = version_two();
+        for length in 0..file.len() {
+            let error = OffloadBinary::parse(&file[..length]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Truncated, "{length}: {error}");
+        }
+    }
+
+    #[test]
+    fn shared_string_tables_may_not_outgrow_the_file() {
+        let mut file = version_two();
+        file[32 + 16..32 + 24].copy_from_slice(&9u64.to_le_bytes());
+        let error = OffloadBinary::parse(&file).unwrap_err();
+        assert_eq!(error.detail(), "9 strings do not fit 197 bytes");
+    }
 }

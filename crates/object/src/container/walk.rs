@@ -249,16 +249,12 @@ impl<'a> Entries<'a> {
         let Some(trail) = self.enter(node, Container::Archive, 0, node.data.len() as u64) else {
             return;
         };
-        let members = match archive::members(&node.data) {
-            Ok(members) => members,
-            Err(error) => return self.stack.push(node.error(error)),
-        };
-        let work = members.map(|member| {
-            let member = member.and_then(|member| {
+        let work = archive::members(&node.data).into_iter().map(|member| {
+            let opened = member.and_then(|member| {
                 let part = node.part(member.offset, member.size, "archive member")?;
                 Ok((part, member.name))
             });
-            match member {
+            match opened {
                 Ok((part, name)) => Work::Judge(Node {
                     trail: with_part(node, &trail, name),
                     id: None,
@@ -329,7 +325,9 @@ impl<'a> Entries<'a> {
 
     /// Leaves the rest of the region for later, then the work, so that the work comes first.
     fn continue_scan(&mut self, node: Node<'a>, position: usize, work: Vec<Work<'a>>) {
-        self.stack.push(Work::Scan { node, position, found: true });
+        if position < node.data.len() {
+            self.stack.push(Work::Scan { node, position, found: true });
+        }
         self.push_all(work);
     }
 
@@ -492,5 +490,208 @@ fn find(data: &[u8], position: usize, magic: &[u8]) -> Option<usize> {
             return Some(position);
         }
         position += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::archive::tests::build as build_archive;
+    use super::super::host_elf::tests::build as build_elf;
+    use super::*;
+    use crate::compress::Method;
+
+    const ID: &str = "hipv4-amdgcn-amd-amdhsa--gfx942";
+    const HOST: (&str, &[u8]) = ("host-x86_64-unknown-linux-gnu-", b"");
+    const CODE: &[u8] = b"\x7fELF\x02\x01\x01@\x04\0\0\0\0\0\0\0\x03\0\xe0\0rest of it";
+
+    /// One line for each entry or error.
+    fn walk(data: &[u8], options: &Options) -> Vec<String> {
+        let line = |found: Result<Entry<'_>>| match found {
+            Ok(entry) => {
+                let id = entry.id.unwrap_or_default();
+                let place = entry.offset.map_or("-".to_owned(), |offset| offset.to_string());
+                let size = entry.data.len();
+                format!("{} {id} {place}+{size} {}", entry.kind.name(), entry.trail)
+            }
+            Err(error) => error.to_string(),
+        };
+        entries(data, options).map(line).collect()
+    }
+
+    fn check(data: &[u8], expected: &[&str]) {
+        assert_eq!(walk(data, &Options::default()), expected);
+    }
+
+    fn ccob(payload: &[u8], version: u16, method: Method) -> Vec<u8> {
+        ccob::write(payload, version, method, 3).unwrap()
+    }
+
+    #[test]
+    fn single_code_objects_and_modules() {
+        check(CODE, &["code_object  0+30 "]);
+        check(b"BC\xc0\xde", &["bitcode  0+4 "]);
+        check(b"\xde\xc0\x17\x0b", &["bitcode  0+4 "]);
+        check(b"\x03\x02\x23\x07", &["spirv  0+4 "]);
+        check(b"", &["not recognised: file format: no bytes at all (at offset 0x0)"]);
+        check(b"\x7fELF", &["truncated: ELF header: 4 bytes of 16 (at offset 0x0)"]);
+    }
+
+    #[test]
+    fn plain_and_compressed_bundles_mixed_with_any_padding() {
+        let plain = bundle::write(&[HOST, (ID, CODE)], 1);
+        let mut section = Vec::new();
+        let mut expected = Vec::new();
+        let forms = [(1, Method::Zlib), (1, Method::Zstd), (2, Method::Zlib), (3, Method::Zstd)];
+        for (padding, (version, method)) in (1..).zip(forms) {
+            section.extend_from_slice(&plain);
+            section.resize(section.len() + padding, 0);
+            section.extend(ccob(&plain, version, method));
+            section.resize(section.len() + 4 - padding, 0xcc);
+            expected.extend([("bundle", true), ("compressed_bundle > bundle", false)]);
+        }
+        let file = build_elf(2, false, &[(".hip_fatbin", &section)]);
+        let found: Vec<_> =
+            entries(&file, &Options::default()).map(Result::unwrap).skip(1).step_by(2).collect();
+        assert_eq!(found.len(), expected.len());
+        for (entry, (trail, placed)) in found.iter().zip(expected) {
+            assert_eq!(entry.trail.to_string(), format!("elf(.hip_fatbin) > {trail}"));
+            assert_eq!(&*entry.data, CODE);
+            assert_eq!(entry.offset.is_some(), placed);
+            assert_eq!(entry.data.borrowed().is_some(), placed);
+        }
+    }
+
+    #[test]
+    fn a_magic_inside_an_entry_is_not_followed() {
+        let inner = [b"data: ".as_slice(), bundle::MAGIC, b"CCOB"].concat();
+        let file = bundle::write(&[(ID, inner.as_slice())], 1);
+        check(&file, &[&format!("unknown {ID} 87+34 bundle")]);
+    }
+
+    #[test]
+    fn nested_containers() {
+        let inner = ccob(&bundle::write(&[(ID, CODE)], 8), 3, Method::Zstd);
+        let outer = bundle::write(&[HOST, ("hip-wrapped", &inner)], 64);
+        let object = build_elf(1, true, &[(".hip_fatbin", &outer)]);
+        let file = build_archive(&[("notes.txt/", b"text"), ("a.o/", &object)]);
+        let trail = "archive(a.o) > elf(.hip_fatbin) > bundle";
+        let code = format!("code_object {ID} -+30 {trail} > compressed_bundle > bundle");
+        assert_eq!(walk(&file, &Options::default())[1..], [code]);
+        let shallow = Options { max_depth: 3, ..Options::default() };
+        let refusal = format!(
+            "limit exceeded: nesting: compressed_bundle inside 3 containers: {trail} (at offset 0x138)"
+        );
+        assert_eq!(walk(&file, &shallow)[1..], [refusal]);
+    }
+
+    #[test]
+    fn host_files_without_device_code_give_nothing() {
+        check(&build_elf(2, false, &[(".text", b"code")]), &[]);
+        check(&build_elf(2, false, &[(".hip_fatbin", &[0; 64])]), &[]);
+        check(&build_archive(&[("a/", b"text")]), &[]);
+        check(b"!<arch>\n", &[]);
+    }
+
+    #[test]
+    fn the_id_of_an_object_section() {
+        let name = format!("__CLANG_OFFLOAD_BUNDLE__{ID}");
+        let file = build_elf(2, false, &[(&name, CODE), ("__CLANG_OFFLOAD_BUNDLE__host-x-", &[0])]);
+        check(
+            &file,
+            &[
+                &format!("code_object {ID} 64+30 elf({name})"),
+                "host host-x- 94+1 elf(__CLANG_OFFLOAD_BUNDLE__host-x-)",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_walk_goes_on_after_damage() {
+        let good = bundle::write(&[(ID, CODE)], 1);
+        let mut bad_hash = ccob(&good, 3, Method::Zstd);
+        bad_hash[24] ^= 1;
+        let mut bad_stream = ccob(&good, 2, Method::Zlib);
+        bad_stream[30] ^= 0xff;
+        let mut bad_entry = bundle::write(&[(ID, CODE), ("hip-second", b"x")], 1);
+        bad_entry[40..48].copy_from_slice(&u64::MAX.to_le_bytes());
+        let unknown_version = b"CCOB\x09\0\0\0".to_vec();
+        let file = [bad_hash, bad_stream, bad_entry, unknown_version, good].concat();
+        let found = walk(&file, &Options::default());
+        let kinds: Vec<_> =
+            found.iter().map(|line| line.split([' ', ':']).next().unwrap()).collect();
+        assert_eq!(kinds[0], "mismatch");
+        assert_eq!(kinds[1], "code_object");
+        assert!(matches!(kinds[2], "malformed" | "mismatch" | "truncated"), "{found:?}");
+        assert_eq!(kinds[3..], ["truncated", "unknown", "unsupported", "code_object"], "{found:?}");
+    }
+
+    #[test]
+    fn errors_in_a_payload_say_so() {
+        let mut plain = bundle::write(&[(ID, CODE)], 1);
+        plain.truncate(100);
+        let file = [vec![0; 16], ccob(&plain, 3, Method::Zstd)].concat();
+        let file = build_elf(2, false, &[(".hip_fatbin", &file)]);
+        check(
+            &file,
+            &[
+                "truncated: offload bundle entry: 13 bytes of 30, in the decompressed payload of the \
+               compressed bundle at 0x50 (at offset 0x57)",
+            ],
+        );
+    }
+
+    #[test]
+    fn overlapping_entries_do_not_multiply_work() {
+        // Ten entries that all are the rest of the file, which again is such a bundle, and so on.
+        let mut file = CODE.to_vec();
+        for _ in 0..7 {
+            let entries = vec![("hip-x", b"".as_slice()); 10];
+            let mut outer = bundle::write(&entries, 1);
+            let (start, size) = (outer.len() as u64, file.len() as u64);
+            for row in 0..10 {
+                let at = 32 + row * 29;
+                outer[at..at + 8].copy_from_slice(&start.to_le_bytes());
+                outer[at + 8..at + 16].copy_from_slice(&size.to_le_bytes());
+            }
+            outer.extend(file);
+            file = outer;
+        }
+        let found = walk(&file, &Options::default());
+        assert!(found.len() < 2000, "{}", found.len());
+        assert!(found.last().unwrap().starts_with("limit exceeded: container: its parts overlap"));
+    }
+
+    #[test]
+    fn payloads_are_let_go_of() {
+        let one = ccob(&bundle::write(&[(ID, CODE)], 1), 3, Method::Zstd);
+        let file = [one.clone(), one].concat();
+        let mut found = entries(&file, &Options::default());
+        let first = found.next().unwrap().unwrap();
+        let kept = first.data.clone();
+        drop(first);
+        assert_eq!(&*kept, CODE);
+        assert_eq!(kept.shares(), 1);
+        assert!(found.next().is_some());
+    }
+
+    #[test]
+    fn prefixes_and_flipped_bytes_never_panic() {
+        let plain = bundle::write(&[HOST, (ID, CODE)], 16);
+        let packed = ccob(&plain, 3, Method::Zstd);
+        let old = ccob(&plain, 1, Method::Zlib);
+        let section = [plain.as_slice(), &packed, &old].concat();
+        let object = build_elf(2, false, &[(".hip_fatbin", &section)]);
+        let file = build_archive(&[("a.o/", &object), ("b/", &plain)]);
+        let options = Options { max_size: 1 << 20, ..Options::default() };
+        for length in 0..file.len() {
+            walk(&file[..length], &options);
+        }
+        for at in 0..file.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut broken = file.clone();
+                broken[at] ^= flip;
+                walk(&broken, &options);
+            }
+        }
     }
 }
