@@ -14,7 +14,7 @@ mod verb;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{Parser, Subcommand};
 
 use crate::report::Status;
 use crate::verb::Verb;
@@ -49,10 +49,9 @@ fn main() -> ExitCode {
 
 /// Puts `ls` before the first argument unless that is a verb or a flag of `hsaco` itself.
 fn with_default_verb(mut args: Vec<OsString>) -> Vec<OsString> {
-    let command = Cli::command();
     let is_own = |first: &str| {
         let flag = matches!(first, "-h" | "--help" | "-V" | "--version" | "help");
-        flag || command.find_subcommand(first).is_some()
+        flag || Verb::has_subcommand(first)
     };
     match args.get(1) {
         Some(first) if !first.to_str().is_some_and(is_own) => args.insert(1, "ls".into()),

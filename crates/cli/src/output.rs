@@ -1,16 +1,16 @@
 //! Where answers go: standard output, or a file that is written whole or not at all.
 
 use std::ffi::OsStr;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::{BufWriter, StdoutLock, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
 
 /// The answer of a verb, on its way out.
 pub(crate) enum Output {
-    Stdout(BufWriter<anstream::AutoStream<std::io::StdoutLock<'static>>>),
-    File(BufWriter<NamedTempFile>, std::path::PathBuf),
+    Stdout { out: BufWriter<StdoutLock<'static>>, color: bool },
+    File { out: BufWriter<NamedTempFile>, path: PathBuf },
 }
 
 impl Output {
@@ -19,24 +19,27 @@ impl Output {
         match path.filter(|&it| it != "-") {
             None => {
                 let lock = std::io::stdout().lock();
-                Ok(Self::Stdout(BufWriter::with_capacity(
-                    1 << 16,
-                    anstream::AutoStream::auto(lock),
-                )))
+                let color = anstream::AutoStream::choice(&lock) != anstream::ColorChoice::Never;
+                Ok(Self::Stdout { out: BufWriter::with_capacity(1 << 16, lock), color })
             }
             Some(path) => {
                 let path = Path::new(path);
-                let file = temporary_beside(path)?;
-                Ok(Self::File(BufWriter::new(file), path.to_owned()))
+                let out = BufWriter::new(temporary_beside(path)?);
+                Ok(Self::File { out, path: path.to_owned() })
             }
         }
+    }
+
+    /// True when the answer may be coloured.
+    pub(crate) fn color(&self) -> bool {
+        matches!(self, Self::Stdout { color: true, .. })
     }
 
     /// Flushes, and puts a file in its place.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
-            Self::Stdout(mut out) => Ok(out.flush()?),
-            Self::File(out, path) => {
+            Self::Stdout { mut out, .. } => Ok(out.flush()?),
+            Self::File { out, path } => {
                 let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
                 persist(file, &path)
             }
@@ -47,15 +50,15 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::File(out, _) => out.write(bytes),
+            Self::Stdout { out, .. } => out.write(bytes),
+            Self::File { out, .. } => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
         match self {
-            Self::Stdout(out) => out.flush(),
-            Self::File(out, _) => out.flush(),
+            Self::Stdout { out, .. } => out.flush(),
+            Self::File { out, .. } => out.flush(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use hsaco::object::{Error, ErrorKind};
 
 /// How a run ended; the largest of all files wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,15 +55,30 @@ impl Report {
         self.first = None;
     }
 
-    /// Says what is wrong with the file, or a part of it that `place` names.
-    pub(crate) fn problem(&mut self, place: &str, problem: &dyn std::fmt::Display) {
+    /// Says what is wrong with a part of the file that `place` names, or with all of it.
+    pub(crate) fn problem(&mut self, place: &str, problem: &Error) {
         let text = match place {
             "" => problem.to_string(),
             place => format!("{place}: {problem}"),
         };
+        self.tell(
+            text,
+            match problem.kind() {
+                ErrorKind::Unsupported => Status::Unsupported,
+                _ => Status::Unreadable,
+            },
+        );
+    }
+
+    /// Says why the file could not be opened.
+    pub(crate) fn failure(&mut self, error: &anyhow::Error) {
+        self.tell(format!("{error:#}"), Status::Unreadable);
+    }
+
+    fn tell(&mut self, text: String, status: Status) {
         error(&format!("{}: {text}", self.file));
         self.first.get_or_insert(text);
-        self.status.note(Status::Unreadable);
+        self.status.note(status);
     }
 
     /// The first problem of the file that was begun last.

@@ -54,7 +54,7 @@ pub(crate) trait Visit {
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()>;
     /// A wanted object.
     fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()>;
-    /// An entry for the host.
+    /// An entry for the host, or for a GPU of another make.
     fn other(&mut self, _entry: &Entry<'_>) -> Result<()> {
         Ok(())
     }
@@ -101,7 +101,7 @@ pub(crate) fn run(
                 .run(visitor, &mut report)?,
             Err(unopened) => {
                 report.begin(&unopened.name);
-                report.problem("", &format!("{:#}", unopened.error));
+                report.failure(&unopened.error);
                 visitor.unopened(&unopened.name, report.first())?;
             }
         }
@@ -144,7 +144,7 @@ impl Walk<'_> {
         visitor: &mut dyn Visit,
         report: &mut Report,
     ) -> Result<()> {
-        if entry.kind == EntryKind::Host {
+        if entry.kind == EntryKind::Host || is_foreign(entry) {
             return visitor.other(entry);
         }
         let mut item = ObjectItem { number: *number, entry, object: None, target: None };
@@ -168,6 +168,13 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// True for code that is not AMD's: its id says another architecture.
+fn is_foreign(entry: &Entry<'_>) -> bool {
+    let id = entry.id.as_deref().and_then(hsaco::isa::EntryId::parse);
+    entry.kind != EntryKind::CodeObject
+        && id.is_some_and(|id| !id.triple.starts_with("amdgcn") && !id.triple.starts_with("spirv"))
 }
 
 impl ObjectItem<'_, '_> {

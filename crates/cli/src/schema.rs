@@ -1,5 +1,6 @@
 //! The JSON that programs rely on, version 1: a shape of its own for each answer.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
@@ -20,17 +21,17 @@ pub(crate) struct Object<'a> {
     pub(crate) code_object_version: Option<u8>,
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
-    pub(crate) kernels: Vec<Kernel>,
-    pub(crate) functions: Vec<Function>,
-    pub(crate) variables: Vec<Variable>,
+    pub(crate) kernels: Vec<Kernel<'a>>,
+    pub(crate) functions: Vec<Function<'a>>,
+    pub(crate) variables: Vec<Variable<'a>>,
 }
 
 /// One kernel of `ls`; what is not known is null.
 #[derive(Serialize)]
-pub(crate) struct Kernel {
-    pub(crate) name: String,
-    pub(crate) demangled: String,
-    pub(crate) symbol: Option<String>,
+pub(crate) struct Kernel<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) demangled: Cow<'a, str>,
+    pub(crate) symbol: Option<Cow<'a, str>>,
     pub(crate) descriptor: Option<u64>,
     pub(crate) entry: Option<u64>,
     pub(crate) code_size: Option<u64>,
@@ -46,17 +47,17 @@ pub(crate) struct Kernel {
 
 /// One device function of `ls`.
 #[derive(Serialize)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) demangled: String,
+pub(crate) struct Function<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) demangled: Cow<'a, str>,
     pub(crate) address: u64,
     pub(crate) size: u64,
 }
 
 /// One variable of `ls`.
 #[derive(Serialize)]
-pub(crate) struct Variable {
-    pub(crate) name: String,
+pub(crate) struct Variable<'a> {
+    pub(crate) name: Cow<'a, str>,
     pub(crate) address: u64,
     pub(crate) size: u64,
 }

@@ -28,8 +28,8 @@ enum Header<'a> {
 
 /// What a kernel needs of a device. `None` is "not known", never zero.
 ///
-/// The metadata's numbers where there are any; else the descriptor's, where register counts are
-/// what the hardware allocates.
+/// The numbers are the metadata's. A kernel without metadata has the descriptor's, where register
+/// counts are what the hardware allocates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resources {
@@ -183,7 +183,7 @@ impl<'a> Kernel<'a> {
     pub fn resources(&self, generation: Option<Generation>) -> (Resources, Result<()>) {
         let described = self.described_resources(generation);
         match self.metadata.map(|it| it.decode()).transpose() {
-            Ok(Some(said)) => (Resources::from_metadata(&said).or(described), Ok(())),
+            Ok(Some(said)) => (Resources::from_metadata(&said).or_described(described), Ok(())),
             Ok(None) => (described, Ok(())),
             Err(error) => (described, Err(error)),
         }
@@ -240,17 +240,15 @@ impl Resources {
         }
     }
 
-    /// Each number, or where it is not known that of `other`.
-    fn or(self, other: Self) -> Self {
+    /// Sizes that the metadata leaves out, from the descriptor. Register counts are not mixed: the
+    /// metadata's are what the code uses, the descriptor's what the hardware allocates.
+    fn or_described(self, described: Self) -> Self {
         Self {
-            vgprs: self.vgprs.or(other.vgprs),
-            agprs: self.agprs.or(other.agprs),
-            sgprs: self.sgprs.or(other.sgprs),
-            lds: self.lds.or(other.lds),
-            scratch: self.scratch.or(other.scratch),
-            kernarg_size: self.kernarg_size.or(other.kernarg_size),
-            wavefront_size: self.wavefront_size.or(other.wavefront_size),
-            max_workgroup_size: self.max_workgroup_size.or(other.max_workgroup_size),
+            lds: self.lds.or(described.lds),
+            scratch: self.scratch.or(described.scratch),
+            kernarg_size: self.kernarg_size.or(described.kernarg_size),
+            wavefront_size: self.wavefront_size.or(described.wavefront_size),
+            ..self
         }
     }
 }

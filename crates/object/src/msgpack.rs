@@ -228,19 +228,51 @@ impl<'a> Map<'a> {
 
     /// Fails when a key stands twice.
     pub fn check_keys(&self) -> Result<()> {
-        let keys: Vec<(Str<'a>, u64)> =
-            self.iter().map(|it| it.map(|it| (it.key, it.offset))).collect::<Result<_>>()?;
-        let mut sorted = keys;
-        sorted.sort_unstable();
-        for pair in sorted.windows(2) {
-            if let [(first, _), (second, offset)] = pair
-                && first == second
-            {
-                return Err(Error::malformed(CONTEXT, *offset, format!("key '{second}' twice")));
-            }
-        }
-        Ok(())
+        let keys = self.iter().map(|it| it.map(|it| (it.key, it.offset)));
+        check_repeated(keys.collect::<Result<_>>()?, CONTEXT)
     }
+}
+
+/// Fails when a key stands twice among these keys and the offsets of their values.
+pub(crate) fn check_repeated(mut keys: Vec<(Str<'_>, u64)>, context: &'static str) -> Result<()> {
+    keys.sort_unstable();
+    for pair in keys.windows(2) {
+        if let [(first, _), (second, offset)] = pair
+            && first == second
+        {
+            return Err(Error::malformed(context, *offset, format!("key '{second}' twice")));
+        }
+    }
+    Ok(())
+}
+
+/// By first byte: how many bytes a value takes, or 0 when more must be read to know.
+static WIDTHS: [u8; 256] = widths();
+
+const fn widths() -> [u8; 256] {
+    let mut widths = [0; 256];
+    let mut first = 0;
+    while first < 256 {
+        #[allow(clippy::indexing_slicing, reason = "evaluated at compile time")]
+        {
+            widths[first] = match first {
+                0x00..=0x7f | 0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => 1,
+                #[allow(clippy::cast_possible_truncation, reason = "below 32")]
+                0xa0..=0xbf => 1 + (first as u8 & 0x1f),
+                0xcc | 0xd0 => 2,
+                0xcd | 0xd1 | 0xd4 => 3,
+                0xd5 => 4,
+                0xca | 0xce | 0xd2 => 5,
+                0xd6 => 6,
+                0xcb | 0xcf | 0xd3 => 9,
+                0xd7 => 10,
+                0xd8 => 18,
+                _ => 0,
+            };
+        }
+        first += 1;
+    }
+    widths
 }
 
 /// A cursor over MessagePack bytes.
@@ -401,7 +433,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn entry(&mut self) -> Result<Entry<'a>> {
+    pub(crate) fn entry(&mut self) -> Result<Entry<'a>> {
         let key = self.key()?;
         let offset = self.offset();
         Ok(Entry { key, offset, value: self.value()? })
@@ -427,6 +459,7 @@ impl<'a> Reader<'a> {
         let mut level = 0;
         let mut left = count;
         loop {
+            left = self.skip_scalars(left);
             while left == 0 {
                 if level == 0 {
                     return Ok(());
@@ -446,6 +479,23 @@ impl<'a> Reader<'a> {
             level += 1;
             left = inner;
         }
+    }
+
+    /// Moves past scalars whose first byte tells their size, which nearly all do; says how many of
+    /// `count` values are left.
+    fn skip_scalars(&mut self, count: u64) -> u64 {
+        let mut left = count;
+        while left > 0 {
+            let first = self.data.get(self.pos).copied().unwrap_or(0xc1);
+            let width = WIDTHS.get(usize::from(first)).copied().unwrap_or(0);
+            let end = self.pos + usize::from(width);
+            if width == 0 || end > self.data.len() {
+                break;
+            }
+            self.pos = end;
+            left -= 1;
+        }
+        left
     }
 
     /// Moves past a scalar, or past a container's head; says how many values the container has.

@@ -1,5 +1,6 @@
 //! `hsaco ls`: what is in a file, in one screen.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
@@ -7,7 +8,7 @@ use hsaco::isa::Generation;
 use hsaco::object::container::{Container, Entry, EntryKind};
 use hsaco::object::elf::file_type_name;
 use hsaco::object::symbol::Symbol;
-use hsaco::object::{CodeObject, Index, Kernel, Str, demangle};
+use hsaco::object::{CodeObject, Index, Kernel, Resources, Str, demangle};
 
 use crate::args::{self, Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::output::Output;
@@ -15,7 +16,7 @@ use crate::report::{Report, Status};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{self, FileStream};
 use crate::select::KernelSelection;
-use crate::table::{Align, Table, count, human_size};
+use crate::table::{Align, Cell, Table, count, human_size};
 
 /// Lists the code objects, kernels, functions and variables in files
 ///
@@ -170,21 +171,32 @@ impl Visit for JsonLister<'_> {
     }
 }
 
-pub(crate) fn kernel_row(
+/// What a kernel needs, with trouble in its metadata reported.
+fn resources(
     kernel: &Kernel<'_>,
     generation: Option<Generation>,
     item: &ObjectItem<'_, '_>,
     report: &mut Report,
-) -> schema::Kernel {
+) -> Resources {
     let (resources, metadata) = kernel.resources(generation);
     if let Err(error) = metadata {
         let place = format!("{}: kernel {}", item.place(), kernel.name());
         report.problem(&place, &item.located(error));
     }
+    resources
+}
+
+pub(crate) fn kernel_row<'a>(
+    kernel: &Kernel<'a>,
+    generation: Option<Generation>,
+    item: &ObjectItem<'_, '_>,
+    report: &mut Report,
+) -> schema::Kernel<'a> {
+    let resources = resources(kernel, generation, item, report);
     schema::Kernel {
-        name: kernel.name().to_string(),
+        name: kernel.name().to_str_lossy(),
         demangled: source_name(kernel.name()),
-        symbol: kernel.descriptor_symbol().map(|it| it.name.to_string()),
+        symbol: kernel.descriptor_symbol().map(|it| it.name.to_str_lossy()),
         descriptor: kernel.descriptor_address(),
         entry: kernel.entry(),
         code_size: kernel.code_size(),
@@ -199,22 +211,22 @@ pub(crate) fn kernel_row(
     }
 }
 
-pub(crate) fn function_row(symbol: &Symbol<'_>) -> schema::Function {
+fn function_row<'a>(symbol: &Symbol<'a>) -> schema::Function<'a> {
     schema::Function {
-        name: symbol.name.to_string(),
+        name: symbol.name.to_str_lossy(),
         demangled: source_name(symbol.name),
         address: symbol.value,
         size: symbol.size,
     }
 }
 
-pub(crate) fn variable_row(symbol: &Symbol<'_>) -> schema::Variable {
-    schema::Variable { name: symbol.name.to_string(), address: symbol.value, size: symbol.size }
+fn variable_row<'a>(symbol: &Symbol<'a>) -> schema::Variable<'a> {
+    schema::Variable { name: symbol.name.to_str_lossy(), address: symbol.value, size: symbol.size }
 }
 
 /// A name as its author wrote it.
-pub(crate) fn source_name(name: Str<'_>) -> String {
-    demangle(name).unwrap_or_else(|| name.to_string())
+pub(crate) fn source_name(name: Str<'_>) -> Cow<'_, str> {
+    demangle(name).map_or_else(|| name.to_str_lossy(), Cow::Owned)
 }
 
 struct TextLister<'o> {
@@ -284,7 +296,8 @@ impl Visit for TextLister<'_> {
             self.out.write_all(&self.file.detail)?;
         } else if self.file.objects > 1 {
             writeln!(self.out)?;
-            self.file.table().write(self.out)?;
+            let color = self.out.color();
+            self.file.table().write(self.out, color)?;
         }
         Ok(())
     }
@@ -348,13 +361,13 @@ impl FileSummary {
         ]);
         for row in &self.targets {
             table.row([
-                row.target.clone(),
-                row.version.clone(),
-                row.objects.to_string(),
-                row.kernels.to_string(),
-                row.functions.to_string(),
-                row.variables.to_string(),
-                human_size(row.size),
+                Cell::from(&row.target),
+                Cell::from(&row.version),
+                Cell::from(row.objects),
+                Cell::from(row.kernels),
+                Cell::from(row.functions),
+                Cell::from(row.variables),
+                Cell::from(&human_size(row.size)),
             ]);
         }
         table
@@ -372,10 +385,8 @@ pub(crate) fn version_name(object: &CodeObject<'_>) -> String {
 }
 
 impl TextLister<'_> {
-    fn name(&self, name: Str<'_>) -> String {
-        let text = if self.mangled { name.to_string() } else { source_name(name) };
-        // One line for each name, whatever bytes a file holds.
-        text.replace(|c: char| c.is_control(), "\u{fffd}")
+    fn name<'a>(&self, name: Str<'a>) -> Cow<'a, str> {
+        if self.mangled { name.to_str_lossy() } else { source_name(name) }
     }
 
     fn detail(
@@ -385,16 +396,18 @@ impl TextLister<'_> {
         report: &mut Report,
     ) -> Result<()> {
         let mut text = Vec::new();
+        let color = self.out.color();
         if self.file.container != Some(Container::CodeObject) {
             writeln!(text, "\n{}", object_line(item))?;
         }
         let generation = item.object.as_ref().and_then(|it| it.target().generation());
         let mut kernels = kernel_table();
         for kernel in index.kernels().iter().filter(|it| self.kernels.wants(it.name())) {
-            let row = kernel_row(kernel, generation, item, report);
-            kernels.row(kernel_cells(&row, self.name(kernel.name())));
+            let resources = resources(kernel, generation, item, report);
+            let name = self.name(kernel.name());
+            kernels.row(kernel_cells(&resources, kernel.code_size(), &name));
         }
-        write_titled(&mut text, &kernels)?;
+        write_titled(&mut text, &kernels, color)?;
         if self.kernels.is_all() {
             for (title, symbols) in [
                 ("FUNCTION", index.functions()),
@@ -402,7 +415,7 @@ impl TextLister<'_> {
                 ("LDS VARIABLE", index.lds_variables()),
                 ("EXTERNAL", index.externals()),
             ] {
-                write_titled(&mut text, &self.symbol_table(title, symbols))?;
+                write_titled(&mut text, &self.symbol_table(title, symbols), color)?;
             }
         }
         self.file.detail.append(&mut text);
@@ -413,20 +426,17 @@ impl TextLister<'_> {
         let mut table =
             Table::new(&[("ADDRESS", Align::Right), ("SIZE", Align::Right), (title, Align::Left)]);
         for symbol in symbols {
-            table.row([
-                format!("{:#x}", symbol.value),
-                symbol.size.to_string(),
-                self.name(symbol.name),
-            ]);
+            let name = self.name(symbol.name);
+            table.row([Cell::Hex(symbol.value), Cell::from(symbol.size), Cell::Text(&name)]);
         }
         table
     }
 }
 
-fn write_titled(out: &mut Vec<u8>, table: &Table) -> Result<()> {
+fn write_titled(out: &mut Vec<u8>, table: &Table, color: bool) -> Result<()> {
     if !table.is_empty() {
         writeln!(out)?;
-        table.write(out)?;
+        table.write(out, color)?;
     }
     Ok(())
 }
@@ -462,18 +472,21 @@ fn kernel_table() -> Table {
     ])
 }
 
-fn kernel_cells(row: &schema::Kernel, name: String) -> [String; 10] {
-    let cell = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |it| it.to_string());
+fn kernel_cells<'a>(
+    resources: &Resources,
+    code_size: Option<u64>,
+    name: &'a str,
+) -> [Cell<'a>; 10] {
     [
-        cell(row.vgprs),
-        cell(row.agprs),
-        cell(row.sgprs),
-        cell(row.lds),
-        cell(row.scratch),
-        cell(row.kernarg_size),
-        cell(row.wavefront_size),
-        cell(row.max_workgroup_size),
-        cell(row.code_size),
-        name,
+        resources.vgprs.into(),
+        resources.agprs.into(),
+        resources.sgprs.into(),
+        resources.lds.into(),
+        resources.scratch.into(),
+        resources.kernarg_size.into(),
+        resources.wavefront_size.into(),
+        resources.max_workgroup_size.into(),
+        code_size.into(),
+        name.into(),
     ]
 }

@@ -9,7 +9,7 @@ mod schema;
 pub use schema::verify;
 
 use crate::error::Problems;
-use crate::msgpack::{Array, Entry, Head, Map, Reader, Value};
+use crate::msgpack::{Array, Entry, Head, Map, Reader, Value, check_repeated};
 use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
 use crate::{Error, Result, Str};
 
@@ -212,12 +212,16 @@ impl<'a> Kernel<'a> {
 
     /// Reads every key but the arguments.
     pub fn decode(&self) -> Result<KernelMetadata<'a>> {
-        let map = self.map()?;
-        map.check_keys()?;
+        let mut reader = Reader::new(self.raw, self.offset);
+        let Head::Map(count) = reader.head()? else {
+            return Err(Error::malformed(CONTEXT, self.offset, "not a map"));
+        };
         let mut kernel = KernelMetadata::default();
-        for entry in map.iter() {
-            kernel.read(&entry?)?;
+        for _ in 0..count {
+            kernel.read(&reader.entry()?)?;
         }
+        let unknown = kernel.unknown.iter().map(|it| (it.key, it.offset)).collect();
+        check_repeated(unknown, CONTEXT)?;
         Ok(kernel)
     }
 }
@@ -297,39 +301,41 @@ impl<'a> KernelMetadata<'a> {
 
     fn read(&mut self, entry: &Entry<'a>) -> Result<()> {
         match entry.key.as_bytes() {
-            b".name" => self.name = Some(string(entry)?),
-            b".symbol" => self.symbol = Some(string(entry)?),
-            b".language" => self.language = Some(string(entry)?),
-            b".language_version" => self.language_version = Some(integers(entry)?),
-            b".kind" => self.kind = Some(string(entry)?),
-            b".vec_type_hint" => self.vec_type_hint = Some(string(entry)?),
-            b".device_enqueue_symbol" => self.device_enqueue_symbol = Some(string(entry)?),
-            b".kernarg_segment_size" => self.kernarg_segment_size = Some(integer(entry)?),
-            b".kernarg_segment_align" => self.kernarg_segment_align = Some(integer(entry)?),
-            b".group_segment_fixed_size" => self.group_segment_fixed_size = Some(integer(entry)?),
+            b".name" => put(&mut self.name, entry, string),
+            b".symbol" => put(&mut self.symbol, entry, string),
+            b".language" => put(&mut self.language, entry, string),
+            b".language_version" => put(&mut self.language_version, entry, integers),
+            b".kind" => put(&mut self.kind, entry, string),
+            b".vec_type_hint" => put(&mut self.vec_type_hint, entry, string),
+            b".device_enqueue_symbol" => put(&mut self.device_enqueue_symbol, entry, string),
+            b".kernarg_segment_size" => put(&mut self.kernarg_segment_size, entry, integer),
+            b".kernarg_segment_align" => put(&mut self.kernarg_segment_align, entry, integer),
+            b".group_segment_fixed_size" => put(&mut self.group_segment_fixed_size, entry, integer),
             b".private_segment_fixed_size" => {
-                self.private_segment_fixed_size = Some(integer(entry)?);
+                put(&mut self.private_segment_fixed_size, entry, integer)
             }
-            b".wavefront_size" => self.wavefront_size = Some(integer(entry)?),
-            b".sgpr_count" => self.sgpr_count = Some(integer(entry)?),
-            b".vgpr_count" => self.vgpr_count = Some(integer(entry)?),
-            b".agpr_count" => self.agpr_count = Some(integer(entry)?),
-            b".sgpr_spill_count" => self.sgpr_spill_count = Some(integer(entry)?),
-            b".vgpr_spill_count" => self.vgpr_spill_count = Some(integer(entry)?),
-            b".max_flat_workgroup_size" => self.max_flat_workgroup_size = Some(integer(entry)?),
-            b".reqd_workgroup_size" => self.reqd_workgroup_size = Some(integers(entry)?),
-            b".workgroup_size_hint" => self.workgroup_size_hint = Some(integers(entry)?),
-            b".max_num_work_groups_x" => self.max_num_work_groups_x = Some(integer(entry)?),
-            b".max_num_work_groups_y" => self.max_num_work_groups_y = Some(integer(entry)?),
-            b".max_num_work_groups_z" => self.max_num_work_groups_z = Some(integer(entry)?),
-            b".cluster_dims" => self.cluster_dims = Some(cluster_dims(entry)?),
-            b".uses_dynamic_stack" => self.uses_dynamic_stack = Some(flag(entry)?),
-            b".workgroup_processor_mode" => self.workgroup_processor_mode = Some(flag(entry)?),
-            b".uniform_work_group_size" => self.uniform_work_group_size = Some(flag(entry)?),
-            b".args" => self.arguments = Some(array(entry)?),
-            _ => self.unknown.push(*entry),
+            b".wavefront_size" => put(&mut self.wavefront_size, entry, integer),
+            b".sgpr_count" => put(&mut self.sgpr_count, entry, integer),
+            b".vgpr_count" => put(&mut self.vgpr_count, entry, integer),
+            b".agpr_count" => put(&mut self.agpr_count, entry, integer),
+            b".sgpr_spill_count" => put(&mut self.sgpr_spill_count, entry, integer),
+            b".vgpr_spill_count" => put(&mut self.vgpr_spill_count, entry, integer),
+            b".max_flat_workgroup_size" => put(&mut self.max_flat_workgroup_size, entry, integer),
+            b".reqd_workgroup_size" => put(&mut self.reqd_workgroup_size, entry, integers),
+            b".workgroup_size_hint" => put(&mut self.workgroup_size_hint, entry, integers),
+            b".max_num_work_groups_x" => put(&mut self.max_num_work_groups_x, entry, integer),
+            b".max_num_work_groups_y" => put(&mut self.max_num_work_groups_y, entry, integer),
+            b".max_num_work_groups_z" => put(&mut self.max_num_work_groups_z, entry, integer),
+            b".cluster_dims" => put(&mut self.cluster_dims, entry, cluster_dims),
+            b".uses_dynamic_stack" => put(&mut self.uses_dynamic_stack, entry, flag),
+            b".workgroup_processor_mode" => put(&mut self.workgroup_processor_mode, entry, flag),
+            b".uniform_work_group_size" => put(&mut self.uniform_work_group_size, entry, flag),
+            b".args" => put(&mut self.arguments, entry, array),
+            _ => {
+                self.unknown.push(*entry);
+                Ok(())
+            }
         }
-        Ok(())
     }
 }
 
@@ -513,6 +519,18 @@ impl ValueKind<'_> {
     /// True for arguments that the runtime supplies and the caller never sees.
     pub fn is_hidden(self) -> bool {
         self.name().as_bytes().starts_with(b"hidden_")
+    }
+}
+
+/// Fills a place once: a key that stands twice is an error.
+fn put<'a, T>(
+    slot: &mut Option<T>,
+    entry: &Entry<'a>,
+    read: fn(&Entry<'a>) -> Result<T>,
+) -> Result<()> {
+    match slot.replace(read(entry)?) {
+        None => Ok(()),
+        Some(_) => Err(twice(entry.key, entry.offset)),
     }
 }
 

@@ -1,0 +1,318 @@
+//! `info` for people: tables.
+
+use std::io::Write;
+
+use anyhow::Result;
+use hsaco::object::metadata::Argument;
+use hsaco::object::{CodeObject, Kernel, Str};
+use serde_json::Value;
+
+use super::model::{ElfInfo, KernelInfo, ObjectInfo};
+use crate::output::Output;
+use crate::report::Report;
+use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::select::KernelSelection;
+use crate::table::{Align, Cell, Table};
+use crate::verb::ls::{describe, object_line, version_name};
+
+/// Writes the tables.
+pub(super) struct TextInfo<'o> {
+    out: &'o mut Output,
+    kernels: &'o KernelSelection,
+}
+
+impl<'o> TextInfo<'o> {
+    pub(super) fn new(out: &'o mut Output, kernels: &'o KernelSelection) -> Self {
+        Self { out, kernels }
+    }
+}
+
+impl Visit for TextInfo<'_> {
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        let container = file.container.map_or("unknown", describe);
+        writeln!(self.out, "{}: {container}", file.input.name)?;
+        Ok(())
+    }
+
+    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
+        let info = ObjectInfo::new(item, self.kernels, report);
+        writeln!(self.out, "\n{}", object_line(item))?;
+        let (Some(object), Some(elf)) = (&item.object, &info.elf) else {
+            return Ok(());
+        };
+        if self.kernels.is_all() {
+            self.header(object, elf)?;
+            self.tables(elf)?;
+        }
+        let wanted = |it: &&Kernel<'_>| self.kernels.wants(it.name());
+        let index = object.index();
+        let kernels: Vec<_> = index.kernels().iter().filter(wanted).collect();
+        for (kernel, info) in kernels.into_iter().zip(&elf.kernels) {
+            self.kernel(kernel, info, item, report)?;
+        }
+        if self.kernels.is_all() {
+            self.symbols(elf)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl TextInfo<'_> {
+    fn header(&mut self, object: &CodeObject<'_>, elf: &ElfInfo<'_>) -> Result<()> {
+        let header = object.elf().header();
+        let flags = format!("{:#x}, {}", elf.e_flags, elf.e_flags_text);
+        let source = elf.symbol_source.unwrap_or("none");
+        let optional = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        let version = elf.metadata.version;
+        for (label, value) in [
+            ("target", object.target().to_string()),
+            ("version", format!("{} (ABI version {})", version_name(object), header.abi_version)),
+            ("OS ABI", header.os_abi.to_string()),
+            ("flags", flags),
+            ("symbols from", source.to_owned()),
+            ("metadata notes", elf.metadata.notes.to_string()),
+            ("metadata version", optional(&version.map(|[a, b]| format!("{a}.{b}")))),
+            ("metadata target", optional(&elf.metadata.target)),
+        ] {
+            writeln!(self.out, "  {label:<18}{value}")?;
+        }
+        for format in &elf.metadata.printf {
+            writeln!(self.out, "  {:<18}{format}", "printf")?;
+        }
+        if let Value::Object(unknown) = &elf.metadata.unknown {
+            for (key, value) in unknown {
+                writeln!(self.out, "  {key:<18}{value}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tables(&mut self, elf: &ElfInfo<'_>) -> Result<()> {
+        let mut segments = Table::new(&[
+            ("SEGMENT", Align::Left),
+            ("FLAGS", Align::Left),
+            ("OFFSET", Align::Right),
+            ("ADDRESS", Align::Right),
+            ("FILE SIZE", Align::Right),
+            ("MEMORY SIZE", Align::Right),
+            ("ALIGN", Align::Right),
+        ]);
+        for it in &elf.segments {
+            segments.row([
+                Cell::from(&it.kind),
+                Cell::from(&it.flags),
+                Cell::Hex(it.offset),
+                Cell::Hex(it.address),
+                Cell::Hex(it.file_size),
+                Cell::Hex(it.memory_size),
+                Cell::Hex(it.align),
+            ]);
+        }
+        let mut sections = Table::new(&[
+            ("INDEX", Align::Right),
+            ("SECTION", Align::Left),
+            ("TYPE", Align::Left),
+            ("FLAGS", Align::Left),
+            ("OFFSET", Align::Right),
+            ("ADDRESS", Align::Right),
+            ("SIZE", Align::Right),
+            ("ALIGN", Align::Right),
+        ]);
+        for it in elf.sections.iter().skip(1) {
+            sections.row([
+                Cell::Number(it.index.into()),
+                Cell::from(&it.name),
+                Cell::from(&it.kind),
+                Cell::from(&it.flags),
+                Cell::Hex(it.offset),
+                Cell::Hex(it.address),
+                Cell::Hex(it.size),
+                Cell::Hex(it.align),
+            ]);
+        }
+        let mut notes = Table::new(&[
+            ("NOTE", Align::Left),
+            ("TYPE", Align::Right),
+            ("OFFSET", Align::Right),
+            ("SIZE", Align::Right),
+            ("TEXT", Align::Left),
+        ]);
+        for it in &elf.notes {
+            let text = it.text.as_deref().unwrap_or("-");
+            notes.row([
+                Cell::from(&it.owner),
+                Cell::Number(it.kind.into()),
+                Cell::Hex(it.offset),
+                Cell::from(it.size),
+                Cell::from(text.lines().next().unwrap_or_default()),
+            ]);
+        }
+        self.titled(&[segments, sections, notes])
+    }
+
+    fn titled(&mut self, tables: &[Table]) -> Result<()> {
+        let color = self.out.color();
+        for table in tables.iter().filter(|it| !it.is_empty()) {
+            writeln!(self.out)?;
+            table.write(self.out, color)?;
+        }
+        Ok(())
+    }
+
+    fn kernel(
+        &mut self,
+        kernel: &Kernel<'_>,
+        info: &KernelInfo<'_>,
+        item: &ObjectItem<'_, '_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let row = &info.row;
+        writeln!(self.out, "\nkernel {}", row.demangled)?;
+        let mut facts = Table::new(&[("FACT", Align::Left), ("VALUE", Align::Left)]);
+        let address = |value: Option<u64>| value.map_or(Cell::Unknown, Cell::Hex);
+        for (label, value) in [
+            ("name", Cell::Text(&row.name)),
+            ("symbol", row.symbol.as_deref().map_or(Cell::Unknown, Cell::Text)),
+            ("descriptor", address(row.descriptor)),
+            ("entry", address(row.entry)),
+            ("code size", row.code_size.into()),
+            ("VGPRs", row.vgprs.into()),
+            ("AGPRs", row.agprs.into()),
+            ("SGPRs", row.sgprs.into()),
+            ("LDS", row.lds.into()),
+            ("scratch", row.scratch.into()),
+            ("kernarg size", row.kernarg_size.into()),
+            ("wavefront size", row.wavefront_size.into()),
+            ("max workgroup", row.max_workgroup_size.into()),
+        ] {
+            facts.row([label.into(), value]);
+        }
+        for (key, value) in other_metadata(info) {
+            facts.row([Cell::from(key), Cell::from(&value.to_string())]);
+        }
+        self.titled(&[facts])?;
+        self.arguments(kernel, item, report)?;
+        self.descriptor(info)
+    }
+
+    fn arguments(
+        &mut self,
+        kernel: &Kernel<'_>,
+        item: &ObjectItem<'_, '_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let decoded = kernel.metadata().and_then(|it| it.decode().ok());
+        let Some(arguments) = decoded.and_then(|it| it.arguments()) else {
+            return Ok(());
+        };
+        let mut table = Table::new(&[
+            ("OFFSET", Align::Right),
+            ("SIZE", Align::Right),
+            ("KIND", Align::Left),
+            ("SPACE", Align::Left),
+            ("ARGUMENT", Align::Left),
+        ]);
+        for argument in arguments {
+            match argument {
+                Ok(argument) => {
+                    let space = argument.address_space.map(Str::to_str_lossy);
+                    table.row([
+                        Cell::from(argument.offset),
+                        Cell::from(argument.size),
+                        Cell::Text(&argument.value_kind.name().to_str_lossy()),
+                        space.as_deref().map_or(Cell::Unknown, Cell::Text),
+                        Cell::Text(&argument_name(&argument)),
+                    ]);
+                }
+                Err(error) => {
+                    let place = format!("{}: kernel {}", item.place(), kernel.name());
+                    report.problem(&place, &item.located(error));
+                }
+            }
+        }
+        self.titled(&[table])
+    }
+
+    fn descriptor(&mut self, info: &KernelInfo<'_>) -> Result<()> {
+        let Some(fields) = &info.descriptor_fields else {
+            return Ok(());
+        };
+        let mut table = Table::new(&[("VALUE", Align::Right), ("DESCRIPTOR FIELD", Align::Left)]);
+        for (name, value) in fields {
+            table.row([Cell::from(*value), Cell::from(*name)]);
+        }
+        self.titled(&[table])?;
+        for line in info.directives.iter().flatten() {
+            writeln!(self.out, "  {line}")?;
+        }
+        Ok(())
+    }
+
+    fn symbols(&mut self, elf: &ElfInfo<'_>) -> Result<()> {
+        let mut symbols = Table::new(&[
+            ("VALUE", Align::Right),
+            ("SIZE", Align::Right),
+            ("KIND", Align::Left),
+            ("BINDING", Align::Left),
+            ("VISIBILITY", Align::Left),
+            ("SYMBOL", Align::Left),
+        ]);
+        for it in &elf.symbols {
+            symbols.row([
+                Cell::Hex(it.value),
+                Cell::from(it.size),
+                Cell::from(it.kind),
+                Cell::from(it.binding),
+                Cell::from(it.visibility),
+                Cell::from(&it.name),
+            ]);
+        }
+        let mut relocations = Table::new(&[
+            ("OFFSET", Align::Right),
+            ("RELOCATION", Align::Left),
+            ("ADDEND", Align::Right),
+            ("SECTION", Align::Right),
+            ("SYMBOL", Align::Left),
+        ]);
+        for it in &elf.relocations {
+            relocations.row([
+                Cell::Hex(it.offset),
+                Cell::from(&it.kind),
+                Cell::from(&it.addend.to_string()),
+                Cell::from(it.section.map(u64::from)),
+                it.symbol.as_ref().map_or(Cell::Unknown, Cell::from),
+            ]);
+        }
+        self.titled(&[symbols, relocations])
+    }
+}
+
+/// The keys of a kernel's metadata that no row of its own shows.
+fn other_metadata<'i>(info: &'i KernelInfo<'_>) -> impl Iterator<Item = (&'i String, &'i Value)> {
+    const SHOWN: &[&str] = &[
+        ".name",
+        ".symbol",
+        ".args",
+        ".vgpr_count",
+        ".agpr_count",
+        ".sgpr_count",
+        ".group_segment_fixed_size",
+        ".private_segment_fixed_size",
+        ".kernarg_segment_size",
+        ".wavefront_size",
+        ".max_flat_workgroup_size",
+    ];
+    let map = info.metadata.as_ref().and_then(Value::as_object);
+    map.into_iter().flatten().filter(|(key, _)| !SHOWN.contains(&key.as_str()))
+}
+
+/// `float* in`, or what there is of it.
+fn argument_name(argument: &Argument<'_>) -> String {
+    let parts = [argument.type_name, argument.name];
+    let parts: Vec<_> = parts.iter().flatten().map(ToString::to_string).collect();
+    if parts.is_empty() { "-".to_owned() } else { parts.join(" ") }
+}
