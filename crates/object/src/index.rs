@@ -23,7 +23,6 @@ pub struct Index<'a> {
     variables: Vec<Symbol<'a>>,
     lds_variables: Vec<Symbol<'a>>,
     externals: Vec<Symbol<'a>>,
-    absolutes: Vec<Symbol<'a>>,
     problems: Problems,
 }
 
@@ -67,6 +66,13 @@ impl SymbolKind {
             Self::Label => "label",
             Self::Bookkeeping => "section or file",
         }
+    }
+}
+
+impl SymbolKind {
+    /// True for kinds that the index keeps.
+    fn is_indexed(self) -> bool {
+        !matches!(self, Self::Absolute | Self::Label | Self::Bookkeeping)
     }
 }
 
@@ -116,10 +122,13 @@ impl<'a> Index<'a> {
         };
         let mut names = Names::new(&self.kernels);
         let is_v2 = object.is_v2();
-        for symbol in table.iter() {
-            match symbol {
-                Ok(symbol) => self.file(object, symbol, is_v2, &mut names),
-                Err(error) => self.problems.note(error),
+        for (name, symbol) in table.nameless() {
+            // Most symbols of a compiler's object are numbers, whose names nobody here asks for.
+            if SymbolKind::of(&symbol, is_v2).is_indexed() {
+                match table.named(name, symbol) {
+                    Ok(symbol) => self.file(object, symbol, is_v2, &mut names),
+                    Err(error) => self.problems.note(error),
+                }
             }
         }
         self.claim_entries(&names);
@@ -143,8 +152,10 @@ impl<'a> Index<'a> {
             SymbolKind::Variable => self.variables.push(symbol),
             SymbolKind::LdsVariable => self.lds_variables.push(symbol),
             SymbolKind::External if !symbol.name.is_empty() => self.externals.push(symbol),
-            SymbolKind::Absolute => self.absolutes.push(symbol),
-            SymbolKind::External | SymbolKind::Label | SymbolKind::Bookkeeping => {}
+            SymbolKind::External
+            | SymbolKind::Absolute
+            | SymbolKind::Label
+            | SymbolKind::Bookkeeping => {}
         }
     }
 
@@ -222,11 +233,6 @@ impl<'a> Index<'a> {
     /// Symbols wanted from other objects.
     pub fn externals(&self) -> &[Symbol<'a>] {
         &self.externals
-    }
-
-    /// Absolute symbols: the resource numbers that LLVM leaves for kernels.
-    pub fn absolutes(&self) -> &[Symbol<'a>] {
-        &self.absolutes
     }
 
     /// What was wrong with metadata and symbols.

@@ -309,6 +309,11 @@ impl<'a> Reader<'a> {
         self.base.saturating_add(self.pos as u64)
     }
 
+    /// How many bytes have been read.
+    pub(crate) fn position(&self) -> usize {
+        self.pos
+    }
+
     /// The bytes between an earlier position of the cursor and this one.
     pub(crate) fn since(&self, earlier: &Self) -> &'a [u8] {
         self.data.get(earlier.pos..self.pos).unwrap_or_default()
@@ -408,8 +413,37 @@ impl<'a> Reader<'a> {
         Ok(Head::Ext(i8::from_be_bytes(self.array()?), length))
     }
 
+    /// A string of at most 31 bytes, which most strings are; anything else is left where it is.
+    #[inline]
+    fn short_str(&mut self) -> Option<Str<'a>> {
+        let (&first, rest) = self.data.get(self.pos..)?.split_first()?;
+        let size = usize::from(first.checked_sub(0xa0).filter(|&size| size < 32)?);
+        let text = rest.get(..size)?;
+        self.pos += 1 + size;
+        Some(Str::new(text))
+    }
+
+    /// An integer below 128, which most integers are; anything else is left where it is.
+    #[inline]
+    fn small_int(&mut self) -> Option<u64> {
+        let &first = self.data.get(self.pos).filter(|&&first| first < 0x80)?;
+        self.pos += 1;
+        Some(u64::from(first))
+    }
+
     /// Reads one value and moves past all of it.
+    #[inline]
     pub(crate) fn value(&mut self) -> Result<Value<'a>> {
+        if let Some(value) = self.small_int() {
+            return Ok(Value::UInt(value));
+        }
+        match self.short_str() {
+            Some(text) => Ok(Value::Str(text)),
+            None => self.any_value(),
+        }
+    }
+
+    fn any_value(&mut self) -> Result<Value<'a>> {
         Ok(match self.head()? {
             Head::Nil => Value::Nil,
             Head::Bool(value) => Value::Bool(value),
@@ -433,14 +467,33 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(crate) fn entry(&mut self) -> Result<Entry<'a>> {
+    /// Reads one value that is known to end at a position, without passing over its content.
+    pub(crate) fn value_until(&mut self, end: usize) -> Result<Value<'a>> {
+        let start = *self;
+        let value = match self.head()? {
+            Head::Array(count) => Value::Array(Array { count, items: *self }),
+            Head::Map(count) => Value::Map(Map { count, items: *self }),
+            _ => {
+                *self = start;
+                return self.value();
+            }
+        };
+        self.pos = end;
+        Ok(value)
+    }
+
+    fn entry(&mut self) -> Result<Entry<'a>> {
         let key = self.key()?;
         let offset = self.offset();
         Ok(Entry { key, offset, value: self.value()? })
     }
 
     /// Reads a map's key, which must be a string.
+    #[inline]
     pub(crate) fn key(&mut self) -> Result<Str<'a>> {
+        if let Some(text) = self.short_str() {
+            return Ok(text);
+        }
         let start = self.offset();
         match self.head()? {
             Head::Str(size) => Ok(Str::new(self.bytes(size as usize)?)),
@@ -455,30 +508,23 @@ impl<'a> Reader<'a> {
 
     /// Moves past `count` values that stand `depth` containers deep.
     fn skip_values(&mut self, count: u64, depth: usize) -> Result<()> {
-        let mut pending = [0_u64; MAX_DEPTH + 1];
-        let mut level = 0;
-        let mut left = count;
-        loop {
-            left = self.skip_scalars(left);
-            while left == 0 {
-                if level == 0 {
-                    return Ok(());
+        let mut left = self.skip_scalars(count);
+        while left > 0 {
+            if let Some(inner) = self.skip_head()? {
+                if depth >= MAX_DEPTH {
+                    return Err(self.too_deep());
                 }
-                level -= 1;
-                left = pending.get(level).copied().unwrap_or(0);
+                self.skip_values(inner, depth + 1)?;
             }
-            left -= 1;
-            let Some(inner) = self.skip_head()? else { continue };
-            if depth + level >= MAX_DEPTH {
-                let detail = format!("nested deeper than {MAX_DEPTH} levels");
-                return Err(Error::new(ErrorKind::LimitExceeded, CONTEXT, detail).at(self.offset()));
-            }
-            if let Some(slot) = pending.get_mut(level) {
-                *slot = left;
-            }
-            level += 1;
-            left = inner;
+            left = self.skip_scalars(left - 1);
         }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_deep(&self) -> Error {
+        let detail = format!("nested deeper than {MAX_DEPTH} levels");
+        Error::new(ErrorKind::LimitExceeded, CONTEXT, detail).at(self.offset())
     }
 
     /// Moves past scalars whose first byte tells their size, which nearly all do; says how many of

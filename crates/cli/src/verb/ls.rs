@@ -395,7 +395,7 @@ impl TextLister<'_> {
         index: &Index<'_>,
         report: &mut Report,
     ) -> Result<()> {
-        let mut text = Vec::new();
+        let mut text = std::mem::take(&mut self.file.detail);
         let color = self.out.color();
         if self.file.container != Some(Container::CodeObject) {
             writeln!(text, "\n{}", object_line(item))?;
@@ -418,7 +418,7 @@ impl TextLister<'_> {
                 write_titled(&mut text, &self.symbol_table(title, symbols), color)?;
             }
         }
-        self.file.detail.append(&mut text);
+        self.file.detail = text;
         Ok(())
     }
 

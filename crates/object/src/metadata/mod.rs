@@ -152,6 +152,8 @@ pub struct Kernel<'a> {
     symbol: Option<Str<'a>>,
     raw: &'a [u8],
     offset: u64,
+    /// Where `.args` begins and ends in `raw`: most of a map's bytes, passed over once.
+    args: (u32, u32),
 }
 
 impl<'a> Kernel<'a> {
@@ -165,11 +167,17 @@ impl<'a> Kernel<'a> {
             reader.skip()?;
             return Ok(Err(Error::malformed(CONTEXT, offset, "a kernel is not a map")));
         };
-        let (mut name, mut symbol) = (None, None);
+        let (mut name, mut symbol, mut args) = (None, None, (0, 0));
         for _ in 0..count {
             match reader.key()?.as_bytes() {
                 b".name" => name = reader.value()?.as_str(),
                 b".symbol" => symbol = reader.value()?.as_str(),
+                b".args" => {
+                    let begins = reader.since(&start).len();
+                    reader.skip()?;
+                    let ends = reader.since(&start).len();
+                    args = u32::try_from(begins).ok().zip(u32::try_from(ends).ok()).unwrap_or(args);
+                }
                 _ => reader.skip()?,
             }
         }
@@ -178,7 +186,7 @@ impl<'a> Kernel<'a> {
             let detail = "a kernel has neither .name nor .symbol";
             return Ok(Err(Error::malformed(CONTEXT, offset, detail)));
         };
-        Ok(Ok(Self { name, symbol, raw, offset }))
+        Ok(Ok(Self { name, symbol, raw, offset, args }))
     }
 
     /// `.name`.
@@ -217,8 +225,15 @@ impl<'a> Kernel<'a> {
             return Err(Error::malformed(CONTEXT, self.offset, "not a map"));
         };
         let mut kernel = KernelMetadata::default();
+        let (args, after_args) = (self.args.0 as usize, self.args.1 as usize);
         for _ in 0..count {
-            kernel.read(&reader.entry()?)?;
+            let key = reader.key()?;
+            let offset = reader.offset();
+            let value = match reader.position() == args {
+                true => reader.value_until(after_args)?,
+                false => reader.value()?,
+            };
+            kernel.read(&Entry { key, offset, value })?;
         }
         let unknown = kernel.unknown.iter().map(|it| (it.key, it.offset)).collect();
         check_repeated(unknown, CONTEXT)?;
