@@ -1,7 +1,7 @@
 //! Where answers go: standard output, or a file that is written whole or not at all.
 
 use std::ffi::OsStr;
-use std::io::{BufWriter, StdoutLock, Write};
+use std::io::{BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 /// The answer of a verb, on its way out.
 pub(crate) enum Output {
-    Stdout { out: BufWriter<StdoutLock<'static>>, color: bool },
+    Stdout { out: BufWriter<Stdout>, color: bool },
     File { out: BufWriter<NamedTempFile>, path: PathBuf },
 }
 
@@ -18,9 +18,9 @@ impl Output {
     pub(crate) fn open(path: Option<&OsStr>) -> Result<Self> {
         match path.filter(|&it| it != "-") {
             None => {
-                let lock = std::io::stdout().lock();
-                let color = anstream::AutoStream::choice(&lock) != anstream::ColorChoice::Never;
-                Ok(Self::Stdout { out: BufWriter::with_capacity(1 << 16, lock), color })
+                let stdout = std::io::stdout();
+                let color = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+                Ok(Self::Stdout { out: BufWriter::with_capacity(1 << 16, stdout), color })
             }
             Some(path) => {
                 let path = Path::new(path);

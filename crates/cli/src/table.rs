@@ -78,11 +78,7 @@ impl Table {
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
         let column =
             |&(title, align): &(&'static str, Align)| Column { title, align, width: title.len() };
-        Self {
-            columns: columns.iter().map(column).collect(),
-            text: Vec::new(),
-            cells: Vec::new(),
-        }
+        Self { columns: columns.iter().map(column).collect(), text: Vec::new(), cells: Vec::new() }
     }
 
     /// Adds a row of one cell for each column.
@@ -94,6 +90,18 @@ impl Table {
             let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
             self.cells.push(Extent { end: small(self.text.len()), width: small(width) });
         }
+    }
+
+    /// This table with the rows of another of the same columns below it.
+    pub(crate) fn append(mut self, other: Self) -> Self {
+        let base = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.text.extend(other.text);
+        let moved = |it: Extent| Extent { end: it.end.saturating_add(base), width: it.width };
+        self.cells.extend(other.cells.into_iter().map(moved));
+        for (column, others) in self.columns.iter_mut().zip(other.columns) {
+            column.width = column.width.max(others.width);
+        }
+        self
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -246,41 +246,14 @@ pub(crate) fn check_repeated(mut keys: Vec<(Str<'_>, u64)>, context: &'static st
     Ok(())
 }
 
-/// By first byte: how many bytes a value takes, or 0 when more must be read to know.
-static WIDTHS: [u8; 256] = widths();
-
-const fn widths() -> [u8; 256] {
-    let mut widths = [0; 256];
-    let mut first = 0;
-    while first < 256 {
-        #[allow(clippy::indexing_slicing, reason = "evaluated at compile time")]
-        {
-            widths[first] = match first {
-                0x00..=0x7f | 0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => 1,
-                #[allow(clippy::cast_possible_truncation, reason = "below 32")]
-                0xa0..=0xbf => 1 + (first as u8 & 0x1f),
-                0xcc | 0xd0 => 2,
-                0xcd | 0xd1 | 0xd4 => 3,
-                0xd5 => 4,
-                0xca | 0xce | 0xd2 => 5,
-                0xd6 => 6,
-                0xcb | 0xcf | 0xd3 => 9,
-                0xd7 => 10,
-                0xd8 => 18,
-                _ => 0,
-            };
-        }
-        first += 1;
-    }
-    widths
-}
-
 /// A cursor over MessagePack bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     data: &'a [u8],
     pos: usize,
     base: u64,
+    /// How many containers are around the cursor.
+    depth: usize,
 }
 
 /// What stands before a value's content.
@@ -301,7 +274,7 @@ pub(crate) enum Head {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(data: &'a [u8], base: u64) -> Self {
-        Self { data, pos: 0, base }
+        Self { data, pos: 0, base, depth: 0 }
     }
 
     /// Where the cursor stands in the file.
@@ -455,13 +428,13 @@ impl<'a> Reader<'a> {
             Head::Bin(size) => Value::Bin(self.bytes(size as usize)?),
             Head::Ext(kind, size) => Value::Ext(kind, self.bytes(size as usize)?),
             Head::Array(count) => {
-                let items = *self;
-                self.skip_values(u64::from(count), 1)?;
+                let items = self.inside()?;
+                self.skip_values(u64::from(count))?;
                 Value::Array(Array { count, items })
             }
             Head::Map(count) => {
-                let items = *self;
-                self.skip_values(u64::from(count) * 2, 1)?;
+                let items = self.inside()?;
+                self.skip_values(u64::from(count) * 2)?;
                 Value::Map(Map { count, items })
             }
         })
@@ -471,8 +444,8 @@ impl<'a> Reader<'a> {
     pub(crate) fn value_until(&mut self, end: usize) -> Result<Value<'a>> {
         let start = *self;
         let value = match self.head()? {
-            Head::Array(count) => Value::Array(Array { count, items: *self }),
-            Head::Map(count) => Value::Map(Map { count, items: *self }),
+            Head::Array(count) => Value::Array(Array { count, items: self.inside()? }),
+            Head::Map(count) => Value::Map(Map { count, items: self.inside()? }),
             _ => {
                 *self = start;
                 return self.value();
@@ -480,6 +453,16 @@ impl<'a> Reader<'a> {
         };
         self.pos = end;
         Ok(value)
+    }
+
+    /// A cursor at the first element of a container whose head was just read. Refusing what is too
+    /// deep here bounds every walk over values.
+    fn inside(&self) -> Result<Self> {
+        if self.depth >= MAX_DEPTH {
+            let detail = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(Error::new(ErrorKind::LimitExceeded, CONTEXT, detail).at(self.offset()));
+        }
+        Ok(Self { depth: self.depth + 1, ..*self })
     }
 
     fn entry(&mut self) -> Result<Entry<'a>> {
@@ -501,58 +484,52 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Moves past one value.
+    /// Moves past one value, however deep it is.
     pub(crate) fn skip(&mut self) -> Result<()> {
-        self.skip_values(1, 0)
+        self.skip_values(1)
     }
 
-    /// Moves past `count` values that stand `depth` containers deep.
-    fn skip_values(&mut self, count: u64, depth: usize) -> Result<()> {
-        let mut left = self.skip_scalars(count);
-        while left > 0 {
-            if let Some(inner) = self.skip_head()? {
-                if depth >= MAX_DEPTH {
-                    return Err(self.too_deep());
-                }
-                self.skip_values(inner, depth + 1)?;
-            }
-            left = self.skip_scalars(left - 1);
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn too_deep(&self) -> Error {
-        let detail = format!("nested deeper than {MAX_DEPTH} levels");
-        Error::new(ErrorKind::LimitExceeded, CONTEXT, detail).at(self.offset())
-    }
-
-    /// Moves past scalars whose first byte tells their size, which nearly all do; says how many of
-    /// `count` values are left.
-    fn skip_scalars(&mut self, count: u64) -> u64 {
+    /// Moves past `count` values. What is inside a container is more values to move past, so no
+    /// nesting is followed.
+    fn skip_values(&mut self, count: u64) -> Result<()> {
         let mut left = count;
         while left > 0 {
-            let first = self.data.get(self.pos).copied().unwrap_or(0xc1);
-            let width = WIDTHS.get(usize::from(first)).copied().unwrap_or(0);
-            let end = self.pos + usize::from(width);
-            if width == 0 || end > self.data.len() {
-                break;
-            }
-            self.pos = end;
             left -= 1;
+            // The kinds that nearly all values are. Branches, which the processor foresees, are
+            // faster here than a table, whose every answer it must wait for.
+            let width = match self.data.get(self.pos).copied().unwrap_or(0xc1) {
+                0x00..=0x7f => 1,
+                first @ 0xa0..=0xbf => 1 + usize::from(first & 0x1f),
+                first @ 0x80..=0x8f => {
+                    left += u64::from(first & 0xf) * 2;
+                    1
+                }
+                first @ 0x90..=0x9f => {
+                    left += u64::from(first & 0xf);
+                    1
+                }
+                _ => {
+                    left += self.skip_head()?;
+                    continue;
+                }
+            };
+            self.pos += width;
         }
-        left
+        match self.pos > self.data.len() {
+            true => Err(self.truncated(1)),
+            false => Ok(()),
+        }
     }
 
-    /// Moves past a scalar, or past a container's head; says how many values the container has.
-    fn skip_head(&mut self) -> Result<Option<u64>> {
+    /// Moves past a scalar, or past a container's head; says how many values are inside.
+    fn skip_head(&mut self) -> Result<u64> {
         let size = match self.head()? {
-            Head::Array(count) => return Ok(Some(u64::from(count))),
-            Head::Map(count) => return Ok(Some(u64::from(count) * 2)),
+            Head::Array(count) => return Ok(u64::from(count)),
+            Head::Map(count) => return Ok(u64::from(count) * 2),
             Head::Str(size) | Head::Bin(size) | Head::Ext(_, size) => size as usize,
             _ => 0,
         };
         self.bytes(size)?;
-        Ok(None)
+        Ok(0)
     }
 }
