@@ -533,3 +533,136 @@ impl<'a> Reader<'a> {
         Ok(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(bytes: &[u8]) -> String {
+        Value::parse(bytes).unwrap_err().to_string()
+    }
+
+    /// The value as the reference crate's, to compare with what that reads.
+    fn reference(value: Value<'_>) -> rmpv::Value {
+        match value {
+            Value::Nil => rmpv::Value::Nil,
+            Value::Bool(value) => value.into(),
+            Value::Int(value) => value.into(),
+            Value::UInt(value) => value.into(),
+            Value::F32(value) => value.into(),
+            Value::F64(value) => value.into(),
+            Value::Str(text) => {
+                let bytes = text.as_bytes().to_vec();
+                rmpv::decode::read_value(&mut encoded_str(&bytes).as_slice()).unwrap()
+            }
+            Value::Bin(bytes) => bytes.into(),
+            Value::Ext(kind, bytes) => rmpv::Value::Ext(kind, bytes.to_vec()),
+            Value::Array(array) => array.iter().map(|it| reference(it.unwrap())).collect(),
+            Value::Map(map) => {
+                let entry = |it: Result<Entry<'_>>| {
+                    let it = it.unwrap();
+                    (reference(Value::Str(it.key)), reference(it.value))
+                };
+                rmpv::Value::Map(map.iter().map(entry).collect())
+            }
+        }
+    }
+
+    fn encoded_str(bytes: &[u8]) -> Vec<u8> {
+        let size = u32::try_from(bytes.len()).unwrap().to_be_bytes();
+        [&[0xdb], size.as_slice(), bytes].concat()
+    }
+
+    #[test]
+    fn every_kind_of_value_is_read_as_the_reference_reads_it() {
+        let cases: &[&[u8]] = &[
+            b"\xc0",
+            b"\xc2",
+            b"\xc3",
+            b"\x00",
+            b"\x7f",
+            b"\xff",
+            b"\xe0",
+            b"\xcc\xff",
+            b"\xcd\x01\x02",
+            b"\xce\x01\x02\x03\x04",
+            b"\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
+            b"\xd0\x80",
+            b"\xd1\x80\x00",
+            b"\xd2\x80\x00\x00\x00",
+            b"\xd3\x80\x00\x00\x00\x00\x00\x00\x00",
+            b"\xca\x3f\x80\x00\x00",
+            b"\xcb\x3f\xf0\x00\x00\x00\x00\x00\x00",
+            b"\xa0",
+            b"\xa3abc",
+            b"\xd9\x03abc",
+            b"\xda\x00\x03abc",
+            b"\xdb\x00\x00\x00\x03abc",
+            b"\xc4\x02\x00\xff",
+            b"\xc5\x00\x01z",
+            b"\xc6\x00\x00\x00\x01z",
+            b"\xd4\x05z",
+            b"\xd5\x05zz",
+            b"\xd6\x05zzzz",
+            b"\xd7\x05zzzzzzzz",
+            b"\xd8\x05zzzzzzzzzzzzzzzz",
+            b"\xc7\x01\x05z",
+            b"\xc8\x00\x01\x05z",
+            b"\xc9\x00\x00\x00\x01\x05z",
+            b"\x90",
+            b"\x92\x01\x91\x02",
+            b"\xdc\x00\x02\x01\x02",
+            b"\xdd\x00\x00\x00\x01\x05",
+            b"\x80",
+            b"\x82\xa1a\x01\xa1b\x92\x01\x02",
+            b"\xde\x00\x01\xa1a\x01",
+            b"\xdf\x00\x00\x00\x01\xa1a\x81\xa1b\xc0",
+        ];
+        for &case in cases {
+            let expected = rmpv::decode::read_value(&mut &*case).unwrap();
+            assert_eq!(reference(Value::parse(case).unwrap()), expected, "{case:02x?}");
+            for end in 0..case.len() {
+                let cut = Value::parse(&case[..end]).unwrap_err();
+                assert_eq!(cut.kind(), ErrorKind::Truncated, "{case:02x?} cut at {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_breaks_the_rules_is_named_with_its_place() {
+        let nested = |depth: usize| [vec![0x91; depth], vec![0xc0]].concat();
+        assert!(Value::parse(&nested(64)).is_ok());
+        assert_eq!(
+            error(&nested(65)),
+            "limit exceeded: MessagePack: nested deeper than 64 levels (at offset 0x41)"
+        );
+        assert_eq!(
+            error(b"\x82\xa1a\x01\xa1a\x02"),
+            "malformed: MessagePack: key 'a' twice (at offset 0x6)"
+        );
+        assert_eq!(
+            error(b"\x81\x90\x01"),
+            "malformed: MessagePack: a map key that is not a string (at offset 0x1)"
+        );
+        assert_eq!(
+            error(b"\xc0\xc0"),
+            "malformed: MessagePack: 1 bytes after the end of the document (at offset 0x1)"
+        );
+        assert_eq!(
+            error(b"\xc1"),
+            "malformed: MessagePack: byte 0xc1 begins no value (at offset 0x0)"
+        );
+        assert_eq!(
+            error(b"\xdd\xff\xff\xff\xff"),
+            "truncated: MessagePack: 0 bytes of 4294967295 (at offset 0x5)"
+        );
+    }
+
+    #[test]
+    fn skipping_is_not_stopped_by_depth() {
+        let deep = [vec![0x91; 1_000_000], vec![0x07, 0x09]].concat();
+        let mut reader = Reader::new(&deep, 0);
+        reader.skip().unwrap();
+        assert!(matches!(reader.value().unwrap(), Value::UInt(9)));
+    }
+}
