@@ -5,12 +5,12 @@ pub(crate) mod manifest;
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
-use hsaco::isa::EntryId;
+use hsaco::isa::{EntryId, Feature, TargetId};
 use hsaco::object::CodeObject;
 use hsaco::object::compress::Method;
 use hsaco::object::container::ccob::{self, Ccob};
@@ -19,24 +19,20 @@ use hsaco::object::container::{EntryKind, bundle};
 use self::join::Joined;
 use self::manifest::{BundleRecord, Manifest};
 use crate::args::parse_size;
-use crate::output;
 use crate::report::Status;
+use crate::{input, output};
 
 /// Packs objects into an offload bundle, or puts together what extract took apart
 ///
-/// INPUT is one of:
+/// A manifest (*.hsaco.json) of hsaco extract, or the directory with it, gives the bundles that it
+/// describes. What was not changed comes out byte for byte as it was, compressed or not. Of a host
+/// file it is the bundles that come out, one after the other, not the host file.
 ///
-///   a manifest (*.hsaco.json) of hsaco extract, or the directory with it: the bundles it describes.
-///   What was not changed comes out byte for byte as it was, compressed or not. Of a host file it
-///   is the bundles that come out, not the host file.
-///
-///   objects, as ENTRY_ID=FILE or just FILE: a new bundle of them. The id of a FILE comes from the
-///   object: hipv4-amdgcn-amd-amdhsa--<target>; an empty entry for the host goes before the first,
-///   unless there is a host entry. ENTRY_ID= with no FILE is an empty entry.
-///
-/// A plain bundle is byte for byte what clang-offload-bundler --type=o writes for such inputs.
+/// Objects, as ENTRY_ID=FILE or just FILE, give a new bundle. The id of a FILE comes from the object:
+/// hipv4-amdgcn-amd-amdhsa--<target>; an empty entry for the host goes before the first, unless there
+/// is a host entry. ENTRY_ID= with no FILE is an empty entry. A plain bundle is byte for byte what
+/// clang-offload-bundler --type=o writes for such inputs.
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub(crate) struct Args {
     /// A manifest, a directory with one, or objects
     #[arg(required = true, value_name = "INPUT")]
@@ -108,9 +104,12 @@ fn manifest_path(inputs: &[OsString]) -> Result<Option<PathBuf>> {
         return Ok(Some(found));
     }
     let is_json = |text: &[u8]| text.trim_ascii_start().starts_with(b"{");
+    let mut start = Vec::new();
     // Anything else, a file that is not there included, is for the other form to judge.
-    let text = std::fs::read(path).unwrap_or_default();
-    Ok(is_json(&text).then(|| path.to_owned()))
+    if let Ok(file) = std::fs::File::open(path) {
+        file.take(64).read_to_end(&mut start)?;
+    }
+    Ok(is_json(&start).then(|| path.to_owned()))
 }
 
 fn rebuild(args: &Args, path: &Path) -> Result<Vec<u8>> {
@@ -243,19 +242,29 @@ fn packed(input: &OsStr) -> Result<(Packed<'_>, bool)> {
     {
         let data = match file {
             "" => Vec::new(),
-            file => std::fs::read(file).with_context(|| file.to_owned())?,
+            file => read(OsStr::new(file)).with_context(|| file.to_owned())?,
         };
         return Ok((Packed { id: canonical(&id), from, data }, false));
     }
-    let read = std::fs::read(input);
-    if read.is_err() && from.contains('=') {
+    let data = read(input);
+    if data.is_err() && from.contains('=') {
         bail!(
             "{from}: neither a file nor ENTRY_ID=FILE with an id such as {HOST_ID} or hipv4-amdgcn-amd-amdhsa--gfx942"
         );
     }
-    let data = read.with_context(|| from.clone().into_owned())?;
+    let data = data.with_context(|| from.clone().into_owned())?;
     let id = derived_id(&data).with_context(|| from.clone().into_owned())?;
     Ok((Packed { id, from, data }, true))
+}
+
+/// The bytes of a file, a URI, or standard input.
+fn read(path: &OsStr) -> Result<Vec<u8>> {
+    ensure!(!Path::new(path).is_dir(), "a directory, where a file is wanted");
+    match input::inputs(&[path.to_owned()]).next() {
+        Some(Ok(input)) => Ok(input.to_vec()),
+        Some(Err(unopened)) => Err(unopened.error),
+        None => bail!("no such file"),
+    }
 }
 
 /// The id as clang-offload-bundler spells it: four parts of a triple, however many are empty, and
@@ -290,14 +299,43 @@ fn refuse_twins(entries: &[Packed<'_>]) -> Result<()> {
                 entry.id
             );
         }
+        if let Some(rival) = seen.iter().find(|it| are_rivals(&it.id, &entry.id)) {
+            bail!(
+                "{} and {} do not go into one bundle: both fit some devices; name the same features in both",
+                rival.id,
+                entry.id
+            );
+        }
         seen.push(entry);
     }
     Ok(())
 }
 
+/// True for gfx90a and gfx90a:xnack+: one says nothing of a feature that the other asks for.
+fn are_rivals(left: &str, right: &str) -> bool {
+    let targets = |id: &str| -> Option<TargetId> { EntryId::parse(id)?.target.parse().ok() };
+    let kind = |id: &str| EntryId::parse(id).map(|it| it.kind.to_owned());
+    let named = |id: &TargetId| Feature::ALL.map(|it| id.setting(it).sign().is_some());
+    let same_kind = kind(left) == kind(right);
+    targets(left).zip(targets(right)).is_some_and(|(left, right)| {
+        same_kind && left.processor == right.processor && named(&left) != named(&right)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rivals_are_found_as_the_bundler_finds_them() {
+        let hip = |target: &str| format!("hip-amdgcn-amd-amdhsa--{target}");
+        let rivals = |left, right| are_rivals(&hip(left), &hip(right));
+        assert!(rivals("gfx90a", "gfx90a:xnack+"));
+        assert!(rivals("gfx90a:sramecc+", "gfx90a:xnack+"));
+        assert!(!rivals("gfx90a:xnack-", "gfx90a:xnack+"));
+        assert!(!rivals("gfx90a", "gfx942:xnack+"));
+        assert!(!are_rivals(&hip("gfx90a"), "openmp-amdgcn-amd-amdhsa--gfx90a:xnack+"));
+    }
 
     #[test]
     fn ids_are_spelled_as_the_bundler_does() {

@@ -1,5 +1,6 @@
 //! `hsaco demo`: a tour of the verbs, on code objects that are part of the program.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anstyle::Style;
@@ -33,28 +34,40 @@ struct Step {
     says: &'static str,
     /// The words after `hsaco`.
     command: &'static [&'static str],
+    /// How many lines are enough of a long answer.
+    lines: Option<usize>,
 }
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
+        lines: None,
     },
     Step {
         says: "Which targets a host library has code for, compressed or not",
         command: &["ls", "demo.so"],
+        lines: None,
     },
     Step {
         says: "Everything about one kernel: registers, arguments, descriptor",
         command: &["info", "--kernel", "plain", "demo.co"],
+        lines: Some(26),
     },
     Step {
         says: "The code objects as files, with what it takes to pack them again",
-        command: &["extract", "demo.bundle", "-o", "out"],
+        command: &["extract", "demo.bundle", "-o", "objects"],
+        lines: None,
     },
     Step {
-        says: "The host library without the code of other targets, nothing moved",
+        says: "The bundle from those files: byte for byte the same if nothing was changed",
+        command: &["bundle", "objects", "-o", "again.bundle"],
+        lines: None,
+    },
+    Step {
+        says: "The library with code for one target only, nothing moved",
         command: &["extract", "--keep-target", "gfx942", "demo.so", "-o", "small.so"],
+        lines: None,
     },
 ];
 
@@ -74,18 +87,32 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 impl Step {
     fn show(&self) -> Result<Status> {
-        use std::io::Write;
         let bold = Style::new().bold();
-        let mut out = anstream::stdout().lock();
-        writeln!(out, "# {}", self.says)?;
-        writeln!(out, "{bold}$ hsaco {}{bold:#}", self.command.join(" "))?;
-        out.flush()?;
-        drop(out);
+        let command = self.command.join(" ");
+        let pipe = self.lines.map(|it| format!(" | head -{it}")).unwrap_or_default();
+        say(&format!("# {}\n{bold}$ hsaco {command}{pipe}{bold:#}\n", self.says))?;
         let words = std::iter::once("hsaco").chain(self.command.iter().copied());
-        let status = Cli::try_parse_from(words)?.verb.run()?;
-        writeln!(anstream::stdout().lock())?;
+        let status = match self.lines {
+            None => Cli::try_parse_from(words)?.verb.run()?,
+            Some(lines) => {
+                let status = Cli::try_parse_from(words.chain(["-o", ANSWER]))?.verb.run()?;
+                let text = std::fs::read_to_string(ANSWER)?;
+                say(&text.split_inclusive('\n').take(lines).collect::<String>())?;
+                status
+            }
+        };
+        say("\n")?;
         Ok(status)
     }
+}
+
+/// Where a long answer goes, to be shown in part.
+const ANSWER: &str = "answer.txt";
+
+fn say(text: &str) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// The current directory changed, until the value is dropped: a directory that is in use cannot be

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let options = Verify::All.options(args.inputs.max_size);
     if !args.keep_target.is_empty() {
         let output = args.output.as_deref().context("--keep-target needs -o FILE")?;
-        return prune::run(&args.inputs.files, &args.keep_target, output, &options);
+        return prune::run(&args.inputs.files, &args.keep_target, output, args.format, &options);
     }
     let selection = ObjectSelection::new(&args.objects)?;
     if args.output.as_deref() == Some(OsStr::new("-")) {
@@ -109,10 +109,13 @@ fn run_single(args: &Args, selection: &ObjectSelection, options: &Options) -> Re
         return Ok(status);
     }
     let found = match single.names.as_slice() {
-        [] => "none is selected".to_owned(),
-        names => format!("{} are selected: {}", names.len(), names.join(", ")),
+        [] => "none is".to_owned(),
+        [one, two, ..] => format!("{} are, such as {one} and {two}", single.names.len()),
+        [one] => format!("{one} is empty"),
     };
-    bail!("-o - writes one object, and {found}; choose with -t, --device or --object")
+    bail!(
+        "-o - wants exactly one object selected, and {found}; choose with -t, --device or --object"
+    )
 }
 
 /// Keeps the first wanted object, and counts the others.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,16 +13,20 @@ use hsaco::object::container::{Container, EntryKind, Options};
 
 use super::describe::{Opened, between};
 use super::walk::{self, Item, Place, Places, Sink, target_of};
-use crate::args::ObjectFilter;
+use crate::args::{Format, ObjectFilter};
 use crate::input::Input;
+use crate::output::Output;
 use crate::report::{Report, Status};
+use crate::schema::SCHEMA_VERSION;
 use crate::select::ObjectSelection;
+use crate::table::{count, human_size};
 use crate::verb::bundle::{default_level, join::Joined, write_bytes};
 
 pub(super) fn run(
     files: &[OsString],
     keep: &[String],
     output: &OsStr,
+    format: Format,
     options: &Options,
 ) -> Result<Status> {
     let [file] = files else {
@@ -29,7 +34,7 @@ pub(super) fn run(
     };
     ensure!(!Path::new(file).is_dir(), "--keep-target takes a file, not a directory");
     let filter = ObjectFilter { target: keep.to_vec(), ..ObjectFilter::default() };
-    let selection = ObjectSelection::new(&filter)?;
+    let selection = ObjectSelection::new(&filter).context("--keep-target")?;
     let mut prune = Prune {
         selection: &selection,
         keep,
@@ -37,6 +42,7 @@ pub(super) fn run(
         container: None,
         places: Places::default(),
         kept: 0,
+        objects: 0,
         stuck: None,
         result: None,
     };
@@ -44,15 +50,37 @@ pub(super) fn run(
     // What is wrong has been told; nothing is written that could be taken for a whole file.
     let Some(bytes) = prune.result else { return Ok(status) };
     write_bytes(output, &bytes)?;
-    copy_permissions(Path::new(file), output);
+    if output != "-" {
+        copy_permissions(Path::new(file), output);
+        answer(format, output, prune.kept, prune.objects, bytes.len())?;
+    }
     Ok(status)
+}
+
+fn answer(format: Format, file: &OsStr, kept: usize, objects: usize, size: usize) -> Result<()> {
+    let mut out = Output::open(None)?;
+    let file = file.to_string_lossy();
+    match format {
+        Format::Text => {
+            let size = human_size(size as u64);
+            writeln!(out, "{file}: {kept} of {}, {size}", count(objects, "object"))?;
+        }
+        Format::Json => {
+            let answer = serde_json::json!({
+                "schema_version": SCHEMA_VERSION,
+                "file": file,
+                "size": size,
+                "kept_objects": kept,
+                "dropped_objects": objects - kept,
+            });
+            writeln!(out, "{answer}")?;
+        }
+    }
+    out.finish()
 }
 
 /// A program must stay one. Where that is not allowed, the copy is as any new file is.
 fn copy_permissions(from: &Path, to: &OsStr) {
-    if to == "-" {
-        return;
-    }
     if let Ok(metadata) = std::fs::metadata(from)
         && metadata.is_file()
     {
@@ -68,6 +96,8 @@ struct Prune<'p> {
     places: Places,
     /// How many objects stay.
     kept: usize,
+    /// How many there are.
+    objects: usize,
     /// The first object that should go but is in no bundle.
     stuck: Option<String>,
     result: Option<Vec<u8>>,
@@ -81,6 +111,7 @@ impl Sink for Prune<'_> {
 
     fn entry(&mut self, _input: &Input, item: &Item<'_, '_>, _report: &mut Report) -> Result<()> {
         let is_object = item.number.is_some() && !item.entry.data.is_empty();
+        self.objects += usize::from(is_object);
         self.kept += usize::from(is_object && item.wanted);
         let in_bundle = self.places.add(item.entry, None);
         if is_object && !item.wanted && !in_bundle && self.stuck.is_none() {

@@ -86,6 +86,9 @@ fn walk(
         objects += usize::from(number.is_some());
         let item = judge(&entry, number, selection, report);
         sink.entry(input, &item, report)?;
+        if let Some(offset) = entry.offset {
+            input.release(offset, entry.data.len() as u64);
+        }
     }
     sink.end(input, whole, report)
 }
