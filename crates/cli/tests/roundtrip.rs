@@ -412,6 +412,27 @@ fn hostile_manifests_do_no_harm() {
 }
 
 #[test]
+fn where_nothing_can_be_written_is_told() {
+    let (object, nowhere) = (fixture("s1.gfx942.co"), fixture("s1.gfx942.co").join("out"));
+    let attempts: [&[&dyn AsRef<OsStr>]; 5] = [
+        &[&"extract", &object],
+        &[&"extract", &"--keep-target", &"gfx942", &object],
+        &[&"bundle", &object],
+        &[&"generate", &"man"],
+        &[&"generate", &"bash"],
+    ];
+    for attempt in attempts {
+        let mut args = words(attempt);
+        args.extend(words(&[&"-o", &nowhere]));
+        let output = hsaco(&args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let expected = format!("hsaco: {}: ", nowhere.display());
+        assert!(stderr.starts_with(&expected) && stderr.lines().count() == 1, "{stderr}");
+    }
+}
+
+#[test]
 fn the_demo_shows_fixtures() {
     for (demo, original) in [
         ("demo.co", "mangled.co"),

@@ -260,11 +260,11 @@ impl Extract {
             let file = format!("{}.{number}.{}.{extension}", self.stem, file_name_part(target));
             let mut parts = vec![target.to_owned(), human_size(size)];
             parts.extend(item.entry.id.clone());
-            self.write(&file, &item.entry.data, &parts.join(", "))?;
+            self.write(&file, &item.entry.data, &one_line(&parts.join(", ")))?;
             name = Some(file);
         } else if let Some(offset) = item.entry.offset {
             let text = object_uri(&input.name, offset, size)?.to_string();
-            let id = item.entry.id.as_deref().unwrap_or("-");
+            let id = one_line(item.entry.id.as_deref().unwrap_or("-"));
             self.say(format_args!("{number}\t{id}\t{text}"))?;
             uri = Some(text);
         } else {
@@ -309,7 +309,7 @@ impl Extract {
     /// Writes a file that only the manifest needs.
     fn write_other(&mut self, name: &str, data: &[u8], what: &str) -> Result<()> {
         let size = data.len() as u64;
-        self.write(name, data, &format!("{what}, {}", human_size(size)))?;
+        self.write(name, data, &format!("{}, {}", one_line(what), human_size(size)))?;
         let other = OtherFile { file: self.shown(name), size };
         if let Some(file) = self.files.last_mut() {
             file.other_files.push(other);
@@ -355,6 +355,11 @@ impl Extract {
         writeln!(out)?;
         out.finish()
     }
+}
+
+/// Text from a file as one line, whatever bytes it has.
+fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), "\u{fffd}")
 }
 
 fn extension(kind: EntryKind) -> &'static str {

@@ -10,6 +10,7 @@ use hsaco::object::compress::Method;
 use hsaco::object::container::bundle::{self, Bundle};
 use hsaco::object::container::ccob;
 use hsaco::object::container::{Container, EntryKind, Options};
+use serde::Serialize;
 
 use super::describe::{Opened, between};
 use super::walk::{self, Item, Place, Places, Sink, target_of};
@@ -57,6 +58,15 @@ pub(super) fn run(
     Ok(status)
 }
 
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema_version: u32,
+    file: &'a str,
+    size: usize,
+    kept_objects: usize,
+    dropped_objects: usize,
+}
+
 fn answer(format: Format, file: &OsStr, kept: usize, objects: usize, size: usize) -> Result<()> {
     let mut out = Output::open(None)?;
     let file = file.to_string_lossy();
@@ -66,14 +76,11 @@ fn answer(format: Format, file: &OsStr, kept: usize, objects: usize, size: usize
             writeln!(out, "{file}: {kept} of {}, {size}", count(objects, "object"))?;
         }
         Format::Json => {
-            let answer = serde_json::json!({
-                "schema_version": SCHEMA_VERSION,
-                "file": file,
-                "size": size,
-                "kept_objects": kept,
-                "dropped_objects": objects - kept,
-            });
-            writeln!(out, "{answer}")?;
+            let (schema_version, dropped_objects) = (SCHEMA_VERSION, objects - kept);
+            let answer =
+                Answer { schema_version, file: &file, size, kept_objects: kept, dropped_objects };
+            serde_json::to_writer(&mut out, &answer)?;
+            writeln!(out)?;
         }
     }
     out.finish()
