@@ -240,6 +240,19 @@ fn s1_objects() -> [(String, Vec<u8>); 2] {
 }
 
 #[test]
+fn unchanged_bundles_are_not_compressed_again() {
+    for (method, level) in [("--compress=zstd", "19"), ("--compress=zlib", "1")] {
+        let scratch = scratch_dir();
+        let usual = ours(scratch.path(), &[method]);
+        let packed = ours(scratch.path(), &[method, "--level", level]);
+        assert_ne!(packed, usual);
+        let directory = scratch.path().join("objects");
+        extract(&scratch.path().join("ours"), &directory);
+        assert_eq!(rebuild(&directory, &scratch.path().join("again")), packed, "{method}");
+    }
+}
+
+#[test]
 fn plain_bundles_are_those_of_the_bundler() {
     require_tools!(BUNDLER);
     let scratch = scratch_dir();

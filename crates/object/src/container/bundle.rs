@@ -331,8 +331,9 @@ pub fn blank(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
 /// Puts `bytes` at the start of a range, and zeros into the rest of it.
 fn fill(data: &mut [u8], offset: u64, size: u64, bytes: &[u8]) {
     let range = usize::try_from(size).ok().and_then(|size| range_mut(data, offset, size));
-    for (at, byte) in range.into_iter().flatten().enumerate() {
-        *byte = bytes.get(at).copied().unwrap_or(0);
+    if let Some(range) = range {
+        range.fill(0);
+        range.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     }
 }
 
