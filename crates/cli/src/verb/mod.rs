@@ -1,5 +1,9 @@
 //! The verbs, one file each.
 
+mod bundle;
+mod demo;
+mod extract;
+mod generate;
 mod info;
 mod ls;
 mod notes;
@@ -15,6 +19,10 @@ pub(crate) enum Verb {
     Ls(ls::Args),
     Info(info::Args),
     Notes(notes::Args),
+    Extract(extract::Args),
+    Bundle(bundle::Args),
+    Generate(generate::Args),
+    Demo(demo::Args),
 }
 
 impl Verb {
@@ -24,6 +32,10 @@ impl Verb {
             Self::Ls(args) => ls::run(&args),
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
+            Self::Extract(args) => extract::run(&args),
+            Self::Bundle(args) => bundle::run(&args),
+            Self::Generate(args) => generate::run(&args),
+            Self::Demo(args) => demo::run(&args),
         }
     }
 }
