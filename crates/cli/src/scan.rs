@@ -216,7 +216,7 @@ impl<'a> Batch<'_, 'a> {
 
 /// True for the host's side of a bundle, and for code that is not AMD's: its id says another
 /// architecture.
-fn is_for_others(entry: &Entry<'_>) -> bool {
+pub(crate) fn is_for_others(entry: &Entry<'_>) -> bool {
     let id = entry.id.as_deref().and_then(EntryId::parse);
     let is_foreign =
         |id: EntryId<'_>| !id.triple.starts_with("amdgcn") && !id.triple.starts_with("spirv");
@@ -225,7 +225,8 @@ fn is_for_others(entry: &Entry<'_>) -> bool {
 }
 
 impl<'e, 'a> ObjectItem<'e, 'a> {
-    fn new(number: usize, entry: &'e Entry<'a>, trouble: &mut Trouble) -> Self {
+    /// Reads the headers of an entry that holds device code.
+    pub(crate) fn new(number: usize, entry: &'e Entry<'a>, trouble: &mut Trouble) -> Self {
         let mut item = Self { number, entry, object: None, target: None };
         match item.parse() {
             Ok(Some(object)) => {
@@ -253,7 +254,8 @@ impl<'e, 'a> ObjectItem<'e, 'a> {
         }
     }
 
-    fn is_wanted(&self, selection: &ObjectSelection) -> bool {
+    /// Whether the command line asks for it.
+    pub(crate) fn is_wanted(&self, selection: &ObjectSelection) -> bool {
         match &self.object {
             Some(object) => selection.wants(self.number, object),
             None => {

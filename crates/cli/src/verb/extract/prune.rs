@@ -5,19 +5,20 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use hsaco::object::compress::Method;
 use hsaco::object::container::bundle::{self, Bundle};
 use hsaco::object::container::ccob;
-use hsaco::object::container::{Container, EntryKind, Options};
+use hsaco::object::container::{Container, Entry, EntryKind, Options, Trail};
 use serde::Serialize;
 
 use super::describe::{Opened, between};
-use super::walk::{self, Item, Place, Places, Sink, target_of};
+use super::walk::{self, Item, Place, Places, Sink};
 use crate::args::{Format, ObjectFilter};
 use crate::input::Input;
 use crate::output::Output;
-use crate::report::{Report, Status};
+use crate::report::{Report, Status, Trouble};
+use crate::scan::ObjectItem;
 use crate::schema::SCHEMA_VERSION;
 use crate::select::ObjectSelection;
 use crate::table::{count, human_size};
@@ -131,7 +132,7 @@ impl Sink for Prune<'_> {
 
     fn end(&mut self, input: &Input, whole: bool, report: &mut Report) -> Result<()> {
         if !whole {
-            report.problem("", &"not pruned: what cannot be read cannot be kept");
+            report.failure(&anyhow!("not pruned: what cannot be read cannot be kept"));
             return Ok(());
         }
         let name = &input.name;
@@ -224,14 +225,21 @@ impl Prune<'_> {
         let bundle = Bundle::parse(plain)?;
         let mut kept = Kept { ids: HashSet::new(), is_all: true };
         for entry in &bundle.entries {
-            let id = entry.id.to_str_lossy();
+            let id = entry.id.to_string();
             let data = bundle.content(plain, entry)?;
-            let found = target_of(EntryKind::detect(data), data, Some(&id));
-            let text = found.text.as_deref().unwrap_or_default();
-            if self.selection.wants_target(0, found.id, text, found.generic_version) {
-                kept.ids.insert(id.into_owned());
+            let entry = Entry {
+                id: Some(id.clone()),
+                kind: if entry.is_host() { EntryKind::Host } else { EntryKind::detect(data) },
+                data: data.into(),
+                offset: None,
+                trail: Trail::default(),
+            };
+            // What is wrong with an object was told when the file was walked.
+            let object = ObjectItem::new(0, &entry, &mut Trouble::default());
+            if object.is_wanted(self.selection) {
+                kept.ids.insert(id);
             } else {
-                kept.is_all &= entry.is_host();
+                kept.is_all &= entry.kind == EntryKind::Host;
             }
         }
         Ok(kept)

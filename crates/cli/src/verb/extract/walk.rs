@@ -1,12 +1,11 @@
 //! Every entry of every input, with the bundle of the file that it belongs to.
 
 use anyhow::Result;
-use hsaco::isa::{EntryId, TargetId};
-use hsaco::object::container::{self, Container, Entry, EntryKind, Options, Step, Trail};
-use hsaco::object::{CodeObject, Error, ErrorKind};
+use hsaco::object::container::{self, Container, Entry, Options, Step, Trail};
 
 use crate::input::{self, Input};
-use crate::report::{Report, Status};
+use crate::report::{Report, Status, Trouble};
+use crate::scan::{self, ObjectItem};
 use crate::select::ObjectSelection;
 
 /// One entry of a file.
@@ -51,7 +50,7 @@ pub(super) fn run(
             }
             Err(unopened) => {
                 report.begin(&unopened.name);
-                report.problem("", &format!("{:#}", unopened.error));
+                report.failure(&unopened.error);
                 sink.unopened(&unopened.name, &report)?;
             }
         }
@@ -82,7 +81,7 @@ fn walk(
                 continue;
             }
         };
-        let number = (entry.kind != EntryKind::Host).then_some(objects);
+        let number = (!scan::is_for_others(&entry)).then_some(objects);
         objects += usize::from(number.is_some());
         let item = judge(&entry, number, selection, report);
         sink.entry(input, &item, report)?;
@@ -102,47 +101,11 @@ fn judge<'e, 'a>(
     let Some(at) = number else {
         return Item { number, entry, target: None, wanted: true };
     };
-    let found = target_of(entry.kind, &entry.data, entry.id.as_deref());
-    if let Some(problem) = found.problem {
-        let problem = entry.offset.map_or(problem.clone(), |offset| problem.rebased(offset));
-        report.problem(&format!("object {at}"), &problem);
-    }
-    let text = found.text.as_deref().unwrap_or_default();
-    let wanted = selection.wants_target(at, found.id, text, found.generic_version);
-    Item { number, entry, target: found.text, wanted }
-}
-
-/// For which target a piece of device code is.
-pub(super) struct Found {
-    pub(super) id: Option<TargetId>,
-    pub(super) text: Option<String>,
-    pub(super) generic_version: u8,
-    problem: Option<Error>,
-}
-
-/// The target that the object names, else the one that the entry's id does.
-pub(super) fn target_of(kind: EntryKind, data: &[u8], entry_id: Option<&str>) -> Found {
-    let problem = match kind {
-        EntryKind::CodeObject => match CodeObject::parse(data) {
-            Ok(object) => {
-                return Found {
-                    id: object.target().id(),
-                    text: Some(object.target().to_string()),
-                    generic_version: object.e_flags().generic_version(),
-                    problem: None,
-                };
-            }
-            Err(error) => Some(error),
-        },
-        EntryKind::Unknown => Some(
-            Error::new(ErrorKind::NotRecognised, "entry", "neither ELF, bitcode nor SPIR-V").at(0),
-        ),
-        _ => None,
-    };
-    let text = entry_id.and_then(EntryId::parse).map(|it| it.target.to_owned());
-    let text = text.filter(|it| !it.is_empty());
-    let id = text.as_ref().and_then(|it| it.parse().ok());
-    Found { id, text, generic_version: 0, problem }
+    let mut trouble = Trouble::default();
+    let object = ObjectItem::new(at, entry, &mut trouble);
+    report.trouble(trouble);
+    let wanted = object.is_wanted(selection);
+    Item { number, entry, target: object.target, wanted }
 }
 
 /// A bundle, plain or compressed, among the bytes of a file.
