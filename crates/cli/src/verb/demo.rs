@@ -52,7 +52,7 @@ const STEPS: [Step; 6] = [
     Step {
         says: "Everything about one kernel: registers, arguments, descriptor",
         command: &["info", "--kernel", "plain", "demo.co"],
-        lines: Some(26),
+        lines: Some(28),
     },
     Step {
         says: "The code objects as files, with what it takes to pack them again",
