@@ -3,6 +3,7 @@
 mod info;
 mod ls;
 mod notes;
+mod size;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -15,6 +16,7 @@ pub(crate) enum Verb {
     Ls(ls::Args),
     Info(info::Args),
     Notes(notes::Args),
+    Size(size::Args),
 }
 
 impl Verb {
@@ -24,6 +26,7 @@ impl Verb {
             Self::Ls(args) => ls::run(&args),
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
+            Self::Size(args) => size::run(&args),
         }
     }
 }

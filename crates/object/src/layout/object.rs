@@ -6,7 +6,7 @@ use super::Kind;
 use crate::bytes::slice;
 use crate::elf::{Elf, SHT_NOBITS};
 use crate::msgpack::Reader;
-use crate::symbol::Symbol;
+use crate::symbol::{Symbol, SymbolSource};
 use crate::{CodeObject, Index, Kernel, Str, metadata};
 
 const FILE_HEADER: u64 = 64;
@@ -39,7 +39,10 @@ pub(super) struct NamedPart<'a> {
 
 /// The parts of a code object, by offsets from its start.
 pub(super) fn parts<'a>(object: &CodeObject<'a>, index: &Index<'a>) -> Parts<'a> {
-    let sections = sections(object.elf());
+    let mut sections = sections(object.elf());
+    if !names_all_functions(object) {
+        sections.iter_mut().for_each(|part| part.gap = part.kind);
+    }
     let places = Places::new(&sections);
     let mut named = code(object, index, &places);
     named.extend(index.kernels().iter().filter_map(|kernel| descriptor(object, kernel)));
@@ -49,6 +52,12 @@ pub(super) fn parts<'a>(object: &CodeObject<'a>, index: &Index<'a>) -> Parts<'a>
         part.section = places.around(part.range.start).map(|(section, _)| section);
     }
     Parts { sections, named }
+}
+
+/// False for a stripped object, where what lies between kernels may be functions without a name.
+fn names_all_functions(object: &CodeObject<'_>) -> bool {
+    let table = object.symbol_table();
+    table.is_ok_and(|table| table.is_some_and(|it| it.source() == SymbolSource::Symtab))
 }
 
 fn sections(elf: &Elf<'_>) -> Vec<SectionPart> {
