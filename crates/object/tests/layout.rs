@@ -178,13 +178,13 @@ fn an_object_without_sections_byte_by_byte() {
         0xc40..0xc80 descriptor #0 LOAD 1 none
         0xc80..0xcc0 descriptor #0 LOAD 1 ind
         0xcc0..0xd00 padding #0
-        0xd00..0xe00 padding #0 LOAD 2
+        0xd00..0xe00 segment #0 LOAD 2
         0xe00..0xe58 code #0 LOAD 2 foo
-        0xe58..0xf00 padding #0 LOAD 2
+        0xe58..0xf00 segment #0 LOAD 2
         0xf00..0xf04 code #0 LOAD 2 none
-        0xf04..0x1000 padding #0 LOAD 2
+        0xf04..0x1000 segment #0 LOAD 2
         0x1000..0x1068 code #0 LOAD 2 ind
-        0x1068..0x1480 padding #0 LOAD 2
+        0x1068..0x1480 segment #0 LOAD 2
         0x1480..0x1530 segment #0 LOAD 3
         0x1530..0x1538 segment #0 LOAD 4
     "#]]
@@ -205,7 +205,39 @@ fn a_compressed_bundle_byte_by_byte() {
         0x20..0xc3 bundle_entry_header
     "#]]
     .assert_eq(&format!("{file}{}", lines(&containers)));
-    expect_test::expect!["gfx942 gfx1100"].assert_eq(&payload.targets.join(" "));
+    expect_test::expect!["gfx1100 gfx942"].assert_eq(&payload.targets.join(" "));
+}
+
+/// A bundle of entries that all are the same range, or all but the first byte of it, and so on.
+fn overlapping(count: usize, shift: u64) -> Vec<u8> {
+    let code = read("s1.gfx942.co");
+    let id = "hipv4-amdgcn-amd-amdhsa--gfx942";
+    let mut file = hsaco_object::container::bundle::write(&vec![(id, b"".as_slice()); count], 1);
+    let (start, size) = (file.len() as u64, code.len() as u64);
+    file.extend(code);
+    for row in 0..count {
+        let at = 32 + row * (24 + id.len());
+        let skipped = shift * row as u64;
+        file[at..at + 8].copy_from_slice(&(start + skipped).to_le_bytes());
+        file[at + 8..at + 16].copy_from_slice(&(size - skipped).to_le_bytes());
+    }
+    file
+}
+
+#[test]
+fn entries_that_share_bytes_count_them_once() {
+    let file = overlapping(100, 0);
+    let found = checked("the same entry", &file);
+    assert_eq!((found.objects.len(), found.problems.len()), (100, 0));
+    assert!(found.objects.iter().all(|it| it.target.as_deref() == Some("gfx942")));
+    assert!(found.pieces.iter().all(|it| it.owner.object.is_none_or(|number| number == 0)));
+    assert_eq!(duplicates(&file, &OPTIONS), []);
+    let found = checked("overlapping entries", &overlapping(100, 16));
+    let refused =
+        "limit exceeded: entry: it overlaps with so many others that it was not looked into";
+    let last = found.problems.last().unwrap();
+    assert_eq!(last.object, Some(99));
+    assert!(last.error.to_string().starts_with(refused), "{}", last.error);
 }
 
 #[test]

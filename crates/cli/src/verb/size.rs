@@ -22,7 +22,8 @@ use crate::table::{Align, Cell, Table, count, grouped};
 /// Shows what every byte of a file is for: target, object, section, kernel
 ///
 /// The rows of a file add up to its size, whatever is wrong with it. Compressed bundles are one row
-/// each, and what they hold is shown again as it is once decompressed.
+/// each, and what they hold is shown again as it is once decompressed. JSON has every row, by all
+/// keys at once.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -215,7 +216,7 @@ fn saved(duplicate: &Duplicate) -> u64 {
 
 /// How many targets the copies are for.
 fn targets(duplicate: &Duplicate) -> usize {
-    let mut targets: Vec<_> = duplicate.kernels.iter().map(|it| it.target.as_deref()).collect();
+    let mut targets: Vec<_> = duplicate.kernels.iter().map(|it| &it.target).collect();
     targets.sort_unstable();
     targets.dedup();
     targets.len()
@@ -280,7 +281,7 @@ struct JsonDuplicate<'a> {
 
 #[derive(Serialize)]
 struct JsonCode<'a> {
-    target: Option<&'a str>,
+    target: &'a str,
     object: usize,
     kernel: &'a str,
 }
@@ -328,11 +329,8 @@ impl<'a> File<'a> {
         duplicates: &'a [Duplicate],
         error: Option<&'a str>,
     ) -> JsonDuplicates<'a> {
-        let code = |it: &'a Code| JsonCode {
-            target: it.target.as_deref(),
-            object: it.object,
-            kernel: &it.name,
-        };
+        let code =
+            |it: &'a Code| JsonCode { target: &it.target, object: it.object, kernel: &it.name };
         let duplicate = |it: &'a Duplicate| JsonDuplicate {
             bytes: it.size,
             saved: saved(it),
@@ -528,7 +526,7 @@ impl Writer<'_> {
                 Cell::Unknown,
                 others.iter().map(|it| it.kernels.len()).sum::<usize>().into(),
                 Cell::Unknown,
-                (&format!("[{} others]", grouped(others.len() as u64))).into(),
+                (&format!("[{}]", count(others.len(), "other"))).into(),
             ]);
         }
         table
@@ -668,7 +666,7 @@ impl Rows {
         let others = parts.get(self.top..).unwrap_or_default();
         if !others.is_empty() {
             let bytes = others.iter().map(|(_, part)| part.bytes).sum();
-            self.add(bytes, &format!("{indent}[{} others]", grouped(others.len() as u64)));
+            self.add(bytes, &format!("{indent}[{}]", count(others.len(), "other")));
         }
     }
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use foldhash::quality;
 
+use super::look::{Look, Looked, MAX_OVERLAP};
 use super::object::kernel_codes;
-use super::{Names, Visit, is_object, read_object, walk};
-use crate::Error;
-use crate::container::{Entry, Options, Place, Region};
+use super::{Names, Visit, is_object, walk};
+use crate::container::{Entry, EntryKind, Options, Place, Region};
+use crate::{CodeObject, Error};
 
 /// Kernels that have the same code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Code {
     /// The number of the object it is in.
     pub object: usize,
     /// The target of that object.
-    pub target: Option<Arc<str>>,
+    pub target: Arc<str>,
     /// The mangled name.
     pub name: Arc<str>,
 }
@@ -42,15 +43,16 @@ pub struct Code {
 /// assert!(duplicates(b"no code at all", &Options::default()).is_empty());
 /// ```
 pub fn duplicates(data: &[u8], options: &Options) -> Vec<Duplicate> {
-    let mut finder =
-        Finder { data, number: 0, names: Names::default(), groups: HashMap::default() };
+    let mut finder = Finder {
+        data,
+        number: 0,
+        looked: Looked::default(),
+        names: Names::default(),
+        groups: HashMap::default(),
+    };
     walk(data, options, &mut finder);
     finder.finish()
 }
-
-/// How often the bytes of an object are looked at: kernels may share code, and a hostile file may say
-/// that each of its kernels is all of it.
-const MAX_OVERLAP: usize = 4;
 
 /// What identical code has in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,24 +78,32 @@ struct Found {
 struct Finder<'a> {
     data: &'a [u8],
     number: usize,
+    looked: Looked,
     names: Names,
     groups: HashMap<Print, Vec<Found>, FixedState>,
 }
 
 impl Visit for Finder<'_> {
-    fn region(&mut self, _region: &Region<'_>) {}
+    fn region(&mut self, region: &Region<'_>) {
+        self.looked.region(region);
+    }
 
-    fn entry(&mut self, _place: Place, entry: &Entry<'_>) {
+    fn entry(&mut self, place: Place, entry: &Entry<'_>) {
         if !is_object(entry) {
             return;
         }
         let number = self.number;
         self.number += 1;
-        let (Some(Ok(object)), target) = read_object(entry) else { return };
-        let target = target.map(|it| self.names.name(&it));
-        let mut budget = object.data().len().saturating_mul(MAX_OVERLAP);
+        // Entries that are the same bytes of the file save nothing.
+        let is_new = matches!(self.looked.look(place, entry, number), Look::New);
+        if !is_new || entry.kind != EntryKind::CodeObject {
+            return;
+        }
+        let Ok(object) = CodeObject::parse(&entry.data) else { return };
+        let target = self.names.name(&object.target().to_string());
+        let mut budget = (object.data().len() as u64).saturating_mul(MAX_OVERLAP);
         for (name, start, code) in kernel_codes(&object, &object.index()) {
-            let Some(left) = budget.checked_sub(code.len()) else { break };
+            let Some(left) = budget.checked_sub(code.len() as u64) else { break };
             budget = left;
             let name = self.names.name(&name.to_str_lossy());
             let offset = entry.offset.map(|base| base.saturating_add(start));

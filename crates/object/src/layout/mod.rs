@@ -20,12 +20,13 @@
 
 mod container;
 mod duplicate;
+mod look;
 mod object;
 mod tree;
 
 pub use duplicate::{Code, Duplicate, duplicates};
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ use crate::container::{
     Container, Entry, EntryKind, Options, Place, Region, RegionKind, traced_entries,
 };
 use crate::{CodeObject, Error, ErrorKind, Index};
+use look::{Look, Looked};
 use tree::Tree;
 
 /// What a file's bytes belong to.
@@ -64,7 +66,7 @@ pub struct Inflated {
     pub size: u64,
     /// The payload from its first byte to its last.
     pub pieces: Vec<Piece>,
-    /// The targets of its objects, each once.
+    /// The targets of its objects, each once, sorted.
     pub targets: Vec<String>,
 }
 
@@ -257,19 +259,10 @@ fn is_object(entry: &Entry<'_>) -> bool {
     entry.kind == EntryKind::CodeObject || entry.kind != EntryKind::Host && id.is_none_or(is_amd)
 }
 
-/// A code object, unless the entry is something else, and the target of either.
-fn read_object<'e>(
-    entry: &'e Entry<'_>,
-) -> (Option<Result<CodeObject<'e>, Error>>, Option<String>) {
-    let object = (entry.kind == EntryKind::CodeObject).then(|| CodeObject::parse(&entry.data));
-    let target = match &object {
-        Some(Ok(object)) => Some(object.target().to_string()),
-        _ => {
-            let id = entry.id.as_deref().and_then(EntryId::parse);
-            id.map(|it| it.target.to_owned()).filter(|it| !it.is_empty())
-        }
-    };
-    (object, target)
+/// The target that an entry's id names.
+fn entry_target(entry: &Entry<'_>) -> Option<String> {
+    let id = entry.id.as_deref().and_then(EntryId::parse);
+    id.map(|it| it.target.to_owned()).filter(|it| !it.is_empty())
 }
 
 /// The file, or a payload.
@@ -277,7 +270,7 @@ struct Space {
     tree: Tree,
     offset: u64,
     within: Option<usize>,
-    targets: Vec<String>,
+    targets: BTreeSet<String>,
 }
 
 /// Where a region is: its space, and its span in the tree of that.
@@ -293,6 +286,7 @@ struct Builder {
     spaces: Vec<Space>,
     /// By the number of the region.
     regions: Vec<Spot>,
+    looked: Looked,
     names: Names,
     objects: Vec<Object>,
     problems: Vec<Problem>,
@@ -315,6 +309,7 @@ impl Names {
 
 impl Visit for Builder {
     fn region(&mut self, region: &Region<'_>) {
+        self.looked.region(region);
         let range = region.base..region.base.saturating_add(region.data.len() as u64);
         let outer = region.outer.and_then(|outer| self.regions.get(outer).copied());
         let spot = match (&region.kind, outer) {
@@ -339,33 +334,31 @@ impl Visit for Builder {
             return;
         }
         let number = self.objects.len();
-        let (object, target) = read_object(entry);
-        let generic_version = match &object {
-            Some(Ok(object)) => object.e_flags().generic_version(),
-            _ => 0,
-        };
         let kind = container::kind_of_entry(entry.kind);
         let owner = Owner { object: Some(number), ..Owner::new(kind) };
-        let spot = self.add(outer, range, owner.clone(), Kind::Padding);
-        self.add_target(outer.space, target.as_deref());
-        self.objects.push(Object {
+        let spot = self.add(outer, range, owner, Kind::Padding);
+        let unread = Object {
             kind: entry.kind,
             entry_id: entry.id.clone(),
-            target,
-            generic_version,
+            target: entry_target(entry),
+            generic_version: 0,
             offset: place.base,
             within: outer.space.checked_sub(1),
             size: entry.data.len() as u64,
-        });
-        match object {
-            Some(Ok(object)) => self.add_object(spot, number, place.base, &object),
-            Some(Err(error)) => self.problem(number, error),
-            None if entry.kind == EntryKind::Unknown => {
-                let detail = "neither ELF nor bitcode";
-                self.problem(number, Error::new(ErrorKind::NotRecognised, "entry", detail).at(0));
+        };
+        match self.looked.look(place, entry, number) {
+            Look::New => self.read(spot, number, unread, entry),
+            Look::Same(first) => {
+                let first = self.objects.get(first).cloned().unwrap_or_else(|| unread.clone());
+                self.objects.push(Object { entry_id: unread.entry_id, ..first });
             }
-            None => {}
+            Look::TooMuch => {
+                self.objects.push(unread);
+                self.problem(number, look::too_much());
+            }
         }
+        let target = self.objects.last().and_then(|it| it.target.clone());
+        self.add_target(outer.space, target);
     }
 
     fn error(&mut self, error: Error) {
@@ -392,7 +385,7 @@ impl Builder {
         });
         let (offset, within) = compressed.unwrap_or((0, None));
         let tree = Tree::new(size, Owner::new(Kind::Unknown), gap);
-        self.spaces.push(Space { tree, offset, within, targets: Vec::new() });
+        self.spaces.push(Space { tree, offset, within, targets: BTreeSet::new() });
         Spot { space: self.spaces.len() - 1, span: 0 }
     }
 
@@ -443,10 +436,37 @@ impl Builder {
         }
     }
 
-    fn add_target(&mut self, space: usize, target: Option<&str>) {
-        let (Some(space), Some(target)) = (self.spaces.get_mut(space), target) else { return };
-        if !space.targets.iter().any(|it| it == target) {
-            space.targets.push(target.to_owned());
+    /// Looks into an object that nobody has looked into.
+    fn read(&mut self, spot: Spot, number: usize, unread: Object, entry: &Entry<'_>) {
+        if entry.kind != EntryKind::CodeObject {
+            let is_unknown = entry.kind == EntryKind::Unknown;
+            self.objects.push(unread);
+            if is_unknown {
+                let detail = "neither ELF nor bitcode";
+                self.problem(number, Error::new(ErrorKind::NotRecognised, "entry", detail).at(0));
+            }
+            return;
+        }
+        match CodeObject::parse(&entry.data) {
+            Ok(object) => {
+                let base = unread.offset;
+                self.objects.push(Object {
+                    target: Some(object.target().to_string()),
+                    generic_version: object.e_flags().generic_version(),
+                    ..unread
+                });
+                self.add_object(spot, number, base, &object);
+            }
+            Err(error) => {
+                self.objects.push(unread);
+                self.problem(number, error);
+            }
+        }
+    }
+
+    fn add_target(&mut self, space: usize, target: Option<String>) {
+        if let Some(space) = self.spaces.get_mut(space) {
+            space.targets.extend(target);
         }
     }
 
@@ -463,7 +483,7 @@ impl Builder {
             within: space.within,
             size: space.tree.size(),
             pieces: space.tree.flatten(),
-            targets: space.targets,
+            targets: space.targets.into_iter().collect(),
         });
         let file = spaces.next().unwrap_or_default();
         Layout {
