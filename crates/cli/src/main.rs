@@ -4,6 +4,7 @@ mod args;
 mod input;
 mod json;
 mod output;
+mod parallel;
 mod report;
 mod scan;
 mod schema;

@@ -1,7 +1,7 @@
 //! Where answers go: standard output, or a file that is written whole or not at all.
 
 use std::ffi::OsStr;
-use std::io::{BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 /// The answer of a verb, on its way out.
 pub(crate) enum Output {
-    Stdout { out: BufWriter<StdoutLock<'static>>, color: bool },
+    Stdout { out: BufWriter<Stdout>, color: bool },
     File { out: BufWriter<NamedTempFile>, path: PathBuf },
 }
 
@@ -18,9 +18,9 @@ impl Output {
     pub(crate) fn open(path: Option<&OsStr>) -> Result<Self> {
         match path.filter(|&it| it != "-") {
             None => {
-                let lock = std::io::stdout().lock();
-                let color = anstream::AutoStream::choice(&lock) != anstream::ColorChoice::Never;
-                Ok(Self::Stdout { out: BufWriter::with_capacity(1 << 16, lock), color })
+                let stdout = io::stdout();
+                let color = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+                Ok(Self::Stdout { out: BufWriter::with_capacity(1 << 16, stdout), color })
             }
             Some(path) => {
                 let path = Path::new(path);
@@ -40,7 +40,7 @@ impl Output {
         match self {
             Self::Stdout { mut out, .. } => Ok(out.flush()?),
             Self::File { out, path } => {
-                let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+                let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
                 persist(file, &path)
             }
         }
@@ -48,14 +48,14 @@ impl Output {
 }
 
 impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout { out, .. } => out.write(bytes),
             Self::File { out, .. } => out.write(bytes),
         }
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout { out, .. } => out.flush(),
             Self::File { out, .. } => out.flush(),
@@ -81,7 +81,9 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(directory).with_context(|| path.display().to_string())
+    // The kind alone: the message names a file that nobody asked for.
+    let created = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()));
+    created.with_context(|| path.display().to_string())
 }
 
 fn persist(file: NamedTempFile, path: &Path) -> Result<()> {

@@ -40,6 +40,22 @@ pub(crate) fn error(message: &str) {
     anstream::eprintln!("{style}hsaco:{style:#} {message}");
 }
 
+/// What is wrong with one object, found on whichever thread read it.
+#[derive(Debug, Default)]
+pub(crate) struct Trouble(Vec<(String, Error)>);
+
+impl Trouble {
+    /// Notes what is wrong with the part that `place` names.
+    pub(crate) fn note(&mut self, place: String, problem: Error) {
+        self.0.push((place, problem));
+    }
+
+    /// Adds what another part of the work found.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+}
+
 /// Collects what is wrong with one input after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
@@ -68,6 +84,13 @@ impl Report {
                 _ => Status::Unreadable,
             },
         );
+    }
+
+    /// Says what is wrong with an object.
+    pub(crate) fn trouble(&mut self, trouble: Trouble) {
+        for (place, problem) in trouble.0 {
+            self.problem(&place, &problem);
+        }
     }
 
     /// Says why the file could not be opened.

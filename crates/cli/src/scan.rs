@@ -1,12 +1,14 @@
 //! Walking inputs: each file, each object in it, with what is wrong reported on the way.
 
 use anyhow::Result;
-use hsaco::object::container::{self, Container, Entry, EntryKind, HashCheck, Options};
+use hsaco::isa::EntryId;
+use hsaco::object::container::{self, Container, Entries, Entry, EntryKind, HashCheck, Options};
 use hsaco::object::{CodeObject, Error, ErrorKind};
 
 use crate::args::{Inputs, ObjectFilter};
 use crate::input::{self, Input};
-use crate::report::{Report, Status};
+use crate::parallel;
+use crate::report::{Report, Status, Trouble};
 use crate::select::ObjectSelection;
 
 /// Payloads up to this size are small enough that checking their hash costs no time to speak of.
@@ -49,11 +51,16 @@ impl ObjectItem<'_, '_> {
 }
 
 /// What a verb does with files and objects.
-pub(crate) trait Visit {
+pub(crate) trait Visit: Sync {
+    /// What a verb makes of an object.
+    type Row: Send;
+
     /// A file begins.
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()>;
-    /// A wanted object.
-    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()>;
+    /// Reads a wanted object, on any thread.
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Self::Row>;
+    /// Takes what was read, in the order of the file.
+    fn object(&mut self, row: Self::Row) -> Result<()>;
     /// An entry for the host, or for a GPU of another make.
     fn other(&mut self, _entry: &Entry<'_>) -> Result<()> {
         Ok(())
@@ -86,19 +93,18 @@ impl Verify {
 }
 
 /// Shows a visitor every wanted object of every input.
-pub(crate) fn run(
+pub(crate) fn run<V: Visit>(
     inputs: &Inputs,
     filter: &ObjectFilter,
     verify: Verify,
-    visitor: &mut dyn Visit,
+    visitor: &mut V,
 ) -> Result<Status> {
     let selection = ObjectSelection::new(filter)?;
     let options = verify.options(inputs.max_size);
     let mut report = Report::default();
     for input in input::inputs(&inputs.files) {
         match input {
-            Ok(input) => Walk { input: &input, selection: &selection, options: &options }
-                .run(visitor, &mut report)?,
+            Ok(input) => walk(&input, &selection, &options, visitor, &mut report)?,
             Err(unopened) => {
                 report.begin(&unopened.name);
                 report.failure(&unopened.error);
@@ -109,91 +115,153 @@ pub(crate) fn run(
     Ok(report.status())
 }
 
-struct Walk<'w> {
-    input: &'w Input,
-    selection: &'w ObjectSelection,
-    options: &'w Options,
-}
-
-impl Walk<'_> {
-    fn run(&self, visitor: &mut dyn Visit, report: &mut Report) -> Result<()> {
-        report.begin(&self.input.name);
-        let file = FileItem { input: self.input, container: Container::detect(self.input) };
-        if self.input.found && file.container.is_none() {
-            return Ok(());
-        }
-        let mut entries = container::entries(self.input, self.options).peekable();
-        if self.input.found && entries.peek().is_none() {
-            return Ok(());
-        }
-        visitor.begin(&file)?;
-        let mut number = 0;
-        for entry in entries {
-            match entry {
-                Ok(entry) => self.entry(&entry, &mut number, visitor, report)?,
-                Err(error) => report.problem("", &error),
+fn walk<V: Visit>(
+    input: &Input,
+    selection: &ObjectSelection,
+    options: &Options,
+    visitor: &mut V,
+    report: &mut Report,
+) -> Result<()> {
+    report.begin(&input.name);
+    let file = FileItem { input, container: Container::detect(input) };
+    if input.found && file.container.is_none() {
+        return Ok(());
+    }
+    let mut entries = container::entries(input, options);
+    let first = entries.next();
+    if input.found && first.is_none() {
+        return Ok(());
+    }
+    visitor.begin(&file)?;
+    let mut batch = Batch { input, selection, entries: Vec::new(), size: 0, number: 0 };
+    let mut next = first;
+    while let Some(entry) = next {
+        match entry {
+            Ok(entry) if is_for_others(&entry) => visitor.other(&entry)?,
+            Ok(entry) => batch.add(entry),
+            Err(error) => {
+                batch.flush(visitor, report)?;
+                report.problem("", &error);
             }
         }
-        visitor.end(report.first())
+        if batch.is_due(&entries) {
+            batch.flush(visitor, report)?;
+        }
+        next = entries.next();
+    }
+    batch.flush(visitor, report)?;
+    visitor.end(report.first())
+}
+
+/// Objects that are read together, on every core.
+struct Batch<'i, 'a> {
+    input: &'i Input,
+    selection: &'i ObjectSelection,
+    entries: Vec<(usize, Entry<'a>)>,
+    size: usize,
+    number: usize,
+}
+
+impl<'a> Batch<'_, 'a> {
+    /// Bytes of objects that may be mapped at a time.
+    const MAX_SIZE: usize = 64 << 20;
+    /// Reading an object is about as much work as so many kernels of one.
+    const OBJECT_WEIGHT: usize = 128;
+
+    fn add(&mut self, entry: Entry<'a>) {
+        self.size += entry.data.len();
+        self.entries.push((self.number, entry));
+        self.number += 1;
     }
 
-    fn entry(
-        &self,
-        entry: &Entry<'_>,
-        number: &mut usize,
-        visitor: &mut dyn Visit,
-        report: &mut Report,
-    ) -> Result<()> {
-        if entry.kind == EntryKind::Host || is_foreign(entry) {
-            return visitor.other(entry);
+    /// True before the walk decompresses the next payload, and when there is enough to do: no more
+    /// than one payload is in memory at a time.
+    fn is_due(&self, walk: &Entries<'_>) -> bool {
+        let holds_payload = self.entries.iter().any(|(_, entry)| entry.offset.is_none());
+        self.size >= Self::MAX_SIZE || (holds_payload && !walk.in_payload())
+    }
+
+    fn flush<V: Visit>(&mut self, visitor: &mut V, report: &mut Report) -> Result<()> {
+        let entries = std::mem::take(&mut self.entries);
+        self.size = 0;
+        let reader: &V = visitor;
+        let selection = self.selection;
+        let rows = parallel::map(&entries, Self::OBJECT_WEIGHT, |(number, entry)| {
+            let mut trouble = Trouble::default();
+            let item = ObjectItem::new(*number, entry, &mut trouble);
+            let row = item.is_wanted(selection).then(|| reader.read(&item, &mut trouble));
+            (row.transpose(), trouble)
+        });
+        for (row, trouble) in rows {
+            report.trouble(trouble);
+            if let Some(row) = row? {
+                visitor.object(row)?;
+            }
         }
-        let mut item = ObjectItem { number: *number, entry, object: None, target: None };
-        *number += 1;
-        item.read(report);
-        if self.selection_wants(&item) {
-            visitor.object(&item, report)?;
-        }
-        if let Some(offset) = entry.offset {
-            self.input.release(offset, entry.data.len() as u64);
-        }
+        self.release(&entries);
         Ok(())
     }
 
-    fn selection_wants(&self, item: &ObjectItem<'_, '_>) -> bool {
-        match &item.object {
-            Some(object) => self.selection.wants(item.number, object),
-            None => {
-                let text = item.target.as_deref().unwrap_or_default();
-                self.selection.wants_target(item.number, text.parse().ok(), text, 0)
-            }
+    fn release(&self, entries: &[(usize, Entry<'_>)]) {
+        let mapped = entries.iter().filter_map(|(_, entry)| {
+            let start = entry.offset?;
+            Some((start, start.saturating_add(entry.data.len() as u64)))
+        });
+        let range = mapped.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+        if let Some((start, end)) = range {
+            self.input.release(start, end - start);
         }
     }
 }
 
-/// True for code that is not AMD's: its id says another architecture.
-fn is_foreign(entry: &Entry<'_>) -> bool {
-    let id = entry.id.as_deref().and_then(hsaco::isa::EntryId::parse);
-    entry.kind != EntryKind::CodeObject
-        && id.is_some_and(|id| !id.triple.starts_with("amdgcn") && !id.triple.starts_with("spirv"))
+/// True for the host's side of a bundle, and for code that is not AMD's: its id says another
+/// architecture.
+pub(crate) fn is_for_others(entry: &Entry<'_>) -> bool {
+    let id = entry.id.as_deref().and_then(EntryId::parse);
+    let is_foreign =
+        |id: EntryId<'_>| !id.triple.starts_with("amdgcn") && !id.triple.starts_with("spirv");
+    entry.kind == EntryKind::Host
+        || (entry.kind != EntryKind::CodeObject && id.is_some_and(is_foreign))
 }
 
-impl ObjectItem<'_, '_> {
-    fn read(&mut self, report: &mut Report) {
-        let entry = self.entry;
-        if entry.kind == EntryKind::CodeObject {
-            match CodeObject::parse(&entry.data) {
-                Ok(object) => {
-                    self.target = Some(object.target().to_string());
-                    self.object = Some(object);
-                    return;
-                }
-                Err(error) => report.problem(&self.place(), &self.located(error)),
+impl<'e, 'a> ObjectItem<'e, 'a> {
+    /// Reads the headers of an entry that holds device code.
+    pub(crate) fn new(number: usize, entry: &'e Entry<'a>, trouble: &mut Trouble) -> Self {
+        let mut item = Self { number, entry, object: None, target: None };
+        match item.parse() {
+            Ok(Some(object)) => {
+                item.target = Some(object.target().to_string());
+                item.object = Some(object);
+                return item;
             }
-        } else if entry.kind == EntryKind::Unknown {
-            let error = Error::new(ErrorKind::NotRecognised, "entry", "neither ELF nor bitcode");
-            report.problem(&self.place(), &self.located(error.at(0)));
+            Ok(None) => {}
+            Err(error) => trouble.note(item.place(), item.located(error)),
         }
-        let id = entry.id.as_deref().and_then(hsaco::isa::EntryId::parse);
-        self.target = id.map(|it| it.target.to_owned()).filter(|it| !it.is_empty());
+        let id = entry.id.as_deref().and_then(EntryId::parse);
+        item.target = id.map(|it| it.target.to_owned()).filter(|it| !it.is_empty());
+        item
+    }
+
+    /// The code object, or `None` where the entry is something else that is known.
+    fn parse(&self) -> hsaco::object::Result<Option<CodeObject<'e>>> {
+        match self.entry.kind {
+            EntryKind::CodeObject => CodeObject::parse(&self.entry.data).map(Some),
+            EntryKind::Unknown => {
+                let detail = "neither ELF nor bitcode";
+                Err(Error::new(ErrorKind::NotRecognised, "entry", detail).at(0))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the command line asks for it.
+    pub(crate) fn is_wanted(&self, selection: &ObjectSelection) -> bool {
+        match &self.object {
+            Some(object) => selection.wants(self.number, object),
+            None => {
+                let text = self.target.as_deref().unwrap_or_default();
+                selection.wants_target(self.number, text.parse().ok(), text, 0)
+            }
+        }
     }
 }

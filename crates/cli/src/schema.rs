@@ -100,12 +100,13 @@ impl FileStream {
         Ok(())
     }
 
-    pub(crate) fn object(&mut self, out: &mut dyn Write, object: &impl Serialize) -> Result<()> {
+    /// Adds an object that is JSON already.
+    pub(crate) fn object(&mut self, out: &mut dyn Write, object: &[u8]) -> Result<()> {
         if self.objects > 0 {
             out.write_all(b",")?;
         }
         self.objects += 1;
-        serde_json::to_writer(out, object)?;
+        out.write_all(object)?;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use hsaco::isa::{Setting, TargetId};
-use hsaco::object::{CodeObject, Str, demangle};
+use hsaco::object::{CodeObject, Index, Kernel, Str, demangle};
 use regex::Regex;
 
 use crate::args::{KernelFilter, ObjectFilter};
@@ -106,6 +106,11 @@ impl KernelSelection {
     /// True when every kernel is wanted.
     pub(crate) fn is_all(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// The wanted kernels of an object.
+    pub(crate) fn of<'a>(&self, index: &Index<'a>) -> Vec<Kernel<'a>> {
+        index.kernels().iter().filter(|it| self.wants(it.name())).copied().collect()
     }
 
     /// True when a kernel of this mangled name is wanted.

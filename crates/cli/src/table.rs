@@ -1,6 +1,5 @@
 //! Columns of text, and numbers as people read them.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::Style;
@@ -52,11 +51,12 @@ impl From<usize> for Cell<'_> {
     }
 }
 
-/// A table that knows how wide its columns are. The text of all cells is one string.
+/// A table that knows how wide its columns are. The text of all cells is one run of bytes: a
+/// listing of a library has a million cells.
 pub(crate) struct Table {
     columns: Vec<Column>,
-    text: String,
-    ends: Vec<usize>,
+    text: Vec<u8>,
+    cells: Vec<Extent>,
 }
 
 struct Column {
@@ -65,73 +65,87 @@ struct Column {
     width: usize,
 }
 
+/// Where a cell's text ends, and how many columns of a terminal it takes.
+struct Extent {
+    end: u32,
+    width: u32,
+}
+
+/// What a finished table is written in, at least.
+const CHUNK: usize = 1 << 16;
+
 impl Table {
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
-        let column = |&(title, align): &(&'static str, Align)| Column {
-            title,
-            align,
-            width: title.chars().count(),
-        };
-        Self {
-            columns: columns.iter().map(column).collect(),
-            text: String::new(),
-            ends: Vec::new(),
-        }
+        let column =
+            |&(title, align): &(&'static str, Align)| Column { title, align, width: title.len() };
+        Self { columns: columns.iter().map(column).collect(), text: Vec::new(), cells: Vec::new() }
     }
 
     /// Adds a row of one cell for each column.
     pub(crate) fn row<const N: usize>(&mut self, cells: [Cell<'_>; N]) {
         debug_assert_eq!(N, self.columns.len());
         for (column, cell) in self.columns.iter_mut().zip(cells) {
-            let start = self.text.len();
-            push_cell(&mut self.text, cell);
-            let added = self.text.get(start..).unwrap_or_default();
-            let width = if added.is_ascii() { added.len() } else { added.chars().count() };
+            let width = push_cell(&mut self.text, cell);
             column.width = column.width.max(width);
-            self.ends.push(self.text.len());
+            let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            self.cells.push(Extent { end: small(self.text.len()), width: small(width) });
         }
     }
 
+    /// This table with the rows of another of the same columns below it.
+    pub(crate) fn append(mut self, other: Self) -> Self {
+        let base = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.text.extend(other.text);
+        let moved = |it: Extent| Extent { end: it.end.saturating_add(base), width: it.width };
+        self.cells.extend(other.cells.into_iter().map(moved));
+        for (column, others) in self.columns.iter_mut().zip(other.columns) {
+            column.width = column.width.max(others.width);
+        }
+        self
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.cells.is_empty()
     }
 
     /// Writes titles and rows; the titles in bold where the output takes colour.
     pub(crate) fn write(&self, out: &mut dyn Write, color: bool) -> io::Result<()> {
-        let mut line = String::new();
         let style = if color { Style::new().bold() } else { Style::new() };
-        self.push_line(&mut line, self.columns.iter().map(|it| it.title));
-        writeln!(out, "{style}{line}{style:#}")?;
+        let mut lines = Vec::with_capacity(CHUNK + (CHUNK >> 3));
+        write!(lines, "{style}")?;
+        let titles = self.columns.iter().map(|it| (it.title.as_bytes(), it.title.len()));
+        self.push_line(&mut lines, titles);
+        writeln!(lines, "{style:#}")?;
         let mut start = 0;
-        for ends in self.ends.chunks(self.columns.len()) {
-            line.clear();
-            let cells = ends.iter().map(|&end| {
-                let cell = self.text.get(start..end).unwrap_or_default();
-                start = end;
-                cell
+        for row in self.cells.chunks(self.columns.len()) {
+            let cells = row.iter().map(|cell| {
+                let text = self.text.get(start..cell.end as usize).unwrap_or_default();
+                start = cell.end as usize;
+                (text, cell.width as usize)
             });
-            self.push_line(&mut line, cells);
-            line.push('\n');
-            out.write_all(line.as_bytes())?;
+            self.push_line(&mut lines, cells);
+            lines.push(b'\n');
+            if lines.len() >= CHUNK {
+                out.write_all(&lines)?;
+                lines.clear();
+            }
         }
-        Ok(())
+        out.write_all(&lines)
     }
 
-    fn push_line<'a>(&self, line: &mut String, cells: impl Iterator<Item = &'a str>) {
+    fn push_line<'a>(&self, line: &mut Vec<u8>, cells: impl Iterator<Item = (&'a [u8], usize)>) {
         let last = self.columns.len().saturating_sub(1);
-        for (at, (cell, column)) in cells.zip(&self.columns).enumerate() {
-            if at > 0 {
-                line.push_str("  ");
-            }
-            let width = if cell.is_ascii() { cell.len() } else { cell.chars().count() };
+        for (at, ((text, width), column)) in cells.zip(&self.columns).enumerate() {
             let gap = column.width.saturating_sub(width);
+            let between = if at == 0 { 0 } else { 2 };
             match column.align {
                 Align::Right => {
-                    push_spaces(line, gap);
-                    line.push_str(cell);
+                    push_spaces(line, between + gap);
+                    line.extend_from_slice(text);
                 }
                 Align::Left => {
-                    line.push_str(cell);
+                    push_spaces(line, between);
+                    line.extend_from_slice(text);
                     push_spaces(line, if at == last { 0 } else { gap });
                 }
             }
@@ -139,22 +153,31 @@ impl Table {
     }
 }
 
-fn push_cell(text: &mut String, cell: Cell<'_>) {
+/// Appends a cell's text and says how wide it is.
+fn push_cell(text: &mut Vec<u8>, cell: Cell<'_>) -> usize {
+    let start = text.len();
     match cell {
-        Cell::Unknown => text.push('-'),
+        Cell::Unknown => text.push(b'-'),
         Cell::Number(number) => push_number(text, number),
-        // Writing to a string cannot fail.
-        Cell::Hex(number) => drop(write!(text, "{number:#x}")),
-        // One line for each row, whatever bytes a file holds.
-        Cell::Text(it) if it.contains(char::is_control) => {
-            text.push_str(&it.replace(char::is_control, "\u{fffd}"));
+        Cell::Hex(number) => {
+            // Writing to memory cannot fail.
+            let _ = write!(text, "{number:#x}");
         }
-        Cell::Text(it) => text.push_str(it),
+        Cell::Text(it) if it.is_ascii() && !it.bytes().any(|byte| byte.is_ascii_control()) => {
+            text.extend_from_slice(it.as_bytes());
+        }
+        // One line for each row, whatever bytes a file holds.
+        Cell::Text(it) => {
+            let it = it.replace(char::is_control, "\u{fffd}");
+            text.extend_from_slice(it.as_bytes());
+            return it.chars().count();
+        }
     }
+    text.len() - start
 }
 
 /// A number in decimal; formatting machinery is the larger part of a listing's time otherwise.
-fn push_number(text: &mut String, number: u64) {
+fn push_number(text: &mut Vec<u8>, number: u64) {
     let mut digits = [0_u8; 20];
     let mut rest = number;
     let mut used = 0;
@@ -166,18 +189,11 @@ fn push_number(text: &mut String, number: u64) {
             break;
         }
     }
-    let digits = digits.get(digits.len() - used..).unwrap_or_default();
-    text.extend(digits.iter().map(|&digit| char::from(digit)));
+    text.extend_from_slice(digits.get(digits.len() - used..).unwrap_or_default());
 }
 
-fn push_spaces(text: &mut String, count: usize) {
-    const SPACES: &str = "                                ";
-    let mut left = count;
-    while left > 0 {
-        let part = SPACES.get(..left.min(SPACES.len())).unwrap_or(SPACES);
-        text.push_str(part);
-        left -= part.len();
-    }
+fn push_spaces(text: &mut Vec<u8>, count: usize) {
+    text.resize(text.len() + count, b' ');
 }
 
 /// `1 kernel`, `2 kernels`, `88,697 kernels`.

@@ -1,7 +1,6 @@
 //! Reading little-endian values and strings out of bytes that promise nothing.
 
 use std::borrow::Cow;
-use std::ffi::CStr;
 use std::fmt;
 
 use crate::{Error, Result};
@@ -107,6 +106,7 @@ reader!(read_u64, u64);
 
 /// The NUL-terminated string at `offset`, or `None` when the NUL or the start is missing.
 pub(crate) fn c_str(data: &[u8], offset: usize) -> Option<Str<'_>> {
-    let text = CStr::from_bytes_until_nul(data.get(offset..)?).ok()?;
-    Some(Str::new(text.to_bytes()))
+    let tail = data.get(offset..)?;
+    let end = memchr::memchr(0, tail)?;
+    tail.get(..end).map(Str::new)
 }

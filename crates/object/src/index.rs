@@ -23,7 +23,6 @@ pub struct Index<'a> {
     variables: Vec<Symbol<'a>>,
     lds_variables: Vec<Symbol<'a>>,
     externals: Vec<Symbol<'a>>,
-    absolutes: Vec<Symbol<'a>>,
     problems: Problems,
 }
 
@@ -67,6 +66,13 @@ impl SymbolKind {
             Self::Label => "label",
             Self::Bookkeeping => "section or file",
         }
+    }
+}
+
+impl SymbolKind {
+    /// True for kinds that the index keeps.
+    fn is_indexed(self) -> bool {
+        !matches!(self, Self::Absolute | Self::Label | Self::Bookkeeping)
     }
 }
 
@@ -116,10 +122,13 @@ impl<'a> Index<'a> {
         };
         let mut names = Names::new(&self.kernels);
         let is_v2 = object.is_v2();
-        for symbol in table.iter() {
-            match symbol {
-                Ok(symbol) => self.file(object, symbol, is_v2, &mut names),
-                Err(error) => self.problems.note(error),
+        for (name, symbol) in table.nameless() {
+            // Most symbols of a compiler's object are numbers, whose names nobody here asks for.
+            if SymbolKind::of(&symbol, is_v2).is_indexed() {
+                match table.named(name, symbol) {
+                    Ok(symbol) => self.file(object, symbol, is_v2, &mut names),
+                    Err(error) => self.problems.note(error),
+                }
             }
         }
         self.claim_entries(&names);
@@ -143,8 +152,10 @@ impl<'a> Index<'a> {
             SymbolKind::Variable => self.variables.push(symbol),
             SymbolKind::LdsVariable => self.lds_variables.push(symbol),
             SymbolKind::External if !symbol.name.is_empty() => self.externals.push(symbol),
-            SymbolKind::Absolute => self.absolutes.push(symbol),
-            SymbolKind::External | SymbolKind::Label | SymbolKind::Bookkeeping => {}
+            SymbolKind::External
+            | SymbolKind::Absolute
+            | SymbolKind::Label
+            | SymbolKind::Bookkeeping => {}
         }
     }
 
@@ -224,11 +235,6 @@ impl<'a> Index<'a> {
         &self.externals
     }
 
-    /// Absolute symbols: the resource numbers that LLVM leaves for kernels.
-    pub fn absolutes(&self) -> &[Symbol<'a>] {
-        &self.absolutes
-    }
-
     /// What was wrong with metadata and symbols.
     pub fn problems(&self) -> &[Error] {
         self.problems.as_slice()
@@ -279,5 +285,101 @@ impl<'a> Names<'a> {
 
     fn is_metadata_symbol(&self, name: Str<'a>) -> bool {
         self.odd_symbols.contains(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! fixture {
+        ($name:literal) => {
+            include_bytes!(concat!("../../../tests/fixtures/", $name))
+        };
+    }
+
+    fn names(symbols: &[Symbol<'_>]) -> Vec<String> {
+        symbols.iter().map(|it| it.name.to_string()).collect()
+    }
+
+    fn kernels(bytes: &[u8]) -> Vec<String> {
+        let index = CodeObject::parse(bytes).unwrap().index();
+        assert_eq!(index.problems(), []);
+        index.kernels().iter().map(|it| it.name().to_string()).collect()
+    }
+
+    #[test]
+    fn each_symbol_is_told_for_what_it_is() {
+        let object = CodeObject::parse(fixture!("s1.gfx942.co")).unwrap();
+        let index = object.index();
+        assert_eq!(kernels(fixture!("s1.gfx942.co")), ["foo", "none", "ind"]);
+        assert_eq!(names(index.functions()), ["helper"]);
+        assert_eq!(names(index.variables()), ["pointer"]);
+        assert_eq!(names(index.externals()), [] as [&str; 0]);
+        let foo = index.kernels()[0];
+        assert_eq!(foo.descriptor_address(), Some(0xc00));
+        assert_eq!((foo.entry(), foo.code_size()), (Some(0x1e00), Some(88)));
+        let (resources, metadata) = foo.resources(object.target().generation());
+        assert!(metadata.is_ok());
+        assert_eq!((resources.vgprs, resources.kernarg_size), (Some(2), Some(24)));
+    }
+
+    #[test]
+    fn kernels_are_found_whatever_was_taken_away() {
+        let all = ["foo", "none", "ind"];
+        assert_eq!(kernels(fixture!("s1.stripped.co")), all);
+        assert_eq!(kernels(fixture!("s1.no-sections.co")), all);
+        assert_eq!(kernels(fixture!("s1.gfx942.o")), all);
+        let without_metadata = CodeObject::parse(fixture!("s1.no-note.co")).unwrap().index();
+        let kernel = without_metadata.kernels()[0];
+        assert!(kernel.metadata().is_none() && kernel.entry().is_some());
+        assert_eq!(kernel.resources(None).0.max_workgroup_size, None);
+    }
+
+    #[test]
+    fn notes_are_merged() {
+        let index = CodeObject::parse(fixture!("two-notes.co")).unwrap().index();
+        assert_eq!(index.metadata().documents(), 2);
+        assert_eq!(kernels(fixture!("two-notes.co")), ["one", "two"]);
+    }
+
+    #[test]
+    fn v2_kernels_have_a_symbol_type_of_their_own() {
+        let object = CodeObject::parse(fixture!("v2.co")).unwrap();
+        let index = object.index();
+        assert_eq!(object.target().to_string(), "gfx906:sramecc-:xnack+");
+        let kernel = index.kernels()[0];
+        assert_eq!(kernel.name(), "old_kernel");
+        let address = kernel.descriptor_address().unwrap();
+        assert_eq!(kernel.entry(), Some(address + 256));
+    }
+
+    #[test]
+    fn lds_and_external_symbols_are_no_variables() {
+        let lds = CodeObject::parse(fixture!("lds.o")).unwrap().index();
+        assert_eq!(names(lds.lds_variables()), ["tile", "dynamic_tile"]);
+        let external = CodeObject::parse(fixture!("external.co")).unwrap().index();
+        assert_eq!(names(external.externals()), ["external_variable", "external_function"]);
+        assert!(lds.variables().is_empty() && external.variables().is_empty());
+    }
+
+    #[test]
+    fn a_broken_symbol_table_leaves_the_metadata() {
+        let mut bytes = fixture!("s1.gfx942.co").to_vec();
+        let table =
+            CodeObject::parse(&bytes).unwrap().elf().section_named(".symtab").unwrap().index;
+        let headers = u64::from_le_bytes(*bytes[40..].first_chunk().unwrap());
+        let header = usize::try_from(headers).unwrap() + table as usize * 64;
+        let near_end = bytes.len() as u64 - 8;
+        bytes[header + 24..header + 32].copy_from_slice(&near_end.to_le_bytes());
+        bytes[header + 32..header + 40].copy_from_slice(&64_u64.to_le_bytes());
+        let object = CodeObject::parse(&bytes).unwrap();
+        let index = object.index();
+        assert_eq!(index.kernels().len(), 3);
+        assert!(index.functions().is_empty());
+        assert_eq!(
+            object.problems()[0].to_string(),
+            "truncated: section content: 8 bytes of 64 (at offset 0x1f48)"
+        );
     }
 }

@@ -13,10 +13,18 @@ use crate::{Result, Str};
 pub struct Kernel<'a> {
     name: Str<'a>,
     symbol: Option<Symbol<'a>>,
-    entry_symbol: Option<Symbol<'a>>,
+    entry_symbol: Option<EntrySymbol>,
     metadata: Option<metadata::Kernel<'a>>,
     header: Option<Header<'a>>,
     relocatable: bool,
+}
+
+/// What the entry's symbol adds to the kernel's name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EntrySymbol {
+    pub(crate) value: u64,
+    pub(crate) size: u64,
+    pub(crate) section: u32,
 }
 
 /// The bytes a kernel begins with for the hardware.
@@ -101,7 +109,11 @@ impl<'a> Kernel<'a> {
         let claims = self.entry_symbol.is_none()
             && self.described_entry().is_none_or(|entry| entry == function.value);
         if claims {
-            self.entry_symbol = Some(*function);
+            self.entry_symbol = Some(EntrySymbol {
+                value: function.value,
+                size: function.size,
+                section: function.section,
+            });
         }
         claims
     }
@@ -114,11 +126,6 @@ impl<'a> Kernel<'a> {
     /// The symbol of the descriptor; in V2, of the kernel itself.
     pub fn descriptor_symbol(&self) -> Option<&Symbol<'a>> {
         self.symbol.as_ref()
-    }
-
-    /// The symbol of the entry point.
-    pub fn entry_symbol(&self) -> Option<&Symbol<'a>> {
-        self.entry_symbol.as_ref()
     }
 
     /// The kernel's map in the metadata.
@@ -145,6 +152,11 @@ impl<'a> Kernel<'a> {
             Header::Descriptor(_) => None,
             Header::V2(bytes) => Some(KernelCodeV2::from_bytes(bytes)),
         }
+    }
+
+    /// The function symbol at the entry.
+    pub(crate) fn entry_symbol(&self) -> Option<EntrySymbol> {
+        self.entry_symbol
     }
 
     /// Where the code begins: as the descriptor says, else as the symbol does.
@@ -181,11 +193,11 @@ impl<'a> Kernel<'a> {
     /// What the kernel needs of a device, and an error when its metadata cannot be read; the
     /// descriptor's numbers are then all there is.
     pub fn resources(&self, generation: Option<Generation>) -> (Resources, Result<()>) {
-        let described = self.described_resources(generation);
+        let described = || self.described_resources(generation);
         match self.metadata.map(|it| it.decode()).transpose() {
             Ok(Some(said)) => (Resources::from_metadata(&said).or_described(described), Ok(())),
-            Ok(None) => (described, Ok(())),
-            Err(error) => (described, Err(error)),
+            Ok(None) => (described(), Ok(())),
+            Err(error) => (described(), Err(error)),
         }
     }
 
@@ -242,7 +254,12 @@ impl Resources {
 
     /// Sizes that the metadata leaves out, from the descriptor. Register counts are not mixed: the
     /// metadata's are what the code uses, the descriptor's what the hardware allocates.
-    fn or_described(self, described: Self) -> Self {
+    fn or_described(self, described: impl FnOnce() -> Self) -> Self {
+        let sizes = [self.lds, self.scratch, self.kernarg_size, self.wavefront_size];
+        if sizes.iter().all(Option::is_some) {
+            return self;
+        }
+        let described = described();
         Self {
             lds: self.lds.or(described.lds),
             scratch: self.scratch.or(described.scratch),

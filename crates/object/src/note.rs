@@ -220,3 +220,46 @@ pub fn code_object_version(desc: &[u8]) -> Result<(u32, u32)> {
     let short = || Error::truncated("code object version note", 0, 8, desc.len() as u64);
     both.and_then(|(_, minor)| Some((read_u32(desc, 0)?, minor))).ok_or_else(short)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(owner: &[u8], kind: u32, desc: &[u8]) -> Vec<u8> {
+        let size = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_le_bytes();
+        let pad = |bytes: &[u8]| vec![0; bytes.len().next_multiple_of(4) - bytes.len()];
+        [&size(owner), &size(desc), &kind.to_le_bytes(), owner, &pad(owner), desc, &pad(desc)]
+            .concat()
+    }
+
+    fn notes(data: &[u8]) -> Vec<Result<Note<'_>>> {
+        let table =
+            NoteTable { section: None, offset: 0x100, size: data.len() as u64, align: 4, data };
+        table.notes().collect()
+    }
+
+    #[test]
+    fn records_follow_each_other_and_zeroes_are_none() {
+        let first = record(b"AMD\0", 1, b"abcde");
+        let data = [first.clone(), vec![0; 24], record(b"AMDGPU\0", 32, b"\x80")].concat();
+        let found = notes(&data);
+        let found: Vec<_> = found.iter().map(|it| it.as_ref().unwrap()).collect();
+        assert_eq!(found.len(), 2);
+        assert!(found[0].is("AMD", 1) && found[0].desc == b"abcde" && found[0].offset == 0x100);
+        assert!(found[1].is("AMDGPU", 32) && found[1].desc == b"\x80");
+        assert_eq!(found[1].desc_offset, 0x100 + first.len() as u64 + 24 + 20);
+        assert!(notes(&[0; 100]).is_empty());
+    }
+
+    #[test]
+    fn the_last_padding_may_be_missing_and_nothing_else() {
+        let data = record(b"AMD\0", 1, b"abcde");
+        assert_eq!(notes(&data[..data.len() - 3])[0].as_ref().unwrap().desc, b"abcde");
+        let cut = notes(&data[..data.len() - 4]);
+        let error = cut[0].as_ref().unwrap_err();
+        assert_eq!(error.to_string(), "truncated: note content: 4 bytes of 5 (at offset 0x110)");
+        assert_eq!(cut.len(), 1);
+        let huge = [[0xff; 4], [0; 4], [0; 4]].concat();
+        assert_eq!(notes(&huge)[0].as_ref().unwrap_err().kind(), crate::ErrorKind::Truncated);
+    }
+}

@@ -214,37 +214,50 @@ impl<'a> SymbolTable<'a> {
             let detail = format!("symbol {index} of {}", self.len());
             Error::malformed("symbol table", self.offset, detail)
         })?;
-        self.read(row, index)
+        let (name, symbol) = self.read(row, index);
+        self.named(name, symbol)
     }
 
     /// Every symbol but the null one. A symbol whose name cannot be read is an error item, and the
     /// next one follows.
     pub fn iter(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
         let table = *self;
+        self.nameless().map(move |(name, symbol)| table.named(name, symbol))
+    }
+
+    /// Every symbol but the null one, each with the place of its name instead of the name.
+    pub(crate) fn nameless(&self) -> impl Iterator<Item = (u32, Symbol<'a>)> + use<'a> {
+        let table = *self;
         let rows = self.entries.chunks_exact(self.entry_size).zip(0..).skip(1);
         rows.filter_map(move |(row, index)| Some(table.read(row.first_chunk()?, index)))
     }
 
-    fn read(&self, row: &[u8; 24], index: u32) -> Result<Symbol<'a>> {
+    /// Gives a symbol the name at a place of the strings.
+    pub(crate) fn named(&self, name: u32, symbol: Symbol<'a>) -> Result<Symbol<'a>> {
+        let text = c_str(self.strings, name as usize).ok_or_else(|| {
+            let at = self.offset + u64::from(symbol.index) * self.entry_size as u64;
+            let size = self.strings.len();
+            let detail = format!("starts at {name} of {size} bytes and has no end");
+            Error::malformed("symbol name", at, detail)
+        })?;
+        Ok(Symbol { name: text, ..symbol })
+    }
+
+    fn read(&self, row: &[u8; 24], index: u32) -> (u32, Symbol<'a>) {
         let word = |at| read_u32(row, at).unwrap_or(0);
         let long = |at| read_u64(row, at).unwrap_or(0);
         let [_, _, _, _, info, other, ..] = *row;
-        let name = c_str(self.strings, word(0) as usize).ok_or_else(|| {
-            let at = self.offset + u64::from(index) * self.entry_size as u64;
-            let (start, size) = (word(0), self.strings.len());
-            let detail = format!("starts at {start} of {size} bytes and has no end");
-            Error::malformed("symbol name", at, detail)
-        })?;
-        Ok(Symbol {
+        let symbol = Symbol {
             index,
-            name,
+            name: Str::default(),
             value: long(8),
             size: long(16),
             kind: info & 0xf,
             binding: binding(info >> 4),
             visibility: visibility(other),
             section: self.section_index(read_u16(row, 6).unwrap_or(0), index),
-        })
+        };
+        (word(0), symbol)
     }
 
     fn section_index(&self, own: u16, index: u32) -> u32 {

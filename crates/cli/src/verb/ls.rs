@@ -12,7 +12,8 @@ use hsaco::object::{CodeObject, Index, Kernel, Resources, Str, demangle};
 
 use crate::args::{self, Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::output::Output;
-use crate::report::{Report, Status};
+use crate::parallel;
+use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{self, FileStream};
 use crate::select::KernelSelection;
@@ -102,12 +103,11 @@ fn report_problems(
     item: &ObjectItem<'_, '_>,
     object: &CodeObject<'_>,
     index: &Index<'_>,
-    report: &mut Report,
+    trouble: &mut Trouble,
 ) {
-    let place = item.place();
     let problems = object.problems();
     for problem in problems.iter().chain(index.problems()) {
-        report.problem(&place, &item.located(problem.clone()));
+        trouble.note(item.place(), item.located(problem.clone()));
     }
 }
 
@@ -118,12 +118,14 @@ struct JsonLister<'o> {
 }
 
 impl Visit for JsonLister<'_> {
+    type Row = Vec<u8>;
+
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);
         self.stream.begin_file(self.out, &file.input.name, container)
     }
 
-    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
         let mut row = schema::Object {
             index: item.number,
             entry_id: item.entry.id.as_deref(),
@@ -142,13 +144,23 @@ impl Visit for JsonLister<'_> {
             row.code_object_version =
                 object.abi_version().code_object_version().filter(|_| object.is_hsa());
             let index = object.index();
-            report_problems(item, object, &index, report);
+            report_problems(item, object, &index, trouble);
             let generation = object.target().generation();
-            let wanted = index.kernels().iter().filter(|it| self.kernels.wants(it.name()));
-            row.kernels = wanted.map(|it| kernel_row(it, generation, item, report)).collect();
+            let wanted = self.kernels.of(&index);
+            row.kernels = gather(
+                parallel::map(&wanted, 1, |it| {
+                    let mut own = Trouble::default();
+                    (kernel_row(it, generation, item, &mut own), own)
+                }),
+                trouble,
+            );
             row.functions = index.functions().iter().map(function_row).collect();
             row.variables = index.variables().iter().map(variable_row).collect();
         }
+        Ok(serde_json::to_vec(&row)?)
+    }
+
+    fn object(&mut self, row: Vec<u8>) -> Result<()> {
         self.stream.object(self.out, &row)
     }
 
@@ -171,17 +183,26 @@ impl Visit for JsonLister<'_> {
     }
 }
 
+/// The rows of work that was shared out; the trouble of all parts is one.
+pub(crate) fn gather<T>(parts: Vec<(T, Trouble)>, trouble: &mut Trouble) -> Vec<T> {
+    let take = |(row, own)| {
+        trouble.append(own);
+        row
+    };
+    parts.into_iter().map(take).collect()
+}
+
 /// What a kernel needs, with trouble in its metadata reported.
 fn resources(
     kernel: &Kernel<'_>,
     generation: Option<Generation>,
     item: &ObjectItem<'_, '_>,
-    report: &mut Report,
+    trouble: &mut Trouble,
 ) -> Resources {
     let (resources, metadata) = kernel.resources(generation);
     if let Err(error) = metadata {
         let place = format!("{}: kernel {}", item.place(), kernel.name());
-        report.problem(&place, &item.located(error));
+        trouble.note(place, item.located(error));
     }
     resources
 }
@@ -190,9 +211,9 @@ pub(crate) fn kernel_row<'a>(
     kernel: &Kernel<'a>,
     generation: Option<Generation>,
     item: &ObjectItem<'_, '_>,
-    report: &mut Report,
+    trouble: &mut Trouble,
 ) -> schema::Kernel<'a> {
-    let resources = resources(kernel, generation, item, report);
+    let resources = resources(kernel, generation, item, trouble);
     schema::Kernel {
         name: kernel.name().to_str_lossy(),
         demangled: source_name(kernel.name()),
@@ -249,6 +270,7 @@ struct FileSummary {
     detail: Vec<u8>,
 }
 
+/// What one object came to, or all objects of a target.
 #[derive(Default)]
 struct TargetSummary {
     target: String,
@@ -260,7 +282,15 @@ struct TargetSummary {
     size: u64,
 }
 
+/// One object as text.
+struct TextRow {
+    summary: TargetSummary,
+    detail: Vec<u8>,
+}
+
 impl Visit for TextLister<'_> {
+    type Row = TextRow;
+
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.file = FileSummary {
             name: file.input.name.clone(),
@@ -270,15 +300,24 @@ impl Visit for TextLister<'_> {
         Ok(())
     }
 
-    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<TextRow> {
         let index = item.object.as_ref().map(CodeObject::index).unwrap_or_default();
         if let Some(object) = &item.object {
-            report_problems(item, object, &index, report);
+            report_problems(item, object, &index, trouble);
         }
+        let detail = match self.long || item.number == 0 {
+            true => self.detail(item, &index, trouble)?,
+            false => Vec::new(),
+        };
+        Ok(TextRow { summary: TargetSummary::new(item, &index), detail })
+    }
+
+    fn object(&mut self, row: TextRow) -> Result<()> {
         self.file.objects += 1;
-        self.file.count(item, &index);
-        if self.long || self.file.objects == 1 {
-            self.detail(item, &index, report)?;
+        self.file.add(row.summary);
+        match self.file.detail.is_empty() {
+            true => self.file.detail = row.detail,
+            false => self.file.detail.extend(row.detail),
         }
         Ok(())
     }
@@ -303,24 +342,38 @@ impl Visit for TextLister<'_> {
     }
 }
 
+impl TargetSummary {
+    fn new(item: &ObjectItem<'_, '_>, index: &Index<'_>) -> Self {
+        Self {
+            target: item.target.clone().unwrap_or_else(|| "unknown".to_owned()),
+            version: match &item.object {
+                Some(object) => version_name(object),
+                None => kind_name(item.entry.kind, None).to_owned(),
+            },
+            objects: 1,
+            kernels: index.kernels().len(),
+            functions: index.functions().len(),
+            variables: index.variables().len(),
+            size: item.entry.data.len() as u64,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.objects += other.objects;
+        self.kernels += other.kernels;
+        self.functions += other.functions;
+        self.variables += other.variables;
+        self.size += other.size;
+    }
+}
+
 impl FileSummary {
-    fn count(&mut self, item: &ObjectItem<'_, '_>, index: &Index<'_>) {
-        let target = item.target.clone().unwrap_or_else(|| "unknown".to_owned());
-        let version = match &item.object {
-            Some(object) => version_name(object),
-            None => kind_name(item.entry.kind, None).to_owned(),
-        };
-        let same = |it: &TargetSummary| it.target == target && it.version == version;
-        let at = self.targets.iter().position(same).unwrap_or_else(|| {
-            self.targets.push(TargetSummary { target, version, ..TargetSummary::default() });
-            self.targets.len() - 1
-        });
-        if let Some(row) = self.targets.get_mut(at) {
-            row.objects += 1;
-            row.kernels += index.kernels().len();
-            row.functions += index.functions().len();
-            row.variables += index.variables().len();
-            row.size += item.entry.data.len() as u64;
+    fn add(&mut self, object: TargetSummary) {
+        let same =
+            |it: &&mut TargetSummary| it.target == object.target && it.version == object.version;
+        match self.targets.iter_mut().find(same) {
+            Some(row) => row.add(&object),
+            None => self.targets.push(object),
         }
     }
 
@@ -390,24 +443,17 @@ impl TextLister<'_> {
     }
 
     fn detail(
-        &mut self,
+        &self,
         item: &ObjectItem<'_, '_>,
         index: &Index<'_>,
-        report: &mut Report,
-    ) -> Result<()> {
+        trouble: &mut Trouble,
+    ) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         let color = self.out.color();
         if self.file.container != Some(Container::CodeObject) {
             writeln!(text, "\n{}", object_line(item))?;
         }
-        let generation = item.object.as_ref().and_then(|it| it.target().generation());
-        let mut kernels = kernel_table();
-        for kernel in index.kernels().iter().filter(|it| self.kernels.wants(it.name())) {
-            let resources = resources(kernel, generation, item, report);
-            let name = self.name(kernel.name());
-            kernels.row(kernel_cells(&resources, kernel.code_size(), &name));
-        }
-        write_titled(&mut text, &kernels, color)?;
+        write_titled(&mut text, &self.kernel_table(item, index, trouble), color)?;
         if self.kernels.is_all() {
             for (title, symbols) in [
                 ("FUNCTION", index.functions()),
@@ -418,8 +464,30 @@ impl TextLister<'_> {
                 write_titled(&mut text, &self.symbol_table(title, symbols), color)?;
             }
         }
-        self.file.detail.append(&mut text);
-        Ok(())
+        Ok(text)
+    }
+
+    fn kernel_table(
+        &self,
+        item: &ObjectItem<'_, '_>,
+        index: &Index<'_>,
+        trouble: &mut Trouble,
+    ) -> Table {
+        let generation = item.object.as_ref().and_then(|it| it.target().generation());
+        let wanted = self.kernels.of(index);
+        let chunks: Vec<_> = wanted.chunks(KERNELS_A_CHUNK).collect();
+        let parts = parallel::map(&chunks, KERNELS_A_CHUNK, |chunk| {
+            let mut own = Trouble::default();
+            let mut table = kernel_table();
+            for kernel in *chunk {
+                let resources = resources(kernel, generation, item, &mut own);
+                let name = self.name(kernel.name());
+                table.row(kernel_cells(&resources, kernel.code_size(), &name));
+            }
+            (table, own)
+        });
+        let tables = gather(parts, trouble);
+        tables.into_iter().reduce(Table::append).unwrap_or_else(kernel_table)
     }
 
     fn symbol_table(&self, title: &'static str, symbols: &[Symbol<'_>]) -> Table {
@@ -455,6 +523,9 @@ pub(crate) fn object_line(item: &ObjectItem<'_, '_>) -> String {
     parts.extend(item.entry.id.clone());
     format!("object {}: {}", item.number, parts.join(", "))
 }
+
+/// Kernels that one thread makes a piece of table of.
+const KERNELS_A_CHUNK: usize = 512;
 
 fn kernel_table() -> Table {
     let right = |title| (title, Align::Right);

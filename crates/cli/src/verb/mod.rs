@@ -1,5 +1,9 @@
 //! The verbs, one file each.
 
+mod bundle;
+mod demo;
+mod extract;
+mod generate;
 mod info;
 mod ls;
 mod notes;
@@ -16,6 +20,10 @@ pub(crate) enum Verb {
     Ls(ls::Args),
     Info(info::Args),
     Notes(notes::Args),
+    Extract(extract::Args),
+    Bundle(bundle::Args),
+    Generate(generate::Args),
+    Demo(demo::Args),
     Size(size::Args),
 }
 
@@ -26,6 +34,10 @@ impl Verb {
             Self::Ls(args) => ls::run(&args),
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
+            Self::Extract(args) => extract::run(&args),
+            Self::Bundle(args) => bundle::run(&args),
+            Self::Generate(args) => generate::run(&args),
+            Self::Demo(args) => demo::run(&args),
             Self::Size(args) => size::run(&args),
         }
     }

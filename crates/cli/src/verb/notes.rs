@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
 use crate::json::{hex, to_json};
 use crate::output::Output;
-use crate::report::{Report, Status};
+use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::FileStream;
 use crate::verb::ls::object_line;
@@ -51,9 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-fn report_problems(item: &ObjectItem<'_, '_>, object: &CodeObject<'_>, report: &mut Report) {
+fn report_problems(item: &ObjectItem<'_, '_>, object: &CodeObject<'_>, trouble: &mut Trouble) {
     for problem in object.problems() {
-        report.problem(&item.place(), &item.located(problem));
+        trouble.note(item.place(), item.located(problem));
     }
 }
 
@@ -64,6 +64,8 @@ struct TextNotes<'o> {
 }
 
 impl Visit for TextNotes<'_> {
+    type Row = Vec<u8>;
+
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.is_object = file.container == Some(Container::CodeObject);
         if self.several || file.input.found {
@@ -72,23 +74,29 @@ impl Visit for TextNotes<'_> {
         Ok(())
     }
 
-    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
         let Some(object) = &item.object else {
-            return Ok(());
+            return Ok(text);
         };
         if !self.is_object {
-            writeln!(self.out, "\n{}", object_line(item))?;
+            writeln!(text, "\n{}", object_line(item))?;
         }
-        report_problems(item, object, report);
+        report_problems(item, object, trouble);
         // readelf prefers sections, which have names, over segments.
         let sections = note::sections(object.elf());
         let tables = if sections.is_empty() { note::tables(object.elf()) } else { sections };
         for (at, table) in tables.iter().flatten().enumerate() {
             if at > 0 {
-                writeln!(self.out)?;
+                writeln!(text)?;
             }
-            write_table(self.out, table)?;
+            write_table(&mut text, table)?;
         }
+        Ok(text)
+    }
+
+    fn object(&mut self, text: Vec<u8>) -> Result<()> {
+        self.out.write_all(&text)?;
         Ok(())
     }
 
@@ -97,7 +105,7 @@ impl Visit for TextNotes<'_> {
     }
 }
 
-fn write_table(out: &mut Output, table: &NoteTable<'_>) -> Result<()> {
+fn write_table(out: &mut Vec<u8>, table: &NoteTable<'_>) -> Result<()> {
     match table.section {
         Some(name) => writeln!(out, "Displaying notes found in: {name}")?,
         None => writeln!(
@@ -114,7 +122,7 @@ fn write_table(out: &mut Output, table: &NoteTable<'_>) -> Result<()> {
     Ok(())
 }
 
-fn write_note(out: &mut Output, note: &Note<'_>) -> Result<()> {
+fn write_note(out: &mut Vec<u8>, note: &Note<'_>) -> Result<()> {
     let (name, title) = match describe(note) {
         Some(described) => described,
         None => return write_unknown(out, note),
@@ -198,7 +206,7 @@ fn pal_text(desc: &[u8]) -> Option<String> {
     rest.is_empty().then(|| pairs.iter().map(pair).collect())
 }
 
-fn write_metadata(out: &mut Output, note: &Note<'_>, title: &str) -> Result<()> {
+fn write_metadata(out: &mut Vec<u8>, note: &Note<'_>, title: &str) -> Result<()> {
     if note.desc.is_empty() {
         return Ok(());
     }
@@ -250,7 +258,7 @@ fn node(value: Value<'_>) -> Option<Node<'_>> {
     })
 }
 
-fn write_unknown(out: &mut Output, note: &Note<'_>) -> Result<()> {
+fn write_unknown(out: &mut Vec<u8>, note: &Note<'_>) -> Result<()> {
     let generic = note.owner != note::OWNER_AMD && note.owner != note::OWNER_AMDGPU;
     match note.kind {
         3 if note.owner == "GNU" => {
@@ -270,7 +278,7 @@ fn write_unknown(out: &mut Output, note: &Note<'_>) -> Result<()> {
     }
 }
 
-fn write_bytes(out: &mut Output, bytes: &[u8]) -> Result<()> {
+fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     out.write_all(b"   description data:")?;
     for byte in bytes {
         write!(out, " {byte:02x}")?;
@@ -306,18 +314,24 @@ struct JsonNotes<'o> {
 }
 
 impl Visit for JsonNotes<'_> {
+    type Row = Vec<u8>;
+
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);
         self.stream.begin_file(self.out, &file.input.name, container)
     }
 
-    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
-        let Some(object) = &item.object else {
-            return Ok(());
-        };
-        report_problems(item, object, report);
-        let notes = object.notes().flatten().map(|it| json_note(&it, item, report)).collect();
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        let mut notes = Vec::new();
+        if let Some(object) = &item.object {
+            report_problems(item, object, trouble);
+            notes.extend(object.notes().flatten().map(|it| json_note(&it, item, trouble)));
+        }
         let row = ObjectNotes { index: item.number, target: item.target.clone(), notes };
+        Ok(serde_json::to_vec(&row)?)
+    }
+
+    fn object(&mut self, row: Vec<u8>) -> Result<()> {
         self.stream.object(self.out, &row)
     }
 
@@ -331,12 +345,12 @@ impl Visit for JsonNotes<'_> {
     }
 }
 
-fn json_note(note: &Note<'_>, item: &ObjectItem<'_, '_>, report: &mut Report) -> JsonNote {
+fn json_note(note: &Note<'_>, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> JsonNote {
     let is_metadata = note.is(note::OWNER_AMDGPU, note::NT_AMDGPU_METADATA);
     let content = match is_metadata.then(|| Value::parse_at(note.desc, note.desc_offset)) {
         Some(Ok(document)) => Some(to_json(document)),
         Some(Err(error)) => {
-            report.problem(&item.place(), &item.located(error));
+            trouble.note(item.place(), item.located(error));
             None
         }
         None if describe(note).is_some() => v2_text(note)

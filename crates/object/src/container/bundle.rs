@@ -234,21 +234,107 @@ pub fn write<I: AsRef<[u8]>, D: AsRef<[u8]>>(entries: &[(I, D)], alignment: u64)
     let sizes: Vec<u64> = entries.iter().map(|(_, data)| data.as_ref().len() as u64).collect();
     let ids: usize = entries.iter().map(|(id, _)| id.as_ref().len()).sum();
     let header = (COUNT_END + ENTRY_FIXED * entries.len() + ids) as u64;
-    let mut out = Vec::from(MAGIC);
-    out.extend_from_slice(&(entries.len() as u64).to_le_bytes());
-    for ((id, data), offset) in entries.iter().zip(layout(header, &sizes, alignment)) {
-        let (id, data) = (id.as_ref(), data.as_ref());
-        for field in [offset, data.len() as u64, id.len() as u64] {
-            out.extend_from_slice(&field.to_le_bytes());
-        }
-        out.extend_from_slice(id);
-    }
+    let rows = entries.iter().zip(&sizes).zip(layout(header, &sizes, alignment));
+    let rows: Vec<_> = rows.map(|(((id, _), &size), offset)| (id.as_ref(), offset, size)).collect();
+    let mut out = header_bytes(&rows);
     for (_, data) in entries {
         let aligned = out.len().checked_next_multiple_of(alignment.max(1).try_into().unwrap_or(1));
         out.resize(aligned.unwrap_or(out.len()), 0);
         out.extend_from_slice(data.as_ref());
     }
     out
+}
+
+/// Magic, count and table of these ids, offsets and sizes.
+fn header_bytes(rows: &[(&[u8], u64, u64)]) -> Vec<u8> {
+    let mut out = Vec::from(MAGIC);
+    out.extend_from_slice(&(rows.len() as u64).to_le_bytes());
+    for &(id, offset, size) in rows {
+        for field in [offset, size, id.len() as u64] {
+            out.extend_from_slice(&field.to_le_bytes());
+        }
+        out.extend_from_slice(id);
+    }
+    out
+}
+
+/// A bundle of `size` bytes with its contents where they are told to be, and `gaps` between them;
+/// all else is zero. Nothing if they do not fit: past the end, in the header, or over each other.
+///
+/// With the entries and [`gaps`](Bundle::gaps) of a bundle that exists, this is that bundle.
+///
+/// ```
+/// use hsaco_object::container::bundle::{assemble, write};
+/// let entries = [("hip-gfx90a", 128, "abc")];
+/// assert_eq!(assemble(&entries, &[], 131), Some(write(&[("hip-gfx90a", "abc")], 128)));
+/// assert_eq!(assemble(&entries, &[], 130), None);
+/// ```
+pub fn assemble<I: AsRef<[u8]>, D: AsRef<[u8]>>(
+    entries: &[(I, u64, D)],
+    gaps: &[(u64, &[u8])],
+    size: u64,
+) -> Option<Vec<u8>> {
+    let rows: Vec<_> = entries
+        .iter()
+        .map(|(id, offset, data)| (id.as_ref(), *offset, data.as_ref().len() as u64))
+        .collect();
+    let header = header_bytes(&rows);
+    let mut out = header.clone();
+    let size = usize::try_from(size).ok().filter(|&size| size >= out.len())?;
+    out.try_reserve_exact(size - out.len()).ok()?;
+    out.resize(size, 0);
+    let contents = entries.iter().map(|(_, offset, data)| (*offset, data.as_ref()));
+    let pieces: Vec<_> = gaps.iter().copied().chain(contents).collect();
+    for &(offset, bytes) in pieces.iter().filter(|(_, bytes)| !bytes.is_empty()) {
+        range_mut(&mut out, offset, bytes.len())?.copy_from_slice(bytes);
+    }
+    let intact = |&(offset, bytes): &(u64, &[u8])| {
+        bytes.is_empty()
+            || slice(&out, offset, bytes.len() as u64, CONTEXT).is_ok_and(|found| found == bytes)
+    };
+    (out.starts_with(&header) && pieces.iter().all(intact)).then_some(out)
+}
+
+fn range_mut(data: &mut [u8], offset: u64, size: usize) -> Option<&mut [u8]> {
+    data.get_mut(usize::try_from(offset).ok()?..)?.get_mut(..size)
+}
+
+/// The bundle at the start of `data`, of which nothing moves: the table lists only the entries that
+/// `keep` wants, and the host's; what the others held is zero.
+///
+/// ```
+/// use hsaco_object::container::bundle::{self, Bundle, blank};
+/// let file = bundle::write(&[("hip-gfx90a", "abc"), ("hip-gfx942", "de")], 64);
+/// let blanked = blank(&file, |id| id == "hip-gfx942")?;
+/// let bundle = Bundle::parse(&blanked)?;
+/// assert_eq!((blanked.len(), bundle.entries.len()), (file.len(), 1));
+/// assert_eq!(bundle.content(&blanked, &bundle.entries[0])?, b"de");
+/// # Ok::<(), hsaco_object::Error>(())
+/// ```
+pub fn blank(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
+    let bundle = Bundle::parse(data)?;
+    let mut out = slice(data, 0, bundle.extent(), CONTEXT)?.to_vec();
+    let (kept, dropped): (Vec<&BundleEntry<'_>>, Vec<_>) =
+        bundle.entries.iter().partition(|it| it.is_host() || keep(&it.id.to_str_lossy()));
+    for entry in dropped {
+        fill(&mut out, entry.offset, entry.size, &[]);
+    }
+    // A content may lie within another: what is kept comes last.
+    for entry in &kept {
+        fill(&mut out, entry.offset, entry.size, bundle.content(data, entry)?);
+    }
+    let rows: Vec<_> = kept.iter().map(|it| (it.id.as_bytes(), it.offset, it.size)).collect();
+    fill(&mut out, 0, bundle.header_size, &header_bytes(&rows));
+    Ok(out)
+}
+
+/// Puts `bytes` at the start of a range, and zeros into the rest of it.
+fn fill(data: &mut [u8], offset: u64, size: u64, bytes: &[u8]) {
+    let range = usize::try_from(size).ok().and_then(|size| range_mut(data, offset, size));
+    if let Some(range) = range {
+        range.fill(0);
+        range.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    }
 }
 
 /// The bundle at the start of `data` with only the entries that `keep` wants, and the host's.
@@ -274,8 +360,31 @@ pub fn prune(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
 }
 
 impl Bundle<'_> {
+    /// The bytes of `data`, which is the bundle and what follows it, that belong to nothing and are
+    /// not zero.
+    ///
+    /// ```
+    /// use hsaco_object::container::bundle::{self, Bundle};
+    /// let mut file = bundle::write(&[("hip-gfx90a", b"abc")], 128);
+    /// file[100] = 7;
+    /// let bundle = Bundle::parse(&file)?;
+    /// assert_eq!(bundle.gaps(&file)[0].0, 66);
+    /// assert_eq!(bundle.gaps(&file)[0].1.len(), 62);
+    /// # Ok::<(), hsaco_object::Error>(())
+    /// ```
+    pub fn gaps<'d>(&self, data: &'d [u8]) -> Vec<(u64, &'d [u8])> {
+        let mut ranges: Vec<_> = self.parts();
+        ranges.retain(|(_, part)| *part == Part::Padding);
+        ranges.push((self.extent()..data.len() as u64, Part::Padding));
+        let bytes = ranges.into_iter().filter_map(|(range, _)| {
+            let size = range.end.checked_sub(range.start)?;
+            Some((range.start, slice(data, range.start, size, CONTEXT).ok()?))
+        });
+        bytes.filter(|(_, bytes)| bytes.iter().any(|&byte| byte != 0)).collect()
+    }
+
     /// The largest alignment, up to a page, that every content has.
-    fn common_alignment(&self) -> u64 {
+    pub fn common_alignment(&self) -> u64 {
         let bits = self.entries.iter().fold(4096, |bits, entry| bits | entry.offset);
         1 << bits.trailing_zeros()
     }
@@ -330,6 +439,44 @@ mod tests {
         file[32..40].copy_from_slice(&8u64.to_le_bytes());
         let error = Bundle::parse(&file).unwrap_err();
         assert_eq!((error.kind(), error.offset()), (ErrorKind::Malformed, Some(32)));
+    }
+
+    #[test]
+    fn a_bundle_taken_apart_is_put_together() {
+        let mut file = write(&[HOST, ONE, TWO], 256);
+        file[300] = 9;
+        file.extend_from_slice(b"tail");
+        let bundle = Bundle::parse(&file).unwrap();
+        let entries: Vec<_> = bundle
+            .entries
+            .iter()
+            .map(|it| (it.id.as_bytes(), it.offset, bundle.content(&file, it).unwrap()))
+            .collect();
+        let gaps = bundle.gaps(&file);
+        assert_eq!(gaps.len(), 2);
+        assert_eq!(assemble(&entries, &gaps, file.len() as u64), Some(file.clone()));
+        let over_each_other = [("a", 100, "xx"), ("b", 101, "yy")];
+        assert_eq!(assemble(&over_each_other, &[], 200), None);
+        assert_eq!(assemble(&[("a", 10, "x")], &[], 200), None);
+        assert_eq!(assemble(&[("a", u64::MAX, "x")], &[], 200), None);
+        assert_eq!(assemble(&[("a", u64::MAX, "")], &[], 200).unwrap().len(), 200);
+    }
+
+    #[test]
+    fn blanking_moves_nothing() {
+        let file = write(&[HOST, ONE, TWO], 256);
+        let blanked = blank(&file, |id| id.ends_with("gfx1100")).unwrap();
+        let before = Bundle::parse(&file).unwrap();
+        let after = Bundle::parse(&blanked).unwrap();
+        let places = |bundle: &Bundle<'_>| -> Vec<_> {
+            bundle.entries.iter().map(|it| (it.id.to_string(), it.offset, it.size)).collect()
+        };
+        let kept: Vec<_> = places(&before).into_iter().filter(|it| it.0 != ONE.0).collect();
+        assert_eq!((places(&after), blanked.len()), (kept, file.len()));
+        let gone = usize::try_from(before.entries[1].offset).unwrap();
+        assert_eq!(blanked[gone..gone + 4], [0; 4]);
+        assert_eq!(after.content(&blanked, &after.entries[1]).unwrap(), TWO.1);
+        assert_eq!(blank(&file, |_| true).unwrap(), file);
     }
 
     #[test]

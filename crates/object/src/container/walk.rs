@@ -212,6 +212,17 @@ impl<'a> Entries<'a> {
         self.region_count - 1
     }
 
+    /// True while the walk stands inside a decompressed payload, so that the next entry comes from
+    /// it or after it. A caller that keeps entries knows here when to let them go: when this turns
+    /// false, the next payload may be decompressed.
+    pub fn in_payload(&self) -> bool {
+        match self.stack.last() {
+            Some(Work::Judge(node) | Work::Scan { node, .. }) => node.payload.is_some(),
+            Some(Work::Answer(_, Ok(entry))) => entry.offset.is_none(),
+            Some(Work::Answer(_, Err(_))) | None => false,
+        }
+    }
+
     fn add_budget(&mut self, size: usize) {
         // Every level of nesting looks at a byte twice at most: in its region, and in its container.
         let levels = (self.options.max_depth as u64).saturating_add(1).saturating_mul(2);

@@ -6,7 +6,7 @@ use super::Kind;
 use crate::bytes::slice;
 use crate::elf::{Elf, SHT_NOBITS};
 use crate::msgpack::Reader;
-use crate::symbol::{Symbol, SymbolSource};
+use crate::symbol::SymbolSource;
 use crate::{CodeObject, Index, Kernel, Str, metadata};
 
 const FILE_HEADER: u64 = 64;
@@ -143,7 +143,7 @@ impl Places {
 fn code<'a>(object: &CodeObject<'a>, index: &Index<'a>, places: &Places) -> Vec<NamedPart<'a>> {
     let kernels = index.kernels().iter().filter_map(|kernel| kernel_code(object, kernel));
     let functions = index.functions().iter().filter_map(|function| {
-        let start = file_offset(object, function)?;
+        let start = file_offset(object, function.section, function.value)?;
         Some(part(start, function.size, Kind::Function, function.name))
     });
     let mut code: Vec<_> = kernels.chain(functions).collect();
@@ -163,13 +163,10 @@ fn code<'a>(object: &CodeObject<'a>, index: &Index<'a>, places: &Places) -> Vec<
 }
 
 fn kernel_code<'a>(object: &CodeObject<'a>, kernel: &Kernel<'a>) -> Option<NamedPart<'a>> {
-    let symbol = match kernel.entry_symbol() {
-        Some(entry) => Some(entry),
-        None if object.is_v2() => kernel.descriptor_symbol(),
-        None => None,
-    };
-    let (start, size) = match symbol {
-        Some(symbol) => (file_offset(object, symbol)?, symbol.size),
+    let entry = kernel.entry_symbol().map(|it| (it.section, it.value, it.size));
+    let whole = kernel.descriptor_symbol().filter(|_| object.is_v2());
+    let (start, size) = match entry.or(whole.map(|it| (it.section, it.value, it.size))) {
+        Some((section, value, size)) => (file_offset(object, section, value)?, size),
         None => (object.elf().file_offset(kernel.entry()?)?, 0),
     };
     Some(part(start, size, Kind::Code, kernel.name()))
@@ -177,7 +174,7 @@ fn kernel_code<'a>(object: &CodeObject<'a>, kernel: &Kernel<'a>) -> Option<Named
 
 fn descriptor<'a>(object: &CodeObject<'a>, kernel: &Kernel<'a>) -> Option<NamedPart<'a>> {
     let symbol = kernel.descriptor_symbol().filter(|_| !object.is_v2())?;
-    let start = file_offset(object, symbol)?;
+    let start = file_offset(object, symbol.section, symbol.value)?;
     Some(part(start, DESCRIPTOR, Kind::Descriptor, kernel.name()))
 }
 
@@ -197,14 +194,14 @@ fn part(start: u64, size: u64, kind: Kind, name: Str<'_>) -> NamedPart<'_> {
 }
 
 /// Where a symbol is in the file: by its section, else by the segment that is mapped there.
-fn file_offset(object: &CodeObject<'_>, symbol: &Symbol<'_>) -> Option<u64> {
+fn file_offset(object: &CodeObject<'_>, section: u32, value: u64) -> Option<u64> {
     let elf = object.elf();
-    match elf.section(symbol.section) {
+    match elf.section(section) {
         Some(section) if section.kind != SHT_NOBITS => {
-            symbol.value.checked_sub(section.address)?.checked_add(section.offset)
+            value.checked_sub(section.address)?.checked_add(section.offset)
         }
         Some(_) => None,
-        None => elf.file_offset(symbol.value),
+        None => elf.file_offset(value),
     }
 }
 

@@ -152,6 +152,8 @@ pub struct Kernel<'a> {
     symbol: Option<Str<'a>>,
     raw: &'a [u8],
     offset: u64,
+    /// Where `.args` begins and ends in `raw`: most of a map's bytes, passed over once.
+    args: (u32, u32),
 }
 
 impl<'a> Kernel<'a> {
@@ -165,11 +167,17 @@ impl<'a> Kernel<'a> {
             reader.skip()?;
             return Ok(Err(Error::malformed(CONTEXT, offset, "a kernel is not a map")));
         };
-        let (mut name, mut symbol) = (None, None);
+        let (mut name, mut symbol, mut args) = (None, None, (0, 0));
         for _ in 0..count {
             match reader.key()?.as_bytes() {
                 b".name" => name = reader.value()?.as_str(),
                 b".symbol" => symbol = reader.value()?.as_str(),
+                b".args" => {
+                    let begins = reader.since(&start).len();
+                    reader.skip()?;
+                    let ends = reader.since(&start).len();
+                    args = u32::try_from(begins).ok().zip(u32::try_from(ends).ok()).unwrap_or(args);
+                }
                 _ => reader.skip()?,
             }
         }
@@ -178,7 +186,7 @@ impl<'a> Kernel<'a> {
             let detail = "a kernel has neither .name nor .symbol";
             return Ok(Err(Error::malformed(CONTEXT, offset, detail)));
         };
-        Ok(Ok(Self { name, symbol, raw, offset }))
+        Ok(Ok(Self { name, symbol, raw, offset, args }))
     }
 
     /// `.name`.
@@ -217,8 +225,15 @@ impl<'a> Kernel<'a> {
             return Err(Error::malformed(CONTEXT, self.offset, "not a map"));
         };
         let mut kernel = KernelMetadata::default();
+        let (args, after_args) = (self.args.0 as usize, self.args.1 as usize);
         for _ in 0..count {
-            kernel.read(&reader.entry()?)?;
+            let key = reader.key()?;
+            let offset = reader.offset();
+            let value = match reader.position() == args {
+                true => reader.value_until(after_args)?,
+                false => reader.value()?,
+            };
+            kernel.read(&Entry { key, offset, value })?;
         }
         let unknown = kernel.unknown.iter().map(|it| (it.key, it.offset)).collect();
         check_repeated(unknown, CONTEXT)?;
@@ -591,4 +606,126 @@ fn cluster_dims(entry: &Entry<'_>) -> Result<[u64; 3]> {
 
 fn value_kind<'a>(entry: &Entry<'a>) -> Result<ValueKind<'a>> {
     string(entry).map(ValueKind::from_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmpv::Value as Tree;
+
+    fn map(entries: &[(&str, Tree)]) -> Tree {
+        Tree::Map(entries.iter().map(|(key, value)| ((*key).into(), value.clone())).collect())
+    }
+
+    fn encode(tree: &Tree) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        rmpv::encode::write_value(&mut bytes, tree).unwrap();
+        bytes
+    }
+
+    fn document(kernels: Vec<Tree>) -> Vec<u8> {
+        let version = Tree::Array(vec![1.into(), 2.into()]);
+        encode(&map(&[("amdhsa.kernels", Tree::Array(kernels)), ("amdhsa.version", version)]))
+    }
+
+    fn note(desc: &[u8]) -> Note<'_> {
+        let owner = Str::from(OWNER_AMDGPU);
+        Note { owner, kind: NT_AMDGPU_METADATA, desc, offset: 0, desc_offset: 0 }
+    }
+
+    fn named(extra: &[(&str, Tree)]) -> Tree {
+        let names = [(".name", Tree::from("k")), (".symbol", Tree::from("k.kd"))];
+        map(&[&names, extra].concat())
+    }
+
+    fn decode(extra: &[(&str, Tree)]) -> std::result::Result<(), String> {
+        let bytes = document(vec![named(extra)]);
+        let metadata = Metadata::from_notes([note(&bytes)]);
+        assert_eq!(metadata.problems(), []);
+        let kernel = metadata.kernels()[0].decode().map_err(|error| error.detail().to_owned())?;
+        match kernel.arguments() {
+            Some(mut arguments) => arguments
+                .try_for_each(|it| it.map(|_| ()))
+                .map_err(|error| error.detail().to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    fn argument(extra: &[(&str, Tree)]) -> std::result::Result<(), String> {
+        let required =
+            [(".offset", 0.into()), (".size", 8.into()), (".value_kind", "by_value".into())];
+        decode(&[(".args", Tree::Array(vec![map(&[&required, extra].concat())]))])
+    }
+
+    #[test]
+    fn notes_are_merged_and_unknown_keys_kept() {
+        let first = document(vec![named(&[(".custom", 7.into())])]);
+        let second = document(vec![map(&[(".name", "other".into())])]);
+        let metadata = Metadata::from_notes([note(&first), note(&second)]);
+        assert_eq!((metadata.documents(), metadata.version()), (2, Some((1, 2))));
+        let names: Vec<_> =
+            metadata.kernels().iter().map(|it| it.base_name().to_string()).collect();
+        assert_eq!(names, ["k", "other"]);
+        let kernel = metadata.kernels()[0].decode().unwrap();
+        assert_eq!(kernel.unknown[0].key, ".custom");
+        assert_eq!(kernel.vgpr_count, None);
+        assert!(kernel.arguments().is_none());
+    }
+
+    #[test]
+    fn values_that_break_the_rules_are_named() {
+        assert_eq!(decode(&[(".uniform_work_group_size", 1.into())]), Ok(()));
+        let refused = |extra: &[(&str, Tree)]| decode(extra).unwrap_err();
+        assert_eq!(
+            refused(&[(".uniform_work_group_size", 2.into())]),
+            ".uniform_work_group_size is an integer, not a boolean, 0 or 1"
+        );
+        let dims =
+            |dims: &[i64]| [(".cluster_dims", dims.iter().map(|&it| Tree::from(it)).collect())];
+        assert_eq!(decode(&dims(&[2, 1, 1])), Ok(()));
+        assert!(refused(&dims(&[1, 1])).contains("array of 3"));
+        assert!(refused(&dims(&[0, 1, 1])).contains("1 to 255"));
+        assert!(refused(&dims(&[256, 1, 1])).contains("1 to 255"));
+        assert_eq!(
+            refused(&[(".vgpr_count", "two".into())]),
+            ".vgpr_count is a string, not a non-negative integer"
+        );
+        assert_eq!(
+            refused(&[(".vgpr_count", 1.into()), (".vgpr_count", 2.into())]),
+            "key '.vgpr_count' twice"
+        );
+        assert_eq!(refused(&[(".x", 1.into()), (".x", 2.into())]), "key '.x' twice");
+    }
+
+    #[test]
+    fn arguments_are_held_to_their_rules_when_asked_for() {
+        assert_eq!(argument(&[]), Ok(()));
+        assert_eq!(argument(&[(".is_const", true.into()), (".mystery", 1.into())]), Ok(()));
+        assert_eq!(argument(&[(".offset", 8.into())]), Err("key '.offset' twice".to_owned()));
+        let lonely = decode(&[(".args", Tree::Array(vec![map(&[(".size", 8.into())])]))]);
+        assert_eq!(lonely, Err("an argument has no .offset".to_owned()));
+    }
+
+    #[test]
+    fn all_value_kinds_have_their_names() {
+        assert_eq!(ValueKind::ALL.len(), 31);
+        for &kind in ValueKind::ALL {
+            assert_eq!(ValueKind::from_name(kind.name()), kind);
+            assert_eq!(kind.is_hidden(), kind.name().to_string().starts_with("hidden_"));
+        }
+        let unknown = ValueKind::from_name("hidden_cluster_count_x".into());
+        assert_eq!(unknown, ValueKind::Other("hidden_cluster_count_x".into()));
+    }
+
+    #[test]
+    fn a_broken_note_does_not_hide_the_others() {
+        let good = document(vec![named(&[])]);
+        let broken = [document(vec![map(&[(".name", "early".into())])]), vec![0]].concat();
+        let metadata = Metadata::from_notes([note(&broken), note(b"\xa1x"), note(&good)]);
+        assert_eq!(metadata.kernels().len(), 2);
+        let problems: Vec<_> = metadata.problems().iter().map(ToString::to_string).collect();
+        assert_eq!(problems.len(), 2);
+        assert!(problems[0].contains("1 bytes after the end"));
+        assert!(problems[1].contains("the root is not a map"));
+    }
 }

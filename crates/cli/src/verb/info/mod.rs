@@ -8,7 +8,7 @@ use hsaco::object::container::Container;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::output::Output;
-use crate::report::{Report, Status};
+use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::FileStream;
 use crate::select::KernelSelection;
@@ -61,13 +61,19 @@ struct JsonInfo<'o> {
 }
 
 impl Visit for JsonInfo<'_> {
+    type Row = Vec<u8>;
+
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);
         self.stream.begin_file(self.out, &file.input.name, container)
     }
 
-    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
-        self.stream.object(self.out, &ObjectInfo::new(item, self.kernels, report))
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        Ok(serde_json::to_vec(&ObjectInfo::new(item, self.kernels, trouble))?)
+    }
+
+    fn object(&mut self, row: Vec<u8>) -> Result<()> {
+        self.stream.object(self.out, &row)
     }
 
     fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {

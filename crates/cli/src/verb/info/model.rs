@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::json::{entries_to_json, hex, map_to_json};
-use crate::report::Report;
+use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::schema;
 use crate::select::KernelSelection;
@@ -147,7 +147,7 @@ impl<'a> ObjectInfo<'a> {
     pub(super) fn new(
         item: &ObjectItem<'a, '_>,
         kernels: &KernelSelection,
-        report: &mut Report,
+        trouble: &mut Trouble,
     ) -> Self {
         let mut info = Self {
             index: item.number,
@@ -165,7 +165,7 @@ impl<'a> ObjectInfo<'a> {
             info.abi_version = Some(object.elf().header().abi_version);
             info.code_object_version =
                 object.abi_version().code_object_version().filter(|_| object.is_hsa());
-            info.elf = Some(info.read(item, object, kernels, report));
+            info.elf = Some(info.read(item, object, kernels, trouble));
         }
         info
     }
@@ -175,7 +175,7 @@ impl<'a> ObjectInfo<'a> {
         item: &ObjectItem<'_, '_>,
         object: &CodeObject<'a>,
         kernels: &KernelSelection,
-        report: &mut Report,
+        trouble: &mut Trouble,
     ) -> ElfInfo<'a> {
         let index = object.index();
         let (relocations, relocation_problems) = object.relocations();
@@ -183,11 +183,11 @@ impl<'a> ObjectInfo<'a> {
         let problems = problems.iter().chain(index.problems()).chain(&relocation_problems);
         for problem in problems {
             let problem = item.located(problem.clone());
-            report.problem(&item.place(), &problem);
+            trouble.note(item.place(), problem.clone());
             self.problems.push(problem.to_string());
         }
         let wanted = index.kernels().iter().filter(|it| kernels.wants(it.name()));
-        let kernels = wanted.map(|it| KernelInfo::new(it, object, item, report)).collect();
+        let kernels = wanted.map(|it| KernelInfo::new(it, object, item, trouble)).collect();
         let table = object.symbol_table().ok().flatten();
         let symbols = table.iter().flat_map(|it| it.iter().flatten());
         ElfInfo {
@@ -296,7 +296,7 @@ impl<'a> KernelInfo<'a> {
         kernel: &Kernel<'a>,
         object: &CodeObject<'_>,
         item: &ObjectItem<'_, '_>,
-        report: &mut Report,
+        trouble: &mut Trouble,
     ) -> Self {
         let generation = object.target().generation();
         let version = object.abi_version().code_object_version().unwrap_or(6);
@@ -310,7 +310,7 @@ impl<'a> KernelInfo<'a> {
             lines.iter().map(ToString::to_string).collect()
         });
         Self {
-            row: kernel_row(kernel, generation, item, report),
+            row: kernel_row(kernel, generation, item, trouble),
             metadata: kernel.metadata().and_then(|it| it.map().ok()).map(|it| map_to_json(&it)),
             descriptor_bytes: descriptor.map(|it| hex(&it.to_bytes())),
             descriptor_fields: fields,

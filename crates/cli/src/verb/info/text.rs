@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::model::{ElfInfo, KernelInfo, ObjectInfo};
 use crate::output::Output;
-use crate::report::Report;
+use crate::report::Trouble;
 use crate::scan::{FileItem, ObjectItem, Visit};
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, Table};
@@ -28,31 +28,22 @@ impl<'o> TextInfo<'o> {
 }
 
 impl Visit for TextInfo<'_> {
+    type Row = Vec<u8>;
+
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map_or("unknown", describe);
         writeln!(self.out, "{}: {container}", file.input.name)?;
         Ok(())
     }
 
-    fn object(&mut self, item: &ObjectItem<'_, '_>, report: &mut Report) -> Result<()> {
-        let info = ObjectInfo::new(item, self.kernels, report);
-        writeln!(self.out, "\n{}", object_line(item))?;
-        let (Some(object), Some(elf)) = (&item.object, &info.elf) else {
-            return Ok(());
-        };
-        if self.kernels.is_all() {
-            self.header(object, elf)?;
-            self.tables(elf)?;
-        }
-        let wanted = |it: &&Kernel<'_>| self.kernels.wants(it.name());
-        let index = object.index();
-        let kernels: Vec<_> = index.kernels().iter().filter(wanted).collect();
-        for (kernel, info) in kernels.into_iter().zip(&elf.kernels) {
-            self.kernel(kernel, info, item, report)?;
-        }
-        if self.kernels.is_all() {
-            self.symbols(elf)?;
-        }
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        let mut page = Page { out: Vec::new(), color: self.out.color() };
+        page.object(item, self.kernels, trouble)?;
+        Ok(page.out)
+    }
+
+    fn object(&mut self, page: Vec<u8>) -> Result<()> {
+        self.out.write_all(&page)?;
         Ok(())
     }
 
@@ -61,7 +52,37 @@ impl Visit for TextInfo<'_> {
     }
 }
 
-impl TextInfo<'_> {
+/// One object's tables.
+struct Page {
+    out: Vec<u8>,
+    color: bool,
+}
+
+impl Page {
+    fn object(
+        &mut self,
+        item: &ObjectItem<'_, '_>,
+        kernels: &KernelSelection,
+        trouble: &mut Trouble,
+    ) -> Result<()> {
+        let info = ObjectInfo::new(item, kernels, trouble);
+        writeln!(self.out, "\n{}", object_line(item))?;
+        let (Some(object), Some(elf)) = (&item.object, &info.elf) else {
+            return Ok(());
+        };
+        if kernels.is_all() {
+            self.header(object, elf)?;
+            self.tables(elf)?;
+        }
+        for (kernel, info) in kernels.of(&object.index()).iter().zip(&elf.kernels) {
+            self.kernel(kernel, info, item, trouble)?;
+        }
+        if kernels.is_all() {
+            self.symbols(elf)?;
+        }
+        Ok(())
+    }
+
     fn header(&mut self, object: &CodeObject<'_>, elf: &ElfInfo<'_>) -> Result<()> {
         let header = object.elf().header();
         let flags = format!("{:#x}, {}", elf.e_flags, elf.e_flags_text);
@@ -155,10 +176,9 @@ impl TextInfo<'_> {
     }
 
     fn titled(&mut self, tables: &[Table]) -> Result<()> {
-        let color = self.out.color();
         for table in tables.iter().filter(|it| !it.is_empty()) {
             writeln!(self.out)?;
-            table.write(self.out, color)?;
+            table.write(&mut self.out, self.color)?;
         }
         Ok(())
     }
@@ -168,7 +188,7 @@ impl TextInfo<'_> {
         kernel: &Kernel<'_>,
         info: &KernelInfo<'_>,
         item: &ObjectItem<'_, '_>,
-        report: &mut Report,
+        trouble: &mut Trouble,
     ) -> Result<()> {
         let row = &info.row;
         writeln!(self.out, "\nkernel {}", row.demangled)?;
@@ -195,7 +215,7 @@ impl TextInfo<'_> {
             facts.row([Cell::from(key), Cell::from(&value.to_string())]);
         }
         self.titled(&[facts])?;
-        self.arguments(kernel, item, report)?;
+        self.arguments(kernel, item, trouble)?;
         self.descriptor(info)
     }
 
@@ -203,7 +223,7 @@ impl TextInfo<'_> {
         &mut self,
         kernel: &Kernel<'_>,
         item: &ObjectItem<'_, '_>,
-        report: &mut Report,
+        trouble: &mut Trouble,
     ) -> Result<()> {
         let decoded = kernel.metadata().and_then(|it| it.decode().ok());
         let Some(arguments) = decoded.and_then(|it| it.arguments()) else {
@@ -230,7 +250,7 @@ impl TextInfo<'_> {
                 }
                 Err(error) => {
                     let place = format!("{}: kernel {}", item.place(), kernel.name());
-                    report.problem(&place, &item.located(error));
+                    trouble.note(place, item.located(error));
                 }
             }
         }

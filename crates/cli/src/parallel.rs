@@ -1,0 +1,50 @@
+//! Work on every core, with answers in order.
+
+use std::num::NonZero;
+use std::thread;
+
+/// Below this many items a thread costs more than it saves.
+const WORTH_A_THREAD: usize = 512;
+
+/// `map` of every item; items are `weight` times as much work as one of many small ones.
+pub(crate) fn map<T: Sync, R: Send>(
+    items: &[T],
+    weight: usize,
+    map: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let worth = items.len().saturating_mul(weight) / WORTH_A_THREAD;
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.min(worth).min(items.len());
+    if threads < 2 {
+        return items.iter().map(map).collect();
+    }
+    let size = items.len().div_ceil(threads);
+    let map = &map;
+    thread::scope(|scope| {
+        let mut chunks = items.chunks(size);
+        let own = chunks.next().unwrap_or_default();
+        let others: Vec<_> = chunks
+            .map(|chunk| scope.spawn(move || chunk.iter().map(map).collect::<Vec<R>>()))
+            .collect();
+        let mut answers: Vec<R> = own.iter().map(map).collect();
+        for other in others {
+            match other.join() {
+                Ok(more) => answers.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        answers
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn answers_come_in_order() {
+        let items: Vec<u32> = (0..10_000).collect();
+        let doubled: Vec<u32> = items.iter().map(|it| it * 2).collect();
+        assert_eq!(super::map(&items, 1, |it| it * 2), doubled);
+        assert_eq!(super::map(&items[..3], 1000, |it| it * 2), doubled[..3]);
+        assert!(super::map(&[], 1000, |it: &u32| *it).is_empty());
+    }
+}

@@ -1,0 +1,137 @@
+//! `hsaco demo`: a tour of the verbs, on code objects that are part of the program.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anstyle::Style;
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use crate::Cli;
+use crate::args::Color;
+use crate::report::Status;
+
+/// Shows what hsaco does, on code objects that it carries with it
+///
+/// What is shown is what the commands print: they are run, in a directory of their own that is gone
+/// afterwards.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// When to colour the answer
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+/// The files that the steps work on.
+const FILES: [(&str, &[u8]); 3] = [
+    ("demo.co", include_bytes!("../../demo/demo.co")),
+    ("demo.bundle", include_bytes!("../../demo/demo.bundle")),
+    ("demo.so", include_bytes!("../../demo/demo.so")),
+];
+
+/// One thing to show.
+struct Step {
+    says: &'static str,
+    /// The words after `hsaco`.
+    command: &'static [&'static str],
+    /// How many lines are enough of a long answer.
+    lines: Option<usize>,
+}
+
+const STEPS: [Step; 6] = [
+    Step {
+        says: "Which kernels are in a code object, and what they use",
+        command: &["ls", "demo.co"],
+        lines: None,
+    },
+    Step {
+        says: "Which targets a host library has code for, compressed or not",
+        command: &["ls", "demo.so"],
+        lines: None,
+    },
+    Step {
+        says: "Everything about one kernel: registers, arguments, descriptor",
+        command: &["info", "--kernel", "plain", "demo.co"],
+        lines: Some(26),
+    },
+    Step {
+        says: "The code objects as files, with what it takes to pack them again",
+        command: &["extract", "demo.bundle", "-o", "objects"],
+        lines: None,
+    },
+    Step {
+        says: "The bundle from those files: byte for byte the same if nothing was changed",
+        command: &["bundle", "objects", "-o", "again.bundle"],
+        lines: None,
+    },
+    Step {
+        says: "The library with code for one target only, nothing moved",
+        command: &["extract", "--keep-target", "gfx942", "demo.so", "-o", "small.so"],
+        lines: None,
+    },
+];
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    args.color.apply();
+    let directory = tempfile::tempdir().context("no directory for the demo's files")?;
+    for (name, bytes) in FILES {
+        std::fs::write(directory.path().join(name), bytes).context(name)?;
+    }
+    let _inside = Inside::enter(directory.path())?;
+    let mut status = Status::Fine;
+    for step in STEPS {
+        status.note(step.show()?);
+    }
+    Ok(status)
+}
+
+impl Step {
+    fn show(&self) -> Result<Status> {
+        let bold = Style::new().bold();
+        let command = self.command.join(" ");
+        let pipe = self.lines.map(|it| format!(" | head -{it}")).unwrap_or_default();
+        say(&format!("# {}\n{bold}$ hsaco {command}{pipe}{bold:#}\n", self.says))?;
+        let words = std::iter::once("hsaco").chain(self.command.iter().copied());
+        let status = match self.lines {
+            None => Cli::try_parse_from(words)?.verb.run()?,
+            Some(lines) => {
+                let status = Cli::try_parse_from(words.chain(["-o", ANSWER]))?.verb.run()?;
+                let text = std::fs::read_to_string(ANSWER)?;
+                say(&text.split_inclusive('\n').take(lines).collect::<String>())?;
+                status
+            }
+        };
+        say("\n")?;
+        Ok(status)
+    }
+}
+
+/// Where a long answer goes, to be shown in part.
+const ANSWER: &str = "answer.txt";
+
+fn say(text: &str) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// The current directory changed, until the value is dropped: a directory that is in use cannot be
+/// removed everywhere.
+struct Inside {
+    before: PathBuf,
+}
+
+impl Inside {
+    fn enter(directory: &Path) -> Result<Self> {
+        let before = std::env::current_dir().context("no current directory")?;
+        std::env::set_current_dir(directory)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // The demo is over and no file is opened after it, so that failing changes nothing.
+        drop(std::env::set_current_dir(&self.before));
+    }
+}
