@@ -21,9 +21,10 @@ pub struct Kernel<'a> {
 
 /// What the entry's symbol adds to the kernel's name.
 #[derive(Clone, Copy, Debug)]
-struct EntrySymbol {
-    value: u64,
-    size: u64,
+pub(crate) struct EntrySymbol {
+    pub(crate) value: u64,
+    pub(crate) size: u64,
+    pub(crate) section: u32,
 }
 
 /// The bytes a kernel begins with for the hardware.
@@ -108,7 +109,11 @@ impl<'a> Kernel<'a> {
         let claims = self.entry_symbol.is_none()
             && self.described_entry().is_none_or(|entry| entry == function.value);
         if claims {
-            self.entry_symbol = Some(EntrySymbol { value: function.value, size: function.size });
+            self.entry_symbol = Some(EntrySymbol {
+                value: function.value,
+                size: function.size,
+                section: function.section,
+            });
         }
         claims
     }
@@ -147,6 +152,11 @@ impl<'a> Kernel<'a> {
             Header::Descriptor(_) => None,
             Header::V2(bytes) => Some(KernelCodeV2::from_bytes(bytes)),
         }
+    }
+
+    /// The function symbol at the entry.
+    pub(crate) fn entry_symbol(&self) -> Option<EntrySymbol> {
+        self.entry_symbol
     }
 
     /// Where the code begins: as the descriptor says, else as the symbol does.

@@ -16,6 +16,7 @@ pub mod compress;
 pub mod container;
 pub mod descriptor;
 pub mod elf;
+pub mod layout;
 pub mod md5;
 pub mod metadata;
 pub mod msgpack;

@@ -7,6 +7,7 @@ mod generate;
 mod info;
 mod ls;
 mod notes;
+mod size;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -23,6 +24,7 @@ pub(crate) enum Verb {
     Bundle(bundle::Args),
     Generate(generate::Args),
     Demo(demo::Args),
+    Size(size::Args),
 }
 
 impl Verb {
@@ -36,6 +38,7 @@ impl Verb {
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),
             Self::Demo(args) => demo::run(&args),
+            Self::Size(args) => size::run(&args),
         }
     }
 }

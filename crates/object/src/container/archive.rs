@@ -3,6 +3,8 @@
 //! Read here rather than with a library: long names are looked at no further than they may go, so
 //! that many members which share one endless name cost nothing.
 
+use std::ops::Range;
+
 use crate::bytes::slice;
 use crate::{Error, ErrorKind, Result};
 
@@ -10,7 +12,7 @@ const CONTEXT: &str = "archive";
 const HEADER_SIZE: u64 = 60;
 const MAX_NAME: usize = 1024;
 
-pub(super) const MAGIC: &[u8; 8] = b"!<arch>\n";
+pub(crate) const MAGIC: &[u8; 8] = b"!<arch>\n";
 pub(super) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 /// A member whose content lies within the archive.
@@ -37,6 +39,32 @@ pub(super) fn members(data: &[u8]) -> Vec<Result<Member>> {
                 break;
             }
         }
+    }
+    found
+}
+
+/// Where a member's header, its name if that follows, and its content are.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) header: Range<u64>,
+    pub(crate) content: Range<u64>,
+    /// False for tables of symbols and names.
+    pub(crate) is_member: bool,
+}
+
+/// The parts of an archive in order, up to the first that is broken.
+pub(crate) fn parts(data: &[u8]) -> Vec<Part> {
+    let mut walk = Walk { data, position: MAGIC.len() as u64, names: &[] };
+    let mut found = Vec::new();
+    while walk.position < data.len() as u64 {
+        let start = walk.position;
+        let Ok(member) = walk.step() else { break };
+        let is_member = member.is_some();
+        let content = match member {
+            Some(member) => member.offset..member.offset + member.size,
+            None => start + HEADER_SIZE..walk.position,
+        };
+        found.push(Part { header: start..content.start, content, is_member });
     }
     found
 }
@@ -163,6 +191,17 @@ pub(super) mod tests {
         ];
         let expected = expected.map(|(name, data)| (name.to_owned(), data.to_vec()));
         assert_eq!(names(&file), expected);
+    }
+
+    #[test]
+    fn the_parts_follow_each_other() {
+        let file = build(&[("/", b"table"), ("a/", b"123"), ("#1/4", b"b.o\x0055")]);
+        let found: Vec<_> =
+            parts(&file).into_iter().map(|it| (it.header, it.content, it.is_member)).collect();
+        assert_eq!(
+            found,
+            [(8..68, 68..74, false), (74..134, 134..137, true), (138..202, 202..204, true)]
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{Error, Result, Str};
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 
 const CONTEXT: &str = "offload bundle";
-const COUNT_END: usize = 32;
+pub(crate) const COUNT_END: usize = 32;
 const ENTRY_FIXED: usize = 24;
 const MAX_ALIGNMENT: u64 = 1 << 20;
 
@@ -87,7 +87,7 @@ impl<'a> Bundle<'a> {
     }
 
     /// Reads as much of the header as there is, and says what stopped it.
-    pub(super) fn read(data: &'a [u8]) -> (Self, Option<Error>) {
+    pub(crate) fn read(data: &'a [u8]) -> (Self, Option<Error>) {
         let mut bundle = Self::default();
         let damage = bundle.read_table(data).err();
         (bundle, damage)

@@ -8,6 +8,26 @@ pub(super) struct Section {
     pub(super) size: u64,
 }
 
+/// What a range of a host file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    FileHeader,
+    ProgramHeaders,
+    SectionHeaders,
+    /// Symbols and their names, where no section holds them.
+    Symbols,
+    Section(String),
+}
+
+/// A part and where it is, which may be past the end of the file.
+pub(crate) type PartRange = (std::ops::Range<u64>, Part);
+
+/// A section of any name; names that cannot be read are empty.
+pub(super) fn section_part(name: Option<&[u8]>, offset: u64, size: u64) -> PartRange {
+    let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+    (offset..offset.saturating_add(size), Part::Section(name))
+}
+
 /// Longer section names than this name nothing of ours.
 pub(super) const MAX_NAME: usize = 256;
 

@@ -5,9 +5,10 @@ use object::pe;
 use object::read::coff::{CoffHeader, SectionTable};
 use object::read::pe::{ImageNtHeaders, optional_header_magic};
 
-use super::host::{Section, device_section, short_name};
+use super::host::{Part, PartRange, Section, device_section, section_part, short_name};
 use crate::{Error, ErrorKind, Result};
 
+const SECTION_HEADER_SIZE: u64 = 40;
 const SYMBOL_SIZE: u64 = 18;
 const BIG_SYMBOL_SIZE: u64 = 20;
 
@@ -28,12 +29,18 @@ fn sections_of_image<Nt: ImageNtHeaders>(data: &[u8]) -> Result<Vec<Section>> {
     let (headers, _) = Nt::parse(data, &mut offset).map_err(broken_image)?;
     let table = headers.sections(data, offset).map_err(broken_image)?;
     let strings = string_table(headers.file_header(), data);
-    Ok(select(&table, strings, |header| {
-        let (offset, size) = header.pe_file_range();
-        // Linkers leave the virtual size out of sections that are not loaded.
-        let raw_size = header.size_of_raw_data.get(LE);
-        (offset, if header.virtual_size.get(LE) == 0 { raw_size } else { size })
-    }))
+    Ok(select(&table, strings, image_range))
+}
+
+fn image_range(header: &pe::ImageSectionHeader) -> (u32, u32) {
+    let (offset, size) = header.pe_file_range();
+    // Linkers leave the virtual size out of sections that are not loaded.
+    let raw_size = header.size_of_raw_data.get(LE);
+    (offset, if header.virtual_size.get(LE) == 0 { raw_size } else { size })
+}
+
+fn object_range(header: &pe::ImageSectionHeader) -> (u32, u32) {
+    header.coff_file_range().unwrap_or_default()
 }
 
 /// The sections of an object that may hold device code.
@@ -49,9 +56,7 @@ fn sections_of_object<Header: CoffHeader>(data: &[u8]) -> Result<Vec<Section>> {
     let mut offset = 0;
     let header = Header::parse(data, &mut offset).map_err(broken_object)?;
     let table = header.sections(data, offset).map_err(broken_object)?;
-    Ok(select(&table, string_table(header, data), |header| {
-        header.coff_file_range().unwrap_or_default()
-    }))
+    Ok(select(&table, string_table(header, data), object_range))
 }
 
 fn select(
@@ -60,14 +65,67 @@ fn select(
     range: impl Fn(&pe::ImageSectionHeader) -> (u32, u32),
 ) -> Vec<Section> {
     let select_one = |header: &pe::ImageSectionHeader| {
-        let name = match header.name_offset().ok()? {
-            Some(offset) => short_name(strings.get(usize::try_from(offset).ok()?..)?)?,
-            None => header.raw_name(),
-        };
         let (offset, size) = range(header);
-        device_section(name, u64::from(offset), u64::from(size))
+        device_section(section_name(header, strings)?, u64::from(offset), u64::from(size))
     };
     table.iter().filter_map(select_one).collect()
+}
+
+fn section_name<'a>(header: &'a pe::ImageSectionHeader, strings: &'a [u8]) -> Option<&'a [u8]> {
+    match header.name_offset().ok()? {
+        Some(offset) => short_name(strings.get(usize::try_from(offset).ok()?..)?),
+        None => Some(header.raw_name()),
+    }
+}
+
+/// Headers, sections and symbols of an image or an object, as far as they can be read.
+pub(crate) fn parts(data: &[u8], is_image: bool) -> Vec<PartRange> {
+    let wide = || optional_header_magic(data).ok() == Some(pe::IMAGE_NT_OPTIONAL_HDR64_MAGIC);
+    let parts = match is_image {
+        true if wide() => parts_of_image::<pe::ImageNtHeaders64>(data),
+        true => parts_of_image::<pe::ImageNtHeaders32>(data),
+        false if is_big_object(data) => parts_of_object::<pe::AnonObjectHeaderBigobj>(data),
+        false => parts_of_object::<pe::ImageFileHeader>(data),
+    };
+    parts.unwrap_or_default()
+}
+
+fn parts_of_image<Nt: ImageNtHeaders>(data: &[u8]) -> Option<Vec<PartRange>> {
+    let mut offset = u64::from(pe::ImageDosHeader::parse(data).ok()?.nt_headers_offset());
+    let (headers, _) = Nt::parse(data, &mut offset).ok()?;
+    let table = headers.sections(data, offset).ok()?;
+    Some(parts_of(headers.file_header(), &table, data, offset, image_range))
+}
+
+fn parts_of_object<Header: CoffHeader>(data: &[u8]) -> Option<Vec<PartRange>> {
+    let mut offset = 0;
+    let header = Header::parse(data, &mut offset).ok()?;
+    let table = header.sections(data, offset).ok()?;
+    Some(parts_of(header, &table, data, offset, object_range))
+}
+
+fn parts_of<Header: CoffHeader>(
+    header: &Header,
+    table: &SectionTable<'_>,
+    data: &[u8],
+    table_offset: u64,
+    range: fn(&pe::ImageSectionHeader) -> (u32, u32),
+) -> Vec<PartRange> {
+    let table_end = table_offset + table.len() as u64 * SECTION_HEADER_SIZE;
+    let strings = string_table(header, data);
+    let symbols = u64::from(header.pointer_to_symbol_table());
+    let symbols_end = (data.len() - strings.len()) as u64;
+    let strings_size = u64::from(crate::bytes::read_u32(strings, 0).unwrap_or(0));
+    let mut parts =
+        vec![(0..table_offset, Part::FileHeader), (table_offset..table_end, Part::SectionHeaders)];
+    if symbols != 0 {
+        parts.push((symbols..symbols_end.saturating_add(strings_size), Part::Symbols));
+    }
+    parts.extend(table.iter().map(|header| {
+        let (offset, size) = range(header);
+        section_part(section_name(header, strings), u64::from(offset), u64::from(size))
+    }));
+    parts
 }
 
 /// The names that do not fit a section header, which follow the symbols.

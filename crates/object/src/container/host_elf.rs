@@ -1,10 +1,11 @@
 //! The sections of a host ELF file, of either class and byte order, every field checked.
 
-use super::host::{Section, device_section, short_name};
+use super::host::{Part, PartRange, Section, device_section, section_part, short_name};
 use crate::bytes::slice;
 use crate::{Error, Result};
 
 const CONTEXT: &str = "ELF section table";
+const SHT_NULL: u64 = 0;
 const SHT_NOBITS: u64 = 8;
 const SHN_XINDEX: u64 = 0xffff;
 
@@ -15,6 +16,9 @@ type Field = (usize, usize);
 struct Layout {
     header_size: u64,
     section_header_size: u64,
+    phoff: Field,
+    phentsize: Field,
+    phnum: Field,
     shoff: Field,
     shentsize: Field,
     shnum: Field,
@@ -29,6 +33,9 @@ struct Layout {
 const ELF32: Layout = Layout {
     header_size: 52,
     section_header_size: 40,
+    phoff: (0x1c, 4),
+    phentsize: (0x2a, 2),
+    phnum: (0x2c, 2),
     shoff: (0x20, 4),
     shentsize: (0x2e, 2),
     shnum: (0x30, 2),
@@ -43,6 +50,9 @@ const ELF32: Layout = Layout {
 const ELF64: Layout = Layout {
     header_size: 64,
     section_header_size: 64,
+    phoff: (0x20, 8),
+    phentsize: (0x36, 2),
+    phnum: (0x38, 2),
     shoff: (0x28, 8),
     shentsize: (0x3a, 2),
     shnum: (0x3c, 2),
@@ -93,42 +103,93 @@ fn unknown_ident(offset: u64, what: &str, value: Option<u8>) -> Error {
 /// The sections that may hold device code; `None` when the file has no section table at all.
 pub(super) fn device_sections(data: &[u8]) -> Result<Option<Vec<Section>>> {
     let reader = Reader::new(data)?;
+    let Some(table) = reader.table(data)? else { return Ok(None) };
+    let sections = table.headers().filter_map(|header| reader.section(header, table.names));
+    Ok(Some(sections.collect()))
+}
+
+/// Headers and sections, as far as they can be read.
+pub(crate) fn parts(data: &[u8]) -> Vec<PartRange> {
+    let Ok(reader) = Reader::new(data) else { return Vec::new() };
     let layout = reader.layout;
-    let table_offset = reader.field(data, layout.shoff);
-    if table_offset == 0 {
-        return Ok(None);
+    let [offset, size, count] =
+        [layout.phoff, layout.phentsize, layout.phnum].map(|field| reader.field(data, field));
+    let mut parts = vec![
+        (0..layout.header_size, Part::FileHeader),
+        (offset..offset.saturating_add(size * count), Part::ProgramHeaders),
+    ];
+    if let Ok(Some(table)) = reader.table(data) {
+        let end = table.offset.saturating_add(table.headers.len() as u64);
+        parts.push((table.offset..end, Part::SectionHeaders));
+        parts.extend(table.headers().filter_map(|header| reader.part(header, table.names)));
     }
-    let entry_size = reader.field(data, layout.shentsize);
-    if entry_size < layout.section_header_size {
-        let least = layout.section_header_size;
-        let detail = format!("entries of {entry_size} bytes, {least} at least");
-        return Err(Error::malformed(CONTEXT, layout.shentsize.0 as u64, detail));
+    parts
+}
+
+/// The section headers and the names of the sections.
+struct Table<'a> {
+    offset: u64,
+    headers: &'a [u8],
+    entry_size: usize,
+    names: &'a [u8],
+}
+
+impl<'a> Table<'a> {
+    fn headers(&self) -> std::slice::ChunksExact<'a, u8> {
+        self.headers.chunks_exact(self.entry_size)
     }
-    // Counts that do not fit their field in the file header are in the first section header.
-    let first = slice(data, table_offset, entry_size, CONTEXT)?;
-    let count = match reader.field(data, layout.shnum) {
-        0 => reader.field(first, layout.sh_size),
-        count => count,
-    };
-    let names_index = match reader.field(data, layout.shstrndx) {
-        SHN_XINDEX => reader.field(first, layout.sh_link),
-        index => index,
-    };
-    let table = slice(data, table_offset, count.saturating_mul(entry_size), CONTEXT)?;
-    let entry_size = usize::try_from(entry_size).unwrap_or(usize::MAX);
-    let headers = table.chunks_exact(entry_size);
-    let names = headers.clone().nth(usize::try_from(names_index).unwrap_or(usize::MAX));
-    let names = names.ok_or_else(|| {
-        let detail = format!("names in section {names_index}, there are {count} sections");
-        Error::malformed(CONTEXT, layout.shstrndx.0 as u64, detail)
-    })?;
-    let [names_offset, names_size] =
-        [layout.sh_offset, layout.sh_size].map(|field| reader.field(names, field));
-    let names = slice(data, names_offset, names_size, "ELF section names")?;
-    Ok(Some(headers.filter_map(|header| reader.section(header, names)).collect()))
 }
 
 impl Reader {
+    fn table<'a>(&self, data: &'a [u8]) -> Result<Option<Table<'a>>> {
+        let layout = self.layout;
+        let table_offset = self.field(data, layout.shoff);
+        if table_offset == 0 {
+            return Ok(None);
+        }
+        let entry_size = self.field(data, layout.shentsize);
+        if entry_size < layout.section_header_size {
+            let least = layout.section_header_size;
+            let detail = format!("entries of {entry_size} bytes, {least} at least");
+            return Err(Error::malformed(CONTEXT, layout.shentsize.0 as u64, detail));
+        }
+        // Counts that do not fit their field in the file header are in the first section header.
+        let first = slice(data, table_offset, entry_size, CONTEXT)?;
+        let count = match self.field(data, layout.shnum) {
+            0 => self.field(first, layout.sh_size),
+            count => count,
+        };
+        let names_index = match self.field(data, layout.shstrndx) {
+            SHN_XINDEX => self.field(first, layout.sh_link),
+            index => index,
+        };
+        let table = slice(data, table_offset, count.saturating_mul(entry_size), CONTEXT)?;
+        let entry_size = usize::try_from(entry_size).unwrap_or(usize::MAX);
+        let headers = table.chunks_exact(entry_size);
+        let names = headers.clone().nth(usize::try_from(names_index).unwrap_or(usize::MAX));
+        let names = names.ok_or_else(|| {
+            let detail = format!("names in section {names_index}, there are {count} sections");
+            Error::malformed(CONTEXT, layout.shstrndx.0 as u64, detail)
+        })?;
+        let [names_offset, names_size] =
+            [layout.sh_offset, layout.sh_size].map(|field| self.field(names, field));
+        let names = slice(data, names_offset, names_size, "ELF section names")?;
+        Ok(Some(Table { offset: table_offset, headers: table, entry_size, names }))
+    }
+
+    /// A section that takes bytes of the file.
+    fn part(&self, header: &[u8], names: &[u8]) -> Option<PartRange> {
+        let layout = self.layout;
+        if matches!(self.field(header, layout.sh_type), SHT_NULL | SHT_NOBITS) {
+            return None;
+        }
+        let name_at = usize::try_from(self.field(header, layout.sh_name)).ok();
+        let name = name_at.and_then(|at| short_name(names.get(at..)?));
+        let [offset, size] =
+            [layout.sh_offset, layout.sh_size].map(|field| self.field(header, field));
+        Some(section_part(name, offset, size))
+    }
+
     fn section(&self, header: &[u8], names: &[u8]) -> Option<Section> {
         let layout = self.layout;
         if self.field(header, layout.sh_type) == SHT_NOBITS {

@@ -16,13 +16,13 @@
 //! # Ok::<(), hsaco_object::Error>(())
 //! ```
 
-mod archive;
+pub(crate) mod archive;
 pub mod bundle;
 mod bytes;
 pub mod ccob;
-mod host;
-mod host_coff;
-mod host_elf;
+pub(crate) mod host;
+pub(crate) mod host_coff;
+pub(crate) mod host_elf;
 pub mod offload_binary;
 mod trail;
 mod walk;
@@ -30,6 +30,7 @@ mod walk;
 pub use bytes::Bytes;
 pub use trail::{Step, Trail};
 pub use walk::{Entries, entries};
+pub(crate) use walk::{Place, Region, RegionKind, traced_entries};
 
 use crate::bytes::{read_u16, read_u32};
 

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Result, Str};
 pub const MAGIC: &[u8; 4] = b"\x10\xff\x10\xad";
 
 const CONTEXT: &str = "offload binary";
-const HEADER_SIZE: u64 = 32;
+pub(crate) const HEADER_SIZE: u64 = 32;
 const ENTRY_SIZE: u64 = 40;
 /// Keys and values are words; a bound keeps a hostile table from being read over and over.
 const MAX_STRING: u64 = 1024;
@@ -71,6 +71,15 @@ impl<'a> OffloadBinary<'a> {
             images.push(OffloadImage::parse(data, row, version, &mut strings_left)?);
         }
         Ok(Self { version, size, images })
+    }
+
+    /// Where the table of images is, if it lies within `data`.
+    pub(crate) fn table(data: &[u8]) -> Result<std::ops::Range<u64>> {
+        let (version, size) = Self::header(data)?;
+        let [start, last_field] = [16, 24].map(|at| read_u64(data, at).unwrap_or(0));
+        let count = if version == 1 { 1 } else { last_field };
+        let end = start.saturating_add(count.saturating_mul(ENTRY_SIZE));
+        Ok(start.min(size)..end.min(size))
     }
 
     /// The version and the size, both checked.

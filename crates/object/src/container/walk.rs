@@ -26,18 +26,12 @@ const MAX_COMPRESSIONS: usize = 2;
 /// assert!(found.next().is_none());
 /// ```
 pub fn entries<'a>(data: &'a [u8], options: &Options) -> Entries<'a> {
-    let node = Node {
-        data: Bytes::from(data),
-        base: 0,
-        payload: None,
-        trail: Trail::default(),
-        id: None,
-        otherwise: Otherwise::Refuse,
-    };
-    let mut walk = Entries { stack: Vec::new(), options: *options, budget: 0 };
-    walk.add_budget(data.len());
-    walk.stack.push(Work::Judge(node));
-    walk
+    Entries::new(data, options, None)
+}
+
+/// The same walk, which also keeps the regions that it comes through.
+pub(crate) fn traced_entries<'a>(data: &'a [u8], options: &Options) -> Entries<'a> {
+    Entries::new(data, options, Some(Vec::new()))
 }
 
 /// The iterator of [`entries`].
@@ -46,6 +40,38 @@ pub struct Entries<'a> {
     options: Options,
     /// Bytes that may still be looked into, so that ranges which overlap cannot multiply work.
     budget: u64,
+    /// The regions since they were last asked for, unless nobody wants them.
+    regions: Option<Vec<Region<'a>>>,
+    /// How many regions there have been.
+    region_count: usize,
+}
+
+/// Bytes that the walk looks into: the file, a payload, a container or a section of a host file.
+/// The first one is the file, and each has its place in their order as its number.
+pub(crate) struct Region<'a> {
+    /// The region around it; the file has none, and a payload that of the compressed bundle.
+    pub(crate) outer: Option<usize>,
+    pub(crate) data: Bytes<'a>,
+    /// Where it begins: in the payload that it is part of, else in the file.
+    pub(crate) base: u64,
+    pub(crate) kind: RegionKind,
+}
+
+/// What a region is.
+pub(crate) enum RegionKind {
+    File,
+    Payload,
+    Container(Container),
+    Section(String),
+}
+
+/// Where an entry was found.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// The region around it.
+    pub(crate) region: usize,
+    /// Where it begins: in the payload that it is part of, else in the file.
+    pub(crate) base: u64,
 }
 
 enum Work<'a> {
@@ -54,7 +80,7 @@ enum Work<'a> {
     /// Look for the next bundle or offload binary from a position on.
     Scan { node: Node<'a>, position: usize, found: bool },
     /// An answer that waits for its turn.
-    Answer(Result<Entry<'a>>),
+    Answer(Place, Result<Entry<'a>>),
 }
 
 /// A range of bytes and how the walk came to it.
@@ -68,6 +94,8 @@ struct Node<'a> {
     trail: Trail,
     id: Option<String>,
     otherwise: Otherwise,
+    /// The region around the range.
+    region: usize,
 }
 
 /// What to do with bytes of no known format.
@@ -98,13 +126,14 @@ impl<'a> Node<'a> {
 
     fn entry(self, kind: EntryKind) -> Work<'a> {
         let offset = self.offset();
-        Work::Answer(Ok(Entry { id: self.id, kind, data: self.data, offset, trail: self.trail }))
+        let entry = Entry { id: self.id, kind, data: self.data, offset, trail: self.trail };
+        Work::Answer(Place { region: self.region, base: self.base }, Ok(entry))
     }
 
     /// An error in this node, told from the outermost bytes or, failing that, from the payload.
     fn error(&self, error: Error) -> Work<'a> {
         let error = error.rebased(self.base);
-        Work::Answer(Err(match self.payload {
+        let error = match self.payload {
             None => error,
             Some(at) => {
                 let detail = format!(
@@ -117,7 +146,8 @@ impl<'a> Node<'a> {
                     None => told,
                 }
             }
-        }))
+        };
+        Work::Answer(Place { region: self.region, base: self.base }, Err(error))
     }
 }
 
@@ -126,24 +156,70 @@ impl<'a> Iterator for Entries<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            match self.stack.pop()? {
-                Work::Answer(answer) => return Some(answer),
-                Work::Judge(node) => self.judge(node),
-                Work::Scan { node, position, found } => self.scan(node, position, found),
+            if let Some((_, answer)) = self.step()? {
+                return Some(answer);
             }
         }
     }
 }
 
 impl<'a> Entries<'a> {
+    fn new(data: &'a [u8], options: &Options, regions: Option<Vec<Region<'a>>>) -> Self {
+        let mut walk =
+            Self { stack: Vec::new(), options: *options, budget: 0, regions, region_count: 0 };
+        walk.add_budget(data.len());
+        let data = Bytes::from(data);
+        let region = walk.note_region(None, &data, 0, RegionKind::File);
+        walk.stack.push(Work::Judge(Node {
+            data,
+            base: 0,
+            payload: None,
+            trail: Trail::default(),
+            id: None,
+            otherwise: Otherwise::Refuse,
+            region,
+        }));
+        walk
+    }
+
+    /// Does one piece of work, which may come to an answer, and its place; `None` at the end.
+    pub(crate) fn step(&mut self) -> Option<Option<(Place, Result<Entry<'a>>)>> {
+        match self.stack.pop()? {
+            Work::Answer(place, answer) => return Some(Some((place, answer))),
+            Work::Judge(node) => self.judge(node),
+            Work::Scan { node, position, found } => self.scan(node, position, found),
+        }
+        Some(None)
+    }
+
+    /// The regions that the walk has come to since this was last asked.
+    pub(crate) fn take_regions(&mut self) -> Vec<Region<'a>> {
+        self.regions.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Keeps a region for whoever wants it, and answers its number.
+    fn note_region(
+        &mut self,
+        outer: Option<usize>,
+        data: &Bytes<'a>,
+        base: u64,
+        kind: RegionKind,
+    ) -> usize {
+        if let Some(regions) = &mut self.regions {
+            regions.push(Region { outer, data: data.clone(), base, kind });
+        }
+        self.region_count += 1;
+        self.region_count - 1
+    }
+
     /// True while the walk stands inside a decompressed payload, so that the next entry comes from
     /// it or after it. A caller that keeps entries knows here when to let them go: when this turns
     /// false, the next payload may be decompressed.
     pub fn in_payload(&self) -> bool {
         match self.stack.last() {
             Some(Work::Judge(node) | Work::Scan { node, .. }) => node.payload.is_some(),
-            Some(Work::Answer(Ok(entry))) => entry.offset.is_none(),
-            Some(Work::Answer(Err(_))) | None => false,
+            Some(Work::Answer(_, Ok(entry))) => entry.offset.is_none(),
+            Some(Work::Answer(_, Err(_))) | None => false,
         }
     }
 
@@ -171,15 +247,15 @@ impl<'a> Entries<'a> {
         self.stack.append(&mut work);
     }
 
-    /// The trail into a container that begins at `position` of the node, or `None` (and an error in
-    /// the stack) when that is too deep.
+    /// The trail into a container that begins at `position` of the node and its region's number, or
+    /// `None` (and an error in the stack) when that is too deep.
     fn enter(
         &mut self,
         node: &Node<'a>,
         container: Container,
         position: u64,
         size: u64,
-    ) -> Option<Trail> {
+    ) -> Option<(Trail, usize)> {
         if !self.spend(node, size) {
             return None;
         }
@@ -191,7 +267,14 @@ impl<'a> Entries<'a> {
             return None;
         }
         let offset = node.offset().map(|base| base.saturating_add(position));
-        Some(node.trail.with(Step { container, part: None, offset }))
+        let trail = node.trail.with(Step { container, part: None, offset });
+        let base = node.base.saturating_add(position);
+        let start = usize::try_from(position).unwrap_or(usize::MAX);
+        let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
+        let whole = node.data.slice(start..end.min(node.data.len()));
+        let data = whole.unwrap_or_else(|| Bytes::from([].as_slice()));
+        let kind = RegionKind::Container(container);
+        Some((trail, self.note_region(Some(node.region), &data, base, kind)))
     }
 
     fn judge(&mut self, node: Node<'a>) {
@@ -257,7 +340,8 @@ impl<'a> Entries<'a> {
     }
 
     fn open_archive(&mut self, node: &Node<'a>) {
-        let Some(trail) = self.enter(node, Container::Archive, 0, node.data.len() as u64) else {
+        let Some((trail, region)) = self.enter(node, Container::Archive, 0, node.data.len() as u64)
+        else {
             return;
         };
         let work = archive::members(&node.data).into_iter().map(|member| {
@@ -270,6 +354,7 @@ impl<'a> Entries<'a> {
                     trail: with_part(node, &trail, name),
                     id: None,
                     otherwise: Otherwise::Ignore,
+                    region,
                     ..part
                 }),
                 Err(error) => node.error(error),
@@ -280,7 +365,9 @@ impl<'a> Entries<'a> {
     }
 
     fn open_host(&mut self, node: &Node<'a>, container: Container, sections: Vec<Section>) {
-        let Some(trail) = self.enter(node, container, 0, node.data.len() as u64) else { return };
+        let Some((trail, region)) = self.enter(node, container, 0, node.data.len() as u64) else {
+            return;
+        };
         let mut work = Vec::new();
         for section in sections {
             let part = match node.part(section.offset, section.size, "section with device code") {
@@ -291,9 +378,11 @@ impl<'a> Entries<'a> {
                 }
             };
             let id = host::entry_id(&section.name).map(str::to_owned);
+            let kind = RegionKind::Section(section.name.clone());
+            let region = self.note_region(Some(region), &part.data, part.base, kind);
             let trail = with_part(node, &trail, section.name);
             let is_entry = id.is_some();
-            let part = Node { trail, id, otherwise: Otherwise::Keep, ..part };
+            let part = Node { trail, id, otherwise: Otherwise::Keep, region, ..part };
             // A fat binary may also be one code object, with no bundle around it.
             work.push(if is_entry || part.data.starts_with(ELF_MAGIC) {
                 Work::Judge(part)
@@ -306,10 +395,11 @@ impl<'a> Entries<'a> {
 
     /// A host ELF with its section table stripped off: bundles are found by their magic.
     fn open_sectionless(&mut self, node: &Node<'a>) {
-        let Some(trail) = self.enter(node, Container::HostElf, 0, node.data.len() as u64) else {
+        let Some((trail, region)) = self.enter(node, Container::HostElf, 0, node.data.len() as u64)
+        else {
             return;
         };
-        let node = Node { trail, id: None, ..node.clone() };
+        let node = Node { trail, id: None, region, ..node.clone() };
         // Only the long magic is sure enough to look for among code and data.
         if let Some(position) = find(&node.data, 0, bundle::MAGIC) {
             self.stack.push(Work::Scan { node, position, found: true });
@@ -346,7 +436,8 @@ impl<'a> Entries<'a> {
         let rest = node.from(position);
         let (bundle, damage) = Bundle::read(rest);
         let extent = bundle.readable_extent(rest.len() as u64);
-        let Some(trail) = self.enter(&node, Container::Bundle, position as u64, extent) else {
+        let Some((trail, region)) = self.enter(&node, Container::Bundle, position as u64, extent)
+        else {
             return;
         };
         let mut work = Vec::new();
@@ -363,6 +454,7 @@ impl<'a> Entries<'a> {
                     trail: trail.clone(),
                     id: Some(entry.id.to_str_lossy().into_owned()),
                     otherwise: Otherwise::Keep,
+                    region,
                     ..part
                 }),
                 Err(error) => node.error(error.rebased(position as u64)),
@@ -384,7 +476,9 @@ impl<'a> Entries<'a> {
                 return self.continue_scan(node, next, work);
             }
         };
-        let Some(trail) = self.enter(&node, Container::OffloadBinary, position as u64, size) else {
+        let Some((trail, region)) =
+            self.enter(&node, Container::OffloadBinary, position as u64, size)
+        else {
             return;
         };
         let work = match OffloadBinary::parse(rest) {
@@ -398,6 +492,7 @@ impl<'a> Entries<'a> {
                             trail: trail.clone(),
                             id: image.id(),
                             otherwise: Otherwise::Keep,
+                            region,
                             ..part
                         }),
                         Err(error) => node.error(error),
@@ -423,11 +518,12 @@ impl<'a> Entries<'a> {
             }
         };
         let size = header.total_size;
-        let Some(trail) = self.enter(&node, Container::CompressedBundle, position as u64, size)
+        let Some((trail, region)) =
+            self.enter(&node, Container::CompressedBundle, position as u64, size)
         else {
             return;
         };
-        let work = match self.payload(&node, position, &header, trail) {
+        let work = match self.payload(&node, position, &header, trail, region) {
             Ok(work) => work,
             Err(error) => vec![node.error(error.rebased(position as u64))],
         };
@@ -442,6 +538,7 @@ impl<'a> Entries<'a> {
         position: usize,
         header: &Ccob,
         trail: Trail,
+        region: usize,
     ) -> Result<Vec<Work<'a>>> {
         if trail.count(Container::CompressedBundle) > MAX_COMPRESSIONS {
             let detail = format!("compressed more than {MAX_COMPRESSIONS} times over: {trail}");
@@ -455,13 +552,16 @@ impl<'a> Entries<'a> {
             work.push(node.error(error.rebased(position as u64)));
         }
         self.add_budget(payload.len());
+        let data = Bytes::from(payload);
+        let region = self.note_region(Some(region), &data, 0, RegionKind::Payload);
         work.push(Work::Judge(Node {
-            data: Bytes::from(payload),
+            data,
             base: 0,
             payload: Some(node.base.saturating_add(position as u64)),
             trail,
             id: None,
             otherwise: Otherwise::Refuse,
+            region,
         }));
         Ok(work)
     }
