@@ -1,7 +1,6 @@
 //! Walking inputs: each file, each object in it, with what is wrong reported on the way.
 
 use anyhow::Result;
-use hsaco::isa::EntryId;
 use hsaco::object::container::{self, Container, Entries, Entry, EntryKind, HashCheck, Options};
 use hsaco::object::{CodeObject, Error, ErrorKind};
 
@@ -137,7 +136,7 @@ fn walk<V: Visit>(
     let mut next = first;
     while let Some(entry) = next {
         match entry {
-            Ok(entry) if is_for_others(&entry) => visitor.other(&entry)?,
+            Ok(entry) if !entry.is_object() => visitor.other(&entry)?,
             Ok(entry) => batch.add(entry),
             Err(error) => {
                 batch.flush(visitor, report)?;
@@ -214,16 +213,6 @@ impl<'a> Batch<'_, 'a> {
     }
 }
 
-/// True for the host's side of a bundle, and for code that is not AMD's: its id says another
-/// architecture.
-pub(crate) fn is_for_others(entry: &Entry<'_>) -> bool {
-    let id = entry.id.as_deref().and_then(EntryId::parse);
-    let is_foreign =
-        |id: EntryId<'_>| !id.triple.starts_with("amdgcn") && !id.triple.starts_with("spirv");
-    entry.kind == EntryKind::Host
-        || (entry.kind != EntryKind::CodeObject && id.is_some_and(is_foreign))
-}
-
 impl<'e, 'a> ObjectItem<'e, 'a> {
     /// Reads the headers of an entry that holds device code.
     pub(crate) fn new(number: usize, entry: &'e Entry<'a>, trouble: &mut Trouble) -> Self {
@@ -237,8 +226,7 @@ impl<'e, 'a> ObjectItem<'e, 'a> {
             Ok(None) => {}
             Err(error) => trouble.note(item.place(), item.located(error)),
         }
-        let id = entry.id.as_deref().and_then(EntryId::parse);
-        item.target = id.map(|it| it.target.to_owned()).filter(|it| !it.is_empty());
+        item.target = entry.named_target().map(str::to_owned);
         item
     }
 

@@ -32,6 +32,8 @@ pub use trail::{Step, Trail};
 pub use walk::{Entries, entries};
 pub(crate) use walk::{Place, Region, RegionKind, traced_entries};
 
+use hsaco_isa::EntryId;
+
 use crate::bytes::{read_u16, read_u32};
 
 const EM_AMDGPU: u16 = 224;
@@ -213,6 +215,29 @@ pub struct Entry<'a> {
     pub offset: Option<u64>,
     /// The containers it came through.
     pub trail: Trail,
+}
+
+impl Entry<'_> {
+    /// True for an entry that counts as an object: one that may be for an AMD GPU. The host's side
+    /// of a bundle is not, nor is code whose id says another architecture.
+    pub fn is_object(&self) -> bool {
+        let is_amd =
+            |id: EntryId<'_>| id.triple.starts_with("amdgcn") || id.triple.starts_with("spirv");
+        match self.kind {
+            EntryKind::CodeObject => true,
+            EntryKind::Host => false,
+            _ => self.parsed_id().is_none_or(is_amd),
+        }
+    }
+
+    /// The target that the id names.
+    pub fn named_target(&self) -> Option<&str> {
+        self.parsed_id().map(|id| id.target).filter(|target| !target.is_empty())
+    }
+
+    fn parsed_id(&self) -> Option<EntryId<'_>> {
+        self.id.as_deref().and_then(EntryId::parse)
+    }
 }
 
 fn is_amdgpu_elf(data: &[u8]) -> bool {

@@ -9,7 +9,7 @@ use foldhash::quality;
 
 use super::look::{Look, Looked, MAX_OVERLAP};
 use super::object::kernel_codes;
-use super::{Names, Visit, is_object, walk};
+use super::{Names, Visit, walk};
 use crate::container::{Entry, EntryKind, Options, Place, Region};
 use crate::{CodeObject, Error};
 
@@ -89,7 +89,7 @@ impl Visit for Finder<'_> {
     }
 
     fn entry(&mut self, place: Place, entry: &Entry<'_>) {
-        if !is_object(entry) {
+        if !entry.is_object() {
             return;
         }
         let number = self.number;

@@ -31,7 +31,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use hsaco_isa::EntryId;
 
 use crate::container::{
     Container, Entry, EntryKind, Options, Place, Region, RegionKind, traced_entries,
@@ -251,20 +250,6 @@ fn walk(data: &[u8], options: &Options, visitor: &mut dyn Visit) {
     }
 }
 
-/// True for an entry that counts as an object: one that may be for an AMD GPU.
-fn is_object(entry: &Entry<'_>) -> bool {
-    let id = entry.id.as_deref().and_then(EntryId::parse);
-    let is_amd =
-        |id: EntryId<'_>| id.triple.starts_with("amdgcn") || id.triple.starts_with("spirv");
-    entry.kind == EntryKind::CodeObject || entry.kind != EntryKind::Host && id.is_none_or(is_amd)
-}
-
-/// The target that an entry's id names.
-fn entry_target(entry: &Entry<'_>) -> Option<String> {
-    let id = entry.id.as_deref().and_then(EntryId::parse);
-    id.map(|it| it.target.to_owned()).filter(|it| !it.is_empty())
-}
-
 /// The file, or a payload.
 struct Space {
     tree: Tree,
@@ -329,7 +314,7 @@ impl Visit for Builder {
     fn entry(&mut self, place: Place, entry: &Entry<'_>) {
         let Some(&outer) = self.regions.get(place.region) else { return };
         let range = place.base..place.base.saturating_add(entry.data.len() as u64);
-        if !is_object(entry) {
+        if !entry.is_object() {
             self.add(outer, range, Owner::new(Kind::OtherEntry), Kind::OtherEntry);
             return;
         }
@@ -340,7 +325,7 @@ impl Visit for Builder {
         let unread = Object {
             kind: entry.kind,
             entry_id: entry.id.clone(),
-            target: entry_target(entry),
+            target: entry.named_target().map(str::to_owned),
             generic_version: 0,
             offset: place.base,
             within: outer.space.checked_sub(1),

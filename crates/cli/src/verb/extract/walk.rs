@@ -5,7 +5,7 @@ use hsaco::object::container::{self, Container, Entry, Options, Step, Trail};
 
 use crate::input::{self, Input};
 use crate::report::{Report, Status, Trouble};
-use crate::scan::{self, ObjectItem};
+use crate::scan::ObjectItem;
 use crate::select::ObjectSelection;
 
 /// One entry of a file.
@@ -81,7 +81,7 @@ fn walk(
                 continue;
             }
         };
-        let number = (!scan::is_for_others(&entry)).then_some(objects);
+        let number = entry.is_object().then_some(objects);
         objects += usize::from(number.is_some());
         let item = judge(&entry, number, selection, report);
         sink.entry(input, &item, report)?;
