@@ -164,6 +164,8 @@ struct Batch<'i, 'a> {
 impl<'a> Batch<'_, 'a> {
     /// Bytes of objects that may be mapped at a time.
     const MAX_SIZE: usize = 64 << 20;
+    /// Pages of smaller ranges are given back with the process.
+    const WORTH_RELEASING: u64 = 16 << 20;
     /// Reading an object is about as much work as so many kernels of one.
     const OBJECT_WEIGHT: usize = 128;
 
@@ -207,7 +209,9 @@ impl<'a> Batch<'_, 'a> {
             Some((start, start.saturating_add(entry.data.len() as u64)))
         });
         let range = mapped.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
-        if let Some((start, end)) = range {
+        if let Some((start, end)) = range
+            && end - start >= Self::WORTH_RELEASING
+        {
             self.input.release(start, end - start);
         }
     }

@@ -109,8 +109,8 @@ impl KernelSelection {
     }
 
     /// The wanted kernels of an object.
-    pub(crate) fn of<'a>(&self, index: &Index<'a>) -> Vec<Kernel<'a>> {
-        index.kernels().iter().filter(|it| self.wants(it.name())).copied().collect()
+    pub(crate) fn of<'i, 'a>(&self, index: &'i Index<'a>) -> Vec<&'i Kernel<'a>> {
+        index.kernels().iter().filter(|it| self.wants(it.name())).collect()
     }
 
     /// True when a kernel of this mangled name is wanted.

@@ -282,6 +282,11 @@ impl<'a> Reader<'a> {
         self.base.saturating_add(self.pos as u64)
     }
 
+    /// How many bytes have not been read.
+    pub(crate) fn left(&self) -> usize {
+        self.data.len().saturating_sub(self.pos)
+    }
+
     /// How many bytes have been read.
     pub(crate) fn position(&self) -> usize {
         self.pos
@@ -294,7 +299,7 @@ impl<'a> Reader<'a> {
 
     /// Fails unless every byte was read.
     pub(crate) fn finish(&self) -> Result<()> {
-        match self.data.len() - self.pos.min(self.data.len()) {
+        match self.left() {
             0 => Ok(()),
             left => {
                 let detail = format!("{left} bytes after the end of the document");
@@ -304,7 +309,7 @@ impl<'a> Reader<'a> {
     }
 
     fn truncated(&self, needed: u64) -> Error {
-        let available = (self.data.len() - self.pos.min(self.data.len())) as u64;
+        let available = self.left() as u64;
         Error::truncated(CONTEXT, self.offset(), needed, available)
     }
 
@@ -375,7 +380,7 @@ impl<'a> Reader<'a> {
     fn counted(&self, count: u32, head: fn(u32) -> Head) -> Result<Head> {
         let head = head(count);
         let values = u64::from(count) * if matches!(head, Head::Map(_)) { 2 } else { 1 };
-        match values > (self.data.len() - self.pos) as u64 {
+        match values > self.left() as u64 {
             true => Err(self.truncated(values)),
             false => Ok(head),
         }

@@ -15,6 +15,9 @@ use crate::{Error, Result, Str};
 
 const CONTEXT: &str = "metadata";
 
+/// Bytes that a kernel's map takes at least: nobody leaves out its name.
+const SMALLEST_KERNEL: usize = 64;
+
 /// The metadata of one code object, merged over its notes.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'a> {
@@ -135,6 +138,8 @@ impl<'a> Metadata<'a> {
         let Head::Array(count) = reader.head()? else {
             return Err(Error::malformed(CONTEXT, start, "amdhsa.kernels is not an array"));
         };
+        // A count is no promise, but each kernel takes bytes of the file.
+        self.kernels.reserve((count as usize).min(reader.left() / SMALLEST_KERNEL));
         for _ in 0..count {
             match Kernel::skim(reader)? {
                 Ok(kernel) => self.kernels.push(kernel),

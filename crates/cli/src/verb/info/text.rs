@@ -74,7 +74,8 @@ impl Page {
             self.header(object, elf)?;
             self.tables(elf)?;
         }
-        for (kernel, info) in kernels.of(&object.index()).iter().zip(&elf.kernels) {
+        let index = object.index();
+        for (kernel, info) in kernels.of(&index).into_iter().zip(&elf.kernels) {
             self.kernel(kernel, info, item, trouble)?;
         }
         if kernels.is_all() {
