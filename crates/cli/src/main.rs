@@ -1,5 +1,6 @@
 //! The `hsaco` command: one file for each verb, and the manners they share.
 
+mod alloc;
 mod args;
 mod input;
 mod json;
@@ -35,6 +36,9 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
+
+#[global_allocator]
+static ALLOC: alloc::Alloc = alloc::Alloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(with_default_verb(std::env::args_os().collect()));

@@ -1,0 +1,52 @@
+//! Memory for payloads: large blocks in large pages.
+//!
+//! A decompressed payload is tens of megabytes that are written once. In pages of 4 KiB the system
+//! spends more time handing them out than zstd does filling them; asked for large pages, it hands
+//! out 2 MiB at a time.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// The system's allocator, which asks for large pages where a block is made of many.
+pub(crate) struct Alloc;
+
+/// Size of a large page, and of the smallest block that gets some.
+const LARGE_PAGE: usize = 2 << 20;
+
+impl Alloc {
+    /// Large blocks are aligned to large pages, so that they are made of them from the start.
+    fn widened(layout: Layout) -> Option<Layout> {
+        match layout.size() >= LARGE_PAGE && layout.align() < LARGE_PAGE {
+            true => Layout::from_size_align(layout.size(), LARGE_PAGE).ok(),
+            false => None,
+        }
+    }
+}
+
+// SAFETY: every call is the system allocator's own with the same size. A block of at least
+// `LARGE_PAGE` bytes is always allocated and freed with the wider alignment that `widened` makes of
+// its layout, because that depends on nothing but the layout, which callers repeat on freeing;
+// `realloc` allocates, copies and frees, so that no block changes its kind. `madvise` is asked on
+// whole pages inside the fresh block and changes no content.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Alloc {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let Some(wide) = Self::widened(layout) else {
+            // SAFETY: as the caller promised for this layout.
+            return unsafe { System.alloc(layout) };
+        };
+        // SAFETY: `wide` has the caller's size, which is not zero.
+        let block = unsafe { System.alloc(wide) };
+        if !block.is_null() {
+            let whole = wide.size() / LARGE_PAGE * LARGE_PAGE;
+            // SAFETY: the range is inside the block. Advice that is not taken changes nothing.
+            unsafe { libc::madvise(block.cast(), whole, libc::MADV_HUGEPAGE) };
+        }
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let layout = Self::widened(layout).unwrap_or(layout);
+        // SAFETY: the block was allocated with the layout that `widened` makes of this one.
+        unsafe { System.dealloc(block, layout) };
+    }
+}
