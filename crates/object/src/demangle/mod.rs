@@ -1,0 +1,124 @@
+//! Names as their authors wrote them, to the letter as LLVM's tools write them.
+
+mod expr;
+mod float;
+mod name;
+mod node;
+mod parser;
+mod print;
+mod print_expr;
+mod tables;
+mod template;
+mod types;
+
+use std::cell::RefCell;
+use std::fmt::{self, Write};
+
+use crate::Str;
+use parser::{Buffers, Parser};
+use print::Printer;
+
+/// Prefix that Omniprobe puts before the mangled name of an instrumented kernel.
+const INSTRUMENTED: &str = "__amd_crk_";
+
+/// Longest name that is read; longer ones are never what a compiler wrote.
+const MAX_MANGLED: usize = 1 << 20;
+
+/// Longest Rust name that is written.
+const MAX_LENGTH: usize = 1 << 16;
+
+thread_local! {
+    /// One name needs a few small vectors, and a listing has thousands of names.
+    static BUFFERS: RefCell<Buffers> = RefCell::default();
+}
+
+/// The source spelling of a C++ or Rust symbol; `None` when the name is not mangled.
+///
+/// ```
+/// use hsaco_object::demangle;
+/// assert_eq!(demangle("_Z3addPfi".into()).as_deref(), Some("add(float*, int)"));
+/// assert_eq!(demangle("_Z3addPfi.kd".into()).as_deref(), Some("add(float*, int) (.kd)"));
+/// assert_eq!(demangle("_RNvCskwGfYPst2Cb_3foo16example_function".into()).as_deref(),
+///            Some("foo::example_function"));
+/// assert_eq!(demangle("vector_add".into()), None);
+/// ```
+pub fn demangle(name: Str<'_>) -> Option<String> {
+    let mut out = String::new();
+    demangle_into(name, &mut out).then_some(out)
+}
+
+/// Appends the source spelling of a C++ or Rust symbol; `false`, and nothing appended, when the
+/// name is not mangled.
+///
+/// ```
+/// use hsaco_object::demangle_into;
+/// let mut out = String::from("kernel ");
+/// assert!(demangle_into("_Z4axpyIfLj16EEvPT_".into(), &mut out));
+/// assert_eq!(out, "kernel void axpy<float, 16u>(float*)");
+/// assert!(!demangle_into("axpy".into(), &mut out));
+/// ```
+pub fn demangle_into(name: Str<'_>, out: &mut String) -> bool {
+    let Ok(name) = std::str::from_utf8(name.as_bytes()) else { return false };
+    if name.len() > MAX_MANGLED {
+        return false;
+    }
+    let start = out.len();
+    let mangled = match name.strip_prefix('.').or_else(|| name.strip_prefix(INSTRUMENTED)) {
+        Some(mangled) => {
+            out.push_str(name.strip_suffix(mangled).unwrap_or_default());
+            mangled
+        }
+        None => name,
+    };
+    let done = if mangled.starts_with("_R") { rust(mangled, out) } else { cpp(mangled, out) };
+    if !done {
+        out.truncate(start);
+    }
+    done
+}
+
+fn cpp(mangled: &str, out: &mut String) -> bool {
+    if !mangled.trim_start_matches('_').starts_with('Z') {
+        return false;
+    }
+    let mut write = |buffers: &mut Buffers| {
+        let Some(id) = Parser::new(mangled, buffers).symbol() else { return false };
+        Printer::new(mangled, &buffers.arena, out).write(id)
+    };
+    BUFFERS.with(|buffers| match buffers.try_borrow_mut() {
+        Ok(mut buffers) => write(&mut buffers),
+        Err(_) => false,
+    })
+}
+
+fn rust(mangled: &str, out: &mut String) -> bool {
+    let (name, suffix) = match mangled.split_once('.') {
+        Some((name, _)) => (name, mangled.strip_prefix(name).unwrap_or_default()),
+        None => (mangled, ""),
+    };
+    let Ok(demangled) = rustc_demangle::try_demangle(name) else { return false };
+    let start = out.len();
+    let written = write!(Bounded { start, out }, "{demangled:#}").is_ok();
+    if written && !suffix.is_empty() {
+        out.push_str(" (");
+        out.push_str(suffix);
+        out.push(')');
+    }
+    written
+}
+
+/// A string that refuses to grow past [`MAX_LENGTH`].
+struct Bounded<'a> {
+    start: usize,
+    out: &'a mut String,
+}
+
+impl Write for Bounded<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.out.len() - self.start + text.len() > MAX_LENGTH {
+            return Err(fmt::Error);
+        }
+        self.out.push_str(text);
+        Ok(())
+    }
+}

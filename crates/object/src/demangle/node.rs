@@ -1,0 +1,383 @@
+//! The tree of a name: small `Copy` nodes in one vector, their lists in another.
+
+use super::tables::Precedence;
+
+/// A node's place in the [`Arena`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Id(u32);
+
+/// A piece of the mangled name.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) len: u32,
+}
+
+/// Several nodes, in order.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct List {
+    start: u32,
+    len: u32,
+}
+
+impl List {
+    pub(super) fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    pub(super) fn len(self) -> u32 {
+        self.len
+    }
+}
+
+pub(super) const CONST: u8 = 1;
+pub(super) const VOLATILE: u8 = 2;
+pub(super) const RESTRICT: u8 = 4;
+pub(super) const LVALUE: u8 = 8;
+pub(super) const RVALUE: u8 = 16;
+
+/// The three places a `requires` clause and attributes can stand in, behind one index.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Clauses {
+    pub(super) attributes: Option<List>,
+    pub(super) before: Option<Id>,
+    pub(super) after: Option<Id>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Node {
+    // Names.
+    Source(Span),
+    Text(&'static str),
+    /// One of the abbreviations of the standard library, by its letter.
+    Std {
+        letter: u8,
+        expanded: bool,
+    },
+    Scoped {
+        scope: Id,
+        name: Id,
+    },
+    Friend {
+        scope: Id,
+        name: Id,
+    },
+    Templated {
+        name: Id,
+        args: Id,
+    },
+    Args {
+        list: List,
+        requires: Option<Id>,
+    },
+    Tagged {
+        name: Id,
+        tag: Span,
+    },
+    Constructor {
+        class: Id,
+        destructor: bool,
+    },
+    Module {
+        parent: Option<Id>,
+        name: Id,
+        partition: bool,
+    },
+    InModule {
+        name: Id,
+        module: Id,
+    },
+    Binding(List),
+    Unnamed(Span),
+    Closure {
+        count: Span,
+        declarator: Id,
+    },
+    Declarator {
+        templates: List,
+        params: List,
+        clauses: u32,
+    },
+    Operator(u8),
+    Suffixed {
+        name: Id,
+        suffix: Span,
+    },
+    /// Some words, and a node after them.
+    Prefixed {
+        prefix: &'static str,
+        child: Id,
+    },
+    ConstructionVtable {
+        derived: Id,
+        base: Id,
+    },
+    Encoding {
+        result: Option<Id>,
+        name: Id,
+        params: List,
+        qualifiers: u8,
+        clauses: Option<u32>,
+    },
+
+    // Types.
+    Qualified {
+        child: Id,
+        qualifiers: u8,
+    },
+    Pointer(Id),
+    Reference {
+        child: Id,
+        rvalue: bool,
+    },
+    Member {
+        class: Id,
+        member: Id,
+    },
+    Array {
+        element: Id,
+        bound: Option<Id>,
+    },
+    Function {
+        result: Id,
+        params: List,
+        qualifiers: u8,
+        exception: Option<Id>,
+    },
+    Throws(List),
+    Vector {
+        element: Id,
+        bound: Option<Id>,
+    },
+    PixelVector(Id),
+    BitInt {
+        bits: Id,
+        unsigned: bool,
+    },
+    FloatN {
+        bits: Span,
+        suffix: &'static str,
+    },
+    /// A node, and some words after it.
+    Postfixed {
+        child: Id,
+        postfix: &'static str,
+    },
+    Vendor {
+        child: Id,
+        qualifier: Span,
+        args: Option<Id>,
+    },
+    Transformed {
+        name: Id,
+        base: Id,
+    },
+    ObjcProtocol {
+        child: Id,
+        protocol: Span,
+    },
+
+    // Template arguments and parameters.
+    /// The pack that a parameter stands for: one element at a time.
+    Pack(List),
+    /// The pack as an argument: all of it.
+    ArgPack(List),
+    Expansion(Id),
+    Forward {
+        index: u32,
+        target: Option<Id>,
+    },
+    /// An invented name of a lambda's own template parameter.
+    Invented {
+        prefix: &'static str,
+        index: u32,
+    },
+    TypeParam(Id),
+    ConstrainedParam {
+        constraint: Id,
+        name: Id,
+    },
+    ValueParam {
+        name: Id,
+        of: Id,
+    },
+    TemplateParam {
+        name: Id,
+        params: List,
+        clauses: u32,
+    },
+    PackParam(Id),
+
+    // Expressions.
+    Binary {
+        op: u8,
+        left: Id,
+        right: Id,
+    },
+    Prefix {
+        op: u8,
+        child: Id,
+    },
+    PostfixOp {
+        op: u8,
+        child: Id,
+    },
+    Subscript {
+        base: Id,
+        index: Id,
+    },
+    Dot {
+        op: u8,
+        left: Id,
+        right: Id,
+    },
+    Subobject {
+        ty: Id,
+        base: Id,
+        offset: Span,
+    },
+    Enclosing {
+        words: &'static str,
+        child: Id,
+        precedence: Precedence,
+    },
+    Cast {
+        op: u8,
+        to: Id,
+        from: Id,
+    },
+    SizeofPack(Id),
+    Call {
+        callee: Id,
+        args: List,
+        parens: bool,
+    },
+    New {
+        placement: List,
+        ty: Id,
+        init: List,
+        flags: u8,
+    },
+    Delete {
+        child: Id,
+        global: bool,
+        array: bool,
+    },
+    Param(Span),
+    Conversion {
+        to: Id,
+        from: List,
+    },
+    MemberConversion {
+        ty: Id,
+        child: Id,
+    },
+    InitList {
+        ty: Option<Id>,
+        list: List,
+    },
+    Designator {
+        element: Id,
+        init: Id,
+        array: bool,
+    },
+    DesignatorRange {
+        first: Id,
+        last: Id,
+        init: Id,
+    },
+    Fold {
+        op: u8,
+        left: bool,
+        pack: Id,
+        init: Option<Id>,
+    },
+    Conditional {
+        condition: Id,
+        yes: Id,
+        no: Id,
+    },
+    StringLiteral(Id),
+    Lambda(Id),
+    Enum {
+        ty: Id,
+        value: Span,
+    },
+    Integer {
+        code: u8,
+        value: Span,
+    },
+    Float {
+        code: u8,
+        bits: Span,
+    },
+    /// Several nodes with commas between.
+    Sequence(List),
+    Requires {
+        params: List,
+        requirements: List,
+    },
+    Requirement {
+        child: Id,
+        noexcept: bool,
+        constraint: Option<Id>,
+    },
+}
+
+pub(super) const NEW_GLOBAL: u8 = 1;
+pub(super) const NEW_ARRAY: u8 = 2;
+
+/// All nodes of one name. Ids and lists are made here only, so a look-up never misses.
+#[derive(Default, Debug)]
+pub(super) struct Arena {
+    nodes: Vec<Node>,
+    lists: Vec<Id>,
+    clauses: Vec<Clauses>,
+}
+
+impl Arena {
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+        self.lists.clear();
+        self.clauses.clear();
+    }
+
+    /// `None` past four thousand million nodes, which no bounded input reaches.
+    pub(super) fn add(&mut self, node: Node) -> Option<Id> {
+        let id = u32::try_from(self.nodes.len()).ok()?;
+        self.nodes.push(node);
+        Some(Id(id))
+    }
+
+    pub(super) fn node(&self, id: Id) -> Node {
+        self.nodes.get(id.0 as usize).copied().unwrap_or(Node::Text(""))
+    }
+
+    pub(super) fn add_list(&mut self, items: &[Id]) -> Option<List> {
+        let start = u32::try_from(self.lists.len()).ok()?;
+        self.lists.extend_from_slice(items);
+        Some(List { start, len: u32::try_from(items.len()).ok()? })
+    }
+
+    pub(super) fn list(&self, list: List) -> &[Id] {
+        let start = list.start as usize;
+        self.lists.get(start..start + list.len as usize).unwrap_or_default()
+    }
+
+    pub(super) fn add_clauses(&mut self, clauses: Clauses) -> Option<u32> {
+        let index = u32::try_from(self.clauses.len()).ok()?;
+        self.clauses.push(clauses);
+        Some(index)
+    }
+
+    pub(super) fn clauses(&self, index: u32) -> Clauses {
+        self.clauses.get(index as usize).copied().unwrap_or_default()
+    }
+
+    /// Ties a forward reference to the argument it turned out to mean.
+    pub(super) fn resolve(&mut self, id: Id, to: Id) {
+        if let Some(Node::Forward { target, .. }) = self.nodes.get_mut(id.0 as usize) {
+            *target = Some(to);
+        }
+    }
+}

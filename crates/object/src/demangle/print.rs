@@ -1,0 +1,733 @@
+//! Writing the tree of a name as C++.
+//!
+//! A type is written around its declarator, as C++ wants it: what stands left of it
+//! (`int (*`), then what stands right (`)(float)`).
+
+use super::node::{
+    Arena, CONST, Clauses, Id, LVALUE, List, Node, RESTRICT, RVALUE, Span, VOLATILE,
+};
+use super::tables::{Precedence, operator, std_class};
+
+/// Longest text of one name: substitutions can make a short name explode.
+const MAX_LENGTH: usize = 1 << 16;
+
+/// Most nodes that are written for one name, as those that write nothing must end too.
+const MAX_STEPS: u32 = 1 << 18;
+
+/// Deepest nesting that is written.
+const MAX_DEPTH: u32 = 1024;
+
+/// Which part of the pack that is being expanded is written.
+#[derive(Clone, Copy)]
+struct PackState {
+    index: u32,
+    /// `None` until a pack is met, which tells how many parts there are.
+    len: Option<u32>,
+}
+
+pub(super) struct Printer<'a> {
+    pub(super) text: &'a str,
+    pub(super) arena: &'a Arena,
+    pub(super) out: &'a mut String,
+    start: usize,
+    depth: u32,
+    steps: u32,
+    failed: bool,
+    /// How many brackets make a `>` mean "greater"; 0 directly inside template arguments.
+    pub(super) brackets: u32,
+    pack: PackState,
+    /// Forward references that are being written, which must not contain themselves.
+    active: Vec<Id>,
+}
+
+/// A property that decides where brackets and spaces go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Has something to the right of the declarator.
+    RightSide,
+    Array,
+    Function,
+}
+
+impl<'a> Printer<'a> {
+    pub(super) fn new(text: &'a str, arena: &'a Arena, out: &'a mut String) -> Self {
+        let start = out.len();
+        Self {
+            text,
+            arena,
+            out,
+            start,
+            depth: 0,
+            steps: 0,
+            failed: false,
+            brackets: 1,
+            pack: PackState { index: 0, len: None },
+            active: Vec::new(),
+        }
+    }
+
+    /// Writes a whole name; on failure the output is as it was.
+    pub(super) fn write(mut self, id: Id) -> bool {
+        self.print(id);
+        if self.failed {
+            self.out.truncate(self.start);
+        }
+        !self.failed
+    }
+
+    pub(super) fn push(&mut self, text: &str) {
+        if self.out.len() - self.start + text.len() > MAX_LENGTH {
+            self.failed = true;
+        } else {
+            self.out.push_str(text);
+        }
+    }
+
+    pub(super) fn push_span(&mut self, span: Span) {
+        self.push(self.slice(span));
+    }
+
+    pub(super) fn slice(&self, span: Span) -> &'a str {
+        let start = span.start as usize;
+        self.text.get(start..start + span.len as usize).unwrap_or_default()
+    }
+
+    /// A number, with its sign in front.
+    pub(super) fn push_number(&mut self, span: Span) {
+        let text = self.slice(span);
+        if let Some(digits) = text.strip_prefix('n') {
+            self.push("-");
+            self.push(digits);
+        } else {
+            self.push(text);
+        }
+    }
+
+    pub(super) fn open(&mut self, bracket: &str) {
+        self.brackets += 1;
+        self.push(bracket);
+    }
+
+    pub(super) fn close(&mut self, bracket: &str) {
+        self.brackets -= 1;
+        self.push(bracket);
+    }
+
+    /// Angle brackets around something, in which `>` would end them.
+    pub(super) fn angled(&mut self, write: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.brackets, 0);
+        self.push("<");
+        write(self);
+        self.push(">");
+        self.brackets = outer;
+    }
+
+    pub(super) fn print(&mut self, id: Id) {
+        self.left(id);
+        self.right(id);
+    }
+
+    pub(super) fn bracketed(&mut self, id: Id) {
+        self.open("(");
+        self.print(id);
+        self.close(")");
+    }
+
+    /// Writes an operand, in brackets unless it binds tighter than `limit` (or as tight, if
+    /// `or_equal`).
+    pub(super) fn operand(&mut self, id: Id, limit: Precedence, or_equal: bool) {
+        let precedence = self.precedence(id);
+        if precedence > limit || (precedence == limit && !or_equal) {
+            self.bracketed(id);
+        } else {
+            self.print(id);
+        }
+    }
+
+    /// Items with commas between; those that write nothing (empty packs) take no comma.
+    pub(super) fn commas(&mut self, list: List) {
+        let arena = self.arena;
+        let mut first = true;
+        for &id in arena.list(list) {
+            let before = self.out.len();
+            if !first {
+                self.push(", ");
+            }
+            let after = self.out.len();
+            self.operand(id, Precedence::Comma, false);
+            if self.out.len() == after {
+                self.out.truncate(before);
+            } else {
+                first = false;
+            }
+        }
+    }
+
+    /// False when the name is too deep or too long to go on.
+    fn enter(&mut self) -> bool {
+        self.steps += 1;
+        if self.depth == MAX_DEPTH || self.steps > MAX_STEPS {
+            self.failed = true;
+        }
+        if self.failed {
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    pub(super) fn left(&mut self, id: Id) {
+        if self.enter() {
+            self.left_of(self.arena.node(id), id);
+            self.depth -= 1;
+        }
+    }
+
+    pub(super) fn right(&mut self, id: Id) {
+        let node = self.arena.node(id);
+        if has_right(node) && self.enter() {
+            self.right_of(node, id);
+            self.depth -= 1;
+        }
+    }
+
+    fn left_of(&mut self, node: Node, id: Id) {
+        match node {
+            Node::Text(text) => self.push(text),
+            Node::Source(span) => self.push_span(span),
+            Node::Scoped { scope, name } => {
+                self.print(scope);
+                self.push("::");
+                self.print(name);
+            }
+            Node::Templated { name, args } => {
+                self.print(name);
+                self.print(args);
+            }
+            Node::Args { list, requires } => self.angled(|printer| {
+                printer.commas(list);
+                printer.requires(requires);
+            }),
+            Node::Pointer(child) => self.pointer_left(child),
+            Node::Qualified { child, qualifiers } => {
+                self.left(child);
+                self.qualifiers(qualifiers);
+            }
+            Node::Reference { child, rvalue } => {
+                let Some((child, rvalue)) = self.collapse(child, rvalue) else { return };
+                self.left(child);
+                self.open_declarator(child);
+                self.push(if rvalue { "&&" } else { "&" });
+            }
+            Node::Encoding { result, name, .. } => {
+                if let Some(result) = result {
+                    self.left(result);
+                    if !self.has(result, Shape::RightSide) {
+                        self.push(" ");
+                    }
+                }
+                self.print(name);
+            }
+            Node::Function { result, .. } => {
+                self.left(result);
+                self.push(" ");
+            }
+            Node::Array { element, .. } => self.left(element),
+            Node::Member { class, member } => {
+                self.left(member);
+                let bracket = self.has(member, Shape::Array) || self.has(member, Shape::Function);
+                self.push(if bracket { "(" } else { " " });
+                self.print(class);
+                self.push("::*");
+            }
+            Node::Pack(list) => {
+                if let Some(part) = self.part(list) {
+                    self.left(part);
+                }
+            }
+            Node::ArgPack(list) | Node::Sequence(list) => self.commas(list),
+            Node::Expansion(child) => self.expansion(child),
+            Node::Forward { target: Some(target), .. } => {
+                self.guarded(id, |printer| printer.left(target));
+            }
+            _ => self.left_of_name(node),
+        }
+    }
+
+    fn left_of_name(&mut self, node: Node) {
+        match node {
+            Node::Std { letter, expanded } => self.std_class(letter, expanded),
+            Node::Friend { scope, name } => {
+                self.print(scope);
+                self.push("::friend ");
+                self.print(name);
+            }
+            Node::Tagged { name, tag } => {
+                self.left(name);
+                self.push("[abi:");
+                self.push_span(tag);
+                self.push("]");
+            }
+            Node::Constructor { class, destructor } => {
+                if destructor {
+                    self.push("~");
+                }
+                let name = self.base_name(class);
+                self.push(name);
+            }
+            Node::Module { parent, name, partition } => {
+                if let Some(parent) = parent {
+                    self.print(parent);
+                }
+                if parent.is_some() || partition {
+                    self.push(if partition { ":" } else { "." });
+                }
+                self.print(name);
+            }
+            Node::InModule { name, module } => {
+                self.print(name);
+                self.push("@");
+                self.print(module);
+            }
+            Node::Binding(list) => {
+                self.open("[");
+                self.commas(list);
+                self.close("]");
+            }
+            Node::Unnamed(count) => {
+                self.push("'unnamed");
+                self.push_span(count);
+                self.push("'");
+            }
+            Node::Closure { count, declarator } => {
+                self.push("'lambda");
+                self.push_span(count);
+                self.push("'");
+                self.print(declarator);
+            }
+            Node::Declarator { templates, params, clauses } => {
+                let Clauses { before, after, .. } = self.arena.clauses(clauses);
+                if !templates.is_empty() {
+                    self.angled(|printer| printer.commas(templates));
+                }
+                self.requires(before);
+                self.params(params);
+                self.requires(after);
+            }
+            Node::Operator(op) => {
+                self.push("operator");
+                self.push(operator(op).text);
+            }
+            Node::Suffixed { name, suffix } => {
+                self.print(name);
+                self.push(" (");
+                self.push_span(suffix);
+                self.push(")");
+            }
+            Node::Prefixed { prefix, child } => {
+                self.push(prefix);
+                self.print(child);
+            }
+            Node::ConstructionVtable { derived, base } => {
+                self.push("construction vtable for ");
+                self.print(base);
+                self.push("-in-");
+                self.print(derived);
+            }
+            _ => self.left_of_type(node),
+        }
+    }
+
+    fn left_of_type(&mut self, node: Node) {
+        match node {
+            Node::Throws(list) => {
+                self.push("throw");
+                self.params(list);
+            }
+            Node::Vector { element, bound } => {
+                self.print(element);
+                self.vector(bound);
+            }
+            Node::PixelVector(bound) => {
+                self.push("pixel");
+                self.vector(Some(bound));
+            }
+            Node::BitInt { bits, unsigned } => {
+                self.push(if unsigned { "unsigned _BitInt" } else { "_BitInt" });
+                self.bracketed(bits);
+            }
+            Node::FloatN { bits, suffix: "b" } => {
+                self.push("std::bfloat");
+                self.push_span(bits);
+                self.push("_t");
+            }
+            Node::FloatN { bits, suffix } => {
+                self.push("_Float");
+                self.push_span(bits);
+                self.push(suffix);
+            }
+            Node::Postfixed { child, postfix } => {
+                self.left(child);
+                self.push(postfix);
+            }
+            Node::Vendor { child, qualifier, args } => {
+                self.print(child);
+                self.push(" ");
+                self.push_span(qualifier);
+                if let Some(args) = args {
+                    self.print(args);
+                }
+            }
+            Node::Transformed { name, base } => {
+                self.print(name);
+                self.bracketed(base);
+            }
+            Node::ObjcProtocol { child, protocol } => {
+                self.print(child);
+                self.push("<");
+                self.push_span(protocol);
+                self.push(">");
+            }
+            Node::Invented { prefix, index } => {
+                self.push(prefix);
+                if let Some(index) = index.checked_sub(1) {
+                    self.push(&index.to_string());
+                }
+            }
+            Node::TypeParam(_) => self.push("typename "),
+            Node::ConstrainedParam { constraint, .. } => {
+                self.print(constraint);
+                self.push(" ");
+            }
+            Node::ValueParam { of, .. } => {
+                self.left(of);
+                if !self.has(of, Shape::RightSide) {
+                    self.push(" ");
+                }
+            }
+            Node::TemplateParam { params, .. } => {
+                self.push("template");
+                self.angled(|printer| printer.commas(params));
+                self.push(" typename ");
+            }
+            Node::PackParam(child) => {
+                self.left(child);
+                self.push("...");
+            }
+            _ => self.expression(node),
+        }
+    }
+
+    fn right_of(&mut self, node: Node, id: Id) {
+        match node {
+            Node::Pointer(child) if !self.is_objc_object(child) => {
+                self.close_declarator(child);
+                self.right(child);
+            }
+            Node::Qualified { child, .. } | Node::PackParam(child) => self.right(child),
+            Node::Reference { child, rvalue } => {
+                let Some((child, _)) = self.collapse(child, rvalue) else { return };
+                self.close_declarator(child);
+                self.right(child);
+            }
+            Node::Encoding { result, params, qualifiers, clauses, .. } => {
+                self.params(params);
+                if let Some(result) = result {
+                    self.right(result);
+                }
+                self.qualifiers(qualifiers);
+                self.encoding_clauses(clauses);
+            }
+            Node::Function { result, params, qualifiers, exception } => {
+                self.params(params);
+                self.right(result);
+                self.qualifiers(qualifiers);
+                if let Some(exception) = exception {
+                    self.push(" ");
+                    self.print(exception);
+                }
+            }
+            Node::Array { element, bound } => {
+                if !self.ends_with(b']') {
+                    self.push(" ");
+                }
+                self.open("[");
+                if let Some(bound) = bound {
+                    self.print(bound);
+                }
+                self.close("]");
+                self.right(element);
+            }
+            Node::Member { member, .. } => {
+                self.close_declarator(member);
+                self.right(member);
+            }
+            Node::Pack(list) => {
+                if let Some(part) = self.part(list) {
+                    self.right(part);
+                }
+            }
+            Node::Forward { target: Some(target), .. } => {
+                self.guarded(id, |printer| printer.right(target));
+            }
+            Node::TypeParam(name) | Node::ConstrainedParam { name, .. } => self.print(name),
+            Node::ValueParam { name, of } => {
+                self.print(name);
+                self.right(of);
+            }
+            Node::TemplateParam { name, clauses, .. } => {
+                self.print(name);
+                let after = self.arena.clauses(clauses).after;
+                self.requires(after);
+            }
+            _ => {}
+        }
+    }
+
+    fn encoding_clauses(&mut self, clauses: Option<u32>) {
+        let Some(clauses) = clauses else { return };
+        let Clauses { attributes, after, .. } = self.arena.clauses(clauses);
+        if let Some(attributes) = attributes {
+            self.push(" [enable_if:");
+            self.commas(attributes);
+            self.push("]");
+        }
+        self.requires(after);
+    }
+
+    fn requires(&mut self, constraint: Option<Id>) {
+        if let Some(constraint) = constraint {
+            self.push(" requires ");
+            self.print(constraint);
+        }
+    }
+
+    pub(super) fn params(&mut self, params: List) {
+        self.open("(");
+        self.commas(params);
+        self.close(")");
+    }
+
+    fn qualifiers(&mut self, qualifiers: u8) {
+        const TEXTS: [(u8, &str); 5] = [
+            (CONST, " const"),
+            (VOLATILE, " volatile"),
+            (RESTRICT, " restrict"),
+            (LVALUE, " &"),
+            (RVALUE, " &&"),
+        ];
+        if qualifiers == 0 {
+            return;
+        }
+        for (bit, text) in TEXTS {
+            if qualifiers & bit != 0 {
+                self.push(text);
+            }
+        }
+    }
+
+    fn vector(&mut self, bound: Option<Id>) {
+        self.push(" vector[");
+        if let Some(bound) = bound {
+            self.print(bound);
+        }
+        self.push("]");
+    }
+
+    fn ends_with(&self, byte: u8) -> bool {
+        self.out.as_bytes().get(self.start..).and_then(<[u8]>::last) == Some(&byte)
+    }
+
+    fn std_class(&mut self, letter: u8, expanded: bool) {
+        let Some(class) = std_class(letter) else { return };
+        self.push("std::");
+        if expanded {
+            self.push(class.class);
+            self.push(class.args);
+        } else {
+            self.push(class.short);
+        }
+    }
+
+    /// What a class's constructor is called.
+    fn base_name(&mut self, mut id: Id) -> &'a str {
+        loop {
+            id = match self.arena.node(id) {
+                Node::Scoped { name, .. }
+                | Node::Templated { name, .. }
+                | Node::Tagged { name, .. }
+                | Node::Friend { name, .. }
+                | Node::InModule { name, .. } => name,
+                Node::Text(text) => return text,
+                Node::Source(span) => return self.slice(span),
+                Node::Std { letter, expanded } => {
+                    return std_class(letter)
+                        .map_or("", |class| if expanded { class.class } else { class.short });
+                }
+                _ => return "",
+            };
+        }
+    }
+
+    // Declarators.
+
+    fn is_objc_object(&self, child: Id) -> bool {
+        match self.arena.node(child) {
+            Node::ObjcProtocol { child, .. } => match self.arena.node(child) {
+                Node::Source(span) => self.slice(span) == "objc_object",
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn pointer_left(&mut self, child: Id) {
+        if let Node::ObjcProtocol { protocol, .. } = self.arena.node(child)
+            && self.is_objc_object(child)
+        {
+            self.push("id<");
+            self.push_span(protocol);
+            self.push(">");
+            return;
+        }
+        self.left(child);
+        self.open_declarator(child);
+        self.push("*");
+    }
+
+    fn open_declarator(&mut self, child: Id) {
+        let array = self.has(child, Shape::Array);
+        if array {
+            self.push(" ");
+        }
+        if array || self.has(child, Shape::Function) {
+            self.push("(");
+        }
+    }
+
+    fn close_declarator(&mut self, child: Id) {
+        if self.has(child, Shape::Array) || self.has(child, Shape::Function) {
+            self.push(")");
+        }
+    }
+
+    /// References to references are one reference: `&` wins over `&&`.
+    fn collapse(&mut self, mut child: Id, mut rvalue: bool) -> Option<(Id, bool)> {
+        // Each step goes down the tree, except through forward references, which may go round.
+        for _ in 0..MAX_DEPTH {
+            match self.arena.node(self.resolved(child)) {
+                Node::Reference { child: inner, rvalue: inner_rvalue } => {
+                    rvalue &= inner_rvalue;
+                    child = inner;
+                }
+                _ => return Some((child, rvalue)),
+            }
+        }
+        None
+    }
+
+    /// The node behind parameters.
+    fn resolved(&mut self, mut id: Id) -> Id {
+        for _ in 0..MAX_DEPTH {
+            id = match self.arena.node(id) {
+                Node::Forward { target: Some(target), .. } => target,
+                Node::Pack(list) => match self.part(list) {
+                    Some(part) => part,
+                    None => return id,
+                },
+                _ => return id,
+            };
+        }
+        id
+    }
+
+    fn has(&mut self, mut id: Id, shape: Shape) -> bool {
+        for _ in 0..MAX_DEPTH {
+            id = match self.arena.node(id) {
+                Node::Array { .. } => return shape != Shape::Function,
+                Node::Function { .. } | Node::Encoding { .. } => return shape != Shape::Array,
+                Node::Qualified { child, .. } => child,
+                Node::Pointer(child)
+                | Node::Reference { child, .. }
+                | Node::Member { member: child, .. }
+                    if shape == Shape::RightSide =>
+                {
+                    child
+                }
+                Node::TypeParam(_)
+                | Node::ConstrainedParam { .. }
+                | Node::ValueParam { .. }
+                | Node::TemplateParam { .. }
+                | Node::PackParam(_) => return shape == Shape::RightSide,
+                Node::Forward { target: Some(target), .. } if !self.active.contains(&id) => target,
+                Node::Pack(list) => match self.part(list) {
+                    Some(part) => part,
+                    None => return false,
+                },
+                _ => return false,
+            };
+        }
+        false
+    }
+
+    fn guarded(&mut self, id: Id, write: impl FnOnce(&mut Self)) {
+        if !self.active.contains(&id) {
+            self.active.push(id);
+            write(self);
+            self.active.pop();
+        }
+    }
+
+    // Packs.
+
+    /// The part of a pack that is to be written; the first pack met sets how many there are.
+    fn part(&mut self, list: List) -> Option<Id> {
+        if self.pack.len.is_none() {
+            self.pack = PackState { index: 0, len: Some(list.len()) };
+        }
+        self.arena.list(list).get(self.pack.index as usize).copied()
+    }
+
+    /// Writes a pattern once for each part of the packs in it.
+    pub(super) fn expansion(&mut self, child: Id) {
+        let outer = std::mem::replace(&mut self.pack, PackState { index: 0, len: None });
+        let start = self.out.len();
+        self.print(child);
+        match self.pack.len {
+            None => self.push("..."),
+            Some(0) => self.out.truncate(start),
+            Some(len) => {
+                for index in 1..len {
+                    if self.failed {
+                        break;
+                    }
+                    self.push(", ");
+                    self.pack = PackState { index, len: Some(len) };
+                    self.print(child);
+                }
+            }
+        }
+        self.pack = outer;
+    }
+}
+
+/// Whether anything of a node can stand right of the declarator.
+fn has_right(node: Node) -> bool {
+    matches!(
+        node,
+        Node::Pointer(_)
+            | Node::Qualified { .. }
+            | Node::Reference { .. }
+            | Node::Encoding { .. }
+            | Node::Function { .. }
+            | Node::Array { .. }
+            | Node::Member { .. }
+            | Node::Pack(_)
+            | Node::Forward { .. }
+            | Node::TypeParam(_)
+            | Node::ConstrainedParam { .. }
+            | Node::ValueParam { .. }
+            | Node::TemplateParam { .. }
+            | Node::PackParam(_)
+    )
+}
