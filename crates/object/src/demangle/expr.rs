@@ -394,13 +394,16 @@ impl Parser<'_> {
                 self.expect(b'E')?;
                 self.add(Node::StringLiteral(ty))
             }
-            b'D' if self.eat_str("Dn") => {
+            b'D' => {
+                if !self.eat_str("Dn") {
+                    return None;
+                }
                 self.eat(b'0');
                 self.expect(b'E')?;
                 self.add(Node::Text("nullptr"))
             }
-            // Older compilers forgot to substitute the parameter.
-            b'T' => None,
+            // A boolean is 0 or 1, and older compilers forgot to substitute the parameter.
+            b'b' | b'T' => None,
             b'U' => self.lambda(),
             _ => {
                 let ty = self.ty()?;

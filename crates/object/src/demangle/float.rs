@@ -41,9 +41,12 @@ fn extended(bits: u128) -> String {
     let sign = if bits >> 79 & 1 == 1 { "-" } else { "" };
     let exponent = i64::try_from(bits >> SIGNIFICAND & 0x7fff).unwrap_or(0);
     let significand = u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
-    if exponent == 0x7fff {
-        let infinite = significand << 1 == 0;
-        return format!("{sign}{}", if infinite { "inf" } else { "nan" });
+    let normal = significand >> 63 == 1;
+    if exponent == 0x7fff && normal && significand << 1 == 0 {
+        return format!("{sign}inf");
+    }
+    if exponent == 0x7fff || (exponent != 0 && !normal) {
+        return format!("{sign}nan");
     }
     let exponent = match exponent {
         0 if significand == 0 => 0,

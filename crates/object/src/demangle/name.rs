@@ -8,7 +8,7 @@ impl Parser<'_> {
     pub(super) fn name(&mut self, state: Option<&mut NameState>) -> Option<Id> {
         self.deeper(|parser| match parser.peek() {
             b'N' => parser.nested_name(state),
-            b'Z' => parser.local_name(state),
+            b'Z' => parser.isolated(|parser| parser.local_name(state)),
             _ => parser.unscoped_or_template_name(state),
         })
     }

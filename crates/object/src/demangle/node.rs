@@ -66,10 +66,7 @@ pub(super) enum Node {
         name: Id,
         args: Id,
     },
-    Args {
-        list: List,
-        requires: Option<Id>,
-    },
+    Args(List),
     Tagged {
         name: Id,
         tag: Span,
@@ -154,10 +151,7 @@ pub(super) enum Node {
         bits: Id,
         unsigned: bool,
     },
-    FloatN {
-        bits: Span,
-        suffix: &'static str,
-    },
+    FloatN(Span),
     /// A node, and some words after it.
     Postfixed {
         child: Id,

@@ -127,17 +127,19 @@ impl<'a> Parser<'a> {
 
     /// A function with its parameters, a variable, or a special name.
     pub(super) fn encoding(&mut self) -> Option<Id> {
-        self.deeper(|parser| {
-            let first = parser.first_argument;
-            let levels = std::mem::take(&mut parser.buffers.levels);
-            parser.first_argument = parser.buffers.arguments.len();
-            let id = parser.encoding_in_scope();
-            let begin = parser.first_argument;
-            parser.buffers.arguments.truncate(begin);
-            parser.buffers.levels = levels;
-            parser.first_argument = first;
-            id
-        })
+        self.deeper(|parser| parser.isolated(Self::encoding_in_scope))
+    }
+
+    /// Runs a rule that sees no template parameters from outside, and lets none out.
+    pub(super) fn isolated(&mut self, rule: impl FnOnce(&mut Self) -> Option<Id>) -> Option<Id> {
+        let first = self.first_argument;
+        let levels = std::mem::take(&mut self.buffers.levels);
+        self.first_argument = self.buffers.arguments.len();
+        let id = rule(self);
+        self.buffers.arguments.truncate(self.first_argument);
+        self.buffers.levels = levels;
+        self.first_argument = first;
+        id
     }
 
     fn encoding_in_scope(&mut self) -> Option<Id> {

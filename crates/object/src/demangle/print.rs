@@ -33,8 +33,8 @@ pub(super) struct Printer<'a> {
     depth: u32,
     steps: u32,
     failed: bool,
-    /// How many brackets make a `>` mean "greater"; 0 directly inside template arguments.
-    pub(super) brackets: u32,
+    /// How many brackets inside template arguments make a `>` mean "greater"; `None` outside.
+    brackets: Option<u32>,
     pack: PackState,
     /// Forward references that are being written, which must not contain themselves.
     active: Vec<Id>,
@@ -60,7 +60,7 @@ impl<'a> Printer<'a> {
             depth: 0,
             steps: 0,
             failed: false,
-            brackets: 1,
+            brackets: None,
             pack: PackState { index: 0, len: None },
             active: Vec::new(),
         }
@@ -104,22 +104,29 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn open(&mut self, bracket: &str) {
-        self.brackets += 1;
+        self.brackets = self.brackets.map(|depth| depth + 1);
         self.push(bracket);
     }
 
     pub(super) fn close(&mut self, bracket: &str) {
-        self.brackets -= 1;
+        self.brackets = self.brackets.map(|depth| depth.saturating_sub(1));
         self.push(bracket);
     }
 
     /// Angle brackets around something, in which `>` would end them.
     pub(super) fn angled(&mut self, write: impl FnOnce(&mut Self)) {
-        let outer = std::mem::replace(&mut self.brackets, 0);
+        let outer = self.brackets;
+        self.brackets.get_or_insert(0);
         self.push("<");
         write(self);
         self.push(">");
         self.brackets = outer;
+    }
+
+    /// Whether a `>` would be read as the end of template arguments. LLVM fears so outside of
+    /// them too.
+    pub(super) fn greater_is_ambiguous(&self) -> bool {
+        self.brackets.unwrap_or(0) == 0
     }
 
     pub(super) fn print(&mut self, id: Id) {
@@ -204,10 +211,7 @@ impl<'a> Printer<'a> {
                 self.print(name);
                 self.print(args);
             }
-            Node::Args { list, requires } => self.angled(|printer| {
-                printer.commas(list);
-                printer.requires(requires);
-            }),
+            Node::Args(list) => self.angled(|printer| printer.commas(list)),
             Node::Pointer(child) => self.pointer_left(child),
             Node::Qualified { child, qualifiers } => {
                 self.left(child);
@@ -272,8 +276,7 @@ impl<'a> Printer<'a> {
                 if destructor {
                     self.push("~");
                 }
-                let name = self.base_name(class);
-                self.push(name);
+                self.base_name(class);
             }
             Node::Module { parent, name, partition } => {
                 if let Some(parent) = parent {
@@ -311,6 +314,9 @@ impl<'a> Printer<'a> {
                     self.angled(|printer| printer.commas(templates));
                 }
                 self.requires(before);
+                if before.is_some() {
+                    self.push(" ");
+                }
                 self.params(params);
                 self.requires(after);
             }
@@ -356,15 +362,9 @@ impl<'a> Printer<'a> {
                 self.push(if unsigned { "unsigned _BitInt" } else { "_BitInt" });
                 self.bracketed(bits);
             }
-            Node::FloatN { bits, suffix: "b" } => {
-                self.push("std::bfloat");
-                self.push_span(bits);
-                self.push("_t");
-            }
-            Node::FloatN { bits, suffix } => {
+            Node::FloatN(bits) => {
                 self.push("_Float");
                 self.push_span(bits);
-                self.push(suffix);
             }
             Node::Postfixed { child, postfix } => {
                 self.left(child);
@@ -380,7 +380,9 @@ impl<'a> Printer<'a> {
             }
             Node::Transformed { name, base } => {
                 self.print(name);
-                self.bracketed(base);
+                self.push("(");
+                self.print(base);
+                self.push(")");
             }
             Node::ObjcProtocol { child, protocol } => {
                 self.print(child);
@@ -451,11 +453,11 @@ impl<'a> Printer<'a> {
                 if !self.ends_with(b']') {
                     self.push(" ");
                 }
-                self.open("[");
+                self.push("[");
                 if let Some(bound) = bound {
                     self.print(bound);
                 }
-                self.close("]");
+                self.push("]");
                 self.right(element);
             }
             Node::Member { member, .. } => {
@@ -549,22 +551,24 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What a class's constructor is called.
-    fn base_name(&mut self, mut id: Id) -> &'a str {
+    /// Writes what a class's constructor is called, which is nothing for what has no name.
+    fn base_name(&mut self, mut id: Id) {
         loop {
-            id = match self.arena.node(id) {
+            let node = self.arena.node(id);
+            id = match node {
                 Node::Scoped { name, .. }
                 | Node::Templated { name, .. }
                 | Node::Tagged { name, .. }
                 | Node::Friend { name, .. }
                 | Node::InModule { name, .. } => name,
-                Node::Text(text) => return text,
-                Node::Source(span) => return self.slice(span),
                 Node::Std { letter, expanded } => {
-                    return std_class(letter)
-                        .map_or("", |class| if expanded { class.class } else { class.short });
+                    if let Some(class) = std_class(letter) {
+                        self.push(if expanded { class.class } else { class.short });
+                    }
+                    return;
                 }
-                _ => return "",
+                Node::Text(_) | Node::Source(_) | Node::Operator(_) => return self.left(id),
+                _ => return,
             };
         }
     }

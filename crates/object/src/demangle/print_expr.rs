@@ -10,14 +10,14 @@ impl Printer<'_> {
         match self.arena.node(id) {
             Node::Binary { op, .. }
             | Node::Dot { op, .. }
+            | Node::Prefix { op, .. }
             | Node::PostfixOp { op, .. }
             | Node::Cast { op, .. } => operator(op).precedence,
             Node::Enclosing { precedence, .. } => precedence,
             Node::Subscript { .. } | Node::Call { .. } => Precedence::Postfix,
-            Node::Prefix { .. }
-            | Node::New { .. }
-            | Node::Delete { .. }
-            | Node::MemberConversion { .. } => Precedence::Unary,
+            Node::New { .. } | Node::Delete { .. } | Node::MemberConversion { .. } => {
+                Precedence::Unary
+            }
             Node::Conversion { .. } => Precedence::Cast,
             Node::Conditional { .. } => Precedence::Conditional,
             _ => Precedence::Primary,
@@ -29,7 +29,7 @@ impl Printer<'_> {
             Node::Binary { op, left, right } => self.binary(op, left, right),
             Node::Prefix { op, child } => {
                 self.push(operator(op).text);
-                self.operand(child, Precedence::Unary, false);
+                self.operand(child, operator(op).precedence, false);
             }
             Node::PostfixOp { op, child } => {
                 self.operand(child, Precedence::Postfix, true);
@@ -118,15 +118,15 @@ impl Printer<'_> {
                 if let Some(ty) = ty {
                     self.print(ty);
                 }
-                self.open("{");
+                self.push("{");
                 self.commas(list);
-                self.close("}");
+                self.push("}");
             }
             Node::Designator { element, init, array } => {
                 if array {
-                    self.open("[");
+                    self.push("[");
                     self.print(element);
-                    self.close("]");
+                    self.push("]");
                 } else {
                     self.push(".");
                     self.print(element);
@@ -134,11 +134,11 @@ impl Printer<'_> {
                 self.initializer(init);
             }
             Node::DesignatorRange { first, last, init } => {
-                self.open("[");
+                self.push("[");
                 self.print(first);
                 self.push(" ... ");
                 self.print(last);
-                self.close("]");
+                self.push("]");
                 self.initializer(init);
             }
             Node::Fold { op, left, pack, init } => {
@@ -226,7 +226,7 @@ impl Printer<'_> {
 
     fn binary(&mut self, op: u8, left: Id, right: Id) {
         let operator = operator(op);
-        let greater = self.brackets == 0 && matches!(operator.text, ">" | ">>");
+        let greater = self.greater_is_ambiguous() && matches!(operator.text, ">" | ">>");
         if greater {
             self.open("(");
         }

@@ -14,26 +14,27 @@ impl Parser<'_> {
             self.buffers.levels.push(Level::Arguments);
         }
         let mark = self.mark();
-        let mut requires = None;
         while !self.eat(b'E') {
             let id = if named { self.named_argument()? } else { self.template_arg()? };
             self.push(id);
             if self.eat(b'Q') {
-                requires = Some(self.constraint()?);
+                // The template's own constraint, which is not shown.
+                self.constraint()?;
                 self.expect(b'E')?;
                 break;
             }
         }
         let list = self.list(mark)?;
-        self.add(Node::Args { list, requires })
+        self.add(Node::Args(list))
     }
 
     fn named_argument(&mut self) -> Option<Id> {
         let depth = self.buffers.levels.len();
+        let bare_pack = self.peek() == b'J';
         let id = self.template_arg()?;
         self.buffers.levels.truncate(depth);
         let meaning = match self.node(id) {
-            Node::ArgPack(list) => self.add(Node::Pack(list))?,
+            Node::ArgPack(list) if bare_pack => self.add(Node::Pack(list))?,
             _ => id,
         };
         self.buffers.arguments.push(meaning);
@@ -73,6 +74,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn template_param(&mut self) -> Option<Id> {
+        let start = self.pos;
         self.expect(b'T')?;
         let level = if self.eat(b'L') {
             let level = self.integer()?.checked_add(1)?;
@@ -89,7 +91,8 @@ impl Parser<'_> {
             index
         };
         if self.in_constraint {
-            return self.add(Node::Text("T"));
+            let code = self.span(start, self.pos - 1)?;
+            return self.add(Node::Source(code));
         }
         if self.forward_references && level == 0 {
             let index = u32::try_from(index).ok()?;

@@ -120,7 +120,7 @@ impl Parser<'_> {
         }
         let id = match second {
             b'F' => return Some((self.float_n()?, false)),
-            b'B' | b'U' => return Some((self.bit_int()?, false)),
+            b'B' | b'U' => self.bit_int()?,
             b'k' | b'K' => return Some((self.constrained_auto()?, false)),
             b't' | b'T' => self.decltype()?,
             b'v' => self.vector_type()?,
@@ -130,22 +130,19 @@ impl Parser<'_> {
                 self.add(Node::Expansion(child))?
             }
             b'o' | b'O' | b'w' | b'x' => self.function_type()?,
-            _ => self.name(None)?,
+            _ => return None,
         };
         Some((id, true))
     }
 
     fn float_n(&mut self) -> Option<Id> {
+        if self.eat_str("DF16b") {
+            return self.add(Node::Text("std::bfloat16_t"));
+        }
         self.pos += 2;
-        let bits = self.some_number(false)?;
-        if self.eat(b'b') {
-            return self.add(Node::FloatN { bits, suffix: "b" });
-        }
-        let suffix = if self.eat(b'x') { "x" } else { "" };
-        if suffix.is_empty() {
-            self.expect(b'_')?;
-        }
-        self.add(Node::FloatN { bits, suffix })
+        let bits = self.number(false)?;
+        self.expect(b'_')?;
+        self.add(Node::FloatN(bits))
     }
 
     fn bit_int(&mut self) -> Option<Id> {
