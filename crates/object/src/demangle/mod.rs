@@ -22,7 +22,7 @@ use print::Printer;
 const INSTRUMENTED: &str = "__amd_crk_";
 
 /// Longest name that is read; longer ones are never what a compiler wrote.
-const MAX_MANGLED: usize = 1 << 20;
+const MAX_MANGLED: usize = 1 << 16;
 
 /// Longest Rust name that is written.
 const MAX_LENGTH: usize = 1 << 16;
@@ -43,7 +43,10 @@ thread_local! {
 /// assert_eq!(demangle("vector_add".into()), None);
 /// ```
 pub fn demangle(name: Str<'_>) -> Option<String> {
-    let mut out = String::new();
+    if !name.as_bytes().starts_with(b"_") && !name.as_bytes().starts_with(b".") {
+        return None;
+    }
+    let mut out = String::with_capacity(2 * name.as_bytes().len());
     demangle_into(name, &mut out).then_some(out)
 }
 

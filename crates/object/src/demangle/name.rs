@@ -311,10 +311,10 @@ impl Parser<'_> {
     }
 
     pub(super) fn closure(&mut self) -> Option<Id> {
-        let outer = self.auto_level.replace(self.buffers.levels.len());
-        let depth = self.buffers.levels.len();
+        let outer = self.auto_level.replace(self.levels());
+        let depth = self.levels();
         let declarator = self.closure_declarator();
-        self.buffers.levels.truncate(depth);
+        self.keep_levels(depth);
         self.auto_level = outer;
         let declarator = declarator?;
         self.expect(b'E')?;
@@ -323,15 +323,16 @@ impl Parser<'_> {
     }
 
     fn closure_declarator(&mut self) -> Option<Id> {
-        self.buffers.levels.push(Level::Declared(Vec::new()));
+        let depth = self.levels();
+        self.push_level(Level::Declared(Vec::new()));
         let mark = self.mark();
         while self.at_template_param_decl() {
-            let id = self.template_param_decl()?;
+            let id = self.template_param_decl(true)?;
             self.push(id);
         }
         let templates = self.list(mark)?;
         if templates.is_empty() {
-            self.buffers.levels.pop();
+            self.keep_levels(depth);
         }
         let before = if self.eat(b'Q') { Some(self.constraint()?) } else { None };
         let mark = self.mark();

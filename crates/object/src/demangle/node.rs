@@ -1,10 +1,26 @@
 //! The tree of a name: small `Copy` nodes in one vector, their lists in another.
 
+use std::num::NonZeroU32;
+
 use super::tables::Precedence;
 
-/// A node's place in the [`Arena`].
+/// A node's place in the [`Arena`], counted from 1 so that an `Option` of it takes no more room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Id(u32);
+pub(super) struct Id(NonZeroU32);
+
+impl Id {
+    fn of(count: usize) -> Option<Self> {
+        NonZeroU32::new(u32::try_from(count).ok()?).map(Self)
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// The place of some [`Clauses`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClausesId(Id);
 
 /// A piece of the mangled name.
 #[derive(Clone, Copy, Default, Debug)]
@@ -93,7 +109,7 @@ pub(super) enum Node {
     Declarator {
         templates: List,
         params: List,
-        clauses: u32,
+        clauses: ClausesId,
     },
     Operator(u8),
     Suffixed {
@@ -114,7 +130,7 @@ pub(super) enum Node {
         name: Id,
         params: List,
         qualifiers: u8,
-        clauses: Option<u32>,
+        clauses: Option<ClausesId>,
     },
 
     // Types.
@@ -198,7 +214,7 @@ pub(super) enum Node {
     TemplateParam {
         name: Id,
         params: List,
-        clauses: u32,
+        clauses: ClausesId,
     },
     PackParam(Id),
 
@@ -318,6 +334,9 @@ pub(super) enum Node {
     },
 }
 
+// The arena is read and written a few dozen times for each name.
+const _: () = assert!(size_of::<Node>() <= 24);
+
 pub(super) const NEW_GLOBAL: u8 = 1;
 pub(super) const NEW_ARRAY: u8 = 2;
 
@@ -338,13 +357,12 @@ impl Arena {
 
     /// `None` past four thousand million nodes, which no bounded input reaches.
     pub(super) fn add(&mut self, node: Node) -> Option<Id> {
-        let id = u32::try_from(self.nodes.len()).ok()?;
         self.nodes.push(node);
-        Some(Id(id))
+        Id::of(self.nodes.len())
     }
 
     pub(super) fn node(&self, id: Id) -> Node {
-        self.nodes.get(id.0 as usize).copied().unwrap_or(Node::Text(""))
+        self.nodes.get(id.index()).copied().unwrap_or(Node::Text(""))
     }
 
     pub(super) fn add_list(&mut self, items: &[Id]) -> Option<List> {
@@ -358,19 +376,18 @@ impl Arena {
         self.lists.get(start..start + list.len as usize).unwrap_or_default()
     }
 
-    pub(super) fn add_clauses(&mut self, clauses: Clauses) -> Option<u32> {
-        let index = u32::try_from(self.clauses.len()).ok()?;
+    pub(super) fn add_clauses(&mut self, clauses: Clauses) -> Option<ClausesId> {
         self.clauses.push(clauses);
-        Some(index)
+        Id::of(self.clauses.len()).map(ClausesId)
     }
 
-    pub(super) fn clauses(&self, index: u32) -> Clauses {
-        self.clauses.get(index as usize).copied().unwrap_or_default()
+    pub(super) fn clauses(&self, id: ClausesId) -> Clauses {
+        self.clauses.get(id.0.index()).copied().unwrap_or_default()
     }
 
     /// Ties a forward reference to the argument it turned out to mean.
     pub(super) fn resolve(&mut self, id: Id, to: Id) {
-        if let Some(Node::Forward { target, .. }) = self.nodes.get_mut(id.0 as usize) {
+        if let Some(Node::Forward { target, .. }) = self.nodes.get_mut(id.index()) {
             *target = Some(to);
         }
     }

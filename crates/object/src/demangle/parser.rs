@@ -23,7 +23,7 @@ pub(super) struct Buffers {
     pub(super) arena: Arena,
     substitutions: Vec<Id>,
     pub(super) arguments: Vec<Id>,
-    pub(super) levels: Vec<Level>,
+    levels: Vec<Level>,
     pub(super) forward: Vec<Id>,
     /// Lists that are not complete yet, one after another.
     pending: Vec<Id>,
@@ -56,6 +56,8 @@ pub(super) struct Parser<'a> {
     pub(super) buffers: &'a mut Buffers,
     /// Where the arguments of the encoding at hand begin in `Buffers::arguments`.
     pub(super) first_argument: usize,
+    /// Where its levels of template parameters begin in `Buffers::levels`.
+    first_level: usize,
     /// Off where `<type> <template-args>` would be ambiguous.
     pub(super) type_arguments: bool,
     /// On in conversion operators, whose type may use arguments that come later.
@@ -77,6 +79,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             buffers,
             first_argument: 0,
+            first_level: 0,
             type_arguments: true,
             forward_references: false,
             auto_level: None,
@@ -132,13 +135,13 @@ impl<'a> Parser<'a> {
 
     /// Runs a rule that sees no template parameters from outside, and lets none out.
     pub(super) fn isolated(&mut self, rule: impl FnOnce(&mut Self) -> Option<Id>) -> Option<Id> {
-        let first = self.first_argument;
-        let levels = std::mem::take(&mut self.buffers.levels);
+        let (argument, level) = (self.first_argument, self.first_level);
         self.first_argument = self.buffers.arguments.len();
+        self.first_level = self.buffers.levels.len();
         let id = rule(self);
         self.buffers.arguments.truncate(self.first_argument);
-        self.buffers.levels = levels;
-        self.first_argument = first;
+        self.buffers.levels.truncate(self.first_level);
+        (self.first_argument, self.first_level) = (argument, level);
         id
     }
 
@@ -202,7 +205,7 @@ impl<'a> Parser<'a> {
         while self.buffers.forward.len() > first {
             let id = self.buffers.forward.pop()?;
             let Node::Forward { index, .. } = self.node(id) else { return None };
-            if !matches!(self.buffers.levels.first(), Some(Level::Arguments)) {
+            if !matches!(self.level(0), Some(Level::Arguments)) {
                 return None;
             }
             let argument = self.first_argument.checked_add(index as usize)?;
@@ -302,6 +305,30 @@ impl<'a> Parser<'a> {
         } else {
             0
         }
+    }
+
+    // Template parameters.
+
+    /// How many levels of template parameters can be seen.
+    pub(super) fn levels(&self) -> usize {
+        self.buffers.levels.len() - self.first_level
+    }
+
+    pub(super) fn level(&self, level: usize) -> Option<&Level> {
+        self.buffers.levels.get(self.first_level.checked_add(level)?)
+    }
+
+    pub(super) fn last_level(&mut self) -> Option<&mut Level> {
+        self.buffers.levels.last_mut()
+    }
+
+    pub(super) fn push_level(&mut self, level: Level) {
+        self.buffers.levels.push(level);
+    }
+
+    /// Forgets all levels but the first few.
+    pub(super) fn keep_levels(&mut self, count: usize) {
+        self.buffers.levels.truncate(self.first_level + count);
     }
 
     // Substitutions.

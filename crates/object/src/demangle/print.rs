@@ -4,8 +4,9 @@
 //! (`int (*`), then what stands right (`)(float)`).
 
 use super::node::{
-    Arena, CONST, Clauses, Id, LVALUE, List, Node, RESTRICT, RVALUE, Span, VOLATILE,
+    Arena, CONST, Clauses, ClausesId, Id, LVALUE, List, Node, RESTRICT, RVALUE, Span, VOLATILE,
 };
+use super::print_expr::precedence;
 use super::tables::{Precedence, operator, std_class};
 
 /// Longest text of one name: substitutions can make a short name explode.
@@ -40,13 +41,14 @@ pub(super) struct Printer<'a> {
     active: Vec<Id>,
 }
 
-/// A property that decides where brackets and spaces go.
+/// What decides where brackets and spaces go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Has something to the right of the declarator.
-    RightSide,
+    Plain,
     Array,
     Function,
+    /// Not an array or a function, but has something to the right of the declarator.
+    RightSide,
 }
 
 impl<'a> Printer<'a> {
@@ -69,18 +71,16 @@ impl<'a> Printer<'a> {
     /// Writes a whole name; on failure the output is as it was.
     pub(super) fn write(mut self, id: Id) -> bool {
         self.print(id);
+        self.failed |= self.out.len() - self.start > MAX_LENGTH;
         if self.failed {
             self.out.truncate(self.start);
         }
         !self.failed
     }
 
+    /// The length is looked at once for each node, which is often enough.
     pub(super) fn push(&mut self, text: &str) {
-        if self.out.len() - self.start + text.len() > MAX_LENGTH {
-            self.failed = true;
-        } else {
-            self.out.push_str(text);
-        }
+        self.out.push_str(text);
     }
 
     pub(super) fn push_span(&mut self, span: Span) {
@@ -130,8 +130,17 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn print(&mut self, id: Id) {
-        self.left(id);
-        self.right(id);
+        self.print_node(self.arena.node(id), id);
+    }
+
+    fn print_node(&mut self, node: Node, id: Id) {
+        if self.enter() {
+            self.left_of(node, id);
+            if has_right(node) {
+                self.right_of(node, id);
+            }
+            self.depth -= 1;
+        }
     }
 
     pub(super) fn bracketed(&mut self, id: Id) {
@@ -143,11 +152,12 @@ impl<'a> Printer<'a> {
     /// Writes an operand, in brackets unless it binds tighter than `limit` (or as tight, if
     /// `or_equal`).
     pub(super) fn operand(&mut self, id: Id, limit: Precedence, or_equal: bool) {
-        let precedence = self.precedence(id);
+        let node = self.arena.node(id);
+        let precedence = precedence(node);
         if precedence > limit || (precedence == limit && !or_equal) {
             self.bracketed(id);
         } else {
-            self.print(id);
+            self.print_node(node, id);
         }
     }
 
@@ -173,10 +183,9 @@ impl<'a> Printer<'a> {
     /// False when the name is too deep or too long to go on.
     fn enter(&mut self) -> bool {
         self.steps += 1;
-        if self.depth == MAX_DEPTH || self.steps > MAX_STEPS {
+        let long = self.out.len() - self.start > MAX_LENGTH;
+        if self.failed || long || self.depth == MAX_DEPTH || self.steps > MAX_STEPS {
             self.failed = true;
-        }
-        if self.failed {
             return false;
         }
         self.depth += 1;
@@ -226,7 +235,7 @@ impl<'a> Printer<'a> {
             Node::Encoding { result, name, .. } => {
                 if let Some(result) = result {
                     self.left(result);
-                    if !self.has(result, Shape::RightSide) {
+                    if self.shape(result) == Shape::Plain {
                         self.push(" ");
                     }
                 }
@@ -237,10 +246,11 @@ impl<'a> Printer<'a> {
                 self.push(" ");
             }
             Node::Array { element, .. } => self.left(element),
+            Node::Integer { code, value } => self.integer(code, value),
             Node::Member { class, member } => {
                 self.left(member);
-                let bracket = self.has(member, Shape::Array) || self.has(member, Shape::Function);
-                self.push(if bracket { "(" } else { " " });
+                let brackets = self.takes_brackets(member);
+                self.push(if brackets { "(" } else { " " });
                 self.print(class);
                 self.push("::*");
             }
@@ -403,7 +413,7 @@ impl<'a> Printer<'a> {
             }
             Node::ValueParam { of, .. } => {
                 self.left(of);
-                if !self.has(of, Shape::RightSide) {
+                if self.shape(of) == Shape::Plain {
                     self.push(" ");
                 }
             }
@@ -486,7 +496,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn encoding_clauses(&mut self, clauses: Option<u32>) {
+    fn encoding_clauses(&mut self, clauses: Option<ClausesId>) {
         let Some(clauses) = clauses else { return };
         let Clauses { attributes, after, .. } = self.arena.clauses(clauses);
         if let Some(attributes) = attributes {
@@ -600,19 +610,21 @@ impl<'a> Printer<'a> {
     }
 
     fn open_declarator(&mut self, child: Id) {
-        let array = self.has(child, Shape::Array);
-        if array {
-            self.push(" ");
-        }
-        if array || self.has(child, Shape::Function) {
-            self.push("(");
+        match self.shape(child) {
+            Shape::Array => self.push(" ("),
+            Shape::Function => self.push("("),
+            Shape::Plain | Shape::RightSide => {}
         }
     }
 
     fn close_declarator(&mut self, child: Id) {
-        if self.has(child, Shape::Array) || self.has(child, Shape::Function) {
+        if self.takes_brackets(child) {
             self.push(")");
         }
+    }
+
+    fn takes_brackets(&mut self, child: Id) -> bool {
+        matches!(self.shape(child), Shape::Array | Shape::Function)
     }
 
     /// References to references are one reference: `&` wins over `&&`.
@@ -645,33 +657,36 @@ impl<'a> Printer<'a> {
         id
     }
 
-    fn has(&mut self, mut id: Id, shape: Shape) -> bool {
+    fn shape(&mut self, mut id: Id) -> Shape {
+        let mut inside = false;
         for _ in 0..MAX_DEPTH {
             id = match self.arena.node(id) {
-                Node::Array { .. } => return shape != Shape::Function,
-                Node::Function { .. } | Node::Encoding { .. } => return shape != Shape::Array,
-                Node::Qualified { child, .. } => child,
-                Node::Pointer(child)
-                | Node::Reference { child, .. }
-                | Node::Member { member: child, .. }
-                    if shape == Shape::RightSide =>
-                {
-                    child
-                }
-                Node::TypeParam(_)
+                Node::Array { .. } if !inside => return Shape::Array,
+                Node::Function { .. } | Node::Encoding { .. } if !inside => return Shape::Function,
+                Node::Array { .. }
+                | Node::Function { .. }
+                | Node::Encoding { .. }
+                | Node::TypeParam(_)
                 | Node::ConstrainedParam { .. }
                 | Node::ValueParam { .. }
                 | Node::TemplateParam { .. }
-                | Node::PackParam(_) => return shape == Shape::RightSide,
+                | Node::PackParam(_) => return Shape::RightSide,
+                Node::Qualified { child, .. } => child,
+                Node::Pointer(child)
+                | Node::Reference { child, .. }
+                | Node::Member { member: child, .. } => {
+                    inside = true;
+                    child
+                }
                 Node::Forward { target: Some(target), .. } if !self.active.contains(&id) => target,
                 Node::Pack(list) => match self.part(list) {
                     Some(part) => part,
-                    None => return false,
+                    None => return Shape::Plain,
                 },
-                _ => return false,
+                _ => return Shape::Plain,
             };
         }
-        false
+        Shape::Plain
     }
 
     fn guarded(&mut self, id: Id, write: impl FnOnce(&mut Self)) {

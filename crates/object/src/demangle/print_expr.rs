@@ -5,25 +5,24 @@ use super::node::{Id, NEW_ARRAY, NEW_GLOBAL, Node, Span};
 use super::print::Printer;
 use super::tables::{IntegerStyle, Precedence, integer_style, operator};
 
-impl Printer<'_> {
-    pub(super) fn precedence(&self, id: Id) -> Precedence {
-        match self.arena.node(id) {
-            Node::Binary { op, .. }
-            | Node::Dot { op, .. }
-            | Node::Prefix { op, .. }
-            | Node::PostfixOp { op, .. }
-            | Node::Cast { op, .. } => operator(op).precedence,
-            Node::Enclosing { precedence, .. } => precedence,
-            Node::Subscript { .. } | Node::Call { .. } => Precedence::Postfix,
-            Node::New { .. } | Node::Delete { .. } | Node::MemberConversion { .. } => {
-                Precedence::Unary
-            }
-            Node::Conversion { .. } => Precedence::Cast,
-            Node::Conditional { .. } => Precedence::Conditional,
-            _ => Precedence::Primary,
-        }
+/// How tightly a node binds; what is no expression is a word.
+pub(super) fn precedence(node: Node) -> Precedence {
+    match node {
+        Node::Binary { op, .. }
+        | Node::Dot { op, .. }
+        | Node::Prefix { op, .. }
+        | Node::PostfixOp { op, .. }
+        | Node::Cast { op, .. } => operator(op).precedence,
+        Node::Enclosing { precedence, .. } => precedence,
+        Node::Subscript { .. } | Node::Call { .. } => Precedence::Postfix,
+        Node::New { .. } | Node::Delete { .. } | Node::MemberConversion { .. } => Precedence::Unary,
+        Node::Conversion { .. } => Precedence::Cast,
+        Node::Conditional { .. } => Precedence::Conditional,
+        _ => Precedence::Primary,
     }
+}
 
+impl Printer<'_> {
     pub(super) fn expression(&mut self, node: Node) {
         match node {
             Node::Binary { op, left, right } => self.binary(op, left, right),
@@ -187,7 +186,6 @@ impl Printer<'_> {
                 self.bracketed(ty);
                 self.push_number(value);
             }
-            Node::Integer { code, value } => self.integer(code, value),
             Node::Float { code, bits } => {
                 let text = hexadecimal(code, self.slice(bits));
                 self.push(&text);
@@ -208,7 +206,7 @@ impl Printer<'_> {
         }
     }
 
-    fn integer(&mut self, code: u8, value: Span) {
+    pub(super) fn integer(&mut self, code: u8, value: Span) {
         match integer_style(code) {
             Some(IntegerStyle::Suffix(suffix)) => {
                 self.push_number(value);

@@ -206,6 +206,37 @@ pub(super) const fn builtin_d(code: u8) -> Option<&'static str> {
     })
 }
 
+/// A fixed-point type, by whether it saturates, its kind (`A` or `R`) and its size.
+pub(super) const fn fixed_point(saturates: bool, kind: u8, size: u8) -> Option<&'static str> {
+    Some(match (saturates, kind, size) {
+        (false, b'A', b's') => "short _Accum",
+        (false, b'A', b't') => "unsigned short _Accum",
+        (false, b'A', b'i') => "_Accum",
+        (false, b'A', b'j') => "unsigned _Accum",
+        (false, b'A', b'l') => "long _Accum",
+        (false, b'A', b'm') => "unsigned long _Accum",
+        (false, b'R', b's') => "short _Fract",
+        (false, b'R', b't') => "unsigned short _Fract",
+        (false, b'R', b'i') => "_Fract",
+        (false, b'R', b'j') => "unsigned _Fract",
+        (false, b'R', b'l') => "long _Fract",
+        (false, b'R', b'm') => "unsigned long _Fract",
+        (true, b'A', b's') => "_Sat short _Accum",
+        (true, b'A', b't') => "_Sat unsigned short _Accum",
+        (true, b'A', b'i') => "_Sat _Accum",
+        (true, b'A', b'j') => "_Sat unsigned _Accum",
+        (true, b'A', b'l') => "_Sat long _Accum",
+        (true, b'A', b'm') => "_Sat unsigned long _Accum",
+        (true, b'R', b's') => "_Sat short _Fract",
+        (true, b'R', b't') => "_Sat unsigned short _Fract",
+        (true, b'R', b'i') => "_Sat _Fract",
+        (true, b'R', b'j') => "_Sat unsigned _Fract",
+        (true, b'R', b'l') => "_Sat long _Fract",
+        (true, b'R', b'm') => "_Sat unsigned long _Fract",
+        _ => return None,
+    })
+}
+
 /// How the type of an integer literal shows.
 pub(super) enum IntegerStyle {
     Suffix(&'static str),

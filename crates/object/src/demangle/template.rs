@@ -10,8 +10,8 @@ impl Parser<'_> {
         if named {
             let first = self.first_argument;
             self.buffers.arguments.truncate(first);
-            self.buffers.levels.clear();
-            self.buffers.levels.push(Level::Arguments);
+            self.keep_levels(0);
+            self.push_level(Level::Arguments);
         }
         let mark = self.mark();
         while !self.eat(b'E') {
@@ -29,10 +29,10 @@ impl Parser<'_> {
     }
 
     fn named_argument(&mut self) -> Option<Id> {
-        let depth = self.buffers.levels.len();
+        let depth = self.levels();
         let bare_pack = self.peek() == b'J';
         let id = self.template_arg()?;
-        self.buffers.levels.truncate(depth);
+        self.keep_levels(depth);
         let meaning = match self.node(id) {
             Node::ArgPack(list) if bare_pack => self.add(Node::Pack(list))?,
             _ => id,
@@ -62,11 +62,8 @@ impl Parser<'_> {
             }
             b'L' => parser.primary(),
             b'T' if parser.at_template_param_decl() => {
-                parser.buffers.levels.push(Level::Declared(Vec::new()));
-                let depth = parser.buffers.levels.len();
                 // The declaration says what the argument is converted to, and is not shown.
-                parser.template_param_decl()?;
-                parser.buffers.levels.truncate(depth.saturating_sub(1));
+                parser.template_param_decl(false)?;
                 parser.template_arg()
             }
             _ => parser.ty(),
@@ -104,7 +101,7 @@ impl Parser<'_> {
     }
 
     fn declared_param(&self, level: usize, index: usize) -> Option<Id> {
-        match self.buffers.levels.get(level)? {
+        match self.level(level)? {
             Level::Arguments => {
                 self.buffers.arguments.get(self.first_argument.checked_add(index)?).copied()
             }
@@ -114,11 +111,11 @@ impl Parser<'_> {
     }
 
     fn auto_param(&mut self, level: usize) -> Option<Id> {
-        if self.auto_level != Some(level) || level > self.buffers.levels.len() {
+        if self.auto_level != Some(level) || level > self.levels() {
             return None;
         }
-        if level == self.buffers.levels.len() {
-            self.buffers.levels.push(Level::Auto);
+        if level == self.levels() {
+            self.push_level(Level::Auto);
         }
         self.add(Node::Text("auto"))
     }
@@ -127,36 +124,37 @@ impl Parser<'_> {
         self.peek() == b'T' && matches!(self.peek_at(1), b'y' | b'p' | b't' | b'n' | b'k')
     }
 
-    /// Declares a parameter at the innermost level.
-    pub(super) fn template_param_decl(&mut self) -> Option<Id> {
-        self.deeper(Self::template_param_decl_here)
+    /// A declaration of a parameter, that later ones of the innermost level may refer to if it is
+    /// `known`.
+    pub(super) fn template_param_decl(&mut self, known: bool) -> Option<Id> {
+        self.deeper(|parser| parser.template_param_decl_here(known))
     }
 
-    fn template_param_decl_here(&mut self) -> Option<Id> {
+    fn template_param_decl_here(&mut self, known: bool) -> Option<Id> {
         self.expect(b'T')?;
         let kind = self.peek();
         self.pos += 1;
         match kind {
             b'y' => {
-                let name = self.invent(0, "$T")?;
+                let name = self.invent(0, "$T", known)?;
                 self.add(Node::TypeParam(name))
             }
             b'k' => {
                 let constraint = self.name(None)?;
-                let name = self.invent(0, "$T")?;
+                let name = self.invent(0, "$T", known)?;
                 self.add(Node::ConstrainedParam { constraint, name })
             }
             b'n' => {
-                let name = self.invent(1, "$N")?;
+                let name = self.invent(1, "$N", known)?;
                 let of = self.ty()?;
                 self.add(Node::ValueParam { name, of })
             }
             b't' => {
-                let name = self.invent(2, "$TT")?;
+                let name = self.invent(2, "$TT", known)?;
                 self.template_template_param(name)
             }
             b'p' => {
-                let child = self.template_param_decl()?;
+                let child = self.template_param_decl(known)?;
                 self.add(Node::PackParam(child))
             }
             _ => None,
@@ -164,12 +162,12 @@ impl Parser<'_> {
     }
 
     fn template_template_param(&mut self, name: Id) -> Option<Id> {
-        let depth = self.buffers.levels.len();
-        self.buffers.levels.push(Level::Declared(Vec::new()));
+        let depth = self.levels();
+        self.push_level(Level::Declared(Vec::new()));
         let mark = self.mark();
         let mut after = None;
         while !self.eat(b'E') {
-            let id = self.template_param_decl()?;
+            let id = self.template_param_decl(true)?;
             self.push(id);
             if self.eat(b'Q') {
                 after = Some(self.constraint()?);
@@ -178,18 +176,18 @@ impl Parser<'_> {
             }
         }
         let params = self.list(mark)?;
-        self.buffers.levels.truncate(depth);
+        self.keep_levels(depth);
         let clauses = Clauses { attributes: None, before: None, after };
         let clauses = self.buffers.arena.add_clauses(clauses)?;
         self.add(Node::TemplateParam { name, params, clauses })
     }
 
-    fn invent(&mut self, kind: usize, prefix: &'static str) -> Option<Id> {
+    fn invent(&mut self, kind: usize, prefix: &'static str, known: bool) -> Option<Id> {
         let count = self.invented.get_mut(kind)?;
         let index = *count;
         *count += 1;
         let name = self.add(Node::Invented { prefix, index })?;
-        if let Some(Level::Declared(names)) = self.buffers.levels.last_mut() {
+        if known && let Some(Level::Declared(names)) = self.last_level() {
             names.push(name);
         }
         Some(name)

@@ -2,7 +2,7 @@
 
 use super::node::{Id, Node};
 use super::parser::Parser;
-use super::tables::{Precedence, builtin, builtin_d};
+use super::tables::{Precedence, builtin, builtin_d, fixed_point};
 
 /// Whether a type may be substituted later.
 type Type = (Id, bool);
@@ -119,6 +119,7 @@ impl Parser<'_> {
             return Some((self.add(Node::Text(text))?, false));
         }
         let id = match second {
+            b'A' | b'R' | b'S' => return Some((self.fixed_point()?, false)),
             b'F' => return Some((self.float_n()?, false)),
             b'B' | b'U' => self.bit_int()?,
             b'k' | b'K' => return Some((self.constrained_auto()?, false)),
@@ -133,6 +134,14 @@ impl Parser<'_> {
             _ => return None,
         };
         Some((id, true))
+    }
+
+    fn fixed_point(&mut self) -> Option<Id> {
+        let saturates = self.eat_str("DS");
+        self.expect(b'D')?;
+        let text = fixed_point(saturates, self.peek(), self.peek_at(1))?;
+        self.pos += 2;
+        self.add(Node::Text(text))
     }
 
     fn float_n(&mut self) -> Option<Id> {
