@@ -2,19 +2,35 @@
 
 use std::num::NonZeroU32;
 
-use super::tables::Precedence;
+use super::tables::{Precedence, operator};
 
-/// A node's place in the [`Arena`], counted from 1 so that an `Option` of it takes no more room.
+/// A node's place in the [`Arena`], with two facts about it that printing asks for all the time.
+/// The place counts from 1, so that an `Option` takes no more room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Id(NonZeroU32);
 
 impl Id {
-    fn of(count: usize) -> Option<Self> {
-        NonZeroU32::new(u32::try_from(count).ok()?).map(Self)
+    const RIGHT: u32 = 1;
+    const COMPOUND: u32 = 2;
+    const SHIFT: u32 = 2;
+
+    fn new(count: usize, facts: u32) -> Option<Self> {
+        let place = u32::try_from(count).ok()?.checked_mul(1 << Self::SHIFT)?;
+        NonZeroU32::new(place | facts).map(Self)
     }
 
     fn index(self) -> usize {
-        self.0.get() as usize - 1
+        (self.0.get() >> Self::SHIFT) as usize - 1
+    }
+
+    /// Whether something of the node can stand right of the declarator.
+    pub(super) fn has_right(self) -> bool {
+        self.0.get() & Self::RIGHT != 0
+    }
+
+    /// Whether the node is an expression that brackets may have to keep together.
+    pub(super) fn is_compound(self) -> bool {
+        self.0.get() & Self::COMPOUND != 0
     }
 }
 
@@ -334,6 +350,50 @@ pub(super) enum Node {
     },
 }
 
+impl Node {
+    /// How tightly a node binds; what is no expression is a word.
+    #[inline]
+    pub(super) fn precedence(self) -> Precedence {
+        match self {
+            Node::Binary { op, .. }
+            | Node::Dot { op, .. }
+            | Node::Prefix { op, .. }
+            | Node::PostfixOp { op, .. }
+            | Node::Cast { op, .. } => operator(op).precedence,
+            Node::Enclosing { precedence, .. } => precedence,
+            Node::Subscript { .. } | Node::Call { .. } => Precedence::Postfix,
+            Node::New { .. } | Node::Delete { .. } | Node::MemberConversion { .. } => {
+                Precedence::Unary
+            }
+            Node::Conversion { .. } => Precedence::Cast,
+            Node::Conditional { .. } => Precedence::Conditional,
+            _ => Precedence::Primary,
+        }
+    }
+
+    /// Whether something of the node can stand right of the declarator.
+    #[inline]
+    fn has_right(self) -> bool {
+        match self {
+            Node::Pointer(child)
+            | Node::Qualified { child, .. }
+            | Node::Reference { child, .. }
+            | Node::Member { member: child, .. } => child.has_right(),
+            Node::Encoding { .. }
+            | Node::Function { .. }
+            | Node::Array { .. }
+            | Node::Pack(_)
+            | Node::Forward { .. }
+            | Node::TypeParam(_)
+            | Node::ConstrainedParam { .. }
+            | Node::ValueParam { .. }
+            | Node::TemplateParam { .. }
+            | Node::PackParam(_) => true,
+            _ => false,
+        }
+    }
+}
+
 // The arena is read and written a few dozen times for each name.
 const _: () = assert!(size_of::<Node>() <= 24);
 
@@ -356,9 +416,12 @@ impl Arena {
     }
 
     /// `None` past four thousand million nodes, which no bounded input reaches.
+    #[inline]
     pub(super) fn add(&mut self, node: Node) -> Option<Id> {
+        let facts = if node.has_right() { Id::RIGHT } else { 0 }
+            | if node.precedence() == Precedence::Primary { 0 } else { Id::COMPOUND };
         self.nodes.push(node);
-        Id::of(self.nodes.len())
+        Id::new(self.nodes.len(), facts)
     }
 
     pub(super) fn node(&self, id: Id) -> Node {
@@ -378,7 +441,7 @@ impl Arena {
 
     pub(super) fn add_clauses(&mut self, clauses: Clauses) -> Option<ClausesId> {
         self.clauses.push(clauses);
-        Id::of(self.clauses.len()).map(ClausesId)
+        Id::new(self.clauses.len(), 0).map(ClausesId)
     }
 
     pub(super) fn clauses(&self, id: ClausesId) -> Clauses {

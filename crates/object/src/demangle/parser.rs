@@ -463,6 +463,7 @@ impl<'a> Parser<'a> {
 
     // Nodes and lists.
 
+    #[inline]
     pub(super) fn add(&mut self, node: Node) -> Option<Id> {
         self.buffers.arena.add(node)
     }

@@ -6,7 +6,6 @@
 use super::node::{
     Arena, CONST, Clauses, ClausesId, Id, LVALUE, List, Node, RESTRICT, RVALUE, Span, VOLATILE,
 };
-use super::print_expr::precedence;
 use super::tables::{Precedence, operator, std_class};
 
 /// Longest text of one name: substitutions can make a short name explode.
@@ -130,17 +129,8 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn print(&mut self, id: Id) {
-        self.print_node(self.arena.node(id), id);
-    }
-
-    fn print_node(&mut self, node: Node, id: Id) {
-        if self.enter() {
-            self.left_of(node, id);
-            if has_right(node) {
-                self.right_of(node, id);
-            }
-            self.depth -= 1;
-        }
+        self.left(id);
+        self.right(id);
     }
 
     pub(super) fn bracketed(&mut self, id: Id) {
@@ -152,13 +142,13 @@ impl<'a> Printer<'a> {
     /// Writes an operand, in brackets unless it binds tighter than `limit` (or as tight, if
     /// `or_equal`).
     pub(super) fn operand(&mut self, id: Id, limit: Precedence, or_equal: bool) {
-        let node = self.arena.node(id);
-        let precedence = precedence(node);
-        if precedence > limit || (precedence == limit && !or_equal) {
-            self.bracketed(id);
-        } else {
-            self.print_node(node, id);
+        if id.is_compound() {
+            let precedence = self.arena.node(id).precedence();
+            if precedence > limit || (precedence == limit && !or_equal) {
+                return self.bracketed(id);
+            }
         }
+        self.print(id);
     }
 
     /// Items with commas between; those that write nothing (empty packs) take no comma.
@@ -200,9 +190,8 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn right(&mut self, id: Id) {
-        let node = self.arena.node(id);
-        if has_right(node) && self.enter() {
-            self.right_of(node, id);
+        if id.has_right() && self.enter() {
+            self.right_of(self.arena.node(id), id);
             self.depth -= 1;
         }
     }
@@ -657,7 +646,11 @@ impl<'a> Printer<'a> {
         id
     }
 
-    fn shape(&mut self, mut id: Id) -> Shape {
+    fn shape(&mut self, id: Id) -> Shape {
+        if id.has_right() { self.shape_of(id) } else { Shape::Plain }
+    }
+
+    fn shape_of(&mut self, mut id: Id) -> Shape {
         let mut inside = false;
         for _ in 0..MAX_DEPTH {
             id = match self.arena.node(id) {
@@ -728,25 +721,4 @@ impl<'a> Printer<'a> {
         }
         self.pack = outer;
     }
-}
-
-/// Whether anything of a node can stand right of the declarator.
-fn has_right(node: Node) -> bool {
-    matches!(
-        node,
-        Node::Pointer(_)
-            | Node::Qualified { .. }
-            | Node::Reference { .. }
-            | Node::Encoding { .. }
-            | Node::Function { .. }
-            | Node::Array { .. }
-            | Node::Member { .. }
-            | Node::Pack(_)
-            | Node::Forward { .. }
-            | Node::TypeParam(_)
-            | Node::ConstrainedParam { .. }
-            | Node::ValueParam { .. }
-            | Node::TemplateParam { .. }
-            | Node::PackParam(_)
-    )
 }

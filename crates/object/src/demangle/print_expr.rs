@@ -5,23 +5,6 @@ use super::node::{Id, NEW_ARRAY, NEW_GLOBAL, Node, Span};
 use super::print::Printer;
 use super::tables::{IntegerStyle, Precedence, integer_style, operator};
 
-/// How tightly a node binds; what is no expression is a word.
-pub(super) fn precedence(node: Node) -> Precedence {
-    match node {
-        Node::Binary { op, .. }
-        | Node::Dot { op, .. }
-        | Node::Prefix { op, .. }
-        | Node::PostfixOp { op, .. }
-        | Node::Cast { op, .. } => operator(op).precedence,
-        Node::Enclosing { precedence, .. } => precedence,
-        Node::Subscript { .. } | Node::Call { .. } => Precedence::Postfix,
-        Node::New { .. } | Node::Delete { .. } | Node::MemberConversion { .. } => Precedence::Unary,
-        Node::Conversion { .. } => Precedence::Cast,
-        Node::Conditional { .. } => Precedence::Conditional,
-        _ => Precedence::Primary,
-    }
-}
-
 impl Printer<'_> {
     pub(super) fn expression(&mut self, node: Node) {
         match node {
