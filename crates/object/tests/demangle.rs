@@ -92,7 +92,7 @@ fn doubling(count: u32) -> String {
 #[test]
 fn hostile_names_end() {
     let text = demangle(doubling(11).as_str().into()).unwrap();
-    assert!(text.len() > 48 << 10);
+    assert!(text.len() > 48_000);
     assert_eq!(demangle(doubling(12).as_str().into()), None);
     assert_eq!(demangle(doubling(30).as_str().into()), None);
     for count in [100, 300, 1000, 30_000, 70_000] {

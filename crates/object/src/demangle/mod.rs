@@ -86,7 +86,7 @@ fn cpp(mangled: &str, out: &mut String) -> bool {
     }
     let mut write = |buffers: &mut Buffers| {
         let Some(id) = Parser::new(mangled, buffers).symbol() else { return false };
-        Printer::new(mangled, &buffers.arena, out).write(id)
+        Printer::new(mangled, &buffers.arena, &mut buffers.written, out).write(id)
     };
     BUFFERS.with(|buffers| match buffers.try_borrow_mut() {
         Ok(mut buffers) => write(&mut buffers),

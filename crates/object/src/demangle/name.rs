@@ -212,6 +212,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn abi_tags(&mut self, mut name: Id) -> Option<Id> {
         while self.eat(b'B') {
             let tag = self.bare_source_name()?;
@@ -220,6 +221,7 @@ impl Parser<'_> {
         Some(name)
     }
 
+    #[inline]
     pub(super) fn module_name(&mut self, mut module: Option<Id>) -> Option<Option<Id>> {
         while self.eat(b'W') {
             let partition = self.eat(b'P');

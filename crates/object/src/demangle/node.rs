@@ -19,16 +19,19 @@ impl Id {
         NonZeroU32::new(place | facts).map(Self)
     }
 
-    fn index(self) -> usize {
+    #[inline]
+    pub(super) fn index(self) -> usize {
         (self.0.get() >> Self::SHIFT) as usize - 1
     }
 
     /// Whether something of the node can stand right of the declarator.
+    #[inline]
     pub(super) fn has_right(self) -> bool {
         self.0.get() & Self::RIGHT != 0
     }
 
     /// Whether the node is an expression that brackets may have to keep together.
+    #[inline]
     pub(super) fn is_compound(self) -> bool {
         self.0.get() & Self::COMPOUND != 0
     }
@@ -373,6 +376,7 @@ impl Node {
 
     /// Whether something of the node can stand right of the declarator.
     #[inline]
+    #[inline]
     fn has_right(self) -> bool {
         match self {
             Node::Pointer(child)
@@ -424,8 +428,13 @@ impl Arena {
         Id::new(self.nodes.len(), facts)
     }
 
+    #[inline]
     pub(super) fn node(&self, id: Id) -> Node {
         self.nodes.get(id.index()).copied().unwrap_or(Node::Text(""))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
     }
 
     pub(super) fn add_list(&mut self, items: &[Id]) -> Option<List> {
@@ -434,6 +443,7 @@ impl Arena {
         Some(List { start, len: u32::try_from(items.len()).ok()? })
     }
 
+    #[inline]
     pub(super) fn list(&self, list: List) -> &[Id] {
         let start = list.start as usize;
         self.lists.get(start..start + list.len as usize).unwrap_or_default()

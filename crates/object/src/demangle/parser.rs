@@ -27,6 +27,8 @@ pub(super) struct Buffers {
     pub(super) forward: Vec<Id>,
     /// Lists that are not complete yet, one after another.
     pending: Vec<Id>,
+    /// For the printer.
+    pub(super) written: Vec<Span>,
 }
 
 impl Buffers {
@@ -310,6 +312,7 @@ impl<'a> Parser<'a> {
     // Template parameters.
 
     /// How many levels of template parameters can be seen.
+    #[inline]
     pub(super) fn levels(&self) -> usize {
         self.buffers.levels.len() - self.first_level
     }
@@ -334,6 +337,7 @@ impl<'a> Parser<'a> {
     // Substitutions.
 
     /// Makes a component available to later `S_` codes.
+    #[inline]
     pub(super) fn substitutable(&mut self, id: Id) {
         self.buffers.substitutions.push(id);
     }
@@ -378,25 +382,30 @@ impl<'a> Parser<'a> {
 
     // The cursor.
 
+    #[inline]
     pub(super) fn left(&self) -> usize {
         self.text.len() - self.pos
     }
 
     /// The next byte; 0 at the end.
+    #[inline]
     pub(super) fn peek(&self) -> u8 {
         self.peek_at(0)
     }
 
+    #[inline]
     pub(super) fn peek_at(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }
 
+    #[inline]
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let found = self.left() != 0 && self.peek() == byte;
         self.pos += usize::from(found);
         found
     }
 
+    #[inline]
     pub(super) fn eat_str(&mut self, wanted: &str) -> bool {
         let rest = self.text.as_bytes().get(self.pos..).unwrap_or_default();
         let found = rest.starts_with(wanted.as_bytes());
@@ -406,10 +415,12 @@ impl<'a> Parser<'a> {
         found
     }
 
+    #[inline]
     pub(super) fn expect(&mut self, byte: u8) -> Option<()> {
         self.eat(byte).then_some(())
     }
 
+    #[inline]
     pub(super) fn span(&self, start: usize, end: usize) -> Option<Span> {
         let len = u32::try_from(end.checked_sub(start)?).ok()?;
         Some(Span { start: u32::try_from(start).ok()?, len })
@@ -456,6 +467,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `None` when a length cut a character in two.
+    #[inline]
     pub(super) fn slice(&self, span: Span) -> Option<&'a str> {
         let start = span.start as usize;
         self.text.get(start..start + span.len as usize)
@@ -468,6 +480,7 @@ impl<'a> Parser<'a> {
         self.buffers.arena.add(node)
     }
 
+    #[inline]
     pub(super) fn node(&self, id: Id) -> Node {
         self.buffers.arena.node(id)
     }
@@ -477,10 +490,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Begins a list; [`list`](Self::list) with the mark ends it.
+    #[inline]
     pub(super) fn mark(&self) -> usize {
         self.buffers.pending.len()
     }
 
+    #[inline]
     pub(super) fn push(&mut self, id: Id) {
         self.buffers.pending.push(id);
     }

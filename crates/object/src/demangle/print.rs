@@ -36,6 +36,11 @@ pub(super) struct Printer<'a> {
     /// How many brackets inside template arguments make a `>` mean "greater"; `None` outside.
     brackets: Option<u32>,
     pack: PackState,
+    /// Where in the output the names are that were written already, by their place in the arena:
+    /// long names repeat, and copying is faster than writing again.
+    written: &'a mut Vec<Span>,
+    /// Counts what was written that may be written otherwise at another place.
+    variable: u32,
     /// Forward references that are being written, which must not contain themselves.
     active: Vec<Id>,
 }
@@ -51,8 +56,15 @@ enum Shape {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(text: &'a str, arena: &'a Arena, out: &'a mut String) -> Self {
+    pub(super) fn new(
+        text: &'a str,
+        arena: &'a Arena,
+        written: &'a mut Vec<Span>,
+        out: &'a mut String,
+    ) -> Self {
         let start = out.len();
+        written.clear();
+        written.resize(arena.len(), Span::default());
         Self {
             text,
             arena,
@@ -63,6 +75,8 @@ impl<'a> Printer<'a> {
             failed: false,
             brackets: None,
             pack: PackState { index: 0, len: None },
+            written,
+            variable: 0,
             active: Vec::new(),
         }
     }
@@ -78,14 +92,17 @@ impl<'a> Printer<'a> {
     }
 
     /// The length is looked at once for each node, which is often enough.
+    #[inline]
     pub(super) fn push(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
+    #[inline]
     pub(super) fn push_span(&mut self, span: Span) {
         self.push(self.slice(span));
     }
 
+    #[inline]
     pub(super) fn slice(&self, span: Span) -> &'a str {
         let start = span.start as usize;
         self.text.get(start..start + span.len as usize).unwrap_or_default()
@@ -102,11 +119,13 @@ impl<'a> Printer<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn open(&mut self, bracket: &str) {
         self.brackets = self.brackets.map(|depth| depth + 1);
         self.push(bracket);
     }
 
+    #[inline]
     pub(super) fn close(&mut self, bracket: &str) {
         self.brackets = self.brackets.map(|depth| depth.saturating_sub(1));
         self.push(bracket);
@@ -124,10 +143,12 @@ impl<'a> Printer<'a> {
 
     /// Whether a `>` would be read as the end of template arguments. LLVM fears so outside of
     /// them too.
-    pub(super) fn greater_is_ambiguous(&self) -> bool {
+    pub(super) fn greater_is_ambiguous(&mut self) -> bool {
+        self.variable += 1;
         self.brackets.unwrap_or(0) == 0
     }
 
+    #[inline]
     pub(super) fn print(&mut self, id: Id) {
         self.left(id);
         self.right(id);
@@ -171,6 +192,7 @@ impl<'a> Printer<'a> {
     }
 
     /// False when the name is too deep or too long to go on.
+    #[inline]
     fn enter(&mut self) -> bool {
         self.steps += 1;
         let long = self.out.len() - self.start > MAX_LENGTH;
@@ -182,6 +204,7 @@ impl<'a> Printer<'a> {
         true
     }
 
+    #[inline]
     pub(super) fn left(&mut self, id: Id) {
         if self.enter() {
             self.left_of(self.arena.node(id), id);
@@ -189,6 +212,7 @@ impl<'a> Printer<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn right(&mut self, id: Id) {
         if id.has_right() && self.enter() {
             self.right_of(self.arena.node(id), id);
@@ -200,15 +224,15 @@ impl<'a> Printer<'a> {
         match node {
             Node::Text(text) => self.push(text),
             Node::Source(span) => self.push_span(span),
-            Node::Scoped { scope, name } => {
-                self.print(scope);
-                self.push("::");
-                self.print(name);
-            }
-            Node::Templated { name, args } => {
-                self.print(name);
-                self.print(args);
-            }
+            Node::Scoped { scope, name } => self.once(id, |printer| {
+                printer.print(scope);
+                printer.push("::");
+                printer.print(name);
+            }),
+            Node::Templated { name, args } => self.once(id, |printer| {
+                printer.print(name);
+                printer.print(args);
+            }),
             Node::Args(list) => self.angled(|printer| printer.commas(list)),
             Node::Pointer(child) => self.pointer_left(child),
             Node::Qualified { child, qualifiers } => {
@@ -254,6 +278,26 @@ impl<'a> Printer<'a> {
                 self.guarded(id, |printer| printer.left(target));
             }
             _ => self.left_of_name(node),
+        }
+    }
+
+    /// Writes a node, or copies what was written for it before.
+    #[inline]
+    fn once(&mut self, id: Id, write: impl FnOnce(&mut Self)) {
+        let span = self.written.get(id.index()).copied().unwrap_or_default();
+        if span.len != 0 {
+            let start = self.start + span.start as usize;
+            self.out.extend_from_within(start..start + span.len as usize);
+            return;
+        }
+        let (start, variable) = (self.out.len(), self.variable);
+        write(self);
+        if self.variable == variable
+            && let Some(span) = self.written.get_mut(id.index())
+            && let Ok(begin) = u32::try_from(start - self.start)
+            && let Ok(len) = u32::try_from(self.out.len() - start)
+        {
+            *span = Span { start: begin, len };
         }
     }
 
@@ -646,6 +690,7 @@ impl<'a> Printer<'a> {
         id
     }
 
+    #[inline]
     fn shape(&mut self, id: Id) -> Shape {
         if id.has_right() { self.shape_of(id) } else { Shape::Plain }
     }
@@ -683,6 +728,7 @@ impl<'a> Printer<'a> {
     }
 
     fn guarded(&mut self, id: Id, write: impl FnOnce(&mut Self)) {
+        self.variable += 1;
         if !self.active.contains(&id) {
             self.active.push(id);
             write(self);
@@ -694,6 +740,7 @@ impl<'a> Printer<'a> {
 
     /// The part of a pack that is to be written; the first pack met sets how many there are.
     fn part(&mut self, list: List) -> Option<Id> {
+        self.variable += 1;
         if self.pack.len.is_none() {
             self.pack = PackState { index: 0, len: Some(list.len()) };
         }
@@ -707,7 +754,10 @@ impl<'a> Printer<'a> {
         self.print(child);
         match self.pack.len {
             None => self.push("..."),
-            Some(0) => self.out.truncate(start),
+            Some(0) => {
+                self.out.truncate(start);
+                self.written.fill(Span::default());
+            }
             Some(len) => {
                 for index in 1..len {
                     if self.failed {
