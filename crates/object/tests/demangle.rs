@@ -89,6 +89,39 @@ fn doubling(count: u32) -> String {
     name
 }
 
+fn base36(mut value: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit(value % 36, 36).unwrap().to_ascii_uppercase());
+        value /= 36;
+        if value == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+/// A pointer to a pointer to … that is built out of sight, in declarations of parameters.
+fn hidden_chain(count: u32, wrap: &str) -> String {
+    let mut name = format!("_Z1f1AITn{wrap}iLi0E");
+    for index in 0..count {
+        write!(name, "Tn{wrap}S{}_Li0E", base36(index)).unwrap();
+    }
+    name + "EPS" + &base36(count) + "_"
+}
+
+#[test]
+fn chains_of_substitutions_end() {
+    let text = demangle(hidden_chain(2, "P").as_str().into()).unwrap();
+    assert_eq!(text, "f(A<0, 0, 0>, int****)");
+    for wrap in ["P", "A2_", "M1B", "DvLi1E_", "PF", "1BI", "R", "Dp"] {
+        let close = if matches!(wrap, "PF" | "1BI") { "E" } else { "" };
+        for count in [300, 1000, 3000] {
+            let name = hidden_chain(count, wrap);
+            let _ = demangle(name.replace("_Li0E", &format!("_{close}Li0E")).as_str().into());
+        }
+    }
+}
+
 #[test]
 fn hostile_names_end() {
     let text = demangle(doubling(11).as_str().into()).unwrap();

@@ -376,7 +376,6 @@ impl Node {
 
     /// Whether something of the node can stand right of the declarator.
     #[inline]
-    #[inline]
     fn has_right(self) -> bool {
         match self {
             Node::Pointer(child)

@@ -206,8 +206,18 @@ impl<'a> Printer<'a> {
 
     #[inline]
     pub(super) fn left(&mut self, id: Id) {
+        // Half of all nodes are mere words.
+        match self.arena.node(id) {
+            Node::Text(text) => self.push(text),
+            Node::Source(span) => self.push_span(span),
+            node => self.left_of_compound(node, id),
+        }
+    }
+
+    #[inline(never)]
+    fn left_of_compound(&mut self, node: Node, id: Id) {
         if self.enter() {
-            self.left_of(self.arena.node(id), id);
+            self.left_of(node, id);
             self.depth -= 1;
         }
     }
@@ -222,8 +232,6 @@ impl<'a> Printer<'a> {
 
     fn left_of(&mut self, node: Node, id: Id) {
         match node {
-            Node::Text(text) => self.push(text),
-            Node::Source(span) => self.push_span(span),
             Node::Scoped { scope, name } => self.once(id, |printer| {
                 printer.print(scope);
                 printer.push("::");

@@ -9,6 +9,10 @@ type Type = (Id, bool);
 
 impl Parser<'_> {
     pub(super) fn ty(&mut self) -> Option<Id> {
+        if let Some(text) = builtin(self.peek()) {
+            self.pos += 1;
+            return self.add(Node::Text(text));
+        }
         let (id, component) = self.deeper(Self::any_type)?;
         if component {
             self.substitutable(id);
@@ -52,13 +56,7 @@ impl Parser<'_> {
             b'T' => self.t_type()?,
             b'S' if self.peek_at(1) != b't' => return self.substituted_type(),
             b'u' => self.vendor_type()?,
-            code => match builtin(code) {
-                Some(text) => {
-                    self.pos += 1;
-                    return Some((self.add(Node::Text(text))?, false));
-                }
-                None => self.name(None)?,
-            },
+            _ => self.name(None)?,
         };
         Some((id, true))
     }
