@@ -409,6 +409,7 @@ pub(super) struct Arena {
     nodes: Vec<Node>,
     lists: Vec<Id>,
     clauses: Vec<Clauses>,
+    has_forward: bool,
 }
 
 impl Arena {
@@ -416,6 +417,7 @@ impl Arena {
         self.nodes.clear();
         self.lists.clear();
         self.clauses.clear();
+        self.has_forward = false;
     }
 
     /// `None` past four thousand million nodes, which no bounded input reaches.
@@ -461,6 +463,12 @@ impl Arena {
     pub(super) fn resolve(&mut self, id: Id, to: Id) {
         if let Some(Node::Forward { target, .. }) = self.nodes.get_mut(id.index()) {
             *target = Some(to);
+            self.has_forward = true;
         }
+    }
+
+    /// Whether any node refers to one that came after it, maybe in a circle.
+    pub(super) fn has_forward(&self) -> bool {
+        self.has_forward
     }
 }

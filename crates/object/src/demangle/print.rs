@@ -41,7 +41,7 @@ pub(super) struct Printer<'a> {
     written: &'a mut Vec<Span>,
     /// Counts what was written that may be written otherwise at another place.
     variable: u32,
-    /// Forward references that are being written, which must not contain themselves.
+    /// References that are being written, which must not contain themselves.
     active: Vec<Id>,
 }
 
@@ -248,10 +248,7 @@ impl<'a> Printer<'a> {
                 self.qualifiers(qualifiers);
             }
             Node::Reference { child, rvalue } => {
-                let Some((child, rvalue)) = self.collapse(child, rvalue) else { return };
-                self.left(child);
-                self.open_declarator(child);
-                self.push(if rvalue { "&&" } else { "&" });
+                self.guarded(id, |printer| printer.reference_left(child, rvalue));
             }
             Node::Encoding { result, name, .. } => {
                 if let Some(result) = result {
@@ -479,9 +476,7 @@ impl<'a> Printer<'a> {
             }
             Node::Qualified { child, .. } | Node::PackParam(child) => self.right(child),
             Node::Reference { child, rvalue } => {
-                let Some((child, _)) = self.collapse(child, rvalue) else { return };
-                self.close_declarator(child);
-                self.right(child);
+                self.guarded(id, |printer| printer.reference_right(child, rvalue));
             }
             Node::Encoding { result, params, qualifiers, clauses, .. } => {
                 self.params(params);
@@ -650,6 +645,19 @@ impl<'a> Printer<'a> {
         self.push("*");
     }
 
+    fn reference_left(&mut self, child: Id, rvalue: bool) {
+        let Some((child, rvalue)) = self.collapse(child, rvalue) else { return };
+        self.left(child);
+        self.open_declarator(child);
+        self.push(if rvalue { "&&" } else { "&" });
+    }
+
+    fn reference_right(&mut self, child: Id, rvalue: bool) {
+        let Some((child, _)) = self.collapse(child, rvalue) else { return };
+        self.close_declarator(child);
+        self.right(child);
+    }
+
     fn open_declarator(&mut self, child: Id) {
         match self.shape(child) {
             Shape::Array => self.push(" ("),
@@ -735,7 +743,12 @@ impl<'a> Printer<'a> {
         Shape::Plain
     }
 
+    /// Writes a node unless it is being written; only forward references can make it so.
+    #[inline]
     fn guarded(&mut self, id: Id, write: impl FnOnce(&mut Self)) {
+        if !self.arena.has_forward() {
+            return write(self);
+        }
         self.variable += 1;
         if !self.active.contains(&id) {
             self.active.push(id);
