@@ -28,7 +28,7 @@ pub mod yaml;
 
 pub use bytes::Str;
 pub use code_object::{CodeObject, Target};
-pub use demangle::demangle;
+pub use demangle::{demangle, demangle_into};
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use error::{Error, ErrorKind, Result};
 pub use index::{Index, SymbolKind};
