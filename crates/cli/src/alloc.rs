@@ -50,3 +50,23 @@ unsafe impl GlobalAlloc for Alloc {
         unsafe { System.dealloc(block, layout) };
     }
 }
+
+/// Makes the heap one of large pages, for work on files that will fill megabytes of it.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn prepare_for_much() {
+    const ROOM: i32 = 8 << 20;
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    // SAFETY: `mallopt` and `sbrk(0)` have no preconditions. The advice covers whole large pages of
+    // the heap that the allocation has just grown, and changes no content.
+    #[allow(unsafe_code)]
+    ONCE.call_once(|| unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, ROOM);
+        libc::mallopt(libc::M_TOP_PAD, ROOM);
+        libc::free(std::hint::black_box(libc::malloc(1 << 20)));
+        let end = libc::sbrk(0) as usize / LARGE_PAGE * LARGE_PAGE;
+        let size = (8 << 20) / LARGE_PAGE * LARGE_PAGE - LARGE_PAGE;
+        libc::madvise((end - size) as *mut libc::c_void, size, libc::MADV_HUGEPAGE);
+    });
+}

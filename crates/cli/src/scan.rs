@@ -126,6 +126,9 @@ fn walk<V: Visit>(
     if input.found && file.container.is_none() {
         return Ok(());
     }
+    if input.len() > 1 << 20 {
+        crate::alloc::prepare_for_much();
+    }
     let mut entries = container::entries(input, options);
     let first = entries.next();
     if input.found && first.is_none() {

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
+use crate::parallel;
+
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -71,8 +73,8 @@ struct Extent {
     width: u32,
 }
 
-/// What a finished table is written in, at least.
-const CHUNK: usize = 1 << 16;
+/// Rows that a part of a table has, when it is made in parts.
+pub(crate) const ROWS_A_PART: usize = 512;
 
 impl Table {
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
@@ -92,30 +94,37 @@ impl Table {
         }
     }
 
-    /// This table with the rows of another of the same columns below it.
-    pub(crate) fn append(mut self, other: Self) -> Self {
-        let base = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-        self.text.extend(other.text);
-        let moved = |it: Extent| Extent { end: it.end.saturating_add(base), width: it.width };
-        self.cells.extend(other.cells.into_iter().map(moved));
-        for (column, others) in self.columns.iter_mut().zip(other.columns) {
-            column.width = column.width.max(others.width);
-        }
-        self
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
     /// Writes titles and rows; the titles in bold where the output takes colour.
     pub(crate) fn write(&self, out: &mut dyn Write, color: bool) -> io::Result<()> {
+        Self::write_parts(std::slice::from_ref(self), out, color)
+    }
+
+    /// Writes the rows of several tables of the same columns as one table.
+    pub(crate) fn write_parts(parts: &[Self], out: &mut dyn Write, color: bool) -> io::Result<()> {
+        let Some(first) = parts.first() else {
+            return Ok(());
+        };
+        let widest =
+            |at: usize| parts.iter().filter_map(|it| Some(it.columns.get(at)?.width)).max();
+        let widths: Vec<usize> = (0..first.columns.len()).filter_map(widest).collect();
         let style = if color { Style::new().bold() } else { Style::new() };
-        let mut lines = Vec::with_capacity(CHUNK + (CHUNK >> 3));
-        write!(lines, "{style}")?;
-        let titles = self.columns.iter().map(|it| (it.title.as_bytes(), it.title.len()));
-        self.push_line(&mut lines, titles);
-        writeln!(lines, "{style:#}")?;
+        let mut titles = Vec::new();
+        let cells = first.columns.iter().map(|it| (it.title.as_bytes(), it.title.len()));
+        first.push_line(&mut titles, &widths, cells);
+        writeln!(out, "{style}{}{style:#}", String::from_utf8_lossy(&titles))?;
+        for lines in parallel::map(parts, ROWS_A_PART, |part| part.lines(&widths)) {
+            out.write_all(&lines)?;
+        }
+        Ok(())
+    }
+
+    fn lines(&self, widths: &[usize]) -> Vec<u8> {
+        let rows = self.cells.len() / self.columns.len().max(1);
+        let mut lines = Vec::with_capacity(self.text.len() + rows * (widths.iter().sum::<usize>()));
         let mut start = 0;
         for row in self.cells.chunks(self.columns.len()) {
             let cells = row.iter().map(|cell| {
@@ -123,20 +132,22 @@ impl Table {
                 start = cell.end as usize;
                 (text, cell.width as usize)
             });
-            self.push_line(&mut lines, cells);
+            self.push_line(&mut lines, widths, cells);
             lines.push(b'\n');
-            if lines.len() >= CHUNK {
-                out.write_all(&lines)?;
-                lines.clear();
-            }
         }
-        out.write_all(&lines)
+        lines
     }
 
-    fn push_line<'a>(&self, line: &mut Vec<u8>, cells: impl Iterator<Item = (&'a [u8], usize)>) {
+    fn push_line<'a>(
+        &self,
+        line: &mut Vec<u8>,
+        widths: &[usize],
+        cells: impl Iterator<Item = (&'a [u8], usize)>,
+    ) {
         let last = self.columns.len().saturating_sub(1);
-        for (at, ((text, width), column)) in cells.zip(&self.columns).enumerate() {
-            let gap = column.width.saturating_sub(width);
+        let columns = self.columns.iter().zip(widths);
+        for (at, ((text, width), (column, widest))) in cells.zip(columns).enumerate() {
+            let gap = widest.saturating_sub(width);
             let between = if at == 0 { 0 } else { 2 };
             match column.align {
                 Align::Right => {

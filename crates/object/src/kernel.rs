@@ -194,7 +194,7 @@ impl<'a> Kernel<'a> {
     /// descriptor's numbers are then all there is.
     pub fn resources(&self, generation: Option<Generation>) -> (Resources, Result<()>) {
         let described = || self.described_resources(generation);
-        match self.metadata.map(|it| it.decode()).transpose() {
+        match self.metadata.map(|it| it.decode_resources()).transpose() {
             Ok(Some(said)) => (Resources::from_metadata(&said).or_described(described), Ok(())),
             Ok(None) => (described(), Ok(())),
             Err(error) => (described(), Err(error)),

@@ -17,7 +17,7 @@ use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{self, FileStream};
 use crate::select::KernelSelection;
-use crate::table::{Align, Cell, Table, count, human_size};
+use crate::table::{Align, Cell, ROWS_A_PART, Table, count, human_size};
 
 /// Lists the code objects, kernels, functions and variables in files
 ///
@@ -453,7 +453,8 @@ impl TextLister<'_> {
         if self.file.container != Some(Container::CodeObject) {
             writeln!(text, "\n{}", object_line(item))?;
         }
-        write_titled(&mut text, &self.kernel_table(item, index, trouble), color)?;
+        let kernels = self.kernel_tables(item, index, trouble);
+        write_titled(&mut text, &kernels, color)?;
         if self.kernels.is_all() {
             for (title, symbols) in [
                 ("FUNCTION", index.functions()),
@@ -461,22 +462,22 @@ impl TextLister<'_> {
                 ("LDS VARIABLE", index.lds_variables()),
                 ("EXTERNAL", index.externals()),
             ] {
-                write_titled(&mut text, &self.symbol_table(title, symbols), color)?;
+                write_titled(&mut text, &[self.symbol_table(title, symbols)], color)?;
             }
         }
         Ok(text)
     }
 
-    fn kernel_table(
+    fn kernel_tables(
         &self,
         item: &ObjectItem<'_, '_>,
         index: &Index<'_>,
         trouble: &mut Trouble,
-    ) -> Table {
+    ) -> Vec<Table> {
         let generation = item.object.as_ref().and_then(|it| it.target().generation());
         let wanted = self.kernels.of(index);
-        let chunks: Vec<_> = wanted.chunks(KERNELS_A_CHUNK).collect();
-        let parts = parallel::map(&chunks, KERNELS_A_CHUNK, |chunk| {
+        let chunks: Vec<_> = wanted.chunks(ROWS_A_PART).collect();
+        let parts = parallel::map(&chunks, ROWS_A_PART, |chunk| {
             let mut own = Trouble::default();
             let mut table = kernel_table();
             for kernel in *chunk {
@@ -486,8 +487,7 @@ impl TextLister<'_> {
             }
             (table, own)
         });
-        let tables = gather(parts, trouble);
-        tables.into_iter().reduce(Table::append).unwrap_or_else(kernel_table)
+        gather(parts, trouble)
     }
 
     fn symbol_table(&self, title: &'static str, symbols: &[Symbol<'_>]) -> Table {
@@ -501,10 +501,10 @@ impl TextLister<'_> {
     }
 }
 
-fn write_titled(out: &mut Vec<u8>, table: &Table, color: bool) -> Result<()> {
-    if !table.is_empty() {
+fn write_titled(out: &mut Vec<u8>, parts: &[Table], color: bool) -> Result<()> {
+    if parts.iter().any(|it| !it.is_empty()) {
         writeln!(out)?;
-        table.write(out, color)?;
+        Table::write_parts(parts, out, color)?;
     }
     Ok(())
 }
@@ -523,9 +523,6 @@ pub(crate) fn object_line(item: &ObjectItem<'_, '_>) -> String {
     parts.extend(item.entry.id.clone());
     format!("object {}: {}", item.number, parts.join(", "))
 }
-
-/// Kernels that one thread makes a piece of table of.
-const KERNELS_A_CHUNK: usize = 512;
 
 fn kernel_table() -> Table {
     let right = |title| (title, Align::Right);

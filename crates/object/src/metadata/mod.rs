@@ -225,6 +225,15 @@ impl<'a> Kernel<'a> {
 
     /// Reads every key but the arguments.
     pub fn decode(&self) -> Result<KernelMetadata<'a>> {
+        self.decode_where(|_| true)
+    }
+
+    /// Reads the numbers that say what the kernel needs of a device, and passes over the rest.
+    pub(crate) fn decode_resources(&self) -> Result<KernelMetadata<'a>> {
+        self.decode_where(|key| key.ends_with(b"_count") || key.ends_with(b"_size"))
+    }
+
+    fn decode_where(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<KernelMetadata<'a>> {
         let mut reader = Reader::new(self.raw, self.offset);
         let Head::Map(count) = reader.head()? else {
             return Err(Error::malformed(CONTEXT, self.offset, "not a map"));
@@ -234,11 +243,15 @@ impl<'a> Kernel<'a> {
         for _ in 0..count {
             let key = reader.key()?;
             let offset = reader.offset();
-            let value = match reader.position() == args {
-                true => reader.value_until(after_args)?,
-                false => reader.value()?,
-            };
-            kernel.read(&Entry { key, offset, value })?;
+            if reader.position() == args {
+                let value = reader.value_until(after_args)?;
+                kernel.read(&Entry { key, offset, value })?;
+            } else if wanted(key.as_bytes()) {
+                let value = reader.value()?;
+                kernel.read(&Entry { key, offset, value })?;
+            } else {
+                reader.skip()?;
+            }
         }
         let unknown = kernel.unknown.iter().map(|it| (it.key, it.offset)).collect();
         check_repeated(unknown, CONTEXT)?;
