@@ -184,3 +184,45 @@ fn headers_that_are_no_code_object() {
         assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{name}: {error}");
     }
 }
+
+/// An ELF file of one body that many program or section headers share.
+fn shared(body: &[u8], segments: &[[u64; 7]], sections: &[[u64; 8]]) -> Vec<u8> {
+    let (start, end) = (64, 64 + body.len() as u64);
+    let mut bytes = b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0\x03\0\xe0\0\x01\0\0\0".to_vec();
+    bytes.extend([0, if segments.is_empty() { 0 } else { end }].map(u64::to_le_bytes).concat());
+    bytes.extend((if sections.is_empty() { 0 } else { end }).to_le_bytes());
+    bytes.extend(0x54cu32.to_le_bytes());
+    let counts = [segments.len(), sections.len()].map(|it| u16::try_from(it).unwrap());
+    bytes.extend([64, 56, counts[0], 64, counts[1], 0].map(u16::to_le_bytes).concat());
+    assert_eq!(bytes.len(), start);
+    bytes.extend(body);
+    bytes.extend(segments.as_flattened().iter().flat_map(|it| it.to_le_bytes()));
+    bytes.extend(sections.as_flattened().iter().flat_map(|it| it.to_le_bytes()));
+    bytes
+}
+
+/// Thousands of headers that name the same bytes would make gigabytes of them.
+#[test]
+fn tables_that_share_their_bytes() {
+    const COPIES: usize = 4000;
+    let body = vec![1; 24 * 20_000];
+    let size = body.len() as u64;
+    let relocations = shared(&body, &[], &[[4 << 32, 0, 0, 64, size, 0, 8, 24]; COPIES]);
+    let (rows, problems) = CodeObject::parse(&relocations).unwrap().relocations();
+    assert_eq!((rows.len(), problems.len()), (20_000, 1));
+    assert_eq!(problems[0].kind(), ErrorKind::LimitExceeded);
+
+    let mut note = [7u32, 0, 32].map(u32::to_le_bytes).concat();
+    note.extend(b"AMDGPU\0\0");
+    note.extend(b"\x81\xaeamdhsa.kernels\xdd\0\0\x4e\x20");
+    note.extend(b"\x81\xa5.name\xa1k".repeat(20_000));
+    let content = u32::try_from(note.len() - 20).unwrap();
+    note[4..8].copy_from_slice(&content.to_le_bytes());
+    let size = note.len() as u64;
+    let notes = shared(&note, &[[4 << 32 | 4, 64, 0, 0, size, size, 4]; COPIES], &[]);
+    let object = CodeObject::parse(&notes).unwrap();
+    // Two copies are no larger than the file, most of which is headers.
+    assert_eq!(object.index().kernels().len(), 40_000);
+    let kinds: Vec<_> = object.problems().iter().map(hsaco::object::Error::kind).collect();
+    assert_eq!(kinds, [ErrorKind::LimitExceeded]);
+}
