@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::{env, fs, thread};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use hsaco_tests::program::hsaco_binary;
 use hsaco_tests::run_line::{self, RunLine};
 use hsaco_tests::{diff::diff, in_ci, scratch_dir, tool};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -64,30 +65,6 @@ fn trial(file: PathBuf, hsaco: PathBuf) -> Result<Trial> {
 
 fn slashes(path: &Path) -> String {
     path.display().to_string().replace('\\', "/")
-}
-
-/// The binary to test: `$HSACO_BIN`, else the one built beside this very test, with its profile.
-fn hsaco_binary() -> Result<PathBuf> {
-    if let Some(path) = env::var_os("HSACO_BIN") {
-        return Ok(fs::canonicalize(path)?);
-    }
-    let test = env::current_exe()?;
-    let profile_dir = test.ancestors().nth(2).context("the test stands in no profile folder")?;
-    let target_dir =
-        profile_dir.parent().context("the profile folder stands in no target folder")?;
-    let profile = match profile_dir.file_name().and_then(OsStr::to_str) {
-        Some("debug") | None => "dev",
-        Some(name) => name,
-    };
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "--package", "hsaco-cli", "--bin", "hsaco"])
-        .args(["--profile", profile])
-        .arg("--target-dir")
-        .arg(target_dir)
-        .env_remove("CARGO_BUILD_TARGET")
-        .status()?;
-    ensure!(status.success(), "cannot build hsaco");
-    Ok(profile_dir.join(format!("hsaco{}", env::consts::EXE_SUFFIX)))
 }
 
 struct Test {

@@ -7,6 +7,10 @@
 //! ```
 
 pub mod diff;
+pub mod listing;
+pub mod program;
+pub mod random;
+pub mod readelf;
 pub mod run_line;
 
 use std::env;

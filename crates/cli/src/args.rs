@@ -30,6 +30,13 @@ pub(crate) struct ObjectFilter {
     pub(crate) object: Option<usize>,
 }
 
+impl ObjectFilter {
+    /// True when not every object is wanted.
+    pub(crate) fn selects(&self) -> bool {
+        !self.target.is_empty() || self.device.is_some() || self.object.is_some()
+    }
+}
+
 /// Which kernels to look at.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct KernelFilter {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A string as a file holds it: bytes that are nearly always UTF-8, and need not be.
 ///
@@ -87,6 +87,15 @@ pub(crate) fn slice<'a>(
     range.and_then(|range| data.get(range)).ok_or_else(|| {
         let available = (data.len() as u64).saturating_sub(offset);
         Error::truncated(context, offset, size, available)
+    })
+}
+
+/// What is left of a file's size after `size` bytes of a table at `offset`. Tables that do not
+/// overlap never run out of it.
+pub(crate) fn spend(left: u64, size: u64, context: &'static str, offset: u64) -> Result<u64> {
+    left.checked_sub(size).ok_or_else(|| {
+        let detail = "all tables together are larger than the file";
+        Error::new(ErrorKind::LimitExceeded, context, detail).at(offset)
     })
 }
 

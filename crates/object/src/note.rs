@@ -82,13 +82,30 @@ pub fn tables<'a>(elf: &Elf<'a>) -> Vec<Result<NoteTable<'a>>> {
         let section = elf.sections().iter().find(named).map(|it| it.name);
         read_table(elf, section, offset, size, align)
     };
-    segments.iter().map(|it| table(it.offset, it.file_size, it.align)).collect()
+    let tables = segments.iter().map(|it| table(it.offset, it.file_size, it.align)).collect();
+    without_overlap(elf, tables)
 }
 
 /// Every run of notes that a section header names.
 pub fn sections<'a>(elf: &Elf<'a>) -> Vec<Result<NoteTable<'a>>> {
     let notes = elf.sections().iter().filter(|it| it.kind == SHT_NOTE);
-    notes.map(|it| read_table(elf, Some(it.name), it.offset, it.size, it.align)).collect()
+    let tables =
+        notes.map(|it| read_table(elf, Some(it.name), it.offset, it.size, it.align)).collect();
+    without_overlap(elf, tables)
+}
+
+/// Refuses runs beyond the size of the file: they share bytes, and each would be read again.
+fn without_overlap<'a>(
+    elf: &Elf<'a>,
+    tables: Vec<Result<NoteTable<'a>>>,
+) -> Vec<Result<NoteTable<'a>>> {
+    let mut left = elf.data().len() as u64;
+    let take = |table: Result<NoteTable<'a>>| {
+        let table = table?;
+        left = crate::bytes::spend(left, table.size, "notes", table.offset)?;
+        Ok(table)
+    };
+    tables.into_iter().map(take).collect()
 }
 
 fn read_table<'a>(

@@ -77,7 +77,15 @@ pub(crate) fn read<'a>(elf: &Elf<'a>) -> (Vec<Relocation<'a>>, Vec<Error>) {
     let mut problems = Problems::default();
     let sections: Vec<_> = elf.sections().iter().filter(|it| it.kind == SHT_RELA).collect();
     let mut all = Vec::new();
+    let mut left = elf.data().len() as u64;
     for section in &sections {
+        match crate::bytes::spend(left, section.size, "relocations", section.offset) {
+            Ok(rest) => left = rest,
+            Err(error) => {
+                problems.note(error);
+                break;
+            }
+        }
         all.extend(problems.or_empty(of_section(elf, section)));
     }
     if elf.sections().is_empty() {

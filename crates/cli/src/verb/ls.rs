@@ -65,6 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 kernels: &kernels,
                 mangled: args.no_demangle,
                 long,
+                selects: args.objects.selects(),
                 file: FileSummary::default(),
                 files: 0,
             };
@@ -255,6 +256,8 @@ struct TextLister<'o> {
     kernels: &'o KernelSelection,
     mangled: bool,
     long: bool,
+    /// True when not every object is wanted.
+    selects: bool,
     file: FileSummary,
     files: usize,
 }
@@ -305,7 +308,8 @@ impl Visit for TextLister<'_> {
         if let Some(object) = &item.object {
             report_problems(item, object, &index, trouble);
         }
-        let detail = match self.long || item.number == 0 {
+        // The only object that is wanted may be any of the file.
+        let detail = match self.long || self.selects || item.number == 0 {
             true => self.detail(item, &index, trouble)?,
             false => Vec::new(),
         };
@@ -315,14 +319,13 @@ impl Visit for TextLister<'_> {
     fn object(&mut self, row: TextRow) -> Result<()> {
         self.file.objects += 1;
         self.file.add(row.summary);
-        match self.file.detail.is_empty() {
-            true => self.file.detail = row.detail,
-            false => self.file.detail.extend(row.detail),
+        if self.long || self.file.objects == 1 {
+            self.file.detail.extend(row.detail);
         }
         Ok(())
     }
 
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+    fn end(&mut self, error: Option<&str>) -> Result<()> {
         if self.file.container.is_none() {
             return Ok(());
         }
@@ -330,7 +333,12 @@ impl Visit for TextLister<'_> {
             writeln!(self.out)?;
         }
         self.files += 1;
-        writeln!(self.out, "{}", self.file.headline())?;
+        let nothing = match (error, self.selects) {
+            (Some(_), _) => "nothing readable",
+            (None, true) => "nothing selected",
+            (None, false) => "no AMD GPU code",
+        };
+        writeln!(self.out, "{}", self.file.headline(nothing))?;
         if self.long || self.file.objects == 1 {
             self.out.write_all(&self.file.detail)?;
         } else if self.file.objects > 1 {
@@ -377,10 +385,11 @@ impl FileSummary {
         }
     }
 
-    fn headline(&self) -> String {
+    /// One line about the file; `nothing` is what to say when no object is listed.
+    fn headline(&self, nothing: &str) -> String {
         let container = self.container.map_or("unknown", describe);
         if self.objects == 0 {
-            return format!("{}: {container}, no AMD GPU code", self.name);
+            return format!("{}: {container}, {nothing}", self.name);
         }
         let sum = |of: fn(&TargetSummary) -> usize| self.targets.iter().map(of).sum();
         let mut parts = vec![container.to_owned()];

@@ -134,8 +134,12 @@ impl Ccob {
     pub fn payload(&self, data: &[u8], cap: u64) -> Result<Vec<u8>> {
         let stored_size = self.total_size.saturating_sub(self.header_size);
         let stored = slice(data, self.header_size, stored_size, CONTEXT)?;
-        compress::decompress(self.method, stored, self.uncompressed_size, cap)
-            .map_err(|error| error.rebased(self.header_size))
+        // A decompressor does not say where it stopped: then the place is that of the stream.
+        let place = |error: Error| match error.offset() {
+            Some(_) => error.rebased(self.header_size),
+            None => error.at(self.header_size),
+        };
+        compress::decompress(self.method, stored, self.uncompressed_size, cap).map_err(place)
     }
 
     /// Compares the hash with that of the decompressed payload.

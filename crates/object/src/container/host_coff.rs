@@ -56,7 +56,27 @@ fn sections_of_object<Header: CoffHeader>(data: &[u8]) -> Result<Vec<Section>> {
     let mut offset = 0;
     let header = Header::parse(data, &mut offset).map_err(broken_object)?;
     let table = header.sections(data, offset).map_err(broken_object)?;
-    Ok(select(&table, string_table(header, data), object_range))
+    let strings = string_table(header, data);
+    check_names(&table, strings, data)?;
+    Ok(select(&table, strings, object_range))
+}
+
+/// Fails when a section's name is past the end: device code might be in it.
+fn check_names(table: &SectionTable<'_>, strings: &[u8], data: &[u8]) -> Result<()> {
+    let is_lost = |header: &pe::ImageSectionHeader| match header.name_offset() {
+        Ok(Some(offset)) => {
+            let name = usize::try_from(offset).ok().and_then(|offset| strings.get(offset..));
+            !name.is_some_and(|name| name.contains(&0))
+        }
+        Ok(None) | Err(_) => false,
+    };
+    match table.iter().any(is_lost) {
+        true => {
+            let detail = "the name of a section is missing";
+            Err(Error::new(ErrorKind::Truncated, "COFF string table", detail).at(data.len() as u64))
+        }
+        false => Ok(()),
+    }
 }
 
 fn select(

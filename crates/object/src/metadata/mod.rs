@@ -303,11 +303,11 @@ pub struct KernelMetadata<'a> {
     pub reqd_workgroup_size: Option<[u64; 3]>,
     /// `.workgroup_size_hint`.
     pub workgroup_size_hint: Option<[u64; 3]>,
-    /// `.max_num_work_groups_x`.
+    /// `.max_num_workgroups_x` as compilers write it, `.max_num_work_groups_x` as it is documented.
     pub max_num_work_groups_x: Option<u64>,
-    /// `.max_num_work_groups_y`.
+    /// `.max_num_workgroups_y` as compilers write it, `.max_num_work_groups_y` as it is documented.
     pub max_num_work_groups_y: Option<u64>,
-    /// `.max_num_work_groups_z`.
+    /// `.max_num_workgroups_z` as compilers write it, `.max_num_work_groups_z` as it is documented.
     pub max_num_work_groups_z: Option<u64>,
     /// `.cluster_dims`.
     pub cluster_dims: Option<[u64; 3]>,
@@ -356,9 +356,15 @@ impl<'a> KernelMetadata<'a> {
             b".max_flat_workgroup_size" => put(&mut self.max_flat_workgroup_size, entry, integer),
             b".reqd_workgroup_size" => put(&mut self.reqd_workgroup_size, entry, integers),
             b".workgroup_size_hint" => put(&mut self.workgroup_size_hint, entry, integers),
-            b".max_num_work_groups_x" => put(&mut self.max_num_work_groups_x, entry, integer),
-            b".max_num_work_groups_y" => put(&mut self.max_num_work_groups_y, entry, integer),
-            b".max_num_work_groups_z" => put(&mut self.max_num_work_groups_z, entry, integer),
+            b".max_num_workgroups_x" | b".max_num_work_groups_x" => {
+                put(&mut self.max_num_work_groups_x, entry, integer)
+            }
+            b".max_num_workgroups_y" | b".max_num_work_groups_y" => {
+                put(&mut self.max_num_work_groups_y, entry, integer)
+            }
+            b".max_num_workgroups_z" | b".max_num_work_groups_z" => {
+                put(&mut self.max_num_work_groups_z, entry, integer)
+            }
             b".cluster_dims" => put(&mut self.cluster_dims, entry, cluster_dims),
             b".uses_dynamic_stack" => put(&mut self.uses_dynamic_stack, entry, flag),
             b".workgroup_processor_mode" => put(&mut self.workgroup_processor_mode, entry, flag),

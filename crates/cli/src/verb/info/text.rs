@@ -31,8 +31,10 @@ impl Visit for TextInfo<'_> {
     type Row = Vec<u8>;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        let container = file.container.map_or("unknown", describe);
-        writeln!(self.out, "{}: {container}", file.input.name)?;
+        // What is no container has been complained about, and has nothing to show.
+        if let Some(container) = file.container {
+            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
+        }
         Ok(())
     }
 
