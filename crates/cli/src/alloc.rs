@@ -39,7 +39,10 @@ unsafe impl GlobalAlloc for Alloc {
         if !block.is_null() {
             let whole = wide.size() / LARGE_PAGE * LARGE_PAGE;
             // SAFETY: the range is inside the block. Advice that is not taken changes nothing.
-            unsafe { libc::madvise(block.cast(), whole, libc::MADV_HUGEPAGE) };
+            #[cfg(target_os = "linux")]
+            unsafe {
+                libc::madvise(block.cast(), whole, libc::MADV_HUGEPAGE);
+            }
         }
         block
     }
@@ -56,17 +59,27 @@ unsafe impl GlobalAlloc for Alloc {
 pub(crate) fn prepare_for_much() {
     const ROOM: i32 = 8 << 20;
     static ONCE: std::sync::Once = std::sync::Once::new();
-    // SAFETY: `mallopt` and `sbrk(0)` have no preconditions. The advice covers whole large pages of
-    // the heap that the allocation has just grown, and changes no content.
+    // SAFETY: `mallopt`, `malloc` and `sbrk(0)` have no preconditions. The advice covers whole large
+    // pages at the end of the heap, which the allocation has just grown, and changes no content.
     #[allow(unsafe_code)]
     ONCE.call_once(|| unsafe {
+        // One heap for all threads, that keeps what it has and grows in large steps.
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
         libc::mallopt(libc::M_MMAP_THRESHOLD, ROOM);
         libc::mallopt(libc::M_TOP_PAD, ROOM);
-        libc::free(std::hint::black_box(libc::malloc(1 << 20)));
+        let block = std::hint::black_box(libc::malloc(1 << 20));
+        let start = (block as usize).next_multiple_of(LARGE_PAGE);
         let end = libc::sbrk(0) as usize / LARGE_PAGE * LARGE_PAGE;
-        let size = (8 << 20) / LARGE_PAGE * LARGE_PAGE - LARGE_PAGE;
-        libc::madvise((end - size) as *mut libc::c_void, size, libc::MADV_HUGEPAGE);
+        libc::free(block);
+        if (1..=usize::MAX / 2).contains(&end.wrapping_sub(start)) {
+            // What is before the first large page is left unused: it is address space, not memory.
+            std::hint::black_box(libc::malloc(start - block as usize));
+            libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
+        }
     });
 }
+
+/// Elsewhere the allocator knows best.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn prepare_for_much() {}

@@ -1,6 +1,7 @@
 //! Work on every core, with answers in order.
 
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::thread;
 
 /// Below this many items a thread costs more than it saves.
@@ -13,8 +14,7 @@ pub(crate) fn map<T: Sync, R: Send>(
     map: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let worth = items.len().saturating_mul(weight) / WORTH_A_THREAD;
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.min(worth).min(items.len());
+    let threads = cores().min(worth).min(items.len());
     if threads < 2 {
         return items.iter().map(map).collect();
     }
@@ -35,6 +35,12 @@ pub(crate) fn map<T: Sync, R: Send>(
         }
         answers
     })
+}
+
+/// How many threads run at once. Finding out reads files, so it is done once.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Version of every shape in this module.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
-/// One object of `ls`.
+/// One object of `ls`, up to its kernels.
 #[derive(Serialize)]
 pub(crate) struct Object<'a> {
     pub(crate) index: usize,
@@ -21,9 +21,28 @@ pub(crate) struct Object<'a> {
     pub(crate) code_object_version: Option<u8>,
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
-    pub(crate) kernels: Vec<Kernel<'a>>,
+}
+
+/// What follows the kernels of an object of `ls`.
+#[derive(Default, Serialize)]
+pub(crate) struct Others<'a> {
     pub(crate) functions: Vec<Function<'a>>,
     pub(crate) variables: Vec<Variable<'a>>,
+}
+
+/// An object whose kernels have been made into JSON in parts, each a run of maps and commas.
+pub(crate) fn object(
+    head: &Object<'_>,
+    kernels: &[Vec<u8>],
+    others: &Others<'_>,
+) -> Result<Vec<u8>> {
+    let mut json = serde_json::to_vec(head)?;
+    json.pop();
+    json.extend_from_slice(b",\"kernels\":[");
+    json.extend(kernels.join(&b','));
+    json.extend_from_slice(b"],");
+    json.extend(serde_json::to_vec(others)?.iter().skip(1));
+    Ok(json)
 }
 
 /// One kernel of `ls`; what is not known is null.

@@ -127,7 +127,7 @@ impl Visit for JsonLister<'_> {
     }
 
     fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut row = schema::Object {
+        let mut head = schema::Object {
             index: item.number,
             entry_id: item.entry.id.as_deref(),
             offset: item.entry.offset,
@@ -136,29 +136,21 @@ impl Visit for JsonLister<'_> {
             abi_version: None,
             code_object_version: None,
             kind: kind_name(item.entry.kind, item.object.as_ref()),
-            kernels: Vec::new(),
-            functions: Vec::new(),
-            variables: Vec::new(),
         };
-        if let Some(object) = &item.object {
-            row.abi_version = Some(object.elf().header().abi_version);
-            row.code_object_version =
-                object.abi_version().code_object_version().filter(|_| object.is_hsa());
-            let index = object.index();
-            report_problems(item, object, &index, trouble);
-            let generation = object.target().generation();
-            let wanted = self.kernels.of(&index);
-            row.kernels = gather(
-                parallel::map(&wanted, 1, |it| {
-                    let mut own = Trouble::default();
-                    (kernel_row(it, generation, item, &mut own), own)
-                }),
-                trouble,
-            );
-            row.functions = index.functions().iter().map(function_row).collect();
-            row.variables = index.variables().iter().map(variable_row).collect();
-        }
-        Ok(serde_json::to_vec(&row)?)
+        let Some(object) = &item.object else {
+            return schema::object(&head, &[], &schema::Others::default());
+        };
+        head.abi_version = Some(object.elf().header().abi_version);
+        head.code_object_version =
+            object.abi_version().code_object_version().filter(|_| object.is_hsa());
+        let index = object.index();
+        report_problems(item, object, &index, trouble);
+        let kernels = self.kernel_parts(item, object, &index, trouble)?;
+        let others = schema::Others {
+            functions: index.functions().iter().map(function_row).collect(),
+            variables: index.variables().iter().map(variable_row).collect(),
+        };
+        schema::object(&head, &kernels, &others)
     }
 
     fn object(&mut self, row: Vec<u8>) -> Result<()> {
@@ -181,6 +173,36 @@ impl Visit for JsonLister<'_> {
 
     fn end(&mut self, error: Option<&str>) -> Result<()> {
         self.stream.end_file(self.out, error)
+    }
+}
+
+impl JsonLister<'_> {
+    /// The kernels as runs of JSON maps.
+    fn kernel_parts(
+        &self,
+        item: &ObjectItem<'_, '_>,
+        object: &CodeObject<'_>,
+        index: &Index<'_>,
+        trouble: &mut Trouble,
+    ) -> Result<Vec<Vec<u8>>> {
+        let generation = object.target().generation();
+        let wanted = self.kernels.of(index);
+        let chunks: Vec<_> = wanted.chunks(ROWS_A_PART).collect();
+        let parts = parallel::map(&chunks, ROWS_A_PART, |chunk| {
+            let mut own = Trouble::default();
+            let mut json = Vec::new();
+            for kernel in *chunk {
+                let row = kernel_row(kernel, generation, item, &mut own);
+                if !json.is_empty() {
+                    json.push(b',');
+                }
+                if let Err(error) = serde_json::to_writer(&mut json, &row) {
+                    return (Err(error), own);
+                }
+            }
+            (Ok(json), own)
+        });
+        Ok(gather(parts, trouble).into_iter().collect::<Result<_, _>>()?)
     }
 }
 
