@@ -57,7 +57,9 @@ unsafe impl GlobalAlloc for Alloc {
 /// Makes the heap one of large pages, for work on files that will fill megabytes of it.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn prepare_for_much() {
-    const ROOM: i32 = 8 << 20;
+    const ROOM: i32 = 10 << 20;
+    const FIRST: usize = 1 << 18;
+    const PAGE: usize = 4096;
     static ONCE: std::sync::Once = std::sync::Once::new();
     // SAFETY: `mallopt`, `malloc` and `sbrk(0)` have no preconditions. The advice covers whole large
     // pages at the end of the heap, which the allocation has just grown, and changes no content.
@@ -68,13 +70,14 @@ pub(crate) fn prepare_for_much() {
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
         libc::mallopt(libc::M_MMAP_THRESHOLD, ROOM);
         libc::mallopt(libc::M_TOP_PAD, ROOM);
-        let block = std::hint::black_box(libc::malloc(1 << 20));
-        let start = (block as usize).next_multiple_of(LARGE_PAGE);
+        let block = std::hint::black_box(libc::malloc(FIRST));
+        // A large page must not have been touched before, as the byte behind the block was.
+        let start = (block as usize + FIRST + PAGE).next_multiple_of(LARGE_PAGE);
         let end = libc::sbrk(0) as usize / LARGE_PAGE * LARGE_PAGE;
         libc::free(block);
-        if (1..=usize::MAX / 2).contains(&end.wrapping_sub(start)) {
+        if start < end {
             // What is before the first large page is left unused: it is address space, not memory.
-            std::hint::black_box(libc::malloc(start - block as usize));
+            std::hint::black_box(libc::malloc(start - PAGE - block as usize));
             libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
         }
     });

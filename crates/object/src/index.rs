@@ -69,13 +69,6 @@ impl SymbolKind {
     }
 }
 
-impl SymbolKind {
-    /// True for kinds that the index keeps.
-    fn is_indexed(self) -> bool {
-        !matches!(self, Self::Absolute | Self::Label | Self::Bookkeeping)
-    }
-}
-
 /// Size of a kernel descriptor.
 const DESCRIPTOR_SIZE: u64 = 64;
 
@@ -122,13 +115,10 @@ impl<'a> Index<'a> {
         };
         let mut names = Names::new(&self.kernels);
         let is_v2 = object.is_v2();
-        for (name, symbol) in table.nameless() {
-            // Most symbols of a compiler's object are numbers, whose names nobody here asks for.
-            if SymbolKind::of(&symbol, is_v2).is_indexed() {
-                match table.named(name, symbol) {
-                    Ok(symbol) => self.file(object, symbol, is_v2, &mut names),
-                    Err(error) => self.problems.note(error),
-                }
+        for symbol in table.named_things() {
+            match symbol {
+                Ok(symbol) => self.file(object, symbol, is_v2, &mut names),
+                Err(error) => self.problems.note(error),
             }
         }
         self.claim_entries(&names);

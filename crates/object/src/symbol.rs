@@ -226,14 +226,29 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// Every symbol but the null one, each with the place of its name instead of the name.
-    pub(crate) fn nameless(&self) -> impl Iterator<Item = (u32, Symbol<'a>)> + use<'a> {
+    fn nameless(&self) -> impl Iterator<Item = (u32, Symbol<'a>)> + use<'a> {
         let table = *self;
+        self.rows().map(move |(row, index)| table.read(row, index))
+    }
+
+    /// As [`iter`](Self::iter), without labels, sections, files and numbers: of the symbols that a
+    /// compiler writes, nearly all.
+    pub(crate) fn named_things(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
+        let table = *self;
+        let rows = self.rows().filter(|(row, _)| is_named_thing(row));
+        rows.map(move |(row, index)| {
+            let (name, symbol) = table.read(row, index);
+            table.named(name, symbol)
+        })
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&'a [u8; 24], u32)> + use<'a> {
         let rows = self.entries.chunks_exact(self.entry_size).zip(0..).skip(1);
-        rows.filter_map(move |(row, index)| Some(table.read(row.first_chunk()?, index)))
+        rows.filter_map(|(row, index)| Some((row.first_chunk()?, index)))
     }
 
     /// Gives a symbol the name at a place of the strings.
-    pub(crate) fn named(&self, name: u32, symbol: Symbol<'a>) -> Result<Symbol<'a>> {
+    fn named(&self, name: u32, symbol: Symbol<'a>) -> Result<Symbol<'a>> {
         let text = c_str(self.strings, name as usize).ok_or_else(|| {
             let at = self.offset + u64::from(symbol.index) * self.entry_size as u64;
             let size = self.strings.len();
@@ -265,6 +280,17 @@ impl<'a> SymbolTable<'a> {
             SHN_XINDEX => read_u32(self.extended, index as usize * 4).unwrap_or(u32::from(own)),
             own => u32::from(own),
         }
+    }
+}
+
+/// False for a label, a section, a file or a number: told from the row, before it is read.
+fn is_named_thing(row: &[u8; 24]) -> bool {
+    let [_, _, _, _, info, _, low, high, ..] = *row;
+    let section = u32::from(u16::from_le_bytes([low, high]));
+    match info & 0xf {
+        STT_SECTION | STT_FILE => false,
+        STT_NOTYPE => matches!(section, SHN_UNDEF | SHN_AMDGPU_LDS),
+        _ => true,
     }
 }
 
