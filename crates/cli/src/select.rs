@@ -1,11 +1,14 @@
 //! Choosing objects by target, device and number, kernels by name.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::{Context, Result};
 use hsaco::isa::{Setting, TargetId};
 use hsaco::object::{CodeObject, Index, Kernel, Str, demangle};
 use regex::Regex;
 
 use crate::args::{KernelFilter, ObjectFilter};
+use crate::report::{self, Status};
 
 /// Which objects are wanted.
 pub(crate) struct ObjectSelection {
@@ -94,13 +97,15 @@ fn glob(text: &str) -> Result<Regex> {
 /// Which kernels are wanted.
 pub(crate) struct KernelSelection {
     names: Vec<(String, Option<Regex>)>,
+    /// Whether a kernel was wanted: a name that fits none is most likely misspelt.
+    found: AtomicBool,
 }
 
 impl KernelSelection {
     pub(crate) fn new(filter: &KernelFilter) -> Self {
         // A name such as `add(float*)` need not be a regular expression to be looked for.
         let name = |text: &String| (text.clone(), Regex::new(text).ok());
-        Self { names: filter.kernel.iter().map(name).collect() }
+        Self { names: filter.kernel.iter().map(name).collect(), found: AtomicBool::new(false) }
     }
 
     /// True when every kernel is wanted.
@@ -128,6 +133,20 @@ impl KernelSelection {
                     || pattern.as_ref().is_some_and(|pattern| pattern.is_match(it))
             })
         };
-        self.names.iter().any(matches)
+        let wanted = self.names.iter().any(matches);
+        if wanted {
+            self.found.store(true, Ordering::Relaxed);
+        }
+        wanted
+    }
+
+    /// The status of a run, which is not fine if no kernel was of the name that was asked for.
+    pub(crate) fn conclude(&self, mut status: Status) -> Status {
+        if !self.is_all() && !self.found.load(Ordering::Relaxed) {
+            let names: Vec<_> = self.names.iter().map(|(name, _)| name.as_str()).collect();
+            report::error(&format!("no kernel fits '{}'; hsaco ls lists them", names.join("', '")));
+            status.note(Status::Unreadable);
+        }
+        status
     }
 }

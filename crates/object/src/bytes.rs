@@ -94,7 +94,7 @@ pub(crate) fn slice<'a>(
 /// overlap never run out of it.
 pub(crate) fn spend(left: u64, size: u64, context: &'static str, offset: u64) -> Result<u64> {
     left.checked_sub(size).ok_or_else(|| {
-        let detail = "all tables together are larger than the file";
+        let detail = "together they are larger than the file";
         Error::new(ErrorKind::LimitExceeded, context, detail).at(offset)
     })
 }
@@ -118,4 +118,11 @@ pub(crate) fn c_str(data: &[u8], offset: usize) -> Option<Str<'_>> {
     let tail = data.get(offset..)?;
     let end = memchr::memchr(0, tail)?;
     tail.get(..end).map(Str::new)
+}
+
+/// How many bytes the names of `count` things may have in all, names that share their bytes counted
+/// each time: a file must not be able to make a gigabyte of names out of a kilobyte.
+pub(crate) fn names_budget(strings: &[u8], count: usize) -> u64 {
+    const USUAL: u64 = 1024;
+    (strings.len() as u64).saturating_add((count as u64).saturating_mul(USUAL))
 }

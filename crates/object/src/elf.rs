@@ -12,7 +12,7 @@
 //! # Ok(()) }
 //! ```
 
-use crate::bytes::{c_str, read_u16, read_u32, read_u64, slice};
+use crate::bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 use crate::error::Problems;
 use crate::{Error, ErrorKind, Result, Str};
 
@@ -266,10 +266,17 @@ impl<'a> Elf<'a> {
             Ok(names) => names,
             Err(error) => return self.problems.note(error),
         };
+        let mut budget = names_budget(names, self.sections.len());
         for section in &mut self.sections {
             let header = header_offset(&self.header, section.index);
             let start = header.and_then(|at| read_u32(self.data, at)).unwrap_or(0) as usize;
-            match c_str(names, start) {
+            let name = c_str(names, start);
+            let size = name.map_or(0, |it| it.as_bytes().len() as u64);
+            match spend(budget, size, "section names", header.unwrap_or(0) as u64) {
+                Ok(left) => budget = left,
+                Err(error) => return self.problems.note(error),
+            }
+            match name {
                 Some(name) => section.name = name,
                 None => self.problems.note(Error::malformed(
                     "section name",

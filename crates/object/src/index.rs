@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 use crate::metadata::Metadata;
 use crate::symbol::{
     SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FILE, STT_FUNC,
-    STT_NOTYPE, STT_OBJECT, STT_SECTION, Symbol,
+    STT_NOTYPE, STT_OBJECT, STT_SECTION, Symbol, SymbolTable,
 };
 use crate::{Error, Str};
 
@@ -108,11 +108,9 @@ impl<'a> Index<'a> {
     }
 
     fn read_symbols(&mut self, object: &CodeObject<'a>) {
-        let table = match object.symbol_table() {
-            Ok(Some(table)) => table,
-            Ok(None) => return,
-            Err(error) => return self.problems.note(error),
-        };
+        let (table, wrong) = SymbolTable::find_readable(object.elf());
+        wrong.into_iter().for_each(|error| self.problems.note(error));
+        let Some(table) = table else { return };
         let mut names = Names::new(&self.kernels);
         let is_v2 = object.is_v2();
         for symbol in table.named_things() {
@@ -367,6 +365,7 @@ mod tests {
         let index = object.index();
         assert_eq!(index.kernels().len(), 3);
         assert!(index.functions().is_empty());
+        assert!(index.kernels()[0].entry().is_some(), "the dynamic symbols are still there");
         assert_eq!(
             object.problems()[0].to_string(),
             "truncated: section content: 8 bytes of 64 (at offset 0x1f48)"

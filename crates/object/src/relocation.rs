@@ -126,7 +126,17 @@ fn rows<'a>(
     section: Option<u32>,
 ) -> Vec<Relocation<'a>> {
     let size = usize::try_from(ENTRY_SIZE).unwrap_or(usize::MAX);
-    data.chunks_exact(size).filter_map(|row| relocation(row, symbols, section)).collect()
+    let mut budget = symbols.map_or(0, |table| table.names_budget(data.len() / size));
+    let read = |row| {
+        let mut relocation = relocation(row, symbols, section)?;
+        let name = relocation.symbol_name.as_bytes().len() as u64;
+        match budget.checked_sub(name) {
+            Some(left) => budget = left,
+            None => relocation.symbol_name = Str::default(),
+        }
+        Some(relocation)
+    };
+    data.chunks_exact(size).filter_map(read).collect()
 }
 
 fn relocation<'a>(

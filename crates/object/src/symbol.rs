@@ -1,6 +1,6 @@
 //! Symbol tables: `.symtab`, else `.dynsym`, else what the dynamic segment names.
 
-use crate::bytes::{c_str, read_u16, read_u32, read_u64, slice};
+use crate::bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 use crate::elf::{Elf, PT_DYNAMIC, SHT_DYNSYM, SHT_SYMTAB, SHT_SYMTAB_SHNDX, Section};
 use crate::{Error, Result, Str};
 
@@ -144,15 +144,31 @@ pub struct SymbolTable<'a> {
 
 impl<'a> SymbolTable<'a> {
     /// The best table of a file: `.symtab`, else `.dynsym`, else the dynamic segment's. `None` when
-    /// the file has none; an error when it names one that cannot be read.
+    /// the file has none; an error when no table that it names can be read.
     pub fn find(elf: &Elf<'a>) -> Result<Option<Self>> {
-        let tables = [(SHT_SYMTAB, SymbolSource::Symtab), (SHT_DYNSYM, SymbolSource::Dynsym)];
-        for (kind, source) in tables {
-            if let Some(section) = elf.sections().iter().find(|it| it.kind == kind) {
-                return Self::of_section(elf, section, source).map(Some);
+        match Self::find_readable(elf) {
+            (None, Some(error)) => Err(error),
+            (table, _) => Ok(table),
+        }
+    }
+
+    /// The best table that can be read, and what was wrong with a better one.
+    pub(crate) fn find_readable(elf: &Elf<'a>) -> (Option<Self>, Option<Error>) {
+        let mut wrong = None;
+        for (kind, source) in
+            [(SHT_SYMTAB, SymbolSource::Symtab), (SHT_DYNSYM, SymbolSource::Dynsym)]
+        {
+            let section = elf.sections().iter().find(|it| it.kind == kind);
+            match section.map(|it| Self::of_section(elf, it, source)) {
+                Some(Ok(table)) => return (Some(table), wrong),
+                Some(Err(error)) => wrong = wrong.or(Some(error)),
+                None => {}
             }
         }
-        dynamic_table(elf)
+        match dynamic_table(elf) {
+            Ok(table) => (table, wrong),
+            Err(error) => (None, wrong.or(Some(error))),
+        }
     }
 
     /// The dynamic symbol table, which relocations of a linked object refer to.
@@ -221,30 +237,47 @@ impl<'a> SymbolTable<'a> {
     /// Every symbol but the null one. A symbol whose name cannot be read is an error item, and the
     /// next one follows.
     pub fn iter(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
-        let table = *self;
-        self.nameless().map(move |(name, symbol)| table.named(name, symbol))
-    }
-
-    /// Every symbol but the null one, each with the place of its name instead of the name.
-    fn nameless(&self) -> impl Iterator<Item = (u32, Symbol<'a>)> + use<'a> {
-        let table = *self;
-        self.rows().map(move |(row, index)| table.read(row, index))
+        self.read_rows(|_| true)
     }
 
     /// As [`iter`](Self::iter), without labels, sections, files and numbers: of the symbols that a
     /// compiler writes, nearly all.
     pub(crate) fn named_things(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
-        let table = *self;
-        let rows = self.rows().filter(|(row, _)| is_named_thing(row));
-        rows.map(move |(row, index)| {
-            let (name, symbol) = table.read(row, index);
-            table.named(name, symbol)
-        })
+        self.read_rows(is_named_thing)
     }
 
-    fn rows(&self) -> impl Iterator<Item = (&'a [u8; 24], u32)> + use<'a> {
+    /// How many bytes the names of `count` references to symbols may have.
+    pub(crate) fn names_budget(&self, count: usize) -> u64 {
+        names_budget(self.strings, count)
+    }
+
+    fn read_rows(
+        &self,
+        wanted: fn(&[u8; 24]) -> bool,
+    ) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
+        let table = *self;
         let rows = self.entries.chunks_exact(self.entry_size).zip(0..).skip(1);
-        rows.filter_map(|(row, index)| Some((row.first_chunk()?, index)))
+        let mut wanted = rows.filter_map(move |(row, index)| {
+            Some((row.first_chunk().filter(|row| wanted(row))?, index))
+        });
+        let mut budget = Some(names_budget(self.strings, self.len()));
+        std::iter::from_fn(move || {
+            let left = budget?;
+            let (row, index) = wanted.next()?;
+            let (name, symbol) = table.read(row, index);
+            let named = table.named(name, symbol);
+            let size = named.as_ref().map_or(0, |it| it.name.as_bytes().len() as u64);
+            match spend(left, size, "symbol names", table.offset) {
+                Ok(rest) => {
+                    budget = Some(rest);
+                    Some(named)
+                }
+                Err(error) => {
+                    budget = None;
+                    Some(Err(error))
+                }
+            }
+        })
     }
 
     /// Gives a symbol the name at a place of the strings.

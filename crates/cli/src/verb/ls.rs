@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
-    Ok(status)
+    Ok(kernels.conclude(status))
 }
 
 /// The name of what an entry holds.
@@ -335,7 +335,11 @@ impl Visit for TextLister<'_> {
             true => self.detail(item, &index, trouble)?,
             false => Vec::new(),
         };
-        Ok(TextRow { summary: TargetSummary::new(item, &index), detail })
+        let kernels = match self.kernels.is_all() {
+            true => index.kernels().len(),
+            false => self.kernels.of(&index).len(),
+        };
+        Ok(TextRow { summary: TargetSummary::new(item, &index, kernels), detail })
     }
 
     fn object(&mut self, row: TextRow) -> Result<()> {
@@ -373,7 +377,7 @@ impl Visit for TextLister<'_> {
 }
 
 impl TargetSummary {
-    fn new(item: &ObjectItem<'_, '_>, index: &Index<'_>) -> Self {
+    fn new(item: &ObjectItem<'_, '_>, index: &Index<'_>, kernels: usize) -> Self {
         Self {
             target: item.target.clone().unwrap_or_else(|| "unknown".to_owned()),
             version: match &item.object {
@@ -381,7 +385,7 @@ impl TargetSummary {
                 None => kind_name(item.entry.kind, None).to_owned(),
             },
             objects: 1,
-            kernels: index.kernels().len(),
+            kernels,
             functions: index.functions().len(),
             variables: index.variables().len(),
             size: item.entry.data.len() as u64,

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
-    Ok(status)
+    Ok(kernels.conclude(status))
 }
 
 struct JsonInfo<'o> {
