@@ -4,12 +4,16 @@
 #[path = "../walk.rs"]
 mod walk;
 
-use hsaco_object::CodeObject;
 use hsaco_object::container::{self, Options};
+use hsaco_object::{CodeObject, layout};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    for entry in container::entries(data, &Options::default()) {
+    let options = Options { max_size: 64 << 20, ..Options::default() };
+    let layout = layout::layout(data, &options);
+    let covered: u64 = layout.pieces.iter().map(|it| it.range.end - it.range.start).sum();
+    assert_eq!(covered, data.len() as u64);
+    for entry in container::entries(data, &options) {
         let Ok(entry) = entry else { continue };
         if let Ok(object) = CodeObject::parse(&entry.data) {
             walk::walk(&object);
