@@ -4,13 +4,13 @@
 
 mod input;
 mod measure;
-mod reference;
+pub(crate) mod reference;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use hsaco_tests::{corpus_dir, tool, workspace_root};
@@ -199,13 +199,14 @@ fn rocsparse(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// llvm-objdump writes every object beside its input's name in the current folder, so it gets a
-/// folder of its own, which is wiped.
+/// llvm-objdump writes every object beside its input, so it gets a link to that in a folder of its
+/// own, which is wiped.
 fn extract_with_objdump(library: &Path) -> Result<Duration> {
     let dir = workspace_root().join("target/bench/objdump");
     fs::create_dir_all(&dir)?;
-    let mut objdump = Command::new("llvm-objdump-22");
-    let time = wall_time(objdump.arg("--offloading").arg(library).current_dir(&dir));
+    let link = dir.join("library.so");
+    std::os::unix::fs::symlink(library, &link)?;
+    let time = wall_time(Command::new("llvm-objdump-22").arg("--offloading").arg(link));
     fs::remove_dir_all(&dir)?;
     time
 }
@@ -231,25 +232,25 @@ fn compressed_library(bench: &mut Bench, row: &str, library: &Path) -> Result<()
     let payloads = reference::payloads(&fs::read(library)?);
     ensure!(!payloads.is_empty(), "{}: no compressed bundle", library.display());
     bench.check_answer(&["ls"], library, "gfx942")?;
-    let mut decoder = reference::Decoder::new(&payloads)?;
-    let (hsaco, in_process) = in_turns(
-        bench.runs,
-        || wall_time(&mut bench.hsaco(&["ls"], library)),
-        || {
-            let start = Instant::now();
-            decoder.decompress_all()?;
-            Ok(start.elapsed())
-        },
-    )?;
-    bench.row(&format!("{row} / zstd in process"), hsaco, in_process, Bar::Within(1.5));
+    let files = reference::write_frames(&payloads, &workspace_root().join("target/bench"))?;
+    let mut library_calls = Command::new(std::env::current_exe()?);
+    library_calls.arg(reference::VERB);
+    for (payload, file) in payloads.iter().zip(&files) {
+        library_calls.arg(payload.size.to_string()).arg(file);
+    }
+    let mut rivals = vec![("libzstd", library_calls)];
     if tool("zstd").is_some() {
-        let files = reference::write_frames(&payloads, &workspace_root().join("target/bench"))?;
-        let (hsaco, command) = in_turns(
+        let mut command = Command::new("zstd");
+        command.args(["-d", "-q", "-c"]).args(&files);
+        rivals.push(("zstd -d", command));
+    }
+    for (name, mut rival) in rivals {
+        let (hsaco, reference) = in_turns(
             bench.runs,
             || wall_time(&mut bench.hsaco(&["ls"], library)),
-            || wall_time(Command::new("zstd").args(["-d", "-q", "-c"]).args(&files)),
+            || wall_time(&mut rival),
         )?;
-        bench.row(&format!("{row} / zstd -d"), hsaco, command, Bar::Within(1.5));
+        bench.row(&format!("{row} / {name}"), hsaco, reference, Bar::Within(1.5));
     }
     let largest = payloads.iter().map(|payload| payload.size).max().unwrap_or(0);
     bench.memory_row(&format!("{row}, memory"), &["ls"], library, largest as u64)

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use zstd::bulk::Decompressor;
+
+use crate::args::Args;
 
 const MAGIC: &[u8] = b"CCOB";
 const METHOD_ZSTD: u16 = 1;
@@ -56,28 +58,21 @@ fn payload(block: &[u8]) -> Option<(Payload, usize)> {
     Some((Payload { frame, size }, total))
 }
 
-/// Decompresses payloads, each in one call, into one buffer.
-pub(crate) struct Decoder<'a> {
-    payloads: &'a [Payload],
-    decompressor: Decompressor<'static>,
-    buffer: Vec<u8>,
-}
+/// The verb that no developer types: the benchmark runs it, so that both sides are whole processes.
+pub(crate) const VERB: &str = "reference-zstd";
 
-impl<'a> Decoder<'a> {
-    pub(crate) fn new(payloads: &'a [Payload]) -> Result<Self> {
-        let size = payloads.iter().map(|payload| payload.size).max().unwrap_or(0);
-        Ok(Self { payloads, decompressor: Decompressor::new()?, buffer: vec![0; size] })
+/// Decompresses frames and does nothing else: pairs of size and file, each in one call of the
+/// reference library into a buffer of that size.
+pub(crate) fn run(mut args: Args) -> Result<()> {
+    let mut decompressor = Decompressor::new()?;
+    while let Some(size) = args.positional() {
+        let size: usize = size.parse()?;
+        let file = args.positional().context("a size without a file")?;
+        let frame = fs::read(&file).with_context(|| file.clone())?;
+        let found = decompressor.decompress(&frame, size)?.len();
+        ensure!(found == size, "{found} bytes came out, not {size}");
     }
-
-    pub(crate) fn decompress_all(&mut self) -> Result<()> {
-        for payload in self.payloads {
-            let size = self
-                .decompressor
-                .decompress_to_buffer(&payload.frame, self.buffer.as_mut_slice())?;
-            ensure!(size == payload.size, "{size} bytes came out, not {}", payload.size);
-        }
-        Ok(())
-    }
+    args.finish()
 }
 
 /// Writes each frame to a file of its own, for the `zstd` command.
@@ -112,8 +107,8 @@ mod tests {
     fn the_reference_decompresses_them_to_the_plain_bundle() {
         let plain = fs::read(fixture("plain.bundle")).unwrap();
         let found = payloads(&fs::read(fixture("zstd-v3.bundle")).unwrap());
-        let mut decoder = Decoder::new(&found).unwrap();
-        decoder.decompress_all().unwrap();
-        assert_eq!(decoder.buffer, plain);
+        let frame = &found[0].frame;
+        let payload = Decompressor::new().unwrap().decompress(frame, found[0].size).unwrap();
+        assert_eq!(payload, plain);
     }
 }
