@@ -166,7 +166,7 @@ struct Batch<'i, 'a> {
 
 impl<'a> Batch<'_, 'a> {
     /// Bytes of objects that may be mapped at a time.
-    const MAX_SIZE: usize = 64 << 20;
+    const MAX_SIZE: usize = 32 << 20;
     /// Pages of smaller ranges are given back with the process.
     const WORTH_RELEASING: u64 = 16 << 20;
     /// Reading an object is about as much work as so many kernels of one.

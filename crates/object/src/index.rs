@@ -119,8 +119,8 @@ impl<'a> Index<'a> {
                 Err(error) => self.problems.note(error),
             }
         }
-        self.claim_entries(&names);
-        self.drop_repeated_descriptions(&names);
+        self.claim_entries(&mut names);
+        self.drop_repeated_descriptions(&mut names);
     }
 
     fn file(
@@ -155,40 +155,44 @@ impl<'a> Index<'a> {
         names: &mut Names<'a>,
     ) {
         let name = symbol.name.strip_suffix(".kd").unwrap_or(symbol.name);
-        let waiting = names.kernels(name).find(|&at| {
-            self.kernels.get(at).is_some_and(|kernel| kernel.descriptor_symbol().is_none())
-        });
+        let is_waiting = |kernel: &Kernel<'a>| kernel.descriptor_symbol().is_none();
+        let waiting = names.find(name, &self.kernels, is_waiting);
         match waiting.and_then(|at| self.kernels.get_mut(at)) {
             Some(kernel) => kernel.set_descriptor(object, symbol),
             None => {
-                names.add(name, self.kernels.len());
                 self.kernels.push(Kernel::from_descriptor(object, symbol));
+                names.added(&self.kernels);
             }
         }
     }
 
     /// Moves the functions that are kernel entries to their kernels.
-    fn claim_entries(&mut self, names: &Names<'a>) {
+    fn claim_entries(&mut self, names: &mut Names<'a>) {
         let kernels = &mut self.kernels;
+        names.guess = 0;
         self.functions.retain(|function| {
-            let claims = |at| {
-                kernels.get_mut(at).is_some_and(|it: &mut Kernel<'a>| it.claim_entry(function))
-            };
-            !names.kernels(function.name).any(claims)
+            let claims = |kernel: &Kernel<'a>| kernel.may_enter_at(function);
+            let kernel = names.find(function.name, kernels, claims);
+            match kernel.and_then(|at| kernels.get_mut(at)) {
+                Some(kernel) => {
+                    kernel.set_entry(function);
+                    false
+                }
+                None => true,
+            }
         });
     }
 
     /// Inputs that share a template instantiation each describe it; the linker keeps one.
-    fn drop_repeated_descriptions(&mut self, names: &Names<'a>) {
-        let described = |kernel: &Kernel<'a>| {
-            let mut same = names.kernels(kernel.name()).filter_map(|at| self.kernels.get(at));
-            same.any(|it| it.descriptor_symbol().is_some())
+    fn drop_repeated_descriptions(&mut self, names: &mut Names<'a>) {
+        let is_described = |kernel: &Kernel<'a>| kernel.descriptor_symbol().is_some();
+        if self.kernels.iter().all(is_described) {
+            return;
+        }
+        let mut keep = |kernel: &Kernel<'a>| {
+            is_described(kernel) || names.find(kernel.name(), &self.kernels, is_described).is_none()
         };
-        let keep: Vec<bool> = self
-            .kernels
-            .iter()
-            .map(|kernel| kernel.descriptor_symbol().is_some() || !described(kernel))
-            .collect();
+        let keep: Vec<bool> = self.kernels.iter().map(&mut keep).collect();
         let mut keep = keep.into_iter();
         self.kernels.retain(|_| keep.next().unwrap_or(true));
     }
@@ -231,10 +235,17 @@ impl<'a> Index<'a> {
 
 /// Kernels by name, and the descriptor symbols that metadata names without `.kd`.
 struct Names<'a> {
+    /// Where the next kernel is likely to be: compilers write symbols in the order of metadata.
+    guess: usize,
+    /// Made when a guess is wrong for the first time.
+    by_name: Option<ByName<'a>>,
+    odd_symbols: HashSet<Str<'a>, RandomState>,
+}
+
+struct ByName<'a> {
     first: HashMap<Str<'a>, usize, RandomState>,
     /// For each kernel the next one of the same name.
     next: Vec<Option<usize>>,
-    odd_symbols: HashSet<Str<'a>, RandomState>,
 }
 
 /// How many kernels of one name are told apart; a hostile file may have any number.
@@ -245,18 +256,51 @@ impl<'a> Names<'a> {
         let odd = |kernel: &Kernel<'a>| {
             kernel.metadata()?.symbol().filter(|it| it.strip_suffix(".kd").is_none())
         };
-        let mut names = Self {
-            first: HashMap::with_capacity_and_hasher(kernels.len(), RandomState::default()),
-            next: vec![None; kernels.len()],
-            odd_symbols: kernels.iter().filter_map(odd).collect(),
+        Self { guess: 0, by_name: None, odd_symbols: kernels.iter().filter_map(odd).collect() }
+    }
+
+    /// A kernel of this name that is acceptable.
+    fn find(
+        &mut self,
+        name: Str<'a>,
+        kernels: &[Kernel<'a>],
+        accepts: impl Fn(&Kernel<'a>) -> bool,
+    ) -> Option<usize> {
+        let fits = |at: &usize| {
+            kernels.get(*at).is_some_and(|kernel| kernel.name() == name && accepts(kernel))
         };
+        if fits(&self.guess) {
+            self.guess += 1;
+            return Some(self.guess - 1);
+        }
+        let by_name = self.by_name.get_or_insert_with(|| ByName::new(kernels));
+        let found = by_name.kernels(name).find(fits);
+        self.guess = found.map_or(self.guess, |at| at + 1);
+        found
+    }
+
+    /// Takes note of the last kernel.
+    fn added(&mut self, kernels: &[Kernel<'a>]) {
+        if let (Some(by_name), Some((last, others))) = (&mut self.by_name, kernels.split_last()) {
+            by_name.add(last.name(), others.len());
+        }
+    }
+
+    fn is_metadata_symbol(&self, name: Str<'a>) -> bool {
+        self.odd_symbols.contains(&name)
+    }
+}
+
+impl<'a> ByName<'a> {
+    fn new(kernels: &[Kernel<'a>]) -> Self {
+        let first = HashMap::with_capacity_and_hasher(kernels.len(), RandomState::default());
+        let mut names = Self { first, next: vec![None; kernels.len()] };
         for (at, kernel) in kernels.iter().enumerate().rev() {
             names.add(kernel.name(), at);
         }
         names
     }
 
-    /// The kernels of a name.
     fn kernels(&self, name: Str<'a>) -> impl Iterator<Item = usize> {
         let first = self.first.get(&name).copied();
         let next = |&at: &usize| self.next.get(at).copied().flatten();
@@ -269,10 +313,6 @@ impl<'a> Names<'a> {
         if let Some(slot) = self.next.get_mut(at) {
             *slot = follower;
         }
-    }
-
-    fn is_metadata_symbol(&self, name: Str<'a>) -> bool {
-        self.odd_symbols.contains(&name)
     }
 }
 

@@ -104,18 +104,18 @@ impl<'a> Kernel<'a> {
         self.relocatable = object.is_relocatable();
     }
 
-    /// Takes a function of the kernel's name as its entry, unless the descriptor points elsewhere.
-    pub(crate) fn claim_entry(&mut self, function: &Symbol<'a>) -> bool {
-        let claims = self.entry_symbol.is_none()
-            && self.described_entry().is_none_or(|entry| entry == function.value);
-        if claims {
-            self.entry_symbol = Some(EntrySymbol {
-                value: function.value,
-                size: function.size,
-                section: function.section,
-            });
-        }
-        claims
+    /// Whether a function of the kernel's name can be its entry: the descriptor has the last word.
+    pub(crate) fn may_enter_at(&self, function: &Symbol<'a>) -> bool {
+        self.entry_symbol.is_none()
+            && self.described_entry().is_none_or(|entry| entry == function.value)
+    }
+
+    pub(crate) fn set_entry(&mut self, function: &Symbol<'a>) {
+        self.entry_symbol = Some(EntrySymbol {
+            value: function.value,
+            size: function.size,
+            section: function.section,
+        });
     }
 
     /// The mangled name, without `.kd`.
