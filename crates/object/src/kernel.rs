@@ -4,7 +4,7 @@ use hsaco_isa::Generation;
 
 use crate::code_object::CodeObject;
 use crate::descriptor::{KernelCodeV2, KernelDescriptor};
-use crate::metadata::{self, KernelMetadata};
+use crate::metadata;
 use crate::symbol::Symbol;
 use crate::{Result, Str};
 
@@ -194,8 +194,8 @@ impl<'a> Kernel<'a> {
     /// descriptor's numbers are then all there is.
     pub fn resources(&self, generation: Option<Generation>) -> (Resources, Result<()>) {
         let described = || self.described_resources(generation);
-        match self.metadata.map(|it| it.decode_resources()).transpose() {
-            Ok(Some(said)) => (Resources::from_metadata(&said).or_described(described), Ok(())),
+        match self.metadata.map(|it| it.resources()).transpose() {
+            Ok(Some(said)) => (said.or_described(described), Ok(())),
             Ok(None) => (described(), Ok(())),
             Err(error) => (described(), Err(error)),
         }
@@ -213,19 +213,6 @@ impl<'a> Kernel<'a> {
 }
 
 impl Resources {
-    fn from_metadata(said: &KernelMetadata<'_>) -> Self {
-        Self {
-            vgprs: said.vgpr_count,
-            agprs: said.agpr_count,
-            sgprs: said.sgpr_count,
-            lds: said.group_segment_fixed_size,
-            scratch: said.private_segment_fixed_size,
-            kernarg_size: said.kernarg_segment_size,
-            wavefront_size: said.wavefront_size,
-            max_workgroup_size: said.max_flat_workgroup_size,
-        }
-    }
-
     fn from_descriptor(descriptor: &KernelDescriptor, generation: Option<Generation>) -> Self {
         Self {
             vgprs: generation.map(|it| u64::from(descriptor.vgprs(it))),

@@ -287,6 +287,11 @@ impl<'a> Reader<'a> {
         self.data.len().saturating_sub(self.pos)
     }
 
+    /// Moves to a position that an earlier pass has been at.
+    pub(crate) fn seek(&mut self, position: usize) {
+        self.pos = position;
+    }
+
     /// How many bytes have been read.
     pub(crate) fn position(&self) -> usize {
         self.pos

@@ -11,7 +11,7 @@ pub use schema::verify;
 use crate::error::Problems;
 use crate::msgpack::{Array, Entry, Head, Map, Reader, Value, check_repeated};
 use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use crate::{Error, Result, Str};
+use crate::{Error, Resources, Result, Str};
 
 const CONTEXT: &str = "metadata";
 
@@ -225,39 +225,69 @@ impl<'a> Kernel<'a> {
 
     /// Reads every key but the arguments.
     pub fn decode(&self) -> Result<KernelMetadata<'a>> {
-        self.decode_where(|_| true)
-    }
-
-    /// Reads the numbers that say what the kernel needs of a device, and passes over the rest.
-    pub(crate) fn decode_resources(&self) -> Result<KernelMetadata<'a>> {
-        self.decode_where(|key| key.ends_with(b"_count") || key.ends_with(b"_size"))
-    }
-
-    fn decode_where(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<KernelMetadata<'a>> {
-        let mut reader = Reader::new(self.raw, self.offset);
-        let Head::Map(count) = reader.head()? else {
-            return Err(Error::malformed(CONTEXT, self.offset, "not a map"));
-        };
         let mut kernel = KernelMetadata::default();
-        let (args, after_args) = (self.args.0 as usize, self.args.1 as usize);
-        for _ in 0..count {
-            let key = reader.key()?;
+        self.read_keys(|key, reader| {
             let offset = reader.offset();
-            if reader.position() == args {
-                let value = reader.value_until(after_args)?;
-                kernel.read(&Entry { key, offset, value })?;
-            } else if wanted(key.as_bytes()) {
-                let value = reader.value()?;
-                kernel.read(&Entry { key, offset, value })?;
-            } else {
-                reader.skip()?;
-            }
-        }
+            let value = match reader.position() == self.args.0 as usize {
+                true => reader.value_until(self.args.1 as usize)?,
+                false => reader.value()?,
+            };
+            kernel.read(&Entry { key, offset, value })
+        })?;
         let unknown = kernel.unknown.iter().map(|it| (it.key, it.offset)).collect();
         check_repeated(unknown, CONTEXT)?;
         Ok(kernel)
     }
+
+    /// Reads the numbers that say what the kernel needs of a device, and passes over the rest.
+    pub(crate) fn resources(&self) -> Result<Resources> {
+        let mut resources = Resources::default();
+        self.read_keys(|key, reader| {
+            if reader.position() == self.args.0 as usize {
+                reader.seek(self.args.1 as usize);
+                return Ok(());
+            }
+            let Some((_, place)) = RESOURCES.iter().find(|(name, _)| key == *name) else {
+                return reader.skip();
+            };
+            let offset = reader.offset();
+            let entry = Entry { key, offset, value: reader.value()? };
+            put(place(&mut resources), &entry, integer)
+        })?;
+        Ok(resources)
+    }
+
+    /// Shows every key, with the cursor at its value.
+    fn read_keys(
+        &self,
+        mut read: impl FnMut(Str<'a>, &mut Reader<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let mut reader = Reader::new(self.raw, self.offset);
+        let Head::Map(count) = reader.head()? else {
+            return Err(Error::malformed(CONTEXT, self.offset, "not a map"));
+        };
+        for _ in 0..count {
+            let key = reader.key()?;
+            read(key, &mut reader)?;
+        }
+        Ok(())
+    }
 }
+
+/// Where a number of the metadata goes.
+type Place = fn(&mut Resources) -> &mut Option<u64>;
+
+/// The keys that say what a kernel needs of a device.
+static RESOURCES: [(&str, Place); 8] = [
+    (".vgpr_count", |it| &mut it.vgprs),
+    (".agpr_count", |it| &mut it.agprs),
+    (".sgpr_count", |it| &mut it.sgprs),
+    (".group_segment_fixed_size", |it| &mut it.lds),
+    (".private_segment_fixed_size", |it| &mut it.scratch),
+    (".kernarg_segment_size", |it| &mut it.kernarg_size),
+    (".wavefront_size", |it| &mut it.wavefront_size),
+    (".max_flat_workgroup_size", |it| &mut it.max_workgroup_size),
+];
 
 /// The keys of one kernel map. `None` is "not said", never zero.
 #[derive(Clone, Debug, Default)]
