@@ -66,14 +66,15 @@ fn the_good_file_is_good() {
     Patient::new().check(&[], true);
 }
 
+/// The metadata names the kernels, and the dynamic symbols still have their descriptors.
 #[test]
-fn symbols_past_the_end_leave_the_metadata() {
+fn symbols_past_the_end_leave_the_others() {
     let mut patient = Patient::new();
     let end = patient.bytes.len() as u64;
     patient.put_section(patient.symtab, OFFSET, &(end - 8).to_le_bytes());
     patient.put_section(patient.symtab, SIZE, &64u64.to_le_bytes());
     let error = format!("truncated: section content: 8 bytes of 64 (at offset {:#x})", end - 8);
-    patient.check(&[&error], false);
+    patient.check(&[&error], true);
 }
 
 #[test]
@@ -225,4 +226,35 @@ fn tables_that_share_their_bytes() {
     assert_eq!(object.index().kernels().len(), 40_000);
     let kinds: Vec<_> = object.problems().iter().map(hsaco::object::Error::kind).collect();
     assert_eq!(kinds, [ErrorKind::LimitExceeded]);
+}
+
+/// Names that share their bytes add up to more than any file has.
+#[test]
+fn names_that_share_their_bytes() {
+    let mut patient = Patient::new();
+    let symtab = patient.section_headers + patient.symtab * 64;
+    let count = 20_000_u64;
+    let strings = patient.bytes.len() as u64;
+    patient.bytes.extend(vec![b'a'; 500_000]);
+    patient.bytes.push(0);
+    let symbols = patient.bytes.len() as u64;
+    for name in 0..u32::try_from(count).unwrap() {
+        let mut row = [0; 24];
+        row[..4].copy_from_slice(&name.to_le_bytes());
+        row[4] = 2;
+        row[6] = 1;
+        patient.bytes.extend(row);
+    }
+    let link = u32::from_le_bytes(*patient.bytes[symtab + LINK..].first_chunk().unwrap());
+    patient.put_section(patient.symtab, OFFSET, &symbols.to_le_bytes());
+    patient.put_section(patient.symtab, SIZE, &(count * 24).to_le_bytes());
+    patient.put_section(link as usize, OFFSET, &strings.to_le_bytes());
+    patient.put_section(link as usize, SIZE, &500_001_u64.to_le_bytes());
+    let (problems, kernels) = patient.examine();
+    let error = format!(
+        "limit exceeded: symbol names: together they are larger than the file \
+         (at offset {symbols:#x})"
+    );
+    assert_eq!(problems, [error]);
+    assert_eq!(kernels.len(), 3);
 }

@@ -29,7 +29,7 @@ use crate::{input, output};
 /// file it is the bundles that come out, one after the other, not the host file.
 ///
 /// Objects, as ENTRY_ID=FILE or just FILE, give a new bundle. The id of a FILE comes from the object:
-/// hipv4-amdgcn-amd-amdhsa--<target>; an empty entry for the host goes before the first, unless there
+/// hipv4-amdgcn-amd-amdhsa--TARGET; an empty entry for the host goes before the first, unless there
 /// is a host entry. ENTRY_ID= with no FILE is an empty entry. A plain bundle is byte for byte what
 /// clang-offload-bundler --type=o writes for such inputs.
 #[derive(clap::Args)]
