@@ -4,6 +4,7 @@ mod alloc;
 mod args;
 mod input;
 mod json;
+mod json_files;
 mod output;
 mod parallel;
 mod report;

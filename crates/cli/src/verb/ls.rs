@@ -5,17 +5,18 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::isa::Generation;
-use hsaco::object::container::{Container, Entry, EntryKind};
+use hsaco::object::container::{Container, EntryKind};
 use hsaco::object::elf::file_type_name;
 use hsaco::object::symbol::Symbol;
 use hsaco::object::{CodeObject, Index, Kernel, Resources, Str, demangle};
 
-use crate::args::{self, Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::json_files;
 use crate::output::Output;
 use crate::parallel;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::{self, FileStream};
+use crate::schema;
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, ROWS_A_PART, Table, count, human_size};
 
@@ -50,13 +51,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let verify = if args.verify { Verify::All } else { Verify::Cheap };
     let kernels = KernelSelection::new(&args.kernels);
     let status = match args.answer.format {
-        args::Format::Json => {
-            let stream = FileStream::begin(&mut out)?;
-            let mut lister = JsonLister { out: &mut out, stream, kernels: &kernels };
-            let status = scan::run(&args.inputs, &args.objects, verify, &mut lister)?;
-            let JsonLister { out, stream, .. } = lister;
-            stream.end(out)?;
-            status
+        Format::Json => {
+            let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
+                json_object(item, &kernels, trouble)
+            };
+            json_files::run(&mut out, &args.inputs, &args.objects, verify, read)?
         }
         Format::Text => {
             let long = args.long || !kernels.is_all();
@@ -112,98 +111,61 @@ fn report_problems(
     }
 }
 
-struct JsonLister<'o> {
-    out: &'o mut Output,
-    stream: FileStream,
-    kernels: &'o KernelSelection,
+fn json_object(
+    item: &ObjectItem<'_, '_>,
+    kernels: &KernelSelection,
+    trouble: &mut Trouble,
+) -> Result<Vec<u8>> {
+    let mut head = schema::Object {
+        index: item.number,
+        entry_id: item.entry.id.as_deref(),
+        offset: item.entry.offset,
+        size: item.entry.data.len() as u64,
+        target: item.target.as_deref(),
+        abi_version: None,
+        code_object_version: None,
+        kind: kind_name(item.entry.kind, item.object.as_ref()),
+    };
+    let Some(object) = &item.object else {
+        return schema::object(&head, &[], &schema::Others::default());
+    };
+    head.abi_version = Some(object.elf().header().abi_version);
+    head.code_object_version =
+        object.abi_version().code_object_version().filter(|_| object.is_hsa());
+    let index = object.index();
+    report_problems(item, object, &index, trouble);
+    let kernels = json_kernels(item, object, &kernels.of(&index), trouble)?;
+    let others = schema::Others {
+        functions: index.functions().iter().map(function_row).collect(),
+        variables: index.variables().iter().map(variable_row).collect(),
+    };
+    schema::object(&head, &kernels, &others)
 }
 
-impl Visit for JsonLister<'_> {
-    type Row = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        let container = file.container.map(Container::name);
-        self.stream.begin_file(self.out, &file.input.name, container)
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut head = schema::Object {
-            index: item.number,
-            entry_id: item.entry.id.as_deref(),
-            offset: item.entry.offset,
-            size: item.entry.data.len() as u64,
-            target: item.target.as_deref(),
-            abi_version: None,
-            code_object_version: None,
-            kind: kind_name(item.entry.kind, item.object.as_ref()),
-        };
-        let Some(object) = &item.object else {
-            return schema::object(&head, &[], &schema::Others::default());
-        };
-        head.abi_version = Some(object.elf().header().abi_version);
-        head.code_object_version =
-            object.abi_version().code_object_version().filter(|_| object.is_hsa());
-        let index = object.index();
-        report_problems(item, object, &index, trouble);
-        let kernels = self.kernel_parts(item, object, &index, trouble)?;
-        let others = schema::Others {
-            functions: index.functions().iter().map(function_row).collect(),
-            variables: index.variables().iter().map(variable_row).collect(),
-        };
-        schema::object(&head, &kernels, &others)
-    }
-
-    fn object(&mut self, row: Vec<u8>) -> Result<()> {
-        self.stream.object(self.out, &row)
-    }
-
-    fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
-        self.stream.other(schema::OtherEntry {
-            entry_id: entry.id.clone(),
-            offset: entry.offset,
-            size: entry.data.len() as u64,
-        });
-        Ok(())
-    }
-
-    fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        self.stream.begin_file(self.out, name, None)?;
-        self.end(error)
-    }
-
-    fn end(&mut self, error: Option<&str>) -> Result<()> {
-        self.stream.end_file(self.out, error)
-    }
-}
-
-impl JsonLister<'_> {
-    /// The kernels as runs of JSON maps.
-    fn kernel_parts(
-        &self,
-        item: &ObjectItem<'_, '_>,
-        object: &CodeObject<'_>,
-        index: &Index<'_>,
-        trouble: &mut Trouble,
-    ) -> Result<Vec<Vec<u8>>> {
-        let generation = object.target().generation();
-        let wanted = self.kernels.of(index);
-        let chunks: Vec<_> = wanted.chunks(ROWS_A_PART).collect();
-        let parts = parallel::map(&chunks, ROWS_A_PART, |chunk| {
-            let mut own = Trouble::default();
-            let mut json = Vec::new();
-            for kernel in *chunk {
-                let row = kernel_row(kernel, generation, item, &mut own);
-                if !json.is_empty() {
-                    json.push(b',');
-                }
-                if let Err(error) = serde_json::to_writer(&mut json, &row) {
-                    return (Err(error), own);
-                }
+/// Kernels as runs of JSON maps.
+fn json_kernels(
+    item: &ObjectItem<'_, '_>,
+    object: &CodeObject<'_>,
+    kernels: &[&Kernel<'_>],
+    trouble: &mut Trouble,
+) -> Result<Vec<Vec<u8>>> {
+    let generation = object.target().generation();
+    let chunks: Vec<_> = kernels.chunks(ROWS_A_PART).collect();
+    let parts = parallel::map(&chunks, ROWS_A_PART, |chunk| {
+        let mut own = Trouble::default();
+        let mut json = Vec::new();
+        for kernel in *chunk {
+            let row = kernel_row(kernel, generation, item, &mut own);
+            if !json.is_empty() {
+                json.push(b',');
             }
-            (Ok(json), own)
-        });
-        Ok(gather(parts, trouble).into_iter().collect::<Result<_, _>>()?)
-    }
+            if let Err(error) = serde_json::to_writer(&mut json, &row) {
+                return (Err(error), own);
+            }
+        }
+        (Ok(json), own)
+    });
+    Ok(gather(parts, trouble).into_iter().collect::<Result<_, _>>()?)
 }
 
 /// The rows of work that was shared out; the trouble of all parts is one.

@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
 use crate::json::{hex, to_json};
+use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::FileStream;
 use crate::verb::ls::object_line;
 
 /// Shows the notes of code objects: metadata as YAML, as llvm-readelf --notes prints it
@@ -39,12 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
         }
         Format::Json => {
-            let stream = FileStream::begin(&mut out)?;
-            let mut visitor = JsonNotes { out: &mut out, stream };
-            let status = scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?;
-            let JsonNotes { out, stream } = visitor;
-            stream.end(out)?;
-            status
+            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, json_object)?
         }
     };
     out.finish()?;
@@ -308,41 +303,14 @@ struct JsonNote {
     bytes: String,
 }
 
-struct JsonNotes<'o> {
-    out: &'o mut Output,
-    stream: FileStream,
-}
-
-impl Visit for JsonNotes<'_> {
-    type Row = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        let container = file.container.map(Container::name);
-        self.stream.begin_file(self.out, &file.input.name, container)
+fn json_object(item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+    let mut notes = Vec::new();
+    if let Some(object) = &item.object {
+        report_problems(item, object, trouble);
+        notes.extend(object.notes().flatten().map(|it| json_note(&it, item, trouble)));
     }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut notes = Vec::new();
-        if let Some(object) = &item.object {
-            report_problems(item, object, trouble);
-            notes.extend(object.notes().flatten().map(|it| json_note(&it, item, trouble)));
-        }
-        let row = ObjectNotes { index: item.number, target: item.target.clone(), notes };
-        Ok(serde_json::to_vec(&row)?)
-    }
-
-    fn object(&mut self, row: Vec<u8>) -> Result<()> {
-        self.stream.object(self.out, &row)
-    }
-
-    fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        self.stream.begin_file(self.out, name, None)?;
-        self.end(error)
-    }
-
-    fn end(&mut self, error: Option<&str>) -> Result<()> {
-        self.stream.end_file(self.out, error)
-    }
+    let row = ObjectNotes { index: item.number, target: item.target.clone(), notes };
+    Ok(serde_json::to_vec(&row)?)
 }
 
 fn json_note(note: &Note<'_>, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> JsonNote {

@@ -4,13 +4,12 @@ mod model;
 mod text;
 
 use anyhow::Result;
-use hsaco::object::container::Container;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::FileStream;
+use crate::scan::{self, ObjectItem, Verify};
 use crate::select::KernelSelection;
 
 use model::ObjectInfo;
@@ -38,12 +37,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let kernels = KernelSelection::new(&args.kernels);
     let status = match args.answer.format {
         Format::Json => {
-            let stream = FileStream::begin(&mut out)?;
-            let mut visitor = JsonInfo { out: &mut out, stream, kernels: &kernels };
-            let status = scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?;
-            let JsonInfo { out, stream, .. } = visitor;
-            stream.end(out)?;
-            status
+            let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
+                Ok(serde_json::to_vec(&ObjectInfo::new(item, &kernels, trouble))?)
+            };
+            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
         }
         Format::Text => {
             let mut visitor = TextInfo::new(&mut out, &kernels);
@@ -52,36 +49,4 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     };
     out.finish()?;
     Ok(kernels.conclude(status))
-}
-
-struct JsonInfo<'o> {
-    out: &'o mut Output,
-    stream: FileStream,
-    kernels: &'o KernelSelection,
-}
-
-impl Visit for JsonInfo<'_> {
-    type Row = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        let container = file.container.map(Container::name);
-        self.stream.begin_file(self.out, &file.input.name, container)
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        Ok(serde_json::to_vec(&ObjectInfo::new(item, self.kernels, trouble))?)
-    }
-
-    fn object(&mut self, row: Vec<u8>) -> Result<()> {
-        self.stream.object(self.out, &row)
-    }
-
-    fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        self.stream.begin_file(self.out, name, None)?;
-        self.end(error)
-    }
-
-    fn end(&mut self, error: Option<&str>) -> Result<()> {
-        self.stream.end_file(self.out, error)
-    }
 }
