@@ -146,7 +146,7 @@ impl<'a> Bundle<'a> {
         ends.filter(|&end| end <= limit).fold(self.header_size, u64::max)
     }
 
-    /// The alignment with which [`write`] lays these entries out as they are, if there is one.
+    /// The alignment with which [`write()`] lays these entries out as they are, if there is one.
     ///
     /// ```
     /// use hsaco_object::container::bundle::{self, Bundle};
