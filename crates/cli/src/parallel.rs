@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Below this many items a thread costs more than it saves.
@@ -18,15 +19,21 @@ pub(crate) fn map<T: Sync, R: Send>(
     if threads < 2 {
         return items.iter().map(map).collect();
     }
-    let size = items.len().div_ceil(threads);
-    let map = &map;
-    thread::scope(|scope| {
-        let mut chunks = items.chunks(size);
-        let own = chunks.next().unwrap_or_default();
-        let others: Vec<_> = chunks
-            .map(|chunk| scope.spawn(move || chunk.iter().map(map).collect::<Vec<R>>()))
-            .collect();
-        let mut answers: Vec<R> = own.iter().map(map).collect();
+    let next = AtomicUsize::new(0);
+    // Each thread takes the next item when it has done one: some are larger than others.
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            match items.get(at) {
+                Some(item) => done.push((at, map(item))),
+                None => return done,
+            }
+        }
+    };
+    let mut answers = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut answers = work();
         for other in others {
             match other.join() {
                 Ok(more) => answers.extend(more),
@@ -34,7 +41,9 @@ pub(crate) fn map<T: Sync, R: Send>(
             }
         }
         answers
-    })
+    });
+    answers.sort_unstable_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// How many threads run at once. Finding out reads files, so it is done once.

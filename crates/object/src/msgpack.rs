@@ -511,8 +511,9 @@ impl<'a> Reader<'a> {
                 0x00..=0x7f => 1,
                 first @ 0xa0..=0xbf => 1 + usize::from(first & 0x1f),
                 first @ 0x80..=0x8f => {
-                    left += u64::from(first & 0xf) * 2;
-                    1
+                    self.pos += 1;
+                    left += self.skip_plain_entries(usize::from(first & 0xf)) * 2;
+                    continue;
                 }
                 first @ 0x90..=0x9f => {
                     left += u64::from(first & 0xf);
@@ -529,6 +530,23 @@ impl<'a> Reader<'a> {
             true => Err(self.truncated(1)),
             false => Ok(()),
         }
+    }
+
+    /// Moves past entries of short keys and small values, as an argument's are, until one is not;
+    /// says how many are left. Apart from the general loop, each branch has one thing to foresee.
+    #[inline]
+    fn skip_plain_entries(&mut self, count: usize) -> u64 {
+        for left in (1..=count as u64).rev() {
+            let Some(&key @ 0xa0..=0xbf) = self.data.get(self.pos) else { return left };
+            let at = self.pos + 1 + usize::from(key & 0x1f);
+            let width = match self.data.get(at) {
+                Some(0x00..=0x7f) => 1,
+                Some(&first @ 0xa0..=0xbf) => 1 + usize::from(first & 0x1f),
+                _ => return left,
+            };
+            self.pos = at + width;
+        }
+        0
     }
 
     /// Moves past a scalar, or past a container's head; says how many values are inside.
