@@ -4,8 +4,6 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use crate::parallel;
-
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -116,7 +114,7 @@ impl Table {
         let cells = first.columns.iter().map(|it| (it.title.as_bytes(), it.title.len()));
         first.push_line(&mut titles, &widths, cells);
         writeln!(out, "{style}{}{style:#}", String::from_utf8_lossy(&titles))?;
-        for lines in parallel::map(parts, ROWS_A_PART, |part| part.lines(&widths)) {
+        for lines in parts.iter().map(|part| part.lines(&widths)) {
             out.write_all(&lines)?;
         }
         Ok(())

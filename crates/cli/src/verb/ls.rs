@@ -474,7 +474,11 @@ impl TextLister<'_> {
         let generation = item.object.as_ref().and_then(|it| it.target().generation());
         let wanted = self.kernels.of(index);
         let chunks: Vec<_> = wanted.chunks(ROWS_A_PART).collect();
-        let parts = parallel::map(&chunks, ROWS_A_PART, |chunk| {
+        // Demangling is most of the work of a row that needs it.
+        let needs_demangling = |it: &&Kernel<'_>| it.name().as_bytes().starts_with(b"_Z");
+        let is_heavy = !self.mangled && wanted.first().is_some_and(needs_demangling);
+        let weight = if is_heavy { ROWS_A_PART } else { ROWS_A_PART / 16 };
+        let parts = parallel::map(&chunks, weight, |chunk| {
             let mut own = Trouble::default();
             let mut table = kernel_table();
             for kernel in *chunk {
