@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use hsaco::object::uri::Uri;
-use memmap2::{Mmap, MmapOptions};
+use memmap2::Mmap;
 
 /// One file's bytes.
 pub(crate) struct Input {
@@ -159,27 +159,20 @@ fn open_file(path: &Path) -> Result<Data> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_file() && metadata.len() > 0 {
-        return Ok(Data::Mapped(map(&file, metadata.len())?));
+        return Ok(Data::Mapped(map(&file)?));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(Data::Read(bytes))
 }
 
-/// Files up to this size are mapped at once, which is faster than page by page.
-const WHOLE: u64 = 16 << 20;
-
-fn map(file: &File, size: u64) -> std::io::Result<Mmap> {
-    let mut options = MmapOptions::new();
-    if size <= WHOLE {
-        options.populate();
-    }
+fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is only read, and read as bytes of which nothing is assumed. A file that
     // another process cuts short while it is read ends this process with a signal, as it would end
     // any tool that maps files; nothing is written before the answer is complete.
     #[allow(unsafe_code)]
     unsafe {
-        options.map(file)
+        Mmap::map(file)
     }
 }
 

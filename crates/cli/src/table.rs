@@ -92,6 +92,13 @@ impl Table {
         }
     }
 
+    /// Bytes that the rows are likely to take.
+    pub(crate) fn size(&self) -> usize {
+        let rows = self.cells.len() / self.columns.len().max(1);
+        let width: usize = self.columns.iter().map(|it| it.width.min(64) + 2).sum();
+        rows * width
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -121,8 +128,7 @@ impl Table {
     }
 
     fn lines(&self, widths: &[usize]) -> Vec<u8> {
-        let rows = self.cells.len() / self.columns.len().max(1);
-        let mut lines = Vec::with_capacity(self.text.len() + rows * (widths.iter().sum::<usize>()));
+        let mut lines = Vec::with_capacity(self.size());
         let mut start = 0;
         for row in self.cells.chunks(self.columns.len()) {
             let cells = row.iter().map(|cell| {

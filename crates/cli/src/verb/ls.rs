@@ -451,6 +451,7 @@ impl TextLister<'_> {
             writeln!(text, "\n{}", object_line(item))?;
         }
         let kernels = self.kernel_tables(item, index, trouble);
+        text.reserve(kernels.iter().map(Table::size).sum());
         write_titled(&mut text, &kernels, color)?;
         if self.kernels.is_all() {
             for (title, symbols) in [
