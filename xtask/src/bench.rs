@@ -156,11 +156,6 @@ fn many_kernels(bench: &mut Bench) -> Result<()> {
         let rows: [(&str, &[&str]); 2] =
             [("ls", &["ls"]), ("ls json", &["ls", "--format", "json"])];
         for (verb, arguments) in rows {
-            // Demangling, and writing a megabyte of JSON, are work that readelf is not asked for.
-            let bar = match (language, verb) {
-                (input::Language::C, "ls") => 20.0,
-                _ => 10.0,
-            };
             let row = format!("{name}: {verb}");
             if !bench.wants(&row) {
                 continue;
@@ -175,7 +170,7 @@ fn many_kernels(bench: &mut Bench) -> Result<()> {
                 || wall_time(&mut bench.hsaco(arguments, &object)),
                 || wall_time(Command::new("llvm-readelf-22").arg("--notes").arg(&object)),
             )?;
-            bench.row(&format!("{row} / readelf --notes"), hsaco, readelf, Bar::Faster(bar));
+            bench.row(&format!("{row} / readelf --notes"), hsaco, readelf, Bar::Faster(20.0));
             bench.memory_row(&format!("{row}, memory"), arguments, &object, 0)?;
         }
     }

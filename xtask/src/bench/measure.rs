@@ -37,18 +37,17 @@ pub(crate) fn repeat(runs: usize, mut one: impl FnMut() -> Result<Duration>) -> 
     Timing::new((0..runs).map(|_| one()).collect::<Result<_>>()?)
 }
 
-/// Times two things in turns, so that what the machine does beside hits both alike. Before each
-/// timed run the same is run untimed: each side finds the caches as it left them itself.
+/// Times two things in turns, so that what the machine does beside hits both alike.
 pub(crate) fn in_turns(
     runs: usize,
     mut one: impl FnMut() -> Result<Duration>,
     mut other: impl FnMut() -> Result<Duration>,
 ) -> Result<(Timing, Timing)> {
+    one()?;
+    other()?;
     let (mut ones, mut others) = (Vec::new(), Vec::new());
     for _ in 0..runs {
-        one()?;
         ones.push(one()?);
-        other()?;
         others.push(other()?);
     }
     Ok((Timing::new(ones)?, Timing::new(others)?))
