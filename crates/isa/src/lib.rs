@@ -16,11 +16,13 @@
 #![forbid(unsafe_code)]
 
 mod abi;
+mod arch;
 mod compatibility;
 mod eflags;
 mod entry;
 mod generation;
 mod limits;
+mod print;
 mod processor;
 mod setting;
 mod target;
@@ -31,6 +33,7 @@ pub use eflags::{EFlags, EFlagsFault, MergeConflict};
 pub use entry::EntryId;
 pub use generation::Generation;
 pub use limits::{AccVgprs, FlatScratch, Limits, VgprRules, WaveSize};
+pub use print::Token;
 pub use processor::Processor;
 pub use setting::{Feature, Setting};
 pub use target::{ErrorKind, ParseTargetError, TargetId};

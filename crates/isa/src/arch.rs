@@ -1,0 +1,70 @@
+//! What decoding and printing must know of a processor beyond its list of encodings.
+
+/// The properties of one processor, under its settings, that change how operands decode or print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arch(pub(crate) u64);
+
+macro_rules! properties {
+    ($($(#[$doc:meta])* $name:ident = $llvm:literal,)*) => {
+        #[repr(u8)]
+        enum Bit { $($name),* }
+
+        impl Arch {
+            $($(#[$doc])* pub(crate) const $name: Arch = Arch(1 << Bit::$name as u8);)*
+        }
+    };
+}
+
+properties! {
+    GFX8 = "FeatureVolcanicIslands",
+    GFX9 = "FeatureGFX9",
+    GFX90A = "FeatureGFX90AInsts",
+    GFX940 = "FeatureGFX940Insts",
+    GFX950 = "FeatureGFX950Insts",
+    GFX10 = "FeatureGFX10",
+    GFX10_3 = "FeatureGFX10_3Insts",
+    GFX10_B = "FeatureGFX10_BEncoding",
+    GFX11 = "FeatureGFX11",
+    GFX12 = "FeatureGFX12",
+    GFX1250 = "FeatureGFX1250Insts",
+    WAVE32 = "FeatureWavefrontSize32",
+    REAL_TRUE16 = "FeatureRealTrue16Insts",
+    FMA_MIX = "FeatureFmaMixInsts",
+    UNPACKED_D16 = "FeatureUnpackedD16VMem",
+    GDS = "FeatureGDS",
+    R128_A16 = "FeatureR128A16",
+    G16 = "FeatureG16",
+    NSA = "FeatureNSAEncoding",
+    PARTIAL_NSA = "FeaturePartialNSAEncoding",
+    LITERAL64 = "Feature64BitLiterals",
+    ALIGNED_VGPRS = "FeatureRequiresAlignedVGPRs",
+    DP_ALU_DPP = "FeatureDPALU_DPP",
+    ARCHITECTED_FLAT_SCRATCH = "FeatureArchitectedFlatScratch",
+}
+
+impl Arch {
+    /// Whether all of these properties hold.
+    pub(crate) const fn has(self, properties: Arch) -> bool {
+        self.0 & properties.0 == properties.0
+    }
+
+    const fn has_any(self, properties: u64) -> bool {
+        self.0 & properties != 0
+    }
+
+    pub(crate) const fn is_gfx9_plus(self) -> bool {
+        self.has(Arch::GFX9) || self.is_gfx10_plus()
+    }
+
+    pub(crate) const fn is_gfx10_plus(self) -> bool {
+        self.has(Arch::GFX10) || self.is_gfx11_plus()
+    }
+
+    pub(crate) const fn is_gfx11_plus(self) -> bool {
+        self.has_any(Arch::GFX11.0 | Arch::GFX12.0)
+    }
+
+    pub(crate) const fn is_gfx12_plus(self) -> bool {
+        self.has(Arch::GFX12)
+    }
+}
