@@ -9,6 +9,8 @@ mod lanes;
 mod matrix;
 mod message;
 mod shader;
+#[cfg(test)]
+mod tests;
 mod wait;
 
 pub(crate) use cache::{TemporalKind, cache_policy};
