@@ -4,9 +4,11 @@ mod apt;
 mod args;
 mod bench;
 mod bless;
+mod codegen;
 mod corpus;
 mod fixtures;
 mod fuzz;
+mod import_isa;
 mod llvm;
 mod process;
 mod test;
@@ -53,6 +55,18 @@ const VERBS: &[Verb] = &[
         usage: "[--filter NAME] [--runs N]",
         about: "time hsaco against the incumbents, side by side",
         run: bench::run,
+    },
+    Verb {
+        name: "codegen",
+        usage: "[--check]",
+        about: "make the instruction tables of hsaco-isa from isa-data, or check that they are current",
+        run: codegen::run,
+    },
+    Verb {
+        name: "import-isa",
+        usage: "RECORDS REGISTERS",
+        about: "condense LLVM's TableGen records into isa-data/llvm",
+        run: import_isa::run,
     },
     Verb {
         name: "fuzz",

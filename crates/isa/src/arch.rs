@@ -7,10 +7,18 @@ pub(crate) struct Arch(pub(crate) u64);
 macro_rules! properties {
     ($($(#[$doc:meta])* $name:ident = $llvm:literal,)*) => {
         #[repr(u8)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the constants")]
         enum Bit { $($name),* }
 
         impl Arch {
             $($(#[$doc])* pub(crate) const $name: Arch = Arch(1 << Bit::$name as u8);)*
+
+            /// The properties that follow from LLVM's features.
+            pub(crate) fn of(features: &crate::decode::Features) -> Arch {
+                let mut arch = Arch(0);
+                $(if features.named($llvm) { arch.0 |= Arch::$name.0; })*
+                arch
+            }
         }
     };
 }

@@ -1,7 +1,11 @@
 //! Instructions as text, to the letter as LLVM 22 prints them.
 
+mod inst;
 mod named;
+mod operand;
 mod out;
+mod resize;
 
+pub use inst::VgprMsb;
 pub use out::Token;
 pub(crate) use out::{Marks, Out};

@@ -1,5 +1,7 @@
 //! Where printed instructions go: bytes, and on request what kind of token each byte belongs to.
 
+use crate::generated::TEXT;
+
 /// What a piece of an instruction's text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Token {
@@ -29,7 +31,7 @@ impl Marks for () {
     fn mark(&mut self, _: Token, _: usize) {}
 }
 
-impl Marks for Vec<(Token, usize)> {
+impl Marks for &mut Vec<(Token, usize)> {
     fn mark(&mut self, token: Token, at: usize) {
         self.push((token, at));
     }
@@ -56,6 +58,28 @@ impl<M: Marks> Out<'_, M> {
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
+    }
+
+    /// A mnemonic out of the text that all names share.
+    #[inline]
+    pub(crate) fn name(&mut self, start: u32, len: u8) {
+        let start = start as usize;
+        self.bytes.extend_from_slice(TEXT.get(start..start + usize::from(len)).unwrap_or_default());
+    }
+
+    /// A decimal number below ten thousand, such as a register's.
+    #[inline]
+    pub(crate) fn small(&mut self, value: u32) {
+        if value >= 1000 {
+            self.byte(b'0' + (value / 1000 % 10) as u8);
+        }
+        if value >= 100 {
+            self.byte(b'0' + (value / 100 % 10) as u8);
+        }
+        if value >= 10 {
+            self.byte(b'0' + (value / 10 % 10) as u8);
+        }
+        self.byte(b'0' + (value % 10) as u8);
     }
 
     /// A decimal number.

@@ -1,0 +1,6 @@
+//! Tables made by `cargo xtask codegen` from `isa-data/`.
+
+#[rustfmt::skip]
+mod tables;
+
+pub(crate) use tables::*;

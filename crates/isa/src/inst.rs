@@ -1,0 +1,177 @@
+//! A decoded instruction.
+
+use crate::generated::{FIELDS, FLAGS, FORMS, NAMES, OPERAND_NAMES, SHAPES, SLOTS, TEXT};
+use crate::table::{Field, Flags, Form, NO_FIELD, Run, Shape, Slot};
+
+/// One decoded instruction: its bytes and what form they have.
+///
+/// Small and `Copy`; operands are read from the bytes when asked for, by the
+/// [`Decoder`](crate::Decoder) that made it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Inst {
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+    pub(crate) last: u32,
+    pub(crate) form: u16,
+    pub(crate) len: u8,
+    pub(crate) marks: u8,
+}
+
+/// A 32-bit literal follows the encoding.
+pub(crate) const LITERAL32: u8 = 1 << 0;
+/// A 64-bit literal follows the encoding, or is its last eight bytes.
+pub(crate) const LITERAL64: u8 = 1 << 1;
+/// The encoding itself holds the literal.
+pub(crate) const LITERAL_INSIDE: u8 = 1 << 2;
+/// LLVM decodes it but doubts it.
+pub(crate) const DOUBTFUL: u8 = 1 << 3;
+/// Bits that the hardware ignores are not as the assembler sets them.
+pub(crate) const LENIENT: u8 = 1 << 4;
+
+impl Inst {
+    /// Its length in bytes: 4, 8, 12, 16 or 20.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "no instruction is empty")]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Its name, without the suffix that tells encodings apart.
+    #[must_use]
+    pub fn mnemonic(&self) -> &'static str {
+        let name = NAMES.get(usize::from(self.form().name));
+        name.map_or("", |name| text(name.start, name.base))
+    }
+
+    /// Its name as printed, with `_e64` and the like.
+    #[must_use]
+    pub fn full_mnemonic(&self) -> &'static str {
+        let name = NAMES.get(usize::from(self.form().name));
+        name.map_or("", |name| text(name.start, name.full))
+    }
+
+    /// Whether LLVM warns of the encoding although it decodes.
+    #[must_use]
+    pub const fn is_doubtful(&self) -> bool {
+        self.marks & DOUBTFUL != 0
+    }
+
+    /// Whether only a lenient decoder takes the encoding: it differs from the documented one in
+    /// bits that the hardware ignores.
+    #[must_use]
+    pub const fn is_lenient(&self) -> bool {
+        self.marks & LENIENT != 0
+    }
+
+    /// Whether the instruction ends a basic block.
+    #[must_use]
+    pub fn is_terminator(&self) -> bool {
+        self.flags().has(Flags::TERMINATOR)
+    }
+
+    /// Where a direct branch that stands at `address` goes.
+    #[must_use]
+    pub fn branch_target(&self, address: u64) -> Option<u64> {
+        let slots = self.slots();
+        let slot = slots.iter().find(|slot| is_branch_target(slot))?;
+        let offset = i64::from(self.value(slot) as u16 as i16) * 4 + 4;
+        Some(address.wrapping_add_signed(offset))
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; 20] {
+        let mut bytes = [0; 20];
+        let parts = self.low.to_le_bytes().into_iter().chain(self.high.to_le_bytes()).chain(self.last.to_le_bytes());
+        bytes.iter_mut().zip(parts).take(self.len()).for_each(|(to, from)| *to = from);
+        bytes
+    }
+
+    #[inline]
+    pub(crate) fn form(&self) -> &'static Form {
+        FORMS.get(usize::from(self.form)).unwrap_or(&FORMS[0])
+    }
+
+    pub(crate) fn flags(&self) -> &'static Flags {
+        FLAGS.get(usize::from(self.form().flags)).unwrap_or(&FLAGS[0])
+    }
+
+    #[inline]
+    pub(crate) fn shape(&self) -> &'static Shape {
+        SHAPES.get(usize::from(self.form().shape)).unwrap_or(&SHAPES[0])
+    }
+
+    #[inline]
+    pub(crate) fn slots(&self) -> &'static [Slot] {
+        let (start, count) = self.shape().slots;
+        SLOTS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default()
+    }
+
+    /// The first slot of that name.
+    pub(crate) fn named(&self, name: &str) -> Option<&'static Slot> {
+        self.slots().iter().find(|slot| OPERAND_NAMES.get(usize::from(slot.name)) == Some(&name))
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, slot: &Slot) -> u64 {
+        if slot.field == NO_FIELD {
+            return slot.fixed.into();
+        }
+        let field = FIELDS.get(usize::from(slot.field)).unwrap_or(&FIELDS[0]);
+        self.field(field) | u64::from(slot.fixed)
+    }
+
+    #[inline]
+    fn field(&self, field: &Field) -> u64 {
+        let mut value = self.run(field.0);
+        for run in field.1 {
+            value |= self.run(*run);
+        }
+        value
+    }
+
+    #[inline]
+    fn run(&self, (at, first, width): Run) -> u64 {
+        let bits = match at {
+            0..64 if at + width <= 64 => self.low >> at,
+            64..128 if at + width <= 128 => self.high >> (at - 64),
+            0..64 => (self.low >> at) | (self.high << (64 - at)),
+            _ => (self.high.checked_shr(at.into()).unwrap_or(0)) | u64::from(self.last.checked_shr(u32::from(at) - 128).unwrap_or(0)),
+        };
+        let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
+        (bits & mask) << first
+    }
+
+    /// The literal, if there is one.
+    pub(crate) fn literal(&self) -> Option<u64> {
+        if self.marks & (LITERAL32 | LITERAL64) != 0 {
+            let width = if self.marks & LITERAL32 != 0 { 32 } else { 64 };
+            let at = self.len * 8 - width;
+            return Some(self.run((at, 0, width)));
+        }
+        if self.marks & LITERAL_INSIDE != 0 {
+            return self.slots().iter().find(|slot| is_literal(slot)).map(|slot| self.value(slot));
+        }
+        None
+    }
+}
+
+fn is_literal(slot: &Slot) -> bool {
+    crate::generated::KINDS.get(usize::from(slot.kind)).is_some_and(|kind| kind.source == crate::table::Source::Literal)
+}
+
+fn is_branch_target(slot: &Slot) -> bool {
+    crate::generated::KINDS.get(usize::from(slot.kind)).is_some_and(|kind| kind.ty == crate::table::Type::PcRelative)
+}
+
+/// A piece of the text that all names share.
+pub(crate) fn text(start: u32, len: u8) -> &'static str {
+    let start = start as usize;
+    TEXT.get(start..start + usize::from(len)).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+impl std::fmt::Debug for Inst {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Inst({}, {} bytes)", self.full_mnemonic(), self.len)
+    }
+}

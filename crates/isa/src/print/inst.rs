@@ -1,0 +1,461 @@
+//! An instruction's text, step by step.
+
+use crate::arch::Arch;
+use crate::decode::{Decoder, Tables};
+use crate::generated::{KINDS, NAMES, OPS, PIECES};
+use crate::inst::Inst;
+use crate::operand::tag;
+use crate::table::{Flags, Kind, Op, P, Slot, Source};
+
+use super::named;
+use super::named::TemporalKind;
+use super::operand::{self, modifier};
+use super::out::{Marks, Out, Token};
+
+/// The state that printing on gfx1250 depends on: the upper bits of vector register numbers.
+///
+/// `s_set_vgpr_msb` sets them for the instructions that follow, a terminator clears them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VgprMsb(u8);
+
+impl VgprMsb {
+    /// The state after an instruction.
+    pub fn update(&mut self, inst: &Inst) {
+        if inst.mnemonic() == "s_set_vgpr_msb" {
+            self.0 = inst.low as u8;
+        } else if inst.is_terminator() {
+            self.0 = 0;
+        }
+    }
+}
+
+impl Decoder {
+    /// Appends an instruction's text, to the letter as LLVM 22 prints it.
+    pub fn print(&self, inst: &Inst, out: &mut Vec<u8>) {
+        self.print_after(inst, VgprMsb::default(), out);
+    }
+
+    /// The same where `s_set_vgpr_msb` came before.
+    pub fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
+        self.tables().print(inst, state.0, &mut Out { bytes: out, marks: () });
+    }
+
+    /// The same, and where each token starts: they follow one another and cover the text.
+    pub fn print_tokens(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>, tokens: &mut Vec<(Token, usize)>) {
+        self.tables().print(inst, state.0, &mut Out { bytes: out, marks: tokens });
+    }
+
+    /// An instruction's text.
+    #[must_use]
+    pub fn text(&self, inst: &Inst) -> String {
+        let mut out = Vec::with_capacity(64);
+        self.print(inst, &mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+}
+
+impl Tables {
+    fn print<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
+        out.token(Token::Mnemonic);
+        if let Some(name) = NAMES.get(usize::from(inst.form().name)) {
+            out.name(name.start, name.full);
+        }
+        let (start, count) = inst.shape().ops;
+        let slots = inst.slots();
+        for Op(what, slot) in OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default() {
+            if *what == P::Text {
+                out.token(Token::Punctuation);
+                out.text(PIECES.get(usize::from(*slot)).copied().unwrap_or_default());
+            } else if let Some((slot, rest)) = slots.get(usize::from(*slot)..).and_then(<[Slot]>::split_first) {
+                self.step(out, inst, *what, slot, rest.first(), msbs);
+            } else if matches!(what, P::Vcc | P::VccFirst) {
+                self.vcc(out, *what);
+            }
+        }
+    }
+
+    #[inline]
+    fn step<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, what: P, slot: &'static Slot, next: Option<&'static Slot>, msbs: u8) {
+        let kind = &KINDS[usize::from(slot.kind)];
+        match what {
+            P::Operand => self.sized_operand(out, inst, slot, kind, msbs),
+            P::FloatModifiers => self.float_modifiers(out, inst, slot, next, msbs),
+            P::IntModifiers => self.int_modifiers(out, inst, slot, next, msbs),
+            P::Vcc | P::VccFirst => self.vcc(out, what),
+            P::Addresses => self.addresses(out, inst, slot, msbs),
+            P::OpSel => self.packed(out, inst, " op_sel:[", modifier::OP_SEL),
+            P::OpSelHi => self.packed(out, inst, " op_sel_hi:[", modifier::OP_SEL_HI),
+            P::NegLo => self.packed(out, inst, " neg_lo:[", modifier::NEG),
+            P::NegHi => self.packed(out, inst, " neg_hi:[", modifier::NEG_HI),
+            _ => self.value_step(out, inst, what, kind, inst.value(slot), slot),
+        }
+    }
+
+    /// Steps that print one number.
+    fn value_step<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, what: P, kind: &Kind, raw: u64, slot: &'static Slot) {
+        let arch = self.arch;
+        let value = raw as u32;
+        match what {
+            P::NamedInt => named_int(out, kind, self.signed_offset(kind, raw)),
+            P::NamedBit => named_bit(out, kind.label, raw != 0),
+            P::Gds => named_bit(out, kind.label, raw != 0 && arch.has(Arch::GDS)),
+            P::CachePolicy => named::cache_policy(out, arch, value, temporal_kind(inst.flags()), inst.flags().any(Flags::SMRD)),
+            P::U16 => half_word(out, raw),
+            P::U32 => immediate_hex(out, raw & 0xffff_ffff),
+            P::F64 => double(out, raw),
+            P::ScalarOffset => signed_hex(out, self.signed_offset(kind, raw)),
+            P::Offset => self.offset(out, inst, value),
+            P::FlatOffset => self.flat_offset(out, inst, value),
+            P::OutputModifier => named::output_modifier(out, value),
+            P::DppFetchInvalid => named_bit(out, "fi:1", matches!(raw, 1 | 0xea)),
+            P::DppBoundCtrl => named_bit(out, "bound_ctrl:1", raw != 0),
+            P::DppCtrl => named::dpp_ctrl(out, arch, value, self.is_dp_alu(inst)),
+            P::Dpp8 => named::dpp8(out, value),
+            P::SdwaDst => named::sdwa_sel(out, "dst_sel:", value),
+            P::SdwaSrc0 => named::sdwa_sel(out, "src0_sel:", value),
+            P::SdwaSrc1 => named::sdwa_sel(out, "src1_sel:", value),
+            P::SdwaUnused => named::sdwa_dst_unused(out, value),
+            P::R128A16 => named_bit(out, if arch.has(Arch::R128_A16) { "a16" } else { "r128" }, raw != 0),
+            P::OpSelByte => self.op_sel_byte(out, inst),
+            P::OpSelLanes => self.op_sel_lanes(out, inst),
+            P::MatrixAFormat => named::matrix_format(out, b'a', value),
+            P::MatrixBFormat => named::matrix_format(out, b'b', value),
+            P::MatrixAScale => named::matrix_scale(out, b'a', value),
+            P::MatrixBScale => named::matrix_scale(out, b'b', value),
+            P::MatrixAScaleFormat => named::matrix_scale_format(out, b'a', value),
+            P::MatrixBScaleFormat => named::matrix_scale_format(out, b'b', value),
+            P::InterpSlot => named::interp_slot(out, value),
+            P::InterpAttr => named::interp_attr(out, value),
+            P::InterpAttrChan => named::interp_attr_chan(out, value),
+            P::IndexKey => labelled(out, "index_key", raw & 7),
+            P::HwReg => named::hwreg(out, arch, value),
+            P::GprIdxMode => named::gpr_idx_mode(out, value),
+            P::BufferFormat => named::buffer_format(out, arch, value),
+            P::ExportTarget => named::export_target(out, arch, value),
+            P::ExportSource0 => self.export_source(out, inst, 0),
+            P::ExportSource1 => self.export_source(out, inst, 1),
+            P::ExportSource2 => self.export_source(out, inst, 2),
+            P::ExportSource3 => self.export_source(out, inst, 3),
+            P::EndPgm => named::endpgm(out, value),
+            P::Dim => named::image_dim(out, value),
+            P::DepCtr => named::dep_ctr(out, arch, value),
+            P::BitOp3 => named::bit_op3(out, value),
+            P::Blgp => labelled(out, "blgp", raw),
+            P::BlgpNeg => self.blgp_neg(out, raw),
+            P::Swizzle => named::swizzle(out, arch, value),
+            P::SendMsg => named::send_msg(out, arch, value),
+            P::WaitCnt => named::wait_cnt(out, arch, value),
+            P::DelayAlu => named::delay_alu(out, value),
+            P::Version => named::version(out, value),
+            P::FirstRegister => operand::register(out, self.code(inst, slot), 1),
+            _ => {}
+        }
+    }
+
+    fn vcc<M: Marks>(&self, out: &mut Out<'_, M>, what: P) {
+        let name = if self.arch.has(Arch::WAVE32) { "vcc_lo" } else { "vcc" };
+        if what == P::Vcc {
+            out.token(Token::Punctuation);
+            out.text(", ");
+        }
+        out.token(Token::Register);
+        out.text(name);
+        if what == P::VccFirst {
+            out.token(Token::Punctuation);
+            out.text(", ");
+        }
+    }
+
+    /// An operand whose width other operands may decide.
+    #[inline]
+    fn sized_operand<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
+        if inst.shape().image != 0 || inst.has_formats() {
+            self.print_resized(out, inst, slot, kind, msbs);
+        } else {
+            self.print_operand(out, inst, slot, kind, msbs);
+        }
+    }
+
+    fn float_modifiers<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &Slot, next: Option<&'static Slot>, msbs: u8) {
+        let modifiers = inst.value(slot);
+        let Some(next) = next else { return };
+        let kind = &KINDS[usize::from(next.kind)];
+        let absolute = modifiers & modifier::ABS != 0;
+        let negative = modifiers & modifier::NEG != 0;
+        let in_words = negative && !absolute && self.prints_as_number(inst, next, kind);
+        out.token(Token::Punctuation);
+        if negative {
+            out.text(if in_words { "neg(" } else { "-" });
+        }
+        if absolute {
+            out.byte(b'|');
+        }
+        self.sized_operand(out, inst, next, kind, msbs);
+        out.token(Token::Punctuation);
+        if absolute {
+            out.byte(b'|');
+        }
+        if in_words {
+            out.byte(b')');
+        }
+    }
+
+    /// Whether an operand is a plain number to LLVM: a constant not wrapped as `lit(…)`.
+    fn prints_as_number(&self, inst: &Inst, slot: &Slot, kind: &Kind) -> bool {
+        match kind.source {
+            Source::Immediate | Source::ScalarOffset | Source::Literal => true,
+            _ => match self.code(inst, slot).tag() {
+                tag::INLINE => true,
+                tag::LITERAL => !operand::looks_inline(self.arch, inst.literal().unwrap_or(0), kind.ty),
+                tag::LITERAL64 => inst.literal().unwrap_or(0) >> 32 != 0,
+                _ => false,
+            },
+        }
+    }
+
+    fn int_modifiers<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &Slot, next: Option<&'static Slot>, msbs: u8) {
+        let extends = inst.value(slot) & modifier::SEXT != 0;
+        if extends {
+            out.token(Token::Punctuation);
+            out.text("sext(");
+        }
+        if let Some(next) = next {
+            self.sized_operand(out, inst, next, &KINDS[usize::from(next.kind)], msbs);
+        }
+        if extends {
+            out.token(Token::Punctuation);
+            out.byte(b')');
+        }
+    }
+
+    /// `op_sel:[0,1]` and the like, unless all is as by default.
+    fn packed<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, label: &'static str, bit: u64) {
+        let shape = inst.shape();
+        let default = u64::from(bit == modifier::OP_SEL_HI);
+        let count = usize::from(shape.sources);
+        let is_set = |source: usize| self.modifiers(inst, source).unwrap_or(default) & bit != 0;
+        let usual = shape.is_packed && bit == modifier::OP_SEL_HI;
+        let selects_half = count > 0 && bit == modifier::OP_SEL && shape.selects_half;
+        let upper = selects_half && self.modifiers(inst, 0).unwrap_or(default) & modifier::DESTINATION_SEL != 0;
+        if (0..count).all(|source| is_set(source) == usual) && !upper {
+            return;
+        }
+        modifier_text(out, label);
+        for source in 0..count {
+            if source > 0 {
+                out.byte(b',');
+            }
+            out.byte(b'0' + u8::from(is_set(source)));
+        }
+        if selects_half {
+            out.byte(b',');
+            out.byte(b'0' + u8::from(upper));
+        }
+        out.byte(b']');
+    }
+
+    fn op_sel_byte<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst) {
+        let modifiers = self.modifiers(inst, 0).unwrap_or(0);
+        pair(out, modifiers & modifier::OP_SEL != 0, modifiers & modifier::OP_SEL_HI != 0);
+    }
+
+    fn op_sel_lanes<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst) {
+        let is_set = |source| self.modifiers(inst, source).unwrap_or(0) & modifier::OP_SEL != 0;
+        pair(out, is_set(0), is_set(1));
+    }
+
+    fn blgp_neg<M: Marks>(&self, out: &mut Out<'_, M>, value: u64) {
+        if value == 0 {
+            return;
+        }
+        if !self.arch.has(Arch::GFX940) {
+            return labelled(out, "blgp", value);
+        }
+        modifier_text(out, " neg:[");
+        for bit in 0..3 {
+            if bit > 0 {
+                out.byte(b',');
+            }
+            out.byte(b'0' + u8::from(value >> bit & 1 == 1));
+        }
+        out.byte(b']');
+    }
+
+    fn signed_offset(&self, kind: &Kind, value: u64) -> i64 {
+        match kind.source {
+            Source::ScalarOffset if self.arch.is_gfx12_plus() => sign_extend(value, 24),
+            Source::ScalarOffset if self.arch.has(Arch::GFX8) => (value & 0xf_ffff) as i64,
+            Source::ScalarOffset => sign_extend(value, 21),
+            _ => value as i64,
+        }
+    }
+
+    fn offset<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, value: u32) {
+        if value == 0 {
+            return;
+        }
+        modifier_text(out, " offset:");
+        if self.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF) {
+            out.signed(sign_extend(value.into(), 24));
+        } else {
+            out.dec(u64::from(value & 0xffff));
+        }
+    }
+
+    fn flat_offset<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, value: u32) {
+        if value == 0 {
+            return;
+        }
+        modifier_text(out, " offset:");
+        let bits = match () {
+            () if self.arch.has(Arch::GFX10) => 12,
+            () if self.arch.has(Arch::GFX12) => 24,
+            () => 13,
+        };
+        if inst.flags().any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH) || self.arch.has(Arch::GFX12) {
+            out.signed(sign_extend(value.into(), bits));
+        } else {
+            out.dec(u64::from(value & 0xffff));
+        }
+    }
+
+    /// Whether DPP treats the instruction as one of double precision.
+    fn is_dp_alu(&self, inst: &Inst) -> bool {
+        if !self.arch.has(Arch::DP_ALU_DPP) {
+            return false;
+        }
+        if inst.flags().has(Flags::DP_ALU_32) {
+            return self.arch.has(Arch::GFX1250);
+        }
+        ["vdst", "src0", "src1", "src2"].into_iter().filter_map(|name| inst.named(name)).any(|slot| {
+            let class = KINDS[usize::from(slot.kind)].class;
+            self.class_name(class).is_some_and(|name| matches!(name, "VReg_64" | "VReg_64_Align2"))
+        })
+    }
+
+    /// `[v1, v2]`, or one register without brackets.
+    fn addresses<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, first: &'static Slot, msbs: u8) {
+        let slots = inst.slots();
+        let start = slots.iter().position(|slot| std::ptr::eq(slot, first)).unwrap_or(0);
+        let all = slots.iter().skip(start).take_while(|slot| slot.is_named_like("vaddr"));
+        let count = self.separate_addresses(inst).map_or_else(|| all.clone().count(), usize::from);
+        out.token(Token::Punctuation);
+        if count > 1 {
+            out.byte(b'[');
+        }
+        for (number, slot) in all.take(count).enumerate() {
+            if number > 0 {
+                out.token(Token::Punctuation);
+                out.text(", ");
+            }
+            self.sized_operand(out, inst, slot, &KINDS[usize::from(slot.kind)], msbs);
+        }
+        if count > 1 {
+            out.token(Token::Punctuation);
+            out.byte(b']');
+        }
+    }
+
+    fn export_source<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, number: usize) {
+        let value = |name: &str| inst.named(name).map_or(0, |slot| inst.value(slot));
+        if value("en") >> number & 1 == 0 {
+            out.token(Token::Register);
+            return out.text("off");
+        }
+        let compressed = value("compr") != 0;
+        let source = if compressed { number / 2 } else { number };
+        let name = ["src0", "src1", "src2", "src3"].get(source).copied().unwrap_or_default();
+        if let Some(slot) = inst.named(name) {
+            operand::register(out, self.code(inst, slot), 1);
+        }
+    }
+}
+
+fn temporal_kind(flags: &Flags) -> TemporalKind {
+    match () {
+        () if flags.any(Flags::ATOMIC_NO_RETURN | Flags::ATOMIC_RETURN) => TemporalKind::Atomic,
+        () if flags.has(Flags::MAY_STORE) && (flags.has(Flags::STORE_HINT) || !flags.has(Flags::MAY_LOAD)) => TemporalKind::Store,
+        () => TemporalKind::Load,
+    }
+}
+
+const fn sign_extend(value: u64, bits: u32) -> i64 {
+    ((value << (64 - bits)) as i64) >> (64 - bits)
+}
+
+/// A modifier, its leading space apart.
+fn modifier_text<M: Marks>(out: &mut Out<'_, M>, text: &'static str) {
+    out.token(Token::Punctuation);
+    out.byte(b' ');
+    out.token(Token::Modifier);
+    out.text(text.trim_start());
+}
+
+fn named_bit<M: Marks>(out: &mut Out<'_, M>, label: &'static str, is_set: bool) {
+    if is_set {
+        out.token(Token::Punctuation);
+        out.byte(b' ');
+        out.token(Token::Modifier);
+        out.text(label);
+    }
+}
+
+/// ` label:3`, unless it is zero.
+fn labelled<M: Marks>(out: &mut Out<'_, M>, label: &'static str, value: u64) {
+    if value != 0 {
+        named_bit(out, label, true);
+        out.byte(b':');
+        out.dec(value);
+    }
+}
+
+fn named_int<M: Marks>(out: &mut Out<'_, M>, kind: &Kind, value: i64) {
+    if kind.always || value != 0 {
+        named_bit(out, kind.label, true);
+        out.byte(b':');
+        if kind.hex { hex(out, value) } else { out.signed(value) }
+    }
+}
+
+fn hex<M: Marks>(out: &mut Out<'_, M>, value: i64) {
+    if value < 0 {
+        out.byte(b'-');
+    }
+    out.hex(value.unsigned_abs());
+}
+
+fn signed_hex<M: Marks>(out: &mut Out<'_, M>, value: i64) {
+    out.token(Token::Immediate);
+    hex(out, value);
+}
+
+fn immediate_hex<M: Marks>(out: &mut Out<'_, M>, value: u64) {
+    out.token(Token::Immediate);
+    out.hex(value);
+}
+
+fn half_word<M: Marks>(out: &mut Out<'_, M>, value: u64) {
+    let fits = value <= 0xffff || i16::try_from(value as i64).is_ok();
+    immediate_hex(out, if fits { value & 0xffff } else { value & 0xffff_ffff });
+}
+
+fn double<M: Marks>(out: &mut Out<'_, M>, value: u64) {
+    out.token(Token::Immediate);
+    if value >> 32 == 0 {
+        out.text("lit64(");
+        out.hex(value);
+        out.byte(b')');
+    } else {
+        operand::long(out, value, true);
+    }
+}
+
+fn pair<M: Marks>(out: &mut Out<'_, M>, first: bool, second: bool) {
+    if first || second {
+        modifier_text(out, " op_sel:[");
+        out.byte(b'0' + u8::from(first));
+        out.byte(b',');
+        out.byte(b'0' + u8::from(second));
+        out.byte(b']');
+    }
+}

@@ -1,0 +1,373 @@
+//! Registers and constants.
+
+use crate::arch::Arch;
+use crate::decode::Tables;
+use crate::generated::{CLASSES, CLASS_MODES, OPERAND_NAMES};
+use crate::inst::Inst;
+use crate::operand::{Code, tag};
+use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Type};
+
+use super::out::{Marks, Out, Token};
+
+/// Bits of source modifiers.
+pub(super) mod modifier {
+    pub(in crate::print) const NEG: u64 = 1;
+    pub(in crate::print) const ABS: u64 = 2;
+    pub(in crate::print) const SEXT: u64 = 16;
+    pub(in crate::print) const NEG_HI: u64 = 2;
+    pub(in crate::print) const OP_SEL: u64 = 4;
+    pub(in crate::print) const OP_SEL_HI: u64 = 8;
+    pub(in crate::print) const DESTINATION_SEL: u64 = 8;
+}
+
+/// A register, with the number of registers that the operand spans.
+pub(super) fn register<M: Marks>(out: &mut Out<'_, M>, code: Code, dwords: u8) {
+    out.token(Token::Register);
+    let number = u32::from(code.number());
+    match code.tag() {
+        tag::VGPR => range(out, "v", number, dwords),
+        tag::AGPR => range(out, "a", number, dwords),
+        // LLVM has no scalar tuples of six and takes its next best.
+        tag::SGPR => range(out, "s", number, if dwords == 6 { 5 } else { dwords }),
+        tag::TTMP => range(out, "ttmp", number, if dwords == 6 { 8 } else { dwords }),
+        tag::HALF => {
+            out.byte(b'v');
+            out.small(number >> 1);
+            out.text(if number & 1 == 0 { ".l" } else { ".h" });
+        }
+        _ => out.text(code.special().map_or("", |special| special.name())),
+    }
+}
+
+#[inline]
+fn range<M: Marks>(out: &mut Out<'_, M>, file: &'static str, first: u32, dwords: u8) {
+    out.text(file);
+    if dwords <= 1 {
+        out.small(first);
+    } else {
+        out.byte(b'[');
+        out.small(first);
+        out.byte(b':');
+        out.small(first + u32::from(dwords) - 1);
+        out.byte(b']');
+    }
+}
+
+impl Tables {
+    /// An operand that is a register or a constant, as LLVM prints it.
+    pub(super) fn print_operand<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &Slot, kind: &Kind, msbs: u8) {
+        self.print_operand_of(out, inst, slot, kind, msbs, kind.dwords);
+    }
+
+    /// The same, `dwords` wide.
+    pub(super) fn print_operand_of<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &Slot,
+        kind: &Kind,
+        msbs: u8,
+        dwords: u8,
+    ) {
+        use crate::table::Source;
+        match kind.source {
+            Source::Immediate | Source::ScalarOffset | Source::Literal => {
+                return self.print_immediate(out, inst.value(slot), kind);
+            }
+            Source::Absent => {
+                out.token(Token::Comment);
+                out.text("/*Missing OP");
+                out.dec(inst.slots().iter().position(|other| std::ptr::eq(other, slot)).unwrap_or(0) as u64);
+                return out.text("*/");
+            }
+            _ => {}
+        }
+        let mut code = self.code(inst, slot);
+        match code.tag() {
+            tag::INLINE => inline(out, self.arch, code.number(), kind.ty),
+            tag::LITERAL => literal(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
+            tag::LITERAL64 => literal64(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
+            _ => {
+                if code.tag() == tag::HALF {
+                    code = self.half(inst, slot, code);
+                } else if kind.source == Source::DualDestination {
+                    code = Code(code.0 & !1 | !first_destination(inst) & 1);
+                }
+                let dwords = match kind.source {
+                    Source::Mask | Source::SdwaMask => if self.arch.has(Arch::WAVE32) { 1 } else { 2 },
+                    _ => dwords,
+                };
+                register(out, code, dwords);
+                self.print_upper_register(out, slot, code, dwords, msbs);
+                self.print_class_remark(out, kind, code, dwords);
+            }
+        }
+    }
+
+    /// The register meant after `s_set_vgpr_msb`, as a comment.
+    fn print_upper_register<M: Marks>(&self, out: &mut Out<'_, M>, slot: &Slot, code: Code, dwords: u8, msbs: u8) {
+        if msbs == 0 || slot.msb > 3 || !matches!(code.tag(), tag::VGPR | tag::HALF) {
+            return;
+        }
+        let upper = u32::from(msbs >> (slot.msb * 2) & 3) << 8;
+        if upper == 0 {
+            return;
+        }
+        out.token(Token::Comment);
+        out.text(" /*");
+        let number = u32::from(code.number());
+        if code.tag() == tag::HALF {
+            out.byte(b'v');
+            out.dec(u64::from((number >> 1) + upper));
+            out.text(if number & 1 == 0 { ".l" } else { ".h" });
+        } else {
+            range(out, "v", number + upper, dwords);
+        }
+        out.text("*/");
+    }
+
+    /// What LLVM says of a register that the operand should not name.
+    fn print_class_remark<M: Marks>(&self, out: &mut Out<'_, M>, kind: &Kind, code: Code, dwords: u8) {
+        if kind.class == 0 {
+            return;
+        }
+        let Some((modes, wave_sized)) = CLASS_MODES.get(usize::from(kind.class) - 1) else { return };
+        let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)));
+        let Some(class) = class else { return };
+        if *wave_sized || contains(class, code, dwords) {
+            return;
+        }
+        out.token(Token::Comment);
+        out.text("/*Invalid register, operand has '");
+        out.text(class.name);
+        out.text("' register class*/");
+    }
+
+    /// `op_sel` bits choose the half where the register field does not.
+    fn half(&self, inst: &Inst, slot: &Slot, code: Code) -> Code {
+        let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
+        let (source, bit) = match name {
+            "src0" => (0, modifier::OP_SEL),
+            "src1" => (1, modifier::OP_SEL),
+            "src2" => (2, modifier::OP_SEL),
+            "vdst" => (0, modifier::DESTINATION_SEL),
+            _ => return code,
+        };
+        let upper = self.modifiers(inst, source).is_some_and(|modifiers| modifiers & bit != 0);
+        Code(code.0 | u16::from(upper))
+    }
+
+    /// The modifiers of a source.
+    pub(super) fn modifiers(&self, inst: &Inst, source: usize) -> Option<u64> {
+        let position = inst.shape().packed.get(source).copied().filter(|position| *position != DEFAULT_MODIFIER)?;
+        inst.slots().get(usize::from(position)).map(|slot| inst.value(slot))
+    }
+
+    fn print_immediate<M: Marks>(&self, out: &mut Out<'_, M>, value: u64, kind: &Kind) {
+        out.token(Token::Immediate);
+        match kind.ty {
+            Type::Unknown | Type::PcRelative => out.signed(value as i64),
+            _ => constant32(out, value as u32),
+        }
+    }
+}
+
+fn first_destination(inst: &Inst) -> u16 {
+    inst.named("vdstX").map_or(0, |slot| inst.value(slot) as u16)
+}
+
+fn contains(class: &Class, code: Code, dwords: u8) -> bool {
+    let bank = match code.tag() {
+        tag::VGPR | tag::HALF => 0,
+        tag::AGPR => 1,
+        tag::SGPR => 2,
+        tag::TTMP => 3,
+        _ => {
+            let Some(special) = code.special() else { return false };
+            return special.is_inline_value() || class.special >> special as u8 & 1 == 1;
+        }
+    };
+    let (last, step) = class.banks.get(bank).copied().unwrap_or_default();
+    let number = if code.tag() == tag::HALF { code.number() >> 1 } else { code.number() };
+    step != 0 && number <= last && number % u16::from(step) == 0 && class_fits(class, code, dwords)
+}
+
+/// A class of wider or narrower registers has none of these.
+fn class_fits(class: &Class, code: Code, dwords: u8) -> bool {
+    let halves = class.name.starts_with("VGPR_16") || class.name.starts_with("VS_16");
+    (code.tag() == tag::HALF) == halves || dwords == 0
+}
+
+/// Constants that need no literal, by encoding from 240 on, in half, brain, single and double precision.
+const FLOATS: [(u16, u16, u32, u64, &str); 9] = [
+    (0x3800, 0x3f00, 0x3f00_0000, 0x3fe0_0000_0000_0000, "0.5"),
+    (0xb800, 0xbf00, 0xbf00_0000, 0xbfe0_0000_0000_0000, "-0.5"),
+    (0x3c00, 0x3f80, 0x3f80_0000, 0x3ff0_0000_0000_0000, "1.0"),
+    (0xbc00, 0xbf80, 0xbf80_0000, 0xbff0_0000_0000_0000, "-1.0"),
+    (0x4000, 0x4000, 0x4000_0000, 0x4000_0000_0000_0000, "2.0"),
+    (0xc000, 0xc000, 0xc000_0000, 0xc000_0000_0000_0000, "-2.0"),
+    (0x4400, 0x4080, 0x4080_0000, 0x4010_0000_0000_0000, "4.0"),
+    (0xc400, 0xc080, 0xc080_0000, 0xc010_0000_0000_0000, "-4.0"),
+    (0x3118, 0x3e22, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882, "0.15915494"),
+];
+
+fn inline<M: Marks>(out: &mut Out<'_, M>, arch: Arch, encoding: u16, ty: Type) {
+    out.token(Token::Immediate);
+    if encoding <= 208 {
+        let value = i64::from(encoding);
+        out.signed(if value <= 192 { value - 128 } else { 192 - value });
+    } else if let Some(float) = FLOATS.get(usize::from(encoding) - 240) {
+        inline_float(out, arch, float, ty);
+    }
+    if ty == Type::Register {
+        out.token(Token::Comment);
+        out.text("/*Invalid immediate*/");
+    }
+}
+
+fn inline_float<M: Marks>(out: &mut Out<'_, M>, _: Arch, float: &(u16, u16, u32, u64, &'static str), ty: Type) {
+    match ty {
+        // LLVM takes the half's bits for a 32-bit value, which it does not know.
+        Type::Int16 => out.hex(float.0.into()),
+        Type::V2F16NoInline => out.hex(float.2.into()),
+        Type::Int64 | Type::F64 if float.0 == 0x3118 => out.text("0.15915494309189532"),
+        _ => out.text(float.4),
+    }
+}
+
+/// A literal of 32 bits.
+fn literal<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
+    out.token(Token::Immediate);
+    if looks_inline(arch, value, ty) {
+        out.text("lit(");
+        out.hex(value);
+        out.byte(b')');
+        return;
+    }
+    let value = if ty == Type::F64 { value << 32 } else { value };
+    constant(out, arch, value, ty);
+}
+
+/// A literal of 64 bits.
+fn literal64<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
+    out.token(Token::Immediate);
+    if value >> 32 == 0 {
+        out.text("lit64(");
+        out.hex(value);
+        out.byte(b')');
+    } else {
+        constant(out, arch, value, ty);
+    }
+}
+
+/// Whether the assembler would take an inline constant for the value.
+pub(super) fn looks_inline(arch: Arch, value: u64, ty: Type) -> bool {
+    let word = value as u32;
+    let half = value as u16;
+    let small16 = is_small(i64::from(half as i16));
+    let small32 = is_small(i64::from(word as i32));
+    let any = |found: &dyn Fn(&(u16, u16, u32, u64, &str)) -> bool| FLOATS.iter().any(found);
+    match ty {
+        Type::BF16 | Type::V2InlineBF16 => small16 || any(&|float| float.1 == half),
+        Type::F16 | Type::V2InlineF16 => small16 || any(&|float| float.0 == half),
+        Type::V2BF16 => small32 || any(&|float| u32::from(float.1) == word),
+        Type::V2F16 => small32 || any(&|float| u32::from(float.0) == word),
+        Type::V2F16Splat if arch.is_gfx11_plus() => {
+            small32 || word >> 16 == word & 0xffff && (is_small(i64::from(half)) || any(&|float| float.0 == half))
+        }
+        Type::V2F16Splat => small32 || any(&|float| u32::from(float.0) == word),
+        Type::Int16 | Type::V2Int16 | Type::Int32 | Type::F32 => small32 || any(&|float| float.2 == word),
+        Type::Int64 => is_small(value as i64) || any(&|float| float.3 == value),
+        _ => false,
+    }
+}
+
+const fn is_small(value: i64) -> bool {
+    -16 <= value && value <= 64
+}
+
+/// A value as its type prints it.
+fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
+    let word = value as u32;
+    let half = value as u16;
+    let known = |found: &dyn Fn(&(u16, u16, u32, u64, &'static str)) -> bool| FLOATS.iter().find(|float| found(float)).map(|float| float.4);
+    match ty {
+        Type::Int64 | Type::F64 => constant64(out, value, ty == Type::F64),
+        Type::Int16 => match small_or_float(word) {
+            Some(Ok(small)) => out.signed(small),
+            Some(Err(text)) => out.text(text),
+            None => out.hex(half.into()),
+        },
+        Type::F16 | Type::BF16 if is_small(i64::from(half as i16)) => out.signed((half as i16).into()),
+        Type::F16 => match known(&|float| float.0 == half) {
+            Some(text) => out.text(text),
+            None => out.hex(half.into()),
+        },
+        Type::BF16 => match known(&|float| float.1 == half) {
+            Some(text) => out.text(text),
+            None => out.hex(word.into()),
+        },
+        Type::V2Int16 | Type::V2F16 | Type::V2BF16 | Type::V2F16Splat | Type::V2F16NoInline | Type::V2InlineF16 | Type::V2InlineBF16 => {
+            packed_constant(out, arch, word, ty);
+        }
+        _ => constant32(out, word),
+    }
+    if ty == Type::Register {
+        out.token(Token::Comment);
+        out.text("/*Invalid immediate*/");
+    }
+}
+
+fn packed_constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, word: u32, ty: Type) {
+    if is_small(i64::from(word as i32)) {
+        return out.signed((word as i32).into());
+    }
+    let low = word & 0xffff;
+    let wanted = match ty {
+        Type::V2F16Splat if arch.is_gfx11_plus() => (word >> 16 == low).then_some(low),
+        _ => (word >> 16 == 0).then_some(low),
+    };
+    let found = FLOATS.iter().find(|float| match ty {
+        Type::V2Int16 => float.2 == word,
+        Type::V2F16 | Type::V2F16Splat | Type::V2InlineF16 => wanted == Some(float.0.into()),
+        Type::V2BF16 | Type::V2InlineBF16 => wanted == Some(float.1.into()),
+        _ => false,
+    });
+    match found {
+        Some(float) => out.text(float.4),
+        None => out.hex(word.into()),
+    }
+}
+
+fn small_or_float(word: u32) -> Option<Result<i64, &'static str>> {
+    let signed = i64::from(word as i32);
+    if is_small(signed) {
+        return Some(Ok(signed));
+    }
+    FLOATS.iter().find(|float| float.2 == word).map(|float| Err(float.4))
+}
+
+/// A 32-bit value: a small number, a well-known float, else hexadecimal.
+pub(super) fn constant32<M: Marks>(out: &mut Out<'_, M>, word: u32) {
+    match small_or_float(word) {
+        Some(Ok(small)) => out.signed(small),
+        Some(Err(text)) => out.text(text),
+        None => out.hex(word.into()),
+    }
+}
+
+fn constant64<M: Marks>(out: &mut Out<'_, M>, value: u64, is_float: bool) {
+    if is_small(value as i64) {
+        return out.signed(value as i64);
+    }
+    match FLOATS.iter().find(|float| float.3 == value) {
+        Some(float) if float.0 == 0x3118 => out.text("0.15915494309189532"),
+        Some(float) => out.text(float.4),
+        None => long(out, value, is_float),
+    }
+}
+
+/// A 64-bit literal; of a double whose lower half is zero only the upper is shown.
+pub(super) fn long<M: Marks>(out: &mut Out<'_, M>, value: u64, is_float: bool) {
+    out.hex(if is_float && value & 0xffff_ffff == 0 { value >> 32 } else { value });
+}

@@ -1,0 +1,178 @@
+//! Operands whose width other operands decide: image data and addresses, matrices by their formats.
+
+use crate::arch::Arch;
+use crate::decode::Tables;
+use crate::generated::{CLASS_MODES, CLASSES, IMAGES, OPERAND_NAMES};
+use crate::inst::Inst;
+use crate::table::{Flags, Image, ImageEncoding, Kind, Slot};
+
+use super::out::{Marks, Out};
+
+/// Coordinates and gradients of the image dimensions, by encoding.
+const DIMENSIONS: [(u8, u8); 8] = [(1, 2), (2, 4), (3, 6), (3, 4), (2, 2), (3, 4), (3, 4), (4, 4)];
+
+impl Inst {
+    /// Whether it is a matrix instruction whose operands are as wide as their formats ask.
+    #[inline]
+    pub(super) fn has_formats(&self) -> bool {
+        self.flags().any(Flags::MATRIX) && self.mnemonic().ends_with("f8f6f4")
+    }
+
+    fn operand(&self, name: &str) -> Option<u64> {
+        self.named(name).map(|slot| self.value(slot))
+    }
+}
+
+impl Slot {
+    pub(super) fn is_named_like(&self, prefix: &str) -> bool {
+        OPERAND_NAMES.get(usize::from(self.name)).is_some_and(|name| name.starts_with(prefix))
+    }
+}
+
+impl Tables {
+    pub(super) fn print_resized<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
+        let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
+        let dwords = match IMAGES.get(usize::from(inst.shape().image).wrapping_sub(1)) {
+            Some(image) => self.image_dwords(inst, image, slot, name),
+            None => self.matrix_dwords(inst, name),
+        };
+        match dwords {
+            Some(dwords) => self.print_operand_of(out, inst, slot, kind, msbs, dwords),
+            None => self.print_operand(out, inst, slot, kind, msbs),
+        }
+    }
+
+    /// How many registers a matrix takes in its format.
+    fn matrix_dwords(&self, inst: &Inst, name: &str) -> Option<u8> {
+        let (mfma, wmma) = match name {
+            "src0" => ("cbsz", "matrix_a_fmt"),
+            "src1" => ("blgp", "matrix_b_fmt"),
+            _ => return None,
+        };
+        let of_format = |format, full: u8| match format {
+            2 | 3 => full / 4 * 3,
+            4 => full / 2,
+            _ => full,
+        };
+        match (inst.operand(wmma), inst.operand(mfma)) {
+            (Some(format), _) => Some(of_format(format, 16)),
+            (_, Some(format)) => Some(of_format(format, 8)),
+            _ => None,
+        }
+    }
+
+    /// The width of an image operand, where it is not what the form says.
+    fn image_dwords(&self, inst: &Inst, image: &Image, slot: &'static Slot, name: &str) -> Option<u8> {
+        if image.flags & Image::BVH != 0 {
+            return None;
+        }
+        let sizes = self.image_sizes(inst, image)?;
+        match name {
+            "vdata" | "vdst" => (sizes.data != image.data).then_some(sizes.data),
+            _ if sizes.widened_address.is_some_and(|widened| std::ptr::eq(widened.0, slot)) => sizes.widened_address.map(|w| w.1),
+            _ => None,
+        }
+    }
+
+    /// What the data mask, the dimension and the rest make of an image instruction; none when LLVM leaves it as it is.
+    pub(super) fn image_sizes(&self, inst: &Inst, image: &Image) -> Option<ImageSizes> {
+        let flags = inst.flags();
+        let mut address = image.address;
+        let separate = image.encoding == ImageEncoding::Separate;
+        let mut partial = false;
+        if self.arch.is_gfx10_plus() {
+            address = self.address_dwords(inst, image)?;
+            if !separate {
+                if !flags.any(Flags::VSAMPLE) && address > 12 {
+                    address = 16;
+                }
+            } else if address > image.address {
+                if !self.arch.has(Arch::PARTIAL_NSA) {
+                    return None;
+                }
+                partial = true;
+            }
+        }
+        let data = self.data_dwords(inst);
+        let unchanged = data == image.data && address == image.address;
+        if unchanged || !image.shapes.contains(&(data, address)) {
+            return None;
+        }
+        if data != image.data && !self.fits(inst, inst.named("vdata")?, data) {
+            return None;
+        }
+        let widens = self.arch.has(Arch::NSA) && (!separate || partial) && address != image.address;
+        let widened_address = if widens {
+            let slot = if partial { self.last_address(inst)? } else { inst.named("vaddr0")? };
+            let dwords = if partial { self.partial_dwords(image, address) } else { address };
+            if !self.fits(inst, slot, dwords) {
+                return None;
+            }
+            Some((slot, dwords))
+        } else {
+            None
+        };
+        Some(ImageSizes { data, widened_address, addresses: separate.then_some(address).filter(|_| !widens) })
+    }
+
+    fn data_dwords(&self, inst: &Inst) -> u8 {
+        let mask = inst.operand("dmask").unwrap_or(0) & 15;
+        let mut data = if inst.flags().any(Flags::GATHER4) { 4 } else { mask.count_ones().max(1) as u8 };
+        if inst.operand("d16").is_some_and(|d16| d16 != 0) && !self.arch.has(Arch::UNPACKED_D16) {
+            data = data.div_ceil(2);
+        }
+        data + u8::from(inst.operand("tfe").is_some_and(|tfe| tfe != 0))
+    }
+
+    fn address_dwords(&self, inst: &Inst, image: &Image) -> Option<u8> {
+        let (coordinates, gradients) = *DIMENSIONS.get(inst.operand("dim")? as usize)?;
+        let has = |flag| image.flags & flag != 0;
+        let a16 = inst.operand("a16").is_some_and(|a16| a16 != 0);
+        let components = if has(Image::COORDINATES) { coordinates } else { 0 } + u8::from(has(Image::LOD));
+        let mut words = image.extra + if a16 { components.div_ceil(2) } else { components };
+        if has(Image::GRADIENTS) {
+            let halves = a16 && !self.arch.has(Arch::G16) || has(Image::G16);
+            words += if halves { (gradients / 2).next_multiple_of(2) } else { gradients };
+        }
+        Some(words)
+    }
+
+    /// With some address registers of their own, the last operand holds all the rest.
+    fn partial_dwords(&self, image: &Image, address: u8) -> u8 {
+        address - image.address + 1
+    }
+
+    fn last_address(&self, inst: &Inst) -> Option<&'static Slot> {
+        let slots = inst.slots();
+        let resource = slots.iter().position(|slot| matches!(OPERAND_NAMES.get(usize::from(slot.name)), Some(&"srsrc" | &"rsrc")))?;
+        slots.get(resource.checked_sub(1)?)
+    }
+
+    fn fits(&self, inst: &Inst, slot: &Slot, dwords: u8) -> bool {
+        let first = self.code(inst, slot).number();
+        let aligned = dwords == 1 || first % 2 == 0 || !self.arch.has(Arch::ALIGNED_VGPRS);
+        aligned && u16::from(dwords) + first <= 256
+    }
+
+    /// The name of the class that an operand has under the processor's mode.
+    pub(super) fn class_name(&self, class: u8) -> Option<&'static str> {
+        let (modes, _) = CLASS_MODES.get(usize::from(class).checked_sub(1)?)?;
+        modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number))).map(|class| class.name)
+    }
+
+    /// How many of an image's separate address registers print; the rest are left out.
+    pub(super) fn separate_addresses(&self, inst: &Inst) -> Option<u8> {
+        let image = IMAGES.get(usize::from(inst.shape().image).checked_sub(1)?)?;
+        if image.flags & Image::BVH != 0 {
+            return None;
+        }
+        self.image_sizes(inst, image)?.addresses
+    }
+}
+
+/// The sizes that an image instruction really has.
+pub(super) struct ImageSizes {
+    data: u8,
+    widened_address: Option<(&'static Slot, u8)>,
+    addresses: Option<u8>,
+}

@@ -1,0 +1,191 @@
+//! The facts of `isa-data/`, read.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// One row of a table, by column.
+pub(super) struct Row(HashMap<String, String>);
+
+impl Row {
+    pub(super) fn get(&self, column: &str) -> &str {
+        self.0.get(column).map_or("", String::as_str)
+    }
+
+    fn hex(&self, column: &str) -> Result<u128> {
+        u128::from_str_radix(self.get(column), 16).with_context(|| format!("`{}` in {column}", self.get(column)))
+    }
+}
+
+pub(super) fn table(folder: &Path, file: &str) -> Result<Vec<Row>> {
+    let path = folder.join(file);
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let columns: Vec<_> = lines.next().unwrap_or_default().split('\t').collect();
+    Ok(lines.map(|line| Row(columns.iter().map(|c| (*c).to_owned()).zip(line.split('\t').map(str::to_owned)).collect())).collect())
+}
+
+/// An operand of an instruction, in LLVM's order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Operand {
+    pub(super) is_output: bool,
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) runs: Vec<(u8, u8, u8)>,
+    pub(super) fixed: u16,
+}
+
+pub(super) struct Instruction {
+    pub(super) name: String,
+    pub(super) namespace: String,
+    pub(super) size: u8,
+    pub(super) mask: u128,
+    pub(super) value: u128,
+    pub(super) operands: Vec<Operand>,
+    pub(super) tied: Vec<(String, String)>,
+    pub(super) asm: String,
+    pub(super) predicates: Vec<String>,
+    pub(super) llvm_flags: u64,
+    pub(super) flags: BTreeSet<String>,
+    pub(super) defs: BTreeSet<String>,
+    /// Base opcode, encoding, data words, address words.
+    pub(super) image: Option<(String, String, u8, u8)>,
+}
+
+impl Instruction {
+    pub(super) fn position(&self, operand: &str) -> Option<usize> {
+        self.operands.iter().position(|o| o.name == operand)
+    }
+
+    pub(super) fn is(&self, bit: u32) -> bool {
+        self.llvm_flags >> bit & 1 == 1
+    }
+}
+
+pub(super) struct Facts {
+    pub(super) instructions: Vec<Instruction>,
+    pub(super) operands: HashMap<String, Row>,
+    pub(super) predicates: BTreeMap<String, String>,
+    pub(super) processors: BTreeMap<String, Vec<String>>,
+    pub(super) classes: BTreeMap<String, String>,
+    pub(super) class_modes: HashMap<String, HashMap<String, String>>,
+    pub(super) class_decoders: HashMap<String, String>,
+    pub(super) images: HashMap<String, Row>,
+    pub(super) image_shapes: HashMap<(String, String), Vec<(u8, u8)>>,
+    pub(super) order: Vec<Row>,
+}
+
+impl Facts {
+    pub(super) fn read(folder: &Path) -> Result<Self> {
+        let llvm = folder.join("llvm");
+        let pairs = |file: &str, key: &str, value: &str| -> Result<BTreeMap<String, String>> {
+            Ok(table(&llvm, file)?.iter().map(|row| (row.get(key).to_owned(), row.get(value).to_owned())).collect())
+        };
+        let by = |file: &str, key: &str| -> Result<HashMap<String, Row>> {
+            Ok(table(&llvm, file)?.into_iter().map(|row| (row.get(key).to_owned(), row)).collect())
+        };
+        let mut instructions: Vec<_> =
+            table(&llvm, "instructions.tsv")?.iter().map(instruction).collect::<Result<_>>()?;
+        overlay(folder, &mut instructions)?;
+        Ok(Facts {
+            instructions,
+            operands: by("operands.tsv", "operand")?,
+            predicates: pairs("predicates.tsv", "predicate", "condition")?,
+            processors: pairs("processors.tsv", "processor", "features")?
+                .into_iter()
+                .map(|(name, features)| (name, names(&features)))
+                .collect(),
+            classes: pairs("register-classes.tsv", "class", "members")?,
+            class_modes: table(&llvm, "classes-by-mode.tsv")?
+                .iter()
+                .map(|row| {
+                    let modes = names(row.get("modes")).into_iter().zip(names(row.get("classes"))).collect();
+                    (row.get("class").to_owned(), modes)
+                })
+                .collect(),
+            class_decoders: pairs("classes-by-mode.tsv", "class", "decoder")?.into_iter().collect(),
+            images: by("images.tsv", "opcode")?,
+            image_shapes: table(&llvm, "image-shapes.tsv")?.iter().map(image_shapes).collect::<Result<_>>()?,
+            order: table(folder, "decode-order.tsv")?,
+        })
+    }
+}
+
+/// Our corrections: one fact a line.
+fn overlay(folder: &Path, instructions: &mut Vec<Instruction>) -> Result<()> {
+    for row in table(folder, "overlay.tsv")? {
+        let (name, column, value) = (row.get("instruction"), row.get("column"), row.get("value"));
+        ensure!(!row.get("reason").is_empty(), "overlay.tsv: {name} {column}: no reason given");
+        let found = instructions.iter_mut().find(|instruction| instruction.name == name);
+        let instruction = found.with_context(|| format!("overlay.tsv: no instruction {name}"))?;
+        match column {
+            "mask" => instruction.mask = u128::from_str_radix(value, 16)?,
+            "value" => instruction.value = u128::from_str_radix(value, 16)?,
+            "asm" => value.clone_into(&mut instruction.asm),
+            "predicates" => instruction.predicates = names(value),
+            _ => bail!("overlay.tsv: {name}: no column {column} that an overlay may change"),
+        }
+    }
+    Ok(())
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn image_shapes(row: &Row) -> Result<((String, String), Vec<(u8, u8)>)> {
+    let pair = |text: &str| -> Result<(u8, u8)> {
+        let (data, address) = text.split_once('.').context("a shape without a point")?;
+        Ok((data.parse()?, address.parse()?))
+    };
+    let shapes = row.get("data.address").split(',').map(pair).collect::<Result<_>>()?;
+    Ok(((row.get("opcode").to_owned(), row.get("encoding").to_owned()), shapes))
+}
+
+fn instruction(row: &Row) -> Result<Instruction> {
+    let name = row.get("name").to_owned();
+    let operands = row.get("operands").split(';').filter(|text| !text.is_empty());
+    let tied = row.get("constraints").split(',').filter_map(|constraint| {
+        let (left, right) = constraint.split_once('=')?;
+        Some((left.trim().trim_start_matches('$').to_owned(), right.trim().trim_start_matches('$').to_owned()))
+    });
+    Ok(Instruction {
+        namespace: row.get("namespace").to_owned(),
+        size: row.get("size").parse().with_context(|| name.clone())?,
+        mask: row.hex("mask")?,
+        value: row.hex("value")?,
+        operands: operands.map(operand).collect::<Result<_>>().with_context(|| name.clone())?,
+        tied: tied.collect(),
+        asm: row.get("asm").to_owned(),
+        predicates: names(row.get("predicates")),
+        llvm_flags: u64::try_from(row.hex("tsflags")?)?,
+        flags: row.get("flags").split('|').map(str::to_owned).collect(),
+        defs: names(row.get("defs")).into_iter().collect(),
+        image: image(row.get("image")),
+        name,
+    })
+}
+
+fn image(text: &str) -> Option<(String, String, u8, u8)> {
+    let [base, encoding, data, address] = text.split(',').collect::<Vec<_>>().try_into().ok()?;
+    Some((base.to_owned(), encoding.to_owned(), data.parse().ok()?, address.parse().ok()?))
+}
+
+fn operand(text: &str) -> Result<Operand> {
+    let parts: Vec<_> = text.split(':').collect();
+    let [direction, name, kind, runs, fixed] = parts[..] else { bail!("operand `{text}`") };
+    let run = |text: &str| -> Result<(u8, u8, u8)> {
+        let numbers: Vec<u8> = text.split('.').map(str::parse).collect::<Result<_, _>>()?;
+        let [at, first, width] = numbers[..] else { bail!("run `{text}`") };
+        Ok((at, first, width))
+    };
+    Ok(Operand {
+        is_output: direction == "out",
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        runs: runs.split('+').filter(|run| !run.is_empty()).map(run).collect::<Result<_>>()?,
+        fixed: if fixed.is_empty() { 0 } else { u16::from_str_radix(fixed, 16)? },
+    })
+}
