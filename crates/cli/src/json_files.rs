@@ -7,7 +7,7 @@ use crate::args::{Inputs, ObjectFilter};
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::{FileStream, OtherEntry};
+use crate::schema::{FileStream, OtherEntry, Pieces};
 
 /// Writes one document, with for each wanted object the JSON that `read` makes of it.
 pub(crate) fn run(
@@ -15,7 +15,7 @@ pub(crate) fn run(
     inputs: &Inputs,
     filter: &ObjectFilter,
     verify: Verify,
-    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Vec<u8>> + Sync,
+    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 ) -> Result<Status> {
     let stream = FileStream::begin(out)?;
     let mut visitor = JsonFiles { out, stream, read };
@@ -33,20 +33,20 @@ struct JsonFiles<'o, R> {
 
 impl<R> Visit for JsonFiles<'_, R>
 where
-    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Vec<u8>> + Sync,
+    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 {
-    type Row = Vec<u8>;
+    type Row = Pieces;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);
         self.stream.begin_file(self.out, &file.input.name, container)
     }
 
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Pieces> {
         (self.read)(item, trouble)
     }
 
-    fn object(&mut self, row: Vec<u8>) -> Result<()> {
+    fn object(&mut self, row: Pieces) -> Result<()> {
         self.stream.object(self.out, &row)
     }
 

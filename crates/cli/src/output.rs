@@ -1,7 +1,7 @@
 //! Where answers go: standard output, or a file that is written whole or not at all.
 
 use std::ffi::OsStr;
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 /// The answer of a verb, on its way out.
 pub(crate) enum Output {
-    Stdout { out: BufWriter<Stdout>, color: bool },
+    Stdout { out: BufWriter<PlainStdout>, color: bool },
     File { out: BufWriter<NamedTempFile>, path: PathBuf },
 }
 
@@ -18,9 +18,9 @@ impl Output {
     pub(crate) fn open(path: Option<&OsStr>) -> Result<Self> {
         match path.filter(|&it| it != "-") {
             None => {
-                let stdout = io::stdout();
-                let color = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
-                Ok(Self::Stdout { out: BufWriter::with_capacity(1 << 16, stdout), color })
+                let choice = anstream::AutoStream::choice(&io::stdout());
+                let out = BufWriter::with_capacity(1 << 16, plain_stdout()?);
+                Ok(Self::Stdout { out, color: choice != anstream::ColorChoice::Never })
             }
             Some(path) => {
                 let path = Path::new(path);
@@ -61,6 +61,25 @@ impl Write for Output {
             Self::File { out, .. } => out.flush(),
         }
     }
+}
+
+/// Standard output that does not look for ends of lines: JSON is one line of megabytes.
+#[cfg(unix)]
+type PlainStdout = std::fs::File;
+
+#[cfg(unix)]
+fn plain_stdout() -> io::Result<PlainStdout> {
+    use std::os::fd::AsFd;
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+}
+
+/// Elsewhere a console may want another encoding, which the standard library knows.
+#[cfg(not(unix))]
+type PlainStdout = io::Stdout;
+
+#[cfg(not(unix))]
+fn plain_stdout() -> io::Result<PlainStdout> {
+    Ok(io::stdout())
 }
 
 /// Writes a file whole or not at all.

@@ -15,7 +15,8 @@ pub(crate) fn map<T: Sync, R: Send>(
     map: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let worth = items.len().saturating_mul(weight) / WORTH_A_THREAD;
-    let threads = cores().min(worth).min(items.len());
+    let wanted = worth.min(items.len());
+    let threads = if wanted < 2 { wanted } else { wanted.min(cores()) };
     if threads < 2 {
         return items.iter().map(map).collect();
     }

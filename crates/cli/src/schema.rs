@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::object::Str;
 use serde::Serialize;
 
 /// Version of every shape in this module.
@@ -30,19 +31,20 @@ pub(crate) struct Others<'a> {
     pub(crate) variables: Vec<Variable<'a>>,
 }
 
-/// An object whose kernels have been made into JSON in parts, each a run of maps and commas.
-pub(crate) fn object(
-    head: &Object<'_>,
-    kernels: &[Vec<u8>],
-    others: &Others<'_>,
-) -> Result<Vec<u8>> {
-    let mut json = serde_json::to_vec(head)?;
-    json.pop();
-    json.extend_from_slice(b",\"kernels\":[");
-    json.extend(kernels.join(&b','));
-    json.extend_from_slice(b"],");
-    json.extend(serde_json::to_vec(others)?.iter().skip(1));
-    Ok(json)
+/// JSON in pieces that follow each other. What is large is made on many threads, and never copied.
+pub(crate) type Pieces = Vec<Vec<u8>>;
+
+/// An object whose kernels are JSON already: maps, and commas between them.
+pub(crate) fn object(head: &Object<'_>, kernels: Pieces, others: &Others<'_>) -> Result<Pieces> {
+    let mut before = serde_json::to_vec(head)?;
+    before.pop();
+    before.extend_from_slice(b",\"kernels\":[");
+    let mut after = b"],".to_vec();
+    after.extend(serde_json::to_vec(others)?.iter().skip(1));
+    let mut pieces = vec![before];
+    pieces.extend(kernels);
+    pieces.push(after);
+    Ok(pieces)
 }
 
 /// One kernel of `ls`; what is not known is null.
@@ -62,6 +64,47 @@ pub(crate) struct Kernel<'a> {
     pub(crate) kernarg_size: Option<u64>,
     pub(crate) wavefront_size: Option<u64>,
     pub(crate) max_workgroup_size: Option<u64>,
+}
+
+impl Kernel<'_> {
+    /// Bytes that the JSON is likely to take.
+    pub(crate) fn json_size(name: Str<'_>) -> usize {
+        const WITHOUT_NAMES: usize = 240;
+        const NAMES: usize = 4;
+        WITHOUT_NAMES + NAMES * name.as_bytes().len()
+    }
+
+    /// Appends the same JSON as [`Serialize`] makes, without a search of every key for what to escape.
+    pub(crate) fn push_json(&self, json: &mut Vec<u8>) -> Result<()> {
+        let texts = [
+            ("{\"name\":", Some(&self.name)),
+            (",\"demangled\":", Some(&self.demangled)),
+            (",\"symbol\":", self.symbol.as_ref()),
+        ];
+        for (key, text) in texts {
+            json.extend_from_slice(key.as_bytes());
+            serde_json::to_writer(&mut *json, &text)?;
+        }
+        let numbers = [
+            (",\"descriptor\":", self.descriptor),
+            (",\"entry\":", self.entry),
+            (",\"code_size\":", self.code_size),
+            (",\"vgprs\":", self.vgprs),
+            (",\"agprs\":", self.agprs),
+            (",\"sgprs\":", self.sgprs),
+            (",\"lds\":", self.lds),
+            (",\"scratch\":", self.scratch),
+            (",\"kernarg_size\":", self.kernarg_size),
+            (",\"wavefront_size\":", self.wavefront_size),
+            (",\"max_workgroup_size\":", self.max_workgroup_size),
+        ];
+        for (key, number) in numbers {
+            json.extend_from_slice(key.as_bytes());
+            serde_json::to_writer(&mut *json, &number)?;
+        }
+        json.push(b'}');
+        Ok(())
+    }
 }
 
 /// One device function of `ls`.
@@ -120,12 +163,14 @@ impl FileStream {
     }
 
     /// Adds an object that is JSON already.
-    pub(crate) fn object(&mut self, out: &mut dyn Write, object: &[u8]) -> Result<()> {
+    pub(crate) fn object(&mut self, out: &mut dyn Write, object: &Pieces) -> Result<()> {
         if self.objects > 0 {
             out.write_all(b",")?;
         }
         self.objects += 1;
-        out.write_all(object)?;
+        for piece in object {
+            out.write_all(piece)?;
+        }
         Ok(())
     }
 
@@ -152,4 +197,32 @@ fn member(out: &mut dyn Write, key: &str, value: &(impl Serialize + ?Sized)) -> 
     write!(out, "\"{key}\":")?;
     serde_json::to_writer(out, value)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_the_same_json_either_way() {
+        let kernel = Kernel {
+            name: "quote\"tab\t".into(),
+            demangled: "Stra\u{df}e".into(),
+            symbol: None,
+            descriptor: Some(u64::MAX),
+            entry: None,
+            code_size: Some(1),
+            vgprs: Some(2),
+            agprs: Some(3),
+            sgprs: Some(4),
+            lds: Some(5),
+            scratch: Some(6),
+            kernarg_size: Some(7),
+            wavefront_size: Some(8),
+            max_workgroup_size: Some(9),
+        };
+        let mut json = Vec::new();
+        kernel.push_json(&mut json).unwrap();
+        assert_eq!(json, serde_json::to_vec(&kernel).unwrap());
+    }
 }

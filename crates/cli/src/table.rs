@@ -51,12 +51,13 @@ impl From<usize> for Cell<'_> {
     }
 }
 
-/// A table that knows how wide its columns are. The text of all cells is one run of bytes: a
-/// listing of a library has a million cells.
+/// A table that knows how wide its columns are. Its cells are small: a listing of a library has a
+/// million of them.
 pub(crate) struct Table {
     columns: Vec<Column>,
+    cells: Vec<Stored>,
+    /// The text of all cells that are not numbers, one after the other.
     text: Vec<u8>,
-    cells: Vec<Extent>,
 }
 
 struct Column {
@@ -65,37 +66,54 @@ struct Column {
     width: usize,
 }
 
-/// Where a cell's text ends, and how many columns of a terminal it takes.
-struct Extent {
-    end: u32,
-    width: u32,
+/// A cell before the widths of all columns are known.
+#[derive(Clone, Copy)]
+enum Stored {
+    /// A number of a column that aligns to the right.
+    Number(u32),
+    /// Text that ends here; it begins where the text before it ends.
+    Text { end: u32 },
 }
 
 /// Rows that a part of a table has, when it is made in parts.
 pub(crate) const ROWS_A_PART: usize = 512;
 
+/// Spaces between columns.
+const GAP: usize = 2;
+
 impl Table {
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
         let column =
             |&(title, align): &(&'static str, Align)| Column { title, align, width: title.len() };
-        Self { columns: columns.iter().map(column).collect(), text: Vec::new(), cells: Vec::new() }
+        Self { columns: columns.iter().map(column).collect(), cells: Vec::new(), text: Vec::new() }
+    }
+
+    /// Makes room for rows, and for so many bytes of text in all of them.
+    pub(crate) fn reserve(&mut self, rows: usize, text: usize) {
+        self.cells.reserve(rows.saturating_mul(self.columns.len()));
+        self.text.reserve(text);
     }
 
     /// Adds a row of one cell for each column.
     pub(crate) fn row<const N: usize>(&mut self, cells: [Cell<'_>; N]) {
         debug_assert_eq!(N, self.columns.len());
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
-            let width = push_cell(&mut self.text, cell);
+        for (column, cell) in self.columns.iter_mut().zip(&cells) {
+            let (stored, width) = match small_number(cell, column.align) {
+                Some(number) => (Stored::Number(number), digits(number)),
+                None => {
+                    let (end, width) = push_cell(&mut self.text, cell);
+                    (Stored::Text { end }, width)
+                }
+            };
             column.width = column.width.max(width);
-            let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            self.cells.push(Extent { end: small(self.text.len()), width: small(width) });
+            self.cells.push(stored);
         }
     }
 
     /// Bytes that the rows are likely to take.
-    pub(crate) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         let rows = self.cells.len() / self.columns.len().max(1);
-        let width: usize = self.columns.iter().map(|it| it.width.min(64) + 2).sum();
+        let width: usize = self.columns.iter().map(|it| it.width.min(64) + GAP).sum();
         rows * width
     }
 
@@ -105,106 +123,137 @@ impl Table {
 
     /// Writes titles and rows; the titles in bold where the output takes colour.
     pub(crate) fn write(&self, out: &mut dyn Write, color: bool) -> io::Result<()> {
-        Self::write_parts(std::slice::from_ref(self), out, color)
+        let mut lines = Vec::new();
+        Self::push_parts(std::slice::from_ref(self), &mut lines, color);
+        out.write_all(&lines)
     }
 
-    /// Writes the rows of several tables of the same columns as one table.
-    pub(crate) fn write_parts(parts: &[Self], out: &mut dyn Write, color: bool) -> io::Result<()> {
-        let Some(first) = parts.first() else {
-            return Ok(());
-        };
+    /// Appends the rows of several tables of the same columns as one table.
+    pub(crate) fn push_parts(parts: &[Self], out: &mut Vec<u8>, color: bool) {
+        let Some(first) = parts.first() else { return };
         let widest =
             |at: usize| parts.iter().filter_map(|it| Some(it.columns.get(at)?.width)).max();
         let widths: Vec<usize> = (0..first.columns.len()).filter_map(widest).collect();
         let style = if color { Style::new().bold() } else { Style::new() };
-        let mut titles = Vec::new();
-        let cells = first.columns.iter().map(|it| (it.title.as_bytes(), it.title.len()));
-        first.push_line(&mut titles, &widths, cells);
-        writeln!(out, "{style}{}{style:#}", String::from_utf8_lossy(&titles))?;
-        for lines in parts.iter().map(|part| part.lines(&widths)) {
-            out.write_all(&lines)?;
+        out.reserve(parts.iter().map(Self::size).sum());
+        // Writing to memory cannot fail.
+        let _ = write!(out, "{style}");
+        first.push_titles(out, &widths);
+        let _ = writeln!(out, "{style:#}");
+        for part in parts {
+            part.push_rows(out, &widths);
         }
-        Ok(())
     }
 
-    fn lines(&self, widths: &[usize]) -> Vec<u8> {
-        let mut lines = Vec::with_capacity(self.size());
+    fn push_titles(&self, out: &mut Vec<u8>, widths: &[usize]) {
+        for (at, (column, width)) in self.columns.iter().zip(widths).enumerate() {
+            self.push_text(out, at, *width, column.title.as_bytes());
+        }
+    }
+
+    fn push_rows(&self, out: &mut Vec<u8>, widths: &[usize]) {
         let mut start = 0;
         for row in self.cells.chunks(self.columns.len()) {
-            let cells = row.iter().map(|cell| {
-                let text = self.text.get(start..cell.end as usize).unwrap_or_default();
-                start = cell.end as usize;
-                (text, cell.width as usize)
-            });
-            self.push_line(&mut lines, widths, cells);
-            lines.push(b'\n');
+            for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+                match *cell {
+                    Stored::Number(number) => push_number(out, gap_before(at) + width, number),
+                    Stored::Text { end } => {
+                        let text = self.text.get(start..end as usize).unwrap_or_default();
+                        start = end as usize;
+                        self.push_text(out, at, *width, text);
+                    }
+                }
+            }
+            out.push(b'\n');
         }
-        lines
     }
 
-    fn push_line<'a>(
-        &self,
-        line: &mut Vec<u8>,
-        widths: &[usize],
-        cells: impl Iterator<Item = (&'a [u8], usize)>,
-    ) {
-        let last = self.columns.len().saturating_sub(1);
-        let columns = self.columns.iter().zip(widths);
-        for (at, ((text, width), (column, widest))) in cells.zip(columns).enumerate() {
-            let gap = widest.saturating_sub(width);
-            let between = if at == 0 { 0 } else { 2 };
-            match column.align {
-                Align::Right => {
-                    push_spaces(line, between + gap);
-                    line.extend_from_slice(text);
-                }
-                Align::Left => {
-                    push_spaces(line, between);
-                    line.extend_from_slice(text);
-                    push_spaces(line, if at == last { 0 } else { gap });
-                }
+    /// Appends the text of a cell in column `at`. What is left of a line is not filled up.
+    fn push_text(&self, out: &mut Vec<u8>, at: usize, width: usize, text: &[u8]) {
+        push_spaces(out, gap_before(at));
+        let is_last = at + 1 == self.columns.len();
+        match self.columns.get(at).map(|it| it.align) {
+            Some(Align::Right) => {
+                push_spaces(out, width.saturating_sub(columns_of(text)));
+                out.extend_from_slice(text);
+            }
+            _ if is_last => out.extend_from_slice(text),
+            _ => {
+                out.extend_from_slice(text);
+                push_spaces(out, width.saturating_sub(columns_of(text)));
             }
         }
     }
 }
 
-/// Appends a cell's text and says how wide it is.
-fn push_cell(text: &mut Vec<u8>, cell: Cell<'_>) -> usize {
-    let start = text.len();
-    match cell {
-        Cell::Unknown => text.push(b'-'),
-        Cell::Number(number) => push_number(text, number),
-        Cell::Hex(number) => {
-            // Writing to memory cannot fail.
-            let _ = write!(text, "{number:#x}");
-        }
-        Cell::Text(it) if it.is_ascii() && !it.bytes().any(|byte| byte.is_ascii_control()) => {
-            text.extend_from_slice(it.as_bytes());
-        }
-        // One line for each row, whatever bytes a file holds.
-        Cell::Text(it) => {
-            let it = it.replace(char::is_control, "\u{fffd}");
-            text.extend_from_slice(it.as_bytes());
-            return it.chars().count();
-        }
-    }
-    text.len() - start
+fn gap_before(column: usize) -> usize {
+    if column == 0 { 0 } else { GAP }
 }
 
-/// A number in decimal; formatting machinery is the larger part of a listing's time otherwise.
-fn push_number(text: &mut Vec<u8>, number: u64) {
-    let mut digits = [0_u8; 20];
-    let mut rest = number;
-    let mut used = 0;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+/// How many columns of a terminal a text takes.
+fn columns_of(text: &[u8]) -> usize {
+    match text.is_ascii() {
+        true => text.len(),
+        false => String::from_utf8_lossy(text).chars().count(),
+    }
+}
+
+/// The number of a cell that need not become text before it is written.
+fn small_number(cell: &Cell<'_>, align: Align) -> Option<u32> {
+    match (cell, align) {
+        (Cell::Number(number), Align::Right) => u32::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+fn digits(number: u32) -> usize {
+    number.checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+/// Appends a cell's text, and says where it ends and how wide it is.
+fn push_cell(text: &mut Vec<u8>, cell: &Cell<'_>) -> (u32, usize) {
+    let start = text.len();
+    // Writing to memory cannot fail.
+    let _ = match *cell {
+        Cell::Unknown => write!(text, "-"),
+        Cell::Number(number) => write!(text, "{number}"),
+        Cell::Hex(number) => write!(text, "{number:#x}"),
+        Cell::Text(it) if is_printable_ascii(it) => text.write_all(it.as_bytes()),
+        // One line for each row, whatever bytes a file holds.
+        Cell::Text(it) => write!(text, "{}", it.replace(char::is_control, "\u{fffd}")),
+    };
+    let width = text.get(start..).map_or(0, columns_of);
+    (u32::try_from(text.len()).unwrap_or(u32::MAX), width)
+}
+
+/// Looks at every byte, as that is faster than to stop at the first that is not.
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'))
+}
+
+/// Appends a number in decimal, with spaces before it to fill `width` columns; formatting machinery
+/// is the larger part of a listing's time otherwise.
+#[inline]
+fn push_number(out: &mut Vec<u8>, width: usize, number: u32) {
+    const ROOM: usize = size_of::<u128>();
+    push_spaces(out, width.saturating_sub(ROOM));
+    let width = width.min(ROOM);
+    // The text is made in a register, its first character lowest: bytes that are stored one by one
+    // and copied together make the processor wait.
+    let mut field = u128::from_le_bytes([b' '; ROOM]);
+    let (mut rest, mut spaces) = (number, width);
+    loop {
+        field = (field << 8) | u128::from(b'0' + u8::try_from(rest % 10).unwrap_or(0));
         rest /= 10;
-        used += 1;
+        spaces = spaces.saturating_sub(1);
         if rest == 0 {
             break;
         }
     }
-    text.extend_from_slice(digits.get(digits.len() - used..).unwrap_or_default());
+    let aligned = field.rotate_left(8 * u32::try_from(spaces).unwrap_or(0));
+    let end = out.len() + width;
+    out.extend_from_slice(&aligned.to_le_bytes());
+    out.truncate(end);
 }
 
 fn push_spaces(text: &mut Vec<u8>, count: usize) {

@@ -158,7 +158,13 @@ impl<'a> Index<'a> {
         let is_waiting = |kernel: &Kernel<'a>| kernel.descriptor_symbol().is_none();
         let waiting = names.find(name, &self.kernels, is_waiting);
         match waiting.and_then(|at| self.kernels.get_mut(at)) {
-            Some(kernel) => kernel.set_descriptor(object, symbol),
+            Some(kernel) => {
+                kernel.set_descriptor(object, symbol);
+                // Compilers write a kernel's entry right before its descriptor.
+                if let Some(entry) = self.functions.pop_if(|it| kernel.enters_at(it)) {
+                    kernel.set_entry(&entry);
+                }
+            }
             None => {
                 self.kernels.push(Kernel::from_descriptor(object, symbol));
                 names.added(&self.kernels);
@@ -166,7 +172,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Moves the functions that are kernel entries to their kernels.
+    /// Moves the functions that are kernel entries, and are not with their kernels yet, to them.
     fn claim_entries(&mut self, names: &mut Names<'a>) {
         let kernels = &mut self.kernels;
         names.guess = 0;
@@ -253,8 +259,10 @@ const MAX_SAME_NAME: usize = 64;
 
 impl<'a> Names<'a> {
     fn new(kernels: &[Kernel<'a>]) -> Self {
+        // Lengths tell, and the bytes of the names need not be looked at again.
+        let size = |name: Str<'_>| name.as_bytes().len();
         let odd = |kernel: &Kernel<'a>| {
-            kernel.metadata()?.symbol().filter(|it| it.strip_suffix(".kd").is_none())
+            kernel.metadata()?.symbol().filter(|&it| size(it) == size(kernel.name()))
         };
         Self { guess: 0, by_name: None, odd_symbols: kernels.iter().filter_map(odd).collect() }
     }

@@ -110,6 +110,11 @@ impl<'a> Kernel<'a> {
             && self.described_entry().is_none_or(|entry| entry == function.value)
     }
 
+    /// Whether a function is the kernel's entry beyond doubt: by its name, and by the descriptor.
+    pub(crate) fn enters_at(&self, function: &Symbol<'a>) -> bool {
+        function.name == self.name && self.described_entry() == Some(function.value)
+    }
+
     pub(crate) fn set_entry(&mut self, function: &Symbol<'a>) {
         self.entry_symbol = Some(EntrySymbol {
             value: function.value,

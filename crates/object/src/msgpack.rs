@@ -495,8 +495,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past one value, however deep it is.
+    #[inline]
     pub(crate) fn skip(&mut self) -> Result<()> {
-        self.skip_values(1)
+        match self.small_int() {
+            Some(_) => Ok(()),
+            None => self.skip_values(1),
+        }
     }
 
     /// Moves past `count` values. What is inside a container is more values to move past, so no
@@ -519,6 +523,8 @@ impl<'a> Reader<'a> {
                     left += u64::from(first & 0xf);
                     1
                 }
+                0xc2 | 0xc3 => 1,
+                0xcd => 3,
                 _ => {
                     left += self.skip_head()?;
                     continue;

@@ -251,10 +251,10 @@ impl<'a> SymbolTable<'a> {
         names_budget(self.strings, count)
     }
 
-    fn read_rows(
+    fn read_rows<W: Fn(&[u8; 24]) -> bool>(
         &self,
-        wanted: fn(&[u8; 24]) -> bool,
-    ) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
+        wanted: W,
+    ) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a, W> {
         let table = *self;
         let rows = self.entries.chunks_exact(self.entry_size).zip(0..).skip(1);
         let mut wanted = rows.filter_map(move |(row, index)| {

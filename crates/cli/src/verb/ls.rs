@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::parallel;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema;
+use crate::schema::{self, Pieces};
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, ROWS_A_PART, Table, count, human_size};
 
@@ -115,7 +115,7 @@ fn json_object(
     item: &ObjectItem<'_, '_>,
     kernels: &KernelSelection,
     trouble: &mut Trouble,
-) -> Result<Vec<u8>> {
+) -> Result<Pieces> {
     let mut head = schema::Object {
         index: item.number,
         entry_id: item.entry.id.as_deref(),
@@ -127,7 +127,7 @@ fn json_object(
         kind: kind_name(item.entry.kind, item.object.as_ref()),
     };
     let Some(object) = &item.object else {
-        return schema::object(&head, &[], &schema::Others::default());
+        return schema::object(&head, Pieces::new(), &schema::Others::default());
     };
     head.abi_version = Some(object.elf().header().abi_version);
     head.code_object_version =
@@ -139,33 +139,36 @@ fn json_object(
         functions: index.functions().iter().map(function_row).collect(),
         variables: index.variables().iter().map(variable_row).collect(),
     };
-    schema::object(&head, &kernels, &others)
+    schema::object(&head, kernels, &others)
 }
 
-/// Kernels as runs of JSON maps.
+/// Kernels as JSON maps, and commas between them.
 fn json_kernels(
     item: &ObjectItem<'_, '_>,
     object: &CodeObject<'_>,
     kernels: &[&Kernel<'_>],
     trouble: &mut Trouble,
-) -> Result<Vec<Vec<u8>>> {
+) -> Result<Pieces> {
     let generation = object.target().generation();
     let chunks: Vec<_> = kernels.chunks(ROWS_A_PART).collect();
     let parts = parallel::map(&chunks, ROWS_A_PART, |chunk| {
         let mut own = Trouble::default();
-        let mut json = Vec::new();
+        let size = chunk.iter().map(|it| schema::Kernel::json_size(it.name())).sum();
+        let mut json = Vec::with_capacity(size);
         for kernel in *chunk {
             let row = kernel_row(kernel, generation, item, &mut own);
-            if !json.is_empty() {
-                json.push(b',');
-            }
-            if let Err(error) = serde_json::to_writer(&mut json, &row) {
+            if let Err(error) = row.push_json(&mut json) {
                 return (Err(error), own);
             }
+            json.push(b',');
         }
         (Ok(json), own)
     });
-    Ok(gather(parts, trouble).into_iter().collect::<Result<_, _>>()?)
+    let mut pieces = gather(parts, trouble).into_iter().collect::<Result<Pieces, _>>()?;
+    if let Some(last) = pieces.last_mut() {
+        last.pop();
+    }
+    Ok(pieces)
 }
 
 /// The rows of work that was shared out; the trouble of all parts is one.
@@ -307,7 +310,9 @@ impl Visit for TextLister<'_> {
     fn object(&mut self, row: TextRow) -> Result<()> {
         self.file.objects += 1;
         self.file.add(row.summary);
-        if self.long || self.file.objects == 1 {
+        if self.file.objects == 1 {
+            self.file.detail = row.detail;
+        } else if self.long {
             self.file.detail.extend(row.detail);
         }
         Ok(())
@@ -451,8 +456,7 @@ impl TextLister<'_> {
             writeln!(text, "\n{}", object_line(item))?;
         }
         let kernels = self.kernel_tables(item, index, trouble);
-        text.reserve(kernels.iter().map(Table::size).sum());
-        write_titled(&mut text, &kernels, color)?;
+        push_titled(&mut text, &kernels, color);
         if self.kernels.is_all() {
             for (title, symbols) in [
                 ("FUNCTION", index.functions()),
@@ -460,7 +464,7 @@ impl TextLister<'_> {
                 ("LDS VARIABLE", index.lds_variables()),
                 ("EXTERNAL", index.externals()),
             ] {
-                write_titled(&mut text, &[self.symbol_table(title, symbols)], color)?;
+                push_titled(&mut text, &[self.symbol_table(title, symbols)], color);
             }
         }
         Ok(text)
@@ -482,6 +486,8 @@ impl TextLister<'_> {
         let parts = parallel::map(&chunks, weight, |chunk| {
             let mut own = Trouble::default();
             let mut table = kernel_table();
+            let names: usize = chunk.iter().map(|it| it.name().as_bytes().len()).sum();
+            table.reserve(chunk.len(), if is_heavy { 2 * names } else { names });
             for kernel in *chunk {
                 let resources = resources(kernel, generation, item, &mut own);
                 let name = self.name(kernel.name());
@@ -503,12 +509,11 @@ impl TextLister<'_> {
     }
 }
 
-fn write_titled(out: &mut Vec<u8>, parts: &[Table], color: bool) -> Result<()> {
+fn push_titled(out: &mut Vec<u8>, parts: &[Table], color: bool) {
     if parts.iter().any(|it| !it.is_empty()) {
-        writeln!(out)?;
-        Table::write_parts(parts, out, color)?;
+        out.push(b'\n');
+        Table::push_parts(parts, out, color);
     }
-    Ok(())
 }
 
 /// `object 3: gfx942, V6, ET_DYN, 7.8 KiB at 0x1000, hipv4-amdgcn-amd-amdhsa--gfx942`

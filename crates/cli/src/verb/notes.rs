@@ -16,6 +16,7 @@ use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::schema::Pieces;
 use crate::verb::ls::object_line;
 
 /// Shows the notes of code objects: metadata as YAML, as llvm-readelf --notes prints it
@@ -303,14 +304,14 @@ struct JsonNote {
     bytes: String,
 }
 
-fn json_object(item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+fn json_object(item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Pieces> {
     let mut notes = Vec::new();
     if let Some(object) = &item.object {
         report_problems(item, object, trouble);
         notes.extend(object.notes().flatten().map(|it| json_note(&it, item, trouble)));
     }
     let row = ObjectNotes { index: item.number, target: item.target.clone(), notes };
-    Ok(serde_json::to_vec(&row)?)
+    Ok(vec![serde_json::to_vec(&row)?])
 }
 
 fn json_note(note: &Note<'_>, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> JsonNote {

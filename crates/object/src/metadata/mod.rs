@@ -247,12 +247,12 @@ impl<'a> Kernel<'a> {
                 reader.seek(self.args.1 as usize);
                 return Ok(());
             }
-            let Some((_, place)) = RESOURCES.iter().find(|(name, _)| key == *name) else {
+            let Some(place) = resources.place(key) else {
                 return reader.skip();
             };
             let offset = reader.offset();
             let entry = Entry { key, offset, value: reader.value()? };
-            put(place(&mut resources), &entry, integer)
+            put(place, &entry, integer)
         })?;
         Ok(resources)
     }
@@ -274,20 +274,22 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// Where a number of the metadata goes.
-type Place = fn(&mut Resources) -> &mut Option<u64>;
-
-/// The keys that say what a kernel needs of a device.
-static RESOURCES: [(&str, Place); 8] = [
-    (".vgpr_count", |it| &mut it.vgprs),
-    (".agpr_count", |it| &mut it.agprs),
-    (".sgpr_count", |it| &mut it.sgprs),
-    (".group_segment_fixed_size", |it| &mut it.lds),
-    (".private_segment_fixed_size", |it| &mut it.scratch),
-    (".kernarg_segment_size", |it| &mut it.kernarg_size),
-    (".wavefront_size", |it| &mut it.wavefront_size),
-    (".max_flat_workgroup_size", |it| &mut it.max_workgroup_size),
-];
+impl Resources {
+    /// Where the number of a key goes, if it says what a kernel needs of a device.
+    fn place(&mut self, key: Str<'_>) -> Option<&mut Option<u64>> {
+        Some(match key.as_bytes() {
+            b".vgpr_count" => &mut self.vgprs,
+            b".agpr_count" => &mut self.agprs,
+            b".sgpr_count" => &mut self.sgprs,
+            b".group_segment_fixed_size" => &mut self.lds,
+            b".private_segment_fixed_size" => &mut self.scratch,
+            b".kernarg_segment_size" => &mut self.kernarg_size,
+            b".wavefront_size" => &mut self.wavefront_size,
+            b".max_flat_workgroup_size" => &mut self.max_workgroup_size,
+            _ => return None,
+        })
+    }
+}
 
 /// The keys of one kernel map. `None` is "not said", never zero.
 #[derive(Clone, Debug, Default)]

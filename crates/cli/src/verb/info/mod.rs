@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let status = match args.answer.format {
         Format::Json => {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
-                Ok(serde_json::to_vec(&ObjectInfo::new(item, &kernels, trouble))?)
+                Ok(vec![serde_json::to_vec(&ObjectInfo::new(item, &kernels, trouble))?])
             };
             json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
         }
