@@ -35,7 +35,7 @@ impl<R> Visit for JsonFiles<'_, R>
 where
     R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Vec<u8>> + Sync,
 {
-    type Row = Vec<u8>;
+    type Row<'e> = Vec<u8>;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);
