@@ -121,11 +121,17 @@ impl FileStream {
 
     /// Adds an object that is JSON already.
     pub(crate) fn object(&mut self, out: &mut dyn Write, object: &[u8]) -> Result<()> {
+        self.begin_object(out)?;
+        out.write_all(object)?;
+        Ok(())
+    }
+
+    /// Begins an object; its JSON is what is written next.
+    pub(crate) fn begin_object(&mut self, out: &mut dyn Write) -> Result<()> {
         if self.objects > 0 {
             out.write_all(b",")?;
         }
         self.objects += 1;
-        out.write_all(object)?;
         Ok(())
     }
 
