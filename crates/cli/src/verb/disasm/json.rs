@@ -1,0 +1,214 @@
+//! A listing as JSON.
+
+use std::io;
+use std::io::Write;
+
+use hsaco::isa::{Inst, Token};
+use serde::Serialize;
+
+use super::plan::{Plan, Span};
+use super::steps::Step;
+use super::target::Target;
+use super::text::{push_directive, replace_last_operand};
+use crate::stream::Part;
+
+/// An object up to its functions.
+#[derive(Serialize)]
+pub(super) struct Head<'a> {
+    pub(super) index: usize,
+    pub(super) entry_id: Option<&'a str>,
+    pub(super) target: Option<&'a str>,
+}
+
+/// One function up to its instructions.
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    section: &'a str,
+    address: u64,
+    size: usize,
+}
+
+/// One instruction.
+#[derive(Serialize)]
+struct Instruction<'a> {
+    address: u64,
+    bytes: &'a str,
+    mnemonic: &'a str,
+    operands: &'a [&'a str],
+    modifiers: &'a [&'a str],
+    branch_target: Option<u64>,
+    text: &'a str,
+}
+
+/// Writes spans of one object.
+pub(super) struct JsonWriter<'p, 'a> {
+    pub(super) plan: &'p Plan<'a>,
+}
+
+impl JsonWriter<'_, '_> {
+    pub(super) fn span(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let Some(section) = self.plan.section(span) else { return Ok(()) };
+        let name = span.shown.last().and_then(|&it| section.labels.get(it));
+        let start = span.address.wrapping_sub(section.address);
+        let function = Function {
+            name: &String::from_utf8_lossy(name.map_or(b"", |it| &it.name)),
+            section: &String::from_utf8_lossy(&section.name),
+            address: span.address,
+            size: span.bytes.end - usize::try_from(start).unwrap_or(span.bytes.end),
+        };
+        serde_json::to_writer(&mut part.bytes, &function)?;
+        part.bytes.pop();
+        match span.is_data {
+            true => self.data(span, part)?,
+            false => self.code(span, part)?,
+        }
+        part.bytes.push(b'}');
+        Ok(())
+    }
+
+    fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let Some(section) = self.plan.section(span) else { return Ok(()) };
+        part.bytes.extend_from_slice(b",\"instructions\":[");
+        let mut line = Line::default();
+        let mut is_first = true;
+        for (at, step, size) in self.plan.steps(span) {
+            let encoding = section.code.get(at..at + size).unwrap_or_default();
+            let address = section.address.wrapping_add(at as u64);
+            let branch_target = match step {
+                Step::Zeros => continue,
+                Step::Unknown => {
+                    line.unknown(encoding);
+                    None
+                }
+                Step::Inst(inst) => {
+                    let branch = inst.branch_target(address);
+                    let target = branch.and_then(|it| span.target(self.plan, encoding, it));
+                    line.inst(self.plan, &inst, target.as_ref());
+                    branch
+                }
+            };
+            if !is_first {
+                part.bytes.push(b',');
+            }
+            is_first = false;
+            line.write(&mut part.bytes, address, encoding, branch_target)?;
+            part.pass()?;
+        }
+        part.bytes.push(b']');
+        Ok(())
+    }
+
+    fn data(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let code = self.plan.section(span).map_or(&[][..], |it| it.code);
+        part.bytes.extend_from_slice(b",\"instructions\":[],\"data\":\"");
+        for row in code.get(span.bytes.clone()).unwrap_or_default().chunks(64) {
+            push_bytes(&mut part.bytes, row);
+            part.pass()?;
+        }
+        part.bytes.push(b'"');
+        Ok(())
+    }
+}
+
+/// The text of one instruction and where its parts are.
+#[derive(Default)]
+struct Line {
+    text: Vec<u8>,
+    tokens: Vec<(Token, usize)>,
+}
+
+impl Line {
+    fn inst(&mut self, plan: &Plan<'_>, inst: &Inst, target: Option<&Target<'_>>) {
+        self.text.clear();
+        self.tokens.clear();
+        plan.decoder.print_tokens(inst, &mut self.text, &mut self.tokens);
+        if let Some(Target::Operand(name)) = target {
+            replace_last_operand(&mut self.text, 0, name);
+        }
+    }
+
+    fn unknown(&mut self, bytes: &[u8]) {
+        self.text.clear();
+        push_directive(&mut self.text, bytes);
+        self.text.remove(0);
+        self.tokens.clear();
+        self.tokens.push((Token::Mnemonic, 0));
+        self.tokens.push((Token::Punctuation, b".long".len()));
+        self.tokens.push((Token::Immediate, b".long ".len()));
+    }
+
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        address: u64,
+        encoding: &[u8],
+        branch_target: Option<u64>,
+    ) -> io::Result<()> {
+        let text = String::from_utf8_lossy(&self.text);
+        let (mnemonic, rest) = text.split_once(' ').unwrap_or((&text, ""));
+        let words = Words::of(rest, text.len() - rest.len(), &self.tokens);
+        let mut bytes = Vec::with_capacity(40);
+        push_bytes(&mut bytes, encoding);
+        let instruction = Instruction {
+            address,
+            bytes: &String::from_utf8_lossy(&bytes),
+            mnemonic,
+            operands: &words.operands,
+            modifiers: &words.modifiers,
+            branch_target,
+            text: &text,
+        };
+        Ok(serde_json::to_writer(out, &instruction)?)
+    }
+}
+
+/// What follows a mnemonic.
+#[derive(Default)]
+struct Words<'t> {
+    operands: Vec<&'t str>,
+    modifiers: Vec<&'t str>,
+}
+
+impl<'t> Words<'t> {
+    /// Splits at commas and blanks that are not inside brackets. Operands have a comma before or
+    /// after them, or are no modifiers; the text begins at `offset` of what was printed.
+    fn of(text: &'t str, offset: usize, tokens: &[(Token, usize)]) -> Self {
+        let mut words = Self::default();
+        let is_modifier = |at: usize| {
+            let after = tokens.partition_point(|it| it.1 <= at + offset);
+            after
+                .checked_sub(1)
+                .and_then(|it| tokens.get(it))
+                .is_some_and(|it| it.0 == Token::Modifier)
+        };
+        let (mut start, mut depth, mut after_comma) = (0, 0_usize, false);
+        for (at, byte) in text.bytes().chain([b' ']).enumerate() {
+            match byte {
+                b'[' | b'(' => depth += 1,
+                b']' | b')' => depth = depth.saturating_sub(1),
+                b',' | b' ' if depth == 0 => {
+                    let word = text.get(start..at).unwrap_or_default();
+                    let in_list = after_comma || byte == b',';
+                    if !word.is_empty() {
+                        match !in_list && is_modifier(start) {
+                            true => words.modifiers.push(word),
+                            false => words.operands.push(word),
+                        }
+                        after_comma = byte == b',';
+                    }
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        words
+    }
+}
+
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a vector cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+}
