@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use hsaco::object::elf::{Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
+use hsaco::object::elf::{self, Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
 use hsaco::object::symbol::{
     SHN_AMDGPU_LDS, SHN_UNDEF, STT_FILE, STT_FUNC, STT_SECTION, Symbol, SymbolSource, SymbolTable,
 };
@@ -155,31 +155,44 @@ fn last_label<'l, 'a>(labels: &'l [Label<'a>], target: u64) -> Option<&'l Label<
     labels.get(..end)?.last()
 }
 
-fn read_sections<'a>(elf: &Elf<'a>) -> Vec<Section<'a>> {
-    if elf.sections().is_empty() {
-        return executable_segments(elf);
+fn read_sections<'a>(file: &Elf<'a>) -> Vec<Section<'a>> {
+    if file.sections().is_empty() {
+        return executable_segments(file);
     }
-    let section = |it: &hsaco::object::elf::Section<'a>| Section {
+    let section = |it: &elf::Section<'a>| Section {
         name: Cow::Borrowed(it.name.as_bytes()),
         address: it.address,
         size: it.size,
         code: match it.is_executable() && it.kind != SHT_NOBITS {
-            true => elf.section_data(it).unwrap_or_default(),
+            true => file.section_data(it).unwrap_or_default(),
             false => &[],
         },
         labels: Vec::new(),
     };
-    elf.sections().iter().map(section).collect()
+    file.sections().iter().map(section).collect()
 }
 
+/// What stands for sections in a file that has none.
 fn executable_segments<'a>(elf: &Elf<'a>) -> Vec<Section<'a>> {
     let executable = elf.loads().filter(|it| it.flags & PF_X != 0);
-    let section = |it: &hsaco::object::elf::Segment| Section {
+    let section = |it: &Segment| Section {
         name: Cow::Owned(format!("PT_LOAD#{}", it.index).into_bytes()),
         address: it.address,
         size: it.memory_size,
-        code: elf.segment_data(it).unwrap_or_default(),
+        code: mapped(elf, it),
         labels: Vec::new(),
     };
     executable.map(section).collect()
+}
+
+/// As many bytes as a segment has in memory, if the file goes on for so long: the zeros that a linker
+/// leaves behind code are listed.
+fn mapped<'a>(elf: &Elf<'a>, segment: &Segment) -> &'a [u8] {
+    let start = usize::try_from(segment.offset).ok();
+    let size = usize::try_from(segment.memory_size).ok();
+    let range = start.zip(size).and_then(|(start, size)| Some(start..start.checked_add(size)?));
+    match range.and_then(|it| elf.data().get(it)) {
+        Some(bytes) => bytes,
+        None => elf.segment_data(segment).unwrap_or_default(),
+    }
 }
