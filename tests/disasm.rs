@@ -277,8 +277,8 @@ fn random_source(random: &mut Random) -> String {
         writeln!(source, ".section .text.{section},\"ax\",@progbits").unwrap();
         for number in 0..random.below(60) {
             if random.below(3) == 0 {
-                let name = format!("{}{section}_{number}", ["a", "Z", "m."][random.below(3)]);
-                let kind = kinds[random.below(kinds.len())];
+                let name = format!("{}{section}_{number}", random.pick(&["a", "Z", "m."]));
+                let kind = random.pick(&kinds);
                 writeln!(source, ".type {name},{kind}\n{name}:").unwrap();
                 if random.below(2) == 0 {
                     writeln!(source, ".globl {name}").unwrap();
@@ -364,6 +364,32 @@ fn standard_input() {
     let theirs = piped(Command::new("llvm-objdump-22").arg("-d"));
     let ours = piped(hsaco_command().arg("disasm"));
     assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs));
+}
+
+/// A kernel is shown with the labels inside it, wherever it is.
+#[test]
+fn kernels_with_labels() {
+    require_tools!("llvm-mc-22", "ld.lld-22");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    let kernel = |name: &str| {
+        format!(
+            ".section .text.{name},\"ax\",@progbits\n .globl {name}\n .p2align 8\n \
+             .type {name},@function\n {name}: s_branch inside_{name}\n inside_{name}: s_endpgm\n \
+             .size {name}, .-{name}\n .type after_{name},@function\n after_{name}: s_endpgm\n \
+             .amdhsa_kernel {name}\n .amdhsa_next_free_vgpr 1\n .amdhsa_next_free_sgpr 1\n \
+             .amdhsa_accum_offset 4\n .end_amdhsa_kernel\n"
+        )
+    };
+    assemble(folder, "case", &[kernel("one"), kernel("two")].concat());
+    sh(folder, "ld.lld-22 -shared case.o -o case.co");
+    for file in ["case.o", "case.co"] {
+        let ran = disasm(folder, &["-k", "two", file]);
+        let names: Vec<_> = ran.text().lines().filter(|it| it.ends_with(">:")).collect();
+        let names: Vec<_> =
+            names.iter().filter_map(|it| it.split_once(' ')).map(|it| it.1).collect();
+        assert_eq!(names, ["<two>:", "<inside_two>:"], "{file}");
+    }
 }
 
 /// More functions than one thread takes at a time, and one that is longer than a buffer.

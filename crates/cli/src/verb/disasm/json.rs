@@ -1,11 +1,11 @@
 //! A listing as JSON.
 
 use std::io;
-use std::io::Write;
 
 use hsaco::isa::{Inst, Token};
 use serde::Serialize;
 
+use super::hex::{Case, push_hex};
 use super::plan::{Plan, Span};
 use super::steps::Step;
 use super::target::Target;
@@ -124,17 +124,15 @@ impl Line {
         self.tokens.clear();
         plan.decoder.print_tokens(inst, &mut self.text, &mut self.tokens);
         if let Some(Target::Operand(name)) = target {
-            replace_last_operand(&mut self.text, 0, name);
+            replace_last_operand(&mut self.text, &mut self.tokens, 0, name);
         }
     }
 
     fn unknown(&mut self, bytes: &[u8]) {
         self.text.clear();
         push_directive(&mut self.text, bytes);
-        self.text.remove(0);
         self.tokens.clear();
         self.tokens.push((Token::Mnemonic, 0));
-        self.tokens.push((Token::Punctuation, b".long".len()));
         self.tokens.push((Token::Immediate, b".long ".len()));
     }
 
@@ -146,14 +144,13 @@ impl Line {
         branch_target: Option<u64>,
     ) -> io::Result<()> {
         let text = String::from_utf8_lossy(&self.text);
-        let (mnemonic, rest) = text.split_once(' ').unwrap_or((&text, ""));
-        let words = Words::of(rest, text.len() - rest.len(), &self.tokens);
-        let mut bytes = Vec::with_capacity(40);
+        let words = Words::of(&text, &self.tokens);
+        let mut bytes = Vec::with_capacity(2 * encoding.len());
         push_bytes(&mut bytes, encoding);
         let instruction = Instruction {
             address,
             bytes: &String::from_utf8_lossy(&bytes),
-            mnemonic,
+            mnemonic: words.mnemonic,
             operands: &words.operands,
             modifiers: &words.modifiers,
             branch_target,
@@ -163,52 +160,126 @@ impl Line {
     }
 }
 
-/// What follows a mnemonic.
-#[derive(Default)]
+/// An instruction's text, taken apart.
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Words<'t> {
+    mnemonic: &'t str,
     operands: Vec<&'t str>,
     modifiers: Vec<&'t str>,
 }
 
 impl<'t> Words<'t> {
-    /// Splits at commas and blanks that are not inside brackets. Operands have a comma before or
-    /// after them, or are no modifiers; the text begins at `offset` of what was printed.
-    fn of(text: &'t str, offset: usize, tokens: &[(Token, usize)]) -> Self {
-        let mut words = Self::default();
-        let is_modifier = |at: usize| {
-            let after = tokens.partition_point(|it| it.1 <= at + offset);
-            after
-                .checked_sub(1)
-                .and_then(|it| tokens.get(it))
-                .is_some_and(|it| it.0 == Token::Modifier)
-        };
-        let (mut start, mut depth, mut after_comma) = (0, 0_usize, false);
-        for (at, byte) in text.bytes().chain([b' ']).enumerate() {
-            match byte {
-                b'[' | b'(' => depth += 1,
-                b']' | b')' => depth = depth.saturating_sub(1),
-                b',' | b' ' if depth == 0 => {
-                    let word = text.get(start..at).unwrap_or_default();
-                    let in_list = after_comma || byte == b',';
-                    if !word.is_empty() {
-                        match !in_list && is_modifier(start) {
-                            true => words.modifiers.push(word),
-                            false => words.operands.push(word),
-                        }
-                        after_comma = byte == b',';
-                    }
-                    start = at + 1;
-                }
-                _ => {}
+    /// Splits at commas and blanks that are not inside brackets. An operand has a comma before or
+    /// after it, or is no modifier.
+    fn of(text: &'t str, tokens: &[(Token, usize)]) -> Self {
+        // A label is one word, whatever characters it has.
+        let label = tokens.last().filter(|it| it.0 == Token::Label).map_or(text.len(), |it| it.1);
+        let (plain, label) = text.split_at_checked(label).unwrap_or((text, ""));
+        let (mnemonic, rest) = plain.split_once(' ').unwrap_or((plain, ""));
+        let mut words = Self { mnemonic, ..Self::default() };
+        let mut after_comma = false;
+        for word in rest.split_inclusive(separator()) {
+            let before_comma = word.ends_with(',');
+            let word = word.trim_end_matches([',', ' ']);
+            if word.is_empty() {
+                continue;
             }
+            let start = word.as_ptr().addr() - text.as_ptr().addr();
+            match !after_comma && !before_comma && token_at(tokens, start) == Some(Token::Modifier)
+            {
+                true => words.modifiers.push(word),
+                false => words.operands.push(word),
+            }
+            after_comma = before_comma;
         }
+        words.operands.extend(Some(label).filter(|it| !it.is_empty()));
         words
     }
 }
 
+/// Finds commas and blanks outside brackets.
+fn separator() -> impl FnMut(char) -> bool {
+    let mut depth = 0_u32;
+    move |c| {
+        match c {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(c, ',' | ' ')
+    }
+}
+
+/// The kind of the token that a place is in.
+fn token_at(tokens: &[(Token, usize)], at: usize) -> Option<Token> {
+    let after = tokens.partition_point(|it| it.1 <= at);
+    tokens.get(after.checked_sub(1)?).map(|it| it.0)
+}
+
 fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    for byte in bytes {
-        // Writing to a vector cannot fail.
-        let _ = write!(out, "{byte:02x}");
+    for &byte in bytes {
+        push_hex(out, Case::Lower, u64::from(byte), 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tokens of a text whose words that are marked with `^` are modifiers.
+    fn words(marked: &str) -> (String, Vec<(Token, usize)>) {
+        let mut text = String::new();
+        let mut tokens = vec![(Token::Mnemonic, 0)];
+        for c in marked.chars() {
+            match c {
+                '^' => tokens.push((Token::Modifier, text.len())),
+                '@' => tokens.push((Token::Label, text.len())),
+                ' ' if tokens.last().is_some_and(|it| it.0 != Token::Label) => {
+                    tokens.push((Token::Punctuation, text.len()));
+                    text.push(c);
+                    tokens.push((Token::Register, text.len()));
+                }
+                c => text.push(c),
+            }
+        }
+        (text, tokens)
+    }
+
+    fn check(marked: &str, mnemonic: &str, operands: &[&str], modifiers: &[&str]) {
+        let (text, tokens) = words(marked);
+        let expected =
+            Words { mnemonic, operands: operands.to_vec(), modifiers: modifiers.to_vec() };
+        assert_eq!(Words::of(&text, &tokens), expected);
+    }
+
+    #[test]
+    fn text_is_taken_apart() {
+        check("s_endpgm", "s_endpgm", &[], &[]);
+        check("s_waitcnt ^vmcnt(0) ^lgkmcnt(1)", "s_waitcnt", &[], &["vmcnt(0)", "lgkmcnt(1)"]);
+        check(
+            "buffer_load_dword v1, v2, s[4:7], 0 ^offen ^offset:16",
+            "buffer_load_dword",
+            &["v1", "v2", "s[4:7]", "0"],
+            &["offen", "offset:16"],
+        );
+        check(
+            "s_setreg_b32 ^hwreg(HW_REG_MODE, 0, 4), s1",
+            "s_setreg_b32",
+            &["hwreg(HW_REG_MODE, 0, 4)", "s1"],
+            &[],
+        );
+        check(
+            "s_getreg_b32 s1, ^hwreg(HW_REG_MODE, 0, 4)",
+            "s_getreg_b32",
+            &["s1", "hwreg(HW_REG_MODE, 0, 4)"],
+            &[],
+        );
+        check(
+            "v_pk_fma v0, v1 ^op_sel:[0,1] ^clamp",
+            "v_pk_fma",
+            &["v0", "v1"],
+            &["op_sel:[0,1]", "clamp"],
+        );
+        check("s_call_b64 s[0:1], @\"odd, name", "s_call_b64", &["s[0:1]", "\"odd, name"], &[]);
     }
 }

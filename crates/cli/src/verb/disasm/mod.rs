@@ -1,5 +1,6 @@
 //! `hsaco disasm`: code as instructions, to the byte as `llvm-objdump -d` prints it.
 
+mod hex;
 mod json;
 mod layout;
 mod options;
@@ -12,7 +13,7 @@ mod text;
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::object::container::{Container, Entry};
+use hsaco::object::container::{Container, Entry, EntryKind};
 use hsaco::object::{Error, ErrorKind};
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
@@ -120,15 +121,14 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Row<'e> {
         let mut problems = Vec::new();
-        let plan = match &item.object {
-            Some(object) => Plan::new(object, self.decoding, self.selection, &mut problems),
-            None => {
-                let detail =
-                    format!("{} holds none; it is yet to be compiled", item.entry.kind.name());
-                problems.push(Error::new(ErrorKind::Unsupported, "instructions", detail));
-                None
-            }
-        };
+        let plan = item
+            .object
+            .as_ref()
+            .and_then(|object| Plan::new(object, self.decoding, self.selection, &mut problems));
+        if matches!(item.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) {
+            let detail = format!("{} has none before it is compiled", item.entry.kind.name());
+            problems.push(Error::new(ErrorKind::Unsupported, "instructions", detail));
+        }
         for problem in problems {
             trouble.note(item.place(), item.located(problem));
         }
@@ -178,6 +178,9 @@ impl Visit for TextListing<'_> {
 
     fn object(&mut self, row: Row<'_>) -> Result<()> {
         let Some(plan) = &row.plan else { return Ok(()) };
+        if plan.spans.is_empty() && !self.is_object {
+            return Ok(());
+        }
         writeln!(self.out, "\n{}:\tfile format elf64-amdgpu", self.name(&row))?;
         let writer = TextWriter { plan, style: self.style };
         stream::write(&plan.units(), self.out, |spans, part| {

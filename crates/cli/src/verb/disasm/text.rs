@@ -4,6 +4,7 @@ use std::io;
 
 use hsaco::isa::{Inst, Token};
 
+use super::hex::{Case, push_hex, push_word};
 use super::plan::{Plan, Span};
 use super::steps::Step;
 use super::target::Target;
@@ -45,7 +46,7 @@ impl TextWriter<'_, '_> {
         out.push(b'\n');
         for label in span.shown.iter().filter_map(|&it| section.labels.get(it)) {
             if self.style.leading_addresses {
-                push_hex(out, LOWER, span.address, 16);
+                push_hex(out, Case::Lower, span.address, 16);
                 out.push(b' ');
             }
             out.push(b'<');
@@ -101,10 +102,7 @@ impl TextWriter<'_, '_> {
             }
         }
         if let Some(Target::Operand(name)) = target {
-            replace_last_operand(out, text, name);
-            if let Some((token, _)) = tokens.last_mut() {
-                *token = Token::Label;
-            }
+            replace_last_operand(out, tokens, text, name);
         }
         let width = out.len() - start;
         if self.style.color {
@@ -115,6 +113,7 @@ impl TextWriter<'_, '_> {
 
     fn unknown(&self, bytes: &[u8], address: u64, out: &mut Vec<u8>) {
         let start = out.len();
+        out.push(b'\t');
         push_directive(out, bytes);
         let width = out.len() - start;
         push_blanks(out, COMMENT_COLUMN.saturating_sub(width));
@@ -129,16 +128,16 @@ impl TextWriter<'_, '_> {
             out.extend_from_slice(DIM);
         }
         out.extend_from_slice(b"// ");
-        push_hex(out, UPPER, address, 12);
+        push_hex(out, Case::Upper, address, 12);
         out.push(b':');
         let (words, rest) = encoding.as_chunks::<4>();
         for word in words {
             out.push(b' ');
-            push_hex(out, UPPER, u64::from(u32::from_le_bytes(*word)), 8);
+            push_word(out, Case::Upper, u32::from_le_bytes(*word));
         }
         for &byte in rest {
             out.push(b' ');
-            push_hex(out, UPPER, u64::from(byte), 2);
+            push_hex(out, Case::Upper, u64::from(byte), 2);
         }
         if self.style.color {
             out.extend_from_slice(PLAIN);
@@ -155,7 +154,7 @@ impl TextWriter<'_, '_> {
             out.extend_from_slice(format!("{address:8x}:").as_bytes());
             for &byte in row {
                 out.push(b' ');
-                push_hex(out, LOWER, u64::from(byte), 2);
+                push_hex(out, Case::Lower, u64::from(byte), 2);
             }
             push_blanks(out, 3 * (8 - row.len()) + 9);
             out.extend(row.iter().map(|it| match it {
@@ -173,22 +172,30 @@ impl TextWriter<'_, '_> {
 /// The directive for bytes that are no instruction.
 pub(super) fn push_directive(out: &mut Vec<u8>, bytes: &[u8]) {
     if let Some(word) = bytes.first_chunk() {
-        out.extend_from_slice(b"\t.long 0x");
-        push_hex(out, LOWER, u64::from(u32::from_le_bytes(*word)), 8);
+        out.extend_from_slice(b".long 0x");
+        push_word(out, Case::Lower, u32::from_le_bytes(*word));
         return;
     }
     for (at, &byte) in bytes.iter().enumerate() {
-        out.extend_from_slice(if at == 0 { b"\t.byte 0x" } else { b", 0x" });
-        push_hex(out, LOWER, u64::from(byte), 2);
+        out.extend_from_slice(if at == 0 { b".byte 0x" } else { b", 0x" });
+        push_hex(out, Case::Lower, u64::from(byte), 2);
     }
 }
 
-/// Puts a name in the place of a branch's number, which is the last word.
-pub(super) fn replace_last_operand(out: &mut Vec<u8>, text: usize, name: &[u8]) {
-    let written = out.get(text..).unwrap_or_default();
+/// Puts a name in the place of a branch's number, which is the last word of the text from `start` on.
+pub(super) fn replace_last_operand(
+    out: &mut Vec<u8>,
+    tokens: &mut [(Token, usize)],
+    start: usize,
+    name: &[u8],
+) {
+    let written = out.get(start..).unwrap_or_default();
     if let Some(blank) = written.iter().rposition(|&it| it == b' ') {
-        out.truncate(text + blank + 1);
+        out.truncate(start + blank + 1);
         out.extend_from_slice(name);
+    }
+    if let Some((token, _)) = tokens.last_mut() {
+        *token = Token::Label;
     }
 }
 
@@ -197,24 +204,9 @@ fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
     out.extend_from_slice(name);
     if distance != 0 {
         out.extend_from_slice(b"+0x");
-        push_hex(out, LOWER, distance, 1);
+        push_hex(out, Case::Lower, distance, 1);
     }
     out.push(b'>');
-}
-
-const LOWER: &[u8; 16] = b"0123456789abcdef";
-const UPPER: &[u8; 16] = b"0123456789ABCDEF";
-
-/// A hexadecimal number of at least so many digits.
-#[inline]
-fn push_hex(out: &mut Vec<u8>, digits: &[u8; 16], value: u64, least: usize) {
-    let mut text = [0; 16];
-    for (at, digit) in text.iter_mut().rev().enumerate() {
-        let nibble = (value >> (4 * at) & 15) as usize;
-        *digit = digits.get(nibble).copied().unwrap_or_default();
-    }
-    let needed = (67 - value.leading_zeros() as usize) / 4;
-    out.extend_from_slice(text.get(16 - needed.max(least)..).unwrap_or_default());
 }
 
 #[inline]
