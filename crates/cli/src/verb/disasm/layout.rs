@@ -9,6 +9,9 @@ use hsaco::object::symbol::{
 };
 use hsaco::object::{CodeObject, Error};
 
+/// Problems of one object that are told.
+const MOST_PROBLEMS: usize = 32;
+
 /// A name for an address. Of several at one address the last in this order is the one to show.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Label<'a> {
@@ -77,7 +80,9 @@ impl<'a> Layout<'a> {
         for symbol in table.iter() {
             match symbol {
                 Ok(symbol) => self.add(&symbol, table.source()),
-                Err(error) => problems.push(error),
+                // A broken table repeats itself.
+                Err(error) if problems.len() < MOST_PROBLEMS => problems.push(error),
+                Err(_) => {}
             }
         }
     }
