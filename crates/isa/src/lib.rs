@@ -18,7 +18,6 @@
 mod abi;
 mod arch;
 mod compatibility;
-mod decode;
 mod eflags;
 mod entry;
 mod generation;
@@ -30,7 +29,6 @@ mod target;
 
 pub use abi::AbiVersion;
 pub use compatibility::{Incompatible, Reason};
-pub use decode::{DecodeOptions, Decoder, Inst, Mode, UnsupportedProcessor};
 pub use eflags::{EFlags, EFlagsFault, MergeConflict};
 pub use entry::EntryId;
 pub use generation::Generation;
