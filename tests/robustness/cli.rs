@@ -42,7 +42,7 @@ fn mutated_files_end_with_a_known_exit_code() {
         let (name, bytes) = &fixtures[at % fixtures.len()];
         let path = folder.path().join(format!("{at}-{name}"));
         fs::write(&path, mutation::mutate(bytes, &mut Random::new(1_000_000 + at as u64))).unwrap();
-        for verb in ["ls", "info", "notes"] {
+        for verb in ["ls", "info", "notes", "disasm"] {
             for format in ["text", "json"] {
                 let arguments =
                     [verb.into(), "--format".into(), format.into(), path.clone().into_os_string()];
@@ -239,7 +239,7 @@ fn bad_files_do_not_stop_the_good() {
 fn a_closed_pipe_is_no_failure() {
     let files = vec![fixture("host.so").into_os_string(); 100];
     for format in ["text", "json"] {
-        for verb in ["ls", "info", "notes"] {
+        for verb in ["ls", "info", "notes", "disasm"] {
             let mut child = hsaco_command()
                 .args([verb, "--format", format])
                 .args(&files)

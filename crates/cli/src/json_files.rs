@@ -35,7 +35,7 @@ impl<R> Visit for JsonFiles<'_, R>
 where
     R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 {
-    type Row = Pieces;
+    type Row<'e> = Pieces;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);

@@ -11,6 +11,7 @@ mod report;
 mod scan;
 mod schema;
 mod select;
+mod stream;
 mod table;
 mod verb;
 

@@ -9,10 +9,10 @@ use std::thread;
 const WORTH_A_THREAD: usize = 512;
 
 /// `map` of every item; items are `weight` times as much work as one of many small ones.
-pub(crate) fn map<T: Sync, R: Send>(
-    items: &[T],
+pub(crate) fn map<'t, T: Sync, R: Send>(
+    items: &'t [T],
     weight: usize,
-    map: impl Fn(&T) -> R + Sync,
+    map: impl Fn(&'t T) -> R + Sync,
 ) -> Vec<R> {
     let worth = items.len().saturating_mul(weight) / WORTH_A_THREAD;
     let wanted = worth.min(items.len());
@@ -48,7 +48,7 @@ pub(crate) fn map<T: Sync, R: Send>(
 }
 
 /// How many threads run at once. Finding out reads files, so it is done once.
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }

@@ -51,15 +51,15 @@ impl ObjectItem<'_, '_> {
 
 /// What a verb does with files and objects.
 pub(crate) trait Visit: Sync {
-    /// What a verb makes of an object.
-    type Row: Send;
+    /// What a verb makes of an object; it may borrow the object's bytes.
+    type Row<'e>: Send;
 
     /// A file begins.
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()>;
     /// Reads a wanted object, on any thread.
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Self::Row>;
+    fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>>;
     /// Takes what was read, in the order of the file.
-    fn object(&mut self, row: Self::Row) -> Result<()>;
+    fn object(&mut self, row: Self::Row<'_>) -> Result<()>;
     /// An entry for the host, or for a GPU of another make.
     fn other(&mut self, _entry: &Entry<'_>) -> Result<()> {
         Ok(())

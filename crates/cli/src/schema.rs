@@ -164,13 +164,19 @@ impl FileStream {
 
     /// Adds an object that is JSON already.
     pub(crate) fn object(&mut self, out: &mut dyn Write, object: &Pieces) -> Result<()> {
+        self.begin_object(out)?;
+        for piece in object {
+            out.write_all(piece)?;
+        }
+        Ok(())
+    }
+
+    /// Begins an object; its JSON is what is written next.
+    pub(crate) fn begin_object(&mut self, out: &mut dyn Write) -> Result<()> {
         if self.objects > 0 {
             out.write_all(b",")?;
         }
         self.objects += 1;
-        for piece in object {
-            out.write_all(piece)?;
-        }
         Ok(())
     }
 

@@ -279,7 +279,7 @@ struct TextRow {
 }
 
 impl Visit for TextLister<'_> {
-    type Row = TextRow;
+    type Row<'e> = TextRow;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.file = FileSummary {

@@ -2,6 +2,7 @@
 
 mod bundle;
 mod demo;
+mod disasm;
 mod extract;
 mod generate;
 mod info;
@@ -20,6 +21,7 @@ pub(crate) enum Verb {
     Ls(ls::Args),
     Info(info::Args),
     Notes(notes::Args),
+    Disasm(disasm::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -34,6 +36,7 @@ impl Verb {
             Self::Ls(args) => ls::run(&args),
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
+            Self::Disasm(args) => disasm::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),

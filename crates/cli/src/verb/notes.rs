@@ -60,7 +60,7 @@ struct TextNotes<'o> {
 }
 
 impl Visit for TextNotes<'_> {
-    type Row = Vec<u8>;
+    type Row<'e> = Vec<u8>;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.is_object = file.container == Some(Container::CodeObject);

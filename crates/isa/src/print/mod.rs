@@ -4,6 +4,7 @@ mod inst;
 mod named;
 mod operand;
 mod out;
+mod remark;
 mod resize;
 
 pub use inst::VgprMsb;

@@ -5,7 +5,7 @@ use crate::decode::Tables;
 use crate::generated::{CLASSES, CLASS_MODES, OPERAND_NAMES};
 use crate::inst::Inst;
 use crate::operand::{Code, tag};
-use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Type};
+use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 
 use super::out::{Marks, Out, Token};
 
@@ -69,7 +69,6 @@ impl Tables {
         msbs: u8,
         dwords: u8,
     ) {
-        use crate::table::Source;
         match kind.source {
             Source::Immediate | Source::ScalarOffset | Source::Literal => {
                 return self.print_immediate(out, inst.value(slot), kind);
@@ -93,14 +92,20 @@ impl Tables {
                 } else if kind.source == Source::DualDestination {
                     code = Code(code.0 & !1 | !first_destination(inst) & 1);
                 }
-                let dwords = match kind.source {
-                    Source::Mask | Source::SdwaMask => if self.arch.has(Arch::WAVE32) { 1 } else { 2 },
-                    _ => dwords,
-                };
+                let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
                 register(out, code, dwords);
                 self.print_upper_register(out, slot, code, dwords, msbs);
                 self.print_class_remark(out, kind, code, dwords);
             }
+        }
+    }
+
+    /// How many registers an operand of that kind spans.
+    pub(super) fn dwords(&self, kind: &Kind) -> u8 {
+        match kind.source {
+            Source::Mask | Source::SdwaMask if self.arch.has(Arch::WAVE32) => 1,
+            Source::Mask | Source::SdwaMask => 2,
+            _ => kind.dwords,
         }
     }
 

@@ -28,7 +28,7 @@ impl<'o> TextInfo<'o> {
 }
 
 impl Visit for TextInfo<'_> {
-    type Row = Vec<u8>;
+    type Row<'e> = Vec<u8>;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         // What is no container has been complained about, and has nothing to show.

@@ -1,0 +1,288 @@
+//! A listing as JSON.
+
+use std::io;
+
+use hsaco::isa::{Inst, Token, VgprMsb};
+use serde::Serialize;
+
+use super::hex::{Case, push_hex};
+use super::plan::{Plan, Span};
+use super::steps::Step;
+use super::target::Target;
+use super::text::{push_directive, replace_last_operand};
+use crate::stream::Part;
+
+/// An object up to its functions.
+#[derive(Serialize)]
+pub(super) struct Head<'a> {
+    pub(super) index: usize,
+    pub(super) entry_id: Option<&'a str>,
+    pub(super) target: Option<&'a str>,
+}
+
+/// One function up to its instructions.
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    section: &'a str,
+    address: u64,
+    size: usize,
+}
+
+/// One instruction.
+#[derive(Serialize)]
+struct Instruction<'a> {
+    address: u64,
+    bytes: &'a str,
+    mnemonic: &'a str,
+    operands: &'a [&'a str],
+    modifiers: &'a [&'a str],
+    branch_target: Option<u64>,
+    text: &'a str,
+}
+
+/// Writes spans of one object.
+pub(super) struct JsonWriter<'p, 'a> {
+    pub(super) plan: &'p Plan<'a>,
+}
+
+impl JsonWriter<'_, '_> {
+    pub(super) fn span(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let Some(section) = self.plan.section(span) else { return Ok(()) };
+        let name = span.shown.last().and_then(|&it| section.labels.get(it));
+        let start = span.address.wrapping_sub(section.address);
+        let function = Function {
+            name: &String::from_utf8_lossy(name.map_or(b"", |it| &it.name)),
+            section: &String::from_utf8_lossy(&section.name),
+            address: span.address,
+            size: span.bytes.end - usize::try_from(start).unwrap_or(span.bytes.end),
+        };
+        serde_json::to_writer(&mut part.bytes, &function)?;
+        part.bytes.pop();
+        match span.is_data {
+            true => self.data(span, part)?,
+            false => self.code(span, part)?,
+        }
+        part.bytes.push(b'}');
+        Ok(())
+    }
+
+    fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let Some(section) = self.plan.section(span) else { return Ok(()) };
+        part.bytes.extend_from_slice(b",\"instructions\":[");
+        let mut line = Line::default();
+        let mut is_first = true;
+        let mut msb = VgprMsb::default();
+        for (at, step, size) in self.plan.steps(span) {
+            let encoding = section.code.get(at..at + size).unwrap_or_default();
+            let address = section.address.wrapping_add(at as u64);
+            let branch_target = match step {
+                Step::Zeros => continue,
+                Step::Unknown => {
+                    msb = VgprMsb::default();
+                    line.unknown(encoding);
+                    None
+                }
+                Step::Inst(inst) => {
+                    let branch = inst.branch_target(address);
+                    let target = branch.and_then(|it| span.target(self.plan, encoding, it));
+                    line.inst(self.plan, &inst, msb, target.as_ref());
+                    msb.update(&inst);
+                    branch
+                }
+            };
+            if !is_first {
+                part.bytes.push(b',');
+            }
+            is_first = false;
+            line.write(&mut part.bytes, address, encoding, branch_target)?;
+            part.pass()?;
+        }
+        part.bytes.push(b']');
+        Ok(())
+    }
+
+    fn data(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let code = self.plan.section(span).map_or(&[][..], |it| it.code);
+        part.bytes.extend_from_slice(b",\"instructions\":[],\"data\":\"");
+        for row in code.get(span.bytes.clone()).unwrap_or_default().chunks(64) {
+            push_bytes(&mut part.bytes, row);
+            part.pass()?;
+        }
+        part.bytes.push(b'"');
+        Ok(())
+    }
+}
+
+/// The text of one instruction and where its parts are.
+#[derive(Default)]
+struct Line {
+    text: Vec<u8>,
+    tokens: Vec<(Token, usize)>,
+}
+
+impl Line {
+    fn inst(&mut self, plan: &Plan<'_>, inst: &Inst, msb: VgprMsb, target: Option<&Target<'_>>) {
+        self.text.clear();
+        self.tokens.clear();
+        plan.decoder.print_tokens(inst, msb, &mut self.text, &mut self.tokens);
+        if let Some(Target::Operand(name)) = target {
+            replace_last_operand(&mut self.text, &mut self.tokens, 0, name);
+        }
+    }
+
+    fn unknown(&mut self, bytes: &[u8]) {
+        self.text.clear();
+        push_directive(&mut self.text, bytes);
+        self.tokens.clear();
+        self.tokens.push((Token::Mnemonic, 0));
+        self.tokens.push((Token::Immediate, b".long ".len()));
+    }
+
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        address: u64,
+        encoding: &[u8],
+        branch_target: Option<u64>,
+    ) -> io::Result<()> {
+        let text = String::from_utf8_lossy(&self.text);
+        let words = Words::of(&text, &self.tokens);
+        let mut bytes = Vec::with_capacity(2 * encoding.len());
+        push_bytes(&mut bytes, encoding);
+        let instruction = Instruction {
+            address,
+            bytes: &String::from_utf8_lossy(&bytes),
+            mnemonic: words.mnemonic,
+            operands: &words.operands,
+            modifiers: &words.modifiers,
+            branch_target,
+            text: &text,
+        };
+        Ok(serde_json::to_writer(out, &instruction)?)
+    }
+}
+
+/// An instruction's text, taken apart.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Words<'t> {
+    mnemonic: &'t str,
+    operands: Vec<&'t str>,
+    modifiers: Vec<&'t str>,
+}
+
+impl<'t> Words<'t> {
+    /// Splits at commas and blanks that are not inside brackets. An operand has a comma before or
+    /// after it, or is no modifier.
+    fn of(text: &'t str, tokens: &[(Token, usize)]) -> Self {
+        // A label is one word, whatever characters it has.
+        let label = tokens.last().filter(|it| it.0 == Token::Label).map_or(text.len(), |it| it.1);
+        let (plain, label) = text.split_at_checked(label).unwrap_or((text, ""));
+        let (mnemonic, rest) = plain.split_once(' ').unwrap_or((plain, ""));
+        let mut words = Self { mnemonic, ..Self::default() };
+        let mut after_comma = false;
+        for word in rest.split_inclusive(separator()) {
+            let before_comma = word.ends_with(',');
+            let word = word.trim_end_matches([',', ' ']);
+            if word.is_empty() {
+                continue;
+            }
+            let start = word.as_ptr().addr() - text.as_ptr().addr();
+            match !after_comma && !before_comma && token_at(tokens, start) == Some(Token::Modifier)
+            {
+                true => words.modifiers.push(word),
+                false => words.operands.push(word),
+            }
+            after_comma = before_comma;
+        }
+        words.operands.extend(Some(label).filter(|it| !it.is_empty()));
+        words
+    }
+}
+
+/// Finds commas and blanks outside brackets.
+fn separator() -> impl FnMut(char) -> bool {
+    let mut depth = 0_u32;
+    move |c| {
+        match c {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(c, ',' | ' ')
+    }
+}
+
+/// The kind of the token that a place is in.
+fn token_at(tokens: &[(Token, usize)], at: usize) -> Option<Token> {
+    let after = tokens.partition_point(|it| it.1 <= at);
+    tokens.get(after.checked_sub(1)?).map(|it| it.0)
+}
+
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    for &byte in bytes {
+        push_hex(out, Case::Lower, u64::from(byte), 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tokens of a text whose words that are marked with `^` are modifiers.
+    fn words(marked: &str) -> (String, Vec<(Token, usize)>) {
+        let mut text = String::new();
+        let mut tokens = vec![(Token::Mnemonic, 0)];
+        for c in marked.chars() {
+            match c {
+                '^' => tokens.push((Token::Modifier, text.len())),
+                '@' => tokens.push((Token::Label, text.len())),
+                ' ' if tokens.last().is_some_and(|it| it.0 != Token::Label) => {
+                    tokens.push((Token::Punctuation, text.len()));
+                    text.push(c);
+                    tokens.push((Token::Register, text.len()));
+                }
+                c => text.push(c),
+            }
+        }
+        (text, tokens)
+    }
+
+    fn check(marked: &str, mnemonic: &str, operands: &[&str], modifiers: &[&str]) {
+        let (text, tokens) = words(marked);
+        let expected =
+            Words { mnemonic, operands: operands.to_vec(), modifiers: modifiers.to_vec() };
+        assert_eq!(Words::of(&text, &tokens), expected);
+    }
+
+    #[test]
+    fn text_is_taken_apart() {
+        check("s_endpgm", "s_endpgm", &[], &[]);
+        check("s_waitcnt ^vmcnt(0) ^lgkmcnt(1)", "s_waitcnt", &[], &["vmcnt(0)", "lgkmcnt(1)"]);
+        check(
+            "buffer_load_dword v1, v2, s[4:7], 0 ^offen ^offset:16",
+            "buffer_load_dword",
+            &["v1", "v2", "s[4:7]", "0"],
+            &["offen", "offset:16"],
+        );
+        check(
+            "s_setreg_b32 ^hwreg(HW_REG_MODE, 0, 4), s1",
+            "s_setreg_b32",
+            &["hwreg(HW_REG_MODE, 0, 4)", "s1"],
+            &[],
+        );
+        check(
+            "s_getreg_b32 s1, ^hwreg(HW_REG_MODE, 0, 4)",
+            "s_getreg_b32",
+            &["s1", "hwreg(HW_REG_MODE, 0, 4)"],
+            &[],
+        );
+        check(
+            "v_pk_fma v0, v1 ^op_sel:[0,1] ^clamp",
+            "v_pk_fma",
+            &["v0", "v1"],
+            &["op_sel:[0,1]", "clamp"],
+        );
+        check("s_call_b64 s[0:1], @\"odd, name", "s_call_b64", &["s[0:1]", "\"odd, name"], &[]);
+    }
+}

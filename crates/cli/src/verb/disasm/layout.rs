@@ -1,0 +1,203 @@
+//! Sections and the names in them, by the rules of `llvm-objdump`.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use hsaco::object::elf::{self, Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
+use hsaco::object::symbol::{
+    SHN_AMDGPU_LDS, SHN_UNDEF, STT_FILE, STT_FUNC, STT_SECTION, Symbol, SymbolSource, SymbolTable,
+};
+use hsaco::object::{CodeObject, Error};
+
+/// Problems of one object that are told.
+const MOST_PROBLEMS: usize = 32;
+
+/// A name for an address. Of several at one address the last in this order is the one to show.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Label<'a> {
+    pub(super) address: u64,
+    pub(super) name: Cow<'a, [u8]>,
+    /// The symbol's type.
+    pub(super) kind: u8,
+}
+
+/// A section, or an executable segment of a file that has no sections.
+pub(super) struct Section<'a> {
+    pub(super) name: Cow<'a, [u8]>,
+    pub(super) address: u64,
+    size: u64,
+    /// Instructions, if it holds any.
+    pub(super) code: &'a [u8],
+    /// The names in it, in order.
+    pub(super) labels: Vec<Label<'a>>,
+}
+
+/// All sections of an object.
+pub(super) struct Layout<'a> {
+    pub(super) sections: Vec<Section<'a>>,
+    /// Names of numbers, and of what is defined elsewhere.
+    absolute: Vec<Label<'a>>,
+    /// Sections by address, of several at one address the largest last.
+    by_address: Vec<usize>,
+    is_relocatable: bool,
+}
+
+impl<'a> Layout<'a> {
+    /// Reads sections and symbols; what is wrong with symbols goes to `problems`.
+    pub(super) fn read(object: &CodeObject<'a>, problems: &mut Vec<Error>) -> Self {
+        let sections = read_sections(object.elf());
+        let mut by_address: Vec<usize> = (0..sections.len()).collect();
+        let place = |&at: &usize| sections.get(at).map(|it| (it.address, it.size));
+        by_address.sort_by_key(place);
+        let is_relocatable = object.is_relocatable();
+        let mut layout = Self { sections, absolute: Vec::new(), by_address, is_relocatable };
+        layout.add_symbols(object.elf(), problems);
+        layout.absolute.sort();
+        for section in &mut layout.sections {
+            section.labels.sort();
+            section.name_start();
+        }
+        layout
+    }
+
+    /// Symbols of the linker; where they name no place, those of the loader.
+    fn add_symbols(&mut self, elf: &Elf<'a>, problems: &mut Vec<Error>) {
+        for (kind, source) in
+            [(SHT_SYMTAB, SymbolSource::Symtab), (SHT_DYNSYM, SymbolSource::Dynsym)]
+        {
+            let Some(section) = elf.sections().iter().find(|it| it.kind == kind) else { continue };
+            match SymbolTable::of_section(elf, section, source) {
+                Ok(table) => self.add_table(&table, problems),
+                Err(error) => problems.push(error),
+            }
+            if self.sections.iter().any(|it| !it.labels.is_empty()) {
+                return;
+            }
+        }
+    }
+
+    fn add_table(&mut self, table: &SymbolTable<'a>, problems: &mut Vec<Error>) {
+        for symbol in table.iter() {
+            match symbol {
+                Ok(symbol) => self.add(&symbol, table.source()),
+                // A broken table repeats itself.
+                Err(error) if problems.len() < MOST_PROBLEMS => problems.push(error),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, symbol: &Symbol<'a>, source: SymbolSource) {
+        if symbol.name.is_empty() || matches!(symbol.kind, STT_FILE | STT_SECTION) {
+            return;
+        }
+        let name = Cow::Borrowed(symbol.name.as_bytes());
+        let label = Label { address: symbol.value, name, kind: symbol.kind };
+        let has_place = (SHN_UNDEF + 1..SHN_AMDGPU_LDS).contains(&symbol.section);
+        if !has_place {
+            if source == SymbolSource::Symtab {
+                self.absolute.push(label);
+            }
+        } else if let Some(section) = self.sections.get_mut(symbol.section as usize) {
+            let base = if self.is_relocatable { section.address } else { 0 };
+            let address = label.address.wrapping_add(base);
+            section.labels.push(Label { address, ..label });
+        }
+    }
+
+    /// The name that a branch from a section to `target` is annotated with.
+    pub(super) fn nearest(&self, from: usize, target: u64) -> Option<&Label<'a>> {
+        let in_section = match self.is_relocatable {
+            true => self.sections.get(from)?.last_label(target),
+            false => self.around(target).rev().find_map(|it| it.last_label(target)),
+        };
+        in_section.or_else(|| last_label(&self.absolute, target))
+    }
+
+    /// The sections at the highest address that is not above `target`.
+    fn around(&self, target: u64) -> impl DoubleEndedIterator<Item = &Section<'a>> {
+        let address = |at: usize| self.sections.get(at).map_or(0, |it| it.address);
+        let end = self.by_address.partition_point(|&at| address(at) <= target);
+        let below = self.by_address.get(..end).unwrap_or_default();
+        let highest = below.last().map_or(0, |&at| address(at));
+        let start = below.partition_point(|&at| address(at) < highest);
+        below.get(start..).unwrap_or_default().iter().filter_map(|&at| self.sections.get(at))
+    }
+
+    /// The addresses whose nearest name is looked for in this section first.
+    pub(super) fn reach(&self, section: usize) -> Range<u64> {
+        let Some(address) = self.sections.get(section).map(|it| it.address) else { return 0..0 };
+        if self.is_relocatable {
+            return 0..u64::MAX;
+        }
+        let mut after = self.by_address.iter().skip_while(|&&at| at != section).skip(1);
+        match after.next().and_then(|&at| self.sections.get(at)) {
+            Some(next) => address..next.address,
+            None => address..u64::MAX,
+        }
+    }
+}
+
+impl<'a> Section<'a> {
+    /// Makes sure that code has a name where it begins: if need be, the section's.
+    fn name_start(&mut self) {
+        let is_named = self.labels.iter().any(|it| it.address == self.address);
+        if !is_named && !self.code.is_empty() {
+            let label = Label { address: self.address, name: self.name.clone(), kind: STT_FUNC };
+            let at = self.labels.partition_point(|it| *it < label);
+            self.labels.insert(at, label);
+        }
+    }
+
+    fn last_label(&self, target: u64) -> Option<&Label<'a>> {
+        last_label(&self.labels, target)
+    }
+}
+
+/// The last label that is not above `target`.
+fn last_label<'l, 'a>(labels: &'l [Label<'a>], target: u64) -> Option<&'l Label<'a>> {
+    let end = labels.partition_point(|it| it.address <= target);
+    labels.get(..end)?.last()
+}
+
+fn read_sections<'a>(file: &Elf<'a>) -> Vec<Section<'a>> {
+    if file.sections().is_empty() {
+        return executable_segments(file);
+    }
+    let section = |it: &elf::Section<'a>| Section {
+        name: Cow::Borrowed(it.name.as_bytes()),
+        address: it.address,
+        size: it.size,
+        code: match it.is_executable() && it.kind != SHT_NOBITS {
+            true => file.section_data(it).unwrap_or_default(),
+            false => &[],
+        },
+        labels: Vec::new(),
+    };
+    file.sections().iter().map(section).collect()
+}
+
+/// What stands for sections in a file that has none.
+fn executable_segments<'a>(elf: &Elf<'a>) -> Vec<Section<'a>> {
+    let executable = elf.loads().filter(|it| it.flags & PF_X != 0);
+    let section = |it: &Segment| Section {
+        name: Cow::Owned(format!("PT_LOAD#{}", it.index).into_bytes()),
+        address: it.address,
+        size: it.memory_size,
+        code: mapped(elf, it),
+        labels: Vec::new(),
+    };
+    executable.map(section).collect()
+}
+
+/// As many bytes as a segment has in memory, if the file goes on for so long: the zeros that a linker
+/// leaves behind code are listed.
+fn mapped<'a>(elf: &Elf<'a>, segment: &Segment) -> &'a [u8] {
+    let start = usize::try_from(segment.offset).ok();
+    let size = usize::try_from(segment.memory_size).ok();
+    let range = start.zip(size).and_then(|(start, size)| Some(start..start.checked_add(size)?));
+    match range.and_then(|it| elf.data().get(it)) {
+        Some(bytes) => bytes,
+        None => elf.segment_data(segment).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,253 @@
+//! `hsaco disasm`: code as instructions, to the byte as `llvm-objdump -d` prints it.
+
+mod hex;
+mod json;
+mod layout;
+mod options;
+mod plan;
+mod selection;
+mod steps;
+mod target;
+mod text;
+
+use std::io::Write;
+
+use anyhow::Result;
+use hsaco::object::container::{Container, Entry, EntryKind};
+use hsaco::object::{Error, ErrorKind};
+
+use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::output::Output;
+use crate::report::{Status, Trouble};
+use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::schema::{FileStream, OtherEntry};
+use crate::select::KernelSelection;
+use crate::stream;
+
+use json::{Head, JsonWriter};
+use options::{Attribute, DecodeMode, Decoding, True16, parse_address};
+use plan::Plan;
+use selection::Selection;
+use text::{TextStyle, TextWriter};
+
+/// Shows code as instructions, as llvm-objdump -d prints it
+///
+/// The text is to the byte what llvm-objdump -d of LLVM 22 prints. Objects of a container follow one
+/// another; each begins with a line that has its number and target.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    objects: ObjectFilter,
+    #[command(flatten)]
+    kernels: KernelFilter,
+    #[command(flatten)]
+    answer: Answer,
+    /// Only the code of these symbols, each up to the next symbol
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disassemble_symbols: Vec<String>,
+    /// Only code from this address on
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    start_address: Option<u64>,
+    /// Only code below this address
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    stop_address: Option<u64>,
+    /// Leave out the address before each symbol's name
+    #[arg(long)]
+    no_leading_addr: bool,
+    /// Changes nothing, as in llvm-objdump: encodings of AMD GPU code are comments, and stay
+    #[arg(long)]
+    no_show_raw_insn: bool,
+    /// Processor features to switch on or off: real-true16, wavefrontsize32, wavefrontsize64
+    #[arg(
+        long,
+        value_name = "+FEATURE|-FEATURE",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    mattr: Vec<Attribute>,
+    /// Whether 16-bit operands name halves of registers; has the last word over --mattr
+    #[arg(long, value_enum, default_value_t = True16::Llvm)]
+    true16: True16,
+    /// What counts as an instruction
+    #[arg(long, value_enum, default_value_t = DecodeMode::Strict)]
+    mode: DecodeMode,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    args.answer.color.apply();
+    let mut out = Output::open(args.answer.output.as_deref())?;
+    let decoding = Decoding::new(&args.mattr, args.true16, args.mode);
+    let addresses = args.start_address.unwrap_or(0)..args.stop_address.unwrap_or(u64::MAX);
+    let kernels = KernelSelection::new(&args.kernels);
+    let selection = Selection::new(kernels, &args.disassemble_symbols, addresses);
+    let reader = Reader { decoding: &decoding, selection: &selection };
+    let status = match args.answer.format {
+        Format::Text => {
+            let style = TextStyle { leading_addresses: !args.no_leading_addr, color: out.color() };
+            let mut visitor =
+                TextListing { out: &mut out, reader, style, file: String::new(), is_object: false };
+            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+        }
+        Format::Json => {
+            let stream = FileStream::begin(&mut out)?;
+            let mut visitor = JsonListing { out: &mut out, reader, stream };
+            let status = scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?;
+            let JsonListing { out, stream, .. } = visitor;
+            stream.end(out)?;
+            status
+        }
+    };
+    out.finish()?;
+    Ok(selection.conclude(status))
+}
+
+/// One object, as it was found and as it will be listed.
+struct Row<'e> {
+    number: usize,
+    entry_id: Option<String>,
+    target: Option<String>,
+    plan: Option<Plan<'e>>,
+}
+
+/// Reads objects.
+#[derive(Clone, Copy)]
+struct Reader<'r> {
+    decoding: &'r Decoding,
+    selection: &'r Selection,
+}
+
+impl Reader<'_> {
+    fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Row<'e> {
+        let mut problems = Vec::new();
+        let plan = item
+            .object
+            .as_ref()
+            .and_then(|object| Plan::new(object, self.decoding, self.selection, &mut problems));
+        if matches!(item.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) {
+            let detail = format!("{} has none before it is compiled", item.entry.kind.name());
+            problems.push(Error::new(ErrorKind::Unsupported, "instructions", detail));
+        }
+        for problem in problems {
+            trouble.note(item.place(), item.located(problem));
+        }
+        Row {
+            number: item.number,
+            entry_id: item.entry.id.clone(),
+            target: item.target.clone(),
+            plan,
+        }
+    }
+}
+
+struct TextListing<'o> {
+    out: &'o mut Output,
+    reader: Reader<'o>,
+    style: TextStyle,
+    file: String,
+    is_object: bool,
+}
+
+impl TextListing<'_> {
+    /// What an object is called: a file that is one has its name.
+    fn name(&self, row: &Row<'_>) -> String {
+        match (self.is_object, row.target.as_deref()) {
+            (true, _) => self.file.clone(),
+            (false, Some(target)) => format!("{}#{} {target}", self.file, row.number),
+            (false, None) => format!("{}#{}", self.file, row.number),
+        }
+    }
+}
+
+impl Visit for TextListing<'_> {
+    type Row<'e> = Row<'e>;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        self.is_object = file.container == Some(Container::CodeObject);
+        self.file = match file.input.name.as_str() {
+            "-" => "<stdin>".to_owned(),
+            name => name.to_owned(),
+        };
+        Ok(())
+    }
+
+    fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Row<'e>> {
+        Ok(self.reader.read(item, trouble))
+    }
+
+    fn object(&mut self, row: Row<'_>) -> Result<()> {
+        let Some(plan) = &row.plan else { return Ok(()) };
+        if plan.spans.is_empty() && !self.is_object {
+            return Ok(());
+        }
+        writeln!(self.out, "\n{}:\tfile format elf64-amdgpu", self.name(&row))?;
+        let writer = TextWriter { plan, style: self.style };
+        stream::write(&plan.units(), self.out, |spans, part| {
+            spans.iter().try_for_each(|span| writer.span(span, part))
+        })?;
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct JsonListing<'o> {
+    out: &'o mut Output,
+    reader: Reader<'o>,
+    stream: FileStream,
+}
+
+impl Visit for JsonListing<'_> {
+    type Row<'e> = Row<'e>;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        let container = file.container.map(Container::name);
+        self.stream.begin_file(self.out, &file.input.name, container)
+    }
+
+    fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Row<'e>> {
+        Ok(self.reader.read(item, trouble))
+    }
+
+    fn object(&mut self, row: Row<'_>) -> Result<()> {
+        self.stream.begin_object(self.out)?;
+        let (entry_id, target) = (row.entry_id.as_deref(), row.target.as_deref());
+        let head = serde_json::to_string(&Head { index: row.number, entry_id, target })?;
+        let open = head.strip_suffix('}').unwrap_or(&head);
+        write!(self.out, "{open},\"functions\":[")?;
+        if let Some(plan) = &row.plan {
+            let writer = JsonWriter { plan };
+            stream::write(&plan.units(), self.out, |spans, part| {
+                spans.iter().try_for_each(|span| {
+                    if span.number > 0 {
+                        part.bytes.push(b',');
+                    }
+                    writer.span(span, part)
+                })
+            })?;
+        }
+        self.out.write_all(b"]}")?;
+        Ok(())
+    }
+
+    fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
+        self.stream.other(OtherEntry {
+            entry_id: entry.id.clone(),
+            offset: entry.offset,
+            size: entry.data.len() as u64,
+        });
+        Ok(())
+    }
+
+    fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
+        self.stream.begin_file(self.out, name, None)?;
+        self.end(error)
+    }
+
+    fn end(&mut self, error: Option<&str>) -> Result<()> {
+        self.stream.end_file(self.out, error)
+    }
+}

@@ -1,0 +1,108 @@
+//! How code is decoded: processor features and the decoder's mode.
+
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use hsaco::isa::{DecodeOptions, Mode, WaveSize};
+
+/// What one `--mattr` can be, with a sign before it.
+const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"];
+
+/// A processor feature, switched on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attribute {
+    feature: &'static str,
+    on: bool,
+}
+
+impl FromStr for Attribute {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (on, name) = match text.split_at_checked(1) {
+            Some(("+", name)) => (true, name),
+            Some(("-", name)) => (false, name),
+            _ => return Err("a feature begins with + (on) or - (off)".to_owned()),
+        };
+        let feature = FEATURES.into_iter().find(|&it| it == name);
+        let feature = feature.ok_or_else(|| {
+            format!("unknown feature '{name}'; the known ones are {}", FEATURES.join(", "))
+        })?;
+        Ok(Self { feature, on })
+    }
+}
+
+impl Attribute {
+    /// Switching a size off that is not on changes nothing.
+    fn set_wave(self, options: &mut DecodeOptions, size: WaveSize) {
+        if self.on {
+            options.wave_size = Some(size);
+        } else if options.wave_size == Some(size) {
+            options.wave_size = None;
+        }
+    }
+}
+
+/// How much is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DecodeMode {
+    /// What LLVM 22 decodes
+    Strict,
+    /// What the hardware runs, even if LLVM 22 refuses it
+    Lenient,
+}
+
+/// Whether 16-bit operands name halves of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum True16 {
+    /// As LLVM 22 has it for the processor
+    Llvm,
+    On,
+    Off,
+    /// Whichever leaves fewer words of the object undecoded
+    Auto,
+}
+
+/// The options of a run.
+pub(super) struct Decoding {
+    pub(super) options: DecodeOptions,
+    pub(super) true16: True16,
+}
+
+impl Decoding {
+    /// `true16` unless it is LLVM's has the last word; of attributes the last has.
+    pub(super) fn new(attributes: &[Attribute], true16: True16, mode: DecodeMode) -> Self {
+        let mode = match mode {
+            DecodeMode::Strict => Mode::Strict,
+            DecodeMode::Lenient => Mode::Lenient,
+        };
+        let mut options = DecodeOptions { mode, ..DecodeOptions::default() };
+        for attribute in attributes {
+            match attribute.feature {
+                "wavefrontsize32" => attribute.set_wave(&mut options, WaveSize::Wave32),
+                "wavefrontsize64" => attribute.set_wave(&mut options, WaveSize::Wave64),
+                _ => options.real_true16 = Some(attribute.on),
+            }
+        }
+        match true16 {
+            True16::On => options.real_true16 = Some(true),
+            True16::Off => options.real_true16 = Some(false),
+            True16::Llvm | True16::Auto => {}
+        }
+        Self { options, true16 }
+    }
+
+    pub(super) fn with_true16(&self, real_true16: Option<bool>) -> DecodeOptions {
+        DecodeOptions { real_true16, ..self.options }
+    }
+}
+
+/// Reads `0x1900` and `6400`.
+pub(super) fn parse_address(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let address = match digits {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    address.map_err(|_| "expected an address such as 0x1900".to_owned())
+}

@@ -1,0 +1,267 @@
+//! What to show of an object: runs of code and data between the places that have a name.
+
+use std::io::Write;
+use std::ops::Range;
+
+use hsaco::isa::Decoder;
+use hsaco::object::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
+use hsaco::object::{CodeObject, Error, ErrorKind, KernelDescriptor};
+
+use super::layout::{Label, Layout, Section};
+use super::options::{Decoding, True16};
+use super::selection::{Selection, Wanted};
+use super::steps::{Step, Steps};
+use crate::parallel;
+
+/// Code that threads take at a time: enough to be worth it, little enough to be held as text.
+const UNIT: usize = 12 << 10;
+
+/// One object, ready to be listed.
+pub(super) struct Plan<'a> {
+    pub(super) layout: Layout<'a>,
+    pub(super) decoder: Decoder,
+    pub(super) spans: Vec<Span>,
+}
+
+/// The bytes from one named place to the next.
+pub(super) struct Span {
+    /// Its place among the spans.
+    pub(super) number: usize,
+    /// The section, by its number.
+    pub(super) section: usize,
+    /// True for the first span of its section that is shown.
+    pub(super) opens_section: bool,
+    /// The address that has the names.
+    pub(super) address: u64,
+    /// The names to show, by their numbers.
+    pub(super) shown: Vec<usize>,
+    /// The name that branches into the span are annotated with, by its number.
+    pub(super) nearest: usize,
+    /// The addresses that are annotated so.
+    pub(super) own: Range<u64>,
+    /// What a kernel descriptor in the code looks like.
+    pub(super) descriptor: Vec<u8>,
+    /// Where the bytes to show are in the section.
+    pub(super) bytes: Range<usize>,
+    pub(super) is_data: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// Reads what listing an object takes; no instruction is decoded, unless to detect how.
+    pub(super) fn new(
+        object: &CodeObject<'a>,
+        decoding: &Decoding,
+        selection: &Selection,
+        problems: &mut Vec<Error>,
+    ) -> Option<Self> {
+        problems.extend_from_slice(object.elf().problems());
+        let unsupported =
+            |detail: String| Error::new(ErrorKind::Unsupported, "instructions", detail);
+        let Some(processor) = object.target().id().map(|it| it.processor) else {
+            let detail = format!("those of {} are not known", object.target());
+            problems.push(unsupported(detail));
+            return None;
+        };
+        let decoder = match Decoder::with_options(processor, decoding.options) {
+            Ok(decoder) => decoder,
+            Err(error) => {
+                problems.push(unsupported(error.to_string()));
+                return None;
+            }
+        };
+        let layout = Layout::read(object, problems);
+        let wanted = selection.of(object, &layout);
+        let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
+        let mut plan = Self { layout, decoder, spans };
+        if decoding.true16 == True16::Auto {
+            let with = |real_true16| {
+                let options = decoding.with_true16(Some(real_true16));
+                Decoder::with_options(processor, options).ok()
+            };
+            plan.detect_true16([with(true), with(false)]);
+        }
+        Some(plan)
+    }
+
+    /// Takes the decoder that leaves the fewest bytes without an instruction; in doubt LLVM's.
+    fn detect_true16(&mut self, others: [Option<Decoder>; 2]) {
+        let mut fewest = self.unknown(&self.decoder);
+        for decoder in others.into_iter().flatten() {
+            let unknown = self.unknown(&decoder);
+            if unknown < fewest {
+                fewest = unknown;
+                self.decoder = decoder;
+            }
+        }
+    }
+
+    fn unknown(&self, decoder: &Decoder) -> usize {
+        let code: Vec<&Span> = self.spans.iter().filter(|it| !it.is_data).collect();
+        let count = |span: &&Span| {
+            let steps = self.steps_with(decoder, span);
+            steps.filter(|(_, step, _)| matches!(step, Step::Unknown)).count()
+        };
+        parallel::map(&code, 16, count).into_iter().sum()
+    }
+
+    /// The section that a span is in.
+    pub(super) fn section(&self, span: &Span) -> Option<&Section<'a>> {
+        self.layout.sections.get(span.section)
+    }
+
+    /// The instructions of a span.
+    pub(super) fn steps(&self, span: &Span) -> Steps<'_> {
+        self.steps_with(&self.decoder, span)
+    }
+
+    fn steps_with<'p>(&'p self, decoder: &'p Decoder, span: &Span) -> Steps<'p> {
+        let code = self.section(span).map_or(&[][..], |it| it.code);
+        Steps { decoder, code, at: span.bytes.start, end: span.bytes.end }
+    }
+
+    /// The spans in groups that are worth a thread's while.
+    pub(super) fn units(&self) -> Vec<&[Span]> {
+        let mut size = 0;
+        let mut begins_unit = |before: &Span, _: &Span| {
+            size += before.bytes.len();
+            let is_full = size >= UNIT;
+            if is_full {
+                size = 0;
+            }
+            !is_full
+        };
+        self.spans.chunk_by(&mut begins_unit).collect()
+    }
+}
+
+/// Makes the spans of one object.
+struct Planner<'p, 'a> {
+    object: &'p CodeObject<'a>,
+    layout: &'p Layout<'a>,
+    wanted: &'p Wanted<'p>,
+}
+
+impl Planner<'_, '_> {
+    fn spans(&self) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for (number, section) in self.layout.sections.iter().enumerate() {
+            if section.code.is_empty() {
+                continue;
+            }
+            let reach = self.layout.reach(number);
+            let mut first = 0;
+            for group in section.labels.chunk_by(|a, b| a.address == b.address) {
+                let labels = first..first + group.len();
+                first = labels.end;
+                if let Some(mut span) = self.span(number, section, labels, &reach) {
+                    span.number = spans.len();
+                    span.opens_section = spans.last().is_none_or(|it| it.section != number);
+                    spans.push(span);
+                }
+            }
+        }
+        spans
+    }
+
+    /// The span that begins with these labels, if it is wanted.
+    fn span(
+        &self,
+        number: usize,
+        section: &Section<'_>,
+        labels: Range<usize>,
+        reach: &Range<u64>,
+    ) -> Option<Span> {
+        let here = section.labels.get(labels.clone())?;
+        let address = here.first()?.address;
+        let next = section.labels.get(labels.end).map_or(u64::MAX, |it| it.address);
+        let section_end = section.address.saturating_add(section.code.len() as u64);
+        let end = section_end.min(next).min(self.wanted.stop());
+        let is_data = here.iter().all(is_data);
+        let shown = self.wanted.shown(number, here, address..end)?;
+        if address < section.address || address >= end || end <= self.wanted.start() {
+            return None;
+        }
+        let offset = |address: u64| usize::try_from(address - section.address).ok();
+        let whole = offset(address)?..offset(end)?;
+        let (descriptor, skipped) = self.descriptor(section, here, whole.clone());
+        let start = self.wanted.start_in(number, address..end).max(section.address);
+        let bytes = (whole.start + skipped).max(offset(start)?).min(whole.end)..whole.end;
+        Some(Span {
+            number: 0,
+            section: number,
+            opens_section: false,
+            address,
+            shown: shown.into_iter().map(|it| labels.start + it).collect(),
+            nearest: labels.end - 1,
+            own: address.max(reach.start)..next.min(reach.end),
+            descriptor,
+            bytes,
+            is_data,
+        })
+    }
+
+    /// How a kernel's descriptor at the start of a span reads, and the bytes it takes.
+    fn descriptor(
+        &self,
+        section: &Section<'_>,
+        labels: &[Label<'_>],
+        whole: Range<usize>,
+    ) -> (Vec<u8>, usize) {
+        for label in labels {
+            if label.kind == STT_AMDGPU_HSA_KERNEL {
+                let why = "code object v2 is not supported";
+                return (refusal(&label.name, why, section.code, V2_SIZE), V2_SIZE);
+            }
+            let name = label.name.strip_suffix(b".kd");
+            if let Some(name) = name.filter(|_| label.kind == STT_OBJECT) {
+                let bytes = section.code.get(whole).unwrap_or_default();
+                let text = self.directives(name, bytes, label.address).unwrap_or_else(|| {
+                    let why = "kernel descriptor must be 64-byte aligned";
+                    refusal(&label.name, why, section.code, KernelDescriptor::SIZE)
+                });
+                return (text, KernelDescriptor::SIZE);
+            }
+        }
+        (Vec::new(), 0)
+    }
+
+    fn directives(&self, name: &[u8], bytes: &[u8], address: u64) -> Option<Vec<u8>> {
+        let bytes = <&[u8; KernelDescriptor::SIZE]>::try_from(bytes).ok()?;
+        let generation = self.object.target().generation()?;
+        if !address.is_multiple_of(KernelDescriptor::SIZE as u64) {
+            return None;
+        }
+        let version = self.object.abi_version().code_object_version().unwrap_or_default();
+        let mut text = [b".amdhsa_kernel ", name, b"\n"].concat();
+        for line in KernelDescriptor::from_bytes(bytes).directives(generation, version) {
+            // Writing to a vector cannot fail.
+            let _ = writeln!(text, "\t{line}");
+        }
+        text.extend_from_slice(b".end_amdhsa_kernel\n");
+        Some(text)
+    }
+}
+
+/// Bytes of a kernel's header in code object V2.
+const V2_SIZE: usize = 256;
+
+/// True for what a compiler puts beside code.
+fn is_data(label: &Label<'_>) -> bool {
+    matches!(label.kind, STT_OBJECT | STT_COMMON)
+}
+
+/// The number of the name to show of several at one address: the last of code, else the last.
+pub(super) fn shown_by_default(labels: &[Label<'_>]) -> usize {
+    labels.iter().rposition(|it| !is_data(it)).unwrap_or(labels.len().saturating_sub(1))
+}
+
+/// What stands for a header that cannot be shown. The bytes are those that the section begins with,
+/// wherever the header is: so does `llvm-objdump`.
+fn refusal(name: &[u8], why: &str, code: &[u8], size: usize) -> Vec<u8> {
+    let why = format!(": {why}\n; decoding failed region as bytes\n");
+    let mut text = [b"; error decoding ", name, why.as_bytes()].concat();
+    for byte in code.iter().take(size) {
+        let _ = writeln!(text, "\t.byte\t 0x{byte:X}");
+    }
+    text
+}

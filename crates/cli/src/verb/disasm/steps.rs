@@ -1,0 +1,75 @@
+//! Code, one instruction after the other, where `llvm-objdump` begins each.
+
+use hsaco::isa::{Decoder, Inst};
+
+/// What stands at one place of the code.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Inst(Inst),
+    /// Bytes that are no instruction: four, or fewer where the section ends.
+    Unknown,
+    /// Zeros enough that they are passed over.
+    Zeros,
+}
+
+/// Iterator over the steps of a part of a section: the offset, the step and its length.
+pub(super) struct Steps<'p> {
+    pub(super) decoder: &'p Decoder,
+    /// The whole section: its last instruction may reach past `end`.
+    pub(super) code: &'p [u8],
+    pub(super) at: usize,
+    pub(super) end: usize,
+}
+
+impl Iterator for Steps<'_> {
+    type Item = (usize, Step, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.at;
+        let zeros = zeros(self.code.get(at..self.end).filter(|it| !it.is_empty())?);
+        let (step, size) = match zeros {
+            0 => self.decode(self.code.get(at..)?),
+            zeros => (Step::Zeros, zeros),
+        };
+        self.at = at + size;
+        Some((at, step, size))
+    }
+}
+
+impl Steps<'_> {
+    #[inline]
+    fn decode(&self, rest: &[u8]) -> (Step, usize) {
+        match self.decoder.decode(rest) {
+            Some(inst) => (Step::Inst(inst), inst.len()),
+            None => (Step::Unknown, rest.len().min(4)),
+        }
+    }
+}
+
+/// How many of the zeros that `bytes` begin with are passed over: none of fewer than eight, and
+/// whole words of more.
+#[inline]
+fn zeros(bytes: &[u8]) -> usize {
+    match bytes.first_chunk::<8>() {
+        Some([0, 0, 0, 0, 0, 0, 0, 0]) => {
+            bytes.iter().position(|&it| it != 0).unwrap_or(bytes.len()) & !3
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zeros;
+
+    #[test]
+    fn zeros_are_passed_over_by_words_and_from_two_words_on() {
+        assert_eq!(zeros(&[0; 7]), 0);
+        assert_eq!(zeros(&[0; 8]), 8);
+        assert_eq!(zeros(&[0; 15]), 12);
+        assert_eq!(zeros(&[0, 0, 0, 0, 0, 0, 0, 1, 0]), 0);
+        assert_eq!(zeros(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), 8);
+        assert_eq!(zeros(&[]), 0);
+    }
+}

@@ -1,0 +1,251 @@
+//! A listing as text, to the byte as `llvm-objdump -d` writes it.
+
+use std::io;
+
+use hsaco::isa::{Inst, Token, VgprMsb};
+
+use super::hex::{Case, push_hex, push_word};
+use super::plan::{Plan, Span};
+use super::steps::Step;
+use super::target::Target;
+use crate::stream::Part;
+
+/// Where the comment with address and encoding begins, the tab counted as one.
+const COMMENT_COLUMN: usize = 60;
+
+/// How to write.
+#[derive(Clone, Copy)]
+pub(super) struct TextStyle {
+    /// Addresses stand before names.
+    pub(super) leading_addresses: bool,
+    pub(super) color: bool,
+}
+
+/// Writes spans of one object.
+pub(super) struct TextWriter<'p, 'a> {
+    pub(super) plan: &'p Plan<'a>,
+    pub(super) style: TextStyle,
+}
+
+impl TextWriter<'_, '_> {
+    pub(super) fn span(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        self.head(span, &mut part.bytes);
+        match span.is_data {
+            true => self.data(span, part),
+            false => self.code(span, part),
+        }
+    }
+
+    fn head(&self, span: &Span, out: &mut Vec<u8>) {
+        let Some(section) = self.plan.section(span) else { return };
+        if span.opens_section {
+            out.extend_from_slice(b"\nDisassembly of section ");
+            out.extend_from_slice(&section.name);
+            out.extend_from_slice(b":\n");
+        }
+        out.push(b'\n');
+        for label in span.shown.iter().filter_map(|&it| section.labels.get(it)) {
+            if self.style.leading_addresses {
+                push_hex(out, Case::Lower, span.address, 16);
+                out.push(b' ');
+            }
+            out.push(b'<');
+            out.extend_from_slice(&label.name);
+            out.extend_from_slice(b">:\n");
+        }
+        out.extend_from_slice(&span.descriptor);
+    }
+
+    fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let Some(section) = self.plan.section(span) else { return Ok(()) };
+        let mut tokens = Vec::new();
+        let mut msb = VgprMsb::default();
+        for (at, step, size) in self.plan.steps(span) {
+            let out = &mut part.bytes;
+            let encoding = section.code.get(at..at + size).unwrap_or_default();
+            let address = section.address.wrapping_add(at as u64);
+            match step {
+                Step::Zeros => out.extend_from_slice(b"\t\t...\n"),
+                Step::Unknown => {
+                    msb = VgprMsb::default();
+                    self.unknown(encoding, address, out);
+                }
+                Step::Inst(inst) => {
+                    let branch = inst.branch_target(address);
+                    let target = branch.and_then(|it| span.target(self.plan, encoding, it));
+                    self.inst(&inst, msb, target.as_ref(), &mut tokens, out);
+                    msb.update(&inst);
+                    self.comment(encoding, address, out);
+                    if let Some(Target::Annotation(name, distance)) = target {
+                        push_annotation(out, name, distance);
+                    }
+                    self.plan.decoder.print_remarks(&inst, out);
+                    out.push(b'\n');
+                }
+            }
+            part.pass()?;
+        }
+        Ok(())
+    }
+
+    /// The instruction, and blanks up to the comment.
+    #[inline]
+    fn inst(
+        &self,
+        inst: &Inst,
+        msb: VgprMsb,
+        target: Option<&Target<'_>>,
+        tokens: &mut Vec<(Token, usize)>,
+        out: &mut Vec<u8>,
+    ) {
+        let start = out.len();
+        out.push(b'\t');
+        let text = start + 1;
+        match self.style.color {
+            false => self.plan.decoder.print_after(inst, msb, out),
+            true => {
+                tokens.clear();
+                self.plan.decoder.print_tokens(inst, msb, out, tokens);
+            }
+        }
+        if let Some(Target::Operand(name)) = target {
+            replace_last_operand(out, tokens, text, name);
+        }
+        let width = out.len() - start;
+        if self.style.color {
+            paint(out, text, tokens);
+        }
+        push_blanks(out, COMMENT_COLUMN.saturating_sub(width));
+    }
+
+    fn unknown(&self, bytes: &[u8], address: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.push(b'\t');
+        push_directive(out, bytes);
+        let width = out.len() - start;
+        push_blanks(out, COMMENT_COLUMN.saturating_sub(width));
+        self.comment(bytes, address, out);
+        out.push(b'\n');
+    }
+
+    /// Address and encoding.
+    #[inline]
+    fn comment(&self, encoding: &[u8], address: u64, out: &mut Vec<u8>) {
+        if self.style.color {
+            out.extend_from_slice(DIM);
+        }
+        out.extend_from_slice(b"// ");
+        push_hex(out, Case::Upper, address, 12);
+        out.push(b':');
+        let (words, rest) = encoding.as_chunks::<4>();
+        for word in words {
+            out.push(b' ');
+            push_word(out, Case::Upper, u32::from_le_bytes(*word));
+        }
+        for &byte in rest {
+            out.push(b' ');
+            push_hex(out, Case::Upper, u64::from(byte), 2);
+        }
+        if self.style.color {
+            out.extend_from_slice(PLAIN);
+        }
+    }
+
+    /// Data, eight bytes a line, with the characters that they are.
+    fn data(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+        let Some(section) = self.plan.section(span) else { return Ok(()) };
+        let data = section.code.get(span.bytes.clone()).unwrap_or_default();
+        let mut address = section.address.wrapping_add(span.bytes.start as u64);
+        for row in data.chunks(8) {
+            let out = &mut part.bytes;
+            out.extend_from_slice(format!("{address:8x}:").as_bytes());
+            for &byte in row {
+                out.push(b' ');
+                push_hex(out, Case::Lower, u64::from(byte), 2);
+            }
+            push_blanks(out, 3 * (8 - row.len()) + 9);
+            out.extend(row.iter().map(|it| match it {
+                b' '..=b'~' => *it,
+                _ => b'.',
+            }));
+            out.push(b'\n');
+            address = address.wrapping_add(8);
+            part.pass()?;
+        }
+        Ok(())
+    }
+}
+
+/// The directive for bytes that are no instruction.
+pub(super) fn push_directive(out: &mut Vec<u8>, bytes: &[u8]) {
+    if let Some(word) = bytes.first_chunk() {
+        out.extend_from_slice(b".long 0x");
+        push_word(out, Case::Lower, u32::from_le_bytes(*word));
+        return;
+    }
+    for (at, &byte) in bytes.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { b".byte 0x" } else { b", 0x" });
+        push_hex(out, Case::Lower, u64::from(byte), 2);
+    }
+}
+
+/// Puts a name in the place of a branch's number, which is the last word of the text from `start` on.
+pub(super) fn replace_last_operand(
+    out: &mut Vec<u8>,
+    tokens: &mut [(Token, usize)],
+    start: usize,
+    name: &[u8],
+) {
+    let written = out.get(start..).unwrap_or_default();
+    if let Some(blank) = written.iter().rposition(|&it| it == b' ') {
+        out.truncate(start + blank + 1);
+        out.extend_from_slice(name);
+    }
+    if let Some((token, _)) = tokens.last_mut() {
+        *token = Token::Label;
+    }
+}
+
+fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
+    out.extend_from_slice(b" <");
+    out.extend_from_slice(name);
+    if distance != 0 {
+        out.extend_from_slice(b"+0x");
+        push_hex(out, Case::Lower, distance, 1);
+    }
+    out.push(b'>');
+}
+
+#[inline]
+fn push_blanks(out: &mut Vec<u8>, count: usize) {
+    const BLANKS: [u8; 64] = [b' '; 64];
+    out.extend_from_slice(BLANKS.get(..count).unwrap_or(&BLANKS));
+}
+
+const PLAIN: &[u8] = b"\x1b[0m";
+const DIM: &[u8] = b"\x1b[2m";
+
+/// Colours the text that `out` ends with, from `start` on, token by token.
+fn paint(out: &mut Vec<u8>, start: usize, tokens: &[(Token, usize)]) {
+    let text = out.split_off(start);
+    for (number, &(token, from)) in tokens.iter().enumerate() {
+        let end = tokens.get(number + 1).map_or(start + text.len(), |it| it.1);
+        let piece = text.get(from - start..end - start).unwrap_or_default();
+        match escape(token) {
+            Some(escape) => out.extend_from_slice(&[escape, piece, PLAIN].concat()),
+            None => out.extend_from_slice(piece),
+        }
+    }
+}
+
+fn escape(token: Token) -> Option<&'static [u8]> {
+    Some(match token {
+        Token::Mnemonic => b"\x1b[1m",
+        Token::Register => b"\x1b[36m",
+        Token::Immediate => b"\x1b[33m",
+        Token::Modifier => b"\x1b[32m",
+        Token::Label => b"\x1b[35m",
+        Token::Comment => DIM,
+        Token::Punctuation => return None,
+    })
+}

@@ -1,0 +1,58 @@
+//! What LLVM remarks on an instruction that it decodes.
+
+use crate::decode::{Decoder, Tables};
+use crate::generated::{CHECKS, KINDS};
+use crate::inst::Inst;
+use crate::operand::{Code, tag};
+use crate::table::{Check, Role, Slot, Source};
+
+use super::out::Out;
+
+impl Decoder {
+    /// Appends the remark that `llvm-objdump` puts after the encoding, ` ; Warning: …`, where it has one.
+    pub fn print_remarks(&self, inst: &Inst, out: &mut Vec<u8>) {
+        let (start, count) = inst.shape().checks;
+        let checks = CHECKS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
+        let mut is_first = true;
+        for Check { slot, role } in checks {
+            let slot = inst.slots().get(usize::from(*slot)).filter(|_| matches!(role, Role::Register | Role::Source));
+            if let Some(rounded) = slot.and_then(|slot| self.tables().rounded(inst, slot)) {
+                rounded.print(is_first, &mut Out { bytes: out, marks: () });
+                is_first = false;
+            }
+        }
+    }
+}
+
+/// A scalar tuple that was rounded down to where tuples start.
+struct Rounded {
+    file: &'static str,
+    bits: u32,
+    number: u16,
+}
+
+impl Rounded {
+    fn print(&self, is_first: bool, out: &mut Out<'_, ()>) {
+        out.text(if is_first { " ; Warning: " } else { "Warning: " });
+        out.text(self.file);
+        out.byte(b'_');
+        out.dec(self.bits.into());
+        out.text(": scalar reg isn't aligned ");
+        out.dec(self.number.into());
+    }
+}
+
+impl Tables {
+    fn rounded(&self, inst: &Inst, slot: &Slot) -> Option<Rounded> {
+        let code: Code = self.code(inst, slot);
+        let kind = KINDS.get(usize::from(slot.kind))?;
+        let value = inst.value(slot) as u16 & if kind.source == Source::SdwaMask { 0x7f } else { 0xff };
+        let (file, number) = match code.tag() {
+            tag::SGPR => ("SGPR", value),
+            tag::TTMP => ("TTMP", value - 108),
+            _ => return None,
+        };
+        let dwords = self.dwords(kind);
+        (number != code.number()).then_some(Rounded { file, bits: u32::from(dwords) * 32, number })
+    }
+}

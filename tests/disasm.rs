@@ -1,0 +1,465 @@
+//! Listings against `llvm-objdump -d`, byte for byte: how symbols, sections, data, zeros and branches
+//! are laid out, whatever the instructions are.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use hsaco_tests::program::{Ran, hsaco_command, run, sh};
+use hsaco_tests::random::Random;
+use hsaco_tests::{diff::diff, fixture, fixtures_dir, require_tools, scratch_dir};
+
+/// `hsaco disasm` in a folder.
+fn disasm(folder: &Path, arguments: &[&str]) -> Ran {
+    run(hsaco_command().arg("disasm").args(arguments).current_dir(folder))
+}
+
+fn objdump(folder: &Path, arguments: &[&str]) -> Ran {
+    run(Command::new("llvm-objdump-22").arg("-d").args(arguments).current_dir(folder))
+}
+
+/// Both tools print the same; ours ends with `code`.
+fn check_ending(folder: &Path, arguments: &[&str], code: i32) {
+    let theirs = objdump(folder, arguments);
+    assert_eq!(theirs.code, Some(0), "{arguments:?}: {}", theirs.stderr);
+    let ours = disasm(folder, arguments);
+    assert_eq!(ours.code, Some(code), "{arguments:?}: {}", ours.stderr);
+    if ours.stdout != theirs.stdout {
+        let [theirs, ours] =
+            [theirs, ours].map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+        panic!("{arguments:?}: {}", diff(&theirs, &ours));
+    }
+}
+
+fn check(folder: &Path, arguments: &[&str]) {
+    check_ending(folder, arguments, 0);
+}
+
+fn assemble(folder: &Path, name: &str, source: &str) {
+    fs::write(folder.join(format!("{name}.s")), source).unwrap();
+    sh(
+        folder,
+        &format!(
+            "llvm-mc-22 -triple=amdgcn-amd-amdhsa -mcpu=gfx942 -filetype=obj {name}.s -o {name}.o"
+        ),
+    );
+}
+
+/// Lists a source's object as it is, and linked.
+fn check_named(source: &str) {
+    check_forms(source, &["case.o", "case.co"]);
+}
+
+/// As well stripped, and without section headers.
+fn check_source(source: &str) {
+    check_forms(source, &["case.o", "case.co", "stripped.co", "bare.co"]);
+}
+
+fn check_forms(source: &str, forms: &[&str]) {
+    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-strip-22", "llvm-objdump-22");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    assemble(folder, "case", source);
+    sh(folder, "ld.lld-22 -shared --noinhibit-exec case.o -o case.co");
+    sh(folder, "llvm-strip-22 case.co -o stripped.co");
+    sh(folder, "llvm-strip-22 --strip-sections case.co -o bare.co");
+    for file in forms {
+        check(folder, &[file]);
+    }
+}
+
+#[test]
+fn functions_and_labels() {
+    check_source(
+        r#"
+        .globl kernel
+        .type kernel,@function
+        kernel:
+            s_branch label
+            s_branch "odd name"
+            s_branch "quote\"back\\slash"
+            s_branch "a@b"
+            s_branch $plain.name_1
+            s_cbranch_scc0 helper
+            s_cbranch_scc1 10
+            s_cbranch_vccz kernel
+            s_cbranch_execnz 0x7fff
+            s_cbranch_execz 0x8000
+        label:
+            s_nop 1
+        "odd name":
+            s_nop 2
+        "quote\"back\\slash":
+            s_nop 3
+        "a@b":
+            s_nop 4
+        $plain.name_1:
+            s_endpgm
+        .size kernel, .-kernel
+        .type helper,@function
+        helper:
+            s_nop 0
+            s_branch kernel
+            s_branch label
+            s_endpgm
+        "#,
+    );
+}
+
+#[test]
+fn several_names_for_one_address() {
+    check_source(
+        r"
+        .globl zeta, alpha, data_z
+        .protected zeta, alpha, data_z, middle
+        .weak middle
+        .type zeta,@function
+        .type alpha,@function
+        .type data_z,@object
+        .type middle,@function
+        zeta: alpha: middle: data_z:
+            s_nop 0
+            s_branch zeta
+            s_branch untyped_b
+        untyped_b: untyped_a:
+        .type typed,@function
+        typed:
+            s_branch -3
+            s_endpgm
+        .type data_1,@object
+        .type data_2,@object
+        data_2: data_1:
+            .long 0xc4000000, 0xd3000000
+        .type function_behind,@function
+        function_behind:
+            s_branch data_1
+            s_branch -3
+            s_endpgm
+        ",
+    );
+}
+
+#[test]
+fn code_before_the_first_symbol() {
+    check_source(
+        "s_nop 0\n s_branch 4\n .globl f\n .type f,@function\n f: s_nop 1\n s_branch -4\n s_endpgm\n",
+    );
+}
+
+#[test]
+fn no_symbol_and_no_code() {
+    check_source("s_nop 0\n s_branch 0\n s_branch 1000\n s_endpgm\n");
+    check_source(".data\n .globl variable\n variable: .long 1\n");
+    check_source("");
+}
+
+#[test]
+fn bytes_that_are_no_instruction() {
+    for tail in ["", ".byte 1", ".byte 1, 2", ".byte 1, 2, 3"] {
+        check_source(&format!(
+            ".globl f\n .type f,@function\n f: .long 0xc4000000, 0xd3000000\n {tail}\n"
+        ));
+    }
+}
+
+#[test]
+fn runs_of_zeros() {
+    check_source(
+        r"
+        .globl f
+        .type f,@function
+        f:  .zero 8
+            s_nop 0
+            .zero 12
+            s_nop 0
+            .zero 11
+            .byte 0xc4
+            .zero 16
+        g:  .zero 8
+            s_endpgm
+            .zero 100
+        ",
+    );
+}
+
+#[test]
+fn data_in_code() {
+    let mut source = ".globl f\n .type f,@function\n f: s_endpgm\n".to_owned();
+    for size in 1..20 {
+        writeln!(source, ".type data{size},@object\n data{size}:").unwrap();
+        for byte in 0..size {
+            writeln!(source, ".byte {}", (byte * 37 + 20) % 256).unwrap();
+        }
+    }
+    source.push_str(".type zeros,@object\n zeros: .zero 32\n .p2align 2, 0xc4\n .type g,@function\n g: s_endpgm\n");
+    check_named(&source);
+}
+
+#[test]
+fn descriptors_in_code() {
+    let descriptor = "
+        .long 16, 32, 64, 0
+        .quad 64
+        .zero 20
+        .long 1, 0x00af0000, 0x84
+        .short 0x18, 0
+        .long 0
+    ";
+    check_named(&format!(
+        ".p2align 8\n .globl k.kd\n .type k.kd,@object\n k.kd: {descriptor}\n .type k,@function\n \
+         k: s_endpgm\n s_nop 0\n .type odd.kd,@object\n odd.kd: {descriptor}\n .type g,@function\n \
+         g: s_endpgm\n .type long.kd,@object\n .p2align 6\n long.kd: {descriptor}\n .zero 8\n"
+    ));
+}
+
+#[test]
+fn sections_of_every_kind() {
+    check_source(
+        r#"
+        .globl f, g, h, variable
+        .type f,@function
+        .type g,@function
+        .type h,@function
+        f:  s_branch g
+            s_branch f
+            s_endpgm
+        .section .text.second,"ax",@progbits
+            s_nop 0
+            s_branch 2
+        g:  s_branch f
+            s_branch 0x3fff
+            s_endpgm
+        .section empty,"ax",@progbits
+        .section unloaded,"x",@progbits
+        h:  s_branch h
+            s_endpgm
+        .section nothing,"ax",@nobits
+            .zero 64
+        .section "odd name","ax",@progbits
+            s_branch 0x7000
+            s_branch 0x9000
+        .data
+        variable: .quad 1
+        .set absolute, 16
+        "#,
+    );
+}
+
+#[test]
+fn names_without_a_place() {
+    check_source(
+        r"
+        .globl absolute, undefined
+        .set absolute, 16
+        .set negative, -64
+        .quad undefined
+        s_branch 0x8000
+        s_branch 0xff00
+        s_branch 0x7fff
+        ",
+    );
+}
+
+/// Symbols and words where nobody would put them.
+#[test]
+fn whatever_the_assembler_takes() {
+    for seed in 0..24 {
+        check_source(&random_source(&mut Random::new(seed)));
+    }
+}
+
+fn random_source(random: &mut Random) -> String {
+    let kinds = ["@function", "@object", "@notype", "@function"];
+    let mut source = String::new();
+    for section in 0..3 {
+        writeln!(source, ".section .text.{section},\"ax\",@progbits").unwrap();
+        for number in 0..random.below(60) {
+            if random.below(3) == 0 {
+                let name = format!("{}{section}_{number}", random.pick(&["a", "Z", "m."]));
+                let kind = random.pick(&kinds);
+                writeln!(source, ".type {name},{kind}\n{name}:").unwrap();
+                if random.below(2) == 0 {
+                    writeln!(source, ".globl {name}").unwrap();
+                }
+            }
+            match random.below(6) {
+                0 => writeln!(source, ".zero {}", 8 + 4 * random.below(4)).unwrap(),
+                1 => writeln!(source, ".long 0xc4000000").unwrap(),
+                2 => writeln!(source, "s_nop {}", random.below(8)).unwrap(),
+                3 => writeln!(source, ".long 0xbf82{:04x}", random.below(0x10000)).unwrap(),
+                _ => writeln!(source, ".long {:#x}", 0xbf84_0000 + random.below(30)).unwrap(),
+            }
+        }
+    }
+    source
+}
+
+#[test]
+fn fixtures() {
+    require_tools!("llvm-objdump-22");
+    check(&fixtures_dir(), &["odd-names.co"]);
+    check(&fixtures_dir(), &["v2.co"]);
+}
+
+const FLAGS_SOURCE: &str = r#"
+    .globl f, g, alias
+    .type f,@function
+    .type g,@function
+    .type alias,@function
+    f:  s_nop 0
+    inner:
+        s_nop 1
+        s_branch inner
+        s_endpgm
+    g: alias:
+        s_nop 2
+        s_endpgm
+    .type data,@object
+    data: .quad 1, 2
+    .section .text.more,"ax",@progbits
+    .type h,@function
+    h:  s_endpgm
+"#;
+
+#[test]
+fn flags() {
+    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    assemble(folder, "case", FLAGS_SOURCE);
+    sh(folder, "ld.lld-22 -shared -Ttext=0x1900 case.o -o case.co");
+    for flag in [
+        "--no-leading-addr",
+        "--no-show-raw-insn",
+        "--disassemble-symbols=f",
+        "--disassemble-symbols=g",
+        "--disassemble-symbols=g,alias,data",
+        "--disassemble-symbols=inner,h",
+        "--start-address=0x1908",
+        "--start-address=6404",
+        "--stop-address=0x1908",
+        "--stop-address=0x1918",
+        "--stop-address=0x191c",
+        "--start-address=0x191c",
+        "--mattr=-real-true16",
+        "--mattr=+wavefrontsize64",
+    ] {
+        check(folder, &[flag, "case.co"]);
+        check(folder, &[flag, "case.o"]);
+    }
+    check(folder, &["--start-address=0x1904", "--stop-address=0x1910", "case.co"]);
+    check(folder, &["--start-address=0x1904", "--disassemble-symbols=f,h", "case.co"]);
+    check(folder, &["--start-address=0x100000", "case.co"]);
+    check_ending(folder, &["--disassemble-symbols=f,nowhere", "case.co"], 2);
+}
+
+#[test]
+fn standard_input() {
+    require_tools!("llvm-objdump-22");
+    let piped = |command: &mut Command| {
+        run(command.arg("-").stdin(fs::File::open(fixture("odd-names.co")).unwrap())).stdout
+    };
+    let theirs = piped(Command::new("llvm-objdump-22").arg("-d"));
+    let ours = piped(hsaco_command().arg("disasm"));
+    assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs));
+}
+
+/// A kernel is shown with the labels inside it, wherever it is.
+#[test]
+fn kernels_with_labels() {
+    require_tools!("llvm-mc-22", "ld.lld-22");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    let kernel = |name: &str| {
+        format!(
+            ".section .text.{name},\"ax\",@progbits\n .globl {name}\n .p2align 8\n \
+             .type {name},@function\n {name}: s_branch inside_{name}\n inside_{name}: s_endpgm\n \
+             .size {name}, .-{name}\n .type after_{name},@function\n after_{name}: s_endpgm\n \
+             .amdhsa_kernel {name}\n .amdhsa_next_free_vgpr 1\n .amdhsa_next_free_sgpr 1\n \
+             .amdhsa_accum_offset 4\n .end_amdhsa_kernel\n"
+        )
+    };
+    assemble(folder, "case", &[kernel("one"), kernel("two")].concat());
+    sh(folder, "ld.lld-22 -shared case.o -o case.co");
+    for file in ["case.o", "case.co"] {
+        let ran = disasm(folder, &["-k", "two", file]);
+        let names: Vec<_> = ran.text().lines().filter(|it| it.ends_with(">:")).collect();
+        let names: Vec<_> =
+            names.iter().filter_map(|it| it.split_once(' ')).map(|it| it.1).collect();
+        assert_eq!(names, ["<two>:", "<inside_two>:"], "{file}");
+    }
+}
+
+/// More functions than one thread takes at a time, and one that is longer than a buffer.
+#[test]
+fn long_listings_come_in_order() {
+    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    let mut source = String::new();
+    for number in 0..4000 {
+        writeln!(
+            source,
+            ".protected f{number}\n.globl f{number}\n.type f{number},@function\nf{number}:"
+        )
+        .unwrap();
+        writeln!(
+            source,
+            ".fill {}, 4, 0xbf800007\n s_branch f{}\n s_endpgm",
+            number % 50,
+            number - number.min(10)
+        )
+        .unwrap();
+    }
+    source.push_str(
+        ".globl long\n .type long,@function\nlong: .fill 30000, 4, 0xbf800003\n s_branch 0xffff\n",
+    );
+    assemble(folder, "case", &source);
+    sh(folder, "ld.lld-22 -shared case.o -o case.co");
+    check(folder, &["case.co"]);
+    check(folder, &["case.o"]);
+    let json = disasm(folder, &["--format", "json", "case.co"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let functions = json.pointer("/files/0/objects/0/functions").unwrap().as_array().unwrap();
+    assert_eq!(functions.len(), 4001);
+    let last = functions.last().unwrap();
+    assert_eq!(last["name"], "long");
+    assert_eq!(last["instructions"].as_array().unwrap().len(), 30001);
+    assert_eq!(
+        last["instructions"][30000]["branch_target"],
+        last["instructions"][30000]["address"]
+    );
+}
+
+/// An object in a container is listed as it is when it stands alone.
+#[test]
+fn containers() {
+    let folder = scratch_dir();
+    let folder = folder.path();
+    for container in ["plain.bundle", "zstd-v3.bundle", "host.so", "host.a"] {
+        let path = fixture(container);
+        let path = path.to_str().unwrap();
+        let extracted =
+            run(hsaco_command().args(["extract", path, "-o", container]).current_dir(folder));
+        assert_eq!(extracted.code, Some(0), "{}", extracted.stderr);
+        let mut objects: Vec<_> = fs::read_dir(folder.join(container))
+            .unwrap()
+            .map(|it| it.unwrap().path().to_str().unwrap().to_owned())
+            .filter(|it| it.ends_with(".co"))
+            .collect();
+        objects.sort();
+        let together = disasm(folder, &[path]);
+        let mut apart = Vec::new();
+        for object in objects {
+            apart.extend(disasm(folder, &[&object]).stdout);
+        }
+        let code_only = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text).into_owned();
+            text.lines().filter(|it| !it.contains("file format")).collect::<Vec<_>>().join("\n")
+        };
+        assert!(!apart.is_empty());
+        assert_eq!(code_only(&together.stdout), code_only(&apart), "{container}");
+    }
+}
