@@ -7,7 +7,9 @@
 //! ```
 
 pub mod diff;
+pub mod golden;
 pub mod listing;
+pub mod oracle;
 pub mod program;
 pub mod random;
 pub mod readelf;

@@ -7,6 +7,7 @@ mod bless;
 mod corpus;
 mod fixtures;
 mod fuzz;
+mod golden;
 mod llvm;
 mod process;
 mod test;
@@ -41,6 +42,12 @@ const VERBS: &[Verb] = &[
         usage: "[--check]",
         about: "rebuild tests/fixtures from its sources with LLVM 22, or check that it is current",
         run: fixtures::run,
+    },
+    Verb {
+        name: "golden",
+        usage: "DIR",
+        about: "pack oracle tables DIR/TARGET.tsv or .tsv.xz into tests/isa/decode",
+        run: golden::run,
     },
     Verb {
         name: "bless",
