@@ -39,7 +39,8 @@ fn golden_rows_agree() {
     let mut excepted = BTreeMap::new();
     for family in FAMILIES {
         let golden = Golden::read(family).unwrap();
-        for (target, tally) in golden.targets.iter().zip(golden.tallies().unwrap()) {
+        for (index, tally) in golden.tallies(|_| true).unwrap() {
+            let target = &golden.targets[index];
             let exceptions: usize = tally.excepted.values().sum();
             document +=
                 &format!("| {target} | {} | {} | {exceptions} |\n", tally.rows, tally.agreed);

@@ -10,6 +10,7 @@
 //! own table, which is what `cargo xtask golden` packs and [`Golden::table`] gives back. A line of
 //! that has the bytes printed, the text, and the bytes given.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -103,30 +104,40 @@ impl Golden {
         self.rows().filter_map(line).collect()
     }
 
-    /// The decoder held against all rows for each target, on all cores.
-    pub fn tallies(&self) -> Result<Vec<Tally>> {
+    /// The decoder held against all rows for each wanted target, by its index, on all cores.
+    pub fn tallies(&self, wanted: impl Fn(usize) -> bool) -> Result<BTreeMap<usize, Tally>> {
+        let wanted: Vec<usize> = (0..self.targets.len()).filter(|it| wanted(*it)).collect();
         let threads = thread::available_parallelism().map_or(2, usize::from);
-        let mut sum = vec![Tally::default(); self.targets.len()];
+        let mut sum = BTreeMap::<usize, Tally>::new();
         thread::scope(|scope| {
-            let share = |thread| scope.spawn(move || self.tally_share(thread, threads));
+            let wanted = &wanted;
+            let share = |thread| scope.spawn(move || self.tally_share(wanted, thread, threads));
             let shares: Vec<_> = (0..threads).map(share).collect();
             for share in shares {
-                let share = share.join().map_err(|_| anyhow!("the decoder panics"))??;
-                sum.iter_mut().zip(share).for_each(|(all, more)| all.merge(more));
+                for (target, tally) in share.join().map_err(|_| anyhow!("a thread panicked"))?? {
+                    sum.entry(target).or_default().merge(tally);
+                }
             }
             Ok(sum)
         })
     }
 
     /// The same for every so-many-th row.
-    fn tally_share(&self, first: usize, stride: usize) -> Result<Vec<Tally>> {
-        let mut judges = self.targets.iter().map(Judge::new).collect::<Result<Vec<_>>>()?;
-        let mut tallies = vec![Tally::default(); judges.len()];
-        for row in self.rows().skip(first).step_by(stride) {
-            let slot = row.slot();
-            for ((judge, tally), theirs) in judges.iter_mut().zip(&mut tallies).zip(row.answers()) {
-                tally.add(judge, &slot, &theirs);
+    fn tally_share(
+        &self,
+        wanted: &[usize],
+        first: usize,
+        stride: usize,
+    ) -> Result<Vec<(usize, Tally)>> {
+        let mut tallies = Vec::new();
+        for &index in wanted {
+            let mut judge = Judge::new(self.targets.get(index).context("no such target")?)?;
+            let mut tally = Tally::default();
+            for row in self.rows().skip(first).step_by(stride) {
+                let theirs = row.answers().nth(index).context("a row is too short")?;
+                tally.add(&mut judge, &row.slot(), &theirs);
             }
+            tallies.push((index, tally));
         }
         Ok(tallies)
     }

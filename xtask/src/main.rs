@@ -9,6 +9,7 @@ mod fixtures;
 mod fuzz;
 mod golden;
 mod llvm;
+mod oracle;
 mod process;
 mod test;
 
@@ -48,6 +49,13 @@ const VERBS: &[Verb] = &[
         usage: "DIR",
         about: "pack oracle tables DIR/TARGET.tsv or .tsv.xz into tests/isa/decode",
         run: golden::run,
+    },
+    Verb {
+        name: "oracle",
+        usage: "golden|decode|disasm [--target T[,FEATURES]] [--limit N] ...",
+        about: "show where the decoder differs from LLVM 22: on golden files, on --count N random \
+                encodings of --seed S, on the code objects of FILEs",
+        run: oracle::run,
     },
     Verb {
         name: "bless",
