@@ -7,6 +7,7 @@
 //! ```
 
 pub mod diff;
+pub mod disassembly;
 pub mod golden;
 pub mod listing;
 pub mod oracle;

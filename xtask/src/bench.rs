@@ -6,13 +6,12 @@ mod input;
 mod measure;
 pub(crate) mod reference;
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use hsaco_tests::{corpus_dir, tool, workspace_root};
 use measure::{Timing, in_turns, peak_memory, wall_time};
 
@@ -29,7 +28,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let filter = args.option::<String>("--filter")?.unwrap_or_default();
     let runs = args.option::<usize>("--runs")?.unwrap_or(15).max(1);
     args.finish()?;
-    let mut bench = Bench { hsaco: build_hsaco()?, filter, runs, failures: 0 };
+    let mut bench = Bench { hsaco: process::release_hsaco()?, filter, runs, failures: 0 };
     println!(
         "{:<44} {:>19} {:>19} {:>9} {:>9}",
         "min/median ms", "hsaco", "incumbent", "ratio", "bar"
@@ -42,15 +41,6 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     }
     ensure!(bench.failures == 0, "{} rows miss their bar", bench.failures);
     Ok(())
-}
-
-fn build_hsaco() -> Result<PathBuf> {
-    let this = env::current_exe()?;
-    let target = this.ancestors().nth(2).context("xtask stands in no target folder")?;
-    let mut build = process::cargo();
-    build.args(["build", "--release", "--quiet", "--package", "hsaco-cli", "--target-dir"]);
-    process::run(build.arg(target))?;
-    Ok(target.join("release").join(format!("hsaco{}", env::consts::EXE_SUFFIX)))
 }
 
 struct Bench {

@@ -35,7 +35,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "corpus",
         usage: "",
-        about: "download real libraries into target/corpus ($HSACO_CORPUS)",
+        about: "download real libraries and compile kernels into target/corpus ($HSACO_CORPUS)",
         run: corpus::run,
     },
     Verb {
@@ -52,9 +52,9 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "oracle",
-        usage: "golden|decode|disasm [--target T[,FEATURES]] [--limit N] ...",
-        about: "show where the decoder differs from LLVM 22: on golden files, on --count N random \
-                encodings of --seed S, on the code objects of FILEs",
+        usage: "golden|decode|disasm [--target T[,FEATURES]] [--limit N] [FILE...]",
+        about: "show where hsaco differs from LLVM 22: on golden files, on --count N random encodings, \
+                on the code objects of FILEs",
         run: oracle::run,
     },
     Verb {
