@@ -72,7 +72,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "fuzz",
         usage: "[TARGET] [--minutes N]",
-        about: "fuzz one target, or all, starting from the fixtures",
+        about: "fuzz one target, or all, starting from fixtures and golden files",
         run: fuzz::run,
     },
 ];
