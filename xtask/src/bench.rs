@@ -2,8 +2,10 @@
 //!
 //! Only the ratio counts: times differ from machine to machine, the ratio hardly does.
 
+mod disasm;
 mod input;
 mod measure;
+pub(crate) mod rate;
 pub(crate) mod reference;
 
 use std::fs;
@@ -13,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use hsaco_tests::{corpus_dir, tool, workspace_root};
-use measure::{Timing, in_turns, peak_memory, wall_time};
+use measure::{Timing, in_turns, usage, wall_time};
 
 use crate::args::Args;
 use crate::{corpus, process};
@@ -33,7 +35,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         "{:<44} {:>19} {:>19} {:>9} {:>9}",
         "min/median ms", "hsaco", "incumbent", "ratio", "bar"
     );
-    for group in [many_kernels, rocsparse, compressed] {
+    for group in [many_kernels, rocsparse, compressed, disasm::disasm] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");
             bench.failures += 1;
@@ -112,14 +114,13 @@ impl Bench {
         name: &str,
         arguments: &[&str],
         file: &Path,
-        payload: u64,
+        limit: u64,
     ) -> Result<()> {
         if tool("python3").is_none() {
             println!("{name:<44} skipped: no python3");
             return Ok(());
         }
-        let peak = peak_memory(&self.hsaco(arguments, file))?;
-        let limit = MEMORY_BASE + payload;
+        let peak = usage(&self.hsaco(arguments, file), Path::new("/dev/null"))?.peak_memory;
         let [peak_text, limit_text] =
             [peak, limit].map(|bytes| format!("{} MiB", bytes.div_ceil(MEBIBYTE)));
         let verdict = self.verdict(peak <= limit);
@@ -130,6 +131,13 @@ impl Bench {
             format!("<= {limit_text}")
         );
         Ok(())
+    }
+
+    /// Millions a second, of which there must be so many.
+    fn rate_row(&mut self, name: &str, rate: f64, bar: f64) {
+        let (rate_text, bar_text) = (format!("{rate:.1} M/s"), format!(">= {bar} M/s"));
+        let verdict = self.verdict(rate >= bar);
+        println!("{name:<44} {rate_text:>19} {:>19} {:>9} {bar_text:>9} {verdict}", "", "");
     }
 
     fn verdict(&mut self, good: bool) -> &'static str {
@@ -161,7 +169,7 @@ fn many_kernels(bench: &mut Bench) -> Result<()> {
                 || wall_time(Command::new("llvm-readelf-22").arg("--notes").arg(&object)),
             )?;
             bench.row(&format!("{row} / readelf --notes"), hsaco, readelf, Bar::Faster(20.0));
-            bench.memory_row(&format!("{row}, memory"), arguments, &object, 0)?;
+            bench.memory_row(&format!("{row}, memory"), arguments, &object, MEMORY_BASE)?;
         }
     }
     Ok(())
@@ -179,7 +187,7 @@ fn rocsparse(bench: &mut Bench) -> Result<()> {
     };
     bench.check_answer(&["ls"], &library, "gfx1030")?;
     let hsaco = measure::repeat(bench.runs, || wall_time(&mut bench.hsaco(&["ls"], &library)))?;
-    bench.memory_row(&format!("{row}, memory"), &["ls"], &library, 0)?;
+    bench.memory_row(&format!("{row}, memory"), &["ls"], &library, MEMORY_BASE)?;
     if tool("llvm-objdump-22").is_none() {
         println!("{row}: skipped: no LLVM 22");
         return Ok(());
@@ -243,7 +251,8 @@ fn compressed_library(bench: &mut Bench, row: &str, library: &Path) -> Result<()
         bench.row(&format!("{row} / {name}"), hsaco, reference, Bar::Within(1.5));
     }
     let largest = payloads.iter().map(|payload| payload.size).max().unwrap_or(0);
-    bench.memory_row(&format!("{row}, memory"), &["ls"], library, largest as u64)
+    let limit = MEMORY_BASE + largest as u64;
+    bench.memory_row(&format!("{row}, memory"), &["ls"], library, limit)
 }
 
 fn library(folder: &str, prefix: &str) -> Option<PathBuf> {

@@ -95,6 +95,7 @@ fn dispatch(mut args: Args) -> Result<()> {
     match VERBS.iter().find(|verb| verb.name == name) {
         Some(verb) => (verb.run)(args),
         None if name == bench::reference::VERB => bench::reference::run(args),
+        None if name == bench::rate::VERB => bench::rate::run(args),
         None => bail!("no verb `{name}`; `cargo xtask help` lists them"),
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn release_hsaco() -> Result<PathBuf> {
 }
 
 /// A binary of the workspace, optimised.
-fn release_binary(package: &str, name: &str) -> Result<PathBuf> {
+pub(crate) fn release_binary(package: &str, name: &str) -> Result<PathBuf> {
     let this = env::current_exe()?;
     let target = this.ancestors().nth(2).context("xtask stands in no target folder")?;
     let mut build = cargo();
