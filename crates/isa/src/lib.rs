@@ -14,12 +14,10 @@
 //! # Ok::<(), hsaco_isa::ParseTargetError>(())
 //! ```
 #![forbid(unsafe_code)]
-#![allow(dead_code, unused_imports, non_camel_case_types, clippy::upper_case_acronyms)]
 
 mod abi;
 mod arch;
 mod compatibility;
-mod decode;
 mod eflags;
 mod entry;
 mod generation;
@@ -31,7 +29,6 @@ mod target;
 
 pub use abi::AbiVersion;
 pub use compatibility::{Incompatible, Reason};
-pub use decode::{DecodeOptions, Decoder, Inst, Mode, UnsupportedProcessor};
 pub use eflags::{EFlags, EFlagsFault, MergeConflict};
 pub use entry::EntryId;
 pub use generation::Generation;
