@@ -7,7 +7,10 @@
 //! ```
 
 pub mod diff;
+pub mod disassembly;
+pub mod golden;
 pub mod listing;
+pub mod oracle;
 pub mod program;
 pub mod random;
 pub mod readelf;

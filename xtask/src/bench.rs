@@ -2,19 +2,20 @@
 //!
 //! Only the ratio counts: times differ from machine to machine, the ratio hardly does.
 
+mod disasm;
 mod input;
 mod measure;
+pub(crate) mod rate;
 pub(crate) mod reference;
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use hsaco_tests::{corpus_dir, tool, workspace_root};
-use measure::{Timing, in_turns, peak_memory, wall_time};
+use measure::{Timing, in_turns, usage, wall_time};
 
 use crate::args::Args;
 use crate::{corpus, process};
@@ -29,12 +30,12 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let filter = args.option::<String>("--filter")?.unwrap_or_default();
     let runs = args.option::<usize>("--runs")?.unwrap_or(15).max(1);
     args.finish()?;
-    let mut bench = Bench { hsaco: build_hsaco()?, filter, runs, failures: 0 };
+    let mut bench = Bench { hsaco: process::release_hsaco()?, filter, runs, failures: 0 };
     println!(
         "{:<44} {:>19} {:>19} {:>9} {:>9}",
         "min/median ms", "hsaco", "incumbent", "ratio", "bar"
     );
-    for group in [many_kernels, rocsparse, compressed] {
+    for group in [many_kernels, rocsparse, compressed, disasm::disasm] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");
             bench.failures += 1;
@@ -42,15 +43,6 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     }
     ensure!(bench.failures == 0, "{} rows miss their bar", bench.failures);
     Ok(())
-}
-
-fn build_hsaco() -> Result<PathBuf> {
-    let this = env::current_exe()?;
-    let target = this.ancestors().nth(2).context("xtask stands in no target folder")?;
-    let mut build = process::cargo();
-    build.args(["build", "--release", "--quiet", "--package", "hsaco-cli", "--target-dir"]);
-    process::run(build.arg(target))?;
-    Ok(target.join("release").join(format!("hsaco{}", env::consts::EXE_SUFFIX)))
 }
 
 struct Bench {
@@ -122,14 +114,13 @@ impl Bench {
         name: &str,
         arguments: &[&str],
         file: &Path,
-        payload: u64,
+        limit: u64,
     ) -> Result<()> {
         if tool("python3").is_none() {
             println!("{name:<44} skipped: no python3");
             return Ok(());
         }
-        let peak = peak_memory(&self.hsaco(arguments, file))?;
-        let limit = MEMORY_BASE + payload;
+        let peak = usage(&self.hsaco(arguments, file), Path::new("/dev/null"))?.peak_memory;
         let [peak_text, limit_text] =
             [peak, limit].map(|bytes| format!("{} MiB", bytes.div_ceil(MEBIBYTE)));
         let verdict = self.verdict(peak <= limit);
@@ -140,6 +131,13 @@ impl Bench {
             format!("<= {limit_text}")
         );
         Ok(())
+    }
+
+    /// Millions a second, of which there must be so many.
+    fn rate_row(&mut self, name: &str, rate: f64, bar: f64) {
+        let (rate_text, bar_text) = (format!("{rate:.1} M/s"), format!(">= {bar} M/s"));
+        let verdict = self.verdict(rate >= bar);
+        println!("{name:<44} {rate_text:>19} {:>19} {:>9} {bar_text:>9} {verdict}", "", "");
     }
 
     fn verdict(&mut self, good: bool) -> &'static str {
@@ -171,7 +169,7 @@ fn many_kernels(bench: &mut Bench) -> Result<()> {
                 || wall_time(Command::new("llvm-readelf-22").arg("--notes").arg(&object)),
             )?;
             bench.row(&format!("{row} / readelf --notes"), hsaco, readelf, Bar::Faster(20.0));
-            bench.memory_row(&format!("{row}, memory"), arguments, &object, 0)?;
+            bench.memory_row(&format!("{row}, memory"), arguments, &object, MEMORY_BASE)?;
         }
     }
     Ok(())
@@ -189,7 +187,7 @@ fn rocsparse(bench: &mut Bench) -> Result<()> {
     };
     bench.check_answer(&["ls"], &library, "gfx1030")?;
     let hsaco = measure::repeat(bench.runs, || wall_time(&mut bench.hsaco(&["ls"], &library)))?;
-    bench.memory_row(&format!("{row}, memory"), &["ls"], &library, 0)?;
+    bench.memory_row(&format!("{row}, memory"), &["ls"], &library, MEMORY_BASE)?;
     if tool("llvm-objdump-22").is_none() {
         println!("{row}: skipped: no LLVM 22");
         return Ok(());
@@ -258,7 +256,8 @@ fn compressed_library(bench: &mut Bench, row: &str, library: &Path) -> Result<()
         bench.row(&format!("{row} / {name}"), hsaco, reference, Bar::Within(1.5));
     }
     let largest = payloads.iter().map(|payload| payload.size).max().unwrap_or(0);
-    bench.memory_row(&format!("{row}, memory"), &["ls"], library, largest as u64)
+    let limit = MEMORY_BASE + largest as u64;
+    bench.memory_row(&format!("{row}, memory"), &["ls"], library, limit)
 }
 
 fn library(folder: &str, prefix: &str) -> Option<PathBuf> {

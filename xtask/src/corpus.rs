@@ -16,14 +16,37 @@ struct Source {
     folder: &'static str,
     /// What is fetched; a change makes every machine fetch anew.
     packages: &'static [&'static str],
+    /// What is made of it, in which a change counts as well.
+    recipe: &'static str,
     /// Downloads into the first folder, leaves the libraries in the second.
     fetch: fn(&[&str], &Path, &Path) -> Result<()>,
 }
 
 const SOURCES: &[Source] = &[
-    Source { folder: "bitsandbytes", packages: &["bitsandbytes==0.50.2"], fetch: fetch_wheels },
-    Source { folder: "debian", packages: &["librocsparse0", "librocrand1"], fetch: fetch_debs },
+    Source {
+        folder: "bitsandbytes",
+        packages: &["bitsandbytes==0.50.2"],
+        recipe: "",
+        fetch: fetch_wheels,
+    },
+    Source {
+        folder: "debian",
+        packages: &["librocsparse0", "librocrand1"],
+        recipe: "",
+        fetch: fetch_debs,
+    },
+    Source {
+        folder: "triton",
+        packages: &["triton==3.9.0"],
+        recipe: TRITON_KERNELS,
+        fetch: compile_kernels,
+    },
 ];
+
+/// A script that compiles eight kernels for each target it is given.
+const TRITON_KERNELS: &str = include_str!("corpus/kernels.py");
+const TRITON_TARGETS: [&str; 8] =
+    ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1200", "gfx1201", "gfx1250"];
 
 pub(crate) fn run(args: Args) -> Result<()> {
     args.finish()?;
@@ -34,7 +57,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
 pub(crate) fn fetch() -> Result<()> {
     for source in SOURCES {
         match source.ensure() {
-            Ok(files) => println!("{}: {files} libraries", source.folder),
+            Ok(files) => println!("{}: {files} files", source.folder),
             Err(error) if in_ci() => return Err(error.context(source.folder)),
             Err(error) => eprintln!("{}: {error:#}; its tests will be skipped", source.folder),
         }
@@ -46,7 +69,7 @@ impl Source {
     fn ensure(&self) -> Result<usize> {
         let folder = corpus_dir().join(self.folder);
         let stamp = folder.join("fetched.txt");
-        let wanted = self.packages.join("\n");
+        let wanted = format!("{}{}", self.packages.join("\n"), self.recipe);
         if fs::read_to_string(&stamp).is_ok_and(|text| text == wanted) {
             return Ok(libraries(&folder)?.len());
         }
@@ -64,13 +87,31 @@ impl Source {
     }
 }
 
-fn fetch_wheels(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
+/// `python3 -m pip`, which is installed if need be.
+fn pip(verb: &str) -> Result<Command> {
     if process::output(Command::new("python3").args(["-m", "pip", "--version"])).is_err() {
         apt::install(&["python3-pip"])?;
     }
-    // GPU code is the same wherever it is read: every machine takes the x86-64 wheel.
     let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]);
+    pip.args(["-m", "pip", verb, "--quiet", "--no-deps", "--only-binary=:all:"]);
+    Ok(pip)
+}
+
+/// Compiles kernels with Triton, which needs no GPU for that, and throws Triton away.
+fn compile_kernels(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
+    let [library, cache, script] = ["library", "cache", "kernels.py"].map(|it| download.join(it));
+    process::run(pip("install")?.arg("--target").arg(&library).args(packages))?;
+    // Triton reads the kernels' source from the file they stand in.
+    fs::write(&script, TRITON_KERNELS)?;
+    let mut python = Command::new("python3");
+    python.arg(&script).arg(folder).args(TRITON_TARGETS);
+    python.env("PYTHONPATH", &library).env("TRITON_CACHE_DIR", &cache);
+    process::run(python.env("TRITON_DEFAULT_FP_FUSION", "1"))
+}
+
+fn fetch_wheels(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
+    // GPU code is the same wherever it is read: every machine takes the x86-64 wheel.
+    let mut pip = pip("download")?;
     pip.args(["--platform", "manylinux_2_24_x86_64"]);
     process::run(pip.args(packages).current_dir(download))?;
     for wheel in files(download)? {
@@ -125,7 +166,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The libraries in one folder of the corpus, sorted.
+/// The libraries and code objects in one folder of the corpus, sorted.
 pub(crate) fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
     let files = files(folder).with_context(|| folder.display().to_string())?;
     let is_library = |path: &PathBuf| path.extension() != Some(OsStr::new("txt"));

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
+use hsaco_tests::golden::{FAMILIES, Golden};
 use hsaco_tests::{fixtures_dir, tool, workspace_root};
 
 use crate::args::Args;
 use crate::process;
 
-const TARGETS: &[&str] = &["container", "object", "msgpack"];
+const TARGETS: &[&str] = &["container", "object", "msgpack", "decode"];
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let minutes = args.option::<u64>("--minutes")?.unwrap_or(5).max(1);
@@ -43,9 +44,13 @@ fn fuzz(target: &str, minutes: u64) -> Result<()> {
     process::run(command.current_dir(root).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO"))
 }
 
-/// Objects and containers start from whole fixtures, `msgpack` from the metadata inside them.
+/// Objects and containers start from whole fixtures, `msgpack` from the metadata inside them, and
+/// `decode` from golden encodings.
 fn seed(target: &str, corpus: &Path) -> Result<()> {
     fs::create_dir_all(corpus)?;
+    if target == "decode" {
+        return seed_encodings(corpus);
+    }
     for entry in fs::read_dir(fixtures_dir())? {
         let entry = entry?;
         if !entry.file_type()?.is_file() {
@@ -59,6 +64,21 @@ fn seed(target: &str, corpus: &Path) -> Result<()> {
         }
         for (index, metadata) in metadata_notes(&file).enumerate() {
             fs::write(corpus.join(format!("{name}.{index}")), metadata)?;
+        }
+    }
+    Ok(())
+}
+
+/// A few encodings in each file, behind a byte that chooses the processor.
+fn seed_encodings(corpus: &Path) -> Result<()> {
+    const ENCODINGS_IN_A_FILE: usize = 64;
+    for family in FAMILIES {
+        let golden = Golden::read(family)?;
+        let encodings: Vec<_> = golden.rows().map(|row| row.bytes).collect();
+        for (index, encodings) in encodings.chunks(ENCODINGS_IN_A_FILE).enumerate() {
+            let [processor, ..] = index.to_le_bytes();
+            let file = [vec![processor], encodings.concat()].concat();
+            fs::write(corpus.join(format!("{family}.{index}")), file)?;
         }
     }
     Ok(())

@@ -5,15 +5,17 @@ use hsaco_tests::{in_ci, tool};
 
 use crate::apt;
 
-const PACKAGES: &[&str] = &["llvm-22", "clang-22", "lld-22"];
+const PACKAGES: &[&str] = &["llvm-22", "llvm-22-dev", "clang-22", "lld-22"];
 
 /// Every tool that a test or a recipe calls.
 pub(crate) const TOOLS: &[&str] = &[
+    "clang++-22",
     "clang-22",
     "clang-offload-bundler-22",
     "ld.lld-22",
     "lld-link-22",
     "llvm-ar-22",
+    "llvm-config-22",
     "llvm-mc-22",
     "llvm-objcopy-22",
     "llvm-objdump-22",

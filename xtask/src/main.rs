@@ -8,8 +8,10 @@ mod codegen;
 mod corpus;
 mod fixtures;
 mod fuzz;
+mod golden;
 mod import_isa;
 mod llvm;
+mod oracle;
 mod process;
 mod test;
 
@@ -35,7 +37,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "corpus",
         usage: "",
-        about: "download real libraries into target/corpus ($HSACO_CORPUS)",
+        about: "download real libraries and compile kernels into target/corpus ($HSACO_CORPUS)",
         run: corpus::run,
     },
     Verb {
@@ -43,6 +45,19 @@ const VERBS: &[Verb] = &[
         usage: "[--check]",
         about: "rebuild tests/fixtures from its sources with LLVM 22, or check that it is current",
         run: fixtures::run,
+    },
+    Verb {
+        name: "golden",
+        usage: "DIR",
+        about: "pack oracle tables DIR/TARGET.tsv or .tsv.xz into tests/isa/decode",
+        run: golden::run,
+    },
+    Verb {
+        name: "oracle",
+        usage: "golden|decode|disasm [--target T[,FEATURES]] [--limit N] [FILE...]",
+        about: "show where hsaco differs from LLVM 22: on golden files, on --count N random encodings, \
+                on the code objects of FILEs",
+        run: oracle::run,
     },
     Verb {
         name: "bless",
@@ -71,7 +86,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "fuzz",
         usage: "[TARGET] [--minutes N]",
-        about: "fuzz one target, or all, starting from the fixtures",
+        about: "fuzz one target, or all, starting from fixtures and golden files",
         run: fuzz::run,
     },
 ];
@@ -94,6 +109,7 @@ fn dispatch(mut args: Args) -> Result<()> {
     match VERBS.iter().find(|verb| verb.name == name) {
         Some(verb) => (verb.run)(args),
         None if name == bench::reference::VERB => bench::reference::run(args),
+        None if name == bench::rate::VERB => bench::rate::run(args),
         None => bail!("no verb `{name}`; `cargo xtask help` lists them"),
     }
 }

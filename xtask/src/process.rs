@@ -1,7 +1,8 @@
 //! Running other programs.
 
 use std::env;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -12,6 +13,24 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace_root());
     command
+}
+
+/// The optimised `hsaco`: `$HSACO_BIN`, else built where we were built.
+pub(crate) fn release_hsaco() -> Result<PathBuf> {
+    match env::var_os("HSACO_BIN") {
+        Some(path) => Ok(fs::canonicalize(path)?),
+        None => release_binary("hsaco-cli", "hsaco"),
+    }
+}
+
+/// A binary of the workspace, optimised.
+pub(crate) fn release_binary(package: &str, name: &str) -> Result<PathBuf> {
+    let this = env::current_exe()?;
+    let target = this.ancestors().nth(2).context("xtask stands in no target folder")?;
+    let mut build = cargo();
+    build.args(["build", "--release", "--quiet", "--package", package, "--target-dir"]);
+    run(build.arg(target))?;
+    Ok(target.join("release").join(format!("{name}{}", env::consts::EXE_SUFFIX)))
 }
 
 /// Runs a command whose output goes to the terminal.

@@ -1,4 +1,4 @@
-//! The object with 5,000 kernels, made once, under target/bench.
+//! Inputs under target/bench: an object with 5,000 kernels, made once, and objects of the corpus.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
-use hsaco_tests::workspace_root;
+use hsaco::isa::EntryId;
+use hsaco::object::container::{Entry, EntryKind, HashCheck, Options, entries};
+use hsaco_tests::{corpus_dir, workspace_root};
 
-use crate::{llvm, process};
+use crate::{corpus, llvm, process};
 
 const KERNELS: usize = 5000;
 
@@ -87,4 +89,32 @@ pub(crate) fn many_kernels(language: Language) -> Result<Option<PathBuf>> {
     process::output(&mut lld)?;
     fs::remove_file(&relocatable)?;
     Ok(Some(object))
+}
+
+/// The largest code object for a target in the corpus, or nothing where that was not fetched.
+pub(crate) fn largest_object(target: &str) -> Result<Option<PathBuf>> {
+    let mut largest = Vec::new();
+    let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
+    for library in corpus::libraries(&corpus_dir().join("bitsandbytes")).unwrap_or_default() {
+        let file = fs::read(&library)?;
+        for entry in entries(&file, &options) {
+            let entry = entry?;
+            if is_for(&entry, target) && entry.data.len() > largest.len() {
+                largest = entry.data.to_vec();
+            }
+        }
+    }
+    if largest.is_empty() {
+        return Ok(None);
+    }
+    let dir = workspace_root().join("target/bench");
+    fs::create_dir_all(&dir)?;
+    let object = dir.join(format!("{target}.co"));
+    fs::write(&object, largest)?;
+    Ok(Some(object))
+}
+
+fn is_for(entry: &Entry<'_>, target: &str) -> bool {
+    let id = entry.id.as_deref().and_then(EntryId::parse);
+    entry.kind == EntryKind::CodeObject && id.is_some_and(|id| id.target == target)
 }

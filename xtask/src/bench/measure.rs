@@ -1,6 +1,7 @@
-//! Wall time and peak memory of processes.
+//! Time and memory of processes.
 
 use std::fmt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -65,17 +66,29 @@ pub(crate) fn wall_time(command: &mut Command) -> Result<Duration> {
     Ok(time)
 }
 
-/// The most memory a process had resident, in bytes.
+/// What a process took.
+pub(crate) struct Usage {
+    /// The time that it computed, on all cores together.
+    pub(crate) user: Duration,
+    /// The most memory that it had resident, in bytes.
+    pub(crate) peak_memory: u64,
+}
+
+/// Runs a command whose output goes to a file.
 ///
-/// Python asks the kernel, for std cannot; its own 10 MiB or so are the least that can come out.
-pub(crate) fn peak_memory(command: &Command) -> Result<u64> {
+/// Python asks the kernel, for std cannot; its own 10 MiB or so are the least memory that can come out.
+pub(crate) fn usage(command: &Command, output: &Path) -> Result<Usage> {
     const SCRIPT: &str = "\
 import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+with open(sys.argv[1], 'wb') as output:
+    code = subprocess.run(sys.argv[2:], stdout=output).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime, used.ru_maxrss)
 sys.exit(code)";
     let mut python = Command::new("python3");
-    python.args(["-c", SCRIPT]).arg(command.get_program()).args(command.get_args());
+    python.args(["-c", SCRIPT]).arg(output).arg(command.get_program()).args(command.get_args());
     let text = String::from_utf8(process::output(&mut python)?)?;
-    Ok(text.trim().parse::<u64>()? * 1024)
+    let (user, kibibytes) = text.trim().split_once(' ').context("no figures")?;
+    let user = Duration::from_secs_f64(user.parse()?);
+    Ok(Usage { user, peak_memory: kibibytes.parse::<u64>()? * 1024 })
 }

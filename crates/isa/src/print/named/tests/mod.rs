@@ -278,7 +278,8 @@ fn cache_hints() {
 #[test]
 fn a_space_before_a_modifier_is_punctuation() {
     let mut bytes = Vec::new();
-    let mut out = Out { bytes: &mut bytes, marks: Vec::new() };
+    let mut marks = Vec::new();
+    let mut out = Out { bytes: &mut bytes, marks: &mut marks };
     cache_policy(&mut out, Arch::GFX10, 3, TemporalKind::Load, false);
     dpp_ctrl(&mut out, Arch::GFX9, 0x150, false);
     let starts = [
@@ -289,5 +290,5 @@ fn a_space_before_a_modifier_is_punctuation() {
         (Token::Punctuation, 8),
         (Token::Comment, 9),
     ];
-    assert_eq!(out.marks, starts);
+    assert_eq!(marks, starts);
 }

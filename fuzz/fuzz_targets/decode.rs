@@ -1,0 +1,40 @@
+//! Any bytes as code: the first chooses the processor and how it is read, the others are decoded at
+//! every offset.
+#![no_main]
+
+use std::hint::black_box;
+use std::sync::LazyLock;
+
+use hsaco_isa::{DecodeOptions, Decoder, Mode, Processor};
+use libfuzzer_sys::fuzz_target;
+
+static DECODERS: LazyLock<Vec<Decoder>> = LazyLock::new(|| {
+    let modes = |processor| [Mode::Strict, Mode::Lenient].map(|mode| (processor, mode));
+    let decoder = |(processor, mode)| {
+        Decoder::with_options(processor, DecodeOptions { mode, ..DecodeOptions::default() }).ok()
+    };
+    Processor::all().flat_map(modes).filter_map(decoder).collect()
+});
+
+fuzz_target!(|data: &[u8]| {
+    let Some((first, code)) = data.split_first() else { return };
+    let decoder = &DECODERS[usize::from(*first) % DECODERS.len()];
+    let (mut text, mut with_tokens, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..code.len() {
+        let Some(instruction) = decoder.decode(&code[at..]) else { continue };
+        let size = instruction.len();
+        assert!([4, 8, 12, 16, 20].contains(&size) && size <= code.len() - at);
+        text.clear();
+        decoder.print(&instruction, &mut text);
+        assert!(!text.is_empty() && text.is_ascii());
+        with_tokens.clear();
+        tokens.clear();
+        decoder.print_tokens(&instruction, &mut with_tokens, &mut tokens);
+        assert_eq!(with_tokens, text);
+        assert!(
+            tokens.iter().all(|(_, start)| *start < text.len())
+                && tokens.is_sorted_by_key(|it| it.1)
+        );
+        black_box((instruction.mnemonic(), instruction.branch_target(at as u64)));
+    }
+});

@@ -1,0 +1,48 @@
+//! `hsaco disasm` against llvm-objdump on real code.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+
+use hsaco_tests::disassembly::{Comparison, compare_file};
+use hsaco_tests::program::hsaco_binary;
+use hsaco_tests::{corpus_file, require_tools};
+
+/// Libraries of the corpus, and every how-many-th object of each is compared. All of them take
+/// llvm-objdump half an hour: `cargo xtask oracle disasm` does that.
+const LIBRARIES: [(&str, usize); 8] = [
+    ("bitsandbytes/libbitsandbytes_rocm64.so", 3),
+    ("bitsandbytes/libbitsandbytes_rocm70.so", 7),
+    ("bitsandbytes/libbitsandbytes_rocm71.so", 7),
+    ("bitsandbytes/libbitsandbytes_rocm72.so", 7),
+    ("bitsandbytes/libbitsandbytes_rocm714.so", 7),
+    ("bitsandbytes/libbitsandbytes_rocm715.so", 1),
+    ("debian/librocrand.so.1.1", 2),
+    ("debian/librocsparse.so.0.1", 61),
+];
+
+fn check(file: &Path, every: usize) -> Comparison {
+    let found = compare_file(&hsaco_binary().unwrap(), file, every).unwrap();
+    assert!(found.differences.is_empty(), "{}", found.differences.join("\n"));
+    assert!(found.objects > 0 && found.lines > 0, "{}", file.display());
+    found
+}
+
+#[test]
+fn libraries_read_as_llvm_objdump_reads_them() {
+    require_tools!("llvm-objdump-22");
+    for (name, every) in LIBRARIES {
+        let Some(file) = corpus_file(name) else { return };
+        check(&file, every);
+    }
+}
+
+#[test]
+fn triton_kernels_read_as_llvm_objdump_reads_them() {
+    require_tools!("llvm-objdump-22");
+    let Some(stamp) = corpus_file("triton/fetched.txt") else { return };
+    let files = fs::read_dir(stamp.parent().unwrap()).unwrap().map(|it| it.unwrap().path());
+    let objects = files.filter(|it| it.extension().is_some_and(|it| it == "co"));
+    let found: usize = objects.map(|it| check(&it, 1).objects).sum();
+    assert_eq!(found, 64);
+}

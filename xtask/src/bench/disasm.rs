@@ -1,0 +1,88 @@
+//! Disassembling, against `llvm-objdump -d`; and how fast the decoder is by itself.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use hsaco_tests::{tool, workspace_root};
+
+use super::measure::{in_turns, usage, wall_time};
+use super::{Bar, Bench, MEBIBYTE, input, library, rate};
+use crate::process;
+
+const TARGETS: [&str; 3] = ["gfx942", "gfx1100", "gfx1250"];
+/// What disassembling may take beside its input.
+const MEMORY: u64 = 64 * MEBIBYTE;
+const DISASM: &[&str] = &["disasm"];
+
+pub(super) fn disasm(bench: &mut Bench) -> Result<()> {
+    for target in TARGETS {
+        let row = format!("disasm {target}");
+        if !bench.wants(&row) {
+            continue;
+        }
+        match input::largest_object(target)? {
+            Some(object) => one_target(bench, &row, &object)?,
+            None => println!("{row}: skipped: run `cargo xtask corpus`"),
+        }
+    }
+    two_threads(bench)
+}
+
+fn one_target(bench: &mut Bench, row: &str, object: &Path) -> Result<()> {
+    bench.check_answer(DISASM, object, "s_endpgm")?;
+    if tool("python3").is_some() && tool("llvm-objdump-22").is_some() {
+        let output = workspace_root().join("target/bench/disassembly.txt");
+        let mut objdump = Command::new("llvm-objdump-22");
+        objdump.arg("-d").arg(object);
+        let (hsaco, objdump) = in_turns(
+            bench.runs,
+            || Ok(usage(&bench.hsaco(DISASM, object), &output)?.user),
+            || Ok(usage(&objdump, &output)?.user),
+        )?;
+        bench.row(&format!("{row} / objdump -d, user"), hsaco, objdump, Bar::Faster(25.0));
+        fs::remove_file(output)?;
+    } else {
+        println!("{row}: skipped: no python3 or no LLVM 22");
+    }
+    let limit = fs::metadata(object)?.len() + MEMORY;
+    bench.memory_row(&format!("{row}, memory"), DISASM, object, limit)?;
+    let [decode, print] = rates(object)?;
+    bench.rate_row(&format!("{row}, decode only"), decode, 80.0);
+    bench.rate_row(&format!("{row}, decode and print"), print, 20.0);
+    Ok(())
+}
+
+/// Millions of instructions a second, first decoded, then printed as well, in an optimised process.
+fn rates(object: &Path) -> Result<[f64; 2]> {
+    let xtask = process::release_binary("xtask", "xtask")?;
+    let output = process::output(Command::new(xtask).arg(rate::VERB).arg(object))?;
+    let text = String::from_utf8(output)?;
+    let (decode, print) = text.trim().split_once(' ').context("no two rates")?;
+    Ok([decode.parse()?, print.parse()?])
+}
+
+fn two_threads(bench: &mut Bench) -> Result<()> {
+    let row = "disasm librocrand: two cores / one";
+    if !bench.wants(row) {
+        return Ok(());
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let (Some(library), Some(taskset), 2..) =
+        (library("debian", "librocrand"), tool("taskset"), cores)
+    else {
+        println!("{row}: skipped: it takes two cores, taskset, and `cargo xtask corpus`");
+        return Ok(());
+    };
+    let on = |cores: &str| {
+        let mut command = Command::new(&taskset);
+        command.args(["--cpu-list", cores]).arg(&bench.hsaco).args(DISASM).arg(&library);
+        command
+    };
+    let (two, one) =
+        in_turns(bench.runs, || wall_time(&mut on("0,1")), || wall_time(&mut on("0")))?;
+    bench.row(row, two, one, Bar::Faster(1.7));
+    Ok(())
+}

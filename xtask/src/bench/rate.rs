@@ -1,0 +1,70 @@
+//! How many instructions the decoder reads and prints in a second.
+
+use std::fs;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use hsaco::isa::{Decoder, Inst};
+use hsaco::object::CodeObject;
+
+use crate::args::Args;
+
+/// The verb that no developer types: the benchmark runs it in an optimised build of this program.
+pub(crate) const VERB: &str = "decode-rate";
+
+const TIME: Duration = Duration::from_secs(1);
+
+/// Prints two rates for the code of an object, in millions a second.
+pub(crate) fn run(mut args: Args) -> Result<()> {
+    let file = fs::read(args.positional().context("which object?")?)?;
+    args.finish()?;
+    let object = CodeObject::parse(&file)?;
+    let target = object.target().id().context("its target is not known")?;
+    let decoder = Decoder::new(target.processor)?;
+    let section = object.elf().section_named(".text").context("it has no .text")?;
+    let code = object.elf().section_data(section)?;
+    let decode = best_rate(|| {
+        walk(&decoder, code, |inst| {
+            black_box(inst);
+        })
+    });
+    let mut text = Vec::new();
+    let print = best_rate(|| {
+        walk(&decoder, code, |inst| {
+            text.clear();
+            decoder.print(&inst, &mut text);
+            black_box(&text);
+        })
+    });
+    println!("{decode} {print}");
+    Ok(())
+}
+
+/// Visits each instruction, and counts them; words that are none do not count.
+fn walk(decoder: &Decoder, code: &[u8], mut visit: impl FnMut(Inst)) -> u32 {
+    let mut count = 0;
+    let mut rest = code;
+    while !rest.is_empty() {
+        let mut size = 4;
+        if let Some(inst) = decoder.decode(rest) {
+            size = inst.len();
+            count += 1;
+            visit(inst);
+        }
+        rest = rest.get(size..).unwrap_or_default();
+    }
+    count
+}
+
+/// The rate of the fastest pass, in millions a second: what else the machine does only slows it.
+fn best_rate(mut pass: impl FnMut() -> u32) -> f64 {
+    let start = Instant::now();
+    let mut best: f64 = 0.0;
+    while start.elapsed() < TIME {
+        let start = Instant::now();
+        let count = f64::from(pass());
+        best = best.max(count / start.elapsed().as_secs_f64() / 1e6);
+    }
+    best
+}

@@ -1,0 +1,21 @@
+//! `cargo xtask oracle`: the decoder and `hsaco disasm` against LLVM 22.
+
+mod decode;
+mod disasm;
+mod generate;
+mod golden;
+mod llvm;
+
+use anyhow::{Result, bail};
+
+use crate::args::Args;
+
+pub(crate) fn run(mut args: Args) -> Result<()> {
+    match args.positional().as_deref() {
+        Some("golden") => golden::run(args),
+        Some("decode") => decode::run(args),
+        Some("disasm") => disasm::run(args),
+        Some(other) => bail!("no oracle `{other}`: there are golden, decode and disasm"),
+        None => bail!("which oracle: golden, decode or disasm?"),
+    }
+}
