@@ -109,8 +109,8 @@ pub(crate) fn sdwa_dst_unused<M: Marks>(out: &mut Out<'_, M>, value: u32) {
 fn prefixed<M: Marks>(out: &mut Out<'_, M>, prefix: &str, names: &[&str], value: u32) {
     out.token(Token::Modifier);
     out.text(prefix);
-    // LLVM takes any other value for unreachable.
-    out.text(names.get(value as usize).unwrap_or(&""));
+    // LLVM takes any other value for unreachable; its build falls through to the first.
+    out.text(names.get(value as usize).or(names.first()).unwrap_or(&""));
 }
 
 static INDEXED: [(u32, &str); 4] = [(1, "SRC0"), (2, "SRC1"), (4, "SRC2"), (8, "DST")];
