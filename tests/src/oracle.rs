@@ -182,7 +182,8 @@ impl Judge {
             Some(instruction.len())
         }));
         match size {
-            Ok(Some(size)) => Answer::Instruction { size, text: String::from_utf8_lossy(text) },
+            // Some of LLVM's templates end in a blank, which no listing shows.
+            Ok(Some(size)) => Answer::Instruction { size, text: String::from_utf8_lossy(text.trim_ascii_end()) },
             Ok(None) => Answer::Refused,
             Err(_) => Answer::Crashed,
         }

@@ -9,7 +9,6 @@ mod corpus;
 mod fixtures;
 mod fuzz;
 mod golden;
-mod import_isa;
 mod llvm;
 mod oracle;
 mod process;
@@ -81,7 +80,7 @@ const VERBS: &[Verb] = &[
         name: "import-isa",
         usage: "RECORDS REGISTERS",
         about: "condense LLVM's TableGen records into isa-data/llvm",
-        run: import_isa::run,
+        run: codegen::import,
     },
     Verb {
         name: "fuzz",

@@ -223,19 +223,25 @@ fn trap_register(arch: Arch, value: u16) -> Option<u16> {
 
 /// Pairs start at even registers, longer tuples at multiples of four; LLVM rounds down.
 fn scalar_tuple(tag: u16, registers: u16, dwords: u8, number: u16) -> Code {
-    let dwords = dwords.max(1);
-    let exists = match tag {
-        tag::SGPR => !matches!(dwords, 7 | 32),
-        _ => !matches!(dwords, 3 | 5 | 7 | 32),
-    };
+    let dwords = scalar_dwords(tag, dwords.max(1));
     let step = match dwords {
         1 => 1,
         2 => 2,
         _ => 4,
     };
     let first = number / step * step;
-    let fits = first / step <= registers.wrapping_sub(dwords.into()) / step;
-    if exists && fits { Code::new(tag, first) } else { Code::INVALID }
+    let fits = first / step <= (registers - u16::from(dwords)) / step;
+    if fits { Code::new(tag, first) } else { Code::INVALID }
+}
+
+/// How many registers a scalar tuple spans: LLVM lacks some and falls through to its next.
+pub(crate) fn scalar_dwords(tag: u16, dwords: u8) -> u8 {
+    match (tag, dwords) {
+        (tag::SGPR, 6) => 5,
+        (tag::TTMP, 3 | 5 | 6) => 8,
+        (_, 32) => 16,
+        _ => dwords,
+    }
 }
 
 fn null(arch: Arch, value: u16) -> Option<Code> {

@@ -137,6 +137,8 @@ pub(crate) enum Role {
     Literal,
     /// Must be one of DPP8's two values.
     Dpp8,
+    /// A number that LLVM takes for a constant's encoding: 255 takes a literal.
+    Number,
 }
 
 /// What an operand's bits mean and how they print.
@@ -144,7 +146,11 @@ pub(crate) struct Kind {
     pub(crate) source: Source,
     /// In registers of 32 bits; 0 for half of one.
     pub(crate) dwords: u8,
+    /// How a constant prints.
     pub(crate) ty: Type,
+    /// How LLVM reads a constant's encoding: like `ty`, unless its operand list is out of step with the
+    /// decoder's when it does so; `None` leaves the encoding as it is.
+    pub(crate) read: Type,
     /// One more than the number of the class by mode.
     pub(crate) class: u8,
     pub(crate) label: &'static str,
@@ -224,6 +230,8 @@ pub(crate) enum P {
     Text,
     Operand,
     FloatModifiers,
+    /// The same with vcc after the operand, inside the bars.
+    FloatModifiersVcc,
     IntModifiers,
     Vcc,
     VccFirst,

@@ -286,6 +286,7 @@ impl Tables {
                     inst.marks |= inst::LITERAL_INSIDE;
                     literal = Some(value);
                 }
+                Role::Number => wants_literal |= inst.value(slot) == 255,
                 Role::Dpp8 => {
                     if !matches!(inst.value(slot), 0xe9 | 0xea) {
                         return false;

@@ -79,7 +79,8 @@ impl Tables {
         let kind = &KINDS[usize::from(slot.kind)];
         match what {
             P::Operand => self.sized_operand(out, inst, slot, kind, msbs),
-            P::FloatModifiers => self.float_modifiers(out, inst, slot, next, msbs),
+            P::FloatModifiers => self.float_modifiers(out, inst, slot, next, msbs, false),
+            P::FloatModifiersVcc => self.float_modifiers(out, inst, slot, next, msbs, true),
             P::IntModifiers => self.int_modifiers(out, inst, slot, next, msbs),
             P::Vcc | P::VccFirst => self.vcc(out, what),
             P::Addresses => self.addresses(out, inst, slot, msbs),
@@ -87,7 +88,7 @@ impl Tables {
             P::OpSelHi => self.packed(out, inst, " op_sel_hi:[", modifier::OP_SEL_HI),
             P::NegLo => self.packed(out, inst, " neg_lo:[", modifier::NEG),
             P::NegHi => self.packed(out, inst, " neg_hi:[", modifier::NEG_HI),
-            _ => self.value_step(out, inst, what, kind, inst.value(slot), slot),
+            _ => self.value_step(out, inst, what, kind, self.number(inst, slot, kind), slot),
         }
     }
 
@@ -176,7 +177,15 @@ impl Tables {
         }
     }
 
-    fn float_modifiers<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &Slot, next: Option<&'static Slot>, msbs: u8) {
+    fn float_modifiers<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &Slot,
+        next: Option<&'static Slot>,
+        msbs: u8,
+        vcc: bool,
+    ) {
         let modifiers = inst.value(slot);
         let Some(next) = next else { return };
         let kind = &KINDS[usize::from(next.kind)];
@@ -191,6 +200,9 @@ impl Tables {
             out.byte(b'|');
         }
         self.sized_operand(out, inst, next, kind, msbs);
+        if vcc {
+            self.vcc(out, P::Vcc);
+        }
         out.token(Token::Punctuation);
         if absolute {
             out.byte(b'|');
@@ -206,7 +218,7 @@ impl Tables {
             Source::Immediate | Source::ScalarOffset | Source::Literal => true,
             _ => match self.code(inst, slot).tag() {
                 tag::INLINE => true,
-                tag::LITERAL => !operand::looks_inline(self.arch, inst.literal().unwrap_or(0), kind.ty),
+                tag::LITERAL => !operand::looks_inline(self.arch, inst.literal().unwrap_or(0), kind.read),
                 tag::LITERAL64 => inst.literal().unwrap_or(0) >> 32 != 0,
                 _ => false,
             },

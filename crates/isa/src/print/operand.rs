@@ -4,7 +4,7 @@ use crate::arch::Arch;
 use crate::decode::Tables;
 use crate::generated::{CLASSES, CLASS_MODES, OPERAND_NAMES};
 use crate::inst::Inst;
-use crate::operand::{Code, tag};
+use crate::operand::{Code, scalar_dwords, tag};
 use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 
 use super::out::{Marks, Out, Token};
@@ -27,9 +27,8 @@ pub(super) fn register<M: Marks>(out: &mut Out<'_, M>, code: Code, dwords: u8) {
     match code.tag() {
         tag::VGPR => range(out, "v", number, dwords),
         tag::AGPR => range(out, "a", number, dwords),
-        // LLVM has no scalar tuples of six and takes its next best.
-        tag::SGPR => range(out, "s", number, if dwords == 6 { 5 } else { dwords }),
-        tag::TTMP => range(out, "ttmp", number, if dwords == 6 { 8 } else { dwords }),
+        tag::SGPR => range(out, "s", number, scalar_dwords(tag::SGPR, dwords)),
+        tag::TTMP => range(out, "ttmp", number, scalar_dwords(tag::TTMP, dwords)),
         tag::HALF => {
             out.byte(b'v');
             out.small(number >> 1);
@@ -71,7 +70,7 @@ impl Tables {
     ) {
         match kind.source {
             Source::Immediate | Source::ScalarOffset | Source::Literal => {
-                return self.print_immediate(out, inst.value(slot), kind);
+                return self.print_immediate(out, self.number(inst, slot, kind), kind);
             }
             Source::Absent => {
                 out.token(Token::Comment);
@@ -83,8 +82,16 @@ impl Tables {
         }
         let mut code = self.code(inst, slot);
         match code.tag() {
-            tag::INLINE => inline(out, self.arch, code.number(), kind.ty),
-            tag::LITERAL => literal(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
+            tag::INLINE if kind.read == kind.ty => inline(out, self.arch, code.number(), kind.ty),
+            tag::INLINE => {
+                out.token(Token::Immediate);
+                constant(out, self.arch, read_constant(self.arch, kind.read, code.number().into(), None), kind.ty);
+            }
+            tag::LITERAL if kind.read == Type::None => {
+                out.token(Token::Immediate);
+                constant(out, self.arch, 255, kind.ty);
+            }
+            tag::LITERAL => literal(out, self.arch, inst.literal().unwrap_or(0), kind),
             tag::LITERAL64 => literal64(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
             _ => {
                 if code.tag() == tag::HALF {
@@ -98,6 +105,13 @@ impl Tables {
                 self.print_class_remark(out, kind, code, dwords);
             }
         }
+    }
+
+    /// The number that an operand holds, after LLVM took it for the encoding of a constant where it does.
+    #[inline]
+    pub(super) fn number(&self, inst: &Inst, slot: &Slot, kind: &Kind) -> u64 {
+        let value = inst.value(slot);
+        if kind.read == Type::None || value < 128 { value } else { read_constant(self.arch, kind.read, value, inst.literal()) }
     }
 
     /// How many registers an operand of that kind spans.
@@ -144,7 +158,7 @@ impl Tables {
         }
         out.token(Token::Comment);
         out.text("/*Invalid register, operand has '");
-        out.text(class.name);
+        print_class_name(out, class, kind.dwords, dwords);
         out.text("' register class*/");
     }
 
@@ -181,6 +195,19 @@ fn first_destination(inst: &Inst) -> u16 {
     inst.named("vdstX").map_or(0, |slot| inst.value(slot) as u16)
 }
 
+/// The class's name, the one of the width at hand.
+fn print_class_name<M: Marks>(out: &mut Out<'_, M>, class: &'static Class, usual: u8, dwords: u8) {
+    let width = (u32::from(usual) * 32).to_string();
+    match class.name.split_once(&width).filter(|_| usual != dwords) {
+        Some((before, after)) => {
+            out.text(before);
+            out.dec(u64::from(dwords) * 32);
+            out.text(after);
+        }
+        None => out.text(class.name),
+    }
+}
+
 fn contains(class: &Class, code: Code, dwords: u8) -> bool {
     let bank = match code.tag() {
         tag::VGPR | tag::HALF => 0,
@@ -194,7 +221,8 @@ fn contains(class: &Class, code: Code, dwords: u8) -> bool {
     };
     let (last, step) = class.banks.get(bank).copied().unwrap_or_default();
     let number = if code.tag() == tag::HALF { code.number() >> 1 } else { code.number() };
-    step != 0 && number <= last && number % u16::from(step) == 0 && class_fits(class, code, dwords)
+    let exists = bank < 2 || scalar_dwords(code.tag(), dwords) == dwords;
+    exists && step != 0 && number <= last && number % u16::from(step) == 0 && class_fits(class, code, dwords)
 }
 
 /// A class of wider or narrower registers has none of these.
@@ -241,16 +269,36 @@ fn inline_float<M: Marks>(out: &mut Out<'_, M>, _: Arch, float: &(u16, u16, u32,
 }
 
 /// A literal of 32 bits.
-fn literal<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
+fn literal<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, kind: &Kind) {
     out.token(Token::Immediate);
-    if looks_inline(arch, value, ty) {
+    if looks_inline(arch, value, kind.read) {
         out.text("lit(");
         out.hex(value);
         out.byte(b')');
         return;
     }
-    let value = if ty == Type::F64 { value << 32 } else { value };
-    constant(out, arch, value, ty);
+    let value = if kind.read == Type::F64 { value << 32 } else { value };
+    constant(out, arch, value, kind.ty);
+}
+
+/// The value of a constant's encoding, or the encoding itself where it is none.
+fn read_constant(arch: Arch, ty: Type, encoding: u64, literal: Option<u64>) -> u64 {
+    let float = usize::try_from(encoding).ok().and_then(|encoding| FLOATS.get(encoding.wrapping_sub(240)));
+    match (encoding, float) {
+        (_, _) if ty == Type::None => encoding,
+        (128..=192, _) => encoding - 128,
+        (193..=208, _) => 192_u64.wrapping_sub(encoding),
+        (255, _) => literal.unwrap_or(encoding),
+        (_, Some(float)) => match ty {
+            Type::BF16 | Type::V2BF16 | Type::V2InlineBF16 => float.1.into(),
+            Type::F16 | Type::Int16 | Type::V2F16 | Type::V2InlineF16 => float.0.into(),
+            Type::V2F16Splat if arch.is_gfx11_plus() => u64::from(float.0) << 16 | u64::from(float.0),
+            Type::V2F16Splat => float.0.into(),
+            Type::F64 | Type::Int64 => float.3,
+            _ => float.2.into(),
+        },
+        _ => encoding,
+    }
 }
 
 /// A literal of 64 bits.

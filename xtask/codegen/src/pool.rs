@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Distinct expressions in the order in which they came.
 #[derive(Default)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     items: Vec<String>,
     numbers: HashMap<String, usize>,
     runs: HashMap<Vec<String>, usize>,
@@ -12,7 +12,7 @@ pub(super) struct Pool {
 
 impl Pool {
     /// The number of an expression, new or known.
-    pub(super) fn add(&mut self, item: String) -> usize {
+    pub(crate) fn add(&mut self, item: String) -> usize {
         if let Some(number) = self.numbers.get(&item) {
             return *number;
         }
@@ -21,12 +21,12 @@ impl Pool {
         self.items.len() - 1
     }
 
-    pub(super) fn find(&self, item: &str) -> Option<usize> {
+    pub(crate) fn find(&self, item: &str) -> Option<usize> {
         self.numbers.get(item).copied()
     }
 
     /// Where a sequence of expressions stands, and its length.
-    pub(super) fn run(&mut self, items: &[String]) -> (usize, usize) {
+    pub(crate) fn run(&mut self, items: &[String]) -> (usize, usize) {
         if items.is_empty() {
             return (0, 0);
         }
@@ -38,11 +38,11 @@ impl Pool {
         (start, items.len())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
-    pub(super) fn lines(&self) -> String {
+    pub(crate) fn lines(&self) -> String {
         self.items.iter().map(|item| format!("    {item},\n")).collect()
     }
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 
 /// One row of a table, by column.
-pub(super) struct Row(HashMap<String, String>);
+pub(crate) struct Row(HashMap<String, String>);
 
 impl Row {
-    pub(super) fn get(&self, column: &str) -> &str {
+    pub(crate) fn get(&self, column: &str) -> &str {
         self.0.get(column).map_or("", String::as_str)
     }
 
@@ -19,7 +19,7 @@ impl Row {
     }
 }
 
-pub(super) fn table(folder: &Path, file: &str) -> Result<Vec<Row>> {
+pub(crate) fn table(folder: &Path, file: &str) -> Result<Vec<Row>> {
     let path = folder.join(file);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -29,56 +29,56 @@ pub(super) fn table(folder: &Path, file: &str) -> Result<Vec<Row>> {
 
 /// An operand of an instruction, in LLVM's order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Operand {
-    pub(super) is_output: bool,
-    pub(super) name: String,
-    pub(super) kind: String,
-    pub(super) runs: Vec<(u8, u8, u8)>,
-    pub(super) fixed: u16,
+pub(crate) struct Operand {
+    pub(crate) is_output: bool,
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) runs: Vec<(u8, u8, u8)>,
+    pub(crate) fixed: u16,
 }
 
-pub(super) struct Instruction {
-    pub(super) name: String,
-    pub(super) namespace: String,
-    pub(super) size: u8,
-    pub(super) mask: u128,
-    pub(super) value: u128,
-    pub(super) operands: Vec<Operand>,
-    pub(super) tied: Vec<(String, String)>,
-    pub(super) asm: String,
-    pub(super) predicates: Vec<String>,
-    pub(super) llvm_flags: u64,
-    pub(super) flags: BTreeSet<String>,
-    pub(super) defs: BTreeSet<String>,
+pub(crate) struct Instruction {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) size: u8,
+    pub(crate) mask: u128,
+    pub(crate) value: u128,
+    pub(crate) operands: Vec<Operand>,
+    pub(crate) tied: Vec<(String, String)>,
+    pub(crate) asm: String,
+    pub(crate) predicates: Vec<String>,
+    pub(crate) llvm_flags: u64,
+    pub(crate) flags: BTreeSet<String>,
+    pub(crate) defs: BTreeSet<String>,
     /// Base opcode, encoding, data words, address words.
-    pub(super) image: Option<(String, String, u8, u8)>,
+    pub(crate) image: Option<(String, String, u8, u8)>,
 }
 
 impl Instruction {
-    pub(super) fn position(&self, operand: &str) -> Option<usize> {
+    pub(crate) fn position(&self, operand: &str) -> Option<usize> {
         self.operands.iter().position(|o| o.name == operand)
     }
 
-    pub(super) fn is(&self, bit: u32) -> bool {
+    pub(crate) fn is(&self, bit: u32) -> bool {
         self.llvm_flags >> bit & 1 == 1
     }
 }
 
-pub(super) struct Facts {
-    pub(super) instructions: Vec<Instruction>,
-    pub(super) operands: HashMap<String, Row>,
-    pub(super) predicates: BTreeMap<String, String>,
-    pub(super) processors: BTreeMap<String, Vec<String>>,
-    pub(super) classes: BTreeMap<String, String>,
-    pub(super) class_modes: HashMap<String, HashMap<String, String>>,
-    pub(super) class_decoders: HashMap<String, String>,
-    pub(super) images: HashMap<String, Row>,
-    pub(super) image_shapes: HashMap<(String, String), Vec<(u8, u8)>>,
-    pub(super) order: Vec<Row>,
+pub(crate) struct Facts {
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) operands: HashMap<String, Row>,
+    pub(crate) predicates: BTreeMap<String, String>,
+    pub(crate) processors: BTreeMap<String, Vec<String>>,
+    pub(crate) classes: BTreeMap<String, String>,
+    pub(crate) class_modes: HashMap<String, HashMap<String, String>>,
+    pub(crate) class_decoders: HashMap<String, String>,
+    pub(crate) images: HashMap<String, Row>,
+    pub(crate) image_shapes: HashMap<(String, String), Vec<(u8, u8)>>,
+    pub(crate) order: Vec<Row>,
 }
 
 impl Facts {
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
         let llvm = folder.join("llvm");
         let pairs = |file: &str, key: &str, value: &str| -> Result<BTreeMap<String, String>> {
             Ok(table(&llvm, file)?.iter().map(|row| (row.get(key).to_owned(), row.get(value).to_owned())).collect())

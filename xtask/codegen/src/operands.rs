@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::facts::{Facts, Instruction};
+use crate::facts::{Facts, Instruction};
 
 /// Where the value at one place of LLVM's operand list comes from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// The operand of that number of the instruction.
     Field(usize),
     /// Put in after decoding.
@@ -71,7 +71,7 @@ impl List<'_> {
 }
 
 /// The operand list as LLVM's decoder leaves it.
-pub(super) fn places(facts: &Facts, instruction: &Instruction) -> Vec<Place> {
+pub(crate) fn places(facts: &Facts, instruction: &Instruction) -> Vec<Place> {
     let decoded = instruction.operands.iter().enumerate().filter(|(_, operand)| !operand.runs.is_empty());
     let mut list = List { instruction, places: decoded.map(|(at, _)| Place::Field(at)).collect() };
     if instruction.is(bit::DPP) {
@@ -164,7 +164,7 @@ fn has_cache_policy(instruction: &Instruction) -> bool {
 }
 
 /// Whether LLVM sets the bit that asks for the value before, whatever the encoding holds.
-pub(super) fn returns_value(instruction: &Instruction) -> bool {
+pub(crate) fn returns_value(instruction: &Instruction) -> bool {
     has_cache_policy(instruction) && instruction.is(bit::IS_ATOMIC_RET)
 }
 
@@ -214,19 +214,19 @@ fn tied_destination(list: &mut List<'_>) {
 
 /// One step of printing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Text(String),
     Print(&'static str, usize),
 }
 
 /// A mnemonic, its suffix, and the steps that print what follows.
-pub(super) struct Program {
-    pub(super) mnemonic: String,
-    pub(super) suffix: String,
-    pub(super) steps: Vec<Step>,
+pub(crate) struct Program {
+    pub(crate) mnemonic: String,
+    pub(crate) suffix: String,
+    pub(crate) steps: Vec<Step>,
 }
 
-pub(super) fn program(facts: &Facts, instruction: &Instruction) -> Result<Program> {
+pub(crate) fn program(facts: &Facts, instruction: &Instruction) -> Result<Program> {
     let asm = instruction.asm.replace('}', "");
     let end = asm.find([' ', '$']).unwrap_or(asm.len());
     let (mnemonic, mut rest) = asm.split_at(end);
@@ -307,8 +307,14 @@ fn print(facts: &Facts, instruction: &Instruction, position: usize, program: &mu
             } else {
                 carries_in(name, &["sdwa"]) && name.ends_with("gfx10")
             };
-            // The operand itself may be one that prints vcc after it.
-            after_operand(instruction, position + 1, program);
+            // The operand itself may be one that prints vcc after it, inside its modifiers.
+            if after_operand(instruction, position + 1, program) {
+                program.steps.truncate(program.steps.len() - 2);
+                program.steps.push(Step::Print(if float { "FloatModifiersVcc" } else { "IntModifiers" }, position));
+                if !float {
+                    program.steps.push(Step::Print("Vcc", 0));
+                }
+            }
             if listed && is_src1 {
                 program.steps.push(Step::Print("Vcc", 0));
             }
@@ -356,7 +362,8 @@ fn prints_vcc_first(instruction: &Instruction, position: usize) -> bool {
 }
 
 /// vcc after the last source of selects and carries, and the format of typed buffers after the offset register.
-fn after_operand(instruction: &Instruction, position: usize, program: &mut Program) {
+/// Whether it was vcc.
+fn after_operand(instruction: &Instruction, position: usize, program: &mut Program) -> bool {
     let name = instruction.name.as_str();
     let selects = matches!(
         name,
@@ -369,7 +376,8 @@ fn after_operand(instruction: &Instruction, position: usize, program: &mut Progr
             | "V_CNDMASK_B32_dpp8_gfx12"
             | "V_CNDMASK_B32_e32_vi"
     );
-    if (selects || carries_in(name, &["e32", "dpp", "dpp8"])) && instruction.position("src1") == Some(position) {
+    let prints_vcc = (selects || carries_in(name, &["e32", "dpp", "dpp8"])) && instruction.position("src1") == Some(position);
+    if prints_vcc {
         program.steps.push(Step::Print(if position == 0 { "VccFirst" } else { "Vcc" }, 0));
     }
     if instruction.is(bit::MTBUF)
@@ -378,6 +386,7 @@ fn after_operand(instruction: &Instruction, position: usize, program: &mut Progr
     {
         program.steps.push(Step::Print("BufferFormat", format));
     }
+    prints_vcc
 }
 
 fn op_sel(name: &str) -> &'static str {
@@ -458,7 +467,7 @@ fn simple(method: &str) -> Option<&'static str> {
 }
 
 /// The slots whose modifiers `op_sel` and the like list; `None` for a source without modifiers.
-pub(super) fn packed(instruction: &Instruction) -> Vec<Option<usize>> {
+pub(crate) fn packed(instruction: &Instruction) -> Vec<Option<usize>> {
     let modifiers = |n: usize| instruction.position(&format!("src{n}_modifiers"));
     if instruction.is(bit::IS_WMMA) || instruction.is(bit::IS_SWMMAC) {
         return (0..3).map(modifiers).collect();
@@ -471,17 +480,17 @@ pub(super) fn packed(instruction: &Instruction) -> Vec<Option<usize>> {
     (0..count).map(modifiers).collect()
 }
 
-pub(super) fn selects_half(instruction: &Instruction) -> bool {
+pub(crate) fn selects_half(instruction: &Instruction) -> bool {
     let has_destination = instruction.position("vdst").is_some() || instruction.position("sdst").is_some();
     has_destination && instruction.is(bit::VOP3_OPSEL)
 }
 
-pub(super) fn is_packed(instruction: &Instruction) -> bool {
+pub(crate) fn is_packed(instruction: &Instruction) -> bool {
     instruction.is(bit::IS_PACKED)
 }
 
 /// How a field becomes an operand, and its width in bits.
-pub(super) fn source(kind: &str, decoder: &str) -> Result<(&'static str, u16)> {
+pub(crate) fn source(kind: &str, decoder: &str) -> Result<(&'static str, u16)> {
     let (name, width) = match decoder.split_once('<') {
         Some((name, width)) => (name, width.trim_end_matches('>').parse()?),
         None => (decoder, 0),
@@ -524,8 +533,17 @@ fn default_register_class(name: &str) -> Option<(&'static str, u16)> {
     })
 }
 
+/// How LLVM reads a constant's encoding at a place of that operand type.
+pub(crate) fn constant_type(name: &str) -> Result<&'static str> {
+    Ok(match name {
+        "OPERAND_KIMM16" | "OPERAND_KIMM32" | "OPERAND_KIMM64" => "Int32",
+        "OPERAND_IMMEDIATE" | "OPERAND_UNKNOWN" | "OPERAND_PCREL" => "None",
+        _ => operand_type(name)?,
+    })
+}
+
 /// LLVM's operand type, shortened to what changes a constant's reading.
-pub(super) fn operand_type(name: &str) -> Result<&'static str> {
+pub(crate) fn operand_type(name: &str) -> Result<&'static str> {
     Ok(match name.trim_start_matches("OPERAND_") {
         "" | "INPUT_MODS" | "KIMM16" | "KIMM32" | "KIMM64" | "SDWA_VOPC_DST" => "None",
         "REGISTER" => "Register",

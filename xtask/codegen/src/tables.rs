@@ -1,9 +1,5 @@
 //! `cargo xtask codegen [--check]`: the instruction tables of `crates/isa/src/generated/` from `isa-data/`.
 
-mod facts;
-mod operands;
-mod pool;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -11,10 +7,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::args::Args;
-use facts::{Facts, Instruction, Operand};
-use operands::{Place, Step};
-use pool::Pool;
+use crate::facts::{Facts, Instruction, Operand};
+use crate::operands::{self, Place, Step};
+use crate::pool::Pool;
 
 const OUTPUT: &str = "crates/isa/src/generated/tables.rs";
 
@@ -23,17 +18,18 @@ const HEADER: &str = "\
 // Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
 ";
 
-pub(crate) fn run(mut args: Args) -> Result<()> {
-    let check = args.flag("--check");
-    args.finish()?;
+/// Writes the tables.
+pub(crate) fn write() -> Result<()> {
     let text = generate(Path::new("isa-data"))?;
-    if check {
-        let committed = fs::read_to_string(OUTPUT).with_context(|| format!("cannot read {OUTPUT}"))?;
-        ensure!(committed == text, "{OUTPUT} is stale: run `cargo xtask codegen`");
-        return Ok(());
-    }
-    fs::create_dir_all(Path::new(OUTPUT).parent().unwrap_or(Path::new(".")))?;
     fs::write(OUTPUT, text).with_context(|| format!("cannot write {OUTPUT}"))
+}
+
+/// Fails when the tables are not what isa-data makes.
+pub(crate) fn check() -> Result<()> {
+    let text = generate(Path::new("isa-data"))?;
+    let committed = fs::read_to_string(OUTPUT).with_context(|| format!("cannot read {OUTPUT}"))?;
+    ensure!(committed == text, "{OUTPUT} is stale: run `cargo xtask codegen`");
+    Ok(())
 }
 
 fn generate(folder: &Path) -> Result<String> {
@@ -209,22 +205,39 @@ impl<'a> Tables<'a> {
                 let returns = operand.name == "cpol" && operands::returns_value(instruction);
                 let fixed = from.fixed | u16::from(returns);
                 // The place's own kind says how to print, the operand that was decoded how to read.
-                (self.pools.fields.add(format!("Field({:?}, &{:?})", from.runs[0], &from.runs[1..])), fixed, self.kind(operand, &from.kind)?)
+                let read = self.constant_type(instruction, *number, &operand.name)?;
+                let field = self.pools.fields.add(format!("Field({:?}, &{:?})", from.runs[0], &from.runs[1..]));
+                (field, fixed, self.kind(operand, &from.kind, read)?)
             }
-            Some(Place::Constant(value)) => (255, *value, self.kind(operand, "")?),
-            Some(Place::Vcc) => (255, 106, self.kind(operand, "SReg_64")?),
+            Some(Place::Constant(value)) => (255, *value, self.kind(operand, "", "None")?),
+            Some(Place::Vcc) => (255, 106, self.kind(operand, "SReg_64", "None")?),
             Some(Place::Extra(byte)) => {
                 let at = u16::from(instruction.size) * 8 + u16::from(*byte) * 8;
                 ensure!(at < 256, "a field beyond bit 255");
-                (self.pools.fields.add(format!("Field(({at}, 0, 8), &[])")), 0, self.kind(operand, &operand.kind)?)
+                (self.pools.fields.add(format!("Field(({at}, 0, 8), &[])")), 0, self.kind(operand, &operand.kind, "None")?)
             }
-            Some(Place::Same(_)) | None => (255, 0, self.kind(operand, "absent")?),
+            Some(Place::Same(_)) | None => (255, 0, self.kind(operand, "absent", "None")?),
         };
         Ok(format!("s({field}, {fixed}, {kind}, {name}, {}, {msb})", operand.is_output))
     }
 
+    /// How LLVM reads constants of the operand that its decoder finds as `number`: it goes by the place in its
+    /// list at that time, which may be another operand's.
+    fn constant_type(&self, instruction: &Instruction, number: usize, shown_as: &str) -> Result<&'static str> {
+        if shown_as == "immX" {
+            return Ok("None");
+        }
+        let place = instruction.operands.iter().take(number).filter(|operand| !operand.runs.is_empty()).count();
+        let kind = &instruction.operands[place].kind;
+        let row = self.facts.operands.get(kind).with_context(|| format!("no operand kind {kind}"))?;
+        match row.get("kind") {
+            "RegisterClass" | "RegClassByHwMode" => Ok("Register"),
+            _ => operands::constant_type(row.get("type")),
+        }
+    }
+
     /// The kind that decodes like `from` and prints like the operand.
-    fn kind(&mut self, operand: &Operand, from: &str) -> Result<usize> {
+    fn kind(&mut self, operand: &Operand, from: &str, read: &str) -> Result<usize> {
         let row = self.facts.operands.get(&operand.kind).with_context(|| format!("no operand kind {}", operand.kind))?;
         let class = match row.get("kind") {
             "RegisterOperand" => row.get("class"),
@@ -243,7 +256,7 @@ impl<'a> Tables<'a> {
         let label = print.get(1).copied().unwrap_or_default();
         let flag = |at: usize| print.get(at) == Some(&"true");
         Ok(self.pools.kinds.add(format!(
-            "Kind {{ source: Source::{source}, dwords: {}, ty: Type::{ty}, class: {class}, label: {label:?}, hex: {}, always: {} }}",
+            "Kind {{ source: Source::{source}, dwords: {}, ty: Type::{ty}, read: Type::{read}, class: {class}, label: {label:?}, hex: {}, always: {} }}",
             width / 32, flag(2), flag(3)
         )))
     }
@@ -303,12 +316,14 @@ impl<'a> Tables<'a> {
         for (number, operand) in instruction.operands.iter().enumerate().filter(|(_, o)| !o.runs.is_empty()) {
             let Some(slot) = places.iter().position(|place| *place == Place::Field(number)) else { continue };
             let (source, width) = self.source(&operand.kind)?;
+            let reads = self.constant_type(instruction, number, "")? != "None";
             let role = match source {
                 "Immediate" if operand.kind == "Dpp8FI" => "Dpp8",
+                "Immediate" | "ScalarOffset" if reads => "Number",
                 "Immediate" | "ScalarOffset" | "Half" | "HalfLow" => continue,
                 "Vgpr" | "Agpr" if width <= 32 => continue,
                 "Literal" => "Literal",
-                "Any" | "Accumulator" | "AnyHalf" | "AnyHalfLow" | "Mask" | "Sdwa" if takes_literal(operand) => "Source",
+                "Any" | "Accumulator" | "AnyHalf" | "AnyHalfLow" | "Mask" | "Sdwa" if reads && takes_literal(operand) => "Source",
                 _ => "Register",
             };
             checks.push(format!("c({slot}, Role::{role})"));

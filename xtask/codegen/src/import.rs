@@ -10,22 +10,17 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::args::Args;
-
 const FOLDER: &str = "isa-data/llvm";
 
 /// Encodings of generations that LLVM itself does not disassemble.
 const LEFT_OUT: &[&str] = &["", "GFX6", "GFX7", "GFX6GFX7"];
 
-pub(crate) fn run(mut args: Args) -> Result<()> {
-    let mut file = |name: &str| args.positional().with_context(|| format!("{name} is missing"));
-    let (records, registers) = (file("RECORDS")?, file("REGISTERS")?);
-    args.finish()?;
+pub(crate) fn run(records: &Path, registers: &Path) -> Result<()> {
     let mut facts = Facts::default();
-    each_record(Path::new(&records), |record| facts.take(record))?;
+    each_record(records, |record| facts.take(record))?;
     fs::create_dir_all(FOLDER)?;
     facts.write()?;
-    write("register-classes.tsv", "class\tmembers", &register_classes(Path::new(&registers))?)
+    write("register-classes.tsv", "class\tmembers", &register_classes(registers)?)
 }
 
 /// One TableGen definition.
