@@ -239,7 +239,7 @@ pub(crate) fn scalar_dwords(tag: u16, dwords: u8) -> u8 {
     match (tag, dwords) {
         (tag::SGPR, 6) => 5,
         (tag::TTMP, 3 | 5 | 6) => 8,
-        (_, 32) => 16,
+        (tag::SGPR | tag::TTMP, 32) => 16,
         _ => dwords,
     }
 }

@@ -27,8 +27,8 @@ pub(super) fn register<M: Marks>(out: &mut Out<'_, M>, code: Code, dwords: u8) {
     match code.tag() {
         tag::VGPR => range(out, "v", number, dwords),
         tag::AGPR => range(out, "a", number, dwords),
-        tag::SGPR => range(out, "s", number, scalar_dwords(tag::SGPR, dwords)),
-        tag::TTMP => range(out, "ttmp", number, scalar_dwords(tag::TTMP, dwords)),
+        tag::SGPR => range(out, "s", number, dwords),
+        tag::TTMP => range(out, "ttmp", number, dwords),
         tag::HALF => {
             out.byte(b'v');
             out.small(number >> 1);
@@ -100,7 +100,8 @@ impl Tables {
                     code = Code(code.0 & !1 | !first_destination(inst) & 1);
                 }
                 let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
-                register(out, code, dwords);
+                let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
+                register(out, code, shown);
                 self.print_upper_register(out, slot, code, dwords, msbs);
                 self.print_class_remark(out, kind, code, dwords);
             }

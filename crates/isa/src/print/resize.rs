@@ -4,9 +4,10 @@ use crate::arch::Arch;
 use crate::decode::Tables;
 use crate::generated::{CLASS_MODES, CLASSES, IMAGES, OPERAND_NAMES};
 use crate::inst::Inst;
+use crate::operand::tag;
 use crate::table::{Flags, Image, ImageEncoding, Kind, Slot};
 
-use super::out::{Marks, Out};
+use super::out::{Marks, Out, Token};
 
 /// Coordinates and gradients of the image dimensions, by encoding.
 const DIMENSIONS: [(u8, u8); 8] = [(1, 2), (2, 4), (3, 6), (3, 4), (2, 2), (3, 4), (3, 4), (4, 4)];
@@ -37,9 +38,19 @@ impl Tables {
             None => self.matrix_dwords(inst, name),
         };
         match dwords {
+            Some(4 | 6 | 12) if self.is_small_constant(inst, slot) => {
+                // LLVM looks for the number's first registers and finds none.
+                out.token(Token::Immediate);
+                out.text("0/*Invalid immediate*/");
+            }
             Some(dwords) => self.print_operand_of(out, inst, slot, kind, msbs, dwords),
             None => self.print_operand(out, inst, slot, kind, msbs),
         }
+    }
+
+    fn is_small_constant(&self, inst: &Inst, slot: &Slot) -> bool {
+        let code = self.code(inst, slot);
+        inst.has_formats() && code.tag() == tag::INLINE && code.number() <= 192
     }
 
     /// How many registers a matrix takes in its format.
@@ -54,7 +65,10 @@ impl Tables {
             4 => full / 2,
             _ => full,
         };
+        let is_known = |name| inst.operand(name).is_none_or(|format| format <= 4);
         match (inst.operand(wmma), inst.operand(mfma)) {
+            // LLVM has no form for a format that does not exist, whichever of the two it is.
+            (Some(_), _) if !is_known("matrix_a_fmt") || !is_known("matrix_b_fmt") => None,
             (Some(format), _) => Some(of_format(format, 16)),
             (_, Some(format)) => Some(of_format(format, 8)),
             _ => None,
