@@ -15,17 +15,33 @@ impl Row {
     }
 
     fn hex(&self, column: &str) -> Result<u128> {
-        u128::from_str_radix(self.get(column), 16).with_context(|| format!("`{}` in {column}", self.get(column)))
+        u128::from_str_radix(self.get(column), 16)
+            .with_context(|| format!("`{}` in {column}", self.get(column)))
     }
 }
 
 pub(crate) fn table(folder: &Path, file: &str) -> Result<Vec<Row>> {
     let path = folder.join(file);
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let columns: Vec<_> = lines.next().unwrap_or_default().split('\t').collect();
-    Ok(lines.map(|line| Row(columns.iter().map(|c| (*c).to_owned()).zip(line.split('\t').map(str::to_owned)).collect())).collect())
+    Ok(lines
+        .map(|line| {
+            Row(columns
+                .iter()
+                .map(|c| (*c).to_owned())
+                .zip(line.split('\t').map(str::to_owned))
+                .collect())
+        })
+        .collect())
 }
+
+/// An image operation: opcode and encoding.
+pub(crate) type ImageKey = (String, String);
+
+/// Widths that an image operation exists in: words of data and of address.
+pub(crate) type ImageShapes = Vec<(u8, u8)>;
 
 /// An operand of an instruction, in LLVM's order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -73,7 +89,7 @@ pub(crate) struct Facts {
     pub(crate) class_modes: HashMap<String, HashMap<String, String>>,
     pub(crate) class_decoders: HashMap<String, String>,
     pub(crate) images: HashMap<String, Row>,
-    pub(crate) image_shapes: HashMap<(String, String), Vec<(u8, u8)>>,
+    pub(crate) image_shapes: HashMap<ImageKey, ImageShapes>,
     pub(crate) order: Vec<Row>,
 }
 
@@ -81,7 +97,10 @@ impl Facts {
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let llvm = folder.join("llvm");
         let pairs = |file: &str, key: &str, value: &str| -> Result<BTreeMap<String, String>> {
-            Ok(table(&llvm, file)?.iter().map(|row| (row.get(key).to_owned(), row.get(value).to_owned())).collect())
+            Ok(table(&llvm, file)?
+                .iter()
+                .map(|row| (row.get(key).to_owned(), row.get(value).to_owned()))
+                .collect())
         };
         let by = |file: &str, key: &str| -> Result<HashMap<String, Row>> {
             Ok(table(&llvm, file)?.into_iter().map(|row| (row.get(key).to_owned(), row)).collect())
@@ -101,20 +120,26 @@ impl Facts {
             class_modes: table(&llvm, "classes-by-mode.tsv")?
                 .iter()
                 .map(|row| {
-                    let modes = names(row.get("modes")).into_iter().zip(names(row.get("classes"))).collect();
+                    let modes = names(row.get("modes"))
+                        .into_iter()
+                        .zip(names(row.get("classes")))
+                        .collect();
                     (row.get("class").to_owned(), modes)
                 })
                 .collect(),
             class_decoders: pairs("classes-by-mode.tsv", "class", "decoder")?.into_iter().collect(),
             images: by("images.tsv", "opcode")?,
-            image_shapes: table(&llvm, "image-shapes.tsv")?.iter().map(image_shapes).collect::<Result<_>>()?,
+            image_shapes: table(&llvm, "image-shapes.tsv")?
+                .iter()
+                .map(image_shapes)
+                .collect::<Result<_>>()?,
             order: table(folder, "decode-order.tsv")?,
         })
     }
 }
 
 /// Our corrections: one fact a line.
-fn overlay(folder: &Path, instructions: &mut Vec<Instruction>) -> Result<()> {
+fn overlay(folder: &Path, instructions: &mut [Instruction]) -> Result<()> {
     for row in table(folder, "overlay.tsv")? {
         let (name, column, value) = (row.get("instruction"), row.get("column"), row.get("value"));
         ensure!(!row.get("reason").is_empty(), "overlay.tsv: {name} {column}: no reason given");
@@ -135,7 +160,7 @@ fn names(list: &str) -> Vec<String> {
     list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-fn image_shapes(row: &Row) -> Result<((String, String), Vec<(u8, u8)>)> {
+fn image_shapes(row: &Row) -> Result<(ImageKey, ImageShapes)> {
     let pair = |text: &str| -> Result<(u8, u8)> {
         let (data, address) = text.split_once('.').context("a shape without a point")?;
         Ok((data.parse()?, address.parse()?))
@@ -149,7 +174,10 @@ fn instruction(row: &Row) -> Result<Instruction> {
     let operands = row.get("operands").split(';').filter(|text| !text.is_empty());
     let tied = row.get("constraints").split(',').filter_map(|constraint| {
         let (left, right) = constraint.split_once('=')?;
-        Some((left.trim().trim_start_matches('$').to_owned(), right.trim().trim_start_matches('$').to_owned()))
+        Some((
+            left.trim().trim_start_matches('$').to_owned(),
+            right.trim().trim_start_matches('$').to_owned(),
+        ))
     });
     Ok(Instruction {
         namespace: row.get("namespace").to_owned(),

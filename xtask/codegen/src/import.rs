@@ -18,7 +18,7 @@ const LEFT_OUT: &[&str] = &["", "GFX6", "GFX7", "GFX6GFX7"];
 pub(crate) fn run(records: &Path, registers: &Path) -> Result<()> {
     let mut facts = Facts::default();
     each_record(records, |record| facts.take(record))?;
-    fs::create_dir_all(FOLDER)?;
+    fs::create_dir_all(crate::root().join(FOLDER))?;
     facts.write()?;
     write("register-classes.tsv", "class\tmembers", &register_classes(registers)?)
 }
@@ -49,7 +49,11 @@ impl Record {
 
     /// The names of a list.
     fn list(&self, name: &str) -> Vec<&str> {
-        self.get(name).trim_matches(['[', ']']).split(", ").filter(|name| !name.is_empty()).collect()
+        self.get(name)
+            .trim_matches(['[', ']'])
+            .split(", ")
+            .filter(|name| !name.is_empty())
+            .collect()
     }
 
     /// A field of bits, the lowest first.
@@ -81,7 +85,11 @@ fn split_list(text: &str) -> Vec<&str> {
         }
     }
     items.push(&text[start..]);
-    items.into_iter().map(|item| item.trim()).map(|item| if item.starts_with('!') { "?" } else { item }).collect()
+    items
+        .into_iter()
+        .map(str::trim)
+        .map(|item| if item.starts_with('!') { "?" } else { item })
+        .collect()
 }
 
 fn constant(bits: &[&str]) -> u64 {
@@ -95,7 +103,8 @@ fn each_record(path: &Path, mut take: impl FnMut(&Record)) -> Result<()> {
         let line = line?;
         if let Some(rest) = line.strip_prefix("def ") {
             let (name, classes) = rest.split_once(" {\t// ").unwrap_or((rest, ""));
-            record = Some(Record { name: name.into(), classes: classes.into(), values: HashMap::new() });
+            record =
+                Some(Record { name: name.into(), classes: classes.into(), values: HashMap::new() });
         } else if line == "}" {
             if let Some(record) = record.take() {
                 take(&record);
@@ -137,8 +146,10 @@ impl Facts {
             self.predicates.insert(record.name.clone(), record.get("AssemblerCondDag").into());
         } else if record.is("RegClassByHwMode") {
             let modes = record.list("Modes").join(",");
-            let (classes, decoder) = (record.list("Objects").join(","), record.string("DecoderMethod"));
-            self.classes_by_mode.insert(record.name.clone(), format!("{modes}\t{classes}\t{decoder}"));
+            let (classes, decoder) =
+                (record.list("Objects").join(","), record.string("DecoderMethod"));
+            self.classes_by_mode
+                .insert(record.name.clone(), format!("{modes}\t{classes}\t{decoder}"));
             self.take_operand(record);
         } else if record.is("DAGOperand") {
             self.take_operand(record);
@@ -153,17 +164,37 @@ impl Facts {
         let class = if kind == "RegisterOperand" { record.get("RegClass") } else { "" };
         self.operands.insert(
             record.name.clone(),
-            format!("{kind}\t{class}\t{}\t{}\t{}", record.string("OperandType"), record.string("DecoderMethod"), print_method(record.string("PrintMethod"))),
+            format!(
+                "{kind}\t{class}\t{}\t{}\t{}",
+                record.string("OperandType"),
+                record.string("DecoderMethod"),
+                print_method(record.string("PrintMethod"))
+            ),
         );
     }
 
     fn take_image(&mut self, record: &Record) {
         let flags = [
-            "Store", "Atomic", "AtomicX2", "Sampler", "Gather4", "Gradients", "G16", "Coordinates", "LodOrClampOrMip",
-            "HasD16", "MSAA", "BVH", "A16", "NoReturn",
+            "Store",
+            "Atomic",
+            "AtomicX2",
+            "Sampler",
+            "Gather4",
+            "Gradients",
+            "G16",
+            "Coordinates",
+            "LodOrClampOrMip",
+            "HasD16",
+            "MSAA",
+            "BVH",
+            "A16",
+            "NoReturn",
         ];
         let flags: Vec<_> = flags.into_iter().filter(|flag| record.flag(flag)).collect();
-        self.images.insert(record.name.clone(), format!("{}\t{}", record.number("NumExtraArgs"), flags.join("|")));
+        self.images.insert(
+            record.name.clone(),
+            format!("{}\t{}", record.number("NumExtraArgs"), flags.join("|")),
+        );
     }
 
     fn take_instruction(&mut self, record: &Record) {
@@ -174,7 +205,9 @@ impl Facts {
             self.image_shapes.entry(key).or_default().insert(shape);
         }
         let left_out = LEFT_OUT.contains(&record.string("DecoderNamespace"))
-            || ["isPseudo", "isCodeGenOnly", "isAsmParserOnly"].iter().any(|flag| record.flag(flag));
+            || ["isPseudo", "isCodeGenOnly", "isAsmParserOnly"]
+                .iter()
+                .any(|flag| record.flag(flag));
         if !left_out {
             let fact = self.instruction(record);
             self.instructions.insert(record.name.clone(), fact);
@@ -194,14 +227,28 @@ impl Facts {
             }
         }
         let mut flags: Vec<_> = [
-            "mayLoad", "mayStore", "hasSideEffects", "isBranch", "isIndirectBranch",
-            "isTerminator", "isBarrier", "isCall", "isReturn", "isConvergent",
+            "mayLoad",
+            "mayStore",
+            "hasSideEffects",
+            "isBranch",
+            "isIndirectBranch",
+            "isTerminator",
+            "isBarrier",
+            "isCall",
+            "isReturn",
+            "isConvergent",
         ]
         .into_iter()
         .filter(|flag| record.flag(flag))
         .collect();
-        let paired = [("VOP1_Real", "VOP1Pair"), ("VOP2_Real", "VOP2Pair"), ("VOP3_Real", "VOP3Pair")];
-        flags.extend(paired.iter().filter(|(class, _)| record.is(class) && !record.flag("IsSingle")).map(|(_, flag)| *flag));
+        let paired =
+            [("VOP1_Real", "VOP1Pair"), ("VOP2_Real", "VOP2Pair"), ("VOP3_Real", "VOP3Pair")];
+        flags.extend(
+            paired
+                .iter()
+                .filter(|(class, _)| record.is(class) && !record.flag("IsSingle"))
+                .map(|(_, flag)| *flag),
+        );
         flags.extend((record.is("VOPC64_DPP") || record.is("VOPC64_DPP8")).then_some("VOPC64DPP"));
         flags.extend((record.is("SM_Real") && record.flag("is_buffer")).then_some("Buffer"));
         let image = match record.get("MIMGEncoding") {
@@ -237,13 +284,19 @@ impl Facts {
             "name\tnamespace\tsize\tmask\tvalue\toperands\tconstraints\tasm\tpredicates\ttsflags\tflags\tuses\tdefs\timage",
             &rows(&self.instructions),
         )?;
-        let used: BTreeMap<_, _> = self.operands.iter().filter(|(name, _)| self.used_operands.contains(*name)).collect();
+        let used: BTreeMap<_, _> =
+            self.operands.iter().filter(|(name, _)| self.used_operands.contains(*name)).collect();
         write("operands.tsv", "operand\tkind\tclass\ttype\tdecoder\tprint", &rows(&used))?;
         write("predicates.tsv", "predicate\tcondition", &rows(&self.predicates))?;
-        write("classes-by-mode.tsv", "class\tmodes\tclasses\tdecoder", &rows(&self.classes_by_mode))?;
+        write(
+            "classes-by-mode.tsv",
+            "class\tmodes\tclasses\tdecoder",
+            &rows(&self.classes_by_mode),
+        )?;
         write("images.tsv", "opcode\textra\tflags", &rows(&self.images))?;
         let shapes = self.image_shapes.iter().map(|((opcode, encoding), shapes)| {
-            let shapes: Vec<_> = shapes.iter().map(|(data, address)| format!("{data}.{address}")).collect();
+            let shapes: Vec<_> =
+                shapes.iter().map(|(data, address)| format!("{data}.{address}")).collect();
             format!("{opcode}\t{encoding}\t{}", shapes.join(","))
         });
         write("image-shapes.tsv", "opcode\tencoding\tdata.address", &shapes.collect::<Vec<_>>())?;
@@ -286,7 +339,7 @@ fn write(file: &str, header: &str, rows: &[String]) -> Result<()> {
         text.push_str(row);
         text.push('\n');
     }
-    let path = Path::new(FOLDER).join(file);
+    let path = crate::root().join(FOLDER).join(file);
     fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -299,7 +352,8 @@ fn tied_names(constraints: &str) -> HashMap<&str, &str> {
     let mut tied = HashMap::new();
     for constraint in constraints.split(',') {
         if let Some((left, right)) = constraint.split_once('=') {
-            let (left, right) = (left.trim().trim_start_matches('$'), right.trim().trim_start_matches('$'));
+            let (left, right) =
+                (left.trim().trim_start_matches('$'), right.trim().trim_start_matches('$'));
             tied.insert(left, right);
             tied.insert(right, left);
         }
@@ -322,7 +376,8 @@ fn operand_fact(
     (kind, name): (&str, &str),
 ) -> String {
     let other = tied.get(name).copied();
-    let own = [Some(name), other].into_iter().flatten().find(|name| record.values.contains_key(*name));
+    let own =
+        [Some(name), other].into_iter().flatten().find(|name| record.values.contains_key(*name));
     let Some(own) = own else {
         return format!("{direction}:{name}:{kind}::");
     };
@@ -331,25 +386,31 @@ fn operand_fact(
     let mut fields: Vec<(usize, usize, usize)> = Vec::new();
     for (at, bit) in bits.iter().enumerate() {
         let (variable, number) = match bit.split_once('{') {
-            Some((variable, number)) => (variable, number.trim_end_matches('}').parse().unwrap_or(0)),
+            Some((variable, number)) => {
+                (variable, number.trim_end_matches('}').parse().unwrap_or(0))
+            }
             None => (*bit, 0),
         };
         if variable != name && Some(variable) != other {
             continue;
         }
         match fields.last_mut() {
-            Some((start, first, width)) if *start + *width == at && *first + *width == number => *width += 1,
+            Some((start, first, width)) if *start + *width == at && *first + *width == number => {
+                *width += 1;
+            }
             _ => fields.push((at, number, 1)),
         }
     }
-    let fields: Vec<_> = fields.iter().map(|(at, first, width)| format!("{at}.{first}.{width}")).collect();
+    let fields: Vec<_> =
+        fields.iter().map(|(at, first, width)| format!("{at}.{first}.{width}")).collect();
     let init = if has_init { format!("{:x}", constant(&init)) } else { String::new() };
     format!("{direction}:{name}:{kind}:{}:{init}", fields.join("+"))
 }
 
 /// Every register class with its members: `V0-254/1` for v[0:..] to v[254:..], then the special registers.
 fn register_classes(path: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut classes = BTreeMap::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -362,7 +423,10 @@ fn register_classes(path: &Path) -> Result<Vec<String>> {
         classes.insert(name.to_owned(), fold_members(members));
     }
     if classes.is_empty() {
-        bail!("no register class in {}: is it the MCDesc file of -gen-register-info?", path.display());
+        bail!(
+            "no register class in {}: is it the MCDesc file of -gen-register-info?",
+            path.display()
+        );
     }
     Ok(rows(&classes))
 }
@@ -381,13 +445,15 @@ fn fold_members(members: &str) -> String {
             None => drop(special.insert(member)),
         }
     }
-    let mut parts: Vec<String> = banks.iter().map(|(bank, numbers)| fold_bank(*bank, numbers)).collect();
+    let mut parts: Vec<String> =
+        banks.iter().map(|(bank, numbers)| fold_bank(*bank, numbers)).collect();
     parts.extend(special.into_iter().map(str::to_owned));
     parts.join(" ")
 }
 
 fn fold_bank(bank: char, numbers: &BTreeSet<u32>) -> String {
-    let (first, last) = (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
+    let (first, last) =
+        (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
     let step = numbers.iter().nth(1).map_or(1, |second| second - first);
     let regular = numbers.iter().copied().eq((first..=last).step_by(step as usize));
     format!("{bank}{first}-{last}/{step}{}", if regular { "" } else { "!" })

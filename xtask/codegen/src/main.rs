@@ -1,5 +1,10 @@
 //! What `cargo xtask codegen` and `cargo xtask import-isa` run.
-#![allow(clippy::indexing_slicing, reason = "stops at the first surprise in its own data")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "stops at a surprise in its own data"
+)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
 mod facts;
 mod import;
@@ -7,9 +12,14 @@ mod operands;
 mod pool;
 mod tables;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+
+/// The workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

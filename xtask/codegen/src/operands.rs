@@ -72,7 +72,8 @@ impl List<'_> {
 
 /// The operand list as LLVM's decoder leaves it.
 pub(crate) fn places(facts: &Facts, instruction: &Instruction) -> Vec<Place> {
-    let decoded = instruction.operands.iter().enumerate().filter(|(_, operand)| !operand.runs.is_empty());
+    let decoded =
+        instruction.operands.iter().enumerate().filter(|(_, operand)| !operand.runs.is_empty());
     let mut list = List { instruction, places: decoded.map(|(at, _)| Place::Field(at)).collect() };
     if instruction.is(bit::DPP) {
         dpp(&mut list);
@@ -89,12 +90,18 @@ pub(crate) fn places(facts: &Facts, instruction: &Instruction) -> Vec<Place> {
     if instruction.is(bit::MIMG) {
         separate_addresses(&mut list);
     }
-    let traverses = instruction.image.as_ref().and_then(|image| facts.images.get(&image.0)).map(|row| row.get("flags"));
+    let traverses = instruction
+        .image
+        .as_ref()
+        .and_then(|image| facts.images.get(&image.0))
+        .map(|row| row.get("flags"));
     if let Some(flags) = traverses.filter(|flags| flags.split('|').any(|flag| flag == "BVH")) {
         let a16 = flags.split('|').any(|flag| flag == "A16");
         list.places.push(Place::Constant(a16.into()));
     }
-    if instruction.is(bit::EXP) && (instruction.namespace == "GFX11" || instruction.namespace == "GFX12") {
+    if instruction.is(bit::EXP)
+        && (instruction.namespace == "GFX11" || instruction.namespace == "GFX12")
+    {
         list.insert("vm", Place::Constant(0));
         list.insert("compr", Place::Constant(0));
     }
@@ -105,7 +112,8 @@ pub(crate) fn places(facts: &Facts, instruction: &Instruction) -> Vec<Place> {
         sdwa(&mut list);
     }
     tied_destination(&mut list);
-    if list.has("imm") && !instruction.is(bit::SOPK)
+    if list.has("imm")
+        && !instruction.is(bit::SOPK)
         && let Some(imm) = list.instruction.position("imm")
     {
         list.insert("immX", Place::Same(imm));
@@ -115,7 +123,8 @@ pub(crate) fn places(facts: &Facts, instruction: &Instruction) -> Vec<Place> {
 
 fn dpp(list: &mut List<'_>) {
     let instruction = list.instruction;
-    let old_is_free = list.has("old") && !instruction.tied.iter().any(|(left, right)| left == "old" || right == "old");
+    let old_is_free = list.has("old")
+        && !instruction.tied.iter().any(|(left, right)| left == "old" || right == "old");
     if old_is_free {
         list.insert("old", Place::Constant(0));
         list.insert("src2_modifiers", Place::Constant(0));
@@ -153,10 +162,24 @@ fn is_mac(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("V_") else { return false };
     let Some((operation, generation)) = rest.split_once("_e64_") else { return false };
     let operations = [
-        "MAC_F32", "MAC_LEGACY_F32", "MAC_F16", "FMAC_F64", "FMAC_F32", "FMAC_LEGACY_F32", "FMAC_DX9_ZERO_F32", "FMAC_F16",
-        "FMAC_F16_t16", "FMAC_F16_fake16", "DOT2C_F32_F16", "DOT2C_F32_BF16", "DOT2C_I32_I16", "DOT4C_I32_I8", "DOT8C_I32_I4",
+        "MAC_F32",
+        "MAC_LEGACY_F32",
+        "MAC_F16",
+        "FMAC_F64",
+        "FMAC_F32",
+        "FMAC_LEGACY_F32",
+        "FMAC_DX9_ZERO_F32",
+        "FMAC_F16",
+        "FMAC_F16_t16",
+        "FMAC_F16_fake16",
+        "DOT2C_F32_F16",
+        "DOT2C_F32_BF16",
+        "DOT2C_I32_I16",
+        "DOT4C_I32_I8",
+        "DOT8C_I32_I4",
     ];
-    operations.contains(&operation) && matches!(generation, "vi" | "gfx90a" | "gfx10" | "gfx11" | "gfx12")
+    operations.contains(&operation)
+        && matches!(generation, "vi" | "gfx90a" | "gfx10" | "gfx11" | "gfx12")
 }
 
 fn has_cache_policy(instruction: &Instruction) -> bool {
@@ -177,7 +200,9 @@ fn cache_policy(list: &mut List<'_>) {
 }
 
 fn separate_addresses(list: &mut List<'_>) {
-    let (Some(first), Some(resource)) = (list.instruction.position("vaddr0"), list.instruction.position("srsrc")) else {
+    let (Some(first), Some(resource)) =
+        (list.instruction.position("vaddr0"), list.instruction.position("srsrc"))
+    else {
         return;
     };
     for extra in 0..resource - first - 1 {
@@ -200,10 +225,11 @@ fn sdwa(list: &mut List<'_>) {
 fn tied_destination(list: &mut List<'_>) {
     let instruction = list.instruction;
     let Some(position) = instruction.position("vdst_in") else { return };
-    let tied = instruction.tied.iter().find_map(|(left, right)| match (left.as_str(), right.as_str()) {
-        (other, "vdst_in") | ("vdst_in", other) => instruction.position(other),
-        _ => None,
-    });
+    let tied =
+        instruction.tied.iter().find_map(|(left, right)| match (left.as_str(), right.as_str()) {
+            (other, "vdst_in") | ("vdst_in", other) => instruction.position(other),
+            _ => None,
+        });
     if let Some(tied) = tied {
         if list.places.len() > position {
             list.places.remove(position);
@@ -232,7 +258,8 @@ pub(crate) fn program(facts: &Facts, instruction: &Instruction) -> Result<Progra
     let (mnemonic, mut rest) = asm.split_at(end);
     // `{_e64_dpp}` stands for a suffix.
     let (mnemonic, suffix) = mnemonic.split_once('{').unwrap_or((mnemonic, ""));
-    let mut program = Program { mnemonic: mnemonic.to_owned(), suffix: suffix.to_owned(), steps: Vec::new() };
+    let mut program =
+        Program { mnemonic: mnemonic.to_owned(), suffix: suffix.to_owned(), steps: Vec::new() };
     while !rest.is_empty() {
         let text_end = rest.find('$').unwrap_or(rest.len());
         let (text, after) = rest.split_at(text_end);
@@ -240,9 +267,12 @@ pub(crate) fn program(facts: &Facts, instruction: &Instruction) -> Result<Progra
             program.steps.push(Step::Text(text.to_owned()));
         }
         let Some(after) = after.strip_prefix('$') else { break };
-        let name_end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
+        let name_end =
+            after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
         let (name, after) = after.split_at(name_end);
-        let position = instruction.position(name).with_context(|| format!("{}: no operand {name}", instruction.name))?;
+        let position = instruction
+            .position(name)
+            .with_context(|| format!("{}: no operand {name}", instruction.name))?;
         print(facts, instruction, position, &mut program)?;
         rest = after;
     }
@@ -253,8 +283,12 @@ pub(crate) fn program(facts: &Facts, instruction: &Instruction) -> Result<Progra
 /// `[$vaddr0, $vaddr1]` becomes one step, since how many there are is known only when decoding.
 fn fold_addresses(instruction: &Instruction, steps: &mut Vec<Step>) {
     let Some(first) = instruction.position("vaddr0") else { return };
-    let Some(start) = steps.iter().position(|step| *step == Step::Print("Operand", first)) else { return };
-    let Some(Step::Text(before)) = start.checked_sub(1).and_then(|at| steps.get_mut(at)) else { return };
+    let Some(start) = steps.iter().position(|step| *step == Step::Print("Operand", first)) else {
+        return;
+    };
+    let Some(Step::Text(before)) = start.checked_sub(1).and_then(|at| steps.get_mut(at)) else {
+        return;
+    };
     if !before.ends_with('[') {
         return;
     }
@@ -267,16 +301,26 @@ fn fold_addresses(instruction: &Instruction, steps: &mut Vec<Step>) {
     steps.splice(start..end, [Step::Print("Addresses", first)]);
 }
 
-fn print(facts: &Facts, instruction: &Instruction, position: usize, program: &mut Program) -> Result<()> {
+fn print(
+    facts: &Facts,
+    instruction: &Instruction,
+    position: usize,
+    program: &mut Program,
+) -> Result<()> {
     let operand = &instruction.operands[position];
-    let kind = facts.operands.get(&operand.kind).with_context(|| format!("no operand kind {}", operand.kind))?;
+    let kind = facts
+        .operands
+        .get(&operand.kind)
+        .with_context(|| format!("no operand kind {}", operand.kind))?;
     let method = kind.get("print").split(' ').next().unwrap_or_default();
     let name = instruction.name.as_str();
     let mut step = |what, at| program.steps.push(Step::Print(what, at));
     match method {
         "printVOPDst" | "printVINTRPDst" => {
             if position == 0 {
-                program.suffix = if method == "printVINTRPDst" { "_e32" } else { suffix(instruction) }.to_owned();
+                program.suffix =
+                    if method == "printVINTRPDst" { "_e32" } else { suffix(instruction) }
+                        .to_owned();
                 program.steps.push(Step::Text(" ".into()));
             }
             program.steps.push(Step::Print("Operand", position));
@@ -303,14 +347,22 @@ fn print(facts: &Facts, instruction: &Instruction, position: usize, program: &mu
             step(if float { "FloatModifiers" } else { "IntModifiers" }, position);
             let is_src1 = instruction.position("src1") == Some(position + 1);
             let listed = if float {
-                matches!(name, "V_CNDMASK_B32_sdwa_gfx10" | "V_CNDMASK_B32_dpp_gfx10" | "V_CNDMASK_B32_dpp_gfx11")
+                matches!(
+                    name,
+                    "V_CNDMASK_B32_sdwa_gfx10"
+                        | "V_CNDMASK_B32_dpp_gfx10"
+                        | "V_CNDMASK_B32_dpp_gfx11"
+                )
             } else {
                 carries_in(name, &["sdwa"]) && name.ends_with("gfx10")
             };
             // The operand itself may be one that prints vcc after it, inside its modifiers.
             if after_operand(instruction, position + 1, program) {
                 program.steps.truncate(program.steps.len() - 2);
-                program.steps.push(Step::Print(if float { "FloatModifiersVcc" } else { "IntModifiers" }, position));
+                program.steps.push(Step::Print(
+                    if float { "FloatModifiersVcc" } else { "IntModifiers" },
+                    position,
+                ));
                 if !float {
                     program.steps.push(Step::Print("Vcc", 0));
                 }
@@ -325,7 +377,9 @@ fn print(facts: &Facts, instruction: &Instruction, position: usize, program: &mu
         "printOpSel" => step(op_sel(name), position),
         "printBLGP" => step(if is_double_matrix(name) { "BlgpNeg" } else { "Blgp" }, position),
         "printNamedBit" if operand.name == "gds" => step("Gds", position),
-        _ => step(simple(method).with_context(|| format!("{name}: no printer {method}"))?, position),
+        _ => {
+            step(simple(method).with_context(|| format!("{name}: no printer {method}"))?, position);
+        }
     }
     Ok(())
 }
@@ -334,10 +388,20 @@ fn suffix(instruction: &Instruction) -> &'static str {
     let flag = |name: &str| instruction.flags.contains(name);
     match () {
         () if instruction.is(bit::VOP3) && instruction.is(bit::DPP) => "_e64_dpp",
-        () if instruction.is(bit::VOP3) => if flag("VOP3Pair") { "_e64" } else { "" },
+        () if instruction.is(bit::VOP3) => {
+            if flag("VOP3Pair") {
+                "_e64"
+            } else {
+                ""
+            }
+        }
         () if instruction.is(bit::DPP) => "_dpp",
         () if instruction.is(bit::SDWA) => "_sdwa",
-        () if instruction.is(bit::VOP1) && flag("VOP1Pair") || instruction.is(bit::VOP2) && flag("VOP2Pair") => "_e32",
+        () if instruction.is(bit::VOP1) && flag("VOP1Pair")
+            || instruction.is(bit::VOP2) && flag("VOP2Pair") =>
+        {
+            "_e32"
+        }
         () => "",
     }
 }
@@ -353,11 +417,14 @@ fn carries_in(name: &str, encodings: &[&str]) -> bool {
 }
 
 fn implies_vcc(instruction: &Instruction) -> bool {
-    instruction.is(bit::VOPC) && (instruction.defs.contains("VCC") || instruction.defs.contains("VCC_LO"))
+    instruction.is(bit::VOPC)
+        && (instruction.defs.contains("VCC") || instruction.defs.contains("VCC_LO"))
 }
 
 fn prints_vcc_first(instruction: &Instruction, position: usize) -> bool {
-    let second = position == 1 && instruction.is(bit::DPP) && instruction.position("src0_modifiers").is_some();
+    let second = position == 1
+        && instruction.is(bit::DPP)
+        && instruction.position("src0_modifiers").is_some();
     (position == 0 || second) && implies_vcc(instruction)
 }
 
@@ -376,7 +443,8 @@ fn after_operand(instruction: &Instruction, position: usize, program: &mut Progr
             | "V_CNDMASK_B32_dpp8_gfx12"
             | "V_CNDMASK_B32_e32_vi"
     );
-    let prints_vcc = (selects || carries_in(name, &["e32", "dpp", "dpp8"])) && instruction.position("src1") == Some(position);
+    let prints_vcc = (selects || carries_in(name, &["e32", "dpp", "dpp8"]))
+        && instruction.position("src1") == Some(position);
     if prints_vcc {
         program.steps.push(Step::Print(if position == 0 { "VccFirst" } else { "Vcc" }, 0));
     }
@@ -390,10 +458,19 @@ fn after_operand(instruction: &Instruction, position: usize, program: &mut Progr
 }
 
 fn op_sel(name: &str) -> &'static str {
-    let lanes = ["V_PERMLANE16_B32", "V_PERMLANEX16_B32", "V_PERMLANE16_VAR_B32", "V_PERMLANEX16_VAR_B32"];
-    let lanes = lanes.iter().any(|l| name.strip_prefix(l).is_some_and(|rest| !rest.contains("dpp") && rest.starts_with("_")));
-    let bytes = ["V_CVT_F32_BF8_e64", "V_CVT_F32_FP8_e64", "V_CVT_PK_F32_BF8_fake16_e64", "V_CVT_PK_F32_FP8_fake16_e64",
-        "V_CVT_PK_F32_BF8_t16_e64", "V_CVT_PK_F32_FP8_t16_e64"];
+    let lanes =
+        ["V_PERMLANE16_B32", "V_PERMLANEX16_B32", "V_PERMLANE16_VAR_B32", "V_PERMLANEX16_VAR_B32"];
+    let lanes = lanes.iter().any(|l| {
+        name.strip_prefix(l).is_some_and(|rest| !rest.contains("dpp") && rest.starts_with("_"))
+    });
+    let bytes = [
+        "V_CVT_F32_BF8_e64",
+        "V_CVT_F32_FP8_e64",
+        "V_CVT_PK_F32_BF8_fake16_e64",
+        "V_CVT_PK_F32_FP8_fake16_e64",
+        "V_CVT_PK_F32_BF8_t16_e64",
+        "V_CVT_PK_F32_FP8_t16_e64",
+    ];
     let bytes = name.ends_with("_gfx12") && bytes.iter().any(|b| name.starts_with(b));
     match () {
         () if lanes => "OpSelLanes",
@@ -481,7 +558,8 @@ pub(crate) fn packed(instruction: &Instruction) -> Vec<Option<usize>> {
 }
 
 pub(crate) fn selects_half(instruction: &Instruction) -> bool {
-    let has_destination = instruction.position("vdst").is_some() || instruction.position("sdst").is_some();
+    let has_destination =
+        instruction.position("vdst").is_some() || instruction.position("sdst").is_some();
     has_destination && instruction.is(bit::VOP3_OPSEL)
 }
 
@@ -548,7 +626,11 @@ pub(crate) fn operand_type(name: &str) -> Result<&'static str> {
         "" | "INPUT_MODS" | "KIMM16" | "KIMM32" | "KIMM64" | "SDWA_VOPC_DST" => "None",
         "REGISTER" => "Register",
         "REG_IMM_INT16" | "REG_INLINE_C_INT16" => "Int16",
-        "REG_IMM_INT32" | "REG_INLINE_C_INT32" | "REG_INLINE_AC_INT32" | "REG_IMM_V2INT32" | "INLINE_SPLIT_BARRIER_INT32" => "Int32",
+        "REG_IMM_INT32"
+        | "REG_INLINE_C_INT32"
+        | "REG_INLINE_AC_INT32"
+        | "REG_IMM_V2INT32"
+        | "INLINE_SPLIT_BARRIER_INT32" => "Int32",
         "REG_IMM_INT64" | "REG_INLINE_C_INT64" => "Int64",
         "REG_IMM_FP16" | "REG_INLINE_C_FP16" => "F16",
         "REG_IMM_BF16" | "REG_INLINE_C_BF16" => "BF16",
