@@ -91,6 +91,8 @@ pub(crate) struct Facts {
     pub(crate) images: HashMap<String, Row>,
     pub(crate) image_shapes: HashMap<ImageKey, ImageShapes>,
     pub(crate) order: Vec<Row>,
+    /// Bits that the hardware ignores, by instruction.
+    pub(crate) lenient: Vec<(String, u128)>,
 }
 
 impl Facts {
@@ -108,14 +110,16 @@ impl Facts {
         let mut instructions: Vec<_> =
             table(&llvm, "instructions.tsv")?.iter().map(instruction).collect::<Result<_>>()?;
         overlay(folder, &mut instructions)?;
+        let mut processors = pairs("processors.tsv", "processor", "features")?
+            .into_iter()
+            .map(|(name, features)| (name, names(&features)))
+            .collect();
+        add_processors(folder, &mut processors)?;
         Ok(Facts {
             instructions,
             operands: by("operands.tsv", "operand")?,
             predicates: pairs("predicates.tsv", "predicate", "condition")?,
-            processors: pairs("processors.tsv", "processor", "features")?
-                .into_iter()
-                .map(|(name, features)| (name, names(&features)))
-                .collect(),
+            processors,
             classes: pairs("register-classes.tsv", "class", "members")?,
             class_modes: table(&llvm, "classes-by-mode.tsv")?
                 .iter()
@@ -134,8 +138,36 @@ impl Facts {
                 .map(image_shapes)
                 .collect::<Result<_>>()?,
             order: table(folder, "decode-order.tsv")?,
+            lenient: table(folder, "lenient.tsv")?.iter().map(lenient).collect::<Result<_>>()?,
         })
     }
+}
+
+fn lenient(row: &Row) -> Result<(String, u128)> {
+    let name = row.get("instruction");
+    ensure!(!row.get("reason").is_empty(), "lenient.tsv: {name}: no reason given");
+    Ok((name.to_owned(), row.hex("ignored")?))
+}
+
+/// Processors that LLVM does not have: like another, with features added and taken away.
+fn add_processors(folder: &Path, known: &mut BTreeMap<String, Vec<String>>) -> Result<()> {
+    for row in table(folder, "processors.tsv")? {
+        let (name, like) = (row.get("processor"), row.get("like"));
+        ensure!(!row.get("reason").is_empty(), "processors.tsv: {name}: no reason given");
+        let mut features = known
+            .get(like)
+            .with_context(|| format!("processors.tsv: {name} is like {like}, which is unknown"))?
+            .clone();
+        for change in names(row.get("features")) {
+            match change.split_at_checked(1) {
+                Some(("+", feature)) => features.push(feature.to_owned()),
+                Some(("-", feature)) => features.retain(|other| other != feature),
+                _ => bail!("processors.tsv: {name}: `{change}` is neither +Feature nor -Feature"),
+            }
+        }
+        known.insert(name.to_owned(), features);
+    }
+    Ok(())
 }
 
 /// Our corrections: one fact a line.

@@ -1,6 +1,6 @@
 //! The instruction tables of `crates/isa/src/generated/`, from `isa-data/`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn generate(folder: &Path) -> Result<String> {
     let facts = Facts::read(folder)?;
     let mut tables = Tables::new(&facts)?;
     tables.add_forms()?;
-    Ok(tables.emit())
+    tables.emit()
 }
 
 /// Features, by number, that must be there and that must not.
@@ -120,6 +120,7 @@ struct Tables<'a> {
     text: String,
     forms: String,
     tables: String,
+    numbers: HashMap<&'a str, usize>,
 }
 
 impl<'a> Tables<'a> {
@@ -130,6 +131,7 @@ impl<'a> Tables<'a> {
             text: String::new(),
             forms: String::new(),
             tables: String::new(),
+            numbers: HashMap::new(),
         };
         // Features that the decoder asks for by name come first, whether or not a predicate names them.
         let all: BTreeSet<&str> = facts.processors.values().flatten().map(String::as_str).collect();
@@ -160,6 +162,7 @@ impl<'a> Tables<'a> {
                     let start = count;
                     for instruction in members {
                         self.add_form(instruction).with_context(|| instruction.name.clone())?;
+                        self.numbers.insert(&instruction.name, count);
                         count += 1;
                     }
                     ranges.insert(key.clone(), (start, count));
@@ -516,7 +519,7 @@ impl<'a> Tables<'a> {
         })
     }
 
-    fn emit(&self) -> String {
+    fn emit(&self) -> Result<String> {
         let pools = &self.pools;
         let mut out = String::from(HEADER);
         out.push_str("\nuse crate::table::{Check, Class, Condition, Field, Flags, Form, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};\n");
@@ -574,8 +577,23 @@ impl<'a> Tables<'a> {
                 features.iter().filter_map(|feature| self.feature(feature).ok()).collect();
             let _ = writeln!(out, "    Target {{ name: {name:?}, features: &{numbers:?} }},");
         }
+        out.push_str("];\n\npub(crate) static LENIENT: &[(u16, u128)] = &[\n");
+        let mut lenient = self.lenient_forms()?;
+        lenient.sort();
+        for (number, ignored) in lenient {
+            let _ = writeln!(out, "    ({number}, {ignored:#x}),");
+        }
         out.push_str("];\n");
-        out
+        Ok(out)
+    }
+
+    /// Forms keep their order: where two fit, the one with more fixed bits comes first.
+    fn lenient_forms(&self) -> Result<Vec<(usize, u128)>> {
+        let number = |(name, ignored): &(String, u128)| {
+            let number = self.numbers.get(name.as_str());
+            Ok((*number.with_context(|| format!("lenient.tsv: no instruction {name}"))?, *ignored))
+        };
+        self.facts.lenient.iter().map(number).collect()
     }
 }
 

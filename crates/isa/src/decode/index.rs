@@ -1,6 +1,6 @@
 //! Finds the forms that a first word may have.
 
-use crate::generated::{FLAGS, FORMS, MASKS, TABLES};
+use crate::generated::{FLAGS, FORMS, LENIENT, MASKS, TABLES};
 use crate::table::{Flags, Form, Table};
 
 /// A form that the processor has, with what a first look needs.
@@ -13,6 +13,8 @@ pub(super) struct Candidate {
     pub(super) literal_inside: bool,
     /// There are rules beyond operands.
     pub(super) special: bool,
+    /// Bits that the hardware ignores need not be as LLVM demands.
+    pub(super) lenient: bool,
 }
 
 /// The upper nine bits choose a bucket; a bucket chooses a list by some more bits.
@@ -33,8 +35,9 @@ struct Bucket {
 const TOP: u32 = 23;
 
 impl Index {
-    /// The forms of the tables that apply, in the order in which they are tried.
-    pub(super) fn new(applies: impl Fn(&Table) -> bool, allowed: impl Fn(&Form) -> bool) -> Self {
+    /// The forms of the tables that apply, in the order in which they are tried; after them, if wanted, the
+    /// lenient ones.
+    pub(super) fn new(applies: impl Fn(&Table) -> bool, allowed: impl Fn(&Form) -> bool, lenient: bool) -> Self {
         let mut candidates = Vec::with_capacity(6000);
         for table in TABLES.iter().filter(|table| applies(table)) {
             let (start, end) = table.forms;
@@ -43,6 +46,11 @@ impl Index {
                     candidates.push(candidate(table, number, form));
                 }
             }
+        }
+        if lenient {
+            let strict = |number: u16| candidates.iter().find(|candidate| candidate.form == number);
+            let more: Vec<_> = LENIENT.iter().filter_map(|(number, ignored)| Some(strict(*number)?.ignoring(*ignored))).collect();
+            candidates.extend(more);
         }
         let mut tops: Vec<Vec<u16>> = vec![Vec::new(); 512];
         for (number, candidate) in (0..).zip(&candidates) {
@@ -124,6 +132,22 @@ fn candidate(table: &Table, number: u16, form: &Form) -> Candidate {
         size: table.size,
         literal_inside: table.literal_inside,
         special,
+        lenient: false,
+    }
+}
+
+impl Candidate {
+    /// The same encoding where these bits may be anything.
+    fn ignoring(&self, ignored: u128) -> Candidate {
+        let kept = !(ignored as u64);
+        Candidate { mask: self.mask & kept, value: self.value & kept, lenient: true, ..*self }
+    }
+
+    /// The fixed bits after the eighth byte.
+    pub(super) fn high_mask(&self) -> u64 {
+        let mask = FORMS.get(usize::from(self.form)).and_then(|form| MASKS.get(usize::from(form.mask)));
+        let ignored = LENIENT.iter().find(|(form, _)| self.lenient && *form == self.form);
+        ((mask.copied().unwrap_or(0) & !ignored.map_or(0, |(_, ignored)| *ignored)) >> 64) as u64
     }
 }
 

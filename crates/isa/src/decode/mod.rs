@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::arch::Arch;
-use crate::generated::{CHECKS, FEATURES, FORMS, HIGH_VALUES, KINDS, MASKS, PREDICATES, SHAPES, TARGETS};
+use crate::generated::{CHECKS, FEATURES, HIGH_VALUES, KINDS, PREDICATES, SHAPES, TARGETS};
 use crate::inst::{self, Inst};
 use crate::operand::{self, Code, tag};
 use crate::table::{Check, Condition, Flags, Role, Slot, Source};
@@ -71,7 +71,6 @@ pub(crate) struct Tables {
     pub(crate) arch: Arch,
     /// Which of LLVM's modes chooses register classes.
     pub(crate) class_mode: usize,
-    mode: Mode,
     max_len: usize,
     index: Index,
     /// What each value stands for, for each kind of register field.
@@ -175,9 +174,12 @@ impl Tables {
         let mut tables = Tables {
             arch,
             class_mode: class_mode(arch),
-            mode,
             max_len: max_len(features),
-            index: Index::new(|table| features.any(table.when), |form| allowed.get(usize::from(form.predicates)) == Some(&true)),
+            index: Index::new(
+                |table| features.any(table.when),
+                |form| allowed.get(usize::from(form.predicates)) == Some(&true),
+                mode == Mode::Lenient,
+            ),
             codes: Vec::new(),
             codes_of_kind: [0; KINDS.len()],
         };
@@ -239,8 +241,8 @@ impl Tables {
     fn take(&self, candidate: &Candidate, inst: &mut Inst, available: usize) -> Verdict {
         inst.form = candidate.form;
         inst.len = candidate.size;
-        inst.marks = 0;
-        if candidate.size > 8 && !has_high_bits(inst) {
+        inst.marks = if candidate.lenient { inst::LENIENT } else { 0 };
+        if candidate.size > 8 && !has_high_bits(candidate, inst) {
             return Verdict::Next;
         }
         let shape = &SHAPES[usize::from(candidate.shape)];
@@ -348,10 +350,10 @@ fn parts(bytes: &[u8; 20]) -> (u64, u64, u32) {
     (low, high, u32::from_le_bytes([q, r, s, t]))
 }
 
-fn has_high_bits(inst: &Inst) -> bool {
-    let form = &FORMS[usize::from(inst.form)];
-    let mask = (MASKS[usize::from(form.mask)] >> 64) as u64;
-    inst.high & mask == HIGH_VALUES[usize::from(form.high)]
+fn has_high_bits(candidate: &Candidate, inst: &Inst) -> bool {
+    let mask = candidate.high_mask();
+    let value = HIGH_VALUES.get(usize::from(inst.form().high)).copied().unwrap_or_default();
+    (inst.high ^ value) & mask == 0
 }
 
 /// The longest encoding, literal included.
