@@ -145,6 +145,22 @@ impl Code {
     }
 }
 
+/// An inline float in half, brain, single and double precision, and its text.
+pub(crate) type Float = (u16, u16, u32, u64, &'static str);
+
+/// Inline floats, by encoding from 240 on.
+pub(crate) const FLOATS: [Float; 9] = [
+    (0x3800, 0x3f00, 0x3f00_0000, 0x3fe0_0000_0000_0000, "0.5"),
+    (0xb800, 0xbf00, 0xbf00_0000, 0xbfe0_0000_0000_0000, "-0.5"),
+    (0x3c00, 0x3f80, 0x3f80_0000, 0x3ff0_0000_0000_0000, "1.0"),
+    (0xbc00, 0xbf80, 0xbf80_0000, 0xbff0_0000_0000_0000, "-1.0"),
+    (0x4000, 0x4000, 0x4000_0000, 0x4000_0000_0000_0000, "2.0"),
+    (0xc000, 0xc000, 0xc000_0000, 0xc000_0000_0000_0000, "-2.0"),
+    (0x4400, 0x4080, 0x4080_0000, 0x4010_0000_0000_0000, "4.0"),
+    (0xc400, 0xc080, 0xc080_0000, 0xc010_0000_0000_0000, "-4.0"),
+    (0x3118, 0x3e22, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882, "0.15915494"),
+];
+
 const LITERAL: u16 = 255;
 const LITERAL64: u16 = 254;
 

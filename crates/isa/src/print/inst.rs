@@ -293,7 +293,7 @@ impl Tables {
         out.byte(b']');
     }
 
-    fn signed_offset(&self, kind: &Kind, value: u64) -> i64 {
+    pub(crate) fn signed_offset(&self, kind: &Kind, value: u64) -> i64 {
         match kind.source {
             Source::ScalarOffset if self.arch.is_gfx12_plus() => sign_extend(value, 24),
             Source::ScalarOffset if self.arch.has(Arch::GFX8) => (value & 0xf_ffff) as i64,

@@ -4,7 +4,7 @@ use crate::arch::Arch;
 use crate::decode::Tables;
 use crate::generated::{CLASSES, CLASS_MODES, OPERAND_NAMES};
 use crate::inst::Inst;
-use crate::operand::{Code, scalar_dwords, tag};
+use crate::operand::{Code, FLOATS, Float, scalar_dwords, tag};
 use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 
 use super::out::{Marks, Out, Token};
@@ -80,7 +80,7 @@ impl Tables {
             }
             _ => {}
         }
-        let mut code = self.code(inst, slot);
+        let code = self.code(inst, slot);
         match code.tag() {
             tag::INLINE if kind.read == kind.ty => inline(out, self.arch, code.number(), kind.ty),
             tag::INLINE => {
@@ -94,11 +94,7 @@ impl Tables {
             tag::LITERAL => literal(out, self.arch, inst.literal().unwrap_or(0), kind),
             tag::LITERAL64 => literal64(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
             _ => {
-                if code.tag() == tag::HALF {
-                    code = self.half(inst, slot, code);
-                } else if kind.source == Source::DualDestination {
-                    code = Code(code.0 & !1 | !first_destination(inst) & 1);
-                }
+                let code = self.settled(inst, slot, kind, code);
                 let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
                 let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
                 register(out, code, shown);
@@ -116,7 +112,7 @@ impl Tables {
     }
 
     /// How many registers an operand of that kind spans.
-    pub(super) fn dwords(&self, kind: &Kind) -> u8 {
+    pub(crate) fn dwords(&self, kind: &Kind) -> u8 {
         match kind.source {
             Source::Mask | Source::SdwaMask if self.arch.has(Arch::WAVE32) => 1,
             Source::Mask | Source::SdwaMask => 2,
@@ -161,6 +157,16 @@ impl Tables {
         out.text("/*Invalid register, operand has '");
         print_class_name(out, class, kind.dwords, dwords);
         out.text("' register class*/");
+    }
+
+    /// The register that is meant where other fields have a say in it.
+    #[inline]
+    pub(crate) fn settled(&self, inst: &Inst, slot: &Slot, kind: &Kind, code: Code) -> Code {
+        match code.tag() {
+            tag::HALF => self.half(inst, slot, code),
+            _ if kind.source == Source::DualDestination => Code(code.0 & !1 | !first_destination(inst) & 1),
+            _ => code,
+        }
     }
 
     /// `op_sel` bits choose the half where the register field does not.
@@ -232,19 +238,6 @@ fn class_fits(class: &Class, code: Code, dwords: u8) -> bool {
     (code.tag() == tag::HALF) == halves || dwords == 0
 }
 
-/// Constants that need no literal, by encoding from 240 on, in half, brain, single and double precision.
-const FLOATS: [(u16, u16, u32, u64, &str); 9] = [
-    (0x3800, 0x3f00, 0x3f00_0000, 0x3fe0_0000_0000_0000, "0.5"),
-    (0xb800, 0xbf00, 0xbf00_0000, 0xbfe0_0000_0000_0000, "-0.5"),
-    (0x3c00, 0x3f80, 0x3f80_0000, 0x3ff0_0000_0000_0000, "1.0"),
-    (0xbc00, 0xbf80, 0xbf80_0000, 0xbff0_0000_0000_0000, "-1.0"),
-    (0x4000, 0x4000, 0x4000_0000, 0x4000_0000_0000_0000, "2.0"),
-    (0xc000, 0xc000, 0xc000_0000, 0xc000_0000_0000_0000, "-2.0"),
-    (0x4400, 0x4080, 0x4080_0000, 0x4010_0000_0000_0000, "4.0"),
-    (0xc400, 0xc080, 0xc080_0000, 0xc010_0000_0000_0000, "-4.0"),
-    (0x3118, 0x3e22, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882, "0.15915494"),
-];
-
 fn inline<M: Marks>(out: &mut Out<'_, M>, arch: Arch, encoding: u16, ty: Type) {
     out.token(Token::Immediate);
     if encoding <= 208 {
@@ -259,7 +252,7 @@ fn inline<M: Marks>(out: &mut Out<'_, M>, arch: Arch, encoding: u16, ty: Type) {
     }
 }
 
-fn inline_float<M: Marks>(out: &mut Out<'_, M>, _: Arch, float: &(u16, u16, u32, u64, &'static str), ty: Type) {
+fn inline_float<M: Marks>(out: &mut Out<'_, M>, _: Arch, float: &Float, ty: Type) {
     match ty {
         // LLVM takes the half's bits for a 32-bit value, which it does not know.
         Type::Int16 => out.hex(float.0.into()),
@@ -320,7 +313,7 @@ pub(super) fn looks_inline(arch: Arch, value: u64, ty: Type) -> bool {
     let half = value as u16;
     let small16 = is_small(i64::from(half as i16));
     let small32 = is_small(i64::from(word as i32));
-    let any = |found: &dyn Fn(&(u16, u16, u32, u64, &str)) -> bool| FLOATS.iter().any(found);
+    let any = |found: &dyn Fn(&Float) -> bool| FLOATS.iter().any(found);
     match ty {
         Type::BF16 | Type::V2InlineBF16 => small16 || any(&|float| float.1 == half),
         Type::F16 | Type::V2InlineF16 => small16 || any(&|float| float.0 == half),
@@ -344,7 +337,7 @@ const fn is_small(value: i64) -> bool {
 fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
     let word = value as u32;
     let half = value as u16;
-    let known = |found: &dyn Fn(&(u16, u16, u32, u64, &'static str)) -> bool| FLOATS.iter().find(|float| found(float)).map(|float| float.4);
+    let known = |found: &dyn Fn(&Float) -> bool| FLOATS.iter().find(|float| found(float)).map(|float| float.4);
     match ty {
         Type::Int64 | Type::F64 => constant64(out, value, ty == Type::F64),
         Type::Int16 => match small_or_float(word) {

@@ -32,12 +32,7 @@ impl Slot {
 
 impl Tables {
     pub(super) fn print_resized<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
-        let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
-        let dwords = match IMAGES.get(usize::from(inst.shape().image).wrapping_sub(1)) {
-            Some(image) => self.image_dwords(inst, image, slot, name),
-            None => self.matrix_dwords(inst, name),
-        };
-        match dwords {
+        match self.resized_dwords(inst, slot) {
             Some(4 | 6 | 12) if self.is_small_constant(inst, slot) => {
                 // LLVM looks for the number's first registers and finds none.
                 out.token(Token::Immediate);
@@ -45,6 +40,21 @@ impl Tables {
             }
             Some(dwords) => self.print_operand_of(out, inst, slot, kind, msbs, dwords),
             None => self.print_operand(out, inst, slot, kind, msbs),
+        }
+    }
+
+    /// How many registers an operand spans.
+    pub(crate) fn operand_dwords(&self, inst: &Inst, slot: &'static Slot, kind: &Kind) -> u8 {
+        self.resized_dwords(inst, slot).unwrap_or_else(|| self.dwords(kind))
+    }
+
+    /// Its width where other operands decide it, and not as the form says.
+    fn resized_dwords(&self, inst: &Inst, slot: &'static Slot) -> Option<u8> {
+        let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
+        match IMAGES.get(usize::from(inst.shape().image).wrapping_sub(1)) {
+            Some(image) => self.image_dwords(inst, image, slot, name),
+            None if inst.has_formats() => self.matrix_dwords(inst, name),
+            None => None,
         }
     }
 
