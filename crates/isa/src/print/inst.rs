@@ -73,19 +73,21 @@ impl Tables {
     #[inline]
     fn print_usual<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
         for step in script.steps() {
-            if let Some(piece) = PADDED_PIECES.get(usize::from(step.piece)) {
-                out.padded(piece);
-            }
-            match step.what {
+            let piece = &PADDED_PIECES[usize::from(step.piece)];
+            let op = match step.what {
                 What::Operand { shift, mask, fixed, kind, slot } => {
-                    let value = (inst.low >> (shift & 63)) as u16 & mask | fixed;
-                    match self.text(kind, value) {
-                        Some(text) => out.quick(text),
-                        None => self.print_op(&Op(P::Operand, slot), inst, 0, out),
+                    let word = if shift < 64 { inst.low } else { inst.high };
+                    let value = (word >> (shift & 63)) as u16 & mask | fixed;
+                    if let Some(text) = self.text(kind, value) {
+                        out.pair(piece, text);
+                        continue;
                     }
+                    Op(P::Operand, slot)
                 }
-                What::Other(what, number) => self.print_op(&Op(what, number), inst, 0, out),
-            }
+                What::Other(what, number) => Op(what, number),
+            };
+            out.padded(piece);
+            self.print_op(&op, inst, 0, out);
         }
     }
 
@@ -100,9 +102,7 @@ impl Tables {
     fn print_op<M: Marks>(&self, Op(what, number): &Op, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
         if *what == P::Text {
             out.token(Token::Punctuation);
-            if let Some(piece) = PADDED_PIECES.get(usize::from(*number)) {
-                out.padded(piece);
-            }
+            out.padded(&PADDED_PIECES[usize::from(*number)]);
         } else if let Some((slot, rest)) = inst.slots().get(usize::from(*number)..).and_then(<[Slot]>::split_first) {
             self.step(out, inst, *what, slot, rest.first(), msbs);
         } else if matches!(what, P::Vcc | P::VccFirst) {
@@ -129,6 +129,7 @@ impl Tables {
     }
 
     /// Steps that print one number.
+    #[inline]
     fn value_step<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, what: P, kind: &Kind, raw: u64, slot: &'static Slot) {
         let arch = self.arch;
         let value = raw as u32;
@@ -207,9 +208,12 @@ impl Tables {
     #[inline]
     fn sized_operand<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
         if inst.shape().image != 0 || inst.has_formats() {
-            self.print_resized(out, inst, slot, kind, msbs);
-        } else {
-            self.print_operand(out, inst, slot, kind, msbs);
+            return self.print_resized(out, inst, slot, kind, msbs);
+        }
+        let text = if M::WANTED || msbs != 0 { None } else { self.text(slot.kind, inst.value(slot) as u16) };
+        match text {
+            Some(text) => out.quick(text),
+            None => self.print_operand(out, inst, slot, kind, msbs),
         }
     }
 

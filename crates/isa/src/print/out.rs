@@ -117,6 +117,23 @@ impl<'a, M: Marks> Out<'a, M> {
         self.block(text, text[15].into());
     }
 
+    /// One text after the other.
+    #[inline]
+    pub(super) fn pair(&mut self, first: &Padded, second: &Text) {
+        let (start, len) = (first.len(), first.len() + usize::from(second[15]));
+        match self.bytes.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut::<48>) {
+            Some(room) => {
+                room[..32].copy_from_slice(&first.0);
+                room[start & 31..][..16].copy_from_slice(second);
+                self.end += len;
+            }
+            None => {
+                self.padded(first);
+                self.block(second, len - start);
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) {
         self.block(&[byte], 1);

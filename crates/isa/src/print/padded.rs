@@ -27,9 +27,9 @@ impl Padded {
     }
 }
 
-/// What stands between operands.
-pub(super) static PADDED_PIECES: [Padded; PIECES.len()] = {
-    let mut padded = [Padded::new(""); PIECES.len()];
+/// What stands between operands: nothing, beyond the pieces that there are.
+pub(super) static PADDED_PIECES: [Padded; 256] = {
+    let mut padded = [Padded::new(""); 256];
     let mut at = 0;
     while at < PIECES.len() {
         padded[at] = Padded::new(PIECES[at]);

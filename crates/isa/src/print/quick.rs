@@ -27,12 +27,20 @@ impl Tables {
     #[inline]
     pub(super) fn text(&self, kind: u16, value: u16) -> Option<&Text> {
         let pages = self.texts.0.get(usize::from(kind))?;
-        let page = pages[usize::from(value >> 8 & 3)].get_or_init(|| self.page(kind, value & 0x300));
+        let page = &pages[usize::from(value >> 8 & 3)];
+        let page = match page.get() {
+            Some(page) => page,
+            None => self.make_page(page, kind, value & 0x300),
+        };
         let text = &page[usize::from(value & 0xff)];
         (text[15] != 0).then_some(text)
     }
 
     #[cold]
+    fn make_page<'p>(&self, page: &'p OnceLock<Box<Page>>, kind: u16, start: u16) -> &'p Page {
+        page.get_or_init(|| self.page(kind, start))
+    }
+
     fn page(&self, kind: u16, start: u16) -> Box<Page> {
         let mut page = Box::new([[0; 16]; 256]);
         let mut bytes = Vec::new();

@@ -184,11 +184,12 @@ impl Usual {
     }
 }
 
-/// A step for an operand whose bits stand together in the first eight bytes.
+/// A step for an operand whose bits stand together in the first eight bytes or in the second.
 fn operand(slot: &Slot, number: u8) -> Option<What> {
     let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
     let (shift, first, width) = field.0;
-    let is_simple = field.1.is_empty() && first == 0 && width <= 16 && shift + width <= 64;
+    let in_one_word = shift < 128 && shift % 64 + width <= 64;
+    let is_simple = field.1.is_empty() && first == 0 && width <= 16 && in_one_word;
     let mask = u16::MAX.checked_shr(16_u32.saturating_sub(width.into())).unwrap_or(0);
     is_simple.then_some(What::Operand { shift, mask, fixed: slot.fixed, kind: slot.kind, slot: number })
 }
