@@ -121,10 +121,12 @@ impl Inst {
             return slot.fixed.into();
         }
         let field = FIELDS.get(usize::from(slot.field)).unwrap_or(&FIELDS[0]);
-        self.field(field) | u64::from(slot.fixed)
+        let (at, first, width) = field.0;
+        let is_simple = field.1.is_empty() && at + width <= 64;
+        let value = if is_simple { (self.low >> (at & 63) & ones(width)) << first } else { self.field(field) };
+        value | u64::from(slot.fixed)
     }
 
-    #[inline]
     fn field(&self, field: &Field) -> u64 {
         let mut value = self.run(field.0);
         for run in field.1 {
@@ -141,8 +143,7 @@ impl Inst {
             0..64 => (self.low >> at) | (self.high << (64 - at)),
             _ => (self.high.checked_shr(at.into()).unwrap_or(0)) | u64::from(self.last.checked_shr(u32::from(at) - 128).unwrap_or(0)),
         };
-        let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
-        (bits & mask) << first
+        (bits & ones(width)) << first
     }
 
     /// The literal, if there is one.
@@ -157,6 +158,12 @@ impl Inst {
         }
         None
     }
+}
+
+/// So many ones, one at least.
+#[inline]
+const fn ones(width: u8) -> u64 {
+    u64::MAX >> (64 - width as u32 & 63)
 }
 
 fn is_literal(slot: &Slot) -> bool {

@@ -47,7 +47,7 @@ pub enum Special {
 }
 
 impl Special {
-    const ALL: [Special; 36] = {
+    pub(crate) const ALL: [Special; 36] = {
         use Special::*;
         [
             VccLo, VccHi, Vcc, ExecLo, ExecHi, Exec, M0, Null, Null64, FlatScratchLo, FlatScratchHi, FlatScratch,

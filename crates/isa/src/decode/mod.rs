@@ -12,11 +12,12 @@ use crate::arch::Arch;
 use crate::generated::{CHECKS, FEATURES, PREDICATES, SHAPES, TARGETS};
 use crate::inst::{self, Inst};
 use crate::operand::{Code, tag};
+use crate::print::Texts;
 use crate::table::{Check, Condition, Flags, Role, Slot};
 use crate::{Processor, WaveSize};
 use checks::{CheckBook, LITERAL, Verdicts};
 use codes::Codes;
-use index::{Candidate, Index, Leaf};
+use index::{Candidate, Index};
 
 /// How much a decoder lets pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -80,6 +81,7 @@ pub(crate) struct Tables {
     index: Index,
     verdicts: Verdicts,
     codes: Codes,
+    pub(crate) texts: Texts,
 }
 
 impl Decoder {
@@ -199,15 +201,20 @@ impl Tables {
             &mut book,
         );
         let verdicts = book.into_verdicts();
-        Tables { arch, class_mode: class_mode(arch), max_len: max_len(features), index, verdicts, codes }
+        Tables { arch, class_mode: class_mode(arch), max_len: max_len(features), index, verdicts, codes, texts: Texts::new() }
     }
 
     /// What the value of an operand stands for.
     #[inline]
     pub(crate) fn code(&self, inst: &Inst, slot: &Slot) -> Code {
-        let value = inst.value(slot) as usize;
-        let codes = self.codes.table(self.codes.number(slot.kind));
-        codes.map_or(Code::INVALID, |codes| codes[value & 0x3ff])
+        self.code_of(slot.kind, inst.value(slot) as u16)
+    }
+
+    /// What a value stands for in operands of a kind.
+    #[inline]
+    pub(crate) fn code_of(&self, kind: u16, value: u16) -> Code {
+        let codes = self.codes.table(self.codes.number(kind));
+        codes.map_or(Code::INVALID, |codes| codes[usize::from(value & 0x3ff)])
     }
 
     /// Nearly always the first form fits and its operands say nothing.

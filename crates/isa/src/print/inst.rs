@@ -2,7 +2,7 @@
 
 use crate::arch::Arch;
 use crate::decode::{Decoder, Tables};
-use crate::generated::{KINDS, NAMES, OPS, PIECES};
+use crate::generated::{KINDS, NAMES, OPS};
 use crate::inst::Inst;
 use crate::operand::tag;
 use crate::table::{Flags, Kind, Op, P, Slot, Source};
@@ -11,6 +11,8 @@ use super::named;
 use super::named::TemporalKind;
 use super::operand::{self, modifier};
 use super::out::{Marks, Out, Token};
+use super::padded::PADDED_PIECES;
+use super::script::{Script, What};
 
 /// The state that printing on gfx1250 depends on: the upper bits of vector register numbers.
 ///
@@ -21,9 +23,10 @@ pub struct VgprMsb(u8);
 impl VgprMsb {
     /// The state after an instruction.
     pub fn update(&mut self, inst: &Inst) {
-        if inst.mnemonic() == "s_set_vgpr_msb" {
+        let flags = inst.flags();
+        if flags.has(Flags::SETS_VGPR_MSB) {
             self.0 = inst.low as u8;
-        } else if inst.is_terminator() {
+        } else if flags.has(Flags::TERMINATOR) {
             self.0 = 0;
         }
     }
@@ -37,12 +40,12 @@ impl Decoder {
 
     /// The same where `s_set_vgpr_msb` came before.
     pub fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
-        self.tables().print(inst, state.0, &mut Out { bytes: out, marks: () });
+        Out::append(out, (), |out| self.tables().print(inst, state.0, out));
     }
 
     /// The same, and where each token starts: they follow one another and cover the text.
     pub fn print_tokens(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>, tokens: &mut Vec<(Token, usize)>) {
-        self.tables().print(inst, state.0, &mut Out { bytes: out, marks: tokens });
+        Out::append(out, tokens, |out| self.tables().print(inst, state.0, out));
     }
 
     /// An instruction's text.
@@ -60,17 +63,50 @@ impl Tables {
         if let Some(name) = NAMES.get(usize::from(inst.form().name)) {
             out.name(name.start, name.full);
         }
+        let script = if M::WANTED || msbs != 0 || inst.has_formats() { None } else { Script::of(inst) };
+        match script {
+            Some(script) => self.print_usual(script, inst, out),
+            None => self.print_any(inst, msbs, out),
+        }
+    }
+
+    #[inline]
+    fn print_usual<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
+        for step in script.steps() {
+            let piece = &PADDED_PIECES[usize::from(step.piece)];
+            let op = match step.what {
+                What::Operand { shift, mask, fixed, kind, slot } => {
+                    let word = if shift < 64 { inst.low } else { inst.high };
+                    let value = (word >> (shift & 63)) as u16 & mask | fixed;
+                    if let Some(text) = self.text(kind, value) {
+                        out.pair(piece, text);
+                        continue;
+                    }
+                    Op(P::Operand, slot)
+                }
+                What::Other(what, number) => Op(what, number),
+            };
+            out.padded(piece);
+            self.print_op(&op, inst, 0, out);
+        }
+    }
+
+    fn print_any<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
         let (start, count) = inst.shape().ops;
-        let slots = inst.slots();
-        for Op(what, slot) in OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default() {
-            if *what == P::Text {
-                out.token(Token::Punctuation);
-                out.text(PIECES.get(usize::from(*slot)).copied().unwrap_or_default());
-            } else if let Some((slot, rest)) = slots.get(usize::from(*slot)..).and_then(<[Slot]>::split_first) {
-                self.step(out, inst, *what, slot, rest.first(), msbs);
-            } else if matches!(what, P::Vcc | P::VccFirst) {
-                self.vcc(out, *what);
-            }
+        let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
+        for op in ops.unwrap_or_default() {
+            self.print_op(op, inst, msbs, out);
+        }
+    }
+
+    fn print_op<M: Marks>(&self, Op(what, number): &Op, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
+        if *what == P::Text {
+            out.token(Token::Punctuation);
+            out.padded(&PADDED_PIECES[usize::from(*number)]);
+        } else if let Some((slot, rest)) = inst.slots().get(usize::from(*number)..).and_then(<[Slot]>::split_first) {
+            self.step(out, inst, *what, slot, rest.first(), msbs);
+        } else if matches!(what, P::Vcc | P::VccFirst) {
+            self.vcc(out, *what);
         }
     }
 
@@ -93,6 +129,7 @@ impl Tables {
     }
 
     /// Steps that print one number.
+    #[inline]
     fn value_step<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, what: P, kind: &Kind, raw: u64, slot: &'static Slot) {
         let arch = self.arch;
         let value = raw as u32;
@@ -171,9 +208,12 @@ impl Tables {
     #[inline]
     fn sized_operand<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
         if inst.shape().image != 0 || inst.has_formats() {
-            self.print_resized(out, inst, slot, kind, msbs);
-        } else {
-            self.print_operand(out, inst, slot, kind, msbs);
+            return self.print_resized(out, inst, slot, kind, msbs);
+        }
+        let text = if M::WANTED || msbs != 0 { None } else { self.text(slot.kind, inst.value(slot) as u16) };
+        match text {
+            Some(text) => out.quick(text),
+            None => self.print_operand(out, inst, slot, kind, msbs),
         }
     }
 

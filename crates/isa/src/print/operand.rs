@@ -8,6 +8,7 @@ use crate::operand::{Code, FLOATS, Float, scalar_dwords, tag};
 use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 
 use super::out::{Marks, Out, Token};
+use super::padded::{NUMBER_COUNT, NUMBERS, SPECIAL_NAMES};
 
 /// Bits of source modifiers.
 pub(super) mod modifier {
@@ -21,33 +22,43 @@ pub(super) mod modifier {
 }
 
 /// A register, with the number of registers that the operand spans.
+#[inline]
 pub(super) fn register<M: Marks>(out: &mut Out<'_, M>, code: Code, dwords: u8) {
     out.token(Token::Register);
     let number = u32::from(code.number());
     match code.tag() {
-        tag::VGPR => range(out, "v", number, dwords),
-        tag::AGPR => range(out, "a", number, dwords),
-        tag::SGPR => range(out, "s", number, dwords),
-        tag::TTMP => range(out, "ttmp", number, dwords),
-        tag::HALF => {
-            out.byte(b'v');
-            out.small(number >> 1);
-            out.text(if number & 1 == 0 { ".l" } else { ".h" });
+        tag::VGPR => range(out, b'v', number, dwords),
+        tag::AGPR => range(out, b'a', number, dwords),
+        tag::SGPR => range(out, b's', number, dwords),
+        tag::TTMP => {
+            out.text("ttm");
+            range(out, b'p', number, dwords);
         }
-        _ => out.text(code.special().map_or("", |special| special.name())),
+        tag::HALF => half_register(out, number >> 1, number & 1 != 0),
+        _ => {
+            if let Some(name) = SPECIAL_NAMES.get(number as usize) {
+                out.padded(name);
+            }
+        }
     }
 }
 
+fn half_register<M: Marks>(out: &mut Out<'_, M>, number: u32, is_upper: bool) {
+    range(out, b'v', number, 1);
+    out.text(if is_upper { ".h" } else { ".l" });
+}
+
+/// `v1`, or `v[1:2]`.
 #[inline]
-fn range<M: Marks>(out: &mut Out<'_, M>, file: &'static str, first: u32, dwords: u8) {
-    out.text(file);
+fn range<M: Marks>(out: &mut Out<'_, M>, file: u8, first: u32, dwords: u8) {
+    let first = first as usize;
+    let [first, last] = [first, first + usize::from(dwords.max(1)) - 1].map(|it| NUMBERS[it & (NUMBER_COUNT - 1)]);
+    let [first_len, last_len] = [first, last].map(|digits| (digits >> 56) as usize);
     if dwords <= 1 {
-        out.small(first);
+        out.word(first << 8 | u64::from(file), 1 + first_len);
     } else {
-        out.byte(b'[');
-        out.small(first);
-        out.byte(b':');
-        out.small(first + u32::from(dwords) - 1);
+        out.word(first << 16 | u64::from(b'[') << 8 | u64::from(file), 2 + first_len);
+        out.word(last << 8 | u64::from(b':'), 1 + last_len);
         out.byte(b']');
     }
 }
@@ -82,11 +93,6 @@ impl Tables {
         }
         let code = self.code(inst, slot);
         match code.tag() {
-            tag::INLINE if kind.read == kind.ty => inline(out, self.arch, code.number(), kind.ty),
-            tag::INLINE => {
-                out.token(Token::Immediate);
-                constant(out, self.arch, read_constant(self.arch, kind.read, code.number().into(), None), kind.ty);
-            }
             tag::LITERAL if kind.read == Type::None => {
                 out.token(Token::Immediate);
                 constant(out, self.arch, 255, kind.ty);
@@ -95,13 +101,30 @@ impl Tables {
             tag::LITERAL64 => literal64(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
             _ => {
                 let code = self.settled(inst, slot, kind, code);
-                let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
-                let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
-                register(out, code, shown);
-                self.print_upper_register(out, slot, code, dwords, msbs);
-                self.print_class_remark(out, kind, code, dwords);
+                self.print_code_after(out, kind, code, dwords, (slot.msb, msbs));
             }
         }
+    }
+
+    /// A register or an inline constant.
+    pub(super) fn print_code<M: Marks>(&self, out: &mut Out<'_, M>, kind: &Kind, code: Code, dwords: u8) {
+        self.print_code_after(out, kind, code, dwords, (0, 0));
+    }
+
+    /// The same where `s_set_vgpr_msb` came before: which of its bits, and what they are.
+    fn print_code_after<M: Marks>(&self, out: &mut Out<'_, M>, kind: &Kind, code: Code, dwords: u8, upper: (u8, u8)) {
+        if code.tag() == tag::INLINE {
+            if kind.read == kind.ty {
+                return inline(out, self.arch, code.number(), kind.ty);
+            }
+            out.token(Token::Immediate);
+            return constant(out, self.arch, read_constant(self.arch, kind.read, code.number().into(), None), kind.ty);
+        }
+        let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
+        let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
+        register(out, code, shown);
+        self.print_upper_register(out, code, dwords, upper);
+        self.print_class_remark(out, kind, code, dwords);
     }
 
     /// The number that an operand holds, after LLVM took it for the encoding of a constant where it does.
@@ -121,23 +144,20 @@ impl Tables {
     }
 
     /// The register meant after `s_set_vgpr_msb`, as a comment.
-    fn print_upper_register<M: Marks>(&self, out: &mut Out<'_, M>, slot: &Slot, code: Code, dwords: u8, msbs: u8) {
-        if msbs == 0 || slot.msb > 3 || !matches!(code.tag(), tag::VGPR | tag::HALF) {
+    fn print_upper_register<M: Marks>(&self, out: &mut Out<'_, M>, code: Code, dwords: u8, (msb, msbs): (u8, u8)) {
+        if msbs == 0 || msb > 3 || !matches!(code.tag(), tag::VGPR | tag::HALF) {
             return;
         }
-        let upper = u32::from(msbs >> (slot.msb * 2) & 3) << 8;
+        let upper = u32::from(msbs >> (msb * 2) & 3) << 8;
         if upper == 0 {
             return;
         }
         out.token(Token::Comment);
         out.text(" /*");
         let number = u32::from(code.number());
-        if code.tag() == tag::HALF {
-            out.byte(b'v');
-            out.dec(u64::from((number >> 1) + upper));
-            out.text(if number & 1 == 0 { ".l" } else { ".h" });
-        } else {
-            range(out, "v", number + upper, dwords);
+        match code.tag() {
+            tag::HALF => half_register(out, (number >> 1) + upper, number & 1 != 0),
+            _ => range(out, b'v', number + upper, dwords),
         }
         out.text("*/");
     }

@@ -17,7 +17,7 @@ impl Decoder {
         for Check { slot, role } in checks {
             let slot = inst.slots().get(usize::from(*slot)).filter(|_| matches!(role, Role::Register | Role::Source));
             if let Some(rounded) = slot.and_then(|slot| self.tables().rounded(inst, slot)) {
-                rounded.print(is_first, &mut Out { bytes: out, marks: () });
+                Out::append(out, (), |out| rounded.print(is_first, out));
                 is_first = false;
             }
         }

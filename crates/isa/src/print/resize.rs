@@ -16,7 +16,7 @@ impl Inst {
     /// Whether it is a matrix instruction whose operands are as wide as their formats ask.
     #[inline]
     pub(super) fn has_formats(&self) -> bool {
-        self.flags().any(Flags::MATRIX) && self.mnemonic().ends_with("f8f6f4")
+        self.flags().has(Flags::HAS_FORMATS)
     }
 
     fn operand(&self, name: &str) -> Option<u64> {
