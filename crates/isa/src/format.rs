@@ -141,7 +141,12 @@ mod tests {
         check("gfx942", &[0xd1cb_8103, 0x6405_e4f2], Format::Vop3, None);
         check("gfx942", &[0xdc50_8000, 0x007f_0002], Format::Global, None);
         check("gfx1100", &[0xc902_0401, 0xff06_0601, 0xaf12_3456], Format::Vopd, None);
-        check("gfx1100", &[0xd52b_0005, 0x0005_04fa, 0xff01_2101], Format::Vop3, Some(Extension::Dpp16));
+        check(
+            "gfx1100",
+            &[0xd52b_0005, 0x0005_04fa, 0xff01_2101],
+            Format::Vop3,
+            Some(Extension::Dpp16),
+        );
         check("gfx1100", &[0x8102_ff01, 0x1234_5678], Format::Sop2, None);
     }
 }

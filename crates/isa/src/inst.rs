@@ -85,7 +85,12 @@ impl Inst {
     #[must_use]
     pub fn bytes(&self) -> [u8; 20] {
         let mut bytes = [0; 20];
-        let parts = self.low.to_le_bytes().into_iter().chain(self.high.to_le_bytes()).chain(self.last.to_le_bytes());
+        let parts = self
+            .low
+            .to_le_bytes()
+            .into_iter()
+            .chain(self.high.to_le_bytes())
+            .chain(self.last.to_le_bytes());
         bytes.iter_mut().zip(parts).take(self.len()).for_each(|(to, from)| *to = from);
         bytes
     }
@@ -123,7 +128,11 @@ impl Inst {
         let field = FIELDS.get(usize::from(slot.field)).unwrap_or(&FIELDS[0]);
         let (at, first, width) = field.0;
         let is_simple = field.1.is_empty() && at + width <= 64;
-        let value = if is_simple { (self.low >> (at & 63) & ones(width)) << first } else { self.field(field) };
+        let value = if is_simple {
+            (self.low >> (at & 63) & ones(width)) << first
+        } else {
+            self.field(field)
+        };
         value | u64::from(slot.fixed)
     }
 
@@ -141,7 +150,10 @@ impl Inst {
             0..64 if at + width <= 64 => self.low >> at,
             64..128 if at + width <= 128 => self.high >> (at - 64),
             0..64 => (self.low >> at) | (self.high << (64 - at)),
-            _ => (self.high.checked_shr(at.into()).unwrap_or(0)) | u64::from(self.last.checked_shr(u32::from(at) - 128).unwrap_or(0)),
+            _ => {
+                (self.high.checked_shr(at.into()).unwrap_or(0))
+                    | u64::from(self.last.checked_shr(u32::from(at) - 128).unwrap_or(0))
+            }
         };
         (bits & ones(width)) << first
     }
@@ -163,21 +175,27 @@ impl Inst {
 /// So many ones, one at least.
 #[inline]
 const fn ones(width: u8) -> u64 {
-    u64::MAX >> (64 - width as u32 & 63)
+    u64::MAX >> ((64 - width as u32) & 63)
 }
 
 fn is_literal(slot: &Slot) -> bool {
-    crate::generated::KINDS.get(usize::from(slot.kind)).is_some_and(|kind| kind.source == crate::table::Source::Literal)
+    crate::generated::KINDS
+        .get(usize::from(slot.kind))
+        .is_some_and(|kind| kind.source == crate::table::Source::Literal)
 }
 
 fn is_branch_target(slot: &Slot) -> bool {
-    crate::generated::KINDS.get(usize::from(slot.kind)).is_some_and(|kind| kind.ty == crate::table::Type::PcRelative)
+    crate::generated::KINDS
+        .get(usize::from(slot.kind))
+        .is_some_and(|kind| kind.ty == crate::table::Type::PcRelative)
 }
 
 /// A piece of the text that all names share.
 pub(crate) fn text(start: u32, len: u8) -> &'static str {
     let start = start as usize;
-    TEXT.get(start..start + usize::from(len)).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    TEXT.get(start..start + usize::from(len))
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .unwrap_or_default()
 }
 
 impl std::fmt::Debug for Inst {

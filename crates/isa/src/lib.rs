@@ -18,16 +18,41 @@
 mod abi;
 mod arch;
 mod compatibility;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod decode;
 mod eflags;
 mod entry;
 mod format;
 mod generated;
 mod generation;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod inst;
 mod limits;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod operand;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod operands;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod print;
 mod processor;
 mod setting;

@@ -50,10 +50,42 @@ impl Special {
     pub(crate) const ALL: [Special; 36] = {
         use Special::*;
         [
-            VccLo, VccHi, Vcc, ExecLo, ExecHi, Exec, M0, Null, Null64, FlatScratchLo, FlatScratchHi, FlatScratch,
-            XnackMaskLo, XnackMaskHi, XnackMask, TbaLo, TbaHi, Tba, TmaLo, TmaHi, Tma, LdsDirect, SharedBaseLo,
-            SharedLimitLo, PrivateBaseLo, PrivateLimitLo, SharedBase, SharedLimit, PrivateBase, PrivateLimit,
-            PopsExitingWaveId, VccZ, ExecZ, Scc, FlatScratchBaseLo, FlatScratchBaseHi,
+            VccLo,
+            VccHi,
+            Vcc,
+            ExecLo,
+            ExecHi,
+            Exec,
+            M0,
+            Null,
+            Null64,
+            FlatScratchLo,
+            FlatScratchHi,
+            FlatScratch,
+            XnackMaskLo,
+            XnackMaskHi,
+            XnackMask,
+            TbaLo,
+            TbaHi,
+            Tba,
+            TmaLo,
+            TmaHi,
+            Tma,
+            LdsDirect,
+            SharedBaseLo,
+            SharedLimitLo,
+            PrivateBaseLo,
+            PrivateLimitLo,
+            SharedBase,
+            SharedLimit,
+            PrivateBase,
+            PrivateLimit,
+            PopsExitingWaveId,
+            VccZ,
+            ExecZ,
+            Scc,
+            FlatScratchBaseLo,
+            FlatScratchBaseHi,
         ]
     };
 
@@ -182,7 +214,9 @@ pub(crate) fn decode(arch: Arch, source: Source, dwords: u8, value: u16) -> Code
         Source::AnyHalf | Source::AnyHalfLow => scalar(arch, 0, value & 0xff),
         Source::Sdwa => sdwa(arch, dwords, value),
         Source::SdwaMask => sdwa_mask(arch, value),
-        Source::Immediate | Source::ScalarOffset | Source::Literal | Source::Absent => Code::INVALID,
+        Source::Immediate | Source::ScalarOffset | Source::Literal | Source::Absent => {
+            Code::INVALID
+        }
     }
 }
 
@@ -204,7 +238,9 @@ fn any(arch: Arch, dwords: u8, value: u16) -> Code {
     match value & 0x1ff {
         // LLVM knows no such tuple.
         _ if value & 0x300 == 0x300 && dwords == 6 => Code::INVALID,
-        number @ 256.. => vector(if value & 0x200 != 0 { tag::AGPR } else { tag::VGPR }, dwords, number - 256),
+        number @ 256.. => {
+            vector(if value & 0x200 != 0 { tag::AGPR } else { tag::VGPR }, dwords, number - 256)
+        }
         value => scalar(arch, dwords, value),
     }
 }

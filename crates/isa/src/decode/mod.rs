@@ -91,7 +91,10 @@ impl Decoder {
     }
 
     /// A decoder with settings of its own.
-    pub fn with_options(processor: Processor, options: DecodeOptions) -> Result<Self, UnsupportedProcessor> {
+    pub fn with_options(
+        processor: Processor,
+        options: DecodeOptions,
+    ) -> Result<Self, UnsupportedProcessor> {
         let features = Features::of(processor, options).ok_or(UnsupportedProcessor(processor))?;
         Ok(Decoder(Arc::new(Tables::new(&features, options.mode))))
     }
@@ -119,7 +122,8 @@ impl Features {
             features.set(usize::from(*number), true);
         }
         if let Some(on) = options.real_true16 {
-            features.set_named("FeatureRealTrue16Insts", on && features.named("FeatureTrue16BitInsts"));
+            features
+                .set_named("FeatureRealTrue16Insts", on && features.named("FeatureTrue16BitInsts"));
         }
         // From gfx10 on a processor has both.
         if !features.named("FeatureWavefrontSize64") {
@@ -127,7 +131,8 @@ impl Features {
             features.set_named("FeatureWavefrontSize32", !wave64);
             features.set_named("FeatureWavefrontSize64", wave64);
         }
-        let has_tables = features.named("FeatureGCN3Encoding") || features.named("FeatureGFX10Insts");
+        let has_tables =
+            features.named("FeatureGCN3Encoding") || features.named("FeatureGFX10Insts");
         has_tables.then_some(features)
     }
 
@@ -157,7 +162,8 @@ impl Features {
 
     fn fulfil(&self, condition: &Condition) -> bool {
         condition.0.iter().any(|(with, without)| {
-            with.iter().all(|number| self.has(*number)) && !without.iter().any(|number| self.has(*number))
+            with.iter().all(|number| self.has(*number))
+                && !without.iter().any(|number| self.has(*number))
         })
     }
 }
@@ -167,7 +173,8 @@ struct Found(NonZeroU32);
 
 impl Found {
     fn new(inst: &Inst) -> Self {
-        let bits = u32::from(inst.form) << 16 | u32::from(inst.len) << 8 | u32::from(inst.marks) << 1;
+        let bits =
+            u32::from(inst.form) << 16 | u32::from(inst.len) << 8 | u32::from(inst.marks) << 1;
         Found(NonZeroU32::MIN | bits)
     }
 
@@ -190,7 +197,8 @@ enum Verdict {
 impl Tables {
     fn new(features: &Features, mode: Mode) -> Self {
         let arch = Arch::of(features);
-        let allowed: Vec<bool> = PREDICATES.iter().map(|condition| features.fulfil(condition)).collect();
+        let allowed: Vec<bool> =
+            PREDICATES.iter().map(|condition| features.fulfil(condition)).collect();
         let codes = Codes::new(arch);
         let mut book = CheckBook::new(&codes);
         let index = Index::new(
@@ -201,7 +209,15 @@ impl Tables {
             &mut book,
         );
         let verdicts = book.into_verdicts();
-        Tables { arch, class_mode: class_mode(arch), max_len: max_len(features), index, verdicts, codes, texts: Texts::new() }
+        Tables {
+            arch,
+            class_mode: class_mode(arch),
+            max_len: max_len(features),
+            index,
+            verdicts,
+            codes,
+            texts: Texts::new(),
+        }
     }
 
     /// What the value of an operand stands for.
@@ -231,7 +247,8 @@ impl Tables {
                 if verdict == 0 && usize::from(leaf.size) <= bytes.len() {
                     break 'found (candidate.form, leaf.size, 0);
                 }
-                if verdict == LITERAL && usize::from(leaf.size) + 4 <= bytes.len().min(self.max_len) {
+                if verdict == LITERAL && usize::from(leaf.size) + 4 <= bytes.len().min(self.max_len)
+                {
                     break 'found (candidate.form, leaf.size + 4, inst::LITERAL32);
                 }
             }
@@ -267,7 +284,9 @@ impl Tables {
     fn take(&self, candidate: &Candidate, mut inst: Inst, available: usize) -> Verdict {
         let shape = &SHAPES[usize::from(candidate.shape)];
         let (start, count) = shape.checks;
-        let checks = CHECKS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
+        let checks = CHECKS
+            .get(usize::from(start)..usize::from(start) + usize::from(count))
+            .unwrap_or_default();
         if !checks.is_empty() && !self.check(candidate, &mut inst, checks, available) {
             return Verdict::Next;
         }
@@ -278,7 +297,13 @@ impl Tables {
     }
 
     /// Whether every operand is one, and which literal they take.
-    fn check(&self, candidate: &Candidate, inst: &mut Inst, checks: &[Check], available: usize) -> bool {
+    fn check(
+        &self,
+        candidate: &Candidate,
+        inst: &mut Inst,
+        checks: &[Check],
+        available: usize,
+    ) -> bool {
         let slots = inst.slots();
         let mut wants_literal = false;
         let mut literal = None;
@@ -289,7 +314,8 @@ impl Tables {
                     tag::INVALID => return false,
                     tag::LITERAL => wants_literal |= check.role == Role::Source,
                     tag::LITERAL64 if literal.is_none() => {
-                        let at = if candidate.literal_inside { 4 } else { usize::from(candidate.size) };
+                        let at =
+                            if candidate.literal_inside { 4 } else { usize::from(candidate.size) };
                         if available < at + 8 {
                             return false;
                         }
@@ -374,7 +400,9 @@ fn parts(bytes: &[u8; 20]) -> Words {
 /// Whether a form has rules beyond its operands, those of `Tables::take_special`.
 fn has_rules(flags: &Flags, arch: Arch) -> bool {
     let is_buffer = flags.any(Flags::MUBUF | Flags::MTBUF) || flags.has(Flags::SCALAR_BUFFER);
-    flags.any(Flags::MIMG) || flags.has(Flags::WRITES_EXEC_ONLY) || is_buffer && arch.is_gfx12_plus()
+    flags.any(Flags::MIMG)
+        || flags.has(Flags::WRITES_EXEC_ONLY)
+        || is_buffer && arch.is_gfx12_plus()
 }
 
 /// The longest encoding, literal included.

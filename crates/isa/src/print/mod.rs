@@ -12,5 +12,5 @@ mod script;
 
 pub use inst::VgprMsb;
 pub use out::Token;
-pub(crate) use quick::Texts;
 pub(crate) use out::{Marks, Out};
+pub(crate) use quick::Texts;

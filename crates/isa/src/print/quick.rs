@@ -57,7 +57,9 @@ impl Tables {
 
     /// Nothing where other fields have a say in it.
     fn print_value(&self, number: u16, value: u16, bytes: &mut Vec<u8>) {
-        let Some(kind) = KINDS.get(usize::from(number)).filter(|kind| is_register(kind)) else { return };
+        let Some(kind) = KINDS.get(usize::from(number)).filter(|kind| is_register(kind)) else {
+            return;
+        };
         let code = self.code_of(number, value);
         if !matches!(code.tag(), tag::INVALID | tag::HALF | tag::LITERAL | tag::LITERAL64) {
             Out::append(bytes, (), |out| self.print_code(out, kind, code, kind.dwords));

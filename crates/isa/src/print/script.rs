@@ -29,7 +29,13 @@ pub(super) const NO_PIECE: u8 = 0xff;
 #[derive(Clone, Copy)]
 pub(super) enum What {
     /// A register or constant without modifiers: where its bits are, which are always set, its kind and slot.
-    Operand { shift: u8, mask: u16, fixed: u16, kind: u16, slot: u8 },
+    Operand {
+        shift: u8,
+        mask: u16,
+        fixed: u16,
+        kind: u16,
+        slot: u8,
+    },
     Other(P, u8),
 }
 
@@ -40,7 +46,8 @@ struct Usual {
     value: u64,
 }
 
-static SCRIPTS: [OnceLock<Option<Script>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
+static SCRIPTS: [OnceLock<Option<Script>>; SHAPES.len()] =
+    [const { OnceLock::new() }; SHAPES.len()];
 
 impl Script {
     /// The script of an instruction, unless something about it is not as usual.
@@ -108,7 +115,8 @@ impl Usual {
         let Some(slot) = slots.get(usize::from(number)) else { return unchanged };
         let quiet = |usual: Option<Usual>| usual.map_or(unchanged, |usual| (None, usual));
         let plain = |bits: u64| {
-            let operand = slots.get(usize::from(number) + 1).and_then(|next| operand(next, number + 1));
+            let operand =
+                slots.get(usize::from(number) + 1).and_then(|next| operand(next, number + 1));
             match (operand, self.clear(slot, bits)) {
                 (Some(operand), Some(usual)) => (Some(operand), usual),
                 _ => unchanged,
@@ -118,9 +126,22 @@ impl Usual {
             P::Operand => (operand(slot, number).or(unchanged.0), self),
             P::FloatModifiers => plain(modifier::NEG | modifier::ABS),
             P::IntModifiers => plain(modifier::SEXT),
-            P::NamedInt if KINDS.get(usize::from(slot.kind)).is_some_and(|kind| !kind.always) => quiet(self.clear(slot, u64::MAX)),
-            P::NamedBit | P::Gds | P::R128A16 | P::OutputModifier | P::DppBoundCtrl | P::CachePolicy | P::Offset | P::FlatOffset
-            | P::Blgp | P::BlgpNeg | P::IndexKey | P::BitOp3 | P::EndPgm => quiet(self.clear(slot, u64::MAX)),
+            P::NamedInt if KINDS.get(usize::from(slot.kind)).is_some_and(|kind| !kind.always) => {
+                quiet(self.clear(slot, u64::MAX))
+            }
+            P::NamedBit
+            | P::Gds
+            | P::R128A16
+            | P::OutputModifier
+            | P::DppBoundCtrl
+            | P::CachePolicy
+            | P::Offset
+            | P::FlatOffset
+            | P::Blgp
+            | P::BlgpNeg
+            | P::IndexKey
+            | P::BitOp3
+            | P::EndPgm => quiet(self.clear(slot, u64::MAX)),
             P::OpSel => quiet(self.packed(shape, modifier::OP_SEL)),
             P::OpSelHi => quiet(self.packed(shape, modifier::OP_SEL_HI)),
             P::NegLo => quiet(self.packed(shape, modifier::NEG)),
@@ -131,7 +152,9 @@ impl Usual {
 
     /// These bits of an operand are zero.
     fn clear(self, slot: &Slot, bits: u64) -> Option<Usual> {
-        (0..64).filter(|bit| bits >> bit & 1 == 1).try_fold(self, |usual, bit| usual.bit(slot, bit, false))
+        (0..64)
+            .filter(|bit| bits >> bit & 1 == 1)
+            .try_fold(self, |usual, bit| usual.bit(slot, bit, false))
     }
 
     /// `op_sel` and the like print nothing.
@@ -191,7 +214,13 @@ fn operand(slot: &Slot, number: u8) -> Option<What> {
     let in_one_word = shift < 128 && shift % 64 + width <= 64;
     let is_simple = field.1.is_empty() && first == 0 && width <= 16 && in_one_word;
     let mask = u16::MAX.checked_shr(16_u32.saturating_sub(width.into())).unwrap_or(0);
-    is_simple.then_some(What::Operand { shift, mask, fixed: slot.fixed, kind: slot.kind, slot: number })
+    is_simple.then_some(What::Operand {
+        shift,
+        mask,
+        fixed: slot.fixed,
+        kind: slot.kind,
+        slot: number,
+    })
 }
 
 /// A run of a table.
