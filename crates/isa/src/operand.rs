@@ -262,8 +262,7 @@ fn scalar(arch: Arch, dwords: u8, value: u16) -> Code {
         _ => match dwords {
             0 | 1 => special32(arch, value),
             2 => special64(arch, value),
-            3 | 4 | 8 | 16 => null(arch, value).unwrap_or(Code::INVALID),
-            _ => Code::INVALID,
+            _ => null(arch, value).unwrap_or(Code::INVALID),
         },
     }
 }
