@@ -51,7 +51,8 @@ impl Decoder {
         out: &mut Vec<u8>,
         tokens: &mut Vec<(Token, usize)>,
     ) {
-        Out::append(out, tokens, |out| self.tables().print(inst, state.0, out));
+        Out::append(out, &mut *tokens, |out| self.tables().print(inst, state.0, out));
+        tokens.pop_if(|(_, start)| *start == out.len());
     }
 
     /// An instruction's text.

@@ -44,7 +44,11 @@ impl Marks for &mut Vec<(Token, usize)> {
     const WANTED: bool = true;
 
     fn mark(&mut self, token: Token, at: usize) {
-        self.push((token, at));
+        match self.last_mut() {
+            // Nothing was written as the token before.
+            Some(last) if last.1 == at => last.0 = token,
+            _ => self.push((token, at)),
+        }
     }
 }
 
