@@ -306,6 +306,15 @@ mod tests {
     }
 
     #[test]
+    fn the_second_accumulator_of_a_dual_instruction_is_its_destination() {
+        let decoder = Decoder::new(Processor::from_name("gfx1100").unwrap()).unwrap();
+        let bytes = [0x01, 0x04, 0x00, 0xc9, 0x69, 0x06, 0x06, 0xff];
+        let inst = decoder.decode(&bytes).unwrap();
+        assert_eq!(decoder.operand(&inst, "src2Y"), decoder.operand(&inst, "vdstY"));
+        assert!(decoder.text(&inst).ends_with("v_dual_fmac_f32 v6, s105, v3"));
+    }
+
+    #[test]
     fn image_data_is_as_wide_as_its_mask() {
         check(
             "gfx1030",

@@ -75,6 +75,16 @@ impl Instruction {
         self.operands.iter().position(|o| o.name == operand)
     }
 
+    /// The operands that must be the same register.
+    pub(crate) fn tied_to<'i>(&'i self, name: &'i str) -> impl Iterator<Item = &'i Operand> {
+        let others = self.tied.iter().filter_map(move |(left, right)| match name {
+            _ if left == name => Some(right),
+            _ if right == name => Some(left),
+            _ => None,
+        });
+        others.filter_map(|other| self.operands.iter().find(|operand| operand.name == *other))
+    }
+
     pub(crate) fn is(&self, bit: u32) -> bool {
         self.llvm_flags >> bit & 1 == 1
     }

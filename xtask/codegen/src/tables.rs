@@ -283,7 +283,7 @@ impl<'a> Tables<'a> {
                     from.runs[0],
                     &from.runs[1..]
                 ));
-                (field, fixed, self.kind(operand, &from.kind, read)?)
+                (field, fixed, self.kind(operand, self.decoded_as(instruction, from)?, read)?)
             }
             Some(Place::Constant(value)) => (255, *value, self.kind(operand, "", "None")?),
             Some(Place::Vcc) => (255, 106, self.kind(operand, "SReg_64", "None")?),
@@ -299,6 +299,21 @@ impl<'a> Tables<'a> {
             Some(Place::Same(_)) | None => (255, 0, self.kind(operand, "absent", "None")?),
         };
         Ok(format!("s({field}, {fixed}, {kind}, {name}, {}, {msb})", operand.is_output))
+    }
+
+    /// The kind that an operand is decoded as: one that is tied to the second destination of a dual
+    /// instruction is that register, whose lowest bit the field lacks.
+    fn decoded_as<'i>(
+        &self,
+        instruction: &'i Instruction,
+        operand: &'i Operand,
+    ) -> Result<&'i str> {
+        for other in instruction.tied_to(&operand.name) {
+            if self.source(&other.kind)?.0 == "DualDestination" {
+                return Ok(&other.kind);
+            }
+        }
+        Ok(&operand.kind)
     }
 
     /// How LLVM reads constants of the operand that its decoder finds as `number`: it goes by the place in its
