@@ -44,16 +44,17 @@ pub enum Special {
     Scc,
     FlatScratchBaseLo,
     FlatScratchBaseHi,
+    Mode,
 }
 
 impl Special {
-    const ALL: [Special; 36] = {
+    const ALL: [Special; 37] = {
         use Special::*;
         [
             VccLo, VccHi, Vcc, ExecLo, ExecHi, Exec, M0, Null, Null64, FlatScratchLo, FlatScratchHi, FlatScratch,
             XnackMaskLo, XnackMaskHi, XnackMask, TbaLo, TbaHi, Tba, TmaLo, TmaHi, Tma, LdsDirect, SharedBaseLo,
             SharedLimitLo, PrivateBaseLo, PrivateLimitLo, SharedBase, SharedLimit, PrivateBase, PrivateLimit,
-            PopsExitingWaveId, VccZ, ExecZ, Scc, FlatScratchBaseLo, FlatScratchBaseHi,
+            PopsExitingWaveId, VccZ, ExecZ, Scc, FlatScratchBaseLo, FlatScratchBaseHi, Mode,
         ]
     };
 
@@ -92,6 +93,7 @@ impl Special {
             Special::Scc => "src_scc",
             Special::FlatScratchBaseLo => "src_flat_scratch_base_lo",
             Special::FlatScratchBaseHi => "src_flat_scratch_base_hi",
+            Special::Mode => "mode",
         }
     }
 

@@ -171,7 +171,7 @@ impl Tables {
         })
     }
 
-    fn register(&self, inst: &Inst, slot: &'static Slot, kind: &Kind, code: Code) -> Option<Register> {
+    pub(crate) fn register(&self, inst: &Inst, slot: &'static Slot, kind: &Kind, code: Code) -> Option<Register> {
         let code = self.settled(inst, slot, kind, code);
         let count = self.operand_dwords(inst, slot, kind);
         let number = code.number();
