@@ -208,6 +208,7 @@ fn rules(instruction: &Instruction, name: &str, m0_until_gfx8: bool) -> u16 {
         | rule(5, operands::selects_half(instruction))
         | rule(6, instruction.image.is_some())
         | rule(7, m0_until_gfx8)
+        | rule(8, instruction.image.is_some() || name.ends_with("f8f6f4"))
 }
 
 fn memory(instruction: &Instruction, name: &str) -> String {

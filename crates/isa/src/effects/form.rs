@@ -62,6 +62,8 @@ impl Rules {
     pub(crate) const IMAGE: u16 = 1 << 6;
     /// M0 limits LDS addresses up to gfx8 only.
     pub(crate) const M0_UNTIL_GFX8: u16 = 1 << 7;
+    /// Other operands decide how wide an operand is.
+    pub(crate) const RESIZED: u16 = 1 << 8;
 
     pub(crate) const fn has(self, bits: u16) -> bool {
         self.0 & bits != 0

@@ -22,7 +22,7 @@ use crate::inst::Inst;
 use crate::operand::{Special, tag};
 use crate::operands::{Half, Register, RegisterFile};
 use crate::print::VgprMsb;
-use crate::table::Slot;
+use crate::table::{Slot, Source};
 use form::{FormEffects, Implicit, Rules, Wait};
 
 /// Where memory is.
@@ -128,6 +128,12 @@ impl Inst {
         EFFECTS.get(usize::from(number)).unwrap_or(&EFFECTS[0])
     }
 
+    /// Whether it writes fields of MODE.
+    #[must_use]
+    pub fn writes_mode(&self) -> bool {
+        self.form_effects().implicit_writes.has(Implicit::MODE)
+    }
+
     /// Where execution goes after it.
     ///
     /// ```
@@ -144,6 +150,18 @@ impl Inst {
 }
 
 impl Decoder {
+    /// Whether waves have 32 lanes.
+    #[must_use]
+    pub fn is_wave32(&self) -> bool {
+        self.tables().arch.has(Arch::WAVE32)
+    }
+
+    /// Whether register numbers have upper bits that `s_set_vgpr_msb` sets: on gfx1250.
+    #[must_use]
+    pub fn has_vgpr_msb(&self) -> bool {
+        self.tables().arch.has(Arch::GFX1250)
+    }
+
     /// What an instruction does, where `state` holds the upper bits of vector register numbers
     /// (the default, but on gfx1250).
     ///
@@ -326,10 +344,21 @@ impl<'a> Effects<'a> {
         let slot = self.inst.slots().get(at as usize)?;
         let kind = KINDS.get(usize::from(slot.kind))?;
         let code = self.tables.code(&self.inst, slot);
-        if matches!(code.tag(), tag::INVALID | tag::INLINE | tag::LITERAL | tag::LITERAL64) {
-            return None;
-        }
-        let mut register = self.tables.register(&self.inst, slot, kind, code)?;
+        let resized = self.form.rules.has(Rules::RESIZED);
+        let whole = |file| Register {
+            file,
+            first: code.number(),
+            count: self.tables.dwords(kind).max(1),
+            half: None,
+        };
+        let mut register = match code.tag() {
+            tag::INVALID | tag::INLINE | tag::LITERAL | tag::LITERAL64 => return None,
+            tag::VGPR if !resized && kind.source != Source::DualDestination => {
+                whole(RegisterFile::Vgpr)
+            }
+            tag::SGPR if !resized && kind.dwords == 1 => whole(RegisterFile::Sgpr),
+            _ => self.tables.register(&self.inst, slot, kind, code)?,
+        };
         if register.file == RegisterFile::Vgpr {
             register.first += self.msb.upper(slot);
         }
