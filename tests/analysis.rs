@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use expect_test::expect;
 use hsaco::analysis::{
-    Cfg, Exit, Function, FunctionKind, Functions, Lanes, RegisterSet, State, States, Stream,
+    Address, Cfg, Exit, Function, FunctionKind, Functions, Lanes, RegisterSet, State, States,
+    Stream, Values,
 };
 use hsaco::isa::{DecodeOptions, Decoder, Flow, RegisterFile, WaveSize};
 use hsaco::object::container::{EntryKind, Options, entries};
 use hsaco::object::{CodeObject, Kernel};
-use hsaco_tests::corpus_file;
+use hsaco_tests::program::sh;
+use hsaco_tests::{corpus_file, require_tools, scratch_dir};
 
 /// Libraries of the corpus, and every how-many-th object of each.
 const LIBRARIES: [(&str, usize); 5] = [
@@ -189,7 +192,7 @@ fn blocks_tile_functions_and_start_at_targets() {
         }
         expected.remove(&stream.steps().len());
         expected.extend(cfg.jumps().iter().filter_map(|jump| match jump.target {
-            hsaco::analysis::Address::Known(address) => stream.index_of(address),
+            Address::Known(address) => stream.index_of(address),
             _ => None,
         }));
         assert_eq!(leaders, expected, "{}", kernel.name());
@@ -199,4 +202,74 @@ fn blocks_tile_functions_and_start_at_targets() {
     });
     println!("{kernels} kernels, {instructions} instructions, {unknown} blocks go who knows where");
     assert_eq!(unknown, 0);
+}
+
+const CALLS: &str = "
+#define GLOBAL __attribute__((address_space(1)))
+#define KERNEL __attribute__((amdgpu_kernel)) void
+__attribute__((noinline)) int helper(int x) { return x * x + 3; }
+int (*pointer)(int) = helper;
+__attribute__((noinline)) int tail(int x) { return helper(x + 1); }
+KERNEL direct(GLOBAL int *p, int n) { *p = helper(n); }
+KERNEL through_tail(GLOBAL int *p, int n) { *p = tail(n); }
+KERNEL indirect(GLOBAL int *p) { *p = pointer(*p); }
+KERNEL repeated(GLOBAL int *p, int n) { for (int i = 0; i < n; i++) p[i] = helper(i); }
+";
+
+/// What the indirect jumps and calls of each function go to.
+fn targets(object: &CodeObject<'_>, decoder: &Decoder) -> String {
+    let functions = Functions::new(object, decoder);
+    let name = |address: u64| {
+        functions.at(address).and_then(|it| it.name).map_or("?".to_owned(), |it| it.to_string())
+    };
+    let mut lines = Vec::new();
+    for function in functions.as_slice() {
+        let stream = function.decode(decoder);
+        let cfg = Cfg::new(decoder, &stream);
+        let values = Values::new(decoder, &stream, &cfg);
+        for block in cfg.reverse_post_order() {
+            for index in cfg.blocks()[*block].steps() {
+                let what = match stream.inst(index).unwrap().flow() {
+                    Flow::IndirectCall => "calls",
+                    Flow::IndirectJump => "jumps to",
+                    _ => continue,
+                };
+                let target = match values.target(index) {
+                    Address::Known(address) => name(address),
+                    Address::Loaded(_) => "what memory holds".to_owned(),
+                    other => format!("{other:?}"),
+                };
+                lines.push(format!("{} {what} {target}\n", name(function.address)));
+            }
+        }
+    }
+    lines.sort();
+    lines.concat()
+}
+
+#[test]
+fn materialised_addresses_are_found_on_every_generation() {
+    require_tools!("clang-22", "ld.lld-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("calls.c"), CALLS).unwrap();
+    for target in ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
+        sh(
+            folder.path(),
+            &format!(
+                "clang-22 -x c -target amdgcn-amd-amdhsa -mcpu={target} -nogpulib -O2 -mllvm -enable-ipra=0 calls.c -o {target}.co"
+            ),
+        );
+        let bytes = fs::read(folder.path().join(format!("{target}.co"))).unwrap();
+        let object = CodeObject::parse(&bytes).unwrap();
+        let decoder = Decoder::new(object.target().id().unwrap().processor).unwrap();
+        expect![[r#"
+            direct calls helper
+            helper jumps to Return
+            indirect calls what memory holds
+            repeated calls helper
+            tail jumps to helper
+            through_tail calls tail
+        "#]]
+        .assert_eq(&targets(&object, &decoder));
+    }
 }

@@ -228,14 +228,16 @@ impl<'a> Values<'a> {
     /// A word that a scalar load brings from a known address.
     fn loaded(&self, inst: &Inst, index: usize, word: u16, depth: usize) -> Value {
         let base = self.number(inst, "sbase", index, true, depth);
-        let offset =
-            match (self.decoder.operand(inst, "offset"), self.decoder.operand(inst, "soffset")) {
-                (Some(OperandValue::Number(offset)), None) => Some(offset),
-                _ => None,
-            };
+        let register = self.decoder.operand(inst, "soffset");
+        let offset = match self.decoder.operand(inst, "offset") {
+            _ if !register.is_none_or(is_null) => None,
+            Some(OperandValue::Number(offset)) => Some(offset),
+            Some(_) => None,
+            None => Some(0),
+        };
         match (base, offset) {
             (Some(base), Some(offset)) => {
-                Value::Loaded(base.wrapping_add_signed(offset) + 4 * u64::from(word))
+                Value::Loaded(base.wrapping_add_signed(offset).wrapping_add(4 * u64::from(word)))
             }
             _ => Value::Unknown,
         }
@@ -330,6 +332,11 @@ impl<'a> Values<'a> {
             _ => None,
         }
     }
+}
+
+fn is_null(operand: OperandValue) -> bool {
+    let null = RegisterFile::Special(Special::Null);
+    matches!(operand, OperandValue::Register(register) if register.file == null)
 }
 
 /// Sixteen bits and their sign.
