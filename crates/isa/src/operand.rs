@@ -48,13 +48,46 @@ pub enum Special {
 }
 
 impl Special {
-    const ALL: [Special; 37] = {
+    pub(crate) const ALL: [Special; 37] = {
         use Special::*;
         [
-            VccLo, VccHi, Vcc, ExecLo, ExecHi, Exec, M0, Null, Null64, FlatScratchLo, FlatScratchHi, FlatScratch,
-            XnackMaskLo, XnackMaskHi, XnackMask, TbaLo, TbaHi, Tba, TmaLo, TmaHi, Tma, LdsDirect, SharedBaseLo,
-            SharedLimitLo, PrivateBaseLo, PrivateLimitLo, SharedBase, SharedLimit, PrivateBase, PrivateLimit,
-            PopsExitingWaveId, VccZ, ExecZ, Scc, FlatScratchBaseLo, FlatScratchBaseHi, Mode,
+            VccLo,
+            VccHi,
+            Vcc,
+            ExecLo,
+            ExecHi,
+            Exec,
+            M0,
+            Null,
+            Null64,
+            FlatScratchLo,
+            FlatScratchHi,
+            FlatScratch,
+            XnackMaskLo,
+            XnackMaskHi,
+            XnackMask,
+            TbaLo,
+            TbaHi,
+            Tba,
+            TmaLo,
+            TmaHi,
+            Tma,
+            LdsDirect,
+            SharedBaseLo,
+            SharedLimitLo,
+            PrivateBaseLo,
+            PrivateLimitLo,
+            SharedBase,
+            SharedLimit,
+            PrivateBase,
+            PrivateLimit,
+            PopsExitingWaveId,
+            VccZ,
+            ExecZ,
+            Scc,
+            FlatScratchBaseLo,
+            FlatScratchBaseHi,
+            Mode,
         ]
     };
 
@@ -184,7 +217,9 @@ pub(crate) fn decode(arch: Arch, source: Source, dwords: u8, value: u16) -> Code
         Source::AnyHalf | Source::AnyHalfLow => scalar(arch, 0, value & 0xff),
         Source::Sdwa => sdwa(arch, dwords, value),
         Source::SdwaMask => sdwa_mask(arch, value),
-        Source::Immediate | Source::ScalarOffset | Source::Literal | Source::Absent => Code::INVALID,
+        Source::Immediate | Source::ScalarOffset | Source::Literal | Source::Absent => {
+            Code::INVALID
+        }
     }
 }
 
@@ -206,7 +241,9 @@ fn any(arch: Arch, dwords: u8, value: u16) -> Code {
     match value & 0x1ff {
         // LLVM knows no such tuple.
         _ if value & 0x300 == 0x300 && dwords == 6 => Code::INVALID,
-        number @ 256.. => vector(if value & 0x200 != 0 { tag::AGPR } else { tag::VGPR }, dwords, number - 256),
+        number @ 256.. => {
+            vector(if value & 0x200 != 0 { tag::AGPR } else { tag::VGPR }, dwords, number - 256)
+        }
         value => scalar(arch, dwords, value),
     }
 }
@@ -228,8 +265,7 @@ fn scalar(arch: Arch, dwords: u8, value: u16) -> Code {
         _ => match dwords {
             0 | 1 => special32(arch, value),
             2 => special64(arch, value),
-            3 | 4 | 8 | 16 => null(arch, value).unwrap_or(Code::INVALID),
-            _ => Code::INVALID,
+            _ => null(arch, value).unwrap_or(Code::INVALID),
         },
     }
 }

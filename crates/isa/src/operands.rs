@@ -58,7 +58,9 @@ impl fmt::Display for Register {
             (Some(Half::Low), _) => write!(f, "{file}{}.l", self.first),
             (Some(Half::High), _) => write!(f, "{file}{}.h", self.first),
             (None, 0 | 1) => write!(f, "{file}{}", self.first),
-            (None, count) => write!(f, "{file}[{}:{}]", self.first, self.first + u16::from(count) - 1),
+            (None, count) => {
+                write!(f, "{file}[{}:{}]", self.first, self.first + u16::from(count) - 1)
+            }
         }
     }
 }
@@ -135,7 +137,9 @@ impl Decoder {
     /// The operand of that name.
     #[must_use]
     pub fn operand(&self, inst: &Inst, name: &str) -> Option<OperandValue> {
-        inst.named(name).and_then(|slot| self.tables().typed(inst, slot)).map(|operand| operand.value)
+        inst.named(name)
+            .and_then(|slot| self.tables().typed(inst, slot))
+            .map(|operand| operand.value)
     }
 }
 
@@ -145,10 +149,16 @@ impl Tables {
         let kind = KINDS.get(usize::from(slot.kind))?;
         let value = match kind.source {
             Source::Absent => return None,
-            Source::Immediate if name.ends_with("_modifiers") => OperandValue::Modifiers(modifiers(inst.value(slot))),
-            Source::Immediate if kind.ty == Type::PcRelative => OperandValue::Number((inst.value(slot) as u16 as i16).into()),
+            Source::Immediate if name.ends_with("_modifiers") => {
+                OperandValue::Modifiers(modifiers(inst.value(slot)))
+            }
+            Source::Immediate if kind.ty == Type::PcRelative => {
+                OperandValue::Number((inst.value(slot) as u16 as i16).into())
+            }
             Source::Immediate => OperandValue::Number(inst.value(slot) as i64),
-            Source::ScalarOffset => OperandValue::Number(self.signed_offset(kind, inst.value(slot))),
+            Source::ScalarOffset => {
+                OperandValue::Number(self.signed_offset(kind, inst.value(slot)))
+            }
             Source::Literal if kind.dwords == 2 => OperandValue::Literal64(inst.value(slot)),
             Source::Literal => OperandValue::Literal32(inst.value(slot) as u32),
             _ => self.source_value(inst, slot, kind)?,
@@ -171,7 +181,13 @@ impl Tables {
         })
     }
 
-    pub(crate) fn register(&self, inst: &Inst, slot: &'static Slot, kind: &Kind, code: Code) -> Option<Register> {
+    pub(crate) fn register(
+        &self,
+        inst: &Inst,
+        slot: &'static Slot,
+        kind: &Kind,
+        code: Code,
+    ) -> Option<Register> {
         let code = self.settled(inst, slot, kind, code);
         let count = self.operand_dwords(inst, slot, kind);
         let number = code.number();
@@ -179,22 +195,37 @@ impl Tables {
         Some(match code.tag() {
             tag::VGPR => whole(RegisterFile::Vgpr),
             tag::AGPR => whole(RegisterFile::Agpr),
-            tag::SGPR => Register { count: scalar_dwords(tag::SGPR, count), ..whole(RegisterFile::Sgpr) },
-            tag::TTMP => Register { count: scalar_dwords(tag::TTMP, count), ..whole(RegisterFile::Ttmp) },
+            tag::SGPR => {
+                Register { count: scalar_dwords(tag::SGPR, count), ..whole(RegisterFile::Sgpr) }
+            }
+            tag::TTMP => {
+                Register { count: scalar_dwords(tag::TTMP, count), ..whole(RegisterFile::Ttmp) }
+            }
             tag::HALF => Register {
                 file: RegisterFile::Vgpr,
                 first: number >> 1,
                 count: 1,
                 half: Some(if number & 1 == 0 { Half::Low } else { Half::High }),
             },
-            _ => Register { file: RegisterFile::Special(code.special()?), first: 0, count, half: None },
+            _ => Register {
+                file: RegisterFile::Special(code.special()?),
+                first: 0,
+                count,
+                half: None,
+            },
         })
     }
 }
 
 fn modifiers(bits: u64) -> SourceModifiers {
     let is_set = |bit: u32| bits >> bit & 1 == 1;
-    SourceModifiers { neg: is_set(0), abs: is_set(1), op_sel: is_set(2), op_sel_hi: is_set(3), sext: is_set(4) }
+    SourceModifiers {
+        neg: is_set(0),
+        abs: is_set(1),
+        op_sel: is_set(2),
+        op_sel_hi: is_set(3),
+        sext: is_set(4),
+    }
 }
 
 /// An inline float's bits in the operand's precision.
@@ -228,7 +259,10 @@ mod tests {
 
     #[test]
     fn modifiers_constants_and_registers_are_told_apart() {
-        check("gfx942", &[0xd1cb_8103, 0x6405_e4f2], &expect![[r#"
+        check(
+            "gfx942",
+            &[0xd1cb_8103, 0x6405_e4f2],
+            &expect![[r#"
             v_fma_f32 v3, -|1.0|, neg(1.0), v1 clamp
             out vdst: Register(Register { file: Vgpr, first: 3, count: 1, half: None })
             in src0_modifiers: Modifiers(SourceModifiers { neg: true, abs: true, sext: false, op_sel: false, op_sel_hi: false })
@@ -239,32 +273,44 @@ mod tests {
             in src2: Register(Register { file: Vgpr, first: 1, count: 1, half: None })
             in clamp: Number(1)
             in omod: Number(0)
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_literal_is_an_operand() {
-        check("gfx1100", &[0x8102_ff01, 0x1234_5678], &expect![[r#"
+        check(
+            "gfx1100",
+            &[0x8102_ff01, 0x1234_5678],
+            &expect![[r#"
             s_add_i32 s2, s1, 0x12345678
             out sdst: Register(Register { file: Sgpr, first: 2, count: 1, half: None })
             in src0: Register(Register { file: Sgpr, first: 1, count: 1, half: None })
             in src1: Literal32(305419896)
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn halves_are_told_apart() {
-        check("gfx1100", &[0x6402_0581], &expect![[r#"
+        check(
+            "gfx1100",
+            &[0x6402_0581],
+            &expect![[r#"
             v_add_f16_e32 v1.l, v1.h, v2.l
             out vdst: Register(Register { file: Vgpr, first: 1, count: 1, half: Some(Low) })
             in src0: Register(Register { file: Vgpr, first: 1, count: 1, half: Some(High) })
             in src1: Register(Register { file: Vgpr, first: 2, count: 1, half: Some(Low) })
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn image_data_is_as_wide_as_its_mask() {
-        check("gfx1030", &[0xf000_0708, 0x0002_0500], &expect![[r#"
+        check(
+            "gfx1030",
+            &[0xf000_0708, 0x0002_0500],
+            &expect![[r#"
             image_load v[5:7], v[0:1], s[8:15] dmask:0x7 dim:SQ_RSRC_IMG_2D
             out vdata: Register(Register { file: Vgpr, first: 5, count: 3, half: None })
             in vaddr0: Register(Register { file: Vgpr, first: 0, count: 2, half: None })
@@ -278,6 +324,7 @@ mod tests {
             in tfe: Number(0)
             in lwe: Number(0)
             in d16: Number(0)
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -58,6 +58,10 @@ impl Flags {
     pub(crate) const STORE_HINT: u16 = 1 << 11;
     /// A 32-bit operation that DPP treats as double precision.
     pub(crate) const DP_ALU_32: u16 = 1 << 12;
+    /// Sets the upper bits of vector register numbers.
+    pub(crate) const SETS_VGPR_MSB: u16 = 1 << 13;
+    /// Multiplies matrices that are as wide as their formats ask.
+    pub(crate) const HAS_FORMATS: u16 = 1 << 14;
 
     pub(crate) const MUBUF: u64 = 1 << 17;
     pub(crate) const MTBUF: u64 = 1 << 18;
@@ -69,8 +73,6 @@ impl Flags {
     pub(crate) const FLAT_SCRATCH: u64 = 1 << 56;
     pub(crate) const ATOMIC_NO_RETURN: u64 = 1 << 57;
     pub(crate) const ATOMIC_RETURN: u64 = 1 << 58;
-    /// Multiplies matrices.
-    pub(crate) const MATRIX: u64 = 1 << 54 | 1 << 59;
 
     /// Whether any of LLVM's bits is set.
     pub(crate) const fn any(&self, bits: u64) -> bool {

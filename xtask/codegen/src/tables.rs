@@ -682,6 +682,9 @@ fn flags(instruction: &Instruction) -> String {
         "V_MAD_U32_e64_dpp_gfx1250",
     ];
     own.extend(double.contains(&instruction.name.as_str()).then_some("DP_ALU_32"));
+    own.extend(instruction.name.starts_with("S_SET_VGPR_MSB").then_some("SETS_VGPR_MSB"));
+    let multiplies = instruction.is(54) || instruction.is(59);
+    own.extend((multiplies && instruction.name.contains("_F8F6F4")).then_some("HAS_FORMATS"));
     let own = if own.is_empty() {
         "0".to_owned()
     } else {

@@ -4,9 +4,13 @@ mod inst;
 mod named;
 mod operand;
 mod out;
+mod padded;
+mod quick;
 mod remark;
 mod resize;
+mod script;
 
 pub use inst::VgprMsb;
 pub use out::Token;
 pub(crate) use out::{Marks, Out};
+pub(crate) use quick::Texts;

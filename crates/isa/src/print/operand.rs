@@ -2,12 +2,13 @@
 
 use crate::arch::Arch;
 use crate::decode::Tables;
-use crate::generated::{CLASSES, CLASS_MODES, OPERAND_NAMES};
+use crate::generated::{CLASS_MODES, CLASSES, OPERAND_NAMES};
 use crate::inst::Inst;
 use crate::operand::{Code, FLOATS, Float, scalar_dwords, tag};
 use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 
 use super::out::{Marks, Out, Token};
+use super::padded::{NUMBER_COUNT, NUMBERS, SPECIAL_NAMES};
 
 /// Bits of source modifiers.
 pub(super) mod modifier {
@@ -21,40 +22,58 @@ pub(super) mod modifier {
 }
 
 /// A register, with the number of registers that the operand spans.
+#[inline]
 pub(super) fn register<M: Marks>(out: &mut Out<'_, M>, code: Code, dwords: u8) {
     out.token(Token::Register);
     let number = u32::from(code.number());
     match code.tag() {
-        tag::VGPR => range(out, "v", number, dwords),
-        tag::AGPR => range(out, "a", number, dwords),
-        tag::SGPR => range(out, "s", number, dwords),
-        tag::TTMP => range(out, "ttmp", number, dwords),
-        tag::HALF => {
-            out.byte(b'v');
-            out.small(number >> 1);
-            out.text(if number & 1 == 0 { ".l" } else { ".h" });
+        tag::VGPR => range(out, b'v', number, dwords),
+        tag::AGPR => range(out, b'a', number, dwords),
+        tag::SGPR => range(out, b's', number, dwords),
+        tag::TTMP => {
+            out.text("ttm");
+            range(out, b'p', number, dwords);
         }
-        _ => out.text(code.special().map_or("", |special| special.name())),
+        tag::HALF => half_register(out, number >> 1, number & 1 != 0),
+        _ => {
+            if let Some(name) = SPECIAL_NAMES.get(number as usize) {
+                out.padded(name);
+            }
+        }
     }
 }
 
+fn half_register<M: Marks>(out: &mut Out<'_, M>, number: u32, is_upper: bool) {
+    range(out, b'v', number, 1);
+    out.text(if is_upper { ".h" } else { ".l" });
+}
+
+/// `v1`, or `v[1:2]`.
 #[inline]
-fn range<M: Marks>(out: &mut Out<'_, M>, file: &'static str, first: u32, dwords: u8) {
-    out.text(file);
+fn range<M: Marks>(out: &mut Out<'_, M>, file: u8, first: u32, dwords: u8) {
+    let first = first as usize;
+    let [first, last] =
+        [first, first + usize::from(dwords.max(1)) - 1].map(|it| NUMBERS[it & (NUMBER_COUNT - 1)]);
+    let [first_len, last_len] = [first, last].map(|digits| (digits >> 56) as usize);
     if dwords <= 1 {
-        out.small(first);
+        out.word(first << 8 | u64::from(file), 1 + first_len);
     } else {
-        out.byte(b'[');
-        out.small(first);
-        out.byte(b':');
-        out.small(first + u32::from(dwords) - 1);
+        out.word(first << 16 | u64::from(b'[') << 8 | u64::from(file), 2 + first_len);
+        out.word(last << 8 | u64::from(b':'), 1 + last_len);
         out.byte(b']');
     }
 }
 
 impl Tables {
     /// An operand that is a register or a constant, as LLVM prints it.
-    pub(super) fn print_operand<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &Slot, kind: &Kind, msbs: u8) {
+    pub(super) fn print_operand<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &Slot,
+        kind: &Kind,
+        msbs: u8,
+    ) {
         self.print_operand_of(out, inst, slot, kind, msbs, kind.dwords);
     }
 
@@ -75,18 +94,16 @@ impl Tables {
             Source::Absent => {
                 out.token(Token::Comment);
                 out.text("/*Missing OP");
-                out.dec(inst.slots().iter().position(|other| std::ptr::eq(other, slot)).unwrap_or(0) as u64);
+                out.dec(
+                    inst.slots().iter().position(|other| std::ptr::eq(other, slot)).unwrap_or(0)
+                        as u64,
+                );
                 return out.text("*/");
             }
             _ => {}
         }
         let code = self.code(inst, slot);
         match code.tag() {
-            tag::INLINE if kind.read == kind.ty => inline(out, self.arch, code.number(), kind.ty),
-            tag::INLINE => {
-                out.token(Token::Immediate);
-                constant(out, self.arch, read_constant(self.arch, kind.read, code.number().into(), None), kind.ty);
-            }
             tag::LITERAL if kind.read == Type::None => {
                 out.token(Token::Immediate);
                 constant(out, self.arch, 255, kind.ty);
@@ -95,20 +112,59 @@ impl Tables {
             tag::LITERAL64 => literal64(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
             _ => {
                 let code = self.settled(inst, slot, kind, code);
-                let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
-                let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
-                register(out, code, shown);
-                self.print_upper_register(out, slot, code, dwords, msbs);
-                self.print_class_remark(out, kind, code, dwords);
+                self.print_code_after(out, kind, code, dwords, (slot.msb, msbs));
             }
         }
+    }
+
+    /// A register or an inline constant.
+    pub(super) fn print_code<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+    ) {
+        self.print_code_after(out, kind, code, dwords, (0, 0));
+    }
+
+    /// The same where `s_set_vgpr_msb` came before: which of its bits, and what they are.
+    fn print_code_after<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+        upper: (u8, u8),
+    ) {
+        if code.tag() == tag::INLINE {
+            if kind.read == kind.ty {
+                return inline(out, self.arch, code.number(), kind.ty);
+            }
+            out.token(Token::Immediate);
+            return constant(
+                out,
+                self.arch,
+                read_constant(self.arch, kind.read, code.number().into(), None),
+                kind.ty,
+            );
+        }
+        let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
+        let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
+        register(out, code, shown);
+        self.print_upper_register(out, code, dwords, upper);
+        self.print_class_remark(out, kind, code, dwords);
     }
 
     /// The number that an operand holds, after LLVM took it for the encoding of a constant where it does.
     #[inline]
     pub(super) fn number(&self, inst: &Inst, slot: &Slot, kind: &Kind) -> u64 {
         let value = inst.value(slot);
-        if kind.read == Type::None || value < 128 { value } else { read_constant(self.arch, kind.read, value, inst.literal()) }
+        if kind.read == Type::None || value < 128 {
+            value
+        } else {
+            read_constant(self.arch, kind.read, value, inst.literal())
+        }
     }
 
     /// How many registers an operand of that kind spans.
@@ -121,33 +177,44 @@ impl Tables {
     }
 
     /// The register meant after `s_set_vgpr_msb`, as a comment.
-    fn print_upper_register<M: Marks>(&self, out: &mut Out<'_, M>, slot: &Slot, code: Code, dwords: u8, msbs: u8) {
-        if msbs == 0 || slot.msb > 3 || !matches!(code.tag(), tag::VGPR | tag::HALF) {
+    fn print_upper_register<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        code: Code,
+        dwords: u8,
+        (msb, msbs): (u8, u8),
+    ) {
+        if msbs == 0 || msb > 3 || !matches!(code.tag(), tag::VGPR | tag::HALF) {
             return;
         }
-        let upper = u32::from(msbs >> (slot.msb * 2) & 3) << 8;
+        let upper = u32::from(msbs >> (msb * 2) & 3) << 8;
         if upper == 0 {
             return;
         }
         out.token(Token::Comment);
         out.text(" /*");
         let number = u32::from(code.number());
-        if code.tag() == tag::HALF {
-            out.byte(b'v');
-            out.dec(u64::from((number >> 1) + upper));
-            out.text(if number & 1 == 0 { ".l" } else { ".h" });
-        } else {
-            range(out, "v", number + upper, dwords);
+        match code.tag() {
+            tag::HALF => half_register(out, (number >> 1) + upper, number & 1 != 0),
+            _ => range(out, b'v', number + upper, dwords),
         }
         out.text("*/");
     }
 
     /// What LLVM says of a register that the operand should not name.
-    fn print_class_remark<M: Marks>(&self, out: &mut Out<'_, M>, kind: &Kind, code: Code, dwords: u8) {
+    fn print_class_remark<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+    ) {
         if kind.class == 0 {
             return;
         }
-        let Some((modes, wave_sized)) = CLASS_MODES.get(usize::from(kind.class) - 1) else { return };
+        let Some((modes, wave_sized)) = CLASS_MODES.get(usize::from(kind.class) - 1) else {
+            return;
+        };
         let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)));
         let Some(class) = class else { return };
         if *wave_sized || contains(class, code, dwords) {
@@ -164,7 +231,9 @@ impl Tables {
     pub(crate) fn settled(&self, inst: &Inst, slot: &Slot, kind: &Kind, code: Code) -> Code {
         match code.tag() {
             tag::HALF => self.half(inst, slot, code),
-            _ if kind.source == Source::DualDestination => Code(code.0 & !1 | !first_destination(inst) & 1),
+            _ if kind.source == Source::DualDestination => {
+                Code(code.0 & !1 | !first_destination(inst) & 1)
+            }
             _ => code,
         }
     }
@@ -190,7 +259,12 @@ impl Tables {
 
     /// The modifiers of a source.
     pub(super) fn modifiers(&self, inst: &Inst, source: usize) -> Option<u64> {
-        let position = inst.shape().packed.get(source).copied().filter(|position| *position != DEFAULT_MODIFIER)?;
+        let position = inst
+            .shape()
+            .packed
+            .get(source)
+            .copied()
+            .filter(|position| *position != DEFAULT_MODIFIER)?;
         inst.slots().get(usize::from(position)).map(|slot| inst.value(slot))
     }
 
@@ -234,7 +308,11 @@ fn contains(class: &Class, code: Code, dwords: u8) -> bool {
     let (last, step) = class.banks.get(bank).copied().unwrap_or_default();
     let number = if code.tag() == tag::HALF { code.number() >> 1 } else { code.number() };
     let exists = bank < 2 || scalar_dwords(code.tag(), dwords) == dwords;
-    exists && step != 0 && number <= last && number % u16::from(step) == 0 && class_fits(class, code, dwords)
+    exists
+        && step != 0
+        && number <= last
+        && number % u16::from(step) == 0
+        && class_fits(class, code, dwords)
 }
 
 /// A class of wider or narrower registers has none of these.
@@ -282,7 +360,8 @@ fn literal<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, kind: &Kind) 
 
 /// The value of a constant's encoding, or the encoding itself where it is none.
 fn read_constant(arch: Arch, ty: Type, encoding: u64, literal: Option<u64>) -> u64 {
-    let float = usize::try_from(encoding).ok().and_then(|encoding| FLOATS.get(encoding.wrapping_sub(240)));
+    let float =
+        usize::try_from(encoding).ok().and_then(|encoding| FLOATS.get(encoding.wrapping_sub(240)));
     match (encoding, float) {
         (_, _) if ty == Type::None => encoding,
         (128..=192, _) => encoding - 128,
@@ -291,7 +370,9 @@ fn read_constant(arch: Arch, ty: Type, encoding: u64, literal: Option<u64>) -> u
         (_, Some(float)) => match ty {
             Type::BF16 | Type::V2BF16 | Type::V2InlineBF16 => float.1.into(),
             Type::F16 | Type::Int16 | Type::V2F16 | Type::V2InlineF16 => float.0.into(),
-            Type::V2F16Splat if arch.is_gfx11_plus() => u64::from(float.0) << 16 | u64::from(float.0),
+            Type::V2F16Splat if arch.is_gfx11_plus() => {
+                u64::from(float.0) << 16 | u64::from(float.0)
+            }
             Type::V2F16Splat => float.0.into(),
             Type::F64 | Type::Int64 => float.3,
             _ => float.2.into(),
@@ -325,10 +406,14 @@ pub(super) fn looks_inline(arch: Arch, value: u64, ty: Type) -> bool {
         Type::V2BF16 => small32 || any(&|float| u32::from(float.1) == word),
         Type::V2F16 => small32 || any(&|float| u32::from(float.0) == word),
         Type::V2F16Splat if arch.is_gfx11_plus() => {
-            small32 || word >> 16 == word & 0xffff && (is_small(i64::from(half)) || any(&|float| float.0 == half))
+            small32
+                || word >> 16 == word & 0xffff
+                    && (is_small(i64::from(half)) || any(&|float| float.0 == half))
         }
         Type::V2F16Splat => small32 || any(&|float| u32::from(float.0) == word),
-        Type::Int16 | Type::V2Int16 | Type::Int32 | Type::F32 => small32 || any(&|float| float.2 == word),
+        Type::Int16 | Type::V2Int16 | Type::Int32 | Type::F32 => {
+            small32 || any(&|float| float.2 == word)
+        }
         Type::Int64 => is_small(value as i64) || any(&|float| float.3 == value),
         _ => false,
     }
@@ -342,7 +427,9 @@ const fn is_small(value: i64) -> bool {
 fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
     let word = value as u32;
     let half = value as u16;
-    let known = |found: &dyn Fn(&Float) -> bool| FLOATS.iter().find(|float| found(float)).map(|float| float.4);
+    let known = |found: &dyn Fn(&Float) -> bool| {
+        FLOATS.iter().find(|float| found(float)).map(|float| float.4)
+    };
     match ty {
         Type::Int64 | Type::F64 => constant64(out, value, ty == Type::F64),
         Type::Int16 => match small_or_float(word) {
@@ -350,7 +437,9 @@ fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
             Some(Err(text)) => out.text(text),
             None => out.hex(half.into()),
         },
-        Type::F16 | Type::BF16 if is_small(i64::from(half as i16)) => out.signed((half as i16).into()),
+        Type::F16 | Type::BF16 if is_small(i64::from(half as i16)) => {
+            out.signed((half as i16).into());
+        }
         Type::F16 => match known(&|float| float.0 == half) {
             Some(text) => out.text(text),
             None => out.hex(half.into()),
@@ -359,7 +448,13 @@ fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
             Some(text) => out.text(text),
             None => out.hex(word.into()),
         },
-        Type::V2Int16 | Type::V2F16 | Type::V2BF16 | Type::V2F16Splat | Type::V2F16NoInline | Type::V2InlineF16 | Type::V2InlineBF16 => {
+        Type::V2Int16
+        | Type::V2F16
+        | Type::V2BF16
+        | Type::V2F16Splat
+        | Type::V2F16NoInline
+        | Type::V2InlineF16
+        | Type::V2InlineBF16 => {
             packed_constant(out, arch, word, ty);
         }
         _ => constant32(out, word),

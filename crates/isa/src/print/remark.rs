@@ -12,12 +12,17 @@ impl Decoder {
     /// Appends the remark that `llvm-objdump` puts after the encoding, ` ; Warning: …`, where it has one.
     pub fn print_remarks(&self, inst: &Inst, out: &mut Vec<u8>) {
         let (start, count) = inst.shape().checks;
-        let checks = CHECKS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
+        let checks = CHECKS
+            .get(usize::from(start)..usize::from(start) + usize::from(count))
+            .unwrap_or_default();
         let mut is_first = true;
         for Check { slot, role } in checks {
-            let slot = inst.slots().get(usize::from(*slot)).filter(|_| matches!(role, Role::Register | Role::Source));
+            let slot = inst
+                .slots()
+                .get(usize::from(*slot))
+                .filter(|_| matches!(role, Role::Register | Role::Source));
             if let Some(rounded) = slot.and_then(|slot| self.tables().rounded(inst, slot)) {
-                rounded.print(is_first, &mut Out { bytes: out, marks: () });
+                Out::append(out, (), |out| rounded.print(is_first, out));
                 is_first = false;
             }
         }
@@ -46,7 +51,8 @@ impl Tables {
     fn rounded(&self, inst: &Inst, slot: &Slot) -> Option<Rounded> {
         let code: Code = self.code(inst, slot);
         let kind = KINDS.get(usize::from(slot.kind))?;
-        let value = inst.value(slot) as u16 & if kind.source == Source::SdwaMask { 0x7f } else { 0xff };
+        let value =
+            inst.value(slot) as u16 & if kind.source == Source::SdwaMask { 0x7f } else { 0xff };
         let (file, number) = match code.tag() {
             tag::SGPR => ("SGPR", value),
             tag::TTMP => ("TTMP", value - 108),
