@@ -24,6 +24,7 @@ mod compatibility;
     reason = "fields are cut out of words; tables are as long as their indices reach"
 )]
 mod decode;
+mod effects;
 mod eflags;
 mod entry;
 mod format;
@@ -62,6 +63,7 @@ mod target;
 pub use abi::AbiVersion;
 pub use compatibility::{Incompatible, Reason};
 pub use decode::{DecodeOptions, Decoder, Mode, UnsupportedProcessor};
+pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};
 pub use eflags::{EFlags, EFlagsFault, MergeConflict};
 pub use entry::EntryId;
 pub use format::{Extension, Format};

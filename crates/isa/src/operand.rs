@@ -44,10 +44,11 @@ pub enum Special {
     Scc,
     FlatScratchBaseLo,
     FlatScratchBaseHi,
+    Mode,
 }
 
 impl Special {
-    pub(crate) const ALL: [Special; 36] = {
+    pub(crate) const ALL: [Special; 37] = {
         use Special::*;
         [
             VccLo,
@@ -86,6 +87,7 @@ impl Special {
             Scc,
             FlatScratchBaseLo,
             FlatScratchBaseHi,
+            Mode,
         ]
     };
 
@@ -124,6 +126,7 @@ impl Special {
             Special::Scc => "src_scc",
             Special::FlatScratchBaseLo => "src_flat_scratch_base_lo",
             Special::FlatScratchBaseHi => "src_flat_scratch_base_hi",
+            Special::Mode => "mode",
         }
     }
 

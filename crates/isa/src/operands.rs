@@ -181,7 +181,7 @@ impl Tables {
         })
     }
 
-    fn register(
+    pub(crate) fn register(
         &self,
         inst: &Inst,
         slot: &'static Slot,

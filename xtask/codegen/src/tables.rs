@@ -7,11 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::effects;
 use crate::facts::{Facts, Instruction, Operand};
 use crate::operands::{self, Place, Step};
 use crate::pool::Pool;
 
 const OUTPUT: &str = "crates/isa/src/generated/tables.rs";
+const EFFECTS: &str = "crates/isa/src/generated/effects.rs";
 const FACTS: &str = "isa-data";
 
 const HEADER: &str = "\
@@ -21,24 +23,30 @@ const HEADER: &str = "\
 
 /// Writes the tables.
 pub(crate) fn write() -> Result<()> {
-    let text = generate(&crate::root().join(FACTS))?;
-    fs::write(crate::root().join(OUTPUT), text).with_context(|| format!("cannot write {OUTPUT}"))
+    for (path, text) in generate(&crate::root().join(FACTS))? {
+        fs::write(crate::root().join(path), text)
+            .with_context(|| format!("cannot write {path}"))?;
+    }
+    Ok(())
 }
 
 /// Fails when the tables are not what isa-data makes.
 pub(crate) fn check() -> Result<()> {
-    let text = generate(&crate::root().join(FACTS))?;
-    let committed = fs::read_to_string(crate::root().join(OUTPUT))
-        .with_context(|| format!("cannot read {OUTPUT}"))?;
-    ensure!(committed == text, "{OUTPUT} is stale: run `cargo xtask codegen`");
+    for (path, text) in generate(&crate::root().join(FACTS))? {
+        let committed = fs::read_to_string(crate::root().join(path))
+            .with_context(|| format!("cannot read {path}"))?;
+        ensure!(committed == text, "{path} is stale: run `cargo xtask codegen`");
+    }
     Ok(())
 }
 
-fn generate(folder: &Path) -> Result<String> {
+/// The generated files and their text.
+fn generate(folder: &Path) -> Result<[(&'static str, String); 2]> {
     let facts = Facts::read(folder)?;
     let mut tables = Tables::new(&facts)?;
     tables.add_forms()?;
-    tables.emit()
+    let effects = effects::generate(&facts, &tables.numbered)?;
+    Ok([(OUTPUT, tables.emit()?), (EFFECTS, effects)])
 }
 
 /// Features, by number, that must be there and that must not.
@@ -121,6 +129,8 @@ struct Tables<'a> {
     forms: String,
     tables: String,
     numbers: HashMap<&'a str, usize>,
+    /// The instructions in the order of their forms.
+    numbered: Vec<&'a Instruction>,
 }
 
 impl<'a> Tables<'a> {
@@ -132,6 +142,7 @@ impl<'a> Tables<'a> {
             forms: String::new(),
             tables: String::new(),
             numbers: HashMap::new(),
+            numbered: Vec::new(),
         };
         // Features that the decoder asks for by name come first, whether or not a predicate names them.
         let all: BTreeSet<&str> = facts.processors.values().flatten().map(String::as_str).collect();
@@ -163,6 +174,7 @@ impl<'a> Tables<'a> {
                     for instruction in members {
                         self.add_form(instruction).with_context(|| instruction.name.clone())?;
                         self.numbers.insert(&instruction.name, count);
+                        self.numbered.push(instruction);
                         count += 1;
                     }
                     ranges.insert(key.clone(), (start, count));

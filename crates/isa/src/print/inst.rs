@@ -21,6 +21,24 @@ use super::script::{Script, What};
 pub struct VgprMsb(u8);
 
 impl VgprMsb {
+    /// The state that `s_set_vgpr_msb` with these bits leaves: two for each of the first, second and third
+    /// source and the destination.
+    #[must_use]
+    pub const fn new(bits: u8) -> Self {
+        VgprMsb(bits)
+    }
+
+    /// The bits, two for each of the three sources and the destination.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// What is added to the number of a vector register in that operand.
+    pub(crate) const fn upper(self, slot: &Slot) -> u16 {
+        if slot.msb > 3 { 0 } else { (self.0 as u16 >> (slot.msb * 2) & 3) << 8 }
+    }
+
     /// The state after an instruction.
     pub fn update(&mut self, inst: &Inst) {
         let flags = inst.flags();

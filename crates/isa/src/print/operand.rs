@@ -252,6 +252,11 @@ impl Tables {
         Code(code.0 | u16::from(upper))
     }
 
+    /// Whether the destination is the upper half of its register.
+    pub(crate) fn selects_upper_half(&self, inst: &Inst) -> bool {
+        self.modifiers(inst, 0).is_some_and(|modifiers| modifiers & modifier::DESTINATION_SEL != 0)
+    }
+
     /// The modifiers of a source.
     pub(super) fn modifiers(&self, inst: &Inst, source: usize) -> Option<u64> {
         let position = inst

@@ -25,7 +25,7 @@ impl Inst {
 }
 
 impl Slot {
-    pub(super) fn is_named_like(&self, prefix: &str) -> bool {
+    pub(crate) fn is_named_like(&self, prefix: &str) -> bool {
         OPERAND_NAMES.get(usize::from(self.name)).is_some_and(|name| name.starts_with(prefix))
     }
 }
@@ -211,7 +211,7 @@ impl Tables {
     }
 
     /// How many of an image's separate address registers print; the rest are left out.
-    pub(super) fn separate_addresses(&self, inst: &Inst) -> Option<u8> {
+    pub(crate) fn separate_addresses(&self, inst: &Inst) -> Option<u8> {
         let image = IMAGES.get(usize::from(inst.shape().image).checked_sub(1)?)?;
         if image.flags & Image::BVH != 0 {
             return None;
