@@ -29,6 +29,8 @@ pub(crate) const LITERAL_INSIDE: u8 = 1 << 2;
 pub(crate) const DOUBTFUL: u8 = 1 << 3;
 /// Bits that the hardware ignores are not as the assembler sets them.
 pub(crate) const LENIENT: u8 = 1 << 4;
+/// A tuple of scalar registers does not start where tuples do.
+pub(crate) const MISALIGNED: u8 = 1 << 5;
 
 impl Inst {
     /// Its length in bytes: 4, 8, 12, 16 or 20.
@@ -73,10 +75,13 @@ impl Inst {
     }
 
     /// Where a direct branch that stands at `address` goes.
+    #[inline]
     #[must_use]
     pub fn branch_target(&self, address: u64) -> Option<u64> {
-        let slots = self.slots();
-        let slot = slots.iter().find(|slot| is_branch_target(slot))?;
+        if !self.flags().has(Flags::HAS_TARGET) {
+            return None;
+        }
+        let slot = self.slots().iter().find(|slot| is_branch_target(slot))?;
         let offset = i64::from(self.value(slot) as u16 as i16) * 4 + 4;
         Some(address.wrapping_add_signed(offset))
     }
@@ -100,6 +105,7 @@ impl Inst {
         FORMS.get(usize::from(self.form)).unwrap_or(&FORMS[0])
     }
 
+    #[inline]
     pub(crate) fn flags(&self) -> &'static Flags {
         FLAGS.get(usize::from(self.form().flags)).unwrap_or(&FLAGS[0])
     }

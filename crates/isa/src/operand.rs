@@ -223,6 +223,17 @@ pub(crate) fn decode(arch: Arch, source: Source, dwords: u8, value: u16) -> Code
     }
 }
 
+/// The register that a field names, where that was rounded down to where scalar tuples start.
+pub(crate) fn misaligned(source: Source, value: u16, code: Code) -> Option<u16> {
+    let value = value & if source == Source::SdwaMask { 0x7f } else { 0xff };
+    let number = match code.tag() {
+        tag::SGPR => value,
+        tag::TTMP => value - 108,
+        _ => return None,
+    };
+    (number != code.number()).then_some(number)
+}
+
 const fn mask_dwords(arch: Arch) -> u8 {
     if arch.has(Arch::WAVE32) { 1 } else { 2 }
 }

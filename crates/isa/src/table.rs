@@ -62,6 +62,8 @@ impl Flags {
     pub(crate) const SETS_VGPR_MSB: u16 = 1 << 13;
     /// Multiplies matrices that are as wide as their formats ask.
     pub(crate) const HAS_FORMATS: u16 = 1 << 14;
+    /// An operand is the distance to the target of a branch.
+    pub(crate) const HAS_TARGET: u16 = 1 << 15;
 
     pub(crate) const MUBUF: u64 = 1 << 17;
     pub(crate) const MTBUF: u64 = 1 << 18;

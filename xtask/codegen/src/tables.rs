@@ -218,7 +218,7 @@ impl<'a> Tables<'a> {
         let predicates = self.pools.predicates.add(predicates);
         let mask = self.pools.masks.add(format!("{:#x}", instruction.mask));
         let high = self.pools.high.add(format!("{:#x}", instruction.value >> 64));
-        let flags = self.pools.flags.add(flags(instruction));
+        let flags = self.pools.flags.add(flags(self.facts, instruction));
         let value = instruction.value as u64;
         writeln!(
             self.forms,
@@ -663,7 +663,7 @@ fn takes_literal(operand: &Operand) -> bool {
     operand.runs.iter().map(|run| run.2).sum::<u8>() >= 8
 }
 
-fn flags(instruction: &Instruction) -> String {
+fn flags(facts: &Facts, instruction: &Instruction) -> String {
     let listed = [
         ("mayLoad", "MAY_LOAD"),
         ("mayStore", "MAY_STORE"),
@@ -700,6 +700,10 @@ fn flags(instruction: &Instruction) -> String {
     own.extend(instruction.name.starts_with("S_SET_VGPR_MSB").then_some("SETS_VGPR_MSB"));
     let multiplies = instruction.is(54) || instruction.is(59);
     own.extend((multiplies && instruction.name.contains("_F8F6F4")).then_some("HAS_FORMATS"));
+    let is_relative = |operand: &Operand| {
+        facts.operands.get(&operand.kind).is_some_and(|row| row.get("type") == "OPERAND_PCREL")
+    };
+    own.extend(instruction.operands.iter().any(is_relative).then_some("HAS_TARGET"));
     let own = if own.is_empty() {
         "0".to_owned()
     } else {

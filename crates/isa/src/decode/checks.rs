@@ -2,20 +2,20 @@
 
 use super::codes::{CODE_BITS, Codes};
 use crate::generated::{CHECKS, FIELDS, SHAPES, SLOTS};
-use crate::operand::{Code, tag};
-use crate::table::{Check, NO_FIELD, Role, Shape, Slot};
+use crate::operand::{Code, misaligned, tag};
+use crate::table::{Check, NO_FIELD, Role, Shape, Slot, Source};
 
 /// An operand's bits and where in the verdicts to look its value up.
 #[derive(Clone, Copy)]
 pub(super) struct FieldCheck {
     start: u16,
     mask: u16,
-    shift: u8,
+    rotation: u8,
 }
 
 impl FieldCheck {
     /// Passes whatever the encoding.
-    const NONE: FieldCheck = FieldCheck { start: 0, mask: 0, shift: 0 };
+    const NONE: FieldCheck = FieldCheck { start: 0, mask: 0, rotation: 0 };
 }
 
 /// Those that do not need all three end in ones that always pass.
@@ -23,7 +23,8 @@ pub(super) type Checks = [FieldCheck; 3];
 
 /// An operand is a 32-bit literal.
 pub(super) const LITERAL: u8 = 1;
-/// An operand takes more than these tables tell: a 64-bit literal, or no value that there is.
+/// An operand takes more than these tables tell: a 64-bit literal, a tuple that does not start where
+/// tuples do, or no value that there is.
 const OTHER: u8 = 2;
 
 /// What the values of operands mean for the encoding; nothing in most cases.
@@ -34,7 +35,7 @@ impl Verdicts {
     #[inline]
     pub(super) fn of(&self, low: u64, checks: &Checks) -> u8 {
         let verdict = |check: &FieldCheck| {
-            let value = (low >> (check.shift & 63)) as u16 & check.mask;
+            let value = low.rotate_right(check.rotation.into()) as u16 & check.mask;
             self.0[usize::from(value | check.start)]
         };
         let [a, b, c] = checks;
@@ -129,8 +130,11 @@ impl<'c> CheckBook<'c> {
         let known = self.known.iter().position(|other| (other.0, other.1) == (codes, role));
         known.unwrap_or_else(|| {
             let start = self.verdicts.len();
-            let table = self.codes.table(codes).into_iter().flatten();
-            self.verdicts.extend(table.map(|code| verdict(*code, role)));
+            if let Some((table, source)) = self.codes.table(codes) {
+                let verdicts =
+                    (0..).zip(table).map(|(value, code)| verdict(source, value, *code, role));
+                self.verdicts.extend(verdicts);
+            }
             self.verdicts.resize(start + TABLE, OTHER);
             let matters = self.verdicts.iter().skip(start).any(|verdict| *verdict != 0);
             self.known.push((codes, role, matters));
@@ -143,8 +147,9 @@ impl Program {
     const EMPTY: Program = Program { checks: [FieldCheck::NONE; 3], is_whole: true, dpp8_at: None };
 }
 
-fn verdict(code: Code, role: Role) -> u8 {
+fn verdict(source: Source, value: u16, code: Code, role: Role) -> u8 {
     match code.tag() {
+        _ if misaligned(source, value, code).is_some() => OTHER,
         tag::INVALID | tag::LITERAL64 => OTHER,
         tag::LITERAL if role == Role::Source => LITERAL,
         _ => 0,
@@ -154,9 +159,10 @@ fn verdict(code: Code, role: Role) -> u8 {
 /// The check of an operand whose bits stand together in the first eight bytes.
 fn field_check(slot: &Slot, table: usize) -> Option<FieldCheck> {
     let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
-    let (shift, first, width) = field.0;
-    let is_simple = field.1.is_empty() && first == 0 && shift + width <= 64;
-    let is_small = u32::from(width) <= CODE_BITS && slot.fixed >> CODE_BITS == 0;
+    let (at, first, width) = field.0;
+    let is_simple = field.1.is_empty() && at + width <= 64;
+    let is_small = u32::from(first + width) <= CODE_BITS && slot.fixed >> CODE_BITS == 0;
     let start = u16::try_from(table << CODE_BITS).ok()? | slot.fixed;
-    (is_simple && is_small).then_some(FieldCheck { start, mask: (1 << width) - 1, shift })
+    let mask = ((1 << width) - 1) << first;
+    (is_simple && is_small).then_some(FieldCheck { start, mask, rotation: (at + 64 - first) & 63 })
 }

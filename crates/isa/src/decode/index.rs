@@ -267,15 +267,17 @@ impl Builder<'_> {
         if members.len() <= 1 {
             return (0, 0);
         }
+        // Some of many stand for all: what they are is decided by few formats.
+        let some = members.iter().step_by(members.len() / 64 + 1);
         let mut fixing = [0; TOP as usize];
-        for candidate in members.iter().filter_map(|it| self.candidates.get(usize::from(*it))) {
+        for candidate in some.clone().filter_map(|it| self.candidates.get(usize::from(*it))) {
             for (bit, count) in fixing.iter_mut().enumerate() {
                 *count += (candidate.mask >> bit & 1) as usize;
             }
         }
         let (mut best, mut run) = ((0, 0), 0);
         for (bit, count) in (0..).zip(fixing) {
-            run = if count * 10 >= members.len() * 9 { run + 1 } else { 0 };
+            run = if count * 10 >= some.len() * 9 { run + 1 } else { 0 };
             if run > best.1 {
                 best = (bit + 1 - run, run);
             }

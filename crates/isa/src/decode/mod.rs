@@ -9,9 +9,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::arch::Arch;
-use crate::generated::{CHECKS, FEATURES, PREDICATES, SHAPES, TARGETS};
+use crate::generated::{CHECKS, FEATURES, KINDS, PREDICATES, SHAPES, TARGETS};
 use crate::inst::{self, Inst};
-use crate::operand::{Code, tag};
+use crate::operand::{Code, misaligned, tag};
 use crate::print::Texts;
 use crate::table::{Check, Condition, Flags, Role, Slot};
 use crate::{Processor, WaveSize};
@@ -230,7 +230,7 @@ impl Tables {
     #[inline]
     pub(crate) fn code_of(&self, kind: u16, value: u16) -> Code {
         let codes = self.codes.table(self.codes.number(kind));
-        codes.map_or(Code::INVALID, |codes| codes[usize::from(value & 0x3ff)])
+        codes.map_or(Code::INVALID, |(codes, _)| codes[usize::from(value & 0x3ff)])
     }
 
     /// Nearly always the first form fits and its operands say nothing.
@@ -310,21 +310,29 @@ impl Tables {
         for check in checks {
             let Some(slot) = slots.get(usize::from(check.slot)) else { return false };
             match check.role {
-                Role::Register | Role::Source => match self.code(inst, slot).tag() {
-                    tag::INVALID => return false,
-                    tag::LITERAL => wants_literal |= check.role == Role::Source,
-                    tag::LITERAL64 if literal.is_none() => {
-                        let at =
-                            if candidate.literal_inside { 4 } else { usize::from(candidate.size) };
-                        if available < at + 8 {
-                            return false;
+                Role::Register | Role::Source => {
+                    let value = inst.value(slot) as u16;
+                    let code = self.code_of(slot.kind, value);
+                    inst.marks |= alignment(slot, value, code);
+                    match code.tag() {
+                        tag::INVALID => return false,
+                        tag::LITERAL => wants_literal |= check.role == Role::Source,
+                        tag::LITERAL64 if literal.is_none() => {
+                            let at = if candidate.literal_inside {
+                                4
+                            } else {
+                                usize::from(candidate.size)
+                            };
+                            if available < at + 8 {
+                                return false;
+                            }
+                            inst.len = at as u8 + 8;
+                            inst.marks |= inst::LITERAL64;
+                            literal = inst.literal();
                         }
-                        inst.len = at as u8 + 8;
-                        inst.marks |= inst::LITERAL64;
-                        literal = inst.literal();
+                        _ => {}
                     }
-                    _ => {}
-                },
+                }
                 Role::Literal => {
                     let value = inst.value(slot);
                     if literal.is_some_and(|literal| literal != value) {
@@ -395,6 +403,13 @@ fn parts(bytes: &[u8; 20]) -> Words {
     let low = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
     let high = u64::from_le_bytes([i, j, k, l, m, n, o, p]);
     (low, high, u32::from_le_bytes([q, r, s, t]))
+}
+
+/// The mark of an operand that does not start where tuples do.
+fn alignment(slot: &Slot, value: u16, code: Code) -> u8 {
+    let kind = KINDS.get(usize::from(slot.kind));
+    let number = kind.and_then(|kind| misaligned(kind.source, value, code));
+    if number.is_some() { inst::MISALIGNED } else { 0 }
 }
 
 /// Whether a form has rules beyond its operands, those of `Tables::take_special`.

@@ -4549,7 +4549,7 @@ pub(crate) static NAMES: [Name; 3833] = [
     n(54581, 9, 13),
 ];
 
-pub(crate) static FLAGS: [Flags; 198] = [
+pub(crate) static FLAGS: [Flags; 199] = [
     Flags { llvm: 0x802090000001402, own: Flags::CONVERGENT },
     Flags { llvm: 0x802090000001402, own: Flags::CONVERGENT | Flags::HAS_FORMATS },
     Flags { llvm: 0x80000008402, own: 0 },
@@ -4728,8 +4728,8 @@ pub(crate) static FLAGS: [Flags; 198] = [
     Flags { llvm: 0x80000000005, own: Flags::BRANCH | Flags::TERMINATOR | Flags::BARRIER },
     Flags { llvm: 0x80000000005, own: Flags::CALL },
     Flags { llvm: 0x80000000011, own: 0 },
-    Flags { llvm: 0x90000000041, own: Flags::BRANCH | Flags::TERMINATOR | Flags::BARRIER },
-    Flags { llvm: 0x90000000041, own: Flags::BRANCH | Flags::TERMINATOR },
+    Flags { llvm: 0x90000000041, own: Flags::BRANCH | Flags::TERMINATOR | Flags::BARRIER | Flags::HAS_TARGET },
+    Flags { llvm: 0x90000000041, own: Flags::BRANCH | Flags::TERMINATOR | Flags::HAS_TARGET },
     Flags { llvm: 0x90000000011, own: 0 },
     Flags { llvm: 0x80000000202, own: Flags::CONVERGENT },
     Flags { llvm: 0x80000000202, own: 0 },
@@ -4737,11 +4737,12 @@ pub(crate) static FLAGS: [Flags; 198] = [
     Flags { llvm: 0x10080000000082, own: 0 },
     Flags { llvm: 0x80000000082, own: Flags::CONVERGENT },
     Flags { llvm: 0x80000000009, own: 0 },
-    Flags { llvm: 0x80000000021, own: Flags::CALL },
+    Flags { llvm: 0x80000000021, own: Flags::CALL | Flags::HAS_TARGET },
+    Flags { llvm: 0x80000000021, own: Flags::HAS_TARGET },
     Flags { llvm: 0x80000002002, own: 0 },
     Flags { llvm: 0x80080000000102, own: 0 },
     Flags { llvm: 0x90000000000, own: Flags::SIDE_EFFECTS },
-    Flags { llvm: 0x80000000021, own: Flags::BRANCH | Flags::TERMINATOR },
+    Flags { llvm: 0x80000000021, own: Flags::BRANCH | Flags::TERMINATOR | Flags::HAS_TARGET },
     Flags { llvm: 0x80000000021, own: Flags::MAY_LOAD | Flags::MAY_STORE },
     Flags { llvm: 0x210000000, own: Flags::MAY_LOAD },
     Flags { llvm: 0x10080000000009, own: 0 },
@@ -49441,7 +49442,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x91800000, 2, 168, 3442, 3029, 217, 186), // S_BFM_B64_vi
     f(0xba800000, 2, 168, 3443, 3030, 220, 187), // S_CALL_B64_vi
     f(0x94800000, 2, 168, 3444, 3031, 535, 186), // S_CBRANCH_G_FORK_vi
-    f(0xb8000000, 2, 168, 3445, 3032, 535, 131), // S_CBRANCH_I_FORK_vi
+    f(0xb8000000, 2, 168, 3445, 3032, 535, 188), // S_CBRANCH_I_FORK_vi
     f(0xb0800000, 2, 168, 3446, 3033, 217, 131), // S_CMOVK_I32_vi
     f(0xb1000000, 2, 168, 3447, 3034, 217, 131), // S_CMPK_EQ_I32_vi
     f(0xb4000000, 2, 168, 3448, 3034, 217, 131), // S_CMPK_EQ_U32_vi
@@ -49495,9 +49496,9 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x8d800000, 2, 168, 3496, 3027, 217, 186), // S_XNOR_B64_vi
     f(0x88000000, 2, 168, 3497, 3025, 217, 186), // S_XOR_B32_vi
     f(0x88800000, 2, 168, 3498, 3027, 217, 186), // S_XOR_B64_vi
-    f(0xd4020000, 2, 260, 3499, 3037, 221, 188), // V_INTERP_MOV_F32_vi
-    f(0xd4000000, 2, 260, 3500, 3038, 221, 188), // V_INTERP_P1_F32_vi
-    f(0xd4010000, 2, 260, 3501, 3039, 221, 188), // V_INTERP_P2_F32_vi
+    f(0xd4020000, 2, 260, 3499, 3037, 221, 189), // V_INTERP_MOV_F32_vi
+    f(0xd4000000, 2, 260, 3500, 3038, 221, 189), // V_INTERP_P1_F32_vi
+    f(0xd4010000, 2, 260, 3501, 3039, 221, 189), // V_INTERP_P2_F32_vi
     f(0x38000000, 2, 87, 3502, 3040, 268, 134), // V_ADDC_U32_e32_vi
     f(0x3e000000, 2, 87, 3503, 3041, 228, 135), // V_ADD_F16_e32_vi
     f(0x2000000, 2, 87, 3504, 3042, 217, 134), // V_ADD_F32_e32_vi
@@ -49507,10 +49508,10 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x58000000, 2, 87, 3508, 3043, 228, 134), // V_ASHRREV_I16_e32_vi
     f(0x22000000, 2, 87, 3509, 3045, 217, 134), // V_ASHRREV_I32_e32_vi
     f(0x0, 2, 87, 3510, 3046, 217, 134), // V_CNDMASK_B32_e32_vi
-    f(0x6e000000, 2, 87, 3511, 3047, 298, 189), // V_DOT2C_F32_F16_e32_vi
-    f(0x70000000, 2, 87, 3512, 3048, 277, 189), // V_DOT2C_I32_I16_e32_vi
-    f(0x72000000, 2, 87, 3513, 3048, 278, 189), // V_DOT4C_I32_I8_e32_vi
-    f(0x74000000, 2, 87, 3514, 3048, 279, 189), // V_DOT8C_I32_I4_e32_vi
+    f(0x6e000000, 2, 87, 3511, 3047, 298, 190), // V_DOT2C_F32_F16_e32_vi
+    f(0x70000000, 2, 87, 3512, 3048, 277, 190), // V_DOT2C_I32_I16_e32_vi
+    f(0x72000000, 2, 87, 3513, 3048, 278, 190), // V_DOT4C_I32_I8_e32_vi
+    f(0x74000000, 2, 87, 3514, 3048, 279, 190), // V_DOT8C_I32_I4_e32_vi
     f(0x76000000, 2, 87, 3515, 3049, 255, 134), // V_FMAC_F32_e32_vi
     f(0x66000000, 2, 87, 3516, 3041, 228, 135), // V_LDEXP_F16_e32_vi
     f(0x54000000, 2, 87, 3517, 3043, 228, 134), // V_LSHLREV_B16_e32_vi
@@ -49553,7 +49554,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x34000000, 2, 87, 3554, 3044, 268, 134), // V_SUB_U32_e32_vi
     f(0x7a000000, 2, 87, 3555, 3045, 255, 134), // V_XNOR_B32_e32_vi
     f(0x2a000000, 2, 87, 3556, 3045, 217, 134), // V_XOR_B32_e32_vi
-    f(0x0, 2, 258, 3557, 950, 538, 190), // V_ILLEGAL
+    f(0x0, 2, 258, 3557, 950, 538, 191), // V_ILLEGAL
     f(0x7e00b600, 2, 203, 3558, 3052, 378, 173), // V_CVT_F32_BF16_e32_vi
     f(0x7e00aa00, 2, 203, 3559, 3005, 375, 173), // V_CVT_F32_BF8_e32_vi
     f(0x7e00a800, 2, 203, 3560, 3005, 375, 173), // V_CVT_F32_FP8_e32_vi
@@ -49574,9 +49575,9 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x6c000000, 2, 87, 3550, 3045, 367, 134), // V_SUBREV_U32_e32_gfx9
     f(0x34000000, 2, 87, 3573, 3044, 310, 134), // V_SUB_CO_U32_e32_gfx9
     f(0x6a000000, 2, 87, 3554, 3045, 367, 134), // V_SUB_U32_e32_gfx9
-    f(0x2c000000, 2, 87, 3574, 3055, 186, 189), // V_DOT2C_F32_BF16_e32_vi
+    f(0x2c000000, 2, 87, 3574, 3055, 186, 190), // V_DOT2C_F32_BF16_e32_vi
     f(0x8000000, 2, 87, 3575, 3056, 207, 134), // V_FMAC_F64_e32_gfx90a
-    f(0x4000000, 2, 87, 3514, 3048, 182, 189), // V_DOT8C_I32_I4_e32_gfx10
+    f(0x4000000, 2, 87, 3514, 3048, 182, 190), // V_DOT8C_I32_I4_e32_gfx10
     f(0xc000000, 2, 87, 3576, 3049, 181, 134), // V_FMAC_LEGACY_F32_e32_gfx10
     f(0xbf8a0000, 2, 258, 3044, 950, 391, 169), // S_BARRIER_gfx10
     f(0xbf9f0000, 2, 258, 3577, 950, 391, 170), // S_CODE_END_gfx10
@@ -50033,22 +50034,22 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x99000000, 2, 168, 3489, 3025, 394, 186), // S_PACK_LL_B32_B16_gfx10
     f(0xb9800000, 2, 168, 3491, 3036, 391, 131), // S_SETREG_B32_gfx10
     f(0x82800000, 2, 168, 3492, 3025, 391, 186), // S_SUBB_U32_gfx10
-    f(0xbd800000, 2, 168, 3600, 3066, 439, 191), // S_SUBVECTOR_LOOP_BEGIN_gfx10
-    f(0xbe000000, 2, 168, 3601, 3066, 439, 191), // S_SUBVECTOR_LOOP_END_gfx10
+    f(0xbd800000, 2, 168, 3600, 3066, 439, 192), // S_SUBVECTOR_LOOP_BEGIN_gfx10
+    f(0xbe000000, 2, 168, 3601, 3066, 439, 192), // S_SUBVECTOR_LOOP_END_gfx10
     f(0x81800000, 2, 168, 3493, 3025, 391, 186), // S_SUB_I32_gfx10
     f(0x80800000, 2, 168, 3494, 3025, 391, 186), // S_SUB_U32_gfx10
     f(0xb0800000, 2, 168, 3602, 3067, 391, 131), // S_VERSION_gfx10
-    f(0xbc800000, 2, 168, 3603, 3034, 439, 192), // S_WAITCNT_EXPCNT_gfx10
-    f(0xbd000000, 2, 168, 3604, 3034, 439, 192), // S_WAITCNT_LGKMCNT_gfx10
-    f(0xbc000000, 2, 168, 3605, 3034, 439, 192), // S_WAITCNT_VMCNT_gfx10
-    f(0xbb800000, 2, 168, 3606, 3034, 439, 192), // S_WAITCNT_VSCNT_gfx10
+    f(0xbc800000, 2, 168, 3603, 3034, 439, 193), // S_WAITCNT_EXPCNT_gfx10
+    f(0xbd000000, 2, 168, 3604, 3034, 439, 193), // S_WAITCNT_LGKMCNT_gfx10
+    f(0xbc000000, 2, 168, 3605, 3034, 439, 193), // S_WAITCNT_VMCNT_gfx10
+    f(0xbb800000, 2, 168, 3606, 3034, 439, 193), // S_WAITCNT_VSCNT_gfx10
     f(0x8e000000, 2, 168, 3495, 3025, 391, 186), // S_XNOR_B32_gfx10
     f(0x8e800000, 2, 168, 3496, 3027, 391, 186), // S_XNOR_B64_gfx10
     f(0x89000000, 2, 168, 3497, 3025, 391, 186), // S_XOR_B32_gfx10
     f(0x89800000, 2, 168, 3498, 3027, 391, 186), // S_XOR_B64_gfx10
-    f(0xc8020000, 2, 260, 3499, 3037, 405, 188), // V_INTERP_MOV_F32_gfx10
-    f(0xc8000000, 2, 260, 3500, 3038, 405, 188), // V_INTERP_P1_F32_gfx10
-    f(0xc8010000, 2, 260, 3501, 3039, 405, 188), // V_INTERP_P2_F32_gfx10
+    f(0xc8020000, 2, 260, 3499, 3037, 405, 189), // V_INTERP_MOV_F32_gfx10
+    f(0xc8000000, 2, 260, 3500, 3038, 405, 189), // V_INTERP_P1_F32_gfx10
+    f(0xc8010000, 2, 260, 3501, 3039, 405, 189), // V_INTERP_P2_F32_gfx10
     f(0x50000000, 2, 87, 3607, 3068, 391, 134), // V_ADD_CO_CI_U32_e32_gfx10
     f(0x64000000, 2, 87, 3503, 3041, 402, 135), // V_ADD_F16_e32_gfx10
     f(0x6000000, 2, 87, 3504, 3042, 391, 134), // V_ADD_F32_e32_gfx10
@@ -50057,8 +50058,8 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x30000000, 2, 87, 3509, 3045, 391, 134), // V_ASHRREV_I32_e32_gfx10
     f(0x2000000, 2, 87, 3510, 3046, 391, 134), // V_CNDMASK_B32_e32_gfx10
     f(0x5e000000, 2, 87, 3609, 3042, 391, 134), // V_CVT_PKRTZ_F16_F32_e32_gfx10
-    f(0x4000000, 2, 87, 3610, 3047, 446, 189), // V_DOT2C_F32_F16_e32_gfx10
-    f(0x1a000000, 2, 87, 3611, 3048, 449, 189), // V_DOT4C_I32_I8_e32_gfx10
+    f(0x4000000, 2, 87, 3610, 3047, 446, 190), // V_DOT2C_F32_F16_e32_gfx10
+    f(0x1a000000, 2, 87, 3611, 3048, 449, 190), // V_DOT4C_I32_I8_e32_gfx10
     f(0x6c000000, 2, 87, 3612, 3050, 404, 134), // V_FMAC_F16_e32_gfx10
     f(0x56000000, 2, 87, 3515, 3049, 419, 134), // V_FMAC_F32_e32_gfx10
     f(0x76000000, 2, 87, 3516, 3041, 402, 135), // V_LDEXP_F16_e32_gfx10
@@ -50525,12 +50526,12 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x7e00ba00, 2, 203, 3423, 3073, 5, 173), // V_TRUNC_F16V_TRUNC_F16_t16_e32_gfx11
     f(0x7e004200, 2, 203, 3424, 3007, 2, 173), // V_TRUNC_F32_e32_gfx11
     f(0x7e002e00, 2, 203, 3425, 3008, 495, 173), // V_TRUNC_F64_e32_gfx11
-    f(0xce100000, 2, 261, 3721, 3084, 2, 193), // LDS_DIRECT_LOAD_gfx11
-    f(0xce000000, 2, 261, 3722, 3085, 2, 193), // LDS_PARAM_LOAD_gfx11
+    f(0xce100000, 2, 261, 3721, 3084, 2, 194), // LDS_DIRECT_LOAD_gfx11
+    f(0xce000000, 2, 261, 3722, 3085, 2, 194), // LDS_PARAM_LOAD_gfx11
     f(0x83000000, 2, 168, 3426, 3025, 2, 186), // S_ABSDIFF_I32_gfx11
     f(0x82000000, 2, 168, 3427, 3025, 2, 186), // S_ADDC_U32_gfx11
     f(0xb7800000, 2, 168, 3428, 3026, 2, 131), // S_ADDK_I32_gfx11
-    f(0xa4800000, 2, 168, 3723, 3086, 523, 194), // S_ADD_F16_gfx11
+    f(0xa4800000, 2, 168, 3723, 3086, 523, 195), // S_ADD_F16_gfx11
     f(0xa0000000, 2, 168, 3724, 3087, 523, 186), // S_ADD_F32_gfx11
     f(0x81000000, 2, 168, 3429, 3025, 2, 186), // S_ADD_I32_gfx11
     f(0x80000000, 2, 168, 3430, 3025, 2, 186), // S_ADD_U32_gfx11
@@ -50584,7 +50585,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x89800000, 2, 168, 3473, 3025, 2, 186), // S_MIN_U32_gfx11
     f(0xb0000000, 2, 168, 3474, 3033, 2, 131), // S_MOVK_I32_gfx11
     f(0xb8000000, 2, 168, 3475, 3026, 2, 131), // S_MULK_I32_gfx11
-    f(0xa6800000, 2, 168, 3734, 3086, 523, 194), // S_MUL_F16_gfx11
+    f(0xa6800000, 2, 168, 3734, 3086, 523, 195), // S_MUL_F16_gfx11
     f(0xa2000000, 2, 168, 3735, 3087, 523, 186), // S_MUL_F32_gfx11
     f(0x97000000, 2, 168, 3476, 3025, 1, 186), // S_MUL_HI_I32_gfx11
     f(0x96800000, 2, 168, 3477, 3025, 1, 186), // S_MUL_HI_U32_gfx11
@@ -50603,17 +50604,17 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x99000000, 2, 168, 3489, 3025, 1, 186), // S_PACK_LL_B32_B16_gfx11
     f(0xb9000000, 2, 168, 3491, 3036, 2, 131), // S_SETREG_B32_gfx11
     f(0x82800000, 2, 168, 3492, 3025, 2, 186), // S_SUBB_U32_gfx11
-    f(0xbb000000, 2, 168, 3600, 3066, 8, 191), // S_SUBVECTOR_LOOP_BEGIN_gfx11
-    f(0xbb800000, 2, 168, 3601, 3066, 8, 191), // S_SUBVECTOR_LOOP_END_gfx11
-    f(0xa5000000, 2, 168, 3739, 3086, 523, 194), // S_SUB_F16_gfx11
+    f(0xbb000000, 2, 168, 3600, 3066, 8, 192), // S_SUBVECTOR_LOOP_BEGIN_gfx11
+    f(0xbb800000, 2, 168, 3601, 3066, 8, 192), // S_SUBVECTOR_LOOP_END_gfx11
+    f(0xa5000000, 2, 168, 3739, 3086, 523, 195), // S_SUB_F16_gfx11
     f(0xa0800000, 2, 168, 3740, 3087, 523, 186), // S_SUB_F32_gfx11
     f(0x81800000, 2, 168, 3493, 3025, 2, 186), // S_SUB_I32_gfx11
     f(0x80800000, 2, 168, 3494, 3025, 2, 186), // S_SUB_U32_gfx11
     f(0xb0800000, 2, 168, 3602, 3067, 8, 131), // S_VERSION_gfx11
-    f(0xbd000000, 2, 168, 3603, 3034, 8, 192), // S_WAITCNT_EXPCNT_gfx11
-    f(0xbd800000, 2, 168, 3604, 3034, 8, 192), // S_WAITCNT_LGKMCNT_gfx11
-    f(0xbc800000, 2, 168, 3605, 3034, 8, 192), // S_WAITCNT_VMCNT_gfx11
-    f(0xbc000000, 2, 168, 3606, 3034, 8, 192), // S_WAITCNT_VSCNT_gfx11
+    f(0xbd000000, 2, 168, 3603, 3034, 8, 193), // S_WAITCNT_EXPCNT_gfx11
+    f(0xbd800000, 2, 168, 3604, 3034, 8, 193), // S_WAITCNT_LGKMCNT_gfx11
+    f(0xbc800000, 2, 168, 3605, 3034, 8, 193), // S_WAITCNT_VMCNT_gfx11
+    f(0xbc000000, 2, 168, 3606, 3034, 8, 193), // S_WAITCNT_VSCNT_gfx11
     f(0x90000000, 2, 168, 3495, 3025, 2, 186), // S_XNOR_B32_gfx11
     f(0x90800000, 2, 168, 3496, 3027, 2, 186), // S_XNOR_B64_gfx11
     f(0x8d000000, 2, 168, 3497, 3025, 2, 186), // S_XOR_B32_gfx11
@@ -50728,7 +50729,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x34000000, 2, 87, 3509, 3045, 2, 134), // V_ASHRREV_I32_e32_gfx11
     f(0x2000000, 2, 87, 3510, 3046, 2, 134), // V_CNDMASK_B32_e32_gfx11
     f(0x5e000000, 2, 87, 3750, 3042, 2, 134), // V_CVT_PK_RTZ_F16_F32_e32_gfx11
-    f(0x4000000, 2, 87, 3751, 3047, 528, 189), // V_DOT2ACC_F32_F16_e32_gfx11
+    f(0x4000000, 2, 87, 3751, 3047, 528, 190), // V_DOT2ACC_F32_F16_e32_gfx11
     f(0xc000000, 2, 87, 3752, 3049, 526, 134), // V_FMAC_DX9_ZERO_F32_e32_gfx11
     f(0x6c000000, 2, 87, 3612, 3103, 8, 134), // V_FMAC_F16_fake16_e32_gfx11
     f(0x56000000, 2, 87, 3515, 3049, 11, 134), // V_FMAC_F32_e32_gfx11
@@ -50814,12 +50815,12 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0xbfba0000, 2, 258, 3049, 950, 111, 171), // S_TTRACEDATA_gfx12
     f(0xbf8a0000, 2, 258, 3578, 950, 90, 171), // S_WAIT_IDLE_gfx12
     f(0xbfb40000, 2, 258, 3050, 950, 91, 172), // S_WAKEUP_gfx12
-    f(0xbe80517d, 2, 262, 3777, 3109, 111, 195), // S_BARRIER_INIT_M0_gfx12
-    f(0xbe80527d, 2, 262, 3778, 3109, 111, 195), // S_BARRIER_JOIN_M0_gfx12
-    f(0xbe804f7d, 2, 262, 3779, 3109, 111, 195), // S_BARRIER_SIGNAL_ISFIRST_M0_gfx12
-    f(0xbe804e7d, 2, 262, 3780, 3109, 111, 195), // S_BARRIER_SIGNAL_M0_gfx12
-    f(0xbe80507d, 2, 262, 3781, 3110, 111, 195), // S_GET_BARRIER_STATE_M0_gfx12
-    f(0xbe80577d, 2, 262, 3782, 3109, 545, 195), // S_WAKEUP_BARRIER_M0_gfx12
+    f(0xbe80517d, 2, 262, 3777, 3109, 111, 196), // S_BARRIER_INIT_M0_gfx12
+    f(0xbe80527d, 2, 262, 3778, 3109, 111, 196), // S_BARRIER_JOIN_M0_gfx12
+    f(0xbe804f7d, 2, 262, 3779, 3109, 111, 196), // S_BARRIER_SIGNAL_ISFIRST_M0_gfx12
+    f(0xbe804e7d, 2, 262, 3780, 3109, 111, 196), // S_BARRIER_SIGNAL_M0_gfx12
+    f(0xbe80507d, 2, 262, 3781, 3110, 111, 196), // S_GET_BARRIER_STATE_M0_gfx12
+    f(0xbe80577d, 2, 262, 3782, 3109, 545, 196), // S_WAKEUP_BARRIER_M0_gfx12
     f(0x7e000000, 2, 28, 1005, 950, 111, 173), // V_NOP_e32_gfx12
     f(0x7e003600, 2, 28, 2538, 950, 90, 173), // V_PIPEFLUSH_e32_gfx12
     f(0xbe801500, 2, 259, 3051, 2980, 111, 174), // S_ABS_I32_gfx12
@@ -50835,10 +50836,10 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0xbe803700, 2, 259, 3626, 2981, 81, 174), // S_ANDN2_WREXEC_B64_gfx12
     f(0xbe802000, 2, 259, 3583, 2980, 90, 174), // S_AND_SAVEEXEC_B32_gfx12
     f(0xbe802100, 2, 259, 3056, 2981, 111, 174), // S_AND_SAVEEXEC_B64_gfx12
-    f(0xbe805100, 2, 259, 3777, 3112, 111, 195), // S_BARRIER_INIT_IMM_gfx12
-    f(0xbe805200, 2, 259, 3778, 3112, 111, 195), // S_BARRIER_JOIN_IMM_gfx12
-    f(0xbe804e00, 2, 259, 3780, 3112, 111, 195), // S_BARRIER_SIGNAL_IMM_gfx12
-    f(0xbe804f00, 2, 259, 3779, 3112, 111, 195), // S_BARRIER_SIGNAL_ISFIRST_IMM_gfx12
+    f(0xbe805100, 2, 259, 3777, 3112, 111, 196), // S_BARRIER_INIT_IMM_gfx12
+    f(0xbe805200, 2, 259, 3778, 3112, 111, 196), // S_BARRIER_JOIN_IMM_gfx12
+    f(0xbe804e00, 2, 259, 3780, 3112, 111, 196), // S_BARRIER_SIGNAL_IMM_gfx12
+    f(0xbe804f00, 2, 259, 3779, 3112, 111, 196), // S_BARRIER_SIGNAL_ISFIRST_IMM_gfx12
     f(0xbe801600, 2, 259, 3057, 2980, 111, 174), // S_BCNT0_I32_B32_gfx12
     f(0xbe801700, 2, 259, 3058, 2982, 111, 174), // S_BCNT0_I32_B64_gfx12
     f(0xbe801800, 2, 259, 3059, 2980, 111, 174), // S_BCNT1_I32_B32_gfx12
@@ -50870,7 +50871,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0xbe806c00, 2, 259, 3642, 2980, 484, 174), // S_FLOOR_F16_gfx12
     f(0xbe806100, 2, 259, 3643, 2980, 484, 174), // S_FLOOR_F32_gfx12
     f(0xbe804700, 2, 259, 3079, 2987, 125, 174), // S_GETPC_B64_gfx12
-    f(0xbe805000, 2, 259, 3781, 3113, 111, 195), // S_GET_BARRIER_STATE_IMM_gfx12
+    f(0xbe805000, 2, 259, 3781, 3113, 111, 196), // S_GET_BARRIER_STATE_IMM_gfx12
     f(0xbe800600, 2, 259, 3785, 2987, 546, 174), // S_GET_SHADER_CYCLES_U64_gfx12
     f(0xbe804200, 2, 259, 3080, 2988, 111, 174), // S_MOVRELD_B32_gfx12
     f(0xbe804300, 2, 259, 3081, 2989, 111, 174), // S_MOVRELD_B64_gfx12
@@ -50905,7 +50906,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0xbe804900, 2, 259, 3100, 2981, 125, 176), // S_SWAPPC_B64_gfx12
     f(0xbe806d00, 2, 259, 3652, 2980, 484, 174), // S_TRUNC_F16_gfx12
     f(0xbe806200, 2, 259, 3653, 2980, 484, 174), // S_TRUNC_F32_gfx12
-    f(0xbe805700, 2, 259, 3782, 3112, 545, 195), // S_WAKEUP_BARRIER_IMM_gfx12
+    f(0xbe805700, 2, 259, 3782, 3112, 545, 196), // S_WAKEUP_BARRIER_IMM_gfx12
     f(0xbe801c00, 2, 259, 3101, 2980, 111, 174), // S_WQM_B32_gfx12
     f(0xbe801d00, 2, 259, 3102, 2981, 111, 174), // S_WQM_B64_gfx12
     f(0xbe802a00, 2, 259, 3590, 2980, 90, 174), // S_XNOR_SAVEEXEC_B32_gfx12
@@ -50981,13 +50982,13 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0xbf810000, 2, 43, 3141, 2998, 125, 171), // S_SETKILL_gfx12
     f(0xbfbe0000, 2, 43, 3789, 2998, 547, 171), // S_SETPRIO_INC_WG_gfx12
     f(0xbfb50000, 2, 43, 3142, 2998, 111, 171), // S_SETPRIO_gfx12
-    f(0xbf860000, 2, 43, 3790, 2998, 548, 196), // S_SET_VGPR_MSB_gfx12
+    f(0xbf860000, 2, 43, 3790, 2998, 548, 197), // S_SET_VGPR_MSB_gfx12
     f(0xbf830000, 2, 43, 3146, 2998, 111, 171), // S_SLEEP_gfx12
     f(0xbf900000, 2, 43, 3147, 2998, 111, 171), // S_TRAP_gfx12
     f(0xbfbb0000, 2, 43, 3596, 3057, 90, 171), // S_TTRACEDATA_IMM_gfx12
     f(0xbf880000, 2, 43, 3791, 3058, 90, 171), // S_WAITCNT_DEPCTR_gfx12
     f(0xbf890000, 2, 43, 3148, 3003, 125, 171), // S_WAITCNT_gfx12
-    f(0xbfca0000, 2, 43, 3792, 3057, 546, 197), // S_WAIT_ASYNCCNT_gfx12
+    f(0xbfca0000, 2, 43, 3792, 3057, 546, 198), // S_WAIT_ASYNCCNT_gfx12
     f(0xbfc30000, 2, 43, 3793, 3057, 97, 171), // S_WAIT_BVHCNT_gfx12
     f(0xbfc60000, 2, 43, 3794, 3057, 111, 171), // S_WAIT_DSCNT_gfx12
     f(0xbf8b0000, 2, 43, 3684, 3057, 549, 171), // S_WAIT_EVENT_gfx12
@@ -50998,7 +50999,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0xbfc20000, 2, 43, 3799, 3057, 97, 171), // S_WAIT_SAMPLECNT_gfx12
     f(0xbfc90000, 2, 43, 3800, 3057, 111, 171), // S_WAIT_STORECNT_DSCNT_gfx12
     f(0xbfc10000, 2, 43, 3801, 3057, 111, 171), // S_WAIT_STORECNT_gfx12
-    f(0xbfcb0000, 2, 43, 3802, 3057, 546, 197), // S_WAIT_TENSORCNT_gfx12
+    f(0xbfcb0000, 2, 43, 3802, 3057, 546, 198), // S_WAIT_TENSORCNT_gfx12
     f(0xbfc50000, 2, 43, 3803, 3057, 550, 171), // S_WAIT_XCNT_gfx12
     f(0x7e007000, 2, 203, 3150, 3005, 111, 173), // V_BFREV_B32_e32_gfx12
     f(0x7e00b800, 2, 203, 3151, 3073, 98, 173), // V_CEIL_F16_t16_e32_gfx12
@@ -51243,12 +51244,12 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x7e00ba00, 2, 203, 3423, 3073, 98, 173), // V_TRUNC_F16V_TRUNC_F16_t16_e32_gfx12
     f(0x7e004200, 2, 203, 3424, 3007, 111, 173), // V_TRUNC_F32_e32_gfx12
     f(0x7e002e00, 2, 203, 3425, 3008, 469, 173), // V_TRUNC_F64_e32_gfx12
-    f(0xce100000, 2, 263, 3804, 3115, 125, 193), // DS_DIRECT_LOAD_gfx12
-    f(0xce000000, 2, 263, 3805, 3116, 125, 193), // DS_PARAM_LOAD_gfx12
+    f(0xce100000, 2, 263, 3804, 3115, 125, 194), // DS_DIRECT_LOAD_gfx12
+    f(0xce000000, 2, 263, 3805, 3116, 125, 194), // DS_PARAM_LOAD_gfx12
     f(0x83000000, 2, 168, 3426, 3025, 111, 186), // S_ABSDIFF_I32_gfx12
     f(0x82000000, 2, 168, 3806, 3025, 111, 186), // S_ADDC_U32_gfx12
     f(0xb7800000, 2, 168, 3807, 3026, 111, 131), // S_ADDK_I32_gfx12
-    f(0xa4800000, 2, 168, 3723, 3086, 484, 194), // S_ADD_F16_gfx12
+    f(0xa4800000, 2, 168, 3723, 3086, 484, 195), // S_ADD_F16_gfx12
     f(0xa0000000, 2, 168, 3724, 3087, 484, 186), // S_ADD_F32_gfx12
     f(0x81000000, 2, 168, 3808, 3025, 111, 186), // S_ADD_I32_gfx12
     f(0x80000000, 2, 168, 3809, 3025, 111, 186), // S_ADD_U32_gfx12
@@ -51295,7 +51296,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x89800000, 2, 168, 3473, 3025, 111, 186), // S_MIN_U32_gfx12
     f(0xb0000000, 2, 168, 3474, 3033, 111, 131), // S_MOVK_I32_gfx12
     f(0xb8000000, 2, 168, 3475, 3026, 111, 131), // S_MULK_I32_gfx12
-    f(0xa6800000, 2, 168, 3734, 3086, 484, 194), // S_MUL_F16_gfx12
+    f(0xa6800000, 2, 168, 3734, 3086, 484, 195), // S_MUL_F16_gfx12
     f(0xa2000000, 2, 168, 3735, 3087, 484, 186), // S_MUL_F32_gfx12
     f(0x97000000, 2, 168, 3476, 3025, 81, 186), // S_MUL_HI_I32_gfx12
     f(0x96800000, 2, 168, 3477, 3025, 81, 186), // S_MUL_HI_U32_gfx12
@@ -51315,7 +51316,7 @@ pub(crate) static FORMS: [Form; 19053] = [
     f(0x99000000, 2, 168, 3489, 3025, 81, 186), // S_PACK_LL_B32_B16_gfx12
     f(0xb9000000, 2, 168, 3491, 3036, 111, 131), // S_SETREG_B32_gfx12
     f(0x82800000, 2, 168, 3820, 3025, 111, 186), // S_SUBB_U32_gfx12
-    f(0xa5000000, 2, 168, 3739, 3086, 484, 194), // S_SUB_F16_gfx12
+    f(0xa5000000, 2, 168, 3739, 3086, 484, 195), // S_SUB_F16_gfx12
     f(0xa0800000, 2, 168, 3740, 3087, 484, 186), // S_SUB_F32_gfx12
     f(0x81800000, 2, 168, 3821, 3025, 111, 186), // S_SUB_I32_gfx12
     f(0x80800000, 2, 168, 3822, 3025, 111, 186), // S_SUB_U32_gfx12

@@ -4,14 +4,14 @@ use crate::arch::Arch;
 use crate::decode::{Decoder, Tables};
 use crate::generated::{KINDS, NAMES, OPS};
 use crate::inst::Inst;
-use crate::operand::tag;
+use crate::operand::{Special, tag};
 use crate::table::{Flags, Kind, Op, P, Slot, Source};
 
 use super::named;
 use super::named::TemporalKind;
 use super::operand::{self, modifier};
 use super::out::{Marks, Out, Token};
-use super::padded::PADDED_PIECES;
+use super::padded::{PADDED_PIECES, SPECIAL_NAMES};
 use super::script::{Script, What};
 
 /// The state that printing on gfx1250 depends on: the upper bits of vector register numbers.
@@ -101,9 +101,9 @@ impl Tables {
         for step in script.steps() {
             let piece = &PADDED_PIECES[usize::from(step.piece)];
             let op = match step.what {
-                What::Operand { shift, mask, fixed, kind, slot } => {
-                    let word = if shift < 64 { inst.low } else { inst.high };
-                    let value = (word >> (shift & 63)) as u16 & mask | fixed;
+                What::Operand { is_high, rotation, mask, fixed, kind, slot } => {
+                    let word = if is_high { inst.high } else { inst.low };
+                    let value = word.rotate_right(rotation.into()) as u16 & mask | fixed;
                     if let Some(text) = self.text(kind, value) {
                         out.pair(piece, text);
                         continue;
@@ -249,13 +249,13 @@ impl Tables {
     }
 
     fn vcc<M: Marks>(&self, out: &mut Out<'_, M>, what: P) {
-        let name = if self.arch.has(Arch::WAVE32) { "vcc_lo" } else { "vcc" };
+        let vcc = if self.arch.has(Arch::WAVE32) { Special::VccLo } else { Special::Vcc };
         if what == P::Vcc {
             out.token(Token::Punctuation);
             out.text(", ");
         }
         out.token(Token::Register);
-        out.text(name);
+        out.padded(&SPECIAL_NAMES[vcc as usize]);
         if what == P::VccFirst {
             out.token(Token::Punctuation);
             out.text(", ");

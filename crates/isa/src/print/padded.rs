@@ -8,7 +8,7 @@ use crate::operand::Special;
 pub(super) struct Padded(pub(super) [u8; 32]);
 
 impl Padded {
-    const fn new(text: &str) -> Self {
+    pub(super) const fn new(text: &str) -> Self {
         let text = text.as_bytes();
         assert!(text.len() < 32, "a text that does not fit");
         let mut block = [b' '; 32];

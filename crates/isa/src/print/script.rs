@@ -30,7 +30,8 @@ pub(super) const NO_PIECE: u8 = 0xff;
 pub(super) enum What {
     /// A register or constant without modifiers: where its bits are, which are always set, its kind and slot.
     Operand {
-        shift: u8,
+        is_high: bool,
+        rotation: u8,
         mask: u16,
         fixed: u16,
         kind: u16,
@@ -210,12 +211,15 @@ impl Usual {
 /// A step for an operand whose bits stand together in the first eight bytes or in the second.
 fn operand(slot: &Slot, number: u8) -> Option<What> {
     let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
-    let (shift, first, width) = field.0;
-    let in_one_word = shift < 128 && shift % 64 + width <= 64;
-    let is_simple = field.1.is_empty() && first == 0 && width <= 16 && in_one_word;
-    let mask = u16::MAX.checked_shr(16_u32.saturating_sub(width.into())).unwrap_or(0);
+    let (at, first, width) = field.0;
+    let in_one_word = at < 128 && at % 64 + width <= 64;
+    let is_simple = field.1.is_empty() && first + width <= 16 && in_one_word;
+    let mask =
+        u16::MAX.checked_shr(16_u32.saturating_sub(width.into())).unwrap_or(0) << (first & 15);
+    let rotation = (at + 64 - first) & 63;
     is_simple.then_some(What::Operand {
-        shift,
+        is_high: at >= 64,
+        rotation,
         mask,
         fixed: slot.fixed,
         kind: slot.kind,
