@@ -127,7 +127,7 @@ impl Bench {
             println!("{name:<44} skipped: no python3");
             return Ok(());
         }
-        let peak = usage(&self.hsaco(arguments, file), Path::new("/dev/null"))?.peak_memory;
+        let peak = usage(&self.hsaco(arguments, file), 1, Path::new("/dev/null"))?.peak_memory;
         let [peak_text, limit_text] =
             [peak, limit].map(|bytes| format!("{} MiB", bytes.div_ceil(MEBIBYTE)));
         let verdict = self.verdict(peak <= limit);
