@@ -42,7 +42,7 @@ impl Function<'_> {
     /// Where it ends.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.address + self.code.len() as u64
+        self.address.saturating_add(self.code.len() as u64)
     }
 }
 
@@ -68,10 +68,11 @@ impl<'a> Functions<'a> {
                 add_by_shape(&mut functions, decoder, section.address, code);
             }
         }
+        functions.sort_by_key(|function| function.address);
         Functions(functions)
     }
 
-    /// All of them, in the order of their sections and addresses.
+    /// All of them, in the order of their addresses.
     #[must_use]
     pub fn as_slice(&self) -> &[Function<'a>] {
         &self.0
@@ -80,7 +81,23 @@ impl<'a> Functions<'a> {
     /// The function that an address is in.
     #[must_use]
     pub fn at(&self, address: u64) -> Option<&Function<'a>> {
-        self.0.iter().find(|function| (function.address..function.end()).contains(&address))
+        self.0.get(self.index_at(address)?)
+    }
+
+    /// The number of the function that an address is in, or at the start of.
+    #[must_use]
+    pub fn index_at(&self, address: u64) -> Option<usize> {
+        let after = self.0.partition_point(|function| function.address <= address);
+        let nearest = after.checked_sub(1)?;
+        let function = self.0.get(nearest)?;
+        (address == function.address || address < function.end()).then_some(nearest)
+    }
+
+    /// The number of the function that starts at an address.
+    #[must_use]
+    pub fn index_of(&self, address: u64) -> Option<usize> {
+        let found = self.index_at(address)?;
+        self.0.get(found).is_some_and(|function| function.address == address).then_some(found)
     }
 }
 

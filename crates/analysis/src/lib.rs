@@ -22,23 +22,31 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
 
+mod call;
 mod cfg;
+mod decoders;
 mod dominator;
 mod function;
 mod liveness;
 mod natural_loop;
 mod register_set;
+mod resources;
 mod state;
 mod stream;
+mod usage;
 mod value;
 
+pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
+pub use decoders::Decoders;
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;
 pub use liveness::Liveness;
 pub use natural_loop::{Loop, Loops};
 pub use register_set::RegisterSet;
+pub use resources::{Allocation, Need, Needs, Resource, Shortage, demand};
 pub use state::{State, States};
 pub use stream::{Step, Stream};
+pub use usage::{Frame, Usage};
 pub use value::{Address, Values};

@@ -255,7 +255,9 @@ mod tests {
         for processor in ["gfx803", "gfx900", "gfx90a", "gfx950", "gfx1030", "gfx1100", "gfx1250"] {
             let limits = Processor::from_name(processor).unwrap().limits();
             let wave = limits.wave_sizes().next().unwrap();
-            for (vgprs, sgprs, lds) in [(65, 0, 0), (40, 102, 20_000), (200, 90, 9000), (8, 8, 40_000)] {
+            for (vgprs, sgprs, lds) in
+                [(65, 0, 0), (40, 102, 20_000), (200, 90, 9000), (8, 8, 40_000)]
+            {
                 let demand = Demand { vgprs, sgprs, lds, ..Demand::new(wave) };
                 let found = limits.occupancy(&demand).unwrap();
                 let Some(next) = found.next else { continue };
