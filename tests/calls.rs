@@ -156,3 +156,58 @@ repeated: call shared, by dynamic_relocation, loaded
     check("many", MANY, "", expected);
     check("many", MANY, "-mllvm -enable-ipra=0", expected);
 }
+
+#[test]
+fn calls_are_found_without_symbols() {
+    require_tools!("clang-22", "ld.lld-22", "llvm-strip-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("many.c"), format!("{HEAD}{MANY}")).unwrap();
+    for target in TARGETS {
+        build(folder.path(), "many", target, "");
+        let graph = |file: &str| {
+            let bytes = fs::read(folder.path().join(file)).unwrap();
+            let object = CodeObject::parse(&bytes).unwrap();
+            let graph = CallGraph::new(&object, &Decoders::new(&object).unwrap().unwrap());
+            let calls = |number: usize| -> Vec<String> {
+                graph.calls(number).iter().map(|call| format!("{call:?}")).collect()
+            };
+            let all = graph.functions().iter().enumerate();
+            all.map(|(at, function)| (function.address, calls(at))).collect::<Vec<_>>()
+        };
+        let whole = graph("linked.co");
+        sh(folder.path(), "llvm-strip-22 linked.co");
+        assert_eq!(graph("linked.co"), whole, "{target}");
+    }
+}
+
+/// A call whose distance is in the instruction, for each generation.
+#[test]
+fn encoded_calls_are_found() {
+    require_tools!("llvm-mc-22", "ld.lld-22");
+    let folder = scratch_dir();
+    for target in TARGETS {
+        let call = if target == "gfx1250" { "s_call_i64" } else { "s_call_b64" };
+        let source = format!(
+            ".globl caller\n.protected caller\n.globl callee\n.protected callee\n.p2align 8\n.type caller,@function\ncaller:\n {call} s[30:31], callee\n s_endpgm\n\
+             .size caller, .-caller\n.p2align 2\n.type callee,@function\ncallee:\n s_branch caller\n\
+             .size callee, .-callee\n"
+        );
+        fs::write(folder.path().join("call.s"), source).unwrap();
+        let assemble = "llvm-mc-22 --triple=amdgcn-amd-amdhsa -filetype=obj";
+        sh(folder.path(), &format!("{assemble} -mcpu={target} call.s -o call.o"));
+        sh(folder.path(), "ld.lld-22 -shared call.o -o call.co");
+        sh(folder.path(), "ld.lld-22 -shared --emit-relocs call.o -o kept.co");
+        for (file, evidence) in [
+            ("call.o", "static_relocation"),
+            ("call.co", "encoding"),
+            ("kept.co", "static_relocation"),
+        ] {
+            let bytes = fs::read(folder.path().join(file)).unwrap();
+            let found = edges(&CodeObject::parse(&bytes).unwrap());
+            let expected = format!(
+                "callee: tail_call caller, by {evidence}\ncaller: call callee, by {evidence}\n"
+            );
+            assert_eq!(found, expected, "{file} for {target}");
+        }
+    }
+}

@@ -54,8 +54,8 @@ pub struct Functions<'a>(Vec<Function<'a>>);
 type Start<'a> = (FunctionKind, Option<Str<'a>>, Option<u64>);
 
 impl<'a> Functions<'a> {
-    /// Finds them: kernels and functions by their symbols and descriptors; in sections that have none,
-    /// by the shape of the code.
+    /// Finds them: kernels and functions by their symbols and descriptors; in code between them, of which
+    /// stripped objects have some, by its shape.
     #[must_use]
     pub fn new(object: &CodeObject<'a>, decoder: &Decoder) -> Self {
         let starts = named_starts(object);
@@ -64,8 +64,9 @@ impl<'a> Functions<'a> {
             let Ok(code) = object.elf().section_data(section) else { continue };
             let before = functions.len();
             add_named(&mut functions, &starts, section, code);
-            if functions.len() == before {
-                add_by_shape(&mut functions, decoder, section.address, code);
+            let named: Vec<Function<'a>> = functions.get(before..).unwrap_or_default().to_vec();
+            for (address, code) in gaps(&named, section.address, code) {
+                add_by_shape(&mut functions, decoder, address, code);
             }
         }
         functions.sort_by_key(|function| function.address);
@@ -134,6 +135,22 @@ fn add_named<'a>(
     }
 }
 
+/// The code that is in none of these functions, which are in the order of their addresses.
+fn gaps<'a>(functions: &[Function<'a>], address: u64, code: &'a [u8]) -> Vec<(u64, &'a [u8])> {
+    let mut gaps = Vec::new();
+    let mut covered = address;
+    let end = address.saturating_add(code.len() as u64);
+    let bounds = functions.iter().map(|function| (function.address, function.end()));
+    for (start, stop) in bounds.chain([(end, end)]) {
+        if covered < start {
+            let range = (covered - address) as usize..(start - address) as usize;
+            gaps.extend(code.get(range).map(|code| (covered, code)));
+        }
+        covered = covered.max(stop);
+    }
+    gaps
+}
+
 /// A function ends with an instruction after which nothing follows and beyond which no branch goes; the next
 /// starts after the padding.
 fn add_by_shape<'a>(
@@ -148,7 +165,8 @@ fn add_by_shape<'a>(
     for index in 0..stream.steps().len() {
         let (at, next) = (stream.address_of(index), stream.address_of(index + 1));
         let inst = stream.inst(index);
-        if start.is_none() && inst.is_some_and(|inst| is_padding(inst.mnemonic())) {
+        // What is no instruction starts no function.
+        if start.is_none() && inst.is_none_or(|inst| is_padding(inst.mnemonic())) {
             continue;
         }
         let (Some(inst), first) = (inst, *start.get_or_insert(at)) else { continue };
@@ -170,4 +188,32 @@ fn add_by_shape<'a>(
 
 fn is_padding(mnemonic: &str) -> bool {
     matches!(mnemonic, "s_nop" | "s_code_end")
+}
+
+#[cfg(test)]
+mod tests {
+    use hsaco_isa::Processor;
+
+    use super::*;
+
+    fn functions(bytes: &[u8]) -> Vec<(String, u64, usize)> {
+        let object = CodeObject::parse(bytes).unwrap();
+        let decoder = Decoder::new(Processor::from_name("gfx942").unwrap()).unwrap();
+        let name =
+            |function: &Function<'_>| function.name.map_or("-".to_owned(), |it| it.to_string());
+        let functions = Functions::new(&object, &decoder);
+        functions.as_slice().iter().map(|it| (name(it), it.address, it.code.len())).collect()
+    }
+
+    #[test]
+    fn a_stripped_object_has_its_functions_still() {
+        let whole = functions(include_bytes!("../../../tests/fixtures/s1.gfx942.co"));
+        let stripped = functions(include_bytes!("../../../tests/fixtures/s1.stripped.co"));
+        assert_eq!(whole.first().map(|it| it.0.as_str()), Some("helper"));
+        assert_eq!(stripped.first().map(|it| it.0.as_str()), Some("-"));
+        let places = |all: &[(String, u64, usize)]| -> Vec<(u64, usize)> {
+            all.iter().map(|(_, address, size)| (*address, *size)).collect()
+        };
+        assert_eq!(places(&whole), places(&stripped));
+    }
 }
