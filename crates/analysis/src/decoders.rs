@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hsaco_isa::{DecodeOptions, Decoder, Generation, Processor, UnsupportedProcessor, WaveSize};
 use hsaco_object::CodeObject;
 
-use crate::function::Function;
+use crate::function::{Function, executable};
 
 /// The decoders for the code of one object: waves of each size have one, and 16-bit operands name halves of
 /// registers where that decodes more.
@@ -132,8 +132,8 @@ fn names_halves(
 /// Words of code that are no instructions, counted up to so many.
 fn undecoded_words(object: &CodeObject<'_>, decoder: &Decoder, most: usize) -> usize {
     let mut count = 0;
-    for section in object.elf().sections().iter().filter(|section| section.is_executable()) {
-        let mut rest = object.elf().section_data(section).unwrap_or_default();
+    for (_, code) in executable(object) {
+        let mut rest = code;
         while !rest.is_empty() && count < most {
             let inst = decoder.decode(rest);
             count += usize::from(inst.is_none());

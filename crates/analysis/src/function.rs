@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hsaco_isa::{Decoder, Flow};
-use hsaco_object::elf::Section;
 use hsaco_object::{CodeObject, Str};
 
 use crate::stream::Stream;
@@ -60,12 +59,11 @@ impl<'a> Functions<'a> {
     pub fn new(object: &CodeObject<'a>, decoder: &Decoder) -> Self {
         let starts = named_starts(object);
         let mut functions = Vec::with_capacity(starts.len());
-        for section in object.elf().sections().iter().filter(|section| section.is_executable()) {
-            let Ok(code) = object.elf().section_data(section) else { continue };
+        for (address, code) in executable(object) {
             let before = functions.len();
-            add_named(&mut functions, &starts, section, code);
+            add_named(&mut functions, &starts, address, code);
             let named: Vec<Function<'a>> = functions.get(before..).unwrap_or_default().to_vec();
-            for (address, code) in gaps(&named, section.address, code) {
+            for (address, code) in gaps(&named, address, code) {
                 add_by_shape(&mut functions, decoder, address, code);
             }
         }
@@ -102,6 +100,18 @@ impl<'a> Functions<'a> {
     }
 }
 
+/// The code of an object with its addresses: in sections, else in segments.
+pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
+    let elf = object.elf();
+    let sections = elf.sections().iter().filter(|section| section.is_executable());
+    let in_sections =
+        sections.filter_map(|section| Some((section.address, elf.section_data(section).ok()?)));
+    let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
+    let in_segments =
+        segments.filter_map(|segment| Some((segment.address, elf.segment_data(segment).ok()?)));
+    in_sections.chain(in_segments).collect()
+}
+
 fn named_starts<'a>(object: &CodeObject<'a>) -> BTreeMap<u64, Start<'a>> {
     let index = object.index();
     let mut starts = BTreeMap::new();
@@ -121,15 +131,15 @@ fn named_starts<'a>(object: &CodeObject<'a>) -> BTreeMap<u64, Start<'a>> {
 fn add_named<'a>(
     functions: &mut Vec<Function<'a>>,
     starts: &BTreeMap<u64, Start<'a>>,
-    section: &Section<'a>,
+    start: u64,
     code: &'a [u8],
 ) {
-    let end = section.address.saturating_add(code.len() as u64);
-    let mut inside = starts.range(section.address..end).peekable();
+    let end = start.saturating_add(code.len() as u64);
+    let mut inside = starts.range(start..end).peekable();
     while let Some((address, (kind, name, size))) = inside.next() {
         let next = inside.peek().map_or(end, |(next, _)| **next);
         let stop = size.map_or(next, |size| address.saturating_add(size).min(end));
-        let range = (address - section.address) as usize..(stop - section.address) as usize;
+        let range = (address - start) as usize..(stop - start) as usize;
         let code = code.get(range).unwrap_or_default();
         functions.push(Function { name: *name, kind: *kind, address: *address, code });
     }
@@ -215,5 +225,7 @@ mod tests {
             all.iter().map(|(_, address, size)| (*address, *size)).collect()
         };
         assert_eq!(places(&whole), places(&stripped));
+        let bare = functions(include_bytes!("../../../tests/fixtures/s1.no-sections.co"));
+        assert_eq!(places(&whole), places(&bare));
     }
 }

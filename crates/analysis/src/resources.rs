@@ -41,6 +41,19 @@ pub struct Needs<'a> {
     pub reach: Reach<'a>,
 }
 
+impl Needs<'_> {
+    /// How much of a resource is needed.
+    #[must_use]
+    pub fn of(&self, resource: Resource) -> &Need {
+        match resource {
+            Resource::Vgprs => &self.vgprs,
+            Resource::Agprs => &self.agprs,
+            Resource::Sgprs => &self.sgprs,
+            Resource::Scratch => &self.scratch,
+        }
+    }
+}
+
 impl<'a> CallGraph<'a> {
     /// What a function and all that it reaches need, on that processor in waves of that size.
     #[must_use]

@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 mod bundle;
+mod calls;
 mod demo;
 mod disasm;
 mod extract;
@@ -8,6 +9,7 @@ mod generate;
 mod info;
 mod ls;
 mod notes;
+mod resources;
 mod size;
 
 use anyhow::Result;
@@ -22,6 +24,8 @@ pub(crate) enum Verb {
     Info(info::Args),
     Notes(notes::Args),
     Disasm(disasm::Args),
+    Calls(calls::Args),
+    Resources(resources::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -37,6 +41,8 @@ impl Verb {
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
             Self::Disasm(args) => disasm::run(&args),
+            Self::Calls(args) => calls::run(&args),
+            Self::Resources(args) => resources::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),
