@@ -91,6 +91,64 @@ fn a_callee_that_needs_more_than_its_kernel_has_is_found() {
     }
 }
 
+/// Functions that call functions, with arrays on their stacks.
+const CALLS: &str = "
+NOINLINE int leaf(int x) { return x * 3 + 1; }
+NOINLINE int array(int x) { volatile int a[8]; a[x & 7] = x; return a[3] + 1; }
+NOINLINE int middle(int x) { volatile int a[20]; a[x & 7] = x; return leaf(x) + array(x + a[2]); }
+NOINLINE int many(GLOBAL int *p) {
+  int v[60], sum = 0;
+  for (int i = 0; i < 60; i++) v[i] = p[i];
+  for (int i = 0; i < 60; i++) sum += v[i] * leaf(v[59 - i]);
+  return sum;
+}
+static int (*const table[])(int) = {leaf, array, middle};
+KERNEL() nested(GLOBAL int *out, int n) { out[0] = middle(n); }
+KERNEL() wide(GLOBAL int *out) { out[0] = many(out); }
+KERNEL() chosen(GLOBAL int *out, int n) { out[0] = table[n](n); }
+";
+
+#[test]
+fn compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_call() {
+    require_tools!("clang-22", "ld.lld-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("calls.c"), format!("{HEAD}{CALLS}")).unwrap();
+    let (mut equal, mut all) = (0, 0);
+    for target in ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
+        for level in ["-O0", "-O1", "-O3"] {
+            sh(folder.path(), &format!("{COMPILE} {level} -mcpu={target} -c calls.c -o calls.o"));
+            sh(folder.path(), "ld.lld-22 -shared calls.o -o calls.co");
+            let bytes = fs::read(folder.path().join("calls.co")).unwrap();
+            let object = CodeObject::parse(&bytes).unwrap();
+            let decoders = Decoders::new(&object).unwrap().unwrap();
+            let processor = decoders.processor();
+            let graph = CallGraph::new(&object, &decoders);
+            for kernel in object.index().kernels() {
+                let declared = kernel.resources(Some(processor.generation())).0;
+                let function = graph.function_at(kernel.entry().unwrap()).unwrap();
+                let needs = graph.needs(function, processor, decoders.usual_size());
+                assert!(needs.reach.functions.len() > 1);
+                let needed = [&needs.vgprs, &needs.sgprs, &needs.scratch].map(|it| it.count);
+                let given = [declared.vgprs, declared.sgprs, declared.scratch];
+                // The stack of who knows whom is left to the runtime.
+                let counted = if needs.reach.is_complete() { 3 } else { 2 };
+                let pairs = needed.iter().zip(given).take(counted);
+                for (need, given) in pairs {
+                    let name = kernel.name();
+                    assert!(
+                        u64::from(*need) <= given.unwrap(),
+                        "{target} {level} {name}: {needed:?} of {given:?}"
+                    );
+                }
+                all += 1;
+                equal += usize::from(Some(u64::from(needed[0])) == declared.vgprs);
+            }
+        }
+    }
+    println!("{equal} of {all} kernels use exactly as many vector registers as declared");
+    assert!(equal * 10 >= all * 6, "{equal} of {all}");
+}
+
 /// Kernels that differ in registers, LDS and workgroups: attributes, LDS bytes, live values.
 const KERNELS: [(&str, u32, u32); 24] = [
     ("", 0, 1),

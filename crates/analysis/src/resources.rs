@@ -1,5 +1,6 @@
 //! What a kernel and all that it calls need, beside what the kernel is given.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use hsaco_isa::{Demand, FlatScratch, Generation, Processor, WaveSize};
@@ -111,10 +112,10 @@ impl<'a> CallGraph<'a> {
                 }
             }
         }
-        let total = |(number, (depth, _)): (&usize, &(u32, Option<usize>))| {
-            (depth.saturating_add(frame(*number).1), *number)
-        };
-        let (count, mut at) = depths.iter().map(total).max_by_key(|it| it.0).unwrap_or((0, start));
+        let totals = depths.iter().map(|(number, (depth, _))| {
+            (depth.saturating_add(frame(*number).1), Reverse(*depth), *number)
+        });
+        let (count, _, mut at) = totals.max().unwrap_or((0, Reverse(0), start));
         let mut route = vec![at];
         while let Some((_, Some(from))) = depths.get(&at) {
             at = *from;
@@ -158,7 +159,25 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// What a kernel's descriptor says; nothing where it has none, or one of code object V2.
+    /// What a kernel's descriptor says, or its header in code object V2; nothing where it has neither.
+    #[must_use]
+    pub fn of(kernel: &Kernel<'_>, generation: Generation) -> Option<Self> {
+        if let Some(descriptor) = kernel.descriptor() {
+            return Some(Self::new(descriptor, generation));
+        }
+        let header = kernel.v2_header()?;
+        let descriptor = KernelDescriptor {
+            compute_pgm_rsrc1: header.compute_pgm_rsrc1,
+            compute_pgm_rsrc2: header.compute_pgm_rsrc2,
+            group_segment_fixed_size: header.workgroup_group_segment_byte_size,
+            private_segment_fixed_size: header.workitem_private_segment_byte_size,
+            ..KernelDescriptor::default()
+        };
+        let has_dynamic_stack = header.is_dynamic_call_stack();
+        Some(Allocation { has_dynamic_stack, ..Self::new(descriptor, generation) })
+    }
+
+    /// What a descriptor says.
     ///
     /// ```
     /// use hsaco_analysis::Allocation;
@@ -167,12 +186,6 @@ impl Allocation {
     /// let descriptor = KernelDescriptor { compute_pgm_rsrc1: 5, ..KernelDescriptor::default() };
     /// assert_eq!(Allocation::new(descriptor, Generation::Gfx940).vgprs, 48);
     /// ```
-    #[must_use]
-    pub fn of(kernel: &Kernel<'_>, generation: Generation) -> Option<Self> {
-        Some(Self::new(kernel.descriptor()?, generation))
-    }
-
-    /// What a descriptor says.
     #[must_use]
     pub fn new(descriptor: KernelDescriptor, generation: Generation) -> Self {
         let is_set = |name: &str| {
@@ -263,6 +276,13 @@ pub struct Shortage {
 }
 
 /// What a kernel takes of a device: what its descriptor allocates, with workgroups as its metadata allows them.
+///
+/// ```no_run
+/// # fn example(kernel: &hsaco_object::Kernel<'_>, processor: hsaco_isa::Processor) -> Option<()> {
+/// let demand = hsaco_analysis::demand(kernel, processor.generation())?;
+/// println!("{} waves on each SIMD", processor.limits().occupancy(&demand)?.waves);
+/// # Some(()) }
+/// ```
 #[must_use]
 pub fn demand(kernel: &Kernel<'_>, generation: Generation) -> Option<Demand> {
     let allocation = Allocation::of(kernel, generation)?;
@@ -284,4 +304,58 @@ pub fn demand(kernel: &Kernel<'_>, generation: Generation) -> Option<Demand> {
         workgroup,
         cu_mode: allocation.cu_mode,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use hsaco_object::CodeObject;
+
+    use super::*;
+    use crate::decoders::Decoders;
+
+    fn check(bytes: &[u8], test: impl Fn(&CallGraph<'_>, Needs<'_>, Allocation, &str)) {
+        let object = CodeObject::parse(bytes).unwrap();
+        let decoders = Decoders::new(&object).unwrap().unwrap();
+        let graph = CallGraph::new(&object, &decoders);
+        for kernel in object.index().kernels() {
+            let allocation = Allocation::of(kernel, decoders.processor().generation()).unwrap();
+            let function = graph.function_at(kernel.entry().unwrap()).unwrap();
+            let needs = graph.needs(function, decoders.processor(), allocation.wave);
+            test(&graph, needs, allocation, &kernel.name().to_string());
+        }
+    }
+
+    #[test]
+    fn a_function_that_needs_more_than_its_kernel_has_is_found_with_the_way_to_it() {
+        let bytes = include_bytes!("../../../tests/fixtures/short.co");
+        check(bytes, |graph, needs, allocation, name| {
+            let [short] = allocation.shortages(&needs)[..] else { panic!("{name}") };
+            assert_eq!((short.resource, short.allocated, short.needed), (Resource::Vgprs, 48, 201));
+            let names = needs.vgprs.route.iter().map(|it| graph.functions()[*it].name.unwrap());
+            let names: Vec<String> = names.map(|it| it.to_string()).collect();
+            assert_eq!(names.first().map(String::as_str), Some(name));
+            assert_eq!(names.last().map(String::as_str), Some("needs_more"));
+            assert_eq!(names.len(), if name == "far" { 3 } else { 2 });
+        });
+    }
+
+    #[test]
+    fn compiled_kernels_have_what_they_need() {
+        let bytes = include_bytes!("../../../tests/fixtures/s1.gfx942.co");
+        check(bytes, |_, needs, allocation, name| {
+            assert_eq!(allocation.shortages(&needs), []);
+            assert_eq!(needs.reach.is_complete(), name != "ind");
+            assert!(!needs.is_dynamic && needs.lds.is_none());
+        });
+    }
+
+    #[test]
+    fn a_kernel_of_the_second_version_has_a_header_that_says_it() {
+        let bytes = include_bytes!("../../../tests/fixtures/v2.co");
+        let object = CodeObject::parse(bytes).unwrap();
+        let generation = object.target().generation().unwrap();
+        let index = object.index();
+        let allocation = Allocation::of(&index.kernels()[0], generation).unwrap();
+        assert_eq!(allocation.wave, WaveSize::Wave64);
+    }
 }
