@@ -3,6 +3,7 @@
 //! [`Functions`] finds the functions of a code object; [`Stream`] decodes one; [`Cfg`] is its blocks and
 //! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
 //! vector register numbers on gfx1250; [`Liveness`] says which registers are still needed where.
+//! [`CallGraph`] knows who calls whom, [`Needs`] what a kernel needs with all that it calls.
 //!
 //! ```
 //! use hsaco_analysis::{Cfg, Lanes, Liveness, Stream};
