@@ -104,6 +104,10 @@ fn mentioned(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> RegisterSet {
         for index in cfg.blocks()[*block].steps() {
             if let Some(inst) = stream.inst(index) {
                 let effects = decoder.effects(inst, state.msb.unwrap_or_default());
+                for lanes in [Lanes::All, Lanes::Some] {
+                    let replaced = effects.writes().filter(|it| effects.is_overwritten(it, lanes));
+                    assert!(replaced.eq(effects.overwrites(lanes)), "{}", decoder.text(inst));
+                }
                 effects.reads().chain(effects.writes()).for_each(|register| set.insert(&register));
             }
             state = states.after(state, index);

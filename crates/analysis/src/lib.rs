@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
 
+mod block_effects;
 mod call;
 mod cfg;
 mod decoders;
@@ -37,6 +38,7 @@ mod stream;
 mod usage;
 mod value;
 
+pub use block_effects::BlockEffects;
 pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
 pub use decoders::Decoders;

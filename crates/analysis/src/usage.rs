@@ -2,9 +2,9 @@
 
 use hsaco_isa::{Decoder, Effects, Flow, Inst, Lanes, OperandValue, Register, RegisterFile, Space};
 
+use crate::block_effects::BlockEffects;
 use crate::cfg::{Cfg, Exit};
 use crate::register_set::RegisterSet;
-use crate::state::States;
 use crate::stream::Stream;
 
 /// What the code of one function uses by itself, without what it calls.
@@ -60,25 +60,7 @@ impl Usage {
     /// What a function uses: reachable code only, unless it jumps who knows where.
     #[must_use]
     pub fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> Self {
-        let mut usage = Usage { instructions: stream.steps().len(), ..Usage::default() };
-        let states = States::new(decoder, stream, cfg, Lanes::All);
-        for block in reached(stream, cfg) {
-            let mut state = states.before_block(block);
-            let Some(steps) = cfg.blocks().get(block).map(|block| block.steps()) else { continue };
-            for step in steps {
-                let Some(inst) = stream.inst(step) else {
-                    usage.undecoded += 1;
-                    continue;
-                };
-                // What callees leave there is what they found: nothing.
-                let effects = decoder.effects(inst, state.msb.unwrap_or_default());
-                usage.add(decoder, inst, &effects);
-                if !states.never_change() {
-                    state = states.after(state, step);
-                }
-            }
-        }
-        usage
+        BlockEffects::new(decoder, stream, cfg, Lanes::All).usage().clone()
     }
 
     /// Vector registers, as the highest number needs them.
@@ -103,26 +85,27 @@ impl Usage {
         self.registers.highest(file).map_or(0, |highest| u32::from(highest) + 1)
     }
 
-    fn add(&mut self, decoder: &Decoder, inst: &Inst, effects: &Effects<'_>) {
-        let mut reads = false;
-        for register in effects.reads() {
-            reads = true;
-            self.registers.insert(&register);
+    /// Takes note of a register that an instruction writes.
+    #[inline]
+    pub(crate) fn add_write(&mut self, decoder: &Decoder, inst: &Inst, register: &Register) {
+        self.registers.insert(register);
+        self.writes.insert(register);
+        if register.file != RegisterFile::Sgpr {
+            return;
         }
-        for register in effects.writes() {
-            self.registers.insert(&register);
-            self.writes.insert(&register);
-            if is_one(&register, STACK_POINTER) {
-                self.frame.move_pointer(decoder, inst);
-            }
-            let is_pair = register.file == RegisterFile::Sgpr && register.count == 2;
-            self.makes_addresses |= !reads && is_pair && gives_counter(inst);
+        if is_one(register, STACK_POINTER) {
+            self.frame.move_pointer(decoder, inst);
         }
-        if let Some(memory) = effects.memory() {
-            self.lds |= memory.space == Space::Lds || memory.lds.is_some();
-            if matches!(memory.space, Space::Scratch | Space::Buffer) {
-                self.frame.access(decoder, inst, memory.space, memory.bytes);
-            }
+        self.makes_addresses |= register.count == 2 && inst.len() == 4 && gives_counter(inst);
+    }
+
+    /// Takes note of the memory that an instruction accesses.
+    #[inline]
+    pub(crate) fn add_memory(&mut self, decoder: &Decoder, inst: &Inst, effects: &Effects<'_>) {
+        let Some(memory) = effects.memory() else { return };
+        self.lds |= memory.space == Space::Lds || memory.lds.is_some();
+        if matches!(memory.space, Space::Scratch | Space::Buffer) {
+            self.frame.access(decoder, inst, memory.space, memory.bytes);
         }
     }
 }
@@ -161,7 +144,9 @@ impl Frame {
                 OperandValue::Register(it) => register = Some(it),
                 OperandValue::Integer(it) => number = Some(i64::from(it)),
                 OperandValue::Literal32(it) => number = Some(i64::from(it.cast_signed())),
-                OperandValue::Number(it) => number = Some(i64::from(it as u16 as i16)),
+                OperandValue::Number(it) => {
+                    number = Some(i64::from(it.cast_unsigned() as u16 as i16));
+                }
                 _ => {}
             }
         }

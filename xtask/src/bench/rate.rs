@@ -60,10 +60,9 @@ fn analysed(decoder: &Decoder, function: &Function<'_>) -> u32 {
 /// Finds blocks, live registers, what each function uses and who calls whom, in a whole object.
 fn analysed_with_calls(object: &CodeObject<'_>, decoders: &Decoders) -> u32 {
     let mut count = 0;
-    let graph = CallGraph::with_visitor(object, decoders, |function, stream, cfg| {
-        let decoder = decoders.of(function);
-        black_box(Liveness::new(decoder, stream, cfg, Lanes::All));
-        count += stream.steps().len();
+    let graph = CallGraph::with_visitor(object, decoders, |_, effects| {
+        count += effects.usage().instructions;
+        black_box(Liveness::of(effects));
     });
     black_box(graph);
     u32::try_from(count).unwrap_or(u32::MAX)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use hsaco_object::elf::Section;
 use hsaco_object::relocation::{Relocation, RelocationType};
 use hsaco_object::symbol::{Symbol, SymbolTable};
 use hsaco_object::{CodeObject, Str};
@@ -213,7 +214,7 @@ fn find<'a>(symbols: Option<&SymbolTable<'a>>, index: u32) -> Option<Symbol<'a>>
 }
 
 fn is_code(object: &CodeObject<'_>, section: u32) -> bool {
-    object.elf().section(section).is_some_and(|section| section.is_executable())
+    object.elf().section(section).is_some_and(Section::is_executable)
 }
 
 /// The GOT, what becomes read-only after relocation, and what is read-only always.

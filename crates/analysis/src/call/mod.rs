@@ -6,13 +6,14 @@ mod site;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hsaco_isa::Lanes;
 use hsaco_object::{CodeObject, Str};
 
+use crate::block_effects::BlockEffects;
 use crate::cfg::Cfg;
 use crate::decoders::Decoders;
 use crate::function::{Function, Functions};
 use crate::register_set::RegisterSet;
-use crate::stream::Stream;
 use crate::usage::Usage;
 use crate::value::Callees;
 use link::Links;
@@ -150,15 +151,16 @@ impl<'a> CallGraph<'a> {
     /// Decodes every function and finds its calls.
     #[must_use]
     pub fn new(object: &CodeObject<'a>, decoders: &Decoders) -> Self {
-        Self::with_visitor(object, decoders, |_, _, _| ())
+        Self::with_visitor(object, decoders, |_, _| ())
     }
 
-    /// The same; on the way, `visit` is shown each function with its instructions and blocks.
+    /// The same; on the way, `visit` is shown each function with what its blocks do, of which
+    /// [`Liveness::of`](crate::Liveness::of) makes liveness.
     #[must_use]
     pub fn with_visitor(
         object: &CodeObject<'a>,
         decoders: &Decoders,
-        mut visit: impl FnMut(&Function<'a>, &Stream, &Cfg),
+        mut visit: impl FnMut(&Function<'a>, BlockEffects<'_>),
     ) -> Self {
         let functions = Functions::new(object, decoders.usual());
         let links = Links::new(object);
@@ -167,13 +169,14 @@ impl<'a> CallGraph<'a> {
             let decoder = decoders.of(function);
             let stream = function.decode(decoder);
             let cfg = Cfg::new(decoder, &stream);
-            let usage = Usage::new(decoder, &stream, &cfg);
+            let effects = BlockEffects::new(decoder, &stream, &cfg, Lanes::All);
+            let usage = effects.usage().clone();
             let callees = &KnownCallees::default();
             let (functions, links) = (&functions, &links);
             let search = Search::new(functions, links, decoder, &stream, &cfg, callees);
             let found = search.run(usage.makes_addresses);
             nodes.push(Node::new(found, usage));
-            visit(function, &stream, &cfg);
+            visit(function, effects);
         }
         let mut graph = CallGraph { functions, nodes, taken: Vec::new() };
         graph.settle(&links, decoders);
