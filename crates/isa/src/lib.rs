@@ -17,9 +17,11 @@
 
 mod abi;
 mod arch;
+mod asm;
 mod compatibility;
 mod decode;
 mod eflags;
+mod encode;
 mod entry;
 mod generated;
 mod generation;
@@ -33,6 +35,7 @@ mod table;
 mod target;
 
 pub use abi::AbiVersion;
+pub use asm::{AsmError, Assembler};
 pub use compatibility::{Incompatible, Reason};
 pub use decode::{DecodeOptions, Decoder, Mode, UnsupportedProcessor};
 pub use eflags::{EFlags, EFlagsFault, MergeConflict};

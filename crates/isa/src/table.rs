@@ -58,13 +58,21 @@ impl Flags {
     pub(crate) const STORE_HINT: u16 = 1 << 11;
     /// A 32-bit operation that DPP treats as double precision.
     pub(crate) const DP_ALU_32: u16 = 1 << 12;
+    /// The assembler takes it only where no other form has the text.
+    pub(crate) const LAST_RESORT: u16 = 1 << 13;
 
+    pub(crate) const VOP3: u64 = 1 << 10;
+    pub(crate) const VOP3P: u64 = 1 << 12;
+    pub(crate) const SDWA: u64 = 1 << 14;
+    pub(crate) const DPP: u64 = 1 << 15;
     pub(crate) const MUBUF: u64 = 1 << 17;
     pub(crate) const MTBUF: u64 = 1 << 18;
     pub(crate) const SMRD: u64 = 1 << 19;
     pub(crate) const MIMG: u64 = 1 << 20;
     pub(crate) const VSAMPLE: u64 = 1 << 22;
+    pub(crate) const FLAT: u64 = 1 << 24;
     pub(crate) const GATHER4: u64 = 1 << 37;
+    pub(crate) const MAI: u64 = 1 << 54;
     pub(crate) const FLAT_GLOBAL: u64 = 1 << 51;
     pub(crate) const FLAT_SCRATCH: u64 = 1 << 56;
     pub(crate) const ATOMIC_NO_RETURN: u64 = 1 << 57;

@@ -670,6 +670,10 @@ fn flags(instruction: &Instruction) -> String {
         "V_MAD_U32_e64_dpp_gfx1250",
     ];
     own.extend(double.contains(&instruction.name.as_str()).then_some("DP_ALU_32"));
+    // LLVM's assembler knows no alternatives of gfx9, and prefers what was made for a generation.
+    let last_resort =
+        instruction.name.ends_with("_alt_gfx9") || instruction.namespace == "GFX9_DL";
+    own.extend(last_resort.then_some("LAST_RESORT"));
     let own = if own.is_empty() {
         "0".to_owned()
     } else {

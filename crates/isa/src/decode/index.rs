@@ -80,6 +80,10 @@ impl Index {
         self.candidates.get(usize::from(number))
     }
 
+    pub(super) fn strict(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(|candidate| !candidate.lenient)
+    }
+
     fn add_bucket(&mut self, members: &[u16]) {
         let (shift, width) = self.best_bits(members);
         let mut lists: Vec<Vec<u16>> = vec![Vec::new(); 1 << width];

@@ -187,6 +187,11 @@ impl Tables {
         tables
     }
 
+    /// The forms that the processor has, in the order in which they are tried, and their sizes.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = (u16, u8)> {
+        self.index.strict().map(|candidate| (candidate.form, candidate.size))
+    }
+
     fn add_codes(&mut self) {
         let mut known: Vec<(Source, u8)> = Vec::new();
         for (kind, number) in KINDS.iter().zip(&mut self.codes_of_kind) {
@@ -379,7 +384,7 @@ const fn class_mode(arch: Arch) -> usize {
 
 impl Inst {
     /// How many address registers stand in words after an image instruction.
-    fn extra_addresses(&self) -> u8 {
+    pub(crate) fn extra_addresses(&self) -> u8 {
         let slots = self.slots();
         let extra = slots.iter().filter(|slot| is_extra_address(slot, self.base_size()));
         extra.count() as u8

@@ -383,7 +383,7 @@ impl Tables {
     }
 }
 
-fn temporal_kind(flags: &Flags) -> TemporalKind {
+pub(crate) fn temporal_kind(flags: &Flags) -> TemporalKind {
     match () {
         () if flags.any(Flags::ATOMIC_NO_RETURN | Flags::ATOMIC_RETURN) => TemporalKind::Atomic,
         () if flags.has(Flags::MAY_STORE) && (flags.has(Flags::STORE_HINT) || !flags.has(Flags::MAY_LOAD)) => TemporalKind::Store,

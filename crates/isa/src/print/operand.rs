@@ -10,14 +10,14 @@ use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 use super::out::{Marks, Out, Token};
 
 /// Bits of source modifiers.
-pub(super) mod modifier {
-    pub(in crate::print) const NEG: u64 = 1;
-    pub(in crate::print) const ABS: u64 = 2;
-    pub(in crate::print) const SEXT: u64 = 16;
-    pub(in crate::print) const NEG_HI: u64 = 2;
-    pub(in crate::print) const OP_SEL: u64 = 4;
-    pub(in crate::print) const OP_SEL_HI: u64 = 8;
-    pub(in crate::print) const DESTINATION_SEL: u64 = 8;
+pub(crate) mod modifier {
+    pub(crate) const NEG: u64 = 1;
+    pub(crate) const ABS: u64 = 2;
+    pub(crate) const SEXT: u64 = 16;
+    pub(crate) const NEG_HI: u64 = 2;
+    pub(crate) const OP_SEL: u64 = 4;
+    pub(crate) const OP_SEL_HI: u64 = 8;
+    pub(crate) const DESTINATION_SEL: u64 = 8;
 }
 
 /// A register, with the number of registers that the operand spans.
@@ -116,7 +116,7 @@ impl Tables {
     }
 
     /// How many registers an operand of that kind spans.
-    pub(super) fn dwords(&self, kind: &Kind) -> u8 {
+    pub(crate) fn dwords(&self, kind: &Kind) -> u8 {
         match kind.source {
             Source::Mask | Source::SdwaMask if self.arch.has(Arch::WAVE32) => 1,
             Source::Mask | Source::SdwaMask => 2,
@@ -146,17 +146,16 @@ impl Tables {
         out.text("*/");
     }
 
+    /// The class of an operand of that kind, where the register is not in it.
+    pub(crate) fn class_without(&self, kind: &Kind, code: Code, dwords: u8) -> Option<&'static Class> {
+        let (modes, wave_sized) = CLASS_MODES.get(usize::from(kind.class).checked_sub(1)?)?;
+        let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)))?;
+        (!wave_sized && !contains(class, code, dwords)).then_some(class)
+    }
+
     /// What LLVM says of a register that the operand should not name.
     fn print_class_remark<M: Marks>(&self, out: &mut Out<'_, M>, kind: &Kind, code: Code, dwords: u8) {
-        if kind.class == 0 {
-            return;
-        }
-        let Some((modes, wave_sized)) = CLASS_MODES.get(usize::from(kind.class) - 1) else { return };
-        let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)));
-        let Some(class) = class else { return };
-        if *wave_sized || contains(class, code, dwords) {
-            return;
-        }
+        let Some(class) = self.class_without(kind, code, dwords) else { return };
         out.token(Token::Comment);
         out.text("/*Invalid register, operand has '");
         print_class_name(out, class, kind.dwords, dwords);
@@ -164,7 +163,7 @@ impl Tables {
     }
 
     /// `op_sel` bits choose the half where the register field does not.
-    fn half(&self, inst: &Inst, slot: &Slot, code: Code) -> Code {
+    pub(crate) fn half(&self, inst: &Inst, slot: &Slot, code: Code) -> Code {
         let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
         let (source, bit) = match name {
             "src0" => (0, modifier::OP_SEL),
@@ -233,7 +232,7 @@ fn class_fits(class: &Class, code: Code, dwords: u8) -> bool {
 }
 
 /// Constants that need no literal, by encoding from 240 on, in half, brain, single and double precision.
-const FLOATS: [(u16, u16, u32, u64, &str); 9] = [
+pub(crate) const FLOATS: [(u16, u16, u32, u64, &str); 9] = [
     (0x3800, 0x3f00, 0x3f00_0000, 0x3fe0_0000_0000_0000, "0.5"),
     (0xb800, 0xbf00, 0xbf00_0000, 0xbfe0_0000_0000_0000, "-0.5"),
     (0x3c00, 0x3f80, 0x3f80_0000, 0x3ff0_0000_0000_0000, "1.0"),

@@ -15,7 +15,7 @@ const DIMENSIONS: [(u8, u8); 8] = [(1, 2), (2, 4), (3, 6), (3, 4), (2, 2), (3, 4
 impl Inst {
     /// Whether it is a matrix instruction whose operands are as wide as their formats ask.
     #[inline]
-    pub(super) fn has_formats(&self) -> bool {
+    pub(crate) fn has_formats(&self) -> bool {
         self.flags().any(Flags::MATRIX) && self.mnemonic().ends_with("f8f6f4")
     }
 
@@ -25,19 +25,14 @@ impl Inst {
 }
 
 impl Slot {
-    pub(super) fn is_named_like(&self, prefix: &str) -> bool {
+    pub(crate) fn is_named_like(&self, prefix: &str) -> bool {
         OPERAND_NAMES.get(usize::from(self.name)).is_some_and(|name| name.starts_with(prefix))
     }
 }
 
 impl Tables {
     pub(super) fn print_resized<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
-        let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
-        let dwords = match IMAGES.get(usize::from(inst.shape().image).wrapping_sub(1)) {
-            Some(image) => self.image_dwords(inst, image, slot, name),
-            None => self.matrix_dwords(inst, name),
-        };
-        match dwords {
+        match self.resized(inst, slot) {
             Some(4 | 6 | 12) if self.is_small_constant(inst, slot) => {
                 // LLVM looks for the number's first registers and finds none.
                 out.token(Token::Immediate);
@@ -45,6 +40,15 @@ impl Tables {
             }
             Some(dwords) => self.print_operand_of(out, inst, slot, kind, msbs, dwords),
             None => self.print_operand(out, inst, slot, kind, msbs),
+        }
+    }
+
+    /// How wide an operand is, where it is not what the form says.
+    pub(crate) fn resized(&self, inst: &Inst, slot: &'static Slot) -> Option<u8> {
+        let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
+        match IMAGES.get(usize::from(inst.shape().image).wrapping_sub(1)) {
+            Some(image) => self.image_dwords(inst, image, slot, name),
+            None => self.matrix_dwords(inst, name),
         }
     }
 
@@ -175,7 +179,7 @@ impl Tables {
     }
 
     /// How many of an image's separate address registers print; the rest are left out.
-    pub(super) fn separate_addresses(&self, inst: &Inst) -> Option<u8> {
+    pub(crate) fn separate_addresses(&self, inst: &Inst) -> Option<u8> {
         let image = IMAGES.get(usize::from(inst.shape().image).checked_sub(1)?)?;
         if image.flags & Image::BVH != 0 {
             return None;
