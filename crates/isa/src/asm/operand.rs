@@ -297,7 +297,7 @@ impl ConstantRules {
         }
         Constant::Literal(match self.ty {
             Type::F64 => (bits >> 32) as u32,
-            Type::F16 | Type::BF16 => bits as u32 & 0xffff,
+            Type::F16 | Type::BF16 if wrapping == Wrapping::None => bits as u32 & 0xffff,
             _ => bits as u32,
         })
     }
