@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs};
 
+use hsaco::isa::Assembler;
 use hsaco_tests::assembly::{
     AsmJudge, AsmTally, Assembly, CAUSES, Difference, TEXT_CAUSES, assembly_dir, llvm_mc,
 };
@@ -47,6 +48,87 @@ fn golden_rows_agree() {
         assert_is_llvms(&target, &differing);
     }
     check_document(&format!("{HEAD}{assembled}{ROUND_TRIP}{printed}"));
+}
+
+/// Lines that are none, and the column where that shows.
+const REFUSED: [(&str, &str, usize); 24] = [
+    ("gfx942", "v_no_such_thing v0, v1", 0),
+    ("gfx942", "v_add_f32 v0, v1", 16),
+    ("gfx942", "v_add_f32 v0, v1, v2, v3", 20),
+    ("gfx942", "v_add_f32 v0, v1, v256", 18),
+    ("gfx942", "v_add_f32 v0, v1, q2", 18),
+    ("gfx942", "s_mov_b32 s0, s102", 14),
+    ("gfx942", "s_mov_b64 s[1:2], s[4:5]", 10),
+    ("gfx942", "s_mov_b64 s[0:1], s4", 18),
+    ("gfx942", "global_load_dwordx2 v[1:2], v[2:3], off", 20),
+    ("gfx942", "global_load_dword v1, v[2:3], off offset:4096", 41),
+    ("gfx1200", "buffer_load_b32 v1, off, s[8:11], s3 offset:8388608", 44),
+    ("gfx942", "ds_read_b32 v1, v2 offset:65536", 26),
+    ("gfx942", "s_load_dword s5, s[2:3], 0x100000", 25),
+    ("gfx942", "v_mov_b32_e32 v0, v1 clamp", 21),
+    ("gfx942", "s_add_u32 s0, s1, s2 glc", 21),
+    ("gfx942", "global_load_dword v1, v[2:3], off glc", 34),
+    ("gfx942", "ds_load_b32 v1, v2", 0),
+    ("gfx1100", "ds_permute v1, v2, v3", 0),
+    ("gfx1100", "v_cmp_eq_u32_e32 vcc, v1, v2", 17),
+    ("gfx1100", "s_waitcnt vmcnt(64)", 16),
+    ("gfx1100", "s_getreg_b32 s0, hwreg(HW_REG_NONE)", 23),
+    ("gfx1100", "v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xf bank_mask:0xf", 21),
+    ("gfx1200", "global_load_b32 v1, v[2:3], off th:TH_STORE_NT", 35),
+    ("gfx900", "v_mad_u32_u24 v0, v1, v2, 0x12345", 26),
+];
+
+#[test]
+fn broken_lines_are_refused_as_llvm_refuses_them() {
+    for (target, line, column) in REFUSED {
+        let target: Target = target.parse().unwrap();
+        let assembler = Assembler::new(target.processor, target.options).unwrap();
+        let error = assembler.assemble(line).unwrap_err();
+        assert_eq!(error.column(), column, "{target}: {line}: {error}");
+    }
+    require_tools!("llvm-mc-22");
+    for (target, line, _) in REFUSED {
+        let theirs = llvm_mc(&target.parse().unwrap(), &[line]).unwrap();
+        assert_eq!(theirs, [None], "{target}: {line}");
+    }
+}
+
+/// Spellings that the decoder does not print.
+const OTHER_SPELLINGS: [(&str, &str); 22] = [
+    ("gfx942", "v_add_f32 v0, v1, v2"),
+    ("gfx942", "v_add_f32 v0, v1, s2"),
+    ("gfx942", "v_add_f32 v0, -v1, |v2| clamp mul:2"),
+    ("gfx942", "v_add_f32_e64 v0, neg(v1), abs(v2)"),
+    ("gfx942", "v_add_f32 v0, v1, v2 row_shl:1"),
+    ("gfx942", "v_add_f32 v0, v1, v2 src1_sel:WORD_1"),
+    ("gfx942", "s_mov_b32 s0, 0x10+4*2"),
+    ("gfx942", "s_mov_b32 s0, -(1<<4)"),
+    ("gfx942", "s_mov_b64 [s2,s3], s[4:5]"),
+    ("gfx942", "s_mov_b32 s[7], scc"),
+    ("gfx942", "v_mov_b32 v0, 1.5"),
+    ("gfx942", "v_cvt_f64_f32 v[0:1], 0.1"),
+    ("gfx942", "s_waitcnt lgkmcnt(0) & vmcnt(1)"),
+    ("gfx942", "s_waitcnt 0"),
+    ("gfx942", "global_load_dword v1, v[2:3], off offset:-8 sc1 nt sc0"),
+    ("gfx942", "v_pk_fma_f16 v0, v1, v2, v3 op_sel:[0,1,0] neg_hi:[1,0,0]"),
+    ("gfx942", "s_getreg_b32 s0, 0x1841"),
+    ("gfx1030", "image_load v[0:3], v[4:5], s[8:15] dmask:0xf dim:2D"),
+    ("gfx1100", "s_delay_alu instid1(VALU_DEP_2) | instid0(SALU_CYCLE_1)"),
+    ("gfx1100", "v_dual_mov_b32 v0, v1 :: v_dual_add_f32 v3, v4, v5"),
+    ("gfx1200", "buffer_load_b32 v5, off, s[8:11], s3 offset:16 scope:SCOPE_SYS th:TH_LOAD_BYPASS"),
+    ("gfx1250", "s_mov_b64 s[0:1], 0x123456789abcdef0"),
+];
+
+#[test]
+fn other_spellings_mean_what_they_mean_to_llvm() {
+    require_tools!("llvm-mc-22");
+    for (target, line) in OTHER_SPELLINGS {
+        let target: Target = target.parse().unwrap();
+        let assembler = Assembler::new(target.processor, target.options).unwrap();
+        let ours = assembler.assemble(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let theirs = llvm_mc(&target, &[line]).unwrap();
+        assert_eq!(theirs, [Some(ours.bytes()[..ours.len()].to_vec())], "{target}: {line}");
+    }
 }
 
 /// Where the text does not give the bytes back, LLVM's assembler must say what ours says.

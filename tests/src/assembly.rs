@@ -191,7 +191,7 @@ pub const CAUSES: &[Cause] = &[
     Cause {
         name: "literal-without-room",
         reason: "LLVM shows inline floats of 16-bit integers in hexadecimal; read back they are \
-                 literals, which VOP3 of gfx8 and gfx9 has none of: LLVM leaves the literal out",
+                 literals, which VOP3 of gfx8 and gfx9 has none of; LLVM refuses them as we do",
         applies: |it| it.ours.is_none() && it.wanted_text().is_none(),
     },
     Cause {

@@ -2,7 +2,12 @@
 
 use crate::generated::{FIELDS, FORMS, HIGH_VALUES, KINDS};
 use crate::inst::{self, Inst};
-use crate::table::{Field, Kind, NO_FIELD, Run, Slot};
+use crate::table::{Field, Flags, Kind, NO_FIELD, Run, Slot};
+
+/// Where VOP3P keeps `op_sel_hi` of the three sources.
+const OP_SEL_HI: [u64; 3] = [1 << 59, 1 << 60, 1 << 14];
+/// The destination of a comparison that writes EXEC.
+const EXEC: u64 = 126;
 
 impl Inst {
     /// Appends its bytes.
@@ -34,6 +39,32 @@ impl Inst {
         let facts = FORMS.get(usize::from(form)).unwrap_or(&FORMS[0]);
         let high = HIGH_VALUES.get(usize::from(facts.high)).copied().unwrap_or_default();
         Inst { low: facts.value, high, last: 0, form, len: size, marks: 0 }
+    }
+
+    /// Sets bits that decoders ignore as LLVM's encoder sets them.
+    pub(crate) fn set_ignored(&mut self) {
+        let flags = self.flags();
+        if flags.has(Flags::WRITES_EXEC_ONLY) {
+            self.low |= EXEC;
+        }
+        let reuses = ["matrix_b_fmt", "matrix_b_scale", "matrix_b_reuse"]
+            .iter()
+            .any(|name| self.named(name).is_some());
+        let moves_accumulator = flags.any(Flags::MAI) && self.named("src1").is_none();
+        if (flags.any(Flags::VOP3P) || moves_accumulator) && !reuses {
+            let sources = ["src0", "src1", "src2"]
+                .iter()
+                .take_while(|name| self.named(name).is_some())
+                .count();
+            let used = if self.named("op_sel_hi").is_none() {
+                0
+            } else if self.named("src2").is_some() {
+                3
+            } else {
+                sources
+            };
+            self.low |= OP_SEL_HI.iter().skip(used).sum::<u64>();
+        }
     }
 
     /// Puts a value into an operand's bits, which must be zero before; whether it fits.

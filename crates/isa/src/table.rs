@@ -70,6 +70,7 @@ impl Flags {
     pub(crate) const SMRD: u64 = 1 << 19;
     pub(crate) const MIMG: u64 = 1 << 20;
     pub(crate) const VSAMPLE: u64 = 1 << 22;
+    pub(crate) const EXP: u64 = 1 << 23;
     pub(crate) const FLAT: u64 = 1 << 24;
     pub(crate) const GATHER4: u64 = 1 << 37;
     pub(crate) const MAI: u64 = 1 << 54;

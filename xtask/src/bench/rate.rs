@@ -1,4 +1,4 @@
-//! How many instructions the decoder reads and prints in a second.
+//! How many instructions the decoder reads and prints, and the encoder writes, in a second.
 
 use std::fs;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ pub(crate) const VERB: &str = "decode-rate";
 
 const TIME: Duration = Duration::from_secs(1);
 
-/// Prints two rates for the code of an object, in millions a second.
+/// Prints three rates for the code of an object, in millions a second.
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let file = fs::read(args.positional().context("which object?")?)?;
     args.finish()?;
@@ -37,8 +37,21 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
             black_box(&text);
         })
     });
-    println!("{decode} {print}");
+    println!("{decode} {print} {}", encode_rate(&decoder, code));
     Ok(())
+}
+
+/// Writes all instructions out again.
+fn encode_rate(decoder: &Decoder, code: &[u8]) -> f64 {
+    let mut insts = Vec::new();
+    let count = walk(decoder, code, |inst| insts.push(inst));
+    let mut bytes = Vec::with_capacity(code.len() + 32);
+    best_rate(|| {
+        bytes.clear();
+        insts.iter().for_each(|inst| inst.encode(&mut bytes));
+        black_box(&bytes);
+        count
+    })
 }
 
 /// Visits each instruction, and counts them; words that are none do not count.

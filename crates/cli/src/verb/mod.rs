@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+mod asm;
 mod bundle;
 mod demo;
 mod disasm;
@@ -22,6 +23,7 @@ pub(crate) enum Verb {
     Info(info::Args),
     Notes(notes::Args),
     Disasm(disasm::Args),
+    Asm(asm::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -37,6 +39,7 @@ impl Verb {
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
             Self::Disasm(args) => disasm::run(&args),
+            Self::Asm(args) => asm::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),

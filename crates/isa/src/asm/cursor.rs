@@ -93,11 +93,10 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(super) fn word(&self) -> &'a str {
         let rest = self.rest();
-        let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         if rest.as_bytes().first().is_none_or(u8::is_ascii_digit) {
             return "";
         }
-        let length = rest.as_bytes().iter().take_while(|byte| is_inner(byte)).count();
+        let length = rest.as_bytes().iter().take_while(|byte| is_inner(**byte)).count();
         rest.get(..length).unwrap_or_default()
     }
 
@@ -109,17 +108,22 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
-        let found = self.word() == word;
+        let found = self.starts_with(word) && !is_inner(self.byte(word.len()));
         if found {
             self.advance(word.len());
         }
         found
     }
 
+    #[inline]
+    fn starts_with(&self, word: &str) -> bool {
+        self.rest().as_bytes().starts_with(word.as_bytes())
+    }
+
     /// `label:`
     #[inline]
     pub(super) fn eat_label(&mut self, label: &str) -> bool {
-        let found = self.word() == label && self.byte(label.len()) == b':';
+        let found = self.byte(label.len()) == b':' && self.starts_with(label);
         if found {
             self.advance(label.len() + 1);
         }
@@ -154,4 +158,10 @@ impl<'a> Cursor<'a> {
     pub(super) fn wanted<T>(&self, what: &'static str) -> Parse<T> {
         Err(self.miss(Expected::What(what)))
     }
+}
+
+/// Whether a byte may stand in a name, not only at its start.
+#[inline]
+fn is_inner(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }

@@ -59,6 +59,8 @@ pub(super) enum Expected {
     UpTo(&'static str, u16),
     /// That many registers.
     Registers(u8),
+    /// Registers whose first number is a multiple of that.
+    Multiple(u8),
 }
 
 impl fmt::Display for Expected {
@@ -68,6 +70,7 @@ impl fmt::Display for Expected {
             Expected::Text(text) => write!(f, "`{text}`"),
             Expected::Between(what, first, last) => write!(f, "{what} from {first} to {last}"),
             Expected::UpTo(file, last) => write!(f, "{file}0 to {file}{last}"),
+            Expected::Multiple(step) => write!(f, "registers from a multiple of {step} on"),
             Expected::Registers(1) => f.write_str("one register"),
             Expected::Registers(count) => write!(f, "{count} registers"),
         }

@@ -123,6 +123,9 @@ impl<'a, 't> Attempt<'a, 't> {
 
     /// Text that every line of the form has.
     pub(super) fn piece(&mut self, piece: &'static str) -> Parse<()> {
+        if piece == ", " {
+            return self.cursor.expect(",");
+        }
         let mut rest = piece.trim_start();
         while let Some(first) = rest.chars().next() {
             let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -393,6 +396,10 @@ impl<'a, 't> Attempt<'a, 't> {
         if code == wanted && (in_class || self.is_resized(slot) || self.has_remark(start)) {
             return Ok(());
         }
+        // Fields of scalar tuples leave the lowest bits out.
+        if code.tag() == register.tag && code.number() != register.first {
+            return Err(start.miss(Expected::Multiple(if register.count == 2 { 2 } else { 4 })));
+        }
         start.wanted("a register that this operand may be")
     }
 
@@ -572,13 +579,10 @@ impl<'a, 't> Attempt<'a, 't> {
 
     /// What only the whole line decides.
     fn finish(mut self) -> Parse<Inst> {
-        let end = self.cursor;
         self.apply_lists()?;
-        self.apply_policy()?;
         self.apply_exports()?;
         self.check_widths()?;
         self.apply_literal()?;
-        self.check_constraints().map_err(|what| end.miss(what))?;
         Ok(self.inst)
     }
 
@@ -586,8 +590,8 @@ impl<'a, 't> Attempt<'a, 't> {
     fn apply_lists(&mut self) -> Parse<()> {
         let shape = self.inst.shape();
         let sources = usize::from(shape.sources);
-        let has_op_sel_hi = self.inst.named("op_sel_hi").is_some();
-        let by_default = if shape.is_packed && has_op_sel_hi { Some(0xff) } else { None };
+        let is_packed = || shape.is_packed && self.inst.named("op_sel_hi").is_some();
+        let by_default = is_packed().then_some(0xff);
         let bits = [modifier::OP_SEL, modifier::OP_SEL_HI, modifier::NEG, modifier::NEG_HI];
         let [op_sel, op_sel_hi, neg_lo, neg_hi] = self.lists;
         for (list, bit) in [op_sel, op_sel_hi.or(by_default), neg_lo, neg_hi].into_iter().zip(bits)
@@ -615,8 +619,9 @@ impl<'a, 't> Attempt<'a, 't> {
         Ok(())
     }
 
-    fn apply_policy(&mut self) -> Parse<()> {
-        let Some(slot) = self.inst.named("cpol") else { return Ok(()) };
+    /// All words of a cache policy together.
+    pub(super) fn apply_policy(&mut self, number: u8) -> Parse<()> {
+        let Some(slot) = self.inst.slots().get(usize::from(number)) else { return Ok(()) };
         let wanted = u64::from(self.policy);
         // LLVM takes `scc` on gfx90a also where there is no bit for it.
         let ignored = if self.arch().has(Arch::GFX940) { 0 } else { u64::from(SCC) };
@@ -632,7 +637,8 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     fn apply_exports(&mut self) -> Parse<()> {
-        let Some(enabled) = self.inst.named("en") else { return Ok(()) };
+        let exports = self.inst.flags().any(Flags::EXP);
+        let Some(enabled) = exports.then(|| self.inst.named("en")).flatten() else { return Ok(()) };
         let compressed = self.inst.named("compr").is_some_and(|slot| self.inst.value(slot) != 0);
         let [first, second, third, fourth] = self.exports;
         let sources =

@@ -8,7 +8,6 @@
     reason = "numbers are held to their range where they are read"
 )]
 
-mod constraint;
 mod cursor;
 mod error;
 mod form;
@@ -22,9 +21,9 @@ use std::fmt;
 
 use crate::Processor;
 use crate::decode::{DecodeOptions, Decoder, UnsupportedProcessor};
-use crate::generated::{FORMS, NAMES};
+use crate::generated::{FORMS, NAMES, OPS, PIECES};
 use crate::inst::{self, Inst};
-use crate::table::Flags;
+use crate::table::{Flags, P};
 use cursor::Cursor;
 pub use error::AsmError;
 use error::{Expected, Miss};
@@ -57,6 +56,8 @@ impl fmt::Debug for Assembler {
 struct Candidate {
     blank: Inst,
     variant: Variant,
+    /// The name of the second half of a dual instruction.
+    partner: &'static str,
 }
 
 /// The families of encodings that an instruction may have, in the order in which they are tried.
@@ -105,7 +106,7 @@ impl Assembler {
                 let full = inst::text(name.start, name.full);
                 named.push((
                     split_suffix(full).map_or(full, |(base, _)| base),
-                    Candidate { blank, variant },
+                    Candidate { blank, variant, partner: partner(&blank) },
                 ));
             }
         }
@@ -128,6 +129,12 @@ impl Assembler {
         Ok(Assembler { decoder, names, candidates })
     }
 
+    /// A decoder for the same processor under the same settings.
+    #[must_use]
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
     /// The instruction that a line is: a name and its operands, as the decoder prints them.
     pub fn assemble(&self, line: &str) -> Result<Inst, AsmError> {
         self.parse(line).map_err(AsmError::new)
@@ -139,16 +146,17 @@ impl Assembler {
         let (candidates, forced) = self
             .lookup(cursor.take_word())
             .ok_or(start.miss(Expected::What("an instruction of this processor")))?;
+        let is_dual = candidates.first().is_some_and(|candidate| !candidate.partner.is_empty());
+        let second = if is_dual { line.split_once("::") } else { None };
+        let partner = second.map_or("", |(_, second)| Cursor::new(second).word());
         let mut furthest: Option<Miss> = None;
-        for candidate in candidates
-            .iter()
-            .filter(|candidate| forced.is_none_or(|variant| variant == candidate.variant))
-        {
+        for candidate in candidates {
+            if forced.is_some_and(|variant| variant != candidate.variant) || candidate.partner != partner {
+                continue;
+            }
             match Attempt::new(self.decoder.tables(), candidate.blank, cursor).run() {
                 Ok(inst) => return Ok(inst),
-                Err(miss) if furthest.is_none_or(|other| other.at < miss.at) => {
-                    furthest = Some(miss);
-                }
+                Err(miss) if furthest.is_none_or(|other| other.at < miss.at) => furthest = Some(miss),
                 Err(_) => {}
             }
         }
@@ -170,4 +178,12 @@ impl Assembler {
 /// A name without the suffix that asks for an encoding.
 fn split_suffix(name: &str) -> Option<(&str, Variant)> {
     SUFFIXES.iter().find_map(|(suffix, variant)| Some((name.strip_suffix(suffix)?, *variant)))
+}
+
+/// The name after `::` in a form's text.
+fn partner(blank: &Inst) -> &'static str {
+    let (start, count) = blank.shape().ops;
+    let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
+    let texts = ops.iter().filter(|op| op.0 == P::Text).filter_map(|op| PIECES.get(usize::from(op.1)));
+    texts.filter_map(|text| text.trim().strip_prefix(":: ")).next().unwrap_or("")
 }

@@ -16,7 +16,11 @@ const FLAG_WORDS: [&str; 7] = ["idxen", "offen", "tfe", "lds", "gds", "done", "r
 pub(super) fn is_modifier(Op(what, number): &Op) -> bool {
     use P::*;
     match what {
-        Text => piece(*number).split(' ').all(|word| word.is_empty() || FLAG_WORDS.contains(&word)),
+        Text => match piece(*number) {
+            " " => true,
+            piece if !piece.starts_with(' ') => false,
+            piece => piece.split(' ').all(|word| word.is_empty() || FLAG_WORDS.contains(&word)),
+        },
         NamedInt | NamedBit | Gds | CachePolicy | Offset | FlatOffset | OutputModifier
         | DppFetchInvalid | DppBoundCtrl | DppCtrl | Dpp8 | SdwaDst | SdwaSrc0 | SdwaSrc1
         | SdwaUnused | R128A16 | OpSel | OpSelHi | OpSelByte | OpSelLanes | NegLo | NegHi
@@ -62,10 +66,11 @@ impl Attempt<'_, '_> {
             break;
         }
         for (at, op) in group.iter().enumerate() {
-            if op.0 == P::Text {
-                self.check_flags(op.1, &seen)?;
-            } else if seen.steps >> at & 1 == 0 {
-                self.left_out(op)?;
+            match op.0 {
+                P::Text => self.check_flags(op.1, &seen)?,
+                P::CachePolicy => self.apply_policy(op.1)?,
+                _ if seen.steps >> at & 1 == 0 => self.left_out(op)?,
+                _ => {}
             }
         }
         Ok(())
@@ -74,7 +79,7 @@ impl Attempt<'_, '_> {
     /// Reads a modifier if it is this step's.
     fn modifier(&mut self, op: &Op, seen: &mut Seen) -> Parse<bool> {
         match op.0 {
-            P::Text => Ok(self.flag_word(op.1, seen)),
+            P::Text => Ok(piece(op.1) != " " && self.flag_word(op.1, seen)),
             P::OpSel => self.list(0),
             P::OpSelHi => self.list(1),
             P::NegLo => self.list(2),
@@ -98,6 +103,9 @@ impl Attempt<'_, '_> {
 
     /// Whether all words of a piece were there.
     fn check_flags(&self, number: u8, seen: &Seen) -> Parse<()> {
+        if piece(number) == " " {
+            return Ok(());
+        }
         let missing = piece(number).split(' ').find(|word| flag_bit(word) & !seen.words != 0);
         missing.map_or(Ok(()), |word| Err(self.cursor.miss(Expected::Text(word))))
     }

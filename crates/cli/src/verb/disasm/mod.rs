@@ -3,7 +3,7 @@
 mod hex;
 mod json;
 mod layout;
-mod options;
+pub(super) mod options;
 mod plan;
 mod selection;
 mod steps;

@@ -10,7 +10,7 @@ const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"
 
 /// A processor feature, switched on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Attribute {
+pub(in crate::verb) struct Attribute {
     feature: &'static str,
     on: bool,
 }
@@ -45,7 +45,7 @@ impl Attribute {
 
 /// How much is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum DecodeMode {
+pub(in crate::verb) enum DecodeMode {
     /// What LLVM 22 decodes
     Strict,
     /// What the hardware runs, even if LLVM 22 refuses it
@@ -54,7 +54,7 @@ pub(super) enum DecodeMode {
 
 /// Whether 16-bit operands name halves of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum True16 {
+pub(in crate::verb) enum True16 {
     /// As LLVM 22 has it for the processor
     Llvm,
     On,
@@ -64,14 +64,14 @@ pub(super) enum True16 {
 }
 
 /// The options of a run.
-pub(super) struct Decoding {
-    pub(super) options: DecodeOptions,
+pub(in crate::verb) struct Decoding {
+    pub(in crate::verb) options: DecodeOptions,
     pub(super) true16: True16,
 }
 
 impl Decoding {
     /// `true16` unless it is LLVM's has the last word; of attributes the last has.
-    pub(super) fn new(attributes: &[Attribute], true16: True16, mode: DecodeMode) -> Self {
+    pub(in crate::verb) fn new(attributes: &[Attribute], true16: True16, mode: DecodeMode) -> Self {
         let mode = match mode {
             DecodeMode::Strict => Mode::Strict,
             DecodeMode::Lenient => Mode::Lenient,

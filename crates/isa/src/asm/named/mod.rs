@@ -23,7 +23,7 @@ pub(super) fn bit(cursor: &mut Cursor<'_>, label: &str) -> Parse<Option<u32>> {
     if cursor.eat_word(label) {
         return Ok(Some(1));
     }
-    let is_opposite = cursor.word().strip_prefix("no") == Some(label);
+    let is_opposite = cursor.peek() == b'n' && cursor.word().strip_prefix("no") == Some(label);
     if is_opposite {
         cursor.take_word();
     }
