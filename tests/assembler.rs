@@ -19,6 +19,7 @@ use hsaco_tests::assembly::{
 use hsaco_tests::diff::diff;
 use hsaco_tests::golden::{FAMILIES, Golden};
 use hsaco_tests::oracle::{Answer, Target};
+use hsaco_tests::random::Random;
 use hsaco_tests::{require_tools, workspace_root};
 
 /// How many differences a failure shows for each target.
@@ -128,6 +129,49 @@ fn other_spellings_mean_what_they_mean_to_llvm() {
         let ours = assembler.assemble(line).unwrap_or_else(|error| panic!("{line}: {error}"));
         let theirs = llvm_mc(&target, &[line]).unwrap();
         assert_eq!(theirs, [Some(ours.bytes()[..ours.len()].to_vec())], "{target}: {line}");
+    }
+}
+
+/// What a mutation puts into a line.
+const BYTES: &[u8] = b" ,:;[](){}|-+*/.\"_0123456789abcdefghilmnopqrstvwxz";
+
+#[test]
+fn mutated_lines_are_refused_or_decode() {
+    let mut random = Random::new(7);
+    let mut assemblers = BTreeMap::new();
+    for family in FAMILIES {
+        let golden = Assembly::read(family).unwrap();
+        for row in golden.rows().step_by(20) {
+            let target = &golden.sets[row.set][0];
+            let new = || Assembler::new(target.processor, target.options).unwrap();
+            let assembler = assemblers.entry(target.to_string()).or_insert_with(new);
+            mutate(&mut random, row.text, 20, |line| assert_decodes(assembler, line));
+        }
+    }
+}
+
+fn mutate(random: &mut Random, text: &str, count: usize, mut visit: impl FnMut(&str)) {
+    for _ in 0..count {
+        let mut line = text.as_bytes().to_vec();
+        for _ in 0..=random.below(2) {
+            let at = random.below(line.len().max(1));
+            let byte = BYTES[random.below(BYTES.len())];
+            match random.below(3) {
+                0 => line.insert(at, byte),
+                1 if at < line.len() => line[at] = byte,
+                _ if at < line.len() => _ = line.remove(at),
+                _ => {}
+            }
+        }
+        visit(std::str::from_utf8(&line).unwrap_or_default());
+    }
+}
+
+/// What assembles is an instruction to the decoder, and of the same length.
+fn assert_decodes(assembler: &Assembler, line: &str) {
+    if let Ok(inst) = assembler.assemble(line) {
+        let decoded = assembler.decoder().decode(&inst.bytes());
+        assert_eq!(decoded.map(|it| it.len()), Some(inst.len()), "{line}");
     }
 }
 

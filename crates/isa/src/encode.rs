@@ -111,7 +111,7 @@ impl Inst {
                 self.high |= bits.checked_shr(64 - u32::from(at)).unwrap_or(0);
             }
             64..128 => self.high |= bits << (at - 64),
-            _ => self.last |= (bits as u32).checked_shl(u32::from(at) - 128).unwrap_or(0),
+            _ => self.last |= u32::try_from(bits << (at - 128)).unwrap_or(0),
         }
     }
 }

@@ -132,10 +132,9 @@ impl Source {
         let width = buffer.len() - 1;
         buffer.resize(buffer.len() + COMMENT_COLUMN.saturating_sub(width).max(1), b' ');
         buffer.extend_from_slice(b"; encoding: [");
-        for (at, byte) in inst.bytes().iter().take(inst.len()).enumerate() {
-            let digit = |value: u8| char::from_digit(value.into(), 16).map_or(b'0', |it| it as u8);
-            let before = if at > 0 { b",0x".as_slice() } else { b"0x" };
-            buffer.extend_from_slice(before);
+        let code = inst.bytes();
+        for (at, byte) in code.iter().take(inst.len()).enumerate() {
+            buffer.extend_from_slice(if at > 0 { ",0x" } else { "0x" }.as_bytes());
             buffer.extend([digit(byte >> 4), digit(byte & 15)]);
         }
         buffer.extend_from_slice(b"]\n");
@@ -203,11 +202,17 @@ fn without_comment(line: &str) -> &str {
     if line.starts_with('#') {
         return "";
     }
-    let is_end = |(at, byte): &(usize, &u8)| match byte {
-        b';' => true,
-        b'/' => line.as_bytes().get(at + 1) == Some(&b'/'),
-        _ => false,
+    let is_end = |at: &usize| {
+        !line
+            .as_bytes()
+            .get(*at..)
+            .is_some_and(|rest| rest.starts_with(b"/") && !rest.starts_with(b"//"))
     };
-    let end = line.as_bytes().iter().enumerate().find(is_end).map_or(line.len(), |(at, _)| at);
+    let end = memchr::memchr2_iter(b';', b'/', line.as_bytes()).find(is_end).unwrap_or(line.len());
     line.get(..end).unwrap_or(line)
+}
+
+/// A hexadecimal digit.
+fn digit(value: u8) -> u8 {
+    if value < 10 { b'0' + value } else { b'a' - 10 + value }
 }

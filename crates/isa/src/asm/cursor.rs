@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
 
     /// Demands a piece of punctuation.
     pub(super) fn expect(&mut self, text: &'static str) -> Parse<()> {
-        if self.rest().starts_with(text) {
+        if self.starts_with(text) {
             self.advance(text.len());
             return Ok(());
         }
@@ -116,8 +116,11 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn starts_with(&self, word: &str) -> bool {
-        self.rest().as_bytes().starts_with(word.as_bytes())
+    pub(super) fn starts_with(&self, word: &str) -> bool {
+        let word = word.as_bytes();
+        // Most words differ in the first byte.
+        word.first() == Some(&self.peek())
+            && self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word))
     }
 
     /// `label:`

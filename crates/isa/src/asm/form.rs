@@ -178,7 +178,7 @@ impl<'a, 't> Attempt<'a, 't> {
 
     /// A number of the field's width, signed or not.
     fn plain(&mut self, slot: &Slot) -> Parse<()> {
-        let width = field_width(slot).min(62);
+        let width = field_width(slot).clamp(1, 62);
         let value =
             self.cursor.integer_between("a number", -(1 << (width - 1)), (1 << width) - 1)?;
         let start = self.cursor;
@@ -197,7 +197,7 @@ impl<'a, 't> Attempt<'a, 't> {
     fn offset_range(&self, slot: &Slot, kind: &Kind) -> (i64, i64) {
         let flags = self.inst.flags();
         let arch = self.arch();
-        let width = field_width(slot);
+        let width = field_width(slot).max(1);
         let signed = (-(1 << (width - 1)), (1 << (width - 1)) - 1);
         let unsigned = (0, (1 << width) - 1);
         if kind.source == Source::ScalarOffset {

@@ -18,6 +18,7 @@ mod operand;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::Processor;
 use crate::decode::{DecodeOptions, Decoder, UnsupportedProcessor};
@@ -41,7 +42,7 @@ use form::Attempt;
 pub struct Assembler {
     decoder: Decoder,
     /// By name without suffix: which of the candidates.
-    names: HashMap<&'static str, (u32, u32)>,
+    names: HashMap<&'static str, Forms, BuildHasherDefault<Fnv>>,
     candidates: Vec<Candidate>,
 }
 
@@ -58,6 +59,32 @@ struct Candidate {
     variant: Variant,
     /// The name of the second half of a dual instruction.
     partner: &'static str,
+    /// Words among the modifiers that its text always has.
+    words: u8,
+}
+
+/// Where the forms of a name are.
+struct Forms {
+    start: u32,
+    end: u32,
+    /// Words among the modifiers that the text of one of them always has.
+    words: u8,
+}
+
+/// The hash of Fowler, Noll and Vo: quick for short keys, and only our own names are ever in the table.
+#[derive(Default)]
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The families of encodings that an instruction may have, in the order in which they are tried.
@@ -106,7 +133,12 @@ impl Assembler {
                 let full = inst::text(name.start, name.full);
                 named.push((
                     split_suffix(full).map_or(full, |(base, _)| base),
-                    Candidate { blank, variant, partner: partner(&blank) },
+                    Candidate {
+                        blank,
+                        variant,
+                        partner: partner(&blank),
+                        words: modifier::words_of(&blank),
+                    },
                 ));
             }
         }
@@ -115,15 +147,18 @@ impl Assembler {
             let blank = &candidate.blank;
             (
                 *name,
+                candidate.partner,
                 candidate.variant,
                 blank.len,
                 blank.extra_addresses(),
                 blank.flags().has(Flags::LAST_RESORT),
             )
         });
-        let mut names: HashMap<_, (u32, u32)> = HashMap::new();
-        for (at, (name, _)) in (0..).zip(&named) {
-            names.entry(*name).or_insert((at, at)).1 = at + 1;
+        let mut names: HashMap<_, Forms, _> = HashMap::default();
+        for (at, (name, candidate)) in (0..).zip(&named) {
+            let forms = names.entry(*name).or_insert(Forms { start: at, end: at, words: 0 });
+            forms.end = at + 1;
+            forms.words |= candidate.words;
         }
         let candidates = named.into_iter().map(|(_, candidate)| candidate).collect();
         Ok(Assembler { decoder, names, candidates })
@@ -143,47 +178,64 @@ impl Assembler {
     fn parse(&self, line: &str) -> Result<Inst, Miss> {
         let mut cursor = Cursor::new(line);
         let start = cursor;
-        let (candidates, forced) = self
-            .lookup(cursor.take_word())
-            .ok_or(start.miss(Expected::What("an instruction of this processor")))?;
-        let is_dual = candidates.first().is_some_and(|candidate| !candidate.partner.is_empty());
-        let second = if is_dual { line.split_once("::") } else { None };
-        let partner = second.map_or("", |(_, second)| Cursor::new(second).word());
-        let mut furthest: Option<Miss> = None;
-        for candidate in candidates {
-            if forced.is_some_and(|variant| variant != candidate.variant) || candidate.partner != partner {
-                continue;
-            }
+        let found = self.lookup(cursor.take_word());
+        let (forms, forced) =
+            found.ok_or(start.miss(Expected::What("an instruction of this processor")))?;
+        let words = if forms.words == 0 { 0 } else { modifier::words_in(line) };
+        let fits = |candidate: &&Candidate| {
+            forced.is_none_or(|variant| variant == candidate.variant)
+                && modifier::ADDRESSING & (candidate.words ^ words) == 0
+        };
+        let mut furthest = start.miss(Expected::What("an encoding that the instruction has"));
+        for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
             match Attempt::new(self.decoder.tables(), candidate.blank, cursor).run() {
                 Ok(inst) => return Ok(inst),
-                Err(miss) if furthest.is_none_or(|other| other.at < miss.at) => furthest = Some(miss),
+                Err(miss) if miss.at > furthest.at => furthest = miss,
                 Err(_) => {}
             }
         }
-        Err(furthest.unwrap_or(start.miss(Expected::What("an encoding that the instruction has"))))
+        Err(furthest)
     }
 
-    fn lookup(&self, name: &str) -> Option<(&[Candidate], Option<Variant>)> {
-        let find = |name: &str| {
-            let (start, end) = *self.names.get(name)?;
-            self.candidates.get(start as usize..end as usize)
-        };
-        match split_suffix(name).and_then(|(base, variant)| Some((find(base)?, Some(variant)))) {
-            Some(found) => Some(found),
-            None => Some((find(name)?, None)),
-        }
+    fn candidates(&self, forms: &Forms) -> &[Candidate] {
+        self.candidates.get(forms.start as usize..forms.end as usize).unwrap_or_default()
+    }
+
+    /// The forms of a name, and the encoding that its suffix asks for.
+    fn lookup(&self, name: &str) -> Option<(&Forms, Option<Variant>)> {
+        let with_suffix = split_suffix(name)
+            .and_then(|(base, variant)| Some((self.names.get(base)?, Some(variant))));
+        with_suffix.or_else(|| Some((self.names.get(name)?, None)))
     }
 }
 
 /// A name without the suffix that asks for an encoding.
 fn split_suffix(name: &str) -> Option<(&str, Variant)> {
-    SUFFIXES.iter().find_map(|(suffix, variant)| Some((name.strip_suffix(suffix)?, *variant)))
+    let starts_at =
+        |length: usize| name.len().checked_sub(length).and_then(|at| name.as_bytes().get(at));
+    let may_end = |suffix: &str| starts_at(suffix.len()) == Some(&b'_');
+    let found = SUFFIXES.iter().filter(|(suffix, _)| may_end(suffix));
+    found.filter_map(|(suffix, variant)| Some((name.strip_suffix(suffix)?, *variant))).next()
 }
 
 /// The name after `::` in a form's text.
 fn partner(blank: &Inst) -> &'static str {
     let (start, count) = blank.shape().ops;
-    let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
-    let texts = ops.iter().filter(|op| op.0 == P::Text).filter_map(|op| PIECES.get(usize::from(op.1)));
+    let ops =
+        OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
+    let texts =
+        ops.iter().filter(|op| op.0 == P::Text).filter_map(|op| PIECES.get(usize::from(op.1)));
     texts.filter_map(|text| text.trim().strip_prefix(":: ")).next().unwrap_or("")
+}
+
+/// Of the forms of a dual instruction, those whose second half is the line's.
+fn with_partner<'a>(candidates: &'a [Candidate], line: &str) -> &'a [Candidate] {
+    if candidates.first().is_none_or(|candidate| candidate.partner.is_empty()) {
+        return candidates;
+    }
+    let second = line.as_bytes().windows(2).position(|pair| pair == b"::");
+    let partner = Cursor::new(second.and_then(|at| line.get(at + 2..)).unwrap_or("")).word();
+    let start = candidates.partition_point(|candidate| candidate.partner < partner);
+    let end = candidates.partition_point(|candidate| candidate.partner <= partner);
+    candidates.get(start..end).unwrap_or_default()
 }

@@ -2,7 +2,8 @@
 
 use crate::arch::Arch;
 use crate::encode::field_width;
-use crate::generated::PIECES;
+use crate::generated::{OPS, PIECES};
+use crate::inst::Inst;
 use crate::table::{Flags, Kind, Op, P, Slot, Source};
 
 use super::error::{Expected, Parse};
@@ -33,6 +34,23 @@ pub(super) fn is_modifier(Op(what, number): &Op) -> bool {
 
 fn piece(number: u8) -> &'static str {
     PIECES.get(usize::from(number)).copied().unwrap_or_default()
+}
+
+/// Those that say how a buffer is addressed, and nothing else does.
+pub(super) const ADDRESSING: u8 = 3;
+
+/// The words that a form's text always has.
+pub(super) fn words_of(blank: &Inst) -> u8 {
+    let (start, count) = blank.shape().ops;
+    let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
+    let texts = ops.unwrap_or_default().iter().filter(|op| op.0 == P::Text && is_modifier(op));
+    texts.flat_map(|op| piece(op.1).split(' ')).fold(0, |words, word| words | flag_bit(word))
+}
+
+/// The words of a line behind its last comma.
+pub(super) fn words_in(line: &str) -> u8 {
+    let tail = line.rsplit(',').next().unwrap_or_default();
+    tail.split_ascii_whitespace().fold(0, |words, word| words | flag_bit(word))
 }
 
 fn flag_bit(word: &str) -> u8 {

@@ -39,10 +39,6 @@ pub(super) enum Wrapping {
     Lit64,
 }
 
-/// The files of registers, longest name first.
-const FILES: [(&str, u16); 5] =
-    [("ttmp", tag::TTMP), ("acc", tag::AGPR), ("v", tag::VGPR), ("s", tag::SGPR), ("a", tag::AGPR)];
-
 impl<'a> Cursor<'a> {
     /// A register or a constant; in bars, a constant is one number.
     pub(super) fn operand(&mut self, in_bars: bool) -> Parse<Written<'a>> {
@@ -74,13 +70,9 @@ impl<'a> Cursor<'a> {
         if self.peek() == b'[' {
             return self.register_list();
         }
-        let rest = self.rest();
-        let starts = |(name, _): &&(&str, u16)| {
-            rest.starts_with(*name) && matches!(self.byte(name.len()), b'0'..=b'9' | b'[')
-        };
-        let Some((name, tag)) = FILES.iter().find(starts) else { return Ok(None) };
+        let Some((length, tag)) = self.register_file() else { return Ok(None) };
         let start = *self;
-        self.advance_exactly(name.len());
+        self.advance_exactly(length);
         if self.eat(b'[') {
             let first = self.integer_between("a register number", 0, 1023)?;
             let last = if self.eat(b':') {
@@ -94,7 +86,7 @@ impl<'a> Cursor<'a> {
             let Some(count) = count else {
                 return start.wanted("registers in ascending order, 32 at most");
             };
-            return Ok(Some(Register { tag: *tag, first: first as u16, count, half: None }));
+            return Ok(Some(Register { tag, first: first as u16, count, half: None }));
         }
         let first = self.register_number();
         let half = self.half();
@@ -104,13 +96,28 @@ impl<'a> Cursor<'a> {
             return Ok(None);
         }
         self.skip();
-        Ok(Some(Register { tag: *tag, first, count: 1, half }))
+        Ok(Some(Register { tag, first, count: 1, half }))
+    }
+
+    /// The length of the name of the file that a register starts with, and its tag.
+    fn register_file(&self) -> Option<(usize, u16)> {
+        let (length, tag) = match (self.peek(), self.byte(1)) {
+            (b'v', _) => (1, tag::VGPR),
+            (b's', _) => (1, tag::SGPR),
+            (b'a', b'c') => (3, tag::AGPR),
+            (b'a', _) => (1, tag::AGPR),
+            (b't', b't') => (4, tag::TTMP),
+            _ => return None,
+        };
+        let is_named = length == 1 || ["acc", "ttmp"].iter().any(|name| self.starts_with(name));
+        let is_numbered = matches!(self.byte(length), b'0'..=b'9' | b'[');
+        (is_named && is_numbered).then_some((length, tag))
     }
 
     fn register_number(&mut self) -> u16 {
         let mut number = 0_u16;
         while self.peek().is_ascii_digit() {
-            number = number.saturating_mul(10).saturating_add((self.peek() - b'0').into());
+            number = (number.min(999) * 10).saturating_add((self.peek() - b'0').into());
             self.advance_exactly(1);
         }
         number
