@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::sync::LazyLock;
 
-use hsaco_isa::{DecodeOptions, Decoder, Mode, Processor};
+use hsaco_isa::{DecodeOptions, Decoder, Mode, Processor, VgprMsb};
 use libfuzzer_sys::fuzz_target;
 
 static DECODERS: LazyLock<Vec<Decoder>> = LazyLock::new(|| {
@@ -20,21 +20,28 @@ fuzz_target!(|data: &[u8]| {
     let Some((first, code)) = data.split_first() else { return };
     let decoder = &DECODERS[usize::from(*first) % DECODERS.len()];
     let (mut text, mut with_tokens, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
+    let mut state = VgprMsb::default();
     for at in 0..code.len() {
         let Some(instruction) = decoder.decode(&code[at..]) else { continue };
         let size = instruction.len();
         assert!([4, 8, 12, 16, 20].contains(&size) && size <= code.len() - at);
         text.clear();
-        decoder.print(&instruction, &mut text);
+        decoder.print_after(&instruction, state, &mut text);
         assert!(!text.is_empty() && text.is_ascii());
         with_tokens.clear();
         tokens.clear();
-        decoder.print_tokens(&instruction, &mut with_tokens, &mut tokens);
+        decoder.print_tokens(&instruction, state, &mut with_tokens, &mut tokens);
         assert_eq!(with_tokens, text);
         assert!(
             tokens.iter().all(|(_, start)| *start < text.len())
                 && tokens.is_sorted_by_key(|it| it.1)
         );
+        state.update(&instruction);
+        decoder.print_remarks(&instruction, &mut text);
+        decoder.operands(&instruction).for_each(|operand| {
+            black_box(operand);
+        });
         black_box((instruction.mnemonic(), instruction.branch_target(at as u64)));
+        black_box((instruction.format(), instruction.extension()));
     }
 });

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{iter, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use hsaco::isa::Processor;
@@ -107,39 +108,32 @@ impl Golden {
     /// The decoder held against all rows for each wanted target, by its index, on all cores.
     pub fn tallies(&self, wanted: impl Fn(usize) -> bool) -> Result<BTreeMap<usize, Tally>> {
         let wanted: Vec<usize> = (0..self.targets.len()).filter(|it| wanted(*it)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Vec<(usize, Tally)>> {
+            let take = || wanted.get(next.fetch_add(1, Ordering::Relaxed)).copied();
+            iter::from_fn(take).map(|target| Ok((target, self.tally(target)?))).collect()
+        };
         let threads = thread::available_parallelism().map_or(2, usize::from);
-        let mut sum = BTreeMap::<usize, Tally>::new();
         thread::scope(|scope| {
-            let wanted = &wanted;
-            let share = |thread| scope.spawn(move || self.tally_share(wanted, thread, threads));
-            let shares: Vec<_> = (0..threads).map(share).collect();
-            for share in shares {
-                for (target, tally) in share.join().map_err(|_| anyhow!("a thread panicked"))?? {
-                    sum.entry(target).or_default().merge(tally);
-                }
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let mut tallies = BTreeMap::new();
+            for thread in threads {
+                tallies.extend(thread.join().map_err(|_| anyhow!("a thread panicked"))??);
             }
-            Ok(sum)
+            Ok(tallies)
         })
     }
 
-    /// The same for every so-many-th row.
-    fn tally_share(
-        &self,
-        wanted: &[usize],
-        first: usize,
-        stride: usize,
-    ) -> Result<Vec<(usize, Tally)>> {
-        let mut tallies = Vec::new();
-        for &index in wanted {
-            let mut judge = Judge::new(self.targets.get(index).context("no such target")?)?;
-            let mut tally = Tally::default();
-            for row in self.rows().skip(first).step_by(stride) {
-                let theirs = row.answers().nth(index).context("a row is too short")?;
-                tally.add(&mut judge, &row.slot(), &theirs);
-            }
-            tallies.push((index, tally));
+    /// The same for one target: row after row, as llvm-objdump read them.
+    fn tally(&self, target: usize) -> Result<Tally> {
+        let mut judge = Judge::new(self.targets.get(target).context("no such target")?)?;
+        let mut tally = Tally::default();
+        for row in self.rows() {
+            let theirs = row.answers().nth(target).context("a row is too short")?;
+            tally.add(&mut judge, &row.slot(), &theirs);
+            judge.pass(&row.slot(), &theirs);
         }
-        Ok(tallies)
+        Ok(tally)
     }
 }
 

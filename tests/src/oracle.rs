@@ -15,7 +15,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::str::FromStr;
 
 use anyhow::{Context as _, Result, bail};
-use hsaco::isa::{DecodeOptions, Decoder, Processor, WaveSize};
+use hsaco::isa::{DecodeOptions, Decoder, Processor, VgprMsb, WaveSize};
 
 /// A processor, and LLVM's features that change how its code reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,20 +120,12 @@ pub struct Exception {
 }
 
 /// All of them. What is not listed here is the decoder's fault.
-pub const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        name: "oracle-crash",
-        reason: "LLVM dies of it, as of a source field of 0xff in some VOP3 encodings of gfx8 and gfx9, \
+pub const EXCEPTIONS: &[Exception] = &[Exception {
+    name: "oracle-crash",
+    reason: "LLVM dies of it, as of a source field of 0xff in some VOP3 encodings of gfx8 and gfx9, \
                  or of an SDWA selector of 7",
-        applies: |ours, theirs| *theirs == Answer::Crashed && ours != theirs,
-    },
-    Exception {
-        name: "vgpr-bank-of-an-earlier-row",
-        reason: "llvm-objdump carries the state of `s_set_vgpr_msb` over from one row to the next \
-                 and names registers by it in comments; without these the texts are equal",
-        applies: |ours, theirs| theirs.without_bank_comments().is_some_and(|it| it == *ours),
-    },
-];
+    applies: |ours, theirs| *theirs == Answer::Crashed && ours != theirs,
+}];
 
 /// How our answer stands to theirs.
 #[derive(Debug)]
@@ -151,13 +143,15 @@ pub enum Verdict {
 pub struct Judge {
     decoder: Decoder,
     text: Vec<u8>,
+    /// What the instructions so far leave behind.
+    state: VgprMsb,
 }
 
 impl Judge {
     /// A judge of the strict decoder for that target.
     pub fn new(target: &Target) -> Result<Self> {
         let decoder = Decoder::with_options(target.processor, target.options)?;
-        Ok(Self { decoder, text: Vec::new() })
+        Ok(Self { decoder, text: Vec::new(), state: VgprMsb::default() })
     }
 
     /// Decodes one instruction and compares.
@@ -172,18 +166,37 @@ impl Judge {
         }
     }
 
+    /// Goes through all instructions of `bytes` as llvm-objdump does in one listing: what they
+    /// change holds for what is judged next. A crash begins a new listing.
+    pub fn pass(&mut self, bytes: &[u8], theirs: &Answer<'_>) {
+        let mut rest = if *theirs == Answer::Crashed { &[][..] } else { bytes };
+        if rest.is_empty() {
+            self.state = VgprMsb::default();
+        }
+        while !rest.is_empty() {
+            let inst = self.decoder.decode(rest);
+            match inst {
+                Some(inst) => self.state.update(&inst),
+                None => self.state = VgprMsb::default(),
+            }
+            rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();
+        }
+    }
+
     /// A decoder that panics has crashed as well, but need not take the others' answers with it.
     fn ours(&mut self, bytes: &[u8]) -> Answer<'_> {
-        let Self { decoder, text } = self;
+        let Self { decoder, text, state } = self;
         text.clear();
         let size = panic::catch_unwind(AssertUnwindSafe(|| {
             let instruction = decoder.decode(bytes)?;
-            decoder.print(&instruction, text);
+            decoder.print_after(&instruction, *state, text);
             Some(instruction.len())
         }));
         match size {
             // Some of LLVM's templates end in a blank, which no listing shows.
-            Ok(Some(size)) => Answer::Instruction { size, text: String::from_utf8_lossy(text.trim_ascii_end()) },
+            Ok(Some(size)) => {
+                Answer::Instruction { size, text: String::from_utf8_lossy(text.trim_ascii_end()) }
+            }
             Ok(None) => Answer::Refused,
             Err(_) => Answer::Crashed,
         }

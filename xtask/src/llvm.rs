@@ -1,5 +1,7 @@
 //! The LLVM 22 tools: oracles of the tests and makers of the fixtures.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 use hsaco_tests::{in_ci, tool};
 
@@ -45,7 +47,11 @@ pub(crate) fn ensure() -> Result<()> {
     Ok(())
 }
 
-/// The tools that are not on `PATH`.
+/// What of LLVM's headers the oracle's program includes.
+const HEADERS: &str = "/usr/lib/llvm-22/include/llvm/MC";
+
+/// The tools that are not on `PATH`, and LLVM's headers where they are not.
 pub(crate) fn missing() -> Vec<&'static str> {
-    TOOLS.iter().copied().filter(|name| tool(name).is_none()).collect()
+    let tools = TOOLS.iter().copied().filter(|name| tool(name).is_none());
+    tools.chain((!Path::new(HEADERS).exists()).then_some("LLVM's headers")).collect()
 }

@@ -8,13 +8,15 @@ use crate::table::{Field, Flags, Form, NO_FIELD, Run, Shape, Slot};
 /// Small and `Copy`; operands are read from the bytes when asked for, by the
 /// [`Decoder`](crate::Decoder) that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+// In this order the first word is loaded by itself, which is sooner than as half of a vector.
+#[repr(C)]
 pub struct Inst {
     pub(crate) low: u64,
-    pub(crate) high: u64,
     pub(crate) last: u32,
     pub(crate) form: u16,
     pub(crate) len: u8,
     pub(crate) marks: u8,
+    pub(crate) high: u64,
 }
 
 /// A 32-bit literal follows the encoding.
@@ -27,9 +29,12 @@ pub(crate) const LITERAL_INSIDE: u8 = 1 << 2;
 pub(crate) const DOUBTFUL: u8 = 1 << 3;
 /// Bits that the hardware ignores are not as the assembler sets them.
 pub(crate) const LENIENT: u8 = 1 << 4;
+/// A tuple of scalar registers does not start where tuples do.
+pub(crate) const MISALIGNED: u8 = 1 << 5;
 
 impl Inst {
     /// Its length in bytes: 4, 8, 12, 16 or 20.
+    #[inline]
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "no instruction is empty")]
     pub const fn len(&self) -> usize {
@@ -70,10 +75,13 @@ impl Inst {
     }
 
     /// Where a direct branch that stands at `address` goes.
+    #[inline]
     #[must_use]
     pub fn branch_target(&self, address: u64) -> Option<u64> {
-        let slots = self.slots();
-        let slot = slots.iter().find(|slot| is_branch_target(slot))?;
+        if !self.flags().has(Flags::HAS_TARGET) {
+            return None;
+        }
+        let slot = self.slots().iter().find(|slot| is_branch_target(slot))?;
         let offset = i64::from(self.value(slot) as u16 as i16) * 4 + 4;
         Some(address.wrapping_add_signed(offset))
     }
@@ -82,7 +90,12 @@ impl Inst {
     #[must_use]
     pub fn bytes(&self) -> [u8; 20] {
         let mut bytes = [0; 20];
-        let parts = self.low.to_le_bytes().into_iter().chain(self.high.to_le_bytes()).chain(self.last.to_le_bytes());
+        let parts = self
+            .low
+            .to_le_bytes()
+            .into_iter()
+            .chain(self.high.to_le_bytes())
+            .chain(self.last.to_le_bytes());
         bytes.iter_mut().zip(parts).take(self.len()).for_each(|(to, from)| *to = from);
         bytes
     }
@@ -92,6 +105,7 @@ impl Inst {
         FORMS.get(usize::from(self.form)).unwrap_or(&FORMS[0])
     }
 
+    #[inline]
     pub(crate) fn flags(&self) -> &'static Flags {
         FLAGS.get(usize::from(self.form().flags)).unwrap_or(&FLAGS[0])
     }
@@ -118,10 +132,16 @@ impl Inst {
             return slot.fixed.into();
         }
         let field = FIELDS.get(usize::from(slot.field)).unwrap_or(&FIELDS[0]);
-        self.field(field) | u64::from(slot.fixed)
+        let (at, first, width) = field.0;
+        let is_simple = field.1.is_empty() && at + width <= 64;
+        let value = if is_simple {
+            (self.low >> (at & 63) & ones(width)) << first
+        } else {
+            self.field(field)
+        };
+        value | u64::from(slot.fixed)
     }
 
-    #[inline]
     fn field(&self, field: &Field) -> u64 {
         let mut value = self.run(field.0);
         for run in field.1 {
@@ -136,10 +156,12 @@ impl Inst {
             0..64 if at + width <= 64 => self.low >> at,
             64..128 if at + width <= 128 => self.high >> (at - 64),
             0..64 => (self.low >> at) | (self.high << (64 - at)),
-            _ => (self.high.checked_shr(at.into()).unwrap_or(0)) | u64::from(self.last.checked_shr(u32::from(at) - 128).unwrap_or(0)),
+            _ => {
+                (self.high.checked_shr(at.into()).unwrap_or(0))
+                    | u64::from(self.last.checked_shr(u32::from(at) - 128).unwrap_or(0))
+            }
         };
-        let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
-        (bits & mask) << first
+        (bits & ones(width)) << first
     }
 
     /// The literal, if there is one.
@@ -156,22 +178,34 @@ impl Inst {
     }
 }
 
+/// So many ones, one at least.
+#[inline]
+const fn ones(width: u8) -> u64 {
+    u64::MAX >> ((64 - width as u32) & 63)
+}
+
 fn is_literal(slot: &Slot) -> bool {
-    crate::generated::KINDS.get(usize::from(slot.kind)).is_some_and(|kind| kind.source == crate::table::Source::Literal)
+    crate::generated::KINDS
+        .get(usize::from(slot.kind))
+        .is_some_and(|kind| kind.source == crate::table::Source::Literal)
 }
 
 fn is_branch_target(slot: &Slot) -> bool {
-    crate::generated::KINDS.get(usize::from(slot.kind)).is_some_and(|kind| kind.ty == crate::table::Type::PcRelative)
+    crate::generated::KINDS
+        .get(usize::from(slot.kind))
+        .is_some_and(|kind| kind.ty == crate::table::Type::PcRelative)
 }
 
 /// A piece of the text that all names share.
 pub(crate) fn text(start: u32, len: u8) -> &'static str {
     let start = start as usize;
-    TEXT.get(start..start + usize::from(len)).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    TEXT.get(start..start + usize::from(len))
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .unwrap_or_default()
 }
 
 impl std::fmt::Debug for Inst {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Inst({}, {} bytes)", self.full_mnemonic(), self.len)
+        write!(f, "Inst({}, {} bytes)", self.full_mnemonic(), self.len())
     }
 }

@@ -19,15 +19,43 @@ mod abi;
 mod arch;
 mod asm;
 mod compatibility;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod decode;
+mod effects;
 mod eflags;
 mod encode;
 mod entry;
+mod format;
 mod generated;
 mod generation;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod inst;
 mod limits;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod operand;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
+mod operands;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 mod print;
 mod processor;
 mod setting;
@@ -38,12 +66,15 @@ pub use abi::AbiVersion;
 pub use asm::{AsmError, Assembler};
 pub use compatibility::{Incompatible, Reason};
 pub use decode::{DecodeOptions, Decoder, Mode, UnsupportedProcessor};
+pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};
 pub use eflags::{EFlags, EFlagsFault, MergeConflict};
 pub use entry::EntryId;
+pub use format::{Extension, Format};
 pub use generation::Generation;
 pub use inst::Inst;
 pub use limits::{AccVgprs, FlatScratch, Limits, VgprRules, WaveSize};
 pub use operand::Special;
+pub use operands::{Half, Operand, OperandValue, Register, RegisterFile, SourceModifiers};
 pub use print::{Token, VgprMsb};
 pub use processor::Processor;
 pub use setting::{Feature, Setting};

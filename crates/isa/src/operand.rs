@@ -44,16 +44,50 @@ pub enum Special {
     Scc,
     FlatScratchBaseLo,
     FlatScratchBaseHi,
+    Mode,
 }
 
 impl Special {
-    const ALL: [Special; 36] = {
+    pub(crate) const ALL: [Special; 37] = {
         use Special::*;
         [
-            VccLo, VccHi, Vcc, ExecLo, ExecHi, Exec, M0, Null, Null64, FlatScratchLo, FlatScratchHi, FlatScratch,
-            XnackMaskLo, XnackMaskHi, XnackMask, TbaLo, TbaHi, Tba, TmaLo, TmaHi, Tma, LdsDirect, SharedBaseLo,
-            SharedLimitLo, PrivateBaseLo, PrivateLimitLo, SharedBase, SharedLimit, PrivateBase, PrivateLimit,
-            PopsExitingWaveId, VccZ, ExecZ, Scc, FlatScratchBaseLo, FlatScratchBaseHi,
+            VccLo,
+            VccHi,
+            Vcc,
+            ExecLo,
+            ExecHi,
+            Exec,
+            M0,
+            Null,
+            Null64,
+            FlatScratchLo,
+            FlatScratchHi,
+            FlatScratch,
+            XnackMaskLo,
+            XnackMaskHi,
+            XnackMask,
+            TbaLo,
+            TbaHi,
+            Tba,
+            TmaLo,
+            TmaHi,
+            Tma,
+            LdsDirect,
+            SharedBaseLo,
+            SharedLimitLo,
+            PrivateBaseLo,
+            PrivateLimitLo,
+            SharedBase,
+            SharedLimit,
+            PrivateBase,
+            PrivateLimit,
+            PopsExitingWaveId,
+            VccZ,
+            ExecZ,
+            Scc,
+            FlatScratchBaseLo,
+            FlatScratchBaseHi,
+            Mode,
         ]
     };
 
@@ -92,6 +126,7 @@ impl Special {
             Special::Scc => "src_scc",
             Special::FlatScratchBaseLo => "src_flat_scratch_base_lo",
             Special::FlatScratchBaseHi => "src_flat_scratch_base_hi",
+            Special::Mode => "mode",
         }
     }
 
@@ -145,6 +180,22 @@ impl Code {
     }
 }
 
+/// An inline float in half, brain, single and double precision, and its text.
+pub(crate) type Float = (u16, u16, u32, u64, &'static str);
+
+/// Inline floats, by encoding from 240 on.
+pub(crate) const FLOATS: [Float; 9] = [
+    (0x3800, 0x3f00, 0x3f00_0000, 0x3fe0_0000_0000_0000, "0.5"),
+    (0xb800, 0xbf00, 0xbf00_0000, 0xbfe0_0000_0000_0000, "-0.5"),
+    (0x3c00, 0x3f80, 0x3f80_0000, 0x3ff0_0000_0000_0000, "1.0"),
+    (0xbc00, 0xbf80, 0xbf80_0000, 0xbff0_0000_0000_0000, "-1.0"),
+    (0x4000, 0x4000, 0x4000_0000, 0x4000_0000_0000_0000, "2.0"),
+    (0xc000, 0xc000, 0xc000_0000, 0xc000_0000_0000_0000, "-2.0"),
+    (0x4400, 0x4080, 0x4080_0000, 0x4010_0000_0000_0000, "4.0"),
+    (0xc400, 0xc080, 0xc080_0000, 0xc010_0000_0000_0000, "-4.0"),
+    (0x3118, 0x3e22, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882, "0.15915494"),
+];
+
 const LITERAL: u16 = 255;
 const LITERAL64: u16 = 254;
 
@@ -166,8 +217,21 @@ pub(crate) fn decode(arch: Arch, source: Source, dwords: u8, value: u16) -> Code
         Source::AnyHalf | Source::AnyHalfLow => scalar(arch, 0, value & 0xff),
         Source::Sdwa => sdwa(arch, dwords, value),
         Source::SdwaMask => sdwa_mask(arch, value),
-        Source::Immediate | Source::ScalarOffset | Source::Literal | Source::Absent => Code::INVALID,
+        Source::Immediate | Source::ScalarOffset | Source::Literal | Source::Absent => {
+            Code::INVALID
+        }
     }
+}
+
+/// The register that a field names, where that was rounded down to where scalar tuples start.
+pub(crate) fn misaligned(source: Source, value: u16, code: Code) -> Option<u16> {
+    let value = value & if source == Source::SdwaMask { 0x7f } else { 0xff };
+    let number = match code.tag() {
+        tag::SGPR => value,
+        tag::TTMP => value - 108,
+        _ => return None,
+    };
+    (number != code.number()).then_some(number)
 }
 
 const fn mask_dwords(arch: Arch) -> u8 {
@@ -188,7 +252,9 @@ fn any(arch: Arch, dwords: u8, value: u16) -> Code {
     match value & 0x1ff {
         // LLVM knows no such tuple.
         _ if value & 0x300 == 0x300 && dwords == 6 => Code::INVALID,
-        number @ 256.. => vector(if value & 0x200 != 0 { tag::AGPR } else { tag::VGPR }, dwords, number - 256),
+        number @ 256.. => {
+            vector(if value & 0x200 != 0 { tag::AGPR } else { tag::VGPR }, dwords, number - 256)
+        }
         value => scalar(arch, dwords, value),
     }
 }
@@ -210,8 +276,7 @@ fn scalar(arch: Arch, dwords: u8, value: u16) -> Code {
         _ => match dwords {
             0 | 1 => special32(arch, value),
             2 => special64(arch, value),
-            3 | 4 | 8 | 16 => null(arch, value).unwrap_or(Code::INVALID),
-            _ => Code::INVALID,
+            _ => null(arch, value).unwrap_or(Code::INVALID),
         },
     }
 }

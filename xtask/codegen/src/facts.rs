@@ -65,6 +65,7 @@ pub(crate) struct Instruction {
     pub(crate) predicates: Vec<String>,
     pub(crate) llvm_flags: u64,
     pub(crate) flags: BTreeSet<String>,
+    pub(crate) uses: BTreeSet<String>,
     pub(crate) defs: BTreeSet<String>,
     /// Base opcode, encoding, data words, address words.
     pub(crate) image: Option<(String, String, u8, u8)>,
@@ -73,6 +74,16 @@ pub(crate) struct Instruction {
 impl Instruction {
     pub(crate) fn position(&self, operand: &str) -> Option<usize> {
         self.operands.iter().position(|o| o.name == operand)
+    }
+
+    /// The operands that must be the same register.
+    pub(crate) fn tied_to<'i>(&'i self, name: &'i str) -> impl Iterator<Item = &'i Operand> {
+        let others = self.tied.iter().filter_map(move |(left, right)| match name {
+            _ if left == name => Some(right),
+            _ if right == name => Some(left),
+            _ => None,
+        });
+        others.filter_map(|other| self.operands.iter().find(|operand| operand.name == *other))
     }
 
     pub(crate) fn is(&self, bit: u32) -> bool {
@@ -93,6 +104,14 @@ pub(crate) struct Facts {
     pub(crate) order: Vec<Row>,
     /// Bits that the hardware ignores, by instruction.
     pub(crate) lenient: Vec<(String, u128)>,
+    pub(crate) effects: Vec<EffectFact>,
+}
+
+/// What LLVM's operand lists do not say about the operand of all instructions whose names start alike.
+pub(crate) struct EffectFact {
+    pub(crate) instructions: String,
+    pub(crate) operand: String,
+    pub(crate) fact: String,
 }
 
 impl Facts {
@@ -139,8 +158,19 @@ impl Facts {
                 .collect::<Result<_>>()?,
             order: table(folder, "decode-order.tsv")?,
             lenient: table(folder, "lenient.tsv")?.iter().map(lenient).collect::<Result<_>>()?,
+            effects: table(folder, "effects.tsv")?.iter().map(effect).collect::<Result<_>>()?,
         })
     }
+}
+
+fn effect(row: &Row) -> Result<EffectFact> {
+    let instructions = row.get("instructions").to_owned();
+    ensure!(!row.get("reason").is_empty(), "effects.tsv: {instructions}: no reason given");
+    Ok(EffectFact {
+        instructions,
+        operand: row.get("operand").to_owned(),
+        fact: row.get("fact").to_owned(),
+    })
 }
 
 fn lenient(row: &Row) -> Result<(String, u128)> {
@@ -222,6 +252,7 @@ fn instruction(row: &Row) -> Result<Instruction> {
         predicates: names(row.get("predicates")),
         llvm_flags: u64::try_from(row.hex("tsflags")?)?,
         flags: row.get("flags").split('|').map(str::to_owned).collect(),
+        uses: names(row.get("uses")).into_iter().collect(),
         defs: names(row.get("defs")).into_iter().collect(),
         image: image(row.get("image")),
         name,

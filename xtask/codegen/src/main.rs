@@ -6,6 +6,7 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
+mod effects;
 mod facts;
 mod import;
 mod operands;

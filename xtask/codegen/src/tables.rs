@@ -7,11 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::effects;
 use crate::facts::{Facts, Instruction, Operand};
 use crate::operands::{self, Place, Step};
 use crate::pool::Pool;
 
 const OUTPUT: &str = "crates/isa/src/generated/tables.rs";
+const EFFECTS: &str = "crates/isa/src/generated/effects.rs";
 const FACTS: &str = "isa-data";
 
 const HEADER: &str = "\
@@ -21,24 +23,30 @@ const HEADER: &str = "\
 
 /// Writes the tables.
 pub(crate) fn write() -> Result<()> {
-    let text = generate(&crate::root().join(FACTS))?;
-    fs::write(crate::root().join(OUTPUT), text).with_context(|| format!("cannot write {OUTPUT}"))
+    for (path, text) in generate(&crate::root().join(FACTS))? {
+        fs::write(crate::root().join(path), text)
+            .with_context(|| format!("cannot write {path}"))?;
+    }
+    Ok(())
 }
 
 /// Fails when the tables are not what isa-data makes.
 pub(crate) fn check() -> Result<()> {
-    let text = generate(&crate::root().join(FACTS))?;
-    let committed = fs::read_to_string(crate::root().join(OUTPUT))
-        .with_context(|| format!("cannot read {OUTPUT}"))?;
-    ensure!(committed == text, "{OUTPUT} is stale: run `cargo xtask codegen`");
+    for (path, text) in generate(&crate::root().join(FACTS))? {
+        let committed = fs::read_to_string(crate::root().join(path))
+            .with_context(|| format!("cannot read {path}"))?;
+        ensure!(committed == text, "{path} is stale: run `cargo xtask codegen`");
+    }
     Ok(())
 }
 
-fn generate(folder: &Path) -> Result<String> {
+/// The generated files and their text.
+fn generate(folder: &Path) -> Result<[(&'static str, String); 2]> {
     let facts = Facts::read(folder)?;
     let mut tables = Tables::new(&facts)?;
     tables.add_forms()?;
-    tables.emit()
+    let effects = effects::generate(&facts, &tables.numbered)?;
+    Ok([(OUTPUT, tables.emit()?), (EFFECTS, effects)])
 }
 
 /// Features, by number, that must be there and that must not.
@@ -121,6 +129,8 @@ struct Tables<'a> {
     forms: String,
     tables: String,
     numbers: HashMap<&'a str, usize>,
+    /// The instructions in the order of their forms.
+    numbered: Vec<&'a Instruction>,
 }
 
 impl<'a> Tables<'a> {
@@ -132,6 +142,7 @@ impl<'a> Tables<'a> {
             forms: String::new(),
             tables: String::new(),
             numbers: HashMap::new(),
+            numbered: Vec::new(),
         };
         // Features that the decoder asks for by name come first, whether or not a predicate names them.
         let all: BTreeSet<&str> = facts.processors.values().flatten().map(String::as_str).collect();
@@ -163,6 +174,7 @@ impl<'a> Tables<'a> {
                     for instruction in members {
                         self.add_form(instruction).with_context(|| instruction.name.clone())?;
                         self.numbers.insert(&instruction.name, count);
+                        self.numbered.push(instruction);
                         count += 1;
                     }
                     ranges.insert(key.clone(), (start, count));
@@ -206,7 +218,7 @@ impl<'a> Tables<'a> {
         let predicates = self.pools.predicates.add(predicates);
         let mask = self.pools.masks.add(format!("{:#x}", instruction.mask));
         let high = self.pools.high.add(format!("{:#x}", instruction.value >> 64));
-        let flags = self.pools.flags.add(flags(instruction));
+        let flags = self.pools.flags.add(flags(self.facts, instruction));
         let value = instruction.value as u64;
         writeln!(
             self.forms,
@@ -283,7 +295,7 @@ impl<'a> Tables<'a> {
                     from.runs[0],
                     &from.runs[1..]
                 ));
-                (field, fixed, self.kind(operand, &from.kind, read)?)
+                (field, fixed, self.kind(operand, self.decoded_as(instruction, from)?, read)?)
             }
             Some(Place::Constant(value)) => (255, *value, self.kind(operand, "", "None")?),
             Some(Place::Vcc) => (255, 106, self.kind(operand, "SReg_64", "None")?),
@@ -299,6 +311,21 @@ impl<'a> Tables<'a> {
             Some(Place::Same(_)) | None => (255, 0, self.kind(operand, "absent", "None")?),
         };
         Ok(format!("s({field}, {fixed}, {kind}, {name}, {}, {msb})", operand.is_output))
+    }
+
+    /// The kind that an operand is decoded as: one that is tied to the second destination of a dual
+    /// instruction is that register, whose lowest bit the field lacks.
+    fn decoded_as<'i>(
+        &self,
+        instruction: &'i Instruction,
+        operand: &'i Operand,
+    ) -> Result<&'i str> {
+        for other in instruction.tied_to(&operand.name) {
+            if self.source(&other.kind)?.0 == "DualDestination" {
+                return Ok(&other.kind);
+            }
+        }
+        Ok(&operand.kind)
     }
 
     /// How LLVM reads constants of the operand that its decoder finds as `number`: it goes by the place in its
@@ -636,7 +663,7 @@ fn takes_literal(operand: &Operand) -> bool {
     operand.runs.iter().map(|run| run.2).sum::<u8>() >= 8
 }
 
-fn flags(instruction: &Instruction) -> String {
+fn flags(facts: &Facts, instruction: &Instruction) -> String {
     let listed = [
         ("mayLoad", "MAY_LOAD"),
         ("mayStore", "MAY_STORE"),
@@ -670,9 +697,15 @@ fn flags(instruction: &Instruction) -> String {
         "V_MAD_U32_e64_dpp_gfx1250",
     ];
     own.extend(double.contains(&instruction.name.as_str()).then_some("DP_ALU_32"));
+    own.extend(instruction.name.starts_with("S_SET_VGPR_MSB").then_some("SETS_VGPR_MSB"));
+    let multiplies = instruction.is(54) || instruction.is(59);
+    own.extend((multiplies && instruction.name.contains("_F8F6F4")).then_some("HAS_FORMATS"));
+    let is_relative = |operand: &Operand| {
+        facts.operands.get(&operand.kind).is_some_and(|row| row.get("type") == "OPERAND_PCREL")
+    };
+    own.extend(instruction.operands.iter().any(is_relative).then_some("HAS_TARGET"));
     // LLVM's assembler knows no alternatives of gfx9, and prefers what was made for a generation.
-    let last_resort =
-        instruction.name.ends_with("_alt_gfx9") || instruction.namespace == "GFX9_DL";
+    let last_resort = instruction.name.ends_with("_alt_gfx9") || instruction.namespace == "GFX9_DL";
     own.extend(last_resort.then_some("LAST_RESORT"));
     let own = if own.is_empty() {
         "0".to_owned()

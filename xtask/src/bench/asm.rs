@@ -43,8 +43,8 @@ fn one_target(bench: &mut Bench, row: &str, target: &Target) -> Result<()> {
     llvm.args(["-triple=amdgcn", "-show-encoding", "-mcpu", processor]).arg(&source);
     let (hsaco, llvm) = in_turns(
         bench.runs,
-        || Ok(usage(&bench.hsaco(&arguments, &source), &output)?.user),
-        || Ok(usage(&llvm, &output)?.user),
+        || Ok(usage(&bench.hsaco(&arguments, &source), 1, &output)?.user),
+        || Ok(usage(&llvm, 1, &output)?.user),
     )?;
     bench.row(row, hsaco, llvm, Bar::Faster(10.0));
     fs::remove_file(output)?;

@@ -16,6 +16,8 @@ const TARGETS: [&str; 3] = ["gfx942", "gfx1100", "gfx1250"];
 /// What disassembling may take beside its input.
 const MEMORY: u64 = 64 * MEBIBYTE;
 const DISASM: &[&str] = &["disasm"];
+/// One run of hsaco is too short for its user time to be known.
+const RUNS_AT_ONCE: u32 = 20;
 
 pub(super) fn disasm(bench: &mut Bench) -> Result<()> {
     for target in TARGETS {
@@ -39,8 +41,8 @@ fn one_target(bench: &mut Bench, row: &str, object: &Path) -> Result<()> {
         objdump.arg("-d").arg(object);
         let (hsaco, objdump) = in_turns(
             bench.runs,
-            || Ok(usage(&bench.hsaco(DISASM, object), &output)?.user),
-            || Ok(usage(&objdump, &output)?.user),
+            || Ok(usage(&bench.hsaco(DISASM, object), RUNS_AT_ONCE, &output)?.user),
+            || Ok(usage(&objdump, 1, &output)?.user),
         )?;
         bench.row(&format!("{row} / objdump -d, user"), hsaco, objdump, Bar::Faster(25.0));
         fs::remove_file(output)?;
@@ -49,20 +51,22 @@ fn one_target(bench: &mut Bench, row: &str, object: &Path) -> Result<()> {
     }
     let limit = fs::metadata(object)?.len() + MEMORY;
     bench.memory_row(&format!("{row}, memory"), DISASM, object, limit)?;
-    let [decode, print, encode] = rates(object)?;
+    let [decode, print, encode, analyse] = rates(object)?;
     bench.rate_row(&format!("{row}, decode only"), decode, 80.0);
     bench.rate_row(&format!("{row}, decode and print"), print, 20.0);
     bench.rate_row(&format!("{row}, encode"), encode, 30.0);
+    bench.rate_row(&format!("{row}, blocks and liveness"), analyse, 5.0);
     Ok(())
 }
 
-/// Millions of instructions a second: decoded, printed as well, encoded; in an optimised process.
-fn rates(object: &Path) -> Result<[f64; 3]> {
+/// Millions of instructions a second: decoded, decoded and printed, encoded, analysed.
+/// An optimised process measures them.
+fn rates(object: &Path) -> Result<[f64; 4]> {
     let xtask = process::release_binary("xtask", "xtask")?;
     let output = process::output(Command::new(xtask).arg(rate::VERB).arg(object))?;
     let text = String::from_utf8(output)?;
-    let rates = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
-    rates.try_into().ok().context("no three rates")
+    let rates: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    rates.try_into().ok().context("no four rates")
 }
 
 fn two_threads(bench: &mut Bench) -> Result<()> {

@@ -68,27 +68,33 @@ pub(crate) fn wall_time(command: &mut Command) -> Result<Duration> {
 
 /// What a process took.
 pub(crate) struct Usage {
-    /// The time that it computed, on all cores together.
+    /// The time that it computed, on all cores together, of one run.
     pub(crate) user: Duration,
     /// The most memory that it had resident, in bytes.
     pub(crate) peak_memory: u64,
 }
 
-/// Runs a command whose output goes to a file.
+/// Runs a command so many times, its output going to a file.
 ///
+/// The kernel tells user from system time by looking now and then: a run of a few milliseconds may well
+/// come out as none, so only several of them together say anything.
 /// Python asks the kernel, for std cannot; its own 10 MiB or so are the least memory that can come out.
-pub(crate) fn usage(command: &Command, output: &Path) -> Result<Usage> {
+/// Where `python3` is a script that starts Python, what that script ran counts among the children too.
+pub(crate) fn usage(command: &Command, runs: u32, output: &Path) -> Result<Usage> {
     const SCRIPT: &str = "\
 import resource, subprocess, sys
-with open(sys.argv[1], 'wb') as output:
-    code = subprocess.run(sys.argv[2:], stdout=output).returncode
+before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+for _ in range(int(sys.argv[1])):
+    with open(sys.argv[2], 'wb') as output:
+        code = subprocess.run(sys.argv[3:], stdout=output).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_utime, used.ru_maxrss)
+print(used.ru_utime - before, used.ru_maxrss)
 sys.exit(code)";
     let mut python = Command::new("python3");
-    python.args(["-c", SCRIPT]).arg(output).arg(command.get_program()).args(command.get_args());
+    python.args(["-c", SCRIPT]).arg(runs.to_string()).arg(output);
+    python.arg(command.get_program()).args(command.get_args());
     let text = String::from_utf8(process::output(&mut python)?)?;
     let (user, kibibytes) = text.trim().split_once(' ').context("no figures")?;
-    let user = Duration::from_secs_f64(user.parse()?);
+    let user = Duration::from_secs_f64(user.parse()?) / runs;
     Ok(Usage { user, peak_memory: kibibytes.parse::<u64>()? * 1024 })
 }

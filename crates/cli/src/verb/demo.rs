@@ -38,7 +38,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -53,6 +53,11 @@ const STEPS: [Step; 6] = [
         says: "Everything about one kernel: registers, arguments, descriptor",
         command: &["info", "--kernel", "plain", "demo.co"],
         lines: Some(28),
+    },
+    Step {
+        says: "Its instructions, byte for byte as llvm-objdump prints them",
+        command: &["disasm", "--kernel", "plain", "demo.co"],
+        lines: Some(14),
     },
     Step {
         says: "The code objects as files, with what it takes to pack them again",

@@ -663,8 +663,7 @@ impl<'a, 't> Attempt<'a, 't> {
         for (position, count) in &self.widths {
             let Some(slot) = slots.get(usize::from(*position)) else { continue };
             let kind = slot.kind();
-            let expected =
-                self.tables.resized(&self.inst, slot).unwrap_or(self.tables.dwords(kind).max(1));
+            let expected = self.tables.operand_dwords(&self.inst, slot, kind).max(1);
             // Eight registers may stand for the five to seven that are needed.
             let is_oversized =
                 *count == 8 && (5..8).contains(&expected) && slot.is_named_like("vaddr");

@@ -1,8 +1,8 @@
 //! Operands that are registers or constants.
 
 use crate::arch::Arch;
+use crate::operand::FLOATS;
 use crate::operand::{Code, Special, tag};
-use crate::print::operand::FLOATS;
 use crate::table::{Source, Type};
 
 use super::cursor::Cursor;

@@ -1,16 +1,22 @@
 //! From bytes to instructions.
 
+mod checks;
+mod codes;
 mod index;
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::arch::Arch;
-use crate::generated::{CHECKS, FEATURES, HIGH_VALUES, KINDS, PREDICATES, SHAPES, TARGETS};
+use crate::generated::{CHECKS, FEATURES, KINDS, PREDICATES, SHAPES, TARGETS};
 use crate::inst::{self, Inst};
-use crate::operand::{self, Code, tag};
-use crate::table::{Check, Condition, Flags, Role, Slot, Source};
+use crate::operand::{Code, misaligned, tag};
+use crate::print::Texts;
+use crate::table::{Check, Condition, Flags, Role, Slot};
 use crate::{Processor, WaveSize};
+use checks::{CheckBook, LITERAL, Verdicts};
+use codes::Codes;
 use index::{Candidate, Index};
 
 /// How much a decoder lets pass.
@@ -73,10 +79,9 @@ pub(crate) struct Tables {
     pub(crate) class_mode: usize,
     max_len: usize,
     index: Index,
-    /// What each value stands for, for each kind of register field.
-    codes: Vec<[Code; 1024]>,
-    /// Which of `codes` a kind of operand uses.
-    codes_of_kind: [u8; KINDS.len()],
+    verdicts: Verdicts,
+    codes: Codes,
+    pub(crate) texts: Texts,
 }
 
 impl Decoder {
@@ -86,13 +91,16 @@ impl Decoder {
     }
 
     /// A decoder with settings of its own.
-    pub fn with_options(processor: Processor, options: DecodeOptions) -> Result<Self, UnsupportedProcessor> {
+    pub fn with_options(
+        processor: Processor,
+        options: DecodeOptions,
+    ) -> Result<Self, UnsupportedProcessor> {
         let features = Features::of(processor, options).ok_or(UnsupportedProcessor(processor))?;
         Ok(Decoder(Arc::new(Tables::new(&features, options.mode))))
     }
 
     /// The instruction at the start of `bytes`, if there is one.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn decode(&self, bytes: &[u8]) -> Option<Inst> {
         self.0.decode(bytes)
@@ -114,7 +122,8 @@ impl Features {
             features.set(usize::from(*number), true);
         }
         if let Some(on) = options.real_true16 {
-            features.set_named("FeatureRealTrue16Insts", on && features.named("FeatureTrue16BitInsts"));
+            features
+                .set_named("FeatureRealTrue16Insts", on && features.named("FeatureTrue16BitInsts"));
         }
         // From gfx10 on a processor has both.
         if !features.named("FeatureWavefrontSize64") {
@@ -122,7 +131,8 @@ impl Features {
             features.set_named("FeatureWavefrontSize32", !wave64);
             features.set_named("FeatureWavefrontSize64", wave64);
         }
-        let has_tables = features.named("FeatureGCN3Encoding") || features.named("FeatureGFX10Insts");
+        let has_tables =
+            features.named("FeatureGCN3Encoding") || features.named("FeatureGFX10Insts");
         has_tables.then_some(features)
     }
 
@@ -152,8 +162,25 @@ impl Features {
 
     fn fulfil(&self, condition: &Condition) -> bool {
         condition.0.iter().any(|(with, without)| {
-            with.iter().all(|number| self.has(*number)) && !without.iter().any(|number| self.has(*number))
+            with.iter().all(|number| self.has(*number))
+                && !without.iter().any(|number| self.has(*number))
         })
+    }
+}
+
+/// Form, length and marks in one register.
+struct Found(NonZeroU32);
+
+impl Found {
+    fn new(inst: &Inst) -> Self {
+        let bits =
+            u32::from(inst.form) << 16 | u32::from(inst.len) << 8 | u32::from(inst.marks) << 1;
+        Found(NonZeroU32::MIN | bits)
+    }
+
+    const fn parts(&self) -> (u16, u8, u8) {
+        let bits = self.0.get();
+        ((bits >> 16) as u16, (bits >> 8) as u8, bits as u8 >> 1)
     }
 }
 
@@ -170,21 +197,27 @@ enum Verdict {
 impl Tables {
     fn new(features: &Features, mode: Mode) -> Self {
         let arch = Arch::of(features);
-        let allowed: Vec<bool> = PREDICATES.iter().map(|condition| features.fulfil(condition)).collect();
-        let mut tables = Tables {
+        let allowed: Vec<bool> =
+            PREDICATES.iter().map(|condition| features.fulfil(condition)).collect();
+        let codes = Codes::new(arch);
+        let mut book = CheckBook::new(&codes);
+        let index = Index::new(
+            |table| features.any(table.when),
+            |form| allowed.get(usize::from(form.predicates)) == Some(&true),
+            |flags| has_rules(flags, arch),
+            mode == Mode::Lenient,
+            &mut book,
+        );
+        let verdicts = book.into_verdicts();
+        Tables {
             arch,
             class_mode: class_mode(arch),
             max_len: max_len(features),
-            index: Index::new(
-                |table| features.any(table.when),
-                |form| allowed.get(usize::from(form.predicates)) == Some(&true),
-                mode == Mode::Lenient,
-            ),
-            codes: Vec::new(),
-            codes_of_kind: [0; KINDS.len()],
-        };
-        tables.add_codes();
-        tables
+            index,
+            verdicts,
+            codes,
+            texts: Texts::new(),
+        }
     }
 
     /// The forms that the processor has, in the order in which they are tried, and their sizes.
@@ -192,49 +225,60 @@ impl Tables {
         self.index.strict().map(|candidate| (candidate.form, candidate.size))
     }
 
-    fn add_codes(&mut self) {
-        let mut known: Vec<(Source, u8)> = Vec::new();
-        for (kind, number) in KINDS.iter().zip(&mut self.codes_of_kind) {
-            let key = (kind.source, kind.dwords);
-            if matches!(kind.source, Source::Immediate | Source::ScalarOffset | Source::Literal | Source::Absent) {
-                continue;
-            }
-            let position = known.iter().position(|other| *other == key).unwrap_or_else(|| {
-                let mut codes = [Code::INVALID; 1024];
-                for (value, code) in (0..).zip(&mut codes) {
-                    *code = operand::decode(self.arch, kind.source, kind.dwords, value);
-                }
-                self.codes.push(codes);
-                known.push(key);
-                known.len() - 1
-            });
-            *number = position as u8;
-        }
-    }
-
     /// What the value of an operand stands for.
     #[inline]
     pub(crate) fn code(&self, inst: &Inst, slot: &Slot) -> Code {
-        let value = inst.value(slot) as usize;
-        let number = self.codes_of_kind.get(usize::from(slot.kind)).copied().unwrap_or_default();
-        let codes = self.codes.get(usize::from(number));
-        codes.and_then(|codes| codes.get(value & 0x3ff)).copied().unwrap_or(Code::INVALID)
+        self.code_of(slot.kind, inst.value(slot) as u16)
     }
 
+    /// What a value stands for in operands of a kind.
     #[inline]
+    pub(crate) fn code_of(&self, kind: u16, value: u16) -> Code {
+        let codes = self.codes.table(self.codes.number(kind));
+        codes.map_or(Code::INVALID, |(codes, _)| codes[usize::from(value & 0x3ff)])
+    }
+
+    /// Nearly always the first form fits and its operands say nothing.
+    ///
+    /// Always inlined: an instruction is longer than what a call returns in registers.
+    #[inline(always)]
     fn decode(&self, bytes: &[u8]) -> Option<Inst> {
-        let mut inst = load(bytes);
+        let (low, high, last) = load(bytes);
+        let (form, len, marks) = 'found: {
+            let leaf = self.index.leaf(low);
+            let candidate = self.index.candidate(leaf.first)?;
+            if leaf.is_plain && candidate.fits(low, high) {
+                let verdict = self.verdicts.of(low, &candidate.checks);
+                if verdict == 0 && usize::from(leaf.size) <= bytes.len() {
+                    break 'found (candidate.form, leaf.size, 0);
+                }
+                if verdict == LITERAL && usize::from(leaf.size) + 4 <= bytes.len().min(self.max_len)
+                {
+                    break 'found (candidate.form, leaf.size + 4, inst::LITERAL32);
+                }
+            }
+            self.decode_carefully(bytes)?.parts()
+        };
+        Some(Inst { low, last, form, len, marks, high })
+    }
+
+    #[cold]
+    fn decode_carefully(&self, bytes: &[u8]) -> Option<Found> {
+        let (low, high, last) = load(bytes);
+        let leaf = self.index.leaf(low);
         let available = bytes.len().min(self.max_len);
         if available < 4 {
             return None;
         }
-        for number in self.index.candidates(inst.low as u32) {
+        for number in [leaf.first].iter().chain(self.index.others(leaf)) {
             let candidate = self.index.candidate(*number)?;
-            if inst.low & candidate.mask != candidate.value || available < usize::from(candidate.size) {
+            if !candidate.fits(low, high) || available < usize::from(candidate.size) {
                 continue;
             }
-            match self.take(candidate, &mut inst, available) {
-                Verdict::Taken(inst) => return Some(inst),
+            let marks = if candidate.lenient { inst::LENIENT } else { 0 };
+            let inst = Inst { low, last, form: candidate.form, len: candidate.size, marks, high };
+            match self.take(candidate, inst, available) {
+                Verdict::Taken(inst) => return Some(Found::new(&inst)),
                 Verdict::Next => {}
                 Verdict::Refused => return None,
             }
@@ -242,49 +286,58 @@ impl Tables {
         None
     }
 
-    #[inline]
-    fn take(&self, candidate: &Candidate, inst: &mut Inst, available: usize) -> Verdict {
-        inst.form = candidate.form;
-        inst.len = candidate.size;
-        inst.marks = if candidate.lenient { inst::LENIENT } else { 0 };
-        if candidate.size > 8 && !has_high_bits(candidate, inst) {
-            return Verdict::Next;
-        }
+    fn take(&self, candidate: &Candidate, mut inst: Inst, available: usize) -> Verdict {
         let shape = &SHAPES[usize::from(candidate.shape)];
         let (start, count) = shape.checks;
-        let checks = CHECKS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
-        if !checks.is_empty() && !self.check(candidate, inst, checks, available) {
+        let checks = CHECKS
+            .get(usize::from(start)..usize::from(start) + usize::from(count))
+            .unwrap_or_default();
+        if !checks.is_empty() && !self.check(candidate, &mut inst, checks, available) {
             return Verdict::Next;
         }
         if candidate.special {
-            return self.take_special(*inst, available);
+            return self.take_special(inst, available);
         }
-        Verdict::Taken(*inst)
+        Verdict::Taken(inst)
     }
 
     /// Whether every operand is one, and which literal they take.
-    #[inline]
-    fn check(&self, candidate: &Candidate, inst: &mut Inst, checks: &[Check], available: usize) -> bool {
+    fn check(
+        &self,
+        candidate: &Candidate,
+        inst: &mut Inst,
+        checks: &[Check],
+        available: usize,
+    ) -> bool {
         let slots = inst.slots();
         let mut wants_literal = false;
         let mut literal = None;
         for check in checks {
             let Some(slot) = slots.get(usize::from(check.slot)) else { return false };
             match check.role {
-                Role::Register | Role::Source => match self.code(inst, slot).tag() {
-                    tag::INVALID => return false,
-                    tag::LITERAL => wants_literal |= check.role == Role::Source,
-                    tag::LITERAL64 if literal.is_none() => {
-                        let at = if candidate.literal_inside { 4 } else { usize::from(candidate.size) };
-                        if available < at + 8 {
-                            return false;
+                Role::Register | Role::Source => {
+                    let value = inst.value(slot) as u16;
+                    let code = self.code_of(slot.kind, value);
+                    inst.marks |= alignment(slot, value, code);
+                    match code.tag() {
+                        tag::INVALID => return false,
+                        tag::LITERAL => wants_literal |= check.role == Role::Source,
+                        tag::LITERAL64 if literal.is_none() => {
+                            let at = if candidate.literal_inside {
+                                4
+                            } else {
+                                usize::from(candidate.size)
+                            };
+                            if available < at + 8 {
+                                return false;
+                            }
+                            inst.len = at as u8 + 8;
+                            inst.marks |= inst::LITERAL64;
+                            literal = inst.literal();
                         }
-                        inst.len = at as u8 + 8;
-                        inst.marks |= inst::LITERAL64;
-                        literal = inst.literal();
+                        _ => {}
                     }
-                    _ => {}
-                },
+                }
                 Role::Literal => {
                     let value = inst.value(slot);
                     if literal.is_some_and(|literal| literal != value) {
@@ -322,7 +375,7 @@ impl Tables {
         if flags.any(Flags::MIMG) {
             let extra = inst.extra_addresses();
             inst.len += extra.div_ceil(4) * 4;
-            if usize::from(inst.len) > available {
+            if inst.len() > available {
                 return Verdict::Refused;
             }
         }
@@ -333,32 +386,43 @@ impl Tables {
     }
 }
 
+/// The bytes of an instruction and what follows them.
+type Words = (u64, u64, u32);
+
 /// The first twenty bytes, or what there is of them.
 #[inline]
-fn load(bytes: &[u8]) -> Inst {
-    let (low, high, last) = match bytes.first_chunk::<20>() {
+fn load(bytes: &[u8]) -> Words {
+    match bytes.first_chunk::<20>() {
         Some(bytes) => parts(bytes),
         None => {
             let mut padded = [0; 20];
             padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
             parts(&padded)
         }
-    };
-    Inst { low, high, last, form: 0, len: 0, marks: 0 }
+    }
 }
 
 #[inline]
-fn parts(bytes: &[u8; 20]) -> (u64, u64, u32) {
+fn parts(bytes: &[u8; 20]) -> Words {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *bytes;
     let low = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
     let high = u64::from_le_bytes([i, j, k, l, m, n, o, p]);
     (low, high, u32::from_le_bytes([q, r, s, t]))
 }
 
-fn has_high_bits(candidate: &Candidate, inst: &Inst) -> bool {
-    let mask = candidate.high_mask();
-    let value = HIGH_VALUES.get(usize::from(inst.form().high)).copied().unwrap_or_default();
-    (inst.high ^ value) & mask == 0
+/// The mark of an operand that does not start where tuples do.
+fn alignment(slot: &Slot, value: u16, code: Code) -> u8 {
+    let kind = KINDS.get(usize::from(slot.kind));
+    let number = kind.and_then(|kind| misaligned(kind.source, value, code));
+    if number.is_some() { inst::MISALIGNED } else { 0 }
+}
+
+/// Whether a form has rules beyond its operands, those of `Tables::take_special`.
+fn has_rules(flags: &Flags, arch: Arch) -> bool {
+    let is_buffer = flags.any(Flags::MUBUF | Flags::MTBUF) || flags.has(Flags::SCALAR_BUFFER);
+    flags.any(Flags::MIMG)
+        || flags.has(Flags::WRITES_EXEC_ONLY)
+        || is_buffer && arch.is_gfx12_plus()
 }
 
 /// The longest encoding, literal included.
@@ -386,12 +450,8 @@ impl Inst {
     /// How many address registers stand in words after an image instruction.
     pub(crate) fn extra_addresses(&self) -> u8 {
         let slots = self.slots();
-        let extra = slots.iter().filter(|slot| is_extra_address(slot, self.base_size()));
+        let extra = slots.iter().filter(|slot| is_extra_address(slot, self.len));
         extra.count() as u8
-    }
-
-    fn base_size(&self) -> u8 {
-        self.len
     }
 }
 

@@ -2,15 +2,17 @@
 
 use crate::arch::Arch;
 use crate::decode::{Decoder, Tables};
-use crate::generated::{KINDS, NAMES, OPS, PIECES};
+use crate::generated::{KINDS, NAMES, OPS};
 use crate::inst::Inst;
-use crate::operand::tag;
+use crate::operand::{Special, tag};
 use crate::table::{Flags, Kind, Op, P, Slot, Source};
 
 use super::named;
 use super::named::TemporalKind;
 use super::operand::{self, modifier};
 use super::out::{Marks, Out, Token};
+use super::padded::{PADDED_PIECES, SPECIAL_NAMES};
+use super::script::{Script, What};
 
 /// The state that printing on gfx1250 depends on: the upper bits of vector register numbers.
 ///
@@ -19,11 +21,30 @@ use super::out::{Marks, Out, Token};
 pub struct VgprMsb(u8);
 
 impl VgprMsb {
+    /// The state that `s_set_vgpr_msb` with these bits leaves: two for each of the first, second and third
+    /// source and the destination.
+    #[must_use]
+    pub const fn new(bits: u8) -> Self {
+        VgprMsb(bits)
+    }
+
+    /// The bits, two for each of the three sources and the destination.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// What is added to the number of a vector register in that operand.
+    pub(crate) const fn upper(self, slot: &Slot) -> u16 {
+        if slot.msb > 3 { 0 } else { (self.0 as u16 >> (slot.msb * 2) & 3) << 8 }
+    }
+
     /// The state after an instruction.
     pub fn update(&mut self, inst: &Inst) {
-        if inst.mnemonic() == "s_set_vgpr_msb" {
+        let flags = inst.flags();
+        if flags.has(Flags::SETS_VGPR_MSB) {
             self.0 = inst.low as u8;
-        } else if inst.is_terminator() {
+        } else if flags.has(Flags::TERMINATOR) {
             self.0 = 0;
         }
     }
@@ -37,12 +58,19 @@ impl Decoder {
 
     /// The same where `s_set_vgpr_msb` came before.
     pub fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
-        self.tables().print(inst, state.0, &mut Out { bytes: out, marks: () });
+        Out::append(out, (), |out| self.tables().print(inst, state.0, out));
     }
 
     /// The same, and where each token starts: they follow one another and cover the text.
-    pub fn print_tokens(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>, tokens: &mut Vec<(Token, usize)>) {
-        self.tables().print(inst, state.0, &mut Out { bytes: out, marks: tokens });
+    pub fn print_tokens(
+        &self,
+        inst: &Inst,
+        state: VgprMsb,
+        out: &mut Vec<u8>,
+        tokens: &mut Vec<(Token, usize)>,
+    ) {
+        Out::append(out, &mut *tokens, |out| self.tables().print(inst, state.0, out));
+        tokens.pop_if(|(_, start)| *start == out.len());
     }
 
     /// An instruction's text.
@@ -60,22 +88,72 @@ impl Tables {
         if let Some(name) = NAMES.get(usize::from(inst.form().name)) {
             out.name(name.start, name.full);
         }
-        let (start, count) = inst.shape().ops;
-        let slots = inst.slots();
-        for Op(what, slot) in OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default() {
-            if *what == P::Text {
-                out.token(Token::Punctuation);
-                out.text(PIECES.get(usize::from(*slot)).copied().unwrap_or_default());
-            } else if let Some((slot, rest)) = slots.get(usize::from(*slot)..).and_then(<[Slot]>::split_first) {
-                self.step(out, inst, *what, slot, rest.first(), msbs);
-            } else if matches!(what, P::Vcc | P::VccFirst) {
-                self.vcc(out, *what);
-            }
+        let script =
+            if M::WANTED || msbs != 0 || inst.has_formats() { None } else { Script::of(inst) };
+        match script {
+            Some(script) => self.print_usual(script, inst, out),
+            None => self.print_any(inst, msbs, out),
         }
     }
 
     #[inline]
-    fn step<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, what: P, slot: &'static Slot, next: Option<&'static Slot>, msbs: u8) {
+    fn print_usual<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
+        for step in script.steps() {
+            let piece = &PADDED_PIECES[usize::from(step.piece)];
+            let op = match step.what {
+                What::Operand { is_high, rotation, mask, fixed, kind, slot } => {
+                    let word = if is_high { inst.high } else { inst.low };
+                    let value = word.rotate_right(rotation.into()) as u16 & mask | fixed;
+                    if let Some(text) = self.text(kind, value) {
+                        out.pair(piece, text);
+                        continue;
+                    }
+                    Op(P::Operand, slot)
+                }
+                What::Other(what, number) => Op(what, number),
+            };
+            out.padded(piece);
+            self.print_op(&op, inst, 0, out);
+        }
+    }
+
+    fn print_any<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
+        let (start, count) = inst.shape().ops;
+        let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
+        for op in ops.unwrap_or_default() {
+            self.print_op(op, inst, msbs, out);
+        }
+    }
+
+    fn print_op<M: Marks>(
+        &self,
+        Op(what, number): &Op,
+        inst: &Inst,
+        msbs: u8,
+        out: &mut Out<'_, M>,
+    ) {
+        if *what == P::Text {
+            out.token(Token::Punctuation);
+            out.padded(&PADDED_PIECES[usize::from(*number)]);
+        } else if let Some((slot, rest)) =
+            inst.slots().get(usize::from(*number)..).and_then(<[Slot]>::split_first)
+        {
+            self.step(out, inst, *what, slot, rest.first(), msbs);
+        } else if matches!(what, P::Vcc | P::VccFirst) {
+            self.vcc(out, *what);
+        }
+    }
+
+    #[inline]
+    fn step<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        what: P,
+        slot: &'static Slot,
+        next: Option<&'static Slot>,
+        msbs: u8,
+    ) {
         let kind = &KINDS[usize::from(slot.kind)];
         match what {
             P::Operand => self.sized_operand(out, inst, slot, kind, msbs),
@@ -93,14 +171,29 @@ impl Tables {
     }
 
     /// Steps that print one number.
-    fn value_step<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, what: P, kind: &Kind, raw: u64, slot: &'static Slot) {
+    #[inline]
+    fn value_step<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        what: P,
+        kind: &Kind,
+        raw: u64,
+        slot: &'static Slot,
+    ) {
         let arch = self.arch;
         let value = raw as u32;
         match what {
             P::NamedInt => named_int(out, kind, self.signed_offset(kind, raw)),
             P::NamedBit => named_bit(out, kind.label, raw != 0),
             P::Gds => named_bit(out, kind.label, raw != 0 && arch.has(Arch::GDS)),
-            P::CachePolicy => named::cache_policy(out, arch, value, temporal_kind(inst.flags()), inst.flags().any(Flags::SMRD)),
+            P::CachePolicy => named::cache_policy(
+                out,
+                arch,
+                value,
+                temporal_kind(inst.flags()),
+                inst.flags().any(Flags::SMRD),
+            ),
             P::U16 => half_word(out, raw),
             P::U32 => immediate_hex(out, raw & 0xffff_ffff),
             P::F64 => double(out, raw),
@@ -116,7 +209,9 @@ impl Tables {
             P::SdwaSrc0 => named::sdwa_sel(out, "src0_sel:", value),
             P::SdwaSrc1 => named::sdwa_sel(out, "src1_sel:", value),
             P::SdwaUnused => named::sdwa_dst_unused(out, value),
-            P::R128A16 => named_bit(out, if arch.has(Arch::R128_A16) { "a16" } else { "r128" }, raw != 0),
+            P::R128A16 => {
+                named_bit(out, if arch.has(Arch::R128_A16) { "a16" } else { "r128" }, raw != 0);
+            }
             P::OpSelByte => self.op_sel_byte(out, inst),
             P::OpSelLanes => self.op_sel_lanes(out, inst),
             P::MatrixAFormat => named::matrix_format(out, b'a', value),
@@ -154,13 +249,13 @@ impl Tables {
     }
 
     fn vcc<M: Marks>(&self, out: &mut Out<'_, M>, what: P) {
-        let name = if self.arch.has(Arch::WAVE32) { "vcc_lo" } else { "vcc" };
+        let vcc = if self.arch.has(Arch::WAVE32) { Special::VccLo } else { Special::Vcc };
         if what == P::Vcc {
             out.token(Token::Punctuation);
             out.text(", ");
         }
         out.token(Token::Register);
-        out.text(name);
+        out.padded(&SPECIAL_NAMES[vcc as usize]);
         if what == P::VccFirst {
             out.token(Token::Punctuation);
             out.text(", ");
@@ -169,11 +264,25 @@ impl Tables {
 
     /// An operand whose width other operands may decide.
     #[inline]
-    fn sized_operand<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
+    fn sized_operand<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &'static Slot,
+        kind: &Kind,
+        msbs: u8,
+    ) {
         if inst.shape().image != 0 || inst.has_formats() {
-            self.print_resized(out, inst, slot, kind, msbs);
+            return self.print_resized(out, inst, slot, kind, msbs);
+        }
+        let text = if M::WANTED || msbs != 0 {
+            None
         } else {
-            self.print_operand(out, inst, slot, kind, msbs);
+            self.text(slot.kind, inst.value(slot) as u16)
+        };
+        match text {
+            Some(text) => out.quick(text),
+            None => self.print_operand(out, inst, slot, kind, msbs),
         }
     }
 
@@ -218,14 +327,23 @@ impl Tables {
             Source::Immediate | Source::ScalarOffset | Source::Literal => true,
             _ => match self.code(inst, slot).tag() {
                 tag::INLINE => true,
-                tag::LITERAL => !operand::looks_inline(self.arch, inst.literal().unwrap_or(0), kind.read),
+                tag::LITERAL => {
+                    !operand::looks_inline(self.arch, inst.literal().unwrap_or(0), kind.read)
+                }
                 tag::LITERAL64 => inst.literal().unwrap_or(0) >> 32 != 0,
                 _ => false,
             },
         }
     }
 
-    fn int_modifiers<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &Slot, next: Option<&'static Slot>, msbs: u8) {
+    fn int_modifiers<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &Slot,
+        next: Option<&'static Slot>,
+        msbs: u8,
+    ) {
         let extends = inst.value(slot) & modifier::SEXT != 0;
         if extends {
             out.token(Token::Punctuation);
@@ -248,7 +366,8 @@ impl Tables {
         let is_set = |source: usize| self.modifiers(inst, source).unwrap_or(default) & bit != 0;
         let usual = shape.is_packed && bit == modifier::OP_SEL_HI;
         let selects_half = count > 0 && bit == modifier::OP_SEL && shape.selects_half;
-        let upper = selects_half && self.modifiers(inst, 0).unwrap_or(default) & modifier::DESTINATION_SEL != 0;
+        let upper = selects_half
+            && self.modifiers(inst, 0).unwrap_or(default) & modifier::DESTINATION_SEL != 0;
         if (0..count).all(|source| is_set(source) == usual) && !upper {
             return;
         }
@@ -293,7 +412,7 @@ impl Tables {
         out.byte(b']');
     }
 
-    fn signed_offset(&self, kind: &Kind, value: u64) -> i64 {
+    pub(crate) fn signed_offset(&self, kind: &Kind, value: u64) -> i64 {
         match kind.source {
             Source::ScalarOffset if self.arch.is_gfx12_plus() => sign_extend(value, 24),
             Source::ScalarOffset if self.arch.has(Arch::GFX8) => (value & 0xf_ffff) as i64,
@@ -324,7 +443,8 @@ impl Tables {
             () if self.arch.has(Arch::GFX12) => 24,
             () => 13,
         };
-        if inst.flags().any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH) || self.arch.has(Arch::GFX12) {
+        if inst.flags().any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH) || self.arch.has(Arch::GFX12)
+        {
             out.signed(sign_extend(value.into(), bits));
         } else {
             out.dec(u64::from(value & 0xffff));
@@ -339,14 +459,23 @@ impl Tables {
         if inst.flags().has(Flags::DP_ALU_32) {
             return self.arch.has(Arch::GFX1250);
         }
-        ["vdst", "src0", "src1", "src2"].into_iter().filter_map(|name| inst.named(name)).any(|slot| {
-            let class = KINDS[usize::from(slot.kind)].class;
-            self.class_name(class).is_some_and(|name| matches!(name, "VReg_64" | "VReg_64_Align2"))
-        })
+        ["vdst", "src0", "src1", "src2"].into_iter().filter_map(|name| inst.named(name)).any(
+            |slot| {
+                let class = KINDS[usize::from(slot.kind)].class;
+                self.class_name(class)
+                    .is_some_and(|name| matches!(name, "VReg_64" | "VReg_64_Align2"))
+            },
+        )
     }
 
     /// `[v1, v2]`, or one register without brackets.
-    fn addresses<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, first: &'static Slot, msbs: u8) {
+    fn addresses<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        first: &'static Slot,
+        msbs: u8,
+    ) {
         let slots = inst.slots();
         let start = slots.iter().position(|slot| std::ptr::eq(slot, first)).unwrap_or(0);
         let all = slots.iter().skip(start).take_while(|slot| slot.is_named_like("vaddr"));
@@ -386,7 +515,11 @@ impl Tables {
 pub(crate) fn temporal_kind(flags: &Flags) -> TemporalKind {
     match () {
         () if flags.any(Flags::ATOMIC_NO_RETURN | Flags::ATOMIC_RETURN) => TemporalKind::Atomic,
-        () if flags.has(Flags::MAY_STORE) && (flags.has(Flags::STORE_HINT) || !flags.has(Flags::MAY_LOAD)) => TemporalKind::Store,
+        () if flags.has(Flags::MAY_STORE)
+            && (flags.has(Flags::STORE_HINT) || !flags.has(Flags::MAY_LOAD)) =>
+        {
+            TemporalKind::Store
+        }
         () => TemporalKind::Load,
     }
 }

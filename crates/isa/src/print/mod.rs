@@ -4,10 +4,14 @@ mod inst;
 pub(crate) mod named;
 pub(crate) mod operand;
 mod out;
+mod padded;
+mod quick;
 mod remark;
 pub(crate) mod resize;
+mod script;
 
 pub use inst::VgprMsb;
 pub(crate) use inst::temporal_kind;
 pub use out::Token;
 pub(crate) use out::{Marks, Out};
+pub(crate) use quick::Texts;

@@ -2,12 +2,13 @@
 
 use crate::arch::Arch;
 use crate::decode::Tables;
-use crate::generated::{CLASSES, CLASS_MODES, OPERAND_NAMES};
+use crate::generated::{CLASS_MODES, CLASSES, OPERAND_NAMES};
 use crate::inst::Inst;
-use crate::operand::{Code, scalar_dwords, tag};
+use crate::operand::{Code, FLOATS, Float, scalar_dwords, tag};
 use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 
 use super::out::{Marks, Out, Token};
+use super::padded::{NUMBER_COUNT, NUMBERS, SPECIAL_NAMES};
 
 /// Bits of source modifiers.
 pub(crate) mod modifier {
@@ -21,40 +22,58 @@ pub(crate) mod modifier {
 }
 
 /// A register, with the number of registers that the operand spans.
+#[inline]
 pub(super) fn register<M: Marks>(out: &mut Out<'_, M>, code: Code, dwords: u8) {
     out.token(Token::Register);
     let number = u32::from(code.number());
     match code.tag() {
-        tag::VGPR => range(out, "v", number, dwords),
-        tag::AGPR => range(out, "a", number, dwords),
-        tag::SGPR => range(out, "s", number, dwords),
-        tag::TTMP => range(out, "ttmp", number, dwords),
-        tag::HALF => {
-            out.byte(b'v');
-            out.small(number >> 1);
-            out.text(if number & 1 == 0 { ".l" } else { ".h" });
+        tag::VGPR => range(out, b'v', number, dwords),
+        tag::AGPR => range(out, b'a', number, dwords),
+        tag::SGPR => range(out, b's', number, dwords),
+        tag::TTMP => {
+            out.text("ttm");
+            range(out, b'p', number, dwords);
         }
-        _ => out.text(code.special().map_or("", |special| special.name())),
+        tag::HALF => half_register(out, number >> 1, number & 1 != 0),
+        _ => {
+            if let Some(name) = SPECIAL_NAMES.get(number as usize) {
+                out.padded(name);
+            }
+        }
     }
 }
 
+fn half_register<M: Marks>(out: &mut Out<'_, M>, number: u32, is_upper: bool) {
+    range(out, b'v', number, 1);
+    out.text(if is_upper { ".h" } else { ".l" });
+}
+
+/// `v1`, or `v[1:2]`.
 #[inline]
-fn range<M: Marks>(out: &mut Out<'_, M>, file: &'static str, first: u32, dwords: u8) {
-    out.text(file);
+fn range<M: Marks>(out: &mut Out<'_, M>, file: u8, first: u32, dwords: u8) {
+    let first = first as usize;
+    let [first, last] =
+        [first, first + usize::from(dwords.max(1)) - 1].map(|it| NUMBERS[it & (NUMBER_COUNT - 1)]);
+    let [first_len, last_len] = [first, last].map(|digits| (digits >> 56) as usize);
     if dwords <= 1 {
-        out.small(first);
+        out.word(first << 8 | u64::from(file), 1 + first_len);
     } else {
-        out.byte(b'[');
-        out.small(first);
-        out.byte(b':');
-        out.small(first + u32::from(dwords) - 1);
+        out.word(first << 16 | u64::from(b'[') << 8 | u64::from(file), 2 + first_len);
+        out.word(last << 8 | u64::from(b':'), 1 + last_len);
         out.byte(b']');
     }
 }
 
 impl Tables {
     /// An operand that is a register or a constant, as LLVM prints it.
-    pub(super) fn print_operand<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &Slot, kind: &Kind, msbs: u8) {
+    pub(super) fn print_operand<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &Slot,
+        kind: &Kind,
+        msbs: u8,
+    ) {
         self.print_operand_of(out, inst, slot, kind, msbs, kind.dwords);
     }
 
@@ -75,18 +94,16 @@ impl Tables {
             Source::Absent => {
                 out.token(Token::Comment);
                 out.text("/*Missing OP");
-                out.dec(inst.slots().iter().position(|other| std::ptr::eq(other, slot)).unwrap_or(0) as u64);
+                out.dec(
+                    inst.slots().iter().position(|other| std::ptr::eq(other, slot)).unwrap_or(0)
+                        as u64,
+                );
                 return out.text("*/");
             }
             _ => {}
         }
-        let mut code = self.code(inst, slot);
+        let code = self.code(inst, slot);
         match code.tag() {
-            tag::INLINE if kind.read == kind.ty => inline(out, self.arch, code.number(), kind.ty),
-            tag::INLINE => {
-                out.token(Token::Immediate);
-                constant(out, self.arch, read_constant(self.arch, kind.read, code.number().into(), None), kind.ty);
-            }
             tag::LITERAL if kind.read == Type::None => {
                 out.token(Token::Immediate);
                 constant(out, self.arch, 255, kind.ty);
@@ -94,25 +111,60 @@ impl Tables {
             tag::LITERAL => literal(out, self.arch, inst.literal().unwrap_or(0), kind),
             tag::LITERAL64 => literal64(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
             _ => {
-                if code.tag() == tag::HALF {
-                    code = self.half(inst, slot, code);
-                } else if kind.source == Source::DualDestination {
-                    code = Code(code.0 & !1 | !first_destination(inst) & 1);
-                }
-                let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
-                let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
-                register(out, code, shown);
-                self.print_upper_register(out, slot, code, dwords, msbs);
-                self.print_class_remark(out, kind, code, dwords);
+                let code = self.settled(inst, slot, kind, code);
+                self.print_code_after(out, kind, code, dwords, (slot.msb, msbs));
             }
         }
+    }
+
+    /// A register or an inline constant.
+    pub(super) fn print_code<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+    ) {
+        self.print_code_after(out, kind, code, dwords, (0, 0));
+    }
+
+    /// The same where `s_set_vgpr_msb` came before: which of its bits, and what they are.
+    fn print_code_after<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+        upper: (u8, u8),
+    ) {
+        if code.tag() == tag::INLINE {
+            if kind.read == kind.ty {
+                return inline(out, self.arch, code.number(), kind.ty);
+            }
+            out.token(Token::Immediate);
+            return constant(
+                out,
+                self.arch,
+                read_constant(self.arch, kind.read, code.number().into(), None),
+                kind.ty,
+            );
+        }
+        let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
+        let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
+        register(out, code, shown);
+        self.print_upper_register(out, code, dwords, upper);
+        self.print_class_remark(out, kind, code, dwords);
     }
 
     /// The number that an operand holds, after LLVM took it for the encoding of a constant where it does.
     #[inline]
     pub(super) fn number(&self, inst: &Inst, slot: &Slot, kind: &Kind) -> u64 {
         let value = inst.value(slot);
-        if kind.read == Type::None || value < 128 { value } else { read_constant(self.arch, kind.read, value, inst.literal()) }
+        if kind.read == Type::None || value < 128 {
+            value
+        } else {
+            read_constant(self.arch, kind.read, value, inst.literal())
+        }
     }
 
     /// How many registers an operand of that kind spans.
@@ -125,41 +177,68 @@ impl Tables {
     }
 
     /// The register meant after `s_set_vgpr_msb`, as a comment.
-    fn print_upper_register<M: Marks>(&self, out: &mut Out<'_, M>, slot: &Slot, code: Code, dwords: u8, msbs: u8) {
-        if msbs == 0 || slot.msb > 3 || !matches!(code.tag(), tag::VGPR | tag::HALF) {
+    fn print_upper_register<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        code: Code,
+        dwords: u8,
+        (msb, msbs): (u8, u8),
+    ) {
+        if msbs == 0 || msb > 3 || !matches!(code.tag(), tag::VGPR | tag::HALF) {
             return;
         }
-        let upper = u32::from(msbs >> (slot.msb * 2) & 3) << 8;
+        let upper = u32::from(msbs >> (msb * 2) & 3) << 8;
         if upper == 0 {
             return;
         }
         out.token(Token::Comment);
         out.text(" /*");
         let number = u32::from(code.number());
-        if code.tag() == tag::HALF {
-            out.byte(b'v');
-            out.dec(u64::from((number >> 1) + upper));
-            out.text(if number & 1 == 0 { ".l" } else { ".h" });
-        } else {
-            range(out, "v", number + upper, dwords);
+        match code.tag() {
+            tag::HALF => half_register(out, (number >> 1) + upper, number & 1 != 0),
+            _ => range(out, b'v', number + upper, dwords),
         }
         out.text("*/");
     }
 
     /// The class of an operand of that kind, where the register is not in it.
-    pub(crate) fn class_without(&self, kind: &Kind, code: Code, dwords: u8) -> Option<&'static Class> {
+    pub(crate) fn class_without(
+        &self,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+    ) -> Option<&'static Class> {
         let (modes, wave_sized) = CLASS_MODES.get(usize::from(kind.class).checked_sub(1)?)?;
-        let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)))?;
+        let class =
+            modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)))?;
         (!wave_sized && !contains(class, code, dwords)).then_some(class)
     }
 
     /// What LLVM says of a register that the operand should not name.
-    fn print_class_remark<M: Marks>(&self, out: &mut Out<'_, M>, kind: &Kind, code: Code, dwords: u8) {
+    fn print_class_remark<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+    ) {
         let Some(class) = self.class_without(kind, code, dwords) else { return };
         out.token(Token::Comment);
         out.text("/*Invalid register, operand has '");
         print_class_name(out, class, kind.dwords, dwords);
         out.text("' register class*/");
+    }
+
+    /// The register that is meant where other fields have a say in it.
+    #[inline]
+    pub(crate) fn settled(&self, inst: &Inst, slot: &Slot, kind: &Kind, code: Code) -> Code {
+        match code.tag() {
+            tag::HALF => self.half(inst, slot, code),
+            _ if kind.source == Source::DualDestination => {
+                Code(code.0 & !1 | !first_destination(inst) & 1)
+            }
+            _ => code,
+        }
     }
 
     /// `op_sel` bits choose the half where the register field does not.
@@ -176,9 +255,19 @@ impl Tables {
         Code(code.0 | u16::from(upper))
     }
 
+    /// Whether the destination is the upper half of its register.
+    pub(crate) fn selects_upper_half(&self, inst: &Inst) -> bool {
+        self.modifiers(inst, 0).is_some_and(|modifiers| modifiers & modifier::DESTINATION_SEL != 0)
+    }
+
     /// The modifiers of a source.
     pub(super) fn modifiers(&self, inst: &Inst, source: usize) -> Option<u64> {
-        let position = inst.shape().packed.get(source).copied().filter(|position| *position != DEFAULT_MODIFIER)?;
+        let position = inst
+            .shape()
+            .packed
+            .get(source)
+            .copied()
+            .filter(|position| *position != DEFAULT_MODIFIER)?;
         inst.slots().get(usize::from(position)).map(|slot| inst.value(slot))
     }
 
@@ -222,7 +311,11 @@ fn contains(class: &Class, code: Code, dwords: u8) -> bool {
     let (last, step) = class.banks.get(bank).copied().unwrap_or_default();
     let number = if code.tag() == tag::HALF { code.number() >> 1 } else { code.number() };
     let exists = bank < 2 || scalar_dwords(code.tag(), dwords) == dwords;
-    exists && step != 0 && number <= last && number % u16::from(step) == 0 && class_fits(class, code, dwords)
+    exists
+        && step != 0
+        && number <= last
+        && number % u16::from(step) == 0
+        && class_fits(class, code, dwords)
 }
 
 /// A class of wider or narrower registers has none of these.
@@ -230,19 +323,6 @@ fn class_fits(class: &Class, code: Code, dwords: u8) -> bool {
     let halves = class.name.starts_with("VGPR_16") || class.name.starts_with("VS_16");
     (code.tag() == tag::HALF) == halves || dwords == 0
 }
-
-/// Constants that need no literal, by encoding from 240 on, in half, brain, single and double precision.
-pub(crate) const FLOATS: [(u16, u16, u32, u64, &str); 9] = [
-    (0x3800, 0x3f00, 0x3f00_0000, 0x3fe0_0000_0000_0000, "0.5"),
-    (0xb800, 0xbf00, 0xbf00_0000, 0xbfe0_0000_0000_0000, "-0.5"),
-    (0x3c00, 0x3f80, 0x3f80_0000, 0x3ff0_0000_0000_0000, "1.0"),
-    (0xbc00, 0xbf80, 0xbf80_0000, 0xbff0_0000_0000_0000, "-1.0"),
-    (0x4000, 0x4000, 0x4000_0000, 0x4000_0000_0000_0000, "2.0"),
-    (0xc000, 0xc000, 0xc000_0000, 0xc000_0000_0000_0000, "-2.0"),
-    (0x4400, 0x4080, 0x4080_0000, 0x4010_0000_0000_0000, "4.0"),
-    (0xc400, 0xc080, 0xc080_0000, 0xc010_0000_0000_0000, "-4.0"),
-    (0x3118, 0x3e22, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882, "0.15915494"),
-];
 
 fn inline<M: Marks>(out: &mut Out<'_, M>, arch: Arch, encoding: u16, ty: Type) {
     out.token(Token::Immediate);
@@ -258,7 +338,7 @@ fn inline<M: Marks>(out: &mut Out<'_, M>, arch: Arch, encoding: u16, ty: Type) {
     }
 }
 
-fn inline_float<M: Marks>(out: &mut Out<'_, M>, _: Arch, float: &(u16, u16, u32, u64, &'static str), ty: Type) {
+fn inline_float<M: Marks>(out: &mut Out<'_, M>, _: Arch, float: &Float, ty: Type) {
     match ty {
         // LLVM takes the half's bits for a 32-bit value, which it does not know.
         Type::Int16 => out.hex(float.0.into()),
@@ -283,7 +363,8 @@ fn literal<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, kind: &Kind) 
 
 /// The value of a constant's encoding, or the encoding itself where it is none.
 fn read_constant(arch: Arch, ty: Type, encoding: u64, literal: Option<u64>) -> u64 {
-    let float = usize::try_from(encoding).ok().and_then(|encoding| FLOATS.get(encoding.wrapping_sub(240)));
+    let float =
+        usize::try_from(encoding).ok().and_then(|encoding| FLOATS.get(encoding.wrapping_sub(240)));
     match (encoding, float) {
         (_, _) if ty == Type::None => encoding,
         (128..=192, _) => encoding - 128,
@@ -292,7 +373,9 @@ fn read_constant(arch: Arch, ty: Type, encoding: u64, literal: Option<u64>) -> u
         (_, Some(float)) => match ty {
             Type::BF16 | Type::V2BF16 | Type::V2InlineBF16 => float.1.into(),
             Type::F16 | Type::Int16 | Type::V2F16 | Type::V2InlineF16 => float.0.into(),
-            Type::V2F16Splat if arch.is_gfx11_plus() => u64::from(float.0) << 16 | u64::from(float.0),
+            Type::V2F16Splat if arch.is_gfx11_plus() => {
+                u64::from(float.0) << 16 | u64::from(float.0)
+            }
             Type::V2F16Splat => float.0.into(),
             Type::F64 | Type::Int64 => float.3,
             _ => float.2.into(),
@@ -319,17 +402,21 @@ pub(super) fn looks_inline(arch: Arch, value: u64, ty: Type) -> bool {
     let half = value as u16;
     let small16 = is_small(i64::from(half as i16));
     let small32 = is_small(i64::from(word as i32));
-    let any = |found: &dyn Fn(&(u16, u16, u32, u64, &str)) -> bool| FLOATS.iter().any(found);
+    let any = |found: &dyn Fn(&Float) -> bool| FLOATS.iter().any(found);
     match ty {
         Type::BF16 | Type::V2InlineBF16 => small16 || any(&|float| float.1 == half),
         Type::F16 | Type::V2InlineF16 => small16 || any(&|float| float.0 == half),
         Type::V2BF16 => small32 || any(&|float| u32::from(float.1) == word),
         Type::V2F16 => small32 || any(&|float| u32::from(float.0) == word),
         Type::V2F16Splat if arch.is_gfx11_plus() => {
-            small32 || word >> 16 == word & 0xffff && (is_small(i64::from(half)) || any(&|float| float.0 == half))
+            small32
+                || word >> 16 == word & 0xffff
+                    && (is_small(i64::from(half)) || any(&|float| float.0 == half))
         }
         Type::V2F16Splat => small32 || any(&|float| u32::from(float.0) == word),
-        Type::Int16 | Type::V2Int16 | Type::Int32 | Type::F32 => small32 || any(&|float| float.2 == word),
+        Type::Int16 | Type::V2Int16 | Type::Int32 | Type::F32 => {
+            small32 || any(&|float| float.2 == word)
+        }
         Type::Int64 => is_small(value as i64) || any(&|float| float.3 == value),
         _ => false,
     }
@@ -343,7 +430,9 @@ const fn is_small(value: i64) -> bool {
 fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
     let word = value as u32;
     let half = value as u16;
-    let known = |found: &dyn Fn(&(u16, u16, u32, u64, &'static str)) -> bool| FLOATS.iter().find(|float| found(float)).map(|float| float.4);
+    let known = |found: &dyn Fn(&Float) -> bool| {
+        FLOATS.iter().find(|float| found(float)).map(|float| float.4)
+    };
     match ty {
         Type::Int64 | Type::F64 => constant64(out, value, ty == Type::F64),
         Type::Int16 => match small_or_float(word) {
@@ -351,7 +440,9 @@ fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
             Some(Err(text)) => out.text(text),
             None => out.hex(half.into()),
         },
-        Type::F16 | Type::BF16 if is_small(i64::from(half as i16)) => out.signed((half as i16).into()),
+        Type::F16 | Type::BF16 if is_small(i64::from(half as i16)) => {
+            out.signed((half as i16).into());
+        }
         Type::F16 => match known(&|float| float.0 == half) {
             Some(text) => out.text(text),
             None => out.hex(half.into()),
@@ -360,7 +451,13 @@ fn constant<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u64, ty: Type) {
             Some(text) => out.text(text),
             None => out.hex(word.into()),
         },
-        Type::V2Int16 | Type::V2F16 | Type::V2BF16 | Type::V2F16Splat | Type::V2F16NoInline | Type::V2InlineF16 | Type::V2InlineBF16 => {
+        Type::V2Int16
+        | Type::V2F16
+        | Type::V2BF16
+        | Type::V2F16Splat
+        | Type::V2F16NoInline
+        | Type::V2InlineF16
+        | Type::V2InlineBF16 => {
             packed_constant(out, arch, word, ty);
         }
         _ => constant32(out, word),

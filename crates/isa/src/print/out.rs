@@ -1,6 +1,9 @@
 //! Where printed instructions go: bytes, and on request what kind of token each byte belongs to.
 
+use super::padded::{NUMBERS, Padded};
+use super::quick::Text;
 use crate::generated::TEXT;
+use crate::inst;
 
 /// What a piece of an instruction's text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,67 +26,158 @@ pub enum Token {
 
 /// Learns where each token starts.
 pub(crate) trait Marks {
+    /// Whether anyone wants to know.
+    const WANTED: bool;
+
     fn mark(&mut self, token: Token, at: usize);
 }
 
 /// Only the text is wanted.
 impl Marks for () {
+    const WANTED: bool = false;
+
+    #[inline]
     fn mark(&mut self, _: Token, _: usize) {}
 }
 
 impl Marks for &mut Vec<(Token, usize)> {
+    const WANTED: bool = true;
+
     fn mark(&mut self, token: Token, at: usize) {
-        self.push((token, at));
+        match self.last_mut() {
+            // Nothing was written as the token before.
+            Some(last) if last.1 == at => last.0 = token,
+            _ => self.push((token, at)),
+        }
     }
 }
 
 /// A writer of ASCII text.
+///
+/// There is always room for some more, so that short texts are copied in blocks of a fixed size.
 pub(crate) struct Out<'a, M> {
-    pub(crate) bytes: &'a mut Vec<u8>,
-    pub(crate) marks: M,
+    bytes: &'a mut Vec<u8>,
+    /// Where the text ends; what follows is room.
+    end: usize,
+    marks: M,
 }
 
-impl<M: Marks> Out<'_, M> {
+/// Room for most instructions.
+const ROOM: usize = 128;
+
+impl<'a, M: Marks> Out<'a, M> {
+    /// Appends what `write` writes.
+    #[inline]
+    pub(crate) fn append(bytes: &'a mut Vec<u8>, marks: M, write: impl FnOnce(&mut Self)) {
+        let end = bytes.len();
+        bytes.extend_from_slice(&[0; ROOM]);
+        let mut out = Out { bytes, end, marks };
+        write(&mut out);
+        let Out { bytes, end, .. } = out;
+        bytes.truncate(end);
+    }
+
     /// What follows, up to the next call, is one token of this kind.
     #[inline]
     pub(crate) fn token(&mut self, token: Token) {
-        self.marks.mark(token, self.bytes.len());
+        self.marks.mark(token, self.end);
+    }
+
+    /// Copies a block of which the first `len` bytes count.
+    #[inline]
+    fn block<const N: usize>(&mut self, block: &[u8; N], len: usize) {
+        let room = self.bytes.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut);
+        match room {
+            Some(room) => *room = *block,
+            None => self.block_in_more_room(block),
+        }
+        self.end += len;
+    }
+
+    #[cold]
+    fn block_in_more_room(&mut self, block: &[u8]) {
+        self.bytes.truncate(self.end);
+        self.bytes.extend_from_slice(block);
+        self.bytes.extend_from_slice(&[0; ROOM]);
     }
 
     #[inline]
     pub(crate) fn text(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
+        let end = self.end + text.len();
+        match self.bytes.get_mut(self.end..end) {
+            Some(room) => room.copy_from_slice(text.as_bytes()),
+            None => self.block_in_more_room(text.as_bytes()),
+        }
+        self.end = end;
+    }
+
+    #[inline]
+    pub(super) fn padded(&mut self, text: &Padded) {
+        self.block(&text.0, text.len());
+    }
+
+    #[inline]
+    pub(super) fn quick(&mut self, text: &Text) {
+        self.block(text, text[15].into());
+    }
+
+    /// One text after the other.
+    #[inline]
+    pub(super) fn pair(&mut self, first: &Padded, second: &Text) {
+        let (start, len) = (first.len(), first.len() + usize::from(second[15]));
+        match self.bytes.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut::<48>) {
+            Some(room) => {
+                room[..32].copy_from_slice(&first.0);
+                room[start & 31..][..16].copy_from_slice(second);
+                self.end += len;
+            }
+            None => {
+                self.padded(first);
+                self.block(second, len - start);
+            }
+        }
     }
 
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) {
-        self.bytes.push(byte);
+        self.block(&[byte], 1);
+    }
+
+    /// Up to eight characters, the first in the lowest byte.
+    #[inline]
+    pub(super) fn word(&mut self, text: u64, len: usize) {
+        self.block(&text.to_le_bytes(), len);
     }
 
     /// A mnemonic out of the text that all names share.
     #[inline]
     pub(crate) fn name(&mut self, start: u32, len: u8) {
-        let start = start as usize;
-        self.bytes.extend_from_slice(TEXT.get(start..start + usize::from(len)).unwrap_or_default());
+        let (start, len) = (start as usize, usize::from(len));
+        match TEXT.get(start..).and_then(<[u8]>::first_chunk::<32>) {
+            Some(block) if len <= 32 => self.block(block, len),
+            _ => self.text(inst::text(start as u32, len as u8)),
+        }
     }
 
-    /// A decimal number below ten thousand, such as a register's.
+    /// A decimal number, such as a register's.
     #[inline]
     pub(crate) fn small(&mut self, value: u32) {
-        if value >= 1000 {
-            self.byte(b'0' + (value / 1000 % 10) as u8);
+        match NUMBERS.get(value as usize) {
+            Some(digits) => self.word(*digits, (*digits >> 56) as usize),
+            None => self.long_dec(value.into()),
         }
-        if value >= 100 {
-            self.byte(b'0' + (value / 100 % 10) as u8);
-        }
-        if value >= 10 {
-            self.byte(b'0' + (value / 10 % 10) as u8);
-        }
-        self.byte(b'0' + (value % 10) as u8);
     }
 
     /// A decimal number.
+    #[inline]
     pub(crate) fn dec(&mut self, value: u64) {
+        match u32::try_from(value) {
+            Ok(value) => self.small(value),
+            Err(_) => self.long_dec(value),
+        }
+    }
+
+    fn long_dec(&mut self, value: u64) {
         let mut digits = [0; 20];
         let mut at = digits.len();
         let mut rest = value;
@@ -97,10 +191,11 @@ impl<M: Marks> Out<'_, M> {
                 break;
             }
         }
-        self.bytes.extend_from_slice(digits.get(at..).unwrap_or_default());
+        digits.iter().skip(at).for_each(|digit| self.byte(*digit));
     }
 
     /// A decimal number that may be negative.
+    #[inline]
     pub(crate) fn signed(&mut self, value: i64) {
         if value < 0 {
             self.byte(b'-');
@@ -109,12 +204,33 @@ impl<M: Marks> Out<'_, M> {
     }
 
     /// A hexadecimal number, `0x` before it.
+    #[inline]
     pub(crate) fn hex(&mut self, value: u64) {
         self.text("0x");
         let digits = (67 - value.leading_zeros()).max(4) / 4;
-        for digit in (0..digits).rev() {
-            let nibble = (value >> (digit * 4) & 15) as u8;
-            self.byte(if nibble < 10 { b'0' + nibble } else { b'a' - 10 + nibble });
+        let high = (value >> 32) as u32;
+        if high != 0 {
+            self.hex_word(high, digits - 8);
         }
+        self.hex_word(value as u32, digits.min(8));
     }
+
+    /// The last of eight hexadecimal digits.
+    #[inline]
+    fn hex_word(&mut self, word: u32, digits: u32) {
+        let text = hex_digits(word).swap_bytes() >> (64 - digits * 8);
+        self.word(text, digits as usize);
+    }
+}
+
+/// The digits of a word, the first in the highest byte: spread, and made characters all at once.
+#[inline]
+const fn hex_digits(word: u32) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let mut bytes = word as u64;
+    bytes = (bytes | bytes << 16) & 0x0000_ffff_0000_ffff;
+    bytes = (bytes | bytes << 8) & 0x00ff_00ff_00ff_00ff;
+    bytes = (bytes | bytes << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    let is_letter = ((bytes + 6 * EACH) >> 4) & EACH;
+    bytes + b'0' as u64 * EACH + (b'a' - b'9' - 1) as u64 * is_letter
 }

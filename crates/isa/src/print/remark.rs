@@ -2,22 +2,34 @@
 
 use crate::decode::{Decoder, Tables};
 use crate::generated::{CHECKS, KINDS};
-use crate::inst::Inst;
-use crate::operand::{Code, tag};
-use crate::table::{Check, Role, Slot, Source};
+use crate::inst::{Inst, MISALIGNED};
+use crate::operand::{misaligned, tag};
+use crate::table::{Check, Role, Slot};
 
 use super::out::Out;
 
 impl Decoder {
     /// Appends the remark that `llvm-objdump` puts after the encoding, ` ; Warning: …`, where it has one.
+    #[inline]
     pub fn print_remarks(&self, inst: &Inst, out: &mut Vec<u8>) {
+        if inst.marks & MISALIGNED != 0 {
+            self.print_misaligned(inst, out);
+        }
+    }
+
+    fn print_misaligned(&self, inst: &Inst, out: &mut Vec<u8>) {
         let (start, count) = inst.shape().checks;
-        let checks = CHECKS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
+        let checks = CHECKS
+            .get(usize::from(start)..usize::from(start) + usize::from(count))
+            .unwrap_or_default();
         let mut is_first = true;
         for Check { slot, role } in checks {
-            let slot = inst.slots().get(usize::from(*slot)).filter(|_| matches!(role, Role::Register | Role::Source));
+            let slot = inst
+                .slots()
+                .get(usize::from(*slot))
+                .filter(|_| matches!(role, Role::Register | Role::Source));
             if let Some(rounded) = slot.and_then(|slot| self.tables().rounded(inst, slot)) {
-                rounded.print(is_first, &mut Out { bytes: out, marks: () });
+                Out::append(out, (), |out| rounded.print(is_first, out));
                 is_first = false;
             }
         }
@@ -44,15 +56,10 @@ impl Rounded {
 
 impl Tables {
     fn rounded(&self, inst: &Inst, slot: &Slot) -> Option<Rounded> {
-        let code: Code = self.code(inst, slot);
+        let code = self.code(inst, slot);
         let kind = KINDS.get(usize::from(slot.kind))?;
-        let value = inst.value(slot) as u16 & if kind.source == Source::SdwaMask { 0x7f } else { 0xff };
-        let (file, number) = match code.tag() {
-            tag::SGPR => ("SGPR", value),
-            tag::TTMP => ("TTMP", value - 108),
-            _ => return None,
-        };
-        let dwords = self.dwords(kind);
-        (number != code.number()).then_some(Rounded { file, bits: u32::from(dwords) * 32, number })
+        let number = misaligned(kind.source, inst.value(slot) as u16, code)?;
+        let file = if code.tag() == tag::SGPR { "SGPR" } else { "TTMP" };
+        Some(Rounded { file, bits: u32::from(self.dwords(kind)) * 32, number })
     }
 }

@@ -16,7 +16,7 @@ impl Inst {
     /// Whether it is a matrix instruction whose operands are as wide as their formats ask.
     #[inline]
     pub(crate) fn has_formats(&self) -> bool {
-        self.flags().any(Flags::MATRIX) && self.mnemonic().ends_with("f8f6f4")
+        self.flags().has(Flags::HAS_FORMATS)
     }
 
     fn operand(&self, name: &str) -> Option<u64> {
@@ -31,8 +31,15 @@ impl Slot {
 }
 
 impl Tables {
-    pub(super) fn print_resized<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, slot: &'static Slot, kind: &Kind, msbs: u8) {
-        match self.resized(inst, slot) {
+    pub(super) fn print_resized<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &'static Slot,
+        kind: &Kind,
+        msbs: u8,
+    ) {
+        match self.resized_dwords(inst, slot) {
             Some(4 | 6 | 12) if self.is_small_constant(inst, slot) => {
                 // LLVM looks for the number's first registers and finds none.
                 out.token(Token::Immediate);
@@ -43,12 +50,18 @@ impl Tables {
         }
     }
 
-    /// How wide an operand is, where it is not what the form says.
-    pub(crate) fn resized(&self, inst: &Inst, slot: &'static Slot) -> Option<u8> {
+    /// How many registers an operand spans.
+    pub(crate) fn operand_dwords(&self, inst: &Inst, slot: &'static Slot, kind: &Kind) -> u8 {
+        self.resized_dwords(inst, slot).unwrap_or_else(|| self.dwords(kind))
+    }
+
+    /// Its width where other operands decide it, and not as the form says.
+    fn resized_dwords(&self, inst: &Inst, slot: &'static Slot) -> Option<u8> {
         let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
         match IMAGES.get(usize::from(inst.shape().image).wrapping_sub(1)) {
             Some(image) => self.image_dwords(inst, image, slot, name),
-            None => self.matrix_dwords(inst, name),
+            None if inst.has_formats() => self.matrix_dwords(inst, name),
+            None => None,
         }
     }
 
@@ -80,14 +93,22 @@ impl Tables {
     }
 
     /// The width of an image operand, where it is not what the form says.
-    fn image_dwords(&self, inst: &Inst, image: &Image, slot: &'static Slot, name: &str) -> Option<u8> {
+    fn image_dwords(
+        &self,
+        inst: &Inst,
+        image: &Image,
+        slot: &'static Slot,
+        name: &str,
+    ) -> Option<u8> {
         if image.flags & Image::BVH != 0 {
             return None;
         }
         let sizes = self.image_sizes(inst, image)?;
         match name {
             "vdata" | "vdst" => (sizes.data != image.data).then_some(sizes.data),
-            _ if sizes.widened_address.is_some_and(|widened| std::ptr::eq(widened.0, slot)) => sizes.widened_address.map(|w| w.1),
+            _ if sizes.widened_address.is_some_and(|widened| std::ptr::eq(widened.0, slot)) => {
+                sizes.widened_address.map(|w| w.1)
+            }
             _ => None,
         }
     }
@@ -130,12 +151,17 @@ impl Tables {
         } else {
             None
         };
-        Some(ImageSizes { data, widened_address, addresses: separate.then_some(address).filter(|_| !widens) })
+        Some(ImageSizes {
+            data,
+            widened_address,
+            addresses: separate.then_some(address).filter(|_| !widens),
+        })
     }
 
     fn data_dwords(&self, inst: &Inst) -> u8 {
         let mask = inst.operand("dmask").unwrap_or(0) & 15;
-        let mut data = if inst.flags().any(Flags::GATHER4) { 4 } else { mask.count_ones().max(1) as u8 };
+        let mut data =
+            if inst.flags().any(Flags::GATHER4) { 4 } else { mask.count_ones().max(1) as u8 };
         if inst.operand("d16").is_some_and(|d16| d16 != 0) && !self.arch.has(Arch::UNPACKED_D16) {
             data = data.div_ceil(2);
         }
@@ -146,7 +172,8 @@ impl Tables {
         let (coordinates, gradients) = *DIMENSIONS.get(inst.operand("dim")? as usize)?;
         let has = |flag| image.flags & flag != 0;
         let a16 = inst.operand("a16").is_some_and(|a16| a16 != 0);
-        let components = if has(Image::COORDINATES) { coordinates } else { 0 } + u8::from(has(Image::LOD));
+        let components =
+            if has(Image::COORDINATES) { coordinates } else { 0 } + u8::from(has(Image::LOD));
         let mut words = image.extra + if a16 { components.div_ceil(2) } else { components };
         if has(Image::GRADIENTS) {
             let halves = a16 && !self.arch.has(Arch::G16) || has(Image::G16);
@@ -162,20 +189,25 @@ impl Tables {
 
     fn last_address(&self, inst: &Inst) -> Option<&'static Slot> {
         let slots = inst.slots();
-        let resource = slots.iter().position(|slot| matches!(OPERAND_NAMES.get(usize::from(slot.name)), Some(&"srsrc" | &"rsrc")))?;
+        let resource = slots.iter().position(|slot| {
+            matches!(OPERAND_NAMES.get(usize::from(slot.name)), Some(&"srsrc" | &"rsrc"))
+        })?;
         slots.get(resource.checked_sub(1)?)
     }
 
     fn fits(&self, inst: &Inst, slot: &Slot, dwords: u8) -> bool {
         let first = self.code(inst, slot).number();
-        let aligned = dwords == 1 || first % 2 == 0 || !self.arch.has(Arch::ALIGNED_VGPRS);
+        let aligned = dwords == 1 || first.is_multiple_of(2) || !self.arch.has(Arch::ALIGNED_VGPRS);
         aligned && u16::from(dwords) + first <= 256
     }
 
     /// The name of the class that an operand has under the processor's mode.
     pub(super) fn class_name(&self, class: u8) -> Option<&'static str> {
         let (modes, _) = CLASS_MODES.get(usize::from(class).checked_sub(1)?)?;
-        modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number))).map(|class| class.name)
+        modes
+            .get(self.class_mode)
+            .and_then(|number| CLASSES.get(usize::from(*number)))
+            .map(|class| class.name)
     }
 
     /// How many of an image's separate address registers print; the rest are left out.

@@ -10,7 +10,7 @@ pub(super) enum Case {
 /// Eight digits.
 #[inline]
 pub(super) fn push_word(out: &mut Vec<u8>, case: Case, word: u32) {
-    out.extend_from_slice(&digits(word, case));
+    out.extend_from_slice(&word_digits(case, word));
 }
 
 /// A number of at least so many digits, sixteen at most.
@@ -20,15 +20,15 @@ pub(super) fn push_hex(out: &mut Vec<u8>, case: Case, value: u64, least: usize) 
     let (high, low) = text.split_at_mut(8);
     let [.., a, b, c, d] = (value >> 32).to_be_bytes();
     let [.., e, f, g, h] = value.to_be_bytes();
-    high.copy_from_slice(&digits(u32::from_be_bytes([a, b, c, d]), case));
-    low.copy_from_slice(&digits(u32::from_be_bytes([e, f, g, h]), case));
+    high.copy_from_slice(&word_digits(case, u32::from_be_bytes([a, b, c, d])));
+    low.copy_from_slice(&word_digits(case, u32::from_be_bytes([e, f, g, h])));
     let needed = (67 - value.leading_zeros() as usize) / 4;
     out.extend_from_slice(text.get(16 - needed.max(least)..).unwrap_or_default());
 }
 
 /// Spreads the digits over the bytes of a number, and makes all of them characters at once.
 #[inline]
-fn digits(word: u32, case: Case) -> [u8; 8] {
+pub(super) fn word_digits(case: Case, word: u32) -> [u8; 8] {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let mut bytes = u64::from(word);
     bytes = (bytes | bytes << 16) & 0x0000_ffff_0000_ffff;

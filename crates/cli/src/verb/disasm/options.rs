@@ -1,9 +1,10 @@
 //! How code is decoded: processor features and the decoder's mode.
 
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
-use hsaco::isa::{DecodeOptions, Mode, WaveSize};
+use hsaco::isa::{DecodeOptions, Decoder, Mode, Processor, UnsupportedProcessor, WaveSize};
 
 /// What one `--mattr` can be, with a sign before it.
 const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"];
@@ -67,6 +68,8 @@ pub(in crate::verb) enum True16 {
 pub(in crate::verb) struct Decoding {
     pub(in crate::verb) options: DecodeOptions,
     pub(super) true16: True16,
+    /// Decoders made so far: a library has many objects for each of a few processors.
+    made: Mutex<Vec<(Processor, DecodeOptions, Decoder)>>,
 }
 
 impl Decoding {
@@ -89,11 +92,35 @@ impl Decoding {
             True16::Off => options.real_true16 = Some(false),
             True16::Llvm | True16::Auto => {}
         }
-        Self { options, true16 }
+        Self { options, true16, made: Mutex::default() }
     }
 
-    pub(super) fn with_true16(&self, real_true16: Option<bool>) -> DecodeOptions {
-        DecodeOptions { real_true16, ..self.options }
+    /// The decoder for a processor.
+    pub(super) fn decoder(&self, processor: Processor) -> Result<Decoder, UnsupportedProcessor> {
+        self.make(processor, self.options)
+    }
+
+    /// The same with or without halves of registers.
+    pub(super) fn with_true16(
+        &self,
+        processor: Processor,
+        real_true16: bool,
+    ) -> Result<Decoder, UnsupportedProcessor> {
+        self.make(processor, DecodeOptions { real_true16: Some(real_true16), ..self.options })
+    }
+
+    fn make(
+        &self,
+        processor: Processor,
+        options: DecodeOptions,
+    ) -> Result<Decoder, UnsupportedProcessor> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., decoder)) = made.iter().find(|it| (it.0, it.1) == (processor, options)) {
+            return Ok(decoder.clone());
+        }
+        let decoder = Decoder::with_options(processor, options)?;
+        made.push((processor, options, decoder.clone()));
+        Ok(decoder)
     }
 }
 

@@ -62,7 +62,7 @@ impl<'a> Plan<'a> {
             problems.push(unsupported(detail));
             return None;
         };
-        let decoder = match Decoder::with_options(processor, decoding.options) {
+        let decoder = match decoding.decoder(processor) {
             Ok(decoder) => decoder,
             Err(error) => {
                 problems.push(unsupported(error.to_string()));
@@ -74,10 +74,7 @@ impl<'a> Plan<'a> {
         let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
         let mut plan = Self { layout, decoder, spans };
         if decoding.true16 == True16::Auto {
-            let with = |real_true16| {
-                let options = decoding.with_true16(Some(real_true16));
-                Decoder::with_options(processor, options).ok()
-            };
+            let with = |real_true16| decoding.with_true16(processor, real_true16).ok();
             plan.detect_true16([with(true), with(false)]);
         }
         Some(plan)

@@ -24,7 +24,8 @@ pub(super) struct Steps<'p> {
 impl Iterator for Steps<'_> {
     type Item = (usize, Step, usize);
 
-    #[inline]
+    // A step is longer than what a call returns in registers.
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.at;
         let zeros = zeros(self.code.get(at..self.end).filter(|it| !it.is_empty())?);
@@ -38,7 +39,7 @@ impl Iterator for Steps<'_> {
 }
 
 impl Steps<'_> {
-    #[inline]
+    #[inline(always)]
     fn decode(&self, rest: &[u8]) -> (Step, usize) {
         match self.decoder.decode(rest) {
             Some(inst) => (Step::Inst(inst), inst.len()),

@@ -4,7 +4,7 @@ use std::io;
 
 use hsaco::isa::{Inst, Token, VgprMsb};
 
-use super::hex::{Case, push_hex, push_word};
+use super::hex::{Case, push_hex, push_word, word_digits};
 use super::plan::{Plan, Span};
 use super::steps::Step;
 use super::target::Target;
@@ -73,9 +73,9 @@ impl TextWriter<'_, '_> {
                 Step::Inst(inst) => {
                     let branch = inst.branch_target(address);
                     let target = branch.and_then(|it| span.target(self.plan, encoding, it));
-                    self.inst(&inst, msb, target.as_ref(), &mut tokens, out);
+                    let blanks = self.inst(&inst, msb, target.as_ref(), &mut tokens, out);
                     msb.update(&inst);
-                    self.comment(encoding, address, out);
+                    self.comment(blanks, encoding, address, out);
                     if let Some(Target::Annotation(name, distance)) = target {
                         push_annotation(out, name, distance);
                     }
@@ -88,7 +88,7 @@ impl TextWriter<'_, '_> {
         Ok(())
     }
 
-    /// The instruction, and blanks up to the comment.
+    /// The instruction; how many blanks there are up to the comment.
     #[inline]
     fn inst(
         &self,
@@ -97,7 +97,7 @@ impl TextWriter<'_, '_> {
         target: Option<&Target<'_>>,
         tokens: &mut Vec<(Token, usize)>,
         out: &mut Vec<u8>,
-    ) {
+    ) -> usize {
         let start = out.len();
         out.push(b'\t');
         let text = start + 1;
@@ -115,7 +115,7 @@ impl TextWriter<'_, '_> {
         if self.style.color {
             paint(out, text, tokens);
         }
-        push_blanks(out, COMMENT_COLUMN.saturating_sub(width));
+        COMMENT_COLUMN.saturating_sub(width)
     }
 
     fn unknown(&self, bytes: &[u8], address: u64, out: &mut Vec<u8>) {
@@ -123,31 +123,21 @@ impl TextWriter<'_, '_> {
         out.push(b'\t');
         push_directive(out, bytes);
         let width = out.len() - start;
-        push_blanks(out, COMMENT_COLUMN.saturating_sub(width));
-        self.comment(bytes, address, out);
+        self.comment(COMMENT_COLUMN.saturating_sub(width), bytes, address, out);
         out.push(b'\n');
     }
 
-    /// Address and encoding.
+    /// Blanks, then address and encoding.
     #[inline]
-    fn comment(&self, encoding: &[u8], address: u64, out: &mut Vec<u8>) {
-        if self.style.color {
-            out.extend_from_slice(DIM);
-        }
-        out.extend_from_slice(b"// ");
-        push_hex(out, Case::Upper, address, 12);
-        out.push(b':');
-        let (words, rest) = encoding.as_chunks::<4>();
-        for word in words {
-            out.push(b' ');
-            push_word(out, Case::Upper, u32::from_le_bytes(*word));
-        }
-        for &byte in rest {
-            out.push(b' ');
-            push_hex(out, Case::Upper, u64::from(byte), 2);
-        }
-        if self.style.color {
-            out.extend_from_slice(PLAIN);
+    fn comment(&self, blanks: usize, encoding: &[u8], address: u64, out: &mut Vec<u8>) {
+        match self.style.color {
+            false => push_comment(out, blanks, encoding, address),
+            true => {
+                push_blanks(out, blanks);
+                out.extend_from_slice(DIM);
+                push_comment(out, 0, encoding, address);
+                out.extend_from_slice(PLAIN);
+            }
         }
     }
 
@@ -214,6 +204,56 @@ fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
         push_hex(out, Case::Lower, distance, 1);
     }
     out.push(b'>');
+}
+
+/// Blanks, address and encoding. Where they have their usual length they are put together here and
+/// copied at once.
+#[inline]
+fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
+    let (words, rest) = encoding.as_chunks::<4>();
+    let is_usual = address >> 48 == 0 && words.len() <= 5 && rest.is_empty();
+    let start = blanks & 63;
+    if !is_usual || start != blanks {
+        return push_long_comment(out, blanks, encoding, address);
+    }
+    let mut text = [b' '; 128];
+    let [_, _, a, b, c, d, e, f] = address.to_be_bytes();
+    let [_, _, _, _, high @ ..] = word_digits(Case::Upper, u32::from_be_bytes([0, 0, a, b]));
+    let low = word_digits(Case::Upper, u32::from_be_bytes([c, d, e, f]));
+    put(&mut text, start, *b"// ");
+    put(&mut text, start + 3, high);
+    put(&mut text, start + 7, low);
+    put(&mut text, start + 15, *b":");
+    let mut end = start + 16;
+    for word in words {
+        put(&mut text, end + 1, word_digits(Case::Upper, u32::from_le_bytes(*word)));
+        end += 9;
+    }
+    out.extend_from_slice(text.get(..end).unwrap_or_default());
+}
+
+#[inline]
+fn put<const N: usize>(text: &mut [u8; 128], at: usize, bytes: [u8; N]) {
+    if let Some(place) = text.get_mut(at..at + N) {
+        place.copy_from_slice(&bytes);
+    }
+}
+
+#[cold]
+fn push_long_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
+    push_blanks(out, blanks);
+    out.extend_from_slice(b"// ");
+    push_hex(out, Case::Upper, address, 12);
+    out.push(b':');
+    let (words, rest) = encoding.as_chunks::<4>();
+    for word in words {
+        out.push(b' ');
+        push_word(out, Case::Upper, u32::from_le_bytes(*word));
+    }
+    for &byte in rest {
+        out.push(b' ');
+        push_hex(out, Case::Upper, u64::from(byte), 2);
+    }
 }
 
 #[inline]

@@ -76,14 +76,15 @@ pub(in crate::asm) fn delay_alu(cursor: &mut Cursor<'_>) -> Parse<u32> {
     loop {
         let word = cursor.word();
         let Some((_, shift, _, names, _)) =
-            DELAY_PARTS.iter().find(|(name, ..)| name.trim_end_matches('(') == word)
+            DELAY_PARTS.iter().find(|(name, ..)| name.text().trim_end_matches('(') == word)
         else {
             return cursor.wanted("instid0, instskip or instid1");
         };
         cursor.take_word();
         cursor.expect("(")?;
         let part = cursor.word();
-        let Some(position) = names.iter().position(|name| name.trim_end_matches(')') == part)
+        let Some(position) =
+            names.iter().position(|name| name.text().trim_end_matches(')') == part)
         else {
             return cursor.wanted("a delay");
         };

@@ -22,6 +22,7 @@ pub(crate) use message::send_msg;
 pub(crate) use shader::{export_target, interp_attr, interp_attr_chan, interp_slot};
 pub(crate) use wait::{delay_alu, dep_ctr, wait_cnt};
 
+use super::padded::Padded;
 use super::{Marks, Out, Token};
 
 /// The operand of `s_endpgm`; zero is left out.

@@ -2,19 +2,19 @@
 //! Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
 
 use super::condition::{ALWAYS, GFX10_3_PLUS, When};
-use super::{Marks, Out, Token};
+use super::{Marks, Out, Padded, Token};
 use crate::arch::Arch;
 
 /// Where `s_waitcnt` keeps a counter: bits from `shift`, and more of them from bit 14 on.
 pub(crate) struct Counter {
-    name: &'static str,
+    name: Padded,
     shift: u32,
     low: u32,
     high: u32,
 }
 
 const fn counter(name: &'static str, shift: u32, low: u32, high: u32) -> Counter {
-    Counter { name, shift, low, high }
+    Counter { name: Padded::new(name), shift, low, high }
 }
 
 pub(crate) type Counters = [Counter; 3];
@@ -34,8 +34,8 @@ impl Counter {
     }
 
     /// Its name, without the bracket.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name.trim_end_matches('(')
+    pub(crate) fn name(&self) -> &str {
+        self.name.text().trim_end_matches('(')
     }
 
     /// The bits that hold a count.
@@ -67,15 +67,17 @@ pub(crate) fn wait_cnt<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
     let counters = counters(arch);
     let all = counters.iter().all(|counter| counter.read(value) == counter.max());
     out.token(Token::Modifier);
-    let mut separator = "";
+    let mut is_first = true;
     for counter in counters {
         let count = counter.read(value);
         if all || count != counter.max() {
-            out.text(separator);
-            out.text(counter.name);
-            out.dec(u64::from(count));
+            if !is_first {
+                out.byte(b' ');
+            }
+            out.padded(&counter.name);
+            out.small(count);
             out.byte(b')');
-            separator = " ";
+            is_first = false;
         }
     }
 }
@@ -114,29 +116,36 @@ pub(crate) fn dep_ctr<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
     }
 }
 
-pub(crate) static DELAYS: [&str; 12] = [
-    "NO_DEP)",
-    "VALU_DEP_1)",
-    "VALU_DEP_2)",
-    "VALU_DEP_3)",
-    "VALU_DEP_4)",
-    "TRANS32_DEP_1)",
-    "TRANS32_DEP_2)",
-    "TRANS32_DEP_3)",
-    "FMA_ACCUM_CYCLE_1)",
-    "SALU_CYCLE_1)",
-    "SALU_CYCLE_2)",
-    "SALU_CYCLE_3)",
+static DELAYS: [Padded; 12] = [
+    Padded::new("NO_DEP)"),
+    Padded::new("VALU_DEP_1)"),
+    Padded::new("VALU_DEP_2)"),
+    Padded::new("VALU_DEP_3)"),
+    Padded::new("VALU_DEP_4)"),
+    Padded::new("TRANS32_DEP_1)"),
+    Padded::new("TRANS32_DEP_2)"),
+    Padded::new("TRANS32_DEP_3)"),
+    Padded::new("FMA_ACCUM_CYCLE_1)"),
+    Padded::new("SALU_CYCLE_1)"),
+    Padded::new("SALU_CYCLE_2)"),
+    Padded::new("SALU_CYCLE_3)"),
 ];
-pub(crate) static SKIPS: [&str; 6] = ["SAME)", "NEXT)", "SKIP_1)", "SKIP_2)", "SKIP_3)", "SKIP_4)"];
-const BAD_DELAY: &str = "/* invalid instid value */)";
-const BAD_SKIP: &str = "/* invalid instskip value */)";
+static SKIPS: [Padded; 6] = [
+    Padded::new("SAME)"),
+    Padded::new("NEXT)"),
+    Padded::new("SKIP_1)"),
+    Padded::new("SKIP_2)"),
+    Padded::new("SKIP_3)"),
+    Padded::new("SKIP_4)"),
+];
+const BAD_DELAY: Padded = Padded::new("/* invalid instid value */)");
+const BAD_SKIP: Padded = Padded::new("/* invalid instskip value */)");
 
 /// Parts of `s_delay_alu`: name, first bit, width, values, what stands for any other value.
-pub(crate) static DELAY_PARTS: [(&str, u32, u32, &[&str], &str); 3] = [
-    ("instid0(", 0, 4, &DELAYS, BAD_DELAY),
-    ("instskip(", 4, 3, &SKIPS, BAD_SKIP),
-    ("instid1(", 7, 4, &DELAYS, BAD_DELAY),
+pub(crate) static DELAY_PARTS: [(Padded, u32, u32, &[Padded], Padded); 3] = [
+    (Padded::new("instid0("), 0, 4, &DELAYS, BAD_DELAY),
+    (Padded::new("instskip("), 4, 3, &SKIPS, BAD_SKIP),
+    (Padded::new("instid1("), 7, 4, &DELAYS, BAD_DELAY),
 ];
 
 /// The delays before the next instructions of the ALU.
@@ -146,14 +155,16 @@ pub(crate) fn delay_alu<M: Marks>(out: &mut Out<'_, M>, value: u32) {
         return out.byte(b'0');
     }
     out.token(Token::Modifier);
-    let mut separator = "";
+    let mut is_first = true;
     for (name, shift, width, values, bad) in &DELAY_PARTS {
         let part = bits(value, *shift, *width);
         if part != 0 {
-            out.text(separator);
-            out.text(name);
-            out.text(values.get(part as usize).unwrap_or(bad));
-            separator = " | ";
+            if !is_first {
+                out.text(" | ");
+            }
+            out.padded(name);
+            out.padded(values.get(part as usize).unwrap_or(bad));
+            is_first = false;
         }
     }
 }

@@ -110,7 +110,7 @@ fn check(template: &Template, cpu: &str, value: u32, line: &str, print: impl Fn(
     let rest = &line[at + template.before.len()..];
     let theirs = rest.strip_suffix(template.after);
     let mut bytes = Vec::new();
-    print(&mut Out { bytes: &mut bytes, marks: () });
+    Out::append(&mut bytes, (), |out| print(out));
     let ours = String::from_utf8(bytes).unwrap();
     assert_eq!(Some(&*ours), theirs, "{cpu} {value:#x}: {line}");
 }

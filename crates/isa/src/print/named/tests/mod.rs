@@ -279,9 +279,10 @@ fn cache_hints() {
 fn a_space_before_a_modifier_is_punctuation() {
     let mut bytes = Vec::new();
     let mut marks = Vec::new();
-    let mut out = Out { bytes: &mut bytes, marks: &mut marks };
-    cache_policy(&mut out, Arch::GFX10, 3, TemporalKind::Load, false);
-    dpp_ctrl(&mut out, Arch::GFX9, 0x150, false);
+    Out::append(&mut bytes, &mut marks, |out| {
+        cache_policy(out, Arch::GFX10, 3, TemporalKind::Load, false);
+        dpp_ctrl(out, Arch::GFX9, 0x150, false);
+    });
     let starts = [
         (Token::Punctuation, 0),
         (Token::Modifier, 1),

@@ -1,0 +1,44 @@
+//! What AMD GPU code does.
+//!
+//! [`Functions`] finds the functions of a code object; [`Stream`] decodes one; [`Cfg`] is its blocks and
+//! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
+//! vector register numbers on gfx1250; [`Liveness`] says which registers are still needed where.
+//!
+//! ```
+//! use hsaco_analysis::{Cfg, Lanes, Liveness, Stream};
+//! use hsaco_isa::{Decoder, Processor};
+//! // s_add_u32 s0, s1, s2; s_cbranch_scc1 -2; s_endpgm
+//! let words = [0x8000_0201_u32, 0xbf85_fffe, 0xbf81_0000];
+//! let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+//! let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+//! let stream = Stream::decode(&decoder, 0x1000, &bytes);
+//! let cfg = Cfg::new(&decoder, &stream);
+//! assert_eq!(cfg.blocks().len(), 2);
+//! assert_eq!(cfg.successors(0).collect::<Vec<_>>(), [0, 1]);
+//! let liveness = Liveness::new(&decoder, &stream, &cfg, Lanes::All);
+//! assert_eq!(liveness.live_in(0).to_string(), "s[1:2]");
+//! # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+//! ```
+#![forbid(unsafe_code)]
+#![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
+
+mod cfg;
+mod dominator;
+mod function;
+mod liveness;
+mod natural_loop;
+mod register_set;
+mod state;
+mod stream;
+mod value;
+
+pub use cfg::{Block, Cfg, Exit, Jump};
+pub use dominator::Dominators;
+pub use function::{Function, FunctionKind, Functions};
+pub use hsaco_isa::Lanes;
+pub use liveness::Liveness;
+pub use natural_loop::{Loop, Loops};
+pub use register_set::RegisterSet;
+pub use state::{State, States};
+pub use stream::{Step, Stream};
+pub use value::{Address, Values};

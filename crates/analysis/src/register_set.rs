@@ -1,0 +1,260 @@
+//! Sets of registers, one bit for each 32-bit register.
+
+use std::fmt;
+
+use hsaco_isa::{Register, RegisterFile, Special};
+
+const VGPRS: usize = 1024;
+const AGPRS: usize = 256;
+const AGPR_START: usize = VGPRS;
+const SCALAR_START: usize = AGPR_START + AGPRS;
+const WORDS: usize = SCALAR_START / 64 + 3;
+
+/// The numbers of scalar registers: as encoded, then those that no field names.
+mod scalar {
+    pub(super) const SGPRS: usize = 106;
+    pub(super) const VCC: usize = 106;
+    pub(super) const TTMP: usize = 108;
+    pub(super) const TTMPS: usize = 16;
+    pub(super) const M0: usize = 124;
+    pub(super) const EXEC: usize = 126;
+    pub(super) const SCC: usize = 128;
+    pub(super) const MODE: usize = 129;
+    pub(super) const FLAT_SCRATCH: usize = 130;
+    pub(super) const XNACK_MASK: usize = 132;
+    pub(super) const TBA: usize = 134;
+    pub(super) const TMA: usize = 136;
+    pub(super) const END: usize = 138;
+}
+
+/// A set of registers of all files.
+///
+/// ```
+/// use hsaco_analysis::RegisterSet;
+/// use hsaco_isa::{Register, RegisterFile};
+/// let pair = Register { file: RegisterFile::Vgpr, first: 4, count: 2, half: None };
+/// let mut set = RegisterSet::default();
+/// set.insert(&pair);
+/// assert!(set.contains(&Register { first: 5, count: 1, ..pair }));
+/// assert_eq!(set.count(RegisterFile::Vgpr), 2);
+/// assert_eq!(set.to_string(), "v[4:5]");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RegisterSet([u64; WORDS]);
+
+impl Default for RegisterSet {
+    fn default() -> Self {
+        RegisterSet([0; WORDS])
+    }
+}
+
+impl RegisterSet {
+    /// Every register there is.
+    #[must_use]
+    pub fn all() -> Self {
+        let mut set = RegisterSet([u64::MAX; WORDS]);
+        let unused = SCALAR_START + scalar::END..WORDS * 64;
+        unused.for_each(|bit| set.clear(bit));
+        set.clear(SCALAR_START + scalar::M0 + 1);
+        set
+    }
+
+    /// Adds registers.
+    #[inline]
+    pub fn insert(&mut self, register: &Register) {
+        let (start, count) = bits(register);
+        self.each_word(start, count, |word, mask| *word |= mask);
+    }
+
+    /// Takes registers away.
+    #[inline]
+    pub fn remove(&mut self, register: &Register) {
+        let (start, count) = bits(register);
+        self.each_word(start, count, |word, mask| *word &= !mask);
+    }
+
+    /// Whether any of the registers is in the set.
+    #[must_use]
+    pub fn contains(&self, register: &Register) -> bool {
+        let (start, count) = bits(register);
+        (start..start + count).any(|bit| self.has(bit))
+    }
+
+    /// Adds what another set has; whether that changed anything.
+    #[inline]
+    pub fn union_with(&mut self, other: &RegisterSet) -> bool {
+        let mut changed = 0;
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            changed |= more & !*word;
+            *word |= more;
+        }
+        changed != 0
+    }
+
+    /// Takes away what another set has.
+    #[inline]
+    pub fn subtract(&mut self, other: &RegisterSet) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, less)| *word &= !less);
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// How many registers of a file are in it.
+    #[must_use]
+    pub fn count(&self, file: RegisterFile) -> usize {
+        file_bits(file).filter(|bit| self.has(*bit)).count()
+    }
+
+    /// The highest number among the registers of a file.
+    #[must_use]
+    pub fn highest(&self, file: RegisterFile) -> Option<u16> {
+        let bits = file_bits(file);
+        let start = bits.start;
+        bits.rev().find(|bit| self.has(*bit)).map(|bit| (bit - start) as u16)
+    }
+
+    /// The registers, one range after the other.
+    pub fn iter(&self) -> impl Iterator<Item = Register> + '_ {
+        let files =
+            [RegisterFile::Vgpr, RegisterFile::Agpr, RegisterFile::Sgpr, RegisterFile::Ttmp];
+        let numbered = files.into_iter().flat_map(|file| self.ranges(file));
+        let special = SPECIALS.into_iter().map(special).filter(|register| self.contains(register));
+        numbered.chain(special)
+    }
+
+    fn ranges(&self, file: RegisterFile) -> impl Iterator<Item = Register> + '_ {
+        let bits = file_bits(file);
+        let start = bits.start;
+        let starts =
+            bits.clone().filter(move |bit| self.has(*bit) && (*bit == start || !self.has(bit - 1)));
+        starts.map(move |first| {
+            let count = (first..bits.end).take_while(|bit| self.has(*bit)).count().min(255);
+            Register { file, first: (first - start) as u16, count: count as u8, half: None }
+        })
+    }
+
+    fn has(&self, bit: usize) -> bool {
+        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    fn clear(&mut self, bit: usize) {
+        self.each_word(bit, 1, |word, mask| *word &= !mask);
+    }
+
+    /// Calls with each word that has some of the bits, and which.
+    #[inline]
+    fn each_word(&mut self, start: usize, count: usize, mut change: impl FnMut(&mut u64, u64)) {
+        let (mut at, end) = (start, start + count);
+        while at < end {
+            let low = at % 64;
+            let here = (64 - low).min(end - at);
+            let mask = (u64::MAX >> (64 - here)) << low;
+            if let Some(word) = self.0.get_mut(at / 64) {
+                change(word, mask);
+            }
+            at += here;
+        }
+    }
+}
+
+/// One of each special register that is not part of another.
+const SPECIALS: [Special; 12] = [
+    Special::VccLo,
+    Special::VccHi,
+    Special::ExecLo,
+    Special::ExecHi,
+    Special::M0,
+    Special::Scc,
+    Special::Mode,
+    Special::FlatScratchLo,
+    Special::FlatScratchHi,
+    Special::XnackMask,
+    Special::Tba,
+    Special::Tma,
+];
+
+fn special(special: Special) -> Register {
+    Register { file: RegisterFile::Special(special), first: 0, count: 1, half: None }
+}
+
+fn file_bits(file: RegisterFile) -> std::ops::Range<usize> {
+    match file {
+        RegisterFile::Vgpr => 0..VGPRS,
+        RegisterFile::Agpr => AGPR_START..AGPR_START + AGPRS,
+        RegisterFile::Sgpr => SCALAR_START..SCALAR_START + scalar::SGPRS,
+        RegisterFile::Ttmp => {
+            SCALAR_START + scalar::TTMP..SCALAR_START + scalar::TTMP + scalar::TTMPS
+        }
+        RegisterFile::Special(special) => {
+            let (first, count) = special_bits(special);
+            SCALAR_START + first..SCALAR_START + first + count
+        }
+    }
+}
+
+/// First bit and number of bits.
+#[inline]
+fn bits(register: &Register) -> (usize, usize) {
+    let numbered = |start: usize, len: usize| {
+        let first = usize::from(register.first).min(len);
+        (start + first, usize::from(register.count.max(1)).min(len - first))
+    };
+    match register.file {
+        RegisterFile::Vgpr => numbered(0, VGPRS),
+        RegisterFile::Agpr => numbered(AGPR_START, AGPRS),
+        RegisterFile::Sgpr => numbered(SCALAR_START, scalar::SGPRS),
+        RegisterFile::Ttmp => numbered(SCALAR_START + scalar::TTMP, scalar::TTMPS),
+        RegisterFile::Special(special) => {
+            let (first, count) = special_bits(special);
+            (SCALAR_START + first, count)
+        }
+    }
+}
+
+/// First number and how many; none for constants and what no instruction writes.
+fn special_bits(special: Special) -> (usize, usize) {
+    use scalar::*;
+    match special {
+        Special::VccLo => (VCC, 1),
+        Special::VccHi => (VCC + 1, 1),
+        Special::Vcc | Special::VccZ => (VCC, 2),
+        Special::ExecLo => (EXEC, 1),
+        Special::ExecHi => (EXEC + 1, 1),
+        Special::Exec | Special::ExecZ => (EXEC, 2),
+        Special::M0 | Special::LdsDirect => (M0, 1),
+        Special::Scc => (SCC, 1),
+        Special::Mode => (MODE, 1),
+        Special::FlatScratchLo => (FLAT_SCRATCH, 1),
+        Special::FlatScratchHi => (FLAT_SCRATCH + 1, 1),
+        Special::FlatScratch => (FLAT_SCRATCH, 2),
+        Special::XnackMaskLo => (XNACK_MASK, 1),
+        Special::XnackMaskHi => (XNACK_MASK + 1, 1),
+        Special::XnackMask => (XNACK_MASK, 2),
+        Special::TbaLo => (TBA, 1),
+        Special::TbaHi => (TBA + 1, 1),
+        Special::Tba => (TBA, 2),
+        Special::TmaLo => (TMA, 1),
+        Special::TmaHi => (TMA + 1, 1),
+        Special::Tma => (TMA, 2),
+        _ => (0, 0),
+    }
+}
+
+impl fmt::Display for RegisterSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, register) in self.iter().enumerate() {
+            write!(f, "{}{register}", if at == 0 { "" } else { " " })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for RegisterSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}

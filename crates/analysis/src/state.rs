@@ -1,0 +1,197 @@
+//! State that instructions depend on beside registers: the upper bits of vector register numbers on
+//! gfx1250, and whether all lanes are known to be enabled.
+
+use hsaco_isa::{
+    Decoder, Flow, Inst, Lanes, OperandValue, Register, RegisterFile, Special, VgprMsb,
+};
+
+use crate::cfg::Cfg;
+use crate::stream::Stream;
+
+/// What is known before an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The upper bits of vector register numbers, if paths agree on them.
+    pub msb: Option<VgprMsb>,
+    /// Whether EXEC enables all lanes, known or assumed.
+    pub lanes: Lanes,
+}
+
+impl State {
+    fn meet(self, other: State) -> State {
+        State {
+            msb: if self.msb == other.msb { self.msb } else { None },
+            lanes: if self.lanes == other.lanes { self.lanes } else { Lanes::Some },
+        }
+    }
+}
+
+/// The state before every block, by a forward walk over all paths.
+#[derive(Clone, Debug)]
+pub struct States<'a> {
+    decoder: &'a Decoder,
+    stream: &'a Stream,
+    cfg: &'a Cfg,
+    assumed: Lanes,
+    /// By block; none for blocks that are not reached.
+    at_start: Vec<Option<State>>,
+}
+
+impl<'a> States<'a> {
+    /// Works them out. A kernel or function starts with no upper bits. Under [`Lanes::All`] all lanes
+    /// are assumed to be enabled everywhere; under [`Lanes::Some`] where the code itself enables them.
+    ///
+    /// ```
+    /// use hsaco_analysis::{Cfg, Lanes, States, Stream};
+    /// use hsaco_isa::{Decoder, Processor};
+    /// // s_set_vgpr_msb 0x41; v_mov_b32 v0, v1; s_endpgm
+    /// let words = [0xbf86_0041_u32, 0x7e00_0301, 0xbfb0_0000];
+    /// let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    /// let decoder = Decoder::new(Processor::from_name("gfx1250").unwrap())?;
+    /// let stream = Stream::decode(&decoder, 0, &bytes);
+    /// let cfg = Cfg::new(&decoder, &stream);
+    /// let states = States::new(&decoder, &stream, &cfg, Lanes::All);
+    /// assert_eq!(states.before(1).msb.map(|msb| msb.bits()), Some(0x41));
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, assumed: Lanes) -> Self {
+        let mut states =
+            States { decoder, stream, cfg, assumed, at_start: vec![None; cfg.blocks().len()] };
+        if states.never_change() {
+            return states;
+        }
+        let mut changed = states.lower(0, State { msb: Some(VgprMsb::new(0)), lanes: assumed });
+        while changed {
+            changed = false;
+            for block in cfg.reverse_post_order() {
+                let Some(end) = states.at_end(*block) else { continue };
+                for next in cfg.successors(*block) {
+                    changed |= states.lower(next, end);
+                }
+            }
+        }
+        states
+    }
+
+    /// What is known before a block; before one that is not reached, what is always known.
+    #[must_use]
+    pub fn before_block(&self, block: usize) -> State {
+        self.at_start.get(block).copied().flatten().unwrap_or_else(|| self.unknown())
+    }
+
+    /// What is known before an instruction.
+    #[must_use]
+    pub fn before(&self, step: usize) -> State {
+        let block = self.cfg.block_of(step).unwrap_or(usize::MAX);
+        let first = self.cfg.blocks().get(block).map_or(step, |block| block.first);
+        (first..step).fold(self.before_block(block), |state, index| self.after(state, index))
+    }
+
+    /// What is known after an instruction, from what is known before it.
+    #[must_use]
+    pub fn after(&self, state: State, step: usize) -> State {
+        let Some(inst) = self.stream.inst(step) else { return self.unknown() };
+        State { msb: self.msb_after(state.msb, inst), lanes: self.lanes_after(state.lanes, inst) }
+    }
+
+    /// Whether the state is the same everywhere.
+    pub(crate) fn never_change(&self) -> bool {
+        self.assumed == Lanes::All && !self.decoder.has_vgpr_msb()
+    }
+
+    /// Most processors have no upper bits.
+    fn unknown(&self) -> State {
+        State {
+            msb: (!self.decoder.has_vgpr_msb()).then_some(VgprMsb::new(0)),
+            lanes: self.assumed,
+        }
+    }
+
+    fn at_end(&self, block: usize) -> Option<State> {
+        let start = self.at_start.get(block).copied().flatten()?;
+        let mut steps = self.cfg.blocks().get(block)?.steps();
+        Some(steps.try_fold(start, |state, index| Some(self.after(state, index))).unwrap_or(start))
+    }
+
+    /// Takes another path to a block into account; whether that changed what is known.
+    fn lower(&mut self, block: usize, state: State) -> bool {
+        let Some(place) = self.at_start.get_mut(block) else { return false };
+        let after = place.map_or(state, |known| known.meet(state));
+        place.replace(after) != Some(after)
+    }
+
+    fn msb_after(&self, msb: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
+        match inst.flow() {
+            _ if !self.decoder.has_vgpr_msb() => msb,
+            Flow::Call | Flow::IndirectCall | Flow::Trap => None,
+            _ if !inst.writes_mode() => msb,
+            _ if inst.mnemonic() == "s_set_vgpr_msb" => {
+                Some(VgprMsb::new(self.number(inst, "simm16")?.cast_unsigned() as u8))
+            }
+            _ if inst.mnemonic().starts_with("s_setreg") => self.mode_field(msb, inst),
+            _ => msb,
+        }
+    }
+
+    /// `s_setreg` of a field of MODE: bits 12 to 19 are the upper register bits, the destination's first.
+    fn mode_field(&self, msb: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
+        const MODE: i64 = 1;
+        let register = self.number(inst, "simm16")?;
+        let (id, first, width) =
+            (register & 0x3f, register >> 6 & 0x1f, (register >> 11 & 0x1f) + 1);
+        if id != MODE || first >= 20 || first + width <= 12 {
+            return msb;
+        }
+        let value = match self.decoder.operand(inst, "imm")? {
+            OperandValue::Number(value) => value,
+            OperandValue::Literal32(value) => value.into(),
+            _ => return None,
+        };
+        let covers = first <= 12 && first + width >= 20;
+        covers
+            .then(|| VgprMsb::new(((value >> (12 - first)).cast_unsigned() as u8).rotate_right(2)))
+    }
+
+    fn number(&self, inst: &Inst, name: &str) -> Option<i64> {
+        match self.decoder.operand(inst, name)? {
+            OperandValue::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn lanes_after(&self, lanes: Lanes, inst: &Inst) -> Lanes {
+        if self.assumed == Lanes::All {
+            return Lanes::All;
+        }
+        if matches!(inst.flow(), Flow::Call | Flow::IndirectCall) {
+            return Lanes::Some;
+        }
+        let effects = self.decoder.effects(inst, VgprMsb::default());
+        match effects.writes().filter_map(|register| exec_part(&register)).next() {
+            None => lanes,
+            // In waves of 32 lanes the upper half does not count.
+            Some(Special::ExecHi) if self.decoder.is_wave32() => lanes,
+            Some(part)
+                if self.sets_all(inst) && (part == Special::Exec || self.decoder.is_wave32()) =>
+            {
+                Lanes::All
+            }
+            Some(_) => Lanes::Some,
+        }
+    }
+
+    fn sets_all(&self, inst: &Inst) -> bool {
+        matches!(inst.mnemonic(), "s_mov_b64" | "s_mov_b32")
+            && self.decoder.operand(inst, "src0") == Some(OperandValue::Integer(-1))
+    }
+}
+
+fn exec_part(register: &Register) -> Option<Special> {
+    match register.file {
+        RegisterFile::Special(part @ (Special::Exec | Special::ExecLo | Special::ExecHi)) => {
+            Some(part)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! The instructions of a stretch of code.
+
+use hsaco_isa::{Decoder, Inst};
+
+/// One instruction and where it stands; a word that is none has no instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Its distance from the start of the stream, in bytes.
+    pub offset: u32,
+    /// The instruction.
+    pub inst: Option<Inst>,
+}
+
+/// The decoded instructions of a stretch of code, one after the other.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    address: u64,
+    size: u32,
+    steps: Vec<Step>,
+}
+
+impl Stream {
+    /// Decodes code that stands at `address`, at most 4 GiB of it.
+    ///
+    /// ```
+    /// use hsaco_analysis::Stream;
+    /// use hsaco_isa::{Decoder, Processor};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let stream = Stream::decode(&decoder, 0x100, &[0, 0, 0x81, 0xbf, 0xff, 0xff, 0xff, 0xff]);
+    /// assert_eq!(stream.steps().len(), 2);
+    /// assert_eq!(stream.address_of(1), 0x104);
+    /// assert!(stream.steps()[1].inst.is_none());
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn decode(decoder: &Decoder, address: u64, bytes: &[u8]) -> Self {
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let mut rest = bytes.get(..size as usize).unwrap_or_default();
+        let mut steps = Vec::with_capacity(rest.len() / 5);
+        let mut offset = 0;
+        while !rest.is_empty() {
+            let inst = decoder.decode(rest);
+            let len = inst.map_or(4, |inst| inst.len()).min(rest.len());
+            steps.push(Step { offset, inst });
+            offset += len as u32;
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        Stream { address, size, steps }
+    }
+
+    /// Where the code starts.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// How many bytes of code there are.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// The instructions, in order.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The instruction of that number.
+    #[must_use]
+    pub fn inst(&self, index: usize) -> Option<&Inst> {
+        self.steps.get(index)?.inst.as_ref()
+    }
+
+    /// Where the instruction of that number stands; past the last, where the code ends.
+    #[must_use]
+    pub fn address_of(&self, index: usize) -> u64 {
+        let offset = self.steps.get(index).map_or(self.size, |step| step.offset);
+        self.address + u64::from(offset)
+    }
+
+    /// The number of the instruction that starts at an address.
+    #[must_use]
+    pub fn index_of(&self, address: u64) -> Option<usize> {
+        let offset = u32::try_from(address.checked_sub(self.address)?).ok()?;
+        self.steps.binary_search_by_key(&offset, |step| step.offset).ok()
+    }
+}

@@ -1,0 +1,226 @@
+//! Analyses of random small functions against petgraph and against searches that try every path.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a test fails by panicking"
+)]
+
+use std::collections::BTreeSet;
+
+use hsaco_analysis::{Cfg, Dominators, Lanes, Liveness, Loops, RegisterSet, Stream};
+use hsaco_isa::{Decoder, Flow, Processor, Register, RegisterFile, VgprMsb};
+use petgraph::algo::dominators::simple_fast;
+use petgraph::algo::has_path_connecting;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::NodeFiltered;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as u32) % bound
+    }
+}
+
+/// One instruction of gfx942 with small register numbers.
+fn instruction(random: &mut Random, count: u32) -> Vec<u32> {
+    let (a, b, c) = (random.below(6), random.below(6), random.below(6));
+    // Branches forwards and backwards, mostly inside.
+    let to = random.below(count + 2).wrapping_sub(count / 2) & 0xffff;
+    match random.below(17) {
+        0 | 1 => vec![0x8000_0000 | a << 16 | b << 8 | c],
+        2 => vec![0xbe80_0100 | (a & !1) << 16 | (b & !1)],
+        3 | 4 => vec![0x6800_0100 | a << 17 | b << 9 | c],
+        5 => vec![0x0000_0100 | a << 17 | b << 9 | c],
+        6 => vec![0x7d94_0100 | a << 9 | b],
+        7 => vec![0xbe80_2000 | (a & !1) << 16 | (b & !1)],
+        8 => vec![0xdc50_8000, a << 24 | (b & !1) << 16 | c],
+        9 => vec![0xdc90_8000, a << 24 | (b & !1) << 16 | c],
+        10 => vec![0xd3d9_4000 | a, 0x1800_0100 | b],
+        11 => vec![0xbf82_0000 | to],
+        12 | 13 => vec![0xbf84_0000 | to],
+        14 => vec![0xbf86_0000 | to],
+        15 => vec![0xbf81_0000],
+        _ if random.below(4) == 0 => vec![0xbe80_1d00 | (a & !1)],
+        _ if random.below(4) == 0 => vec![0xbe9e_1e00 | (a & !1)],
+        _ => vec![0xbefe_01c1],
+    }
+}
+
+fn function(random: &mut Random, decoder: &Decoder) -> Stream {
+    let count = 3 + random.below(18);
+    let words: Vec<u32> = (0..count).flat_map(|_| instruction(random, count)).collect();
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    Stream::decode(decoder, 0x1000, &bytes)
+}
+
+fn gfx942() -> Decoder {
+    Decoder::new(Processor::from_name("gfx942").unwrap()).unwrap()
+}
+
+/// Where an instruction goes, and whether it may leave the function.
+fn ways(stream: &Stream, index: usize) -> (Vec<usize>, bool) {
+    let inst = stream.inst(index).unwrap();
+    let mut addresses = Vec::new();
+    if inst.flow().falls_through() {
+        addresses.push(stream.address_of(index + 1));
+    }
+    if matches!(inst.flow(), Flow::Branch | Flow::ConditionalBranch) {
+        addresses.extend(inst.branch_target(stream.address_of(index)));
+    }
+    let inside: Vec<usize> =
+        addresses.iter().filter_map(|address| stream.index_of(*address)).collect();
+    let leaves = inside.len() < addresses.len() || inst.flow() == Flow::IndirectJump;
+    (inside, leaves)
+}
+
+/// Every register of the random functions, one by one.
+fn registers() -> Vec<Register> {
+    let all = RegisterSet::all();
+    let small = all.iter().flat_map(|range| {
+        (range.first..range.first + u16::from(range.count)).take(8).map(move |first| Register {
+            first,
+            count: 1,
+            ..range
+        })
+    });
+    small.collect()
+}
+
+/// Whether some path from an instruction reads the register before all of it is replaced.
+fn is_needed(decoder: &Decoder, stream: &Stream, start: usize, register: &Register) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut work = vec![start];
+    while let Some(index) = work.pop() {
+        if !seen.insert(index) {
+            continue;
+        }
+        let inst = stream.inst(index).unwrap();
+        let effects = decoder.effects(inst, VgprMsb::default());
+        let calls = inst.flow() == Flow::IndirectCall;
+        if calls || set_of(effects.reads()).contains(register) {
+            return true;
+        }
+        if set_of(effects.overwrites(Lanes::All)).contains(register) {
+            continue;
+        }
+        let (next, leaves) = ways(stream, index);
+        if leaves {
+            return true;
+        }
+        work.extend(next);
+    }
+    false
+}
+
+fn set_of(registers: impl IntoIterator<Item = Register>) -> RegisterSet {
+    let mut set = RegisterSet::default();
+    registers.into_iter().for_each(|register| set.insert(&register));
+    set
+}
+
+#[test]
+fn liveness_is_what_a_search_of_all_paths_finds() {
+    let decoder = gfx942();
+    let mut random = Random(1);
+    let registers = registers();
+    for round in 0..10_000 {
+        let stream = function(&mut random, &decoder);
+        let cfg = Cfg::new(&decoder, &stream);
+        let liveness = Liveness::new(&decoder, &stream, &cfg, Lanes::All);
+        // All registers at one instruction, and some at all of them.
+        let chosen = random.below(stream.steps().len() as u32) as usize;
+        for index in 0..stream.steps().len() {
+            let live = liveness.live_before(index);
+            let some =
+                registers.iter().skip(if index == chosen { 0 } else { random.below(10) as usize });
+            for register in some.step_by(if index == chosen { 1 } else { 10 }) {
+                let expected = is_needed(&decoder, &stream, index, register);
+                assert_eq!(
+                    live.contains(register),
+                    expected,
+                    "round {round}, {register} before {index}: {stream:#?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn lanes_that_may_be_disabled_keep_their_values() {
+    let decoder = gfx942();
+    let v0 = Register { file: RegisterFile::Vgpr, first: 0, count: 1, half: None };
+    // v_mov_b32 v0, 0; global_store_dword v[2:3], v0, off; s_endpgm
+    let words = [0x7e00_0280_u32, 0xdc70_8000, 0x007f_0002, 0xbf81_0000];
+    let live = |words: &[u32], lanes: Lanes| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let stream = Stream::decode(&decoder, 0, &bytes);
+        let cfg = Cfg::new(&decoder, &stream);
+        Liveness::new(&decoder, &stream, &cfg, lanes).live_in(0).contains(&v0)
+    };
+    assert!(!live(&words, Lanes::All));
+    assert!(live(&words, Lanes::Some));
+    // After s_mov_b64 exec, -1 all lanes are enabled.
+    let enabled: Vec<u32> = [0xbefe_01c1].into_iter().chain(words).collect();
+    assert!(!live(&enabled, Lanes::Some));
+}
+
+#[test]
+fn dominators_and_loops_are_petgraphs() {
+    let decoder = gfx942();
+    let mut random = Random(2);
+    let mut loops_seen = 0;
+    for _ in 0..10_000 {
+        let stream = function(&mut random, &decoder);
+        let cfg = Cfg::new(&decoder, &stream);
+        let mut graph: DiGraph<(), ()> = DiGraph::new();
+        let nodes: Vec<NodeIndex> = cfg.blocks().iter().map(|_| graph.add_node(())).collect();
+        for block in 0..nodes.len() {
+            cfg.successors(block).for_each(|next| {
+                graph.add_edge(nodes[block], nodes[next], ());
+            });
+        }
+        let theirs = simple_fast(&graph, nodes[0]);
+        let ours = Dominators::new(&cfg);
+        for block in 0..nodes.len() {
+            let expected = theirs.immediate_dominator(nodes[block]).map(NodeIndex::index);
+            assert_eq!(ours.immediate(block), expected);
+            let above: BTreeSet<usize> = theirs
+                .dominators(nodes[block])
+                .into_iter()
+                .flatten()
+                .map(NodeIndex::index)
+                .collect();
+            (0..nodes.len())
+                .for_each(|other| assert_eq!(ours.dominates(other, block), above.contains(&other)));
+        }
+        let loops = Loops::new(&cfg, &ours);
+        let dominates = |above: usize, block: usize| {
+            theirs
+                .dominators(nodes[block])
+                .is_some_and(|mut all| all.any(|node| node.index() == above))
+        };
+        for header in 0..nodes.len() {
+            let back: Vec<usize> =
+                cfg.predecessors(header).filter(|from| dominates(header, *from)).collect();
+            let found = loops.loops().iter().position(|it| it.header == header);
+            assert_eq!(found.is_some(), !back.is_empty());
+            let Some(number) = found else { continue };
+            loops_seen += 1;
+            let without = NodeFiltered::from_fn(&graph, |node| node.index() != header);
+            let is_inside = |block: &usize| {
+                let reaches = |from: &usize| {
+                    *from != header
+                        && has_path_connecting(&without, nodes[*block], nodes[*from], None)
+                };
+                *block == header || dominates(0, *block) && back.iter().any(reaches)
+            };
+            let expected: Vec<usize> = (0..nodes.len()).filter(is_inside).collect();
+            assert_eq!(loops.blocks(number).collect::<Vec<_>>(), expected);
+        }
+    }
+    assert!(loops_seen > 3_000, "{loops_seen}");
+}

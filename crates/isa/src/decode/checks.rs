@@ -1,0 +1,168 @@
+//! Which values of operands rule an encoding out or ask for more of it, in tables that take no branches.
+
+use super::codes::{CODE_BITS, Codes};
+use crate::generated::{CHECKS, FIELDS, SHAPES, SLOTS};
+use crate::operand::{Code, misaligned, tag};
+use crate::table::{Check, NO_FIELD, Role, Shape, Slot, Source};
+
+/// An operand's bits and where in the verdicts to look its value up.
+#[derive(Clone, Copy)]
+pub(super) struct FieldCheck {
+    start: u16,
+    mask: u16,
+    rotation: u8,
+}
+
+impl FieldCheck {
+    /// Passes whatever the encoding.
+    const NONE: FieldCheck = FieldCheck { start: 0, mask: 0, rotation: 0 };
+}
+
+/// Those that do not need all three end in ones that always pass.
+pub(super) type Checks = [FieldCheck; 3];
+
+/// An operand is a 32-bit literal.
+pub(super) const LITERAL: u8 = 1;
+/// An operand takes more than these tables tell: a 64-bit literal, a tuple that does not start where
+/// tuples do, or no value that there is.
+const OTHER: u8 = 2;
+
+/// What the values of operands mean for the encoding; nothing in most cases.
+pub(super) struct Verdicts(Box<[u8; 1 << 16]>);
+
+impl Verdicts {
+    /// Everything that the operands say.
+    #[inline]
+    pub(super) fn of(&self, low: u64, checks: &Checks) -> u8 {
+        let verdict = |check: &FieldCheck| {
+            let value = low.rotate_right(check.rotation.into()) as u16 & check.mask;
+            self.0[usize::from(value | check.start)]
+        };
+        let [a, b, c] = checks;
+        verdict(a) | verdict(b) | verdict(c)
+    }
+}
+
+/// The checks of one shape.
+#[derive(Clone, Copy)]
+pub(super) struct Program {
+    pub(super) checks: Checks,
+    /// The checks are all that the operands need.
+    pub(super) is_whole: bool,
+    /// Where an operand is that must stand for DPP8.
+    pub(super) dpp8_at: Option<u8>,
+}
+
+/// Works out the checks of shapes, each once.
+pub(super) struct CheckBook<'c> {
+    codes: &'c Codes,
+    verdicts: Vec<u8>,
+    /// Which tables of codes there are verdicts of, for which role, and whether any value matters.
+    known: Vec<(u8, Role, bool)>,
+    programs: Vec<Option<Program>>,
+}
+
+const TABLE: usize = 1 << CODE_BITS;
+
+impl<'c> CheckBook<'c> {
+    pub(super) fn new(codes: &'c Codes) -> Self {
+        let mut verdicts = Vec::with_capacity(1 << 16);
+        // `FieldCheck::NONE` looks here.
+        verdicts.resize(TABLE, 0);
+        CheckBook { codes, verdicts, known: Vec::new(), programs: vec![None; SHAPES.len()] }
+    }
+
+    pub(super) fn into_verdicts(mut self) -> Verdicts {
+        self.verdicts.resize(1 << 16, OTHER);
+        Verdicts(
+            self.verdicts
+                .into_boxed_slice()
+                .try_into()
+                .unwrap_or_else(|_| Box::new([OTHER; 1 << 16])),
+        )
+    }
+
+    pub(super) fn program(&mut self, number: u16) -> Program {
+        let number = usize::from(number);
+        if let Some(Some(program)) = self.programs.get(number) {
+            return *program;
+        }
+        let program = SHAPES.get(number).map_or(Program::EMPTY, |shape| self.work_out(shape));
+        if let Some(place) = self.programs.get_mut(number) {
+            *place = Some(program);
+        }
+        program
+    }
+
+    fn work_out(&mut self, shape: &Shape) -> Program {
+        let mut program = Program::EMPTY;
+        let (start, count) = shape.slots;
+        let slots = SLOTS.get(usize::from(start)..).unwrap_or_default();
+        let slots = slots.get(..usize::from(count)).unwrap_or_default();
+        let (start, count) = shape.checks;
+        let checks = CHECKS.get(usize::from(start)..usize::from(start) + usize::from(count));
+        let mut places = program.checks.iter_mut();
+        for Check { slot, role } in checks.unwrap_or_default() {
+            let Some(slot) = slots.get(usize::from(*slot)) else { continue };
+            match role {
+                Role::Register | Role::Source => {
+                    let table = self.table(self.codes.number(slot.kind), *role);
+                    if !self.known.get(table).is_some_and(|(_, _, matters)| *matters) {
+                        continue;
+                    }
+                    match (field_check(slot, table + 1), places.next()) {
+                        (Some(check), Some(place)) => *place = check,
+                        _ => program.is_whole = false,
+                    }
+                }
+                Role::Literal | Role::Number => program.is_whole = false,
+                Role::Dpp8 => {
+                    program.is_whole = false;
+                    program.dpp8_at = FIELDS.get(usize::from(slot.field)).map(|field| field.0.0);
+                }
+            }
+        }
+        program
+    }
+
+    /// The number of the verdicts on a table of codes, from 0 on.
+    fn table(&mut self, codes: u8, role: Role) -> usize {
+        let known = self.known.iter().position(|other| (other.0, other.1) == (codes, role));
+        known.unwrap_or_else(|| {
+            let start = self.verdicts.len();
+            if let Some((table, source)) = self.codes.table(codes) {
+                let verdicts =
+                    (0..).zip(table).map(|(value, code)| verdict(source, value, *code, role));
+                self.verdicts.extend(verdicts);
+            }
+            self.verdicts.resize(start + TABLE, OTHER);
+            let matters = self.verdicts.iter().skip(start).any(|verdict| *verdict != 0);
+            self.known.push((codes, role, matters));
+            self.known.len() - 1
+        })
+    }
+}
+
+impl Program {
+    const EMPTY: Program = Program { checks: [FieldCheck::NONE; 3], is_whole: true, dpp8_at: None };
+}
+
+fn verdict(source: Source, value: u16, code: Code, role: Role) -> u8 {
+    match code.tag() {
+        _ if misaligned(source, value, code).is_some() => OTHER,
+        tag::INVALID | tag::LITERAL64 => OTHER,
+        tag::LITERAL if role == Role::Source => LITERAL,
+        _ => 0,
+    }
+}
+
+/// The check of an operand whose bits stand together in the first eight bytes.
+fn field_check(slot: &Slot, table: usize) -> Option<FieldCheck> {
+    let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
+    let (at, first, width) = field.0;
+    let is_simple = field.1.is_empty() && at + width <= 64;
+    let is_small = u32::from(first + width) <= CODE_BITS && slot.fixed >> CODE_BITS == 0;
+    let start = u16::try_from(table << CODE_BITS).ok()? | slot.fixed;
+    let mask = ((1 << width) - 1) << first;
+    (is_simple && is_small).then_some(FieldCheck { start, mask, rotation: (at + 64 - first) & 63 })
+}

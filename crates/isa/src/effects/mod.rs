@@ -1,0 +1,445 @@
+//! What an instruction does: the registers it reads and writes, the memory it accesses, the counters
+//! it raises and waits for, where it goes next.
+//!
+//! Register numbers are exact; two things are not kept apart further:
+//! - A vector instruction writes only the lanes that EXEC enables. [`Effects::writes`] lists its
+//!   destination; [`Effects::overwrites`] lists it only where all lanes count as enabled.
+//! - Results of 16 bits in a whole register are whole writes, as LLVM has it, although gfx10 and later
+//!   keep the upper half. Where the operand names a half, the write is one of that half.
+#![allow(clippy::cast_possible_truncation, reason = "numbers are cut to the width of their fields")]
+
+mod counter;
+pub(crate) mod form;
+#[cfg(test)]
+mod tests;
+
+pub use counter::{Counter, Counters};
+
+use crate::arch::Arch;
+use crate::decode::{Decoder, Tables};
+use crate::generated::{EFFECTS, EFFECTS_OF_FORM, KINDS};
+use crate::inst::Inst;
+use crate::operand::{Special, tag};
+use crate::operands::{Half, Register, RegisterFile};
+use crate::print::VgprMsb;
+use crate::table::{Slot, Source};
+use form::{FormEffects, Implicit, Rules, Wait};
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Through the scalar cache.
+    Scalar,
+    /// Global memory.
+    Global,
+    /// Global, LDS or scratch, as the address says.
+    Flat,
+    /// Through a buffer descriptor.
+    Buffer,
+    /// Memory of the workgroup; with `gds`, of the device.
+    Lds,
+    /// Memory of the lane.
+    Scratch,
+    /// Through an image descriptor.
+    Image,
+}
+
+/// What is done to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "they say it")]
+pub enum Access {
+    Load,
+    Store,
+    Atomic,
+}
+
+/// A memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Memory {
+    /// Where.
+    pub space: Space,
+    /// What.
+    pub access: Access,
+    /// How many bytes a lane moves, or the wave in scalar accesses; `None` where a format or a
+    /// descriptor decides.
+    pub bytes: Option<u8>,
+    /// What it does to LDS on the other side, where data bypass the registers.
+    pub lds: Option<Access>,
+}
+
+/// Where execution goes after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flow {
+    /// To the next instruction.
+    Next,
+    /// To [`Inst::branch_target`].
+    Branch,
+    /// There or to the next instruction.
+    ConditionalBranch,
+    /// There, and back to the next instruction.
+    Call,
+    /// To the address in a register, and back to the next instruction.
+    IndirectCall,
+    /// To the address in a register: a jump, a tail call or a function's return.
+    IndirectJump,
+    /// Back from the trap handler.
+    Return,
+    /// Nowhere: the wave ends.
+    End,
+    /// To the trap handler, which may come back to the next instruction.
+    Trap,
+}
+
+impl Flow {
+    /// Whether the next instruction may follow.
+    ///
+    /// ```
+    /// use hsaco_isa::Flow;
+    /// assert!(Flow::Call.falls_through());
+    /// assert!(!Flow::End.falls_through());
+    /// ```
+    #[must_use]
+    pub const fn falls_through(self) -> bool {
+        !matches!(self, Flow::Branch | Flow::IndirectJump | Flow::Return | Flow::End)
+    }
+}
+
+/// Which lanes count as enabled when a vector instruction writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lanes {
+    /// All: a write replaces the register. So compilers count register pressure.
+    All,
+    /// Perhaps not all: the old value lives on in the others.
+    Some,
+}
+
+/// The effects of one instruction; see [`Decoder::effects`].
+#[derive(Clone, Copy)]
+pub struct Effects<'a> {
+    tables: &'a Tables,
+    inst: Inst,
+    form: &'static FormEffects,
+    msb: VgprMsb,
+}
+
+impl Inst {
+    fn form_effects(&self) -> &'static FormEffects {
+        let number = EFFECTS_OF_FORM.get(usize::from(self.form)).copied().unwrap_or_default();
+        EFFECTS.get(usize::from(number)).unwrap_or(&EFFECTS[0])
+    }
+
+    /// Whether it writes fields of MODE.
+    #[must_use]
+    pub fn writes_mode(&self) -> bool {
+        self.form_effects().implicit_writes.has(Implicit::MODE)
+    }
+
+    /// Where execution goes after it.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Flow, Processor};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let endpgm = decoder.decode(&[0x00, 0x00, 0x81, 0xbf]).unwrap();
+    /// assert_eq!(endpgm.flow(), Flow::End);
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn flow(&self) -> Flow {
+        self.form_effects().flow
+    }
+}
+
+impl Decoder {
+    /// Whether waves have 32 lanes.
+    #[must_use]
+    pub fn is_wave32(&self) -> bool {
+        self.tables().arch.has(Arch::WAVE32)
+    }
+
+    /// Whether register numbers have upper bits that `s_set_vgpr_msb` sets: on gfx1250.
+    #[must_use]
+    pub fn has_vgpr_msb(&self) -> bool {
+        self.tables().arch.has(Arch::GFX1250)
+    }
+
+    /// What an instruction does, where `state` holds the upper bits of vector register numbers
+    /// (the default, but on gfx1250).
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
+    /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, v1, v2");
+    /// let effects = decoder.effects(&inst, VgprMsb::default());
+    /// let reads: Vec<String> = effects.reads().map(|register| register.to_string()).collect();
+    /// let writes: Vec<String> = effects.writes().map(|register| register.to_string()).collect();
+    /// assert_eq!(reads, ["v1", "v2", "exec"]);
+    /// assert_eq!(writes, ["v3"]);
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn effects(&self, inst: &Inst, state: VgprMsb) -> Effects<'_> {
+        Effects { tables: self.tables(), inst: *inst, form: inst.form_effects(), msb: state }
+    }
+}
+
+impl<'a> Effects<'a> {
+    /// The registers that are read, implicit ones included.
+    #[must_use]
+    #[inline]
+    pub fn reads(&self) -> Registers<'a> {
+        let has_m0 = !self.form.rules.has(Rules::M0_UNTIL_GFX8) || self.tables.arch.has(Arch::GFX8);
+        let unread = if has_m0 { 0 } else { Implicit::M0 };
+        self.registers(self.read_slots(), Implicit(self.form.implicit_reads.0 & !unread))
+    }
+
+    /// The registers that are written, wholly or in part.
+    #[must_use]
+    #[inline]
+    pub fn writes(&self) -> Registers<'a> {
+        self.registers(self.form.writes, self.form.implicit_writes)
+    }
+
+    /// The registers whose old value is gone afterwards: no halves, nothing indexed by M0, no fields
+    /// of MODE, and vector registers only when all lanes count as enabled.
+    #[must_use]
+    #[inline]
+    pub fn overwrites(&self, lanes: Lanes) -> Registers<'a> {
+        let mut slots = self.form.writes & !self.form.indexed;
+        if self.keeps_part() {
+            slots = 0;
+        }
+        let implicit = Implicit(self.form.implicit_writes.0 & !Implicit::MODE);
+        let mut registers = self.registers(slots, implicit);
+        registers.whole_only = true;
+        registers.scalar_only = lanes == Lanes::Some && self.is_masked();
+        registers
+    }
+
+    /// Whether vector registers are written in the lanes that EXEC enables only.
+    #[must_use]
+    pub fn is_masked(&self) -> bool {
+        self.form.implicit_reads.has(Implicit::EXEC)
+    }
+
+    /// The registers to whose number M0 is added: any register after them in the file may be meant.
+    #[must_use]
+    pub fn indexed(&self) -> Registers<'a> {
+        self.registers(self.form.indexed, Implicit(0))
+    }
+
+    /// The memory that is accessed.
+    #[must_use]
+    pub fn memory(&self) -> Option<Memory> {
+        let memory = self.form.memory.as_ref()?;
+        let bytes = (memory.bytes != 0).then_some(memory.bytes);
+        Some(Memory { space: memory.space, access: memory.access, bytes, lds: memory.lds })
+    }
+
+    /// The wait counters that it raises.
+    #[must_use]
+    pub fn raises(&self) -> Counters {
+        counter::raised(self.tables.arch, self.form.counting)
+    }
+
+    /// The wait counters that it waits for, each with the value that it must fall to.
+    pub fn waits(&self) -> impl Iterator<Item = (Counter, u8)> + use<> {
+        let number = self.number("simm16").unwrap_or_default();
+        counter::waited(self.tables.arch, self.form.wait, number as u16).into_iter().flatten()
+    }
+
+    /// Whether it waits until nothing is outstanding.
+    #[must_use]
+    pub fn waits_for_idle(&self) -> bool {
+        self.form.wait == Wait::Idle
+    }
+
+    /// Where execution goes next.
+    #[must_use]
+    #[inline]
+    pub fn flow(&self) -> Flow {
+        self.form.flow
+    }
+
+    #[inline]
+    fn registers(&self, slots: u32, implicit: Implicit) -> Registers<'a> {
+        Registers { effects: *self, slots, implicit, whole_only: false, scalar_only: false }
+    }
+
+    #[inline]
+    fn read_slots(&self) -> u32 {
+        const UNUSUAL: u16 = Rules::SDWA | Rules::DPP | Rules::EXPORT | Rules::IMAGE;
+        if self.form.rules.has(UNUSUAL) { self.unusual_read_slots() } else { self.form.reads }
+    }
+
+    fn unusual_read_slots(&self) -> u32 {
+        let rules = self.form.rules;
+        let mut slots = self.form.reads;
+        if rules.has(Rules::SDWA) && self.keeps_part() {
+            slots |= self.form.writes;
+        }
+        if rules.has(Rules::DPP) && self.form.old < 32 && self.writes_every_lane() {
+            slots &= !(1 << self.form.old);
+        }
+        if rules.has(Rules::EXPORT) {
+            slots &= self.exported_slots();
+        }
+        if rules.has(Rules::IMAGE)
+            && let Some(addresses) = self.tables.separate_addresses(&self.inst)
+        {
+            slots &= self.address_slots(addresses);
+        }
+        slots
+    }
+
+    /// Whether SDWA keeps what it does not select.
+    fn keeps_part(&self) -> bool {
+        const WHOLE: u64 = 6;
+        const PRESERVE: u64 = 2;
+        self.form.rules.has(Rules::SDWA)
+            && self.number("dst_sel") != Some(WHOLE)
+            && self.number("dst_unused") == Some(PRESERVE)
+    }
+
+    /// Whether DPP leaves no enabled lane as it was.
+    fn writes_every_lane(&self) -> bool {
+        let is = |name, value| self.number(name) == Some(value);
+        is("bound_ctrl", 1) && is("row_mask", 15) && is("bank_mask", 15)
+    }
+
+    /// The sources that an export reads: two to a register where they are compressed.
+    fn exported_slots(&self) -> u32 {
+        let enabled = self.number("en").unwrap_or(15);
+        let halves = self.number("compr") == Some(1);
+        (0..4).fold(0, |slots, source| {
+            let is_read = if halves {
+                source < 2 && enabled >> (source * 2) & 3 != 0
+            } else {
+                enabled >> source & 1 == 1
+            };
+            // The first operand is the target.
+            slots | u32::from(is_read) << (source + 1)
+        })
+    }
+
+    /// All slots but the address registers beyond the first so many.
+    fn address_slots(&self, addresses: u8) -> u32 {
+        let slots = self.inst.slots();
+        let first = slots.iter().position(|slot| slot.is_named_like("vaddr")).unwrap_or(0);
+        let beyond = |at: usize, slot: &Slot| {
+            slot.is_named_like("vaddr") && at - first >= usize::from(addresses)
+        };
+        slots.iter().enumerate().fold(u32::MAX, |kept, (at, slot)| {
+            if beyond(at, slot) { kept & !(1 << at) } else { kept }
+        })
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.inst.named(name).map(|slot| self.inst.value(slot))
+    }
+
+    #[inline]
+    fn slot_register(&self, at: u32) -> Option<Register> {
+        let slot = self.inst.slots().get(at as usize)?;
+        let kind = KINDS.get(usize::from(slot.kind))?;
+        let code = self.tables.code(&self.inst, slot);
+        let resized = self.form.rules.has(Rules::RESIZED);
+        let whole = |file| Register {
+            file,
+            first: code.number(),
+            count: self.tables.dwords(kind).max(1),
+            half: None,
+        };
+        let mut register = match code.tag() {
+            tag::INVALID | tag::INLINE | tag::LITERAL | tag::LITERAL64 => return None,
+            tag::VGPR if !resized && kind.source != Source::DualDestination => {
+                whole(RegisterFile::Vgpr)
+            }
+            tag::SGPR if !resized && kind.dwords == 1 => whole(RegisterFile::Sgpr),
+            _ => self.tables.register(&self.inst, slot, kind, code)?,
+        };
+        if register.file == RegisterFile::Vgpr {
+            register.first += self.msb.upper(slot);
+        }
+        let is_null =
+            matches!(register.file, RegisterFile::Special(Special::Null | Special::Null64));
+        (!is_null).then_some(self.halved(register, slot.is_output))
+    }
+
+    /// The half that is written, where the operand itself names a whole register.
+    #[inline]
+    fn halved(&self, register: Register, is_output: bool) -> Register {
+        const HALVING: u16 = Rules::WRITES_LOW_HALF | Rules::WRITES_HIGH_HALF | Rules::SELECTS_HALF;
+        let rules = self.form.rules;
+        if !is_output || !rules.has(HALVING) || register.half.is_some() || register.count > 1 {
+            return register;
+        }
+        let half = match () {
+            () if rules.has(Rules::WRITES_LOW_HALF) => Some(Half::Low),
+            () if rules.has(Rules::WRITES_HIGH_HALF)
+                || self.tables.selects_upper_half(&self.inst) =>
+            {
+                Some(Half::High)
+            }
+            () => None,
+        };
+        Register { half, ..register }
+    }
+
+    fn implicit_register(&self, bit: u16) -> Register {
+        let wave32 = self.tables.arch.has(Arch::WAVE32);
+        let (special, count) = match bit {
+            Implicit::SCC => (Special::Scc, 1),
+            Implicit::VCC if wave32 => (Special::VccLo, 1),
+            Implicit::VCC => (Special::Vcc, 2),
+            Implicit::EXEC_LO => (Special::ExecLo, 1),
+            Implicit::EXEC if wave32 => (Special::ExecLo, 1),
+            Implicit::EXEC | Implicit::EXEC64 => (Special::Exec, 2),
+            Implicit::M0 => (Special::M0, 1),
+            Implicit::MODE => (Special::Mode, 1),
+            Implicit::FLAT_SCRATCH => (Special::FlatScratch, 2),
+            _ => (Special::Null, 1),
+        };
+        Register { file: RegisterFile::Special(special), first: 0, count, half: None }
+    }
+}
+
+/// Registers of an instruction: those of its operands first, then implicit ones.
+pub struct Registers<'a> {
+    effects: Effects<'a>,
+    slots: u32,
+    implicit: Implicit,
+    whole_only: bool,
+    scalar_only: bool,
+}
+
+impl Registers<'_> {
+    fn is_left_out(&self, register: &Register) -> bool {
+        let is_vector = matches!(register.file, RegisterFile::Vgpr | RegisterFile::Agpr);
+        self.whole_only && register.half.is_some() || self.scalar_only && is_vector
+    }
+}
+
+impl Iterator for Registers<'_> {
+    type Item = Register;
+
+    #[inline]
+    fn next(&mut self) -> Option<Register> {
+        while self.slots != 0 {
+            let at = self.slots.trailing_zeros();
+            self.slots &= self.slots - 1;
+            if let Some(register) = self.effects.slot_register(at)
+                && !self.is_left_out(&register)
+            {
+                return Some(register);
+            }
+        }
+        if self.implicit.0 == 0 {
+            return None;
+        }
+        let bit = self.implicit.0 & self.implicit.0.wrapping_neg();
+        self.implicit.0 &= !bit;
+        Some(self.effects.implicit_register(bit))
+    }
+}
