@@ -7,7 +7,7 @@
 //! `manifest.txt` has a line for each file: its name, how many rows there are, how often they were
 //! assembled, and the MD5 of the decompressed table.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -317,22 +317,28 @@ fn bytes(inst: &Inst) -> Vec<u8> {
 }
 
 /// What llvm-mc makes of each line: bytes, or nothing where it refuses.
+///
+/// An instruction that no line has follows each, for llvm-mc says nothing of some lines.
 pub fn llvm_mc(target: &Target, lines: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
+    const MARK: &str = "s_nop 0x7fed";
     let mut command = Command::new("llvm-mc-22");
     command.args(["-triple=amdgcn", "-show-encoding"]);
     command.arg(format!("-mcpu={}", target.processor.name()));
     command.arg(format!("-mattr={}", target.features));
-    let input = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let input = lines.iter().map(|line| format!("{line}\n{MARK}\n")).collect::<String>();
     let output = with_input(&mut command, input)?;
-    let refused = String::from_utf8_lossy(&output.stderr);
-    let is_error = |line: &&str| line.contains(": error: ");
-    let number =
-        |line: &str| line.strip_prefix("<stdin>:")?.split(':').next()?.parse::<usize>().ok();
-    let refused: HashSet<_> = refused.lines().filter(is_error).filter_map(number).collect();
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut encodings = text.lines().filter_map(|line| encoding(line.split_once("encoding: [")?.1));
-    let answer = |number| if refused.contains(&number) { None } else { encodings.next() };
-    Ok((1..=lines.len()).map(answer).collect())
+    let mut answers = Vec::with_capacity(lines.len());
+    let mut answer = None;
+    for line in text.lines() {
+        if line.trim_start().starts_with(MARK) {
+            answers.push(answer.take());
+        } else if let Some((_, bytes)) = line.split_once("encoding: [") {
+            answer = encoding(bytes);
+        }
+    }
+    ensure!(answers.len() == lines.len(), "llvm-mc stopped at line {}", answers.len());
+    Ok(answers)
 }
 
 /// `0x00,0x01]`

@@ -7,6 +7,7 @@
 //! ```
 
 pub mod assembly;
+pub mod broken;
 pub mod diff;
 pub mod disassembly;
 pub mod golden;
