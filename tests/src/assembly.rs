@@ -8,9 +8,8 @@
 //! assembled, and the MD5 of the decompressed table.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::{fmt, fs, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
@@ -19,6 +18,7 @@ use hsaco::object::md5;
 
 use crate::golden::{compress, from_hex};
 use crate::oracle::{Target, hex};
+use crate::program::with_input;
 
 /// The folder of the golden files.
 pub fn assembly_dir() -> PathBuf {
@@ -345,17 +345,6 @@ pub fn llvm_mc(target: &Target, lines: &[&str]) -> Result<Vec<Option<Vec<u8>>>> 
 fn encoding(text: &str) -> Option<Vec<u8>> {
     let byte = |text: &str| u8::from_str_radix(text.strip_prefix("0x")?, 16).ok();
     text.strip_suffix(']')?.split(',').map(byte).collect()
-}
-
-/// Runs a command, writing to it while it writes.
-fn with_input(command: &mut Command, input: String) -> Result<Output> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn()?;
-    let mut stdin = child.stdin.take().context("no standard input")?;
-    let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output()?;
-    writer.join().map_err(|_| anyhow!("a thread panicked"))??;
-    Ok(output)
 }
 
 /// The target of a row of LLVM's tests, as `Target` spells it; none where the test turns on what no

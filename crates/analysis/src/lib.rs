@@ -23,6 +23,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
 
 mod cfg;
+mod debug;
 mod dominator;
 mod function;
 mod liveness;
@@ -33,6 +34,7 @@ mod stream;
 mod value;
 
 pub use cfg::{Block, Cfg, Exit, Jump};
+pub use debug::{DebugSections, Frame, Location, SourceMap};
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;
