@@ -34,7 +34,7 @@ mod stream;
 mod value;
 
 pub use cfg::{Block, Cfg, Exit, Jump};
-pub use debug::{DebugSections, Frame, Location, SourceMap};
+pub use debug::{DebugSections, Frame, Location, PlaceId, SourceMap};
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;
