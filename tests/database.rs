@@ -253,10 +253,7 @@ fn threads_that_ask_at_once_share_one_decode() {
                         kernel.blocks().unwrap().blocks().iter().map(|it| it.steps().len()).sum();
                     assert_eq!(count, steps);
                     kernel.instructions().unwrap().for_each(|it| _ = it.frames().unwrap());
-                    assert_eq!(
-                        database.kernels_named(&kernel.readable_name()).contains(kernel),
-                        true
-                    );
+                    assert!(database.kernels_named(&kernel.readable_name()).contains(kernel));
                 }
             });
         }
