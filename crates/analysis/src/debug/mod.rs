@@ -207,7 +207,7 @@ impl SourceMap {
         let mut location = lines.at(address).and_then(|place| lines.location(place));
         let mut frames = Vec::new();
         for scope in unit.functions(sections)?.around(address) {
-            let function = function::name(&dwarf, unit.offset, scope.entry);
+            let function = scope.name(&dwarf, unit.offset);
             frames.push(Frame { function, location });
             location = scope.call.and_then(|call| lines.location(call));
         }

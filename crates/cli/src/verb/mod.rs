@@ -7,6 +7,7 @@ mod disasm;
 mod extract;
 mod generate;
 mod info;
+mod lines;
 mod ls;
 mod notes;
 mod size;
@@ -23,6 +24,7 @@ pub(crate) enum Verb {
     Info(info::Args),
     Notes(notes::Args),
     Disasm(disasm::Args),
+    Lines(lines::Args),
     Asm(asm::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
@@ -39,6 +41,7 @@ impl Verb {
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
             Self::Disasm(args) => disasm::run(&args),
+            Self::Lines(args) => lines::run(&args),
             Self::Asm(args) => asm::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
