@@ -148,6 +148,14 @@ impl RegisterSet {
     /// Calls with each word that has some of the bits, and which.
     #[inline]
     fn each_word(&mut self, start: usize, count: usize, mut change: impl FnMut(&mut u64, u64)) {
+        // Nearly always all bits are in one word.
+        if start % 64 + count <= 64 {
+            let mask = u64::MAX.checked_shr(64 - count as u32).unwrap_or(0) << (start % 64);
+            if let Some(word) = self.0.get_mut(start / 64) {
+                change(word, mask);
+            }
+            return;
+        }
         let (mut at, end) = (start, start + count);
         while at < end {
             let low = at % 64;

@@ -38,7 +38,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -58,6 +58,11 @@ const STEPS: [Step; 7] = [
         says: "Its instructions, byte for byte as llvm-objdump prints them",
         command: &["disasm", "--kernel", "plain", "demo.co"],
         lines: Some(14),
+    },
+    Step {
+        says: "What kernels need with all they call, and how many of their waves run at once",
+        command: &["resources", "demo.co"],
+        lines: None,
     },
     Step {
         says: "The code objects as files, with what it takes to pack them again",

@@ -2,6 +2,7 @@
 
 mod asm;
 mod bundle;
+mod calls;
 mod demo;
 mod disasm;
 mod extract;
@@ -10,6 +11,7 @@ mod info;
 mod lines;
 mod ls;
 mod notes;
+mod resources;
 mod size;
 
 use anyhow::Result;
@@ -26,6 +28,8 @@ pub(crate) enum Verb {
     Disasm(disasm::Args),
     Lines(lines::Args),
     Asm(asm::Args),
+    Calls(calls::Args),
+    Resources(resources::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -43,6 +47,8 @@ impl Verb {
             Self::Disasm(args) => disasm::run(&args),
             Self::Lines(args) => lines::run(&args),
             Self::Asm(args) => asm::run(&args),
+            Self::Calls(args) => calls::run(&args),
+            Self::Resources(args) => resources::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),
