@@ -5,6 +5,7 @@ mod args;
 mod input;
 mod json;
 mod json_files;
+mod layered;
 mod output;
 mod parallel;
 mod report;

@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 mod bundle;
+mod cfg;
 mod demo;
 mod disasm;
 mod extract;
@@ -22,6 +23,7 @@ pub(crate) enum Verb {
     Info(info::Args),
     Notes(notes::Args),
     Disasm(disasm::Args),
+    Cfg(cfg::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -37,6 +39,7 @@ impl Verb {
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
             Self::Disasm(args) => disasm::run(&args),
+            Self::Cfg(args) => cfg::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),
