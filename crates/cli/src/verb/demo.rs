@@ -23,8 +23,9 @@ pub(crate) struct Args {
 }
 
 /// The files that the steps work on.
-const FILES: [(&str, &[u8]); 3] = [
+const FILES: [(&str, &[u8]); 4] = [
     ("demo.co", include_bytes!("../../demo/demo.co")),
+    ("flow.co", include_bytes!("../../demo/flow.co")),
     ("demo.bundle", include_bytes!("../../demo/demo.bundle")),
     ("demo.so", include_bytes!("../../demo/demo.so")),
 ];
@@ -38,7 +39,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 10] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -58,6 +59,21 @@ const STEPS: [Step; 7] = [
         says: "Its instructions, byte for byte as llvm-objdump prints them",
         command: &["disasm", "--kernel", "plain", "demo.co"],
         lines: Some(14),
+    },
+    Step {
+        says: "How many registers are live before each instruction",
+        command: &["disasm", "--live", "--kernel", "nested", "flow.co"],
+        lines: Some(16),
+    },
+    Step {
+        says: "What runs after what: blocks, branches, loops",
+        command: &["cfg", "--kernel", "nested", "flow.co"],
+        lines: Some(14),
+    },
+    Step {
+        says: "The same as a picture",
+        command: &["cfg", "--kernel", "nested", "--format", "svg", "flow.co", "-o", "nested.svg"],
+        lines: None,
     },
     Step {
         says: "The code objects as files, with what it takes to pack them again",

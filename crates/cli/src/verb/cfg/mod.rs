@@ -14,7 +14,7 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::analysis::{Function, FunctionKind, Functions};
-use hsaco::isa::Decoder;
+use hsaco::isa::{DecodeOptions, Decoder};
 use hsaco::object::container::{Container, EntryKind};
 use hsaco::object::{CodeObject, Error, ErrorKind};
 
@@ -130,17 +130,39 @@ impl<'e> Chosen<'e> {
             let error = Error::new(ErrorKind::Unsupported, "functions", detail);
             trouble.note(item.place(), item.located(error));
         }
-        match decoder(object) {
+        match decoder(object, None) {
             Ok(decoder) => {
                 let functions = Functions::new(object, &decoder);
                 let wanted = wanted(&functions, kernels);
-                Some(Self { decoder, functions, wanted })
+                let mut chosen = Self { decoder, functions, wanted };
+                chosen.take_best(object);
+                Some(chosen)
             }
             Err(error) => {
                 trouble.note(item.place(), item.located(error));
                 None
             }
         }
+    }
+
+    /// Where words are left without an instruction, takes the form of 16-bit operands that leaves the fewest:
+    /// nothing in an object says which form it has.
+    fn take_best(&mut self, object: &CodeObject<'_>) {
+        let mut fewest = self.unknown_with(&self.decoder);
+        for real_true16 in [true, false] {
+            if fewest > 0
+                && let Ok(decoder) = decoder(object, Some(real_true16))
+                && self.unknown_with(&decoder) < fewest
+            {
+                fewest = self.unknown_with(&decoder);
+                self.decoder = decoder;
+            }
+        }
+    }
+
+    fn unknown_with(&self, decoder: &Decoder) -> usize {
+        let streams = self.functions().map(|it| it.decode(decoder));
+        streams.map(|it| it.steps().iter().filter(|it| it.inst.is_none()).count()).sum()
     }
 
     fn functions(&self) -> impl Iterator<Item = &Function<'e>> {
@@ -156,11 +178,13 @@ fn unsupported(detail: String) -> Error {
     Error::new(ErrorKind::Unsupported, "instructions", detail)
 }
 
-fn decoder(object: &CodeObject<'_>) -> Result<Decoder, Error> {
+fn decoder(object: &CodeObject<'_>, real_true16: Option<bool>) -> Result<Decoder, Error> {
     let Some(target) = object.target().id() else {
         return Err(unsupported(format!("those of {} are not known", object.target())));
     };
-    Decoder::new(target.processor).map_err(|error| unsupported(error.to_string()))
+    let options = DecodeOptions { real_true16, ..DecodeOptions::default() };
+    let decoder = Decoder::with_options(target.processor, options);
+    decoder.map_err(|error| unsupported(error.to_string()))
 }
 
 fn wanted(functions: &Functions<'_>, kernels: &KernelSelection) -> Vec<usize> {
