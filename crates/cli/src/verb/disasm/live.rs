@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use hsaco::analysis::{Cfg, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream};
+use hsaco::analysis::{
+    Block, Cfg, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream,
+};
 use hsaco::isa::{Decoder, Register, RegisterFile, Special, VgprMsb};
 use hsaco::object::CodeObject;
 use serde::Serialize;
@@ -140,7 +142,7 @@ fn knows_banks(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> bool {
     let mut reached = cfg.reverse_post_order().iter();
     reached.all(|&block| {
         let mut state = states.before_block(block);
-        let mut steps = cfg.blocks().get(block).into_iter().flat_map(|it| it.steps());
+        let mut steps = cfg.blocks().get(block).into_iter().flat_map(Block::steps);
         steps.all(|step| {
             let is_known = state.msb.is_some();
             state = states.after(state, step);
