@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::grid::{Grid, Item, Piece};
+use super::grid::{Grid, Item, MANY, Piece};
 use super::values::{Lists, Values, sorted};
 
 /// Room between boxes, between a box and a line, and between lines.
@@ -12,6 +12,8 @@ const BESIDE_BOX: i64 = 20;
 const BETWEEN_LINES: i64 = 12;
 /// Passes over all columns, to the left and to the right in turns.
 const PASSES: usize = 12;
+/// The same for pictures that nobody looks at closely.
+const PASSES_OF_MANY: usize = 4;
 
 /// The middle of each item.
 pub(super) fn centers(grid: &Grid) -> Values<i64> {
@@ -75,7 +77,8 @@ impl Columns {
         for &column in &order {
             packing.centers.set(column, packing.leftmost(column));
         }
-        for pass in 0..PASSES {
+        let is_large = grid.items.len() > MANY;
+        for pass in 0..if is_large { PASSES_OF_MANY } else { PASSES } {
             let mut move_one = |&column: &usize| packing.pull(column, pulls.of(column));
             match pass % 2 {
                 0 => order.iter().rev().for_each(&mut move_one),
@@ -161,7 +164,7 @@ fn aligned(grid: &Grid) -> Values<Option<usize>> {
     }
     let ends = |it: &Piece| (place.at(it.upper), place.at(it.lower));
     let mut pieces: Vec<&Piece> = grid.pieces.iter().chain(&grid.pairs).collect();
-    pieces.sort_by_key(|it| {
+    pieces.sort_by_cached_key(|it| {
         let bends = [it.upper, it.lower].into_iter().filter(|&it| !grid.item(it).is_box).count();
         (!it.is_main, 2 - bends, grid.item(it.upper).layer, ends(it))
     });

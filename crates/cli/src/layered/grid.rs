@@ -1,9 +1,12 @@
 //! Boxes and the bends of edges, layer by layer.
 
 use super::cycle::Walk;
+use super::nest::Nest;
 use super::values::Values;
 use super::{Edge, Graph};
 
+/// Items of a picture that is too large to be looked at closely.
+pub(super) const MANY: usize = 1 << 15;
 /// More bends than this make no picture, and would take long.
 const MOST_BENDS: usize = 1 << 20;
 
@@ -49,8 +52,7 @@ pub(super) struct Grid {
     pub(super) pieces: Vec<Piece>,
     /// What belongs into one column and is joined by nothing.
     pub(super) pairs: Vec<Piece>,
-    /// By loop: its number when loops are counted from the outside in, and that of the next beside it.
-    loops: Values<(usize, usize)>,
+    loops: Nest,
 }
 
 impl Grid {
@@ -62,7 +64,7 @@ impl Grid {
             chains: Vec::with_capacity(graph.edges.len()),
             pieces: Vec::new(),
             pairs: pairs(graph, layers),
-            loops: nesting(graph),
+            loops: Nest::new(graph),
         };
         for (number, size) in graph.boxes.iter().enumerate() {
             grid.add(Item {
@@ -97,11 +99,9 @@ impl Grid {
 
     /// The last of some items that a lane encloses.
     pub(super) fn last_enclosed(&self, lane: Lane, items: &[usize]) -> Option<usize> {
-        let (first, end) = self.loops.at(lane.closes?);
-        let is_enclosed = |&it: &usize| {
-            self.item(it).inside.is_some_and(|it| (first..end).contains(&self.loops.at(it).0))
-        };
-        items.iter().rposition(is_enclosed)
+        let closes = lane.closes?;
+        let is_enclosed = |it: usize| self.loops.is_inside(self.item(it).inside, closes);
+        items.iter().rposition(|&it| is_enclosed(it))
     }
 
     fn add(&mut self, item: Item) -> usize {
@@ -121,8 +121,8 @@ impl Grid {
         layers: &Values<usize>,
         edge: &Edge,
     ) -> Vec<usize> {
-        let outer: Vec<usize> = graph.around(edge.to).collect();
-        let inside = graph.around(edge.from).find(|it| outer.contains(it));
+        let goes_to = graph.innermost(edge.to);
+        let inside = graph.around(edge.from).find(|&it| self.loops.is_inside(goes_to, it));
         let start = (walk.place(edge.to), 1);
         let mut chain = vec![edge.from];
         for layer in layers.at(edge.from) + 1..layers.at(edge.to) {
@@ -169,29 +169,4 @@ impl Grid {
 fn pairs(graph: &Graph, layers: &Values<usize>) -> Vec<Piece> {
     let pairs = graph.pairs.iter().map(|&(upper, lower)| Piece { upper, lower, is_main: true });
     pairs.filter(|it| layers.at(it.upper) + 1 == layers.at(it.lower)).collect()
-}
-
-/// Counts loops from the outside in.
-fn nesting(graph: &Graph) -> Values<(usize, usize)> {
-    let mut sizes = Values::new(graph.loops.len(), 1);
-    for (number, it) in graph.loops.iter().enumerate().rev() {
-        if let Some(parent) = it.parent {
-            sizes.set(parent, sizes.at(parent) + sizes.at(number));
-        }
-    }
-    let mut ranges = Values::new(graph.loops.len(), (0, 0));
-    // By loop: where the next loop inside it begins.
-    let mut next = Values::new(graph.loops.len(), 0);
-    let mut outside = 0;
-    for (number, it) in graph.loops.iter().enumerate() {
-        let first = it.parent.map_or(outside, |parent| next.at(parent));
-        let end = first + sizes.at(number);
-        ranges.set(number, (first, end));
-        next.set(number, first + 1);
-        match it.parent {
-            Some(parent) => next.set(parent, end),
-            None => outside = end,
-        }
-    }
-    ranges
 }

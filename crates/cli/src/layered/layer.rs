@@ -3,6 +3,7 @@
 
 use super::Graph;
 use super::cycle::Walk;
+use super::nest::Nest;
 use super::values::{Lists, Values, sorted};
 
 pub(super) fn layers(graph: &Graph, walk: &Walk) -> Values<usize> {
@@ -13,6 +14,7 @@ pub(super) fn layers(graph: &Graph, walk: &Walk) -> Values<usize> {
 /// Each loop has an end, a thing of its own that is in the layer of its lowest box. The ends come after the
 /// boxes in number.
 fn with_loops(graph: &Graph, walk: &Walk) -> Option<Values<usize>> {
+    let nest = Nest::new(graph);
     let end = |number: usize| graph.boxes.len() + number;
     let mut pairs = Vec::new();
     for number in 0..graph.boxes.len() {
@@ -23,16 +25,18 @@ fn with_loops(graph: &Graph, walk: &Walk) -> Option<Values<usize>> {
     }
     for (number, edge) in graph.edges.iter().enumerate() {
         if !walk.goes_back(number) {
-            pairs.extend(outermost_left(graph, edge.from, edge.to).map(|it| (end(it), edge.to)));
+            pairs.extend(
+                outermost_left(graph, &nest, edge.from, edge.to).map(|it| (end(it), edge.to)),
+            );
         }
     }
     longest_paths(graph, walk, pairs)
 }
 
 /// The outermost loop that an edge leaves.
-fn outermost_left(graph: &Graph, from: usize, to: usize) -> Option<usize> {
-    let kept: Vec<usize> = graph.around(to).collect();
-    graph.around(from).take_while(|it| !kept.contains(it)).last()
+fn outermost_left(graph: &Graph, nest: &Nest, from: usize, to: usize) -> Option<usize> {
+    let goes_to = graph.innermost(to);
+    graph.around(from).take_while(|&it| !nest.is_inside(goes_to, it)).last()
 }
 
 /// The most edges from the top to each box; none where there is a cycle. The pairs more than the edges order

@@ -6,12 +6,13 @@
 //!
 //! One step after the other, a module each: which edges go back (`cycle`), the layer of each box
 //! (`layer`), boxes and the bends of long edges in one grid (`grid`), their order from left to right (`order`),
-//! their columns (`column`), and the lines (`route`).
+//! their columns (`column`), and the lines (`route`). `nest` says which loops are inside which.
 
 mod column;
 mod cycle;
 mod grid;
 mod layer;
+mod nest;
 mod order;
 mod route;
 mod values;

@@ -1,15 +1,15 @@
 //! The order of items from left to right: each layer in turn after the layer beside it, by the mean place of
 //! what an item is joined to, as long as that makes fewer edges cross.
 
-use super::grid::Grid;
+use super::grid::{Grid, MANY};
 use super::values::{Lists, Values};
 
 /// Passes over all layers, down and up in turns.
 const PASSES: usize = 16;
 /// Passes without fewer crossings after which it is no use to go on.
 const PATIENCE: usize = 4;
-/// Items of a picture that is drawn to be looked at; of larger ones no more than two passes are made.
-const MANY: usize = 1 << 15;
+/// The same for pictures that nobody looks at closely.
+const PASSES_OF_MANY: usize = 2;
 /// Parts of a place, so that means are whole numbers.
 const PARTS: usize = 1 << 10;
 
@@ -21,7 +21,7 @@ pub(super) fn arrange(grid: &mut Grid) {
     let mut fewest = order.crossings(grid);
     let mut best = grid.layers.clone();
     let mut tried = 0;
-    let passes = if grid.items.len() > MANY { 2 } else { PASSES };
+    let passes = if grid.items.len() > MANY { PASSES_OF_MANY } else { PASSES };
     for pass in 0..passes {
         if fewest == 0 || tried == PATIENCE {
             break;

@@ -39,10 +39,29 @@ pub(super) struct Lists<T> {
 
 impl<T: Copy> Lists<T> {
     /// From pairs of a number and a value, in any order; the values of one number keep theirs.
-    pub(super) fn new(len: usize, mut pairs: Vec<(usize, T)>) -> Self {
-        pairs.sort_by_key(|pair| pair.0);
-        let starts = (0..=len).map(|at| pairs.partition_point(|pair| pair.0 < at)).collect();
-        Self { starts, values: pairs.into_iter().map(|pair| pair.1).collect() }
+    pub(super) fn new(len: usize, pairs: Vec<(usize, T)>) -> Self {
+        let mut starts = vec![0; len + 1];
+        for &(number, _) in &pairs {
+            if let Some(after) = starts.get_mut(number + 1) {
+                *after += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut values: Vec<T> = pairs.iter().take(sum).map(|it| it.1).collect();
+        for (number, value) in pairs {
+            if let Some(at) = next.get_mut(number)
+                && let Some(place) = values.get_mut(*at)
+            {
+                *place = value;
+                *at += 1;
+            }
+        }
+        Self { starts, values }
     }
 
     pub(super) fn of(&self, number: usize) -> &[T] {
@@ -72,4 +91,18 @@ pub(super) fn sorted(len: usize, below: &Lists<usize>) -> Vec<usize> {
         }
     }
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_keep_the_order_of_their_values() {
+        let lists = Lists::new(3, vec![(2, 'a'), (0, 'b'), (7, 'x'), (2, 'c'), (0, 'd')]);
+        assert_eq!(lists.of(0), ['b', 'd']);
+        assert_eq!(lists.of(1), []);
+        assert_eq!(lists.of(2), ['a', 'c']);
+        assert_eq!(lists.of(3), []);
+    }
 }

@@ -175,7 +175,8 @@ impl Graph {
         let cfg = Cfg::new(decoder, &stream);
         let dominators = Dominators::new(&cfg);
         let loops = Loops::new(&cfg, &dominators);
-        let reader = Reader { decoder, functions, stream: &stream, cfg: &cfg };
+        let values = Values::new(decoder, &stream, &cfg);
+        let reader = Reader { decoder, functions, stream: &stream, cfg: &cfg, values };
         let mut texts = reader.texts().into_iter();
         let mut blocks: Vec<Node> =
             cfg.blocks().iter().map(|block| reader.block(block, &mut texts)).collect();
@@ -237,6 +238,7 @@ struct Reader<'r> {
     functions: &'r Functions<'r>,
     stream: &'r Stream,
     cfg: &'r Cfg,
+    values: Values<'r>,
 }
 
 impl Reader<'_> {
@@ -322,7 +324,8 @@ impl Reader<'_> {
 
     /// Where an indirect jump goes.
     fn jump(&self, step: usize) -> Option<usize> {
-        let jump = self.cfg.jumps().iter().find(|it| it.step == step)?;
+        let jumps = self.cfg.jumps();
+        let jump = jumps.get(jumps.binary_search_by_key(&step, |it| it.step).ok()?)?;
         match jump.target {
             Address::Known(address) => self.block_at(address),
             _ => None,
@@ -334,7 +337,7 @@ impl Reader<'_> {
         let address = self.stream.address_of(step);
         let target = match inst.flow() {
             Flow::Call => inst.branch_target(address).map_or(Address::Unknown, Address::Known),
-            Flow::IndirectCall => Values::new(self.decoder, self.stream, self.cfg).target(step),
+            Flow::IndirectCall => self.values.target(step),
             _ => return None,
         };
         let callee = match target {
