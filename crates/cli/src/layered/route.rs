@@ -13,8 +13,10 @@ const TRACK: i64 = 9;
 /// Between a layer and the first track below it, and between the last track and the arrow heads.
 const BELOW_LAYER: i64 = 10;
 const ABOVE_LAYER: i64 = 18;
-/// Between the places of a box where edges begin or end, and from its corners.
-const PORT: i64 = 14;
+/// Between the places of a box where edges begin, and where they end: not the same, for two edges that cross between
+/// two columns would lie on one another. And from the corners of the box.
+const BETWEEN_STARTS: i64 = 14;
+const BETWEEN_ENDS: i64 = 20;
 const CORNER: i64 = 10;
 /// Upright lines that are closer than this look like one.
 const TOO_CLOSE: i64 = 4;
@@ -112,9 +114,9 @@ impl Ports {
             top: Values::new(graph.edges.len(), 0),
         };
         for (number, size) in graph.boxes.iter().enumerate() {
-            let center = centers.at(number);
-            spread(out.of(number), center, size.width, &mut ports.bottom);
-            spread(into.of(number), center, size.width, &mut ports.top);
+            let row = |step| Row { center: centers.at(number), width: size.width, step };
+            row(BETWEEN_STARTS).spread(out.of(number), &mut ports.bottom);
+            row(BETWEEN_ENDS).spread(into.of(number), &mut ports.top);
         }
         ports
     }
@@ -153,17 +155,26 @@ impl Ports {
     }
 }
 
-/// Gives the edges on one side of a box their places, in the order of where they go.
-fn spread(edges: &[(i64, usize)], center: i64, width: i64, ports: &mut Values<i64>) {
-    let mut edges = edges.to_vec();
-    edges.sort_unstable();
-    let count = i64::try_from(edges.len()).unwrap_or(i64::MAX);
-    let straight = edges.iter().position(|it| it.0 == center);
-    let middle = straight.map_or((count - 1) / 2, |at| i64::try_from(at).unwrap_or(0));
-    let widest = middle.max(count - 1 - middle).max(1);
-    let step = PORT.min((width / 2 - CORNER).max(0) / widest);
-    for (at, (_, edge)) in (0..).zip(edges) {
-        ports.set(edge, center + (at - middle) * step);
+/// The places on one side of a box.
+struct Row {
+    center: i64,
+    width: i64,
+    step: i64,
+}
+
+impl Row {
+    /// Gives edges their places, in the order of where they go.
+    fn spread(&self, edges: &[(i64, usize)], ports: &mut Values<i64>) {
+        let mut edges = edges.to_vec();
+        edges.sort_unstable();
+        let count = i64::try_from(edges.len()).unwrap_or(i64::MAX);
+        let straight = edges.iter().position(|it| it.0 == self.center);
+        let middle = straight.map_or((count - 1) / 2, |at| i64::try_from(at).unwrap_or(0));
+        let widest = middle.max(count - 1 - middle).max(1);
+        let step = self.step.min((self.width / 2 - CORNER).max(0) / widest);
+        for (at, (_, edge)) in (0..).zip(edges) {
+            ports.set(edge, self.center + (at - middle) * step);
+        }
     }
 }
 

@@ -245,6 +245,23 @@ fn edges_of_one_box_have_places_of_their_own() {
     assert_eq!(starts.len(), 3);
 }
 
+/// Two columns whose edges change sides, in both directions at once.
+#[test]
+fn edges_that_cross_between_columns_do_not_lie_on_one_another() {
+    let mut graph = graph(5, &[(0, 1), (1, 2), (0, 3), (3, 4), (1, 4), (3, 2)]);
+    graph.edges[2].is_main = false;
+    let drawing = check(&graph);
+    let upright = |edge: usize| {
+        let pairs = drawing.routes[edge].windows(2).filter(|it| it[0].x == it[1].x);
+        pairs.map(|it| (it[0].x, it[0].y, it[1].y)).collect::<Vec<_>>()
+    };
+    for (x, top, bottom) in upright(4) {
+        let meets =
+            |&(other, from, to): &(i64, i64, i64)| other == x && from.max(top) < to.min(bottom);
+        assert!(!upright(5).iter().any(meets));
+    }
+}
+
 #[test]
 fn any_graph_is_drawn() {
     for (seed, count) in (0..300).zip((1..60).cycle()) {
