@@ -3,6 +3,7 @@
 mod asm;
 mod bundle;
 mod calls;
+mod cfg;
 mod demo;
 mod disasm;
 mod extract;
@@ -30,6 +31,7 @@ pub(crate) enum Verb {
     Asm(asm::Args),
     Calls(calls::Args),
     Resources(resources::Args),
+    Cfg(cfg::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -49,6 +51,7 @@ impl Verb {
             Self::Asm(args) => asm::run(&args),
             Self::Calls(args) => calls::run(&args),
             Self::Resources(args) => resources::run(&args),
+            Self::Cfg(args) => cfg::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),
