@@ -151,13 +151,19 @@ impl Tables {
     fn print_unknown<M: Marks>(&self, step: &Step, inst: &Inst, out: &mut Out<'_, M>) {
         out.padded(&PADDED_PIECES[usize::from(step.piece)]);
         let Op(what, number) = step.op;
-        let kind = inst.slots().get(usize::from(number)).map_or(0, |slot| slot.kind);
+        let slot = inst.slots().get(usize::from(number) + usize::from(what == P::FloatModifiers));
+        let kind = slot.map_or(0, |slot| slot.kind);
         match step.what {
             What::Value(bits, shelf) => self.learn(shelf, bits.read(inst), what, kind),
             What::Word(number) => self.learn_long(number, inst.low as u16, what, kind),
             What::Other => {}
         }
-        self.print_op(&step.op, inst, 0, out);
+        match slot {
+            Some(slot) if what == P::Operand => {
+                self.print_operand(out, inst, slot, &KINDS[usize::from(kind)], 0);
+            }
+            _ => self.print_op(&step.op, inst, 0, out),
+        }
     }
 
     fn print_any<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
@@ -481,8 +487,7 @@ impl Tables {
     }
 
     fn offset<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, value: u32) {
-        let is_signed =
-            self.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF);
+        let is_signed = self.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF);
         if is_signed && value != 0 {
             modifier_text(out, " offset:");
             out.signed(sign_extend(value.into(), 24));

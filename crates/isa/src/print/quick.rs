@@ -87,14 +87,15 @@ impl Texts {
     }
 }
 
-/// Values of short texts have ten bits.
-const PAGES: usize = 4;
+/// Values of short texts have ten bits, and `NEGATIVE`.
+const PAGES: usize = 8;
 
 /// What prints a number of sixteen bits that stands at the start of an encoding.
 const WORDS: [P; 6] = [P::WaitCnt, P::DelayAlu, P::U16, P::DepCtr, P::HwReg, P::SendMsg];
 
 /// What has short texts whatever the kind of operand.
-const VALUES: [P; 10] = [
+const VALUES: [P; 11] = [
+    P::Text,
     P::Vcc,
     P::VccFirst,
     P::Offset,
@@ -114,7 +115,13 @@ const SHELVES: usize = 2 * KINDS.len() + VALUES.len();
 #[derive(Clone, Copy)]
 pub(super) struct Shelf(u16);
 
+/// The bit of a source that is negative, beyond those that say what it is.
+pub(super) const NEGATIVE: u16 = 1 << 10;
+
 impl Shelf {
+    /// The only text there is none.
+    pub(super) const NOTHING: Shelf = Shelf(2 * KINDS.len() as u16);
+
     /// Where the texts of a step are, for operands of that kind.
     pub(super) fn of(what: P, kind: u16) -> Option<Shelf> {
         let number = match what {
@@ -195,16 +202,13 @@ impl Tables {
     }
 
     /// Nothing where other fields have a say in it.
-    fn print_value(
-        &self,
-        out: &mut Out<'_, ()>,
-        what: P,
-        number: u16,
-        value: u16,
-    ) -> Option<()> {
+    fn print_value(&self, out: &mut Out<'_, ()>, what: P, number: u16, value: u16) -> Option<()> {
         let kind = KINDS.get(usize::from(number))?;
         match what {
-            P::Operand => self.print_operand_value(out, kind, number, value)?,
+            P::Operand | P::FloatModifiers => {
+                self.print_operand_value(out, kind, number, value)?;
+            }
+            P::Text => {}
             P::Vcc | P::VccFirst => self.vcc(out, what),
             P::Offset if self.arch.has(Arch::GFX12) => return None,
             P::Offset => unsigned_offset(out, value.into()),
@@ -226,6 +230,16 @@ impl Tables {
             }
             Source::Absent | Source::Immediate | Source::Literal | Source::ScalarOffset => {
                 return None;
+            }
+            Source::Any if value & NEGATIVE != 0 => {
+                let code = self.code_of(number, value & !NEGATIVE);
+                if matches!(code.tag(), tag::INVALID | tag::LITERAL | tag::LITERAL64) {
+                    return None;
+                }
+                let in_words = code.tag() == tag::INLINE;
+                out.text(if in_words { "neg(" } else { "-" });
+                self.print_code(out, kind, code, kind.dwords);
+                out.text(if in_words { ")" } else { "" });
             }
             _ => {
                 let code = self.code_of(number, value);

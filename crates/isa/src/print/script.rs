@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::operand::modifier;
 use super::padded::{NO_PIECE, Padded};
-use super::quick::{Shelf, word_number};
+use super::quick::{NEGATIVE, Shelf, word_number};
 use crate::generated::{FIELDS, FORMS, KINDS, NAMES, OPERAND_NAMES, OPS, SLOTS};
 use crate::inst::Inst;
 use crate::table::{DEFAULT_MODIFIER, NO_FIELD, Op, P, Run, Shape, Slot, Source, Type};
@@ -69,11 +69,11 @@ pub(super) struct Bits {
     inverted: u16,
 }
 
-/// Bits of the first eight bytes, and what they are when all modifiers are as usual.
+/// Bits of the first sixteen bytes, and what they are when all modifiers are as usual.
 #[derive(Clone, Copy, Default)]
 struct Usual {
-    mask: u64,
-    value: u64,
+    mask: u128,
+    value: u128,
 }
 
 static SCRIPTS: [OnceLock<Box<Script>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
@@ -116,10 +116,13 @@ impl Script {
     /// Nothing if there are too many.
     fn add_steps(&mut self, shape: &'static Shape) -> Option<()> {
         let ops = part(&OPS, shape.ops);
-        self.careful = ops.iter().map(|op| careful_step(shape, *op)).collect();
+        self.careful = careful_steps(shape, ops);
         let mut piece = NO_PIECE;
         for op in ops {
-            if op.0 == P::Text && piece == NO_PIECE {
+            if op.0 == P::Text {
+                if piece != NO_PIECE {
+                    self.push(Step::text(piece))?;
+                }
                 piece = op.1;
                 continue;
             }
@@ -132,7 +135,7 @@ impl Script {
         }
         match piece {
             NO_PIECE => Some(()),
-            _ => self.push(Step { piece, ..Step::NOTHING }),
+            _ => self.push(Step::text(piece)),
         }
     }
 
@@ -143,17 +146,42 @@ impl Script {
     }
 }
 
-fn careful_step(shape: &'static Shape, op: Op) -> CarefulStep {
-    let (step, usual) = Usual::default().step(shape, op);
-    CarefulStep { usual, step, otherwise: Step::new(op, part(&SLOTS, shape.slots)) }
+/// Text before a step that always prints is a part of it.
+fn careful_steps(shape: &'static Shape, ops: &[Op]) -> Box<[CarefulStep]> {
+    let slots = part(&SLOTS, shape.slots);
+    let mut steps: Vec<CarefulStep> = Vec::with_capacity(ops.len());
+    for op in ops {
+        let (mut step, usual) = Usual::default().step(shape, *op);
+        let mut otherwise = Step::new(*op, slots);
+        if let Some(step) = &mut step
+            && let Some(text) = steps.pop_if(|last| last.otherwise.is_text() && op.0 != P::Text)
+        {
+            step.piece = text.otherwise.piece;
+            otherwise.piece = text.otherwise.piece;
+        }
+        steps.push(CarefulStep { usual, step, otherwise });
+    }
+    steps.into()
 }
 
 impl Step {
-    const NOTHING: Step =
-        Step { piece: NO_PIECE, what: What::Other, op: Op(P::Text, NO_PIECE) };
+    const NOTHING: Step = Step::text(NO_PIECE);
 
+    /// The step for a slot, by table if there is one.
     fn new(op: Op, slots: &[Slot]) -> Step {
-        Step { op, what: what(op, slots).unwrap_or(What::Other), ..Step::NOTHING }
+        match op {
+            Op(P::Text, piece) => Step::text(piece),
+            _ => Step { op, what: what(op, slots).unwrap_or(What::Other), ..Step::NOTHING },
+        }
+    }
+
+    /// Nothing but a text.
+    const fn text(piece: u8) -> Step {
+        Step { piece, what: What::Value(Bits::NONE, Shelf::NOTHING), op: Op(P::Text, NO_PIECE) }
+    }
+
+    fn is_text(&self) -> bool {
+        self.op.0 == P::Text
     }
 }
 
@@ -204,7 +232,8 @@ impl Bits {
     /// The same with one of the runs; nothing if it is in another word than those before.
     fn with(mut self, number: usize, (at, first, width): Run) -> Option<Bits> {
         let is_high = at >= 64;
-        let in_one_word = at < 128 && at % 64 + width <= 64 && (number == 0 || is_high == self.is_high);
+        let in_one_word =
+            at < 128 && at % 64 + width <= 64 && (number == 0 || is_high == self.is_high);
         if !in_one_word || first + width > 16 {
             return None;
         }
@@ -216,13 +245,21 @@ impl Bits {
 
     /// The second destination of a dual instruction: its lowest bit is the opposite of the first one's.
     fn after_first_destination(self, slots: &[Slot]) -> Option<Bits> {
-        let is_first =
-            |slot: &&Slot| OPERAND_NAMES.get(usize::from(slot.name)) == Some(&"vdstX");
+        let is_first = |slot: &&Slot| OPERAND_NAMES.get(usize::from(slot.name)) == Some(&"vdstX");
         let first = FIELDS.get(usize::from(slots.iter().find(is_first)?.field))?;
         let (at, value_at, _) = first.0;
         let bits = self.with(1, (at, 0, 1))?;
         let is_simple = value_at == 0 && (self.masks[0] | self.inverted) & 1 == 0;
         (is_simple && self.masks[1] == 0).then_some(Bits { inverted: self.inverted | 1, ..bits })
+    }
+
+    /// A source with `NEGATIVE` where its modifiers say so.
+    fn negatable(self, modifiers: &Slot) -> Option<Bits> {
+        let is_simple = self.masks[0] | self.inverted < NEGATIVE && self.masks[1] == 0;
+        let is_sign = |(_, first, _): &Run| *first == modifier::NEG.trailing_zeros() as u8;
+        let (at, ..) = runs(modifiers).find(is_sign)?;
+        let first = NEGATIVE.trailing_zeros() as u8;
+        self.with(1, (at, first, 1)).filter(|_| is_simple && modifiers.fixed == 0)
     }
 
     #[inline]
@@ -238,7 +275,9 @@ impl Bits {
 impl Usual {
     #[inline]
     const fn holds(&self, inst: &Inst) -> bool {
-        inst.low & self.mask == self.value
+        let differs = inst.low & self.mask as u64 ^ self.value as u64;
+        let high_differs = inst.high & (self.mask >> 64) as u64 ^ (self.value >> 64) as u64;
+        differs | high_differs == 0
     }
 
     /// What is left of a step, and what must be for that.
@@ -254,7 +293,10 @@ impl Usual {
             None => unchanged,
         };
         match what {
-            P::FloatModifiers => plain(modifier::NEG | modifier::ABS),
+            P::FloatModifiers => match self.negatable(slots, number) {
+                Some((step, usual)) => (Some(step), usual),
+                None => plain(modifier::NEG | modifier::ABS),
+            },
             P::IntModifiers => plain(modifier::SEXT),
             P::NamedInt if KINDS.get(usize::from(slot.kind)).is_some_and(|kind| !kind.always) => {
                 quiet(self.clear(slot, u64::MAX))
@@ -280,10 +322,21 @@ impl Usual {
         }
     }
 
-    /// These bits of an operand are zero; nothing if they cannot be, or are not in the first eight bytes.
+    /// A step for a source that may be negative.
+    fn negatable(self, slots: &'static [Slot], number: u8) -> Option<(Step, Usual)> {
+        let modifiers = slots.get(usize::from(number))?;
+        let source = slots.get(usize::from(number) + 1)?;
+        let kind = KINDS.get(usize::from(source.kind))?;
+        let usual = self.clear(modifiers, modifier::ABS)?;
+        let bits = Bits::of(source).filter(|_| kind.source == Source::Any)?.negatable(modifiers)?;
+        let what = What::Value(bits, Shelf::of_operand(source.kind));
+        Some((Step { what, op: Op(P::FloatModifiers, number), ..Step::NOTHING }, usual))
+    }
+
+    /// These bits of an operand are zero; nothing if they cannot be, or are not in the first sixteen bytes.
     fn clear(mut self, slot: &Slot, bits: u64) -> Option<Usual> {
         for (at, first, width) in runs(slot) {
-            let wanted = bits >> first & (u64::MAX >> (64 - width));
+            let wanted = u128::from(bits >> first & (u64::MAX >> (64 - width)));
             let mask = wanted.checked_shl(at.into()).unwrap_or(0);
             if mask.checked_shr(at.into()).unwrap_or(0) != wanted || self.value & mask != 0 {
                 return None;
@@ -316,7 +369,7 @@ impl Usual {
         Some(usual)
     }
 
-    /// A bit of an operand is as wanted; nothing if it cannot be, or is not in the first eight bytes.
+    /// A bit of an operand is as wanted; nothing if it cannot be, or is not in the first sixteen bytes.
     fn bit(self, slot: &Slot, bit: u32, wanted: bool) -> Option<Usual> {
         if u64::from(slot.fixed) >> bit & 1 == 1 {
             return wanted.then_some(self);
@@ -333,7 +386,7 @@ impl Usual {
     }
 
     fn encoding_bit(self, at: u32, wanted: bool) -> Option<Usual> {
-        let bit = 1_u64.checked_shl(at)?;
+        let bit = 1_u128.checked_shl(at)?;
         let is_new = self.mask & bit == 0;
         let agrees = (self.value & bit != 0) == wanted;
         let value = if wanted { self.value | bit } else { self.value };
