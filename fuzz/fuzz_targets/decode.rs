@@ -1,5 +1,5 @@
 //! Any bytes as code: the first chooses the processor and how it is read, the others are decoded at
-//! every offset.
+//! every offset. Of the processors only those whose names begin with `HSACO_FUZZ_PROCESSORS`.
 #![no_main]
 
 use std::hint::black_box;
@@ -13,7 +13,9 @@ static DECODERS: LazyLock<Vec<Decoder>> = LazyLock::new(|| {
     let decoder = |(processor, mode)| {
         Decoder::with_options(processor, DecodeOptions { mode, ..DecodeOptions::default() }).ok()
     };
-    Processor::all().flat_map(modes).filter_map(decoder).collect()
+    let prefix = std::env::var("HSACO_FUZZ_PROCESSORS").unwrap_or_default();
+    let processors = Processor::all().filter(|it| it.name().starts_with(&prefix));
+    processors.flat_map(modes).filter_map(decoder).collect()
 });
 
 fuzz_target!(|data: &[u8]| {

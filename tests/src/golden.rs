@@ -142,7 +142,7 @@ pub fn manifest_line(target: &Target, table: &str) -> String {
     format!("{target}\t{}\t{}\n", table.lines().count(), hex(&md5::digest(table.as_bytes())))
 }
 
-fn compress(table: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn compress(table: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = zstd::Encoder::new(Vec::new(), 22)?;
     encoder.window_log(27)?;
     encoder.long_distance_matching(true)?;
@@ -188,7 +188,7 @@ fn slot(bytes: &[u8]) -> [u8; SLOT] {
     slot
 }
 
-fn from_hex(digits: &str) -> Option<Vec<u8>> {
+pub(crate) fn from_hex(digits: &str) -> Option<Vec<u8>> {
     let byte = |at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
     (0..digits.len()).step_by(2).map(byte).collect()
 }

@@ -6,6 +6,8 @@
 //! hsaco_tests::require_tools!("llvm-readelf-22");
 //! ```
 
+pub mod assembly;
+pub mod broken;
 pub mod diff;
 pub mod disassembly;
 pub mod golden;

@@ -2,12 +2,13 @@
 #![allow(clippy::panic, reason = "test helpers: failing the test is the point")]
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::{env, fs};
+use std::{env, fs, thread};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 
 /// The binary to test: `$HSACO_BIN`, else the one built beside this very test, with its profile.
 pub fn hsaco_binary() -> Result<PathBuf> {
@@ -139,4 +140,15 @@ pub fn sh_all(folder: &Path, lines: &[String]) {
             scope.spawn(work);
         }
     });
+}
+
+/// Runs a command, writing to it while it writes.
+pub fn with_input(command: &mut Command, input: String) -> Result<Output> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let mut stdin = child.stdin.take().context("no standard input")?;
+    let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output()?;
+    writer.join().map_err(|_| anyhow!("a thread panicked"))??;
+    Ok(output)
 }

@@ -2,7 +2,9 @@
 //!
 //! Only the ratio counts: times differ from machine to machine, the ratio hardly does.
 
+mod asm;
 mod disasm;
+mod flow;
 mod input;
 mod measure;
 pub(crate) mod rate;
@@ -35,7 +37,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         "{:<44} {:>19} {:>19} {:>9} {:>9}",
         "min/median ms", "hsaco", "incumbent", "ratio", "bar"
     );
-    for group in [many_kernels, rocsparse, compressed, disasm::disasm] {
+    for group in [many_kernels, rocsparse, compressed, disasm::disasm, asm::asm, flow::flow] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");
             bench.failures += 1;

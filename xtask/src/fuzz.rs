@@ -5,16 +5,18 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
+use hsaco_tests::assembly::Assembly;
 use hsaco_tests::golden::{FAMILIES, Golden};
 use hsaco_tests::{fixtures_dir, tool, workspace_root};
 
 use crate::args::Args;
 use crate::process;
 
-const TARGETS: &[&str] = &["container", "object", "msgpack", "decode"];
+const TARGETS: &[&str] = &["container", "object", "msgpack", "decode", "assemble"];
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let minutes = args.option::<u64>("--minutes")?.unwrap_or(5).max(1);
+    let processors = args.option::<String>("--processors")?.unwrap_or_default();
     let target = args.positional();
     args.finish()?;
     let targets = match &target {
@@ -27,12 +29,13 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     }
     for target in targets {
         println!("==> {target}, {minutes} min");
-        fuzz(target, minutes)?;
+        fuzz(target, minutes, &processors)?;
     }
     Ok(())
 }
 
-fn fuzz(target: &str, minutes: u64) -> Result<()> {
+/// Fuzzes; `decode` takes only processors whose names begin as told.
+fn fuzz(target: &str, minutes: u64, processors: &str) -> Result<()> {
     let root = workspace_root();
     let corpus = root.join("fuzz/corpus").join(target);
     seed(target, &corpus)?;
@@ -41,15 +44,18 @@ fn fuzz(target: &str, minutes: u64) -> Result<()> {
     command.args(["+nightly", "fuzz", "run", target]).arg(&corpus);
     command.args(["--", "-rss_limit_mb=2048", "-timeout=10"]);
     command.arg(format!("-max_total_time={}", minutes * 60));
+    command.env("HSACO_FUZZ_PROCESSORS", processors);
     process::run(command.current_dir(root).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO"))
 }
 
-/// Objects and containers start from whole fixtures, `msgpack` from the metadata inside them, and
-/// `decode` from golden encodings.
+/// Objects and containers start from whole fixtures, `msgpack` from the metadata inside them,
+/// `decode` and `assemble` from golden files.
 fn seed(target: &str, corpus: &Path) -> Result<()> {
     fs::create_dir_all(corpus)?;
-    if target == "decode" {
-        return seed_encodings(corpus);
+    match target {
+        "decode" => return seed_encodings(corpus),
+        "assemble" => return seed_lines(corpus),
+        _ => {}
     }
     for entry in fs::read_dir(fixtures_dir())? {
         let entry = entry?;
@@ -78,6 +84,20 @@ fn seed_encodings(corpus: &Path) -> Result<()> {
         for (index, encodings) in encodings.chunks(ENCODINGS_IN_A_FILE).enumerate() {
             let [processor, ..] = index.to_le_bytes();
             let file = [vec![processor], encodings.concat()].concat();
+            fs::write(corpus.join(format!("{family}.{index}")), file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Some lines of assembly, each behind a byte that chooses the processor.
+fn seed_lines(corpus: &Path) -> Result<()> {
+    const EVERY: usize = 97;
+    for family in FAMILIES {
+        let golden = Assembly::read(family)?;
+        for (index, row) in golden.rows().step_by(EVERY).enumerate() {
+            let [processor, ..] = index.to_le_bytes();
+            let file = [&[processor], row.text.as_bytes()].concat();
             fs::write(corpus.join(format!("{family}.{index}")), file)?;
         }
     }

@@ -1,6 +1,8 @@
-//! `cargo xtask golden DIR`: the golden files of the decoder, from tables of what LLVM 22 answered.
+//! `cargo xtask golden decode DIR` and `cargo xtask golden assemble DIR`: the golden files of the decoder
+//! and of the assembler, from tables of what LLVM 22 answered.
 //!
-//! DIR has a table for each target, `gfx942.tsv` or `gfx942.tsv.xz`: bytes printed, text, bytes given.
+//! DIR has a table for each target, `gfx942.tsv` or `gfx942.tsv.xz`. For the decoder: bytes printed, text,
+//! bytes given. For the assembler: features, bytes, text, and what the row comes from.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,7 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
+use hsaco_tests::assembly::{Assembly, assembly_dir, test_target};
 use hsaco_tests::golden::{FAMILIES, Golden, family, golden_dir, manifest_line};
 use hsaco_tests::oracle::Target;
 
@@ -16,9 +19,18 @@ use crate::args::Args;
 use crate::process;
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
+    let what = args.positional().context("golden files of what, decode or assemble?")?;
     let folder = args.positional().context("which folder holds the tables?")?;
     args.finish()?;
-    let tables = read_tables(Path::new(&folder))?;
+    match what.as_str() {
+        "decode" => decode(Path::new(&folder)),
+        "assemble" => assemble(Path::new(&folder)),
+        _ => bail!("golden files of decode or assemble, not of {what}"),
+    }
+}
+
+fn decode(folder: &Path) -> Result<()> {
+    let tables = read_tables(folder)?;
     let mut manifest = String::new();
     fs::create_dir_all(golden_dir())?;
     for name in FAMILIES {
@@ -30,6 +42,32 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         fs::write(golden_dir().join(format!("{name}.zst")), packed)?;
     }
     fs::write(golden_dir().join("manifest.txt"), manifest)?;
+    Ok(())
+}
+
+fn assemble(folder: &Path) -> Result<()> {
+    let tables = read_tables(folder)?;
+    let mut manifest = String::new();
+    fs::create_dir_all(assembly_dir())?;
+    for name in FAMILIES {
+        let tables = tables.get(name).with_context(|| format!("no table for {name}"))?;
+        let mut lines = Vec::new();
+        for (target, table) in tables {
+            for line in table.lines() {
+                let [features, bytes, text, _] = line.split('\t').collect::<Vec<_>>()[..] else {
+                    bail!("{target}: `{line}` has not four columns");
+                };
+                let target = test_target(target.processor.name(), features)?;
+                lines.extend(target.map(|target| (target, bytes, text)));
+            }
+        }
+        let packed =
+            Assembly::pack(lines.iter().map(|(target, bytes, text)| (&**target, *bytes, *text)))?;
+        manifest += &Assembly::unpack(&packed)?.manifest_line(name);
+        println!("{name}: {} lines, {} bytes", lines.len(), packed.len());
+        fs::write(assembly_dir().join(format!("{name}.zst")), packed)?;
+    }
+    fs::write(assembly_dir().join("manifest.txt"), manifest)?;
     Ok(())
 }
 

@@ -47,8 +47,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "golden",
-        usage: "DIR",
-        about: "pack oracle tables DIR/TARGET.tsv or .tsv.xz into tests/isa/decode",
+        usage: "decode|assemble DIR",
+        about: "pack oracle tables DIR/TARGET.tsv or .tsv.xz into tests/isa",
         run: golden::run,
     },
     Verb {

@@ -1,5 +1,6 @@
-//! `cargo xtask oracle`: the decoder and `hsaco disasm` against LLVM 22.
+//! `cargo xtask oracle`: the decoder, the assembler and `hsaco disasm` against LLVM 22.
 
+mod asm;
 mod decode;
 mod disasm;
 mod generate;
@@ -13,9 +14,10 @@ use crate::args::Args;
 pub(crate) fn run(mut args: Args) -> Result<()> {
     match args.positional().as_deref() {
         Some("golden") => golden::run(args),
+        Some("asm") => asm::run(args),
         Some("decode") => decode::run(args),
         Some("disasm") => disasm::run(args),
-        Some(other) => bail!("no oracle `{other}`: there are golden, decode and disasm"),
-        None => bail!("which oracle: golden, decode or disasm?"),
+        Some(other) => bail!("no oracle `{other}`: there are golden, asm, decode and disasm"),
+        None => bail!("which oracle: golden, asm, decode or disasm?"),
     }
 }

@@ -106,7 +106,10 @@ impl RegisterSet {
     /// How many registers of a file are in it.
     #[must_use]
     pub fn count(&self, file: RegisterFile) -> usize {
-        file_bits(file).filter(|bit| self.has(*bit)).count()
+        let bits = file_bits(file);
+        let words = self.0.iter().enumerate();
+        let here = words.map(|(at, word)| word & mask(at, &bits));
+        here.map(|word| word.count_ones() as usize).sum()
     }
 
     /// The highest number among the registers of a file.
@@ -166,6 +169,18 @@ impl RegisterSet {
             }
             at += here;
         }
+    }
+}
+
+/// Which bits of a word are in a range of all bits.
+#[inline]
+fn mask(word: usize, bits: &std::ops::Range<usize>) -> u64 {
+    let first = word * 64;
+    let start = bits.start.clamp(first, first + 64) - first;
+    let end = bits.end.clamp(first, first + 64) - first;
+    match end.saturating_sub(start) {
+        0 => 0,
+        len => (u64::MAX >> (64 - len)) << start,
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Usage {
     /// Whether LDS is accessed.
     pub lds: bool,
     /// What is known of its stack frame.
-    pub frame: Frame,
+    pub frame: StackFrame,
     /// How many instructions it has.
     pub instructions: usize,
     /// Words that are no instructions: who knows what they use.
@@ -41,7 +41,7 @@ pub struct Usage {
 
 /// What is known of the stack frame of a function, by LLVM's calling convention: s32 points to the stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub struct StackFrame {
     /// By how much the stack pointer is raised, or where a kernel sets it; in its own unit, which is bytes of
     /// a lane or of a wave.
     pub raised: u32,
@@ -134,7 +134,7 @@ fn is_one(register: &Register, number: u16) -> bool {
     register.file == RegisterFile::Sgpr && register.first == number && register.count <= 1
 }
 
-impl Frame {
+impl StackFrame {
     /// Takes note of an instruction that writes the stack pointer.
     fn move_pointer(&mut self, decoder: &Decoder, inst: &Inst) {
         let mut register = None;

@@ -43,6 +43,12 @@ pub(crate) fn error(message: &str) {
     anstream::eprintln!("{style}hsaco:{style:#} {message}");
 }
 
+/// Prints one line that begins with a place in a text, as compilers do.
+pub(crate) fn line(place: &str, message: &str) {
+    let style = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
+    anstream::eprintln!("{place}: {style}error:{style:#} {message}");
+}
+
 /// What is wrong with one object, found on whichever thread read it.
 #[derive(Debug, Default)]
 pub(crate) struct Trouble(Vec<(String, Error)>);

@@ -17,6 +17,7 @@
 
 mod abi;
 mod arch;
+mod asm;
 mod compatibility;
 #[allow(
     clippy::cast_possible_truncation,
@@ -26,6 +27,7 @@ mod compatibility;
 mod decode;
 mod effects;
 mod eflags;
+mod encode;
 mod entry;
 mod format;
 mod generated;
@@ -62,6 +64,7 @@ mod table;
 mod target;
 
 pub use abi::AbiVersion;
+pub use asm::{AsmError, Assembler};
 pub use compatibility::{Incompatible, Reason};
 pub use decode::{DecodeOptions, Decoder, Mode, UnsupportedProcessor};
 pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};

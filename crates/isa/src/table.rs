@@ -37,40 +37,49 @@ pub(crate) struct Name {
 /// Properties of a form, LLVM's bits first.
 pub(crate) struct Flags {
     pub(crate) llvm: u64,
-    pub(crate) own: u16,
+    pub(crate) own: u32,
 }
 
 impl Flags {
-    pub(crate) const MAY_LOAD: u16 = 1 << 0;
-    pub(crate) const MAY_STORE: u16 = 1 << 1;
-    pub(crate) const BRANCH: u16 = 1 << 2;
-    pub(crate) const TERMINATOR: u16 = 1 << 3;
-    pub(crate) const CALL: u16 = 1 << 4;
-    pub(crate) const RETURN: u16 = 1 << 5;
-    pub(crate) const BARRIER: u16 = 1 << 6;
-    pub(crate) const SIDE_EFFECTS: u16 = 1 << 7;
-    pub(crate) const CONVERGENT: u16 = 1 << 8;
+    pub(crate) const MAY_LOAD: u32 = 1 << 0;
+    pub(crate) const MAY_STORE: u32 = 1 << 1;
+    pub(crate) const BRANCH: u32 = 1 << 2;
+    pub(crate) const TERMINATOR: u32 = 1 << 3;
+    pub(crate) const CALL: u32 = 1 << 4;
+    pub(crate) const RETURN: u32 = 1 << 5;
+    pub(crate) const BARRIER: u32 = 1 << 6;
+    pub(crate) const SIDE_EFFECTS: u32 = 1 << 7;
+    pub(crate) const CONVERGENT: u32 = 1 << 8;
     /// A buffer instruction of scalar memory.
-    pub(crate) const SCALAR_BUFFER: u16 = 1 << 9;
+    pub(crate) const SCALAR_BUFFER: u32 = 1 << 9;
     /// Writes EXEC and nothing else; LLVM doubts the encoding when its destination field names another register.
-    pub(crate) const WRITES_EXEC_ONLY: u16 = 1 << 10;
+    pub(crate) const WRITES_EXEC_ONLY: u32 = 1 << 10;
     /// Stores although it also loads, for the temporal hint's sake.
-    pub(crate) const STORE_HINT: u16 = 1 << 11;
+    pub(crate) const STORE_HINT: u32 = 1 << 11;
     /// A 32-bit operation that DPP treats as double precision.
-    pub(crate) const DP_ALU_32: u16 = 1 << 12;
+    pub(crate) const DP_ALU_32: u32 = 1 << 12;
     /// Sets the upper bits of vector register numbers.
-    pub(crate) const SETS_VGPR_MSB: u16 = 1 << 13;
+    pub(crate) const SETS_VGPR_MSB: u32 = 1 << 13;
     /// Multiplies matrices that are as wide as their formats ask.
-    pub(crate) const HAS_FORMATS: u16 = 1 << 14;
+    pub(crate) const HAS_FORMATS: u32 = 1 << 14;
     /// An operand is the distance to the target of a branch.
-    pub(crate) const HAS_TARGET: u16 = 1 << 15;
+    pub(crate) const HAS_TARGET: u32 = 1 << 15;
+    /// The assembler takes it only where no other form has the text.
+    pub(crate) const LAST_RESORT: u32 = 1 << 16;
 
+    pub(crate) const VOP3: u64 = 1 << 10;
+    pub(crate) const VOP3P: u64 = 1 << 12;
+    pub(crate) const SDWA: u64 = 1 << 14;
+    pub(crate) const DPP: u64 = 1 << 15;
     pub(crate) const MUBUF: u64 = 1 << 17;
     pub(crate) const MTBUF: u64 = 1 << 18;
     pub(crate) const SMRD: u64 = 1 << 19;
     pub(crate) const MIMG: u64 = 1 << 20;
     pub(crate) const VSAMPLE: u64 = 1 << 22;
+    pub(crate) const EXP: u64 = 1 << 23;
+    pub(crate) const FLAT: u64 = 1 << 24;
     pub(crate) const GATHER4: u64 = 1 << 37;
+    pub(crate) const MAI: u64 = 1 << 54;
     pub(crate) const FLAT_GLOBAL: u64 = 1 << 51;
     pub(crate) const FLAT_SCRATCH: u64 = 1 << 56;
     pub(crate) const ATOMIC_NO_RETURN: u64 = 1 << 57;
@@ -81,7 +90,7 @@ impl Flags {
         self.llvm & bits != 0
     }
 
-    pub(crate) const fn has(&self, bits: u16) -> bool {
+    pub(crate) const fn has(&self, bits: u32) -> bool {
         self.own & bits == bits
     }
 }
@@ -226,6 +235,7 @@ pub(crate) enum Type {
 }
 
 /// One step of printing: what, and which slot or piece of text.
+#[derive(Clone, Copy)]
 pub(crate) struct Op(pub(crate) P, pub(crate) u8);
 
 /// How to print.

@@ -12,7 +12,10 @@
 //! # Ok(()) }
 //! ```
 
+use std::borrow::Cow;
+
 use crate::bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
+use crate::compress::{Method, decompress};
 use crate::error::Problems;
 use crate::{Error, ErrorKind, Result, Str};
 
@@ -47,6 +50,8 @@ pub const SHT_DYNSYM: u32 = 11;
 pub const SHT_SYMTAB_SHNDX: u32 = 18;
 /// Section flag: holds instructions.
 pub const SHF_EXECINSTR: u64 = 4;
+/// `sh_flags`: the section's bytes are a header and a compressed stream.
+pub const SHF_COMPRESSED: u64 = 1 << 11;
 
 /// Segment that is mapped.
 pub const PT_LOAD: u32 = 1;
@@ -220,6 +225,39 @@ impl<'a> Elf<'a> {
         slice(self.data, section.offset_in_file(), section.file_size(), "section content")
     }
 
+    /// What a section holds: its bytes, unpacked where it is compressed, to `cap` bytes at most.
+    ///
+    /// ```
+    /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+    /// let elf = hsaco_object::elf::Elf::parse(&file)?;
+    /// let text = elf.section_named(".text").unwrap();
+    /// assert_eq!(elf.section_content(text, 0)?, elf.section_data(text)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn section_content(&self, section: &Section<'_>, cap: u64) -> Result<Cow<'a, [u8]>> {
+        let data = self.section_data(section)?;
+        if section.flags & SHF_COMPRESSED == 0 {
+            return Ok(Cow::Borrowed(data));
+        }
+        let at = |error: Error| error.rebased(section.offset);
+        let header = slice(data, 0, COMPRESSION_HEADER_SIZE, COMPRESSED).map_err(at)?;
+        let method = match read_u32(header, 0) {
+            Some(ELFCOMPRESS_ZLIB) => Method::Zlib,
+            Some(ELFCOMPRESS_ZSTD) => Method::Zstd,
+            other => {
+                let detail = format!("compression method {}", other.unwrap_or_default());
+                return Err(
+                    Error::new(ErrorKind::Unsupported, COMPRESSED, detail).at(section.offset)
+                );
+            }
+        };
+        let size = read_u64(header, 8).unwrap_or_default();
+        let packed = data.get(header.len()..).unwrap_or_default();
+        decompress(method, packed, size, cap)
+            .map(Cow::Owned)
+            .map_err(|error| error.at(section.offset))
+    }
+
     /// The bytes of a segment that are in the file.
     pub fn segment_data(&self, segment: &Segment) -> Result<&'a [u8]> {
         slice(self.data, segment.offset, segment.file_size, "segment content")
@@ -377,6 +415,10 @@ impl Header {
     }
 }
 
+const ELFCOMPRESS_ZLIB: u32 = 1;
+const ELFCOMPRESS_ZSTD: u32 = 2;
+const COMPRESSION_HEADER_SIZE: u64 = 24;
+const COMPRESSED: &str = "compressed section";
 const SECTIONS: &str = "section header table";
 const SEGMENTS: &str = "program header table";
 

@@ -704,6 +704,9 @@ fn flags(facts: &Facts, instruction: &Instruction) -> String {
         facts.operands.get(&operand.kind).is_some_and(|row| row.get("type") == "OPERAND_PCREL")
     };
     own.extend(instruction.operands.iter().any(is_relative).then_some("HAS_TARGET"));
+    // LLVM's assembler knows no alternatives of gfx9, and prefers what was made for a generation.
+    let last_resort = instruction.name.ends_with("_alt_gfx9") || instruction.namespace == "GFX9_DL";
+    own.extend(last_resort.then_some("LAST_RESORT"));
     let own = if own.is_empty() {
         "0".to_owned()
     } else {

@@ -1,4 +1,4 @@
-//! How many instructions are read, printed and analysed in a second.
+//! How many instructions are read, printed, written and analysed in a second.
 
 use std::fs;
 use std::hint::black_box;
@@ -16,7 +16,7 @@ pub(crate) const VERB: &str = "decode-rate";
 
 const TIME: Duration = Duration::from_secs(1);
 
-/// Prints four rates for the code of an object, in millions a second.
+/// Prints five rates for the code of an object, in millions a second.
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let file = fs::read(args.positional().context("which object?")?)?;
     args.finish()?;
@@ -45,7 +45,8 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let analyse = best_rate(|| functions.as_slice().iter().map(|it| analysed(&decoder, it)).sum());
     let decoders = Decoders::new(&object).context("its target is not known")??;
     let with_calls = best_rate(|| analysed_with_calls(&object, &decoders));
-    println!("{decode} {print} {analyse} {with_calls}");
+    let encode = encode_rate(&decoder, code);
+    println!("{decode} {print} {encode} {analyse} {with_calls}");
     Ok(())
 }
 
@@ -55,6 +56,19 @@ fn analysed(decoder: &Decoder, function: &Function<'_>) -> u32 {
     let cfg = Cfg::new(decoder, &stream);
     black_box(Liveness::new(decoder, &stream, &cfg, Lanes::All));
     u32::try_from(stream.steps().len()).unwrap_or(u32::MAX)
+}
+
+/// Writes all instructions out again.
+fn encode_rate(decoder: &Decoder, code: &[u8]) -> f64 {
+    let mut insts = Vec::new();
+    let count = walk(decoder, code, |inst| insts.push(inst));
+    let mut bytes = Vec::with_capacity(code.len() + 32);
+    best_rate(|| {
+        bytes.clear();
+        insts.iter().for_each(|inst| inst.encode(&mut bytes));
+        black_box(&bytes);
+        count
+    })
 }
 
 /// Finds blocks, live registers, what each function uses and who calls whom, in a whole object.

@@ -1,12 +1,15 @@
 //! The verbs, one file each.
 
+mod asm;
 mod bundle;
 mod calls;
+mod cfg;
 mod demo;
 mod disasm;
 mod extract;
 mod generate;
 mod info;
+mod lines;
 mod ls;
 mod notes;
 mod resources;
@@ -24,8 +27,11 @@ pub(crate) enum Verb {
     Info(info::Args),
     Notes(notes::Args),
     Disasm(disasm::Args),
+    Lines(lines::Args),
+    Asm(asm::Args),
     Calls(calls::Args),
     Resources(resources::Args),
+    Cfg(cfg::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -41,8 +47,11 @@ impl Verb {
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
             Self::Disasm(args) => disasm::run(&args),
+            Self::Lines(args) => lines::run(&args),
+            Self::Asm(args) => asm::run(&args),
             Self::Calls(args) => calls::run(&args),
             Self::Resources(args) => resources::run(&args),
+            Self::Cfg(args) => cfg::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use hsaco::analysis::{Allocation, CallGraph, Decoders, Needs, Resource, Shortage, demand};
+use hsaco::analysis::{Allocation, CallGraph, Decoders, Needs, Reach, Resource, Shortage, demand};
 use hsaco::isa::{Generation, NextStep, Processor};
 use hsaco::object::{Kernel, Resources};
 use serde::Serialize;
@@ -221,7 +221,7 @@ impl Reader<'_, '_> {
             scratch: amounts(Resource::Scratch, declared.scratch, allocated(|it| it.scratch)),
             dynamic_stack: needs.is_some_and(|needs| needs.is_dynamic),
             recursive: reach.is_some_and(|reach| reach.is_recursive),
-            complete: reach.is_some_and(hsaco::analysis::Reach::is_complete),
+            complete: reach.is_some_and(Reach::is_complete),
             externals: reach.map_or_else(Vec::new, |reach| {
                 reach.externals.iter().map(|name| source_name(*name).into_owned()).collect()
             }),

@@ -1,16 +1,17 @@
 //! Instructions as text, to the letter as LLVM 22 prints them.
 
 mod inst;
-mod named;
-mod operand;
+pub(crate) mod named;
+pub(crate) mod operand;
 mod out;
 mod padded;
 mod quick;
 mod remark;
-mod resize;
+pub(crate) mod resize;
 mod script;
 
 pub use inst::VgprMsb;
+pub(crate) use inst::temporal_kind;
 pub use out::Token;
 pub(crate) use out::{Marks, Out};
 pub(crate) use quick::Texts;

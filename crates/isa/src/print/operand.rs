@@ -11,14 +11,14 @@ use super::out::{Marks, Out, Token};
 use super::padded::{NUMBER_COUNT, NUMBERS, SPECIAL_NAMES};
 
 /// Bits of source modifiers.
-pub(super) mod modifier {
-    pub(in crate::print) const NEG: u64 = 1;
-    pub(in crate::print) const ABS: u64 = 2;
-    pub(in crate::print) const SEXT: u64 = 16;
-    pub(in crate::print) const NEG_HI: u64 = 2;
-    pub(in crate::print) const OP_SEL: u64 = 4;
-    pub(in crate::print) const OP_SEL_HI: u64 = 8;
-    pub(in crate::print) const DESTINATION_SEL: u64 = 8;
+pub(crate) mod modifier {
+    pub(crate) const NEG: u64 = 1;
+    pub(crate) const ABS: u64 = 2;
+    pub(crate) const SEXT: u64 = 16;
+    pub(crate) const NEG_HI: u64 = 2;
+    pub(crate) const OP_SEL: u64 = 4;
+    pub(crate) const OP_SEL_HI: u64 = 8;
+    pub(crate) const DESTINATION_SEL: u64 = 8;
 }
 
 /// A register, with the number of registers that the operand spans.
@@ -201,6 +201,19 @@ impl Tables {
         out.text("*/");
     }
 
+    /// The class of an operand of that kind, where the register is not in it.
+    pub(crate) fn class_without(
+        &self,
+        kind: &Kind,
+        code: Code,
+        dwords: u8,
+    ) -> Option<&'static Class> {
+        let (modes, wave_sized) = CLASS_MODES.get(usize::from(kind.class).checked_sub(1)?)?;
+        let class =
+            modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)))?;
+        (!wave_sized && !contains(class, code, dwords)).then_some(class)
+    }
+
     /// What LLVM says of a register that the operand should not name.
     fn print_class_remark<M: Marks>(
         &self,
@@ -209,17 +222,7 @@ impl Tables {
         code: Code,
         dwords: u8,
     ) {
-        if kind.class == 0 {
-            return;
-        }
-        let Some((modes, wave_sized)) = CLASS_MODES.get(usize::from(kind.class) - 1) else {
-            return;
-        };
-        let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)));
-        let Some(class) = class else { return };
-        if *wave_sized || contains(class, code, dwords) {
-            return;
-        }
+        let Some(class) = self.class_without(kind, code, dwords) else { return };
         out.token(Token::Comment);
         out.text("/*Invalid register, operand has '");
         print_class_name(out, class, kind.dwords, dwords);
@@ -239,7 +242,7 @@ impl Tables {
     }
 
     /// `op_sel` bits choose the half where the register field does not.
-    fn half(&self, inst: &Inst, slot: &Slot, code: Code) -> Code {
+    pub(crate) fn half(&self, inst: &Inst, slot: &Slot, code: Code) -> Code {
         let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
         let (source, bit) = match name {
             "src0" => (0, modifier::OP_SEL),
@@ -268,7 +271,7 @@ impl Tables {
         inst.slots().get(usize::from(position)).map(|slot| inst.value(slot))
     }
 
-    fn print_immediate<M: Marks>(&self, out: &mut Out<'_, M>, value: u64, kind: &Kind) {
+    pub(super) fn print_immediate<M: Marks>(&self, out: &mut Out<'_, M>, value: u64, kind: &Kind) {
         out.token(Token::Immediate);
         match kind.ty {
             Type::Unknown | Type::PcRelative => out.signed(value as i64),

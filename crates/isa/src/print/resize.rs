@@ -15,7 +15,7 @@ const DIMENSIONS: [(u8, u8); 8] = [(1, 2), (2, 4), (3, 6), (3, 4), (2, 2), (3, 4
 impl Inst {
     /// Whether it is a matrix instruction whose operands are as wide as their formats ask.
     #[inline]
-    pub(super) fn has_formats(&self) -> bool {
+    pub(crate) fn has_formats(&self) -> bool {
         self.flags().has(Flags::HAS_FORMATS)
     }
 

@@ -9,10 +9,9 @@ use std::ffi::OsString;
 use anyhow::Result;
 use clap::ValueEnum;
 use hsaco::analysis::{CallGraph, Decoders};
-use hsaco::object::container::EntryKind;
-use hsaco::object::{Error, ErrorKind};
 
 use crate::args::{Color, Inputs, KernelFilter, ObjectFilter};
+use crate::code;
 use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
@@ -83,24 +82,6 @@ pub(crate) fn graph<'e>(
     item: &ObjectItem<'e, '_>,
     trouble: &mut Trouble,
 ) -> Option<(CallGraph<'e>, Decoders)> {
-    let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "instructions", detail);
-    let problem = match (&item.object, item.entry.kind) {
-        (Some(object), _) => match Decoders::new(object) {
-            Some(Ok(decoders)) => {
-                for problem in object.elf().problems() {
-                    trouble.note(item.place(), item.located(problem.clone()));
-                }
-                return Some((CallGraph::new(object, &decoders), decoders));
-            }
-            Some(Err(error)) => unsupported(error.to_string()),
-            None => unsupported(format!("those of {} are not known", object.target())),
-        },
-        (None, EntryKind::Bitcode | EntryKind::Spirv) => {
-            unsupported(format!("{} has none before it is compiled", item.entry.kind.name()))
-        }
-        // What cannot be read has been complained about.
-        _ => return None,
-    };
-    trouble.note(item.place(), item.located(problem));
-    None
+    let (object, decoders) = code::open(item, trouble)?;
+    Some((CallGraph::new(object, &decoders), decoders))
 }

@@ -11,7 +11,7 @@ const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"
 
 /// A processor feature, switched on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Attribute {
+pub(in crate::verb) struct Attribute {
     feature: &'static str,
     on: bool,
 }
@@ -46,7 +46,7 @@ impl Attribute {
 
 /// How much is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum DecodeMode {
+pub(in crate::verb) enum DecodeMode {
     /// What LLVM 22 decodes
     Strict,
     /// What the hardware runs, even if LLVM 22 refuses it
@@ -55,7 +55,7 @@ pub(super) enum DecodeMode {
 
 /// Whether 16-bit operands name halves of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum True16 {
+pub(in crate::verb) enum True16 {
     /// As LLVM 22 has it for the processor
     Llvm,
     On,
@@ -64,17 +64,19 @@ pub(super) enum True16 {
     Auto,
 }
 
-/// The options of a run.
-pub(super) struct Decoding {
-    options: DecodeOptions,
+/// The options of a run: how code is decoded, and what is worked out of it.
+pub(in crate::verb) struct Decoding {
+    pub(in crate::verb) options: DecodeOptions,
     pub(super) true16: True16,
+    /// Whether live registers are worked out.
+    pub(super) live: bool,
     /// Decoders made so far: a library has many objects for each of a few processors.
     made: Mutex<Vec<(Processor, DecodeOptions, Decoder)>>,
 }
 
 impl Decoding {
     /// `true16` unless it is LLVM's has the last word; of attributes the last has.
-    pub(super) fn new(attributes: &[Attribute], true16: True16, mode: DecodeMode) -> Self {
+    pub(in crate::verb) fn new(attributes: &[Attribute], true16: True16, mode: DecodeMode) -> Self {
         let mode = match mode {
             DecodeMode::Strict => Mode::Strict,
             DecodeMode::Lenient => Mode::Lenient,
@@ -92,7 +94,12 @@ impl Decoding {
             True16::Off => options.real_true16 = Some(false),
             True16::Llvm | True16::Auto => {}
         }
-        Self { options, true16, made: Mutex::default() }
+        Self { options, true16, live: false, made: Mutex::default() }
+    }
+
+    /// The same, and live registers if they are wanted.
+    pub(super) fn with_live(self, live: bool) -> Self {
+        Self { live, ..self }
     }
 
     /// The decoder for a processor.

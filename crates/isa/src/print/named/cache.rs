@@ -12,16 +12,16 @@ pub(crate) enum TemporalKind {
     Atomic,
 }
 
-const GLC: u32 = 1;
-const SLC: u32 = 2;
-const DLC: u32 = 4;
-const SCC: u32 = 16;
+pub(crate) const GLC: u32 = 1;
+pub(crate) const SLC: u32 = 2;
+pub(crate) const DLC: u32 = 4;
+pub(crate) const SCC: u32 = 16;
 
 const HINT: u32 = 7;
 const SCOPE: u32 = 24;
 const SCOPE_DEV: u32 = 16;
-const NV: u32 = 32;
-const SCALE_OFFSET: u32 = 1 << 11;
+pub(crate) const NV: u32 = 32;
+pub(crate) const SCALE_OFFSET: u32 = 1 << 11;
 
 /// The bits of a cache policy that are set; `scalar` is for loads of the scalar unit.
 pub(crate) fn cache_policy<M: Marks>(
@@ -74,7 +74,7 @@ fn hint_and_scope<M: Marks>(out: &mut Out<'_, M>, value: u32, kind: TemporalKind
     }
 }
 
-static LOADS: [&str; 8] = [
+pub(crate) static LOADS: [&str; 8] = [
     "",
     "TH_LOAD_NT",
     "TH_LOAD_HT",
@@ -84,7 +84,7 @@ static LOADS: [&str; 8] = [
     "TH_LOAD_NT_HT",
     "0x7",
 ];
-static STORES: [&str; 8] = [
+pub(crate) static STORES: [&str; 8] = [
     "",
     "TH_STORE_NT",
     "TH_STORE_HT",
@@ -94,7 +94,7 @@ static STORES: [&str; 8] = [
     "TH_STORE_NT_HT",
     "TH_STORE_NT_WB",
 ];
-static ATOMICS: [&str; 8] = [
+pub(crate) static ATOMICS: [&str; 8] = [
     "",
     "TH_ATOMIC_RETURN",
     "TH_ATOMIC_NT",

@@ -5,7 +5,7 @@ use crate::arch::Arch;
 
 /// A condition on the properties of a processor.
 #[derive(Clone, Copy)]
-pub(super) struct When {
+pub(crate) struct When {
     any: u64,
     none: u64,
 }
@@ -42,15 +42,22 @@ const fn none(none: u64) -> When {
 }
 
 impl When {
-    pub(super) const fn holds(self, arch: Arch) -> bool {
+    pub(crate) const fn holds(self, arch: Arch) -> bool {
         (self.any == 0 || arch.0 & self.any != 0) && arch.0 & self.none == 0
     }
 }
 
 /// A value, its name, and where it has that name.
-pub(super) type Row = (u32, &'static str, When);
+pub(crate) type Row = (u32, &'static str, When);
 
 /// The name of a value: the first row that holds.
 pub(super) fn name_of(rows: &[Row], value: u32, arch: Arch) -> Option<&'static str> {
     rows.iter().find(|(id, _, when)| *id == value && when.holds(arch)).map(|(_, name, _)| *name)
+}
+
+/// The value of a name: the first row that holds.
+pub(crate) fn value_of(rows: &[Row], name: &str, arch: Arch) -> Option<u32> {
+    rows.iter()
+        .find(|(_, other, when)| *other == name && when.holds(arch))
+        .map(|(value, _, _)| *value)
 }

@@ -5,7 +5,7 @@ use super::{Marks, Out, modifier};
 use crate::arch::Arch;
 
 /// How the bits of an element are laid out: a data format of gfx8 and gfx9.
-static LAYOUTS: [&str; 16] = [
+pub(crate) static LAYOUTS: [&str; 16] = [
     "INVALID",
     "8",
     "16",
@@ -23,12 +23,12 @@ static LAYOUTS: [&str; 16] = [
     "32_32_32_32",
     "RESERVED_15",
 ];
-const DEFAULT_LAYOUT: u32 = 1;
+pub(crate) const DEFAULT_LAYOUT: u32 = 1;
 
 /// What the bits of a component mean: a number format of gfx8 and gfx9.
-static NUMBERS: [&str; 8] =
+pub(crate) static NUMBERS: [&str; 8] =
     ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"];
-const DEFAULT_NUMBER: u32 = 0;
+pub(crate) const DEFAULT_NUMBER: u32 = 0;
 
 const NORMALIZED: &[&str] = &["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT"];
 const NORMALIZED_FLOAT: &[&str] =
@@ -38,9 +38,9 @@ const WHOLE_FLOAT: &[&str] = &["UINT", "SINT", "FLOAT"];
 const FLOAT: &[&str] = &["FLOAT"];
 
 /// Unified formats, numbered from 1 through all rows.
-type Unified = [(&'static str, &'static [&'static str])];
+pub(crate) type Unified = [(&'static str, &'static [&'static str])];
 
-static UNIFIED_GFX10: &Unified = &[
+pub(crate) static UNIFIED_GFX10: &Unified = &[
     ("8", NORMALIZED),
     ("16", NORMALIZED_FLOAT),
     ("8_8", NORMALIZED),
@@ -56,7 +56,7 @@ static UNIFIED_GFX10: &Unified = &[
     ("32_32_32", WHOLE_FLOAT),
     ("32_32_32_32", WHOLE_FLOAT),
 ];
-static UNIFIED_GFX11: &Unified = &[
+pub(crate) static UNIFIED_GFX11: &Unified = &[
     ("8", NORMALIZED),
     ("16", NORMALIZED_FLOAT),
     ("8_8", NORMALIZED),
@@ -73,7 +73,7 @@ static UNIFIED_GFX11: &Unified = &[
     ("32_32_32_32", WHOLE_FLOAT),
 ];
 const UNIFIED_INVALID: u32 = 0;
-const UNIFIED_DEFAULT: u32 = 1;
+pub(crate) const UNIFIED_DEFAULT: u32 = 1;
 
 /// The format of a typed buffer access, unless it is the default one.
 pub(crate) fn buffer_format<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
@@ -134,7 +134,7 @@ fn layout_and_number<M: Marks>(out: &mut Out<'_, M>, layout: u32, number: u32) {
     out.byte(b']');
 }
 
-static DIMENSIONS: [&str; 8] =
+pub(crate) static DIMENSIONS: [&str; 8] =
     ["1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"];
 
 /// The dimensions of an image.

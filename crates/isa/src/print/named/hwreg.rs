@@ -9,7 +9,7 @@ use super::{Marks, Out, Token};
 use crate::arch::Arch;
 
 /// Registers by number, without `HW_REG_`. Of several names that hold, the first is printed.
-static REGISTERS: &[Row] = &[
+pub(crate) static REGISTERS: &[Row] = &[
     (1, "WAVE_MODE", GFX12),
     (1, "MODE", ALWAYS),
     (2, "WAVE_STATUS", GFX12),

@@ -14,9 +14,9 @@ pub(crate) fn dpp8<M: Marks>(out: &mut Out<'_, M>, value: u32) {
 }
 
 /// A control of DPP: first and last value, text, where it is. A range's lowest four bits follow.
-type Control = (u32, u32, &'static str, When);
+pub(crate) type Control = (u32, u32, &'static str, When);
 
-static CONTROLS: [Control; 14] = [
+pub(crate) static CONTROLS: [Control; 14] = [
     (0x101, 0x10f, "row_shl:", ALWAYS),
     (0x111, 0x11f, "row_shr:", ALWAYS),
     (0x121, 0x12f, "row_ror:", ALWAYS),
@@ -92,9 +92,9 @@ fn is_dp_alu_control(arch: Arch, value: u32) -> bool {
     has_any && (ROW_SHARE..=ROW_SHARE + 15).contains(&value)
 }
 
-static SELECTIONS: [&str; 7] =
+pub(crate) static SELECTIONS: [&str; 7] =
     ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"];
-static UNUSED: [&str; 3] = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
+pub(crate) static UNUSED: [&str; 3] = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
 
 /// Which part of a register SDWA takes; the prefix is `dst_sel:`, `src0_sel:` or `src1_sel:`.
 pub(crate) fn sdwa_sel<M: Marks>(out: &mut Out<'_, M>, prefix: &str, value: u32) {
@@ -113,7 +113,7 @@ fn prefixed<M: Marks>(out: &mut Out<'_, M>, prefix: &str, names: &[&str], value:
     out.text(names.get(value as usize).or(names.first()).unwrap_or(&""));
 }
 
-static INDEXED: [(u32, &str); 4] = [(1, "SRC0"), (2, "SRC1"), (4, "SRC2"), (8, "DST")];
+pub(crate) static INDEXED: [(u32, &str); 4] = [(1, "SRC0"), (2, "SRC1"), (4, "SRC2"), (8, "DST")];
 
 /// Which operands the index register moves.
 pub(crate) fn gpr_idx_mode<M: Marks>(out: &mut Out<'_, M>, value: u32) {
@@ -133,8 +133,8 @@ pub(crate) fn gpr_idx_mode<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     out.byte(b')');
 }
 
-const FFT: u32 = 0xe000;
-const ROTATE: u32 = 0xc000;
+pub(crate) const FFT: u32 = 0xe000;
+pub(crate) const ROTATE: u32 = 0xc000;
 
 /// The offset of `ds_swizzle_b32`, which says how lanes are exchanged; zero is left out.
 pub(crate) fn swizzle<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {

@@ -9,14 +9,14 @@ use super::{Marks, Out, Token};
 use crate::arch::Arch;
 
 /// Before gfx11: geometry shader messages, which carry an operation and a stream.
-const GS: u32 = 2;
-const GS_DONE: u32 = 3;
-const GS_NOP: u32 = 0;
+pub(crate) const GS: u32 = 2;
+pub(crate) const GS_DONE: u32 = 3;
+pub(crate) const GS_NOP: u32 = 0;
 /// Carries an operation.
-const SYSTEM: u32 = 15;
+pub(crate) const SYSTEM: u32 = 15;
 
 /// Messages by number, without `MSG_`.
-static MESSAGES: &[Row] = &[
+pub(crate) static MESSAGES: &[Row] = &[
     (1, "INTERRUPT", ALWAYS),
     (GS, "GS", BEFORE_GFX11),
     (2, "HS_TESSFACTOR", GFX11_PLUS),
@@ -44,7 +44,7 @@ static MESSAGES: &[Row] = &[
 ];
 
 /// Operations of system messages.
-static SYSTEM_OPERATIONS: &[Row] = &[
+pub(crate) static SYSTEM_OPERATIONS: &[Row] = &[
     (1, "SYSMSG_OP_ECC_ERR_INTERRUPT", ALWAYS),
     (2, "SYSMSG_OP_REG_RD", ALWAYS),
     (3, "SYSMSG_OP_HOST_TRAP_ACK", BEFORE_GFX9),
@@ -52,7 +52,7 @@ static SYSTEM_OPERATIONS: &[Row] = &[
 ];
 
 /// Operations of geometry shader messages.
-static GS_OPERATIONS: &[Row] = &[
+pub(crate) static GS_OPERATIONS: &[Row] = &[
     (GS_NOP, "GS_OP_NOP", ALWAYS),
     (1, "GS_OP_CUT", ALWAYS),
     (2, "GS_OP_EMIT", ALWAYS),

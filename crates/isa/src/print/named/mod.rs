@@ -1,17 +1,17 @@
 //! Operands whose values have names: counters, messages, hardware registers, formats, modifiers.
 //! Each function prints one operand, with the space that LLVM's printer puts before it, if any.
 
-mod cache;
-mod condition;
-mod format;
-mod hwreg;
-mod lanes;
-mod matrix;
-mod message;
-mod shader;
+pub(crate) mod cache;
+pub(crate) mod condition;
+pub(crate) mod format;
+pub(crate) mod hwreg;
+pub(crate) mod lanes;
+pub(crate) mod matrix;
+pub(crate) mod message;
+pub(crate) mod shader;
 #[cfg(test)]
 mod tests;
-mod wait;
+pub(crate) mod wait;
 
 pub(crate) use cache::{TemporalKind, cache_policy};
 pub(crate) use format::{buffer_format, image_dim};
@@ -60,7 +60,7 @@ pub(crate) fn output_modifier<M: Marks>(out: &mut Out<'_, M>, value: u32) {
 /// The microcode versions that `s_version` names.
 ///
 /// Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
-static VERSIONS: [(u32, &str); 4] = [
+pub(crate) static VERSIONS: [(u32, &str); 4] = [
     (0, "UC_VERSION_GFX7"),
     (4, "UC_VERSION_GFX10"),
     (6, "UC_VERSION_GFX11"),
@@ -70,7 +70,7 @@ static VERSIONS: [(u32, &str); 4] = [
 /// The flags above a microcode version.
 ///
 /// Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
-static VERSION_FLAGS: [(u32, &str); 3] = [
+pub(crate) static VERSION_FLAGS: [(u32, &str); 3] = [
     (0x2000, "|UC_VERSION_W64_BIT"),
     (0x4000, "|UC_VERSION_W32_BIT"),
     (0x8000, "|UC_VERSION_MDP_BIT"),

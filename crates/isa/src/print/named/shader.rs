@@ -6,7 +6,7 @@ use super::{Marks, Out, Token, modifier};
 use crate::arch::Arch;
 
 /// Targets of exports: first and last value, name, whether a number follows, where it is.
-static TARGETS: [(u32, u32, &str, bool, When); 8] = [
+pub(crate) static TARGETS: [(u32, u32, &str, bool, When); 8] = [
     (0, 7, "mrt", true, ALWAYS),
     (8, 8, "mrtz", false, ALWAYS),
     (9, 9, "null", false, BEFORE_GFX11),
@@ -37,7 +37,7 @@ pub(crate) fn export_target<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u
     }
 }
 
-static SLOTS: [&str; 3] = ["p10", "p20", "p0"];
+pub(crate) static SLOTS: [&str; 3] = ["p10", "p20", "p0"];
 
 /// Which parameter of an attribute `v_interp_mov_f32` reads.
 pub(crate) fn interp_slot<M: Marks>(out: &mut Out<'_, M>, value: u32) {

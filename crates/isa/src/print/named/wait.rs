@@ -6,7 +6,7 @@ use super::{Marks, Out, Padded, Token};
 use crate::arch::Arch;
 
 /// Where `s_waitcnt` keeps a counter: bits from `shift`, and more of them from bit 14 on.
-struct Counter {
+pub(crate) struct Counter {
     name: Padded,
     shift: u32,
     low: u32,
@@ -17,7 +17,7 @@ const fn counter(name: &'static str, shift: u32, low: u32, high: u32) -> Counter
     Counter { name: Padded::new(name), shift, low, high }
 }
 
-type Counters = [Counter; 3];
+pub(crate) type Counters = [Counter; 3];
 
 static COUNTERS_GFX8: Counters =
     [counter("vmcnt(", 0, 4, 0), counter("expcnt(", 4, 3, 0), counter("lgkmcnt(", 8, 4, 0)];
@@ -33,15 +33,25 @@ impl Counter {
         bits(value, self.shift, self.low) | bits(value, 14, self.high) << self.low
     }
 
+    /// Its name, without the bracket.
+    pub(crate) fn name(&self) -> &str {
+        self.name.text().trim_end_matches('(')
+    }
+
+    /// The bits that hold a count.
+    pub(crate) fn write(&self, count: u32) -> u32 {
+        (count & ones(self.low)) << self.shift | (count >> self.low & ones(self.high)) << 14
+    }
+
     /// The count that is not waited for.
-    fn max(&self) -> u32 {
+    pub(crate) fn max(&self) -> u32 {
         ones(self.low + self.high)
     }
 }
 
-/// The counters that are waited for, or all of them where none is.
-pub(crate) fn wait_cnt<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
-    let counters = if arch.is_gfx11_plus() {
+/// The counters that a processor has.
+pub(crate) fn counters(arch: Arch) -> &'static Counters {
+    if arch.is_gfx11_plus() {
         &COUNTERS_GFX11
     } else if arch.has(Arch::GFX10) {
         &COUNTERS_GFX10
@@ -49,7 +59,12 @@ pub(crate) fn wait_cnt<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
         &COUNTERS_GFX9
     } else {
         &COUNTERS_GFX8
-    };
+    }
+}
+
+/// The counters that are waited for, or all of them where none is.
+pub(crate) fn wait_cnt<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
+    let counters = counters(arch);
     let all = counters.iter().all(|counter| counter.read(value) == counter.max());
     out.token(Token::Modifier);
     let mut is_first = true;
@@ -68,7 +83,7 @@ pub(crate) fn wait_cnt<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
 }
 
 /// Fields of `s_waitcnt_depctr`: name, first bit, width, where it is. All ones do not wait.
-static DEPENDENCIES: [(&str, u32, u32, When); 7] = [
+pub(crate) static DEPENDENCIES: [(&str, u32, u32, When); 7] = [
     ("depctr_hold_cnt(", 7, 1, GFX10_3_PLUS),
     ("depctr_sa_sdst(", 0, 1, ALWAYS),
     ("depctr_va_vdst(", 12, 4, ALWAYS),
@@ -127,7 +142,7 @@ const BAD_DELAY: Padded = Padded::new("/* invalid instid value */)");
 const BAD_SKIP: Padded = Padded::new("/* invalid instskip value */)");
 
 /// Parts of `s_delay_alu`: name, first bit, width, values, what stands for any other value.
-static DELAY_PARTS: [(Padded, u32, u32, &[Padded], Padded); 3] = [
+pub(crate) static DELAY_PARTS: [(Padded, u32, u32, &[Padded], Padded); 3] = [
     (Padded::new("instid0("), 0, 4, &DELAYS, BAD_DELAY),
     (Padded::new("instskip("), 4, 3, &SKIPS, BAD_SKIP),
     (Padded::new("instid1("), 7, 4, &DELAYS, BAD_DELAY),
@@ -154,7 +169,7 @@ pub(crate) fn delay_alu<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     }
 }
 
-const fn ones(width: u32) -> u32 {
+pub(crate) const fn ones(width: u32) -> u32 {
     (1 << width) - 1
 }
 

@@ -1,0 +1,292 @@
+//! Where code comes from: source lines and inlined calls, as an object's DWARF tells them.
+//!
+//! [`DebugSections`] are the bytes, [`SourceMap`] is what was read of them so far: the units at first, the lines
+//! and functions of a unit when an address of it is asked for.
+
+mod function;
+mod line;
+mod path;
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId, UnitHeader};
+use hsaco_object::{CodeObject, Error, ErrorKind};
+
+use function::Functions;
+use line::Lines;
+
+type Reader<'s> = EndianSlice<'s, LittleEndian>;
+
+/// The debug sections of a code object, unpacked where they are compressed.
+///
+/// ```
+/// use hsaco_analysis::DebugSections;
+/// use hsaco_object::CodeObject;
+/// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
+/// let object = CodeObject::parse(&file)?;
+/// assert!(!DebugSections::new(&object, 1 << 30)?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DebugSections<'a>(Vec<(SectionId, Cow<'a, [u8]>)>);
+
+/// The sections that are read. Where variables live is not: nothing in it can hide a line.
+const SECTIONS: [SectionId; 10] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugTypes,
+];
+
+impl<'a> DebugSections<'a> {
+    /// Finds them; each may unpack to `cap` bytes.
+    pub fn new(object: &CodeObject<'a>, cap: u64) -> Result<Self, Error> {
+        let mut found = Vec::new();
+        for id in SECTIONS {
+            if let Some(section) = object.elf().section_named(id.name()) {
+                found.push((id, object.elf().section_content(section, cap)?));
+            }
+        }
+        Ok(DebugSections(found))
+    }
+
+    /// Whether there is nothing in them that maps code to its source.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.section(SectionId::DebugInfo).is_empty()
+            || self.section(SectionId::DebugLine).is_empty()
+    }
+
+    /// Whether they are all parts of the object: none was compressed.
+    #[must_use]
+    pub fn is_borrowed(&self) -> bool {
+        self.0.iter().all(|(_, content)| matches!(content, Cow::Borrowed(_)))
+    }
+
+    /// The same, without the object.
+    #[must_use]
+    pub fn into_owned(self) -> DebugSections<'static> {
+        let owned = |(id, content): (_, Cow<'_, [u8]>)| (id, Cow::Owned(content.into_owned()));
+        DebugSections(self.0.into_iter().map(owned).collect())
+    }
+
+    /// What a section holds; nothing, if there is none.
+    fn section(&self, id: SectionId) -> &[u8] {
+        self.0.iter().find(|(other, _)| *other == id).map_or(&[], |(_, content)| content)
+    }
+
+    fn dwarf(&self) -> Dwarf<Reader<'_>> {
+        let section = |id| Ok::<_, Infallible>(EndianSlice::new(self.section(id), LittleEndian));
+        let Ok(dwarf) = Dwarf::load(section);
+        dwarf
+    }
+}
+
+/// A place in a source file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Location<'m> {
+    /// The path, as absolute as the compiler wrote it down.
+    pub file: &'m str,
+    /// The line, from 1; none for code that the compiler made up.
+    pub line: Option<u32>,
+    /// The column, from 1.
+    pub column: Option<u32>,
+}
+
+/// A place in a source file, as a number of the map that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceId {
+    unit: usize,
+    place: line::Place,
+}
+
+/// A function that an instruction is in, and the place there: its own, or that of the call that was inlined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame<'m> {
+    /// The function's name, as the linker knows it if it does.
+    pub function: Option<String>,
+    /// The place.
+    pub location: Option<Location<'m>>,
+}
+
+/// What maps the code of one object to its source, read as far as it was asked for.
+///
+/// Methods take the sections that the map was made from; those of another object give nonsense.
+///
+/// ```
+/// use hsaco_analysis::{DebugSections, SourceMap};
+/// use hsaco_object::CodeObject;
+/// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
+/// let object = CodeObject::parse(&file)?;
+/// let sections = DebugSections::new(&object, 1 << 30)?;
+/// let map = SourceMap::new(&sections)?;
+/// let entry = object.index().kernels()[0].entry().unwrap();
+/// let location = map.location(&sections, entry)?.unwrap();
+/// assert!(location.file.ends_with("lines.hip"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SourceMap {
+    units: Vec<Unit>,
+    /// Stretches of code and the number of their unit, by address.
+    ranges: Vec<(Range<u64>, usize)>,
+}
+
+#[derive(Debug)]
+struct Unit {
+    /// Where its header is.
+    offset: usize,
+    lines: OnceLock<Result<Lines, Error>>,
+    functions: OnceLock<Result<Functions, Error>>,
+}
+
+impl SourceMap {
+    /// Finds the units and what code each is of.
+    pub fn new(sections: &DebugSections<'_>) -> Result<Self, Error> {
+        let dwarf = sections.dwarf();
+        let (mut units, mut ranges) = (Vec::new(), Vec::new());
+        let mut headers = dwarf.units();
+        while let Some(header) = headers.next().map_err(|error| malformed(&dwarf, error))? {
+            let found = unit_ranges(&dwarf, header).map_err(|error| malformed(&dwarf, error))?;
+            ranges.extend(found.into_iter().map(|range| (range, units.len())));
+            let offset = header.debug_info_offset().map_or(0, |offset| offset.0);
+            units.push(Unit { offset, lines: OnceLock::new(), functions: OnceLock::new() });
+        }
+        ranges.sort_by_key(|(range, unit)| (range.start, *unit));
+        Ok(SourceMap { units, ranges })
+    }
+
+    /// The place that an instruction comes from; none where the object does not say.
+    pub fn location(
+        &self,
+        sections: &DebugSections<'_>,
+        address: u64,
+    ) -> Result<Option<Location<'_>>, Error> {
+        Ok(self.place(sections, address)?.and_then(|place| self.location_of(place)))
+    }
+
+    /// The same as a number, for whoever keeps many of them.
+    pub fn place(
+        &self,
+        sections: &DebugSections<'_>,
+        address: u64,
+    ) -> Result<Option<PlaceId>, Error> {
+        let Some(number) = self.unit_at(address) else { return Ok(None) };
+        let Some(unit) = self.units.get(number) else { return Ok(None) };
+        let place = unit.lines(sections)?.at(address);
+        Ok(place.map(|place| PlaceId { unit: number, place }))
+    }
+
+    /// The place of a number that this map gave.
+    #[must_use]
+    pub fn location_of(&self, id: PlaceId) -> Option<Location<'_>> {
+        let lines = self.units.get(id.unit)?.lines.get()?.as_ref().ok()?;
+        lines.location(id.place)
+    }
+
+    /// The place and the functions that an instruction is in: the innermost inlined one first, the one that it
+    /// really is in last.
+    pub fn frames(
+        &self,
+        sections: &DebugSections<'_>,
+        address: u64,
+    ) -> Result<Vec<Frame<'_>>, Error> {
+        let unit = self.unit_at(address).and_then(|number| self.units.get(number));
+        let Some(unit) = unit else { return Ok(Vec::new()) };
+        let lines = unit.lines(sections)?;
+        let dwarf = sections.dwarf();
+        let mut location = lines.at(address).and_then(|place| lines.location(place));
+        let mut frames = Vec::new();
+        for scope in unit.functions(sections)?.around(address) {
+            let function = scope.name(&dwarf, unit.offset);
+            frames.push(Frame { function, location });
+            location = scope.call.and_then(|call| lines.location(call));
+        }
+        if frames.is_empty() && location.is_some() {
+            frames.push(Frame { function: None, location });
+        }
+        Ok(frames)
+    }
+
+    /// Every stretch of code that has a place, with it, in the order of the object's units.
+    pub fn stretches(
+        &self,
+        sections: &DebugSections<'_>,
+    ) -> Result<Vec<(Range<u64>, Location<'_>)>, Error> {
+        let mut all = Vec::new();
+        for unit in &self.units {
+            all.extend(unit.lines(sections)?.stretches());
+        }
+        Ok(all)
+    }
+
+    fn unit_at(&self, address: u64) -> Option<usize> {
+        let after = self.ranges.partition_point(|(range, _)| range.start <= address);
+        let (range, unit) = self.ranges.get(after.checked_sub(1)?)?;
+        Some(*unit).filter(|_| range.contains(&address))
+    }
+}
+
+impl Unit {
+    fn lines(&self, sections: &DebugSections<'_>) -> Result<&Lines, Error> {
+        read_once(&self.lines, sections, self.offset, Lines::read)
+    }
+
+    fn functions(&self, sections: &DebugSections<'_>) -> Result<&Functions, Error> {
+        read_once(&self.functions, sections, self.offset, Functions::read)
+    }
+}
+
+/// What a unit holds of something, read when it is first asked for; a failure is remembered.
+fn read_once<'c, T>(
+    cell: &'c OnceLock<Result<T, Error>>,
+    sections: &DebugSections<'_>,
+    offset: usize,
+    read: impl Fn(&Dwarf<Reader<'_>>, &gimli::Unit<Reader<'_>>) -> gimli::Result<T>,
+) -> Result<&'c T, Error> {
+    let result = cell.get_or_init(|| {
+        let dwarf = sections.dwarf();
+        let unit = unit_at_offset(&dwarf, offset);
+        unit.and_then(|unit| read(&dwarf, &unit)).map_err(|error| malformed(&dwarf, error))
+    });
+    result.as_ref().map_err(Clone::clone)
+}
+
+fn unit_at_offset<'s>(
+    dwarf: &Dwarf<Reader<'s>>,
+    offset: usize,
+) -> gimli::Result<gimli::Unit<Reader<'s>>> {
+    dwarf.unit(dwarf.unit_header(gimli::DebugInfoOffset(offset))?)
+}
+
+/// The code of a unit. One that does not say has that of its line table.
+fn unit_ranges(
+    dwarf: &Dwarf<Reader<'_>>,
+    header: UnitHeader<Reader<'_>>,
+) -> gimli::Result<Vec<Range<u64>>> {
+    let unit = dwarf.unit(header)?;
+    let mut found = Vec::new();
+    let mut ranges = dwarf.unit_ranges(&unit)?;
+    while let Some(range) = ranges.next()? {
+        if range.begin < range.end {
+            found.push(range.begin..range.end);
+        }
+    }
+    if found.is_empty() {
+        found.extend(Lines::read(dwarf, &unit)?.code());
+    }
+    Ok(found)
+}
+
+fn malformed(dwarf: &Dwarf<Reader<'_>>, error: gimli::Error) -> Error {
+    Error::new(ErrorKind::Malformed, "DWARF", dwarf.format_error(error))
+}

@@ -1,0 +1,709 @@
+//! One form's attempt at a line.
+
+use crate::arch::Arch;
+use crate::decode::Tables;
+use crate::encode::field_width;
+use crate::generated::{IMAGES, OPERAND_NAMES, OPS, PIECES};
+use crate::inst::Inst;
+use crate::operand::tag;
+use crate::print::named::cache::SCC;
+use crate::print::operand::modifier;
+use crate::table::{DEFAULT_MODIFIER, Flags, Kind, NO_FIELD, Op, P, Slot, Source, Type};
+
+use super::cursor::Cursor;
+use super::error::{Expected, Miss, Parse};
+use super::modifier::is_modifier;
+use super::named;
+use super::number::Number;
+use super::operand::{self, Constant, ConstantRules, Register, Wrapping, Written};
+
+pub(super) struct Attempt<'a, 't> {
+    pub(super) tables: &'t Tables,
+    pub(super) cursor: Cursor<'a>,
+    pub(super) inst: Inst,
+    /// The literal that operands ask for.
+    literal: Option<Constant>,
+    /// How many registers each slot was written with, where the form alone does not say.
+    widths: Vec<(u8, u8)>,
+    /// How many address registers stand in brackets.
+    addresses: Option<u8>,
+    /// `op_sel`, `op_sel_hi`, `neg_lo`, `neg_hi`: a bit for each element.
+    pub(super) lists: [Option<u8>; 4],
+    pub(super) policy: u32,
+    exports: [Option<u16>; 4],
+}
+
+impl<'a, 't> Attempt<'a, 't> {
+    pub(super) fn new(tables: &'t Tables, blank: Inst, cursor: Cursor<'a>) -> Self {
+        Attempt {
+            tables,
+            cursor,
+            inst: blank,
+            literal: None,
+            widths: Vec::new(),
+            addresses: None,
+            lists: [None; 4],
+            policy: 0,
+            exports: [None; 4],
+        }
+    }
+
+    /// Follows the form's program over the line.
+    pub(super) fn run(mut self) -> Parse<Inst> {
+        let (start, count) = self.inst.shape().ops;
+        let mut ops = OPS
+            .get(usize::from(start)..usize::from(start) + usize::from(count))
+            .unwrap_or_default();
+        while let Some((first, rest)) = ops.split_first() {
+            if is_modifier(first) {
+                let end = ops.iter().position(|op| !is_modifier(op)).unwrap_or(ops.len());
+                let (group, rest) = ops.split_at(end);
+                self.modifiers(group)?;
+                ops = rest;
+            } else {
+                self.step(first)?;
+                ops = rest;
+            }
+        }
+        if !self.cursor.is_end() {
+            return self.cursor.wanted("the end, or a modifier that the instruction has");
+        }
+        self.finish()
+    }
+
+    pub(super) fn arch(&self) -> Arch {
+        self.tables.arch
+    }
+
+    fn step(&mut self, Op(what, number): &Op) -> Parse<()> {
+        match what {
+            P::Text => {
+                return self.piece(PIECES.get(usize::from(*number)).copied().unwrap_or_default());
+            }
+            P::Vcc | P::VccFirst => return self.vcc(*what),
+            _ => {}
+        }
+        let slots = self.inst.slots();
+        let Some(slot) = slots.get(usize::from(*number)) else { return Ok(()) };
+        let next = slots.get(usize::from(*number) + 1);
+        let arch = self.arch();
+        match what {
+            P::Operand | P::FirstRegister => self.operand(slot, false),
+            P::FloatModifiers => self.float_modifiers(slot, next),
+            P::FloatModifiersVcc => {
+                self.float_modifiers(slot, next)?;
+                self.vcc(P::Vcc)
+            }
+            P::IntModifiers => self.int_modifiers(slot, next),
+            P::Addresses => self.address_list(usize::from(*number)),
+            P::U16 | P::U32 if slot.kind().source != Source::Literal => self.plain(slot),
+            P::U16 | P::U32 => self.operand(slot, false),
+            P::ScalarOffset => self.signed(slot, "an offset"),
+            P::F64 => self.operand(slot, false),
+            P::ExportSource0 => self.export_source(0),
+            P::ExportSource1 => self.export_source(1),
+            P::ExportSource2 => self.export_source(2),
+            P::ExportSource3 => self.export_source(3),
+            P::EndPgm if self.cursor.is_end() => Ok(()),
+            P::EndPgm => self.plain(slot),
+            P::InterpSlot => self.named(slot, named::interp_slot),
+            P::InterpAttr => self.named(slot, named::interp_attr),
+            P::InterpAttrChan => self.named(slot, named::interp_attr_chan),
+            P::HwReg => self.named(slot, |cursor| named::hwreg(cursor, arch)),
+            P::GprIdxMode => self.named(slot, named::gpr_idx_mode),
+            P::ExportTarget => self.named(slot, |cursor| named::export_target(cursor, arch)),
+            P::DepCtr => self.named(slot, |cursor| named::dep_ctr(cursor, arch)),
+            P::SendMsg => self.named(slot, |cursor| named::send_msg(cursor, arch)),
+            P::WaitCnt => self.named(slot, |cursor| named::wait_cnt(cursor, arch)),
+            P::DelayAlu => self.named(slot, named::delay_alu),
+            P::Version => self.named(slot, named::version),
+            _ => Ok(()),
+        }
+    }
+
+    /// Text that every line of the form has.
+    pub(super) fn piece(&mut self, piece: &'static str) -> Parse<()> {
+        if piece == ", " {
+            return self.cursor.expect(",");
+        }
+        let mut rest = piece.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let length =
+                if is_inner(first) { rest.find(|c| !is_inner(c)).unwrap_or(rest.len()) } else { 1 };
+            let (token, after) = rest.split_at(length);
+            let found = if is_inner(first) {
+                self.cursor.eat_word(token)
+            } else {
+                self.cursor.eat(first as u8)
+            };
+            if !found {
+                return Err(self.cursor.miss(Expected::Text(token)));
+            }
+            rest = after.trim_start();
+        }
+        Ok(())
+    }
+
+    fn vcc(&mut self, what: P) -> Parse<()> {
+        let name = if self.arch().has(Arch::WAVE32) { "vcc_lo" } else { "vcc" };
+        if what == P::Vcc {
+            self.cursor.expect(",")?;
+        }
+        if !self.cursor.eat_word(name) {
+            return Err(self.cursor.miss(Expected::Text(name)));
+        }
+        if what == P::VccFirst {
+            self.cursor.expect(",")?;
+        }
+        Ok(())
+    }
+
+    fn named(
+        &mut self,
+        slot: &Slot,
+        read: impl FnOnce(&mut Cursor<'a>) -> Parse<u32>,
+    ) -> Parse<()> {
+        let start = self.cursor;
+        let value = read(&mut self.cursor)?;
+        self.put(slot, value.into(), start)
+    }
+
+    pub(super) fn put(&mut self, slot: &Slot, value: u64, start: Cursor<'a>) -> Parse<()> {
+        if self.inst.put(slot, value) {
+            return Ok(());
+        }
+        Err(start.miss(Expected::Between("a value", 0, (1 << field_width(slot).min(62)) - 1)))
+    }
+
+    /// A number of the field's width, signed or not.
+    fn plain(&mut self, slot: &Slot) -> Parse<()> {
+        let width = field_width(slot).clamp(1, 62);
+        let value =
+            self.cursor.integer_between("a number", -(1 << (width - 1)), (1 << width) - 1)?;
+        let start = self.cursor;
+        self.put(slot, value as u64 & ((1 << width) - 1), start)
+    }
+
+    /// A number that the processor may take as signed.
+    pub(super) fn signed(&mut self, slot: &Slot, what: &'static str) -> Parse<()> {
+        let kind = slot.kind();
+        let (first, last) = self.offset_range(slot, kind);
+        let start = self.cursor;
+        let value = self.cursor.integer_between(what, first, last)?;
+        self.put(slot, value as u64 & ((1 << field_width(slot)) - 1), start)
+    }
+
+    fn offset_range(&self, slot: &Slot, kind: &Kind) -> (i64, i64) {
+        let flags = self.inst.flags();
+        let arch = self.arch();
+        let width = field_width(slot).max(1);
+        let signed = (-(1 << (width - 1)), (1 << (width - 1)) - 1);
+        let unsigned = (0, (1 << width) - 1);
+        if kind.source == Source::ScalarOffset {
+            return match () {
+                () if arch.has(Arch::GFX8) => (0, 0xf_ffff),
+                () if flags.has(Flags::SCALAR_BUFFER)
+                    && !arch.has(Arch::GFX8)
+                    && arch.is_gfx12_plus() =>
+                {
+                    (0, 0x7f_ffff)
+                }
+                () if arch.is_gfx12_plus() => signed,
+                () if flags.has(Flags::SCALAR_BUFFER) => (0, 0xf_ffff),
+                () => (-(1 << 20), (1 << 20) - 1),
+            };
+        }
+        match () {
+            () if flags.any(Flags::MUBUF | Flags::MTBUF) && arch.is_gfx12_plus() => (0, 0x7f_ffff),
+            () if flags.any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH)
+                || flags.any(Flags::FLAT) && arch.is_gfx12_plus() =>
+            {
+                match () {
+                    () if arch.has(Arch::GFX10) => (-(1 << 11), (1 << 11) - 1),
+                    () => signed,
+                }
+            }
+            () if flags.any(Flags::FLAT) && arch.has(Arch::GFX10) => (0, (1 << 11) - 1),
+            () if flags.any(Flags::FLAT) && arch.is_gfx9_plus() => (0, (1 << (width - 1)) - 1),
+            () => unsigned,
+        }
+    }
+
+    /// A register or a constant, and the modifiers of its slot before it.
+    fn float_modifiers(&mut self, slot: &Slot, next: Option<&'static Slot>) -> Parse<()> {
+        let Some(next) = next else { return Ok(()) };
+        let start = self.cursor;
+        let minus = self.cursor.peek() == b'-'
+            && !self.cursor.byte(1).is_ascii_digit()
+            && self.cursor.eat(b'-');
+        let negative = minus || self.cursor.eat_call("neg");
+        let in_words = self.cursor.eat_call("abs");
+        let absolute = in_words || self.cursor.eat(b'|');
+        self.operand(next, absolute && !in_words)?;
+        if absolute {
+            self.cursor.expect(if in_words { ")" } else { "|" })?;
+        }
+        if negative && !minus {
+            self.cursor.expect(")")?;
+        }
+        let bits =
+            if negative { modifier::NEG } else { 0 } | if absolute { modifier::ABS } else { 0 };
+        self.modify(slot, bits, start)
+    }
+
+    fn int_modifiers(&mut self, slot: &Slot, next: Option<&'static Slot>) -> Parse<()> {
+        let Some(next) = next else { return Ok(()) };
+        let start = self.cursor;
+        let extends = self.cursor.eat_call("sext");
+        self.operand(next, false)?;
+        if extends {
+            self.cursor.expect(")")?;
+        }
+        self.modify(slot, if extends { modifier::SEXT } else { 0 }, start)
+    }
+
+    fn modify(&mut self, slot: &Slot, bits: u64, start: Cursor<'a>) -> Parse<()> {
+        if bits == 0 || self.inst.add(slot, bits) {
+            return Ok(());
+        }
+        start.wanted("an operand without this modifier")
+    }
+
+    fn operand(&mut self, slot: &'static Slot, in_bars: bool) -> Parse<()> {
+        let kind = slot.kind();
+        let start = self.cursor;
+        match kind.source {
+            Source::Absent => return Ok(()),
+            Source::Immediate | Source::ScalarOffset => return self.immediate(slot, kind),
+            Source::Literal => return self.literal_operand(slot, kind),
+            _ => {}
+        }
+        if self.cursor.peek() == b'[' && self.inst.shape().image != 0 {
+            return start.wanted("registers that follow one another");
+        }
+        match self.cursor.operand(in_bars)? {
+            Written::Register(register) => self.register(slot, kind, register, start),
+            Written::Named(name) => self.special(slot, kind, name, start),
+            Written::Constant(number, wrapping) => {
+                self.constant(slot, kind, number, wrapping, start)
+            }
+        }
+    }
+
+    fn immediate(&mut self, slot: &'static Slot, kind: &Kind) -> Parse<()> {
+        if matches!(kind.ty, Type::Unknown | Type::PcRelative) {
+            return self.plain(slot);
+        }
+        let start = self.cursor;
+        match self.cursor.number()? {
+            Number::Float(float) => self.put(slot, (float as f32).to_bits().into(), start),
+            Number::Integer(_) => {
+                self.cursor = start;
+                self.plain(slot)
+            }
+        }
+    }
+
+    /// A literal that the encoding itself holds.
+    fn literal_operand(&mut self, slot: &'static Slot, kind: &Kind) -> Parse<()> {
+        let start = self.cursor;
+        let Written::Constant(number, wrapping) = self.cursor.operand(false)? else {
+            return start.wanted("a constant");
+        };
+        let ty = if kind.dwords == 2 { Type::F64 } else { Type::F32 };
+        let bits = match number {
+            Number::Float(float) if kind.dwords == 2 => float.to_bits(),
+            Number::Float(float) => u64::from((float as f32).to_bits()),
+            Number::Integer(value) => {
+                match (i32::try_from(value).is_ok() || u32::try_from(value).is_ok(), ty) {
+                    (true, Type::F64) if wrapping != Wrapping::Lit64 => (value as u64) << 32,
+                    (true, Type::F32) => value as u64 & 0xffff_ffff,
+                    (_, Type::F64) => value as u64,
+                    _ => {
+                        return Err(start.miss(Expected::Between(
+                            "a number",
+                            -0x8000_0000,
+                            0xffff_ffff,
+                        )));
+                    }
+                }
+            }
+        };
+        self.put(slot, bits, start)
+    }
+
+    fn register(
+        &mut self,
+        slot: &'static Slot,
+        kind: &Kind,
+        register: Register,
+        start: Cursor<'a>,
+    ) -> Parse<()> {
+        let arch = self.arch();
+        let (file, last) = operand::last_register(arch, register);
+        // Where there are more than eight bits can name, a tuple may go on there.
+        let reaches_past = register.tag == tag::VGPR && arch.has(Arch::GFX1250);
+        let named = if reaches_past { 1 } else { register.count };
+        if register.first + u16::from(named) - 1 > last {
+            return Err(start.miss(Expected::UpTo(file, last)));
+        }
+        let wide = self.tables.dwords(kind).max(1);
+        if self.is_resized(slot) {
+            self.note_width(slot, register.count);
+        } else if register.count != wide && kind.source != Source::Sdwa {
+            return Err(start.miss(Expected::Registers(wide)));
+        }
+        let is_half = matches!(
+            kind.source,
+            Source::Half | Source::HalfLow | Source::AnyHalf | Source::AnyHalfLow
+        );
+        if register.tag == tag::VGPR && register.half.is_some() != is_half {
+            return start.wanted(if is_half { "half a register" } else { "a whole register" });
+        }
+        let value = operand::register_value(arch, kind.source, register);
+        self.inst.add(slot, value.into());
+        self.check_register(slot, kind, register, start)
+    }
+
+    /// Whether the field now says what was written.
+    fn check_register(
+        &mut self,
+        slot: &'static Slot,
+        kind: &Kind,
+        register: Register,
+        start: Cursor<'a>,
+    ) -> Parse<()> {
+        let wanted = operand::register_code(register);
+        let mut code = self.tables.code(&self.inst, slot);
+        if kind.source == Source::DualDestination {
+            let first = self.inst.named("vdstX").map_or(0, |slot| self.inst.value(slot));
+            if first & 1 == u64::from(register.first & 1) {
+                return start.wanted(if first & 1 == 0 {
+                    "an odd register"
+                } else {
+                    "an even register"
+                });
+            }
+            code.0 = code.0 & !1 | register.first & 1;
+        }
+        if code.tag() == tag::HALF && register.half == Some(true) && code != wanted {
+            self.select_half(slot);
+            code = self.tables.half(&self.inst, slot, code);
+        }
+        let dwords = if kind.dwords == 0 { self.tables.dwords(kind) } else { register.count };
+        let in_class = self.tables.class_without(kind, code, dwords).is_none();
+        if code == wanted && (in_class || self.is_resized(slot) || self.has_remark(start)) {
+            return Ok(());
+        }
+        // Fields of scalar tuples leave the lowest bits out.
+        if code.tag() == register.tag && code.number() != register.first {
+            return Err(start.miss(Expected::Multiple(if register.count == 2 { 2 } else { 4 })));
+        }
+        start.wanted("a register that this operand may be")
+    }
+
+    /// Whether the decoder itself remarked that the operand is not one, as it does of encodings that exist.
+    fn has_remark(&self, start: Cursor<'a>) -> bool {
+        let written = start.rest().get(..self.cursor.at() - start.at());
+        written.is_some_and(|written| written.contains("/*Invalid "))
+    }
+
+    /// Says by `op_sel` that a register's upper half is meant.
+    fn select_half(&mut self, slot: &Slot) {
+        let (source, bit) = match OPERAND_NAMES.get(usize::from(slot.name)).copied() {
+            Some("src0") => (0, modifier::OP_SEL),
+            Some("src1") => (1, modifier::OP_SEL),
+            Some("src2") => (2, modifier::OP_SEL),
+            _ => (0, modifier::DESTINATION_SEL),
+        };
+        if let Some(modifiers) = self.modifier_slot(source) {
+            self.inst.add(modifiers, bit);
+        }
+    }
+
+    fn modifier_slot(&self, source: usize) -> Option<&'static Slot> {
+        let position = self
+            .inst
+            .shape()
+            .packed
+            .get(source)
+            .copied()
+            .filter(|position| *position != DEFAULT_MODIFIER)?;
+        self.inst.slots().get(usize::from(position))
+    }
+
+    fn special(
+        &mut self,
+        slot: &'static Slot,
+        kind: &Kind,
+        name: &str,
+        start: Cursor<'a>,
+    ) -> Parse<()> {
+        let Some(value) = operand::special_value(self.arch(), name) else {
+            return start.wanted("a register or a constant");
+        };
+        let is_mask_of_vcc = kind.source == Source::SdwaMask && value == 106;
+        if !is_mask_of_vcc {
+            self.inst.add(slot, operand::scalar_value(kind.source, value).into());
+        }
+        let code = self.tables.code(&self.inst, slot);
+        let in_class = || self.tables.class_without(kind, code, self.tables.dwords(kind)).is_none();
+        if operand::is_special(code, name) && (in_class() || self.has_remark(start)) {
+            return Ok(());
+        }
+        start.wanted("a register that this operand may be")
+    }
+
+    fn constant(
+        &mut self,
+        slot: &'static Slot,
+        kind: &Kind,
+        number: Number,
+        wrapping: Wrapping,
+        start: Cursor<'a>,
+    ) -> Parse<()> {
+        let ty = match kind.ty {
+            Type::Register if self.has_remark(start) => Type::Int32,
+            Type::Register | Type::None => return start.wanted("a register"),
+            ty => ty,
+        };
+        let flags = self.inst.flags();
+        let rules = ConstantRules {
+            arch: self.arch(),
+            ty,
+            long: self.arch().has(Arch::LITERAL64) && !flags.any(Flags::VOP3 | Flags::VOP3P),
+            has_literal: self.has_literal(),
+        };
+        let constant = rules.encode(number, wrapping).map_err(|what| start.miss(what))?;
+        let value = match constant {
+            Constant::Inline(encoding) => encoding,
+            Constant::Literal(_) => 255,
+            Constant::LongLiteral(_) => 254,
+        };
+        if value >= 254 {
+            self.take_literal(constant, start)?;
+        }
+        let value = operand::scalar_value(kind.source, value);
+        self.inst.add(slot, value.into());
+        let tag = self.tables.code(&self.inst, slot).tag();
+        if self.inst.value(slot) & 0xff == u64::from(value) & 0xff
+            && matches!(tag, tag::INLINE | tag::LITERAL | tag::LITERAL64)
+        {
+            return Ok(());
+        }
+        start.wanted("a register")
+    }
+
+    fn take_literal(&mut self, constant: Constant, start: Cursor<'a>) -> Parse<()> {
+        let may_have = self.inst.len == 4
+            || self.has_literal()
+            || self.inst.len == 8 && self.arch().is_gfx10_plus();
+        if !may_have || self.inst.flags().any(Flags::SDWA | Flags::DPP) {
+            return start.wanted("a constant that needs no literal");
+        }
+        if self.literal.is_some_and(|other| other != constant) {
+            return start.wanted("the same literal as before");
+        }
+        self.literal = Some(constant);
+        Ok(())
+    }
+
+    fn literal_slot(&self) -> Option<&'static Slot> {
+        self.inst.slots().iter().find(|slot| slot.kind().source == Source::Literal)
+    }
+
+    fn has_literal(&self) -> bool {
+        self.literal_slot().is_some()
+    }
+
+    fn is_resized(&self, slot: &Slot) -> bool {
+        (self.inst.shape().image != 0
+            && !slot.is_named_like("srsrc")
+            && !slot.is_named_like("ssamp")
+            && !slot.is_named_like("rsrc")
+            && !slot.is_named_like("samp"))
+            || self.inst.has_formats()
+                && matches!(OPERAND_NAMES.get(usize::from(slot.name)), Some(&"src0" | &"src1"))
+    }
+
+    fn note_width(&mut self, slot: &'static Slot, count: u8) {
+        let position =
+            self.inst.slots().iter().position(|other| std::ptr::eq(other, slot)).unwrap_or(0);
+        self.widths.push((position as u8, count));
+    }
+
+    /// `[v1, v2]`, or one operand.
+    fn address_list(&mut self, first: usize) -> Parse<()> {
+        let slots = self.inst.slots();
+        let all = slots.iter().skip(first).take_while(|slot| slot.is_named_like("vaddr"));
+        let bracket = self.cursor.peek() == b'[';
+        if bracket {
+            self.cursor.advance(1);
+        }
+        let mut count = 0;
+        for slot in all {
+            if count > 0 && !(bracket && self.cursor.eat(b',')) {
+                break;
+            }
+            self.operand(slot, false)?;
+            count += 1;
+        }
+        if bracket {
+            self.cursor.expect("]")?;
+        }
+        self.addresses = Some(count);
+        Ok(())
+    }
+
+    fn export_source(&mut self, number: usize) -> Parse<()> {
+        let start = self.cursor;
+        if self.cursor.eat_word("off") {
+            return Ok(());
+        }
+        match self.cursor.register()? {
+            Some(register)
+                if register.tag == tag::VGPR
+                    && register.count == 1
+                    && register.half.is_none()
+                    && register.first < 256 =>
+            {
+                if let Some(export) = self.exports.get_mut(number) {
+                    *export = Some(register.first);
+                }
+                Ok(())
+            }
+            _ => start.wanted("a vector register or `off`"),
+        }
+    }
+
+    /// What only the whole line decides.
+    fn finish(mut self) -> Parse<Inst> {
+        self.apply_lists()?;
+        self.apply_exports()?;
+        self.check_widths()?;
+        self.apply_literal()?;
+        Ok(self.inst)
+    }
+
+    /// Bits of `op_sel` and the like, by source.
+    fn apply_lists(&mut self) -> Parse<()> {
+        let shape = self.inst.shape();
+        let sources = usize::from(shape.sources);
+        let is_packed = || shape.is_packed && self.inst.named("op_sel_hi").is_some();
+        let by_default = is_packed().then_some(0xff);
+        let bits = [modifier::OP_SEL, modifier::OP_SEL_HI, modifier::NEG, modifier::NEG_HI];
+        let [op_sel, op_sel_hi, neg_lo, neg_hi] = self.lists;
+        for (list, bit) in [op_sel, op_sel_hi.or(by_default), neg_lo, neg_hi].into_iter().zip(bits)
+        {
+            let Some(list) = list else { continue };
+            let is_default = list == 0xff;
+            for source in (0..sources).filter(|source| list >> source & 1 == 1) {
+                // A source that is the destination too has modifiers that are nowhere encoded.
+                let set = self
+                    .modifier_slot(source)
+                    .is_some_and(|slot| slot.field == NO_FIELD || self.inst.add(slot, bit));
+                if !set && !is_default {
+                    return self.cursor.wanted("a modifier list without this element");
+                }
+            }
+            if bit == modifier::OP_SEL && shape.selects_half && list >> sources & 1 == 1 {
+                let set = self
+                    .modifier_slot(0)
+                    .is_some_and(|slot| self.inst.add(slot, modifier::DESTINATION_SEL));
+                if !set {
+                    return self.cursor.wanted("an op_sel without a destination");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All words of a cache policy together.
+    pub(super) fn apply_policy(&mut self, number: u8) -> Parse<()> {
+        let Some(slot) = self.inst.slots().get(usize::from(number)) else { return Ok(()) };
+        let wanted = u64::from(self.policy);
+        // LLVM takes `scc` on gfx90a also where there is no bit for it.
+        let ignored = if self.arch().has(Arch::GFX940) { 0 } else { u64::from(SCC) };
+        if self.inst.put(slot, wanted) || self.inst.value(slot) == wanted & !ignored {
+            return Ok(());
+        }
+        let missing = u64::from(slot.fixed) & !wanted != 0;
+        self.cursor.wanted(if missing {
+            "the modifier that returns the value before"
+        } else {
+            "a cache policy that the instruction has"
+        })
+    }
+
+    fn apply_exports(&mut self) -> Parse<()> {
+        let exports = self.inst.flags().any(Flags::EXP);
+        let Some(enabled) = exports.then(|| self.inst.named("en")).flatten() else { return Ok(()) };
+        let compressed = self.inst.named("compr").is_some_and(|slot| self.inst.value(slot) != 0);
+        let [first, second, third, fourth] = self.exports;
+        let sources =
+            if compressed { [first, third, None, None] } else { [first, second, third, fourth] };
+        let mut mask = 0;
+        for ((number, source), name) in (0..).zip(sources).zip(["src0", "src1", "src2", "src3"]) {
+            let Some(source) = source else { continue };
+            mask |= if compressed { 3 << (2 * number) } else { 1 << number };
+            if let Some(slot) = self.inst.named(name) {
+                self.inst.add(slot, source.into());
+            }
+        }
+        self.inst.add(enabled, mask);
+        Ok(())
+    }
+
+    /// Whether operands are as wide as the rest of the line asks.
+    fn check_widths(&mut self) -> Parse<()> {
+        let slots = self.inst.slots();
+        let first_miss =
+            |expected: u8| Err(Miss { at: self.cursor.at(), what: Expected::Registers(expected) });
+        for (position, count) in &self.widths {
+            let Some(slot) = slots.get(usize::from(*position)) else { continue };
+            let kind = slot.kind();
+            let expected = self.tables.operand_dwords(&self.inst, slot, kind).max(1);
+            // Eight registers may stand for the five to seven that are needed.
+            let is_oversized =
+                *count == 8 && (5..8).contains(&expected) && slot.is_named_like("vaddr");
+            if expected != *count && !is_oversized && !self.is_free_address(slot, *count) {
+                return first_miss(expected);
+            }
+        }
+        if let Some(count) = self.addresses {
+            let all = slots.iter().filter(|slot| slot.is_named_like("vaddr")).count();
+            let expected = self.tables.separate_addresses(&self.inst).map_or(all, usize::from);
+            if expected != usize::from(count) {
+                return first_miss(expected as u8);
+            }
+        }
+        if self.inst.flags().any(Flags::MIMG) {
+            self.inst.len += self.inst.extra_addresses().div_ceil(4) * 4;
+        }
+        Ok(())
+    }
+
+    /// Before gfx10 nothing but the register tells how many words of address there are.
+    fn is_free_address(&self, slot: &Slot, count: u8) -> bool {
+        let image = IMAGES.get(usize::from(self.inst.shape().image).wrapping_sub(1));
+        let exists =
+            image.is_some_and(|image| image.shapes.iter().any(|(_, address)| *address == count));
+        exists && !self.arch().is_gfx10_plus() && slot.is_named_like("vaddr")
+    }
+
+    fn apply_literal(&mut self) -> Parse<()> {
+        let Some(literal) = self.literal else { return Ok(()) };
+        let (value, is_long) = match literal {
+            Constant::LongLiteral(value) => (value, true),
+            Constant::Literal(value) => (value.into(), false),
+            Constant::Inline(_) => return Ok(()),
+        };
+        match self.literal_slot() {
+            None => self.inst.append_literal(value, is_long),
+            Some(slot) if self.inst.value(slot) == value => {}
+            Some(_) => return self.cursor.wanted("the same literal twice"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! From text to instructions: the printer's programs, run backwards.
+//!
+//! A name has a few forms. Each is tried in turn, in the order in which LLVM prefers them: its print
+//! program is followed over the text, and what it would have printed is read and put into its fields.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers are held to their range where they are read"
+)]
+
+mod cursor;
+mod error;
+mod form;
+mod modifier;
+mod named;
+mod number;
+mod operand;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::Processor;
+use crate::decode::{DecodeOptions, Decoder, UnsupportedProcessor};
+use crate::generated::{FORMS, NAMES, OPS, PIECES};
+use crate::inst::{self, Inst};
+use crate::table::{Flags, P};
+use cursor::Cursor;
+pub use error::AsmError;
+use error::{Expected, Miss};
+use form::Attempt;
+
+/// Assembles instructions of one processor.
+///
+/// ```
+/// use hsaco_isa::{Assembler, DecodeOptions, Processor};
+/// let assembler = Assembler::new(Processor::from_name("gfx942").unwrap(), DecodeOptions::default())?;
+/// let inst = assembler.assemble("v_add_u32 v3, v1, v2").unwrap();
+/// assert_eq!(&inst.bytes()[..inst.len()], [0x01, 0x05, 0x06, 0x68]);
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+pub struct Assembler {
+    decoder: Decoder,
+    /// By name without suffix: which of the candidates.
+    names: HashMap<&'static str, Forms, BuildHasherDefault<Fnv>>,
+    candidates: Vec<Candidate>,
+}
+
+impl fmt::Debug for Assembler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Assembler").field(&self.decoder).finish()
+    }
+}
+
+/// A form of the processor, with the bits that an encoder sets although a decoder ignores them.
+#[derive(Clone, Copy)]
+struct Candidate {
+    blank: Inst,
+    variant: Variant,
+    /// The name of the second half of a dual instruction.
+    partner: &'static str,
+    /// Words among the modifiers that its text always has.
+    words: u8,
+}
+
+/// Where the forms of a name are.
+struct Forms {
+    start: u32,
+    end: u32,
+    /// Words among the modifiers that the text of one of them always has.
+    words: u8,
+}
+
+/// The hash of Fowler, Noll and Vo: quick for short keys, and only our own names are ever in the table.
+#[derive(Default)]
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The families of encodings that an instruction may have, in the order in which they are tried.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Variant {
+    Usual,
+    Vop3,
+    Sdwa,
+    Dpp,
+    Vop3Dpp,
+}
+
+/// Suffixes of names, longest first, and the encodings that they ask for.
+const SUFFIXES: [(&str, Variant); 5] = [
+    ("_e64_dpp", Variant::Vop3Dpp),
+    ("_e32", Variant::Usual),
+    ("_e64", Variant::Vop3),
+    ("_dpp", Variant::Dpp),
+    ("_sdwa", Variant::Sdwa),
+];
+
+impl Variant {
+    fn of(flags: &Flags) -> Self {
+        match (flags.any(Flags::VOP3), flags.any(Flags::DPP), flags.any(Flags::SDWA)) {
+            (true, true, _) => Variant::Vop3Dpp,
+            (_, true, _) => Variant::Dpp,
+            (_, _, true) => Variant::Sdwa,
+            (true, _, _) => Variant::Vop3,
+            _ => Variant::Usual,
+        }
+    }
+}
+
+impl Assembler {
+    /// An assembler for a processor under settings; `mode` is of no account.
+    pub fn new(processor: Processor, options: DecodeOptions) -> Result<Self, UnsupportedProcessor> {
+        let decoder = Decoder::with_options(processor, options)?;
+        let mut named: Vec<(&'static str, Candidate)> = Vec::with_capacity(6000);
+        for (number, size) in decoder.tables().forms() {
+            if let Some(name) =
+                FORMS.get(usize::from(number)).and_then(|form| NAMES.get(usize::from(form.name)))
+            {
+                let mut blank = Inst::blank(number, size);
+                blank.set_ignored();
+                let variant = Variant::of(blank.flags());
+                let full = inst::text(name.start, name.full);
+                named.push((
+                    split_suffix(full).map_or(full, |(base, _)| base),
+                    Candidate {
+                        blank,
+                        variant,
+                        partner: partner(&blank),
+                        words: modifier::words_of(&blank),
+                    },
+                ));
+            }
+        }
+        // Of several forms for a text the smallest is taken; of those of one size, the decoder's first.
+        named.sort_by_cached_key(|(name, candidate)| {
+            let blank = &candidate.blank;
+            (
+                *name,
+                candidate.partner,
+                candidate.variant,
+                blank.len,
+                blank.extra_addresses(),
+                blank.flags().has(Flags::LAST_RESORT),
+            )
+        });
+        let mut names: HashMap<_, Forms, _> = HashMap::default();
+        for (at, (name, candidate)) in (0..).zip(&named) {
+            let forms = names.entry(*name).or_insert(Forms { start: at, end: at, words: 0 });
+            forms.end = at + 1;
+            forms.words |= candidate.words;
+        }
+        let candidates = named.into_iter().map(|(_, candidate)| candidate).collect();
+        Ok(Assembler { decoder, names, candidates })
+    }
+
+    /// A decoder for the same processor under the same settings.
+    #[must_use]
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// The instruction that a line is: a name and its operands, as the decoder prints them.
+    pub fn assemble(&self, line: &str) -> Result<Inst, AsmError> {
+        self.parse(line).map_err(AsmError::new)
+    }
+
+    fn parse(&self, line: &str) -> Result<Inst, Miss> {
+        let mut cursor = Cursor::new(line);
+        let start = cursor;
+        let found = self.lookup(cursor.take_word());
+        let (forms, forced) =
+            found.ok_or(start.miss(Expected::What("an instruction of this processor")))?;
+        let words = if forms.words == 0 { 0 } else { modifier::words_in(line) };
+        let fits = |candidate: &&Candidate| {
+            forced.is_none_or(|variant| variant == candidate.variant)
+                && modifier::ADDRESSING & (candidate.words ^ words) == 0
+        };
+        let mut furthest = start.miss(Expected::What("an encoding that the instruction has"));
+        for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
+            match Attempt::new(self.decoder.tables(), candidate.blank, cursor).run() {
+                Ok(inst) => return Ok(inst),
+                Err(miss) if miss.at > furthest.at => furthest = miss,
+                Err(_) => {}
+            }
+        }
+        Err(furthest)
+    }
+
+    fn candidates(&self, forms: &Forms) -> &[Candidate] {
+        self.candidates.get(forms.start as usize..forms.end as usize).unwrap_or_default()
+    }
+
+    /// The forms of a name, and the encoding that its suffix asks for.
+    fn lookup(&self, name: &str) -> Option<(&Forms, Option<Variant>)> {
+        let with_suffix = split_suffix(name)
+            .and_then(|(base, variant)| Some((self.names.get(base)?, Some(variant))));
+        with_suffix.or_else(|| Some((self.names.get(name)?, None)))
+    }
+}
+
+/// A name without the suffix that asks for an encoding.
+fn split_suffix(name: &str) -> Option<(&str, Variant)> {
+    let starts_at =
+        |length: usize| name.len().checked_sub(length).and_then(|at| name.as_bytes().get(at));
+    let may_end = |suffix: &str| starts_at(suffix.len()) == Some(&b'_');
+    let found = SUFFIXES.iter().filter(|(suffix, _)| may_end(suffix));
+    found.filter_map(|(suffix, variant)| Some((name.strip_suffix(suffix)?, *variant))).next()
+}
+
+/// The name after `::` in a form's text.
+fn partner(blank: &Inst) -> &'static str {
+    let (start, count) = blank.shape().ops;
+    let ops =
+        OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
+    let texts =
+        ops.iter().filter(|op| op.0 == P::Text).filter_map(|op| PIECES.get(usize::from(op.1)));
+    texts.filter_map(|text| text.trim().strip_prefix(":: ")).next().unwrap_or("")
+}
+
+/// Of the forms of a dual instruction, those whose second half is the line's.
+fn with_partner<'a>(candidates: &'a [Candidate], line: &str) -> &'a [Candidate] {
+    if candidates.first().is_none_or(|candidate| candidate.partner.is_empty()) {
+        return candidates;
+    }
+    let second = line.as_bytes().windows(2).position(|pair| pair == b"::");
+    let partner = Cursor::new(second.and_then(|at| line.get(at + 2..)).unwrap_or("")).word();
+    let start = candidates.partition_point(|candidate| candidate.partner < partner);
+    let end = candidates.partition_point(|candidate| candidate.partner <= partner);
+    candidates.get(start..end).unwrap_or_default()
+}

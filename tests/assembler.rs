@@ -1,0 +1,278 @@
+//! The assembler against every row of the golden files, which LLVM 22 made.
+//!
+//! With `BLESS=1` the figures of `docs/assembler-agreement.md` are rewritten.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::{env, fs};
+
+use hsaco::isa::Assembler;
+use hsaco_tests::assembly::{
+    AsmJudge, AsmTally, Assembly, CAUSES, Difference, TEXT_CAUSES, assembly_dir, llvm_mc,
+};
+use hsaco_tests::diff::diff;
+use hsaco_tests::golden::{FAMILIES, Golden};
+use hsaco_tests::oracle::{Answer, Target};
+use hsaco_tests::random::Random;
+use hsaco_tests::{require_tools, workspace_root};
+
+/// How many differences a failure shows for each target.
+const SHOWN: usize = 20;
+
+#[test]
+fn golden_files_hold_what_the_manifest_says() {
+    let manifest = fs::read_to_string(assembly_dir().join("manifest.txt")).unwrap();
+    let line = |family: &&str| Assembly::read(family).unwrap().manifest_line(family);
+    let found: String = FAMILIES.iter().map(line).collect();
+    assert_eq!(diff(&manifest, &found), "");
+}
+
+#[test]
+fn golden_rows_agree() {
+    let mut report = Report::default();
+    for family in FAMILIES {
+        for (target, tally) in Assembly::read(family).unwrap().tallies().unwrap() {
+            report.add(&target, &tally);
+        }
+    }
+    let assembled = report.finish();
+    let mut printed = String::new();
+    for (target, mut tally) in FAMILIES.iter().flat_map(|family| printed_again(family)) {
+        let differing = std::mem::take(&mut tally.differing);
+        writeln!(printed, "{} {} |", line(&target.to_string(), &tally), differing.len()).unwrap();
+        assert_is_llvms(&target, &differing);
+    }
+    check_document(&format!("{HEAD}{assembled}{ROUND_TRIP}{printed}"));
+}
+
+/// Lines that are none, and the column where that shows.
+const REFUSED: [(&str, &str, usize); 24] = [
+    ("gfx942", "v_no_such_thing v0, v1", 0),
+    ("gfx942", "v_add_f32 v0, v1", 16),
+    ("gfx942", "v_add_f32 v0, v1, v2, v3", 20),
+    ("gfx942", "v_add_f32 v0, v1, v256", 18),
+    ("gfx942", "v_add_f32 v0, v1, q2", 18),
+    ("gfx942", "s_mov_b32 s0, s102", 14),
+    ("gfx942", "s_mov_b64 s[1:2], s[4:5]", 10),
+    ("gfx942", "s_mov_b64 s[0:1], s4", 18),
+    ("gfx942", "global_load_dwordx2 v[1:2], v[2:3], off", 20),
+    ("gfx942", "global_load_dword v1, v[2:3], off offset:4096", 41),
+    ("gfx1200", "buffer_load_b32 v1, off, s[8:11], s3 offset:8388608", 44),
+    ("gfx942", "ds_read_b32 v1, v2 offset:65536", 26),
+    ("gfx942", "s_load_dword s5, s[2:3], 0x100000", 25),
+    ("gfx942", "v_mov_b32_e32 v0, v1 clamp", 21),
+    ("gfx942", "s_add_u32 s0, s1, s2 glc", 21),
+    ("gfx942", "global_load_dword v1, v[2:3], off glc", 34),
+    ("gfx942", "ds_load_b32 v1, v2", 0),
+    ("gfx1100", "ds_permute v1, v2, v3", 0),
+    ("gfx1100", "v_cmp_eq_u32_e32 vcc, v1, v2", 17),
+    ("gfx1100", "s_waitcnt vmcnt(64)", 16),
+    ("gfx1100", "s_getreg_b32 s0, hwreg(HW_REG_NONE)", 23),
+    ("gfx1100", "v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xf bank_mask:0xf", 21),
+    ("gfx1200", "global_load_b32 v1, v[2:3], off th:TH_STORE_NT", 35),
+    ("gfx900", "v_mad_u32_u24 v0, v1, v2, 0x12345", 26),
+];
+
+#[test]
+fn broken_lines_are_refused_as_llvm_refuses_them() {
+    for (target, line, column) in REFUSED {
+        let target: Target = target.parse().unwrap();
+        let assembler = Assembler::new(target.processor, target.options).unwrap();
+        let error = assembler.assemble(line).unwrap_err();
+        assert_eq!(error.column(), column, "{target}: {line}: {error}");
+    }
+    require_tools!("llvm-mc-22");
+    for (target, line, _) in REFUSED {
+        let theirs = llvm_mc(&target.parse().unwrap(), &[line]).unwrap();
+        assert_eq!(theirs, [None], "{target}: {line}");
+    }
+}
+
+/// Spellings that the decoder does not print.
+const OTHER_SPELLINGS: [(&str, &str); 22] = [
+    ("gfx942", "v_add_f32 v0, v1, v2"),
+    ("gfx942", "v_add_f32 v0, v1, s2"),
+    ("gfx942", "v_add_f32 v0, -v1, |v2| clamp mul:2"),
+    ("gfx942", "v_add_f32_e64 v0, neg(v1), abs(v2)"),
+    ("gfx942", "v_add_f32 v0, v1, v2 row_shl:1"),
+    ("gfx942", "v_add_f32 v0, v1, v2 src1_sel:WORD_1"),
+    ("gfx942", "s_mov_b32 s0, 0x10+4*2"),
+    ("gfx942", "s_mov_b32 s0, -(1<<4)"),
+    ("gfx942", "s_mov_b64 [s2,s3], s[4:5]"),
+    ("gfx942", "s_mov_b32 s[7], scc"),
+    ("gfx942", "v_mov_b32 v0, 1.5"),
+    ("gfx942", "v_cvt_f64_f32 v[0:1], 0.1"),
+    ("gfx942", "s_waitcnt lgkmcnt(0) & vmcnt(1)"),
+    ("gfx942", "s_waitcnt 0"),
+    ("gfx942", "global_load_dword v1, v[2:3], off offset:-8 sc1 nt sc0"),
+    ("gfx942", "v_pk_fma_f16 v0, v1, v2, v3 op_sel:[0,1,0] neg_hi:[1,0,0]"),
+    ("gfx942", "s_getreg_b32 s0, 0x1841"),
+    ("gfx1030", "image_load v[0:3], v[4:5], s[8:15] dmask:0xf dim:2D"),
+    ("gfx1100", "s_delay_alu instid1(VALU_DEP_2) | instid0(SALU_CYCLE_1)"),
+    ("gfx1100", "v_dual_mov_b32 v0, v1 :: v_dual_add_f32 v3, v4, v5"),
+    ("gfx1200", "buffer_load_b32 v5, off, s[8:11], s3 offset:16 scope:SCOPE_SYS th:TH_LOAD_BYPASS"),
+    ("gfx1250", "s_mov_b64 s[0:1], 0x123456789abcdef0"),
+];
+
+#[test]
+fn other_spellings_mean_what_they_mean_to_llvm() {
+    require_tools!("llvm-mc-22");
+    for (target, line) in OTHER_SPELLINGS {
+        let target: Target = target.parse().unwrap();
+        let assembler = Assembler::new(target.processor, target.options).unwrap();
+        let ours = assembler.assemble(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let theirs = llvm_mc(&target, &[line]).unwrap();
+        assert_eq!(theirs, [Some(ours.bytes()[..ours.len()].to_vec())], "{target}: {line}");
+    }
+}
+
+/// What a mutation puts into a line.
+const BYTES: &[u8] = b" ,:;[](){}|-+*/.\"_0123456789abcdefghilmnopqrstvwxz";
+
+#[test]
+fn mutated_lines_are_refused_or_decode() {
+    let mut random = Random::new(7);
+    let mut assemblers = BTreeMap::new();
+    for family in FAMILIES {
+        let golden = Assembly::read(family).unwrap();
+        for row in golden.rows().step_by(20) {
+            let target = &golden.sets[row.set][0];
+            let new = || Assembler::new(target.processor, target.options).unwrap();
+            let assembler = assemblers.entry(target.to_string()).or_insert_with(new);
+            mutate(&mut random, row.text, 20, |line| assert_decodes(assembler, line));
+        }
+    }
+}
+
+fn mutate(random: &mut Random, text: &str, count: usize, mut visit: impl FnMut(&str)) {
+    for _ in 0..count {
+        let mut line = text.as_bytes().to_vec();
+        for _ in 0..=random.below(2) {
+            let at = random.below(line.len().max(1));
+            let byte = BYTES[random.below(BYTES.len())];
+            match random.below(3) {
+                0 => line.insert(at, byte),
+                1 if at < line.len() => line[at] = byte,
+                _ if at < line.len() => _ = line.remove(at),
+                _ => {}
+            }
+        }
+        visit(std::str::from_utf8(&line).unwrap_or_default());
+    }
+}
+
+/// What assembles is an instruction to the decoder, and of the same length.
+fn assert_decodes(assembler: &Assembler, line: &str) {
+    if let Ok(inst) = assembler.assemble(line) {
+        let decoded = assembler.decoder().decode(&inst.bytes());
+        assert_eq!(decoded.map(|it| it.len()), Some(inst.len()), "{line}");
+    }
+}
+
+/// Where the text does not give the bytes back, LLVM's assembler must say what ours says.
+fn assert_is_llvms(target: &Target, differing: &[Difference]) {
+    require_tools!("llvm-mc-22");
+    let lines: Vec<_> = differing.iter().map(|it| it.text.as_str()).collect();
+    let theirs = llvm_mc(target, &lines).unwrap();
+    for (it, theirs) in differing.iter().zip(theirs) {
+        assert_eq!(it.ours.as_ref().ok(), theirs.as_ref(), "{target}: {it}");
+    }
+}
+
+/// The decoder's golden rows of a family, assembled from what they print.
+fn printed_again(family: &str) -> Vec<(Target, AsmTally)> {
+    let golden = Golden::read(family).unwrap();
+    let tally = |index: usize| (golden.targets[index].clone(), assemble_again(&golden, index));
+    (0..golden.targets.len()).map(tally).collect()
+}
+
+fn assemble_again(golden: &Golden, index: usize) -> AsmTally {
+    let judge = AsmJudge::new(&golden.targets[index], TEXT_CAUSES).unwrap();
+    let mut tally = AsmTally::default();
+    for row in golden.rows() {
+        if let Some(Answer::Instruction { size, text }) = row.answers().nth(index) {
+            tally.add(&judge, &text, &row.slot()[..size]);
+        }
+    }
+    tally
+}
+
+fn line(target: &str, tally: &AsmTally) -> String {
+    let excused: usize = tally.excused.values().sum();
+    format!("| {target} | {} | {} | {excused} |", tally.rows, tally.agreed)
+}
+
+/// A table of the document.
+#[derive(Default)]
+struct Report {
+    rows: String,
+    failures: String,
+    excused: BTreeMap<&'static str, usize>,
+}
+
+impl Report {
+    fn add(&mut self, target: &str, tally: &AsmTally) {
+        writeln!(self.rows, "{}", line(target, tally)).unwrap();
+        for (name, count) in &tally.excused {
+            *self.excused.entry(*name).or_insert(0) += count;
+        }
+        for it in tally.differing.iter().take(SHOWN) {
+            writeln!(self.failures, "{target}: {it}").unwrap();
+        }
+    }
+
+    fn finish(self) -> String {
+        assert!(self.failures.is_empty(), "{}", self.failures);
+        let mut document = self.rows + CAUSE_HEAD;
+        for cause in CAUSES {
+            let count = self.excused.get(cause.name).copied().unwrap_or(0);
+            writeln!(document, "| {} | {count} | {} |", cause.name, cause.reason).unwrap();
+        }
+        document
+    }
+}
+
+const HEAD: &str = "# Agreement of the assembler with LLVM 22
+
+Every row of the golden files (`tests/isa/assemble/`) is a line of LLVM's own tests with the bytes
+that llvm-mc 22.1.8 makes of it. Rows that are there twice count once; tests that turn on both wave
+sizes at once, which no processor has, are left out. `cargo test -p hsaco-tests --test assembler`
+checks this page; with `BLESS=1` it rewrites it.
+
+| target | rows | agreed | excused |
+|---|---:|---:|---:|
+";
+
+const ROUND_TRIP: &str = "
+## Printed and assembled again
+
+Every row of the decoder's golden files (`tests/isa/decode/`) that is an instruction, assembled from
+the text that llvm-objdump prints for it. Excuses are the first two above, nearly always `bits-not-shown`.
+The last column counts texts that LLVM's own assembler refuses or encodes otherwise; there we do what it
+does, and the test asks it.
+
+| target | rows | agreed | excused | as LLVM's assembler |
+|---|---:|---:|---:|---:|
+";
+
+const CAUSE_HEAD: &str = "
+The excuses, all of them listed in `tests/src/assembly.rs`:
+
+| cause | rows | reason |
+|---|---:|---|
+";
+
+fn check_document(document: &str) {
+    let path = workspace_root().join("docs/assembler-agreement.md");
+    if env::var_os("BLESS").is_some() {
+        return fs::write(path, document).unwrap();
+    }
+    let committed = fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(diff(&committed, document), "", "run with BLESS=1 to accept the figures");
+}

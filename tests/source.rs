@@ -1,0 +1,156 @@
+//! Source places of every instruction, against llvm-symbolizer.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a test fails by panicking"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use hsaco::analysis::{DebugSections, Frame, SourceMap};
+use hsaco::object::CodeObject;
+use hsaco_tests::program::with_input;
+use hsaco_tests::random::Random;
+use hsaco_tests::{corpus_file, fixture, require_tools};
+use serde_json::Value;
+
+/// The objects of `lines.hip` and `lines-two.hip`.
+const FORMS: [&str; 5] = ["dwarf5", "dwarf4", "tables", "zlib", "zstd"];
+
+/// What is known of a place: function, file, line, column; nothing is empty and zero.
+type Place = (String, String, u64, u64);
+
+#[test]
+fn fixtures_come_from_where_llvm_symbolizer_says() {
+    require_tools!("llvm-symbolizer-22");
+    for form in FORMS {
+        let found = check(&fixture(&format!("lines.{form}.co")));
+        assert!(found.placed > 100 && found.inlined > 10, "{form}: {found:?}");
+    }
+}
+
+#[test]
+fn triton_kernels_come_from_where_llvm_symbolizer_says() {
+    require_tools!("llvm-symbolizer-22");
+    let Some(stamp) = corpus_file("triton/fetched.txt") else { return };
+    let files = fs::read_dir(stamp.parent().unwrap()).unwrap().map(|it| it.unwrap().path());
+    let objects = files.filter(|it| it.extension().is_some_and(|it| it == "co"));
+    let placed: usize = objects.map(|it| check(&it).placed).sum();
+    assert!(placed > 10_000, "{placed}");
+}
+
+/// Bytes of the debug sections changed at random: errors or other answers, never a panic.
+#[test]
+fn broken_debug_sections_do_no_harm() {
+    let mut random = Random::new(5);
+    for form in FORMS {
+        let mut file = fs::read(fixture(&format!("lines.{form}.co"))).unwrap();
+        let debug: Vec<_> = {
+            let elf = CodeObject::parse(&file).unwrap().elf().clone();
+            let sections =
+                elf.sections().iter().filter(|it| it.name.to_string().starts_with(".debug"));
+            sections.map(|it| (it.offset as usize, it.size as usize)).collect()
+        };
+        for _ in 0..400 {
+            let (start, size) = random.pick(&debug);
+            let at = start + random.below(size);
+            let before = std::mem::replace(&mut file[at], random.bits() as u8);
+            ask_everything(&file);
+            if random.below(4) != 0 {
+                file[at] = before;
+            }
+        }
+    }
+}
+
+fn ask_everything(file: &[u8]) {
+    let object = CodeObject::parse(file).unwrap();
+    let Ok(sections) = DebugSections::new(&object, 1 << 20) else { return };
+    let Ok(map) = SourceMap::new(&sections) else { return };
+    for address in (0x1f00..0x2a00).step_by(64) {
+        let _ = map.frames(&sections, address);
+    }
+    let _ = map.stretches(&sections);
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    placed: usize,
+    inlined: usize,
+}
+
+/// Compares every word of an object's code.
+fn check(path: &Path) -> Found {
+    let file = fs::read(path).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let section = object.elf().section_named(".text").unwrap();
+    let addresses: Vec<u64> =
+        (section.address..section.address + section.size).step_by(4).collect();
+    let sections = DebugSections::new(&object, 1 << 30).unwrap();
+    let map = SourceMap::new(&sections).unwrap();
+    let mut found = Found::default();
+    for (address, theirs) in addresses.iter().zip(symbolizer(path, &addresses)) {
+        let frames = map.frames(&sections, *address).unwrap();
+        found.placed += usize::from(!frames.is_empty());
+        found.inlined += usize::from(frames.len() > 1);
+        let mut ours = ours(&frames);
+        // llvm-symbolizer takes the outermost name from the symbol: DWARF may lack it, or have it in short.
+        if let Some(last) = ours.last_mut() {
+            last.0 = symbol_at(&object, *address);
+        }
+        assert_eq!(ours, theirs, "{}: {address:#x}", path.display());
+        let location = map.location(&sections, *address).unwrap();
+        assert_eq!(location, frames.first().and_then(|it| it.location));
+    }
+    found
+}
+
+fn symbol_at(object: &CodeObject<'_>, address: u64) -> String {
+    let index = object.index();
+    let kernels =
+        index.kernels().iter().filter_map(|it| Some((it.name(), it.entry()?, it.code_size()?)));
+    let functions = index.functions().iter().map(|it| (it.name, it.value, it.size));
+    let mut all = kernels.chain(functions);
+    let found = all.find(|(_, start, size)| (*start..start + size).contains(&address));
+    found.map_or(String::new(), |(name, ..)| name.to_string())
+}
+
+fn ours(frames: &[Frame<'_>]) -> Vec<Place> {
+    let place = |frame: &Frame<'_>| {
+        let function = frame.function.clone().unwrap_or_default();
+        let (file, line, column) =
+            frame.location.map_or(("", None, None), |it| (it.file, it.line, it.column));
+        (function, file.to_owned(), u64::from(line.unwrap_or(0)), u64::from(column.unwrap_or(0)))
+    };
+    frames.iter().map(place).collect()
+}
+
+/// What llvm-symbolizer says; frames without a file are none.
+fn symbolizer(path: &Path, addresses: &[u64]) -> Vec<Vec<Place>> {
+    let mut command = Command::new("llvm-symbolizer-22");
+    command.args(["--inlining", "--no-demangle", "--output-style=JSON", "--obj"]).arg(path);
+    let input = addresses.iter().map(|address| format!("{address:#x}\n")).collect::<String>();
+    let output = with_input(&mut command, input).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<_> =
+        text.lines().map(|line| places(&serde_json::from_str(line).unwrap())).collect();
+    assert_eq!(answers.len(), addresses.len());
+    answers
+}
+
+fn places(answer: &Value) -> Vec<Place> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let frames = answer["Symbol"].as_array().unwrap().iter();
+    let place = |frame: &Value| {
+        (
+            text(&frame["FunctionName"]),
+            text(&frame["FileName"]),
+            frame["Line"].as_u64().unwrap_or(0),
+            frame["Column"].as_u64().unwrap_or(0),
+        )
+    };
+    frames.map(place).filter(|place| !place.1.is_empty()).collect()
+}
