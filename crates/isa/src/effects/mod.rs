@@ -44,6 +44,22 @@ pub enum Space {
     Image,
 }
 
+impl Space {
+    /// A short name that programs may rely on.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Space::Scalar => "scalar",
+            Space::Global => "global",
+            Space::Flat => "flat",
+            Space::Buffer => "buffer",
+            Space::Lds => "lds",
+            Space::Scratch => "scratch",
+            Space::Image => "image",
+        }
+    }
+}
+
 /// What is done to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they say it")]
@@ -51,6 +67,18 @@ pub enum Access {
     Load,
     Store,
     Atomic,
+}
+
+impl Access {
+    /// A short name that programs may rely on.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Access::Load => "load",
+            Access::Store => "store",
+            Access::Atomic => "atomic",
+        }
+    }
 }
 
 /// A memory access.
