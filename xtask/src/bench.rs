@@ -3,6 +3,7 @@
 //! Only the ratio counts: times differ from machine to machine, the ratio hardly does.
 
 mod asm;
+pub(crate) mod database;
 mod disasm;
 mod flow;
 mod input;
@@ -37,7 +38,15 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         "{:<44} {:>19} {:>19} {:>9} {:>9}",
         "min/median ms", "hsaco", "incumbent", "ratio", "bar"
     );
-    for group in [many_kernels, rocsparse, compressed, disasm::disasm, asm::asm, flow::flow] {
+    for group in [
+        many_kernels,
+        rocsparse,
+        compressed,
+        disasm::disasm,
+        asm::asm,
+        flow::flow,
+        database::database,
+    ] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");
             bench.failures += 1;

@@ -53,7 +53,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "oracle",
-        usage: "golden|decode|disasm [--target T[,FEATURES]] [--limit N] [FILE...]",
+        usage: "golden|asm|decode|disasm [--target T[,FEATURES]] [--limit N] [FILE...]",
         about: "show where hsaco differs from LLVM 22: on golden files, on --count N random encodings, \
                 on the code objects of FILEs",
         run: oracle::run,
@@ -108,6 +108,7 @@ fn dispatch(mut args: Args) -> Result<()> {
     match VERBS.iter().find(|verb| verb.name == name) {
         Some(verb) => (verb.run)(args),
         None if name == bench::reference::VERB => bench::reference::run(args),
+        None if name == bench::database::VERB => bench::database::run(args),
         None if name == bench::rate::VERB => bench::rate::run(args),
         None => bail!("no verb `{name}`; `cargo xtask help` lists them"),
     }

@@ -135,6 +135,7 @@ impl Database {
         }
         let mut all = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         all.extend(added.objects.iter().cloned());
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).add(&all);
         Ok(added)
     }
 

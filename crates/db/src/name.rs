@@ -18,7 +18,7 @@ pub(crate) fn readable(mangled: Str<'_>) -> String {
     demangle(mangled).unwrap_or_else(|| mangled.to_string())
 }
 
-/// Kernels by name. Names of new objects are added when one is looked for.
+/// Kernels by name. Readable names are made when the first is looked for that is no mangled one.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     exact: Table,
@@ -33,11 +33,15 @@ struct Table {
 }
 
 impl Names {
+    /// Adds the mangled names of new objects.
+    pub(crate) fn add(&mut self, objects: &[Arc<Object>]) {
+        self.exact.extend(objects, |name| name.to_string());
+    }
+
     /// The kernels of a name: mangled, or as people read it; with or without the descriptor's suffix.
     pub(crate) fn find(&mut self, objects: &[Arc<Object>], name: &str) -> Vec<KernelNumber> {
         let bare = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
         let spellings = [Some(name), bare];
-        self.exact.extend(objects, |name| name.to_string());
         let mut found = spellings.iter().flatten().filter_map(|it| self.exact.kernels.get(*it));
         if let Some(found) = found.next() {
             return found.clone();

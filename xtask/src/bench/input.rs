@@ -12,7 +12,8 @@ use hsaco_tests::{corpus_dir, workspace_root};
 
 use crate::{corpus, llvm, process};
 
-const KERNELS: usize = 5000;
+/// How many kernels the large object has.
+pub(crate) const KERNELS: usize = 5000;
 
 /// What the kernels are written in, and so what their names look like.
 #[derive(Clone, Copy)]
@@ -37,7 +38,7 @@ impl Language {
         }
     }
 
-    fn source(self) -> String {
+    fn source(self, kernels: usize) -> String {
         let mut text = String::from(
             "#define KERNEL __attribute__((amdgpu_kernel, visibility(\"protected\")))\n\
              #define GLOBAL __attribute__((address_space(1)))\n",
@@ -45,7 +46,7 @@ impl Language {
         if matches!(self, Self::Cpp) {
             text.push_str("namespace bench { template <typename T, int N> struct Tag {};\n");
         }
-        for index in 0..KERNELS {
+        for index in 0..kernels {
             let (name, tag) = match self {
                 Self::C => (format!("kernel_{index}"), String::new()),
                 Self::Cpp => ("scale_rows".to_owned(), format!(", Tag<float, {index}>")),
@@ -67,10 +68,19 @@ impl Language {
 
 /// The linked object, or nothing where LLVM 22 is missing.
 pub(crate) fn many_kernels(language: Language) -> Result<Option<PathBuf>> {
+    kernels(language, KERNELS, &[])
+}
+
+/// An object of so many kernels in C, with line tables.
+pub(crate) fn kernels_with_lines(count: usize) -> Result<Option<PathBuf>> {
+    kernels(Language::C, count, &["-gline-tables-only"])
+}
+
+fn kernels(language: Language, count: usize, options: &[&str]) -> Result<Option<PathBuf>> {
     let dir = workspace_root().join("target/bench");
-    let object = dir.join(format!("{KERNELS}-kernels.{}.co", language.name()));
-    let source = dir.join(format!("{KERNELS}-kernels.{}", language.name()));
-    let text = language.source();
+    let name = format!("{count}-kernels{}.{}", options.concat(), language.name());
+    let (source, object) = (dir.join(&name), dir.join(format!("{name}.co")));
+    let text = language.source(count);
     if object.exists() && fs::read_to_string(&source).is_ok_and(|old| old == text) {
         return Ok(Some(object));
     }
@@ -81,7 +91,7 @@ pub(crate) fn many_kernels(language: Language) -> Result<Option<PathBuf>> {
     let relocatable = object.with_extension("o");
     fs::write(&source, text)?;
     let mut clang = Command::new("clang-22");
-    clang.args(["-x", language.name(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx942"]);
+    clang.args(["-x", language.name(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx942"]).args(options);
     clang.args(["-nogpulib", "-O1", "-c"]).arg(&source).arg("-o").arg(&relocatable);
     let mut lld = Command::new("ld.lld-22");
     lld.arg("-shared").arg(&relocatable).arg("-o").arg(&object);
