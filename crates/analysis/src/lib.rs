@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
 
+mod argument;
 mod cfg;
 mod debug;
 mod dominator;
@@ -33,8 +34,12 @@ mod state;
 mod stream;
 mod value;
 
+pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use cfg::{Block, Cfg, Exit, Jump};
-pub use debug::{DebugSections, Frame, Location, SourceMap};
+pub use debug::{
+    BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
+    Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId, TypeKind, Types,
+};
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;

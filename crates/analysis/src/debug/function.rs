@@ -76,6 +76,11 @@ impl Functions {
         let scope = |number: usize| self.scopes.get(number).copied();
         std::iter::successors(innermost.and_then(scope), move |it| it.parent.and_then(scope))
     }
+
+    /// The entries of all functions that are not copies within others.
+    pub(super) fn entries(&self) -> impl Iterator<Item = usize> {
+        self.scopes.iter().filter(|scope| scope.call.is_none()).map(|scope| scope.entry)
+    }
 }
 
 fn call_place(entry: &DebuggingInformationEntry<Reader<'_>>) -> Place {
