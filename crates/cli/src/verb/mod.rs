@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+mod args;
 mod asm;
 mod bundle;
 mod demo;
@@ -22,6 +23,7 @@ pub(crate) enum Verb {
     Ls(ls::Args),
     Info(info::Args),
     Notes(notes::Args),
+    Args(args::Args),
     Disasm(disasm::Args),
     Asm(asm::Args),
     Extract(extract::Args),
@@ -38,6 +40,7 @@ impl Verb {
             Self::Ls(args) => ls::run(&args),
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
+            Self::Args(args) => args::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Asm(args) => asm::run(&args),
             Self::Extract(args) => extract::run(&args),
