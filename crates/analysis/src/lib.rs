@@ -38,7 +38,8 @@ pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use cfg::{Block, Cfg, Exit, Jump};
 pub use debug::{
     BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
-    Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId, TypeKind, Types,
+    PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
+    TypeKind, Types,
 };
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};

@@ -1,9 +1,10 @@
 //! A toolkit for AMD GPU code objects: the crates of the workspace as modules of one.
 //!
 //! [`isa`] knows targets and instructions; [`object`] knows files, containers and code objects; [`analysis`] knows
-//! what code does.
+//! what code does; [`db`] keeps the kernels of many files.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
+pub use hsaco_db as db;
 pub use hsaco_isa as isa;
 pub use hsaco_object as object;

@@ -41,6 +41,8 @@ pub enum ErrorKind {
     Mismatch,
     /// What was asked for is not there.
     NotFound,
+    /// What was asked for is there more than once.
+    Ambiguous,
 }
 
 impl ErrorKind {
@@ -54,6 +56,7 @@ impl ErrorKind {
             Self::LimitExceeded => "limit exceeded",
             Self::Mismatch => "mismatch",
             Self::NotFound => "not found",
+            Self::Ambiguous => "ambiguous",
         }
     }
 }

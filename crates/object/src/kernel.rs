@@ -11,12 +11,12 @@ use crate::{Result, Str};
 /// One kernel of a code object.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<'a> {
-    name: Str<'a>,
-    symbol: Option<Symbol<'a>>,
-    entry_symbol: Option<EntrySymbol>,
-    metadata: Option<metadata::Kernel<'a>>,
-    header: Option<Header<'a>>,
-    relocatable: bool,
+    pub(crate) name: Str<'a>,
+    pub(crate) symbol: Option<Symbol<'a>>,
+    pub(crate) entry_symbol: Option<EntrySymbol>,
+    pub(crate) metadata: Option<metadata::Kernel<'a>>,
+    pub(crate) header: Option<Header<'a>>,
+    pub(crate) relocatable: bool,
 }
 
 /// What the entry's symbol adds to the kernel's name.
@@ -29,7 +29,7 @@ pub(crate) struct EntrySymbol {
 
 /// The bytes a kernel begins with for the hardware.
 #[derive(Clone, Copy, Debug)]
-enum Header<'a> {
+pub(crate) enum Header<'a> {
     Descriptor(&'a [u8; 64]),
     V2(&'a [u8; 256]),
 }
@@ -193,6 +193,17 @@ impl<'a> Kernel<'a> {
             _ => return None,
         };
         Some(size).filter(|&size| size != 0)
+    }
+
+    /// The code, if a symbol says how much it is and the file holds it.
+    pub fn code(&self, object: &CodeObject<'a>) -> Option<&'a [u8]> {
+        let (entry, size) = (self.entry()?, self.code_size()?);
+        if !self.relocatable {
+            return object.elf().at_address(entry, size);
+        }
+        let section = object.elf().section(self.entry_symbol?.section)?;
+        let end = usize::try_from(entry.checked_add(size)?).ok()?;
+        object.elf().section_data(section).ok()?.get(usize::try_from(entry).ok()?..end)
     }
 
     /// What the kernel needs of a device, and an error when its metadata cannot be read; the

@@ -8,6 +8,7 @@
 mod bytes;
 mod code_object;
 mod demangle;
+mod detached;
 mod error;
 mod index;
 mod kernel;
@@ -30,6 +31,7 @@ pub use bytes::Str;
 pub use code_object::{CodeObject, Target};
 pub use demangle::{demangle, demangle_into};
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
+pub use detached::DetachedKernel;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{Index, SymbolKind};
 pub use kernel::{Kernel, Resources};

@@ -5,9 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use gimli::{
-    AttributeValue, DW_AT_abstract_origin, DW_AT_linkage_name, DW_AT_name, DW_AT_specification,
-    DebugInfoOffset, DebuggingInformationEntry, DwAt, DwTag, Dwarf, Section as _, UnitOffset,
-    UnitType,
+    AttributeValue, DW_AT_abstract_origin, DW_AT_specification, DebugInfoOffset,
+    DebuggingInformationEntry, DwAt, DwTag, Dwarf, Section as _, UnitOffset, UnitType,
 };
 use hsaco_object::{Error, ErrorKind};
 
@@ -150,19 +149,6 @@ impl<'m, 's> Entries<'m, 's> {
             found.push(self.entry(next)?);
         }
         Ok(found)
-    }
-
-    /// The name of a function: the linker's, else the source's.
-    pub(super) fn function_name(&mut self, at: Position) -> Result<Option<Arc<str>>, Error> {
-        let origins = self.origins(at)?;
-        for name in [DW_AT_linkage_name, DW_AT_name] {
-            for entry in &origins {
-                if let Some(text) = self.text(entry, name)? {
-                    return Ok(Some(text));
-                }
-            }
-        }
-        Ok(None)
     }
 
     /// The namespaces and types that an entry stands in, from the inside out.

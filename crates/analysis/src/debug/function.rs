@@ -1,5 +1,7 @@
 //! The functions of a unit, those inlined included.
 
+use std::sync::OnceLock;
+
 use gimli::{
     AttributeValue, DW_AT_abstract_origin, DW_AT_call_column, DW_AT_call_file, DW_AT_call_line,
     DW_AT_linkage_name, DW_AT_name, DW_AT_specification, DW_TAG_inlined_subroutine,
@@ -21,13 +23,21 @@ pub(super) struct Functions {
 }
 
 /// A function, or a copy of one inlined into another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Scope {
     parent: Option<usize>,
     /// Its entry in the unit.
     pub(super) entry: usize,
     /// Where it was called, if it was inlined.
     pub(super) call: Option<Place>,
+    name: OnceLock<Option<String>>,
+}
+
+impl Scope {
+    /// Its name, looked up when it is first asked for.
+    pub(super) fn name(&self, dwarf: &Dwarf<Reader<'_>>, unit: usize) -> Option<String> {
+        self.name.get_or_init(|| name(dwarf, unit, self.entry)).clone()
+    }
 }
 
 /// A stretch of a scope's code.
@@ -64,22 +74,22 @@ impl Functions {
             }
             open.push((entry.depth(), scope));
             let call = is_inlined.then(|| call_place(entry));
-            scopes.push(Scope { parent, entry: entry.offset().0, call });
+            scopes.push(Scope { parent, entry: entry.offset().0, call, name: OnceLock::new() });
         }
         Ok(Functions { scopes, starts: innermost(stretches) })
     }
 
     /// The scopes that an instruction is in, from the inside out.
-    pub(super) fn around(&self, address: u64) -> impl Iterator<Item = Scope> {
+    pub(super) fn around(&self, address: u64) -> impl Iterator<Item = &Scope> {
         let after = self.starts.partition_point(|(start, _)| *start <= address);
         let innermost = after.checked_sub(1).and_then(|at| self.starts.get(at)).and_then(|it| it.1);
-        let scope = |number: usize| self.scopes.get(number).copied();
+        let scope = |number: usize| self.scopes.get(number);
         std::iter::successors(innermost.and_then(scope), move |it| it.parent.and_then(scope))
     }
 
-    /// The entries of all functions that are not copies within others.
-    pub(super) fn entries(&self) -> impl Iterator<Item = usize> {
-        self.scopes.iter().filter(|scope| scope.call.is_none()).map(|scope| scope.entry)
+    /// All functions, without the copies that were inlined.
+    pub(super) fn outermost(&self) -> impl Iterator<Item = &Scope> {
+        self.scopes.iter().filter(|scope| scope.call.is_none())
     }
 }
 
@@ -144,7 +154,7 @@ impl Sweep {
 }
 
 /// The name of a function: the linker's, else the source's; its own or that of what it is a copy of.
-pub(super) fn name(dwarf: &Dwarf<Reader<'_>>, unit: usize, entry: usize) -> Option<String> {
+fn name(dwarf: &Dwarf<Reader<'_>>, unit: usize, entry: usize) -> Option<String> {
     let mut unit = unit_at_offset(dwarf, unit).ok()?;
     let mut offset = UnitOffset(entry);
     let mut short = None;

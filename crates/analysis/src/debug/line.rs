@@ -95,12 +95,12 @@ impl Lines {
     }
 
     /// The place of an instruction.
-    pub(super) fn at(&self, address: u64) -> Option<Location<'_>> {
+    pub(super) fn at(&self, address: u64) -> Option<Place> {
         let number = self.sequences.partition_point(|sequence| sequence.code.end <= address);
         let sequence = self.sequences.get(number).filter(|it| it.code.contains(&address))?;
         let rows = self.rows.get(sequence.rows.clone())?;
         let after = rows.partition_point(|row| row.address <= address);
-        self.location(rows.get(after.checked_sub(1)?)?.place)
+        rows.get(after.checked_sub(1)?).map(|row| row.place)
     }
 
     /// A place in words; none where its file is not known.

@@ -13,11 +13,11 @@ mod scope;
 mod types;
 
 use std::borrow::Cow;
-use std::fmt;
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use gimli::{Dwarf, DwarfSections, EndianSlice, LittleEndian, Section as _, SectionId, UnitHeader};
+use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId, UnitHeader};
 use hsaco_object::{CodeObject, Error, ErrorKind};
 
 use function::Functions;
@@ -41,39 +41,66 @@ type Reader<'s> = EndianSlice<'s, LittleEndian>;
 /// assert!(!DebugSections::new(&object, 1 << 30)?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DebugSections<'a>(DwarfSections<Cow<'a, [u8]>>);
+#[derive(Debug)]
+pub struct DebugSections<'a>(Vec<(SectionId, Cow<'a, [u8]>)>);
 
-impl fmt::Debug for DebugSections<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dwarf = self.dwarf();
-        f.debug_struct("DebugSections")
-            .field("info", &dwarf.debug_info.reader().len())
-            .field("line", &dwarf.debug_line.reader().len())
-            .finish_non_exhaustive()
-    }
-}
+/// The sections that are read. Where variables live is not: nothing in it can hide a line.
+const SECTIONS: [SectionId; 10] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugTypes,
+];
 
 impl<'a> DebugSections<'a> {
-    /// Finds them; each may unpack to `cap` bytes. A section that is not there is empty, and so are those of
-    /// an object that is not linked: what they refer to is still to be filled in.
+    /// Finds them; each may unpack to `cap` bytes. An object that is not linked has none: what its sections refer
+    /// to is still to be filled in.
     pub fn new(object: &CodeObject<'a>, cap: u64) -> Result<Self, Error> {
-        let linked = |name| object.elf().section_named(name).filter(|_| !object.is_relocatable());
-        let content = |id: SectionId| match linked(id.name()) {
-            Some(section) => object.elf().section_content(section, cap),
-            None => Ok(Cow::Borrowed(&[][..])),
-        };
-        DwarfSections::load(content).map(Self)
+        let mut found = Vec::new();
+        for id in SECTIONS {
+            let linked = Some(object.elf()).filter(|_| !object.is_relocatable());
+            if let Some(section) = linked.and_then(|elf| elf.section_named(id.name())) {
+                found.push((id, object.elf().section_content(section, cap)?));
+            }
+        }
+        Ok(DebugSections(found))
     }
 
     /// Whether there is nothing in them that maps code to its source.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let dwarf = self.dwarf();
-        dwarf.debug_info.reader().is_empty() || dwarf.debug_line.reader().is_empty()
+        self.section(SectionId::DebugInfo).is_empty()
+            || self.section(SectionId::DebugLine).is_empty()
+    }
+
+    /// Whether they are all parts of the object: none was compressed.
+    #[must_use]
+    pub fn is_borrowed(&self) -> bool {
+        self.0.iter().all(|(_, content)| matches!(content, Cow::Borrowed(_)))
+    }
+
+    /// The same, without the object.
+    #[must_use]
+    pub fn into_owned(self) -> DebugSections<'static> {
+        let owned = |(id, content): (_, Cow<'_, [u8]>)| (id, Cow::Owned(content.into_owned()));
+        DebugSections(self.0.into_iter().map(owned).collect())
+    }
+
+    /// What a section holds; nothing, if there is none.
+    fn section(&self, id: SectionId) -> &[u8] {
+        self.0.iter().find(|(other, _)| *other == id).map_or(&[], |(_, content)| content)
     }
 
     fn dwarf(&self) -> Dwarf<Reader<'_>> {
-        self.0.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
+        let section = |id| Ok::<_, Infallible>(EndianSlice::new(self.section(id), LittleEndian));
+        let Ok(dwarf) = Dwarf::load(section);
+        dwarf
     }
 }
 
@@ -86,6 +113,13 @@ pub struct Location<'m> {
     pub line: Option<u32>,
     /// The column, from 1.
     pub column: Option<u32>,
+}
+
+/// A place in a source file, as a number of the map that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceId {
+    unit: usize,
+    place: line::Place,
 }
 
 /// A function that an instruction is in, and the place there: its own, or that of the call that was inlined.
@@ -151,8 +185,26 @@ impl SourceMap {
         sections: &DebugSections<'_>,
         address: u64,
     ) -> Result<Option<Location<'_>>, Error> {
-        let Some(unit) = self.unit_at(address) else { return Ok(None) };
-        Ok(unit.lines(sections)?.at(address))
+        Ok(self.place(sections, address)?.and_then(|place| self.location_of(place)))
+    }
+
+    /// The same as a number, for whoever keeps many of them.
+    pub fn place(
+        &self,
+        sections: &DebugSections<'_>,
+        address: u64,
+    ) -> Result<Option<PlaceId>, Error> {
+        let Some(number) = self.unit_at(address) else { return Ok(None) };
+        let Some(unit) = self.units.get(number) else { return Ok(None) };
+        let place = unit.lines(sections)?.at(address);
+        Ok(place.map(|place| PlaceId { unit: number, place }))
+    }
+
+    /// The place of a number that this map gave.
+    #[must_use]
+    pub fn location_of(&self, id: PlaceId) -> Option<Location<'_>> {
+        let lines = self.units.get(id.unit)?.lines.get()?.as_ref().ok()?;
+        lines.location(id.place)
     }
 
     /// The place and the functions that an instruction is in: the innermost inlined one first, the one that it
@@ -162,13 +214,14 @@ impl SourceMap {
         sections: &DebugSections<'_>,
         address: u64,
     ) -> Result<Vec<Frame<'_>>, Error> {
-        let Some(unit) = self.unit_at(address) else { return Ok(Vec::new()) };
+        let unit = self.unit_at(address).and_then(|number| self.units.get(number));
+        let Some(unit) = unit else { return Ok(Vec::new()) };
         let lines = unit.lines(sections)?;
         let dwarf = sections.dwarf();
-        let mut location = lines.at(address);
+        let mut location = lines.at(address).and_then(|place| lines.location(place));
         let mut frames = Vec::new();
         for scope in unit.functions(sections)?.around(address) {
-            let function = function::name(&dwarf, unit.offset, scope.entry);
+            let function = scope.name(&dwarf, unit.offset);
             frames.push(Frame { function, location });
             location = scope.call.and_then(|call| lines.location(call));
         }
@@ -190,10 +243,10 @@ impl SourceMap {
         Ok(all)
     }
 
-    fn unit_at(&self, address: u64) -> Option<&Unit> {
+    fn unit_at(&self, address: u64) -> Option<usize> {
         let after = self.ranges.partition_point(|(range, _)| range.start <= address);
         let (range, unit) = self.ranges.get(after.checked_sub(1)?)?;
-        self.units.get(*unit).filter(|_| range.contains(&address))
+        Some(*unit).filter(|_| range.contains(&address))
     }
 }
 

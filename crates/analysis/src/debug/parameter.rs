@@ -51,7 +51,8 @@ impl SourceMap {
         sections: &DebugSections<'_>,
         address: u64,
     ) -> Result<Option<Signature>, Error> {
-        let Some(unit) = self.unit_at(address) else { return Ok(None) };
+        let unit = self.unit_at(address).and_then(|number| self.units.get(number));
+        let Some(unit) = unit else { return Ok(None) };
         let Some(function) = unit.functions(sections)?.around(address).last() else {
             return Ok(None);
         };
@@ -66,14 +67,15 @@ impl SourceMap {
         sections: &DebugSections<'_>,
         linkage_name: &str,
     ) -> Result<Option<Signature>, Error> {
+        let dwarf = sections.dwarf();
+        let mut entries = Entries::new(self, sections);
         for unit in &self.units {
-            let mut entries = Entries::new(self, sections);
-            for entry in unit.functions(sections)?.entries() {
-                let at = Position(unit.offset.saturating_add(entry));
-                if entries.function_name(at)?.as_deref() == Some(linkage_name)
+            for function in unit.functions(sections)?.outermost() {
+                let at = Position(unit.offset.saturating_add(function.entry));
+                if function.name(&dwarf, unit.offset).as_deref() == Some(linkage_name)
                     && !entries.entry(at)?.is(DW_AT_declaration)
                 {
-                    return signature(&mut Entries::new(self, sections), at);
+                    return signature(&mut entries, at);
                 }
             }
         }

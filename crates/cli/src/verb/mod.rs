@@ -8,6 +8,7 @@ mod disasm;
 mod extract;
 mod generate;
 mod info;
+mod lines;
 mod ls;
 mod notes;
 mod size;
@@ -25,6 +26,7 @@ pub(crate) enum Verb {
     Notes(notes::Args),
     Args(args::Args),
     Disasm(disasm::Args),
+    Lines(lines::Args),
     Asm(asm::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
@@ -42,6 +44,7 @@ impl Verb {
             Self::Notes(args) => notes::run(&args),
             Self::Args(args) => args::run(&args),
             Self::Disasm(args) => disasm::run(&args),
+            Self::Lines(args) => lines::run(&args),
             Self::Asm(args) => asm::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),

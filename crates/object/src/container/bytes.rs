@@ -52,6 +52,22 @@ impl<'a> Bytes<'a> {
         }
     }
 
+    /// The bytes for as long as they are held, if they are a share in a payload.
+    ///
+    /// ```
+    /// use hsaco_object::container::Bytes;
+    /// assert!(Bytes::from(b"file".as_slice()).shared().is_none());
+    /// assert!(Bytes::from(b"payload".to_vec()).shared().is_some());
+    /// ```
+    pub fn shared(&self) -> Option<Bytes<'static>> {
+        match &self.0 {
+            Repr::Borrowed(_) => None,
+            Repr::Shared { owner, range } => {
+                Some(Bytes(Repr::Shared { owner: Arc::clone(owner), range: range.clone() }))
+            }
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn shares(&self) -> usize {
         match &self.0 {

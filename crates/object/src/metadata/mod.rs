@@ -153,12 +153,12 @@ impl<'a> Metadata<'a> {
 /// One kernel map, of which only the two names have been read.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<'a> {
-    name: Str<'a>,
-    symbol: Option<Str<'a>>,
-    raw: &'a [u8],
-    offset: u64,
+    pub(crate) name: Str<'a>,
+    pub(crate) symbol: Option<Str<'a>>,
+    pub(crate) raw: &'a [u8],
+    pub(crate) offset: u64,
     /// Where `.args` begins and ends in `raw`: most of a map's bytes, passed over once.
-    args: (u32, u32),
+    pub(crate) args: (u32, u32),
 }
 
 impl<'a> Kernel<'a> {

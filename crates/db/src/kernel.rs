@@ -1,0 +1,196 @@
+//! A kernel and its instructions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hsaco_analysis::{Cfg, Frame, Location, Stream};
+use hsaco_isa::{Decoder, Inst, Memory, Operand};
+use hsaco_object::{Resources, Result, Str};
+
+use crate::name::readable;
+use crate::object::{Code, Object};
+
+/// A kernel of the database. Cloning copies nothing; all clones share what was decoded.
+#[derive(Clone)]
+pub struct Kernel {
+    object: Arc<Object>,
+    number: usize,
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({}, {:?})", self.name(), self.object)
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.object, &other.object) && self.number == other.number
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Kernel {
+    pub(crate) fn new(object: Arc<Object>, number: usize) -> Self {
+        Kernel { object, number }
+    }
+
+    /// The object that it is in.
+    #[must_use]
+    pub fn object(&self) -> &Arc<Object> {
+        &self.object
+    }
+
+    /// Its mangled name.
+    #[must_use]
+    pub fn name(&self) -> Str<'_> {
+        self.object.kernel_name(self.number).unwrap_or_default()
+    }
+
+    /// Its name as people read it.
+    #[must_use]
+    pub fn readable_name(&self) -> String {
+        readable(self.name())
+    }
+
+    /// What the object's tables say of it: descriptor, metadata, entry.
+    #[must_use]
+    pub fn tables(&self) -> Option<hsaco_object::Kernel<'_>> {
+        self.object.kernel(self.number)
+    }
+
+    /// What it needs of a device.
+    #[must_use]
+    pub fn resources(&self) -> Resources {
+        let generation = self.object.target_id().map(|id| id.processor.generation());
+        self.tables().map_or_else(Resources::default, |it| it.resources(generation).0)
+    }
+
+    /// Where its code starts.
+    #[must_use]
+    pub fn entry(&self) -> Option<u64> {
+        self.object.code_bytes(self.number).map(|(address, _)| address)
+    }
+
+    /// Its code.
+    #[must_use]
+    pub fn code(&self) -> Option<&[u8]> {
+        self.object.code_bytes(self.number).map(|(_, code)| code)
+    }
+
+    /// Its instructions in the order of their addresses. Decodes it, the first time.
+    pub fn instructions(&self) -> Result<impl ExactSizeIterator<Item = Instruction<'_>>> {
+        let code = self.object.code(self.number)?;
+        let instruction = move |index| Instruction { kernel: self, code, index };
+        Ok((0..code.stream.steps().len()).map(instruction))
+    }
+
+    /// Its instructions, for analyses. Decodes it, the first time.
+    pub fn stream(&self) -> Result<(&Decoder, &Stream)> {
+        self.object.code(self.number).map(|code| (&code.decoder, &code.stream))
+    }
+
+    /// Its blocks and the edges between them. Decodes it, the first time.
+    pub fn blocks(&self) -> Result<&Cfg> {
+        self.object.code(self.number).map(Code::cfg)
+    }
+}
+
+/// An instruction of a kernel, or a word that is none.
+#[derive(Clone, Copy)]
+pub struct Instruction<'k> {
+    kernel: &'k Kernel,
+    code: &'k Code,
+    index: usize,
+}
+
+impl fmt::Debug for Instruction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}: {}", self.address(), self.text())
+    }
+}
+
+impl<'k> Instruction<'k> {
+    /// Which instruction of the kernel it is.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.code.stream.address_of(self.index)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &'k [u8] {
+        let base = self.code.stream.address();
+        let offset =
+            |index| usize::try_from(self.code.stream.address_of(index) - base).unwrap_or(0);
+        let code = self.kernel.code().unwrap_or_default();
+        code.get(offset(self.index)..offset(self.index + 1)).unwrap_or_default()
+    }
+
+    /// What was decoded; none of a word that is no instruction.
+    #[must_use]
+    pub fn inst(&self) -> Option<&'k Inst> {
+        self.code.stream.inst(self.index)
+    }
+
+    /// Its name without the suffix of its encoding; `.long` of a word that is none.
+    #[must_use]
+    pub fn mnemonic(&self) -> &'static str {
+        self.inst().map_or(".long", Inst::mnemonic)
+    }
+
+    /// Its text, as llvm-objdump prints it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = Vec::new();
+        match self.inst() {
+            Some(inst) => {
+                self.code.decoder.print_after(inst, self.code.state(self.index), &mut text);
+            }
+            None => {
+                let mut word = [0; 4];
+                word.iter_mut().zip(self.bytes()).for_each(|(to, from)| *to = *from);
+                text = format!(".long {:#010x}", u32::from_le_bytes(word)).into_bytes();
+            }
+        }
+        String::from_utf8_lossy(&text).trim_start().to_owned()
+    }
+
+    /// Its operands.
+    pub fn operands(&self) -> impl Iterator<Item = Operand> + use<'k> {
+        let code = self.code;
+        self.inst().into_iter().flat_map(move |inst| code.decoder.operands(inst))
+    }
+
+    /// What memory it reads or writes, and how much of it.
+    #[must_use]
+    pub fn memory(&self) -> Option<Memory> {
+        let state = self.code.state(self.index);
+        self.code.decoder.effects(self.inst()?, state).memory()
+    }
+
+    /// Where it branches to, if it says so itself.
+    #[must_use]
+    pub fn branch_target(&self) -> Option<u64> {
+        self.inst()?.branch_target(self.address())
+    }
+
+    /// The place in the source that it comes from; none where the object does not say.
+    pub fn location(&self) -> Result<Option<Location<'k>>> {
+        let places = self.kernel.object.places(self.kernel.number)?;
+        let Some(place) = places.get(self.index).copied().flatten() else { return Ok(None) };
+        Ok(self.kernel.object.source_map()?.location_of(place))
+    }
+
+    /// The functions that it is in, those inlined first, each with the place there.
+    pub fn frames(&self) -> Result<Vec<Frame<'k>>> {
+        self.kernel.object.with_source(|sections, map| map.frames(sections, self.address()))
+    }
+}

@@ -1,0 +1,33 @@
+//! A database of kernels: many files, one index, and a kernel decoded when it is first asked for.
+//!
+//! Adding a file reads names and headers. A kernel's instructions, blocks and source places are worked out when
+//! somebody asks, once, whoever asks and on whatever thread; a failure is remembered like an answer.
+//!
+//! ```
+//! use hsaco_db::Database;
+//! # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
+//! let database = Database::new();
+//! database.add("lines.co", file)?;
+//! assert_eq!(database.counts().decoded_kernels, 0);
+//!
+//! let kernel = database.kernel("space::kernel_one(float*, vec::Pair<float> const*, int)")?;
+//! let first = kernel.instructions()?.next().unwrap();
+//! assert_eq!(first.mnemonic(), "s_load_dword");
+//! assert_eq!(first.location()?.unwrap().line, Some(15));
+//! assert_eq!(database.counts().decoded_kernels, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod data;
+mod database;
+mod decoders;
+mod kernel;
+mod name;
+mod object;
+
+pub use data::Data;
+pub use database::{Added, Counts, Database, Options};
+pub use hsaco_object::{Error, ErrorKind, Result};
+pub use kernel::{Instruction, Kernel};
+pub use object::{Function, Object};

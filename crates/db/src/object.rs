@@ -1,0 +1,306 @@
+//! An indexed code object.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use hsaco_analysis::{Cfg, DebugSections, PlaceId, SourceMap, Stream};
+use hsaco_isa::{Decoder, TargetId, VgprMsb};
+use hsaco_object::container::Entry;
+use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
+
+use crate::data::Data;
+use crate::database::Shared;
+
+/// A code object of the database: where it was found, what it is for, what it defines.
+pub struct Object {
+    file: Arc<str>,
+    number: usize,
+    id: Option<String>,
+    data: Data,
+    target: Option<TargetId>,
+    target_text: String,
+    kernels: Vec<Slot>,
+    functions: Vec<Function>,
+    problems: Vec<Error>,
+    source: OnceLock<Result<Source>>,
+    shared: Arc<Shared>,
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object({}#{}, {})", self.file, self.number, self.target_text)
+    }
+}
+
+/// A device function: code that a symbol names and no descriptor describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its mangled name.
+    pub name: String,
+    /// Where it starts.
+    pub address: u64,
+    /// How many bytes it has, as its symbol says.
+    pub size: u64,
+}
+
+/// A kernel, and what was worked out about it.
+pub(crate) struct Slot {
+    kernel: DetachedKernel,
+    /// Where its code starts, and which bytes of the object it is.
+    code: Option<(u64, Range<usize>)>,
+    decoded: OnceLock<Result<Code>>,
+    places: OnceLock<Result<Vec<Option<PlaceId>>>>,
+}
+
+/// The instructions of a kernel.
+pub(crate) struct Code {
+    pub(crate) decoder: Decoder,
+    pub(crate) stream: Stream,
+    /// The upper bits of vector register numbers before each instruction, where the processor has them.
+    states: Vec<VgprMsb>,
+    cfg: OnceLock<Cfg>,
+}
+
+/// What maps an object's code to its source; sections that had to be unpacked are kept.
+struct Source {
+    unpacked: Option<DebugSections<'static>>,
+    map: SourceMap,
+}
+
+impl Object {
+    /// Indexes an entry of a file: its kernels that are wanted, by name.
+    pub(crate) fn index(
+        file: &Arc<str>,
+        number: usize,
+        entry: &Entry<'_>,
+        data: &Data,
+        is_wanted: &dyn Fn(Str<'_>) -> bool,
+        shared: &Arc<Shared>,
+    ) -> Result<Self> {
+        let data = data.part(&entry.data);
+        let object = CodeObject::parse(data.as_ref())?;
+        let index = object.index();
+        let starts = starts(&index);
+        let wanted = index.kernels().iter().filter(|kernel| is_wanted(kernel.name()));
+        let slot = |kernel: &hsaco_object::Kernel<'_>| Slot {
+            kernel: kernel.detach(&object),
+            code: code_range(&object, kernel, &starts),
+            decoded: OnceLock::new(),
+            places: OnceLock::new(),
+        };
+        let function = |symbol: &hsaco_object::symbol::Symbol<'_>| Function {
+            name: symbol.name.to_string(),
+            address: symbol.value,
+            size: symbol.size,
+        };
+        Ok(Object {
+            file: Arc::clone(file),
+            number,
+            id: entry.id.clone(),
+            target: object.target().id(),
+            target_text: object.target().to_string(),
+            kernels: wanted.map(slot).collect(),
+            functions: index.functions().iter().map(function).collect(),
+            problems: index.problems().to_vec(),
+            source: OnceLock::new(),
+            shared: Arc::clone(shared),
+            data,
+        })
+    }
+
+    /// The name under which the file was added.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Which object of the file it is.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The id of its entry in a bundle.
+    #[must_use]
+    pub fn entry_id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The target, as text.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        &self.target_text
+    }
+
+    /// The target, if its processor is known.
+    #[must_use]
+    pub fn target_id(&self) -> Option<TargetId> {
+        self.target
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn data(&self) -> &[u8] {
+        self.data.as_ref()
+    }
+
+    /// How many kernels of it are in the database.
+    #[must_use]
+    pub fn kernel_count(&self) -> usize {
+        self.kernels.len()
+    }
+
+    /// Its device functions.
+    #[must_use]
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// What was wrong with its tables.
+    #[must_use]
+    pub fn problems(&self) -> &[Error] {
+        &self.problems
+    }
+
+    pub(crate) fn kernel_names(&self) -> impl Iterator<Item = Str<'_>> {
+        self.kernels.iter().map(|slot| slot.kernel.name(self.data()))
+    }
+
+    pub(crate) fn kernel_name(&self, number: usize) -> Option<Str<'_>> {
+        Some(self.kernels.get(number)?.kernel.name(self.data()))
+    }
+
+    pub(crate) fn kernel(&self, number: usize) -> Option<hsaco_object::Kernel<'_>> {
+        Some(self.kernels.get(number)?.kernel.attach(self.data()))
+    }
+
+    /// Where a kernel's code starts, and its bytes.
+    pub(crate) fn code_bytes(&self, number: usize) -> Option<(u64, &[u8])> {
+        let (address, range) = self.kernels.get(number)?.code.clone()?;
+        Some((address, self.data().get(range)?))
+    }
+
+    /// The instructions of a kernel, decoded when they are first asked for.
+    pub(crate) fn code(&self, number: usize) -> Result<&Code> {
+        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
+        slot.decoded.get_or_init(|| self.decode(number)).as_ref().map_err(Clone::clone)
+    }
+
+    fn decode(&self, number: usize) -> Result<Code> {
+        let (address, code) = self.code_bytes(number).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
+        })?;
+        let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "target", detail);
+        let target = self.target.ok_or_else(|| unsupported(self.target_text.clone()))?;
+        let decoder = self.shared.decoders.of(target.processor);
+        let decoder = decoder.map_err(|error| unsupported(error.to_string()))?;
+        let stream = Stream::decode(&decoder, address, code);
+        self.shared.count(&stream);
+        Ok(Code { states: states(&decoder, &stream), decoder, stream, cfg: OnceLock::new() })
+    }
+
+    /// The places of a kernel's instructions; none where nothing says.
+    pub(crate) fn places(&self, number: usize) -> Result<&[Option<PlaceId>]> {
+        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
+        let places = slot.places.get_or_init(|| {
+            let stream = &self.code(number)?.stream;
+            let addresses = (0..stream.steps().len()).map(|index| stream.address_of(index));
+            self.with_source(|sections, map| addresses.map(|at| map.place(sections, at)).collect())
+        });
+        places.as_deref().map_err(Clone::clone)
+    }
+
+    /// What maps its code to its source.
+    pub(crate) fn source_map(&self) -> Result<&SourceMap> {
+        self.source().map(|source| &source.map)
+    }
+
+    /// Lets read what maps its code to its source.
+    pub(crate) fn with_source<'o, T>(
+        &'o self,
+        read: impl FnOnce(&DebugSections<'_>, &'o SourceMap) -> Result<T>,
+    ) -> Result<T> {
+        let source = self.source()?;
+        match &source.unpacked {
+            Some(sections) => read(sections, &source.map),
+            None => read(&self.debug_sections()?, &source.map),
+        }
+    }
+
+    fn source(&self) -> Result<&Source> {
+        let source = self.source.get_or_init(|| {
+            let sections = self.debug_sections()?;
+            let map = SourceMap::new(&sections)?;
+            let unpacked = (!sections.is_borrowed()).then(|| sections.into_owned());
+            Ok(Source { unpacked, map })
+        });
+        source.as_ref().map_err(Clone::clone)
+    }
+
+    fn debug_sections(&self) -> Result<DebugSections<'_>> {
+        DebugSections::new(&CodeObject::parse(self.data())?, self.shared.options.container.max_size)
+    }
+}
+
+impl Code {
+    /// The blocks.
+    pub(crate) fn cfg(&self) -> &Cfg {
+        self.cfg.get_or_init(|| Cfg::new(&self.decoder, &self.stream))
+    }
+
+    /// The upper bits of vector register numbers before an instruction.
+    pub(crate) fn state(&self, index: usize) -> VgprMsb {
+        self.states.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// The states along the listing, as LLVM's disassembler follows them.
+fn states(decoder: &Decoder, stream: &Stream) -> Vec<VgprMsb> {
+    if !decoder.has_vgpr_msb() {
+        return Vec::new();
+    }
+    let mut state = VgprMsb::default();
+    let step = |step: &hsaco_analysis::Step| {
+        let before = state;
+        step.inst.iter().for_each(|inst| state.update(inst));
+        before
+    };
+    stream.steps().iter().map(step).collect()
+}
+
+/// Where code that a symbol names starts, sorted.
+fn starts(index: &hsaco_object::Index<'_>) -> Vec<u64> {
+    let kernels = index.kernels().iter().filter_map(hsaco_object::Kernel::entry);
+    let functions = index.functions().iter().map(|symbol| symbol.value);
+    let mut starts: Vec<_> = kernels.chain(functions).collect();
+    starts.sort_unstable();
+    starts
+}
+
+/// A kernel's code: as long as its symbol says, else up to the next symbol or the section's end.
+fn code_range(
+    object: &CodeObject<'_>,
+    kernel: &hsaco_object::Kernel<'_>,
+    starts: &[u64],
+) -> Option<(u64, Range<usize>)> {
+    let entry = kernel.entry()?;
+    let code = kernel.code(object).or_else(|| {
+        let is_around = |start: u64, size: u64| {
+            entry.checked_sub(start).and_then(|into| size.checked_sub(into))
+        };
+        let sections = object.elf().sections().iter().filter(|section| section.is_executable());
+        let in_section = sections.filter_map(|it| is_around(it.address, it.size)).next();
+        let segments = object.elf().loads().filter(|segment| segment.is_executable());
+        let left = in_section
+            .or_else(|| segments.filter_map(|it| is_around(it.address, it.file_size)).next())?;
+        let next = starts.get(starts.partition_point(|start| *start <= entry));
+        object.elf().at_address(entry, next.map_or(left, |next| left.min(next - entry)))
+    })?;
+    let start = code.as_ptr().addr().checked_sub(object.data().as_ptr().addr())?;
+    Some((entry, start..start + code.len()))
+}
+
+fn no_kernel() -> Error {
+    Error::new(ErrorKind::NotFound, "kernel", "the object has no kernel of that number")
+}

@@ -1,0 +1,127 @@
+//! Kernels without the bytes that they are views of, for whoever keeps both.
+
+use crate::kernel::{EntrySymbol, Header, Kernel};
+use crate::metadata;
+use crate::symbol::Symbol;
+use crate::{CodeObject, Str};
+
+/// Where a kernel's parts are in its object: all that must be kept to have it again at once.
+///
+/// ```
+/// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+/// use hsaco_object::CodeObject;
+/// let kept = {
+///     let object = CodeObject::parse(&file)?;
+///     object.index().kernels()[0].detach(&object)
+/// };
+/// let copy = file.clone();
+/// let kernel = kept.attach(&copy);
+/// assert_eq!(kernel.name().to_string(), kept.name(&file).to_string());
+/// assert!(kernel.descriptor().is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct DetachedKernel {
+    name: Span,
+    symbol: Option<(Symbol<'static>, Span)>,
+    entry_symbol: Option<EntrySymbol>,
+    metadata: Option<DetachedMetadata>,
+    header: Option<(bool, Span)>,
+    relocatable: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DetachedMetadata {
+    name: Span,
+    symbol: Option<Span>,
+    raw: Span,
+    offset: u64,
+    args: (u32, u32),
+}
+
+/// A part of a file. One that is not in the file has no bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    start: usize,
+    len: u32,
+}
+
+impl Span {
+    fn of(part: &[u8], file: &[u8]) -> Self {
+        let start = part.as_ptr().addr().checked_sub(file.as_ptr().addr());
+        let is_inside =
+            |start: &usize| start.checked_add(part.len()).is_some_and(|end| end <= file.len());
+        match (start.filter(is_inside), u32::try_from(part.len())) {
+            (Some(start), Ok(len)) => Span { start, len },
+            _ => Span::default(),
+        }
+    }
+
+    fn bytes(self, file: &[u8]) -> &[u8] {
+        let end = self.start.saturating_add(self.len as usize);
+        file.get(self.start..end).unwrap_or_default()
+    }
+
+    fn text(self, file: &[u8]) -> Str<'_> {
+        Str::new(self.bytes(file))
+    }
+}
+
+impl<'a> Kernel<'a> {
+    /// The kernel without the bytes of its object.
+    #[must_use]
+    pub fn detach(&self, object: &CodeObject<'a>) -> DetachedKernel {
+        let span = |text: Str<'_>| Span::of(text.as_bytes(), object.data());
+        let symbol = self.symbol.map(|it| (Symbol { name: Str::new(b""), ..it }, span(it.name)));
+        let metadata = self.metadata.map(|it| DetachedMetadata {
+            name: span(it.name),
+            symbol: it.symbol.map(span),
+            raw: Span::of(it.raw, object.data()),
+            offset: it.offset,
+            args: it.args,
+        });
+        let header = self.header.map(|it| match it {
+            Header::Descriptor(bytes) => (false, Span::of(bytes, object.data())),
+            Header::V2(bytes) => (true, Span::of(bytes, object.data())),
+        });
+        DetachedKernel {
+            name: span(self.name),
+            symbol,
+            entry_symbol: self.entry_symbol,
+            metadata,
+            header,
+            relocatable: self.relocatable,
+        }
+    }
+}
+
+impl DetachedKernel {
+    /// The mangled name; `file` holds the object that the kernel is of.
+    #[must_use]
+    pub fn name(self, file: &[u8]) -> Str<'_> {
+        self.name.text(file)
+    }
+
+    /// The kernel again; `file` holds the object that it is of, here or elsewhere in memory.
+    #[must_use]
+    pub fn attach(self, file: &[u8]) -> Kernel<'_> {
+        let header = |(is_v2, span): (bool, Span)| match is_v2 {
+            false => span.bytes(file).first_chunk().map(Header::Descriptor),
+            true => span.bytes(file).first_chunk().map(Header::V2),
+        };
+        Kernel {
+            name: self.name.text(file),
+            symbol: self.symbol.map(|(symbol, name)| Symbol { name: name.text(file), ..symbol }),
+            entry_symbol: self.entry_symbol,
+            metadata: self.metadata.map(|it| metadata::Kernel {
+                name: it.name.text(file),
+                symbol: it.symbol.map(|span| span.text(file)),
+                raw: it.raw.bytes(file),
+                offset: it.offset,
+                args: it.args,
+            }),
+            header: self.header.and_then(header),
+            relocatable: self.relocatable,
+        }
+    }
+}
