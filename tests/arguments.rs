@@ -1,6 +1,7 @@
 //! The arguments of kernels: types from debug information, places from metadata, and where they differ.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     reason = "a test fails by panicking"
@@ -19,13 +20,14 @@ use hsaco::object::CodeObject;
 use hsaco_tests::random::Random;
 use hsaco_tests::{fixture, require_tools};
 
-/// The objects of `types.hip`.
-const TYPES: [&str; 2] = ["types.co", "types.dwarf4.co"];
+/// The objects of `types.hip`: as DWARF 5 and 4, and with a unit for each type.
+const TYPES: [&str; 3] = ["types.co", "types.dwarf4.co", "types.units.co"];
 
 /// All objects whose debug information has types.
-const TYPED: [&str; 6] = [
+const TYPED: [&str; 7] = [
     "types.co",
     "types.dwarf4.co",
+    "types.units.co",
     "lines.dwarf5.co",
     "lines.dwarf4.co",
     "lines.zlib.co",
@@ -347,7 +349,7 @@ fn sizes_places_and_alignments_are_those_that_the_compiler_asserts() {
             assert_eq!(others.get(*text), Some(&expected), "{name}: {text}");
         }
         // What an alias asks for is not written in DWARF 4.
-        let alignment = if name == "types.co" { 16 } else { 4 };
+        let alignment = if name == "types.dwarf4.co" { 4 } else { 16 };
         assert_eq!(others.get("aligned_int"), Some(&(Some(4), Some(alignment))), "{name}");
     }
 }
@@ -552,7 +554,7 @@ fn types_that_are_made_of_themselves_come_to_an_end() {
 #[test]
 fn broken_debug_sections_do_no_harm() {
     let mut random = Random::new(17);
-    for name in ["types.co", "types.dwarf4.co", "odd-types.co", "lines.zstd.co"] {
+    for name in ["types.co", "types.dwarf4.co", "types.units.co", "odd-types.co", "lines.zstd.co"] {
         let mut file = fs::read(fixture(name)).unwrap();
         let debug: Vec<_> = {
             let elf = CodeObject::parse(&file).unwrap().elf().clone();
@@ -584,7 +586,7 @@ fn broken_debug_sections_do_no_harm() {
 #[test]
 fn types_are_called_what_llvm_dwarfdump_calls_them() {
     require_tools!("llvm-dwarfdump-22");
-    for name in ["types.co", "types.dwarf4.co", "lines.dwarf5.co", "lines.dwarf4.co"] {
+    for name in TYPES.into_iter().chain(["lines.dwarf5.co", "lines.dwarf4.co"]) {
         let theirs = dumped(&fixture(name));
         let mut compared = 0;
         for (_, all) in all_arguments(&fs::read(fixture(name)).unwrap()) {

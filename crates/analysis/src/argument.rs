@@ -90,6 +90,20 @@ pub enum Source {
 }
 
 /// What metadata and debug information say differently. Positions count the arguments of the source from 0.
+///
+/// ```
+/// use hsaco_analysis::{DebugSections, KernelArguments, SourceMap};
+/// use hsaco_object::CodeObject;
+/// # let file = std::fs::read("../../tests/fixtures/odd-types.co")?;
+/// let object = CodeObject::parse(&file)?;
+/// let sections = DebugSections::new(&object, 1 << 30)?;
+/// let map = SourceMap::new(&sections)?;
+/// let kernel = object.index().kernels()[0];
+/// let arguments = KernelArguments::new(&kernel, Some((&map, &sections)));
+/// let told: Vec<_> = arguments.disagreements.iter().map(ToString::to_string).collect();
+/// assert_eq!(told[2], "argument 2 has 4 bytes in the metadata, its type has 8");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Disagreement {

@@ -131,7 +131,7 @@ impl<'m, 's> Entries<'m, 's> {
                 entry.unit.offset.checked_add(offset.0).map(Position)
             }
             Some(AttributeValue::DebugInfoRef(offset)) => Some(Position(offset.0)),
-            Some(AttributeValue::DebugTypesRef(signature)) => self.signed(signature.0)?,
+            Some(AttributeValue::DebugTypesRef(signature)) => Some(self.signed(signature.0)?),
             _ => None,
         })
     }
@@ -177,11 +177,16 @@ impl<'m, 's> Entries<'m, 's> {
     }
 
     /// The type of a signature, in a unit of its own.
-    fn signed(&mut self, signature: u64) -> Result<Option<Position>, Error> {
+    fn signed(&mut self, signature: u64) -> Result<Position, Error> {
         if self.signatures.is_none() {
             self.signatures = Some(self.well_formed(signatures(&self.dwarf))?);
         }
-        Ok(self.signatures.as_ref().and_then(|all| all.get(&signature).copied()))
+        let found = self.signatures.as_ref().and_then(|all| all.get(&signature).copied());
+        // DWARF 4 has units of types in a section of their own, .debug_types.
+        found.ok_or_else(|| {
+            let detail = format!("type {signature:#018x} is not in .debug_info");
+            Error::new(ErrorKind::Unsupported, "DWARF", detail)
+        })
     }
 
     /// Counts work, so that input of any shape comes to an end.
@@ -249,5 +254,93 @@ impl Entry<'_> {
             AttributeValue::Sdata(value) => Some(i128::from(value)),
             other => other.udata_value().map(i128::from),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use gimli::SectionId;
+    use hsaco_object::ErrorKind;
+
+    use crate::debug::{DebugSections, Signature, SourceMap};
+
+    /// A unit, a function with one parameter, that parameter, structures and their members.
+    const ABBREVIATIONS: &[u8] = &[
+        1, 0x11, 1, 0x11, 0x01, 0x12, 0x06, 0, 0, // low_pc, high_pc
+        2, 0x2e, 1, 0x11, 0x01, 0x12, 0x06, 0, 0, // low_pc, high_pc
+        3, 0x05, 0, 0x49, 0x13, 0, 0, // type
+        4, 0x13, 1, 0, 0, // nothing
+        5, 0x0d, 0, 0x03, 0x0e, 0x49, 0x13, 0, 0, // name, type
+        0,
+    ];
+
+    /// Where the parameter's type is in the unit.
+    const TYPE: u32 = 43;
+
+    /// What a function takes whose parameter is the structure that `types` begins with.
+    fn signature(types: &[u8], names: &[u8]) -> Result<Option<Signature>, ErrorKind> {
+        let mut unit = vec![4, 0, 0, 0, 0, 0, 8];
+        for abbreviation in [1, 2] {
+            unit.push(abbreviation);
+            unit.extend(0_u64.to_le_bytes());
+            unit.extend(4_u32.to_le_bytes());
+        }
+        unit.push(3);
+        unit.extend(TYPE.to_le_bytes());
+        unit.push(0);
+        assert_eq!(unit.len() + 4, TYPE as usize);
+        unit.extend(types);
+        unit.push(0);
+        let mut info = (unit.len() as u32).to_le_bytes().to_vec();
+        info.extend(unit);
+        let sections = DebugSections(vec![
+            (SectionId::DebugAbbrev, Cow::Borrowed(ABBREVIATIONS)),
+            (SectionId::DebugInfo, Cow::Owned(info)),
+            (SectionId::DebugStr, Cow::Borrowed(names)),
+        ]);
+        let map = SourceMap::new(&sections).unwrap();
+        map.signature_at(&sections, 0).map_err(|error| error.kind())
+    }
+
+    fn member(name: u32, ty: u32) -> Vec<u8> {
+        let mut bytes = vec![5];
+        bytes.extend(name.to_le_bytes());
+        bytes.extend(ty.to_le_bytes());
+        bytes
+    }
+
+    /// Structures each in the one before, with a member of the next one's type.
+    fn nested(count: u32) -> Vec<u8> {
+        let size = 10;
+        let mut types = Vec::new();
+        for number in 1..=count {
+            types.push(4);
+            types.extend(member(0, TYPE + size * number));
+        }
+        types.push(4);
+        types.resize(types.len() + count as usize + 1, 0);
+        types
+    }
+
+    #[test]
+    fn structures_in_structures_are_read() {
+        let found = signature(&nested(30), b"m\0").unwrap().unwrap();
+        assert_eq!(found.types.len(), 31);
+    }
+
+    #[test]
+    fn structures_in_structures_without_end_are_refused() {
+        assert_eq!(signature(&nested(30_000), b"m\0").unwrap_err(), ErrorKind::LimitExceeded);
+    }
+
+    #[test]
+    fn names_within_names_are_refused() {
+        let names = vec![b'a'; 1 << 20];
+        let members = (0..10_000).flat_map(|name| member(name, TYPE));
+        let types: Vec<u8> = [4].into_iter().chain(members).chain([0]).collect();
+        let names = [names, vec![0]].concat();
+        assert_eq!(signature(&types, &names).unwrap_err(), ErrorKind::LimitExceeded);
     }
 }

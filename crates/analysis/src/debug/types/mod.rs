@@ -9,6 +9,9 @@ use std::sync::Arc;
 pub(super) use read::Gathering;
 pub use spelling::Spelling;
 
+/// How many aliases and qualifiers a type may have on top of it.
+const MAX_CHAIN: usize = 256;
+
 /// Which of the [`Types`] a type is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(u32);
@@ -276,14 +279,14 @@ impl Types {
         })
     }
 
-    /// Goes from type to type as long as `next` knows one; a circle leads to none.
+    /// Goes from type to type as long as `next` knows one; what does not come to an end leads to none.
     fn strip(
         &self,
         id: TypeId,
         next: impl Fn(&TypeKind) -> Option<Option<TypeId>>,
     ) -> Option<TypeId> {
         let mut id = id;
-        for _ in 0..self.0.len() {
+        for _ in 0..MAX_CHAIN {
             match next(&self.get(id)?.kind) {
                 Some(under) => id = under?,
                 None => return Some(id),

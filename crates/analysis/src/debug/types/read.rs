@@ -70,18 +70,25 @@ impl<'e, 'm, 's> Gathering<'e, 'm, 's> {
         if let Some(number) = self.numbers.get(&position) {
             return Ok(Some(*number));
         }
-        // A section has no more entries than bytes, and is shorter than 4 GiB in the 32-bit format.
-        let number = TypeId(u32::try_from(self.positions.len()).unwrap_or(u32::MAX));
-        self.positions.push(position);
+        let referred = self.entries.entry(position)?;
+        let definition = self.definition(&referred)?.position();
+        let number = self.number(definition);
         self.numbers.insert(position, number);
         Ok(Some(number))
     }
 
+    /// The number of a type that is defined here; it is read in its turn.
+    fn number(&mut self, definition: Position) -> TypeId {
+        *self.numbers.entry(definition).or_insert_with(|| {
+            // A section has no more entries than bytes, and is shorter than 4 GiB in the 32-bit format.
+            let number = TypeId(u32::try_from(self.positions.len()).unwrap_or(u32::MAX));
+            self.positions.push(definition);
+            number
+        })
+    }
+
     fn read(&mut self, position: Position) -> Result<Type, Error> {
-        let mut entry = self.entries.entry(position)?;
-        if let Some(definition) = self.entries.reference(&entry, DW_AT_signature)? {
-            entry = self.entries.entry(definition)?;
-        }
+        let entry = self.entries.entry(position)?;
         let kind = self.kind(&entry)?;
         Ok(Type {
             name: self.full_name(&entry)?,
@@ -89,6 +96,14 @@ impl<'e, 'm, 's> Gathering<'e, 'm, 's> {
             alignment: entry.number(DW_AT_alignment),
             kind,
         })
+    }
+
+    /// The entry itself, or that of the same type in a unit of its own.
+    fn definition(&mut self, entry: &Entry<'s>) -> Result<Entry<'s>, Error> {
+        match self.entries.reference(entry, DW_AT_signature)? {
+            Some(definition) => self.entries.entry(definition),
+            None => Ok(entry.clone()),
+        }
     }
 
     fn kind(&mut self, entry: &Entry<'s>) -> Result<TypeKind, Error> {
@@ -208,7 +223,8 @@ impl<'e, 'm, 's> Gathering<'e, 'm, 's> {
         }
         let mut full = String::new();
         for scope in scopes.iter().rev() {
-            match self.entries.text(scope, DW_AT_name)? {
+            let scope = self.definition(scope)?;
+            match self.entries.text(&scope, DW_AT_name)? {
                 Some(text) => full.push_str(&text),
                 None => full.push_str(nameless(scope.tag())),
             }

@@ -12,6 +12,22 @@ const MAX_LENGTH: usize = 1 << 16;
 const REST: &str = "…";
 
 /// How to write a type.
+///
+/// ```
+/// use hsaco_analysis::{DebugSections, SourceMap, Spelling};
+/// use hsaco_object::CodeObject;
+/// # let file = std::fs::read("../../tests/fixtures/types.co")?;
+/// let object = CodeObject::parse(&file)?;
+/// let sections = DebugSections::new(&object, 1 << 30)?;
+/// let map = SourceMap::new(&sections)?;
+/// let name = "_Z7aliasesPfPKfN5shape4PairIfEEfm10HasAliases12NamedByAlias";
+/// let signature = map.signature_of(&sections, name)?.unwrap();
+/// let spell = |spelling| signature.types.spell(signature.parameters[2].ty, spelling);
+/// assert_eq!(spell(Spelling::default()), "Twice");
+/// let spelling = Spelling { resolve_typedefs: true, keywords: true };
+/// assert_eq!(spell(spelling), "struct shape::Pair<float>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Spelling {
     /// Write what an alias stands for instead of its name.

@@ -15,6 +15,9 @@ use crate::verb::ls::source_name;
 /// Members that are shown of one kernel at most: structures of structures may be made to have no end.
 const MAX_MEMBERS: usize = 1 << 16;
 
+/// Bytes of types that are shown of one kernel at most.
+const MAX_TEXT: usize = 1 << 22;
+
 /// How deep structures within structures are shown.
 const MAX_DEPTH: usize = 64;
 
@@ -151,7 +154,13 @@ impl KernelInfo {
         spelling: Spelling,
     ) -> Self {
         let types = &found.types;
-        let mut writer = Writer { types, spelling, members_left: MAX_MEMBERS, open: Vec::new() };
+        let mut writer = Writer {
+            types,
+            spelling,
+            members_left: MAX_MEMBERS,
+            text_left: MAX_TEXT,
+            open: Vec::new(),
+        };
         let (resources, _) = kernel.resources(object.target().generation());
         Self {
             name: kernel.name().to_string(),
@@ -190,13 +199,14 @@ struct Writer<'t> {
     types: &'t Types,
     spelling: Spelling,
     members_left: usize,
+    text_left: usize,
     /// The structures whose members are being shown: one that holds itself is shown once.
     open: Vec<TypeId>,
 }
 
 impl Writer<'_> {
     fn argument(&mut self, argument: &Argument) -> ArgumentInfo {
-        let spelled = argument.ty.map(|ty| self.types.spell(Some(ty), self.spelling));
+        let spelled = argument.ty.map(|ty| self.spell(Some(ty)));
         ArgumentInfo {
             name: argument.name.clone(),
             offset: argument.offset,
@@ -216,6 +226,15 @@ impl Writer<'_> {
                 _ => "both",
             },
         }
+    }
+
+    fn spell(&mut self, ty: Option<TypeId>) -> String {
+        if self.text_left == 0 {
+            return "…".to_owned();
+        }
+        let text = self.types.spell(ty, self.spelling);
+        self.text_left = self.text_left.saturating_sub(text.len());
+        text
     }
 
     /// The members of a structure; none for other types.
@@ -253,7 +272,7 @@ impl Writer<'_> {
     }
 
     /// What every member has.
-    fn place(&self, member: &Member) -> MemberInfo {
+    fn place(&mut self, member: &Member) -> MemberInfo {
         MemberInfo {
             name: member.name.as_deref().map(str::to_owned),
             offset: member.offset,
@@ -262,7 +281,7 @@ impl Writer<'_> {
             bit_offset: None,
             bit_size: None,
             base: member.base,
-            ty: self.types.spell(member.ty, self.spelling),
+            ty: self.spell(member.ty),
             members: None,
         }
     }
@@ -276,7 +295,7 @@ impl Writer<'_> {
         }
         let to = pointer.to.and_then(|to| self.types.get(to));
         Some(Pointee {
-            ty: self.types.spell(pointer.to, self.spelling),
+            ty: self.spell(pointer.to),
             size: to.and_then(|to| to.size),
             alignment: to.and_then(|to| to.alignment),
             members: pointer.to.and_then(|to| self.members(to)),
