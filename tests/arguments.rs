@@ -24,10 +24,11 @@ use hsaco_tests::{fixture, require_tools};
 const TYPES: [&str; 3] = ["types.co", "types.dwarf4.co", "types.units.co"];
 
 /// All objects whose debug information has types.
-const TYPED: [&str; 7] = [
+const TYPED: [&str; 8] = [
     "types.co",
     "types.dwarf4.co",
     "types.units.co",
+    "opencl.co",
     "lines.dwarf5.co",
     "lines.dwarf4.co",
     "lines.zlib.co",
@@ -453,6 +454,38 @@ fn metadata_and_debug_information_agree() {
         }
         assert!(explicit >= if name.starts_with("types") { 60 } else { 9 }, "{name}: {explicit}");
     }
+}
+
+#[test]
+fn opencl_arguments_have_the_same_names_and_short_addresses_of_lds() {
+    let all = arguments("opencl.co", "opencl");
+    let row = |it: &Argument| {
+        let name = it.name.clone().unwrap();
+        let space = it.address_space.clone().unwrap_or_default();
+        format!(
+            "{} {name} @{}:{} {space}",
+            spelled(&all.types, it.ty),
+            it.offset.unwrap(),
+            it.size.unwrap()
+        )
+    };
+    let rows: Vec<_> = all.arguments.iter().filter(|it| !it.hidden).map(row).collect();
+    let expected = [
+        "float *__restrict out @0:8 global",
+        "const float4 * in @8:8 global",
+        "int * scratch @16:4 local",
+        "int * table @24:8 constant",
+        "Settings settings @32:48 ",
+        "char small @80:1 ",
+        "opencl_image2d_ro_t * image @88:8 ",
+        "sampler_t sampler @96:8 ",
+        "ulong8 large @128:64 ",
+    ];
+    assert_eq!(rows, expected);
+    let settings = structure(&all, "settings");
+    assert_eq!((settings.size, settings.alignment), (Some(48), Some(16)));
+    let places = ["float x @0", "int3 three @16", "int * shared @32"];
+    assert_eq!(members(&all.types, &settings), places);
 }
 
 #[test]
