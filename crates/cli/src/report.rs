@@ -11,6 +11,8 @@ pub(crate) enum Status {
     /// Nothing to say.
     #[default]
     Fine,
+    /// The input was read, and something is wrong with what it says.
+    Findings,
     /// Part of the input is of a kind that hsaco does not handle.
     Unsupported,
     /// Usage, or input that could not be read.
@@ -28,6 +30,7 @@ impl From<Status> for ExitCode {
     fn from(status: Status) -> Self {
         Self::from(match status {
             Status::Fine => 0,
+            Status::Findings => 1,
             Status::Unsupported => 3,
             Status::Unreadable => 2,
         })

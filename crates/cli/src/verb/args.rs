@@ -3,6 +3,8 @@
 mod model;
 mod text;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Result;
 use hsaco::analysis::Spelling;
 
@@ -18,7 +20,7 @@ use crate::select::KernelSelection;
 /// Shows the arguments of kernels: offset, size, alignment, type, members and padding
 ///
 /// Offsets and sizes are the metadata's, types and members those of the debug information (-g). What the
-/// two say differently is named. Without metadata the offsets are computed, and said to be.
+/// two say differently is named, and ends in exit code 1. Without metadata the offsets are computed, and said to be.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -40,6 +42,8 @@ struct Question<'q> {
     spelling: Spelling,
     /// Largest size that a debug section may unfold to.
     max_size: u64,
+    /// Whether metadata and debug information contradict each other somewhere.
+    differs: AtomicBool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -50,8 +54,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         kernels: &kernels,
         spelling: Spelling { resolve_typedefs: args.resolve_typedefs, ..Spelling::default() },
         max_size: args.inputs.max_size,
+        differs: AtomicBool::new(false),
     };
-    let status = match args.answer.format {
+    let mut status = match args.answer.format {
         Format::Json => {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
                 Ok(vec![serde_json::to_vec(&ObjectArguments::new(item, &question, trouble))?])
@@ -64,5 +69,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
+    if question.differs.load(Ordering::Relaxed) {
+        status.note(Status::Findings);
+    }
     Ok(kernels.conclude(status))
 }

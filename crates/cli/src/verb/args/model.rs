@@ -1,10 +1,12 @@
 //! What `args` says of an object: the JSON shape, which the text is made from too.
 
+use std::sync::atomic::Ordering;
+
 use hsaco::analysis::{
     Argument, BitField, DebugSections, Disagreement, KernelArguments, Member, PointerKind, Source,
     SourceMap, Spelling, TypeId, TypeKind, Types,
 };
-use hsaco::object::{CodeObject, Error, ErrorKind, Kernel};
+use hsaco::object::{CodeObject, Error, Kernel};
 use serde::Serialize;
 
 use super::Question;
@@ -92,6 +94,7 @@ pub(super) struct DisagreementInfo {
     pub(super) argument: Option<usize>,
     pub(super) metadata: serde_json::Value,
     pub(super) debug: serde_json::Value,
+    pub(super) message: String,
 }
 
 impl ObjectArguments {
@@ -136,9 +139,8 @@ impl ObjectArguments {
             for problem in &arguments.problems {
                 trouble.note(place(), item.located(problem.clone()));
             }
-            for it in &arguments.disagreements {
-                let error = Error::new(ErrorKind::Mismatch, "arguments", it.to_string());
-                trouble.note(place(), error);
+            if !arguments.disagreements.is_empty() {
+                question.differs.store(true, Ordering::Relaxed);
             }
             self.kernels.push(KernelInfo::new(kernel, object, &arguments, question.spelling));
         }
@@ -188,9 +190,9 @@ impl DisagreementInfo {
             Disagreement::Name { position, metadata, debug } => {
                 ("name", Some(*position), metadata.as_str().into(), debug.as_str().into())
             }
-            other => ("other", None, other.to_string().into(), serde_json::Value::Null),
+            _ => ("other", None, serde_json::Value::Null, serde_json::Value::Null),
         };
-        Self { about, argument, metadata, debug }
+        Self { about, argument, metadata, debug, message: disagreement.to_string() }
     }
 }
 

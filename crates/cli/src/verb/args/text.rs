@@ -72,6 +72,9 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &KernelInfo, color: bool) -> Result<(
         return Ok(());
     }
     page.0.write(out, color)?;
+    for disagreement in &kernel.disagreements {
+        writeln!(out, "disagreement: {}", disagreement.message)?;
+    }
     Ok(())
 }
 
