@@ -431,6 +431,9 @@ fn types_are_written_as_cpp_has_them() {
     let with_keywords = |name: &str| all.types.spell(argument(&all, name).ty, keywords);
     assert_eq!(with_keywords("list"), "const struct Node *");
     assert_eq!(with_keywords("rows"), "float (*)[4]");
+    let linked = structure(&all, "linked");
+    let TypeKind::Record { members, .. } = &linked.kind else { panic!() };
+    assert_eq!(all.types.spell(members[3].ty, keywords), "int Node::*");
     let vectors = arguments("types.co", "alignments");
     let three = argument(&vectors, "three").ty;
     assert_eq!(spelled(&vectors.types, three), "float3");

@@ -63,43 +63,44 @@ impl Writer<'_> {
         let Some(ty) = id.and_then(|id| self.types.get(id)) else {
             return qualified(&qualifiers, "void", &declared);
         };
-        let of = match &ty.kind {
+        let name = match &ty.kind {
             TypeKind::Pointer(pointer) => {
                 let declared = joined(&qualifiers.join(" "), &declared);
-                let declared = format!("{}{declared}", self.sign(*pointer, depth));
-                let declared = match self.is_suffixed(pointer.to) {
-                    true => format!("({declared})"),
-                    false => declared,
-                };
-                let to = pointer.to.and_then(|to| self.types.get(to)).map(|to| &to.kind);
-                return match (pointer.kind, to) {
-                    (PointerKind::Member { .. }, Some(function @ TypeKind::Function { .. })) => {
-                        self.function(function, declared, true, depth)
-                    }
-                    _ => self.declare(pointer.to, declared, depth + 1),
-                };
+                return self.pointer(*pointer, &declared, depth);
             }
             TypeKind::Array { of, dimensions } => {
-                let dimension = |count: &Option<u64>| match count {
-                    Some(count) => format!("[{count}]"),
-                    None => "[]".to_owned(),
-                };
-                let dimensions: String = dimensions.iter().map(dimension).collect();
-                let text = self.declare(*of, declared + &dimensions, depth + 1);
+                let declared = declared + &brackets(dimensions);
+                let text = self.declare(*of, declared, depth + 1);
+                return joined(&qualifiers.join(" "), &text);
+            }
+            function @ TypeKind::Function { .. } => {
+                let text = self.function(function, &declared, false, depth);
                 return joined(&qualifiers.join(" "), &text);
             }
             TypeKind::Vector { of, lanes } => {
                 let element = self.declare(*of, String::new(), depth + 1);
                 format!("{element} __attribute__((ext_vector_type({lanes})))")
             }
-            function @ TypeKind::Function { .. } => {
-                let text = self.function(function, declared, false, depth);
-                return joined(&qualifiers.join(" "), &text);
-            }
             _ => self.name(id),
         };
-        self.length = self.length.saturating_add(of.len());
-        qualified(&qualifiers, &of, &declared)
+        self.length = self.length.saturating_add(name.len());
+        qualified(&qualifiers, &name, &declared)
+    }
+
+    /// A declaration of a pointer, whose own qualifiers `declared` begins with.
+    fn pointer(&mut self, pointer: Pointer, declared: &str, depth: usize) -> String {
+        let sign = self.sign(pointer, depth);
+        let declared = match self.is_suffixed(pointer.to) {
+            true => format!("({sign}{declared})"),
+            false => format!("{sign}{declared}"),
+        };
+        let to = pointer.to.and_then(|to| self.types.get(to)).map(|to| &to.kind);
+        match (pointer.kind, to) {
+            (PointerKind::Member { .. }, Some(method @ TypeKind::Function { .. })) => {
+                self.function(method, &declared, true, depth)
+            }
+            _ => self.declare(pointer.to, declared, depth + 1),
+        }
     }
 
     /// The qualifiers of a type in their usual order, and what they are of.
@@ -138,7 +139,10 @@ impl Writer<'_> {
             PointerKind::Reference => "&".to_owned(),
             PointerKind::RvalueReference => "&&".to_owned(),
             PointerKind::Member { class } => {
-                format!("{}::*", self.declare(class, String::new(), depth + 1))
+                let keywords = std::mem::take(&mut self.spelling.keywords);
+                let class = self.declare(class, String::new(), depth + 1);
+                self.spelling.keywords = keywords;
+                format!("{class}::*")
             }
         }
     }
@@ -154,12 +158,12 @@ impl Writer<'_> {
     fn function(
         &mut self,
         kind: &TypeKind,
-        declared: String,
+        declared: &str,
         of_class: bool,
         depth: usize,
     ) -> String {
         let TypeKind::Function { returns, parameters, method, variadic } = kind else {
-            return declared;
+            return declared.to_owned();
         };
         let of_class = of_class && *method;
         let (this, shown) = parameters.split_at(usize::from(of_class).min(parameters.len()));
@@ -198,6 +202,15 @@ impl Writer<'_> {
             None => format!("(anonymous {keyword})"),
         }
     }
+}
+
+/// `[3][4]`.
+fn brackets(dimensions: &[Option<u64>]) -> String {
+    let one = |count: &Option<u64>| match count {
+        Some(count) => format!("[{count}]"),
+        None => "[]".to_owned(),
+    };
+    dimensions.iter().map(one).collect()
 }
 
 /// Two words with a blank between them, unless one is none.
