@@ -13,6 +13,7 @@ mod info;
 mod lines;
 mod ls;
 mod notes;
+mod query;
 mod resources;
 mod size;
 
@@ -30,6 +31,7 @@ pub(crate) enum Verb {
     Args(args::Args),
     Disasm(disasm::Args),
     Lines(lines::Args),
+    Query(query::Args),
     Asm(asm::Args),
     Calls(calls::Args),
     Resources(resources::Args),
@@ -51,6 +53,7 @@ impl Verb {
             Self::Args(args) => args::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Lines(args) => lines::run(&args),
+            Self::Query(args) => query::run(&args),
             Self::Asm(args) => asm::run(&args),
             Self::Calls(args) => calls::run(&args),
             Self::Resources(args) => resources::run(&args),
