@@ -4,6 +4,7 @@
 //! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
 //! vector register numbers on gfx1250; [`Liveness`] says which registers are still needed where.
 //! [`CallGraph`] knows who calls whom, [`Needs`] what a kernel needs with all that it calls.
+//! [`KernelArguments`] is what a kernel takes, with the [`Types`] of its debug information.
 //!
 //! ```
 //! use hsaco_analysis::{Cfg, Lanes, Liveness, Stream};
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
 
+mod argument;
 mod block_effects;
 mod call;
 mod cfg;
@@ -39,10 +41,15 @@ mod stream;
 mod usage;
 mod value;
 
+pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use block_effects::BlockEffects;
 pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
-pub use debug::{DebugSections, Frame, Location, PlaceId, SourceMap};
+pub use debug::{
+    BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
+    PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
+    TypeKind, Types,
+};
 pub use decoders::Decoders;
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};

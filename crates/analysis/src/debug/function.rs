@@ -27,7 +27,7 @@ pub(super) struct Functions {
 pub(super) struct Scope {
     parent: Option<usize>,
     /// Its entry in the unit.
-    entry: usize,
+    pub(super) entry: usize,
     /// Where it was called, if it was inlined.
     pub(super) call: Option<Place>,
     name: OnceLock<Option<String>>,
@@ -85,6 +85,11 @@ impl Functions {
         let innermost = after.checked_sub(1).and_then(|at| self.starts.get(at)).and_then(|it| it.1);
         let scope = |number: usize| self.scopes.get(number);
         std::iter::successors(innermost.and_then(scope), move |it| it.parent.and_then(scope))
+    }
+
+    /// All functions, without the copies that were inlined.
+    pub(super) fn outermost(&self) -> impl Iterator<Item = &Scope> {
+        self.scopes.iter().filter(|scope| scope.call.is_none())
     }
 }
 

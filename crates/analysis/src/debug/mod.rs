@@ -1,11 +1,16 @@
 //! Where code comes from: source lines and inlined calls, as an object's DWARF tells them.
 //!
 //! [`DebugSections`] are the bytes, [`SourceMap`] is what was read of them so far: the units at first, the lines
-//! and functions of a unit when an address of it is asked for.
+//! and functions of a unit when an address of it is asked for. A [`Signature`] is what a function takes, with
+//! the [`Types`] of it.
 
+mod entry;
 mod function;
 mod line;
+mod parameter;
 mod path;
+mod scope;
+mod types;
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -17,6 +22,12 @@ use hsaco_object::{CodeObject, Error, ErrorKind};
 
 use function::Functions;
 use line::Lines;
+pub use parameter::{Parameter, Signature};
+use scope::Scopes;
+pub use types::{
+    BitField, Encoding, Enumerator, Keyword, Member, Pointer, PointerKind, Qualifier, Spelling,
+    Type, TypeId, TypeKind, Types,
+};
 
 type Reader<'s> = EndianSlice<'s, LittleEndian>;
 
@@ -48,11 +59,13 @@ const SECTIONS: [SectionId; 10] = [
 ];
 
 impl<'a> DebugSections<'a> {
-    /// Finds them; each may unpack to `cap` bytes.
+    /// Finds them; each may unpack to `cap` bytes. An object that is not linked has none: what its sections refer
+    /// to is still to be filled in.
     pub fn new(object: &CodeObject<'a>, cap: u64) -> Result<Self, Error> {
         let mut found = Vec::new();
         for id in SECTIONS {
-            if let Some(section) = object.elf().section_named(id.name()) {
+            let linked = Some(object.elf()).filter(|_| !object.is_relocatable());
+            if let Some(section) = linked.and_then(|elf| elf.section_named(id.name())) {
                 found.push((id, object.elf().section_content(section, cap)?));
             }
         }
@@ -147,6 +160,7 @@ struct Unit {
     offset: usize,
     lines: OnceLock<Result<Lines, Error>>,
     functions: OnceLock<Result<Functions, Error>>,
+    scopes: OnceLock<Result<Scopes, Error>>,
 }
 
 impl SourceMap {
@@ -159,7 +173,7 @@ impl SourceMap {
             let found = unit_ranges(&dwarf, header).map_err(|error| malformed(&dwarf, error))?;
             ranges.extend(found.into_iter().map(|range| (range, units.len())));
             let offset = header.debug_info_offset().map_or(0, |offset| offset.0);
-            units.push(Unit { offset, lines: OnceLock::new(), functions: OnceLock::new() });
+            units.push(Unit::new(offset));
         }
         ranges.sort_by_key(|(range, unit)| (range.start, *unit));
         Ok(SourceMap { units, ranges })
@@ -237,12 +251,21 @@ impl SourceMap {
 }
 
 impl Unit {
+    fn new(offset: usize) -> Self {
+        let (lines, functions, scopes) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Unit { offset, lines, functions, scopes }
+    }
+
     fn lines(&self, sections: &DebugSections<'_>) -> Result<&Lines, Error> {
         read_once(&self.lines, sections, self.offset, Lines::read)
     }
 
     fn functions(&self, sections: &DebugSections<'_>) -> Result<&Functions, Error> {
         read_once(&self.functions, sections, self.offset, Functions::read)
+    }
+
+    fn scopes(&self, sections: &DebugSections<'_>) -> Result<&Scopes, Error> {
+        read_once(&self.scopes, sections, self.offset, Scopes::read)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+mod args;
 mod asm;
 mod bundle;
 mod calls;
@@ -27,6 +28,7 @@ pub(crate) enum Verb {
     Ls(ls::Args),
     Info(info::Args),
     Notes(notes::Args),
+    Args(args::Args),
     Disasm(disasm::Args),
     Lines(lines::Args),
     Query(query::Args),
@@ -48,6 +50,7 @@ impl Verb {
             Self::Ls(args) => ls::run(&args),
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
+            Self::Args(args) => args::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Lines(args) => lines::run(&args),
             Self::Query(args) => query::run(&args),

@@ -1,0 +1,201 @@
+//! `args` for people: a table for each kernel, every byte of the segment in it.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::Question;
+use super::model::{ArgumentInfo, KernelInfo, MemberInfo, ObjectArguments};
+use crate::output::Output;
+use crate::report::Trouble;
+use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::table::{Align, Cell, Table};
+use crate::verb::ls::{describe, object_line};
+
+/// Writes the tables.
+pub(super) struct TextArguments<'o> {
+    out: &'o mut Output,
+    question: &'o Question<'o>,
+}
+
+impl<'o> TextArguments<'o> {
+    pub(super) fn new(out: &'o mut Output, question: &'o Question<'o>) -> Self {
+        Self { out, question }
+    }
+}
+
+impl Visit for TextArguments<'_> {
+    type Row<'e> = Vec<u8>;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        // What is no container has been complained about, and has nothing to show.
+        if let Some(container) = file.container {
+            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        writeln!(text, "\n{}", object_line(item))?;
+        for kernel in ObjectArguments::new(item, self.question, trouble).kernels {
+            write_kernel(&mut text, &kernel, self.out.color())?;
+        }
+        Ok(text)
+    }
+
+    fn object(&mut self, text: Vec<u8>) -> Result<()> {
+        self.out.write_all(&text)?;
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn write_kernel(out: &mut Vec<u8>, kernel: &KernelInfo, color: bool) -> Result<()> {
+    writeln!(out, "\nkernel {}", kernel.demangled)?;
+    if kernel.computed {
+        writeln!(out, "no metadata: offsets are computed from the types")?;
+    }
+    let mut page = Page::new();
+    let mut end = Some(0);
+    for argument in &kernel.arguments {
+        page.padding(end, argument.offset, 0);
+        page.argument(argument);
+        end = argument.offset.and_then(|it| it.checked_add(argument.size?));
+    }
+    page.padding(end, kernel.kernarg_size.filter(|_| !kernel.computed), 0);
+    if page.0.is_empty() {
+        writeln!(out, "no arguments")?;
+        return Ok(());
+    }
+    page.0.write(out, color)?;
+    for disagreement in &kernel.disagreements {
+        writeln!(out, "disagreement: {}", disagreement.message)?;
+    }
+    Ok(())
+}
+
+/// The table of one kernel. Offsets are those in the segment, of members too.
+struct Page(Table);
+
+impl Page {
+    fn new() -> Self {
+        Self(Table::new(&[
+            ("OFFSET", Align::Right),
+            ("SIZE", Align::Right),
+            ("ALIGN", Align::Right),
+            ("KIND", Align::Left),
+            ("TYPE", Align::Left),
+            ("ARGUMENT", Align::Left),
+        ]))
+    }
+
+    fn argument(&mut self, argument: &ArgumentInfo) {
+        let text = |text: &'_ Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        self.0.row([
+            argument.offset.into(),
+            argument.size.into(),
+            argument.alignment.into(),
+            Cell::from(&text(&argument.kind)),
+            Cell::from(&text(&argument.ty)),
+            Cell::from(&text(&argument.name)),
+        ]);
+        if let Some(members) = &argument.members {
+            self.members(members, argument.offset, argument.size, 1);
+        }
+    }
+
+    /// The members of a structure that begins at `start`, with what lies between them.
+    fn members(
+        &mut self,
+        members: &[MemberInfo],
+        start: Option<u64>,
+        size: Option<u64>,
+        depth: usize,
+    ) {
+        let mut end = start;
+        for (at, member) in members.iter().enumerate() {
+            let offset = start.zip(member.offset).and_then(|(start, it)| start.checked_add(it));
+            self.padding(end, offset, depth);
+            self.member(member, start, offset, depth);
+            if let Some(inner) = &member.members {
+                // What follows a base may stand in the padding at its end.
+                let next =
+                    members.get(at + 1).and_then(|it| it.offset?.checked_sub(member.offset?));
+                let room = next.filter(|room| member.base && *room > 0);
+                let size = member.size.map(|size| size.min(room.unwrap_or(size)));
+                self.members(inner, offset, size, depth + 1);
+            }
+            end = end.max(member_end(member, start, offset));
+        }
+        let all = start.zip(size).and_then(|(start, size)| start.checked_add(size));
+        // The one byte of a structure without members is nobody's.
+        self.padding(end, all.filter(|_| !members.is_empty()), depth);
+    }
+
+    fn member(
+        &mut self,
+        member: &MemberInfo,
+        start: Option<u64>,
+        offset: Option<u64>,
+        depth: usize,
+    ) {
+        let name = match (&member.name, member.base) {
+            (Some(name), _) => name.clone(),
+            (None, true) => "(base)".to_owned(),
+            (None, false) => "-".to_owned(),
+        };
+        let bits = start.zip(member.bit_offset).and_then(|(start, bit)| {
+            let byte = start.checked_add(bit / 8)?;
+            Some((format!("{byte}.{}", bit % 8), bit_count(member.bit_size?)))
+        });
+        let (place, size) = match &bits {
+            Some((place, size)) => (Cell::from(place), Cell::from(size)),
+            None => (offset.into(), member.size.into()),
+        };
+        let alignment = match bits {
+            Some(_) => Cell::from(""),
+            None => member.alignment.into(),
+        };
+        let ty = indented(depth, &member.ty);
+        let name = indented(depth, &name);
+        self.0.row([place, size, alignment, "".into(), Cell::from(&ty), Cell::from(&name)]);
+    }
+
+    /// Bytes between what ends and what begins next.
+    fn padding(&mut self, end: Option<u64>, next: Option<u64>, depth: usize) {
+        if let Some((end, next)) = end.zip(next)
+            && end < next
+        {
+            let text = indented(depth, "(padding)");
+            let size = next - end;
+            self.0.row([
+                end.into(),
+                size.into(),
+                "".into(),
+                "".into(),
+                "".into(),
+                Cell::from(&text),
+            ]);
+        }
+    }
+}
+
+/// Where a member ends, in whole bytes.
+fn member_end(member: &MemberInfo, start: Option<u64>, offset: Option<u64>) -> Option<u64> {
+    match member.bit_offset.zip(member.bit_size) {
+        Some((bit, size)) => start?.checked_add(bit.checked_add(size)?.div_ceil(8)),
+        None => offset?.checked_add(member.size?),
+    }
+}
+
+fn bit_count(bits: u64) -> String {
+    if bits == 1 { "1 bit".to_owned() } else { format!("{bits} bits") }
+}
+
+fn indented(depth: usize, text: &str) -> String {
+    format!("{:width$}{text}", "", width = 2 * depth)
+}
