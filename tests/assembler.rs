@@ -39,6 +39,7 @@ fn golden_rows_agree() {
     for family in FAMILIES {
         for (target, tally) in Assembly::read(family).unwrap().tallies().unwrap() {
             report.add(&target, &tally);
+            assert_refused(&target.parse().unwrap(), &tally.refused);
         }
     }
     let assembled = report.finish();
@@ -182,6 +183,15 @@ fn assert_is_llvms(target: &Target, differing: &[Difference]) {
     let theirs = llvm_mc(target, &lines).unwrap();
     for (it, theirs) in differing.iter().zip(theirs) {
         assert_eq!(it.ours.as_ref().ok(), theirs.as_ref(), "{target}: {it}");
+    }
+}
+
+/// LLVM's assembler refuses all of these lines.
+fn assert_refused(target: &Target, lines: &[String]) {
+    require_tools!("llvm-mc-22");
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    for (line, theirs) in lines.iter().zip(llvm_mc(target, &lines).unwrap()) {
+        assert_eq!(theirs, None, "{target}: {line}");
     }
 }
 

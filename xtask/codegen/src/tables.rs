@@ -377,8 +377,11 @@ impl<'a> Tables<'a> {
         let print: Vec<_> = row.get("print").split(' ').collect();
         let label = print.get(1).copied().unwrap_or_default();
         let flag = |at: usize| print.get(at) == Some(&"true");
+        let inline_only =
+            row.get("type").contains("_INLINE_") || operand.kind.ends_with("VCSrcInputMods");
+        let unsigned = matches!(operand.kind.as_str(), "u16imm" | "Endpgm");
         Ok(self.pools.kinds.add(format!(
-            "Kind {{ source: Source::{source}, dwords: {}, ty: Type::{ty}, read: Type::{read}, class: {class}, label: {label:?}, hex: {}, always: {} }}",
+            "Kind {{ source: Source::{source}, dwords: {}, ty: Type::{ty}, read: Type::{read}, class: {class}, label: {label:?}, hex: {}, always: {}, inline_only: {inline_only}, unsigned: {unsigned} }}",
             width / 32, flag(2), flag(3)
         )))
     }
@@ -473,7 +476,7 @@ impl<'a> Tables<'a> {
         let Some((base, encoding, data, address)) = &instruction.image else { return Ok(0) };
         let row = self.facts.images.get(base).with_context(|| format!("no image opcode {base}"))?;
         let listed: BTreeSet<_> = row.get("flags").split('|').collect();
-        let names = ["Gradients", "G16", "Coordinates", "LodOrClampOrMip", "BVH"];
+        let names = ["Gradients", "G16", "Coordinates", "LodOrClampOrMip", "BVH", "MSAA"];
         let flags: u32 = names
             .iter()
             .enumerate()

@@ -15,6 +15,7 @@ mod modifier;
 mod named;
 mod number;
 mod operand;
+mod rule;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,6 +30,7 @@ use cursor::Cursor;
 pub use error::AsmError;
 use error::{Expected, Miss};
 use form::Attempt;
+use rule::Broken;
 
 /// Assembles instructions of one processor.
 ///
@@ -183,18 +185,39 @@ impl Assembler {
             found.ok_or(start.miss(Expected::What("an instruction of this processor")))?;
         let words = if forms.words == 0 { 0 } else { modifier::words_in(line) };
         let fits = |candidate: &&Candidate| {
-            forced.is_none_or(|variant| variant == candidate.variant)
-                && modifier::ADDRESSING & (candidate.words ^ words) == 0
+            forced.is_none_or(|variant| variant == candidate.variant) && candidate.words == words
         };
         let mut furthest = start.miss(Expected::What("an encoding that the instruction has"));
         for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
-            match Attempt::new(self.decoder.tables(), candidate.blank, cursor).run() {
-                Ok(inst) => return Ok(inst),
+            let mut attempt = Attempt::new(self.decoder.tables(), candidate.blank, cursor);
+            match attempt.run() {
+                Ok(()) => match rule::check(&attempt.line()) {
+                    Ok(()) => return Ok(attempt.inst),
+                    Err(_) if has_remark(line) => return Ok(attempt.inst),
+                    Err(broken) => {
+                        furthest = self.blame(candidate, cursor, broken);
+                        // The longer form of a dual instruction has fewer rules.
+                        if candidate.partner.is_empty() {
+                            break;
+                        }
+                    }
+                },
                 Err(miss) if miss.at > furthest.at => furthest = miss,
                 Err(_) => {}
             }
         }
         Err(furthest)
+    }
+
+    /// Where the operand stands that breaks a rule: the form is tried again without it.
+    fn blame(&self, candidate: &Candidate, cursor: Cursor<'_>, broken: Broken) -> Miss {
+        let mut attempt = Attempt::new(self.decoder.tables(), candidate.blank, cursor);
+        attempt.unwanted = broken.operand;
+        let found = attempt.run().err();
+        Miss {
+            what: Expected::What(broken.wanted),
+            ..found.unwrap_or(attempt.cursor.miss(Expected::What("")))
+        }
     }
 
     fn candidates(&self, forms: &Forms) -> &[Candidate] {
@@ -207,6 +230,11 @@ impl Assembler {
             .and_then(|(base, variant)| Some((self.names.get(base)?, Some(variant))));
         with_suffix.or_else(|| Some((self.names.get(name)?, None)))
     }
+}
+
+/// Whether the decoder printed the line and remarked that it is wrong.
+fn has_remark(line: &str) -> bool {
+    line.contains("/*Invalid ")
 }
 
 /// A name without the suffix that asks for an encoding.
