@@ -16,6 +16,7 @@ use hsaco::isa::Assembler;
 use hsaco_tests::assembly::{
     AsmJudge, AsmTally, Assembly, CAUSES, Difference, TEXT_CAUSES, assembly_dir, llvm_mc,
 };
+use hsaco_tests::broken::{Breaker, Fault};
 use hsaco_tests::diff::diff;
 use hsaco_tests::golden::{FAMILIES, Golden};
 use hsaco_tests::oracle::{Answer, Target};
@@ -93,6 +94,38 @@ fn broken_lines_are_refused_as_llvm_refuses_them() {
         let theirs = llvm_mc(&target.parse().unwrap(), &[line]).unwrap();
         assert_eq!(theirs, [None], "{target}: {line}");
     }
+}
+
+/// The targets whose refusals are compared.
+const BROKEN_FOR: [&str; 8] =
+    ["gfx900", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201", "gfx1250"];
+
+/// How many lines LLVM must refuse, of each kind and for each target.
+const REFUSED_OF_EACH: usize = 250;
+
+/// One in so many lines that LLVM takes may be refused without a reason in `broken::EXCEPTIONS`.
+const UNEXPLAINED: usize = 200;
+
+#[test]
+fn what_llvm_refuses_is_refused() {
+    require_tools!("llvm-mc-22");
+    let (mut taken, mut otherwise) = (0, Vec::new());
+    for (seed, target) in (100..).zip(BROKEN_FOR) {
+        let mut breaker = Breaker::new(&target.parse().unwrap(), seed).unwrap();
+        for fault in Fault::ALL {
+            let verdicts = breaker.refused(fault, REFUSED_OF_EACH).unwrap();
+            assert!(verdicts.refused >= REFUSED_OF_EACH);
+            assert!(
+                verdicts.too_lenient.is_empty(),
+                "{target}, {fault:?}: {:#?}",
+                verdicts.too_lenient
+            );
+            taken += verdicts.taken;
+            otherwise.extend(verdicts.otherwise.iter().map(|it| format!("{target}: {it}\n")));
+        }
+    }
+    let may_differ = taken / UNEXPLAINED;
+    assert!(otherwise.len() <= may_differ, "of {taken}:\n{}", otherwise.concat());
 }
 
 /// Spellings that the decoder does not print.

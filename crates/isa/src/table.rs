@@ -365,6 +365,13 @@ pub(crate) enum ImageEncoding {
 /// A conjunction of feature conditions: any of the pairs (all of these, none of those).
 pub(crate) struct Condition(pub(crate) &'static [(&'static [u8], &'static [u8])]);
 
+/// Another name of an instruction, on processors that fulfil a condition.
+pub(crate) struct Alias {
+    pub(crate) name: &'static str,
+    pub(crate) instruction: &'static str,
+    pub(crate) when: Condition,
+}
+
 /// A processor and the features it has in LLVM.
 pub(crate) struct Target {
     pub(crate) name: &'static str,

@@ -129,6 +129,7 @@ struct Facts {
     images: BTreeMap<String, String>,
     image_shapes: BTreeMap<(String, String), BTreeSet<(u64, u64)>>,
     classes_by_mode: BTreeMap<String, String>,
+    aliases: BTreeSet<String>,
     used_operands: BTreeSet<String>,
 }
 
@@ -144,6 +145,8 @@ impl Facts {
             self.processors.insert(record.string("Name").into(), owned(&record.list("Features")));
         } else if record.is("Predicate") && record.flag("AssemblerMatcherPredicate") {
             self.predicates.insert(record.name.clone(), record.get("AssemblerCondDag").into());
+        } else if record.is("MnemonicAlias") {
+            self.take_alias(record);
         } else if record.is("RegClassByHwMode") {
             let modes = record.list("Modes").join(",");
             let (classes, decoder) =
@@ -153,6 +156,16 @@ impl Facts {
             self.take_operand(record);
         } else if record.is("DAGOperand") {
             self.take_operand(record);
+        }
+    }
+
+    /// Another name of an instruction; suffixes that choose an encoding, and names that nobody writes, are none.
+    fn take_alias(&mut self, record: &Record) {
+        let name = record.string("FromMnemonic");
+        let is_suffixed = ["_e32", "_e64", "_dpp", "_sdwa"].iter().any(|it| name.ends_with(it));
+        if !is_suffixed && !name.contains("_fake16") && !name.contains("_t16") {
+            let predicates = record.list("Predicates").join(",");
+            self.aliases.insert(format!("{name}\t{}\t{predicates}", record.string("ToMnemonic")));
         }
     }
 
@@ -293,6 +306,8 @@ impl Facts {
             "class\tmodes\tclasses\tdecoder",
             &rows(&self.classes_by_mode),
         )?;
+        let aliases: Vec<_> = self.aliases.iter().cloned().collect();
+        write("aliases.tsv", "name\tinstruction\tpredicates", &aliases)?;
         write("images.tsv", "opcode\textra\tflags", &rows(&self.images))?;
         let shapes = self.image_shapes.iter().map(|((opcode, encoding), shapes)| {
             let shapes: Vec<_> =

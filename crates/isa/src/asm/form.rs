@@ -172,6 +172,9 @@ impl<'a, 't> Attempt<'a, 't> {
 
     fn vcc(&mut self, what: P) -> Parse<()> {
         let name = if self.arch().has(Arch::WAVE32) { "vcc_lo" } else { "vcc" };
+        if what == P::VccFirst && self.leaves_vcc_out() {
+            return Ok(());
+        }
         if what == P::Vcc {
             self.cursor.expect(",")?;
         }
@@ -182,6 +185,13 @@ impl<'a, 't> Attempt<'a, 't> {
             self.cursor.expect(",")?;
         }
         Ok(())
+    }
+
+    /// A comparison in its usual encoding writes VCC, whether or not the line says so.
+    fn leaves_vcc_out(&self) -> bool {
+        let flags = self.inst.flags();
+        let commas = self.cursor.rest().bytes().filter(|byte| *byte == b',').count();
+        flags.any(Flags::VOPC) && !flags.any(Flags::VOP3 | Flags::SDWA | Flags::DPP) && commas == 1
     }
 
     fn named(
@@ -259,6 +269,9 @@ impl<'a, 't> Attempt<'a, 't> {
     fn float_modifiers(&mut self, slot: &Slot, next: Option<&'static Slot>) -> Parse<()> {
         let Some(next) = next else { return Ok(()) };
         let start = self.cursor;
+        if start.peek() == b'-' && start.byte(1) == b'-' {
+            return start.wanted("one sign, or `neg(…)`");
+        }
         let minus = self.cursor.peek() == b'-'
             && !self.cursor.byte(1).is_ascii_digit()
             && self.cursor.eat(b'-');
@@ -336,8 +349,8 @@ impl<'a, 't> Attempt<'a, 't> {
         let is_long_dual = self.inst.named("vdstX").is_some() && self.arch().has(Arch::GFX1250);
         let is_vector = flags
             .any(Flags::VOP1 | Flags::VOP2 | Flags::VOPC | Flags::VOP3 | Flags::SDWA | Flags::DPP);
-        (is_vector || is_long_dual)
-            && matches!(kind.ty, Type::F16 | Type::BF16 | Type::F32 | Type::F64)
+        is_long_dual
+            || is_vector && matches!(kind.ty, Type::F16 | Type::BF16 | Type::F32 | Type::F64)
     }
 
     fn immediate(&mut self, slot: &'static Slot, kind: &Kind) -> Parse<()> {
@@ -385,6 +398,10 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         let wide = self.tables.dwords(kind).max(1);
         if self.is_resized(slot) {
+            let is_odd = register.count > 1 && register.first % 2 == 1;
+            if is_odd && arch.has(Arch::ALIGNED_VGPRS) && !self.has_remark(start) {
+                return Err(start.miss(Expected::Multiple(2)));
+            }
             self.note_width(slot, register.count);
         } else if register.count != if kind.source == Source::Sdwa { 1 } else { wide } {
             return Err(start.miss(Expected::Registers(wide)));
@@ -496,7 +513,10 @@ impl<'a, 't> Attempt<'a, 't> {
             self.inst.add(slot, operand::scalar_value(kind.source, value).into());
         }
         let code = self.tables.code(&self.inst, slot);
-        let in_class = || self.tables.class_without(kind, code, self.tables.dwords(kind)).is_none();
+        let in_class = || {
+            self.tables.class_without(kind, code, self.tables.dwords(kind)).is_none()
+                && (kind.ty != Type::Register || self.tables.class_names(kind, code))
+        };
         if operand::is_special(code, name) && (in_class() || self.has_remark(start)) {
             return Ok(());
         }
@@ -524,6 +544,9 @@ impl<'a, 't> Attempt<'a, 't> {
             long: self.arch().has(Arch::LITERAL64) && !flags.any(Flags::VOP3 | Flags::VOP3P),
             has_literal: self.has_literal(),
         };
+        if wrapping == Wrapping::Lit64 && !self.arch().has(Arch::LITERAL64) {
+            return start.wanted("no `lit64` on this processor");
+        }
         let constant = rules.encode(number, wrapping).map_err(|what| start.miss(what))?;
         let value = match constant {
             Constant::Inline(encoding) => encoding,

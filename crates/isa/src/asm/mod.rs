@@ -22,8 +22,8 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::Processor;
-use crate::decode::{DecodeOptions, Decoder, UnsupportedProcessor};
-use crate::generated::{FORMS, NAMES, OPS, PIECES};
+use crate::decode::{DecodeOptions, Decoder, Features, UnsupportedProcessor};
+use crate::generated::{ALIASES, FORMS, NAMES, OPS, PIECES};
 use crate::inst::{self, Inst};
 use crate::table::{Flags, P};
 use cursor::Cursor;
@@ -44,7 +44,7 @@ use rule::Broken;
 pub struct Assembler {
     decoder: Decoder,
     /// By name without suffix: which of the candidates.
-    names: HashMap<&'static str, Forms, BuildHasherDefault<Fnv>>,
+    names: Names,
     candidates: Vec<Candidate>,
 }
 
@@ -65,7 +65,10 @@ struct Candidate {
     words: u8,
 }
 
+type Names = HashMap<&'static str, Forms, BuildHasherDefault<Fnv>>;
+
 /// Where the forms of a name are.
+#[derive(Clone, Copy)]
 struct Forms {
     start: u32,
     end: u32,
@@ -156,11 +159,14 @@ impl Assembler {
                 blank.flags().has(Flags::LAST_RESORT),
             )
         });
-        let mut names: HashMap<_, Forms, _> = HashMap::default();
+        let mut names: Names = HashMap::default();
         for (at, (name, candidate)) in (0..).zip(&named) {
             let forms = names.entry(*name).or_insert(Forms { start: at, end: at, words: 0 });
             forms.end = at + 1;
             forms.words |= candidate.words;
+        }
+        if let Some(features) = Features::of(processor, options) {
+            add_aliases(&mut names, &features);
         }
         let candidates = named.into_iter().map(|(_, candidate)| candidate).collect();
         Ok(Assembler { decoder, names, candidates })
@@ -229,6 +235,15 @@ impl Assembler {
         let with_suffix = split_suffix(name)
             .and_then(|(base, variant)| Some((self.names.get(base)?, Some(variant))));
         with_suffix.or_else(|| Some((self.names.get(name)?, None)))
+    }
+}
+
+/// Older and other names of instructions.
+fn add_aliases(names: &mut Names, features: &Features) {
+    for alias in ALIASES.iter().filter(|alias| features.fulfil(&alias.when)) {
+        if let Some(forms) = names.get(alias.instruction).copied() {
+            names.insert(alias.name, forms);
+        }
     }
 }
 

@@ -157,7 +157,9 @@ impl Attempt<'_, '_> {
             }
             P::OutputModifier => named::output_modifier(cursor)?,
             P::DppFetchInvalid => named::flag(cursor, "fi")?.map(|on| fetch_invalid(slot, on)),
-            P::DppBoundCtrl => named::flag(cursor, "bound_ctrl")?.map(|_| 1),
+            // Before gfx11 either number sets the bit.
+            P::DppBoundCtrl => named::flag(cursor, "bound_ctrl")?
+                .map(|on| if arch.is_gfx11_plus() { on } else { 1 }),
             P::DppCtrl => named::dpp_ctrl(cursor, arch)?,
             P::Dpp8 => named::dpp8(cursor)?,
             P::SdwaDst => named::sdwa_sel(cursor, "dst_sel")?,
@@ -218,6 +220,7 @@ impl Attempt<'_, '_> {
             (P::DppCtrl, _) => return self.cursor.wanted("a DPP control"),
             (P::Dpp8, _) => return Err(self.cursor.miss(Expected::Text("dpp8:"))),
             (P::NamedInt, Some(slot)) => match *slot.kind() {
+                Kind { source: Source::ScalarOffset, .. } if self.arch().is_gfx12_plus() => 0,
                 Kind { source: Source::ScalarOffset, .. } => {
                     return Err(self.cursor.miss(Expected::Text("offset:")));
                 }

@@ -382,7 +382,10 @@ pub(super) fn literal_bits(ty: Type, number: Number, wrapping: Wrapping) -> Resu
             let is_upper_half = is_within(value, 32) && wrapping != Wrapping::Lit64;
             Ok(if is_upper_half { (value as u64) << 32 } else { value as u64 })
         }
-        (Number::Integer(value), Type::F16) if is_within(value, 16) => Ok(value as u64 & 0xffff),
+        // The upper half says the sign again, as in LLVM.
+        (Number::Integer(value), Type::F16) if is_within(value, 16) => {
+            Ok(value as u64 & 0xffff_ffff)
+        }
         (Number::Integer(_), Type::F16) => Err(Expected::Between("a number", -0x8000, 0xffff)),
         (Number::Integer(value), _) if is_within(value, 32) => Ok(value as u64 & 0xffff_ffff),
         _ => Err(Expected::Between("a number", -0x8000_0000, 0xffff_ffff)),
