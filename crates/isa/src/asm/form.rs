@@ -187,11 +187,11 @@ impl<'a, 't> Attempt<'a, 't> {
         Ok(())
     }
 
-    /// A comparison in its usual encoding writes VCC, whether or not the line says so.
+    /// A comparison writes VCC in all but its longest encoding, whether or not the line says so.
     fn leaves_vcc_out(&self) -> bool {
         let flags = self.inst.flags();
-        let commas = self.cursor.rest().bytes().filter(|byte| *byte == b',').count();
-        flags.any(Flags::VOPC) && !flags.any(Flags::VOP3 | Flags::SDWA | Flags::DPP) && commas == 1
+        let operands = self.cursor.rest().split([' ', '\t']).filter(|word| word.ends_with(','));
+        flags.any(Flags::VOPC) && !flags.any(Flags::VOP3 | Flags::SDWA) && operands.count() == 1
     }
 
     fn named(
@@ -410,6 +410,10 @@ impl<'a, 't> Attempt<'a, 't> {
             kind.source,
             Source::Half | Source::HalfLow | Source::AnyHalf | Source::AnyHalfLow
         );
+        let is_mask = matches!(kind.source, Source::Mask | Source::SdwaMask);
+        if is_mask && matches!(register.tag, tag::VGPR | tag::AGPR) {
+            return start.wanted("a scalar register");
+        }
         if register.half.is_some() != (is_half && register.tag == tag::VGPR) {
             return start.wanted(if is_half { "half a register" } else { "a whole register" });
         }
