@@ -205,7 +205,9 @@ fn the_command_prints_what_llvm_mc_prints() {
 }
 
 /// Lines of LLVM's tests that we assemble as LLVM does. We print what the decoder makes of the encoding: before
-/// gfx10 that does not tell how wide the address of an image is, nor is a float among 16-bit integers shown as one.
+/// gfx10 that does not tell how wide the address of an image is, nor is a float among 16-bit integers shown as one. LLVM makes the
+/// longer encoding of one dual instruction, although its decoder knows the shorter, and reads `lit()` as a
+/// cause of `assembly::CAUSES` says.
 fn taken_lines(target: &Target) -> String {
     let golden = Assembly::read(family(target.processor)).unwrap();
     let assembler = Assembler::new(target.processor, target.options).unwrap();
@@ -214,7 +216,9 @@ fn taken_lines(target: &Target) -> String {
         let ours = assembler.assemble(row.text);
         let is_shown = !row.text.contains("/*")
             && (is_image_shown || !row.text.starts_with("image_"))
-            && !(row.text.contains("16") && row.text.contains('.'));
+            && !(row.text.contains("16") && row.text.contains('.'))
+            && !row.text.starts_with("v_dual_dot2acc_f32_bf16")
+            && !row.text.contains("lit(");
         is_shown && ours.is_ok_and(|it| it.bytes()[..it.len()] == row.bytes)
     };
     let every = golden.rows().count() / PRINTED;

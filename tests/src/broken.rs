@@ -355,9 +355,9 @@ pub struct Verdicts {
 impl Verdicts {
     fn add(&mut self, fault: Fault, line: &str, ours: Option<Vec<u8>>, theirs: Option<Vec<u8>>) {
         if theirs.is_some() {
-            self.taken += 1
+            self.taken += 1;
         } else {
-            self.refused += 1
+            self.refused += 1;
         }
         if ours == theirs {
             return;
