@@ -271,17 +271,19 @@ pub const EXCEPTIONS: &[Exception] = &[
     Exception {
         name: "wide-lit",
         reason: "`lit()` of a 64-bit operand: see the agreement of the assembler",
-        applies: |it| it.ours.is_some() && it.line.contains("lit("),
+        applies: |it| it.is_made_otherwise() && it.line.contains("lit("),
     },
     Exception {
         name: "barrier-by-value",
         reason: "LLVM makes a constant of src_scc",
-        applies: |it| it.line.contains("barrier") && it.line.contains("scc"),
+        applies: |it| {
+            it.is_made_otherwise() && it.line.contains("barrier") && it.line.contains("scc")
+        },
     },
     Exception {
         name: "longer-dual",
         reason: "LLVM takes the longer encoding of dual instructions that fit the shorter one",
-        applies: |it| it.ours.is_some() && it.line.starts_with("v_dual_"),
+        applies: |it| it.is_made_otherwise() && it.line.starts_with("v_dual_"),
     },
 ];
 
@@ -327,6 +329,13 @@ pub struct Otherwise {
     pub ours: Option<Vec<u8>>,
     /// What LLVM makes of it.
     pub theirs: Option<Vec<u8>>,
+}
+
+impl Otherwise {
+    /// Whether both take the line.
+    fn is_made_otherwise(&self) -> bool {
+        self.ours.is_some() && self.theirs.is_some()
+    }
 }
 
 impl fmt::Display for Otherwise {
