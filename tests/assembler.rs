@@ -10,17 +10,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::process::Command;
 use std::{env, fs};
 
 use hsaco::isa::Assembler;
 use hsaco_tests::assembly::{
-    AsmJudge, AsmTally, Assembly, CAUSES, Difference, TEXT_CAUSES, assembly_dir, llvm_mc,
+    AsmJudge, AsmTally, Assembly, CAUSES, Difference, Row, TEXT_CAUSES, assembly_dir, llvm_mc,
 };
+use hsaco_tests::broken::{Breaker, Fault};
 use hsaco_tests::diff::diff;
-use hsaco_tests::golden::{FAMILIES, Golden};
+use hsaco_tests::golden::{FAMILIES, Golden, family};
 use hsaco_tests::oracle::{Answer, Target};
+use hsaco_tests::program::hsaco_binary;
 use hsaco_tests::random::Random;
-use hsaco_tests::{require_tools, workspace_root};
+use hsaco_tests::{require_tools, scratch_dir, workspace_root};
 
 /// How many differences a failure shows for each target.
 const SHOWN: usize = 20;
@@ -39,6 +42,7 @@ fn golden_rows_agree() {
     for family in FAMILIES {
         for (target, tally) in Assembly::read(family).unwrap().tallies().unwrap() {
             report.add(&target, &tally);
+            assert_refused(&target.parse().unwrap(), &tally.refused);
         }
     }
     let assembled = report.finish();
@@ -94,6 +98,38 @@ fn broken_lines_are_refused_as_llvm_refuses_them() {
     }
 }
 
+/// The targets whose refusals are compared.
+const BROKEN_FOR: [&str; 8] =
+    ["gfx900", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201", "gfx1250"];
+
+/// How many lines LLVM must refuse, of each kind and for each target.
+const REFUSED_OF_EACH: usize = 250;
+
+/// One in so many lines that LLVM takes may be refused without a reason in `broken::EXCEPTIONS`.
+const UNEXPLAINED: usize = 200;
+
+#[test]
+fn what_llvm_refuses_is_refused() {
+    require_tools!("llvm-mc-22");
+    let (mut taken, mut otherwise) = (0, Vec::new());
+    for (seed, target) in (100..).zip(BROKEN_FOR) {
+        let mut breaker = Breaker::new(&target.parse().unwrap(), seed).unwrap();
+        for fault in Fault::ALL {
+            let verdicts = breaker.refused(fault, REFUSED_OF_EACH).unwrap();
+            assert!(verdicts.refused >= REFUSED_OF_EACH);
+            assert!(
+                verdicts.too_lenient.is_empty(),
+                "{target}, {fault:?}: {:#?}",
+                verdicts.too_lenient
+            );
+            taken += verdicts.taken;
+            otherwise.extend(verdicts.otherwise.iter().map(|it| format!("{target}: {it}\n")));
+        }
+    }
+    let may_differ = taken / UNEXPLAINED;
+    assert!(otherwise.len() <= may_differ, "of {taken}:\n{}", otherwise.concat());
+}
+
 /// Spellings that the decoder does not print.
 const OTHER_SPELLINGS: [(&str, &str); 22] = [
     ("gfx942", "v_add_f32 v0, v1, v2"),
@@ -130,6 +166,63 @@ fn other_spellings_mean_what_they_mean_to_llvm() {
         let theirs = llvm_mc(&target, &[line]).unwrap();
         assert_eq!(theirs, [Some(ours.bytes()[..ours.len()].to_vec())], "{target}: {line}");
     }
+}
+
+/// How many lines of each target the command prints. One in a hundred may read otherwise: llvm-mc shows what was
+/// written, we show what the encoding says, which is less where LLVM drops a modifier.
+const PRINTED: usize = 3000;
+
+#[test]
+fn the_command_prints_what_llvm_mc_prints() {
+    require_tools!("llvm-mc-22");
+    for target in ["gfx900", "gfx90a", "gfx950", "gfx1010", "gfx1100", "gfx1200", "gfx1250"] {
+        let target: Target = target.parse().unwrap();
+        let input = scratch_dir();
+        let file = input.path().join("lines.s");
+        fs::write(&file, taken_lines(&target)).unwrap();
+        let ours = Command::new(hsaco_binary().unwrap())
+            .args(["asm", "-t", target.processor.name()])
+            .arg(&file)
+            .output()
+            .unwrap();
+        let theirs = Command::new("llvm-mc-22")
+            .args(["-triple=amdgcn", "-show-encoding"])
+            .arg(format!("-mcpu={}", target.processor.name()))
+            .arg(&file)
+            .output()
+            .unwrap();
+        let [ours, theirs] = [ours, theirs].map(|it| String::from_utf8(it.stdout).unwrap());
+        assert_eq!(ours.lines().count(), theirs.lines().count(), "{target}");
+        let encoding = |line: &str| line.rsplit_once("; encoding").map(|it| it.1.to_owned());
+        let mut differing = Vec::new();
+        for (ours, theirs) in ours.lines().zip(theirs.lines()).filter(|(x, y)| x != y) {
+            assert_eq!(encoding(ours), encoding(theirs), "{target}: {theirs}");
+            differing.push(format!("{ours}\n{theirs}"));
+        }
+        let may_differ = ours.lines().count() / 100;
+        assert!(differing.len() <= may_differ, "{target}:\n{}", differing.join("\n"));
+    }
+}
+
+/// Lines of LLVM's tests that we assemble as LLVM does. We print what the decoder makes of the encoding: before
+/// gfx10 that does not tell how wide the address of an image is, nor is a float among 16-bit integers shown as one. LLVM makes the
+/// longer encoding of one dual instruction, although its decoder knows the shorter, and reads `lit()` as a
+/// cause of `assembly::CAUSES` says.
+fn taken_lines(target: &Target) -> String {
+    let golden = Assembly::read(family(target.processor)).unwrap();
+    let assembler = Assembler::new(target.processor, target.options).unwrap();
+    let is_image_shown = target.processor.name().starts_with("gfx1");
+    let is_taken = |row: &Row<'_>| {
+        let ours = assembler.assemble(row.text);
+        let is_known =
+            ["/*", "lit(", "v_dual_dot2acc_f32_bf16"].iter().any(|it| row.text.contains(it))
+                || row.text.contains("16") && row.text.contains('.')
+                || !is_image_shown && row.text.starts_with("image_");
+        !is_known && ours.is_ok_and(|it| it.bytes()[..it.len()] == row.bytes)
+    };
+    let every = golden.rows().count() / PRINTED;
+    let rows = golden.rows().step_by(every.max(1)).filter(is_taken);
+    rows.map(|row| format!("{}\n", row.text)).collect()
 }
 
 /// What a mutation puts into a line.
@@ -182,6 +275,15 @@ fn assert_is_llvms(target: &Target, differing: &[Difference]) {
     let theirs = llvm_mc(target, &lines).unwrap();
     for (it, theirs) in differing.iter().zip(theirs) {
         assert_eq!(it.ours.as_ref().ok(), theirs.as_ref(), "{target}: {it}");
+    }
+}
+
+/// LLVM's assembler refuses all of these lines.
+fn assert_refused(target: &Target, lines: &[String]) {
+    require_tools!("llvm-mc-22");
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    for (line, theirs) in lines.iter().zip(llvm_mc(target, &lines).unwrap()) {
+        assert_eq!(theirs, None, "{target}: {line}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lines of assembly with something wrong in them, and what llvm-mc says of each.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::Result;
@@ -94,7 +95,7 @@ impl Breaker {
             for (line, theirs) in lines.iter().zip(llvm_mc(&self.target, &lines)?) {
                 let ours = assembler.assemble(line).ok();
                 let ours = ours.map(|it| it.bytes().get(..it.len()).unwrap_or_default().to_vec());
-                verdicts.add(line, ours.as_deref(), theirs.as_deref());
+                verdicts.add(fault, line, ours, theirs);
             }
         }
         Ok(verdicts)
@@ -207,6 +208,144 @@ fn other_number(_: &str, random: &mut Random) -> String {
     if random.below(4) == 0 { format!("-{number}") } else { number.to_string() }
 }
 
+/// Why a verdict on a line need not be LLVM's.
+#[derive(Debug)]
+pub struct Exception {
+    /// A short name.
+    pub name: &'static str,
+    /// What is the matter.
+    pub reason: &'static str,
+    applies: fn(&Otherwise) -> bool,
+}
+
+/// All reasons to be stricter than LLVM, or to make other bytes; and two to be more lenient, the first.
+pub const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        name: "remark",
+        reason: "the decoder remarks on encodings that no assembler makes; with the remark we make them",
+        applies: |it| it.line.contains("/*Invalid "),
+    },
+    Exception {
+        name: "register-read-twice",
+        reason: "compilers let both halves of gfx12's dual instructions read one register in one place, \
+                 which LLVM 22 takes on gfx1250 only",
+        applies: |it| it.theirs.is_none() && reads_one_register_twice(&it.line),
+    },
+    Exception {
+        name: "number-cut-off",
+        reason: "LLVM cuts numbers off to the width of their field; we refuse them",
+        applies: |it| it.fault == Fault::Number && it.ours.is_none(),
+    },
+    Exception {
+        name: "register-cut-off",
+        reason: "LLVM takes named values for registers whose field cannot hold their number",
+        applies: |it| it.ours.is_none() && NAMED_VALUES.iter().any(|name| it.line.contains(name)),
+    },
+    Exception {
+        name: "tuple-for-one",
+        reason: "LLVM takes several registers for one in DPP",
+        applies: |it| it.ours.is_none() && it.line.contains("_dpp") && it.line.contains('['),
+    },
+    Exception {
+        name: "ignored-policy",
+        reason: "LLVM drops cache policies that the instruction does not have",
+        applies: |it| it.ours.is_none() && POLICIES.iter().any(|word| it.line.contains(word)),
+    },
+    Exception {
+        name: "half-of-a-whole",
+        reason: "LLVM takes halves of registers where whole ones are meant, in comparisons only",
+        applies: |it| {
+            it.ours.is_none() && it.line.starts_with("v_cmp") && it.line.contains("_e32 ")
+        },
+    },
+    Exception {
+        name: "list-too-long",
+        reason: "LLVM takes elements of op_sel beyond the last operand",
+        applies: |it| it.ours.is_none() && it.line.contains("op_sel:["),
+    },
+    Exception {
+        name: "older-format",
+        reason: "LLVM takes formats of typed buffers by the names of older processors",
+        applies: |it| it.ours.is_none() && it.line.starts_with("tbuffer_"),
+    },
+    Exception {
+        name: "wide-lit",
+        reason: "`lit()` of a 64-bit operand: see the agreement of the assembler",
+        applies: |it| it.is_made_otherwise() && it.line.contains("lit("),
+    },
+    Exception {
+        name: "barrier-by-value",
+        reason: "LLVM makes a constant of src_scc",
+        applies: |it| {
+            it.is_made_otherwise() && it.line.contains("barrier") && it.line.contains("scc")
+        },
+    },
+    Exception {
+        name: "longer-dual",
+        reason: "LLVM takes the longer encoding of dual instructions that fit the shorter one",
+        applies: |it| it.is_made_otherwise() && it.line.starts_with("v_dual_"),
+    },
+];
+
+/// Whether both halves of a dual instruction have the same vector register as the same source.
+fn reads_one_register_twice(line: &str) -> bool {
+    let Some((first, second)) = line.split_once("::") else { return false };
+    let sources = |half: &'_ str| -> Vec<String> {
+        half.split(',').skip(1).map(|source| source.trim().to_owned()).collect()
+    };
+    let pairs = sources(first).into_iter().zip(sources(second));
+    line.starts_with("v_dual_") && pairs.into_iter().any(|(x, y)| x == y && x.starts_with('v'))
+}
+
+const NAMED_VALUES: [&str; 9] = [
+    "scc",
+    "vccz",
+    "execz",
+    "shared_base",
+    "shared_limit",
+    "private_base",
+    "private_limit",
+    "pops_exiting_wave_id",
+    "lds_direct",
+];
+const POLICIES: [&str; 6] = [" dlc", " scc", "th:TH_", "scale_offset", " nv", " slc"];
+
+impl Exception {
+    /// The first that applies to a line.
+    #[must_use]
+    pub fn of(it: &Otherwise) -> Option<&'static Exception> {
+        EXCEPTIONS.iter().find(|exception| (exception.applies)(it))
+    }
+}
+
+/// A line of which LLVM makes something else.
+#[derive(Clone, Debug)]
+pub struct Otherwise {
+    /// What was done to it.
+    pub fault: Fault,
+    /// The line.
+    pub line: String,
+    /// What we make of it.
+    pub ours: Option<Vec<u8>>,
+    /// What LLVM makes of it.
+    pub theirs: Option<Vec<u8>>,
+}
+
+impl Otherwise {
+    /// Whether both take the line.
+    fn is_made_otherwise(&self) -> bool {
+        self.ours.is_some() && self.theirs.is_some()
+    }
+}
+
+impl fmt::Display for Otherwise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |bytes: &Option<Vec<u8>>| bytes.as_deref().map_or("refused".to_owned(), hex);
+        let (ours, theirs) = (shown(&self.ours), shown(&self.theirs));
+        write!(f, "{}\n    ours {ours}, theirs {theirs}", self.line)
+    }
+}
+
 /// What became of broken lines.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
@@ -215,38 +354,41 @@ pub struct Verdicts {
     /// How many it took.
     pub taken: usize,
     /// Lines that only we take.
-    pub too_lenient: Vec<String>,
+    pub too_lenient: Vec<Otherwise>,
     /// Lines that only LLVM takes, or of which it makes other bytes.
-    pub otherwise: Vec<String>,
+    pub otherwise: Vec<Otherwise>,
+    /// How many of either were let pass, by exception.
+    pub excepted: BTreeMap<&'static str, usize>,
 }
 
 impl Verdicts {
-    fn add(&mut self, line: &str, ours: Option<&[u8]>, theirs: Option<&[u8]>) {
-        let shown = |bytes: Option<&[u8]>| bytes.map_or("refused".to_owned(), hex);
-        match theirs {
-            None => self.refused += 1,
-            Some(_) => self.taken += 1,
+    fn add(&mut self, fault: Fault, line: &str, ours: Option<Vec<u8>>, theirs: Option<Vec<u8>>) {
+        if theirs.is_some() {
+            self.taken += 1;
+        } else {
+            self.refused += 1;
         }
-        match (ours, theirs) {
-            (Some(_), None) => self.too_lenient.push(line.to_owned()),
-            _ if ours != theirs => {
-                let (ours, theirs) = (shown(ours), shown(theirs));
-                self.otherwise.push(format!("{line}\n    ours {ours}, theirs {theirs}"));
-            }
-            _ => {}
+        if ours == theirs {
+            return;
+        }
+        let it = Otherwise { fault, line: line.to_owned(), ours, theirs };
+        match (Exception::of(&it), &it.theirs) {
+            (Some(exception), _) => *self.excepted.entry(exception.name).or_default() += 1,
+            (None, None) => self.too_lenient.push(it),
+            (None, Some(_)) => self.otherwise.push(it),
         }
     }
 }
 
 impl fmt::Display for Verdicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (refused, taken) = (self.refused, self.taken);
+        let (lenient, otherwise) = (self.too_lenient.len(), self.otherwise.len());
+        write!(f, "{refused} refused, {lenient} of them taken by us; ")?;
         write!(
             f,
-            "{} refused, {} of them taken by us; {} taken, {} of them otherwise by us",
-            self.refused,
-            self.too_lenient.len(),
-            self.taken,
-            self.otherwise.len()
+            "{taken} taken, {otherwise} of them otherwise by us; excepted {:?}",
+            self.excepted
         )
     }
 }

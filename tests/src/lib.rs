@@ -16,6 +16,7 @@ pub mod oracle;
 pub mod program;
 pub mod random;
 pub mod readelf;
+pub mod reassembly;
 pub mod run_line;
 
 use std::env;

@@ -6,6 +6,7 @@ mod disasm;
 mod generate;
 mod golden;
 mod llvm;
+mod reassemble;
 
 use anyhow::{Result, bail};
 
@@ -17,7 +18,10 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         Some("asm") => asm::run(args),
         Some("decode") => decode::run(args),
         Some("disasm") => disasm::run(args),
-        Some(other) => bail!("no oracle `{other}`: there are golden, asm, decode and disasm"),
-        None => bail!("which oracle: golden, asm, decode or disasm?"),
+        Some("reassemble") => reassemble::run(args),
+        Some(other) => {
+            bail!("no oracle `{other}`: there are golden, asm, decode, disasm and reassemble")
+        }
+        None => bail!("which oracle: golden, asm, decode, disasm or reassemble?"),
     }
 }

@@ -47,6 +47,9 @@ properties! {
     LITERAL64 = "Feature64BitLiterals",
     ALIGNED_VGPRS = "FeatureRequiresAlignedVGPRs",
     DP_ALU_DPP = "FeatureDPALU_DPP",
+    DPP_SRC1_SGPR = "FeatureDPPSrc1SGPR",
+    MFMA_INLINE_BUG = "FeatureMFMAInlineLiteralBug",
+    TRUE16 = "FeatureTrue16BitInsts",
     ARCHITECTED_FLAT_SCRATCH = "FeatureArchitectedFlatScratch",
 }
 

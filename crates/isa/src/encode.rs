@@ -1,6 +1,6 @@
 //! From instructions to bytes: the inverse of reading an operand's bits.
 
-use crate::generated::{FIELDS, FORMS, HIGH_VALUES, KINDS};
+use crate::generated::{FIELDS, FORMS, HIGH_VALUES, KINDS, OPERAND_NAMES};
 use crate::inst::{self, Inst};
 use crate::table::{Field, Flags, Kind, NO_FIELD, Run, Slot};
 
@@ -121,6 +121,12 @@ impl Slot {
     #[inline]
     pub(crate) fn kind(&self) -> &'static Kind {
         KINDS.get(usize::from(self.kind)).unwrap_or(&KINDS[0])
+    }
+
+    /// Its name.
+    #[inline]
+    pub(crate) fn label(&self) -> Option<&'static str> {
+        OPERAND_NAMES.get(usize::from(self.name)).copied()
     }
 }
 

@@ -144,7 +144,7 @@ impl Decoder {
 }
 
 impl Tables {
-    fn typed(&self, inst: &Inst, slot: &'static Slot) -> Option<Operand> {
+    pub(crate) fn typed(&self, inst: &Inst, slot: &'static Slot) -> Option<Operand> {
         let name = OPERAND_NAMES.get(usize::from(slot.name)).copied()?;
         let kind = KINDS.get(usize::from(slot.kind))?;
         let value = match kind.source {

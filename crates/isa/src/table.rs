@@ -67,6 +67,11 @@ impl Flags {
     /// The assembler takes it only where no other form has the text.
     pub(crate) const LAST_RESORT: u32 = 1 << 16;
 
+    pub(crate) const SALU: u64 = 1 << 0;
+    pub(crate) const VALU: u64 = 1 << 1;
+    pub(crate) const VOP1: u64 = 1 << 7;
+    pub(crate) const VOP2: u64 = 1 << 8;
+    pub(crate) const VOPC: u64 = 1 << 9;
     pub(crate) const VOP3: u64 = 1 << 10;
     pub(crate) const VOP3P: u64 = 1 << 12;
     pub(crate) const SDWA: u64 = 1 << 14;
@@ -75,15 +80,21 @@ impl Flags {
     pub(crate) const MTBUF: u64 = 1 << 18;
     pub(crate) const SMRD: u64 = 1 << 19;
     pub(crate) const MIMG: u64 = 1 << 20;
+    pub(crate) const VIMAGE: u64 = 1 << 21;
     pub(crate) const VSAMPLE: u64 = 1 << 22;
     pub(crate) const EXP: u64 = 1 << 23;
     pub(crate) const FLAT: u64 = 1 << 24;
+    pub(crate) const DS: u64 = 1 << 25;
+    /// Two operations in twelve bytes.
+    pub(crate) const VOPD3: u64 = 1 << 30;
     pub(crate) const GATHER4: u64 = 1 << 37;
-    pub(crate) const MAI: u64 = 1 << 54;
     pub(crate) const FLAT_GLOBAL: u64 = 1 << 51;
+    pub(crate) const MAI: u64 = 1 << 54;
+    pub(crate) const DOT: u64 = 1 << 55;
     pub(crate) const FLAT_SCRATCH: u64 = 1 << 56;
     pub(crate) const ATOMIC_NO_RETURN: u64 = 1 << 57;
     pub(crate) const ATOMIC_RETURN: u64 = 1 << 58;
+    pub(crate) const GWS: u64 = 1 << 62;
 
     /// Whether any of LLVM's bits is set.
     pub(crate) const fn any(&self, bits: u64) -> bool {
@@ -169,6 +180,10 @@ pub(crate) struct Kind {
     pub(crate) label: &'static str,
     pub(crate) hex: bool,
     pub(crate) always: bool,
+    /// Constants that need a literal are none of its, or of the source whose modifiers it holds.
+    pub(crate) inline_only: bool,
+    /// The assembler takes no number below zero.
+    pub(crate) unsigned: bool,
 }
 
 /// How a field becomes an operand.
@@ -338,6 +353,7 @@ impl Image {
     pub(crate) const COORDINATES: u16 = 1 << 2;
     pub(crate) const LOD: u16 = 1 << 3;
     pub(crate) const BVH: u16 = 1 << 4;
+    pub(crate) const MSAA: u16 = 1 << 5;
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -349,6 +365,13 @@ pub(crate) enum ImageEncoding {
 
 /// A conjunction of feature conditions: any of the pairs (all of these, none of those).
 pub(crate) struct Condition(pub(crate) &'static [(&'static [u8], &'static [u8])]);
+
+/// Another name of an instruction, on processors that fulfil a condition.
+pub(crate) struct Alias {
+    pub(crate) name: &'static str,
+    pub(crate) instruction: &'static str,
+    pub(crate) when: Condition,
+}
 
 /// A processor and the features it has in LLVM.
 pub(crate) struct Target {

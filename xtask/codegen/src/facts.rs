@@ -105,6 +105,13 @@ pub(crate) struct Facts {
     /// Bits that the hardware ignores, by instruction.
     pub(crate) lenient: Vec<(String, u128)>,
     pub(crate) effects: Vec<EffectFact>,
+    /// Other names of instructions: name, instruction, predicates.
+    pub(crate) aliases: Vec<(String, String, Vec<String>)>,
+}
+
+fn alias(row: &Row) -> (String, String, Vec<String>) {
+    let [name, instruction] = ["name", "instruction"].map(|column| row.get(column).to_owned());
+    (name, instruction, names(row.get("predicates")))
 }
 
 /// What LLVM's operand lists do not say about the operand of all instructions whose names start alike.
@@ -156,6 +163,7 @@ impl Facts {
                 .iter()
                 .map(image_shapes)
                 .collect::<Result<_>>()?,
+            aliases: table(&llvm, "aliases.tsv")?.iter().map(alias).collect(),
             order: table(folder, "decode-order.tsv")?,
             lenient: table(folder, "lenient.tsv")?.iter().map(lenient).collect::<Result<_>>()?,
             effects: table(folder, "effects.tsv")?.iter().map(effect).collect::<Result<_>>()?,

@@ -129,6 +129,8 @@ struct Facts {
     images: BTreeMap<String, String>,
     image_shapes: BTreeMap<(String, String), BTreeSet<(u64, u64)>>,
     classes_by_mode: BTreeMap<String, String>,
+    /// Name, instruction or its record, predicates.
+    aliases: BTreeSet<(String, String, String)>,
     used_operands: BTreeSet<String>,
 }
 
@@ -144,6 +146,14 @@ impl Facts {
             self.processors.insert(record.string("Name").into(), owned(&record.list("Features")));
         } else if record.is("Predicate") && record.flag("AssemblerMatcherPredicate") {
             self.predicates.insert(record.name.clone(), record.get("AssemblerCondDag").into());
+        } else if record.is("MnemonicAlias") {
+            let names = [record.string("FromMnemonic"), record.string("ToMnemonic")];
+            self.take_alias(names[0], names[1], &record.list("Predicates"));
+        } else if record.is("InstAlias") {
+            let result = record.get("ResultInst").trim_start_matches('(');
+            let instruction = result.split(' ').next().unwrap_or(result);
+            let name = mnemonic(record.string("AsmString"));
+            self.take_alias(name, instruction, &record.list("Predicates"));
         } else if record.is("RegClassByHwMode") {
             let modes = record.list("Modes").join(",");
             let (classes, decoder) =
@@ -154,6 +164,33 @@ impl Facts {
         } else if record.is("DAGOperand") {
             self.take_operand(record);
         }
+    }
+
+    /// Another name of an instruction; suffixes that choose an encoding, and names that nobody writes, are none.
+    fn take_alias(&mut self, name: &str, instruction: &str, predicates: &[&str]) {
+        let name = name.to_lowercase();
+        let is_suffixed = ["_e32", "_e64", "_dpp", "_sdwa"].iter().any(|it| name.ends_with(it));
+        if !is_suffixed && !name.contains("_fake16") && !name.contains("_t16") {
+            let predicates = predicates.join(",");
+            self.aliases.insert((name, instruction.to_owned(), predicates));
+        }
+    }
+
+    /// The rows of names that are not the instruction's own; a record is replaced by its name.
+    fn alias_rows(&self) -> Vec<String> {
+        let mut rows = BTreeSet::new();
+        for (name, instruction, predicates) in &self.aliases {
+            let own = match self.instructions.get(instruction) {
+                Some(fact) => mnemonic(fact.split('\t').nth(6).unwrap_or_default()).to_owned(),
+                None => instruction.to_lowercase(),
+            };
+            // Pseudo-instructions keep their suffix.
+            if own != *name && !["_e32", "_e64", "_sdwa", "_dpp"].iter().any(|it| own.contains(it))
+            {
+                rows.insert(format!("{name}\t{own}\t{predicates}"));
+            }
+        }
+        rows.into_iter().collect()
     }
 
     fn take_operand(&mut self, record: &Record) {
@@ -293,6 +330,7 @@ impl Facts {
             "class\tmodes\tclasses\tdecoder",
             &rows(&self.classes_by_mode),
         )?;
+        write("aliases.tsv", "name\tinstruction\tpredicates", &self.alias_rows())?;
         write("images.tsv", "opcode\textra\tflags", &rows(&self.images))?;
         let shapes = self.image_shapes.iter().map(|((opcode, encoding), shapes)| {
             let shapes: Vec<_> =
@@ -315,6 +353,11 @@ impl Facts {
             }
         }
     }
+}
+
+/// The name that a line of assembly starts with.
+fn mnemonic(asm: &str) -> &str {
+    asm.split([' ', '$', '{']).next().unwrap_or(asm)
 }
 
 /// `printNamedInt(..., "dmask", true, false)` inside a closure becomes `printNamedInt dmask true false`.

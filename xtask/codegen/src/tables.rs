@@ -377,8 +377,11 @@ impl<'a> Tables<'a> {
         let print: Vec<_> = row.get("print").split(' ').collect();
         let label = print.get(1).copied().unwrap_or_default();
         let flag = |at: usize| print.get(at) == Some(&"true");
+        let inline_only =
+            row.get("type").contains("_INLINE_") || operand.kind.ends_with("VCSrcInputMods");
+        let unsigned = matches!(operand.kind.as_str(), "u16imm" | "Endpgm");
         Ok(self.pools.kinds.add(format!(
-            "Kind {{ source: Source::{source}, dwords: {}, ty: Type::{ty}, read: Type::{read}, class: {class}, label: {label:?}, hex: {}, always: {} }}",
+            "Kind {{ source: Source::{source}, dwords: {}, ty: Type::{ty}, read: Type::{read}, class: {class}, label: {label:?}, hex: {}, always: {}, inline_only: {inline_only}, unsigned: {unsigned} }}",
             width / 32, flag(2), flag(3)
         )))
     }
@@ -473,7 +476,7 @@ impl<'a> Tables<'a> {
         let Some((base, encoding, data, address)) = &instruction.image else { return Ok(0) };
         let row = self.facts.images.get(base).with_context(|| format!("no image opcode {base}"))?;
         let listed: BTreeSet<_> = row.get("flags").split('|').collect();
-        let names = ["Gradients", "G16", "Coordinates", "LodOrClampOrMip", "BVH"];
+        let names = ["Gradients", "G16", "Coordinates", "LodOrClampOrMip", "BVH", "MSAA"];
         let flags: u32 = names
             .iter()
             .enumerate()
@@ -549,7 +552,7 @@ impl<'a> Tables<'a> {
     fn emit(&self) -> Result<String> {
         let pools = &self.pools;
         let mut out = String::from(HEADER);
-        out.push_str("\nuse crate::table::{Check, Class, Condition, Field, Flags, Form, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};\n");
+        out.push_str("\nuse crate::table::{Alias, Check, Class, Condition, Field, Flags, Form, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};\n");
         out.push_str(
             "\nconst fn f(value: u64, high: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> Form {\n    Form { value, high, mask, name, shape, predicates, flags }\n}\n\
              \nconst fn n(start: u32, base: u8, full: u8) -> Name {\n    Name { start, base, full }\n}\n\
@@ -603,6 +606,14 @@ impl<'a> Tables<'a> {
             let numbers: Vec<_> =
                 features.iter().filter_map(|feature| self.feature(feature).ok()).collect();
             let _ = writeln!(out, "    Target {{ name: {name:?}, features: &{numbers:?} }},");
+        }
+        out.push_str("];\n\npub(crate) static ALIASES: &[Alias] = &[\n");
+        for (name, instruction, predicates) in &self.facts.aliases {
+            let when = self.condition(predicates)?;
+            let _ = writeln!(
+                out,
+                "    Alias {{ name: {name:?}, instruction: {instruction:?}, when: {when} }},"
+            );
         }
         out.push_str("];\n\npub(crate) static LENIENT: &[(u16, u128)] = &[\n");
         let mut lenient = self.lenient_forms()?;

@@ -16,6 +16,16 @@ use super::modifier::is_modifier;
 use super::named;
 use super::number::Number;
 use super::operand::{self, Constant, ConstantRules, Register, Wrapping, Written};
+use super::rule::{self, Line};
+
+/// What stands around an operand.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    in_bars: bool,
+    /// A sign or bars.
+    is_modified: bool,
+    inline_only: bool,
+}
 
 pub(super) struct Attempt<'a, 't> {
     pub(super) tables: &'t Tables,
@@ -23,14 +33,19 @@ pub(super) struct Attempt<'a, 't> {
     pub(super) inst: Inst,
     /// The literal that operands ask for.
     literal: Option<Constant>,
+    /// The literal that the encoding itself holds.
+    held: Option<u64>,
     /// How many registers each slot was written with, where the form alone does not say.
     widths: Vec<(u8, u8)>,
     /// How many address registers stand in brackets.
     addresses: Option<u8>,
     /// `op_sel`, `op_sel_hi`, `neg_lo`, `neg_hi`: a bit for each element.
     pub(super) lists: [Option<u8>; 4],
-    pub(super) policy: u32,
+    /// Whether the sources and the destination were written as upper or lower halves.
+    halves: [Option<bool>; 4],
     exports: [Option<u16>; 4],
+    /// The name of an operand that may not be there; empty for none.
+    pub(super) unwanted: &'static str,
 }
 
 impl<'a, 't> Attempt<'a, 't> {
@@ -40,35 +55,44 @@ impl<'a, 't> Attempt<'a, 't> {
             cursor,
             inst: blank,
             literal: None,
+            held: None,
             widths: Vec::new(),
             addresses: None,
             lists: [None; 4],
-            policy: 0,
+            halves: [None; 4],
             exports: [None; 4],
+            unwanted: "",
         }
     }
 
     /// Follows the form's program over the line.
-    pub(super) fn run(mut self) -> Parse<Inst> {
+    pub(super) fn run(&mut self) -> Parse<()> {
         let (start, count) = self.inst.shape().ops;
-        let mut ops = OPS
-            .get(usize::from(start)..usize::from(start) + usize::from(count))
-            .unwrap_or_default();
-        while let Some((first, rest)) = ops.split_first() {
-            if is_modifier(first) {
-                let end = ops.iter().position(|op| !is_modifier(op)).unwrap_or(ops.len());
-                let (group, rest) = ops.split_at(end);
-                self.modifiers(group)?;
-                ops = rest;
-            } else {
-                self.step(first)?;
-                ops = rest;
+        let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
+        for op in ops.unwrap_or_default() {
+            if !self.unwanted.is_empty() && self.is_unwanted(op) {
+                return self.cursor.wanted("something else");
             }
+            if is_modifier(op.0) { self.modifier(op)? } else { self.step(op)? }
         }
         if !self.cursor.is_end() {
-            return self.cursor.wanted("the end, or a modifier that the instruction has");
+            return self.cursor.wanted("the end, or a modifier that may follow here");
         }
         self.finish()
+    }
+
+    /// Whether a step reads the operand that may not be there.
+    fn is_unwanted(&self, Op(what, number): &Op) -> bool {
+        let is_text = matches!(what, P::Text | P::Vcc | P::VccFirst);
+        let has_modifiers =
+            matches!(what, P::FloatModifiers | P::FloatModifiersVcc | P::IntModifiers);
+        let slot = self.inst.slots().get(usize::from(*number) + usize::from(has_modifiers));
+        !is_text && slot.and_then(Slot::label) == Some(self.unwanted)
+    }
+
+    /// What the rules between operands are about.
+    pub(super) fn line(&self) -> Line<'_> {
+        Line { tables: self.tables, inst: &self.inst, lists: self.lists, halves: self.halves }
     }
 
     pub(super) fn arch(&self) -> Arch {
@@ -88,7 +112,7 @@ impl<'a, 't> Attempt<'a, 't> {
         let next = slots.get(usize::from(*number) + 1);
         let arch = self.arch();
         match what {
-            P::Operand | P::FirstRegister => self.operand(slot, false),
+            P::Operand | P::FirstRegister => self.operand(slot),
             P::FloatModifiers => self.float_modifiers(slot, next),
             P::FloatModifiersVcc => {
                 self.float_modifiers(slot, next)?;
@@ -97,9 +121,10 @@ impl<'a, 't> Attempt<'a, 't> {
             P::IntModifiers => self.int_modifiers(slot, next),
             P::Addresses => self.address_list(usize::from(*number)),
             P::U16 | P::U32 if slot.kind().source != Source::Literal => self.plain(slot),
-            P::U16 | P::U32 => self.operand(slot, false),
+            P::U16 => self.literal_operand(slot, Type::F16),
+            P::U32 => self.literal_operand(slot, Type::F32),
             P::ScalarOffset => self.signed(slot, "an offset"),
-            P::F64 => self.operand(slot, false),
+            P::F64 => self.literal_operand(slot, Type::F64),
             P::ExportSource0 => self.export_source(0),
             P::ExportSource1 => self.export_source(1),
             P::ExportSource2 => self.export_source(2),
@@ -147,6 +172,9 @@ impl<'a, 't> Attempt<'a, 't> {
 
     fn vcc(&mut self, what: P) -> Parse<()> {
         let name = if self.arch().has(Arch::WAVE32) { "vcc_lo" } else { "vcc" };
+        if what == P::VccFirst && self.leaves_vcc_out() {
+            return Ok(());
+        }
         if what == P::Vcc {
             self.cursor.expect(",")?;
         }
@@ -157,6 +185,13 @@ impl<'a, 't> Attempt<'a, 't> {
             self.cursor.expect(",")?;
         }
         Ok(())
+    }
+
+    /// A comparison writes VCC in all but its longest encoding, whether or not the line says so.
+    fn leaves_vcc_out(&self) -> bool {
+        let flags = self.inst.flags();
+        let operands = self.cursor.rest().split([' ', '\t']).filter(|word| word.ends_with(','));
+        flags.any(Flags::VOPC) && !flags.any(Flags::VOP3 | Flags::SDWA) && operands.count() == 1
     }
 
     fn named(
@@ -179,8 +214,8 @@ impl<'a, 't> Attempt<'a, 't> {
     /// A number of the field's width, signed or not.
     fn plain(&mut self, slot: &Slot) -> Parse<()> {
         let width = field_width(slot).clamp(1, 62);
-        let value =
-            self.cursor.integer_between("a number", -(1 << (width - 1)), (1 << width) - 1)?;
+        let least = if slot.kind().unsigned { 0 } else { -(1 << (width - 1)) };
+        let value = self.cursor.integer_between("a number", least, (1 << width) - 1)?;
         let start = self.cursor;
         self.put(slot, value as u64 & ((1 << width) - 1), start)
     }
@@ -234,13 +269,21 @@ impl<'a, 't> Attempt<'a, 't> {
     fn float_modifiers(&mut self, slot: &Slot, next: Option<&'static Slot>) -> Parse<()> {
         let Some(next) = next else { return Ok(()) };
         let start = self.cursor;
+        if start.peek() == b'-' && start.byte(1) == b'-' {
+            return start.wanted("one sign, or `neg(…)`");
+        }
         let minus = self.cursor.peek() == b'-'
             && !self.cursor.byte(1).is_ascii_digit()
             && self.cursor.eat(b'-');
         let negative = minus || self.cursor.eat_call("neg");
         let in_words = self.cursor.eat_call("abs");
         let absolute = in_words || self.cursor.eat(b'|');
-        self.operand(next, absolute && !in_words)?;
+        let around = Around {
+            in_bars: absolute && !in_words,
+            is_modified: absolute || negative,
+            inline_only: slot.kind().inline_only,
+        };
+        self.operand_within(next, around)?;
         if absolute {
             self.cursor.expect(if in_words { ")" } else { "|" })?;
         }
@@ -256,7 +299,8 @@ impl<'a, 't> Attempt<'a, 't> {
         let Some(next) = next else { return Ok(()) };
         let start = self.cursor;
         let extends = self.cursor.eat_call("sext");
-        self.operand(next, false)?;
+        let inline_only = slot.kind().inline_only;
+        self.operand_within(next, Around { inline_only, ..Around::default() })?;
         if extends {
             self.cursor.expect(")")?;
         }
@@ -270,25 +314,43 @@ impl<'a, 't> Attempt<'a, 't> {
         start.wanted("an operand without this modifier")
     }
 
-    fn operand(&mut self, slot: &'static Slot, in_bars: bool) -> Parse<()> {
+    fn operand(&mut self, slot: &'static Slot) -> Parse<()> {
+        let inline_only = slot.kind().inline_only;
+        self.operand_within(slot, Around { inline_only, ..Around::default() })
+    }
+
+    fn operand_within(&mut self, slot: &'static Slot, around: Around) -> Parse<()> {
         let kind = slot.kind();
         let start = self.cursor;
         match kind.source {
             Source::Absent => return Ok(()),
             Source::Immediate | Source::ScalarOffset => return self.immediate(slot, kind),
-            Source::Literal => return self.literal_operand(slot, kind),
+            Source::Literal => return self.literal_operand(slot, Type::F32),
             _ => {}
         }
         if self.cursor.peek() == b'[' && self.inst.shape().image != 0 {
             return start.wanted("registers that follow one another");
         }
-        match self.cursor.operand(in_bars)? {
+        if start.peek() == b'-' && start.byte(1) == b'-' && self.is_float_source(kind) {
+            return start.wanted("one sign, or `neg(…)`");
+        }
+        match self.cursor.operand(around.in_bars)? {
             Written::Register(register) => self.register(slot, kind, register, start),
             Written::Named(name) => self.special(slot, kind, name, start),
             Written::Constant(number, wrapping) => {
-                self.constant(slot, kind, number, wrapping, start)
+                self.constant(slot, around, number, wrapping, start)
             }
         }
+    }
+
+    /// Whether a form of the name reads the source with modifiers, so that two signs would be two things.
+    fn is_float_source(&self, kind: &Kind) -> bool {
+        let flags = self.inst.flags();
+        let is_long_dual = self.inst.named("vdstX").is_some() && self.arch().has(Arch::GFX1250);
+        let is_vector = flags
+            .any(Flags::VOP1 | Flags::VOP2 | Flags::VOPC | Flags::VOP3 | Flags::SDWA | Flags::DPP);
+        is_long_dual
+            || is_vector && matches!(kind.ty, Type::F16 | Type::BF16 | Type::F32 | Type::F64)
     }
 
     fn immediate(&mut self, slot: &'static Slot, kind: &Kind) -> Parse<()> {
@@ -306,30 +368,16 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     /// A literal that the encoding itself holds.
-    fn literal_operand(&mut self, slot: &'static Slot, kind: &Kind) -> Parse<()> {
+    fn literal_operand(&mut self, slot: &'static Slot, ty: Type) -> Parse<()> {
         let start = self.cursor;
         let Written::Constant(number, wrapping) = self.cursor.operand(false)? else {
             return start.wanted("a constant");
         };
-        let ty = if kind.dwords == 2 { Type::F64 } else { Type::F32 };
-        let bits = match number {
-            Number::Float(float) if kind.dwords == 2 => float.to_bits(),
-            Number::Float(float) => u64::from((float as f32).to_bits()),
-            Number::Integer(value) => {
-                match (i32::try_from(value).is_ok() || u32::try_from(value).is_ok(), ty) {
-                    (true, Type::F64) if wrapping != Wrapping::Lit64 => (value as u64) << 32,
-                    (true, Type::F32) => value as u64 & 0xffff_ffff,
-                    (_, Type::F64) => value as u64,
-                    _ => {
-                        return Err(start.miss(Expected::Between(
-                            "a number",
-                            -0x8000_0000,
-                            0xffff_ffff,
-                        )));
-                    }
-                }
-            }
-        };
+        let bits = operand::literal_bits(ty, number, wrapping).map_err(|what| start.miss(what))?;
+        if self.held.is_some_and(|other| other != bits) {
+            return start.wanted("the same literal as before");
+        }
+        self.held = Some(bits);
         self.put(slot, bits, start)
     }
 
@@ -350,20 +398,38 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         let wide = self.tables.dwords(kind).max(1);
         if self.is_resized(slot) {
+            let is_odd = register.count > 1 && register.first % 2 == 1;
+            if is_odd && arch.has(Arch::ALIGNED_VGPRS) && !self.has_remark(start) {
+                return Err(start.miss(Expected::Multiple(2)));
+            }
             self.note_width(slot, register.count);
-        } else if register.count != wide && kind.source != Source::Sdwa {
+        } else if register.count != if kind.source == Source::Sdwa { 1 } else { wide } {
             return Err(start.miss(Expected::Registers(wide)));
         }
         let is_half = matches!(
             kind.source,
             Source::Half | Source::HalfLow | Source::AnyHalf | Source::AnyHalfLow
         );
-        if register.tag == tag::VGPR && register.half.is_some() != is_half {
+        let is_mask = matches!(kind.source, Source::Mask | Source::SdwaMask);
+        if is_mask && matches!(register.tag, tag::VGPR | tag::AGPR) {
+            return start.wanted("a scalar register");
+        }
+        if register.half.is_some() != (is_half && register.tag == tag::VGPR) {
             return start.wanted(if is_half { "half a register" } else { "a whole register" });
+        }
+        if register.half.is_some() {
+            self.note_half(slot, register.half);
         }
         let value = operand::register_value(arch, kind.source, register);
         self.inst.add(slot, value.into());
         self.check_register(slot, kind, register, start)
+    }
+
+    fn note_half(&mut self, slot: &Slot, half: Option<bool>) {
+        let position = rule::SELECTED.iter().position(|name| slot.label() == Some(name));
+        if let Some(noted) = position.and_then(|position| self.halves.get_mut(position)) {
+            *noted = half;
+        }
     }
 
     /// Whether the field now says what was written.
@@ -443,12 +509,18 @@ impl<'a, 't> Attempt<'a, 't> {
         let Some(value) = operand::special_value(self.arch(), name) else {
             return start.wanted("a register or a constant");
         };
+        if name == "src_lds_direct" && matches!(kind.source, Source::Mask | Source::SdwaMask) {
+            return start.wanted("a register that this operand may be");
+        }
         let is_mask_of_vcc = kind.source == Source::SdwaMask && value == 106;
         if !is_mask_of_vcc {
             self.inst.add(slot, operand::scalar_value(kind.source, value).into());
         }
         let code = self.tables.code(&self.inst, slot);
-        let in_class = || self.tables.class_without(kind, code, self.tables.dwords(kind)).is_none();
+        let in_class = || {
+            self.tables.class_without(kind, code, self.tables.dwords(kind)).is_none()
+                && (kind.ty != Type::Register || self.tables.class_names(kind, code))
+        };
         if operand::is_special(code, name) && (in_class() || self.has_remark(start)) {
             return Ok(());
         }
@@ -458,11 +530,12 @@ impl<'a, 't> Attempt<'a, 't> {
     fn constant(
         &mut self,
         slot: &'static Slot,
-        kind: &Kind,
+        around: Around,
         number: Number,
         wrapping: Wrapping,
         start: Cursor<'a>,
     ) -> Parse<()> {
+        let kind = slot.kind();
         let ty = match kind.ty {
             Type::Register if self.has_remark(start) => Type::Int32,
             Type::Register | Type::None => return start.wanted("a register"),
@@ -475,6 +548,9 @@ impl<'a, 't> Attempt<'a, 't> {
             long: self.arch().has(Arch::LITERAL64) && !flags.any(Flags::VOP3 | Flags::VOP3P),
             has_literal: self.has_literal(),
         };
+        if wrapping == Wrapping::Lit64 && !self.arch().has(Arch::LITERAL64) {
+            return start.wanted("no `lit64` on this processor");
+        }
         let constant = rules.encode(number, wrapping).map_err(|what| start.miss(what))?;
         let value = match constant {
             Constant::Inline(encoding) => encoding,
@@ -482,6 +558,11 @@ impl<'a, 't> Attempt<'a, 't> {
             Constant::LongLiteral(_) => 254,
         };
         if value >= 254 {
+            let is_ambiguous =
+                ty == Type::F64 && around.is_modified && matches!(number, Number::Integer(_));
+            if around.inline_only || is_ambiguous {
+                return start.wanted("a constant that needs no literal");
+            }
             self.take_literal(constant, start)?;
         }
         let value = operand::scalar_value(kind.source, value);
@@ -546,7 +627,7 @@ impl<'a, 't> Attempt<'a, 't> {
             if count > 0 && !(bracket && self.cursor.eat(b',')) {
                 break;
             }
-            self.operand(slot, false)?;
+            self.operand(slot)?;
             count += 1;
         }
         if bracket {
@@ -578,12 +659,11 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     /// What only the whole line decides.
-    fn finish(mut self) -> Parse<Inst> {
+    fn finish(&mut self) -> Parse<()> {
         self.apply_lists()?;
         self.apply_exports()?;
         self.check_widths()?;
-        self.apply_literal()?;
-        Ok(self.inst)
+        self.apply_literal()
     }
 
     /// Bits of `op_sel` and the like, by source.
@@ -620,9 +700,9 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     /// All words of a cache policy together.
-    pub(super) fn apply_policy(&mut self, number: u8) -> Parse<()> {
+    pub(super) fn apply_policy(&mut self, number: u8, policy: u32) -> Parse<()> {
         let Some(slot) = self.inst.slots().get(usize::from(number)) else { return Ok(()) };
-        let wanted = u64::from(self.policy);
+        let wanted = u64::from(policy);
         // LLVM takes `scc` on gfx90a also where there is no bit for it.
         let ignored = if self.arch().has(Arch::GFX940) { 0 } else { u64::from(SCC) };
         if self.inst.put(slot, wanted) || self.inst.value(slot) == wanted & !ignored {

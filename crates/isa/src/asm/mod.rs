@@ -15,20 +15,22 @@ mod modifier;
 mod named;
 mod number;
 mod operand;
+mod rule;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::Processor;
-use crate::decode::{DecodeOptions, Decoder, UnsupportedProcessor};
-use crate::generated::{FORMS, NAMES, OPS, PIECES};
+use crate::decode::{DecodeOptions, Decoder, Features, UnsupportedProcessor};
+use crate::generated::{ALIASES, FORMS, NAMES, OPS, PIECES};
 use crate::inst::{self, Inst};
 use crate::table::{Flags, P};
 use cursor::Cursor;
 pub use error::AsmError;
 use error::{Expected, Miss};
 use form::Attempt;
+use rule::Broken;
 
 /// Assembles instructions of one processor.
 ///
@@ -42,7 +44,7 @@ use form::Attempt;
 pub struct Assembler {
     decoder: Decoder,
     /// By name without suffix: which of the candidates.
-    names: HashMap<&'static str, Forms, BuildHasherDefault<Fnv>>,
+    names: Names,
     candidates: Vec<Candidate>,
 }
 
@@ -63,7 +65,10 @@ struct Candidate {
     words: u8,
 }
 
+type Names = HashMap<&'static str, Forms, BuildHasherDefault<Fnv>>;
+
 /// Where the forms of a name are.
+#[derive(Clone, Copy)]
 struct Forms {
     start: u32,
     end: u32,
@@ -154,11 +159,14 @@ impl Assembler {
                 blank.flags().has(Flags::LAST_RESORT),
             )
         });
-        let mut names: HashMap<_, Forms, _> = HashMap::default();
+        let mut names: Names = HashMap::default();
         for (at, (name, candidate)) in (0..).zip(&named) {
             let forms = names.entry(*name).or_insert(Forms { start: at, end: at, words: 0 });
             forms.end = at + 1;
             forms.words |= candidate.words;
+        }
+        if let Some(features) = Features::of(processor, options) {
+            add_aliases(&mut names, &features);
         }
         let candidates = named.into_iter().map(|(_, candidate)| candidate).collect();
         Ok(Assembler { decoder, names, candidates })
@@ -183,18 +191,39 @@ impl Assembler {
             found.ok_or(start.miss(Expected::What("an instruction of this processor")))?;
         let words = if forms.words == 0 { 0 } else { modifier::words_in(line) };
         let fits = |candidate: &&Candidate| {
-            forced.is_none_or(|variant| variant == candidate.variant)
-                && modifier::ADDRESSING & (candidate.words ^ words) == 0
+            forced.is_none_or(|variant| variant == candidate.variant) && candidate.words == words
         };
         let mut furthest = start.miss(Expected::What("an encoding that the instruction has"));
         for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
-            match Attempt::new(self.decoder.tables(), candidate.blank, cursor).run() {
-                Ok(inst) => return Ok(inst),
+            let mut attempt = Attempt::new(self.decoder.tables(), candidate.blank, cursor);
+            match attempt.run() {
+                Ok(()) => match rule::check(&attempt.line()) {
+                    Ok(()) => return Ok(attempt.inst),
+                    Err(_) if has_remark(line) => return Ok(attempt.inst),
+                    Err(broken) => {
+                        furthest = self.blame(candidate, cursor, broken);
+                        // The longer form of a dual instruction has fewer rules.
+                        if candidate.partner.is_empty() {
+                            break;
+                        }
+                    }
+                },
                 Err(miss) if miss.at > furthest.at => furthest = miss,
                 Err(_) => {}
             }
         }
         Err(furthest)
+    }
+
+    /// Where the operand stands that breaks a rule: the form is tried again without it.
+    fn blame(&self, candidate: &Candidate, cursor: Cursor<'_>, broken: Broken) -> Miss {
+        let mut attempt = Attempt::new(self.decoder.tables(), candidate.blank, cursor);
+        attempt.unwanted = broken.operand;
+        let found = attempt.run().err();
+        Miss {
+            what: Expected::What(broken.wanted),
+            ..found.unwrap_or(attempt.cursor.miss(Expected::What("")))
+        }
     }
 
     fn candidates(&self, forms: &Forms) -> &[Candidate] {
@@ -207,6 +236,20 @@ impl Assembler {
             .and_then(|(base, variant)| Some((self.names.get(base)?, Some(variant))));
         with_suffix.or_else(|| Some((self.names.get(name)?, None)))
     }
+}
+
+/// Older and other names of instructions.
+fn add_aliases(names: &mut Names, features: &Features) {
+    for alias in ALIASES.iter().filter(|alias| features.fulfil(&alias.when)) {
+        if let Some(forms) = names.get(alias.instruction).copied() {
+            names.insert(alias.name, forms);
+        }
+    }
+}
+
+/// Whether the decoder printed the line and remarked that it is wrong.
+fn has_remark(line: &str) -> bool {
+    line.contains("/*Invalid ")
 }
 
 /// A name without the suffix that asks for an encoding.

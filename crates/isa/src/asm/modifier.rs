@@ -1,4 +1,4 @@
-//! Modifiers: after the operands, in any order, each with a value that it has when left out.
+//! Modifiers: after the operands, in the printer's order, each with a value that it has when left out.
 
 use crate::arch::Arch;
 use crate::encode::field_width;
@@ -11,39 +11,60 @@ use super::form::Attempt;
 use super::named;
 
 /// Words that are part of a form's text and stand among the modifiers.
-const FLAG_WORDS: [&str; 7] = ["idxen", "offen", "tfe", "lds", "gds", "done", "row_en"];
+const FLAG_WORDS: [&str; 2] = ["idxen", "offen"];
 
 /// Whether a step belongs to the modifiers.
-pub(super) fn is_modifier(Op(what, number): &Op) -> bool {
+pub(super) fn is_modifier(what: P) -> bool {
     use P::*;
-    match what {
-        Text => match piece(*number) {
-            " " => true,
-            piece if !piece.starts_with(' ') => false,
-            piece => piece.split(' ').all(|word| word.is_empty() || FLAG_WORDS.contains(&word)),
-        },
-        NamedInt | NamedBit | Gds | CachePolicy | Offset | FlatOffset | OutputModifier
-        | DppFetchInvalid | DppBoundCtrl | DppCtrl | Dpp8 | SdwaDst | SdwaSrc0 | SdwaSrc1
-        | SdwaUnused | R128A16 | OpSel | OpSelHi | OpSelByte | OpSelLanes | NegLo | NegHi
-        | MatrixAFormat | MatrixBFormat | MatrixAScale | MatrixBScale | MatrixAScaleFormat
-        | MatrixBScaleFormat | IndexKey | BufferFormat | Dim | BitOp3 | Blgp | BlgpNeg
-        | Swizzle => true,
-        _ => false,
-    }
+    matches!(
+        what,
+        NamedInt
+            | NamedBit
+            | Gds
+            | CachePolicy
+            | Offset
+            | FlatOffset
+            | OutputModifier
+            | DppFetchInvalid
+            | DppBoundCtrl
+            | DppCtrl
+            | Dpp8
+            | SdwaDst
+            | SdwaSrc0
+            | SdwaSrc1
+            | SdwaUnused
+            | R128A16
+            | OpSel
+            | OpSelHi
+            | OpSelByte
+            | OpSelLanes
+            | NegLo
+            | NegHi
+            | MatrixAFormat
+            | MatrixBFormat
+            | MatrixAScale
+            | MatrixBScale
+            | MatrixAScaleFormat
+            | MatrixBScaleFormat
+            | IndexKey
+            | BufferFormat
+            | Dim
+            | BitOp3
+            | Blgp
+            | BlgpNeg
+            | Swizzle
+    )
 }
 
 fn piece(number: u8) -> &'static str {
     PIECES.get(usize::from(number)).copied().unwrap_or_default()
 }
 
-/// Those that say how a buffer is addressed, and nothing else does.
-pub(super) const ADDRESSING: u8 = 3;
-
-/// The words that a form's text always has.
+/// The words that a form's text has: they say how a buffer is addressed, and nothing else does.
 pub(super) fn words_of(blank: &Inst) -> u8 {
     let (start, count) = blank.shape().ops;
     let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
-    let texts = ops.unwrap_or_default().iter().filter(|op| op.0 == P::Text && is_modifier(op));
+    let texts = ops.unwrap_or_default().iter().filter(|op| op.0 == P::Text);
     texts.flat_map(|op| piece(op.1).split(' ')).fold(0, |words, word| words | flag_bit(word))
 }
 
@@ -57,75 +78,21 @@ fn flag_bit(word: &str) -> u8 {
     FLAG_WORDS.iter().position(|flag| *flag == word).map_or(0, |at| 1 << at)
 }
 
-/// What a group of modifiers has had.
-#[derive(Default)]
-struct Seen {
-    /// Steps of the group, by number.
-    steps: u64,
-    /// Words of pieces of text.
-    words: u8,
-}
-
 /// Lists of bits, in the order of `Attempt::lists`.
 const LISTS: [&str; 4] = ["op_sel", "op_sel_hi", "neg_lo", "neg_hi"];
 
 impl Attempt<'_, '_> {
-    /// Reads the modifiers of one part of the line.
-    pub(super) fn modifiers(&mut self, group: &[Op]) -> Parse<()> {
-        let mut seen = Seen::default();
-        'next: while !self.cursor.word().is_empty() {
-            for (at, op) in group.iter().enumerate() {
-                let again = matches!(op.0, P::CachePolicy | P::Text);
-                if (seen.steps >> at & 1 == 0 || again) && self.modifier(op, &mut seen)? {
-                    seen.steps |= 1 << at;
-                    continue 'next;
-                }
-            }
-            break;
-        }
-        for (at, op) in group.iter().enumerate() {
-            match op.0 {
-                P::Text => self.check_flags(op.1, &seen)?,
-                P::CachePolicy => self.apply_policy(op.1)?,
-                _ if seen.steps >> at & 1 == 0 => self.left_out(op)?,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a modifier if it is this step's.
-    fn modifier(&mut self, op: &Op, seen: &mut Seen) -> Parse<bool> {
-        match op.0 {
-            P::Text => Ok(piece(op.1) != " " && self.flag_word(op.1, seen)),
-            P::OpSel => self.list(0),
-            P::OpSelHi => self.list(1),
-            P::NegLo => self.list(2),
-            P::NegHi => self.list(3),
-            P::CachePolicy => self.cache_policy(),
-            _ => self.value_modifier(op),
-        }
-    }
-
-    fn flag_word(&mut self, number: u8, seen: &mut Seen) -> bool {
-        let word = self.cursor.word();
-        let bit = flag_bit(word) & !seen.words;
-        let found = bit != 0
-            && piece(number).split(' ').any(|other| other == word)
-            && self.cursor.eat_word(word);
-        if found {
-            seen.words |= bit;
-        }
-        found
-    }
-
-    /// Whether all words of a piece were there.
-    fn check_flags(&self, number: u8, seen: &Seen) -> Parse<()> {
-        if piece(number) == " " {
-            return Ok(());
-        }
-        let missing = piece(number).split(' ').find(|word| flag_bit(word) & !seen.words != 0);
-        missing.map_or(Ok(()), |word| Err(self.cursor.miss(Expected::Text(word))))
+    /// Reads a modifier, or gives it the value that it has when left out.
+    pub(super) fn modifier(&mut self, op: &Op) -> Parse<()> {
+        let found = match op.0 {
+            P::OpSel => self.list(0)?,
+            P::OpSelHi => self.list(1)?,
+            P::NegLo => self.list(2)?,
+            P::NegHi => self.list(3)?,
+            P::CachePolicy => return self.cache_policy(op.1),
+            _ => self.value_modifier(op)?,
+        };
+        if found { Ok(()) } else { self.left_out(op) }
     }
 
     fn list(&mut self, number: usize) -> Parse<bool> {
@@ -140,18 +107,24 @@ impl Attempt<'_, '_> {
         Ok(true)
     }
 
-    fn cache_policy(&mut self) -> Parse<bool> {
+    /// The words of a cache policy, in any order.
+    fn cache_policy(&mut self, number: u8) -> Parse<()> {
         let arch = self.arch();
         let flags = self.inst.flags();
         let scalar = flags.any(Flags::SMRD);
-        let bits = named::cache_policy(
-            &mut self.cursor,
-            arch,
-            crate::print::temporal_kind(flags),
-            scalar,
-        )?;
-        self.policy |= bits.unwrap_or(0);
-        Ok(bits.is_some())
+        let kind = crate::print::temporal_kind(flags);
+        let (mut policy, mut seen) = (0, 0);
+        while !self.cursor.is_end() {
+            let start = self.cursor;
+            let word = named::cache_policy(&mut self.cursor, arch, kind, scalar)?;
+            let Some((bits, all)) = word else { break };
+            if seen & all != 0 {
+                return start.wanted("each word of a cache policy once");
+            }
+            policy |= bits;
+            seen |= all;
+        }
+        self.apply_policy(number, policy)
     }
 
     /// A modifier that is one number.
@@ -184,7 +157,9 @@ impl Attempt<'_, '_> {
             }
             P::OutputModifier => named::output_modifier(cursor)?,
             P::DppFetchInvalid => named::flag(cursor, "fi")?.map(|on| fetch_invalid(slot, on)),
-            P::DppBoundCtrl => named::flag(cursor, "bound_ctrl")?.map(|_| 1),
+            // Before gfx11 either number sets the bit.
+            P::DppBoundCtrl => named::flag(cursor, "bound_ctrl")?
+                .map(|on| if arch.is_gfx11_plus() { on } else { 1 }),
             P::DppCtrl => named::dpp_ctrl(cursor, arch)?,
             P::Dpp8 => named::dpp8(cursor)?,
             P::SdwaDst => named::sdwa_sel(cursor, "dst_sel")?,
@@ -245,6 +220,7 @@ impl Attempt<'_, '_> {
             (P::DppCtrl, _) => return self.cursor.wanted("a DPP control"),
             (P::Dpp8, _) => return Err(self.cursor.miss(Expected::Text("dpp8:"))),
             (P::NamedInt, Some(slot)) => match *slot.kind() {
+                Kind { source: Source::ScalarOffset, .. } if self.arch().is_gfx12_plus() => 0,
                 Kind { source: Source::ScalarOffset, .. } => {
                     return Err(self.cursor.miss(Expected::Text("offset:")));
                 }
@@ -255,6 +231,7 @@ impl Attempt<'_, '_> {
             (P::SdwaDst | P::SdwaSrc0 | P::SdwaSrc1, _) => 6,
             (P::SdwaUnused, _) => 2,
             (P::BufferFormat, _) => 1,
+            (P::Dim, _) => return Err(self.cursor.miss(Expected::Text("dim:"))),
             _ => return Ok(()),
         };
         match slot {

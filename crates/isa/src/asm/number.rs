@@ -15,7 +15,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn is_number(&self) -> bool {
         match self.peek() {
             b'0'..=b'9' | b'(' => true,
-            b'-' | b'+' | b'~' => matches!(self.byte(1), b'0'..=b'9' | b'(' | b'~'),
+            b'-' | b'+' | b'~' => matches!(self.byte(1), b'0'..=b'9' | b'(' | b'~' | b'-' | b'+'),
             _ => false,
         }
     }

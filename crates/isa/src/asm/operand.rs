@@ -175,6 +175,14 @@ fn canonical(word: &str) -> &str {
 /// The eight bits that stand for a special register, whatever the width of the operand.
 pub(super) fn special_value(arch: Arch, name: &str) -> Option<u16> {
     let (m0, null) = if arch.is_gfx11_plus() { (125, 124) } else { (124, 125) };
+    let is_there = match name {
+        "null" => arch.is_gfx10_plus(),
+        "src_vccz" | "src_execz" | "src_pops_exiting_wave_id" => !arch.is_gfx11_plus(),
+        _ => true,
+    };
+    if !is_there {
+        return None;
+    }
     Some(match name {
         "flat_scratch" | "flat_scratch_lo" => 102,
         "flat_scratch_hi" => 103,
@@ -359,6 +367,34 @@ impl ConstantRules {
             _ => Err(Expected::Between("a number", -0x8000_0000, 0xffff_ffff)),
         }
     }
+}
+
+/// The bits of a literal that the encoding itself holds, in an operand of that type.
+pub(super) fn literal_bits(ty: Type, number: Number, wrapping: Wrapping) -> Result<u64, Expected> {
+    match (number, ty) {
+        (Number::Float(float), Type::F64) => Ok(float.to_bits()),
+        (Number::Float(float), Type::F16) => {
+            let half = half_bits(float).map(u64::from);
+            half.ok_or(Expected::What("a number that half precision holds"))
+        }
+        (Number::Float(float), _) => Ok((float as f32).to_bits().into()),
+        (Number::Integer(value), Type::F64) => {
+            let is_upper_half = is_within(value, 32) && wrapping != Wrapping::Lit64;
+            Ok(if is_upper_half { (value as u64) << 32 } else { value as u64 })
+        }
+        // The upper half says the sign again, as in LLVM.
+        (Number::Integer(value), Type::F16) if is_within(value, 16) => {
+            Ok(value as u64 & 0xffff_ffff)
+        }
+        (Number::Integer(_), Type::F16) => Err(Expected::Between("a number", -0x8000, 0xffff)),
+        (Number::Integer(value), _) if is_within(value, 32) => Ok(value as u64 & 0xffff_ffff),
+        _ => Err(Expected::Between("a number", -0x8000_0000, 0xffff_ffff)),
+    }
+}
+
+/// Whether so many bits hold a number, signed or not.
+fn is_within(value: i64, bits: u32) -> bool {
+    (-(1 << (bits - 1))..1 << bits).contains(&value)
 }
 
 /// Half precision, rounded to even; none where it overflows.

@@ -115,7 +115,7 @@ impl Decoder {
 pub(crate) struct Features([bool; FEATURES.len()]);
 
 impl Features {
-    fn of(processor: Processor, options: DecodeOptions) -> Option<Self> {
+    pub(crate) fn of(processor: Processor, options: DecodeOptions) -> Option<Self> {
         let target = TARGETS.iter().find(|target| target.name == processor.name())?;
         let mut features = Features([false; FEATURES.len()]);
         for number in target.features {
@@ -160,7 +160,7 @@ impl Features {
         numbers.is_empty() || numbers.iter().any(|number| self.has(*number))
     }
 
-    fn fulfil(&self, condition: &Condition) -> bool {
+    pub(crate) fn fulfil(&self, condition: &Condition) -> bool {
         condition.0.iter().any(|(with, without)| {
             with.iter().all(|number| self.has(*number))
                 && !without.iter().any(|number| self.has(*number))

@@ -151,7 +151,7 @@ pub struct Effects<'a> {
 }
 
 impl Inst {
-    fn form_effects(&self) -> &'static FormEffects {
+    pub(crate) fn form_effects(&self) -> &'static FormEffects {
         let number = EFFECTS_OF_FORM.get(usize::from(self.form)).copied().unwrap_or_default();
         EFFECTS.get(usize::from(number)).unwrap_or(&EFFECTS[0])
     }

@@ -515,7 +515,7 @@ impl Tables {
     }
 
     /// Whether DPP treats the instruction as one of double precision.
-    fn is_dp_alu(&self, inst: &Inst) -> bool {
+    pub(crate) fn is_dp_alu(&self, inst: &Inst) -> bool {
         if !self.arch.has(Arch::DP_ALU_DPP) {
             return false;
         }

@@ -4,7 +4,7 @@ use crate::arch::Arch;
 use crate::decode::Tables;
 use crate::generated::{CLASS_MODES, CLASSES, OPERAND_NAMES};
 use crate::inst::Inst;
-use crate::operand::{Code, FLOATS, Float, scalar_dwords, tag};
+use crate::operand::{Code, FLOATS, Float, Special, scalar_dwords, tag};
 use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
 
 use super::out::{Marks, Out, Token};
@@ -212,6 +212,19 @@ impl Tables {
         let class =
             modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)))?;
         (!wave_sized && !contains(class, code, dwords)).then_some(class)
+    }
+
+    /// Whether a special register is itself in the class of an operand, not only a value that any may have.
+    pub(crate) fn class_names(&self, kind: &Kind, code: Code) -> bool {
+        let modes = CLASS_MODES.get(usize::from(kind.class).wrapping_sub(1));
+        let class = modes
+            .and_then(|(modes, _)| modes.get(self.class_mode))
+            .and_then(|number| CLASSES.get(usize::from(*number)));
+        let (Some(class), Some(special)) = (class, code.special()) else { return true };
+        // Scalar tuples of any width may be null, where their class does not rule it out.
+        let may_be_null = class.name.starts_with("SReg_") && !class.name.contains("XNULL");
+        let is_null = matches!(special, Special::Null | Special::Null64);
+        is_null && may_be_null || class.special >> special as u8 & 1 == 1
     }
 
     /// What LLVM says of a register that the operand should not name.

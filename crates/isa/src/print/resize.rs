@@ -19,7 +19,7 @@ impl Inst {
         self.flags().has(Flags::HAS_FORMATS)
     }
 
-    fn operand(&self, name: &str) -> Option<u64> {
+    pub(crate) fn operand(&self, name: &str) -> Option<u64> {
         self.named(name).map(|slot| self.value(slot))
     }
 }
@@ -158,7 +158,8 @@ impl Tables {
         })
     }
 
-    fn data_dwords(&self, inst: &Inst) -> u8 {
+    /// How many registers of data the mask and the rest ask for.
+    pub(crate) fn data_dwords(&self, inst: &Inst) -> u8 {
         let mask = inst.operand("dmask").unwrap_or(0) & 15;
         let mut data =
             if inst.flags().any(Flags::GATHER4) { 4 } else { mask.count_ones().max(1) as u8 };
@@ -168,7 +169,8 @@ impl Tables {
         data + u8::from(inst.operand("tfe").is_some_and(|tfe| tfe != 0))
     }
 
-    fn address_dwords(&self, inst: &Inst, image: &Image) -> Option<u8> {
+    /// How many words of address the dimension and the rest ask for, from gfx10 on.
+    pub(crate) fn address_dwords(&self, inst: &Inst, image: &Image) -> Option<u8> {
         let (coordinates, gradients) = *DIMENSIONS.get(inst.operand("dim")? as usize)?;
         let has = |flag| image.flags & flag != 0;
         let a16 = inst.operand("a16").is_some_and(|a16| a16 != 0);

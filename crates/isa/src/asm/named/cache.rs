@@ -10,13 +10,13 @@ use crate::print::named::format::{
     Unified,
 };
 
-/// One word of a cache policy, as the bits that it sets.
+/// One word of a cache policy: the bits that it sets, and those of all words that may not stand beside it.
 pub(in crate::asm) fn cache_policy(
     cursor: &mut Cursor<'_>,
     arch: Arch,
     kind: TemporalKind,
     scalar: bool,
-) -> Parse<Option<u32>> {
+) -> Parse<Option<(u32, u32)>> {
     if arch.is_gfx12_plus() {
         return hint_or_scope(cursor, kind);
     }
@@ -29,35 +29,39 @@ pub(in crate::asm) fn cache_policy(
         "glc" => GLC,
         "slc" => SLC,
         "dlc" if arch.is_gfx10_plus() => DLC,
-        "scc" if arch.has(Arch::GFX90A) => SCC,
+        "scc" if arch.has(Arch::GFX90A) && !scalar => SCC,
         _ => return Ok(None),
     };
     cursor.take_word();
-    Ok(Some(bit))
+    Ok(Some((bit, bit)))
 }
+
+/// Where a policy keeps the hint and the scope.
+const HINT: u32 = 0x7;
+const SCOPE: u32 = 0x18;
 
 static SCOPES: [&str; 4] = ["SCOPE_CU", "SCOPE_SE", "SCOPE_DEV", "SCOPE_SYS"];
 
-fn hint_or_scope(cursor: &mut Cursor<'_>, kind: TemporalKind) -> Parse<Option<u32>> {
+fn hint_or_scope(cursor: &mut Cursor<'_>, kind: TemporalKind) -> Parse<Option<(u32, u32)>> {
     if cursor.eat_word("nv") {
-        return Ok(Some(NV));
+        return Ok(Some((NV, NV)));
     }
     if cursor.eat_word("scale_offset") {
-        return Ok(Some(SCALE_OFFSET));
+        return Ok(Some((SCALE_OFFSET, SCALE_OFFSET)));
     }
     if let Some(scope) = super::choice(cursor, "scope", &SCOPES, "a scope")? {
-        return Ok(Some(scope << 3));
+        return Ok(Some((scope << 3, SCOPE)));
     }
     if !cursor.eat_label("th") {
         return Ok(None);
     }
     if cursor.is_number() {
-        return Ok(Some(cursor.number_between("a temporal hint", 0, 7)?));
+        return Ok(Some((cursor.number_between("a temporal hint", 0, HINT)?, HINT)));
     }
     match temporal_hint(cursor.word(), kind) {
         Some(hint) => {
             cursor.take_word();
-            Ok(Some(hint))
+            Ok(Some((hint, HINT)))
         }
         None => cursor.wanted("a temporal hint for this kind of access"),
     }

@@ -2,7 +2,7 @@
 
 use crate::arch::Arch;
 use crate::asm::cursor::Cursor;
-use crate::asm::error::Parse;
+use crate::asm::error::{Expected, Parse};
 use crate::print::named::shader::{SLOTS, TARGETS};
 
 pub(in crate::asm) fn export_target(cursor: &mut Cursor<'_>, arch: Arch) -> Parse<u32> {
@@ -45,6 +45,7 @@ pub(in crate::asm) fn interp_slot(cursor: &mut Cursor<'_>) -> Parse<u32> {
 
 pub(in crate::asm) fn interp_attr(cursor: &mut Cursor<'_>) -> Parse<u32> {
     match cursor.word().strip_prefix("attr").and_then(decimal) {
+        Some(33..) => Err(cursor.miss(Expected::UpTo("attr", 32))),
         Some(attribute) => {
             cursor.advance(cursor.word().len());
             Ok(attribute)
