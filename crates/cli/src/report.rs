@@ -1,7 +1,5 @@
 //! What goes to standard error, and what that makes of the exit code.
 
-use std::process::ExitCode;
-
 use anstyle::{AnsiColor, Style};
 use hsaco::object::{Error, ErrorKind};
 
@@ -22,15 +20,14 @@ impl Status {
     pub(crate) fn note(&mut self, other: Self) {
         *self = (*self).max(other);
     }
-}
 
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        Self::from(match status {
-            Status::Fine => 0,
-            Status::Unsupported => 3,
-            Status::Unreadable => 2,
-        })
+    /// What the process ends with.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Unsupported => 3,
+            Self::Unreadable => 2,
+        }
     }
 }
 

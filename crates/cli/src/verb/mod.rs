@@ -13,6 +13,7 @@ mod notes;
 mod size;
 
 use anyhow::Result;
+pub use asm::without_comment;
 use clap::Subcommand;
 
 use crate::report::Status;
