@@ -119,16 +119,16 @@ impl Instruction {
         self.with(py, |it| PyBytes::new(py, it.bytes()))
     }
 
-    /// Its name without the suffix of its encoding; `.long` of a word that is no instruction.
+    /// Its name as it is printed, such as `v_add_f32_e32`; `.long` of a word that is no instruction.
     #[getter]
     fn mnemonic(&self, py: Python<'_>) -> PyResult<&'static str> {
-        self.with(py, |it| it.mnemonic())
+        self.with(py, |it| it.full_mnemonic())
     }
 
-    /// Its name as its text has it, such as `v_add_f32_e32`.
+    /// Its name without the suffix of its encoding, such as `v_add_f32`.
     #[getter]
-    fn full_mnemonic(&self, py: Python<'_>) -> PyResult<&'static str> {
-        self.with(py, |it| it.full_mnemonic())
+    fn base_mnemonic(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |it| it.mnemonic())
     }
 
     /// Its operands, as they are printed.

@@ -19,7 +19,7 @@ THREADS = 32
 FILES = ["lines.dwarf5.co", "lines.zstd.co", "mangled.co", "s1.gfx1250.co"]
 
 
-def together(work: Callable[[int], None]) -> None:
+def together(work: Callable[[int], object]) -> None:
     """Runs work on all threads at once and raises what they raise."""
     start, failures = threading.Barrier(THREADS), []
 
@@ -58,11 +58,16 @@ def everything() -> None:
     together(lambda number: query(database, number))
     assert database.counts.decoded_kernels == len(database.kernels), database.counts
     growing = hsaco.Database()
-    together(lambda number: growing.add(fixture(FILES[number % len(FILES)])) and query(growing, 0))
+
+    def grow(number: int) -> None:
+        growing.add(fixture(FILES[number % len(FILES)]))
+        query(growing, 0)
+
+    together(grow)
     assert len(growing.objects) == THREADS
     named = hsaco.kerneldb.KernelDB(lazy=True)
-    together(lambda number: [named.add_file(fixture(FILES[number % len(FILES)]))] and None)
-    together(lambda number: [named.get_kernel(it).assembly for it in named.get_kernels()] and None)
+    together(lambda number: named.add_file(fixture(FILES[number % len(FILES)])))
+    together(lambda number: [named.get_kernel(it).assembly for it in named.get_kernels()])
 
 
 class Threads(unittest.TestCase):
@@ -103,7 +108,7 @@ class Threads(unittest.TestCase):
 
     def test_other_threads_run_while_files_are_added(self) -> None:
         database = hsaco.Database()
-        together(lambda number: database.add(fixture("plain.bundle"), filter=lambda name: True) and None)
+        together(lambda number: database.add(fixture("plain.bundle"), filter=lambda name: True))
         self.assertEqual(len(database.objects) % THREADS, 0)
 
 

@@ -10,6 +10,19 @@ from ._errors import Error
 from ._records import Argument, Counts, Frame, Function, Memory
 from ._sequence import LazySequence
 
+__all__ = [
+    "Block",
+    "Database",
+    "Instruction",
+    "Kernel",
+    "Object",
+    "__version__",
+    "assemble",
+    "command",
+    "demangle",
+    "disassemble",
+]
+
 __version__: Final[str]
 
 def command(args: Sequence[Union[str, "os.PathLike[str]"]]) -> int: ...
@@ -129,7 +142,7 @@ class Instruction:
     @property
     def mnemonic(self) -> str: ...
     @property
-    def full_mnemonic(self) -> str: ...
+    def base_mnemonic(self) -> str: ...
     @property
     def operands(self) -> list[str]: ...
     @property
