@@ -13,5 +13,7 @@ pub(crate) fn pip(verb: &str) -> Result<Command> {
     }
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", verb, "--quiet", "--only-binary=:all:"]);
+    // What is installed goes to folders of its own.
+    pip.env("PIP_ROOT_USER_ACTION", "ignore");
     Ok(pip)
 }

@@ -121,6 +121,7 @@ impl Package {
     fn python(&self) -> Command {
         let mut python = Command::new("python3");
         python.env("PYTHONPATH", self.tools()).current_dir(&self.folder);
+        python.env("PIP_ROOT_USER_ACTION", "ignore");
         python
     }
 
