@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect;
 use hsaco::analysis::{
-    Address, Cfg, Exit, Function, FunctionKind, Functions, Lanes, RegisterSet, State, States,
-    Stream, Values,
+    Address, CallGraph, Cfg, Decoders, Exit, Function, FunctionKind, Functions, Lanes, RegisterSet,
+    State, States, Stream, Values,
 };
 use hsaco::isa::{DecodeOptions, Decoder, Flow, RegisterFile, WaveSize};
 use hsaco::object::container::{EntryKind, Options, entries};
@@ -44,20 +44,26 @@ fn names_halves(object: &CodeObject<'_>, functions: &Functions<'_>) -> Option<bo
     Some(undecoded(true)? <= undecoded(false)?)
 }
 
+/// Calls with each code object of a file.
+fn each_object(path: &Path, every: usize, mut visit: impl FnMut(&CodeObject<'_>)) {
+    let bytes = fs::read(path).unwrap();
+    let objects = entries(&bytes, &Options::default()).map(Result::unwrap);
+    for entry in objects.filter(|it| it.kind == EntryKind::CodeObject).step_by(every) {
+        visit(&CodeObject::parse(&entry.data).unwrap());
+    }
+}
+
 /// Calls with each kernel of a file: object, functions, decoder, kernel, function.
 fn each_kernel(
     path: &Path,
     every: usize,
     mut visit: impl FnMut(&CodeObject<'_>, &Decoder, &Kernel<'_>, &Function<'_>),
 ) {
-    let bytes = fs::read(path).unwrap();
-    let objects = entries(&bytes, &Options::default()).map(Result::unwrap);
-    for entry in objects.filter(|it| it.kind == EntryKind::CodeObject).step_by(every) {
-        let object = CodeObject::parse(&entry.data).unwrap();
-        let Some(processor) = object.target().id().map(|id| id.processor) else { continue };
-        let Ok(plain) = Decoder::new(processor) else { continue };
-        let functions = Functions::new(&object, &plain);
-        let real_true16 = names_halves(&object, &functions);
+    each_object(path, every, |object| {
+        let Some(processor) = object.target().id().map(|id| id.processor) else { return };
+        let Ok(plain) = Decoder::new(processor) else { return };
+        let functions = Functions::new(object, &plain);
+        let real_true16 = names_halves(object, &functions);
         let decoder = |wave_size: WaveSize| {
             let options = DecodeOptions {
                 real_true16,
@@ -72,9 +78,9 @@ fn each_kernel(
             assert_eq!(function.kind, FunctionKind::Kernel);
             let wave_size = kernel.resources(object.target().generation()).0.wavefront_size;
             let decoder = if wave_size == Some(32) { &narrow } else { &wide };
-            visit(&object, decoder, kernel, function);
+            visit(object, decoder, kernel, function);
         }
-    }
+    });
 }
 
 fn each_corpus_kernel(
@@ -98,6 +104,10 @@ fn mentioned(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> RegisterSet {
         for index in cfg.blocks()[*block].steps() {
             if let Some(inst) = stream.inst(index) {
                 let effects = decoder.effects(inst, state.msb.unwrap_or_default());
+                for lanes in [Lanes::All, Lanes::Some] {
+                    let replaced = effects.writes().filter(|it| effects.is_overwritten(it, lanes));
+                    assert!(replaced.eq(effects.overwrites(lanes)), "{}", decoder.text(inst));
+                }
                 effects.reads().chain(effects.writes()).for_each(|register| set.insert(&register));
             }
             state = states.after(state, index);
@@ -150,6 +160,46 @@ fn registers_are_within_what_the_metadata_declares() {
         wrong[..wrong.len().min(20)].join("\n")
     );
     assert!(equal * 100 >= leaves * 95, "{equal} of {leaves}");
+}
+
+#[test]
+fn registers_of_all_that_a_kernel_calls_are_within_what_the_metadata_declares() {
+    let (mut kernels, mut callers, mut wrong) = (0, 0, Vec::new());
+    let mut check = |object: &CodeObject<'_>| {
+        let Some(Ok(decoders)) = Decoders::new(object) else { return };
+        let processor = decoders.processor();
+        let graph = CallGraph::new(object, &decoders);
+        for kernel in object.index().kernels() {
+            let declared = kernel.resources(object.target().generation()).0;
+            let function = graph.function_at(kernel.entry().unwrap()).unwrap();
+            let needs = graph.needs(function, processor, decoders.usual_size());
+            let agprs = declared.agprs.unwrap_or(0);
+            let unified = processor.limits().acc_vgprs == hsaco::isa::AccVgprs::Unified;
+            let vgprs = declared.vgprs.unwrap() - if unified { agprs } else { 0 };
+            let given = [vgprs, agprs, declared.sgprs.unwrap(), declared.scratch.unwrap()];
+            let needed = [&needs.vgprs, &needs.agprs, &needs.sgprs, &needs.scratch];
+            kernels += 1;
+            callers += usize::from(needs.reach.functions.len() > 1);
+            if needed.iter().zip(given).any(|(need, given)| u64::from(need.count) > given) {
+                let target = object.target().id().unwrap();
+                wrong.push(format!("{target} {}: {needs:?}, declared {declared:?}", kernel.name()));
+            }
+        }
+    };
+    for file in triton_files() {
+        each_object(&file, 1, &mut check);
+    }
+    for (name, every) in LIBRARIES {
+        let Some(file) = corpus_file(name) else { return };
+        each_object(&file, every, &mut check);
+    }
+    println!("{kernels} kernels, {callers} of which call functions");
+    assert!(
+        wrong.is_empty(),
+        "{} of {kernels}:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(9)].join("\n")
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod asm;
 mod disasm;
+mod flow;
 mod input;
 mod measure;
 pub(crate) mod rate;
@@ -36,7 +37,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         "{:<44} {:>19} {:>19} {:>9} {:>9}",
         "min/median ms", "hsaco", "incumbent", "ratio", "bar"
     );
-    for group in [many_kernels, rocsparse, compressed, disasm::disasm, asm::asm] {
+    for group in [many_kernels, rocsparse, compressed, disasm::disasm, asm::asm, flow::flow] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");
             bench.failures += 1;

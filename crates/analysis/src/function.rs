@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hsaco_isa::{Decoder, Flow};
-use hsaco_object::elf::Section;
 use hsaco_object::{CodeObject, Str};
 
 use crate::stream::Stream;
@@ -42,7 +41,7 @@ impl Function<'_> {
     /// Where it ends.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.address + self.code.len() as u64
+        self.address.saturating_add(self.code.len() as u64)
     }
 }
 
@@ -54,24 +53,25 @@ pub struct Functions<'a>(Vec<Function<'a>>);
 type Start<'a> = (FunctionKind, Option<Str<'a>>, Option<u64>);
 
 impl<'a> Functions<'a> {
-    /// Finds them: kernels and functions by their symbols and descriptors; in sections that have none,
-    /// by the shape of the code.
+    /// Finds them: kernels and functions by their symbols and descriptors; in code between them, of which
+    /// stripped objects have some, by its shape.
     #[must_use]
     pub fn new(object: &CodeObject<'a>, decoder: &Decoder) -> Self {
         let starts = named_starts(object);
         let mut functions = Vec::with_capacity(starts.len());
-        for section in object.elf().sections().iter().filter(|section| section.is_executable()) {
-            let Ok(code) = object.elf().section_data(section) else { continue };
+        for (address, code) in executable(object) {
             let before = functions.len();
-            add_named(&mut functions, &starts, section, code);
-            if functions.len() == before {
-                add_by_shape(&mut functions, decoder, section.address, code);
+            add_named(&mut functions, &starts, address, code);
+            let named: Vec<Function<'a>> = functions.get(before..).unwrap_or_default().to_vec();
+            for (address, code) in gaps(&named, address, code) {
+                add_by_shape(&mut functions, decoder, address, code);
             }
         }
+        functions.sort_by_key(|function| function.address);
         Functions(functions)
     }
 
-    /// All of them, in the order of their sections and addresses.
+    /// All of them, in the order of their addresses.
     #[must_use]
     pub fn as_slice(&self) -> &[Function<'a>] {
         &self.0
@@ -80,8 +80,36 @@ impl<'a> Functions<'a> {
     /// The function that an address is in.
     #[must_use]
     pub fn at(&self, address: u64) -> Option<&Function<'a>> {
-        self.0.iter().find(|function| (function.address..function.end()).contains(&address))
+        self.0.get(self.index_at(address)?)
     }
+
+    /// The number of the function that an address is in, or at the start of.
+    #[must_use]
+    pub fn index_at(&self, address: u64) -> Option<usize> {
+        let after = self.0.partition_point(|function| function.address <= address);
+        let nearest = after.checked_sub(1)?;
+        let function = self.0.get(nearest)?;
+        (address == function.address || address < function.end()).then_some(nearest)
+    }
+
+    /// The number of the function that starts at an address.
+    #[must_use]
+    pub fn index_of(&self, address: u64) -> Option<usize> {
+        let found = self.index_at(address)?;
+        self.0.get(found).is_some_and(|function| function.address == address).then_some(found)
+    }
+}
+
+/// The code of an object with its addresses: in sections, else in segments.
+pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
+    let elf = object.elf();
+    let sections = elf.sections().iter().filter(|section| section.is_executable());
+    let in_sections =
+        sections.filter_map(|section| Some((section.address, elf.section_data(section).ok()?)));
+    let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
+    let in_segments =
+        segments.filter_map(|segment| Some((segment.address, elf.segment_data(segment).ok()?)));
+    in_sections.chain(in_segments).collect()
 }
 
 fn named_starts<'a>(object: &CodeObject<'a>) -> BTreeMap<u64, Start<'a>> {
@@ -103,18 +131,34 @@ fn named_starts<'a>(object: &CodeObject<'a>) -> BTreeMap<u64, Start<'a>> {
 fn add_named<'a>(
     functions: &mut Vec<Function<'a>>,
     starts: &BTreeMap<u64, Start<'a>>,
-    section: &Section<'a>,
+    start: u64,
     code: &'a [u8],
 ) {
-    let end = section.address.saturating_add(code.len() as u64);
-    let mut inside = starts.range(section.address..end).peekable();
+    let end = start.saturating_add(code.len() as u64);
+    let mut inside = starts.range(start..end).peekable();
     while let Some((address, (kind, name, size))) = inside.next() {
         let next = inside.peek().map_or(end, |(next, _)| **next);
         let stop = size.map_or(next, |size| address.saturating_add(size).min(end));
-        let range = (address - section.address) as usize..(stop - section.address) as usize;
+        let range = (address - start) as usize..(stop - start) as usize;
         let code = code.get(range).unwrap_or_default();
         functions.push(Function { name: *name, kind: *kind, address: *address, code });
     }
+}
+
+/// The code that is in none of these functions, which are in the order of their addresses.
+fn gaps<'a>(functions: &[Function<'a>], address: u64, code: &'a [u8]) -> Vec<(u64, &'a [u8])> {
+    let mut gaps = Vec::new();
+    let mut covered = address;
+    let end = address.saturating_add(code.len() as u64);
+    let bounds = functions.iter().map(|function| (function.address, function.end()));
+    for (start, stop) in bounds.chain([(end, end)]) {
+        if covered < start {
+            let range = (covered - address) as usize..(start - address) as usize;
+            gaps.extend(code.get(range).map(|code| (covered, code)));
+        }
+        covered = covered.max(stop);
+    }
+    gaps
 }
 
 /// A function ends with an instruction after which nothing follows and beyond which no branch goes; the next
@@ -131,7 +175,8 @@ fn add_by_shape<'a>(
     for index in 0..stream.steps().len() {
         let (at, next) = (stream.address_of(index), stream.address_of(index + 1));
         let inst = stream.inst(index);
-        if start.is_none() && inst.is_some_and(|inst| is_padding(inst.mnemonic())) {
+        // What is no instruction starts no function.
+        if start.is_none() && inst.is_none_or(|inst| is_padding(inst.mnemonic())) {
             continue;
         }
         let (Some(inst), first) = (inst, *start.get_or_insert(at)) else { continue };
@@ -153,4 +198,34 @@ fn add_by_shape<'a>(
 
 fn is_padding(mnemonic: &str) -> bool {
     matches!(mnemonic, "s_nop" | "s_code_end")
+}
+
+#[cfg(test)]
+mod tests {
+    use hsaco_isa::Processor;
+
+    use super::*;
+
+    fn functions(bytes: &[u8]) -> Vec<(String, u64, usize)> {
+        let object = CodeObject::parse(bytes).unwrap();
+        let decoder = Decoder::new(Processor::from_name("gfx942").unwrap()).unwrap();
+        let name =
+            |function: &Function<'_>| function.name.map_or("-".to_owned(), |it| it.to_string());
+        let functions = Functions::new(&object, &decoder);
+        functions.as_slice().iter().map(|it| (name(it), it.address, it.code.len())).collect()
+    }
+
+    #[test]
+    fn a_stripped_object_has_its_functions_still() {
+        let whole = functions(include_bytes!("../../../tests/fixtures/s1.gfx942.co"));
+        let stripped = functions(include_bytes!("../../../tests/fixtures/s1.stripped.co"));
+        assert_eq!(whole.first().map(|it| it.0.as_str()), Some("helper"));
+        assert_eq!(stripped.first().map(|it| it.0.as_str()), Some("-"));
+        let places = |all: &[(String, u64, usize)]| -> Vec<(u64, usize)> {
+            all.iter().map(|(_, address, size)| (*address, *size)).collect()
+        };
+        assert_eq!(places(&whole), places(&stripped));
+        let bare = functions(include_bytes!("../../../tests/fixtures/s1.no-sections.co"));
+        assert_eq!(places(&whole), places(&bare));
+    }
 }

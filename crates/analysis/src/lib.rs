@@ -3,6 +3,7 @@
 //! [`Functions`] finds the functions of a code object; [`Stream`] decodes one; [`Cfg`] is its blocks and
 //! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
 //! vector register numbers on gfx1250; [`Liveness`] says which registers are still needed where.
+//! [`CallGraph`] knows who calls whom, [`Needs`] what a kernel needs with all that it calls.
 //!
 //! ```
 //! use hsaco_analysis::{Cfg, Lanes, Liveness, Stream};
@@ -22,25 +23,35 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
 
+mod block_effects;
+mod call;
 mod cfg;
 mod debug;
+mod decoders;
 mod dominator;
 mod function;
 mod liveness;
 mod natural_loop;
 mod register_set;
+mod resources;
 mod state;
 mod stream;
+mod usage;
 mod value;
 
+pub use block_effects::BlockEffects;
+pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
 pub use debug::{DebugSections, Frame, Location, PlaceId, SourceMap};
+pub use decoders::Decoders;
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;
 pub use liveness::Liveness;
 pub use natural_loop::{Loop, Loops};
 pub use register_set::RegisterSet;
+pub use resources::{Allocation, Need, Needs, Resource, Shortage, demand};
 pub use state::{State, States};
 pub use stream::{Step, Stream};
+pub use usage::{StackFrame, Usage};
 pub use value::{Address, Values};

@@ -1,11 +1,12 @@
 //! Which registers are still needed.
 
-use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, VgprMsb};
+use hsaco_isa::{Decoder, Lanes};
 
+use crate::block_effects::{BlockEffects, Summary};
 use crate::cfg::{Block, Cfg, Exit};
 use crate::register_set::RegisterSet;
-use crate::state::{State, States};
 use crate::stream::Stream;
+use crate::usage::Usage;
 
 /// The registers whose values are needed before and after every block and instruction.
 ///
@@ -15,36 +16,30 @@ use crate::stream::Stream;
 /// [`Lanes::Some`] only where EXEC is known to enable every lane.
 #[derive(Clone, Debug)]
 pub struct Liveness<'a> {
-    decoder: &'a Decoder,
-    stream: &'a Stream,
-    cfg: &'a Cfg,
-    states: States<'a>,
+    effects: BlockEffects<'a>,
     live_in: Vec<RegisterSet>,
     live_out: Vec<RegisterSet>,
-}
-
-/// What a block needs of what came before, and what it replaces.
-#[derive(Clone, Copy, Default)]
-struct Summary {
-    needs: RegisterSet,
-    replaces: RegisterSet,
 }
 
 impl<'a> Liveness<'a> {
     /// Works it out for a function.
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, lanes: Lanes) -> Self {
+        Self::of(BlockEffects::new(decoder, stream, cfg, lanes))
+    }
+
+    /// Works it out from what the blocks do.
+    #[must_use]
+    pub fn of(effects: BlockEffects<'a>) -> Self {
+        let cfg = effects.cfg;
         let count = cfg.blocks().len();
-        let states = States::new(decoder, stream, cfg, lanes);
         let empty = vec![RegisterSet::default(); count];
-        let mut liveness =
-            Liveness { decoder, stream, cfg, states, live_in: empty.clone(), live_out: empty };
-        let summaries: Vec<Summary> = (0..count).map(|block| liveness.summary(block)).collect();
+        let mut liveness = Liveness { effects, live_in: empty.clone(), live_out: empty };
         let mut work: Vec<usize> = (0..count).collect();
         let mut is_waiting = vec![true; count];
         while let Some(block) = work.pop() {
             set(&mut is_waiting, block, false);
-            if !liveness.flow_back(block, &summaries) {
+            if !liveness.flow_back(block) {
                 continue;
             }
             for before in cfg.predecessors(block) {
@@ -73,7 +68,7 @@ impl<'a> Liveness<'a> {
     #[must_use]
     pub fn live_before(&self, step: usize) -> RegisterSet {
         let mut found = RegisterSet::default();
-        if let Some(block) = self.cfg.block_of(step) {
+        if let Some(block) = self.effects.cfg.block_of(step) {
             self.walk(block, |index, before, _| {
                 if index == step {
                     found = *before;
@@ -86,28 +81,29 @@ impl<'a> Liveness<'a> {
     /// Calls with each instruction of a block, from the last to the first: its number, and the
     /// registers needed before and after it.
     pub fn walk(&self, block: usize, mut visit: impl FnMut(usize, &RegisterSet, &RegisterSet)) {
-        let Some(steps) = self.cfg.blocks().get(block).map(Block::steps) else { return };
-        let mut live = self.live_out(block);
-        self.each_backward(block, steps, |liveness, index, state| {
-            let after = live;
-            liveness.step_back(index, state, &mut live);
-            visit(index, &live, &after);
+        let Some(steps) = self.effects.cfg.blocks().get(block).map(Block::steps) else { return };
+        let mut summary = Summary { needs: self.live_out(block), replaces: RegisterSet::default() };
+        let mut usage = Usage::default();
+        self.effects.each_backward(block, steps, |effects, index, state| {
+            let after = summary.needs;
+            effects.add_to(&mut summary, index, state, &mut usage);
+            visit(index, &summary.needs, &after);
         });
     }
 
     /// Works out what a block needs from what its successors need; whether that is more than before.
-    fn flow_back(&mut self, block: usize, summaries: &[Summary]) -> bool {
-        let mut live = match self.cfg.blocks().get(block).and_then(|block| block.exit) {
+    fn flow_back(&mut self, block: usize) -> bool {
+        let mut live = match self.effects.cfg.blocks().get(block).and_then(|block| block.exit) {
             None | Some(Exit::End) => RegisterSet::default(),
             Some(Exit::Return | Exit::Outside(_) | Exit::Unknown) => RegisterSet::all(),
         };
-        for next in self.cfg.successors(block) {
+        for next in self.effects.cfg.successors(block) {
             if let Some(needed) = self.live_in.get(next) {
                 live.union_with(needed);
             }
         }
         let out = live;
-        if let Some(summary) = summaries.get(block) {
+        if let Some(summary) = self.effects.summaries.get(block) {
             live.subtract(&summary.replaces);
             live.union_with(&summary.needs);
         }
@@ -115,97 +111,6 @@ impl<'a> Liveness<'a> {
             *place = out;
         }
         self.live_in.get_mut(block).is_some_and(|place| place.union_with(&live))
-    }
-
-    fn summary(&self, block: usize) -> Summary {
-        let mut summary = Summary::default();
-        let Some(steps) = self.cfg.blocks().get(block).map(Block::steps) else { return summary };
-        self.each_backward(block, steps, |liveness, index, state| {
-            liveness.add_to(&mut summary, index, state);
-        });
-        summary
-    }
-
-    /// Calls with the instructions of a block from the last to the first, each with the state before it.
-    fn each_backward(
-        &self,
-        block: usize,
-        steps: std::ops::Range<usize>,
-        mut visit: impl FnMut(&Self, usize, State),
-    ) {
-        let mut state = self.states.before_block(block);
-        if self.states.never_change() {
-            steps.rev().for_each(|index| visit(self, index, state));
-            return;
-        }
-        let mut states = Vec::with_capacity(steps.len());
-        for index in steps.clone() {
-            states.push(state);
-            state = self.states.after(state, index);
-        }
-        for (index, state) in steps.zip(states).rev() {
-            visit(self, index, state);
-        }
-    }
-
-    /// From what is needed after an instruction to what is needed before it.
-    fn step_back(&self, index: usize, state: State, live: &mut RegisterSet) {
-        let mut summary = Summary { needs: *live, replaces: RegisterSet::default() };
-        self.add_to(&mut summary, index, state);
-        *live = summary.needs;
-    }
-
-    /// Puts an instruction before a summary.
-    fn add_to(&self, summary: &mut Summary, index: usize, state: State) {
-        let Some(inst) = self.stream.inst(index) else {
-            summary.needs = RegisterSet::all();
-            return;
-        };
-        match state.msb {
-            Some(msb) => {
-                let effects = self.decoder.effects(inst, msb);
-                for register in effects.overwrites(state.lanes) {
-                    summary.needs.remove(&register);
-                    summary.replaces.insert(&register);
-                }
-                effects.reads().for_each(|register| summary.needs.insert(&register));
-            }
-            None => self.add_any_bank(summary, inst, state.lanes),
-        }
-        if matches!(inst.flow(), Flow::Call | Flow::IndirectCall) {
-            summary.needs = RegisterSet::all();
-        }
-        let indexed = self.decoder.effects(inst, VgprMsb::default()).indexed();
-        indexed.for_each(|register| insert_from(&mut summary.needs, &register));
-    }
-
-    /// Where the upper bits of vector registers are not known: reads any, replaces none.
-    fn add_any_bank(&self, summary: &mut Summary, inst: &Inst, lanes: Lanes) {
-        for bank in [0x00, 0x55, 0xaa, 0xff] {
-            let effects = self.decoder.effects(inst, VgprMsb::new(bank));
-            let scalar =
-                effects.overwrites(lanes).filter(|register| register.file != RegisterFile::Vgpr);
-            for register in scalar {
-                summary.needs.remove(&register);
-                summary.replaces.insert(&register);
-            }
-        }
-        for bank in [0x00, 0x55, 0xaa, 0xff] {
-            let effects = self.decoder.effects(inst, VgprMsb::new(bank));
-            effects.reads().for_each(|register| summary.needs.insert(&register));
-        }
-    }
-}
-
-/// Adds a register and all after it in its file.
-fn insert_from(set: &mut RegisterSet, register: &Register) {
-    let last = match register.file {
-        RegisterFile::Vgpr => 1024,
-        RegisterFile::Agpr => 256,
-        _ => 106,
-    };
-    for first in register.first..last {
-        set.insert(&Register { first, count: 1, half: None, ..*register });
     }
 }
 

@@ -106,7 +106,10 @@ impl RegisterSet {
     /// How many registers of a file are in it.
     #[must_use]
     pub fn count(&self, file: RegisterFile) -> usize {
-        file_bits(file).filter(|bit| self.has(*bit)).count()
+        let bits = file_bits(file);
+        let words = self.0.iter().enumerate();
+        let here = words.map(|(at, word)| word & mask(at, &bits));
+        here.map(|word| word.count_ones() as usize).sum()
     }
 
     /// The highest number among the registers of a file.
@@ -148,6 +151,14 @@ impl RegisterSet {
     /// Calls with each word that has some of the bits, and which.
     #[inline]
     fn each_word(&mut self, start: usize, count: usize, mut change: impl FnMut(&mut u64, u64)) {
+        // Nearly always all bits are in one word.
+        if start % 64 + count <= 64 {
+            let mask = u64::MAX.checked_shr(64 - count as u32).unwrap_or(0) << (start % 64);
+            if let Some(word) = self.0.get_mut(start / 64) {
+                change(word, mask);
+            }
+            return;
+        }
         let (mut at, end) = (start, start + count);
         while at < end {
             let low = at % 64;
@@ -158,6 +169,18 @@ impl RegisterSet {
             }
             at += here;
         }
+    }
+}
+
+/// Which bits of a word are in a range of all bits.
+#[inline]
+fn mask(word: usize, bits: &std::ops::Range<usize>) -> u64 {
+    let first = word * 64;
+    let start = bits.start.clamp(first, first + 64) - first;
+    let end = bits.end.clamp(first, first + 64) - first;
+    match end.saturating_sub(start) {
+        0 => 0,
+        len => (u64::MAX >> (64 - len)) << start,
     }
 }
 

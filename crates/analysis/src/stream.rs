@@ -85,4 +85,10 @@ impl Stream {
         let offset = u32::try_from(address.checked_sub(self.address)?).ok()?;
         self.steps.binary_search_by_key(&offset, |step| step.offset).ok()
     }
+
+    /// The number of the instruction that an address is in; of the first or last for one outside.
+    pub(crate) fn step_at(&self, address: u64) -> usize {
+        let offset = address.saturating_sub(self.address);
+        self.steps.partition_point(|step| u64::from(step.offset) <= offset).saturating_sub(1)
+    }
 }

@@ -3,7 +3,7 @@
 //! Looks backwards from a use to the definitions that reach it and works out their values: the
 //! program counter, constants, sums. Nothing is computed for registers that nobody asks about.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_isa::{
@@ -11,6 +11,7 @@ use hsaco_isa::{
 };
 
 use crate::cfg::Cfg;
+use crate::register_set::RegisterSet;
 use crate::stream::Stream;
 
 /// A code address in a pair of registers.
@@ -48,8 +49,26 @@ pub struct Values<'a> {
     decoder: &'a Decoder,
     stream: &'a Stream,
     cfg: &'a Cfg,
+    callees: &'a dyn Callees,
     /// How many more instructions may be looked at.
     budget: Cell<usize>,
+    /// The instructions that the last answer came from.
+    sources: RefCell<BTreeSet<usize>>,
+}
+
+/// What calls do to registers.
+pub(crate) trait Callees {
+    /// The registers that the callee of the call with this number may write, if that is known.
+    fn writes(&self, call: usize) -> Option<&RegisterSet>;
+}
+
+/// Callees of which nothing is known: they keep what the calling convention makes them keep.
+struct UnknownCallees;
+
+impl Callees for UnknownCallees {
+    fn writes(&self, _call: usize) -> Option<&RegisterSet> {
+        None
+    }
 }
 
 /// A register whose definitions are looked for.
@@ -58,14 +77,26 @@ enum Place {
     Sgpr(u16),
     Vcc(u16),
     Scc,
+    /// One lane of a vector register: where functions keep scalar registers while they call others.
+    Lane(u16, i8),
 }
 
 impl<'a> Values<'a> {
     /// Answers for the instructions of a stream.
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg) -> Self {
+        Self::with_callees(decoder, stream, cfg, &UnknownCallees)
+    }
+
+    /// The same, where it is known what calls do.
+    pub(crate) fn with_callees(
+        decoder: &'a Decoder,
+        stream: &'a Stream,
+        cfg: &'a Cfg,
+        callees: &'a dyn Callees,
+    ) -> Self {
         let budget = Cell::new(64 * stream.steps().len() + 4096);
-        Values { decoder, stream, cfg, budget }
+        Values { decoder, stream, cfg, callees, budget, sources: RefCell::default() }
     }
 
     /// Where the indirect jumps go.
@@ -93,6 +124,7 @@ impl<'a> Values<'a> {
     /// ```
     #[must_use]
     pub fn target(&self, index: usize) -> Address {
+        self.sources.borrow_mut().clear();
         let Some(inst) = self.stream.inst(index) else { return Address::Unknown };
         let (low, high) = match self.decoder.operand(inst, "src0") {
             Some(OperandValue::Register(register)) => {
@@ -115,6 +147,42 @@ impl<'a> Values<'a> {
                 Address::Loaded(low)
             }
             _ => Address::Unknown,
+        }
+    }
+
+    /// Whether answers may be missing because it took too long to find them.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.budget.get() == 0
+    }
+
+    /// The instructions that made the address which [`target`](Self::target) found last.
+    pub(crate) fn sources(&self) -> BTreeSet<usize> {
+        self.sources.take()
+    }
+
+    /// The address that an instruction completes in the pair of registers that ends with its destination.
+    pub(crate) fn completed(&self, index: usize) -> Option<(u16, u64)> {
+        let inst = self.stream.inst(index)?;
+        let Some(OperandValue::Register(register)) = self.decoder.operand(inst, "sdst") else {
+            return None;
+        };
+        if register.file != RegisterFile::Sgpr {
+            return None;
+        }
+        let first = (register.first + u16::from(register.count.max(1))).checked_sub(2)?;
+        let half = |number: u16| match self.after(Place::Sgpr(number), index) {
+            Value::Known(value) => Some(u64::from(value)),
+            _ => None,
+        };
+        Some((first, half(first + 1)? << 32 | half(first)?))
+    }
+
+    /// What a register holds after an instruction.
+    fn after(&self, place: Place, index: usize) -> Value {
+        if self.writes(index, place) {
+            self.defined(place, index, 0)
+        } else {
+            self.at(place, index, 0)
         }
     }
 
@@ -186,9 +254,46 @@ impl<'a> Values<'a> {
         let calls = matches!(inst.flow(), Flow::Call | Flow::IndirectCall);
         let effects = self.effects(inst);
         let is_indexed = effects.indexed().any(|register| register.file == RegisterFile::Sgpr);
-        calls && !is_preserved(place)
+        calls && self.is_lost(index, place)
             || is_indexed
-            || effects.writes().any(|register| covers(&register, place))
+            || self
+                .writes_lane(inst, place)
+                .unwrap_or_else(|| effects.writes().any(|register| covers(&register, place)))
+    }
+
+    /// Whether a call may change a register.
+    fn is_lost(&self, call: usize, place: Place) -> bool {
+        let number = match place {
+            Place::Sgpr(number) => number,
+            // Were a lane changed that holds a return address, there would be no way back.
+            Place::Lane(..) => return false,
+            Place::Vcc(_) | Place::Scc => return true,
+        };
+        let register = Register { file: RegisterFile::Sgpr, first: number, count: 1, half: None };
+        number < FIRST_PRESERVED
+            && self.callees.writes(call).is_none_or(|written| written.contains(&register))
+    }
+
+    /// Whether `v_writelane_b32` writes a lane; none for other instructions and places.
+    fn writes_lane(&self, inst: &Inst, place: Place) -> Option<bool> {
+        let Place::Lane(vgpr, lane) = place else { return None };
+        if inst.mnemonic() != "v_writelane_b32" {
+            return None;
+        }
+        let (written, at) = self.lane(inst, "vdst")?;
+        Some(written == vgpr && at.is_none_or(|at| at == lane))
+    }
+
+    /// The vector register that an operand names, and the lane of it, if that is a constant.
+    fn lane(&self, inst: &Inst, operand: &str) -> Option<(u16, Option<i8>)> {
+        let Some(OperandValue::Register(register)) = self.decoder.operand(inst, operand) else {
+            return None;
+        };
+        let lane = match self.decoder.operand(inst, "src1")? {
+            OperandValue::Integer(lane) => Some(lane),
+            _ => None,
+        };
+        (register.file == RegisterFile::Vgpr).then_some((register.first, lane))
     }
 
     fn effects(&self, inst: &Inst) -> Effects<'_> {
@@ -198,6 +303,12 @@ impl<'a> Values<'a> {
     /// What an instruction leaves in a register that it writes.
     fn defined(&self, place: Place, index: usize, depth: usize) -> Value {
         let Some(inst) = self.stream.inst(index) else { return Value::Unknown };
+        self.sources.borrow_mut().insert(index);
+        match inst.mnemonic() {
+            "v_readlane_b32" => return self.read_lane(inst, index, depth),
+            "v_writelane_b32" => return self.written_lane(inst, place, index, depth),
+            _ => {}
+        }
         let Some(OperandValue::Register(destination)) = self.decoder.operand(inst, "sdst") else {
             return Value::Unknown;
         };
@@ -213,6 +324,34 @@ impl<'a> Values<'a> {
             Some(value) => Value::Known((value >> (32 * word)) as u32),
             None => self.copied(inst, index, word, depth),
         }
+    }
+
+    /// What `v_readlane_b32` brings back.
+    fn read_lane(&self, inst: &Inst, index: usize, depth: usize) -> Value {
+        match self.lane(inst, "src0") {
+            // Upper bits of register numbers are not followed here.
+            Some((vgpr, Some(lane))) if !self.changes_banks() => {
+                self.at(Place::Lane(vgpr, lane), index, depth)
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    /// What `v_writelane_b32` puts away.
+    fn written_lane(&self, inst: &Inst, place: Place, index: usize, depth: usize) -> Value {
+        let Some((vgpr, Some(lane))) = self.lane(inst, "vdst") else { return Value::Unknown };
+        match self.decoder.operand(inst, "src0") {
+            Some(OperandValue::Register(source)) if place == Place::Lane(vgpr, lane) => {
+                self.word(&source, 0, index, depth)
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn changes_banks(&self) -> bool {
+        let changes = |inst: &Inst| inst.mnemonic() == "s_set_vgpr_msb";
+        self.decoder.has_vgpr_msb()
+            && self.stream.steps().iter().any(|step| step.inst.as_ref().is_some_and(changes))
     }
 
     /// A copy of a register that holds no known number.
@@ -347,12 +486,8 @@ fn sign_extended(value: u64) -> u64 {
 fn entry_value(place: Place) -> Value {
     match place {
         Place::Sgpr(number) => Value::Entry(number),
-        Place::Vcc(_) | Place::Scc => Value::Unknown,
+        Place::Vcc(_) | Place::Scc | Place::Lane(..) => Value::Unknown,
     }
-}
-
-fn is_preserved(place: Place) -> bool {
-    matches!(place, Place::Sgpr(FIRST_PRESERVED..))
 }
 
 /// Which word of a destination a register is.
@@ -373,6 +508,9 @@ fn covers(register: &Register, place: Place) -> bool {
         | (RegisterFile::Special(Special::VccLo), Place::Vcc(0))
         | (RegisterFile::Special(Special::VccHi), Place::Vcc(1))
         | (RegisterFile::Special(Special::Scc), Place::Scc) => true,
+        (RegisterFile::Vgpr, Place::Lane(number, _)) => {
+            (register.first..register.first + u16::from(register.count.max(1))).contains(&number)
+        }
         _ => false,
     }
 }

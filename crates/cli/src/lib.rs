@@ -2,9 +2,11 @@
 
 mod alloc;
 mod args;
+mod code;
 pub mod input;
 mod json;
 mod json_files;
+mod layered;
 mod output;
 mod parallel;
 mod report;

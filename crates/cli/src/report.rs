@@ -9,6 +9,8 @@ pub(crate) enum Status {
     /// Nothing to say.
     #[default]
     Fine,
+    /// The input was read, and something is wrong with what it says.
+    Findings,
     /// Part of the input is of a kind that hsaco does not handle.
     Unsupported,
     /// Usage, or input that could not be read.
@@ -25,6 +27,7 @@ impl Status {
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Fine => 0,
+            Self::Findings => 1,
             Self::Unsupported => 3,
             Self::Unreadable => 2,
         }

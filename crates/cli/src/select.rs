@@ -140,6 +140,14 @@ impl KernelSelection {
         wanted
     }
 
+    /// True when this is one of the names that were asked for, mangled or not, and not only fits one.
+    pub(crate) fn names_exactly(&self, name: Str<'_>) -> bool {
+        let mangled = name.to_str_lossy();
+        let demangled = demangle(name);
+        let is_it = |text: &str| text == mangled || Some(text) == demangled.as_deref();
+        self.names.iter().any(|(text, _)| is_it(text))
+    }
+
     /// The status of a run, which is not fine if no kernel was of the name that was asked for.
     pub(crate) fn conclude(&self, mut status: Status) -> Status {
         if !self.is_all() && !self.found.load(Ordering::Relaxed) {

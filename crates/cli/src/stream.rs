@@ -1,40 +1,45 @@
 //! Long answers: made on every core, written in order, never more than a little of them in memory.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
-use std::{mem, slice, thread};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use crate::parallel::cores;
 
 /// Bytes that are handed on together.
 const FULL: usize = 1 << 18;
-/// Items that may wait to be written, so that the fast ones do not fill the memory.
-const WAITING: usize = 32;
-/// More threads than this are not kept busy by one that writes.
-const MOST_THREADS: usize = 64;
+/// What an answer may grow to before it waits for its turn.
+const MOST: usize = 2 * FULL;
+/// Items that may be begun and not written, so that the fast ones do not fill the memory.
+const AHEAD: usize = 32;
+/// More threads than this wait for one another.
+const MOST_THREADS: usize = AHEAD;
 
 /// The end of the answer to one item, on its way to the output.
 pub(crate) struct Part<'s> {
     pub(crate) bytes: Vec<u8>,
-    hand_on: &'s mut dyn FnMut(&mut Vec<u8>) -> io::Result<()>,
+    /// So many are handed on.
+    full: usize,
+    /// Takes the bytes, or leaves them; how many are to be handed on next.
+    hand_on: &'s mut dyn FnMut(&mut Vec<u8>) -> io::Result<usize>,
 }
 
 impl Part<'_> {
     /// Hands on what there is, once it is much. Called after each small piece.
     #[inline]
     pub(crate) fn pass(&mut self) -> io::Result<()> {
-        match self.bytes.len() < FULL {
-            true => Ok(()),
-            false => (self.hand_on)(&mut self.bytes),
+        if self.bytes.len() >= self.full {
+            self.full = (self.hand_on)(&mut self.bytes)?;
         }
+        Ok(())
     }
 }
 
 /// Writes what `make` makes of each item, in the items' order.
 pub(crate) fn write<T: Sync>(
     items: &[T],
-    out: &mut dyn Write,
+    out: &mut (dyn Write + Send),
     make: impl Fn(&T, &mut Part<'_>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
     match cores().min(items.len()).min(MOST_THREADS) {
@@ -51,95 +56,182 @@ fn write_alone<T>(
     let mut write = |bytes: &mut Vec<u8>| {
         out.write_all(bytes)?;
         bytes.clear();
-        Ok(())
+        Ok(FULL)
     };
-    let mut part = Part { bytes: new_buffer(), hand_on: &mut write };
+    let mut part = Part { bytes: new_buffer(), full: FULL, hand_on: &mut write };
     for item in items {
         make(item, &mut part)?;
         part.pass()?;
     }
-    let Part { mut bytes, hand_on } = part;
-    hand_on(&mut bytes)
+    let Part { mut bytes, hand_on, .. } = part;
+    hand_on(&mut bytes).map(|_| ())
 }
 
-/// Each thread takes the next item, and with it a place in the queue of what is written.
+/// Every thread makes answers, and writes those whose turn it is when it has made one: none does nothing
+/// but write, and none waits for one that does.
 fn write_together<T: Sync>(
     items: &[T],
     threads: usize,
-    out: &mut dyn Write,
+    out: &mut (dyn Write + Send),
     make: impl Fn(&T, &mut Part<'_>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
-    let (places, queue) = sync_channel(WAITING);
-    let todo = Mutex::new(Todo { items: items.iter(), places: Some(places) });
-    let spare = Mutex::new(Vec::new());
+    let line = Line::new(out);
+    let work = || {
+        let _leaving = Leaving(&line);
+        while let Some((number, item)) = line.begin(items) {
+            line.answer(number, item, &make);
+        }
+    };
     thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((item, place)) = Todo::take(&todo) {
-                    make_one(item, &place, &spare, &make);
-                }
-            });
+        for _ in 1..threads {
+            scope.spawn(work);
         }
-        // When writing fails the queue is dropped, and every thread that hands on ends.
-        for place in queue {
-            for bytes in place {
-                out.write_all(&bytes)?;
-                lock(&spare).push(bytes);
-            }
-        }
-        Ok(())
-    })
+        work();
+    });
+    let state = line.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    state.error.map_or(Ok(()), Err)
 }
 
-/// Items that no thread has taken yet, and the end of the queue.
-struct Todo<'t, T> {
-    items: slice::Iter<'t, T>,
-    places: Option<SyncSender<Receiver<Vec<u8>>>>,
+/// Answers in the order in which they are written.
+struct Line<'o> {
+    state: Mutex<State<'o>>,
+    moved: Condvar,
 }
 
-impl<'t, T> Todo<'t, T> {
-    /// The next item and where its answer goes. Waits while too many are ahead of what is written.
-    fn take(todo: &Mutex<Self>) -> Option<(&'t T, SyncSender<Vec<u8>>)> {
-        let mut todo = lock(todo);
-        let Some(item) = todo.items.next() else {
-            todo.places = None;
-            return None;
+struct State<'o> {
+    /// Nothing while a thread writes.
+    out: Option<&'o mut (dyn Write + Send)>,
+    /// Items that were begun.
+    begun: usize,
+    /// Items that were written: the number of the one whose turn it is.
+    written: usize,
+    /// Answers that wait for their turn.
+    waiting: BTreeMap<usize, Vec<u8>>,
+    /// Buffers that were written.
+    spare: Vec<Vec<u8>>,
+    /// Why nothing more is written.
+    error: Option<io::Error>,
+}
+
+impl<'o> Line<'o> {
+    fn new(out: &'o mut (dyn Write + Send)) -> Self {
+        let state = State {
+            out: Some(out),
+            begun: 0,
+            written: 0,
+            waiting: BTreeMap::new(),
+            spare: Vec::new(),
+            error: None,
         };
-        let (sender, receiver) = sync_channel(1);
-        todo.places.as_ref()?.send(receiver).ok()?;
-        Some((item, sender))
+        Line { state: Mutex::new(state), moved: Condvar::new() }
+    }
+
+    /// What a thread that panicked was at does not matter: its panic ends the command.
+    fn lock(&self) -> MutexGuard<'_, State<'o>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State<'o>>) -> MutexGuard<'s, State<'o>> {
+        self.moved.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next item and its number. Waits while too many are ahead of what is written.
+    fn begin<'t, T>(&self, items: &'t [T]) -> Option<(usize, &'t T)> {
+        let mut state = self.lock();
+        while state.error.is_none() && state.begun >= state.written + AHEAD {
+            state = self.wait(state);
+        }
+        let number = state.begun;
+        let item = items.get(number).filter(|_| state.error.is_none())?;
+        state.begun += 1;
+        Some((number, item))
+    }
+
+    fn answer<T>(
+        &self,
+        number: usize,
+        item: &T,
+        make: &impl Fn(&T, &mut Part<'_>) -> io::Result<()>,
+    ) {
+        let bytes = self.lock().spare.pop().unwrap_or_else(new_buffer);
+        let mut hand_on = |bytes: &mut Vec<u8>| self.hand_on(number, bytes);
+        let mut part = Part { bytes, full: FULL, hand_on: &mut hand_on };
+        match make(item, &mut part) {
+            Ok(()) => self.finish(number, part.bytes),
+            Err(error) => self.stop(error),
+        }
+    }
+
+    /// Nothing more is written, for the first reason that there was.
+    fn stop(&self, error: io::Error) {
+        self.lock().error.get_or_insert(error);
+        self.moved.notify_all();
+    }
+
+    /// Writes a part of an answer if it is its turn, and waits for that if it is much.
+    fn hand_on(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        let mut state = self.lock();
+        if state.written != number && bytes.len() < MOST {
+            return Ok(bytes.len() + FULL);
+        }
+        while state.error.is_none() && (state.written != number || state.out.is_none()) {
+            state = self.wait(state);
+        }
+        let state = self.write(state, bytes);
+        bytes.clear();
+        match &state.error {
+            Some(error) => Err(error.kind().into()),
+            None => Ok(FULL),
+        }
+    }
+
+    /// Puts an answer into the line, and writes from its head as long as no other thread does.
+    fn finish(&self, number: usize, bytes: Vec<u8>) {
+        let mut state = self.lock();
+        state.waiting.insert(number, bytes);
+        while state.out.is_some() && state.error.is_none() {
+            let turn = state.written;
+            let Some(mut bytes) = state.waiting.remove(&turn) else { return };
+            state = self.write(state, &bytes);
+            state.written += 1;
+            bytes.clear();
+            state.spare.push(bytes);
+            self.moved.notify_all();
+        }
+    }
+
+    /// Writes without keeping the others from what they do.
+    fn write<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, State<'o>>,
+        bytes: &[u8],
+    ) -> MutexGuard<'s, State<'o>> {
+        let Some(out) = state.out.take().filter(|_| state.error.is_none()) else { return state };
+        drop(state);
+        let written = out.write_all(bytes);
+        if let Err(error) = written {
+            self.stop(error);
+        }
+        let mut state = self.lock();
+        state.out = Some(out);
+        self.moved.notify_all();
+        state
     }
 }
 
-fn make_one<T>(
-    item: &T,
-    place: &SyncSender<Vec<u8>>,
-    spare: &Mutex<Vec<Vec<u8>>>,
-    make: &impl Fn(&T, &mut Part<'_>) -> io::Result<()>,
-) {
-    let empty = || {
-        let mut bytes = lock(spare).pop().unwrap_or_else(new_buffer);
-        bytes.clear();
-        bytes
-    };
-    let mut send = |bytes: &mut Vec<u8>| {
-        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
-        place.send(mem::replace(bytes, empty())).map_err(gone)
-    };
-    let mut part = Part { bytes: empty(), hand_on: &mut send };
-    // Nobody waits for the rest if handing on failed: the writer has said why.
-    if make(item, &mut part).is_ok() {
-        let _ = place.send(part.bytes);
+/// A thread that leaves because it panicked stops the line: others may wait for its answer.
+struct Leaving<'l, 'o>(&'l Line<'o>);
+
+impl Drop for Leaving<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop(io::ErrorKind::Other.into());
+        }
     }
 }
 
 fn new_buffer() -> Vec<u8> {
     Vec::with_capacity(FULL + FULL / 8)
-}
-
-/// What a thread that panicked was at does not matter: its panic ends the command.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod generation;
 )]
 mod inst;
 mod limits;
+mod occupancy;
 #[allow(
     clippy::cast_possible_truncation,
     clippy::indexing_slicing,
@@ -73,6 +74,7 @@ pub use format::{Extension, Format};
 pub use generation::Generation;
 pub use inst::Inst;
 pub use limits::{AccVgprs, FlatScratch, Limits, VgprRules, WaveSize};
+pub use occupancy::{Demand, Limiter, NextStep, Occupancy};
 pub use operand::Special;
 pub use operands::{Half, Operand, OperandValue, Register, RegisterFile, SourceModifiers};
 pub use print::{Token, VgprMsb, Words};

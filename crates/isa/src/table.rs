@@ -235,6 +235,7 @@ pub(crate) enum Type {
 }
 
 /// One step of printing: what, and which slot or piece of text.
+#[derive(Clone, Copy)]
 pub(crate) struct Op(pub(crate) P, pub(crate) u8);
 
 /// How to print.

@@ -614,8 +614,8 @@ fn default_register_class(name: &str) -> Option<(&'static str, u16)> {
 /// How LLVM reads a constant's encoding at a place of that operand type.
 pub(crate) fn constant_type(name: &str) -> Result<&'static str> {
     Ok(match name {
-        "OPERAND_KIMM16" | "OPERAND_KIMM32" | "OPERAND_KIMM64" => "Int32",
-        "OPERAND_IMMEDIATE" | "OPERAND_UNKNOWN" | "OPERAND_PCREL" => "None",
+        "OPERAND_KIMM16" | "OPERAND_KIMM32" => "Int32",
+        "OPERAND_KIMM64" | "OPERAND_IMMEDIATE" | "OPERAND_UNKNOWN" | "OPERAND_PCREL" => "None",
         _ => operand_type(name)?,
     })
 }

@@ -8,7 +8,7 @@ use std::thread;
 use anyhow::{Context as _, Result};
 use hsaco_tests::{tool, workspace_root};
 
-use super::measure::{in_turns, usage, wall_time};
+use super::measure::{in_turns, repeat, usage, wall_time, wall_time_of_both};
 use super::{Bar, Bench, MEBIBYTE, input, library, rate};
 use crate::process;
 
@@ -18,6 +18,8 @@ const MEMORY: u64 = 64 * MEBIBYTE;
 const DISASM: &[&str] = &["disasm"];
 /// One run of hsaco is too short for its user time to be known.
 const RUNS_AT_ONCE: u32 = 20;
+/// Each takes seconds.
+const RUNS_ON_CORES: usize = 5;
 
 pub(super) fn disasm(bench: &mut Bench) -> Result<()> {
     for target in TARGETS {
@@ -51,43 +53,49 @@ fn one_target(bench: &mut Bench, row: &str, object: &Path) -> Result<()> {
     }
     let limit = fs::metadata(object)?.len() + MEMORY;
     bench.memory_row(&format!("{row}, memory"), DISASM, object, limit)?;
-    let [decode, print, encode, analyse] = rates(object)?;
+    let [decode, print, encode, analyse, with_calls] = rates(object)?;
     bench.rate_row(&format!("{row}, decode only"), decode, 80.0);
     bench.rate_row(&format!("{row}, decode and print"), print, 20.0);
     bench.rate_row(&format!("{row}, encode"), encode, 30.0);
     bench.rate_row(&format!("{row}, blocks and liveness"), analyse, 5.0);
+    bench.rate_row(&format!("{row}, blocks, liveness, calls"), with_calls, 5.0);
     Ok(())
 }
 
-/// Millions of instructions a second: decoded, decoded and printed, encoded, analysed.
-/// An optimised process measures them.
-fn rates(object: &Path) -> Result<[f64; 4]> {
+/// Millions of instructions a second: decoded, decoded and printed, encoded, analysed, analysed with all
+/// calls. An optimised process measures them.
+fn rates(object: &Path) -> Result<[f64; 5]> {
     let xtask = process::release_binary("xtask", "xtask")?;
     let output = process::output(Command::new(xtask).arg(rate::VERB).arg(object))?;
     let text = String::from_utf8(output)?;
     let rates: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-    rates.try_into().ok().context("no four rates")
+    rates.try_into().ok().context("no five rates")
 }
 
+/// How much faster two cores are; and, for comparison, how much more two processes get done that have a core
+/// each and share nothing, which is what the machine has to give.
 fn two_threads(bench: &mut Bench) -> Result<()> {
-    let row = "disasm librocrand: two cores / one";
+    let row = "disasm librocsparse: two cores / one";
     if !bench.wants(row) {
         return Ok(());
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let (Some(library), Some(taskset), 2..) =
-        (library("debian", "librocrand"), tool("taskset"), cores)
+        (library("debian", "librocsparse"), tool("taskset"), cores)
     else {
         println!("{row}: skipped: it takes two cores, taskset, and `cargo xtask corpus`");
         return Ok(());
     };
     let on = |cores: &str| {
         let mut command = Command::new(&taskset);
-        command.args(["--cpu-list", cores]).arg(&bench.hsaco).args(DISASM).arg(&library);
+        command.args(["--cpu-list", cores]).arg(&bench.hsaco).args(DISASM);
+        command.args(["--device", "gfx90a"]).arg(&library);
         command
     };
-    let (two, one) =
-        in_turns(bench.runs, || wall_time(&mut on("0,1")), || wall_time(&mut on("0")))?;
+    let runs = bench.runs.min(RUNS_ON_CORES);
+    let (two, one) = in_turns(runs, || wall_time(&mut on("0,1")), || wall_time(&mut on("0")))?;
+    let both = repeat(runs, || wall_time_of_both(&mut on("0"), &mut on("1")))?;
     bench.row(row, two, one, Bar::Faster(1.7));
+    bench.row("two processes at once / in turn", both, one.twice(), Bar::Shown);
     Ok(())
 }

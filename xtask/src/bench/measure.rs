@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -22,6 +23,11 @@ impl Timing {
         let min = *times.first().context("nothing was timed")?;
         let median = *times.get(times.len() / 2).context("nothing was timed")?;
         Ok(Self { min, median })
+    }
+
+    /// The times of doing it two times.
+    pub(crate) fn twice(self) -> Self {
+        Self { min: self.min * 2, median: self.median * 2 }
     }
 }
 
@@ -64,6 +70,17 @@ pub(crate) fn wall_time(command: &mut Command) -> Result<Duration> {
         bail!("`{}`: {status}", process::describe(command));
     }
     Ok(time)
+}
+
+/// From the start of two processes to the end of both; their output goes nowhere.
+pub(crate) fn wall_time_of_both(one: &mut Command, other: &mut Command) -> Result<Duration> {
+    let start = Instant::now();
+    thread::scope(|scope| {
+        let other = scope.spawn(|| wall_time(other));
+        wall_time(one)?;
+        other.join().ok().context("a thread panicked")?
+    })?;
+    Ok(start.elapsed())
 }
 
 /// What a process took.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use hsaco::analysis::{Cfg, Function, Functions, Lanes, Liveness};
+use hsaco::analysis::{CallGraph, Cfg, Decoders, Function, Functions, Lanes, Liveness};
 use hsaco::isa::{DecodeOptions, Decoder, Inst};
 use hsaco::object::CodeObject;
 
@@ -16,7 +16,7 @@ pub(crate) const VERB: &str = "decode-rate";
 
 const TIME: Duration = Duration::from_secs(1);
 
-/// Prints four rates for the code of an object, in millions a second.
+/// Prints five rates for the code of an object, in millions a second.
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let file = fs::read(args.positional().context("which object?")?)?;
     args.finish()?;
@@ -43,7 +43,10 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let decoder = Decoder::with_options(target.processor, options)?;
     let functions = Functions::new(&object, &decoder);
     let analyse = best_rate(|| functions.as_slice().iter().map(|it| analysed(&decoder, it)).sum());
-    println!("{decode} {print} {} {analyse}", encode_rate(&decoder, code));
+    let decoders = Decoders::new(&object).context("its target is not known")??;
+    let with_calls = best_rate(|| analysed_with_calls(&object, &decoders));
+    let encode = encode_rate(&decoder, code);
+    println!("{decode} {print} {encode} {analyse} {with_calls}");
     Ok(())
 }
 
@@ -66,6 +69,17 @@ fn encode_rate(decoder: &Decoder, code: &[u8]) -> f64 {
         black_box(&bytes);
         count
     })
+}
+
+/// Finds blocks, live registers, what each function uses and who calls whom, in a whole object.
+fn analysed_with_calls(object: &CodeObject<'_>, decoders: &Decoders) -> u32 {
+    let mut count = 0;
+    let graph = CallGraph::with_visitor(object, decoders, |_, effects| {
+        count += effects.usage().instructions;
+        black_box(Liveness::of(effects));
+    });
+    black_box(graph);
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Visits each instruction, and counts them; words that are none do not count.

@@ -23,8 +23,10 @@ pub(crate) struct Args {
 }
 
 /// The files that the steps work on.
-const FILES: [(&str, &[u8]); 3] = [
+const FILES: [(&str, &[u8]); 5] = [
     ("demo.co", include_bytes!("../../demo/demo.co")),
+    ("calls.co", include_bytes!("../../demo/calls.co")),
+    ("flow.co", include_bytes!("../../demo/flow.co")),
     ("demo.bundle", include_bytes!("../../demo/demo.bundle")),
     ("demo.so", include_bytes!("../../demo/demo.so")),
 ];
@@ -38,7 +40,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 12] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -58,6 +60,31 @@ const STEPS: [Step; 7] = [
         says: "Its instructions, byte for byte as llvm-objdump prints them",
         command: &["disasm", "--kernel", "plain", "demo.co"],
         lines: Some(14),
+    },
+    Step {
+        says: "How many registers are live before each instruction",
+        command: &["disasm", "--live", "--kernel", "nested", "flow.co"],
+        lines: Some(16),
+    },
+    Step {
+        says: "What runs after what: blocks, branches, loops",
+        command: &["cfg", "--kernel", "nested", "flow.co"],
+        lines: Some(14),
+    },
+    Step {
+        says: "The same as a picture",
+        command: &["cfg", "--kernel", "nested", "--format", "svg", "flow.co", "-o", "nested.svg"],
+        lines: None,
+    },
+    Step {
+        says: "Who calls whom",
+        command: &["calls", "--kernel", "far", "calls.co"],
+        lines: None,
+    },
+    Step {
+        says: "What kernels need with all they call, and how many of their waves run at once",
+        command: &["resources", "demo.co"],
+        lines: None,
     },
     Step {
         says: "The code objects as files, with what it takes to pack them again",

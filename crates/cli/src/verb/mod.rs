@@ -2,6 +2,8 @@
 
 mod asm;
 mod bundle;
+mod calls;
+mod cfg;
 mod demo;
 mod disasm;
 mod extract;
@@ -10,6 +12,7 @@ mod info;
 mod lines;
 mod ls;
 mod notes;
+mod resources;
 mod size;
 
 use anyhow::Result;
@@ -27,6 +30,9 @@ pub(crate) enum Verb {
     Disasm(disasm::Args),
     Lines(lines::Args),
     Asm(asm::Args),
+    Calls(calls::Args),
+    Resources(resources::Args),
+    Cfg(cfg::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -44,6 +50,9 @@ impl Verb {
             Self::Disasm(args) => disasm::run(&args),
             Self::Lines(args) => lines::run(&args),
             Self::Asm(args) => asm::run(&args),
+            Self::Calls(args) => calls::run(&args),
+            Self::Resources(args) => resources::run(&args),
+            Self::Cfg(args) => cfg::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),

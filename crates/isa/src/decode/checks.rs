@@ -18,8 +18,8 @@ impl FieldCheck {
     const NONE: FieldCheck = FieldCheck { start: 0, mask: 0, rotation: 0 };
 }
 
-/// Those that do not need all three end in ones that always pass.
-pub(super) type Checks = [FieldCheck; 3];
+/// Those that do not need all four end in ones that always pass.
+pub(super) type Checks = [FieldCheck; 4];
 
 /// An operand is a 32-bit literal.
 pub(super) const LITERAL: u8 = 1;
@@ -38,8 +38,8 @@ impl Verdicts {
             let value = low.rotate_right(check.rotation.into()) as u16 & check.mask;
             self.0[usize::from(value | check.start)]
         };
-        let [a, b, c] = checks;
-        verdict(a) | verdict(b) | verdict(c)
+        let [a, b, c, d] = checks;
+        verdict(a) | verdict(b) | verdict(c) | verdict(d)
     }
 }
 
@@ -144,7 +144,7 @@ impl<'c> CheckBook<'c> {
 }
 
 impl Program {
-    const EMPTY: Program = Program { checks: [FieldCheck::NONE; 3], is_whole: true, dpp8_at: None };
+    const EMPTY: Program = Program { checks: [FieldCheck::NONE; 4], is_whole: true, dpp8_at: None };
 }
 
 fn verdict(source: Source, value: u16, code: Code, role: Role) -> u8 {

@@ -13,7 +13,6 @@ pub(super) struct Candidate {
     pub(super) high_value: u64,
     pub(super) checks: Checks,
     pub(super) form: u16,
-    pub(super) shape: u16,
     pub(super) size: u8,
     pub(super) literal_inside: bool,
     /// There are rules beyond operands.
@@ -21,10 +20,13 @@ pub(super) struct Candidate {
     /// Bits that the hardware ignores need not be as LLVM demands.
     pub(super) lenient: bool,
     /// Its fixed bits and `checks` are all that there is to it.
-    is_plain: bool,
-    /// Where an operand is that must stand for DPP8.
-    dpp8_at: Option<u8>,
+    pub(super) is_plain: bool,
+    /// Where an operand is that must stand for DPP8; `NOWHERE` if there is none.
+    dpp8_at: u8,
 }
+
+const NOWHERE: u8 = 0xff;
+const _: () = assert!(size_of::<Candidate>() == 64);
 
 impl Candidate {
     /// The same encoding where these bits may be anything.
@@ -52,16 +54,15 @@ impl Candidate {
 #[derive(Clone, Copy)]
 pub(super) struct Leaf {
     pub(super) first: u16,
-    /// The bytes of the first form.
-    pub(super) size: u8,
-    /// The first form's fixed bits and checks are all that there is to it.
+    /// The first form is as long as most of the bucket's, and its fixed bits and checks are all that there
+    /// is to it.
     pub(super) is_plain: bool,
     /// Where the others start, and in the lowest eight bits how many there are.
     others: u32,
 }
 
 impl Leaf {
-    const EMPTY: Leaf = Leaf { first: u16::MAX, size: 0, is_plain: false, others: 0 };
+    const EMPTY: Leaf = Leaf { first: u16::MAX, is_plain: false, others: 0 };
 }
 
 /// The upper nine bits choose a bucket; a bucket chooses a leaf by some more bits.
@@ -79,6 +80,8 @@ struct Bucket {
     shift: u8,
     /// Which of `escapes` tells forms apart.
     escape: u8,
+    /// The bytes of most forms, and of most that an escape tells: known sooner than which form it is.
+    sizes: [u8; 2],
 }
 
 const TOP: u32 = 23;
@@ -146,13 +149,14 @@ impl Index {
         Index { buckets, leaves, members, candidates }
     }
 
+    /// Where the forms of a first word are, and the length that they have if the first of them is plain.
     #[inline]
-    pub(super) fn leaf(&self, low: u64) -> Leaf {
-        let bucket = self.buckets[(low as u32 >> TOP) as usize];
+    pub(super) fn leaf(&self, low: u64) -> (Leaf, u8) {
+        let bucket = &self.buckets[(low as u32 >> TOP) as usize];
         let bits = (low as u32 >> (bucket.shift & 31)) & u32::from(bucket.mask);
-        let escape = u32::from(escapes(low) & bucket.escape != 0);
-        let at = bucket.first_leaf + bits * 2 + escape;
-        self.leaves.get(at as usize).copied().unwrap_or(Leaf::EMPTY)
+        let escape = usize::from(escapes(low) & bucket.escape != 0);
+        let at = bucket.first_leaf as usize + bits as usize * 2 + escape;
+        (self.leaves.get(at).copied().unwrap_or(Leaf::EMPTY), bucket.sizes[escape])
     }
 
     /// The forms to try after the first.
@@ -188,13 +192,12 @@ fn candidate(
         high_value: HIGH_VALUES.get(usize::from(form.high)).copied().unwrap_or_default(),
         checks: program.checks,
         form: number,
-        shape: form.shape,
         size: table.size,
         literal_inside: table.literal_inside,
         special,
         lenient: false,
         is_plain: program.is_whole && !special && !table.literal_inside,
-        dpp8_at: program.dpp8_at,
+        dpp8_at: program.dpp8_at.unwrap_or(NOWHERE),
     }
 }
 
@@ -245,21 +248,37 @@ impl Builder<'_> {
         }
         let first_leaf = self.leaves.len() as u32;
         let leaves = Groups::new(pairs, 2 << width);
+        let sizes = [0, 1].map(|escape| self.most_frequent_size(&leaves, escape));
         for number in 0..2 << width {
-            self.add_leaf(leaves.members(number));
+            self.add_leaf(leaves.members(number), sizes[number & 1]);
         }
-        Bucket { first_leaf, mask: (1 << width) - 1, shift: shift as u8, escape: 1 << operand }
+        let (mask, shift) = ((1 << width) - 1, shift as u8);
+        Bucket { first_leaf, mask, shift, escape: 1 << operand, sizes }
     }
 
-    fn add_leaf(&mut self, members: &[u16]) {
+    /// Of the first forms of the leaves with an escape, or of those without.
+    fn most_frequent_size(&self, leaves: &Groups, escape: usize) -> u8 {
+        let mut counts = [0_u32; 6];
+        for number in (escape..leaves.len()).step_by(2) {
+            let first = leaves.members(number).first();
+            let candidate = first.and_then(|it| self.candidates.get(usize::from(*it)));
+            let words = candidate.map_or(0, |it| usize::from(it.size) / 4);
+            if let Some(count) = counts.get_mut(words).filter(|_| words > 0) {
+                *count += 1;
+            }
+        }
+        let most = (0..).zip(counts).max_by_key(|(_, count)| *count);
+        most.map_or(0, |(words, _)| words * 4)
+    }
+
+    fn add_leaf(&mut self, members: &[u16], usual_size: u8) {
         let leaf = members.split_first().and_then(|(first, others)| {
             let Candidate { size, is_plain, .. } = *self.candidates.get(usize::from(*first))?;
             let start = self.members.len() as u32;
             self.members.extend_from_slice(others);
             Some(Leaf {
                 first: *first,
-                size,
-                is_plain,
+                is_plain: is_plain && size == usual_size,
                 others: start << 8 | others.len() as u32 & 0xff,
             })
         });
@@ -303,7 +322,7 @@ impl Candidate {
         let shift = *FIRST_OPERANDS.get(operand)?;
         match self.mask >> shift & 0x1ff {
             0x1ff => Some(is_escape(self.value, shift)),
-            _ => (self.dpp8_at == Some(shift)).then_some(true),
+            _ => (self.dpp8_at == shift).then_some(true),
         }
     }
 }
@@ -338,6 +357,10 @@ impl Groups {
             *next += 1;
         }
         Groups { starts, members }
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len() - 2
     }
 
     fn members(&self, group: usize) -> &[u16] {

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::arch::Arch;
-use crate::generated::{CHECKS, FEATURES, KINDS, PREDICATES, SHAPES, TARGETS};
+use crate::generated::{CHECKS, FEATURES, KINDS, PREDICATES, TARGETS};
 use crate::inst::{self, Inst};
 use crate::operand::{Code, misaligned, tag};
 use crate::print::Texts;
@@ -172,9 +172,8 @@ impl Features {
 struct Found(NonZeroU32);
 
 impl Found {
-    fn new(inst: &Inst) -> Self {
-        let bits =
-            u32::from(inst.form) << 16 | u32::from(inst.len) << 8 | u32::from(inst.marks) << 1;
+    fn new(form: u16, len: u8, marks: u8) -> Self {
+        let bits = u32::from(form) << 16 | u32::from(len) << 8 | u32::from(marks) << 1;
         Found(NonZeroU32::MIN | bits)
     }
 
@@ -245,16 +244,15 @@ impl Tables {
     fn decode(&self, bytes: &[u8]) -> Option<Inst> {
         let (low, high, last) = load(bytes);
         let (form, len, marks) = 'found: {
-            let leaf = self.index.leaf(low);
+            let (leaf, size) = self.index.leaf(low);
             let candidate = self.index.candidate(leaf.first)?;
             if leaf.is_plain && candidate.fits(low, high) {
                 let verdict = self.verdicts.of(low, &candidate.checks);
-                if verdict == 0 && usize::from(leaf.size) <= bytes.len() {
-                    break 'found (candidate.form, leaf.size, 0);
+                if verdict == 0 && usize::from(size) <= bytes.len() {
+                    break 'found (candidate.form, size, 0);
                 }
-                if verdict == LITERAL && usize::from(leaf.size) + 4 <= bytes.len().min(self.max_len)
-                {
-                    break 'found (candidate.form, leaf.size + 4, inst::LITERAL32);
+                if verdict == LITERAL && usize::from(size) + 4 <= bytes.len().min(self.max_len) {
+                    break 'found (candidate.form, size + 4, inst::LITERAL32);
                 }
             }
             self.decode_carefully(bytes)?.parts()
@@ -265,7 +263,7 @@ impl Tables {
     #[cold]
     fn decode_carefully(&self, bytes: &[u8]) -> Option<Found> {
         let (low, high, last) = load(bytes);
-        let leaf = self.index.leaf(low);
+        let (leaf, _) = self.index.leaf(low);
         let available = bytes.len().min(self.max_len);
         if available < 4 {
             return None;
@@ -275,10 +273,15 @@ impl Tables {
             if !candidate.fits(low, high) || available < usize::from(candidate.size) {
                 continue;
             }
+            if candidate.is_plain
+                && let Some(found) = self.take_plain(candidate, low, available)
+            {
+                return Some(found);
+            }
             let marks = if candidate.lenient { inst::LENIENT } else { 0 };
             let inst = Inst { low, last, form: candidate.form, len: candidate.size, marks, high };
             match self.take(candidate, inst, available) {
-                Verdict::Taken(inst) => return Some(Found::new(&inst)),
+                Verdict::Taken(inst) => return Some(Found::new(inst.form, inst.len, inst.marks)),
                 Verdict::Next => {}
                 Verdict::Refused => return None,
             }
@@ -286,8 +289,20 @@ impl Tables {
         None
     }
 
+    /// Nothing if its operands take a closer look.
+    fn take_plain(&self, candidate: &Candidate, low: u64, available: usize) -> Option<Found> {
+        let Candidate { form, size, .. } = *candidate;
+        match self.verdicts.of(low, &candidate.checks) {
+            0 => Some(Found::new(form, size, 0)),
+            LITERAL if usize::from(size) + 4 <= available => {
+                Some(Found::new(form, size + 4, inst::LITERAL32))
+            }
+            _ => None,
+        }
+    }
+
     fn take(&self, candidate: &Candidate, mut inst: Inst, available: usize) -> Verdict {
-        let shape = &SHAPES[usize::from(candidate.shape)];
+        let shape = inst.shape();
         let (start, count) = shape.checks;
         let checks = CHECKS
             .get(usize::from(start)..usize::from(start) + usize::from(count))

@@ -217,6 +217,32 @@ impl<'a> Effects<'a> {
         registers
     }
 
+    /// Whether one of the [`writes`](Self::writes) is one of the [`overwrites`](Self::overwrites): for who
+    /// wants both and looks once.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Lanes, Processor, VgprMsb};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
+    /// let effects = decoder.effects(&inst, VgprMsb::default());
+    /// let written = effects.writes().next().unwrap();
+    /// assert!(effects.is_overwritten(&written, Lanes::All));
+    /// assert!(!effects.is_overwritten(&written, Lanes::Some));
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn is_overwritten(&self, register: &Register, lanes: Lanes) -> bool {
+        match register.file {
+            RegisterFile::Special(special) => special != Special::Mode,
+            _ if register.half.is_some() => false,
+            // An instruction that keeps part of what it writes, or writes who knows what, has one destination.
+            _ if self.form.writes & self.form.indexed != 0 || self.keeps_part() => false,
+            RegisterFile::Vgpr | RegisterFile::Agpr => lanes == Lanes::All || !self.is_masked(),
+            RegisterFile::Sgpr | RegisterFile::Ttmp => true,
+        }
+    }
+
     /// Whether vector registers are written in the lanes that EXEC enables only.
     #[must_use]
     pub fn is_masked(&self) -> bool {

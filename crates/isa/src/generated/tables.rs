@@ -5583,7 +5583,7 @@ pub(crate) static KINDS: [Kind; 222] = [
     Kind { source: Source::Vgpr, dwords: 3, ty: Type::Register, read: Type::Register, class: 17, label: "", hex: false, always: false },
     Kind { source: Source::Any, dwords: 2, ty: Type::Register, read: Type::Register, class: 18, label: "", hex: false, always: false },
     Kind { source: Source::Any, dwords: 2, ty: Type::Register, read: Type::Register, class: 19, label: "", hex: false, always: false },
-    Kind { source: Source::Literal, dwords: 2, ty: Type::None, read: Type::Int32, class: 0, label: "", hex: false, always: false },
+    Kind { source: Source::Literal, dwords: 2, ty: Type::None, read: Type::None, class: 0, label: "", hex: false, always: false },
     Kind { source: Source::Vgpr, dwords: 2, ty: Type::Register, read: Type::Register, class: 20, label: "", hex: false, always: false },
     Kind { source: Source::Vgpr, dwords: 4, ty: Type::Register, read: Type::Register, class: 21, label: "", hex: false, always: false },
     Kind { source: Source::Vgpr, dwords: 3, ty: Type::Register, read: Type::Register, class: 22, label: "", hex: false, always: false },

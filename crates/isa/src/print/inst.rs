@@ -2,7 +2,7 @@
 
 use crate::arch::Arch;
 use crate::decode::{Decoder, Tables};
-use crate::generated::{KINDS, NAMES, OPS};
+use crate::generated::{KINDS, OPS};
 use crate::inst::Inst;
 use crate::operand::{Special, tag};
 use crate::table::{Flags, Kind, Op, P, Slot, Source};
@@ -12,7 +12,8 @@ use super::named::TemporalKind;
 use super::operand::{self, modifier};
 use super::out::{Marks, Out, Token};
 use super::padded::{PADDED_PIECES, SPECIAL_NAMES};
-use super::script::{Script, What};
+use super::quick::Shelf;
+use super::script::{Script, Step, What};
 
 /// The state that printing on gfx1250 depends on: the upper bits of vector register numbers.
 ///
@@ -85,35 +86,83 @@ impl Decoder {
 impl Tables {
     fn print<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
         out.token(Token::Mnemonic);
-        if let Some(name) = NAMES.get(usize::from(inst.form().name)) {
-            out.name(name.start, name.full);
+        let script = Script::of(inst);
+        match script.name.len() {
+            0 => out.text(inst.full_mnemonic()),
+            _ => out.padded(&script.name),
         }
-        let script =
-            if M::WANTED || msbs != 0 || inst.has_formats() { None } else { Script::of(inst) };
-        match script {
-            Some(script) => self.print_usual(script, inst, out),
-            None => self.print_any(inst, msbs, out),
+        if M::WANTED || msbs != 0 || !script.has_steps {
+            return self.print_any(inst, msbs, out);
+        }
+        match script.steps(inst) {
+            Some(steps) => self.print_steps(steps.iter(), inst, out),
+            None => self.print_carefully(script, inst, out),
         }
     }
 
-    #[inline]
-    fn print_usual<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
-        for step in script.steps() {
+    #[inline(never)]
+    fn print_carefully<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
+        let steps = script.careful_steps().iter().filter_map(|step| step.of(inst));
+        self.print_steps(steps, inst, out);
+    }
+
+    #[inline(always)]
+    fn print_steps<'s, M: Marks>(
+        &self,
+        mut steps: impl Iterator<Item = &'s Step>,
+        inst: &Inst,
+        out: &mut Out<'_, M>,
+    ) {
+        while let Some(step) = self.print_known(&mut steps, inst, out) {
+            self.print_unknown(step, inst, out);
+        }
+    }
+
+    /// Prints as long as there are texts; the step for which there is none.
+    #[inline(always)]
+    fn print_known<'s, M: Marks>(
+        &self,
+        steps: &mut impl Iterator<Item = &'s Step>,
+        inst: &Inst,
+        out: &mut Out<'_, M>,
+    ) -> Option<&'s Step> {
+        let mut cursor = out.cursor();
+        let unknown = steps.find(|step| {
             let piece = &PADDED_PIECES[usize::from(step.piece)];
-            let op = match step.what {
-                What::Operand { is_high, rotation, mask, fixed, kind, slot } => {
-                    let word = if is_high { inst.high } else { inst.low };
-                    let value = word.rotate_right(rotation.into()) as u16 & mask | fixed;
-                    if let Some(text) = self.text(kind, value) {
-                        out.pair(piece, text);
-                        continue;
-                    }
-                    Op(P::Operand, slot)
+            let is_written = match step.what {
+                What::Value(bits, shelf) => {
+                    let text = self.texts.short(shelf, bits.read(inst));
+                    text.is_some_and(|text| cursor.pair(piece, &text))
                 }
-                What::Other(what, number) => Op(what, number),
+                What::Word(number) => {
+                    let text = self.texts.long(number, inst.low as u16);
+                    text.is_some_and(|text| cursor.long_pair(piece, &text))
+                }
+                What::Other => false,
             };
-            out.padded(piece);
-            self.print_op(&op, inst, 0, out);
+            !is_written
+        });
+        let end = cursor.end();
+        out.set_end(end);
+        unknown
+    }
+
+    /// Prints a step that has no text yet, or can have none.
+    fn print_unknown<M: Marks>(&self, step: &Step, inst: &Inst, out: &mut Out<'_, M>) {
+        out.padded(&PADDED_PIECES[usize::from(step.piece)]);
+        let Op(what, number) = step.op;
+        let slot = inst.slots().get(usize::from(number) + usize::from(what == P::FloatModifiers));
+        let kind = slot.map_or(0, |slot| slot.kind);
+        match step.what {
+            What::Value(bits, shelf) => self.learn(shelf, bits.read(inst), what, kind),
+            What::Word(number) => self.learn_long(number, inst.low as u16, what, kind),
+            What::Other => {}
+        }
+        match slot {
+            Some(slot) if what == P::Operand => {
+                self.print_operand(out, inst, slot, &KINDS[usize::from(kind)], 0);
+            }
+            _ => self.print_op(&step.op, inst, 0, out),
         }
     }
 
@@ -170,7 +219,7 @@ impl Tables {
         }
     }
 
-    /// Steps that print one number.
+    /// Steps that print one number, or look at more than that.
     #[inline]
     fn value_step<M: Marks>(
         &self,
@@ -181,29 +230,50 @@ impl Tables {
         raw: u64,
         slot: &'static Slot,
     ) {
+        let value = raw as u32;
+        match what {
+            P::CachePolicy => named::cache_policy(
+                out,
+                self.arch,
+                value,
+                temporal_kind(inst.flags()),
+                inst.flags().any(Flags::SMRD),
+            ),
+            P::Offset => self.offset(out, inst, value),
+            P::FlatOffset => self.flat_offset(out, inst, value),
+            P::DppCtrl => named::dpp_ctrl(out, self.arch, value, self.is_dp_alu(inst)),
+            P::OpSelByte => self.op_sel_byte(out, inst),
+            P::OpSelLanes => self.op_sel_lanes(out, inst),
+            P::ExportSource0 => self.export_source(out, inst, 0),
+            P::ExportSource1 => self.export_source(out, inst, 1),
+            P::ExportSource2 => self.export_source(out, inst, 2),
+            P::ExportSource3 => self.export_source(out, inst, 3),
+            P::FirstRegister => operand::register(out, self.code(inst, slot), 1),
+            _ => self.number_step(out, what, kind, raw),
+        }
+    }
+
+    /// Steps that print one number, whatever the instruction.
+    pub(super) fn number_step<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        what: P,
+        kind: &Kind,
+        raw: u64,
+    ) {
         let arch = self.arch;
         let value = raw as u32;
         match what {
             P::NamedInt => named_int(out, kind, self.signed_offset(kind, raw)),
             P::NamedBit => named_bit(out, kind.label, raw != 0),
             P::Gds => named_bit(out, kind.label, raw != 0 && arch.has(Arch::GDS)),
-            P::CachePolicy => named::cache_policy(
-                out,
-                arch,
-                value,
-                temporal_kind(inst.flags()),
-                inst.flags().any(Flags::SMRD),
-            ),
             P::U16 => half_word(out, raw),
             P::U32 => immediate_hex(out, raw & 0xffff_ffff),
             P::F64 => double(out, raw),
             P::ScalarOffset => signed_hex(out, self.signed_offset(kind, raw)),
-            P::Offset => self.offset(out, inst, value),
-            P::FlatOffset => self.flat_offset(out, inst, value),
             P::OutputModifier => named::output_modifier(out, value),
             P::DppFetchInvalid => named_bit(out, "fi:1", matches!(raw, 1 | 0xea)),
             P::DppBoundCtrl => named_bit(out, "bound_ctrl:1", raw != 0),
-            P::DppCtrl => named::dpp_ctrl(out, arch, value, self.is_dp_alu(inst)),
             P::Dpp8 => named::dpp8(out, value),
             P::SdwaDst => named::sdwa_sel(out, "dst_sel:", value),
             P::SdwaSrc0 => named::sdwa_sel(out, "src0_sel:", value),
@@ -212,8 +282,6 @@ impl Tables {
             P::R128A16 => {
                 named_bit(out, if arch.has(Arch::R128_A16) { "a16" } else { "r128" }, raw != 0);
             }
-            P::OpSelByte => self.op_sel_byte(out, inst),
-            P::OpSelLanes => self.op_sel_lanes(out, inst),
             P::MatrixAFormat => named::matrix_format(out, b'a', value),
             P::MatrixBFormat => named::matrix_format(out, b'b', value),
             P::MatrixAScale => named::matrix_scale(out, b'a', value),
@@ -228,10 +296,6 @@ impl Tables {
             P::GprIdxMode => named::gpr_idx_mode(out, value),
             P::BufferFormat => named::buffer_format(out, arch, value),
             P::ExportTarget => named::export_target(out, arch, value),
-            P::ExportSource0 => self.export_source(out, inst, 0),
-            P::ExportSource1 => self.export_source(out, inst, 1),
-            P::ExportSource2 => self.export_source(out, inst, 2),
-            P::ExportSource3 => self.export_source(out, inst, 3),
             P::EndPgm => named::endpgm(out, value),
             P::Dim => named::image_dim(out, value),
             P::DepCtr => named::dep_ctr(out, arch, value),
@@ -243,12 +307,11 @@ impl Tables {
             P::WaitCnt => named::wait_cnt(out, arch, value),
             P::DelayAlu => named::delay_alu(out, value),
             P::Version => named::version(out, value),
-            P::FirstRegister => operand::register(out, self.code(inst, slot), 1),
             _ => {}
         }
     }
 
-    fn vcc<M: Marks>(&self, out: &mut Out<'_, M>, what: P) {
+    pub(super) fn vcc<M: Marks>(&self, out: &mut Out<'_, M>, what: P) {
         let vcc = if self.arch.has(Arch::WAVE32) { Special::VccLo } else { Special::Vcc };
         if what == P::Vcc {
             out.token(Token::Punctuation);
@@ -275,13 +338,15 @@ impl Tables {
         if inst.shape().image != 0 || inst.has_formats() {
             return self.print_resized(out, inst, slot, kind, msbs);
         }
-        let text = if M::WANTED || msbs != 0 {
+        let text = if M::WANTED || msbs != 0 || kind.source == Source::DualDestination {
             None
         } else {
-            self.text(slot.kind, inst.value(slot) as u16)
+            let shelf = Shelf::of_operand(slot.kind);
+            let value = u16::try_from(inst.value(slot)).ok();
+            value.and_then(|value| self.texts.short(shelf, value))
         };
         match text {
-            Some(text) => out.quick(text),
+            Some(text) => out.quick(&text),
             None => self.print_operand(out, inst, slot, kind, msbs),
         }
     }
@@ -422,14 +487,12 @@ impl Tables {
     }
 
     fn offset<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, value: u32) {
-        if value == 0 {
-            return;
-        }
-        modifier_text(out, " offset:");
-        if self.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF) {
+        let is_signed = self.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF);
+        if is_signed && value != 0 {
+            modifier_text(out, " offset:");
             out.signed(sign_extend(value.into(), 24));
         } else {
-            out.dec(u64::from(value & 0xffff));
+            unsigned_offset(out, value);
         }
     }
 
@@ -534,6 +597,14 @@ fn modifier_text<M: Marks>(out: &mut Out<'_, M>, text: &'static str) {
     out.byte(b' ');
     out.token(Token::Modifier);
     out.text(text.trim_start());
+}
+
+/// ` offset:16`, unless it is zero.
+pub(super) fn unsigned_offset<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+    if value != 0 {
+        modifier_text(out, " offset:");
+        out.dec(u64::from(value & 0xffff));
+    }
 }
 
 fn named_bit<M: Marks>(out: &mut Out<'_, M>, label: &'static str, is_set: bool) {

@@ -271,7 +271,7 @@ impl Tables {
         inst.slots().get(usize::from(position)).map(|slot| inst.value(slot))
     }
 
-    fn print_immediate<M: Marks>(&self, out: &mut Out<'_, M>, value: u64, kind: &Kind) {
+    pub(super) fn print_immediate<M: Marks>(&self, out: &mut Out<'_, M>, value: u64, kind: &Kind) {
         out.token(Token::Immediate);
         match kind.ty {
             Type::Unknown | Type::PcRelative => out.signed(value as i64),

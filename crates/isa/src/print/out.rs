@@ -1,9 +1,7 @@
 //! Where printed instructions go: bytes, and on request what kind of token each byte belongs to.
 
 use super::padded::{NUMBERS, Padded};
-use super::quick::Text;
-use crate::generated::TEXT;
-use crate::inst;
+use super::quick::{LONG, SHORT, Text, text_len};
 
 /// What a piece of an instruction's text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +60,48 @@ pub(crate) struct Out<'a, M> {
     marks: M,
 }
 
+/// A writer of pairs of short texts into what room there is.
+pub(super) struct Cursor<'a> {
+    room: &'a mut [u8],
+    end: usize,
+}
+
+impl Cursor<'_> {
+    /// One text after the other; false if there is no room for them.
+    #[inline]
+    pub(super) fn pair(&mut self, first: &Padded, second: &Text<SHORT>) -> bool {
+        self.write::<SHORT, { 32 + SHORT * 8 }>(first, second)
+    }
+
+    /// The same where the other text is a long one.
+    #[inline]
+    pub(super) fn long_pair(&mut self, first: &Padded, second: &Text<LONG>) -> bool {
+        self.write::<LONG, { 32 + LONG * 8 }>(first, second)
+    }
+
+    #[inline]
+    fn write<const WORDS: usize, const ROOM: usize>(
+        &mut self,
+        first: &Padded,
+        second: &Text<WORDS>,
+    ) -> bool {
+        let room = self.room.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut::<ROOM>);
+        let Some(room) = room else { return false };
+        let start = first.len() & 31;
+        room[..32].copy_from_slice(&first.0);
+        let (words, _) = room[start..].as_chunks_mut::<8>();
+        words.iter_mut().zip(second).for_each(|(to, from)| *to = from.to_le_bytes());
+        self.end += start + text_len(second);
+        true
+    }
+
+    /// Where the text ends.
+    #[inline]
+    pub(super) const fn end(&self) -> usize {
+        self.end
+    }
+}
+
 /// Room for most instructions.
 const ROOM: usize = 128;
 
@@ -117,25 +157,21 @@ impl<'a, M: Marks> Out<'a, M> {
     }
 
     #[inline]
-    pub(super) fn quick(&mut self, text: &Text) {
-        self.block(text, text[15].into());
+    pub(super) fn quick(&mut self, text: &Text<SHORT>) {
+        text.iter().for_each(|word| self.block(&word.to_le_bytes(), 8));
+        self.end = self.end + text_len(text) - SHORT * 8;
     }
 
-    /// One text after the other.
+    /// Writes on from the end.
     #[inline]
-    pub(super) fn pair(&mut self, first: &Padded, second: &Text) {
-        let (start, len) = (first.len(), first.len() + usize::from(second[15]));
-        match self.bytes.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut::<48>) {
-            Some(room) => {
-                room[..32].copy_from_slice(&first.0);
-                room[start & 31..][..16].copy_from_slice(second);
-                self.end += len;
-            }
-            None => {
-                self.padded(first);
-                self.block(second, len - start);
-            }
-        }
+    pub(super) fn cursor(&mut self) -> Cursor<'_> {
+        Cursor { end: self.end, room: self.bytes }
+    }
+
+    /// What a cursor has written counts.
+    #[inline]
+    pub(super) fn set_end(&mut self, end: usize) {
+        self.end = end;
     }
 
     #[inline]
@@ -147,16 +183,6 @@ impl<'a, M: Marks> Out<'a, M> {
     #[inline]
     pub(super) fn word(&mut self, text: u64, len: usize) {
         self.block(&text.to_le_bytes(), len);
-    }
-
-    /// A mnemonic out of the text that all names share.
-    #[inline]
-    pub(crate) fn name(&mut self, start: u32, len: u8) {
-        let (start, len) = (start as usize, usize::from(len));
-        match TEXT.get(start..).and_then(<[u8]>::first_chunk::<32>) {
-            Some(block) if len <= 32 => self.block(block, len),
-            _ => self.text(inst::text(start as u32, len as u8)),
-        }
     }
 
     /// A decimal number, such as a register's.

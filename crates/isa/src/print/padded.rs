@@ -1,10 +1,13 @@
 //! Short texts in blocks of one size: a block is copied whole, and only its beginning counts.
 
 use crate::generated::PIECES;
+use crate::inst;
 use crate::operand::Special;
+use crate::table::Name;
 
 /// Up to thirty-one characters; the last byte says how many.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Padded(pub(super) [u8; 32]);
 
 impl Padded {
@@ -19,6 +22,12 @@ impl Padded {
         }
         block[31] = text.len() as u8;
         Padded(block)
+    }
+
+    /// A mnemonic; nothing for one of the few that do not fit.
+    pub(super) fn of_name(name: &Name) -> Self {
+        let text = inst::text(name.start, name.full);
+        Padded::new(if text.len() < 32 { text } else { "" })
     }
 
     #[inline]
@@ -42,6 +51,9 @@ pub(super) static PADDED_PIECES: [Padded; 256] = {
     }
     padded
 };
+
+/// The number of a piece that is nothing.
+pub(super) const NO_PIECE: u8 = 0xff;
 
 /// The names of special registers, by number.
 pub(super) static SPECIAL_NAMES: [Padded; Special::ALL.len()] = {

@@ -1,73 +1,254 @@
-//! Operands that print the same wherever they stand, by value.
+//! Steps of printing whose text a value of a few bits decides, kept once they were printed.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::inst::unsigned_offset;
 use super::out::Out;
+use crate::arch::Arch;
 use crate::decode::Tables;
 use crate::generated::KINDS;
 use crate::operand::tag;
-use crate::table::{Kind, Source};
+use crate::table::{Kind, P, Source, Type};
 
-/// Up to fifteen characters; the last byte says how many, and is zero for what takes more than a look.
-pub(super) type Text = [u8; 16];
+/// So many words of text: the last byte is one more than the length, zero for what was not asked for yet,
+/// or `NO_TEXT`.
+pub(super) type Text<const WORDS: usize> = [u64; WORDS];
 
-type Page = [Text; 256];
+/// The texts of operands and modifiers.
+pub(super) const SHORT: usize = 2;
+/// The texts of numbers of sixteen bits.
+pub(super) const LONG: usize = 8;
 
-/// The texts of the values of ten bits, by kind of operand; each page is made when it is first needed.
-pub(crate) struct Texts(Vec<[OnceLock<Box<Page>>; 4]>);
+/// The last byte of what takes more than a look: other fields have a say in it, or it is too long.
+const NO_TEXT: u8 = 0xff;
+
+/// The texts of 256 values, each made when it is first needed.
+struct Page<const WORDS: usize>(Box<[[AtomicU64; WORDS]; 256]>);
+
+impl<const WORDS: usize> Page<WORDS> {
+    #[cold]
+    fn new() -> Self {
+        Page(Box::new([const { [const { AtomicU64::new(0) }; WORDS] }; 256]))
+    }
+
+    /// The text of a value, if there is one.
+    #[inline]
+    fn get(&self, value: u16) -> Option<Text<WORDS>> {
+        let words = &self.0[usize::from(value & 0xff)];
+        let mut text = [0; WORDS];
+        // The last word is written last: where it is there the others are.
+        for (to, from) in text.iter_mut().zip(words).rev() {
+            *to = from.load(Ordering::Acquire);
+        }
+        (text_len(&text) < WORDS * 8).then_some(text)
+    }
+
+    /// Whether there is a text, or known to be none.
+    fn is_asked_for(&self, value: u16) -> bool {
+        self.0[usize::from(value & 0xff)][WORDS - 1].load(Ordering::Relaxed) != 0
+    }
+
+    /// Keeps what was printed, if anything that is short enough.
+    fn put(&self, value: u16, printed: Option<&[u8]>) {
+        let printed = printed.filter(|printed| printed.len() < WORDS * 8);
+        let end = printed.map_or(NO_TEXT, |printed| printed.len() as u8 + 1);
+        let mut text = [0; WORDS];
+        for (to, from) in text.iter_mut().zip(printed.unwrap_or_default().chunks(8)) {
+            let mut word = [0; 8];
+            word.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            *to = u64::from_le_bytes(word);
+        }
+        text[WORDS - 1] |= u64::from(end) << 56;
+        for (to, from) in self.0[usize::from(value & 0xff)].iter().zip(text) {
+            to.store(from, Ordering::Release);
+        }
+    }
+}
+
+/// The length of a text; more than it could be of what is none.
+#[inline]
+pub(super) const fn text_len<const WORDS: usize>(text: &Text<WORDS>) -> usize {
+    ((text[WORDS - 1] >> 56) as usize).wrapping_sub(1)
+}
+
+/// The texts that a decoder has printed, by what is printed and its value.
+pub(crate) struct Texts {
+    short: Vec<OnceLock<Page<SHORT>>>,
+    long: Vec<OnceLock<Page<LONG>>>,
+}
 
 impl Texts {
     pub(crate) fn new() -> Self {
-        Texts(KINDS.iter().map(|_| Default::default()).collect())
+        Texts {
+            short: (0..SHELVES * PAGES).map(|_| OnceLock::new()).collect(),
+            long: (0..WORDS.len() * 256).map(|_| OnceLock::new()).collect(),
+        }
     }
+}
+
+/// Values of short texts have ten bits, and `NEGATIVE`.
+const PAGES: usize = 8;
+
+/// What prints a number of sixteen bits that stands at the start of an encoding.
+const WORDS: [P; 6] = [P::WaitCnt, P::DelayAlu, P::U16, P::DepCtr, P::HwReg, P::SendMsg];
+
+/// What has short texts whatever the kind of operand.
+const VALUES: [P; 11] = [
+    P::Text,
+    P::Vcc,
+    P::VccFirst,
+    P::Offset,
+    P::OutputModifier,
+    P::SdwaDst,
+    P::SdwaSrc0,
+    P::SdwaSrc1,
+    P::SdwaUnused,
+    P::DppBoundCtrl,
+    P::BitOp3,
+];
+
+/// One for each kind of operand, one for each kind of named modifier, and `VALUES`.
+const SHELVES: usize = 2 * KINDS.len() + VALUES.len();
+
+/// Where the short texts of a step are.
+#[derive(Clone, Copy)]
+pub(super) struct Shelf(u16);
+
+/// The bit of a source that is negative, beyond those that say what it is.
+pub(super) const NEGATIVE: u16 = 1 << 10;
+
+impl Shelf {
+    /// The only text there is none.
+    pub(super) const NOTHING: Shelf = Shelf(2 * KINDS.len() as u16);
+
+    /// Where the texts of a step are, for operands of that kind.
+    pub(super) fn of(what: P, kind: u16) -> Option<Shelf> {
+        let number = match what {
+            P::Operand => usize::from(kind),
+            P::NamedInt | P::NamedBit => KINDS.len() + usize::from(kind),
+            _ => 2 * KINDS.len() + VALUES.iter().position(|it| *it == what)?,
+        };
+        Some(Shelf(number as u16))
+    }
+
+    /// The texts of operands of a kind.
+    #[inline]
+    pub(super) const fn of_operand(kind: u16) -> Shelf {
+        Shelf(kind)
+    }
+}
+
+/// Which of the steps with long texts a step is.
+pub(super) fn word_number(what: P) -> Option<u8> {
+    WORDS.iter().position(|it| *it == what).map(|number| number as u8)
+}
+
+impl Texts {
+    /// The text of a step, if it is known and its value alone decides it.
+    #[inline]
+    pub(super) fn short(&self, shelf: Shelf, value: u16) -> Option<Text<SHORT>> {
+        self.short.get(short_page(shelf, value)?)?.get()?.get(value)
+    }
+
+    /// The same for one of the steps with long texts.
+    #[inline]
+    pub(super) fn long(&self, number: u8, value: u16) -> Option<Text<LONG>> {
+        self.long.get(long_page(number, value))?.get()?.get(value)
+    }
+}
+
+#[inline]
+fn short_page(shelf: Shelf, value: u16) -> Option<usize> {
+    let page = usize::from(value >> 8);
+    (page < PAGES).then_some(usize::from(shelf.0) * PAGES + page)
+}
+
+#[inline]
+fn long_page(number: u8, value: u16) -> usize {
+    usize::from(number) << 8 | usize::from(value >> 8)
 }
 
 impl Tables {
-    /// The text of an operand of that kind, if its value alone decides it.
-    #[inline]
-    pub(super) fn text(&self, kind: u16, value: u16) -> Option<&Text> {
-        let pages = self.texts.0.get(usize::from(kind))?;
-        let page = &pages[usize::from(value >> 8 & 3)];
-        let page = match page.get() {
-            Some(page) => page,
-            None => self.make_page(page, kind, value & 0x300),
-        };
-        let text = &page[usize::from(value & 0xff)];
-        (text[15] != 0).then_some(text)
+    /// Keeps the text of a step that had none.
+    pub(super) fn learn(&self, shelf: Shelf, value: u16, what: P, kind: u16) {
+        let page = short_page(shelf, value).and_then(|page| self.texts.short.get(page));
+        page.into_iter().for_each(|page| self.learn_on(page, value, what, kind));
     }
 
-    #[cold]
-    fn make_page<'p>(&self, page: &'p OnceLock<Box<Page>>, kind: u16, start: u16) -> &'p Page {
-        page.get_or_init(|| self.page(kind, start))
+    /// The same for one of the steps with long texts.
+    pub(super) fn learn_long(&self, number: u8, value: u16, what: P, kind: u16) {
+        let page = self.texts.long.get(long_page(number, value));
+        page.into_iter().for_each(|page| self.learn_on(page, value, what, kind));
     }
 
-    fn page(&self, kind: u16, start: u16) -> Box<Page> {
-        let mut page = Box::new([[0; 16]; 256]);
-        let mut bytes = Vec::new();
-        for (value, text) in (start..).zip(page.iter_mut()) {
-            bytes.clear();
-            self.print_value(kind, value, &mut bytes);
-            if let Some(place) = text.get_mut(..bytes.len()).filter(|place| place.len() < 16) {
-                place.copy_from_slice(&bytes);
-                text[15] = bytes.len() as u8;
-            }
+    fn learn_on<const WORDS: usize>(
+        &self,
+        page: &OnceLock<Page<WORDS>>,
+        value: u16,
+        what: P,
+        kind: u16,
+    ) {
+        let page = page.get_or_init(Page::new);
+        if page.is_asked_for(value) {
+            return;
         }
-        page
+        let mut bytes = Vec::new();
+        let mut is_decided = false;
+        Out::append(&mut bytes, (), |out| {
+            is_decided = self.print_value(out, what, kind, value).is_some();
+        });
+        page.put(value, is_decided.then_some(&bytes));
     }
 
     /// Nothing where other fields have a say in it.
-    fn print_value(&self, number: u16, value: u16, bytes: &mut Vec<u8>) {
-        let Some(kind) = KINDS.get(usize::from(number)).filter(|kind| is_register(kind)) else {
-            return;
-        };
-        let code = self.code_of(number, value);
-        if !matches!(code.tag(), tag::INVALID | tag::HALF | tag::LITERAL | tag::LITERAL64) {
-            Out::append(bytes, (), |out| self.print_code(out, kind, code, kind.dwords));
+    fn print_value(&self, out: &mut Out<'_, ()>, what: P, number: u16, value: u16) -> Option<()> {
+        let kind = KINDS.get(usize::from(number))?;
+        match what {
+            P::Operand | P::FloatModifiers => {
+                self.print_operand_value(out, kind, number, value)?;
+            }
+            P::Text => {}
+            P::Vcc | P::VccFirst => self.vcc(out, what),
+            P::Offset if self.arch.has(Arch::GFX12) => return None,
+            P::Offset => unsigned_offset(out, value.into()),
+            _ => self.number_step(out, what, kind, value.into()),
         }
+        Some(())
     }
-}
 
-fn is_register(kind: &Kind) -> bool {
-    use Source::{Absent, DualDestination, Immediate, Literal, ScalarOffset};
-    !matches!(kind.source, Absent | DualDestination | Immediate | Literal | ScalarOffset)
+    fn print_operand_value(
+        &self,
+        out: &mut Out<'_, ()>,
+        kind: &Kind,
+        number: u16,
+        value: u16,
+    ) -> Option<()> {
+        match kind.source {
+            Source::Immediate if kind.read == Type::None => {
+                self.print_immediate(out, value.into(), kind);
+            }
+            Source::Absent | Source::Immediate | Source::Literal | Source::ScalarOffset => {
+                return None;
+            }
+            Source::Any if value & NEGATIVE != 0 => {
+                let code = self.code_of(number, value & !NEGATIVE);
+                if matches!(code.tag(), tag::INVALID | tag::LITERAL | tag::LITERAL64) {
+                    return None;
+                }
+                let in_words = code.tag() == tag::INLINE;
+                out.text(if in_words { "neg(" } else { "-" });
+                self.print_code(out, kind, code, kind.dwords);
+                out.text(if in_words { ")" } else { "" });
+            }
+            _ => {
+                let code = self.code_of(number, value);
+                if matches!(code.tag(), tag::INVALID | tag::HALF | tag::LITERAL | tag::LITERAL64) {
+                    return None;
+                }
+                self.print_code(out, kind, code, kind.dwords);
+            }
+        }
+        Some(())
+    }
 }

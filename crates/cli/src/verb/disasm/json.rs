@@ -6,6 +6,7 @@ use hsaco::isa::{Inst, Token, VgprMsb, Words};
 use serde::Serialize;
 
 use super::hex::{Case, push_hex};
+use super::live::Counts;
 use super::plan::{Plan, Span};
 use super::steps::Step;
 use super::target::Target;
@@ -39,6 +40,9 @@ struct Instruction<'a> {
     modifiers: &'a [&'a str],
     branch_target: Option<u64>,
     text: &'a str,
+    /// Registers that are live before it, if that was asked for; null for what is in no function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<Option<Counts>>,
 }
 
 /// Writes spans of one object.
@@ -95,7 +99,8 @@ impl JsonWriter<'_, '_> {
                 part.bytes.push(b',');
             }
             is_first = false;
-            line.write(&mut part.bytes, address, encoding, branch_target)?;
+            let live = self.plan.live.as_ref().map(|it| it.at(address));
+            line.write(&mut part.bytes, address, encoding, branch_target, live)?;
             part.pass()?;
         }
         part.bytes.push(b']');
@@ -145,6 +150,7 @@ impl Line {
         address: u64,
         encoding: &[u8],
         branch_target: Option<u64>,
+        live: Option<Option<Counts>>,
     ) -> io::Result<()> {
         let text = String::from_utf8_lossy(&self.text);
         let words = Words::of(&text, &self.tokens);
@@ -158,6 +164,7 @@ impl Line {
             modifiers: &words.modifiers,
             branch_target,
             text: &text,
+            live,
         };
         Ok(serde_json::to_writer(out, &instruction)?)
     }

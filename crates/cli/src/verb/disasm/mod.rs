@@ -3,6 +3,7 @@
 mod hex;
 mod json;
 mod layout;
+mod live;
 pub(super) mod options;
 mod plan;
 mod selection;
@@ -73,12 +74,16 @@ pub(crate) struct Args {
     /// What counts as an instruction
     #[arg(long, value_enum, default_value_t = DecodeMode::Strict)]
     mode: DecodeMode,
+    /// Before each instruction, how many vector, accumulation and scalar registers are live: needed by
+    /// it or later; ? where that cannot be known
+    #[arg(long)]
+    live: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
     let mut out = Output::open(args.answer.output.as_deref())?;
-    let decoding = Decoding::new(&args.mattr, args.true16, args.mode);
+    let decoding = Decoding::new(&args.mattr, args.true16, args.mode).with_live(args.live);
     let addresses = args.start_address.unwrap_or(0)..args.stop_address.unwrap_or(u64::MAX);
     let kernels = KernelSelection::new(&args.kernels);
     let selection = Selection::new(kernels, &args.disassemble_symbols, addresses);

@@ -64,10 +64,12 @@ pub(in crate::verb) enum True16 {
     Auto,
 }
 
-/// The options of a run.
+/// The options of a run: how code is decoded, and what is worked out of it.
 pub(in crate::verb) struct Decoding {
     pub(in crate::verb) options: DecodeOptions,
     pub(super) true16: True16,
+    /// Whether live registers are worked out.
+    pub(super) live: bool,
     /// Decoders made so far: a library has many objects for each of a few processors.
     made: Mutex<Vec<(Processor, DecodeOptions, Decoder)>>,
 }
@@ -92,7 +94,12 @@ impl Decoding {
             True16::Off => options.real_true16 = Some(false),
             True16::Llvm | True16::Auto => {}
         }
-        Self { options, true16, made: Mutex::default() }
+        Self { options, true16, live: false, made: Mutex::default() }
+    }
+
+    /// The same, and live registers if they are wanted.
+    pub(super) fn with_live(self, live: bool) -> Self {
+        Self { live, ..self }
     }
 
     /// The decoder for a processor.

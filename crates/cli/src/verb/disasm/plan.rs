@@ -8,6 +8,7 @@ use hsaco::object::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
 use hsaco::object::{CodeObject, Error, ErrorKind, KernelDescriptor};
 
 use super::layout::{Label, Layout, Section};
+use super::live::Live;
 use super::options::{Decoding, True16};
 use super::selection::{Selection, Wanted};
 use super::steps::{Step, Steps};
@@ -21,6 +22,8 @@ pub(super) struct Plan<'a> {
     pub(super) layout: Layout<'a>,
     pub(super) decoder: Decoder,
     pub(super) spans: Vec<Span>,
+    /// Live registers, where they are wanted.
+    pub(super) live: Option<Live>,
 }
 
 /// The bytes from one named place to the next.
@@ -72,12 +75,28 @@ impl<'a> Plan<'a> {
         let layout = Layout::read(object, problems);
         let wanted = selection.of(object, &layout);
         let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
-        let mut plan = Self { layout, decoder, spans };
+        let mut plan = Self { layout, decoder, spans, live: None };
         if decoding.true16 == True16::Auto {
             let with = |real_true16| decoding.with_true16(processor, real_true16).ok();
             plan.detect_true16([with(true), with(false)]);
         }
+        if decoding.live {
+            plan.live = Some(Live::new(object, &plan.decoder, &plan.code_addresses()));
+        }
         Some(plan)
+    }
+
+    /// The addresses of all code to show, in order.
+    fn code_addresses(&self) -> Vec<Range<u64>> {
+        let code = self.spans.iter().filter(|it| !it.is_data);
+        let mut ranges: Vec<_> = code.filter_map(|it| self.addresses(it)).collect();
+        ranges.sort_by_key(|it| it.start);
+        ranges
+    }
+
+    fn addresses(&self, span: &Span) -> Option<Range<u64>> {
+        let address = |at: usize| Some(self.section(span)?.address.wrapping_add(at as u64));
+        Some(address(span.bytes.start)?..address(span.bytes.end)?)
     }
 
     /// Takes the decoder that leaves the fewest bytes without an instruction; in doubt LLVM's.

@@ -5,6 +5,7 @@ use std::io;
 use hsaco::isa::{Inst, Token, VgprMsb};
 
 use super::hex::{Case, push_hex, push_word, word_digits};
+use super::live::Counts;
 use super::plan::{Plan, Span};
 use super::steps::Step;
 use super::target::Target;
@@ -54,6 +55,22 @@ impl TextWriter<'_, '_> {
             out.extend_from_slice(b">:\n");
         }
         out.extend_from_slice(&span.descriptor);
+        if !span.is_data {
+            self.live_head(span, section.address, out);
+        }
+    }
+
+    /// What the columns of live registers are, and why some have no number.
+    fn live_head(&self, span: &Span, base: u64, out: &mut Vec<u8>) {
+        let Some(live) = &self.plan.live else { return };
+        out.extend_from_slice(b"VGPR AGPR SGPR\t; live before each instruction\n");
+        let addresses = self.plan.steps(span).map(|(at, ..)| base.wrapping_add(at as u64));
+        if !addresses.filter_map(|it| live.at(it)).all(Counts::is_known) {
+            push_counts(out, Some(Counts::default()));
+            out.extend_from_slice(
+                b"\t; not known: a call, a return, a jump to anywhere or what is no instruction may need all\n",
+            );
+        }
     }
 
     fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
@@ -64,6 +81,11 @@ impl TextWriter<'_, '_> {
             let out = &mut part.bytes;
             let encoding = section.code.get(at..at + size).unwrap_or_default();
             let address = section.address.wrapping_add(at as u64);
+            if let Some(live) = &self.plan.live
+                && !matches!(step, Step::Zeros)
+            {
+                push_counts(out, live.at(address));
+            }
             match step {
                 Step::Zeros => out.extend_from_slice(b"\t\t...\n"),
                 Step::Unknown => {
@@ -164,6 +186,15 @@ impl TextWriter<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Three columns of numbers, empty for what is in no function.
+fn push_counts(out: &mut Vec<u8>, counts: Option<Counts>) {
+    const WIDTH: usize = 14;
+    let Some(Counts { vgprs, agprs, sgprs }) = counts else { return push_blanks(out, WIDTH) };
+    let [vgprs, agprs, sgprs] =
+        [vgprs, agprs, sgprs].map(|it| it.map_or_else(|| "?".to_owned(), |it| it.to_string()));
+    out.extend_from_slice(format!("{vgprs:>4} {agprs:>4} {sgprs:>4}").as_bytes());
 }
 
 /// The directive for bytes that are no instruction.

@@ -1,0 +1,176 @@
+//! What the instructions of each block do to registers, all together: one look at every instruction, which
+//! liveness and resources share.
+
+use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, VgprMsb};
+
+use crate::cfg::{Block, Cfg};
+use crate::register_set::RegisterSet;
+use crate::state::{State, States};
+use crate::stream::Stream;
+use crate::usage::{Usage, reached};
+
+/// What a block needs of what came before, and what it replaces.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) needs: RegisterSet,
+    pub(crate) replaces: RegisterSet,
+}
+
+/// What the blocks of a function do to registers, and what the function uses.
+#[derive(Clone, Debug)]
+pub struct BlockEffects<'a> {
+    pub(crate) decoder: &'a Decoder,
+    pub(crate) stream: &'a Stream,
+    pub(crate) cfg: &'a Cfg,
+    states: States<'a>,
+    pub(crate) summaries: Vec<Summary>,
+    usage: Usage,
+}
+
+impl<'a> BlockEffects<'a> {
+    /// Looks at every instruction of a function.
+    ///
+    /// ```
+    /// use hsaco_analysis::{BlockEffects, Cfg, Lanes, Liveness, Stream};
+    /// use hsaco_isa::{Decoder, Processor};
+    /// // v_add_u32 v3, v1, v2; s_endpgm
+    /// let words = [0x6806_0501_u32, 0xbf81_0000];
+    /// let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let stream = Stream::decode(&decoder, 0, &bytes);
+    /// let cfg = Cfg::new(&decoder, &stream);
+    /// let effects = BlockEffects::new(&decoder, &stream, &cfg, Lanes::All);
+    /// assert_eq!(effects.usage().vgprs(), 4);
+    /// assert_eq!(Liveness::of(effects).live_in(0).to_string(), "v[1:2] exec_lo exec_hi");
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, lanes: Lanes) -> Self {
+        let count = cfg.blocks().len();
+        let mut effects = BlockEffects {
+            decoder,
+            stream,
+            cfg,
+            states: States::new(decoder, stream, cfg, lanes),
+            summaries: Vec::with_capacity(count),
+            usage: Usage { instructions: stream.steps().len(), ..Usage::default() },
+        };
+        let mut is_reached = vec![false; count];
+        for block in reached(stream, cfg) {
+            if let Some(place) = is_reached.get_mut(block) {
+                *place = true;
+            }
+        }
+        for (block, is_reached) in is_reached.into_iter().enumerate() {
+            effects.add_block(block, is_reached);
+        }
+        effects
+    }
+
+    /// What the function uses.
+    #[must_use]
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    fn add_block(&mut self, block: usize, is_reached: bool) {
+        let mut summary = Summary::default();
+        let mut usage = std::mem::take(&mut self.usage);
+        let mut ignored = Usage::default();
+        let steps = self.cfg.blocks().get(block).map_or(0..0, Block::steps);
+        self.each_backward(block, steps, |effects, index, state| {
+            let usage = if is_reached { &mut usage } else { &mut ignored };
+            effects.add_to(&mut summary, index, state, usage);
+        });
+        self.usage = usage;
+        self.summaries.push(summary);
+    }
+
+    /// Puts an instruction before a summary.
+    #[inline]
+    pub(crate) fn add_to(
+        &self,
+        summary: &mut Summary,
+        index: usize,
+        state: State,
+        usage: &mut Usage,
+    ) {
+        let Some(inst) = self.stream.inst(index) else {
+            summary.needs = RegisterSet::all();
+            usage.undecoded += 1;
+            return;
+        };
+        // What callees leave of upper bits is what they found: none.
+        let effects = self.decoder.effects(inst, state.msb.unwrap_or_default());
+        for register in effects.writes() {
+            usage.add_write(self.decoder, inst, &register);
+            if state.msb.is_some() && effects.is_overwritten(&register, state.lanes) {
+                summary.needs.remove(&register);
+                summary.replaces.insert(&register);
+            }
+        }
+        for register in effects.reads() {
+            usage.registers.insert(&register);
+            summary.needs.insert(&register);
+        }
+        usage.add_memory(self.decoder, inst, &effects);
+        if state.msb.is_none() {
+            self.add_any_bank(summary, inst, state.lanes);
+        }
+        if matches!(inst.flow(), Flow::Call | Flow::IndirectCall) {
+            summary.needs = RegisterSet::all();
+        }
+        effects.indexed().for_each(|register| insert_from(&mut summary.needs, &register));
+    }
+
+    /// Where the upper bits of vector registers are not known: reads any, replaces none.
+    fn add_any_bank(&self, summary: &mut Summary, inst: &Inst, lanes: Lanes) {
+        for bank in [0x00, 0x55, 0xaa, 0xff] {
+            let effects = self.decoder.effects(inst, VgprMsb::new(bank));
+            let scalar =
+                effects.overwrites(lanes).filter(|register| register.file != RegisterFile::Vgpr);
+            for register in scalar {
+                summary.needs.remove(&register);
+                summary.replaces.insert(&register);
+            }
+        }
+        for bank in [0x00, 0x55, 0xaa, 0xff] {
+            let effects = self.decoder.effects(inst, VgprMsb::new(bank));
+            effects.reads().for_each(|register| summary.needs.insert(&register));
+        }
+    }
+
+    /// Calls with the instructions of a block from the last to the first, each with the state before it.
+    pub(crate) fn each_backward(
+        &self,
+        block: usize,
+        steps: std::ops::Range<usize>,
+        mut visit: impl FnMut(&Self, usize, State),
+    ) {
+        let mut state = self.states.before_block(block);
+        if self.states.never_change() {
+            steps.rev().for_each(|index| visit(self, index, state));
+            return;
+        }
+        let mut states = Vec::with_capacity(steps.len());
+        for index in steps.clone() {
+            states.push(state);
+            state = self.states.after(state, index);
+        }
+        for (index, state) in steps.zip(states).rev() {
+            visit(self, index, state);
+        }
+    }
+}
+
+/// Adds a register and all after it in its file.
+fn insert_from(set: &mut RegisterSet, register: &Register) {
+    let last = match register.file {
+        RegisterFile::Vgpr => 1024,
+        RegisterFile::Agpr => 256,
+        _ => 106,
+    };
+    for first in register.first..last {
+        set.insert(&Register { first, count: 1, half: None, ..*register });
+    }
+}

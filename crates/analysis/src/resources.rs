@@ -1,0 +1,361 @@
+//! What a kernel and all that it calls need, beside what the kernel is given.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use hsaco_isa::{Demand, FlatScratch, Generation, Processor, WaveSize};
+use hsaco_object::Kernel;
+use hsaco_object::descriptor::{Field, KernelDescriptor};
+
+use crate::call::{ANYBODY, CallGraph, CallKind, Reach, Route};
+use crate::function::FunctionKind;
+use crate::usage::Usage;
+
+/// How much of a resource is needed, and by whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// How much.
+    pub count: u32,
+    /// The way to the function that needs it.
+    pub route: Route,
+}
+
+/// What a kernel and all that it reaches need.
+///
+/// The numbers are what the code shows, and so the least that is needed: code of other objects is not seen, nor is
+/// memory behind computed addresses.
+#[derive(Clone, Debug, Default)]
+pub struct Needs<'a> {
+    /// Vector registers.
+    pub vgprs: Need,
+    /// Accumulation registers.
+    pub agprs: Need,
+    /// Numbered scalar registers.
+    pub sgprs: Need,
+    /// Bytes of scratch of one lane: the frames of the functions on the deepest way.
+    pub scratch: Need,
+    /// The way to a function that accesses LDS.
+    pub lds: Option<Route>,
+    /// Whether the stack also grows by what only run time knows: recursion, arrays of any size.
+    pub is_dynamic: bool,
+    /// What is reached.
+    pub reach: Reach<'a>,
+}
+
+impl Needs<'_> {
+    /// How much of a resource is needed.
+    #[must_use]
+    pub fn of(&self, resource: Resource) -> &Need {
+        match resource {
+            Resource::Vgprs => &self.vgprs,
+            Resource::Agprs => &self.agprs,
+            Resource::Sgprs => &self.sgprs,
+            Resource::Scratch => &self.scratch,
+        }
+    }
+}
+
+impl<'a> CallGraph<'a> {
+    /// What a function and all that it reaches need, on that processor in waves of that size.
+    #[must_use]
+    pub fn needs(&self, start: usize, processor: Processor, wave: WaveSize) -> Needs<'a> {
+        let reach = self.reach(start);
+        let most = |of: fn(&Usage) -> u32| {
+            let counted =
+                reach.functions.iter().map(|number| (self.usage(*number).map_or(0, of), *number));
+            // The nearest of those that need the most.
+            let best = counted.reduce(|best, it| if it.0 > best.0 { it } else { best });
+            let (count, number) = best.unwrap_or((0, start));
+            Need { count, route: if count == 0 { Vec::new() } else { reach.route(number) } }
+        };
+        let mut usages = reach
+            .functions
+            .iter()
+            .filter_map(|number| self.usage(*number).map(|usage| (*number, usage)));
+        let (vgprs, agprs, sgprs) = (most(Usage::vgprs), most(Usage::agprs), most(Usage::sgprs));
+        let lds =
+            usages.clone().find(|(_, usage)| usage.lds).map(|(number, _)| reach.route(number));
+        let is_dynamic = reach.is_recursive
+            || usages.any(|(number, usage)| usage.frame.is_dynamic && self.has_stack(number));
+        let scratch = self.deepest(start, &reach, processor, wave);
+        Needs { vgprs, agprs, sgprs, scratch, lds, is_dynamic, reach }
+    }
+
+    /// Whether s32 is the stack pointer of a function: in a kernel that calls nothing it is any register.
+    fn has_stack(&self, function: usize) -> bool {
+        let kind = self.functions().get(function).map(|function| function.kind);
+        kind == Some(FunctionKind::Device) || !self.calls(function).is_empty()
+    }
+
+    /// The way on which frames add up to the most.
+    fn deepest(
+        &self,
+        start: usize,
+        reach: &Reach<'a>,
+        processor: Processor,
+        wave: WaveSize,
+    ) -> Need {
+        let frame = |number: usize| self.frame(number, processor, wave);
+        // Where calls lead back there is no deepest way; the shortest ones to each function have to do.
+        let order = self.order(&reach.functions).unwrap_or_else(|| reach.functions.clone());
+        let mut depths: BTreeMap<usize, (u32, Option<usize>)> =
+            BTreeMap::from([(start, (0, None))]);
+        for caller in order {
+            let Some((depth, _)) = depths.get(&caller).copied() else { continue };
+            for (callee, kind) in self.next(caller) {
+                let raised = if kind == CallKind::Call { frame(caller).0 } else { 0 };
+                let below = depth.saturating_add(raised);
+                let is_new = depths.get(&callee).is_none_or(|(known, _)| below > *known);
+                let may_change = !reach.is_recursive || !depths.contains_key(&callee);
+                if is_new && may_change {
+                    depths.insert(callee, (below, Some(caller)));
+                }
+            }
+        }
+        let totals = depths.iter().map(|(number, (depth, _))| {
+            (depth.saturating_add(frame(*number).1), Reverse(*depth), *number)
+        });
+        let (count, _, mut at) = totals.max().unwrap_or((0, Reverse(0), start));
+        let mut route = vec![at];
+        while let Some((_, Some(from))) = depths.get(&at) {
+            at = *from;
+            route.push(at);
+        }
+        route.reverse();
+        route.retain(|number| *number != ANYBODY);
+        Need { count, route: if count == 0 { Vec::new() } else { route } }
+    }
+
+    /// Bytes of a lane by which a function raises the stack for those that it calls, and that it takes in all.
+    fn frame(&self, function: usize, processor: Processor, wave: WaveSize) -> (u32, u32) {
+        let Some(frame) = self.usage(function).map(|usage| usage.frame) else { return (0, 0) };
+        let is_flat = frame.is_flat || processor.limits().flat_scratch == FlatScratch::Architected;
+        let unit = if is_flat { 1 } else { wave.lanes() };
+        let raised = if self.has_stack(function) { frame.raised / unit } else { 0 };
+        let accessed = if is_flat || self.has_stack(function) { frame.accessed } else { 0 };
+        (raised, raised.max(accessed))
+    }
+}
+
+/// What the descriptor of a kernel makes the hardware allocate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Vector registers of a lane, accumulation registers included where they share a file.
+    pub vgprs: u32,
+    /// How many of them are accumulation registers, where they share a file.
+    pub agprs: Option<u32>,
+    /// Scalar registers of a wave; none where every wave has all of them.
+    pub sgprs: Option<u32>,
+    /// Bytes of LDS of a workgroup, without what the launch adds.
+    pub lds: u32,
+    /// Bytes of scratch of a lane.
+    pub scratch: u32,
+    /// Whether the runtime adds scratch for a stack of unknown depth.
+    pub has_dynamic_stack: bool,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
+    /// Whether a workgroup stays in one compute unit although it could spread over two.
+    pub cu_mode: bool,
+}
+
+impl Allocation {
+    /// What a kernel's descriptor says, or its header in code object V2; nothing where it has neither.
+    #[must_use]
+    pub fn of(kernel: &Kernel<'_>, generation: Generation) -> Option<Self> {
+        if let Some(descriptor) = kernel.descriptor() {
+            return Some(Self::new(descriptor, generation));
+        }
+        let header = kernel.v2_header()?;
+        let descriptor = KernelDescriptor {
+            compute_pgm_rsrc1: header.compute_pgm_rsrc1,
+            compute_pgm_rsrc2: header.compute_pgm_rsrc2,
+            group_segment_fixed_size: header.workgroup_group_segment_byte_size,
+            private_segment_fixed_size: header.workitem_private_segment_byte_size,
+            ..KernelDescriptor::default()
+        };
+        let has_dynamic_stack = header.is_dynamic_call_stack();
+        Some(Allocation { has_dynamic_stack, ..Self::new(descriptor, generation) })
+    }
+
+    /// What a descriptor says.
+    ///
+    /// ```
+    /// use hsaco_analysis::Allocation;
+    /// use hsaco_isa::Generation;
+    /// use hsaco_object::KernelDescriptor;
+    /// let descriptor = KernelDescriptor { compute_pgm_rsrc1: 5, ..KernelDescriptor::default() };
+    /// assert_eq!(Allocation::new(descriptor, Generation::Gfx940).vgprs, 48);
+    /// ```
+    #[must_use]
+    pub fn new(descriptor: KernelDescriptor, generation: Generation) -> Self {
+        let is_set = |name: &str| {
+            Field::by_name(generation, name).is_some_and(|field| descriptor.value(field) == 1)
+        };
+        let lanes = descriptor.wavefront_size(generation);
+        Allocation {
+            vgprs: descriptor.vgprs(generation),
+            agprs: descriptor.agprs(generation),
+            sgprs: descriptor.sgprs(generation),
+            lds: descriptor.group_segment_fixed_size,
+            scratch: descriptor.private_segment_fixed_size,
+            has_dynamic_stack: is_set("uses_dynamic_stack"),
+            wave: WaveSize::from_lanes(lanes).unwrap_or(WaveSize::Wave64),
+            cu_mode: !is_set("wgp_mode"),
+        }
+    }
+
+    /// Vector registers that instructions can name.
+    #[must_use]
+    pub fn arch_vgprs(&self) -> u32 {
+        self.vgprs - self.agprs.unwrap_or(0).min(self.vgprs)
+    }
+
+    /// What of this is not enough for what code needs.
+    #[must_use]
+    pub fn shortages(&self, needs: &Needs<'_>) -> Vec<Shortage> {
+        let own_file = self.agprs.is_none();
+        let agprs = self.agprs.unwrap_or(self.vgprs);
+        let rows = [
+            (Resource::Vgprs, self.vgprs, self.arch_vgprs(), &needs.vgprs),
+            (Resource::Agprs, if own_file { self.vgprs } else { agprs }, agprs, &needs.agprs),
+            (
+                Resource::Sgprs,
+                self.sgprs.unwrap_or(u32::MAX),
+                self.sgprs.unwrap_or(u32::MAX),
+                &needs.sgprs,
+            ),
+        ];
+        let registers = rows.into_iter().filter(|(_, _, usable, need)| need.count > *usable);
+        let mut found: Vec<Shortage> = registers
+            .map(|(resource, allocated, _, need)| Shortage {
+                resource,
+                allocated,
+                needed: need.count,
+            })
+            .collect();
+        if needs.scratch.count > self.scratch && !self.has_dynamic_stack {
+            let (allocated, needed) = (self.scratch, needs.scratch.count);
+            found.push(Shortage { resource: Resource::Scratch, allocated, needed });
+        }
+        found
+    }
+}
+
+/// A resource of which code can need more than its kernel is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "they say it")]
+pub enum Resource {
+    Vgprs,
+    Agprs,
+    Sgprs,
+    Scratch,
+}
+
+impl Resource {
+    /// The name to show.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Resource::Vgprs => "vgprs",
+            Resource::Agprs => "agprs",
+            Resource::Sgprs => "sgprs",
+            Resource::Scratch => "scratch",
+        }
+    }
+}
+
+/// Less of a resource than code needs: the kernel does not do what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// Of what.
+    pub resource: Resource,
+    /// How much the descriptor allocates.
+    pub allocated: u32,
+    /// How much the code needs.
+    pub needed: u32,
+}
+
+/// What a kernel takes of a device: what its descriptor allocates, with workgroups as its metadata allows them.
+///
+/// ```no_run
+/// # fn example(kernel: &hsaco_object::Kernel<'_>, processor: hsaco_isa::Processor) -> Option<()> {
+/// let demand = hsaco_analysis::demand(kernel, processor.generation())?;
+/// println!("{} waves on each SIMD", processor.limits().occupancy(&demand)?.waves);
+/// # Some(()) }
+/// ```
+#[must_use]
+pub fn demand(kernel: &Kernel<'_>, generation: Generation) -> Option<Demand> {
+    let allocation = Allocation::of(kernel, generation)?;
+    let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let (declared, _) = kernel.resources(Some(generation));
+    let required = kernel.metadata().and_then(|it| it.decode().ok()?.reqd_workgroup_size);
+    let workgroup = match required {
+        Some(sizes) => {
+            let size = number(sizes.into_iter().fold(1, u64::saturating_mul));
+            size..=size
+        }
+        None => 1..=number(declared.max_workgroup_size.unwrap_or(1024)),
+    };
+    Some(Demand {
+        wave: allocation.wave,
+        vgprs: allocation.vgprs,
+        sgprs: declared.sgprs.map(number).or(allocation.sgprs).unwrap_or(0),
+        lds: allocation.lds,
+        workgroup,
+        cu_mode: allocation.cu_mode,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use hsaco_object::CodeObject;
+
+    use super::*;
+    use crate::decoders::Decoders;
+
+    fn check(bytes: &[u8], test: impl Fn(&CallGraph<'_>, Needs<'_>, Allocation, &str)) {
+        let object = CodeObject::parse(bytes).unwrap();
+        let decoders = Decoders::new(&object).unwrap().unwrap();
+        let graph = CallGraph::new(&object, &decoders);
+        for kernel in object.index().kernels() {
+            let allocation = Allocation::of(kernel, decoders.processor().generation()).unwrap();
+            let function = graph.function_at(kernel.entry().unwrap()).unwrap();
+            let needs = graph.needs(function, decoders.processor(), allocation.wave);
+            test(&graph, needs, allocation, &kernel.name().to_string());
+        }
+    }
+
+    #[test]
+    fn a_function_that_needs_more_than_its_kernel_has_is_found_with_the_way_to_it() {
+        let bytes = include_bytes!("../../../tests/fixtures/short.co");
+        check(bytes, |graph, needs, allocation, name| {
+            let [short] = allocation.shortages(&needs)[..] else { panic!("{name}") };
+            assert_eq!((short.resource, short.allocated, short.needed), (Resource::Vgprs, 48, 201));
+            let names = needs.vgprs.route.iter().map(|it| graph.functions()[*it].name.unwrap());
+            let names: Vec<String> = names.map(|it| it.to_string()).collect();
+            assert_eq!(names.first().map(String::as_str), Some(name));
+            assert_eq!(names.last().map(String::as_str), Some("needs_more"));
+            assert_eq!(names.len(), if name == "far" { 3 } else { 2 });
+        });
+    }
+
+    #[test]
+    fn compiled_kernels_have_what_they_need() {
+        let bytes = include_bytes!("../../../tests/fixtures/s1.gfx942.co");
+        check(bytes, |_, needs, allocation, name| {
+            assert_eq!(allocation.shortages(&needs), []);
+            assert_eq!(needs.reach.is_complete(), name != "ind");
+            assert!(!needs.is_dynamic && needs.lds.is_none());
+        });
+    }
+
+    #[test]
+    fn a_kernel_of_the_second_version_has_a_header_that_says_it() {
+        let bytes = include_bytes!("../../../tests/fixtures/v2.co");
+        let object = CodeObject::parse(bytes).unwrap();
+        let generation = object.target().generation().unwrap();
+        let index = object.index();
+        let allocation = Allocation::of(&index.kernels()[0], generation).unwrap();
+        assert_eq!(allocation.wave, WaveSize::Wave64);
+    }
+}

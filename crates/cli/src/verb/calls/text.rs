@@ -1,0 +1,201 @@
+//! `calls` for people: a tree for each kernel.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use anstyle::Style;
+use anyhow::Result;
+use hsaco::analysis::CallKind;
+
+use super::model::{CallRow, KernelCalls, ObjectCalls};
+use crate::output::Output;
+use crate::report::Trouble;
+use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::select::KernelSelection;
+use crate::table::count;
+use crate::verb::ls::{describe, object_line};
+
+/// How many functions are named that an unknown call may go to.
+const SHOWN_CANDIDATES: usize = 20;
+/// How deep a tree is shown.
+const MAX_DEPTH: usize = 64;
+
+/// Writes the trees.
+pub(super) struct TextCalls<'o> {
+    out: &'o mut Output,
+    kernels: &'o KernelSelection,
+}
+
+impl<'o> TextCalls<'o> {
+    pub(super) fn new(out: &'o mut Output, kernels: &'o KernelSelection) -> Self {
+        Self { out, kernels }
+    }
+}
+
+impl Visit for TextCalls<'_> {
+    type Row<'e> = Vec<u8>;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        // What is no container has been complained about, and has nothing to show.
+        if let Some(container) = file.container {
+            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        let calls = ObjectCalls::new(item, self.kernels, trouble);
+        let mut out = Vec::new();
+        if calls.kernels.is_empty() && !self.kernels.is_all() {
+            return Ok(out);
+        }
+        writeln!(out, "\n{}", object_line(item))?;
+        for kernel in &calls.kernels {
+            let mut tree = Tree {
+                calls: &calls,
+                out: &mut out,
+                color: self.out.color(),
+                path: vec![kernel.function],
+                shown: BTreeSet::new(),
+            };
+            tree.kernel(kernel)?;
+        }
+        Ok(out)
+    }
+
+    fn object(&mut self, page: Vec<u8>) -> Result<()> {
+        self.out.write_all(&page)?;
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The tree of one kernel.
+struct Tree<'t> {
+    calls: &'t ObjectCalls,
+    out: &'t mut Vec<u8>,
+    color: bool,
+    /// The functions from the kernel to the one that is shown.
+    path: Vec<usize>,
+    /// Functions whose calls have been shown.
+    shown: BTreeSet<usize>,
+}
+
+impl Tree<'_> {
+    fn kernel(&mut self, kernel: &KernelCalls) -> Result<()> {
+        let style = if self.color { Style::new().bold() } else { Style::new() };
+        writeln!(self.out, "\n{style}{}{style:#}{}", kernel.demangled, summary(kernel))?;
+        self.function(kernel.function)
+    }
+
+    /// The calls of a function, one line each, and what those call in turn.
+    fn function(&mut self, index: usize) -> Result<()> {
+        self.shown.insert(index);
+        let calls = self.calls;
+        for call in calls.function(index).map_or(&[][..], |function| &function.calls) {
+            self.call(call)?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &CallRow) -> Result<()> {
+        let indent = "  ".repeat(self.path.len());
+        let callee = self.callee(call);
+        let mut notes = String::new();
+        if call.exact {
+            notes.push_str(", exact");
+        }
+        if let Some(slot) = call.slot {
+            notes.push_str(&format!(", pointer at {slot:#x}"));
+        }
+        let (verb, site) = (verb(call.call_kind), call.site);
+        let seen = call.function.map_or("", |function| self.seen(function));
+        writeln!(self.out, "{indent}{verb} {callee} at {site:#x}{notes}{seen}")?;
+        match call.function {
+            Some(function) => self.descend(function),
+            None if call.is_unknown() => self.candidates(),
+            None => Ok(()),
+        }
+    }
+
+    fn callee(&self, call: &CallRow) -> String {
+        match (call.function, &call.external, call.address) {
+            (Some(function), ..) => self.calls.name(function),
+            (_, Some(external), _) => format!("{external} (external)"),
+            (.., Some(address)) => format!("{address:#x} (no function)"),
+            _ => match self.calls.address_taken.len() {
+                0 => "unknown".to_owned(),
+                taken => format!("one of {}", count(taken, "function")),
+            },
+        }
+    }
+
+    /// What is to be said of a function that is not shown again.
+    fn seen(&self, function: usize) -> &'static str {
+        let has_calls = self.calls.function(function).is_some_and(|it| !it.calls.is_empty());
+        match () {
+            () if self.path.contains(&function) => " (recursive)",
+            () if has_calls && self.shown.contains(&function) => " (as above)",
+            () => "",
+        }
+    }
+
+    fn descend(&mut self, function: usize) -> Result<()> {
+        if self.shown.contains(&function) || self.path.len() >= MAX_DEPTH {
+            return Ok(());
+        }
+        self.path.push(function);
+        let result = self.function(function);
+        self.path.pop();
+        result
+    }
+
+    /// The functions that an unknown call may go to.
+    fn candidates(&mut self) -> Result<()> {
+        let taken = &self.calls.address_taken;
+        let indent = "  ".repeat(self.path.len() + 1);
+        // The unknown callee has a place on the path of its own.
+        self.path.push(usize::MAX);
+        for &function in taken.iter().take(SHOWN_CANDIDATES) {
+            let name = self.calls.name(function);
+            writeln!(self.out, "{indent}{name}{}", self.seen(function))?;
+            self.descend(function)?;
+        }
+        self.path.pop();
+        let rest = taken.len().saturating_sub(SHOWN_CANDIDATES);
+        if rest > 0 {
+            writeln!(self.out, "{indent}and {rest} more")?;
+        }
+        Ok(())
+    }
+}
+
+fn verb(kind: CallKind) -> &'static str {
+    match kind {
+        CallKind::Call => "calls",
+        CallKind::TailCall => "jumps to",
+        CallKind::FallThrough => "runs into",
+    }
+}
+
+/// What a kernel's tree comes to.
+fn summary(kernel: &KernelCalls) -> String {
+    let reached = kernel.reaches.len() - 1;
+    if reached == 0 && kernel.complete {
+        return ": calls nothing".to_owned();
+    }
+    let mut parts = vec![format!("reaches {}", count(reached, "function"))];
+    if !kernel.externals.is_empty() {
+        parts.push(count(kernel.externals.len(), "external function"));
+    }
+    if kernel.unknown_calls > 0 {
+        parts.push(count(kernel.unknown_calls, "unknown call"));
+    }
+    if kernel.recursive {
+        parts.push("recursive".to_owned());
+    }
+    format!(": {}", parts.join(", "))
+}

@@ -1,0 +1,127 @@
+//! Control flow as text.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::model::{Graph, Node, label};
+
+/// How to write.
+#[derive(Clone, Copy)]
+pub(super) struct TextStyle {
+    pub(super) instructions: bool,
+    pub(super) color: bool,
+}
+
+pub(super) fn write(out: &mut dyn Write, graph: &Graph, style: TextStyle) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} {}: {:#x}, {}, {}, {}, {}",
+        graph.kind_name(),
+        graph.source_name(),
+        graph.address,
+        counted(graph.size, "byte"),
+        counted(graph.instructions(), "instruction"),
+        counted(graph.blocks.len(), "block"),
+        counted(graph.loops.len(), "loop"),
+    )?;
+    for number in 0..graph.loops.len() {
+        write_loop(out, graph, number)?;
+    }
+    for (number, block) in graph.blocks.iter().enumerate() {
+        writeln!(out)?;
+        write_block(out, graph, number, block, style)?;
+    }
+    Ok(())
+}
+
+fn write_loop(out: &mut dyn Write, graph: &Graph, number: usize) -> io::Result<()> {
+    let Some(ring) = graph.loops.get(number) else { return Ok(()) };
+    write!(out, "  loop {number}: header {}, depth {}", label(ring.header), ring.depth)?;
+    if let Some(parent) = ring.parent {
+        write!(out, ", in loop {parent}")?;
+    }
+    write!(out, ", {}:", counted(ring.blocks.len(), "block"))?;
+    for block in &ring.blocks {
+        write!(out, " {}", label(*block))?;
+    }
+    writeln!(out)
+}
+
+fn write_block(
+    out: &mut dyn Write,
+    graph: &Graph,
+    number: usize,
+    block: &Node,
+    style: TextStyle,
+) -> io::Result<()> {
+    let bold = if style.color { Style::new().bold() } else { Style::new() };
+    write!(
+        out,
+        "{bold}{}{bold:#}  {:#x}, {}, {}",
+        label(number),
+        block.address,
+        counted(block.size, "byte"),
+        counted(block.instructions.len(), "instruction"),
+    )?;
+    for remark in remarks(graph, number, block) {
+        write!(out, ", {remark}")?;
+    }
+    writeln!(out)?;
+    if style.instructions {
+        for line in &block.instructions {
+            writeln!(out, "    {:08x}  {}", line.address, line.text)?;
+        }
+    }
+    for call in &block.calls {
+        writeln!(out, "  call at {:#x} -> {}", call.address, call.callee.words())?;
+    }
+    for successor in &block.successors {
+        writeln!(out, "  {} -> {}", successor.kind.words(), label(successor.block))?;
+    }
+    match &block.exit {
+        None => Ok(()),
+        Some(exit) => match exit.target() {
+            None => writeln!(out, "  {}", exit.name()),
+            Some((kind, target)) => writeln!(out, "  {} -> {target}", kind.words()),
+        },
+    }
+}
+
+/// What there is to know of a block beside its edges.
+fn remarks(graph: &Graph, number: usize, block: &Node) -> Vec<String> {
+    let mut remarks = Vec::new();
+    match block.dominator {
+        Some(above) => remarks.push(format!("dominator {}", label(above))),
+        None if number == 0 => remarks.push("entry".to_owned()),
+        None => remarks.push("not reached".to_owned()),
+    }
+    if let Some(innermost) = block.innermost
+        && let Some(ring) = graph.loops.get(innermost)
+    {
+        let role = if ring.header == number { "header of loop" } else { "in loop" };
+        remarks.push(format!("{role} {innermost} (depth {})", ring.depth));
+    }
+    remarks
+}
+
+/// A number of things.
+pub(super) fn counted(count: impl Into<Count>, thing: &str) -> String {
+    let Count(count) = count.into();
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A number of any width.
+pub(super) struct Count(u64);
+
+impl From<usize> for Count {
+    fn from(count: usize) -> Self {
+        Self(count as u64)
+    }
+}
+
+impl From<u64> for Count {
+    fn from(count: u64) -> Self {
+        Self(count)
+    }
+}

@@ -1,0 +1,416 @@
+//! `hsaco resources`: what kernels need, are given, and let run at once.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use hsaco::analysis::{Allocation, CallGraph, Decoders, Needs, Reach, Resource, Shortage, demand};
+use hsaco::isa::{Generation, NextStep, Processor};
+use hsaco::object::{Kernel, Resources};
+use serde::Serialize;
+
+use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::json_files;
+use crate::output::Output;
+use crate::report::{Status, Trouble};
+use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::select::KernelSelection;
+use crate::table::{Align, Cell, Table};
+use crate::verb::calls;
+use crate::verb::ls::{describe, object_line, source_name};
+
+/// Shows the registers, LDS and scratch that kernels need with all they call, and their occupancy
+///
+/// Needed is what the code uses, of the kernel and of every function that it reaches; declared is
+/// what the metadata says; allocated is what the descriptor gives each wave. A kernel that needs
+/// more than it is given is named under the table, with the way to the function that needs it, and
+/// the exit code is 1. Occupancy counts waves on one SIMD as LLVM does.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    objects: ObjectFilter,
+    #[command(flatten)]
+    kernels: KernelFilter,
+    #[command(flatten)]
+    answer: Answer,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    args.answer.color.apply();
+    let mut out = Output::open(args.answer.output.as_deref())?;
+    let kernels = KernelSelection::new(&args.kernels);
+    let short = AtomicBool::new(false);
+    let mut status = match args.answer.format {
+        Format::Json => {
+            let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
+                let object = ObjectResources::new(item, &kernels, trouble);
+                short.fetch_or(object.is_short(), Ordering::Relaxed);
+                Ok(vec![serde_json::to_vec(&object)?])
+            };
+            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
+        }
+        Format::Text => {
+            let mut visitor = TextResources { out: &mut out, kernels: &kernels, short: &short };
+            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+        }
+    };
+    out.finish()?;
+    if short.load(Ordering::Relaxed) {
+        status.note(Status::Findings);
+    }
+    Ok(kernels.conclude(status))
+}
+
+/// One object of `resources`.
+#[derive(Serialize)]
+struct ObjectResources {
+    index: usize,
+    entry_id: Option<String>,
+    target: Option<String>,
+    kernels: Vec<KernelResources>,
+}
+
+/// What one kernel needs and is given; what is not known is null.
+#[derive(Serialize)]
+struct KernelResources {
+    name: String,
+    demangled: String,
+    wavefront_size: Option<u32>,
+    vgprs: Amounts,
+    agprs: Amounts,
+    sgprs: Amounts,
+    lds: LdsAmounts,
+    scratch: Amounts,
+    /// Whether the stack can grow by what only run time knows.
+    dynamic_stack: bool,
+    recursive: bool,
+    /// Whether all that runs is in this object, and known; else more may be needed.
+    complete: bool,
+    externals: Vec<String>,
+    unknown_calls: usize,
+    occupancy: Option<OccupancyRow>,
+    shortages: Vec<ShortageRow>,
+}
+
+/// A resource, and the functions on the way to the one that needs the most.
+#[derive(Default, Serialize)]
+struct Amounts {
+    needed: Option<u64>,
+    declared: Option<u64>,
+    allocated: Option<u64>,
+    by: Vec<String>,
+}
+
+/// LDS has no needed amount: code computes its addresses.
+#[derive(Default, Serialize)]
+struct LdsAmounts {
+    accessed: Option<bool>,
+    declared: Option<u64>,
+    allocated: Option<u64>,
+    by: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct OccupancyRow {
+    waves_per_simd: u32,
+    max_waves_per_simd: u32,
+    workgroups_per_cu: u32,
+    /// The size that these workgroups have.
+    workgroup_size: u32,
+    cu_mode: bool,
+    limiter: Option<&'static str>,
+    next: Option<NextRow>,
+}
+
+/// What to free for more waves.
+#[derive(Serialize)]
+struct NextRow {
+    waves_per_simd: u32,
+    vgprs: u32,
+    sgprs: u32,
+    lds: u32,
+}
+
+#[derive(Serialize)]
+struct ShortageRow {
+    resource: &'static str,
+    allocated: u32,
+    needed: u32,
+    by: Vec<String>,
+}
+
+/// What kernels of one object are looked at with.
+struct Reader<'r, 'a> {
+    graph: &'r CallGraph<'a>,
+    decoders: &'r Decoders,
+}
+
+impl ObjectResources {
+    fn new(item: &ObjectItem<'_, '_>, selection: &KernelSelection, trouble: &mut Trouble) -> Self {
+        let mut resources = Self {
+            index: item.number,
+            entry_id: item.entry.id.clone(),
+            target: item.target.clone(),
+            kernels: Vec::new(),
+        };
+        if let (Some(object), Some((graph, decoders))) = (&item.object, calls::graph(item, trouble))
+        {
+            let reader = Reader { graph: &graph, decoders: &decoders };
+            let index = object.index();
+            let kernels = selection.of(&index);
+            resources.kernels = kernels.into_iter().map(|kernel| reader.kernel(kernel)).collect();
+        }
+        resources
+    }
+
+    fn is_short(&self) -> bool {
+        self.kernels.iter().any(|kernel| !kernel.shortages.is_empty())
+    }
+}
+
+impl Reader<'_, '_> {
+    fn kernel(&self, kernel: &Kernel<'_>) -> KernelResources {
+        let processor = self.decoders.processor();
+        let generation = processor.generation();
+        let allocation = Allocation::of(kernel, generation);
+        let declared = kernel.metadata().map(|_| kernel.resources(Some(generation)).0);
+        let wave = allocation.map_or(self.decoders.usual_size(), |it| it.wave);
+        let function = kernel.entry().and_then(|entry| self.graph.function_at(entry));
+        let needs = function.map(|function| self.graph.needs(function, processor, wave));
+        let mut row =
+            self.amounts(declared.unwrap_or_default(), allocation.as_ref(), needs.as_ref());
+        row.name = kernel.name().to_string();
+        row.demangled = source_name(kernel.name()).into_owned();
+        row.occupancy = occupancy(kernel, processor, generation);
+        row
+    }
+
+    fn amounts(
+        &self,
+        declared: Resources,
+        allocation: Option<&Allocation>,
+        needs: Option<&Needs<'_>>,
+    ) -> KernelResources {
+        let amounts = |resource: Resource, declared, allocated: Option<u32>| {
+            let need = needs.map(|needs| needs.of(resource));
+            Amounts {
+                needed: need.map(|need| need.count.into()),
+                declared,
+                allocated: allocated.map(u64::from),
+                by: need.map_or_else(Vec::new, |need| self.names(&need.route)),
+            }
+        };
+        let allocated = |of: fn(&Allocation) -> u32| allocation.map(of);
+        let lds_route = needs.and_then(|needs| needs.lds.as_ref());
+        let reach = needs.map(|needs| &needs.reach);
+        KernelResources {
+            name: String::new(),
+            demangled: String::new(),
+            wavefront_size: allocation.map(|it| it.wave.lanes()),
+            vgprs: amounts(Resource::Vgprs, declared.vgprs, allocated(|it| it.vgprs)),
+            agprs: amounts(Resource::Agprs, declared.agprs, allocation.and_then(|it| it.agprs)),
+            sgprs: amounts(Resource::Sgprs, declared.sgprs, allocation.and_then(|it| it.sgprs)),
+            lds: LdsAmounts {
+                accessed: needs.map(|needs| needs.lds.is_some()),
+                declared: declared.lds,
+                allocated: allocated(|it| it.lds).map(u64::from),
+                by: lds_route.map_or_else(Vec::new, |route| self.names(route)),
+            },
+            scratch: amounts(Resource::Scratch, declared.scratch, allocated(|it| it.scratch)),
+            dynamic_stack: needs.is_some_and(|needs| needs.is_dynamic),
+            recursive: reach.is_some_and(|reach| reach.is_recursive),
+            complete: reach.is_some_and(Reach::is_complete),
+            externals: reach.map_or_else(Vec::new, |reach| {
+                reach.externals.iter().map(|name| source_name(*name).into_owned()).collect()
+            }),
+            unknown_calls: reach.map_or(0, |reach| reach.unknown.len()),
+            occupancy: None,
+            shortages: match (allocation, needs) {
+                (Some(allocation), Some(needs)) => self.shortages(allocation, needs),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    fn shortages(&self, allocation: &Allocation, needs: &Needs<'_>) -> Vec<ShortageRow> {
+        let shortages = allocation.shortages(needs).into_iter();
+        let row = |short: Shortage| ShortageRow {
+            resource: short.resource.name(),
+            allocated: short.allocated,
+            needed: short.needed,
+            by: self.names(&needs.of(short.resource).route),
+        };
+        shortages.map(row).collect()
+    }
+
+    fn names(&self, route: &[usize]) -> Vec<String> {
+        let functions = route.iter().filter_map(|number| self.graph.functions().get(*number));
+        let name = |function: &hsaco::analysis::Function<'_>| match function.name {
+            Some(name) => source_name(name).into_owned(),
+            None => format!("{:#x}", function.address),
+        };
+        functions.map(name).collect()
+    }
+}
+
+fn occupancy(
+    kernel: &Kernel<'_>,
+    processor: Processor,
+    generation: Generation,
+) -> Option<OccupancyRow> {
+    let demand = demand(kernel, generation)?;
+    let found = processor.limits().occupancy(&demand)?;
+    let next = |step: NextStep| NextRow {
+        waves_per_simd: step.waves,
+        vgprs: step.vgprs,
+        sgprs: step.sgprs,
+        lds: step.lds,
+    };
+    Some(OccupancyRow {
+        waves_per_simd: found.waves,
+        max_waves_per_simd: found.max_waves,
+        workgroups_per_cu: found.workgroups,
+        workgroup_size: *demand.workgroup.end(),
+        cu_mode: demand.cu_mode,
+        limiter: found.limiter.map(hsaco::isa::Limiter::name),
+        next: found.next.map(next),
+    })
+}
+
+struct TextResources<'o> {
+    out: &'o mut Output,
+    kernels: &'o KernelSelection,
+    short: &'o AtomicBool,
+}
+
+impl Visit for TextResources<'_> {
+    type Row<'e> = Vec<u8>;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        // What is no container has been complained about, and has nothing to show.
+        if let Some(container) = file.container {
+            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        let resources = ObjectResources::new(item, self.kernels, trouble);
+        self.short.fetch_or(resources.is_short(), Ordering::Relaxed);
+        let mut out = Vec::new();
+        if resources.kernels.is_empty() && !self.kernels.is_all() {
+            return Ok(out);
+        }
+        writeln!(out, "\n{}", object_line(item))?;
+        if !resources.kernels.is_empty() {
+            writeln!(out, "\nneeded/declared/allocated")?;
+            table(&resources.kernels).write(&mut out, self.out.color())?;
+        }
+        for kernel in &resources.kernels {
+            write_remarks(&mut out, kernel)?;
+        }
+        Ok(out)
+    }
+
+    fn object(&mut self, page: Vec<u8>) -> Result<()> {
+        self.out.write_all(&page)?;
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn table(kernels: &[KernelResources]) -> Table {
+    let mut table = Table::new(&[
+        ("VGPRS", Align::Right),
+        ("AGPRS", Align::Right),
+        ("SGPRS", Align::Right),
+        ("LDS", Align::Right),
+        ("SCRATCH", Align::Right),
+        ("WAVES", Align::Right),
+        ("GROUPS", Align::Right),
+        ("LIMIT", Align::Left),
+        ("MORE WAVES", Align::Left),
+        ("KERNEL", Align::Left),
+    ]);
+    for kernel in kernels {
+        let occupancy = kernel.occupancy.as_ref();
+        let waves = occupancy
+            .map_or_else(dash, |it| format!("{}/{}", it.waves_per_simd, it.max_waves_per_simd));
+        let next = occupancy.and_then(|it| it.next.as_ref());
+        table.row([
+            Cell::from(&kernel.vgprs.shown()),
+            Cell::from(&kernel.agprs.shown()),
+            Cell::from(&kernel.sgprs.shown()),
+            Cell::from(&kernel.lds.shown()),
+            Cell::from(&kernel.scratch.shown()),
+            Cell::from(&waves),
+            Cell::from(occupancy.map(|it| u64::from(it.workgroups_per_cu))),
+            occupancy.and_then(|it| it.limiter).map_or(Cell::Unknown, Cell::Text),
+            Cell::from(&next.map_or_else(dash, NextRow::shown)),
+            Cell::from(&kernel.demangled),
+        ]);
+    }
+    table
+}
+
+impl Amounts {
+    fn shown(&self) -> String {
+        [self.needed, self.declared, self.allocated].map(shown).join("/")
+    }
+}
+
+impl LdsAmounts {
+    fn shown(&self) -> String {
+        let accessed = match self.accessed {
+            Some(true) => "used".to_owned(),
+            Some(false) => "0".to_owned(),
+            None => dash(),
+        };
+        [accessed, shown(self.declared), shown(self.allocated)].join("/")
+    }
+}
+
+impl NextRow {
+    fn shown(&self) -> String {
+        let parts = [(self.vgprs, "vgprs"), (self.sgprs, "sgprs"), (self.lds, "bytes of LDS")];
+        let freed = parts.iter().filter(|(count, _)| *count > 0);
+        let freed: Vec<String> = freed.map(|(count, what)| format!("{count} {what}")).collect();
+        format!("{} without {}", self.waves_per_simd, freed.join(", "))
+    }
+}
+
+/// What the table has no room for.
+fn write_remarks(out: &mut Vec<u8>, kernel: &KernelResources) -> Result<()> {
+    let name = &kernel.demangled;
+    for short in &kernel.shortages {
+        let (what, by) = (short.resource, short.by.join(" > "));
+        let (allocated, needed) = (short.allocated, short.needed);
+        writeln!(out, "{name}: {what}: {allocated} allocated, {needed} needed by {by}")?;
+    }
+    if !kernel.externals.is_empty() {
+        let externals = kernel.externals.join(", ");
+        writeln!(out, "{name}: not counted, as other objects have it: {externals}")?;
+    }
+    if kernel.unknown_calls > 0 {
+        let calls = crate::table::count(kernel.unknown_calls, "unknown call");
+        writeln!(out, "{name}: {calls}: every function counted whose address is taken")?;
+    }
+    if kernel.dynamic_stack {
+        let why = if kernel.recursive { "recursion" } else { "what only run time knows" };
+        writeln!(out, "{name}: scratch also grows by {why}")?;
+    }
+    Ok(())
+}
+
+fn shown(number: Option<u64>) -> String {
+    number.map_or_else(dash, |number| number.to_string())
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}

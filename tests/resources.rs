@@ -1,0 +1,282 @@
+//! What kernels need beside what they are given, and how many of their waves run at once.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use hsaco::analysis::{Allocation, CallGraph, Decoders, demand};
+use hsaco::object::CodeObject;
+use hsaco_tests::program::sh;
+use hsaco_tests::{require_tools, scratch_dir};
+
+const COMPILE: &str = "clang-22 -x c --target=amdgcn-amd-amdhsa -nogpulib -O2";
+const ASSEMBLE: &str = "llvm-mc-22 --triple=amdgcn-amd-amdhsa -filetype=obj";
+
+const HEAD: &str = "
+#define KERNEL(...) __attribute__((amdgpu_kernel, visibility(\"protected\") __VA_ARGS__)) void
+#define GLOBAL __attribute__((address_space(1)))
+#define NOINLINE __attribute__((noinline))
+";
+
+const CALLER: &str = "
+extern __attribute__((visibility(\"default\"))) int extdev(int);
+NOINLINE int between(int x) { return extdev(x + 1) * 2; }
+KERNEL() far(GLOBAL int *out, int n) { out[0] = between(n); }
+KERNEL() near(GLOBAL int *out, int n) { out[0] = extdev(n); }
+KERNEL() apart(GLOBAL int *out, int n) { out[0] = n; }
+";
+
+/// An assembly function that writes v200, which neither compiler nor linker tells the kernels that call it.
+const CALLEE: &str = "
+.globl extdev
+.p2align 8
+.type extdev,@function
+extdev:
+  v_mov_b32 v200, v0
+  v_add_u32 v0, v200, v200
+  s_setpc_b64 s[30:31]
+.size extdev, .-extdev
+";
+
+/// For each kernel what its descriptor allocates too little of, and the way to who needs it.
+fn shortages(path: &Path) -> String {
+    let bytes = fs::read(path).unwrap();
+    let object = CodeObject::parse(&bytes).unwrap();
+    let decoders = Decoders::new(&object).unwrap().unwrap();
+    let processor = decoders.processor();
+    let graph = CallGraph::new(&object, &decoders);
+    let mut text = String::new();
+    for kernel in object.index().kernels() {
+        let allocation = Allocation::of(kernel, processor.generation()).unwrap();
+        let entry = graph.function_at(kernel.entry().unwrap()).unwrap();
+        let needs = graph.needs(entry, processor, allocation.wave);
+        let name = |number: &usize| graph.functions()[*number].name.unwrap().to_string();
+        let route: Vec<String> = needs.vgprs.route.iter().map(name).collect();
+        for short in allocation.shortages(&needs) {
+            let (what, allocated, needed) = (short.resource.name(), short.allocated, short.needed);
+            let route = route.join(" > ");
+            writeln!(
+                text,
+                "{}: {what}: {allocated} allocated, {needed} needed by {route}",
+                kernel.name()
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn a_callee_that_needs_more_than_its_kernel_has_is_found() {
+    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("caller.c"), format!("{HEAD}{CALLER}")).unwrap();
+    for (target, allocated) in
+        [("gfx90a", 48), ("gfx942", 48), ("gfx1030", 48), ("gfx1201", 48), ("gfx1250", 48)]
+    {
+        let is_old = target.starts_with("gfx9");
+        let callee =
+            if is_old { CALLEE.to_owned() } else { CALLEE.replace("v_add_u32", "v_add_nc_u32") };
+        fs::write(folder.path().join("callee.s"), callee).unwrap();
+        sh(folder.path(), &format!("{COMPILE} -mcpu={target} -c caller.c -o caller.o"));
+        sh(folder.path(), &format!("{ASSEMBLE} -mcpu={target} callee.s -o callee.o"));
+        sh(folder.path(), "ld.lld-22 -shared caller.o callee.o -o linked.co");
+        let expected = format!(
+            "far: vgprs: {allocated} allocated, 201 needed by far > between > extdev\n\
+             near: vgprs: {allocated} allocated, 201 needed by near > extdev\n"
+        );
+        assert_eq!(shortages(&folder.path().join("linked.co")), expected, "{target}");
+    }
+}
+
+/// Functions that call functions, with arrays on their stacks.
+const CALLS: &str = "
+NOINLINE int leaf(int x) { return x * 3 + 1; }
+NOINLINE int array(int x) { volatile int a[8]; a[x & 7] = x; return a[3] + 1; }
+NOINLINE int middle(int x) { volatile int a[20]; a[x & 7] = x; return leaf(x) + array(x + a[2]); }
+NOINLINE int many(GLOBAL int *p) {
+  int v[60], sum = 0;
+  for (int i = 0; i < 60; i++) v[i] = p[i];
+  for (int i = 0; i < 60; i++) sum += v[i] * leaf(v[59 - i]);
+  return sum;
+}
+static int (*const table[])(int) = {leaf, array, middle};
+KERNEL() nested(GLOBAL int *out, int n) { out[0] = middle(n); }
+KERNEL() wide(GLOBAL int *out) { out[0] = many(out); }
+KERNEL() chosen(GLOBAL int *out, int n) { out[0] = table[n](n); }
+";
+
+#[test]
+fn compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_call() {
+    require_tools!("clang-22", "ld.lld-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("calls.c"), format!("{HEAD}{CALLS}")).unwrap();
+    let (mut equal, mut all) = (0, 0);
+    for target in ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
+        for level in ["-O0", "-O1", "-O3"] {
+            sh(folder.path(), &format!("{COMPILE} {level} -mcpu={target} -c calls.c -o calls.o"));
+            sh(folder.path(), "ld.lld-22 -shared calls.o -o calls.co");
+            let bytes = fs::read(folder.path().join("calls.co")).unwrap();
+            let object = CodeObject::parse(&bytes).unwrap();
+            let decoders = Decoders::new(&object).unwrap().unwrap();
+            let processor = decoders.processor();
+            let graph = CallGraph::new(&object, &decoders);
+            for kernel in object.index().kernels() {
+                let declared = kernel.resources(Some(processor.generation())).0;
+                let function = graph.function_at(kernel.entry().unwrap()).unwrap();
+                let needs = graph.needs(function, processor, decoders.usual_size());
+                assert!(needs.reach.functions.len() > 1);
+                let needed = [&needs.vgprs, &needs.sgprs, &needs.scratch].map(|it| it.count);
+                let given = [declared.vgprs, declared.sgprs, declared.scratch];
+                // The stack of who knows whom is left to the runtime.
+                let counted = if needs.reach.is_complete() { 3 } else { 2 };
+                let pairs = needed.iter().zip(given).take(counted);
+                for (need, given) in pairs {
+                    let name = kernel.name();
+                    assert!(
+                        u64::from(*need) <= given.unwrap(),
+                        "{target} {level} {name}: {needed:?} of {given:?}"
+                    );
+                }
+                all += 1;
+                equal += usize::from(Some(u64::from(needed[0])) == declared.vgprs);
+            }
+        }
+    }
+    println!("{equal} of {all} kernels use exactly as many vector registers as declared");
+    assert!(equal * 10 >= all * 6, "{equal} of {all}");
+}
+
+/// Kernels that differ in registers, LDS and workgroups: attributes, LDS bytes, live values.
+const KERNELS: [(&str, u32, u32); 24] = [
+    ("", 0, 1),
+    ("", 0, 20),
+    ("", 0, 40),
+    ("", 0, 70),
+    ("", 0, 120),
+    ("", 0, 240),
+    ("", 1024, 4),
+    ("", 9000, 4),
+    ("", 16384, 30),
+    ("", 40000, 4),
+    ("", 65536, 4),
+    ("amdgpu_flat_work_group_size(1, 1024)", 9000, 4),
+    ("amdgpu_flat_work_group_size(1, 1024)", 20000, 4),
+    ("amdgpu_flat_work_group_size(1, 64)", 4096, 4),
+    ("amdgpu_flat_work_group_size(1, 512)", 20000, 4),
+    ("amdgpu_flat_work_group_size(1, 1024)", 0, 100),
+    ("reqd_work_group_size(64, 1, 1)", 3000, 4),
+    ("reqd_work_group_size(256, 1, 1)", 12000, 50),
+    ("reqd_work_group_size(16, 16, 4)", 33000, 4),
+    ("reqd_work_group_size(192, 1, 1)", 0, 4),
+    ("amdgpu_num_vgpr(24)", 0, 60),
+    ("amdgpu_waves_per_eu(2, 4)", 0, 10),
+    ("amdgpu_num_sgpr(90)", 0, 4),
+    ("amdgpu_waves_per_eu(1, 1)", 8192, 200),
+];
+
+/// An OpenCL kernel that keeps so many values of every lane alive at once.
+fn kernel(number: usize, (attribute, lds, values): (&str, u32, u32)) -> String {
+    let attribute = match attribute {
+        "" => String::new(),
+        attribute => format!("__attribute__(({attribute}))"),
+    };
+    let body = format!(
+        "int item = __builtin_amdgcn_workitem_id_x(), v[{values}];
+         for (int i = 0; i < {values}; i++) v[i] = in[item * {values} + i];
+         __asm__ volatile(\"; all loaded\" ::: \"memory\");
+         int sum = v[0];
+         for (int i = 1; i < {values}; i++) sum = sum * v[i] + v[{values} - i];"
+    );
+    let exchange = match lds / 4 {
+        0 => String::new(),
+        words => format!(
+            "local int memory[{words}];
+             memory[item] = sum; __builtin_amdgcn_s_barrier(); sum = memory[item + 1];"
+        ),
+    };
+    let registers = match attribute.contains("num_sgpr") {
+        true => "__asm__ volatile(\"s_mov_b32 s80, 0\" ::: \"s80\");",
+        false => "",
+    };
+    format!(
+        "kernel {attribute} void kernel{number}(global int *out, global const int *in) {{
+         {body} {exchange} {registers} out[item] = sum; }}\n"
+    )
+}
+
+/// The `Occupancy` comments of an assembly file, by function.
+fn occupancy_comments(assembly: &str) -> BTreeMap<String, u32> {
+    let mut found = BTreeMap::new();
+    let mut function = String::new();
+    for line in assembly.lines() {
+        if let Some(name) =
+            line.trim().strip_prefix(".globl").map(|it| it.split(';').next().unwrap())
+        {
+            function = name.trim().to_owned();
+        }
+        if let Some(waves) = line.trim().strip_prefix("; Occupancy: ") {
+            found.insert(function.clone(), waves.trim().parse().unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn occupancy_is_what_llvm_says() {
+    require_tools!("clang-22", "ld.lld-22");
+    let folder = scratch_dir();
+    let source: String =
+        KERNELS.iter().enumerate().map(|(number, parts)| kernel(number, *parts)).collect();
+    fs::write(folder.path().join("kernels.cl"), source).unwrap();
+    let (mut compared, mut different) = (0, BTreeSet::new());
+    let mut wrong = Vec::new();
+    for options in [
+        "-mcpu=gfx803",
+        "-mcpu=gfx900",
+        "-mcpu=gfx908",
+        "-mcpu=gfx90a",
+        "-mcpu=gfx942",
+        "-mcpu=gfx950",
+        "-mcpu=gfx1010",
+        "-mcpu=gfx1030",
+        "-mcpu=gfx1030 -mcumode",
+        "-mcpu=gfx1030 -mwavefrontsize64",
+        "-mcpu=gfx1100",
+        "-mcpu=gfx1151",
+        "-mcpu=gfx1102 -mcumode",
+        "-mcpu=gfx1201",
+        "-mcpu=gfx1201 -mwavefrontsize64",
+        "-mcpu=gfx1250",
+    ] {
+        let compile = "clang-22 -x cl -cl-std=CL2.0 --target=amdgcn-amd-amdhsa -nogpulib -O2";
+        sh(folder.path(), &format!("{compile} {options} -S kernels.cl -o kernels.s"));
+        let assemble = "clang-22 --target=amdgcn-amd-amdhsa -nogpulib";
+        sh(folder.path(), &format!("{assemble} {options} -c kernels.s -o kernels.o"));
+        sh(folder.path(), "ld.lld-22 -shared kernels.o -o kernels.co");
+        let comments =
+            occupancy_comments(&fs::read_to_string(folder.path().join("kernels.s")).unwrap());
+        assert_eq!(comments.len(), KERNELS.len());
+        let bytes = fs::read(folder.path().join("kernels.co")).unwrap();
+        let object = CodeObject::parse(&bytes).unwrap();
+        let processor = object.target().id().unwrap().processor;
+        for kernel in object.index().kernels() {
+            let demand = demand(kernel, processor.generation()).unwrap();
+            let found = processor.limits().occupancy(&demand).unwrap();
+            let said = comments[&kernel.name().to_string()];
+            compared += 1;
+            different.insert((said, demand.vgprs, demand.lds, demand.workgroup.clone().count()));
+            if found.waves != said {
+                wrong.push(format!(
+                    "{options} {}: {} not {said}: {demand:?}",
+                    kernel.name(),
+                    found.waves
+                ));
+            }
+        }
+    }
+    println!("{compared} kernels compared, {} of them different", different.len());
+    assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
