@@ -201,6 +201,8 @@ impl Instruction {
     /// A row for a table.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let memory = self.with(py, |it| it.memory())?;
+        let (text, tokens) = self.with(py, |it| it.tokens())?;
+        let words = Words::of(&text, &tokens);
         let of_memory = |get: fn(Memory) -> &'static str| memory.map(get);
         let (file, line, column) = match self.place(py)? {
             Some((file, line, column)) => (Some(file), line, column),
@@ -211,10 +213,10 @@ impl Instruction {
             address: self.address(py)?,
             size: self.size(py)?,
             bytes: self.bytes(py)?.call_method0("hex")?,
-            mnemonic: self.mnemonic(py)?,
-            operands: self.operands(py)?,
-            modifiers: self.modifiers(py)?,
-            text: self.text(py)?,
+            mnemonic: words.mnemonic,
+            operands: words.operands,
+            modifiers: words.modifiers,
+            text: &text,
             memory_space: of_memory(|it| space(it.space)),
             memory_access: of_memory(|it| access(it.access)),
             memory_width: memory.and_then(|it| it.bytes),

@@ -67,6 +67,13 @@ class Discovery(unittest.TestCase):
         dotted = [it for it in db.get_kernels() if it.count(".") > 1]
         self.assertEqual(len(dotted), len(set(dotted)))
 
+    def test_host_files_and_bundles_are_opened(self) -> None:
+        plain = kerneldb.KernelDB(fixture("host.so")).get_kernels()
+        self.assertTrue(plain)
+        self.assertEqual(kerneldb.KernelDB(fixture("host-compressed.so")).get_kernels(), plain)
+        for name in ("host.a", "zstd-v3.bundle", "plain.bundle", "v2.co"):
+            self.assertTrue(kerneldb.KernelDB(fixture(name)).get_kernels(), name)
+
     def test_what_is_not_there(self) -> None:
         self.assertFalse(self.db.has_kernel("nobody"))
         self.assertEqual(self.db.get_kernel_lines("nobody"), [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import tempfile
 import unittest
@@ -72,6 +73,16 @@ class Opening(unittest.TestCase):
         self.assertEqual(missing.exception.filename, "there/is/no/such.file")
         with self.assertRaises(TypeError):
             hsaco.Database().add(7)  # type: ignore[arg-type]
+
+    def test_errors_cross_processes(self) -> None:
+        for error in (
+            hsaco.Error("cut", "truncated", 4),
+            hsaco.NotFoundError("nobody"),
+            hsaco.AssemblyError("odd", 2, 7),
+        ):
+            again = pickle.loads(pickle.dumps(error))
+            self.assertEqual((type(again), str(again)), (type(error), str(error)))
+            self.assertEqual(vars(again), vars(error))
 
 
 class Sequences(unittest.TestCase):
@@ -258,7 +269,10 @@ class Instructions(unittest.TestCase):
         for instruction in self.kernel.instructions:
             row = instruction.to_dict()
             self.assertEqual(row["bytes"], instruction.bytes.hex())
+            self.assertEqual(row["mnemonic"], instruction.mnemonic)
             self.assertEqual(row["operands"], instruction.operands)
+            self.assertEqual(row["modifiers"], instruction.modifiers)
+            self.assertEqual(row["text"], instruction.text)
             self.assertEqual((row["file"], row["line"]), (instruction.file, instruction.line))
             memory = instruction.memory
             self.assertEqual(row["memory_space"], memory and memory.space)

@@ -34,7 +34,7 @@ class NotFoundError(Error, KeyError):
 class AssemblyError(Error, ValueError):
     """A line does not assemble: ``line`` and ``column``, both from 1, say where."""
 
-    def __init__(self, message: str, line: int, column: int) -> None:
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message, "syntax")
         self.line = line
         self.column = column
