@@ -463,3 +463,39 @@ fn containers() {
         assert_eq!(code_only(&together.stdout), code_only(&apart), "{container}");
     }
 }
+
+/// Source places and lines between the instructions. The sources stand under another folder than the one they were
+/// compiled in.
+#[test]
+fn source_lines_stand_between_instructions() {
+    require_tools!("llvm-objdump-22");
+    let folder = fixtures_dir();
+    let sources = format!("--prefix={}", folder.display());
+    for form in ["dwarf5", "dwarf4", "tables", "zlib", "zstd"] {
+        let file = format!("lines.{form}.co");
+        check(&folder, &["-l", &file]);
+        check(&folder, &["-S", &file]);
+        check(&folder, &["-l", "-S", &sources, &file]);
+        check(&folder, &["-S", &sources, "--prefix-strip=1", &file]);
+        let two = "--disassemble-symbols=_Z4slowf,_Z10kernel_twoPfN3vec4PairIfEE";
+        check(&folder, &["-l", "-S", &sources, two, &file]);
+    }
+    check(&folder, &["-l", "-S", "s1.gfx942.co"]);
+    check(&folder, &["-l", "mangled.co"]);
+}
+
+#[test]
+fn source_lines_of_triton_kernels_stand_between_instructions() {
+    require_tools!("llvm-objdump-22");
+    let Some(stamp) = hsaco_tests::corpus_file("triton/fetched.txt") else { return };
+    let folder = stamp.parent().unwrap();
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.retain(|it| it.ends_with(".co"));
+    files.sort();
+    for file in files.iter().step_by(5) {
+        check(folder, &["-l", "-S", file]);
+    }
+}

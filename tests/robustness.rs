@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "robustness/calls.rs"]
+mod calls;
 #[path = "robustness/cli.rs"]
 mod cli;
 #[path = "robustness/elf.rs"]

@@ -102,17 +102,17 @@ impl<'a> BlockEffects<'a> {
         };
         // What callees leave of upper bits is what they found: none.
         let effects = self.decoder.effects(inst, state.msb.unwrap_or_default());
-        for register in effects.writes() {
+        effects.writes().for_each(|register| {
             usage.add_write(self.decoder, inst, &register);
             if state.msb.is_some() && effects.is_overwritten(&register, state.lanes) {
                 summary.needs.remove(&register);
                 summary.replaces.insert(&register);
             }
-        }
-        for register in effects.reads() {
+        });
+        effects.reads().for_each(|register| {
             usage.registers.insert(&register);
             summary.needs.insert(&register);
-        }
+        });
         usage.add_memory(self.decoder, inst, &effects);
         if state.msb.is_none() {
             self.add_any_bank(summary, inst, state.lanes);

@@ -48,7 +48,8 @@ pub enum Special {
 }
 
 impl Special {
-    pub(crate) const ALL: [Special; 37] = {
+    /// All of them.
+    pub const ALL: [Special; 37] = {
         use Special::*;
         [
             VccLo,

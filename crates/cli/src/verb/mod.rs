@@ -12,6 +12,7 @@ mod info;
 mod lines;
 mod ls;
 mod notes;
+mod query;
 mod resources;
 mod size;
 
@@ -29,6 +30,7 @@ pub(crate) enum Verb {
     Notes(notes::Args),
     Disasm(disasm::Args),
     Lines(lines::Args),
+    Query(query::Args),
     Asm(asm::Args),
     Calls(calls::Args),
     Resources(resources::Args),
@@ -49,6 +51,7 @@ impl Verb {
             Self::Notes(args) => notes::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Lines(args) => lines::run(&args),
+            Self::Query(args) => query::run(&args),
             Self::Asm(args) => asm::run(&args),
             Self::Calls(args) => calls::run(&args),
             Self::Resources(args) => resources::run(&args),

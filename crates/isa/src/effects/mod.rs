@@ -44,6 +44,22 @@ pub enum Space {
     Image,
 }
 
+impl Space {
+    /// A short name that programs may rely on.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Space::Scalar => "scalar",
+            Space::Global => "global",
+            Space::Flat => "flat",
+            Space::Buffer => "buffer",
+            Space::Lds => "lds",
+            Space::Scratch => "scratch",
+            Space::Image => "image",
+        }
+    }
+}
+
 /// What is done to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they say it")]
@@ -51,6 +67,18 @@ pub enum Access {
     Load,
     Store,
     Atomic,
+}
+
+impl Access {
+    /// A short name that programs may rely on.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Access::Load => "load",
+            Access::Store => "store",
+            Access::Atomic => "atomic",
+        }
+    }
 }
 
 /// A memory access.
@@ -441,6 +469,7 @@ pub struct Registers<'a> {
 }
 
 impl Registers<'_> {
+    #[inline]
     fn is_left_out(&self, register: &Register) -> bool {
         let is_vector = matches!(register.file, RegisterFile::Vgpr | RegisterFile::Agpr);
         self.whole_only && register.half.is_some() || self.scalar_only && is_vector
@@ -467,5 +496,28 @@ impl Iterator for Registers<'_> {
         let bit = self.implicit.0 & self.implicit.0.wrapping_neg();
         self.implicit.0 &= !bit;
         Some(self.effects.implicit_register(bit))
+    }
+
+    /// What loops over all of them want: no state to come back to between one and the next.
+    #[inline]
+    fn fold<B, F: FnMut(B, Register) -> B>(self, init: B, mut add: F) -> B {
+        let mut all = init;
+        let mut slots = self.slots;
+        while slots != 0 {
+            let at = slots.trailing_zeros();
+            slots &= slots - 1;
+            if let Some(register) = self.effects.slot_register(at)
+                && !self.is_left_out(&register)
+            {
+                all = add(all, register);
+            }
+        }
+        let mut implicit = self.implicit.0;
+        while implicit != 0 {
+            let bit = implicit & implicit.wrapping_neg();
+            implicit &= !bit;
+            all = add(all, self.effects.implicit_register(bit));
+        }
+        all
     }
 }

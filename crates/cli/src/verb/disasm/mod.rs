@@ -7,6 +7,7 @@ mod live;
 pub(super) mod options;
 mod plan;
 mod selection;
+mod source;
 mod steps;
 mod target;
 mod text;
@@ -29,6 +30,7 @@ use json::{Head, JsonWriter};
 use options::{Attribute, DecodeMode, Decoding, True16, parse_address};
 use plan::Plan;
 use selection::Selection;
+use source::SourceArgs;
 use text::{TextStyle, TextWriter};
 
 /// Shows code as instructions, as llvm-objdump -d prints it
@@ -78,12 +80,16 @@ pub(crate) struct Args {
     /// it or later; ? where that cannot be known
     #[arg(long)]
     live: bool,
+    #[command(flatten)]
+    source: SourceArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
     let mut out = Output::open(args.answer.output.as_deref())?;
-    let decoding = Decoding::new(&args.mattr, args.true16, args.mode).with_live(args.live);
+    let decoding = Decoding::new(&args.mattr, args.true16, args.mode)
+        .with_live(args.live)
+        .with_source(&args.source);
     let addresses = args.start_address.unwrap_or(0)..args.stop_address.unwrap_or(u64::MAX);
     let kernels = KernelSelection::new(&args.kernels);
     let selection = Selection::new(kernels, &args.disassemble_symbols, addresses);

@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use clap::ValueEnum;
 use hsaco::isa::{DecodeOptions, Decoder, Mode, Processor, UnsupportedProcessor, WaveSize};
 
+use super::source::SourceArgs;
+
 /// What one `--mattr` can be, with a sign before it.
 const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"];
 
@@ -70,6 +72,7 @@ pub(in crate::verb) struct Decoding {
     pub(super) true16: True16,
     /// Whether live registers are worked out.
     pub(super) live: bool,
+    pub(super) source: Option<SourceArgs>,
     /// Decoders made so far: a library has many objects for each of a few processors.
     made: Mutex<Vec<(Processor, DecodeOptions, Decoder)>>,
 }
@@ -94,12 +97,17 @@ impl Decoding {
             True16::Off => options.real_true16 = Some(false),
             True16::Llvm | True16::Auto => {}
         }
-        Self { options, true16, live: false, made: Mutex::default() }
+        Self { options, true16, live: false, source: None, made: Mutex::default() }
     }
 
     /// The same, and live registers if they are wanted.
     pub(super) fn with_live(self, live: bool) -> Self {
         Self { live, ..self }
+    }
+
+    /// The same, and what it comes from if that is wanted.
+    pub(super) fn with_source(self, source: &SourceArgs) -> Self {
+        Self { source: Some(source.clone()).filter(SourceArgs::is_wanted), ..self }
     }
 
     /// The decoder for a processor.

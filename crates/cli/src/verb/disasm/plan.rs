@@ -11,6 +11,7 @@ use super::layout::{Label, Layout, Section};
 use super::live::Live;
 use super::options::{Decoding, True16};
 use super::selection::{Selection, Wanted};
+use super::source::Source;
 use super::steps::{Step, Steps};
 use crate::parallel;
 
@@ -24,6 +25,8 @@ pub(super) struct Plan<'a> {
     pub(super) spans: Vec<Span>,
     /// Live registers, where they are wanted.
     pub(super) live: Option<Live>,
+    /// What the code comes from, where that is wanted.
+    pub(super) source: Option<Source<'a>>,
 }
 
 /// The bytes from one named place to the next.
@@ -75,7 +78,7 @@ impl<'a> Plan<'a> {
         let layout = Layout::read(object, problems);
         let wanted = selection.of(object, &layout);
         let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
-        let mut plan = Self { layout, decoder, spans, live: None };
+        let mut plan = Self { layout, decoder, spans, live: None, source: None };
         if decoding.true16 == True16::Auto {
             let with = |real_true16| decoding.with_true16(processor, real_true16).ok();
             plan.detect_true16([with(true), with(false)]);
@@ -83,6 +86,10 @@ impl<'a> Plan<'a> {
         if decoding.live {
             plan.live = Some(Live::new(object, &plan.decoder, &plan.code_addresses()));
         }
+        plan.source = decoding
+            .source
+            .as_ref()
+            .and_then(|args| Source::new(object, args).map_err(|error| problems.push(error)).ok());
         Some(plan)
     }
 

@@ -77,10 +77,19 @@ impl TextWriter<'_, '_> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut tokens = Vec::new();
         let mut msb = VgprMsb::default();
+        let source = self.plan.source.as_ref();
+        let mut place = source.map(|it| it.before(self.plan, span)).unwrap_or_default();
         for (at, step, size) in self.plan.steps(span) {
             let out = &mut part.bytes;
             let encoding = section.code.get(at..at + size).unwrap_or_default();
             let address = section.address.wrapping_add(at as u64);
+            if let Some(source) = source
+                && !matches!(step, Step::Zeros)
+            {
+                let next = source.at(address);
+                source.write(&place, &next, out);
+                place = next;
+            }
             if let Some(live) = &self.plan.live
                 && !matches!(step, Step::Zeros)
             {

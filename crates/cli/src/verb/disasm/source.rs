@@ -1,0 +1,160 @@
+//! Source places and lines between instructions, as `llvm-objdump -l` and `-S` print them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hsaco::analysis::{DebugSections, Location, SourceMap};
+use hsaco::object::{CodeObject, Error, Str};
+
+use super::plan::{Plan, Span};
+use super::steps::Step;
+
+/// The most that a compressed debug section may unfold to.
+const MAX_SECTION: u64 = 4 << 30;
+
+/// What to show of the source.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct SourceArgs {
+    /// Before code of another line, show its function and place
+    #[arg(short = 'l', long)]
+    line_numbers: bool,
+    /// Before code of another line, show the line, if its file is there
+    #[arg(short = 'S', long)]
+    source: bool,
+    /// Look for sources under this folder: it comes before absolute paths
+    #[arg(long, value_name = "FOLDER")]
+    prefix: Option<String>,
+    /// With --prefix, leave out so many folders from the start of absolute paths
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    prefix_strip: usize,
+}
+
+impl SourceArgs {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.line_numbers || self.source
+    }
+
+    /// A path as it is shown and looked for.
+    fn placed<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let Some(prefix) = self.prefix.as_ref().filter(|_| path.starts_with('/')) else {
+            return Cow::Borrowed(path);
+        };
+        let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let kept = parts.get(self.prefix_strip.min(parts.len().saturating_sub(1))..);
+        Cow::Owned(format!(
+            "{}/{}",
+            prefix.trim_end_matches('/'),
+            kept.unwrap_or_default().join("/")
+        ))
+    }
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place<'s> {
+    function: Option<Cow<'s, str>>,
+    location: Option<Location<'s>>,
+}
+
+impl Place<'_> {
+    fn file_and_line(&self) -> Option<(&str, u32)> {
+        self.location.and_then(|it| Some((it.file, it.line?)))
+    }
+}
+
+/// The source of an object's code.
+pub(super) struct Source<'a> {
+    args: SourceArgs,
+    sections: DebugSections<'a>,
+    map: SourceMap,
+    /// Functions by address, with their names.
+    symbols: Vec<(Range<u64>, Str<'a>)>,
+    files: Mutex<HashMap<String, Option<Arc<str>>>>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(object: &CodeObject<'a>, args: &SourceArgs) -> Result<Self, Error> {
+        let sections = DebugSections::new(object, MAX_SECTION)?;
+        let map = SourceMap::new(&sections)?;
+        let index = object.index();
+        let kernels = index.kernels().iter();
+        let kernels = kernels.filter_map(|it| Some((it.entry()?, it.code_size()?, it.name())));
+        let functions = index.functions().iter().map(|it| (it.value, it.size, it.name));
+        let mut symbols: Vec<_> = kernels
+            .chain(functions)
+            .map(|(start, size, name)| (start..start.saturating_add(size), name))
+            .collect();
+        symbols.sort_by_key(|(code, _)| code.start);
+        Ok(Self { args: args.clone(), sections, map, symbols, files: Mutex::default() })
+    }
+
+    /// Where the instruction at an address comes from. Its function is that of the symbol, else the one that
+    /// was inlined there.
+    pub(super) fn at(&self, address: u64) -> Place<'_> {
+        let location = self.map.location(&self.sections, address).ok().flatten();
+        let after = self.symbols.partition_point(|(code, _)| code.start <= address);
+        let symbol = after.checked_sub(1).and_then(|at| self.symbols.get(at));
+        let function = match symbol.filter(|(code, _)| code.contains(&address)) {
+            Some((_, name)) => Some(name.to_str_lossy()),
+            None => self.inlined_function(address).map(Cow::Owned),
+        };
+        Place { function, location }
+    }
+
+    fn inlined_function(&self, address: u64) -> Option<String> {
+        let frames = self.map.frames(&self.sections, address).ok()?;
+        frames.into_iter().next()?.function
+    }
+
+    /// The place of the last instruction that is shown before a span.
+    pub(super) fn before(&self, plan: &Plan<'_>, span: &Span) -> Place<'_> {
+        let earlier = plan.spans.get(..span.number).unwrap_or_default();
+        let last = |span: &Span| {
+            let base = plan.section(span)?.address;
+            let steps = plan.steps(span).filter(|(_, step, _)| !matches!(step, Step::Zeros));
+            steps.last().map(|(at, ..)| base.wrapping_add(at as u64))
+        };
+        let last = earlier.iter().rev().filter(|it| !it.is_data).find_map(last);
+        last.map(|address| self.at(address)).unwrap_or_default()
+    }
+
+    /// What stands between an instruction and the one before it.
+    pub(super) fn write(&self, before: &Place<'_>, place: &Place<'_>, out: &mut Vec<u8>) {
+        let is_new_function = place.function.is_some() && place.function != before.function;
+        let is_new_line = place.file_and_line() != before.file_and_line();
+        if self.args.line_numbers {
+            if let Some(function) = place.function.as_ref().filter(|_| is_new_function) {
+                out.extend_from_slice(format!("; {function}():\n").as_bytes());
+            }
+            if let Some((file, line)) = place.file_and_line()
+                && (is_new_line || is_new_function)
+            {
+                out.extend_from_slice(format!("; {}:{line}\n", self.args.placed(file)).as_bytes());
+            }
+        }
+        if let Some((file, line)) = place.file_and_line()
+            && self.args.source
+            && is_new_line
+            && let Some(text) = self.file(&self.args.placed(file))
+            && let Some(text) = text.lines().nth(line as usize - 1).filter(|it| !it.is_empty())
+        {
+            out.extend_from_slice(format!("; {text}\n").as_bytes());
+        }
+    }
+
+    /// What a source file holds; none that is not there.
+    fn file(&self, path: &str) -> Option<Arc<str>> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = files.get(path) {
+            return known.clone();
+        }
+        let text = fs::read(Path::new(path)).ok();
+        let text: Option<Arc<str>> = text.map(|it| String::from_utf8_lossy(&it).into());
+        files.insert(path.to_owned(), text.clone());
+        text
+    }
+}
