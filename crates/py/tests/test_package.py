@@ -6,10 +6,24 @@ import pickle
 import re
 import tempfile
 import unittest
+from importlib import metadata
 from pathlib import Path
 
 import hsaco
 from support import KERNEL_ONE, KERNEL_TWO, LINES, fixture
+
+
+class Installed(unittest.TestCase):
+    def test_the_package_is_complete_and_needs_nothing(self) -> None:
+        package = metadata.distribution("hsaco")
+        self.assertEqual(package.version, hsaco.__version__)
+        self.assertIsNone(package.requires)
+        names = {file.name for file in package.files or []}
+        self.assertLessEqual({"py.typed", "_hsaco.pyi", "LICENSE", "LICENSE-MIT"}, names)
+
+    def test_public_names_are_there(self) -> None:
+        for name in hsaco.__all__:
+            self.assertIsNotNone(getattr(hsaco, name))
 
 
 class Opening(unittest.TestCase):
