@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hsaco_tests::{corpus_dir, in_ci};
 
 use crate::args::Args;
+use crate::pip::pip;
+use crate::process::remove_dir;
 use crate::{apt, process};
 
 struct Source {
@@ -87,20 +89,10 @@ impl Source {
     }
 }
 
-/// `python3 -m pip`, which is installed if need be.
-fn pip(verb: &str) -> Result<Command> {
-    if process::output(Command::new("python3").args(["-m", "pip", "--version"])).is_err() {
-        apt::install(&["python3-pip"])?;
-    }
-    let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", verb, "--quiet", "--no-deps", "--only-binary=:all:"]);
-    Ok(pip)
-}
-
 /// Compiles kernels with Triton, which needs no GPU for that, and throws Triton away.
 fn compile_kernels(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
     let [library, cache, script] = ["library", "cache", "kernels.py"].map(|it| download.join(it));
-    process::run(pip("install")?.arg("--target").arg(&library).args(packages))?;
+    process::run(pip("install")?.args(["--no-deps", "--target"]).arg(&library).args(packages))?;
     // Triton reads the kernels' source from the file they stand in.
     fs::write(&script, TRITON_KERNELS)?;
     let mut python = Command::new("python3");
@@ -112,7 +104,7 @@ fn compile_kernels(packages: &[&str], download: &Path, folder: &Path) -> Result<
 fn fetch_wheels(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
     // GPU code is the same wherever it is read: every machine takes the x86-64 wheel.
     let mut pip = pip("download")?;
-    pip.args(["--platform", "manylinux_2_24_x86_64"]);
+    pip.args(["--no-deps", "--platform", "manylinux_2_24_x86_64"]);
     process::run(pip.args(packages).current_dir(download))?;
     for wheel in files(download)? {
         let unpacked = download.join("unpacked");
@@ -171,11 +163,4 @@ pub(crate) fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
     let files = files(folder).with_context(|| folder.display().to_string())?;
     let is_library = |path: &PathBuf| path.extension() != Some(OsStr::new("txt"));
     Ok(files.into_iter().filter(is_library).collect())
-}
-
-fn remove_dir(dir: &Path) -> Result<()> {
-    if dir.exists() {
-        fs::remove_dir_all(dir).with_context(|| dir.display().to_string())?;
-    }
-    Ok(())
 }

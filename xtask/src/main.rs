@@ -11,7 +11,9 @@ mod fuzz;
 mod golden;
 mod llvm;
 mod oracle;
+mod pip;
 mod process;
+mod python;
 mod test;
 
 use std::process::ExitCode;
@@ -81,6 +83,12 @@ const VERBS: &[Verb] = &[
         usage: "RECORDS REGISTERS",
         about: "condense LLVM's TableGen records into isa-data/llvm",
         run: codegen::import,
+    },
+    Verb {
+        name: "python",
+        usage: "[--release]",
+        about: "build the Python package, test it in an empty environment and check its types",
+        run: python::run,
     },
     Verb {
         name: "fuzz",

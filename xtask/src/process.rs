@@ -25,12 +25,26 @@ pub(crate) fn release_hsaco() -> Result<PathBuf> {
 
 /// A binary of the workspace, optimised.
 pub(crate) fn release_binary(package: &str, name: &str) -> Result<PathBuf> {
-    let this = env::current_exe()?;
-    let target = this.ancestors().nth(2).context("xtask stands in no target folder")?;
+    let target = target_dir()?;
     let mut build = cargo();
     build.args(["build", "--release", "--quiet", "--package", package, "--target-dir"]);
-    run(build.arg(target))?;
+    run(build.arg(&target))?;
     Ok(target.join("release").join(format!("{name}{}", env::consts::EXE_SUFFIX)))
+}
+
+/// The folder that cargo builds into.
+pub(crate) fn target_dir() -> Result<PathBuf> {
+    let this = env::current_exe()?;
+    let target = this.ancestors().nth(2).context("xtask stands in no target folder")?;
+    Ok(target.to_owned())
+}
+
+/// Removes a folder, if it is there.
+pub(crate) fn remove_dir(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        fs::remove_dir_all(dir).with_context(|| dir.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// Runs a command whose output goes to the terminal.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use hsaco_tests::tool;
 
 use crate::args::Args;
-use crate::{corpus, llvm, process};
+use crate::{corpus, llvm, process, python};
 
 struct Step {
     name: &'static str,
@@ -24,6 +24,7 @@ const STEPS: &[Step] = &[
     Step { name: "lint with zstd-c", quick: true, run: lint_zstd_c },
     Step { name: "fuzz targets compile", quick: false, run: fuzz_targets },
     Step { name: "documentation", quick: false, run: documentation },
+    Step { name: "Python package", quick: false, run: python::step },
     Step { name: "tests", quick: true, run: tests },
 ];
 
@@ -65,13 +66,8 @@ fn tests() -> Result<()> {
 }
 
 fn documentation() -> Result<()> {
-    // The command and the facade share a name, so they cannot be documented in one go; the second
-    // overwrites the first, and the library's pages are the ones to keep.
-    for arguments in ["doc --no-deps -p hsaco-cli", "doc --no-deps --workspace --exclude hsaco-cli"]
-    {
-        process::run(cargo(arguments).env("RUSTDOCFLAGS", "-D warnings"))?;
-    }
-    Ok(())
+    let arguments = "doc --no-deps --workspace";
+    process::run(cargo(arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn fuzz_targets() -> Result<()> {

@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// The system's allocator, which asks for large pages where a block is made of many.
-pub(crate) struct Alloc;
+pub struct Alloc;
 
 /// Size of a large page, and of the smallest block that gets some.
 const LARGE_PAGE: usize = 2 << 20;

@@ -12,11 +12,11 @@ use hsaco::object::uri::Uri;
 use memmap2::Mmap;
 
 /// One file's bytes.
-pub(crate) struct Input {
+pub struct Input {
     /// What to call it: as the user spelled it.
-    pub(crate) name: String,
+    pub name: String,
     /// True when nobody named the file: it was found in a directory, and may be anything.
-    pub(crate) found: bool,
+    pub found: bool,
     data: Data,
     range: Range<usize>,
 }
@@ -31,6 +31,12 @@ impl Deref for Input {
 
     fn deref(&self) -> &[u8] {
         self.data.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl AsRef<[u8]> for Input {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }
 
@@ -73,13 +79,13 @@ fn release_pages(map: &Mmap, offset: usize, size: usize) {
 fn release_pages(_map: &Mmap, _offset: usize, _size: usize) {}
 
 /// The files that arguments stand for, opened one at a time.
-pub(crate) fn inputs(arguments: &[OsString]) -> Inputs {
+pub fn inputs(arguments: &[OsString]) -> Inputs {
     let pending = arguments.iter().map(|it| Pending { path: it.clone(), found: false }).collect();
     Inputs { pending }
 }
 
 /// Iterator over [`Input`]s; an error names what could not be opened.
-pub(crate) struct Inputs {
+pub struct Inputs {
     pending: VecDeque<Pending>,
 }
 
@@ -89,9 +95,11 @@ struct Pending {
 }
 
 /// An argument that could not be opened.
-pub(crate) struct Unopened {
-    pub(crate) name: String,
-    pub(crate) error: anyhow::Error,
+pub struct Unopened {
+    /// What to call it: as the user spelled it.
+    pub name: String,
+    /// Why not.
+    pub error: anyhow::Error,
 }
 
 impl Iterator for Inputs {

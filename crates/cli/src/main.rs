@@ -1,80 +1,10 @@
-//! The `hsaco` command: one file for each verb, and the manners they share.
+//! The binary `hsaco`.
 
-mod alloc;
-mod args;
-mod code;
-mod input;
-mod json;
-mod json_files;
-mod layered;
-mod output;
-mod parallel;
-mod report;
-mod scan;
-mod schema;
-mod select;
-mod stream;
-mod table;
-mod verb;
-
-use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-
-use crate::report::Status;
-use crate::verb::Verb;
-
-/// Opens, lists, inspects, extracts and bundles AMD GPU code objects, with no GPU and no ROCm.
-///
-/// FILE is anything that holds AMD GPU code: a code object (.co, .hsaco), an offload bundle, plain
-/// or compressed, a host executable, library, object or archive, a directory of them, a code object
-/// URI, or - for standard input. It is judged by its content, never by its name.
-///
-/// `hsaco FILE` is `hsaco ls FILE`.
-#[derive(Parser)]
-#[command(name = "hsaco", version, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 fine; 1 findings or differences; 2 usage or unreadable \
-input; 3 partly unsupported, so not to be trusted. A closed pipe is 0.")]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[global_allocator]
-static ALLOC: alloc::Alloc = alloc::Alloc;
+static ALLOC: hsaco_cli::Alloc = hsaco_cli::Alloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(with_default_verb(std::env::args_os().collect()));
-    match cli.verb.run() {
-        Ok(status) => status.into(),
-        Err(error) if is_broken_pipe(&error) => Status::Fine.into(),
-        Err(error) => {
-            report::error(&format!("{error:#}"));
-            Status::Unreadable.into()
-        }
-    }
-}
-
-/// Puts `ls` before the first argument unless that is a verb or a flag of `hsaco` itself.
-fn with_default_verb(mut args: Vec<OsString>) -> Vec<OsString> {
-    let is_own = |first: &str| {
-        let flag = matches!(first, "-h" | "--help" | "-V" | "--version" | "help");
-        flag || Verb::has_subcommand(first)
-    };
-    match args.get(1) {
-        Some(first) if !first.to_str().is_some_and(is_own) => args.insert(1, "ls".into()),
-        _ => {}
-    }
-    args
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let is = |kind: Option<std::io::ErrorKind>| kind == Some(std::io::ErrorKind::BrokenPipe);
-    error.chain().any(|cause| {
-        is(cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
-            || is(cause
-                .downcast_ref::<serde_json::Error>()
-                .and_then(serde_json::Error::io_error_kind))
-    })
+    hsaco_cli::run(std::env::args_os()).into()
 }

@@ -1,7 +1,5 @@
 //! What goes to standard error, and what that makes of the exit code.
 
-use std::process::ExitCode;
-
 use anstyle::{AnsiColor, Style};
 use hsaco::object::{Error, ErrorKind};
 
@@ -24,16 +22,15 @@ impl Status {
     pub(crate) fn note(&mut self, other: Self) {
         *self = (*self).max(other);
     }
-}
 
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        Self::from(match status {
-            Status::Fine => 0,
-            Status::Findings => 1,
-            Status::Unsupported => 3,
-            Status::Unreadable => 2,
-        })
+    /// What the process ends with.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Findings => 1,
+            Self::Unsupported => 3,
+            Self::Unreadable => 2,
+        }
     }
 }
 

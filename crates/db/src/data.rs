@@ -30,8 +30,13 @@ impl Data {
             return Data::new(shared);
         }
         let start = bytes.as_ptr().addr().saturating_sub(self.as_ref().as_ptr().addr());
-        let start = self.1.start.saturating_add(start);
-        Data(Arc::clone(&self.0), start..start.saturating_add(bytes.len()))
+        self.range(start..start.saturating_add(bytes.len()))
+    }
+
+    /// A part of them, counted from their start.
+    pub(crate) fn range(&self, range: Range<usize>) -> Self {
+        let at = |offset: usize| self.1.start.saturating_add(offset).min(self.1.end);
+        Data(Arc::clone(&self.0), at(range.start)..at(range.end))
     }
 }
 

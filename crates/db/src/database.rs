@@ -147,9 +147,7 @@ impl Database {
 
     /// All kernels, in the order in which they were added.
     pub fn kernels(&self) -> impl Iterator<Item = Kernel> + use<> {
-        self.objects().into_iter().flat_map(|object| {
-            (0..object.kernel_count()).map(move |number| Kernel::new(Arc::clone(&object), number))
-        })
+        self.objects().into_iter().flat_map(|object| object.kernels())
     }
 
     /// The kernels of a name: mangled or readable, with or without `.kd`. The same name in several objects is as

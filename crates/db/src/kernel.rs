@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use hsaco_analysis::{Cfg, Frame, Location, Stream};
-use hsaco_isa::{Decoder, Inst, Memory, Operand};
+use hsaco_isa::{Decoder, Inst, Memory, Operand, Token};
 use hsaco_object::{Resources, Result, Str};
 
+use crate::code::Code;
 use crate::name::readable;
-use crate::object::{Code, Object};
+use crate::object::Object;
 
 /// A kernel of the database. Cloning copies nothing; all clones share what was decoded.
 #[derive(Clone)]
@@ -42,6 +43,12 @@ impl Kernel {
         &self.object
     }
 
+    /// Which kernel of its object it is.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Its mangled name.
     #[must_use]
     pub fn name(&self) -> Str<'_> {
@@ -57,7 +64,7 @@ impl Kernel {
     /// What the object's tables say of it: descriptor, metadata, entry.
     #[must_use]
     pub fn tables(&self) -> Option<hsaco_object::Kernel<'_>> {
-        self.object.kernel(self.number)
+        self.object.kernel_tables(self.number)
     }
 
     /// What it needs of a device.
@@ -82,8 +89,15 @@ impl Kernel {
     /// Its instructions in the order of their addresses. Decodes it, the first time.
     pub fn instructions(&self) -> Result<impl ExactSizeIterator<Item = Instruction<'_>>> {
         let code = self.object.code(self.number)?;
-        let instruction = move |index| Instruction { kernel: self, code, index };
+        let instruction = move |index| Instruction { kernel: Some(self), code, index };
         Ok((0..code.stream.steps().len()).map(instruction))
+    }
+
+    /// The instruction of that number, counted from 0. Decodes the kernel, the first time.
+    pub fn instruction(&self, index: usize) -> Result<Option<Instruction<'_>>> {
+        let code = self.object.code(self.number)?;
+        let is_there = index < code.stream.steps().len();
+        Ok(is_there.then_some(Instruction { kernel: Some(self), code, index }))
     }
 
     /// Its instructions, for analyses. Decodes it, the first time.
@@ -97,12 +111,12 @@ impl Kernel {
     }
 }
 
-/// An instruction of a kernel, or a word that is none.
+/// An instruction of a kernel or a listing, or a word that is none.
 #[derive(Clone, Copy)]
 pub struct Instruction<'k> {
-    kernel: &'k Kernel,
-    code: &'k Code,
-    index: usize,
+    pub(crate) kernel: Option<&'k Kernel>,
+    pub(crate) code: &'k Code,
+    pub(crate) index: usize,
 }
 
 impl fmt::Debug for Instruction<'_> {
@@ -130,7 +144,7 @@ impl<'k> Instruction<'k> {
         let base = self.code.stream.address();
         let offset =
             |index| usize::try_from(self.code.stream.address_of(index) - base).unwrap_or(0);
-        let code = self.kernel.code().unwrap_or_default();
+        let code = self.code.bytes.as_ref();
         code.get(offset(self.index)..offset(self.index + 1)).unwrap_or_default()
     }
 
@@ -146,6 +160,12 @@ impl<'k> Instruction<'k> {
         self.inst().map_or(".long", Inst::mnemonic)
     }
 
+    /// Its name with the suffix of its encoding, as its text has it.
+    #[must_use]
+    pub fn full_mnemonic(&self) -> &'static str {
+        self.inst().map_or(".long", Inst::full_mnemonic)
+    }
+
     /// Its text, as llvm-objdump prints it.
     #[must_use]
     pub fn text(&self) -> String {
@@ -154,13 +174,29 @@ impl<'k> Instruction<'k> {
             Some(inst) => {
                 self.code.decoder.print_after(inst, self.code.state(self.index), &mut text);
             }
-            None => {
-                let mut word = [0; 4];
-                word.iter_mut().zip(self.bytes()).for_each(|(to, from)| *to = *from);
-                text = format!(".long {:#010x}", u32::from_le_bytes(word)).into_bytes();
-            }
+            None => text = self.word().into_bytes(),
         }
         String::from_utf8_lossy(&text).trim_start().to_owned()
+    }
+
+    /// Its text, and where each token of it starts.
+    #[must_use]
+    pub fn tokens(&self) -> (String, Vec<(Token, usize)>) {
+        let Some(inst) = self.inst() else {
+            let tokens = vec![(Token::Mnemonic, 0), (Token::Immediate, ".long ".len())];
+            return (self.word(), tokens);
+        };
+        let (mut text, mut tokens) = (Vec::new(), Vec::new());
+        let state = self.code.state(self.index);
+        self.code.decoder.print_tokens(inst, state, &mut text, &mut tokens);
+        (String::from_utf8_lossy(&text).into_owned(), tokens)
+    }
+
+    /// The directive of a word that is no instruction.
+    fn word(&self) -> String {
+        let mut word = [0; 4];
+        word.iter_mut().zip(self.bytes()).for_each(|(to, from)| *to = *from);
+        format!(".long {:#010x}", u32::from_le_bytes(word))
     }
 
     /// Its operands.
@@ -182,15 +218,17 @@ impl<'k> Instruction<'k> {
         self.inst()?.branch_target(self.address())
     }
 
-    /// The place in the source that it comes from; none where the object does not say.
+    /// The place in the source that it comes from; none where nothing says.
     pub fn location(&self) -> Result<Option<Location<'k>>> {
-        let places = self.kernel.object.places(self.kernel.number)?;
+        let Some(kernel) = self.kernel else { return Ok(None) };
+        let places = kernel.object.places(kernel.number)?;
         let Some(place) = places.get(self.index).copied().flatten() else { return Ok(None) };
-        Ok(self.kernel.object.source_map()?.location_of(place))
+        Ok(kernel.object.source_map()?.location_of(place))
     }
 
     /// The functions that it is in, those inlined first, each with the place there.
     pub fn frames(&self) -> Result<Vec<Frame<'k>>> {
-        self.kernel.object.with_source(|sections, map| map.frames(sections, self.address()))
+        let Some(kernel) = self.kernel else { return Ok(Vec::new()) };
+        kernel.object.with_source(|sections, map| map.frames(sections, self.address()))
     }
 }

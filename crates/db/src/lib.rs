@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod code;
 mod data;
 mod database;
 mod decoders;
@@ -26,6 +27,7 @@ mod kernel;
 mod name;
 mod object;
 
+pub use code::Listing;
 pub use data::Data;
 pub use database::{Added, Counts, Database, Options};
 pub use hsaco_object::{Error, ErrorKind, Result};

@@ -4,13 +4,15 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use hsaco_analysis::{Cfg, DebugSections, PlaceId, SourceMap, Stream};
-use hsaco_isa::{Decoder, TargetId, VgprMsb};
+use hsaco_analysis::{DebugSections, PlaceId, SourceMap};
+use hsaco_isa::TargetId;
 use hsaco_object::container::Entry;
 use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
 
+use crate::code::Code;
 use crate::data::Data;
 use crate::database::Shared;
+use crate::kernel::Kernel;
 
 /// A code object of the database: where it was found, what it is for, what it defines.
 pub struct Object {
@@ -51,15 +53,6 @@ pub(crate) struct Slot {
     code: Option<(u64, Range<usize>)>,
     decoded: OnceLock<Result<Code>>,
     places: OnceLock<Result<Vec<Option<PlaceId>>>>,
-}
-
-/// The instructions of a kernel.
-pub(crate) struct Code {
-    pub(crate) decoder: Decoder,
-    pub(crate) stream: Stream,
-    /// The upper bits of vector register numbers before each instruction, where the processor has them.
-    states: Vec<VgprMsb>,
-    cfg: OnceLock<Cfg>,
 }
 
 /// What maps an object's code to its source; sections that had to be unpacked are kept.
@@ -145,6 +138,18 @@ impl Object {
         self.data.as_ref()
     }
 
+    /// Its kernels that are in the database.
+    pub fn kernels(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Kernel> + use<> {
+        let object = Arc::clone(self);
+        (0..object.kernel_count()).map(move |number| Kernel::new(Arc::clone(&object), number))
+    }
+
+    /// The kernel of that number, counted from 0.
+    #[must_use]
+    pub fn kernel(self: &Arc<Self>, number: usize) -> Option<Kernel> {
+        (number < self.kernel_count()).then(|| Kernel::new(Arc::clone(self), number))
+    }
+
     /// How many kernels of it are in the database.
     #[must_use]
     pub fn kernel_count(&self) -> usize {
@@ -171,7 +176,7 @@ impl Object {
         Some(self.kernels.get(number)?.kernel.name(self.data()))
     }
 
-    pub(crate) fn kernel(&self, number: usize) -> Option<hsaco_object::Kernel<'_>> {
+    pub(crate) fn kernel_tables(&self, number: usize) -> Option<hsaco_object::Kernel<'_>> {
         Some(self.kernels.get(number)?.kernel.attach(self.data()))
     }
 
@@ -188,16 +193,18 @@ impl Object {
     }
 
     fn decode(&self, number: usize) -> Result<Code> {
-        let (address, code) = self.code_bytes(number).ok_or_else(|| {
+        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
+        let (address, range) = slot.code.clone().ok_or_else(|| {
             Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
         })?;
+        let code = self.data.range(range);
         let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "target", detail);
         let target = self.target.ok_or_else(|| unsupported(self.target_text.clone()))?;
         let decoder = self.shared.decoders.of(target.processor);
         let decoder = decoder.map_err(|error| unsupported(error.to_string()))?;
-        let stream = Stream::decode(&decoder, address, code);
-        self.shared.count(&stream);
-        Ok(Code { states: states(&decoder, &stream), decoder, stream, cfg: OnceLock::new() })
+        let code = Code::decode(decoder, address, code);
+        self.shared.count(&code.stream);
+        Ok(code)
     }
 
     /// The places of a kernel's instructions; none where nothing says.
@@ -241,32 +248,6 @@ impl Object {
     fn debug_sections(&self) -> Result<DebugSections<'_>> {
         DebugSections::new(&CodeObject::parse(self.data())?, self.shared.options.container.max_size)
     }
-}
-
-impl Code {
-    /// The blocks.
-    pub(crate) fn cfg(&self) -> &Cfg {
-        self.cfg.get_or_init(|| Cfg::new(&self.decoder, &self.stream))
-    }
-
-    /// The upper bits of vector register numbers before an instruction.
-    pub(crate) fn state(&self, index: usize) -> VgprMsb {
-        self.states.get(index).copied().unwrap_or_default()
-    }
-}
-
-/// The states along the listing, as LLVM's disassembler follows them.
-fn states(decoder: &Decoder, stream: &Stream) -> Vec<VgprMsb> {
-    if !decoder.has_vgpr_msb() {
-        return Vec::new();
-    }
-    let mut state = VgprMsb::default();
-    let step = |step: &hsaco_analysis::Step| {
-        let before = state;
-        step.inst.iter().for_each(|inst| state.update(inst));
-        before
-    };
-    stream.steps().iter().map(step).collect()
 }
 
 /// Where code that a symbol names starts, sorted.

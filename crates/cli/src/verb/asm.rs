@@ -197,8 +197,8 @@ impl Source {
     }
 }
 
-/// What stands before `;` or `//`; nothing of a line that begins with `#`.
-fn without_comment(line: &str) -> &str {
+/// What stands before `;` or `//` on a line of assembly; nothing of one that begins with `#`.
+pub fn without_comment(line: &str) -> &str {
     if line.starts_with('#') {
         return "";
     }

@@ -18,6 +18,7 @@ mod resources;
 mod size;
 
 use anyhow::Result;
+pub use asm::without_comment;
 use clap::Subcommand;
 
 use crate::report::Status;

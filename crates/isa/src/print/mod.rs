@@ -9,9 +9,11 @@ mod quick;
 mod remark;
 pub(crate) mod resize;
 mod script;
+mod words;
 
 pub use inst::VgprMsb;
 pub(crate) use inst::temporal_kind;
 pub use out::Token;
 pub(crate) use out::{Marks, Out};
 pub(crate) use quick::Texts;
+pub use words::Words;

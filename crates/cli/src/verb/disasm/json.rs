@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hsaco::isa::{Inst, Token, VgprMsb};
+use hsaco::isa::{Inst, Token, VgprMsb, Words};
 use serde::Serialize;
 
 use super::hex::{Case, push_hex};
@@ -170,126 +170,8 @@ impl Line {
     }
 }
 
-/// An instruction's text, taken apart.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Words<'t> {
-    mnemonic: &'t str,
-    operands: Vec<&'t str>,
-    modifiers: Vec<&'t str>,
-}
-
-impl<'t> Words<'t> {
-    /// Splits at commas and blanks that are not inside brackets. An operand has a comma before or
-    /// after it, or is no modifier.
-    fn of(text: &'t str, tokens: &[(Token, usize)]) -> Self {
-        // A label is one word, whatever characters it has.
-        let label = tokens.last().filter(|it| it.0 == Token::Label).map_or(text.len(), |it| it.1);
-        let (plain, label) = text.split_at_checked(label).unwrap_or((text, ""));
-        let (mnemonic, rest) = plain.split_once(' ').unwrap_or((plain, ""));
-        let mut words = Self { mnemonic, ..Self::default() };
-        let mut after_comma = false;
-        for word in rest.split_inclusive(separator()) {
-            let before_comma = word.ends_with(',');
-            let word = word.trim_end_matches([',', ' ']);
-            if word.is_empty() {
-                continue;
-            }
-            let start = word.as_ptr().addr() - text.as_ptr().addr();
-            match !after_comma && !before_comma && token_at(tokens, start) == Some(Token::Modifier)
-            {
-                true => words.modifiers.push(word),
-                false => words.operands.push(word),
-            }
-            after_comma = before_comma;
-        }
-        words.operands.extend(Some(label).filter(|it| !it.is_empty()));
-        words
-    }
-}
-
-/// Finds commas and blanks outside brackets.
-fn separator() -> impl FnMut(char) -> bool {
-    let mut depth = 0_u32;
-    move |c| {
-        match c {
-            '[' | '(' => depth += 1,
-            ']' | ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && matches!(c, ',' | ' ')
-    }
-}
-
-/// The kind of the token that a place is in.
-fn token_at(tokens: &[(Token, usize)], at: usize) -> Option<Token> {
-    let after = tokens.partition_point(|it| it.1 <= at);
-    tokens.get(after.checked_sub(1)?).map(|it| it.0)
-}
-
 fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     for &byte in bytes {
         push_hex(out, Case::Lower, u64::from(byte), 2);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Tokens of a text whose words that are marked with `^` are modifiers.
-    fn words(marked: &str) -> (String, Vec<(Token, usize)>) {
-        let mut text = String::new();
-        let mut tokens = vec![(Token::Mnemonic, 0)];
-        for c in marked.chars() {
-            match c {
-                '^' => tokens.push((Token::Modifier, text.len())),
-                '@' => tokens.push((Token::Label, text.len())),
-                ' ' if tokens.last().is_some_and(|it| it.0 != Token::Label) => {
-                    tokens.push((Token::Punctuation, text.len()));
-                    text.push(c);
-                    tokens.push((Token::Register, text.len()));
-                }
-                c => text.push(c),
-            }
-        }
-        (text, tokens)
-    }
-
-    fn check(marked: &str, mnemonic: &str, operands: &[&str], modifiers: &[&str]) {
-        let (text, tokens) = words(marked);
-        let expected =
-            Words { mnemonic, operands: operands.to_vec(), modifiers: modifiers.to_vec() };
-        assert_eq!(Words::of(&text, &tokens), expected);
-    }
-
-    #[test]
-    fn text_is_taken_apart() {
-        check("s_endpgm", "s_endpgm", &[], &[]);
-        check("s_waitcnt ^vmcnt(0) ^lgkmcnt(1)", "s_waitcnt", &[], &["vmcnt(0)", "lgkmcnt(1)"]);
-        check(
-            "buffer_load_dword v1, v2, s[4:7], 0 ^offen ^offset:16",
-            "buffer_load_dword",
-            &["v1", "v2", "s[4:7]", "0"],
-            &["offen", "offset:16"],
-        );
-        check(
-            "s_setreg_b32 ^hwreg(HW_REG_MODE, 0, 4), s1",
-            "s_setreg_b32",
-            &["hwreg(HW_REG_MODE, 0, 4)", "s1"],
-            &[],
-        );
-        check(
-            "s_getreg_b32 s1, ^hwreg(HW_REG_MODE, 0, 4)",
-            "s_getreg_b32",
-            &["s1", "hwreg(HW_REG_MODE, 0, 4)"],
-            &[],
-        );
-        check(
-            "v_pk_fma v0, v1 ^op_sel:[0,1] ^clamp",
-            "v_pk_fma",
-            &["v0", "v1"],
-            &["op_sel:[0,1]", "clamp"],
-        );
-        check("s_call_b64 s[0:1], @\"odd, name", "s_call_b64", &["s[0:1]", "\"odd, name"], &[]);
     }
 }

@@ -1,0 +1,93 @@
+//! The `hsaco` command: one file for each verb, and the manners they share. The binary and the Python package run it.
+
+mod alloc;
+mod args;
+mod code;
+pub mod input;
+mod json;
+mod json_files;
+mod layered;
+mod output;
+mod parallel;
+mod report;
+mod scan;
+mod schema;
+mod select;
+mod stream;
+mod table;
+mod verb;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+
+use clap::{Parser, Subcommand};
+
+pub use crate::alloc::Alloc;
+use crate::report::Status;
+use crate::verb::Verb;
+pub use crate::verb::without_comment;
+
+/// Opens, lists, inspects, extracts and bundles AMD GPU code objects, with no GPU and no ROCm.
+///
+/// FILE is anything that holds AMD GPU code: a code object (.co, .hsaco), an offload bundle, plain
+/// or compressed, a host executable, library, object or archive, a directory of them, a code object
+/// URI, or - for standard input. It is judged by its content, never by its name.
+///
+/// `hsaco FILE` is `hsaco ls FILE`.
+#[derive(Parser)]
+#[command(name = "hsaco", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 fine; 1 findings or differences; 2 usage or unreadable \
+input; 3 partly unsupported, so not to be trusted. A closed pipe is 0.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Runs the command; the first argument is its name. Gives its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let code = match Cli::try_parse_from(with_default_verb(args.into_iter().collect())) {
+        Ok(cli) => answer(cli),
+        Err(error) => {
+            // Nobody is left to be told that help could not be printed.
+            drop(error.print());
+            u8::try_from(error.exit_code()).unwrap_or(u8::MAX)
+        }
+    };
+    // In a process that is not ours nobody else does it.
+    drop(std::io::stdout().flush());
+    code
+}
+
+fn answer(cli: Cli) -> u8 {
+    let status = cli.verb.run().unwrap_or_else(|error| {
+        if is_broken_pipe(&error) {
+            return Status::Fine;
+        }
+        report::error(&format!("{error:#}"));
+        Status::Unreadable
+    });
+    status.exit_code()
+}
+
+/// Puts `ls` before the first argument unless that is a verb or a flag of `hsaco` itself.
+fn with_default_verb(mut args: Vec<OsString>) -> Vec<OsString> {
+    let is_own = |first: &str| {
+        let flag = matches!(first, "-h" | "--help" | "-V" | "--version" | "help");
+        flag || Verb::has_subcommand(first)
+    };
+    match args.get(1) {
+        Some(first) if !first.to_str().is_some_and(is_own) => args.insert(1, "ls".into()),
+        _ => {}
+    }
+    args
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is = |kind: Option<std::io::ErrorKind>| kind == Some(std::io::ErrorKind::BrokenPipe);
+    error.chain().any(|cause| {
+        is(cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
+            || is(cause
+                .downcast_ref::<serde_json::Error>()
+                .and_then(serde_json::Error::io_error_kind))
+    })
+}

@@ -1,0 +1,86 @@
+//! Decoded code: a kernel's, or any.
+
+use std::sync::OnceLock;
+
+use hsaco_analysis::{Cfg, Step, Stream};
+use hsaco_isa::{Decoder, VgprMsb};
+
+use crate::data::Data;
+use crate::kernel::Instruction;
+
+/// The instructions of a kernel.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub(crate) bytes: Data,
+    pub(crate) decoder: Decoder,
+    pub(crate) stream: Stream,
+    /// The upper bits of vector register numbers before each instruction, where the processor has them.
+    states: Vec<VgprMsb>,
+    cfg: OnceLock<Cfg>,
+}
+
+impl Code {
+    pub(crate) fn decode(decoder: Decoder, address: u64, bytes: Data) -> Self {
+        let stream = Stream::decode(&decoder, address, bytes.as_ref());
+        Code { states: states(&decoder, &stream), bytes, decoder, stream, cfg: OnceLock::new() }
+    }
+
+    /// The blocks.
+    pub(crate) fn cfg(&self) -> &Cfg {
+        self.cfg.get_or_init(|| Cfg::new(&self.decoder, &self.stream))
+    }
+
+    /// The upper bits of vector register numbers before an instruction.
+    pub(crate) fn state(&self, index: usize) -> VgprMsb {
+        self.states.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// The states along the listing, as LLVM's disassembler follows them.
+fn states(decoder: &Decoder, stream: &Stream) -> Vec<VgprMsb> {
+    if !decoder.has_vgpr_msb() {
+        return Vec::new();
+    }
+    let mut state = VgprMsb::default();
+    let step = |step: &Step| {
+        let before = state;
+        step.inst.iter().for_each(|inst| state.update(inst));
+        before
+    };
+    stream.steps().iter().map(step).collect()
+}
+
+/// Code that is no kernel's, decoded.
+///
+/// ```
+/// use hsaco_db::Listing;
+/// use hsaco_isa::{Decoder, Processor};
+/// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+/// let listing = Listing::decode(decoder, 0x100, vec![0x01, 0x05, 0x06, 0x68, 0, 0, 0x81, 0xbf]);
+/// let texts: Vec<_> = listing.instructions().map(|it| it.text()).collect();
+/// assert_eq!(texts, ["v_add_u32_e32 v3, v1, v2", "s_endpgm"]);
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+#[derive(Debug)]
+pub struct Listing(Code);
+
+impl Listing {
+    /// Decodes code that stands at `address`.
+    #[must_use]
+    pub fn decode(decoder: Decoder, address: u64, code: impl Into<Data>) -> Self {
+        Listing(Code::decode(decoder, address, code.into()))
+    }
+
+    /// The instructions, in the order of their addresses.
+    pub fn instructions(&self) -> impl ExactSizeIterator<Item = Instruction<'_>> {
+        let instruction = |index| Instruction { kernel: None, code: &self.0, index };
+        (0..self.0.stream.steps().len()).map(instruction)
+    }
+
+    /// The instruction of that number, counted from 0.
+    #[must_use]
+    pub fn instruction(&self, index: usize) -> Option<Instruction<'_>> {
+        let is_there = index < self.0.stream.steps().len();
+        is_there.then_some(Instruction { kernel: None, code: &self.0, index })
+    }
+}

@@ -1,0 +1,70 @@
+"""AMD GPU code objects: their kernels, instructions, blocks, source lines, arguments and resources.
+
+>>> database = hsaco.open("libexample.so")            # any file that holds GPU code, mapped; nothing is decoded
+>>> kernel = database.kernel("vector_add(float*, float*, float*, int)")
+>>> kernel.instructions[0].text                       # decodes this kernel, once
+'s_load_dword s4, s[0:1], 0x2c'
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Callable, Optional, Union
+from re import Pattern
+
+from ._errors import AssemblyError, Error, NotFoundError
+from ._hsaco import (
+    Block,
+    Database,
+    Instruction,
+    Kernel,
+    Object,
+    __version__,
+    assemble,
+    demangle,
+    disassemble,
+)
+from ._records import Argument, Counts, Frame, Function, Memory
+from ._sequence import LazySequence
+
+__all__ = [
+    "Argument",
+    "AssemblyError",
+    "Block",
+    "Counts",
+    "Database",
+    "Error",
+    "Frame",
+    "Function",
+    "Instruction",
+    "Kernel",
+    "LazySequence",
+    "Memory",
+    "NotFoundError",
+    "Object",
+    "__version__",
+    "assemble",
+    "demangle",
+    "disassemble",
+    "open",
+]
+
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
+Filter = Union[str, "Pattern[str]", Callable[[str], object]]
+
+
+def open(
+    sources: Union[Source, Iterable[Source]], *, filter: Optional[Filter] = None
+) -> Database:
+    """A database of the kernels of a file, a directory, bytes, or several of them.
+
+    ``filter`` takes only some kernels: a regular expression that is searched for in the mangled and the readable name,
+    or a function of the mangled name.
+    """
+    if isinstance(sources, (str, bytes, bytearray, memoryview, os.PathLike)):
+        sources = [sources]
+    database = Database()
+    for source in sources:
+        database.add(source, filter=filter)
+    return database

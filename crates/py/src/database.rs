@@ -1,0 +1,251 @@
+//! `hsaco.Database`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hsaco::db::{self, Data};
+use hsaco::object::{Error, ErrorKind};
+use hsaco_cli::input::{Unopened, inputs};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyMemoryView, PyRange};
+
+use crate::error;
+use crate::filter::Filter;
+use crate::kernel::{self, Kernel};
+use crate::object::Object;
+use crate::record::{dict, record};
+use crate::sequence::sequence;
+
+/// The kernels of many files: indexed by name, decoded when they are first asked for.
+///
+/// Files are mapped, not read. All methods may be called from any thread.
+#[pyclass(frozen, module = "hsaco")]
+pub(crate) struct Database {
+    kernels: db::Database,
+    problems: Mutex<Vec<Problem>>,
+}
+
+/// What could not be read, and in which file.
+struct Problem {
+    file: String,
+    what: What,
+}
+
+enum What {
+    Unopened(anyhow::Error),
+    Broken(Error),
+}
+
+impl Problem {
+    fn exception(&self, py: Python<'_>) -> PyErr {
+        match &self.what {
+            What::Unopened(error) => error::unopened(&self.file, error),
+            What::Broken(error) => error::raised(py, &self.file, error),
+        }
+    }
+}
+
+impl From<Unopened> for Problem {
+    fn from(Unopened { name, error }: Unopened) -> Self {
+        Problem { file: name, what: What::Unopened(error) }
+    }
+}
+
+/// Where code comes from.
+enum Source {
+    Path(OsString),
+    Bytes(PyBackedBytes),
+}
+
+impl Source {
+    fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(bytes) = source.extract::<PyBackedBytes>() {
+            return Ok(Source::Bytes(bytes));
+        }
+        if source.is_instance_of::<PyMemoryView>() {
+            let bytes = source.py().get_type::<PyBytes>().call1((source,))?;
+            return Ok(Source::Bytes(bytes.extract()?));
+        }
+        let not_a_source =
+            |_| PyTypeError::new_err("expected a path or bytes that hold AMD GPU code");
+        let path: PathBuf = source.extract().map_err(not_a_source)?;
+        // What the command takes for standard input is a file here.
+        let path = if path.as_os_str() == "-" { PathBuf::from("./-") } else { path };
+        Ok(Source::Path(path.into_os_string()))
+    }
+}
+
+/// What adding brought.
+#[derive(Default)]
+struct Added {
+    objects: Vec<Arc<db::Object>>,
+    problems: Vec<Problem>,
+}
+
+impl Added {
+    fn take(&mut self, file: &str, is_found: bool, result: Result<db::Added, Error>) {
+        let problem = |error: Error| Problem { file: file.to_owned(), what: What::Broken(error) };
+        match result {
+            Ok(added) => {
+                self.objects.extend(added.objects);
+                self.problems.extend(added.problems.into_iter().map(problem));
+            }
+            Err(error) if is_found && is_no_code(&error) => {}
+            Err(error) => self.problems.push(problem(error)),
+        }
+    }
+}
+
+/// Whether a file is simply none of ours.
+fn is_no_code(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotRecognised | ErrorKind::NotFound)
+}
+
+impl Database {
+    fn load(&self, source: Source, name: Option<String>, filter: Option<&Filter>) -> Added {
+        let add = |name: &str, data: Data| match filter {
+            Some(filter) => self.kernels.add_where(name, data, |it| filter.is_wanted(it)),
+            None => self.kernels.add(name, data),
+        };
+        let mut added = Added::default();
+        match source {
+            Source::Bytes(bytes) => {
+                let name = name.unwrap_or_else(|| "<bytes>".to_owned());
+                added.take(&name, false, add(&name, Data::new(bytes)));
+            }
+            Source::Path(path) => {
+                for input in inputs(&[path]) {
+                    match input {
+                        Ok(input) => {
+                            let own = name.as_ref().filter(|_| !input.found);
+                            let name = own.unwrap_or(&input.name).clone();
+                            let found = input.found;
+                            added.take(&name, found, add(&name, Data::new(input)));
+                        }
+                        Err(unopened) => added.problems.push(unopened.into()),
+                    }
+                }
+            }
+        }
+        added
+    }
+
+    /// Keeps the problems; where they are all there is, raises the first.
+    fn settle(&self, py: Python<'_>, added: Added, place: &str) -> PyResult<Vec<Object>> {
+        if added.objects.is_empty() {
+            let nothing = || {
+                let detail = "no AMD GPU code object is in it";
+                error::raised(py, place, &Error::new(ErrorKind::NotFound, "file", detail))
+            };
+            return Err(added.problems.first().map_or_else(nothing, |it| it.exception(py)));
+        }
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.extend(added.problems);
+        Ok(added.objects.into_iter().map(Object).collect())
+    }
+}
+
+#[pymethods]
+impl Database {
+    /// An empty database.
+    #[new]
+    fn new() -> Self {
+        Database { kernels: db::Database::new(), problems: Mutex::default() }
+    }
+
+    /// Adds every code object of a file, a directory of files, or bytes, and returns the objects.
+    ///
+    /// `filter` takes only some kernels: a regular expression that is searched for in the mangled and the readable
+    /// name, or a function of the mangled name. Nothing is decoded.
+    #[pyo3(signature = (source, name=None, *, filter=None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        name: Option<String>,
+        filter: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Object>> {
+        let source = Source::new(source)?;
+        let place = match &source {
+            Source::Path(path) => path.to_string_lossy().into_owned(),
+            Source::Bytes(_) => name.clone().unwrap_or_default(),
+        };
+        let filter = filter.map(Filter::new).transpose()?;
+        let added = py.detach(|| self.load(source, name, filter.as_ref()));
+        filter.map_or(Ok(()), Filter::finish)?;
+        self.settle(py, added, &place)
+    }
+
+    /// All code objects, in the order in which they were added.
+    #[getter]
+    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let objects = self.kernels.objects();
+        sequence(py, objects.len(), move |_, index| Ok(objects.get(index).cloned().map(Object)))
+    }
+
+    /// All kernels, in the order in which they were added.
+    #[getter]
+    fn kernels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        kernel::of_objects(py, self.kernels.objects())
+    }
+
+    /// The only kernel of a name: mangled or readable, with or without `.kd`.
+    ///
+    /// Raises NotFoundError, a KeyError, if there is none, and Error of kind "ambiguous" if there are several.
+    fn kernel(&self, py: Python<'_>, name: &str) -> PyResult<Kernel> {
+        let found = py.detach(|| self.kernels.kernel(name));
+        found.map(Kernel).map_err(|error| error::lookup(py, &error))
+    }
+
+    /// All kernels of a name, in any spelling; the same name in several objects is as many kernels.
+    fn kernels_named(&self, py: Python<'_>, name: &str) -> Vec<Kernel> {
+        py.detach(|| self.kernels.kernels_named(name)).into_iter().map(Kernel).collect()
+    }
+
+    /// Where the code of a source line is: objects, each with a range of addresses. A path matches if it ends in
+    /// `file`.
+    #[pyo3(signature = (file, line, column=None))]
+    fn code_of_line<'py>(
+        &self,
+        py: Python<'py>,
+        file: &str,
+        line: u32,
+        column: Option<u32>,
+    ) -> PyResult<Vec<(Object, Bound<'py, PyRange>)>> {
+        let found = py.detach(|| self.kernels.code_of_line(file, line, column));
+        let found = found.map_err(|error| error::raised(py, "", &error))?;
+        let with_range = |(object, range): (Arc<db::Object>, std::ops::Range<u64>)| {
+            let [start, end] = [range.start, range.end].map(isize::try_from);
+            Ok((Object(object), PyRange::new(py, start?, end?)?))
+        };
+        found.into_iter().map(with_range).collect()
+    }
+
+    /// What was decoded so far.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let counts = self.kernels.counts();
+        let fields = dict!(py,
+            decoded_kernels: counts.decoded_kernels,
+            decoded_instructions: counts.decoded_instructions,
+            decoded_bytes: counts.decoded_bytes,
+        );
+        record("Counts", &fields)
+    }
+
+    /// What could not be read of the files that were added, as exceptions; the rest of them was.
+    #[getter]
+    fn problems(&self, py: Python<'_>) -> Vec<PyErr> {
+        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.iter().map(|it| it.exception(py)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let objects = self.kernels.objects();
+        let kernels: usize = objects.iter().map(|it| it.kernel_count()).sum();
+        format!("<Database: {} objects, {kernels} kernels>", objects.len())
+    }
+}

@@ -1,0 +1,56 @@
+//! What the library reports, as exceptions of `hsaco._errors`.
+
+use hsaco::isa::{AsmError, ParseTargetError, UnsupportedProcessor};
+use hsaco::object::{Error, ErrorKind};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+/// An error of the library; `place` names the file it is in, or nothing.
+pub(crate) fn raised(py: Python<'_>, place: &str, error: &Error) -> PyErr {
+    exception(py, "Error", place, error)
+}
+
+/// An error of a question for something by name: what is not there is also a `KeyError`.
+pub(crate) fn lookup(py: Python<'_>, error: &Error) -> PyErr {
+    let class = if error.kind() == ErrorKind::NotFound { "NotFoundError" } else { "Error" };
+    exception(py, class, "", error)
+}
+
+fn exception(py: Python<'_>, class: &str, place: &str, error: &Error) -> PyErr {
+    let message = match place {
+        "" => error.to_string(),
+        place => format!("{place}: {error}"),
+    };
+    let kind = error.kind().name().replace(' ', "-");
+    new(py, class, (message, kind, error.offset()))
+}
+
+/// A target that is no target.
+pub(crate) fn target(py: Python<'_>, error: &ParseTargetError) -> PyErr {
+    new(py, "Error", (error.to_string(), "not-recognised", error.offset()))
+}
+
+/// A processor without instruction tables.
+pub(crate) fn unsupported(py: Python<'_>, error: UnsupportedProcessor) -> PyErr {
+    new(py, "Error", (error.to_string(), "unsupported"))
+}
+
+/// A line that does not assemble.
+pub(crate) fn assembly(py: Python<'_>, line: usize, error: &AsmError) -> PyErr {
+    let column = error.column() + 1;
+    new(py, "AssemblyError", (format!("{line}:{column}: {error}"), line, column))
+}
+
+/// A file that could not be opened.
+pub(crate) fn unopened(name: &str, error: &anyhow::Error) -> PyErr {
+    let system = error.chain().find_map(|it| it.downcast_ref::<std::io::Error>());
+    match system.and_then(|it| Some((it.raw_os_error()?, it.kind()))) {
+        Some((number, kind)) => PyOSError::new_err((number, kind.to_string(), name.to_owned())),
+        None => PyOSError::new_err(format!("{name}: {error:#}")),
+    }
+}
+
+fn new<'py>(py: Python<'py>, class: &str, args: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
+    let made = py.import("hsaco._errors").and_then(|it| it.getattr(class)?.call1(args));
+    made.map_or_else(|error| error, PyErr::from_value)
+}

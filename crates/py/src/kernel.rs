@@ -1,0 +1,322 @@
+//! `hsaco.Kernel` and `hsaco.Block`.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use hsaco::analysis::Exit;
+use hsaco::db;
+use hsaco::object::Error;
+use hsaco::object::metadata::Argument;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error;
+use crate::instruction::{self, Of};
+use crate::object::Object;
+use crate::record::{dict, record};
+use crate::sequence::sequence;
+
+/// A kernel. Its instructions are decoded when they are first asked for, once, whoever asks.
+#[pyclass(frozen, module = "hsaco")]
+pub(crate) struct Kernel(pub(crate) db::Kernel);
+
+/// The kernels of objects, one object after the other.
+pub(crate) fn of_objects(
+    py: Python<'_>,
+    objects: Vec<Arc<db::Object>>,
+) -> PyResult<Bound<'_, PyAny>> {
+    let end = |sum: &mut usize, object: &Arc<db::Object>| {
+        *sum += object.kernel_count();
+        Some(*sum)
+    };
+    let ends: Vec<usize> = objects.iter().scan(0, end).collect();
+    let length = ends.last().copied().unwrap_or(0);
+    sequence(py, length, move |_, index| {
+        let at = ends.partition_point(|end| *end <= index);
+        let before = at.checked_sub(1).and_then(|it| ends.get(it)).copied().unwrap_or(0);
+        Ok(objects.get(at).and_then(|it| it.kernel(index - before)).map(Kernel))
+    })
+}
+
+impl Kernel {
+    fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
+        error::raised(py, self.0.object().file(), error)
+    }
+
+    /// Does what may decode, while other threads run.
+    fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&db::Kernel) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| work(&self.0)).map_err(|error| self.raised(py, &error))
+    }
+}
+
+#[pymethods]
+impl Kernel {
+    /// Its mangled name.
+    #[getter]
+    fn name(&self) -> String {
+        self.0.name().to_string()
+    }
+
+    /// Its name as people read it.
+    #[getter]
+    fn demangled(&self) -> String {
+        self.0.readable_name()
+    }
+
+    /// The code object that it is in.
+    #[getter]
+    fn object(&self) -> Object {
+        Object(Arc::clone(self.0.object()))
+    }
+
+    /// The target of its object.
+    #[getter]
+    fn target(&self) -> &str {
+        self.0.object().target()
+    }
+
+    /// The address of its first instruction.
+    #[getter]
+    fn entry(&self) -> Option<u64> {
+        self.0.entry()
+    }
+
+    /// How many bytes of code it has.
+    #[getter]
+    fn size(&self) -> Option<usize> {
+        self.0.code().map(<[u8]>::len)
+    }
+
+    /// Its code.
+    #[getter]
+    fn code<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.0.code().map(|code| PyBytes::new(py, code))
+    }
+
+    /// What it needs of a device; None is "not known".
+    #[getter]
+    fn resources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let needs = self.0.resources();
+        Ok(dict!(py,
+            vgprs: needs.vgprs,
+            agprs: needs.agprs,
+            sgprs: needs.sgprs,
+            lds: needs.lds,
+            scratch: needs.scratch,
+            kernarg_size: needs.kernarg_size,
+            wavefront_size: needs.wavefront_size,
+            max_workgroup_size: needs.max_workgroup_size,
+        ))
+    }
+
+    /// Its arguments, as its metadata has them, hidden ones included; None if it has no metadata.
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+        let tables = self.0.tables();
+        let Some(metadata) = tables.as_ref().and_then(|it| it.metadata()) else { return Ok(None) };
+        let metadata = metadata.decode().map_err(|error| self.raised(py, &error))?;
+        let arguments = metadata.arguments().into_iter().flatten();
+        let argument = |it: Result<Argument<'_>, Error>| {
+            argument(py, &it.map_err(|error| self.raised(py, &error))?)
+        };
+        arguments.map(argument).collect::<PyResult<_>>().map(Some)
+    }
+
+    /// Its instructions, in the order of their addresses. Decodes it, the first time.
+    #[getter]
+    fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let count = self.detached(py, |kernel| Ok(kernel.instructions()?.len()))?;
+        instruction::sequence_of(py, Of::Kernel(self.0.clone()), 0..count)
+    }
+
+    /// Its blocks, in the order of their addresses; the first is the entry. Decodes it, the first time.
+    #[getter]
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let count = self.detached(py, |kernel| Ok(kernel.blocks()?.blocks().len()))?;
+        let kernel = self.0.clone();
+        sequence(py, count, move |_, index| Ok(Block { kernel: kernel.clone(), index }))
+    }
+
+    /// The source lines that its code comes from, inlined ones included: files and lines, sorted.
+    #[getter]
+    fn lines(&self, py: Python<'_>) -> PyResult<Vec<(String, u32)>> {
+        self.detached(py, |kernel| {
+            let mut lines = BTreeSet::new();
+            for instruction in kernel.instructions()? {
+                let Some(location) = instruction.location()? else { continue };
+                lines.extend(location.line.map(|line| (location.file.to_owned(), line)));
+            }
+            Ok(lines.into_iter().collect())
+        })
+    }
+
+    /// A row for a table: what it is, where it is, what it needs.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let object = self.0.object();
+        let row = dict!(py,
+            name: self.name(),
+            demangled: self.demangled(),
+            file: object.file(),
+            object: object.number(),
+            target: object.target(),
+            entry: self.entry(),
+            size: self.size(),
+        );
+        row.update(self.resources(py)?.as_mapping())?;
+        Ok(row)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        hash_of(&self.0, 0)
+    }
+
+    fn __repr__(&self) -> String {
+        let object = self.0.object();
+        let (name, file, number) = (self.demangled(), object.file(), object.number());
+        format!("<Kernel {name}: {file}#{number}, {}>", object.target())
+    }
+}
+
+/// A hash of a part of a kernel.
+pub(crate) fn hash_of(kernel: &db::Kernel, part: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (Arc::as_ptr(kernel.object()), kernel.number(), part).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn argument<'py>(py: Python<'py>, argument: &Argument<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let text = |it: Option<hsaco::object::Str<'_>>| it.map(|it| it.to_string());
+    let fields = dict!(py,
+        name: text(argument.name),
+        type_name: text(argument.type_name),
+        offset: argument.offset,
+        size: argument.size,
+        kind: argument.value_kind.name().to_string(),
+        hidden: argument.value_kind.is_hidden(),
+        value_type: text(argument.value_type),
+        address_space: text(argument.address_space),
+        access: text(argument.access),
+        actual_access: text(argument.actual_access),
+        align: argument.align,
+        pointee_align: argument.pointee_align,
+        is_const: argument.is_const,
+        is_restrict: argument.is_restrict,
+        is_volatile: argument.is_volatile,
+        is_pipe: argument.is_pipe,
+    );
+    record("Argument", &fields)
+}
+
+/// Instructions of a kernel that run one after the other.
+#[pyclass(frozen, module = "hsaco")]
+pub(crate) struct Block {
+    kernel: db::Kernel,
+    index: usize,
+}
+
+impl Block {
+    /// Looks at the block; the kernel is decoded by now.
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&hsaco::analysis::Cfg, &hsaco::analysis::Block) -> T,
+    ) -> PyResult<T> {
+        let blocks = self.kernel.blocks().map_err(|error| error::raised(py, "", &error))?;
+        let block = blocks.blocks().get(self.index);
+        block.map(|block| look(blocks, block)).ok_or_else(|| no_such(self.index))
+    }
+
+    fn address_of(&self, py: Python<'_>, instruction: usize) -> PyResult<u64> {
+        let stream = self.kernel.stream().map_err(|error| error::raised(py, "", &error))?;
+        Ok(stream.1.address_of(instruction))
+    }
+
+    fn others(&self, indices: Vec<usize>) -> Vec<Block> {
+        indices.into_iter().map(|index| Block { kernel: self.kernel.clone(), index }).collect()
+    }
+}
+
+fn no_such(index: usize) -> PyErr {
+    pyo3::exceptions::PyIndexError::new_err(index)
+}
+
+#[pymethods]
+impl Block {
+    /// Which block of the kernel it is, counted from 0.
+    #[getter]
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The kernel.
+    #[getter]
+    fn kernel(&self) -> Kernel {
+        Kernel(self.kernel.clone())
+    }
+
+    /// The address of its first instruction.
+    #[getter]
+    fn start(&self, py: Python<'_>) -> PyResult<u64> {
+        self.address_of(py, self.with(py, |_, block| block.first)?)
+    }
+
+    /// The address behind its last instruction.
+    #[getter]
+    fn end(&self, py: Python<'_>) -> PyResult<u64> {
+        self.address_of(py, self.with(py, |_, block| block.end)?)
+    }
+
+    /// Its instructions.
+    #[getter]
+    fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let steps = self.with(py, |_, block| block.steps())?;
+        instruction::sequence_of(py, Of::Kernel(self.kernel.clone()), steps)
+    }
+
+    /// The blocks that may follow it.
+    #[getter]
+    fn successors(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
+        self.with(py, |blocks, _| self.others(blocks.successors(self.index).collect()))
+    }
+
+    /// The blocks that it may follow.
+    #[getter]
+    fn predecessors(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
+        self.with(py, |blocks, _| self.others(blocks.predecessors(self.index).collect()))
+    }
+
+    /// How it leaves the kernel, beside its successors: "end", "return", "outside", "unknown", or None.
+    #[getter]
+    fn exit(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        let name = |exit| match exit {
+            Exit::End => "end",
+            Exit::Return => "return",
+            Exit::Outside(_) => "outside",
+            Exit::Unknown => "unknown",
+        };
+        self.with(py, |_, block| block.exit.map(name))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.index == other.index && self.kernel == other.kernel
+    }
+
+    fn __hash__(&self) -> u64 {
+        hash_of(&self.kernel, self.index)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (start, end) = (self.start(py)?, self.end(py)?);
+        let next: Vec<_> = self.with(py, |blocks, _| blocks.successors(self.index).collect())?;
+        Ok(format!("<Block {}: {start:#x}..{end:#x}, then {next:?}>", self.index))
+    }
+}

@@ -1,0 +1,51 @@
+//! The extension module behind the Python package `hsaco`.
+//!
+//! It binds `hsaco::db` and the command. What Python says shorter is Python, in `python/hsaco`: sequences, records,
+//! exceptions, and kernelDB's interface.
+#![allow(unsafe_code, reason = "PyO3's macros write it")]
+
+mod code;
+mod database;
+mod error;
+mod filter;
+mod instruction;
+mod kernel;
+mod object;
+mod record;
+mod sequence;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the command `hsaco`; the first argument is its name. Returns its exit code.
+#[pyfunction]
+fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| hsaco_cli::run(args))
+}
+
+/// The readable spelling of a mangled name; any other name is returned as it is.
+#[pyfunction]
+fn demangle(name: &str) -> String {
+    hsaco::object::demangle(name.into()).unwrap_or_else(|| name.to_owned())
+}
+
+#[pymodule]
+mod _hsaco {
+    #[pymodule_export]
+    use super::code::{assemble, disassemble};
+    #[pymodule_export]
+    use super::database::Database;
+    #[pymodule_export]
+    use super::instruction::Instruction;
+    #[pymodule_export]
+    use super::kernel::{Block, Kernel};
+    #[pymodule_export]
+    use super::object::Object;
+    #[pymodule_export]
+    use super::{command, demangle};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "its name in Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

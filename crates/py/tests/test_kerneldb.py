@@ -1,0 +1,302 @@
+"""kernelDB's interface: what its own tests assert, and what it gets wrong.
+
+Not here: what needs types from DWARF, that is names and types of arguments, members of structures, typedefs kept and
+resolved, argument types of template instances.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import hsaco
+import hsaco.kerneldb as kerneldb
+from support import KERNEL_ONE, KERNEL_TWO, LINES, fixture
+
+
+class Names(unittest.TestCase):
+    def test_the_public_names_are_there(self) -> None:
+        self.assertTrue(kerneldb.__version__)
+        for name in (
+            "KernelDB", "Kernel", "Instruction", "BasicBlock",
+            "CDNAKernel", "ArchDescriptor", "HsaAgent", "KernelArgument",
+        ):
+            self.assertIn(name, kerneldb.__all__)
+            self.assertIsInstance(getattr(kerneldb, name), type)
+
+    def test_the_private_module_answers_as_if_there_were_a_gpu(self) -> None:
+        from hsaco.kerneldb import _kerneldb
+
+        self.assertEqual(_kerneldb.hsa_init(), 0)
+        agent = _kerneldb.get_first_gpu_agent()
+        self.assertNotEqual(agent.handle, 0)
+        raw = _kerneldb.KernelDB(agent, LINES)
+        self.assertIsInstance(raw.get_kernel(KERNEL_ONE), kerneldb.CDNAKernel)
+
+    def test_it_can_take_the_name(self) -> None:
+        code = (
+            "import hsaco.kerneldb; hsaco.kerneldb.install_as_kerneldb()\n"
+            "import kerneldb\nfrom kerneldb._kerneldb import hsa_init\n"
+            "from kerneldb import KernelDB\nassert hsa_init() == 0"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class Discovery(unittest.TestCase):
+    def setUp(self) -> None:
+        self.db = kerneldb.KernelDB(LINES)
+
+    def test_kernels_are_listed_and_device_functions_are_not(self) -> None:
+        names = self.db.get_kernels()
+        self.assertEqual(len(names), 4)
+        self.assertIn("kernel_two(float*, vec::Pair<float>)", names)
+        self.assertNotIn("slow(float)", names)
+
+    def test_every_listed_name_is_found_mangled_or_not(self) -> None:
+        db = kerneldb.KernelDB(lazy=True)
+        for name in ("lines.dwarf5.co", "odd-names.co", "mangled.co"):
+            self.assertTrue(db.add_file(fixture(name)))
+        for name in db.get_kernels():
+            self.assertTrue(db.has_kernel(name))
+            self.assertEqual(db.get_kernel(name).name, name)
+        for name in (KERNEL_ONE, KERNEL_TWO, KERNEL_TWO + ".kd"):
+            self.assertTrue(db.has_kernel(name))
+        dotted = [it for it in db.get_kernels() if it.count(".") > 1]
+        self.assertEqual(len(dotted), len(set(dotted)))
+
+    def test_host_files_and_bundles_are_opened(self) -> None:
+        plain = kerneldb.KernelDB(fixture("host.so")).get_kernels()
+        self.assertTrue(plain)
+        self.assertEqual(kerneldb.KernelDB(fixture("host-compressed.so")).get_kernels(), plain)
+        for name in ("host.a", "zstd-v3.bundle", "plain.bundle", "v2.co"):
+            self.assertTrue(kerneldb.KernelDB(fixture(name)).get_kernels(), name)
+
+    def test_what_is_not_there(self) -> None:
+        self.assertFalse(self.db.has_kernel("nobody"))
+        self.assertEqual(self.db.get_kernel_lines("nobody"), [])
+        self.assertEqual(self.db.get_file_name("nobody", 1), "")
+        for missing in (RuntimeError, KeyError, hsaco.Error):
+            with self.assertRaises(missing):
+                self.db.get_kernel("nobody")
+            with self.assertRaises(missing):
+                self.db.get_instructions_for_line(KERNEL_ONE, 10**6)
+
+    def test_a_path_that_is_not_there_or_holds_no_code(self) -> None:
+        with self.assertRaises(FileNotFoundError):
+            kerneldb.KernelDB("there/is/no/such.hsaco")
+        with self.assertRaises(hsaco.Error):
+            kerneldb.KernelDB(__file__)
+        self.assertFalse(self.db.add_file(__file__))
+
+    def test_a_filter_is_obeyed(self) -> None:
+        db = kerneldb.KernelDB(lazy=True)
+        self.assertTrue(db.add_file(LINES, filter="filled"))
+        self.assertEqual(len(db.get_kernels()), 2)
+
+    def test_scanning_again_changes_nothing(self) -> None:
+        before = (self.db.get_kernels(), self.db.get_kernel(KERNEL_ONE).assembly)
+        self.assertTrue(self.db.scan_code_object(LINES))
+        self.assertTrue(self.db.scan_code_object(fixture("lines.dwarf4.co")))
+        self.assertEqual((self.db.get_kernels(), self.db.get_kernel(KERNEL_ONE).assembly), before)
+
+    def test_one_of_several_targets_can_be_picked(self) -> None:
+        bundle = hsaco.open(fixture("mixed.bundle"))
+        targets = [it.target for it in bundle.objects]
+        self.assertGreater(len(targets), 1)
+        name = bundle.objects[1].kernels[0].name
+        db = kerneldb.KernelDB(fixture("mixed.bundle"), target=targets[1])
+        self.assertEqual(
+            [it.text for it in bundle.objects[1].kernels[0].instructions],
+            [line.split("//")[0].strip() for line in db.get_kernel(name).assembly],
+        )
+
+    def test_the_running_process_is_searched(self) -> None:
+        db = kerneldb.KernelDB()
+        self.assertEqual(db.binary_path, "")
+        self.assertIsInstance(db.get_kernels(), list)
+
+    def test_an_instrumented_name_keeps_its_prefix(self) -> None:
+        content = Path(LINES).read_bytes()
+        name = KERNEL_TWO.encode()
+        clone = b"__amd_crk_" + b"_Z10kernel_twoPfN3vec4PairIfEE"[10:]
+        self.assertEqual(len(clone), len(name))
+        database = hsaco.open(content.replace(name, clone))
+        from hsaco.kerneldb._kernel import name_of
+
+        names = [name_of(it) for it in database.kernels]
+        self.assertTrue(any(it.startswith("__amd_crk_") for it in names), names)
+
+
+class Lines(unittest.TestCase):
+    def setUp(self) -> None:
+        self.db = kerneldb.KernelDB(LINES)
+
+    def test_lines_are_numbers_and_kernels_have_their_own(self) -> None:
+        one, two = self.db.get_kernel_lines(KERNEL_ONE), self.db.get_kernel_lines(KERNEL_TWO)
+        for lines in (one, two):
+            self.assertTrue(lines)
+            self.assertEqual(lines, sorted(set(lines)))
+            self.assertTrue(all(line > 0 for line in lines))
+        self.assertNotEqual(one, two)
+
+    def test_instructions_of_a_line(self) -> None:
+        for name in self.db.get_kernels():
+            for line in self.db.get_kernel_lines(name):
+                for each in self.db.get_instructions_for_line(name, line):
+                    self.assertIn(each.inst, each.disassembly)
+                    self.assertEqual(each.line, line)
+                    self.assertIsInstance(each.column, int)
+                    self.assertTrue(each.file_name)
+                    assert each.path_id is not None
+                    self.assertEqual(self.db.get_file_name(name, each.path_id), each.file_name)
+
+    def test_filtering_by_name(self) -> None:
+        pattern, found = ".*(load|store).*", 0
+        for line in self.db.get_kernel_lines(KERNEL_ONE):
+            every = self.db.get_instructions_for_line(KERNEL_ONE, line)
+            some = self.db.get_instructions_for_line(KERNEL_ONE, line, pattern)
+            found += len(some)
+            self.assertLessEqual(len(some), len(every))
+            self.assertTrue(all(re.fullmatch(pattern, it.inst) for it in some))
+            self.assertEqual(self.db.get_instructions_for_line(KERNEL_ONE, line, "load"), [])
+        self.assertGreater(found, 0)
+
+    def test_files_count_from_one(self) -> None:
+        files = self.db.get_kernel(KERNEL_TWO).files
+        self.assertEqual({Path(it).name for it in files}, {"elsewhere.cuh", "lines-two.hip", "lines.h"})
+        self.assertEqual(files, sorted(files))
+        numbered = {self.db.get_file_name(KERNEL_TWO, index) for index in (1, 2, 3)}
+        self.assertEqual(numbered, set(files))
+        for index in (0, 4, -1):
+            with self.assertRaises(IndexError):
+                self.db.get_file_name(KERNEL_TWO, index)
+
+    def test_kernels_of_two_units_have_their_own_files(self) -> None:
+        one = {Path(it).name for it in self.db.get_kernel(KERNEL_ONE).files}
+        self.assertIn("lines.hip", one)
+        self.assertNotIn("lines-two.hip", one)
+
+
+class Code(unittest.TestCase):
+    def setUp(self) -> None:
+        self.db = kerneldb.KernelDB(LINES)
+
+    def test_assembly_is_complete_and_in_program_order(self) -> None:
+        for kernel in hsaco.open(LINES).kernels:
+            assembly = self.db.get_kernel(kernel.name).assembly
+            self.assertEqual(
+                [int(line.split("// ")[1].split(":")[0], 16) for line in assembly],
+                [it.address for it in kernel.instructions],
+            )
+            self.assertEqual(assembly, self.db.get_kernel(kernel.demangled).assembly)
+
+    def test_assembly_is_what_the_command_lists(self) -> None:
+        for name in ("lines.dwarf5.co", "mangled.co", "s1.gfx1250.co"):
+            run = subprocess.run(
+                [sys.executable, "-m", "hsaco", "disasm", fixture(name)],
+                check=True, capture_output=True, text=True,
+            )
+            listed = set(run.stdout.splitlines())
+            db = kerneldb.KernelDB(fixture(name))
+            for kernel in db.get_kernels():
+                assembly = db.get_kernel(kernel).assembly
+                self.assertEqual([line for line in assembly if line not in listed], [])
+
+    def test_blocks_have_their_branches(self) -> None:
+        kernel = self.db.get_kernel(KERNEL_ONE)
+        blocks = kernel.get_basic_blocks()
+        self.assertGreater(len(blocks), 1)
+        every = [each for block in blocks for each in block.get_instructions()]
+        self.assertEqual([it.disassembly for it in every], kernel.assembly)
+        self.assertEqual(sum(len(block) for block in blocks), len(every))
+        self.assertTrue(any("branch" in it.inst for it in every))
+
+    def test_the_wrapper_has_all_properties(self) -> None:
+        kernel = self.db.get_kernel(KERNEL_ONE)
+        self.assertEqual(kernel.signature, kernel.name)
+        self.assertTrue(kernel.lines and kernel.files and kernel.assembly)
+        self.assertEqual(kernel.hip_source, [])
+        self.assertTrue(kernel.has_arguments())
+        line = kernel.lines[0]
+        self.assertTrue(kernel.get_instructions_for_line(line))
+        self.assertLessEqual(
+            len(kernel.get_instructions_for_line(line, "s_.*")),
+            len(kernel.get_instructions_for_line(line)),
+        )
+
+    def test_loads_and_stores_are_taken_apart(self) -> None:
+        found = {}
+        for name in self.db.get_kernels():
+            for block in self.db.get_kernel(name).get_basic_blocks():
+                for each in block.get_instructions():
+                    found[each.inst] = (each.prefix, each.type, each.size)
+        self.assertEqual(found["s_load_dword"], ("s", "load", "dword"))
+        self.assertEqual(found["global_store_dword"], ("global", "store", "dword"))
+        self.assertEqual(found["s_endpgm"], ("", "", ""))
+
+    def test_operands_keep_their_commas(self) -> None:
+        (first, *_) = self.db.get_kernel(KERNEL_ONE).get_basic_blocks()[0].get_instructions()
+        self.assertEqual(" ".join([first.inst, *first.operands]), first.disassembly.split("//")[0].strip())
+
+    def test_without_debug_information_there_is_all_but_lines(self) -> None:
+        db = kerneldb.KernelDB(fixture("mangled.co"))
+        for name in db.get_kernels():
+            kernel = db.get_kernel(name)
+            self.assertTrue(kernel.assembly and kernel.get_basic_blocks())
+            self.assertEqual((kernel.lines, kernel.files), ([], []))
+            self.assertTrue(kernel.has_arguments())
+            for block in kernel.get_basic_blocks():
+                for each in block.get_instructions():
+                    self.assertEqual((each.line, each.column, each.path_id), (None, None, None))
+
+    def test_arguments_have_places_and_positions(self) -> None:
+        arguments = self.db.get_kernel_arguments(KERNEL_ONE)
+        self.assertEqual(
+            [(it.size, it.offset, it.alignment, it.position) for it in arguments],
+            [(8, 0, 8, 0), (8, 8, 8, 1), (4, 16, 0, 2)],
+        )
+        self.assertEqual(self.db.get_kernel_arguments(KERNEL_ONE, resolve_typedefs=True), arguments)
+        made = kerneldb.KernelArgument(name="n", type="int", size=4, offset=16, alignment=4, position=2)
+        self.assertEqual((made.type_name, made.members), ("int", []))
+
+    def test_another_target_is_decoded_as_what_it_is(self) -> None:
+        db = kerneldb.KernelDB(fixture("s1.gfx1100.co"))
+        for name in db.get_kernels():
+            self.assertFalse([line for line in db.get_kernel(name).assembly if ".long" in line])
+
+
+class Lazy(unittest.TestCase):
+    """Loading at once and loading when asked give the same, for every kernel."""
+
+    def setUp(self) -> None:
+        self.eager = kerneldb.KernelDB(LINES)
+        self.lazy = kerneldb.KernelDB(lazy=True)
+        self.lazy.add_file(LINES, lazy=True)
+
+    def test_names(self) -> None:
+        self.assertEqual(sorted(self.lazy.get_kernels()), sorted(self.eager.get_kernels()))
+
+    def test_the_path_is_honoured(self) -> None:
+        db = kerneldb.KernelDB(LINES, lazy=True)
+        self.assertEqual(db.get_kernels(), self.eager.get_kernels())
+        self.assertEqual(db.binary_path, LINES)
+
+    def test_kernels_are_there_before_they_are_loaded(self) -> None:
+        self.assertTrue(all(self.lazy.has_kernel(it) for it in self.eager.get_kernels()))
+
+    def test_kernels(self) -> None:
+        for name in self.eager.get_kernels():
+            one, other = self.eager.get_kernel(name), self.lazy.get_kernel(name)
+            self.assertEqual((one.assembly, one.lines), (other.assembly, other.lines))
+            for line in one.lines:
+                self.assertEqual(
+                    self.eager.get_instructions_for_line(name, line),
+                    self.lazy.get_instructions_for_line(name, line),
+                )
+
+
+if __name__ == "__main__":
+    unittest.main()

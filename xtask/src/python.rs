@@ -1,0 +1,133 @@
+//! `cargo xtask python`: the Python package, built, checked and tested as its users get it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use hsaco_tests::{fixtures_dir, in_ci, workspace_root};
+
+use crate::args::Args;
+use crate::pip::pip;
+use crate::process::{self, remove_dir};
+
+/// What builds and checks the package. Pip is among them: an old one cannot install into another environment.
+const TOOLS: &[&str] = &["pip==25.3", "maturin==1.16.0", "mypy==2.4.1"];
+
+pub(crate) fn run(mut args: Args) -> Result<()> {
+    let is_release = args.flag("--release");
+    args.finish()?;
+    Package::new()?.check(is_release)
+}
+
+/// The step of `cargo xtask test`: without Python, or a network to fetch the tools from, it is left out, except in CI.
+pub(crate) fn step() -> Result<()> {
+    match Package::new() {
+        Err(error) if !in_ci() => println!("skipped: {error:#}"),
+        package => package?.check(false)?,
+    }
+    Ok(())
+}
+
+/// The package's source, and the folder that everything made of it goes to.
+struct Package {
+    source: PathBuf,
+    folder: PathBuf,
+}
+
+impl Package {
+    /// Fetches the tools, if they are not there yet.
+    fn new() -> Result<Self> {
+        let folder = process::target_dir()?.join("python");
+        let package = Package { source: workspace_root().join("crates/py"), folder };
+        package.fetch_tools().context("no Python with maturin and mypy")?;
+        Ok(package)
+    }
+
+    fn fetch_tools(&self) -> Result<()> {
+        let (tools, wanted) = (self.tools(), TOOLS.join("\n"));
+        let stamp = tools.join("fetched.txt");
+        if fs::read_to_string(&stamp).is_ok_and(|text| text == wanted) {
+            return Ok(());
+        }
+        remove_dir(&tools)?;
+        process::run(pip("install")?.arg("--target").arg(&tools).args(TOOLS))?;
+        Ok(fs::write(stamp, wanted)?)
+    }
+
+    fn tools(&self) -> PathBuf {
+        self.folder.join("tools")
+    }
+
+    fn check(&self, is_release: bool) -> Result<()> {
+        let wheel = self.build(is_release)?;
+        self.test(&wheel)?;
+        self.check_types(&wheel)?;
+        println!("{}", wheel.display());
+        Ok(())
+    }
+
+    /// Builds the wheel.
+    fn build(&self, is_release: bool) -> Result<PathBuf> {
+        let wheels = self.folder.join("wheels");
+        remove_dir(&wheels)?;
+        let mut maturin = Command::new(self.tools().join("bin/maturin"));
+        maturin.args(["build", "--quiet", "--locked"]);
+        maturin.args(is_release.then_some("--release"));
+        maturin.arg("--manifest-path").arg(self.source.join("Cargo.toml"));
+        maturin.arg("--out").arg(&wheels).env("CARGO_TARGET_DIR", process::target_dir()?);
+        process::run(&mut maturin)?;
+        let wheel = fs::read_dir(&wheels)?.next().context("maturin made no wheel")?;
+        Ok(wheel?.path())
+    }
+
+    /// Runs the tests in an environment that has the wheel and nothing else, no compiler in reach.
+    fn test(&self, wheel: &Path) -> Result<()> {
+        let environment = self.folder.join("empty");
+        remove_dir(&environment)?;
+        let mut venv = Command::new("python3");
+        process::run(venv.args(["-m", "venv", "--without-pip"]).arg(&environment))?;
+        let python = environment.join("bin/python");
+        let mut install = self.python();
+        install.args(["-m", "pip"]).arg("--python").arg(&python);
+        install.args(["install", "--quiet", "--no-index", "--no-deps"]);
+        process::run(install.arg(wheel))?;
+        let mut tests = Command::new(python);
+        tests.args(["-m", "unittest", "discover", "--start-directory"]);
+        tests.arg(self.source.join("tests")).current_dir(&self.folder);
+        tests.env("PATH", environment.join("bin")).env("HSACO_FIXTURES", fixtures_dir());
+        process::run(tests.env("PYTHONDONTWRITEBYTECODE", "1"))
+    }
+
+    /// Checks annotations: the package's own, its stubs against what is there, and its tests as those of a user.
+    fn check_types(&self, wheel: &Path) -> Result<()> {
+        let unpacked = self.folder.join("unpacked");
+        remove_dir(&unpacked)?;
+        let mut install = self.python();
+        install.args(["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target"]);
+        process::run(install.arg(&unpacked).arg(wheel))?;
+        let mut mypy = self.python();
+        mypy.args(["-m", "mypy", "--strict", "--no-error-summary", "-p", "hsaco"]);
+        process::run(self.with_package(&mut mypy, &unpacked))?;
+        let mut mypy = self.python();
+        mypy.args(["-m", "mypy", "--strict", "--no-error-summary"]).arg(self.source.join("tests"));
+        process::run(self.with_package(&mut mypy, &unpacked))?;
+        let mut stubs = self.python();
+        stubs.args(["-m", "mypy.stubtest", "--concise", "hsaco"]);
+        process::run(self.with_package(&mut stubs, &unpacked))
+    }
+
+    /// Python with the tools.
+    fn python(&self) -> Command {
+        let mut python = Command::new("python3");
+        python.env("PYTHONPATH", self.tools()).current_dir(&self.folder);
+        python.env("PIP_ROOT_USER_ACTION", "ignore");
+        python
+    }
+
+    /// Lets a tool see the unpacked package.
+    fn with_package<'c>(&self, tool: &'c mut Command, unpacked: &Path) -> &'c mut Command {
+        let paths = std::env::join_paths([&self.tools(), unpacked]).unwrap_or_default();
+        tool.env("PYTHONPATH", paths).env("MYPYPATH", unpacked)
+    }
+}
