@@ -7,7 +7,7 @@ use crate::decode::Tables;
 use crate::effects::form::Implicit;
 use crate::generated::IMAGES;
 use crate::inst::Inst;
-use crate::operand::Special;
+use crate::operand::{Special, tag};
 use crate::operands::{OperandValue, Register, RegisterFile};
 use crate::table::{Flags, Image, ImageEncoding, Slot, Source};
 
@@ -78,7 +78,24 @@ impl Line<'_> {
     }
 
     fn value_of(&self, slot: &'static Slot) -> Option<OperandValue> {
-        self.tables.typed(self.inst, slot).map(|operand| operand.value)
+        let vector = self.one_vector_register(slot).map(OperandValue::Register);
+        vector.or_else(|| Some(self.tables.typed(self.inst, slot)?.value))
+    }
+
+    /// What most operands are: a vector register that nothing makes wider.
+    fn one_vector_register(&self, slot: &'static Slot) -> Option<Register> {
+        let kind = slot.kind();
+        let is_number = matches!(
+            kind.source,
+            Source::Absent | Source::Immediate | Source::ScalarOffset | Source::Literal
+        );
+        if is_number || kind.dwords != 1 || self.inst.flags().any(IMAGE) {
+            return None;
+        }
+        let code = self.tables.settled(self.inst, slot, kind, self.tables.code(self.inst, slot));
+        let register =
+            Register { file: RegisterFile::Vgpr, first: code.number(), count: 1, half: None };
+        (code.tag() == tag::VGPR).then_some(register)
     }
 
     fn value(&self, name: &str) -> Option<OperandValue> {
@@ -136,8 +153,14 @@ const SOURCES: [&str; 3] = ["src0", "src1", "src2"];
 /// The same of the two operations of a dual instruction, in the order of the text.
 const DUAL_SOURCES: [&str; 6] = ["src0X", "vsrc1X", "vsrc2X", "src0Y", "vsrc1Y", "vsrc2Y"];
 
+/// What stands for `lds_direct` in a source's field.
+const LDS_DIRECT: u64 = 254;
+
 /// `lds_direct` is read by few instructions, as the first source.
 fn lds_direct(line: &Line<'_>) -> Verdict {
+    if line.inst.slots().iter().all(|slot| line.inst.value(slot) != LDS_DIRECT) {
+        return Ok(());
+    }
     let arch = line.arch();
     let all = SOURCES.iter().chain(&DUAL_SOURCES);
     for name in all.filter(|name| line.register(name).is_some_and(is_lds_direct)) {
@@ -202,8 +225,8 @@ fn scalar_values(line: &Line<'_>) -> Verdict {
     let mut literal = line.inst.named("imm").map(|_| 1);
     let mut literals = usize::from(literal.is_some());
     let names: &[&'static str] = if is_dual { &DUAL_SOURCES } else { &SOURCES };
-    for name in names {
-        let Some(slot) = line.inst.named(name) else { continue };
+    for slot in line.inst.slots() {
+        let Some(name) = slot.label().filter(|name| names.contains(name)) else { continue };
         match line.value_of(slot) {
             Some(OperandValue::Register(register)) if is_scalar(register) && !is_null(register) => {
                 let is_special = matches!(register.file, RegisterFile::Special(_));
@@ -443,7 +466,9 @@ fn even_registers(line: &Line<'_>) -> Verdict {
     if !line.arch().has(Arch::ALIGNED_VGPRS) || line.is_named(&UNALIGNED) {
         return Ok(());
     }
-    for slot in line.inst.slots() {
+    let is_image = line.inst.flags().any(IMAGE);
+    // Of what is one register wide only images make more.
+    for slot in line.inst.slots().iter().filter(|slot| is_image || slot.kind().dwords != 1) {
         if let Some(OperandValue::Register(register)) = line.value_of(slot) {
             let is_even = !is_vector(register) || register.count < 2 || register.first % 2 == 0;
             ensure(is_even, slot.label().unwrap_or_default(), "registers from an even one on")?;
