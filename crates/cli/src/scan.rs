@@ -60,6 +60,10 @@ pub(crate) trait Visit: Sync {
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>>;
     /// Takes what was read, in the order of the file.
     fn object(&mut self, row: Self::Row<'_>) -> Result<()>;
+    /// Takes what was read of several objects.
+    fn objects(&mut self, rows: Vec<Self::Row<'_>>) -> Result<()> {
+        rows.into_iter().try_for_each(|row| self.object(row))
+    }
     /// An entry for the host, or for a GPU of another make.
     fn other(&mut self, _entry: &Entry<'_>) -> Result<()> {
         Ok(())
@@ -196,12 +200,12 @@ impl<'a> Batch<'_, 'a> {
             let row = item.is_wanted(selection).then(|| reader.read(&item, &mut trouble));
             (row.transpose(), trouble)
         });
+        let mut read = Vec::with_capacity(rows.len());
         for (row, trouble) in rows {
             report.trouble(trouble);
-            if let Some(row) = row? {
-                visitor.object(row)?;
-            }
+            read.extend(row?);
         }
+        visitor.objects(read)?;
         self.release(&entries);
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::thread;
 use anyhow::{Context as _, Result};
 use hsaco_tests::{tool, workspace_root};
 
-use super::measure::{in_turns, repeat, usage, wall_time, wall_time_of_both};
+use super::measure::{in_turns, repeat, usage_on_one_core, wall_time, wall_time_of_both};
 use super::{Bar, Bench, MEBIBYTE, input, library, rate};
 use crate::process;
 
@@ -41,10 +41,11 @@ fn one_target(bench: &mut Bench, row: &str, object: &Path) -> Result<()> {
         let output = workspace_root().join("target/bench/disassembly.txt");
         let mut objdump = Command::new("llvm-objdump-22");
         objdump.arg("-d").arg(object);
+        let hsaco = bench.hsaco(DISASM, object);
         let (hsaco, objdump) = in_turns(
             bench.runs,
-            || Ok(usage(&bench.hsaco(DISASM, object), RUNS_AT_ONCE, &output)?.user),
-            || Ok(usage(&objdump, 1, &output)?.user),
+            || Ok(usage_on_one_core(&hsaco, RUNS_AT_ONCE, &output)?.user),
+            || Ok(usage_on_one_core(&objdump, 1, &output)?.user),
         )?;
         bench.row(&format!("{row} / objdump -d, user"), hsaco, objdump, Bar::Faster(25.0));
         fs::remove_file(output)?;

@@ -98,6 +98,15 @@ pub(crate) struct Usage {
 /// Python asks the kernel, for std cannot; its own 10 MiB or so are the least memory that can come out.
 /// Where `python3` is a script that starts Python, what that script ran counts among the children too.
 pub(crate) fn usage(command: &Command, runs: u32, output: &Path) -> Result<Usage> {
+    measured(command, runs, output, "")
+}
+
+/// The same on one core, and so with one thread: two that share a core both take longer.
+pub(crate) fn usage_on_one_core(command: &Command, runs: u32, output: &Path) -> Result<Usage> {
+    measured(command, runs, output, "import os\nos.sched_setaffinity(0, {0})\n")
+}
+
+fn measured(command: &Command, runs: u32, output: &Path, prepare: &str) -> Result<Usage> {
     const SCRIPT: &str = "\
 import resource, subprocess, sys
 before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -108,7 +117,7 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(used.ru_utime - before, used.ru_maxrss)
 sys.exit(code)";
     let mut python = Command::new("python3");
-    python.args(["-c", SCRIPT]).arg(runs.to_string()).arg(output);
+    python.arg("-c").arg(format!("{prepare}{SCRIPT}")).arg(runs.to_string()).arg(output);
     python.arg(command.get_program()).args(command.get_args());
     let text = String::from_utf8(process::output(&mut python)?)?;
     let (user, kibibytes) = text.trim().split_once(' ').context("no figures")?;

@@ -28,7 +28,7 @@ use crate::stream;
 
 use json::{Head, JsonWriter};
 use options::{Attribute, DecodeMode, Decoding, True16, parse_address};
-use plan::Plan;
+use plan::{Plan, Span};
 use selection::Selection;
 use source::SourceArgs;
 use text::{TextStyle, TextWriter};
@@ -171,6 +171,13 @@ impl TextListing<'_> {
     }
 }
 
+/// What a thread writes at a time.
+enum Piece<'r, 'a> {
+    /// The line before an object, which is called so.
+    Head(String),
+    Spans(TextWriter<'r, 'a>, &'r [Span]),
+}
+
 impl Visit for TextListing<'_> {
     type Row<'e> = Row<'e>;
 
@@ -188,14 +195,26 @@ impl Visit for TextListing<'_> {
     }
 
     fn object(&mut self, row: Row<'_>) -> Result<()> {
-        let Some(plan) = &row.plan else { return Ok(()) };
-        if plan.spans.is_empty() && !self.is_object {
-            return Ok(());
+        self.objects(vec![row])
+    }
+
+    /// The threads that write go from one object to the next.
+    fn objects(&mut self, rows: Vec<Row<'_>>) -> Result<()> {
+        let mut pieces = Vec::new();
+        for row in &rows {
+            let Some(plan) = &row.plan else { continue };
+            if plan.spans.is_empty() && !self.is_object {
+                continue;
+            }
+            pieces.push(Piece::Head(self.name(row)));
+            let writer = TextWriter { plan, style: self.style };
+            pieces.extend(plan.units().into_iter().map(|spans| Piece::Spans(writer, spans)));
         }
-        writeln!(self.out, "\n{}:\tfile format elf64-amdgpu", self.name(&row))?;
-        let writer = TextWriter { plan, style: self.style };
-        stream::write(&plan.units(), self.out, |spans, part| {
-            spans.iter().try_for_each(|span| writer.span(span, part))
+        stream::write(&pieces, self.out, |piece, part| match piece {
+            Piece::Head(name) => writeln!(part.bytes, "\n{name}:\tfile format elf64-amdgpu"),
+            Piece::Spans(writer, spans) => {
+                spans.iter().try_for_each(|span| writer.span(span, part))
+            }
         })?;
         Ok(())
     }

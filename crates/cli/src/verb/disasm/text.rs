@@ -23,6 +23,7 @@ pub(super) struct TextStyle {
 }
 
 /// Writes spans of one object.
+#[derive(Clone, Copy)]
 pub(super) struct TextWriter<'p, 'a> {
     pub(super) plan: &'p Plan<'a>,
     pub(super) style: TextStyle,
