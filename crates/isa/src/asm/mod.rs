@@ -194,14 +194,16 @@ impl Assembler {
             forced.is_none_or(|variant| variant == candidate.variant) && candidate.words == words
         };
         let mut furthest = start.miss(Expected::What("an encoding that the instruction has"));
+        let mut broken = None;
         for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
             let mut attempt = Attempt::new(self.decoder.tables(), candidate.blank, cursor);
             match attempt.run() {
                 Ok(()) => match rule::check(&attempt.line()) {
                     Ok(()) => return Ok(attempt.inst),
                     Err(_) if has_remark(line) => return Ok(attempt.inst),
-                    Err(broken) => {
-                        furthest = self.blame(candidate, cursor, broken);
+                    Err(rule) => {
+                        broken = Some((candidate, rule));
+                        furthest.at = 0;
                         // The longer form of a dual instruction has fewer rules.
                         if candidate.partner.is_empty() {
                             break;
@@ -212,7 +214,8 @@ impl Assembler {
                 Err(_) => {}
             }
         }
-        Err(furthest)
+        let blamed = broken.map(|(candidate, rule)| self.blame(candidate, cursor, rule));
+        Err(blamed.filter(|miss| miss.at >= furthest.at).unwrap_or(furthest))
     }
 
     /// Where the operand stands that breaks a rule: the form is tried again without it.

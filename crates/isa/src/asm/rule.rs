@@ -208,7 +208,8 @@ fn scalar_values(line: &Line<'_>) -> Verdict {
     if !line.inst.flags().any(VECTOR) && !is_dual || writes_lane_by_m0(line) {
         return Ok(());
     }
-    let is_limited = !line.arch().is_gfx10_plus() || line.is_named(&ONE_SCALAR);
+    let is_wide = || line.inst.slots().first().is_some_and(|slot| slot.kind().dwords == 2);
+    let is_limited = !line.arch().is_gfx10_plus() || is_wide() && line.is_named(&ONE_SCALAR);
     let limit = if is_limited { 1 } else { 2 };
     let implicit = line.inst.form_effects().implicit_reads;
     let mut used: Vec<Register> = Vec::new();
@@ -226,6 +227,9 @@ fn scalar_values(line: &Line<'_>) -> Verdict {
     let mut literals = usize::from(literal.is_some());
     let names: &[&'static str] = if is_dual { &DUAL_SOURCES } else { &SOURCES };
     for slot in line.inst.slots() {
+        if line.one_vector_register(slot).is_some() {
+            continue;
+        }
         let Some(name) = slot.label().filter(|name| names.contains(name)) else { continue };
         match line.value_of(slot) {
             Some(OperandValue::Register(register)) if is_scalar(register) && !is_null(register) => {
@@ -251,8 +255,8 @@ fn scalar_values(line: &Line<'_>) -> Verdict {
 /// The lane that M0 chooses is no scalar value that counts.
 fn writes_lane_by_m0(line: &Line<'_>) -> bool {
     let is_m0 = |register: Register| register.file == RegisterFile::Special(Special::M0);
-    line.is_named(&["v_writelane_b32"])
-        && !line.arch().is_gfx10_plus()
+    !line.arch().is_gfx10_plus()
+        && line.is_named(&["v_writelane_b32"])
         && line.register("src1").is_some_and(is_m0)
 }
 
@@ -463,10 +467,12 @@ const UNALIGNED: [&str; 3] = ["ds_read_b96_tr_b6", "ds_load_tr6_b96", "global_lo
 
 /// From gfx90a on tuples of vector registers start at even ones.
 fn even_registers(line: &Line<'_>) -> Verdict {
-    if !line.arch().has(Arch::ALIGNED_VGPRS) || line.is_named(&UNALIGNED) {
+    let flags = line.inst.flags();
+    let is_unaligned = || flags.any(Flags::DS | Flags::FLAT) && line.is_named(&UNALIGNED);
+    if !line.arch().has(Arch::ALIGNED_VGPRS) || is_unaligned() {
         return Ok(());
     }
-    let is_image = line.inst.flags().any(IMAGE);
+    let is_image = flags.any(IMAGE);
     // Of what is one register wide only images make more.
     for slot in line.inst.slots().iter().filter(|slot| is_image || slot.kind().dwords != 1) {
         if let Some(OperandValue::Register(register)) = line.value_of(slot) {
