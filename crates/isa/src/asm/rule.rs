@@ -153,12 +153,12 @@ const SOURCES: [&str; 3] = ["src0", "src1", "src2"];
 /// The same of the two operations of a dual instruction, in the order of the text.
 const DUAL_SOURCES: [&str; 6] = ["src0X", "vsrc1X", "vsrc2X", "src0Y", "vsrc1Y", "vsrc2Y"];
 
-/// What stands for `lds_direct` in a source's field.
-const LDS_DIRECT: u64 = 254;
+/// What stands for `lds_direct` in the lower bits of a source's field.
+const LDS_DIRECT: u8 = 254;
 
 /// `lds_direct` is read by few instructions, as the first source.
 fn lds_direct(line: &Line<'_>) -> Verdict {
-    if line.inst.slots().iter().all(|slot| line.inst.value(slot) != LDS_DIRECT) {
+    if line.inst.slots().iter().all(|slot| line.inst.value(slot) as u8 != LDS_DIRECT) {
         return Ok(());
     }
     let arch = line.arch();
