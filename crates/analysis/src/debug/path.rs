@@ -30,11 +30,11 @@ mod tests {
 
     #[test]
     fn the_last_absolute_part_begins_the_path() {
-        assert_eq!(join("/work", "include", "a.h"), "/work/include/a.h");
-        assert_eq!(join("/work/", "", "a.h"), "/work/a.h");
-        assert_eq!(join("/work", "/usr/include", "a.h"), "/usr/include/a.h");
-        assert_eq!(join("/work", "include", "/tmp/a.h"), "/tmp/a.h");
-        assert_eq!(join("/work", "C:\\include", "a.h"), "C:\\include/a.h");
+        assert_eq!(join("/home", "include", "a.h"), "/home/include/a.h");
+        assert_eq!(join("/home/", "", "a.h"), "/home/a.h");
+        assert_eq!(join("/home", "/usr/include", "a.h"), "/usr/include/a.h");
+        assert_eq!(join("/home", "include", "/tmp/a.h"), "/tmp/a.h");
+        assert_eq!(join("/home", "C:\\include", "a.h"), "C:\\include/a.h");
         assert_eq!(join("", "", "a.h"), "a.h");
     }
 }
