@@ -224,6 +224,9 @@ fn what_holds_no_code_is_an_error_that_says_so() {
     ] {
         assert_eq!(database.add("x", file).unwrap_err().kind(), kind);
     }
+    let bitcode = database.add("x", fs::read(fixture("host-rdc.o")).unwrap()).unwrap_err();
+    assert_eq!(bitcode.kind(), ErrorKind::Unsupported);
+    assert!(bitcode.to_string().contains("bitcode has no kernels before"), "{bitcode}");
     assert_eq!(database.kernel("x").unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(database.kernels().count(), 0);
 }

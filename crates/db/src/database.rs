@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hsaco_analysis::Stream;
 use hsaco_isa::DecodeOptions;
-use hsaco_object::container::{self, entries};
+use hsaco_object::container::{self, EntryKind, entries};
 use hsaco_object::{Error, ErrorKind, Result, Str};
 
 use crate::data::Data;
@@ -122,7 +122,11 @@ impl Database {
                 }
             };
             let at = |error: Error| entry.offset.map_or(error.clone(), |base| error.rebased(base));
-            match Object::index(&name, number, &entry, &file, &is_wanted, &self.shared) {
+            let indexed = match entry.kind {
+                EntryKind::Bitcode | EntryKind::Spirv => Err(not_compiled(entry.kind)),
+                _ => Object::index(&name, number, &entry, &file, &is_wanted, &self.shared),
+            };
+            match indexed {
                 Ok(object) => added.objects.push(Arc::new(object)),
                 Err(error) => added.problems.push(at(error)),
             }
@@ -208,6 +212,11 @@ impl Database {
             decoded_bytes: of(&self.shared.bytes),
         }
     }
+}
+
+fn not_compiled(kind: EntryKind) -> Error {
+    let detail = format!("{} has no kernels before it is compiled", kind.name());
+    Error::new(ErrorKind::Unsupported, "entry", detail)
 }
 
 /// Whether a path is `tail`, or ends in it after a separator.
