@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hsaco_analysis::Stream;
-use hsaco_isa::DecodeOptions;
+use hsaco_isa::{DecodeOptions, DecoderCache};
 use hsaco_object::container::{self, EntryKind, entries};
 use hsaco_object::{Error, ErrorKind, Result, Str};
 
 use crate::data::Data;
-use crate::decoders::Decoders;
 use crate::kernel::Kernel;
 use crate::name::Names;
 use crate::object::Object;
@@ -56,7 +55,7 @@ pub struct Database {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Options,
-    pub(crate) decoders: Decoders,
+    pub(crate) decoders: DecoderCache,
     kernels: AtomicU64,
     instructions: AtomicU64,
     bytes: AtomicU64,
@@ -70,8 +69,7 @@ impl Default for Shared {
 
 impl Shared {
     fn new(options: Options) -> Self {
-        let decoders = Decoders::new(options.decode);
-        let (kernels, instructions, bytes) = Default::default();
+        let (decoders, kernels, instructions, bytes) = Default::default();
         Shared { options, decoders, kernels, instructions, bytes }
     }
 
@@ -191,12 +189,7 @@ impl Database {
         let mut found = Vec::new();
         for object in self.objects() {
             let stretches = object.with_source(|sections, map| map.stretches(sections))?;
-            let is_wanted = |location: &hsaco_analysis::Location<'_>| {
-                location.line == Some(line)
-                    && column.is_none_or(|column| location.column == Some(column))
-                    && is_path_tail(location.file, file)
-            };
-            let wanted = stretches.into_iter().filter(|(_, location)| is_wanted(location));
+            let wanted = stretches.into_iter().filter(|(_, it)| it.is_at(file, line, column));
             found.extend(wanted.map(|(range, _)| (Arc::clone(&object), range)));
         }
         Ok(found)
@@ -217,9 +210,4 @@ impl Database {
 fn not_compiled(kind: EntryKind) -> Error {
     let detail = format!("{} has no kernels before it is compiled", kind.name());
     Error::new(ErrorKind::Unsupported, "entry", detail)
-}
-
-/// Whether a path is `tail`, or ends in it after a separator.
-fn is_path_tail(path: &str, tail: &str) -> bool {
-    path.strip_suffix(tail).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
 }

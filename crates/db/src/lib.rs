@@ -22,7 +22,6 @@
 mod code;
 mod data;
 mod database;
-mod decoders;
 mod kernel;
 mod name;
 mod object;

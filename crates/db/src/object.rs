@@ -200,7 +200,7 @@ impl Object {
         let code = self.data.range(range);
         let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "target", detail);
         let target = self.target.ok_or_else(|| unsupported(self.target_text.clone()))?;
-        let decoder = self.shared.decoders.of(target.processor);
+        let decoder = self.shared.decoders.decoder(target.processor, self.shared.options.decode);
         let decoder = decoder.map_err(|error| unsupported(error.to_string()))?;
         let code = Code::decode(decoder, address, code);
         self.shared.count(&code.stream);

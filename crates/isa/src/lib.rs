@@ -66,7 +66,7 @@ mod target;
 pub use abi::AbiVersion;
 pub use asm::{AsmError, Assembler};
 pub use compatibility::{Incompatible, Reason};
-pub use decode::{DecodeOptions, Decoder, Mode, UnsupportedProcessor};
+pub use decode::{DecodeOptions, Decoder, DecoderCache, Mode, UnsupportedProcessor};
 pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};
 pub use eflags::{EFlags, EFlagsFault, MergeConflict};
 pub use entry::EntryId;

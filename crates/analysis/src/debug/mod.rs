@@ -13,11 +13,12 @@ mod scope;
 mod types;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId, UnitHeader};
+use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId, UnitHeader, UnitType};
 use hsaco_object::{CodeObject, Error, ErrorKind};
 
 use function::Functions;
@@ -163,14 +164,34 @@ struct Unit {
     scopes: OnceLock<Result<Scopes, Error>>,
 }
 
+impl Location<'_> {
+    /// Whether it is that place: its path is `file` or ends in it after a separator. Without a column any will do.
+    ///
+    /// ```
+    /// use hsaco_analysis::Location;
+    /// let place = Location { file: "/src/kernel.hip", line: Some(7), column: Some(3) };
+    /// assert!(place.is_at("kernel.hip", 7, None) && place.is_at("/src/kernel.hip", 7, Some(3)));
+    /// assert!(!place.is_at("nel.hip", 7, None) && !place.is_at("kernel.hip", 7, Some(4)));
+    /// ```
+    #[must_use]
+    pub fn is_at(&self, file: &str, line: u32, column: Option<u32>) -> bool {
+        let rest = self.file.strip_suffix(file);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
+            && self.line == Some(line)
+            && column.is_none_or(|column| self.column == Some(column))
+    }
+}
+
 impl SourceMap {
     /// Finds the units and what code each is of.
     pub fn new(sections: &DebugSections<'_>) -> Result<Self, Error> {
         let dwarf = sections.dwarf();
         let (mut units, mut ranges) = (Vec::new(), Vec::new());
+        let mut tables = BTreeSet::new();
         let mut headers = dwarf.units();
         while let Some(header) = headers.next().map_err(|error| malformed(&dwarf, error))? {
-            let found = unit_ranges(&dwarf, header).map_err(|error| malformed(&dwarf, error))?;
+            let found = unit_ranges(&dwarf, header, &mut tables);
+            let found = found.map_err(|error| malformed(&dwarf, error))?;
             ranges.extend(found.into_iter().map(|range| (range, units.len())));
             let offset = header.debug_info_offset().map_or(0, |offset| offset.0);
             units.push(Unit::new(offset));
@@ -291,11 +312,16 @@ fn unit_at_offset<'s>(
     dwarf.unit(dwarf.unit_header(gimli::DebugInfoOffset(offset))?)
 }
 
-/// The code of a unit. One that does not say has that of its line table.
+/// The code of a unit. One that does not say has that of its line table, unless another had it: `tables` are
+/// those that were read. Types have none.
 fn unit_ranges(
     dwarf: &Dwarf<Reader<'_>>,
     header: UnitHeader<Reader<'_>>,
+    tables: &mut BTreeSet<usize>,
 ) -> gimli::Result<Vec<Range<u64>>> {
+    if !matches!(header.type_(), UnitType::Compilation) {
+        return Ok(Vec::new());
+    }
     let unit = dwarf.unit(header)?;
     let mut found = Vec::new();
     let mut ranges = dwarf.unit_ranges(&unit)?;
@@ -304,7 +330,8 @@ fn unit_ranges(
             found.push(range.begin..range.end);
         }
     }
-    if found.is_empty() {
+    let table = unit.line_program.as_ref().map(|program| program.header().offset().0);
+    if found.is_empty() && table.is_some_and(|table| tables.insert(table)) {
         found.extend(Lines::read(dwarf, &unit)?.code());
     }
     Ok(found)

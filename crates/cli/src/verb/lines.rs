@@ -69,10 +69,7 @@ impl std::str::FromStr for PlacePattern {
 impl PlacePattern {
     /// Whether a place is the one, its path being the same or ending in it.
     pub(crate) fn matches(&self, place: Location<'_>) -> bool {
-        let rest = place.file.strip_suffix(self.file.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
-            && place.line == Some(self.line)
-            && self.column.is_none_or(|column| place.column == Some(column))
+        place.is_at(&self.file, self.line, self.column)
     }
 }
 
@@ -170,7 +167,7 @@ impl Question<'_> {
         let mut found: Vec<Stretch> = Vec::new();
         for address in code.clone().step_by(WORD) {
             let frames = self.frames(sections, map, address)?;
-            let end = (address + WORD as u64).min(code.end);
+            let end = address.saturating_add(WORD as u64).min(code.end);
             match found.last_mut() {
                 Some(last) if last.code.end == address && last.frames == frames => {
                     last.code.end = end;

@@ -1,9 +1,11 @@
 //! From bytes to instructions.
 
+mod cache;
 mod checks;
 mod codes;
 mod index;
 
+pub use cache::DecoderCache;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;

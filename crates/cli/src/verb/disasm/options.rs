@@ -1,10 +1,11 @@
 //! How code is decoded: processor features and the decoder's mode.
 
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
-use hsaco::isa::{DecodeOptions, Decoder, Mode, Processor, UnsupportedProcessor, WaveSize};
+use hsaco::isa::{
+    DecodeOptions, Decoder, DecoderCache, Mode, Processor, UnsupportedProcessor, WaveSize,
+};
 
 use super::source::SourceArgs;
 
@@ -73,8 +74,7 @@ pub(in crate::verb) struct Decoding {
     /// Whether live registers are worked out.
     pub(super) live: bool,
     pub(super) source: Option<SourceArgs>,
-    /// Decoders made so far: a library has many objects for each of a few processors.
-    made: Mutex<Vec<(Processor, DecodeOptions, Decoder)>>,
+    made: DecoderCache,
 }
 
 impl Decoding {
@@ -97,7 +97,7 @@ impl Decoding {
             True16::Off => options.real_true16 = Some(false),
             True16::Llvm | True16::Auto => {}
         }
-        Self { options, true16, live: false, source: None, made: Mutex::default() }
+        Self { options, true16, live: false, source: None, made: DecoderCache::default() }
     }
 
     /// The same, and live registers if they are wanted.
@@ -112,7 +112,7 @@ impl Decoding {
 
     /// The decoder for a processor.
     pub(super) fn decoder(&self, processor: Processor) -> Result<Decoder, UnsupportedProcessor> {
-        self.make(processor, self.options)
+        self.made.decoder(processor, self.options)
     }
 
     /// The same with or without halves of registers.
@@ -121,21 +121,8 @@ impl Decoding {
         processor: Processor,
         real_true16: bool,
     ) -> Result<Decoder, UnsupportedProcessor> {
-        self.make(processor, DecodeOptions { real_true16: Some(real_true16), ..self.options })
-    }
-
-    fn make(
-        &self,
-        processor: Processor,
-        options: DecodeOptions,
-    ) -> Result<Decoder, UnsupportedProcessor> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., decoder)) = made.iter().find(|it| (it.0, it.1) == (processor, options)) {
-            return Ok(decoder.clone());
-        }
-        let decoder = Decoder::with_options(processor, options)?;
-        made.push((processor, options, decoder.clone()));
-        Ok(decoder)
+        let options = DecodeOptions { real_true16: Some(real_true16), ..self.options };
+        self.made.decoder(processor, options)
     }
 }
 
