@@ -42,6 +42,14 @@ fn triton_kernels_come_from_where_llvm_symbolizer_says() {
     assert!(placed > 10_000, "{placed}");
 }
 
+/// Types in units of their own have a line table, the same one, and no code.
+#[test]
+fn types_apart_do_not_hide_where_code_comes_from() {
+    require_tools!("llvm-symbolizer-22");
+    let found = check(&fixture("types.units.co"));
+    assert!(found.placed > 100, "{found:?}");
+}
+
 /// Bytes of the debug sections changed at random: errors or other answers, never a panic.
 #[test]
 fn broken_debug_sections_do_no_harm() {

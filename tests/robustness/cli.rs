@@ -8,6 +8,8 @@ use std::process::Stdio;
 use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
+use hsaco::db::Database;
+use hsaco::object::CodeObject;
 use hsaco_tests::listing::{self, array};
 use hsaco_tests::program::{Ran, hsaco, hsaco_command, hsaco_fine, run};
 use hsaco_tests::random::Random;
@@ -32,6 +34,104 @@ fn check_manners(ran: &Ran, what: &str) {
     for line in ran.stderr.lines() {
         assert!(line.starts_with("hsaco: "), "{what}: {line}");
     }
+}
+
+/// The same of a verb that may find something, which is an exit code of its own.
+fn check_findings(ran: &Ran, what: &str) {
+    match ran.code {
+        Some(1) => assert!(!ran.stderr.contains("panicked"), "{what}: {}", ran.stderr),
+        _ => check_manners(ran, what),
+    }
+}
+
+/// Verbs that look into code and debug information.
+const ANALYSES: [&[&str]; 8] = [
+    &["args"],
+    &["calls"],
+    &["cfg"],
+    &["resources"],
+    &["lines", "--inlines"],
+    &["query", "--class", "memory"],
+    &["disasm", "-l", "-S"],
+    &["disasm", "--live"],
+];
+
+fn check_analyses(path: &Path, what: &str) {
+    for verb in ANALYSES {
+        let verb_arguments = verb.iter().map(OsString::from);
+        let ran = hsaco(verb_arguments.chain([path.to_path_buf().into_os_string()]));
+        check_findings(&ran, &format!("{} of {what}", verb.join(" ")));
+    }
+}
+
+#[test]
+fn analyses_of_mutated_files_end_with_a_known_exit_code() {
+    let folder = scratch_dir();
+    for (at, (name, bytes)) in fixtures().iter().enumerate() {
+        let path = folder.path().join(format!("{at}-{name}"));
+        fs::write(&path, mutation::mutate(bytes, &mut Random::new(2_000_000 + at as u64))).unwrap();
+        check_analyses(&path, &format!("a mutation of {name}"));
+    }
+}
+
+/// A kernel of which only the first instructions have addresses, and one that ends where addresses do.
+#[test]
+fn code_at_the_highest_addresses_is_looked_into() {
+    let folder = scratch_dir();
+    for name in ["lines.dwarf5.co", "short.co", "s1.gfx1250.co"] {
+        let file = fs::read(fixture(name)).unwrap();
+        let (entry, size) = {
+            let object = CodeObject::parse(&file).unwrap();
+            let kernel = object.index().kernels()[0];
+            (kernel.entry().unwrap(), kernel.code_size().unwrap())
+        };
+        for end in [entry + 16, entry + size] {
+            let path = folder.path().join(format!("{end:x}-{name}"));
+            fs::write(&path, moved_up(file.clone(), end.wrapping_neg())).unwrap();
+            check_analyses(&path, &format!("{name} moved up until {end:#x} is 0"));
+            ask_database(fs::read(&path).unwrap());
+        }
+    }
+}
+
+/// Whatever can be asked of an object's kernels; nothing of the answers.
+fn ask_database(file: Vec<u8>) {
+    let database = Database::new();
+    database.add("file", file).unwrap();
+    for kernel in database.kernels() {
+        let Ok(instructions) = kernel.instructions() else { continue };
+        for it in instructions {
+            let _ = (it.address(), it.text(), it.bytes(), it.branch_target(), it.location());
+        }
+        let _ = kernel.blocks();
+    }
+}
+
+/// The addresses of segments, sections and symbols, with a number added.
+fn moved_up(mut file: Vec<u8>, by: u64) -> Vec<u8> {
+    let number = |file: &[u8], at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
+    let half = |file: &[u8], at: usize| usize::from(u16::from_le_bytes([file[at], file[at + 1]]));
+    let add = |file: &mut Vec<u8>, at: usize| {
+        let sum = number(file, at).wrapping_add(by);
+        file[at..at + 8].copy_from_slice(&sum.to_le_bytes());
+    };
+    let table = |file: &[u8], at: usize| usize::try_from(number(file, at)).unwrap();
+    for row in 0..half(&file, 56) {
+        let at = table(&file, 32) + row * 56;
+        add(&mut file, at + 16);
+    }
+    for row in 0..half(&file, 60) {
+        let at = table(&file, 40) + row * 64;
+        let kind = file[at + 4];
+        if number(&file, at + 16) != 0 {
+            add(&mut file, at + 16);
+        }
+        if matches!(kind, 2 | 11) {
+            let (start, size) = (table(&file, at + 24), table(&file, at + 32));
+            (start + 24..start + size).step_by(24).for_each(|symbol| add(&mut file, symbol + 8));
+        }
+    }
+    file
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl Stream {
     #[must_use]
     pub fn address_of(&self, index: usize) -> u64 {
         let offset = self.steps.get(index).map_or(self.size, |step| step.offset);
-        self.address + u64::from(offset)
+        self.address.wrapping_add(u64::from(offset))
     }
 
     /// The number of the instruction that starts at an address.

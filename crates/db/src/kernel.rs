@@ -142,8 +142,9 @@ impl<'k> Instruction<'k> {
     #[must_use]
     pub fn bytes(&self) -> &'k [u8] {
         let base = self.code.stream.address();
-        let offset =
-            |index| usize::try_from(self.code.stream.address_of(index) - base).unwrap_or(0);
+        let offset = |index| {
+            usize::try_from(self.code.stream.address_of(index).wrapping_sub(base)).unwrap_or(0)
+        };
         let code = self.code.bytes.as_ref();
         code.get(offset(self.index)..offset(self.index + 1)).unwrap_or_default()
     }
