@@ -170,6 +170,12 @@ impl Index {
         self.candidates.get(usize::from(number))
     }
 
+    /// The fixed bits in the first word of the forms that are wanted.
+    pub(super) fn first_words(&self, is_wanted: impl Fn(u16) -> bool) -> Vec<(u32, u32)> {
+        let wanted = self.candidates.iter().filter(|candidate| is_wanted(candidate.form));
+        wanted.map(|it| (it.mask as u32, it.value as u32)).collect()
+    }
+
     pub(super) fn strict(&self) -> impl Iterator<Item = &Candidate> {
         self.candidates.iter().filter(|candidate| !candidate.lenient)
     }

@@ -108,6 +108,27 @@ impl Decoder {
         self.0.decode(bytes)
     }
 
+    /// What the first four bytes of an instruction of this name look like: pairs of a mask and the value
+    /// under it. For who looks through much code for little.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Processor};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let nop = decoder.first_words("s_nop");
+    /// assert!(nop.iter().any(|(mask, value)| 0xbf80_0000 & mask == *value));
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn first_words(&self, mnemonic: &str) -> Vec<(u32, u32)> {
+        let mut words = self.0.index.first_words(|form| {
+            let inst = Inst::blank(form, 4);
+            inst.mnemonic() == mnemonic || inst.full_mnemonic() == mnemonic
+        });
+        words.sort_unstable();
+        words.dedup();
+        words
+    }
+
     pub(crate) fn tables(&self) -> &Tables {
         &self.0
     }

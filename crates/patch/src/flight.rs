@@ -1,0 +1,147 @@
+//! Registers that memory instructions still write, or may read once more.
+//!
+//! A register that no later instruction reads may still be the target of a load that is under way, or the
+//! address of an access that is tried again when its page was not there. Neither may be written.
+
+use hsaco_analysis::{Cfg, RegisterSet, Stream};
+use hsaco_isa::{Counter, Decoder, Flow, Inst, VgprMsb};
+
+/// The counters whose accesses matter, in the order of [`Flight`]'s sets.
+const COUNTERS: [Counter; 8] = [
+    Counter::Loadcnt,
+    Counter::Samplecnt,
+    Counter::Bvhcnt,
+    Counter::Storecnt,
+    Counter::Dscnt,
+    Counter::Kmcnt,
+    Counter::Asynccnt,
+    Counter::Tensorcnt,
+];
+
+/// The registers of accesses under way, for each counter.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(crate) struct Flight([RegisterSet; COUNTERS.len()]);
+
+impl Flight {
+    /// Nothing is known: all registers may be.
+    fn unknown() -> Self {
+        Flight([RegisterSet::all(); COUNTERS.len()])
+    }
+
+    pub(crate) fn registers(&self) -> RegisterSet {
+        let mut all = RegisterSet::default();
+        self.0.iter().for_each(|set| {
+            all.union_with(set);
+        });
+        all
+    }
+
+    fn union_with(&mut self, other: &Flight) -> bool {
+        self.0.iter_mut().zip(&other.0).fold(false, |any, (to, from)| to.union_with(from) | any)
+    }
+
+    /// What is under way after an instruction.
+    pub(crate) fn step(&mut self, decoder: &Decoder, inst: Option<&Inst>, msb: Option<VgprMsb>) {
+        let Some(inst) = inst else {
+            *self = Flight::unknown();
+            return;
+        };
+        let effects = decoder.effects(inst, msb.unwrap_or_default());
+        if matches!(effects.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap) {
+            *self = Flight::unknown();
+            return;
+        }
+        if effects.waits_for_idle() {
+            *self = Flight::default();
+        }
+        for (counter, value) in effects.waits() {
+            if value == 0
+                && let Some(set) = self.of(counter)
+            {
+                *set = RegisterSet::default();
+            }
+        }
+        for counter in effects.raises().iter() {
+            let retries = counter != Counter::Dscnt;
+            let Some(set) = self.of(counter) else { continue };
+            if msb.is_none() {
+                *set = RegisterSet::all();
+                continue;
+            }
+            effects.writes().for_each(|register| set.insert(&register));
+            if retries {
+                effects.reads().for_each(|register| set.insert(&register));
+            }
+        }
+    }
+
+    fn of(&mut self, counter: Counter) -> Option<&mut RegisterSet> {
+        let at = COUNTERS.iter().position(|it| *it == counter)?;
+        self.0.get_mut(at)
+    }
+}
+
+/// What is under way before every block.
+pub(crate) fn before_blocks(
+    decoder: &Decoder,
+    stream: &Stream,
+    cfg: &Cfg,
+    msb: &[Option<VgprMsb>],
+    is_kernel: bool,
+) -> Vec<Flight> {
+    let mut before = vec![Flight::default(); cfg.blocks().len()];
+    let reached = cfg.reverse_post_order();
+    let is_reached = |block: &usize| reached.contains(block);
+    if before.len() != reached.len() {
+        for block in (0..before.len()).filter(|block| !is_reached(block)) {
+            before.get_mut(block).into_iter().for_each(|it| *it = Flight::unknown());
+        }
+    }
+    if let Some(entry) = before.first_mut()
+        && !is_kernel
+    {
+        *entry = Flight::unknown();
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in reached {
+            let Some(mut flight) = before.get(*block).copied() else { continue };
+            let steps = cfg.blocks().get(*block).map_or(0..0, hsaco_analysis::Block::steps);
+            for step in steps {
+                flight.step(decoder, stream.inst(step), msb.get(step).copied().flatten());
+            }
+            for next in cfg.successors(*block) {
+                changed |= before.get_mut(next).is_some_and(|it| it.union_with(&flight));
+            }
+        }
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use hsaco_isa::{Assembler, DecodeOptions, Processor};
+
+    use super::*;
+
+    #[test]
+    fn a_load_is_under_way_until_it_is_waited_for() {
+        let assembler =
+            Assembler::new(Processor::from_name("gfx1250").unwrap(), DecodeOptions::default())
+                .unwrap();
+        let mut flight = Flight::default();
+        let mut run = |line: &str| {
+            let inst = assembler.assemble(line).unwrap();
+            flight.step(assembler.decoder(), Some(&inst), Some(VgprMsb::default()));
+            flight.registers().to_string()
+        };
+        assert_eq!(run("global_load_b32 v0, v2, s[4:5]"), "v0 v2 s[4:5] exec_lo");
+        assert_eq!(run("ds_load_b32 v8, v9"), "v0 v2 v8 s[4:5] exec_lo");
+        assert_eq!(run("s_wait_loadcnt 0x1"), "v0 v2 v8 s[4:5] exec_lo");
+        assert_eq!(run("s_wait_loadcnt 0x0"), "v8");
+        assert_eq!(run("s_wait_dscnt 0x0"), "");
+        assert_eq!(run("s_load_b64 s[8:9], s[0:1], 0x0"), "s[0:1] s[8:9]");
+        assert_eq!(run("s_wait_idle"), "");
+    }
+}

@@ -1,0 +1,163 @@
+//! Registers that a replacement may write.
+
+use hsaco_analysis::RegisterSet;
+use hsaco_isa::{Register, RegisterFile, Special};
+
+use crate::refusal::{Refusal, RefusalKind};
+
+/// The first scalar register that is none: VCC has the next two numbers.
+pub(crate) const SGPRS: u16 = 106;
+/// How many vector registers a bank has.
+pub(crate) const BANK: u16 = 256;
+
+/// What a function's kernels allocate, and how much more they could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Scalar registers that every kernel that may run the function says it has.
+    pub sgprs: u16,
+    /// Vector registers that every one of them allocates.
+    pub vgprs: u16,
+    /// Vector registers that every one of them may allocate and still run its largest workgroup.
+    pub max_vgprs: u16,
+    /// Registers from these numbers on are in no code of the object; what is dead in this function may
+    /// be needed by its callers and callees.
+    pub unused: Option<(u16, u16)>,
+}
+
+/// The registers that a replacement may write beside those that the replaced instructions write.
+///
+/// ```no_run
+/// # fn look(site: &hsaco_patch::Site<'_>) -> Result<(), hsaco_patch::Refusal> {
+/// let mut leases = site.leases();
+/// let saved = leases.sgprs(1, 1)?;
+/// let scratch = leases.vgprs(2, 2, 0)?;
+/// println!("{saved} {scratch}");
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Leases {
+    /// What may not be taken: needed, in flight, or an operand of what is replaced.
+    taken: RegisterSet,
+    /// Needed by callers and callees, for all that is known.
+    beyond: Option<(u16, u16)>,
+    budget: Option<Budget>,
+    granted: Vec<Register>,
+}
+
+impl Leases {
+    pub(crate) fn new(taken: RegisterSet, budget: Budget) -> Self {
+        Leases { taken, beyond: budget.unused, budget: Some(budget), granted: Vec::new() }
+    }
+
+    /// What was taken, in the order in which it was.
+    #[must_use]
+    pub fn granted(&self) -> &[Register] {
+        &self.granted
+    }
+
+    pub(crate) fn into_granted(self) -> Vec<Register> {
+        self.granted
+    }
+
+    /// Keeps registers from being taken.
+    pub fn avoid(&mut self, register: &Register) {
+        self.taken.insert(register);
+    }
+
+    /// Scalar registers in a row, the first a multiple of `align`: those that the kernel has anyhow first.
+    pub fn sgprs(&mut self, count: u8, align: u16) -> Result<Register, Refusal> {
+        let file = RegisterFile::Sgpr;
+        let start = self.beyond.map_or(0, |(sgprs, _)| sgprs.next_multiple_of(align.max(1)));
+        let starts = (start..SGPRS).step_by(usize::from(align.max(1)));
+        let found = starts.map(|first| Register { file, first, count, half: None }).find(|it| {
+            it.first + u16::from(count) <= SGPRS && self.is_free(it) && !is_odd_pair(it)
+        });
+        self.grant(found, || format!("{count} scalar registers (of {SGPRS})"))
+    }
+
+    /// Vector registers in a row within a bank of 256, the first a multiple of `align`.
+    pub fn vgprs(&mut self, count: u8, align: u16, bank: u8) -> Result<Register, Refusal> {
+        let file = RegisterFile::Vgpr;
+        let most = self.budget.map_or(0, |budget| budget.max_vgprs);
+        let first_of_bank = u16::from(bank) * BANK;
+        let end = most.min(first_of_bank + BANK);
+        let start = self.beyond.map_or(0, |(_, vgprs)| vgprs).max(first_of_bank);
+        let starts = (start.next_multiple_of(align.max(1))..end).step_by(usize::from(align.max(1)));
+        let found = starts
+            .map(|first| Register { file, first, count, half: None })
+            .find(|it| it.first + u16::from(count) <= end && self.is_free(it));
+        self.grant(found, || format!("{count} vector registers below v{end}"))
+    }
+
+    /// VCC, if nobody needs it.
+    pub fn vcc(&mut self) -> Result<Register, Refusal> {
+        self.special(Special::Vcc, 2)
+    }
+
+    /// SCC, if nobody needs it.
+    pub fn scc(&mut self) -> Result<Register, Refusal> {
+        self.special(Special::Scc, 1)
+    }
+
+    fn special(&mut self, special: Special, count: u8) -> Result<Register, Refusal> {
+        let register =
+            Register { file: RegisterFile::Special(special), first: 0, count, half: None };
+        let found = Some(register).filter(|it| self.beyond.is_none() && self.is_free(it));
+        self.grant(found, || special.name().to_owned())
+    }
+
+    fn is_free(&self, register: &Register) -> bool {
+        !self.taken.contains(register)
+    }
+
+    fn grant(
+        &mut self,
+        found: Option<Register>,
+        wanted: impl FnOnce() -> String,
+    ) -> Result<Register, Refusal> {
+        let register = found.ok_or_else(|| {
+            Refusal::new(RefusalKind::NoRegister, format!("none free of {}", wanted()))
+        })?;
+        self.taken.insert(&register);
+        self.granted.push(register);
+        Ok(register)
+    }
+}
+
+/// A write of s102 or s103 needs a wait before the base of scratch is read.
+fn is_odd_pair(register: &Register) -> bool {
+    register.first <= 103 && register.first + u16::from(register.count) > 102
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUDGET: Budget = Budget { sgprs: 8, vgprs: 16, max_vgprs: 64, unused: None };
+
+    #[test]
+    fn what_is_taken_is_not_taken_again() {
+        let mut leases = Leases::new(RegisterSet::default(), BUDGET);
+        assert_eq!(leases.sgprs(1, 1).unwrap().to_string(), "s0");
+        assert_eq!(leases.sgprs(2, 2).unwrap().to_string(), "s[2:3]");
+        assert_eq!(leases.vgprs(3, 2, 0).unwrap().to_string(), "v[0:2]");
+        assert_eq!(leases.vgprs(2, 2, 0).unwrap().to_string(), "v[4:5]");
+        assert_eq!(leases.granted().len(), 4);
+        let error = leases.vgprs(64, 1, 0).unwrap_err();
+        assert_eq!(error.to_string(), "no-register: none free of 64 vector registers below v64");
+        assert!(leases.vgprs(1, 1, 1).is_err());
+    }
+
+    #[test]
+    fn where_callers_matter_only_what_nobody_uses_is_free() {
+        let budget = Budget { unused: Some((98, 60)), ..BUDGET };
+        let mut leases = Leases::new(RegisterSet::all(), budget);
+        assert!(leases.sgprs(2, 2).is_err());
+        let mut leases = Leases::new(RegisterSet::default(), budget);
+        assert_eq!(leases.sgprs(2, 2).unwrap().to_string(), "s[98:99]");
+        assert_eq!(leases.sgprs(1, 1).unwrap().to_string(), "s100");
+        assert_eq!(leases.sgprs(2, 2).unwrap().to_string(), "s[104:105]");
+        assert_eq!(leases.vgprs(2, 1, 0).unwrap().to_string(), "v[60:61]");
+        assert!(leases.scc().is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! What a rule wants done.
+
+use hsaco_isa::{Inst, Register};
+
+use crate::lease::Leases;
+use crate::view::Site;
+
+/// Instructions in place of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The number of the first instruction that goes.
+    pub first: usize,
+    /// How many go.
+    pub count: usize,
+    /// What comes.
+    pub code: Vec<Inst>,
+}
+
+/// What a rule wants done; where it goes is not the rule's concern.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Instructions to replace.
+    pub edits: Vec<Edit>,
+    /// So many `v_nop`s before the instructions of these numbers; the most that anybody wants counts.
+    pub pads: Vec<(usize, u8)>,
+    /// The registers that the replacements may write beside those that the replaced ones write.
+    pub leases: Vec<Register>,
+    /// What to run before a kernel's first instruction.
+    pub prologue: Vec<Inst>,
+}
+
+impl Plan {
+    /// These instructions in place of the site's.
+    ///
+    /// ```no_run
+    /// # fn look(site: &hsaco_patch::Site<'_>) -> Result<hsaco_patch::Answer, hsaco_patch::Refusal> {
+    /// use hsaco_patch::{Answer, Plan};
+    /// Ok(Answer::Rewrite(Plan::replace(site, vec![site.assemble("s_nop 0")?])))
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn replace(site: &Site<'_>, code: Vec<Inst>) -> Self {
+        Plan::edit(Edit { first: site.step(), count: 1, code })
+    }
+
+    /// One edit, anywhere in the function.
+    #[must_use]
+    pub fn edit(edit: Edit) -> Self {
+        Plan { edits: vec![edit], ..Plan::default() }
+    }
+
+    /// The same, with registers to write.
+    #[must_use]
+    pub fn leasing(self, leases: Leases) -> Self {
+        Plan { leases: leases.into_granted(), ..self }
+    }
+}

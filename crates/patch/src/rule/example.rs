@@ -1,0 +1,168 @@
+//! Runs the examples of all rules.
+
+use hsaco_analysis::{Cfg, FunctionKind, Stream};
+use hsaco_isa::{Inst, Processor};
+
+use crate::lease::Budget;
+use crate::option::Options;
+use crate::plan::{Edit, Plan};
+use crate::rule::{Answer, Example, Outcome, Rule, RuleSet, Stage, Trigger};
+use crate::view::{Tools, View};
+
+/// The bytes of lines of assembly.
+fn assemble(tools: &Tools, text: &str) -> Vec<u8> {
+    let mut code = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(words) = line.strip_prefix(".long") {
+            for word in words.split(',') {
+                let word = word.trim().trim_start_matches("0x");
+                code.extend(u32::from_str_radix(word, 16).unwrap().to_le_bytes());
+            }
+            continue;
+        }
+        let inst = tools.assemble(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        inst.encode(&mut code);
+    }
+    code
+}
+
+fn is_asked(rule: &Rule, step: usize, inst: &Inst, rest: &[u8]) -> bool {
+    match rule.trigger {
+        Trigger::Opcodes(_) => rule.claims(inst.mnemonic()),
+        Trigger::Look(look) => look(rest),
+        Trigger::Entry => step == 0,
+    }
+}
+
+/// What the rule wants done to the code, or why not.
+fn plans(rule: &Rule, view: &View<'_>, code: &[u8]) -> Result<Vec<Plan>, String> {
+    let mut plans = Vec::new();
+    for (step, it) in view.stream().steps().iter().enumerate() {
+        let Some(inst) = it.inst else { continue };
+        if !is_asked(rule, step, &inst, &code[it.offset as usize..]) {
+            continue;
+        }
+        match (rule.look)(&view.site(step).unwrap()) {
+            Answer::NotMine | Answer::Keep(_) => {}
+            Answer::Rewrite(plan) => plans.push(plan),
+            Answer::Refuse(refusal) => return Err(refusal.to_string()),
+        }
+    }
+    Ok(plans)
+}
+
+/// The code with all replacements in it, as text.
+fn spliced(tools: &Tools, stream: &Stream, plans: &[Plan]) -> Vec<Inst> {
+    let nop = tools.assemble("v_nop").unwrap();
+    let mut code: Vec<Inst> = plans.iter().flat_map(|plan| plan.prologue.clone()).collect();
+    let mut step = 0;
+    let edits: Vec<&Edit> = plans.iter().flat_map(|plan| &plan.edits).collect();
+    while step < stream.steps().len() {
+        let pads = plans.iter().flat_map(|plan| &plan.pads).filter(|(at, _)| *at == step);
+        code.extend(vec![nop; pads.map(|(_, count)| *count).max().unwrap_or(0).into()]);
+        match edits.iter().find(|edit| edit.first == step) {
+            Some(edit) => {
+                code.extend(&edit.code);
+                step += edit.count;
+            }
+            None => {
+                code.extend(stream.inst(step));
+                step += 1;
+            }
+        }
+    }
+    code
+}
+
+fn text(tools: &Tools, code: &[u8]) -> Vec<String> {
+    let stream = Stream::decode(tools.decoder(), 0, code);
+    let lines = stream.steps().iter().map(|step| match step.inst {
+        Some(inst) => {
+            let bytes: Vec<String> =
+                inst.bytes()[..inst.len()].iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{} // {}", tools.decoder().text(&inst), bytes.concat())
+        }
+        None => "?".to_owned(),
+    });
+    lines.collect()
+}
+
+fn check(tools: &Tools, rule: &Rule, example: &Example) {
+    let mut options = Options::default();
+    (example.options)(&mut options);
+    let end = assemble(tools, "s_endpgm");
+    let before = [assemble(tools, example.before), end.clone()].concat();
+    let stream = Stream::decode(tools.decoder(), 0x1000, &before);
+    assert!(stream.steps().iter().all(|step| step.inst.is_some()), "{}: no code", example.name);
+    let cfg = Cfg::new(tools.decoder(), &stream);
+    let (sgprs, vgprs) = example.registers;
+    let budget = Budget { sgprs, vgprs, max_vgprs: 1024, unused: None };
+    let view = View::new(tools, &options, &stream, &cfg, FunctionKind::Kernel, budget);
+    let found = plans(rule, &view, &before);
+    let expected = match (&example.after, &found) {
+        (Outcome::Refused(reason), Err(refusal)) => {
+            assert!(refusal.contains(reason), "{}: {refusal}", example.name);
+            return;
+        }
+        (Outcome::Refused(_), Ok(plans)) => panic!("{}: not refused: {plans:?}", example.name),
+        (_, Err(refusal)) => panic!("{}: refused: {refusal}", example.name),
+        (Outcome::Same, Ok(_)) => before.clone(),
+        (Outcome::Code(lines), Ok(_)) => [assemble(tools, lines), end].concat(),
+    };
+    let mut after = Vec::new();
+    let plans = found.unwrap();
+    spliced(tools, &stream, &plans).iter().for_each(|inst| inst.encode(&mut after));
+    assert_eq!(text(tools, &after), text(tools, &expected), "{} of {}", example.name, rule.name);
+    if rule.stage != Stage::Entry {
+        no_residual(tools, rule, &options, budget, &after, example.name);
+    }
+}
+
+/// What the rule has made is nothing that it would want to rewrite.
+fn no_residual(
+    tools: &Tools,
+    rule: &Rule,
+    options: &Options,
+    budget: Budget,
+    after: &[u8],
+    name: &str,
+) {
+    let stream = Stream::decode(tools.decoder(), 0x1000, after);
+    let cfg = Cfg::new(tools.decoder(), &stream);
+    let view = View::new(tools, options, &stream, &cfg, FunctionKind::Kernel, budget);
+    for (step, it) in stream.steps().iter().enumerate() {
+        let inst = it.inst.unwrap();
+        if is_asked(rule, step, &inst, &after[it.offset as usize..]) {
+            assert!(!(rule.residual)(&view.site(step).unwrap()), "{name}: residual {inst:?}");
+        }
+    }
+}
+
+#[test]
+fn examples_come_out_as_they_say() {
+    let tools = Tools::new(Processor::from_name("gfx1250").unwrap()).unwrap();
+    for rule in RuleSet::all().iter().flat_map(RuleSet::rules) {
+        for example in rule.examples {
+            check(&tools, rule, example);
+        }
+    }
+}
+
+#[test]
+fn every_claimed_instruction_exists_and_has_an_example() {
+    let tools = Tools::new(Processor::from_name("gfx1250").unwrap()).unwrap();
+    for rule in RuleSet::all().iter().flat_map(RuleSet::rules) {
+        let Trigger::Opcodes(names) = rule.trigger else { continue };
+        let examples: Vec<u8> =
+            rule.examples.iter().flat_map(|example| assemble(&tools, example.before)).collect();
+        let stream = Stream::decode(tools.decoder(), 0, &examples);
+        for name in names {
+            assert!(!tools.decoder().first_words(name).is_empty(), "no {name}");
+            let is_shown = stream
+                .steps()
+                .iter()
+                .any(|step| step.inst.is_some_and(|it| it.mnemonic() == *name));
+            assert!(is_shown, "{}: no example of {name}", rule.name);
+        }
+    }
+}

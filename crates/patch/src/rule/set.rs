@@ -1,0 +1,286 @@
+//! Tables of rules, checked by the compiler.
+
+use super::{GFX1250_B0_TO_A0, Rule, Stage, Trigger};
+
+/// Rules in the order in which they are asked.
+///
+/// Made by a `const` function, so that a table that breaks its rules does not compile. This one does:
+///
+/// ```
+/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
+/// const ONE: Rule = Rule {
+///     name: "one",
+///     summary: "",
+///     stage: Stage::Site,
+///     requirement: Requirement::Required,
+///     trigger: Trigger::Opcodes(&["s_nop"]),
+///     look: |_| Answer::NotMine,
+///     residual: |_| false,
+///     examples: &[Example::same("1", "s_nop 0")],
+///     page: "# one",
+/// };
+/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
+/// assert_eq!(SET.rules().len(), 2);
+/// ```
+///
+/// Two rules of one name do not:
+///
+/// ```compile_fail
+/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
+/// # const ONE: Rule = Rule {
+/// #     name: "one",
+/// #     summary: "",
+/// #     stage: Stage::Site,
+/// #     requirement: Requirement::Required,
+/// #     trigger: Trigger::Opcodes(&["s_nop"]),
+/// #     look: |_| Answer::NotMine,
+/// #     residual: |_| false,
+/// #     examples: &[Example::same("1", "s_nop 0")],
+/// #     page: "# one",
+/// # };
+/// const TWO: Rule = Rule { trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
+/// assert_eq!(SET.rules().len(), 2);
+/// ```
+///
+/// Nor two that claim one instruction:
+///
+/// ```compile_fail
+/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
+/// # const ONE: Rule = Rule {
+/// #     name: "one",
+/// #     summary: "",
+/// #     stage: Stage::Site,
+/// #     requirement: Requirement::Required,
+/// #     trigger: Trigger::Opcodes(&["s_nop"]),
+/// #     look: |_| Answer::NotMine,
+/// #     residual: |_| false,
+/// #     examples: &[Example::same("1", "s_nop 0")],
+/// #     page: "# one",
+/// # };
+/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause", "s_nop"]), ..ONE };
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
+/// assert_eq!(SET.rules().len(), 2);
+/// ```
+///
+/// Nor rules out of the order of their stages:
+///
+/// ```compile_fail
+/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
+/// # const ONE: Rule = Rule {
+/// #     name: "one",
+/// #     summary: "",
+/// #     stage: Stage::Site,
+/// #     requirement: Requirement::Required,
+/// #     trigger: Trigger::Opcodes(&["s_nop"]),
+/// #     look: |_| Answer::NotMine,
+/// #     residual: |_| false,
+/// #     examples: &[Example::same("1", "s_nop 0")],
+/// #     page: "# one",
+/// # };
+/// const TWO: Rule = Rule { name: "two", stage: Stage::Entry, trigger: Trigger::Entry, ..ONE };
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[TWO, ONE]);
+/// assert_eq!(SET.rules().len(), 2);
+/// ```
+///
+/// Nor a rule without examples:
+///
+/// ```compile_fail
+/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
+/// # const ONE: Rule = Rule {
+/// #     name: "one",
+/// #     summary: "",
+/// #     stage: Stage::Site,
+/// #     requirement: Requirement::Required,
+/// #     trigger: Trigger::Opcodes(&["s_nop"]),
+/// #     look: |_| Answer::NotMine,
+/// #     residual: |_| false,
+/// #     examples: &[Example::same("1", "s_nop 0")],
+/// #     page: "# one",
+/// # };
+/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), examples: &[], ..ONE };
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
+/// assert_eq!(SET.rules().len(), 2);
+/// ```
+///
+/// Nor one without a page:
+///
+/// ```compile_fail
+/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
+/// # const ONE: Rule = Rule {
+/// #     name: "one",
+/// #     summary: "",
+/// #     stage: Stage::Site,
+/// #     requirement: Requirement::Required,
+/// #     trigger: Trigger::Opcodes(&["s_nop"]),
+/// #     look: |_| Answer::NotMine,
+/// #     residual: |_| false,
+/// #     examples: &[Example::same("1", "s_nop 0")],
+/// #     page: "# one",
+/// # };
+/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), page: "", ..ONE };
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
+/// assert_eq!(SET.rules().len(), 2);
+/// ```
+///
+/// Nor one that does not say what it leaves behind:
+///
+/// ```compile_fail
+/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
+/// const ONE: Rule = Rule {
+///     name: "one",
+///     summary: "",
+///     stage: Stage::Site,
+///     requirement: Requirement::Required,
+///     trigger: Trigger::Opcodes(&["s_nop"]),
+///     look: |_| Answer::NotMine,
+///     examples: &[Example::same("1", "s_nop 0")],
+///     page: "# one",
+/// };
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct RuleSet {
+    name: &'static str,
+    processor: &'static str,
+    rules: &'static [Rule],
+}
+
+impl RuleSet {
+    /// A set for a processor; does not compile where two rules have one name or claim one instruction,
+    /// rules stand out of the order of their stages, or one lacks its examples or its page.
+    #[must_use]
+    #[allow(clippy::panic, clippy::indexing_slicing, reason = "while compiling")]
+    pub const fn new(
+        name: &'static str,
+        processor: &'static str,
+        rules: &'static [Rule],
+    ) -> RuleSet {
+        let mut at = 0;
+        while at < rules.len() {
+            let rule = &rules[at];
+            assert!(!rule.name.is_empty(), "a rule has no name");
+            assert!(!rule.examples.is_empty(), "a rule has no examples");
+            assert!(!rule.page.is_empty(), "a rule has no page");
+            assert!(
+                matches!(rule.stage, Stage::Entry) == matches!(rule.trigger, Trigger::Entry),
+                "rules about entries are asked at entries"
+            );
+            assert!(
+                at == 0 || rules[at - 1].stage as u8 <= rule.stage as u8,
+                "rules stand in the order of their stages"
+            );
+            let mut other = 0;
+            while other < at {
+                assert!(!same(rules[other].name, rule.name), "two rules have one name");
+                assert!(!both_claim(&rules[other], rule), "two rules claim one instruction");
+                other += 1;
+            }
+            at += 1;
+        }
+        RuleSet { name, processor, rules }
+    }
+
+    /// All sets.
+    #[must_use]
+    pub fn all() -> &'static [RuleSet] {
+        const { &[GFX1250_B0_TO_A0] }
+    }
+
+    /// The set of a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static RuleSet> {
+        RuleSet::all().iter().find(|set| set.name == name)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The processor whose code it rewrites.
+    #[must_use]
+    pub fn processor(&self) -> &'static str {
+        self.processor
+    }
+
+    /// Its rules, in the order in which they are asked.
+    #[must_use]
+    pub fn rules(&self) -> &'static [Rule] {
+        self.rules
+    }
+
+    /// The rule of a name.
+    #[must_use]
+    pub fn rule(&self, name: &str) -> Option<&'static Rule> {
+        self.rules.iter().find(|rule| rule.name == name)
+    }
+}
+
+const fn same(left: &str, right: &str) -> bool {
+    let (mut left, mut right) = (left.as_bytes(), right.as_bytes());
+    while let ([a, more @ ..], [b, others @ ..]) = (left, right) {
+        if *a != *b {
+            return false;
+        }
+        (left, right) = (more, others);
+    }
+    left.is_empty() && right.is_empty()
+}
+
+const fn both_claim(left: &Rule, right: &Rule) -> bool {
+    let (Trigger::Opcodes(mut claims), Trigger::Opcodes(others)) = (left.trigger, right.trigger)
+    else {
+        return false;
+    };
+    while let [claim, more @ ..] = claims {
+        let mut rest = others;
+        while let [other, more @ ..] = rest {
+            if same(claim, other) {
+                return true;
+            }
+            rest = more;
+        }
+        claims = more;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_file_is_listed() {
+        let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
+        let mut listed: Vec<String> =
+            set.rules().iter().map(|rule| format!("{}.rs", rule.name.replace('-', "_"))).collect();
+        listed.extend(["mod.rs", "set.rs", "example.rs"].map(str::to_owned));
+        listed.sort();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/rule");
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+        let mut files: Vec<String> =
+            files.map(|file| file.file_name().into_string().unwrap()).collect();
+        files.sort();
+        assert_eq!(files, listed);
+    }
+
+    #[test]
+    fn the_table_is_one_and_the_same() {
+        let first = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
+        assert!(std::ptr::eq(first, &RuleSet::all()[0]));
+        assert!(RuleSet::by_name("gfx1250-a0-to-b0").is_none());
+    }
+
+    #[test]
+    fn pages_name_every_example() {
+        for rule in RuleSet::all().iter().flat_map(RuleSet::rules) {
+            assert!(rule.page.starts_with(&format!("# {}\n", rule.name)), "{}", rule.name);
+            for example in rule.examples {
+                assert!(rule.page.contains(example.name), "{}: {}", rule.name, example.name);
+            }
+        }
+    }
+}

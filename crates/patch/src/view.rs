@@ -1,0 +1,410 @@
+//! A function as rules see it: instructions, control flow, what is needed and known where.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use hsaco_analysis::{
+    Block, Cfg, Exit, FunctionKind, Lanes, Liveness, RegisterSet, States, Stream,
+};
+use hsaco_isa::{
+    AsmError, Assembler, DecodeOptions, Decoder, Flow, Inst, Mode, OperandValue, Processor,
+    Register, RegisterFile, Special, UnsupportedProcessor, VgprMsb,
+};
+
+use crate::flight::{self, Flight};
+use crate::lease::{Budget, Leases};
+use crate::option::Options;
+use crate::refusal::{Refusal, RefusalKind};
+
+/// What reads and writes instructions, made once and shared by all objects of a processor.
+pub struct Tools {
+    assembler: Assembler,
+    decoder: Decoder,
+}
+
+impl Tools {
+    /// For a processor. Encodings that differ only in bits that the hardware ignores are read too: some
+    /// rules are about such bits.
+    ///
+    /// ```
+    /// use hsaco_patch::Tools;
+    /// let tools = Tools::new(hsaco_isa::Processor::from_name("gfx1250").unwrap())?;
+    /// assert_eq!(tools.assemble("s_nop 0").unwrap().len(), 4);
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    pub fn new(processor: Processor) -> Result<Self, UnsupportedProcessor> {
+        let lenient = DecodeOptions { mode: Mode::Lenient, ..DecodeOptions::default() };
+        Ok(Tools {
+            assembler: Assembler::new(processor, DecodeOptions::default())?,
+            decoder: Decoder::with_options(processor, lenient)?,
+        })
+    }
+
+    /// The decoder.
+    #[must_use]
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// The instruction that a line is.
+    pub fn assemble(&self, line: &str) -> Result<Inst, AsmError> {
+        self.assembler.assemble(line)
+    }
+}
+
+impl std::fmt::Debug for Tools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Tools").field(&self.decoder).finish()
+    }
+}
+
+/// What is needed before and after an instruction.
+type Needed = (RegisterSet, RegisterSet);
+
+/// One analysed function.
+pub struct View<'a> {
+    tools: &'a Tools,
+    options: &'a Options,
+    stream: &'a Stream,
+    cfg: &'a Cfg,
+    liveness: Liveness<'a>,
+    kind: FunctionKind,
+    budget: Budget,
+    msb: Vec<Option<VgprMsb>>,
+    flight: Vec<Flight>,
+    is_closed: bool,
+    needed: RefCell<BTreeMap<usize, Needed>>,
+}
+
+impl<'a> View<'a> {
+    /// Analyses a function.
+    #[must_use]
+    pub fn new(
+        tools: &'a Tools,
+        options: &'a Options,
+        stream: &'a Stream,
+        cfg: &'a Cfg,
+        kind: FunctionKind,
+        budget: Budget,
+    ) -> Self {
+        let decoder = tools.decoder();
+        let is_closed = cfg.blocks().iter().all(|block| !matches!(block.exit, Some(Exit::Unknown)));
+        let msb = msb_everywhere(decoder, stream, cfg, is_closed);
+        let flight =
+            flight::before_blocks(decoder, stream, cfg, &msb, kind == FunctionKind::Kernel);
+        let liveness = Liveness::new(decoder, stream, cfg, Lanes::Some);
+        View {
+            tools,
+            options,
+            stream,
+            cfg,
+            liveness,
+            kind,
+            budget,
+            msb,
+            flight,
+            is_closed,
+            needed: RefCell::default(),
+        }
+    }
+
+    /// What reads and writes instructions.
+    #[must_use]
+    pub fn tools(&self) -> &'a Tools {
+        self.tools
+    }
+
+    /// The decoder.
+    #[must_use]
+    pub fn decoder(&self) -> &'a Decoder {
+        self.tools.decoder()
+    }
+
+    /// How rules are to read what is not settled.
+    #[must_use]
+    pub fn options(&self) -> &'a Options {
+        self.options
+    }
+
+    /// The instructions.
+    #[must_use]
+    pub fn stream(&self) -> &'a Stream {
+        self.stream
+    }
+
+    /// The control flow.
+    #[must_use]
+    pub fn cfg(&self) -> &'a Cfg {
+        self.cfg
+    }
+
+    /// Whether the function is a kernel's entry.
+    #[must_use]
+    pub fn kind(&self) -> FunctionKind {
+        self.kind
+    }
+
+    /// What the function's kernels allocate.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// Whether every jump is known, so that nothing is entered that control flow does not show.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// The instruction of a number, to look at.
+    #[must_use]
+    pub fn site(&self, step: usize) -> Option<Site<'_>> {
+        self.stream.inst(step).map(|_| Site { view: self, step })
+    }
+
+    /// The upper bits of vector register numbers before an instruction, if they are known.
+    #[must_use]
+    pub fn msb(&self, step: usize) -> Option<VgprMsb> {
+        self.msb.get(step).copied().flatten()
+    }
+
+    /// The registers that are needed before an instruction.
+    #[must_use]
+    pub fn live_before(&self, step: usize) -> RegisterSet {
+        self.needed(step).0
+    }
+
+    /// The registers that are needed after an instruction.
+    #[must_use]
+    pub fn live_after(&self, step: usize) -> RegisterSet {
+        self.needed(step).1
+    }
+
+    /// Works out what is needed at these instructions, which are in order, in one go: asking for each by itself
+    /// walks its block every time.
+    pub(crate) fn prepare(&self, steps: &[usize]) {
+        let mut rest = steps;
+        while let Some(first) = rest.first() {
+            let Some(block) = self.cfg.block_of(*first) else { break };
+            let end = self.cfg.blocks().get(block).map_or(first + 1, |block| block.end);
+            let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
+            let mut needed = self.needed.borrow_mut();
+            self.liveness.walk(block, |step, before, after| {
+                if here.binary_search(&step).is_ok() {
+                    needed.insert(step, (*before, *after));
+                }
+            });
+            rest = others;
+        }
+    }
+
+    fn needed(&self, step: usize) -> Needed {
+        if let Some(known) = self.needed.borrow().get(&step) {
+            return *known;
+        }
+        self.prepare(&[step]);
+        let unknown = (RegisterSet::all(), RegisterSet::all());
+        *self.needed.borrow_mut().entry(step).or_insert(unknown)
+    }
+
+    /// The registers of memory accesses that may be under way before an instruction.
+    #[must_use]
+    pub fn in_flight(&self, step: usize) -> RegisterSet {
+        let Some(block) = self.cfg.block_of(step) else { return RegisterSet::all() };
+        let mut flight = self.flight.get(block).copied().unwrap_or_default();
+        let first = self.cfg.blocks().get(block).map_or(step, |block| block.first);
+        for before in first..step {
+            flight.step(self.decoder(), self.stream.inst(before), self.msb(before));
+        }
+        flight.registers()
+    }
+}
+
+/// The upper bits before every instruction. Where jumps go nobody knows where, any instruction may be entered
+/// with whatever bits the function sets anywhere.
+fn msb_everywhere(
+    decoder: &Decoder,
+    stream: &Stream,
+    cfg: &Cfg,
+    is_closed: bool,
+) -> Vec<Option<VgprMsb>> {
+    let changes = |inst: &Inst| {
+        inst.writes_mode() || matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap)
+    };
+    let count = stream.steps().len();
+    let never = !decoder.has_vgpr_msb()
+        || stream.steps().iter().all(|step| step.inst.is_some_and(|inst| !changes(&inst)));
+    if never {
+        return vec![Some(VgprMsb::default()); count];
+    }
+    let mut msb = vec![None; count];
+    if !is_closed {
+        return msb;
+    }
+    let states = States::new(decoder, stream, cfg, Lanes::All);
+    for (number, block) in cfg.blocks().iter().enumerate() {
+        let mut state = states.before_block(number);
+        for step in Block::steps(block) {
+            if let Some(place) = msb.get_mut(step) {
+                *place = state.msb;
+            }
+            state = states.after(state, step);
+        }
+    }
+    msb
+}
+
+/// One instruction of a function, as a rule looks at it.
+///
+/// ```
+/// use hsaco_patch::{Answer, Plan, Refusal, Site};
+/// fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
+///     if site.number("simm16") == Some(0) {
+///         return Ok(Answer::NotMine);
+///     }
+///     Ok(Answer::Rewrite(Plan::replace(site, vec![site.assemble("s_nop 0")?])))
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Site<'v> {
+    view: &'v View<'v>,
+    step: usize,
+}
+
+impl<'v> Site<'v> {
+    /// The function.
+    #[must_use]
+    pub fn view(&self) -> &'v View<'v> {
+        self.view
+    }
+
+    /// The number of the instruction.
+    #[must_use]
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.view.stream.address_of(self.step)
+    }
+
+    /// How rules are to read what is not settled.
+    #[must_use]
+    pub fn options(&self) -> &'v Options {
+        self.view.options
+    }
+
+    /// The instruction.
+    #[must_use]
+    pub fn inst(&self) -> Option<&'v Inst> {
+        self.view.stream.inst(self.step)
+    }
+
+    /// Its name, without the suffix that tells encodings apart.
+    #[must_use]
+    pub fn mnemonic(&self) -> &'static str {
+        self.inst().map_or("", Inst::mnemonic)
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.inst().map(|inst| self.view.decoder().text(inst)).unwrap_or_default()
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(20);
+        self.inst().into_iter().for_each(|inst| inst.encode(&mut bytes));
+        bytes
+    }
+
+    /// The operand of a name.
+    #[must_use]
+    pub fn operand(&self, name: &str) -> Option<OperandValue> {
+        self.view.decoder().operand(self.inst()?, name)
+    }
+
+    /// The operand of a name, if it is a register: as encoded, without upper bits.
+    #[must_use]
+    pub fn register(&self, name: &str) -> Option<Register> {
+        match self.operand(name)? {
+            OperandValue::Register(register) => Some(register),
+            _ => None,
+        }
+    }
+
+    /// The operand of a name, if it is a number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<i64> {
+        match self.operand(name)? {
+            OperandValue::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The upper bits of vector register numbers, or the refusal that a rule gives which needs them.
+    pub fn msb(&self) -> Result<VgprMsb, Refusal> {
+        self.view.msb(self.step).ok_or_else(|| {
+            let detail = "paths lead here with different upper bits of vector register numbers";
+            Refusal::new(RefusalKind::UnknownBank, detail)
+        })
+    }
+
+    /// Whether any of the registers is needed after the instruction.
+    #[must_use]
+    pub fn is_needed(&self, register: &Register) -> bool {
+        self.view.live_after(self.step).contains(register)
+    }
+
+    /// Whether SCC is needed after the instruction.
+    #[must_use]
+    pub fn is_scc_needed(&self) -> bool {
+        let file = RegisterFile::Special(Special::Scc);
+        self.is_needed(&Register { file, first: 0, count: 1, half: None })
+    }
+
+    /// Registers to take for what replaces the instruction: none that is needed before or after it, that it
+    /// names, or that a memory access may still use.
+    #[must_use]
+    pub fn leases(&self) -> Leases {
+        let budget = self.view.budget;
+        let mut taken = RegisterSet::default();
+        if budget.unused.is_none() {
+            let (before, after) = self.view.needed(self.step);
+            taken.union_with(&before);
+            taken.union_with(&after);
+            taken.union_with(&self.view.in_flight(self.step));
+        }
+        if let Some(inst) = self.inst() {
+            // Whatever the upper bits are, no operand may be taken.
+            for bank in [0x00, 0x55, 0xaa, 0xff] {
+                let effects = self.view.decoder().effects(inst, VgprMsb::new(bank));
+                effects.reads().chain(effects.writes()).for_each(|it| taken.insert(&it));
+            }
+        }
+        Leases::new(taken, budget)
+    }
+
+    /// The instruction that a line is.
+    pub fn assemble(&self, line: &str) -> Result<Inst, Refusal> {
+        self.view.tools.assemble(line).map_err(|error| {
+            Refusal::new(RefusalKind::Unsupported, format!("`{line}` does not assemble: {error}"))
+        })
+    }
+
+    /// The instructions of several lines.
+    pub fn assemble_all<T: AsRef<str>>(&self, lines: &[T]) -> Result<Vec<Inst>, Refusal> {
+        lines.iter().map(|line| self.assemble(line.as_ref())).collect()
+    }
+
+    /// The instruction that some bytes are.
+    pub fn decode(&self, bytes: &[u8]) -> Result<Inst, Refusal> {
+        self.view.decoder().decode(bytes).filter(|inst| inst.len() == bytes.len()).ok_or_else(
+            || Refusal::new(RefusalKind::Unsupported, "the rewritten encoding is no instruction"),
+        )
+    }
+}
