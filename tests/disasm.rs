@@ -482,6 +482,29 @@ fn source_lines_stand_between_instructions() {
     }
     check(&folder, &["-l", "-S", "s1.gfx942.co"]);
     check(&folder, &["-l", "mangled.co"]);
+    // Not linked, with code in several sections that all begin at zero.
+    check(&folder, &["-l", "-S", &sources, "lines.o"]);
+}
+
+/// One function is listed without reading about the others, unless that matters.
+#[test]
+fn each_function_alone() {
+    require_tools!("llvm-objdump-22");
+    let folder = fixture("");
+    for file in ["lines.dwarf5.co", "flow.co", "odd-names.co", "external.co", "short.co", "lines.o"]
+    {
+        let bytes = fs::read(fixture(file)).unwrap();
+        let object = hsaco::object::CodeObject::parse(&bytes).unwrap();
+        let symbols = object.symbol_table().unwrap().unwrap();
+        let names = symbols.iter().filter_map(|it| Some(it.unwrap().name.to_string()));
+        for name in names.filter(|it| !it.is_empty() && !it.contains([',', ' ', '.'])) {
+            let ran = objdump(&folder, &[&format!("--disassemble-symbols={name}"), file]);
+            if !ran.text().contains("Disassembly of section") {
+                continue;
+            }
+            check(&folder, &["-l", &format!("--disassemble-symbols={name}"), file]);
+        }
+    }
 }
 
 #[test]

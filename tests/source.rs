@@ -46,8 +46,10 @@ fn triton_kernels_come_from_where_llvm_symbolizer_says() {
 #[test]
 fn types_apart_do_not_hide_where_code_comes_from() {
     require_tools!("llvm-symbolizer-22");
-    let found = check(&fixture("types.units.co"));
-    assert!(found.placed > 100, "{found:?}");
+    for name in ["types.units.co", "types.units4.co"] {
+        let found = check(&fixture(name));
+        assert!(found.placed > 100, "{name}: {found:?}");
+    }
 }
 
 /// Bytes of the debug sections changed at random: errors or other answers, never a panic.

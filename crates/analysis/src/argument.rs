@@ -175,7 +175,7 @@ impl KernelArguments {
         let said = all.read_metadata(kernel);
         let signature = debug.and_then(|(map, sections)| {
             let found = match kernel.entry() {
-                Some(entry) => map.signature_at(sections, entry),
+                Some(entry) => map.signature_at(sections, sections.address_of(kernel, entry)),
                 None => map.signature_of(sections, &kernel.name().to_str_lossy()),
             };
             found.unwrap_or_else(|error| {

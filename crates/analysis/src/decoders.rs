@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hsaco_isa::{DecodeOptions, Decoder, Generation, Processor, UnsupportedProcessor, WaveSize};
+use hsaco_isa::{
+    DecodeOptions, Decoder, DecoderCache, Generation, Processor, UnsupportedProcessor, WaveSize,
+};
 use hsaco_object::CodeObject;
 
 use crate::function::{Function, executable};
@@ -97,6 +99,35 @@ impl Decoders {
     }
 }
 
+/// The decoder for one kernel, by what is known of it alone: the size of its waves, and whether its code has to be read
+/// with halves of registers, or without, for more of it to be instructions; in doubt as LLVM does. What `options` say
+/// comes first.
+pub fn kernel_decoder(
+    cache: &DecoderCache,
+    processor: Processor,
+    mut options: DecodeOptions,
+    wave_size: Option<WaveSize>,
+    code: &[u8],
+) -> Result<Decoder, UnsupportedProcessor> {
+    options.wave_size = options.wave_size.or(wave_size);
+    let usual = cache.decoder(processor, options)?;
+    if options.real_true16.is_some() || processor.generation() < Generation::Gfx11 {
+        return Ok(usual);
+    }
+    let (mut best, mut fewest) = (usual, usize::MAX);
+    for real_true16 in [None, Some(true), Some(false)] {
+        let decoder = cache.decoder(processor, DecodeOptions { real_true16, ..options })?;
+        let undecoded = undecoded_in(code, &decoder, fewest);
+        if undecoded < fewest {
+            (best, fewest) = (decoder, undecoded);
+        }
+        if fewest == 0 {
+            break;
+        }
+    }
+    Ok(best)
+}
+
 /// The sizes of waves, by the entries of kernels.
 fn kernel_sizes(object: &CodeObject<'_>, processor: Processor) -> BTreeMap<u64, WaveSize> {
     let index = object.index();
@@ -131,14 +162,17 @@ fn names_halves(
 
 /// Words of code that are no instructions, counted up to so many.
 fn undecoded_words(object: &CodeObject<'_>, decoder: &Decoder, most: usize) -> usize {
-    let mut count = 0;
-    for (_, code) in executable(object) {
-        let mut rest = code;
-        while !rest.is_empty() && count < most {
-            let inst = decoder.decode(rest);
-            count += usize::from(inst.is_none());
-            rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();
-        }
+    executable(object).iter().fold(0, |count: usize, (_, code)| {
+        count.saturating_add(undecoded_in(code, decoder, most.saturating_sub(count)))
+    })
+}
+
+fn undecoded_in(code: &[u8], decoder: &Decoder, most: usize) -> usize {
+    let (mut count, mut rest) = (0, code);
+    while !rest.is_empty() && count < most {
+        let inst = decoder.decode(rest);
+        count += usize::from(inst.is_none());
+        rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();
     }
     count
 }

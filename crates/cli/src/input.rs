@@ -102,40 +102,73 @@ pub struct Unopened {
     pub error: anyhow::Error,
 }
 
-impl Iterator for Inputs {
-    type Item = Result<Input, Unopened>;
+/// Something that an argument stands for: a file, standard input, a URI.
+pub(crate) struct Place {
+    path: OsString,
+    /// What to call it: as the user spelled it.
+    pub(crate) name: String,
+    /// True when nobody named the file.
+    pub(crate) found: bool,
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let next = self.pending.pop_front()?;
-            let name = next.path.to_string_lossy().into_owned();
-            match self.open(&next, &name) {
-                Ok(Some(input)) => return Some(Ok(input)),
-                Ok(None) => {}
-                Err(error) => return Some(Err(Unopened { name, error })),
+impl Place {
+    /// The file that it is, unless it is something else.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        (self.path != "-" && !self.is_uri()).then(|| Path::new(&self.path))
+    }
+
+    fn is_uri(&self) -> bool {
+        self.name.starts_with("file://") || self.name.starts_with("memory://")
+    }
+
+    /// Opens it.
+    pub(crate) fn open(self) -> Result<Input, Unopened> {
+        let opened = if self.path == "-" {
+            read_stdin().map(|bytes| (Data::Read(bytes), None))
+        } else if self.is_uri() {
+            open_uri(&self.name).map(|(data, range)| (data, Some(range)))
+        } else {
+            open_file(Path::new(&self.path)).map(|data| (data, None))
+        };
+        match opened {
+            Ok((data, range)) => {
+                let range = range.unwrap_or(0..data.len());
+                Ok(Input { name: self.name, found: self.found, data, range })
             }
+            Err(error) => Err(Unopened { name: self.name, error }),
         }
     }
 }
 
+impl Iterator for Inputs {
+    type Item = Result<Input, Unopened>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.next_place()?.and_then(Place::open))
+    }
+}
+
 impl Inputs {
-    /// Opens one path; a directory is replaced by what is in it.
-    fn open(&mut self, next: &Pending, name: &str) -> Result<Option<Input>> {
-        let (data, range) = if next.path == "-" {
-            (Data::Read(read_stdin()?), None)
-        } else if name.starts_with("file://") || name.starts_with("memory://") {
-            let (data, range) = open_uri(name)?;
-            (data, Some(range))
-        } else {
-            let path = Path::new(&next.path);
-            if std::fs::metadata(path)?.is_dir() {
-                self.push_directory(path)?;
-                return Ok(None);
+    /// The next, before it is opened; a directory is replaced by what is in it.
+    pub(crate) fn next_place(&mut self) -> Option<Result<Place, Unopened>> {
+        loop {
+            let Pending { path, found } = self.pending.pop_front()?;
+            let name = path.to_string_lossy().into_owned();
+            let place = Place { path, name, found };
+            match place.file().map(|path| self.replace_directory(path)) {
+                Some(Ok(true)) => {}
+                None | Some(Ok(false)) => return Some(Ok(place)),
+                Some(Err(error)) => return Some(Err(Unopened { name: place.name, error })),
             }
-            (open_file(path)?, None)
-        };
-        let range = range.unwrap_or(0..data.len());
-        Ok(Some(Input { name: name.to_owned(), found: next.found, data, range }))
+        }
+    }
+
+    fn replace_directory(&mut self, path: &Path) -> Result<bool> {
+        let is_directory = std::fs::metadata(path)?.is_dir();
+        if is_directory {
+            self.push_directory(path)?;
+        }
+        Ok(is_directory)
     }
 
     /// Puts a directory's entries in front, sorted; links inside it are not followed, so that no

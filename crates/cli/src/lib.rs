@@ -3,6 +3,7 @@
 mod alloc;
 mod args;
 mod code;
+mod index_file;
 pub mod input;
 mod json;
 mod json_files;
@@ -13,6 +14,7 @@ mod report;
 mod scan;
 mod schema;
 mod select;
+mod source_files;
 mod stream;
 mod table;
 mod verb;
@@ -25,7 +27,7 @@ use clap::{Parser, Subcommand};
 pub use crate::alloc::Alloc;
 use crate::report::Status;
 use crate::verb::Verb;
-pub use crate::verb::without_comment;
+pub use crate::verb::{arguments_json, without_comment};
 
 /// Opens, lists, inspects, extracts and bundles AMD GPU code objects, with no GPU and no ROCm.
 ///

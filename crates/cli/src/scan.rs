@@ -118,7 +118,8 @@ pub(crate) fn run<V: Visit>(
     Ok(report.status())
 }
 
-fn walk<V: Visit>(
+/// Shows a visitor every wanted object of one input.
+pub(crate) fn walk<V: Visit>(
     input: &Input,
     selection: &ObjectSelection,
     options: &Options,

@@ -21,7 +21,7 @@ pub(crate) struct Object<'a> {
     pub(crate) abi_version: Option<u8>,
     pub(crate) code_object_version: Option<u8>,
     #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
+    pub(crate) kind: &'a str,
 }
 
 /// What follows the kernels of an object of `ls`.

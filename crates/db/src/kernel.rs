@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hsaco_analysis::{Cfg, Frame, Location, Stream};
+use hsaco_analysis::{Cfg, Frame, KernelArguments, Location, Stream};
 use hsaco_isa::{Decoder, Inst, Memory, Operand, Token};
 use hsaco_object::{Resources, Result, Str};
 
@@ -72,6 +72,12 @@ impl Kernel {
     pub fn resources(&self) -> Resources {
         let generation = self.object.target_id().map(|id| id.processor.generation());
         self.tables().map_or_else(Resources::default, |it| it.resources(generation).0)
+    }
+
+    /// Its arguments: what the metadata says of them, joined with the types of the debug information.
+    #[must_use]
+    pub fn arguments(&self) -> KernelArguments {
+        self.object.arguments(self.number)
     }
 
     /// Where its code starts.
@@ -230,6 +236,6 @@ impl<'k> Instruction<'k> {
     /// The functions that it is in, those inlined first, each with the place there.
     pub fn frames(&self) -> Result<Vec<Frame<'k>>> {
         let Some(kernel) = self.kernel else { return Ok(Vec::new()) };
-        kernel.object.with_source(|sections, map| map.frames(sections, self.address()))
+        kernel.object.frames(kernel.number, self.address())
     }
 }

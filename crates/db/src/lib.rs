@@ -22,6 +22,7 @@
 mod code;
 mod data;
 mod database;
+pub mod index;
 mod kernel;
 mod name;
 mod object;
@@ -31,4 +32,4 @@ pub use data::Data;
 pub use database::{Added, Counts, Database, Options};
 pub use hsaco_object::{Error, ErrorKind, Result};
 pub use kernel::{Instruction, Kernel};
-pub use object::{Function, Object};
+pub use object::{Function, Object, kernel_code};

@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use hsaco_analysis::{DebugSections, PlaceId, SourceMap};
-use hsaco_isa::TargetId;
+use hsaco_analysis::{DebugSections, Frame, KernelArguments, PlaceId, SourceMap, kernel_decoder};
+use hsaco_isa::{TargetId, WaveSize};
 use hsaco_object::container::Entry;
 use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
 
@@ -200,7 +200,16 @@ impl Object {
         let code = self.data.range(range);
         let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "target", detail);
         let target = self.target.ok_or_else(|| unsupported(self.target_text.clone()))?;
-        let decoder = self.shared.decoders.decoder(target.processor, self.shared.options.decode);
+        let generation = Some(target.processor.generation());
+        let lanes = slot.kernel.attach(self.data()).resources(generation).0.wavefront_size;
+        let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
+        let decoder = kernel_decoder(
+            &self.shared.decoders,
+            target.processor,
+            self.shared.options.decode,
+            wave_size,
+            code.as_ref(),
+        );
         let decoder = decoder.map_err(|error| unsupported(error.to_string()))?;
         let code = Code::decode(decoder, address, code);
         self.shared.count(&code.stream);
@@ -212,10 +221,34 @@ impl Object {
         let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
         let places = slot.places.get_or_init(|| {
             let stream = &self.code(number)?.stream;
+            let kernel = slot.kernel.attach(self.data());
             let addresses = (0..stream.steps().len()).map(|index| stream.address_of(index));
-            self.with_source(|sections, map| addresses.map(|at| map.place(sections, at)).collect())
+            self.with_source(|sections, map| {
+                let place = |at| map.place(sections, sections.address_of(&kernel, at));
+                addresses.map(place).collect()
+            })
         });
         places.as_deref().map_err(Clone::clone)
+    }
+
+    /// The arguments of a kernel; debug information that cannot be read leaves the metadata, and is a problem.
+    pub(crate) fn arguments(&self, number: usize) -> KernelArguments {
+        let Some(kernel) = self.kernel_tables(number) else { return KernelArguments::default() };
+        let joined = self
+            .with_source(|sections, map| Ok(KernelArguments::new(&kernel, Some((map, sections)))));
+        joined.unwrap_or_else(|error| {
+            let mut arguments = KernelArguments::new(&kernel, None);
+            arguments.problems.push(error);
+            arguments
+        })
+    }
+
+    /// The functions that an instruction of a kernel is in.
+    pub(crate) fn frames(&self, number: usize, address: u64) -> Result<Vec<Frame<'_>>> {
+        let kernel = self.kernel_tables(number).ok_or_else(no_kernel)?;
+        self.with_source(|sections, map| {
+            map.frames(sections, sections.address_of(&kernel, address))
+        })
     }
 
     /// What maps its code to its source.
@@ -280,6 +313,28 @@ fn code_range(
     })?;
     let start = code.as_ptr().addr().checked_sub(object.data().as_ptr().addr())?;
     Some((entry, start..start + code.len()))
+}
+
+/// Where a kernel's code starts, and its bytes: as many as its symbol says, else those up to the next symbol or the
+/// section's end.
+///
+/// ```
+/// # let file = std::fs::read("../../tests/fixtures/s1.stripped.co")?;
+/// let object = hsaco_object::CodeObject::parse(&file)?;
+/// let (address, code) = hsaco_db::kernel_code(&object, &object.index().kernels()[0]).unwrap();
+/// assert!(address > 0 && !code.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn kernel_code<'a>(
+    object: &CodeObject<'a>,
+    kernel: &hsaco_object::Kernel<'a>,
+) -> Option<(u64, &'a [u8])> {
+    let (entry, range) = match kernel.code(object) {
+        Some(_) => code_range(object, kernel, &[])?,
+        None => code_range(object, kernel, &starts(&object.index()))?,
+    };
+    Some((entry, object.data().get(range)?))
 }
 
 fn no_kernel() -> Error {

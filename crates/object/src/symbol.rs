@@ -240,6 +240,40 @@ impl<'a> SymbolTable<'a> {
         self.read_rows(|_| true)
     }
 
+    /// Every symbol but the null one, without its name: all that is needed to find those that are worth reading.
+    pub fn places(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
+        let table = *self;
+        let rows = self.entries.chunks_exact(self.entry_size).zip(0..).skip(1);
+        rows.filter_map(move |(row, index)| Some(table.read(row.first_chunk()?, index).1))
+    }
+
+    /// The first symbol of a name. Looks at no more of other names than tells them apart; nothing if a name cannot be
+    /// read, as [`iter`](Self::iter) would complain.
+    ///
+    /// ```
+    /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+    /// let object = hsaco_object::CodeObject::parse(&file)?;
+    /// let symbols = object.symbol_table()?.unwrap();
+    /// assert_eq!(symbols.find_named(b"helper").unwrap().name.to_string(), "helper");
+    /// assert!(symbols.find_named(b"help").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn find_named(&self, name: &[u8]) -> Option<Symbol<'a>> {
+        // Every name that begins in the strings ends in them.
+        self.strings.last().filter(|last| **last == 0)?;
+        let mut found = None;
+        for (row, index) in self.entries.chunks_exact(self.entry_size).zip(0..).skip(1) {
+            let text =
+                self.strings.get(read_u32(row, 0)? as usize..).filter(|it| !it.is_empty())?;
+            let is_it = || text.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0));
+            if found.is_none() && text.first() == name.first() && is_it() {
+                found = Some(index);
+            }
+        }
+        self.symbol(found?).ok()
+    }
+
     /// As [`iter`](Self::iter), without labels, sections, files and numbers: of the symbols that a
     /// compiler writes, nearly all.
     pub(crate) fn named_things(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {

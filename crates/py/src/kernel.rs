@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use hsaco::analysis::Exit;
+use hsaco::analysis::{Exit, Spelling};
 use hsaco::db;
 use hsaco::object::Error;
 use hsaco::object::metadata::Argument;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -125,6 +126,30 @@ impl Kernel {
             argument(py, &it.map_err(|error| self.raised(py, &error))?)
         };
         arguments.map(argument).collect::<PyResult<_>>().map(Some)
+    }
+
+    /// Its arguments with their types: the metadata joined with the debug information, hidden arguments included.
+    ///
+    /// Names of types are kept, or replaced by what they stand for; `keywords` writes `struct` and the like before them.
+    #[pyo3(signature = (*, resolve_typedefs=false, keywords=false))]
+    fn typed_arguments<'py>(
+        &self,
+        py: Python<'py>,
+        resolve_typedefs: bool,
+        keywords: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let spelling = Spelling { resolve_typedefs, keywords };
+        let described = py.detach(|| hsaco_cli::arguments_json(&self.0.arguments(), spelling));
+        let text = described.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let module = py.import(pyo3::intern!(py, "hsaco._records"))?;
+        module.getattr(pyo3::intern!(py, "typed_arguments"))?.call1((text,))
+    }
+
+    /// Where metadata and debug information contradict each other about its arguments, in words.
+    #[getter]
+    fn argument_disagreements(&self, py: Python<'_>) -> Vec<String> {
+        let found = py.detach(|| self.0.arguments());
+        found.disagreements.iter().map(ToString::to_string).collect()
     }
 
     /// Its instructions, in the order of their addresses. Decodes it, the first time.

@@ -1,8 +1,4 @@
-"""kernelDB's interface: what its own tests assert, and what it gets wrong.
-
-Not here: what needs types from DWARF, that is names and types of arguments, members of structures, typedefs kept and
-resolved, argument types of template instances.
-"""
+"""kernelDB's interface: what its own tests assert, and what it gets wrong."""
 
 from __future__ import annotations
 
@@ -255,9 +251,14 @@ class Code(unittest.TestCase):
     def test_arguments_have_places_and_positions(self) -> None:
         arguments = self.db.get_kernel_arguments(KERNEL_ONE)
         self.assertEqual(
-            [(it.size, it.offset, it.alignment, it.position) for it in arguments],
-            [(8, 0, 8, 0), (8, 8, 8, 1), (4, 16, 0, 2)],
+            [(it.name, it.type_name, it.size, it.offset, it.alignment, it.position) for it in arguments],
+            [
+                ("out", "float*", 8, 0, 8, 0),
+                ("in", "const struct vec::Pair<float>*", 8, 8, 8, 1),
+                ("count", "int", 4, 16, 4, 2),
+            ],
         )
+        self.assertEqual([it.name for it in arguments[1].members], ["first", "second"])
         self.assertEqual(self.db.get_kernel_arguments(KERNEL_ONE, resolve_typedefs=True), arguments)
         made = kerneldb.KernelArgument(name="n", type="int", size=4, offset=16, alignment=4, position=2)
         self.assertEqual((made.type_name, made.members), ("int", []))

@@ -5,13 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use gimli::{
-    AttributeValue, DW_AT_abstract_origin, DW_AT_specification, DebugInfoOffset,
-    DebuggingInformationEntry, DwAt, DwTag, Dwarf, Section as _, UnitOffset, UnitType,
+    AttributeValue, DW_AT_abstract_origin, DW_AT_specification, DebuggingInformationEntry, DwAt,
+    DwTag, Dwarf, Section as _, UnitHeader, UnitOffset, UnitType,
 };
 use hsaco_object::{Error, ErrorKind};
 
 use super::scope::Scopes;
-use super::{DebugSections, Reader, SourceMap, malformed};
+use super::{DebugSections, Reader, SourceMap, malformed, unit_at_offset};
 
 /// How many entries may refer to one another before what is looked for is reached.
 const MAX_REFERENCES: usize = 16;
@@ -23,7 +23,7 @@ const MAX_LOOKS: u64 = 16;
 /// Looks that even the smallest sections are worth.
 const LEAST_LOOKS: u64 = 1 << 16;
 
-/// Where an entry is in `.debug_info`.
+/// Where an entry is in `.debug_info`; in `.debug_types`, counted on from the end of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Position(pub(super) usize);
 
@@ -58,6 +58,7 @@ impl<'m, 's> Entries<'m, 's> {
         let dwarf = sections.dwarf();
         let sizes = [
             dwarf.debug_info.reader().len(),
+            dwarf.debug_types.reader().len(),
             dwarf.debug_str.reader().len(),
             dwarf.debug_line_str.reader().len(),
         ];
@@ -169,8 +170,7 @@ impl<'m, 's> Entries<'m, 's> {
         if let Some(unit) = self.units.get(&offset) {
             return Ok(Rc::clone(unit));
         }
-        let header = self.dwarf.unit_header(DebugInfoOffset(offset));
-        let unit = self.well_formed(header.and_then(|header| self.dwarf.unit(header)))?;
+        let unit = self.well_formed(unit_at_offset(&self.dwarf, offset))?;
         let unit = Rc::new(OpenUnit { number, offset, unit });
         self.units.insert(offset, Rc::clone(&unit));
         Ok(unit)
@@ -182,10 +182,9 @@ impl<'m, 's> Entries<'m, 's> {
             self.signatures = Some(self.well_formed(signatures(&self.dwarf))?);
         }
         let found = self.signatures.as_ref().and_then(|all| all.get(&signature).copied());
-        // DWARF 4 has units of types in a section of their own, .debug_types.
         found.ok_or_else(|| {
-            let detail = format!("type {signature:#018x} is not in .debug_info");
-            Error::new(ErrorKind::Unsupported, "DWARF", detail)
+            let detail = format!("type {signature:#018x} is in none of the units");
+            Error::new(ErrorKind::Malformed, "DWARF", detail)
         })
     }
 
@@ -204,14 +203,23 @@ impl<'m, 's> Entries<'m, 's> {
     }
 }
 
+/// The types that have units of their own: in version 5 among all units, in version 4 in a section of theirs.
 fn signatures(dwarf: &Dwarf<Reader<'_>>) -> gimli::Result<HashMap<u64, Position>> {
     let mut found = HashMap::new();
+    let mut note = |header: &UnitHeader<Reader<'_>>, offset: usize| {
+        if let UnitType::Type { type_signature, type_offset } = header.type_() {
+            found.insert(type_signature.0, Position(offset.saturating_add(type_offset.0)));
+        }
+    };
     let mut headers = dwarf.units();
     while let Some(header) = headers.next()? {
-        let UnitType::Type { type_signature, type_offset } = header.type_() else { continue };
-        if let Some(DebugInfoOffset(at)) = type_offset.to_debug_info_offset(&header) {
-            found.insert(type_signature.0, Position(at));
-        }
+        note(&header, header.debug_info_offset().map_or(0, |offset| offset.0));
+    }
+    let info = dwarf.debug_info.reader().len();
+    let mut headers = dwarf.type_units();
+    while let Some(header) = headers.next()? {
+        let offset = header.debug_types_offset().map_or(0, |offset| offset.0);
+        note(&header, info.saturating_add(offset));
     }
     Ok(found)
 }
@@ -295,11 +303,12 @@ mod tests {
         unit.push(0);
         let mut info = (unit.len() as u32).to_le_bytes().to_vec();
         info.extend(unit);
-        let sections = DebugSections(vec![
+        let sections = vec![
             (SectionId::DebugAbbrev, Cow::Borrowed(ABBREVIATIONS)),
             (SectionId::DebugInfo, Cow::Owned(info)),
             (SectionId::DebugStr, Cow::Borrowed(names)),
-        ]);
+        ];
+        let sections = DebugSections { sections, bases: Vec::new() };
         let map = SourceMap::new(&sections).unwrap();
         map.signature_at(&sections, 0).map_err(|error| error.kind())
     }

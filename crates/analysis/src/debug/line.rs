@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use gimli::{ColumnType, Dwarf, LineProgramHeader, LineRow};
+use gimli::{Dwarf, LineProgramHeader};
 
 use super::path::join;
+use super::program::{self, Event, Registers};
 use super::{Location, Reader};
 
 /// Sequences of rows, each for a stretch of code without gaps.
@@ -38,54 +39,71 @@ struct Sequence {
     rows: Range<usize>,
 }
 
+/// A sequence that has not ended.
+struct Open {
+    /// Its first row that is kept.
+    first: usize,
+    start: Option<u64>,
+    last: u64,
+    is_sorted: bool,
+}
+
+impl Open {
+    fn new(first: usize) -> Self {
+        Open { first, start: None, last: 0, is_sorted: true }
+    }
+}
+
 impl Lines {
+    /// Reads what the table says of the code in a window; of the rest it keeps nothing.
     pub(super) fn read(
         dwarf: &Dwarf<Reader<'_>>,
         unit: &gimli::Unit<Reader<'_>>,
+        window: &Range<u64>,
     ) -> gimli::Result<Self> {
-        let Some(program) = unit.line_program.clone() else { return Ok(Self::default()) };
-        let mut lines = Lines { files: paths(dwarf, unit, program.header()), ..Self::default() };
-        let mut rows = program.rows();
-        let mut first = 0;
-        while let Some((_, row)) = rows.next_row()? {
-            if row.end_sequence() {
-                lines.end_sequence(first, row.address());
-                first = lines.rows.len();
-            } else {
-                lines.add(first, row);
+        let Some(program) = &unit.line_program else { return Ok(Self::default()) };
+        let header = program.header();
+        let mut lines = Lines { files: paths(dwarf, unit, header), ..Self::default() };
+        let mut open = Open::new(0);
+        program::run(header, |event| match event {
+            Event::Row(row) => lines.add(&mut open, row, window),
+            Event::End(end) => {
+                lines.end_sequence(&open, end.unwrap_or(0));
+                open = Open::new(lines.rows.len());
             }
-        }
-        lines.rows.truncate(first);
+        })?;
+        lines.rows.truncate(open.first);
         lines.sequences.sort_by_key(|sequence| sequence.code.end);
         Ok(lines)
     }
 
-    /// Adds a row; of several for an address the last one counts.
-    fn add(&mut self, first: usize, row: &LineRow) {
+    /// Adds a row; of several for an address the last one counts, of those before the window the very last.
+    fn add(&mut self, open: &mut Open, row: &Registers, window: &Range<u64>) {
+        let address = row.address;
+        open.is_sorted &= open.last <= address;
+        open.last = address;
+        open.start.get_or_insert(address);
+        if address >= window.end {
+            return;
+        }
         let number = |value: u64| u32::try_from(value).unwrap_or(0);
-        let column = match row.column() {
-            ColumnType::LeftEdge => 0,
-            ColumnType::Column(column) => number(column.get()),
-        };
-        let line = row.line().map_or(0, |line| number(line.get()));
-        let place = Place { file: number(row.file_index()), line, column };
-        let row = Row { address: row.address(), place };
-        match self.rows.get_mut(first..).and_then(<[Row]>::last_mut) {
-            Some(last) if last.address == row.address => *last = row,
+        let place =
+            Place { file: number(row.file), line: number(row.line), column: number(row.column) };
+        let row = Row { address, place };
+        match self.rows.get_mut(open.first..).and_then(<[Row]>::last_mut) {
+            Some(last) if last.address == address || address <= window.start => *last = row,
             _ => self.rows.push(row),
         }
     }
 
-    /// Closes the sequence of the rows from `first` on; one without code is dropped.
-    fn end_sequence(&mut self, first: usize, end: u64) {
-        let is_sorted =
-            self.rows.get(first..).is_some_and(|it| it.is_sorted_by_key(|row| row.address));
-        match self.rows.get(first) {
-            Some(row) if row.address < end && is_sorted => {
-                let sequence = Sequence { code: row.address..end, rows: first..self.rows.len() };
-                self.sequences.push(sequence);
+    /// Closes a sequence; one without code, or without order, is dropped.
+    fn end_sequence(&mut self, open: &Open, end: u64) {
+        match open.start {
+            Some(start) if start < end && open.is_sorted => {
+                let rows = open.first..self.rows.len();
+                self.sequences.push(Sequence { code: start..end, rows });
             }
-            _ => self.rows.truncate(first),
+            _ => self.rows.truncate(open.first),
         }
     }
 

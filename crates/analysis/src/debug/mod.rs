@@ -9,6 +9,8 @@ mod function;
 mod line;
 mod parameter;
 mod path;
+mod program;
+mod relocate;
 mod scope;
 mod types;
 
@@ -18,8 +20,10 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId, UnitHeader, UnitType};
-use hsaco_object::{CodeObject, Error, ErrorKind};
+use gimli::{
+    Dwarf, EndianSlice, LittleEndian, Reader as _, Section as _, SectionId, UnitHeader, UnitType,
+};
+use hsaco_object::{CodeObject, Error, ErrorKind, Kernel};
 
 use function::Functions;
 use line::Lines;
@@ -43,7 +47,11 @@ type Reader<'s> = EndianSlice<'s, LittleEndian>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct DebugSections<'a>(Vec<(SectionId, Cow<'a, [u8]>)>);
+pub struct DebugSections<'a> {
+    sections: Vec<(SectionId, Cow<'a, [u8]>)>,
+    /// Where sections of code are taken to be that all begin at zero.
+    bases: Vec<(u32, u64)>,
+}
 
 /// The sections that are read. Where variables live is not: nothing in it can hide a line.
 const SECTIONS: [SectionId; 10] = [
@@ -60,17 +68,33 @@ const SECTIONS: [SectionId; 10] = [
 ];
 
 impl<'a> DebugSections<'a> {
-    /// Finds them; each may unpack to `cap` bytes. An object that is not linked has none: what its sections refer
-    /// to is still to be filled in.
+    /// Finds them; each may unpack to `cap` bytes. Those of an object that is not linked are linked.
     pub fn new(object: &CodeObject<'a>, cap: u64) -> Result<Self, Error> {
+        if object.is_relocatable() {
+            return relocate::sections(object, cap);
+        }
         let mut found = Vec::new();
         for id in SECTIONS {
-            let linked = Some(object.elf()).filter(|_| !object.is_relocatable());
-            if let Some(section) = linked.and_then(|elf| elf.section_named(id.name())) {
+            if let Some(section) = object.elf().section_named(id.name()) {
                 found.push((id, object.elf().section_content(section, cap)?));
             }
         }
-        Ok(DebugSections(found))
+        Ok(DebugSections { sections: found, bases: Vec::new() })
+    }
+
+    /// What to add to addresses in a section of code before asking for their source. Nothing, unless the object is
+    /// not linked and has several such sections: they all begin at zero, and are told apart by this.
+    #[must_use]
+    pub fn base_of(&self, section: u32) -> u64 {
+        let found = self.bases.iter().find(|(other, _)| *other == section);
+        found.map_or(0, |(_, base)| *base)
+    }
+
+    /// What to ask about for an address in a kernel; see [`base_of`](Self::base_of).
+    #[must_use]
+    pub fn address_of(&self, kernel: &Kernel<'_>, address: u64) -> u64 {
+        let base = kernel.code_section().map_or(0, |section| self.base_of(section));
+        address.wrapping_add(base)
     }
 
     /// Whether there is nothing in them that maps code to its source.
@@ -83,19 +107,21 @@ impl<'a> DebugSections<'a> {
     /// Whether they are all parts of the object: none was compressed.
     #[must_use]
     pub fn is_borrowed(&self) -> bool {
-        self.0.iter().all(|(_, content)| matches!(content, Cow::Borrowed(_)))
+        self.sections.iter().all(|(_, content)| matches!(content, Cow::Borrowed(_)))
     }
 
     /// The same, without the object.
     #[must_use]
     pub fn into_owned(self) -> DebugSections<'static> {
         let owned = |(id, content): (_, Cow<'_, [u8]>)| (id, Cow::Owned(content.into_owned()));
-        DebugSections(self.0.into_iter().map(owned).collect())
+        let sections = self.sections.into_iter().map(owned).collect();
+        DebugSections { sections, bases: self.bases }
     }
 
     /// What a section holds; nothing, if there is none.
     fn section(&self, id: SectionId) -> &[u8] {
-        self.0.iter().find(|(other, _)| *other == id).map_or(&[], |(_, content)| content)
+        let found = self.sections.iter().find(|(other, _)| *other == id);
+        found.map_or(&[], |(_, content)| content)
     }
 
     fn dwarf(&self) -> Dwarf<Reader<'_>> {
@@ -150,15 +176,20 @@ pub struct Frame<'m> {
 /// ```
 #[derive(Debug)]
 pub struct SourceMap {
+    /// Those of `.debug_info`, then those of `.debug_types`.
     units: Vec<Unit>,
     /// Stretches of code and the number of their unit, by address.
     ranges: Vec<(Range<u64>, usize)>,
+    /// The code that may be asked about.
+    window: Range<u64>,
 }
 
 #[derive(Debug)]
 struct Unit {
-    /// Where its header is.
+    /// Where its header is; in `.debug_types`, counted on from the end of `.debug_info`.
     offset: usize,
+    /// Whether it is a type's: it has no code, and shares the line table of one that has.
+    is_type: bool,
     lines: OnceLock<Result<Lines, Error>>,
     functions: OnceLock<Result<Functions, Error>>,
     scopes: OnceLock<Result<Scopes, Error>>,
@@ -185,6 +216,11 @@ impl Location<'_> {
 impl SourceMap {
     /// Finds the units and what code each is of.
     pub fn new(sections: &DebugSections<'_>) -> Result<Self, Error> {
+        Self::for_code(sections, 0..u64::MAX)
+    }
+
+    /// The same for code in that window only: about other code it says nothing, and keeps nothing.
+    pub fn for_code(sections: &DebugSections<'_>, window: Range<u64>) -> Result<Self, Error> {
         let dwarf = sections.dwarf();
         let (mut units, mut ranges) = (Vec::new(), Vec::new());
         let mut tables = BTreeSet::new();
@@ -194,10 +230,16 @@ impl SourceMap {
             let found = found.map_err(|error| malformed(&dwarf, error))?;
             ranges.extend(found.into_iter().map(|range| (range, units.len())));
             let offset = header.debug_info_offset().map_or(0, |offset| offset.0);
-            units.push(Unit::new(offset));
+            units.push(Unit::new(offset, matches!(header.type_(), UnitType::Type { .. })));
+        }
+        let info = dwarf.debug_info.reader().len();
+        let mut headers = dwarf.type_units();
+        while let Some(header) = headers.next().map_err(|error| malformed(&dwarf, error))? {
+            let offset = header.debug_types_offset().map_or(0, |offset| offset.0);
+            units.push(Unit::new(info.saturating_add(offset), true));
         }
         ranges.sort_by_key(|(range, unit)| (range.start, *unit));
-        Ok(SourceMap { units, ranges })
+        Ok(SourceMap { units, ranges, window })
     }
 
     /// The place that an instruction comes from; none where the object does not say.
@@ -217,7 +259,7 @@ impl SourceMap {
     ) -> Result<Option<PlaceId>, Error> {
         let Some(number) = self.unit_at(address) else { return Ok(None) };
         let Some(unit) = self.units.get(number) else { return Ok(None) };
-        let place = unit.lines(sections)?.at(address);
+        let place = self.lines(unit, sections)?.at(address);
         Ok(place.map(|place| PlaceId { unit: number, place }))
     }
 
@@ -237,7 +279,7 @@ impl SourceMap {
     ) -> Result<Vec<Frame<'_>>, Error> {
         let unit = self.unit_at(address).and_then(|number| self.units.get(number));
         let Some(unit) = unit else { return Ok(Vec::new()) };
-        let lines = unit.lines(sections)?;
+        let lines = self.lines(unit, sections)?;
         let dwarf = sections.dwarf();
         let mut location = lines.at(address).and_then(|place| lines.location(place));
         let mut frames = Vec::new();
@@ -258,8 +300,8 @@ impl SourceMap {
         sections: &DebugSections<'_>,
     ) -> Result<Vec<(Range<u64>, Location<'_>)>, Error> {
         let mut all = Vec::new();
-        for unit in &self.units {
-            all.extend(unit.lines(sections)?.stretches());
+        for unit in self.units.iter().filter(|unit| !unit.is_type) {
+            all.extend(self.lines(unit, sections)?.stretches());
         }
         Ok(all)
     }
@@ -269,16 +311,18 @@ impl SourceMap {
         let (range, unit) = self.ranges.get(after.checked_sub(1)?)?;
         Some(*unit).filter(|_| range.contains(&address))
     }
+
+    fn lines<'m>(&self, unit: &'m Unit, sections: &DebugSections<'_>) -> Result<&'m Lines, Error> {
+        read_once(&unit.lines, sections, unit.offset, |dwarf, unit| {
+            Lines::read(dwarf, unit, &self.window)
+        })
+    }
 }
 
 impl Unit {
-    fn new(offset: usize) -> Self {
+    fn new(offset: usize, is_type: bool) -> Self {
         let (lines, functions, scopes) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Unit { offset, lines, functions, scopes }
-    }
-
-    fn lines(&self, sections: &DebugSections<'_>) -> Result<&Lines, Error> {
-        read_once(&self.lines, sections, self.offset, Lines::read)
+        Unit { offset, is_type, lines, functions, scopes }
     }
 
     fn functions(&self, sections: &DebugSections<'_>) -> Result<&Functions, Error> {
@@ -309,7 +353,21 @@ fn unit_at_offset<'s>(
     dwarf: &Dwarf<Reader<'s>>,
     offset: usize,
 ) -> gimli::Result<gimli::Unit<Reader<'s>>> {
-    dwarf.unit(dwarf.unit_header(gimli::DebugInfoOffset(offset))?)
+    dwarf.unit(header_at_offset(dwarf, offset)?)
+}
+
+/// The header of a unit, of whichever section.
+fn header_at_offset<'s>(
+    dwarf: &Dwarf<Reader<'s>>,
+    offset: usize,
+) -> gimli::Result<UnitHeader<Reader<'s>>> {
+    let Some(into_types) = offset.checked_sub(dwarf.debug_info.reader().len()) else {
+        return dwarf.unit_header(gimli::DebugInfoOffset(offset));
+    };
+    let mut types = *dwarf.debug_types.reader();
+    types.skip(into_types)?;
+    let header = gimli::DebugTypes::from(types).units().next()?;
+    header.ok_or(gimli::Error::UnexpectedEof(types.offset_id()))
 }
 
 /// The code of a unit. One that does not say has that of its line table, unless another had it: `tables` are
@@ -332,7 +390,7 @@ fn unit_ranges(
     }
     let table = unit.line_program.as_ref().map(|program| program.header().offset().0);
     if found.is_empty() && table.is_some_and(|table| tables.insert(table)) {
-        found.extend(Lines::read(dwarf, &unit)?.code());
+        found.extend(Lines::read(dwarf, &unit, &(0..u64::MAX))?.code());
     }
     Ok(found)
 }

@@ -69,7 +69,7 @@ impl SourceMap {
     ) -> Result<Option<Signature>, Error> {
         let dwarf = sections.dwarf();
         let mut entries = Entries::new(self, sections);
-        for unit in &self.units {
+        for unit in self.units.iter().filter(|unit| !unit.is_type) {
             for function in unit.functions(sections)?.outermost() {
                 let at = Position(unit.offset.saturating_add(function.entry));
                 if function.name(&dwarf, unit.offset).as_deref() == Some(linkage_name)

@@ -6,7 +6,7 @@ mod text;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use hsaco::analysis::Spelling;
+use hsaco::analysis::{KernelArguments, Spelling};
 
 use self::model::ObjectArguments;
 use self::text::TextArguments;
@@ -34,6 +34,11 @@ pub(crate) struct Args {
     resolve_typedefs: bool,
     #[command(flatten)]
     answer: Answer,
+}
+
+/// The arguments of a kernel as `hsaco args --format json` has them: a list.
+pub fn arguments_json(found: &KernelArguments, spelling: Spelling) -> serde_json::Result<String> {
+    serde_json::to_string(&model::describe(found, spelling))
 }
 
 /// What is asked of every object.

@@ -152,7 +152,8 @@ impl Question<'_> {
         let of = |kernel: &&Kernel<'_>| {
             let start = kernel.entry().unwrap_or_default();
             let size = kernel.code(object).map_or(0, |code| code.len() as u64);
-            self.stretches_of(&sections, &map, start..start.saturating_add(size))
+            let base = sections.address_of(kernel, 0);
+            self.stretches_of(&sections, &map, base, start..start.saturating_add(size))
         };
         kernels.iter().map(of).collect()
     }
@@ -161,12 +162,13 @@ impl Question<'_> {
         &self,
         sections: &DebugSections<'_>,
         map: &SourceMap,
+        base: u64,
         code: Range<u64>,
     ) -> hsaco::object::Result<Vec<Stretch>> {
         const WORD: usize = 4;
         let mut found: Vec<Stretch> = Vec::new();
         for address in code.clone().step_by(WORD) {
-            let frames = self.frames(sections, map, address)?;
+            let frames = self.frames(sections, map, address.wrapping_add(base))?;
             let end = address.saturating_add(WORD as u64).min(code.end);
             match found.last_mut() {
                 Some(last) if last.code.end == address && last.frames == frames => {

@@ -16,8 +16,10 @@ mod notes;
 mod query;
 mod resources;
 mod size;
+mod source;
 
 use anyhow::Result;
+pub use args::arguments_json;
 pub use asm::without_comment;
 use clap::Subcommand;
 
@@ -32,6 +34,7 @@ pub(crate) enum Verb {
     Args(args::Args),
     Disasm(disasm::Args),
     Lines(lines::Args),
+    Source(source::Args),
     Query(query::Args),
     Asm(asm::Args),
     Calls(calls::Args),
@@ -54,6 +57,7 @@ impl Verb {
             Self::Args(args) => args::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Lines(args) => lines::run(&args),
+            Self::Source(args) => source::run(&args),
             Self::Query(args) => query::run(&args),
             Self::Asm(args) => asm::run(&args),
             Self::Calls(args) => calls::run(&args),

@@ -119,6 +119,18 @@ const MAGICS: [(&[u8], Container); 5] = [
 ];
 
 impl Container {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::CodeObject,
+        Self::Bundle,
+        Self::CompressedBundle,
+        Self::OffloadBinary,
+        Self::HostElf,
+        Self::HostPe,
+        Self::HostCoff,
+        Self::Archive,
+    ];
+
     /// The format of these bytes, if it is one that may hold device code.
     pub fn detect(data: &[u8]) -> Option<Self> {
         if let Some(&(_, found)) = MAGICS.iter().find(|(magic, _)| data.starts_with(magic)) {

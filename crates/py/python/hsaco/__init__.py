@@ -25,7 +25,16 @@ from ._hsaco import (
     demangle,
     disassemble,
 )
-from ._records import Argument, Counts, Frame, Function, Memory
+from ._records import (
+    Argument,
+    Counts,
+    Frame,
+    Function,
+    Member,
+    Memory,
+    Pointee,
+    TypedArgument,
+)
 from ._sequence import LazySequence
 
 __all__ = [
@@ -40,9 +49,12 @@ __all__ = [
     "Instruction",
     "Kernel",
     "LazySequence",
+    "Member",
     "Memory",
     "NotFoundError",
     "Object",
+    "Pointee",
+    "TypedArgument",
     "__version__",
     "assemble",
     "demangle",

@@ -7,7 +7,7 @@ from re import Pattern
 from typing import Any, Callable, Final, Optional, Union, final
 
 from ._errors import Error
-from ._records import Argument, Counts, Frame, Function, Memory
+from ._records import Argument, Counts, Frame, Function, Memory, TypedArgument
 from ._sequence import LazySequence
 
 __all__ = [
@@ -96,6 +96,11 @@ class Kernel:
     def resources(self) -> dict[str, Optional[int]]: ...
     @property
     def arguments(self) -> Optional[list[Argument]]: ...
+    def typed_arguments(
+        self, *, resolve_typedefs: bool = False, keywords: bool = False
+    ) -> list[TypedArgument]: ...
+    @property
+    def argument_disagreements(self) -> list[str]: ...
     @property
     def instructions(self) -> LazySequence[Instruction]: ...
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -38,6 +39,92 @@ class Argument(_Record):
     is_restrict: Optional[bool]
     is_volatile: Optional[bool]
     is_pipe: Optional[bool]
+
+
+@dataclass(frozen=True)
+class Member(_Record):
+    """A member or base of a structure. None is "not known", or "has none"."""
+
+    name: Optional[str]
+    type: str
+    offset: Optional[int]
+    """From the beginning of the structure that it is in."""
+    size: Optional[int]
+    alignment: Optional[int]
+    bit_offset: Optional[int]
+    """Of a bit-field, from the beginning of the structure."""
+    bit_size: Optional[int]
+    base: bool
+    """Whether it is a base class."""
+    members: Optional[list[Member]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row for a table, with rows for its members."""
+        return {**super().to_dict(), "members": _rows(self.members)}
+
+
+@dataclass(frozen=True)
+class Pointee(_Record):
+    """What a pointer points to."""
+
+    type: str
+    size: Optional[int]
+    alignment: Optional[int]
+    members: Optional[list[Member]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row for a table, with rows for its members."""
+        return {**super().to_dict(), "members": _rows(self.members)}
+
+
+@dataclass(frozen=True)
+class TypedArgument(_Record):
+    """An argument of a kernel with its type: the metadata joined with the debug information. None is "not known"."""
+
+    name: Optional[str]
+    type: Optional[str]
+    offset: Optional[int]
+    """Where it is in the kernarg segment; without metadata, where the rules of the compiler put it."""
+    size: Optional[int]
+    alignment: Optional[int]
+    kind: Optional[str]
+    hidden: bool
+    address_space: Optional[str]
+    access: Optional[str]
+    actual_access: Optional[str]
+    members: Optional[list[Member]]
+    """Of a structure that is passed by value."""
+    pointee: Optional[Pointee]
+    source: str
+    """Who knows of it: "metadata", "debug" or "both"."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row for a table, with rows for its members and what it points to."""
+        pointee = None if self.pointee is None else self.pointee.to_dict()
+        return {**super().to_dict(), "members": _rows(self.members), "pointee": pointee}
+
+
+def _rows(members: Optional[list[Member]]) -> Optional[list[dict[str, Any]]]:
+    return None if members is None else [each.to_dict() for each in members]
+
+
+def _members(rows: Optional[list[dict[str, Any]]]) -> Optional[list[Member]]:
+    if rows is None:
+        return None
+    return [Member(**{**row, "members": _members(row["members"])}) for row in rows]
+
+
+def typed_arguments(text: str) -> list[TypedArgument]:
+    """Arguments from the JSON that ``hsaco args`` has of them."""
+
+    def pointee(row: Optional[dict[str, Any]]) -> Optional[Pointee]:
+        return None if row is None else Pointee(**{**row, "members": _members(row["members"])})
+
+    def argument(row: dict[str, Any]) -> TypedArgument:
+        parts = {"members": _members(row["members"]), "pointee": pointee(row["pointee"])}
+        return TypedArgument(**{**row, **parts})
+
+    return [argument(row) for row in json.loads(text)]
 
 
 @dataclass(frozen=True)
@@ -84,5 +171,5 @@ class Counts(_Record):
     decoded_bytes: int
 
 
-for _class in (Argument, Function, Memory, Frame, Counts):
+for _class in (Argument, TypedArgument, Member, Pointee, Function, Memory, Frame, Counts):
     _class.__module__ = "hsaco"

@@ -155,24 +155,28 @@ impl KernelInfo {
         found: &KernelArguments,
         spelling: Spelling,
     ) -> Self {
-        let types = &found.types;
-        let mut writer = Writer {
-            types,
-            spelling,
-            members_left: MAX_MEMBERS,
-            text_left: MAX_TEXT,
-            open: Vec::new(),
-        };
         let (resources, _) = kernel.resources(object.target().generation());
         Self {
             name: kernel.name().to_string(),
             demangled: source_name(kernel.name()).into_owned(),
             kernarg_size: resources.kernarg_size,
             computed: found.arguments.iter().any(|it| it.source == Source::Debug),
-            arguments: found.arguments.iter().map(|it| writer.argument(it)).collect(),
+            arguments: describe(found, spelling),
             disagreements: found.disagreements.iter().map(DisagreementInfo::new).collect(),
         }
     }
+}
+
+/// The arguments of a kernel with their members, to limits that only what is made to have no end reaches.
+pub(super) fn describe(found: &KernelArguments, spelling: Spelling) -> Vec<ArgumentInfo> {
+    let mut writer = Writer {
+        types: &found.types,
+        spelling,
+        members_left: MAX_MEMBERS,
+        text_left: MAX_TEXT,
+        open: Vec::new(),
+    };
+    found.arguments.iter().map(|it| writer.argument(it)).collect()
 }
 
 impl DisagreementInfo {

@@ -1,6 +1,7 @@
 //! Sections and the names in them, by the rules of `llvm-objdump`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hsaco::object::elf::{self, Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
@@ -46,9 +47,7 @@ impl<'a> Layout<'a> {
     /// Reads sections and symbols; what is wrong with symbols goes to `problems`.
     pub(super) fn read(object: &CodeObject<'a>, problems: &mut Vec<Error>) -> Self {
         let sections = read_sections(object.elf());
-        let mut by_address: Vec<usize> = (0..sections.len()).collect();
-        let place = |&at: &usize| sections.get(at).map(|it| (it.address, it.size));
-        by_address.sort_by_key(place);
+        let by_address = by_address(&sections);
         let is_relocatable = object.is_relocatable();
         let mut layout = Self { sections, absolute: Vec::new(), by_address, is_relocatable };
         layout.add_symbols(object.elf(), problems);
@@ -58,6 +57,36 @@ impl<'a> Layout<'a> {
             section.name_start();
         }
         layout
+    }
+
+    /// Reads sections, and of the symbols only those at and right behind the functions of some names. Nothing if there
+    /// is anything unusual about them, and all symbols have to be read.
+    pub(super) fn near<'n>(
+        object: &CodeObject<'a>,
+        names: impl Iterator<Item = &'n [u8]>,
+    ) -> Option<(Self, Vec<Symbol<'a>>)> {
+        if object.is_relocatable() || object.is_v2() {
+            return None;
+        }
+        let elf = object.elf();
+        let table = elf.sections().iter().find(|it| it.kind == SHT_SYMTAB)?;
+        let table = SymbolTable::of_section(elf, table, SymbolSource::Symtab).ok()?;
+        let sections = read_sections(elf);
+        let by_address = by_address(&sections);
+        let absolute = Vec::new();
+        let mut layout = Self { sections, absolute, by_address, is_relocatable: false };
+        let mut functions = Vec::new();
+        let mut symbols = BTreeMap::new();
+        for name in names {
+            let function =
+                table.find_named(name).filter(|it| it.kind == STT_FUNC && it.size > 0)?;
+            let near = symbols_near(&table, &function)?;
+            symbols.extend(near.into_iter().map(|symbol| (symbol.index, symbol)));
+            functions.push(function);
+        }
+        symbols.values().for_each(|symbol| layout.add(symbol, table.source()));
+        layout.sections.iter_mut().for_each(|section| section.labels.sort());
+        Some((layout, functions))
     }
 
     /// Symbols of the linker; where they name no place, those of the loader.
@@ -152,6 +181,46 @@ impl<'a> Section<'a> {
     fn last_label(&self, target: u64) -> Option<&Label<'a>> {
         last_label(&self.labels, target)
     }
+}
+
+/// More names than any function has.
+const MANY: usize = 64;
+
+/// The symbols from a function's address to the next that has a name. Nothing if another function is there too.
+fn symbols_near<'a>(table: &SymbolTable<'a>, function: &Symbol<'a>) -> Option<Vec<Symbol<'a>>> {
+    let here = |it: &Symbol<'_>| it.section == function.section && it.value >= function.value;
+    let is_place = |it: &Symbol<'_>| !matches!(it.kind, STT_FILE | STT_SECTION);
+    let mut next = u64::MAX;
+    let mut near: Vec<Symbol<'a>> = Vec::new();
+    for symbol in table.places().filter(|it| here(it) && is_place(it)) {
+        if symbol.value > next {
+            continue;
+        }
+        let symbol = table.symbol(symbol.index).ok()?;
+        if symbol.name.is_empty() {
+            continue;
+        }
+        if symbol.value > function.value && symbol.value < next {
+            next = symbol.value;
+            near.retain(|it| it.value <= next);
+        }
+        near.push(symbol);
+        if near.len() > MANY {
+            return None;
+        }
+    }
+    let is_twin = |it: &&Symbol<'_>| it.kind == STT_FUNC && it.value == function.value;
+    if near.iter().filter(is_twin).count() != 1 {
+        return None;
+    }
+    Some(near)
+}
+
+/// The numbers of sections, in the order of their addresses.
+fn by_address(sections: &[Section<'_>]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..sections.len()).collect();
+    numbers.sort_by_key(|&at| sections.get(at).map(|it| (it.address, it.size)));
+    numbers
 }
 
 /// The last label that is not above `target`.

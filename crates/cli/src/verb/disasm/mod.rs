@@ -172,10 +172,11 @@ impl TextListing<'_> {
 }
 
 /// What a thread writes at a time.
-enum Piece<'r, 'a> {
+struct Piece<'r, 'a> {
     /// The line before an object, which is called so.
-    Head(String),
-    Spans(TextWriter<'r, 'a>, &'r [Span]),
+    head: Option<String>,
+    writer: TextWriter<'r, 'a>,
+    spans: &'r [Span],
 }
 
 impl Visit for TextListing<'_> {
@@ -206,15 +207,23 @@ impl Visit for TextListing<'_> {
             if plan.spans.is_empty() && !self.is_object {
                 continue;
             }
-            pieces.push(Piece::Head(self.name(row)));
             let writer = TextWriter { plan, style: self.style };
-            pieces.extend(plan.units().into_iter().map(|spans| Piece::Spans(writer, spans)));
-        }
-        stream::write(&pieces, self.out, |piece, part| match piece {
-            Piece::Head(name) => writeln!(part.bytes, "\n{name}:\tfile format elf64-amdgpu"),
-            Piece::Spans(writer, spans) => {
-                spans.iter().try_for_each(|span| writer.span(span, part))
+            let mut head = Some(self.name(row));
+            let mut units = plan.units();
+            if units.is_empty() {
+                units.push(&[]);
             }
+            pieces.extend(units.into_iter().map(|spans| Piece {
+                head: head.take(),
+                writer,
+                spans,
+            }));
+        }
+        stream::write(&pieces, self.out, |piece, part| {
+            if let Some(name) = &piece.head {
+                writeln!(part.bytes, "\n{name}:\tfile format elf64-amdgpu")?;
+            }
+            piece.spans.iter().try_for_each(|span| piece.writer.span(span, part))
         })?;
         Ok(())
     }

@@ -75,10 +75,8 @@ impl<'a> Plan<'a> {
                 return None;
             }
         };
-        let layout = Layout::read(object, problems);
-        let wanted = selection.of(object, &layout);
-        let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
-        let mut plan = Self { layout, decoder, spans, live: None, source: None };
+        let mut plan = Self::narrow(object, decoding, selection, &decoder, problems)
+            .unwrap_or_else(|| Self::whole(object, decoding, selection, decoder, problems));
         if decoding.true16 == True16::Auto {
             let with = |real_true16| decoding.with_true16(processor, real_true16).ok();
             plan.detect_true16([with(true), with(false)]);
@@ -86,11 +84,60 @@ impl<'a> Plan<'a> {
         if decoding.live {
             plan.live = Some(Live::new(object, &plan.decoder, &plan.code_addresses()));
         }
-        plan.source = decoding
+        Some(plan)
+    }
+
+    fn whole(
+        object: &CodeObject<'a>,
+        decoding: &Decoding,
+        selection: &Selection,
+        decoder: Decoder,
+        problems: &mut Vec<Error>,
+    ) -> Self {
+        let layout = Layout::read(object, problems);
+        let wanted = selection.of(object, &layout);
+        let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
+        let source = decoding.source.as_ref().map(|args| Source::new(object, args));
+        let source = source.and_then(|it| it.map_err(|error| problems.push(error)).ok());
+        Self { layout, decoder, spans, live: None, source }
+    }
+
+    /// The plan for a few functions of many, made without looking at the others: what one costs does not depend on how
+    /// many there are. Nothing where others matter, because branches go there or names are not what they usually are.
+    fn narrow(
+        object: &CodeObject<'a>,
+        decoding: &Decoding,
+        selection: &Selection,
+        decoder: &Decoder,
+        problems: &mut Vec<Error>,
+    ) -> Option<Self> {
+        if decoding.true16 == True16::Auto {
+            return None;
+        }
+        let (layout, functions) = Layout::near(object, selection.few_symbols()?)?;
+        let wanted = selection.of(object, &layout);
+        let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
+        let mut plan = Self { layout, decoder: decoder.clone(), spans, live: None, source: None };
+        if plan.spans.iter().any(|span| plan.leaves(span)) {
+            return None;
+        }
+        let source = decoding
             .source
             .as_ref()
-            .and_then(|args| Source::new(object, args).map_err(|error| problems.push(error)).ok());
+            .map(|args| Source::of_functions(object, args, &functions, &plan.code_addresses()));
+        plan.source = source.and_then(|it| it.map_err(|error| problems.push(error)).ok());
         Some(plan)
+    }
+
+    /// Whether a branch goes out of a span.
+    fn leaves(&self, span: &Span) -> bool {
+        let base = self.section(span).map_or(0, |it| it.address);
+        self.steps(span).any(|(at, step, _)| match step {
+            Step::Inst(inst) => inst
+                .branch_target(base.wrapping_add(at as u64))
+                .is_some_and(|target| !span.own.contains(&target)),
+            Step::Unknown | Step::Zeros => false,
+        })
     }
 
     /// The addresses of all code to show, in order.

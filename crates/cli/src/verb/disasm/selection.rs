@@ -47,6 +47,13 @@ impl Selection {
         Wanted { selection: self, kernels }
     }
 
+    /// The symbols that are asked for, if they are few and all that is asked for.
+    pub(super) fn few_symbols(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        const FEW: usize = 8;
+        let is_few = (1..=FEW).contains(&self.symbols.len()) && self.kernels.is_all();
+        is_few.then(|| self.symbols.keys().map(Vec::as_slice))
+    }
+
     /// The status of a run, which is not fine if something that was asked for is nowhere.
     pub(super) fn conclude(&self, mut status: Status) -> Status {
         let missing = self.symbols.iter().filter(|(_, found)| !found.load(Ordering::Relaxed));

@@ -1,17 +1,15 @@
 //! Source places and lines between instructions, as `llvm-objdump -l` and `-S` print them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::fs;
 use std::ops::Range;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco::analysis::{DebugSections, Location, SourceMap};
+use hsaco::object::symbol::Symbol;
 use hsaco::object::{CodeObject, Error, Str};
 
 use super::plan::{Plan, Span};
 use super::steps::Step;
+use crate::source_files::SourceFiles;
 
 /// The most that a compressed debug section may unfold to.
 const MAX_SECTION: u64 = 4 << 30;
@@ -73,7 +71,7 @@ pub(super) struct Source<'a> {
     map: SourceMap,
     /// Functions by address, with their names.
     symbols: Vec<(Range<u64>, Str<'a>)>,
-    files: Mutex<HashMap<String, Option<Arc<str>>>>,
+    files: SourceFiles,
 }
 
 impl<'a> Source<'a> {
@@ -81,20 +79,49 @@ impl<'a> Source<'a> {
         let sections = DebugSections::new(object, MAX_SECTION)?;
         let map = SourceMap::new(&sections)?;
         let index = object.index();
-        let kernels = index.kernels().iter();
-        let kernels = kernels.filter_map(|it| Some((it.entry()?, it.code_size()?, it.name())));
-        let functions = index.functions().iter().map(|it| (it.value, it.size, it.name));
-        let mut symbols: Vec<_> = kernels
-            .chain(functions)
-            .map(|(start, size, name)| (start..start.saturating_add(size), name))
-            .collect();
-        symbols.sort_by_key(|(code, _)| code.start);
-        Ok(Self { args: args.clone(), sections, map, symbols, files: Mutex::default() })
+        let kernels = index.kernels().iter().filter_map(|it| {
+            Some((sections.address_of(it, it.entry()?), it.code_size()?, it.name()))
+        });
+        let functions = index
+            .functions()
+            .iter()
+            .map(|it| (it.value.wrapping_add(sections.base_of(it.section)), it.size, it.name));
+        let symbols = kernels.chain(functions).collect();
+        Ok(Self::with_symbols(args, sections, map, symbols))
     }
 
-    /// Where the instruction at an address comes from. Its function is that of the symbol, else the one that
-    /// was inlined there.
-    pub(super) fn at(&self, address: u64) -> Place<'_> {
+    /// The source of a few functions, whose code is in these ranges.
+    pub(super) fn of_functions(
+        object: &CodeObject<'a>,
+        args: &SourceArgs,
+        functions: &[Symbol<'a>],
+        code: &[Range<u64>],
+    ) -> Result<Self, Error> {
+        let sections = DebugSections::new(object, MAX_SECTION)?;
+        let start = code.iter().map(|it| it.start).min().unwrap_or(0);
+        let end = code.iter().map(|it| it.end).max().unwrap_or(0);
+        let map = SourceMap::for_code(&sections, start..end)?;
+        let symbols = functions.iter().map(|it| (it.value, it.size, it.name)).collect();
+        Ok(Self::with_symbols(args, sections, map, symbols))
+    }
+
+    fn with_symbols(
+        args: &SourceArgs,
+        sections: DebugSections<'a>,
+        map: SourceMap,
+        symbols: Vec<(u64, u64, Str<'a>)>,
+    ) -> Self {
+        let range = |(start, size, name): (u64, u64, _)| (start..start.saturating_add(size), name);
+        let mut symbols: Vec<_> = symbols.into_iter().map(range).collect();
+        symbols.sort_by_key(|(code, _)| code.start);
+        Self { args: args.clone(), sections, map, symbols, files: SourceFiles::default() }
+    }
+
+    /// Where the instruction at an address of a section comes from. Its function is that of the symbol, else the one
+    /// that was inlined there.
+    pub(super) fn at(&self, section: usize, address: u64) -> Place<'_> {
+        let base = u32::try_from(section).map_or(0, |section| self.sections.base_of(section));
+        let address = address.wrapping_add(base);
         let location = self.map.location(&self.sections, address).ok().flatten();
         let after = self.symbols.partition_point(|(code, _)| code.start <= address);
         let symbol = after.checked_sub(1).and_then(|at| self.symbols.get(at));
@@ -116,10 +143,10 @@ impl<'a> Source<'a> {
         let last = |span: &Span| {
             let base = plan.section(span)?.address;
             let steps = plan.steps(span).filter(|(_, step, _)| !matches!(step, Step::Zeros));
-            steps.last().map(|(at, ..)| base.wrapping_add(at as u64))
+            steps.last().map(|(at, ..)| (span.section, base.wrapping_add(at as u64)))
         };
         let last = earlier.iter().rev().filter(|it| !it.is_data).find_map(last);
-        last.map(|address| self.at(address)).unwrap_or_default()
+        last.map(|(section, address)| self.at(section, address)).unwrap_or_default()
     }
 
     /// What stands between an instruction and the one before it.
@@ -139,22 +166,10 @@ impl<'a> Source<'a> {
         if let Some((file, line)) = place.file_and_line()
             && self.args.source
             && is_new_line
-            && let Some(text) = self.file(&self.args.placed(file))
-            && let Some(text) = text.lines().nth(line as usize - 1).filter(|it| !it.is_empty())
+            && let Some(text) = self.files.line(&self.args.placed(file), line)
+            && !text.is_empty()
         {
             out.extend_from_slice(format!("; {text}\n").as_bytes());
         }
-    }
-
-    /// What a source file holds; none that is not there.
-    fn file(&self, path: &str) -> Option<Arc<str>> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = files.get(path) {
-            return known.clone();
-        }
-        let text = fs::read(Path::new(path)).ok();
-        let text: Option<Arc<str>> = text.map(|it| String::from_utf8_lossy(&it).into());
-        files.insert(path.to_owned(), text.clone());
-        text
     }
 }

@@ -87,7 +87,7 @@ impl TextWriter<'_, '_> {
             if let Some(source) = source
                 && !matches!(step, Step::Zeros)
             {
-                let next = source.at(address);
+                let next = source.at(span.section, address);
                 source.write(&place, &next, out);
                 place = next;
             }

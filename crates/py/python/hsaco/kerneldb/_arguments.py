@@ -1,12 +1,13 @@
 """Arguments of kernels, as kernelDB describes them.
 
-This is the one place that knows where they come from: today the metadata, which has every explicit argument's offset,
-size and kind, and its name and type where the compiler wrote them down.
+This is the one place that knows where they come from: the metadata joined with the types of the debug information. Without
+debug information there are offsets, sizes and kinds, and names and types as far as the compiler wrote them down.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Optional
 
 import hsaco
 
@@ -45,25 +46,52 @@ class KernelArgument:
 
 
 def arguments_of(kernel: hsaco.Kernel, resolve_typedefs: bool = False) -> list[KernelArgument]:
-    """The explicit arguments of a kernel. The metadata has types as they were written, so there is nothing to resolve."""
-    del resolve_typedefs
-    explicit = [argument for argument in kernel.arguments or [] if not argument.hidden]
-    return [_of_metadata(position, argument) for position, argument in enumerate(explicit)]
+    """The explicit arguments of a kernel, with names of types kept or replaced by what they stand for."""
+    every = kernel.typed_arguments(resolve_typedefs=resolve_typedefs, keywords=True)
+    explicit = [argument for argument in every if not argument.hidden]
+    return [_argument(position, argument) for position, argument in enumerate(explicit)]
 
 
-def _of_metadata(position: int, argument: hsaco.Argument) -> KernelArgument:
-    return KernelArgument(
+def _argument(position: int, argument: hsaco.TypedArgument) -> KernelArgument:
+    described = KernelArgument(
         name=argument.name or "",
-        type=argument.type_name or "",
-        size=argument.size,
-        offset=argument.offset,
+        type=_spelled(argument.type),
+        size=argument.size or 0,
+        offset=argument.offset or 0,
         alignment=_alignment(argument),
         position=position,
     )
+    pointed_to = argument.pointee.members if argument.pointee is not None else None
+    described.members = _members(argument.members or pointed_to or [])
+    return described
 
 
-def _alignment(argument: hsaco.Argument) -> int:
-    """Pointers are aligned to their size; of other values the metadata does not say it."""
+def _members(members: list[hsaco.Member]) -> list[KernelArgument]:
+    return [_member(position, member) for position, member in enumerate(members)]
+
+
+def _member(position: int, member: hsaco.Member) -> KernelArgument:
+    described = KernelArgument(
+        name=member.name or "",
+        type=_spelled(member.type),
+        size=member.size or 0,
+        offset=member.offset or 0,
+        alignment=member.alignment or 0,
+        position=position,
+    )
+    described.members = _members(member.members or [])
+    return described
+
+
+def _spelled(type_name: Optional[str]) -> str:
+    """A type as kernelDB spells it: no blank before ``*`` and ``&``."""
+    return (type_name or "").replace(" *", "*").replace(" &", "&")
+
+
+def _alignment(argument: hsaco.TypedArgument) -> int:
+    """The alignment of its type. Without one, pointers are aligned to their size; of other values nothing says it."""
+    if argument.alignment is not None:
+        return argument.alignment
     if argument.kind in ("global_buffer", "dynamic_shared_pointer"):
-        return argument.size
+        return argument.size or 0
     return 0

@@ -1,7 +1,10 @@
 //! `hsaco ls`: what is in a file, in one screen.
 
+mod indexed;
+
 use std::borrow::Cow;
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use hsaco::isa::Generation;
@@ -43,6 +46,9 @@ pub(crate) struct Args {
     /// Check the hash of large compressed payloads too (of small ones it always is)
     #[arg(long)]
     verify: bool,
+    /// Keep what is found in this file, and open only files that it does not know or that changed since
+    #[arg(long, value_name = "FILE")]
+    index: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -50,6 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Output::open(args.answer.output.as_deref())?;
     let verify = if args.verify { Verify::All } else { Verify::Cheap };
     let kernels = KernelSelection::new(&args.kernels);
+    if let Some(index) = &args.index {
+        let status = indexed::run(args, index, verify, &kernels, &mut out)?;
+        out.finish()?;
+        return Ok(kernels.conclude(status));
+    }
     let status = match args.answer.format {
         Format::Json => {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
@@ -58,16 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             json_files::run(&mut out, &args.inputs, &args.objects, verify, read)?
         }
         Format::Text => {
-            let long = args.long || !kernels.is_all();
-            let mut lister = TextLister {
-                out: &mut out,
-                kernels: &kernels,
-                mangled: args.no_demangle,
-                long,
-                selects: args.objects.selects(),
-                file: FileSummary::default(),
-                files: 0,
-            };
+            let mut lister = TextLister::new(args, &kernels, &mut out);
             scan::run(&args.inputs, &args.objects, verify, &mut lister)?
         }
     };
@@ -282,11 +284,7 @@ impl Visit for TextLister<'_> {
     type Row<'e> = TextRow;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        self.file = FileSummary {
-            name: file.input.name.clone(),
-            container: file.container,
-            ..FileSummary::default()
-        };
+        self.begin_file(&file.input.name, file.container);
         Ok(())
     }
 
@@ -439,7 +437,23 @@ pub(crate) fn version_name(object: &CodeObject<'_>) -> String {
     }
 }
 
-impl TextLister<'_> {
+impl<'o> TextLister<'o> {
+    fn new(args: &Args, kernels: &'o KernelSelection, out: &'o mut Output) -> Self {
+        Self {
+            out,
+            kernels,
+            mangled: args.no_demangle,
+            long: args.long || !kernels.is_all(),
+            selects: args.objects.selects(),
+            file: FileSummary::default(),
+            files: 0,
+        }
+    }
+
+    fn begin_file(&mut self, name: &str, container: Option<Container>) {
+        self.file = FileSummary { name: name.to_owned(), container, ..FileSummary::default() };
+    }
+
     fn name<'a>(&self, name: Str<'a>) -> Cow<'a, str> {
         if self.mangled { name.to_str_lossy() } else { source_name(name) }
     }
@@ -518,17 +532,34 @@ fn push_titled(out: &mut Vec<u8>, parts: &[Table], color: bool) {
 
 /// `object 3: gfx942, V6, ET_DYN, 7.8 KiB at 0x1000, hipv4-amdgcn-amd-amdhsa--gfx942`
 pub(crate) fn object_line(item: &ObjectItem<'_, '_>) -> String {
-    let kind = kind_name(item.entry.kind, item.object.as_ref());
-    let mut parts = vec![item.target.clone().unwrap_or_else(|| "unknown".to_owned())];
-    parts.extend(item.object.as_ref().map(version_name));
+    object_parts(
+        item.number,
+        item.target.clone(),
+        item.object.as_ref().map(version_name),
+        kind_name(item.entry.kind, item.object.as_ref()),
+        (item.entry.data.len() as u64, item.entry.offset),
+        item.entry.id.clone(),
+    )
+}
+
+fn object_parts(
+    number: usize,
+    target: Option<String>,
+    version: Option<String>,
+    kind: &str,
+    (size, offset): (u64, Option<u64>),
+    entry_id: Option<String>,
+) -> String {
+    let mut parts = vec![target.unwrap_or_else(|| "unknown".to_owned())];
+    parts.extend(version);
     parts.push(kind.to_owned());
-    let size = human_size(item.entry.data.len() as u64);
-    parts.push(match item.entry.offset {
+    let size = human_size(size);
+    parts.push(match offset {
         Some(offset) => format!("{size} at {offset:#x}"),
         None => format!("{size} decompressed"),
     });
-    parts.extend(item.entry.id.clone());
-    format!("object {}: {}", item.number, parts.join(", "))
+    parts.extend(entry_id);
+    format!("object {number}: {}", parts.join(", "))
 }
 
 fn kernel_table() -> Table {

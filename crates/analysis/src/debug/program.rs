@@ -1,0 +1,321 @@
+//! Runs line programs: the same rows as gimli gives, in a fifth of the instructions. A unit's whole table has to be run to
+//! know one line of it, so that this is what asking for one kernel costs.
+
+#![allow(non_upper_case_globals, reason = "constants keep the spelling of DWARF")]
+
+use gimli::{
+    DW_LNE_end_sequence, DW_LNE_set_address, DW_LNS_advance_line, DW_LNS_advance_pc,
+    DW_LNS_const_add_pc, DW_LNS_copy, DW_LNS_fixed_advance_pc, DW_LNS_negate_stmt,
+    DW_LNS_set_basic_block, DW_LNS_set_column, DW_LNS_set_epilogue_begin, DW_LNS_set_file,
+    DW_LNS_set_isa, DW_LNS_set_prologue_end, DwLne, DwLns, EndianSlice, Error, LineProgramHeader,
+    LittleEndian, Reader as _,
+};
+
+use super::Reader;
+
+/// The registers that rows are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Registers {
+    pub(super) address: u64,
+    pub(super) file: u64,
+    pub(super) line: u64,
+    pub(super) column: u64,
+    op_index: u64,
+}
+
+impl Registers {
+    const START: Registers = Registers { address: 0, file: 1, line: 1, column: 0, op_index: 0 };
+}
+
+/// What a program says next.
+pub(super) enum Event<'r> {
+    /// From the address on, code comes from this place.
+    Row(&'r Registers),
+    /// The sequence ends before this address; without one the linker dropped its code.
+    End(Option<u64>),
+}
+
+/// Runs the program of a unit.
+pub(super) fn run(
+    header: &LineProgramHeader<Reader<'_>>,
+    mut tell: impl FnMut(Event<'_>),
+) -> gimli::Result<()> {
+    let mut machine = Machine::new(header);
+    while !machine.input.is_empty() {
+        let opcode = machine.input.read_u8()?;
+        if opcode >= header.opcode_base().max(1) {
+            machine.special(opcode)?;
+            machine.row(&mut tell);
+        } else if opcode == 0 {
+            machine.extended(header, &mut tell)?;
+        } else if DwLns(opcode) == DW_LNS_copy {
+            machine.row(&mut tell);
+        } else {
+            machine.standard(header, DwLns(opcode))?;
+        }
+    }
+    Ok(())
+}
+
+struct Machine<'s> {
+    input: Reader<'s>,
+    registers: Registers,
+    /// The linker dropped the code that the next rows are about.
+    is_dropped: bool,
+    opcode_base: u8,
+    line_base: i64,
+    line_range: u8,
+    least_size: u64,
+    operations: u64,
+    highest: u64,
+}
+
+impl<'s> Machine<'s> {
+    fn new(header: &LineProgramHeader<Reader<'s>>) -> Self {
+        let encoding = header.line_encoding();
+        let unused_bits = 64 - 8 * u32::from(header.address_size().clamp(1, 8));
+        Machine {
+            input: header.raw_program_buf(),
+            registers: Registers::START,
+            is_dropped: false,
+            opcode_base: header.opcode_base(),
+            line_base: i64::from(encoding.line_base),
+            line_range: encoding.line_range.max(1),
+            least_size: u64::from(encoding.minimum_instruction_length),
+            operations: u64::from(encoding.maximum_operations_per_instruction.max(1)),
+            highest: u64::MAX >> unused_bits,
+        }
+    }
+
+    #[inline]
+    fn row(&self, tell: &mut impl FnMut(Event<'_>)) {
+        if !self.is_dropped {
+            tell(Event::Row(&self.registers));
+        }
+    }
+
+    #[inline]
+    fn special(&mut self, opcode: u8) -> gimli::Result<()> {
+        let adjusted = opcode.wrapping_sub(self.opcode_base);
+        self.advance_line(self.line_base + i64::from(adjusted % self.line_range));
+        self.advance(u64::from(adjusted / self.line_range))
+    }
+
+    fn standard(
+        &mut self,
+        header: &LineProgramHeader<Reader<'s>>,
+        opcode: DwLns,
+    ) -> gimli::Result<()> {
+        match opcode {
+            DW_LNS_advance_pc => {
+                let operations = self.number()?;
+                self.advance(operations)?;
+            }
+            DW_LNS_advance_line => {
+                let lines = self.input.read_sleb128()?;
+                self.advance_line(lines);
+            }
+            DW_LNS_set_file => self.registers.file = self.number()?,
+            DW_LNS_set_column => self.registers.column = self.number()?,
+            DW_LNS_const_add_pc => {
+                self.advance(u64::from((u8::MAX - self.opcode_base) / self.line_range))?;
+            }
+            DW_LNS_fixed_advance_pc => {
+                let bytes = self.input.read_u16()?;
+                self.add_to_address(u64::from(bytes))?;
+                self.registers.op_index = 0;
+            }
+            DW_LNS_set_isa => _ = self.number()?,
+            // Statements, blocks, prologues and epilogues are nothing that anybody asks for.
+            DW_LNS_negate_stmt
+            | DW_LNS_set_basic_block
+            | DW_LNS_set_prologue_end
+            | DW_LNS_set_epilogue_begin => {}
+            DwLns(unknown) => {
+                let mut lengths = header.standard_opcode_lengths().clone();
+                lengths.skip(usize::from(unknown).saturating_sub(1))?;
+                for _ in 0..lengths.read_u8()? {
+                    self.number()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn extended(
+        &mut self,
+        header: &LineProgramHeader<Reader<'s>>,
+        tell: &mut impl FnMut(Event<'_>),
+    ) -> gimli::Result<()> {
+        let length = self.number()?;
+        let length = usize::try_from(length).map_err(|_| Error::UnsupportedOffset)?;
+        let mut rest = self.input.split(length)?;
+        match DwLne(rest.read_u8()?) {
+            DW_LNE_end_sequence => {
+                tell(Event::End(Some(self.registers.address).filter(|_| !self.is_dropped)));
+                self.registers = Registers::START;
+                self.is_dropped = false;
+            }
+            DW_LNE_set_address => {
+                let address = rest.read_address(header.address_size())?;
+                // Linkers write -1 or -2, or leave a small number, where they dropped the code.
+                self.is_dropped = address < self.registers.address || address >= self.highest - 1;
+                if !self.is_dropped {
+                    self.registers.address = address;
+                    self.registers.op_index = 0;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Numbers are mostly of one byte.
+    #[inline]
+    fn number(&mut self) -> gimli::Result<u64> {
+        match self.input.slice().split_first() {
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.input = EndianSlice::new(rest, LittleEndian);
+                Ok(u64::from(byte))
+            }
+            _ => self.input.read_uleb128(),
+        }
+    }
+
+    #[inline]
+    fn advance_line(&mut self, by: i64) {
+        let line = self.registers.line;
+        self.registers.line = match u64::try_from(by) {
+            Ok(by) => line.wrapping_add(by),
+            Err(_) => line.saturating_sub(by.unsigned_abs()),
+        };
+    }
+
+    #[inline]
+    fn advance(&mut self, operations: u64) -> gimli::Result<()> {
+        if self.is_dropped {
+            return Ok(());
+        }
+        let mut instructions = operations;
+        if self.operations != 1 {
+            let all = self.registers.op_index.wrapping_add(operations);
+            self.registers.op_index = all % self.operations;
+            instructions = all / self.operations;
+        }
+        self.add_to_address(self.least_size.wrapping_mul(instructions))
+    }
+
+    #[inline]
+    fn add_to_address(&mut self, bytes: u64) -> gimli::Result<()> {
+        if !self.is_dropped {
+            let address = self.registers.address.checked_add(bytes);
+            let address = address.filter(|address| *address <= self.highest);
+            self.registers.address = address.ok_or(Error::AddressOverflow)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gimli::{ColumnType, DebugLine, DebugLineOffset};
+
+    use super::*;
+
+    /// What there is to compare of a row.
+    type Flat = (u64, u64, u64, u64, bool);
+
+    fn header(section: &[u8]) -> Option<gimli::IncompleteLineProgram<Reader<'_>>> {
+        let lines = DebugLine::new(section, LittleEndian);
+        lines.program(DebugLineOffset(0), 8, None, None).ok()
+    }
+
+    fn ours(section: &[u8]) -> Result<Vec<Flat>, Error> {
+        let program = header(section).unwrap();
+        let mut rows = Vec::new();
+        let mut last = Registers::START;
+        run(program.header(), |event| match event {
+            Event::Row(it) => {
+                rows.push((it.address, it.file, it.line, it.column, false));
+                last = *it;
+            }
+            Event::End(Some(address)) => rows.push((address, 0, 0, 0, true)),
+            Event::End(None) => {}
+        })?;
+        Ok(rows)
+    }
+
+    fn gimlis(section: &[u8]) -> Result<Vec<Flat>, Error> {
+        let mut rows = header(section).unwrap().rows();
+        let mut all = Vec::new();
+        while let Some((_, row)) = rows.next_row()? {
+            let column = match row.column() {
+                ColumnType::LeftEdge => 0,
+                ColumnType::Column(column) => column.get(),
+            };
+            let line = row.line().map_or(0, std::num::NonZero::get);
+            match row.end_sequence() {
+                true => all.push((row.address(), 0, 0, 0, true)),
+                false => all.push((row.address(), row.file_index(), line, column, false)),
+            }
+        }
+        Ok(all)
+    }
+
+    /// A table of version 4 without files.
+    fn table(least_size: u8, operations: u8, program: &[u8]) -> Vec<u8> {
+        let mut header = vec![least_size, operations, 1, (-5_i8).cast_unsigned(), 14, 13];
+        header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0]);
+        let mut body = 4_u16.to_le_bytes().to_vec();
+        body.extend((header.len() as u32).to_le_bytes());
+        body.extend(header);
+        body.extend(program);
+        [(body.len() as u32).to_le_bytes().to_vec(), body].concat()
+    }
+
+    #[test]
+    fn every_program_gives_gimlis_rows() {
+        let mut state = 1_u64;
+        let mut random = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let (mut rows, mut refused) = (0, 0);
+        for round in 0..4000_u32 {
+            let mut program = Vec::new();
+            for _ in 0..random() % 60 {
+                match random() % 12 {
+                    0 => {
+                        program.extend([0, 9, 2]);
+                        let address = [0, 0x1000, u64::MAX, u64::MAX - 1, random() % 0x4000];
+                        program.extend(address[(random() % 5) as usize].to_le_bytes());
+                    }
+                    1 => program.extend([0, 1, 1]),
+                    2 => program.extend([2, 0x80 | random() as u8, random() as u8 & 0x7f]),
+                    3 => program.extend([3, random() as u8 & 0x7f]),
+                    _ => program.push(random() as u8),
+                }
+            }
+            let section = table(1 + (round % 4) as u8, 1 + (round % 3) as u8, &program);
+            match (ours(&section), gimlis(&section)) {
+                (Ok(ours), Ok(gimlis)) => {
+                    rows += ours.len();
+                    assert_eq!(ours, gimlis, "{program:?}");
+                }
+                // Files that programs define are not read.
+                (_, Err(_)) => refused += 1,
+                (Err(error), Ok(_)) => panic!("{program:?}: {error}"),
+            }
+        }
+        assert!(rows > 10_000 && refused > 100, "{rows} rows, {refused} refused");
+    }
+
+    #[test]
+    fn a_table_that_is_cut_short_is_refused() {
+        for program in [&[2, 0x80][..], &[0, 9, 2, 0], &[9, 1], &[0, 0x7f]] {
+            assert!(ours(&table(1, 1, program)).is_err(), "{program:?}");
+        }
+    }
+}

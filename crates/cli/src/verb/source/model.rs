@@ -1,0 +1,214 @@
+//! What `source` says of an object: the JSON shape, which the text is made from too.
+
+use hsaco::analysis::{DebugSections, Frame, Location, SourceMap, kernel_decoder};
+use hsaco::db::Listing;
+use hsaco::isa::{DecodeOptions, DecoderCache, WaveSize};
+use hsaco::object::container::EntryKind;
+use hsaco::object::{CodeObject, Error, ErrorKind, Kernel, demangle};
+use serde::Serialize;
+
+use crate::json::hex;
+use crate::report::Trouble;
+use crate::scan::ObjectItem;
+use crate::select::KernelSelection;
+use crate::source_files::{Moved, SourceFiles};
+
+/// What is asked of every object.
+pub(super) struct Question<'q> {
+    pub(super) kernels: &'q KernelSelection,
+    pub(super) inlines: bool,
+    /// Largest size that a debug section may unfold to.
+    pub(super) max_size: u64,
+    pub(super) moves: &'q [Moved],
+    pub(super) files: SourceFiles,
+    pub(super) decoders: DecoderCache,
+}
+
+#[derive(Serialize)]
+pub(super) struct ObjectSource {
+    index: usize,
+    entry_id: Option<String>,
+    target: Option<String>,
+    pub(super) kernels: Vec<KernelSource>,
+}
+
+#[derive(Serialize)]
+pub(super) struct KernelSource {
+    name: String,
+    pub(super) demangled: String,
+    pub(super) stretches: Vec<Stretch>,
+}
+
+/// Instructions that follow one another and come from one line.
+#[derive(Serialize)]
+pub(super) struct Stretch {
+    #[serde(flatten)]
+    pub(super) place: Place,
+    /// The line; null where its file is not there.
+    pub(super) source: Option<String>,
+    /// The calls that were inlined, the innermost first; null where nobody asked for them.
+    pub(super) inlined_at: Option<Vec<Place>>,
+    pub(super) instructions: Vec<Instruction>,
+}
+
+/// A place in a source file, and the function that it is in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Place {
+    pub(super) function: Option<String>,
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
+    pub(super) column: Option<u32>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Instruction {
+    pub(super) address: u64,
+    bytes: String,
+    pub(super) text: String,
+}
+
+impl ObjectSource {
+    pub(super) fn new(
+        item: &ObjectItem<'_, '_>,
+        question: &Question<'_>,
+        trouble: &mut Trouble,
+    ) -> Self {
+        let (entry_id, target) = (item.entry.id.clone(), item.target.clone());
+        let mut found = Self { index: item.number, entry_id, target, kernels: Vec::new() };
+        let read = match &item.object {
+            Some(object) => found.read(object, item, question, trouble),
+            None if matches!(item.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) => {
+                let detail = format!("{} has none before it is compiled", item.entry.kind.name());
+                Err(Error::new(ErrorKind::Unsupported, "instructions", detail))
+            }
+            // What cannot be read has been complained about.
+            None => Ok(()),
+        };
+        read.unwrap_or_else(|error| trouble.note(item.place(), item.located(error)));
+        found
+    }
+
+    /// Reads all wanted kernels; one that cannot be shown is complained about.
+    fn read(
+        &mut self,
+        object: &CodeObject<'_>,
+        item: &ObjectItem<'_, '_>,
+        question: &Question<'_>,
+        trouble: &mut Trouble,
+    ) -> Result<(), Error> {
+        let index = object.index();
+        for problem in object.problems().iter().chain(index.problems()) {
+            trouble.note(item.place(), item.located(problem.clone()));
+        }
+        let sections = DebugSections::new(object, question.max_size)?;
+        let map = SourceMap::new(&sections)?;
+        let source = Source { object, sections: &sections, map: &map, question };
+        for kernel in question.kernels.of(&index) {
+            match source.kernel(kernel) {
+                Ok(kernel) => self.kernels.push(kernel),
+                Err(error) => {
+                    let place = format!("{}: kernel {}", item.place(), kernel.name());
+                    trouble.note(place, item.located(error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What it takes to show the kernels of an object.
+struct Source<'s, 'a> {
+    object: &'s CodeObject<'a>,
+    sections: &'s DebugSections<'a>,
+    map: &'s SourceMap,
+    question: &'s Question<'s>,
+}
+
+impl Source<'_, '_> {
+    fn kernel(&self, kernel: &Kernel<'_>) -> Result<KernelSource, Error> {
+        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut before: Option<Vec<Place>> = None;
+        for instruction in self.listing(kernel)?.instructions() {
+            let places = self.places(kernel, instruction.address())?;
+            if before.as_ref().is_none_or(|before| !is_same_line(before, &places)) {
+                stretches.push(self.stretch(&places));
+                before = Some(places);
+            }
+            if let Some(stretch) = stretches.last_mut() {
+                stretch.instructions.push(Instruction {
+                    address: instruction.address(),
+                    bytes: hex(instruction.bytes()),
+                    text: instruction.text(),
+                });
+            }
+        }
+        let name = kernel.name().to_string();
+        let demangled = demangle(kernel.name()).unwrap_or_else(|| name.clone());
+        Ok(KernelSource { name, demangled, stretches })
+    }
+
+    fn listing(&self, kernel: &Kernel<'_>) -> Result<Listing, Error> {
+        let unsupported = |detail| Error::new(ErrorKind::Unsupported, "instructions", detail);
+        let target = self.object.target();
+        let processor = target.id().map(|it| it.processor);
+        let processor =
+            processor.ok_or_else(|| unsupported(format!("those of {target} are not known")))?;
+        let (address, code) = hsaco::db::kernel_code(self.object, kernel).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
+        })?;
+        let lanes = kernel.resources(Some(processor.generation())).0.wavefront_size;
+        let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
+        let (decoders, options) = (&self.question.decoders, DecodeOptions::default());
+        let decoder = kernel_decoder(decoders, processor, options, wave_size, code)
+            .map_err(|error| unsupported(error.to_string()))?;
+        Ok(Listing::decode(decoder, address, code.to_vec()))
+    }
+
+    /// Where an instruction comes from, and if wanted the calls that brought it there.
+    fn places(&self, kernel: &Kernel<'_>, address: u64) -> Result<Vec<Place>, Error> {
+        let address = self.sections.address_of(kernel, address);
+        if self.question.inlines {
+            let frames = self.map.frames(self.sections, address)?;
+            return Ok(frames.into_iter().map(Place::of_frame).collect());
+        }
+        let location = self.map.location(self.sections, address)?;
+        Ok(location.map(|it| Place::new(None, Some(it))).into_iter().collect())
+    }
+
+    fn stretch(&self, places: &[Place]) -> Stretch {
+        let (place, calls) = places.split_first().map_or((None, &[][..]), |(a, b)| (Some(a), b));
+        let place = place.cloned().unwrap_or_default();
+        let source = place.file.as_deref().zip(place.line).and_then(|(file, line)| {
+            self.question.files.line(&Moved::apply(self.question.moves, file), line)
+        });
+        let inlined_at = self.question.inlines.then(|| calls.to_vec());
+        Stretch { place, source, inlined_at, instructions: Vec::new() }
+    }
+}
+
+/// Whether code is of the line that the code before it is of, and got there by the same calls.
+fn is_same_line(before: &[Place], places: &[Place]) -> bool {
+    let same_line =
+        |a: &Place, b: &Place| (&a.file, a.line, &a.function) == (&b.file, b.line, &b.function);
+    match (before.split_first(), places.split_first()) {
+        (Some((a, calls)), Some((b, others))) => same_line(a, b) && calls == others,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+impl Place {
+    fn new(function: Option<String>, location: Option<Location<'_>>) -> Self {
+        Self {
+            function,
+            file: location.map(|it| it.file.to_owned()),
+            line: location.and_then(|it| it.line),
+            column: location.and_then(|it| it.column),
+        }
+    }
+
+    fn of_frame(frame: Frame<'_>) -> Self {
+        let readable = |name: String| demangle(name.as_str().into()).unwrap_or(name);
+        Self::new(frame.function.map(readable), frame.location)
+    }
+}

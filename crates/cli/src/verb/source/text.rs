@@ -1,0 +1,96 @@
+//! `source` as text.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use anyhow::Result;
+
+use super::model::{KernelSource, ObjectSource, Place, Question, Stretch};
+use crate::output::Output;
+use crate::report::Trouble;
+use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::source_files::Moved;
+use crate::verb::ls::object_line;
+
+pub(super) struct TextSource<'o, 'q> {
+    pub(super) out: &'o mut Output,
+    pub(super) question: &'q Question<'q>,
+}
+
+impl Visit for TextSource<'_, '_> {
+    type Row<'e> = String;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        Ok(writeln!(self.out, "{}", file.input.name)?)
+    }
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<String> {
+        let found = ObjectSource::new(item, self.question, trouble);
+        let mut text = format!("{}\n", object_line(item));
+        for kernel in &found.kernels {
+            self.write_kernel(&mut text, kernel)?;
+        }
+        Ok(text)
+    }
+
+    fn object(&mut self, text: String) -> Result<()> {
+        Ok(self.out.write_all(text.as_bytes())?)
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl TextSource<'_, '_> {
+    fn write_kernel(&self, text: &mut String, kernel: &KernelSource) -> Result<()> {
+        writeln!(text, "  {}", kernel.demangled)?;
+        if kernel.stretches.iter().all(|it| it.place.file.is_none()) {
+            writeln!(text, "    no line information; compile with -g or -gline-tables-only")?;
+        }
+        let mut file = None;
+        for stretch in &kernel.stretches {
+            if stretch.place.file != file {
+                file.clone_from(&stretch.place.file);
+                self.write_file(text, file.as_deref())?;
+            }
+            write_stretch(text, stretch)?;
+        }
+        Ok(())
+    }
+
+    fn write_file(&self, text: &mut String, file: Option<&str>) -> Result<()> {
+        let Some(file) = file else { return Ok(writeln!(text, "    code without a place")?) };
+        let moved = Moved::apply(self.question.moves, file);
+        match self.question.files.text(&moved) {
+            Some(_) => writeln!(text, "    {moved}")?,
+            None => writeln!(text, "    {moved} (not found; --map OLD=NEW says where it is)")?,
+        }
+        Ok(())
+    }
+}
+
+fn write_stretch(text: &mut String, stretch: &Stretch) -> Result<()> {
+    let source = stretch.source.as_deref().unwrap_or_default();
+    if stretch.place.file.is_some() {
+        let line = stretch.place.line.map_or("?".to_owned(), |it| it.to_string());
+        writeln!(text, "{}", format!("    {line:>5} | {source}").trim_end())?;
+    }
+    let mut inlined = stretch.place.function.as_deref();
+    for call in stretch.inlined_at.iter().flatten() {
+        let function = inlined.unwrap_or("a function");
+        writeln!(text, "          | {function}, inlined at {}", place(call))?;
+        inlined = call.function.as_deref();
+    }
+    for instruction in &stretch.instructions {
+        writeln!(text, "            {:#x}  {}", instruction.address, instruction.text)?;
+    }
+    Ok(())
+}
+
+/// `file:line:column`, as far as it is known.
+fn place(place: &Place) -> String {
+    let file = place.file.as_deref().unwrap_or("?");
+    let numbers = [place.line, place.column];
+    numbers.iter().map_while(|it| *it).fold(file.to_owned(), |text, it| format!("{text}:{it}"))
+}
