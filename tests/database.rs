@@ -30,7 +30,7 @@ const DEMANGLED: &str = "void filled<int, 3>(int*, vec::Pair<int>)";
 const MANGLED: &str = "_Z6filledIiLi3EEvPT_N3vec4PairIS0_EE";
 
 #[test]
-fn listing_decodes_nothing_and_asking_decodes_only_what_is_asked_for() {
+fn a7_listing_decodes_nothing_and_asking_decodes_only_what_is_asked_for() {
     let database = database(&["lines.dwarf5.co"]);
     assert_eq!(names(&database).len(), 4);
     assert_eq!(database.counts().decoded_bytes, 0);
@@ -46,7 +46,7 @@ fn listing_decodes_nothing_and_asking_decodes_only_what_is_asked_for() {
 }
 
 #[test]
-fn every_listed_name_is_found_in_every_spelling() {
+fn a6_every_listed_name_is_found_in_every_spelling() {
     let database = database(&["lines.dwarf5.co", "mangled.co", "odd-names.co"]);
     for kernel in database.kernels() {
         let (name, readable) = (kernel.name().to_string(), kernel.readable_name());
@@ -64,7 +64,7 @@ fn every_listed_name_is_found_in_every_spelling() {
 }
 
 #[test]
-fn names_with_dots_stay_apart() {
+fn b6_names_with_dots_stay_apart() {
     let database = database(&["odd-names.co"]);
     let mut dotted: Vec<_> =
         names(&database).into_iter().filter(|name| name.contains('.')).collect();
@@ -77,7 +77,7 @@ fn names_with_dots_stay_apart() {
 }
 
 #[test]
-fn one_name_in_two_objects_is_two_kernels() {
+fn b6_one_name_in_two_objects_is_two_kernels() {
     let database = database(&["s1.gfx942.co", "s1.gfx1100.co"]);
     let name = database.kernels().next().unwrap().name().to_string();
     let found = database.kernels_named(&name);
@@ -90,7 +90,7 @@ fn one_name_in_two_objects_is_two_kernels() {
 }
 
 #[test]
-fn a_kernel_is_all_there_and_in_program_order() {
+fn b3_a_kernel_is_all_there_and_in_program_order() {
     let database =
         database(&["lines.dwarf5.co", "s1.gfx1250.co", "s1.gfx11-generic.co", "mangled.co"]);
     for kernel in database.kernels() {
@@ -109,7 +109,7 @@ fn a_kernel_is_all_there_and_in_program_order() {
 }
 
 #[test]
-fn device_functions_are_no_kernels() {
+fn b5_device_functions_are_no_kernels() {
     let database = database(&["lines.dwarf5.co"]);
     let object = &database.objects()[0];
     let functions: Vec<_> = object.functions().iter().map(|it| it.name.as_str()).collect();
@@ -118,7 +118,7 @@ fn device_functions_are_no_kernels() {
 }
 
 #[test]
-fn kernels_are_found_without_a_symbol_table() {
+fn b7_kernels_are_found_without_a_symbol_table() {
     let whole = names(&database(&["s1.gfx942.co"]));
     for name in ["s1.stripped.co", "s1.no-note.co"] {
         let database = database(&[name]);
@@ -128,7 +128,7 @@ fn kernels_are_found_without_a_symbol_table() {
 }
 
 #[test]
-fn the_content_decides_not_the_name() {
+fn b1_the_content_decides_not_the_name() {
     let plain = database(&["plain.bundle"]);
     for (fixture_name, name) in
         [("plain.bundle", "x.hsaco"), ("zstd-v3.bundle", "x"), ("zlib-v2.bundle", "x.co")]
@@ -140,7 +140,7 @@ fn the_content_decides_not_the_name() {
 }
 
 #[test]
-fn adding_a_file_changes_nothing_that_was_there() {
+fn b19_adding_a_file_changes_nothing_that_was_there() {
     let database = database(&["lines.dwarf5.co"]);
     let kernel = database.kernel(MANGLED).unwrap();
     let places = |kernel: &Kernel| -> Vec<_> {
@@ -155,7 +155,7 @@ fn adding_a_file_changes_nothing_that_was_there() {
 }
 
 #[test]
-fn lines_belong_to_their_object_and_file() {
+fn b8_lines_belong_to_their_object_and_file() {
     let database = database(&["lines.dwarf5.co", "lines.zstd.co", "lines.tables.co"]);
     for kernel in database.kernels_named("_Z10kernel_twoPfN3vec4PairIfEE") {
         let mut files: Vec<_> = kernel
@@ -187,7 +187,7 @@ fn lines_belong_to_their_object_and_file() {
 }
 
 #[test]
-fn without_debug_information_there_is_all_but_lines() {
+fn b11_without_debug_information_there_is_all_but_lines() {
     let database = database(&["mangled.co"]);
     for kernel in database.kernels() {
         assert!(!kernel.blocks().unwrap().blocks().is_empty());
@@ -201,7 +201,7 @@ fn without_debug_information_there_is_all_but_lines() {
 }
 
 #[test]
-fn a_failed_load_fails_again_at_once_and_the_same() {
+fn b18_a_failed_load_fails_again_at_once_and_the_same() {
     let mut file = fs::read(fixture("s1.gfx942.co")).unwrap();
     // A processor that nobody knows.
     file[48] = 0xfe;
@@ -240,7 +240,7 @@ fn a_filter_takes_only_the_kernels_that_are_wanted() {
 }
 
 #[test]
-fn threads_that_ask_at_once_share_one_decode() {
+fn a21_threads_that_ask_at_once_share_one_decode() {
     const THREADS: usize = 32;
     let database = database(&["lines.dwarf5.co", "lines.zstd.co", "mangled.co", "s1.gfx1250.co"]);
     let (start, kernels) = (Barrier::new(THREADS), database.kernels().count() as u64);
@@ -265,7 +265,7 @@ fn threads_that_ask_at_once_share_one_decode() {
 }
 
 #[test]
-fn one_kernel_at_a_time_equals_the_whole_object() {
+fn b4_one_kernel_at_a_time_equals_the_whole_object() {
     for name in ["bitsandbytes/libbitsandbytes_rocm64.so", "debian/librocrand.so.1.1"] {
         let Some(path) = corpus_file(name) else { return };
         check_library(&path);

@@ -33,7 +33,7 @@ fn golden_files_hold_what_the_manifest_says() {
 }
 
 #[test]
-fn golden_rows_agree() {
+fn c5_golden_rows_agree() {
     let mut document = String::from(HEAD);
     let mut failures = String::new();
     let mut excepted = BTreeMap::new();

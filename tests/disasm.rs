@@ -496,7 +496,7 @@ fn each_function_alone() {
         let bytes = fs::read(fixture(file)).unwrap();
         let object = hsaco::object::CodeObject::parse(&bytes).unwrap();
         let symbols = object.symbol_table().unwrap().unwrap();
-        let names = symbols.iter().filter_map(|it| Some(it.unwrap().name.to_string()));
+        let names = symbols.iter().map(|it| it.unwrap().name.to_string());
         for name in names.filter(|it| !it.is_empty() && !it.contains([',', ' ', '.'])) {
             let ran = objdump(&folder, &[&format!("--disassemble-symbols={name}"), file]);
             if !ran.text().contains("Disassembly of section") {

@@ -188,7 +188,7 @@ fn unpacked(file: &Path, folder: &Path) -> Vec<(PathBuf, Value)> {
 }
 
 #[test]
-fn every_translation_unit_of_a_host_file() {
+fn a2_every_translation_unit_of_a_host_file() {
     require_tools!("llvm-readelf-22");
     for name in ["host.so", "host-compressed.so"] {
         let folder = scratch_dir();
@@ -239,7 +239,7 @@ fn a_host_executable_made_here() {
 }
 
 #[test]
-fn five_thousand_kernels() {
+fn b20_five_thousand_kernels() {
     require_tools!("llvm-mc-22", "ld.lld-22", "llvm-strip-22", "llvm-readelf-22");
     let folder = scratch_dir();
     let mut source = String::new();
@@ -295,7 +295,7 @@ fn a_template_instantiated_twice_is_one_kernel() {
 
 /// Without metadata the numbers are the descriptor's, and what it does not say is null.
 #[test]
-fn a_kernel_known_by_its_descriptor_alone() {
+fn lazy_cc748e9_a_kernel_known_by_its_descriptor_alone() {
     let object = listing::object(&fixture("s1.no-note.co"));
     let with_note = listing::object(&fixture("s1.gfx942.co"));
     for (bare, full) in array(&object, "kernels").iter().zip(array(&with_note, "kernels")) {

@@ -109,7 +109,7 @@ KERNEL() chosen(GLOBAL int *out, int n) { out[0] = table[n](n); }
 ";
 
 #[test]
-fn compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_call() {
+fn c16_compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_call() {
     require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("calls.c"), format!("{HEAD}{CALLS}")).unwrap();
@@ -225,7 +225,7 @@ fn occupancy_comments(assembly: &str) -> BTreeMap<String, u32> {
 }
 
 #[test]
-fn occupancy_is_what_llvm_says() {
+fn c16_occupancy_is_what_llvm_says() {
     require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     let source: String =

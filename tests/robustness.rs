@@ -97,7 +97,7 @@ fn every_prefix_of_every_fixture() {
 const MUTATIONS: usize = 100_000;
 
 #[test]
-fn mutations_of_every_fixture() {
+fn b16_mutations_of_every_fixture() {
     let fixtures = fixtures();
     let harmed = AtomicUsize::new(0);
     each(MUTATIONS, |at| {

@@ -24,7 +24,7 @@ const FORMS: [&str; 5] = ["dwarf5", "dwarf4", "tables", "zlib", "zstd"];
 type Place = (String, String, u64, u64);
 
 #[test]
-fn fixtures_come_from_where_llvm_symbolizer_says() {
+fn b10_fixtures_come_from_where_llvm_symbolizer_says() {
     require_tools!("llvm-symbolizer-22");
     for form in FORMS {
         let found = check(&fixture(&format!("lines.{form}.co")));
@@ -33,7 +33,7 @@ fn fixtures_come_from_where_llvm_symbolizer_says() {
 }
 
 #[test]
-fn triton_kernels_come_from_where_llvm_symbolizer_says() {
+fn c8_triton_kernels_come_from_where_llvm_symbolizer_says() {
     require_tools!("llvm-symbolizer-22");
     let Some(stamp) = corpus_file("triton/fetched.txt") else { return };
     let files = fs::read_dir(stamp.parent().unwrap()).unwrap().map(|it| it.unwrap().path());
@@ -54,7 +54,7 @@ fn types_apart_do_not_hide_where_code_comes_from() {
 
 /// Bytes of the debug sections changed at random: errors or other answers, never a panic.
 #[test]
-fn broken_debug_sections_do_no_harm() {
+fn b16_broken_debug_sections_do_no_harm() {
     let mut random = Random::new(5);
     for form in FORMS {
         let mut file = fs::read(fixture(&format!("lines.{form}.co"))).unwrap();

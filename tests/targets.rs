@@ -164,7 +164,7 @@ fn assembled_for_every_processor_and_feature() {
 }
 
 #[test]
-fn compiled_for_many_targets_and_versions() {
+fn c1_compiled_for_many_targets_and_versions() {
     require_tools!("clang-22", "llvm-readelf-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("kernel.c"), KERNEL_C).unwrap();
@@ -227,7 +227,7 @@ fn argument_kinds(bytes: &[u8], kinds: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn notes_with_every_kind_of_argument() {
+fn c1_notes_with_every_kind_of_argument() {
     require_tools!("clang-22", "ld.lld-22", "llvm-readelf-22");
     let folder = scratch_dir();
     let names = make(folder.path(), &kinds());

@@ -132,7 +132,7 @@ impl<'s> Machine<'s> {
             | DW_LNS_set_prologue_end
             | DW_LNS_set_epilogue_begin => {}
             DwLns(unknown) => {
-                let mut lengths = header.standard_opcode_lengths().clone();
+                let mut lengths = *header.standard_opcode_lengths();
                 lengths.skip(usize::from(unknown).saturating_sub(1))?;
                 for _ in 0..lengths.read_u8()? {
                     self.number()?;
