@@ -2,6 +2,7 @@
 
 mod alloc;
 mod args;
+pub mod arguments;
 mod code;
 mod index_file;
 pub mod input;

@@ -1,10 +1,11 @@
 //! A toolkit for AMD GPU code objects: the crates of the workspace as modules of one.
 //!
 //! [`isa`] knows targets and instructions; [`object`] knows files, containers and code objects; [`analysis`] knows
-//! what code does; [`db`] keeps the kernels of many files.
+//! what code does; [`db`] keeps the kernels of many files; [`kernarg`] lays out and packs arguments.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
 pub use hsaco_db as db;
 pub use hsaco_isa as isa;
+pub use hsaco_kernarg as kernarg;
 pub use hsaco_object as object;

@@ -10,9 +10,11 @@ mod disasm;
 mod extract;
 mod generate;
 mod info;
+mod kernarg;
 mod lines;
 mod ls;
 mod notes;
+mod packet;
 mod query;
 mod resources;
 mod size;
@@ -32,6 +34,8 @@ pub(crate) enum Verb {
     Info(info::Args),
     Notes(notes::Args),
     Args(args::Args),
+    Kernarg(kernarg::Args),
+    Packet(packet::Args),
     Disasm(disasm::Args),
     Lines(lines::Args),
     Source(source::Args),
@@ -55,6 +59,8 @@ impl Verb {
             Self::Info(args) => info::run(&args),
             Self::Notes(args) => notes::run(&args),
             Self::Args(args) => args::run(&args),
+            Self::Kernarg(args) => kernarg::run(&args),
+            Self::Packet(args) => packet::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Lines(args) => lines::run(&args),
             Self::Source(args) => source::run(&args),

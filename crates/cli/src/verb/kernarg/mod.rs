@@ -1,0 +1,134 @@
+//! `hsaco kernarg`: where the bytes of arguments go, packing and unpacking them, checking packed buffers.
+
+mod buffer;
+mod draw;
+mod model;
+mod pack;
+mod text;
+mod value;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Subcommand;
+use hsaco::kernarg::Inference;
+
+use self::model::ObjectLayouts;
+pub(super) use self::pack::LaunchArgs;
+use self::text::TextLayouts;
+pub(super) use self::value::{bytes, number};
+use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::json_files;
+use crate::output::Output;
+use crate::report::{Status, Trouble};
+use crate::scan::{self, ObjectItem, Verify};
+use crate::select::KernelSelection;
+
+/// Shows where the bytes of kernel arguments go; packs, checks and unpacks them
+///
+/// Two projections are shown, which share no offset: the native one, where the caller packs and every argument is where the
+/// metadata has it, and the compact one, where a runtime packs bindings and constants. Names and types are those
+/// of the debug information where there is any.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    layout: LayoutArgs,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Pack(pack::Args),
+    Check(buffer::CheckArgs),
+    Unpack(buffer::UnpackArgs),
+}
+
+#[derive(clap::Args)]
+struct LayoutArgs {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    objects: ObjectFilter,
+    #[command(flatten)]
+    kernels: KernelFilter,
+    /// Show what registers hold when the kernel begins
+    #[arg(long)]
+    registers: bool,
+    #[command(flatten)]
+    inference: InferenceArgs,
+    #[command(flatten)]
+    answer: Answer,
+}
+
+/// Whether arguments may be guessed.
+#[derive(clap::Args)]
+struct InferenceArgs {
+    /// Take the arguments of a kernel without metadata from the only kernel that has some, if the segments are of
+    /// one size: a guess
+    #[arg(long)]
+    infer: bool,
+}
+
+impl InferenceArgs {
+    fn inference(&self) -> Inference {
+        if self.infer { Inference::FromOnlyTemplate } else { Inference::Off }
+    }
+}
+
+/// What is asked of every object.
+struct Question<'q> {
+    kernels: &'q KernelSelection,
+    inference: Inference,
+    registers: bool,
+    /// Largest size that a debug section may unfold to.
+    max_size: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    match &args.action {
+        Some(Action::Pack(args)) => pack::run(args),
+        Some(Action::Check(args)) => buffer::check(args),
+        Some(Action::Unpack(args)) => buffer::unpack(args),
+        None => layouts(&args.layout),
+    }
+}
+
+fn layouts(args: &LayoutArgs) -> Result<Status> {
+    args.answer.color.apply();
+    let mut out = Output::open(args.answer.output.as_deref())?;
+    let kernels = KernelSelection::new(&args.kernels);
+    let question = Question {
+        kernels: &kernels,
+        inference: args.inference.inference(),
+        registers: args.registers,
+        max_size: args.inputs.max_size,
+    };
+    let status = match args.answer.format {
+        Format::Json => {
+            let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
+                Ok(vec![serde_json::to_vec(&ObjectLayouts::new(item, &question, trouble))?])
+            };
+            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
+        }
+        Format::Text => {
+            let mut visitor = TextLayouts { out: &mut out, question: &question };
+            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+        }
+    };
+    out.finish()?;
+    Ok(kernels.conclude(status))
+}
+
+/// A file that holds bytes; `-` is standard input.
+pub(super) fn read_bytes(path: &OsString) -> Result<Vec<u8>> {
+    use std::io::Read;
+    if path == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    std::fs::read(path).with_context(|| Path::new(path).display().to_string())
+}

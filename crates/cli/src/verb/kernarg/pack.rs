@@ -1,0 +1,193 @@
+//! `hsaco kernarg pack`: values in, the bytes of a segment out.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use hsaco::kernarg::{Hidden, Launch, NativeLayout, Value};
+use serde::Serialize;
+
+use super::buffer::{Subject, hex_dump};
+use super::value::{Assignment, from_json, number, sizes};
+use crate::args::{Inputs, KernelFilter, ObjectFilter};
+use crate::json;
+use crate::output::Output;
+use crate::report::{self, Status};
+use crate::schema::SCHEMA_VERSION;
+
+/// Packs values into the bytes of a kernel's segment
+///
+/// Each argument needs a value, by name or by number from 0. VALUE is a number (7, 0x1000, 1.5), true or false, a list
+/// ([1, 2]), members ({"x": 1}), bytes (hex:0a0b, or @FILE), or any of these with a type before it (f16:1.5, u32x4:[1, 2, 3, 4])
+/// where the file does not say the type. Hidden arguments follow from --grid and --workgroup; those that nobody supplies
+/// are zero, and named.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    objects: ObjectFilter,
+    #[command(flatten)]
+    kernels: KernelFilter,
+    #[command(flatten)]
+    inference: super::InferenceArgs,
+    /// The value of an argument
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    values: Vec<Assignment>,
+    /// The values of all arguments as JSON: an object by names, or a list by positions
+    #[arg(long, value_name = "JSON", conflicts_with = "values")]
+    args: Option<String>,
+    #[command(flatten)]
+    launch: LaunchArgs,
+    /// What to make of the bytes; a file that is named with -o gets them as they are unless told otherwise
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write the answer to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<OsString>,
+}
+
+/// How the kernel is launched, for hidden arguments.
+#[derive(clap::Args)]
+pub(crate) struct LaunchArgs {
+    /// Work-items of the grid: 1024, 64,2 or 8,8,8
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes_parser)]
+    grid: Option<Sizes>,
+    /// Work-items of a workgroup
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes_parser)]
+    workgroup: Option<Sizes>,
+    /// Bytes of LDS on top of what the kernel declares
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    dynamic_lds: u32,
+    /// The value of a hidden argument: heap_v1=0x1000, grid_dims=3
+    #[arg(long, value_name = "KIND=VALUE", value_parser = parse_hidden)]
+    hidden: Vec<(Hidden, u64)>,
+}
+
+/// One number for each dimension.
+#[derive(Clone, Debug)]
+struct Sizes(Vec<u32>);
+
+fn sizes_parser(text: &str) -> Result<Sizes, String> {
+    sizes(text).map(Sizes)
+}
+
+fn parse_hidden(text: &str) -> Result<(Hidden, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("expected KIND=VALUE")?;
+    let kind =
+        Hidden::from_name(name).ok_or_else(|| format!("no hidden argument is called '{name}'"))?;
+    Ok((kind, number(value)?))
+}
+
+impl LaunchArgs {
+    /// The launch, if one is described.
+    pub(crate) fn launch(&self) -> Result<Option<Launch>> {
+        let launch = match (&self.grid, &self.workgroup) {
+            (Some(grid), Some(workgroup)) => Launch::new(&grid.0, &workgroup.0)?,
+            (None, None) if self.hidden.is_empty() && self.dynamic_lds == 0 => return Ok(None),
+            _ => bail!(
+                "--grid and --workgroup belong together, and --hidden and --dynamic-lds to both"
+            ),
+        };
+        let launch = launch.with_dynamic_lds(self.dynamic_lds);
+        let supplied =
+            |launch: Launch, (kind, value): &(Hidden, u64)| launch.with_hidden(*kind, *value);
+        Ok(Some(self.hidden.iter().try_fold(launch, supplied)?))
+    }
+}
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines of hexadecimal bytes
+    Text,
+    /// Bytes in hexadecimal, all in one line
+    Hex,
+    /// The bytes themselves
+    Bin,
+    Json,
+}
+
+#[derive(Serialize)]
+struct Packed<'a> {
+    schema_version: u32,
+    kernel: &'a str,
+    target: Option<&'a str>,
+    size: u32,
+    hash: String,
+    inferred_from: Option<&'a str>,
+    bytes: String,
+    left_zero: Vec<&'a str>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let subject =
+        Subject::find(&args.inputs, &args.objects, &args.kernels, args.inference.inference())?;
+    let Some(subject) = subject.one()? else { return Ok(Status::Unreadable) };
+    let layout = subject.arguments.native.as_ref().map_err(Clone::clone)?;
+    let bytes = argument_bytes(args, layout)?;
+    let values: Vec<_> = bytes.iter().map(|it| Value::Bytes(it)).collect();
+    let launch = args.launch.launch()?;
+    let mut segment = vec![0; layout.size() as usize];
+    let left_zero =
+        layout.pack(&values, launch.as_ref(), &mut segment)?.names().collect::<Vec<_>>();
+    if let Some(template) = &subject.arguments.template {
+        report::error(&format!(
+            "{}: inferred: a guess, from the arguments of {template}",
+            subject.kernel
+        ));
+    }
+    let by_default = if args.output.is_some() { Format::Bin } else { Format::Text };
+    let format = args.format.unwrap_or(by_default);
+    if format != Format::Json && !left_zero.is_empty() {
+        report::error(&format!("{}: left zero: {}", subject.kernel, left_zero.join(", ")));
+    }
+    let mut out = Output::open(args.output.as_deref())?;
+    match format {
+        Format::Text => hex_dump(&mut out, &segment)?,
+        Format::Hex => writeln!(out, "{}", json::hex(&segment))?,
+        Format::Bin => out.write_all(&segment)?,
+        Format::Json => {
+            let packed = Packed {
+                schema_version: SCHEMA_VERSION,
+                kernel: &subject.kernel,
+                target: subject.target.as_deref(),
+                size: layout.size(),
+                hash: layout.hash().to_string(),
+                inferred_from: subject.arguments.template.as_deref(),
+                bytes: json::hex(&segment),
+                left_zero,
+            };
+            serde_json::to_writer(&mut out, &packed)?;
+            writeln!(out)?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+/// The bytes of every argument, in their order.
+fn argument_bytes(args: &Args, layout: &NativeLayout) -> Result<Vec<Vec<u8>>> {
+    let given = match &args.args {
+        Some(text) => from_json(layout, text)?,
+        None => args.values.iter().map(|it| it.bytes(layout)).collect::<Result<_>>()?,
+    };
+    let mut all: Vec<Option<Vec<u8>>> = vec![None; layout.parameters().len()];
+    for (position, bytes) in given {
+        let place = all.get_mut(position).context("an argument that is not there")?;
+        if place.replace(bytes).is_some() {
+            bail!("argument {position} is given twice");
+        }
+    }
+    let named = |position: usize| {
+        let name = layout.parameters().get(position).and_then(|it| it.name.as_deref());
+        name.map_or(format!("argument {position}"), |it| format!("argument {position} ({it})"))
+    };
+    let missing: Vec<_> =
+        all.iter().enumerate().filter(|(_, it)| it.is_none()).map(|(at, _)| named(at)).collect();
+    if !missing.is_empty() {
+        bail!("no value for {}", missing.join(", "));
+    }
+    Ok(all.into_iter().flatten().collect())
+}

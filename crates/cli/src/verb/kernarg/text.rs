@@ -1,0 +1,162 @@
+//! `kernarg` for people: a picture and a table for each kernel.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::Question;
+use super::draw::draw;
+use super::model::{ArgumentLayout, Compact, KernelLayout, ObjectLayouts};
+use crate::output::Output;
+use crate::report::Trouble;
+use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::table::{Align, Cell, Table};
+use crate::verb::ls::{describe, object_line};
+
+/// Writes pictures and tables.
+pub(super) struct TextLayouts<'o> {
+    pub(super) out: &'o mut Output,
+    pub(super) question: &'o Question<'o>,
+}
+
+impl Visit for TextLayouts<'_> {
+    type Row<'e> = Vec<u8>;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        // What is no container has been complained about, and has nothing to show.
+        if let Some(container) = file.container {
+            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        writeln!(text, "\n{}", object_line(item))?;
+        for kernel in ObjectLayouts::new(item, self.question, trouble).kernels {
+            write_kernel(&mut text, &kernel, self.out.color())?;
+        }
+        Ok(text)
+    }
+
+    fn object(&mut self, text: Vec<u8>) -> Result<()> {
+        self.out.write_all(&text)?;
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
+    writeln!(out, "\nkernel {}", kernel.demangled)?;
+    if let Some(template) = &kernel.inferred_from {
+        writeln!(out, "inferred: a guess, from the arguments of {template}")?;
+    }
+    for remark in &kernel.remarks {
+        writeln!(out, "remark: {remark}")?;
+    }
+    match (&kernel.refused, &kernel.hash) {
+        (Some(reason), _) => {
+            let size = kernel
+                .size
+                .map_or("of a size that nobody says".to_owned(), |size| format!("of {size} bytes"));
+            writeln!(out, "prepacked buffers only, {size}: {reason}")?;
+        }
+        (None, hash) => {
+            write_native(out, kernel, hash.as_deref().unwrap_or("-"), color)?;
+        }
+    }
+    match (&kernel.compact, &kernel.compact_refused) {
+        (Some(compact), _) => write_compact(out, compact)?,
+        (None, Some(reason)) if kernel.refused.is_none() => {
+            writeln!(out, "compact: none: {reason}")?;
+        }
+        _ => {}
+    }
+    write_registers(out, kernel, color)
+}
+
+fn write_native(out: &mut Vec<u8>, kernel: &KernelLayout, hash: &str, color: bool) -> Result<()> {
+    let alignment = kernel.alignment.map(|it| format!(", aligned to {it}")).unwrap_or_default();
+    let size = kernel.size.unwrap_or(0);
+    let required = kernel.required.unwrap_or(0);
+    writeln!(out, "native: {size} bytes{alignment}; the caller brings {required}; layout {hash}")?;
+    for line in draw(u32::try_from(size).unwrap_or(u32::MAX), &kernel.arguments) {
+        writeln!(out, "{line}")?;
+    }
+    if !kernel.arguments.is_empty() {
+        write_arguments(out, &kernel.arguments, color)?;
+    }
+    Ok(())
+}
+
+fn write_arguments(out: &mut Vec<u8>, arguments: &[ArgumentLayout], color: bool) -> Result<()> {
+    let preloaded = arguments.iter().any(|it| it.register.is_some());
+    let mut table = Table::new(&[
+        ("OFFSET", Align::Right),
+        ("SIZE", Align::Right),
+        ("KIND", Align::Left),
+        ("TYPE", Align::Left),
+        (if preloaded { "REGISTER" } else { "" }, Align::Left),
+        ("ARGUMENT", Align::Left),
+    ]);
+    for argument in arguments {
+        table.row([
+            u64::from(argument.offset).into(),
+            u64::from(argument.size).into(),
+            Cell::from(&argument.kind),
+            Cell::from(argument.ty.as_deref().unwrap_or("")),
+            Cell::from(argument.register.as_deref().unwrap_or("")),
+            Cell::from(&match argument.hidden {
+                true => "-".to_owned(),
+                false => argument.label(),
+            }),
+        ]);
+    }
+    table.write(out, color)?;
+    Ok(())
+}
+
+fn write_compact(out: &mut Vec<u8>, compact: &Compact) -> Result<()> {
+    let zero = if compact.zero_fill { ", the rest zero" } else { "" };
+    let bindings = match compact.bindings.len() {
+        1 => "1 binding".to_owned(),
+        count => format!("{count} bindings"),
+    };
+    let size = compact.constant_size;
+    writeln!(out, "compact: {bindings}, {size} bytes of constants{zero}")?;
+    for (ordinal, word) in compact.bindings.iter().enumerate() {
+        writeln!(out, "  binding {ordinal} to word {word}")?;
+    }
+    for span in &compact.spans {
+        let (from, to) = (span.source, span.source.saturating_add(span.length));
+        writeln!(out, "  constants {from} to {to} to byte {}", span.target)?;
+    }
+    Ok(())
+}
+
+fn write_registers(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
+    if let Some(reason) = &kernel.registers_refused {
+        writeln!(out, "registers at entry: not known: {reason}")?;
+    }
+    if kernel.registers.is_empty() {
+        return Ok(());
+    }
+    let mut table =
+        Table::new(&[("REGISTER", Align::Left), ("BITS", Align::Left), ("HOLDS", Align::Left)]);
+    for row in &kernel.registers {
+        let bits = row.low_bit.zip(row.bits).map(|(low, bits)| {
+            let high = u32::from(low) + u32::from(bits).saturating_sub(1);
+            format!("{low} to {high}")
+        });
+        table.row([
+            Cell::from(&row.register),
+            Cell::from(bits.as_deref().unwrap_or("")),
+            Cell::from(&row.holds),
+        ]);
+    }
+    table.write(out, color)?;
+    Ok(())
+}

@@ -1,0 +1,364 @@
+//! `hsaco packet`: AQL packets, built with every check and decoded.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::{Context, Result, bail};
+use clap::{Subcommand, ValueEnum};
+use hsaco::kernarg::{DispatchPacket, Fences, Packet, PacketNeeds, Scope};
+use hsaco::object::Error;
+use serde::Serialize;
+
+use super::kernarg::{LaunchArgs, bytes, number};
+use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::json;
+use crate::output::Output;
+use crate::report::{self, Status, Trouble};
+use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::schema::SCHEMA_VERSION;
+use crate::select::KernelSelection;
+
+/// Builds and decodes AQL packets, the 64 bytes that launch a kernel
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Build(Box<BuildArgs>),
+    Decode(DecodeArgs),
+}
+
+/// Builds the packet of a launch
+///
+/// With FILE and -k the kernel's LDS, scratch and largest workgroup are the file's, and the limits those of its target.
+#[derive(clap::Args)]
+struct BuildArgs {
+    /// A file with the kernel
+    #[arg(value_name = "FILE")]
+    files: Vec<OsString>,
+    #[command(flatten)]
+    objects: ObjectFilter,
+    #[command(flatten)]
+    kernels: KernelFilter,
+    #[command(flatten)]
+    launch: LaunchArgs,
+    /// Address of the kernel's descriptor
+    #[arg(long, value_name = "ADDRESS", value_parser = number)]
+    kernel_object: u64,
+    /// Address of the arguments
+    #[arg(long, value_name = "ADDRESS", value_parser = number, default_value = "0")]
+    kernarg: u64,
+    /// Handle of the signal that the end is told to
+    #[arg(long, value_name = "HANDLE", value_parser = number, default_value = "0")]
+    signal: u64,
+    /// Bytes of LDS that the kernel declares [default: the file's, else 0]
+    #[arg(long, value_name = "BYTES")]
+    static_lds: Option<u32>,
+    /// Bytes of scratch of a work-item [default: the file's, else 0]
+    #[arg(long, value_name = "BYTES")]
+    private: Option<u32>,
+    /// How far memory is made visible before the kernel begins: none, agent, system
+    #[arg(long, value_name = "SCOPE", value_parser = scope, default_value = "system")]
+    acquire: Scope,
+    /// How far memory is made visible when the kernel has ended: none, agent, system
+    #[arg(long, value_name = "SCOPE", value_parser = scope, default_value = "system")]
+    release: Scope,
+    /// Do not wait for the packets before it
+    #[arg(long)]
+    no_barrier: bool,
+    /// What to make of the packet; a file that is named with -o gets its bytes unless told otherwise
+    #[arg(long, value_enum)]
+    format: Option<BuildFormat>,
+    /// Write the answer to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<OsString>,
+}
+
+/// Shows what packets say, and which rules they break
+///
+/// A packet that breaks a rule ends in exit code 1.
+#[derive(clap::Args)]
+struct DecodeArgs {
+    /// A file of packets of 64 bytes, - for standard input, or the bytes as hex:0215…
+    #[arg(value_name = "PACKETS")]
+    packets: OsString,
+    #[command(flatten)]
+    answer: Answer,
+}
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BuildFormat {
+    /// What is in it
+    Text,
+    /// Its bytes in hexadecimal
+    Hex,
+    /// Its bytes
+    Bin,
+    Json,
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    Scope::from_name(text).ok_or_else(|| "expected none, agent or system".to_owned())
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    match &args.action {
+        Action::Build(args) => build(args),
+        Action::Decode(args) => decode(args),
+    }
+}
+
+fn build(args: &BuildArgs) -> Result<Status> {
+    let Some(launch) = args.launch.launch()? else {
+        bail!("a packet needs --grid and --workgroup")
+    };
+    let Some(kernel) = args.kernel()? else { return Ok(Status::Unreadable) };
+    if let Some(required) = kernel.required_workgroup
+        && required != launch.workgroup().map(u64::from)
+    {
+        bail!(
+            "the kernel is compiled for workgroups of {required:?}, not of {:?}",
+            launch.workgroup()
+        );
+    }
+    let needs = PacketNeeds {
+        static_lds: args.static_lds.unwrap_or(kernel.static_lds),
+        lds_limit: kernel.lds_limit,
+        max_workgroup: kernel.max_workgroup,
+        private_segment: args.private.unwrap_or(kernel.private),
+        kernel_object: args.kernel_object,
+        kernarg_address: args.kernarg,
+        completion_signal: args.signal,
+        fences: Fences { barrier: !args.no_barrier, acquire: args.acquire, release: args.release },
+    };
+    let packet = DispatchPacket::new(&launch, &needs)?;
+    let bytes = packet.to_bytes();
+    let by_default = if args.output.is_some() { BuildFormat::Bin } else { BuildFormat::Text };
+    let mut out = Output::open(args.output.as_deref())?;
+    match args.format.unwrap_or(by_default) {
+        BuildFormat::Text => write_packet(&mut out, &Packet::Dispatch(packet))?,
+        BuildFormat::Hex => writeln!(out, "{}", json::hex(&bytes))?,
+        BuildFormat::Bin => out.write_all(&bytes)?,
+        BuildFormat::Json => write_json(&mut out, vec![PacketInfo::new(&bytes)])?,
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+/// What a file says of a kernel that a packet must respect.
+#[derive(Clone, Copy)]
+struct KernelNeeds {
+    static_lds: u32,
+    lds_limit: u32,
+    max_workgroup: u32,
+    private: u32,
+    required_workgroup: Option<[u64; 3]>,
+}
+
+impl BuildArgs {
+    /// What the file says, or the limits of no device in particular; none where no one kernel was found.
+    fn kernel(&self) -> Result<Option<KernelNeeds>> {
+        if self.files.is_empty() {
+            let unlimited = PacketNeeds::default();
+            return Ok(Some(KernelNeeds {
+                static_lds: 0,
+                lds_limit: unlimited.lds_limit,
+                max_workgroup: unlimited.max_workgroup,
+                private: 0,
+                required_workgroup: None,
+            }));
+        }
+        let kernels = KernelSelection::new(&self.kernels);
+        let inputs = Inputs { files: self.files.clone(), max_size: 4 << 30 };
+        let mut finder = Finder { kernels: &kernels, found: Vec::new() };
+        let status = scan::run(&inputs, &self.objects, Verify::All, &mut finder)?;
+        kernels.conclude(status);
+        match finder.found.as_slice() {
+            [] => Ok(None),
+            [needs] => Ok(Some(*needs)),
+            several => bail!("{} kernels fit; choose with -k, -t or --object", several.len()),
+        }
+    }
+}
+
+/// Gathers what the wanted kernels need.
+struct Finder<'q> {
+    kernels: &'q KernelSelection,
+    found: Vec<KernelNeeds>,
+}
+
+impl Visit for Finder<'_> {
+    type Row<'e> = Vec<KernelNeeds>;
+
+    fn begin(&mut self, _file: &FileItem<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<KernelNeeds>> {
+        let Some(object) = &item.object else { return Ok(Vec::new()) };
+        let index = object.index();
+        let limits = object.target().id().map(|it| it.processor.limits());
+        let mut found = Vec::new();
+        for kernel in self.kernels.of(&index) {
+            let (resources, read) = kernel.resources(object.target().generation());
+            if let Err(error) = read {
+                trouble.note(item.place(), item.located(error));
+            }
+            let small =
+                |number: Option<u64>| number.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+            let metadata = kernel.metadata().and_then(|it| it.decode().ok());
+            let required = metadata.and_then(|it| it.reqd_workgroup_size);
+            let device = limits.map_or(1024, |it| it.max_workgroup);
+            found.push(KernelNeeds {
+                static_lds: small(resources.lds).unwrap_or(0),
+                lds_limit: limits.map_or(u32::MAX, |it| it.lds_bytes),
+                max_workgroup: small(resources.max_workgroup_size).unwrap_or(device).min(device),
+                private: small(resources.scratch).unwrap_or(0),
+                required_workgroup: required.filter(|it| *it != [0; 3]),
+            });
+        }
+        Ok(found)
+    }
+
+    fn object(&mut self, row: Vec<KernelNeeds>) -> Result<()> {
+        self.found.extend(row);
+        Ok(())
+    }
+
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    packets: Vec<PacketInfo>,
+}
+
+#[derive(Serialize)]
+struct PacketInfo {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    bytes: String,
+    #[serde(flatten)]
+    fields: serde_json::Value,
+    problems: Vec<String>,
+}
+
+impl PacketInfo {
+    fn new(bytes: &[u8; Packet::SIZE]) -> Self {
+        let (packet, wrong) = Packet::decode(bytes);
+        let fences = |it: &Fences| {
+            serde_json::json!({
+                "barrier": it.barrier, "acquire": it.acquire.name(), "release": it.release.name(),
+            })
+        };
+        let fields = match &packet {
+            Packet::Dispatch(it) => serde_json::json!({
+                "fences": fences(&it.fences), "dimensions": it.dimensions, "workgroup": it.workgroup,
+                "grid": it.grid, "private_segment": it.private_segment, "group_segment": it.group_segment,
+                "kernel_object": it.kernel_object, "kernarg_address": it.kernarg_address,
+                "completion_signal": it.completion_signal,
+            }),
+            Packet::BarrierAnd(it) | Packet::BarrierOr(it) => serde_json::json!({
+                "fences": fences(&it.fences), "signals": it.signals,
+                "completion_signal": it.completion_signal,
+            }),
+            Packet::Agent(it) => serde_json::json!({
+                "fences": fences(&it.fences), "function": it.function, "return_address": it.return_address,
+                "arguments": it.arguments, "completion_signal": it.completion_signal,
+            }),
+            _ => serde_json::json!({}),
+        };
+        let problems = wrong.iter().map(ToString::to_string).collect();
+        Self { kind: packet.name(), bytes: json::hex(bytes), fields, problems }
+    }
+}
+
+fn write_json(out: &mut Output, packets: Vec<PacketInfo>) -> Result<()> {
+    serde_json::to_writer(&mut *out, &Document { schema_version: SCHEMA_VERSION, packets })?;
+    Ok(writeln!(out)?)
+}
+
+fn decode(args: &DecodeArgs) -> Result<Status> {
+    args.answer.color.apply();
+    let content = args.bytes()?;
+    let (packets, rest) = content.as_chunks::<{ Packet::SIZE }>();
+    if !rest.is_empty() || packets.is_empty() {
+        bail!("{} bytes are no packets of {}", content.len(), Packet::SIZE);
+    }
+    let mut status = Status::Fine;
+    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut problems: Vec<(usize, Error)> = Vec::new();
+    for (number, bytes) in packets.iter().enumerate() {
+        let (packet, wrong) = Packet::decode(bytes);
+        if args.answer.format == Format::Text {
+            if packets.len() > 1 {
+                writeln!(out, "packet {number}")?;
+            }
+            write_packet(&mut out, &packet)?;
+        }
+        problems.extend(wrong.into_iter().map(|it| (number, it)));
+    }
+    if args.answer.format == Format::Json {
+        write_json(&mut out, packets.iter().map(PacketInfo::new).collect())?;
+    }
+    out.finish()?;
+    for (number, problem) in problems {
+        report::error(&format!("packet {number}: {problem}"));
+        status.note(Status::Findings);
+    }
+    Ok(status)
+}
+
+impl DecodeArgs {
+    fn bytes(&self) -> Result<Vec<u8>> {
+        match self.packets.to_str().and_then(|it| it.strip_prefix("hex:")) {
+            Some(digits) => bytes(digits).context("hex: wants pairs of hexadecimal digits"),
+            None => super::kernarg::read_bytes(&self.packets),
+        }
+    }
+}
+
+fn write_packet(out: &mut Output, packet: &Packet) -> Result<()> {
+    let mut line = |name: &str, value: String| writeln!(out, "  {name:<18}{value}");
+    let signals = |all: &[u64]| {
+        let all: Vec<_> = all.iter().map(|it| format!("{it:#x}")).collect();
+        all.join(" ")
+    };
+    line("type", packet.name().to_owned())?;
+    match packet {
+        Packet::Dispatch(it) => {
+            let sizes = |all: [u32; 3]| all.map(|it| it.to_string()).join(" x ");
+            line("fences", it.fences.to_string())?;
+            line("dimensions", it.dimensions.to_string())?;
+            line("workgroup", sizes(it.workgroup.map(u32::from)))?;
+            line("grid", sizes(it.grid))?;
+            line("private segment", format!("{} bytes", it.private_segment))?;
+            line("group segment", format!("{} bytes", it.group_segment))?;
+            line("kernel object", format!("{:#x}", it.kernel_object))?;
+            line("kernarg address", format!("{:#x}", it.kernarg_address))?;
+            line("completion signal", format!("{:#x}", it.completion_signal))?;
+        }
+        Packet::BarrierAnd(it) | Packet::BarrierOr(it) => {
+            line("fences", it.fences.to_string())?;
+            line("signals", signals(&it.signals))?;
+            line("completion signal", format!("{:#x}", it.completion_signal))?;
+        }
+        Packet::Agent(it) => {
+            line("fences", it.fences.to_string())?;
+            line("function", it.function.to_string())?;
+            line("arguments", signals(&it.arguments))?;
+            line("return address", format!("{:#x}", it.return_address))?;
+            line("completion signal", format!("{:#x}", it.completion_signal))?;
+        }
+        Packet::Vendor(bytes) => line("bytes", json::hex(bytes))?,
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! What a file says of a kernel's arguments, before any of it is believed.
+
+use std::fmt;
+
+use hsaco_object::metadata::{Argument, ValueKind};
+use hsaco_object::{Kernel, KernelDescriptor, Result};
+
+use crate::hidden::Hidden;
+
+/// What is said of a kernel's arguments: by its metadata, and of the segment's size by its descriptor.
+///
+/// ```
+/// use hsaco_kernarg::{Declaration, NativeLayout};
+/// use hsaco_object::CodeObject;
+/// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+/// let object = CodeObject::parse(&file)?;
+/// let index = object.index();
+/// let declaration = Declaration::of(&index.kernels()[0])?;
+/// assert_eq!((declaration.size, declaration.alignment), (Some(24), Some(8)));
+/// let layout = NativeLayout::new(&declaration)?;
+/// assert_eq!(layout.parameters()[1].offset, 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Declaration {
+    /// Bytes of the segment: as the metadata says, else as the descriptor does; none where neither does.
+    pub size: Option<u64>,
+    /// What its address is a multiple of.
+    pub alignment: Option<u64>,
+    /// The arguments, hidden ones included; none where the metadata does not say, which is not "no arguments".
+    pub arguments: Option<Vec<Declared>>,
+    /// What is odd, and no reason to refuse the kernel.
+    pub remarks: Vec<Remark>,
+}
+
+/// One argument, as it is declared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Declared {
+    /// Where it begins in the segment.
+    pub offset: u64,
+    /// Its size.
+    pub size: u64,
+    /// What it holds.
+    pub kind: Kind,
+    /// Its name, which HIP does not say.
+    pub name: Option<Box<str>>,
+    /// The name of its type, which OpenCL says.
+    pub type_name: Option<Box<str>>,
+}
+
+/// What an argument holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The bytes themselves.
+    ByValue,
+    /// A pointer to global memory.
+    GlobalBuffer,
+    /// A pointer to LDS whose size the launch decides.
+    DynamicSharedPointer,
+    /// A sampler.
+    Sampler,
+    /// An image.
+    Image,
+    /// An OpenCL pipe.
+    Pipe,
+    /// An OpenCL queue.
+    Queue,
+    /// What the runtime supplies.
+    Hidden(Hidden),
+    /// What the runtime supplies, of a kind that this crate has no name for.
+    UnknownHidden(Box<str>),
+    /// A kind that this crate has no name for.
+    Unknown(Box<str>),
+}
+
+impl Kind {
+    /// What metadata calls it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::ByValue => "by_value",
+            Self::GlobalBuffer => "global_buffer",
+            Self::DynamicSharedPointer => "dynamic_shared_pointer",
+            Self::Sampler => "sampler",
+            Self::Image => "image",
+            Self::Pipe => "pipe",
+            Self::Queue => "queue",
+            Self::Hidden(kind) => kind.name(),
+            Self::UnknownHidden(name) | Self::Unknown(name) => name,
+        }
+    }
+
+    /// True for what the runtime supplies and the caller never sees.
+    pub fn is_hidden(&self) -> bool {
+        matches!(self, Self::Hidden(_) | Self::UnknownHidden(_))
+    }
+}
+
+impl From<ValueKind<'_>> for Kind {
+    fn from(kind: ValueKind<'_>) -> Self {
+        match kind {
+            ValueKind::ByValue => Self::ByValue,
+            ValueKind::GlobalBuffer => Self::GlobalBuffer,
+            ValueKind::DynamicSharedPointer => Self::DynamicSharedPointer,
+            ValueKind::Sampler => Self::Sampler,
+            ValueKind::Image => Self::Image,
+            ValueKind::Pipe => Self::Pipe,
+            ValueKind::Queue => Self::Queue,
+            kind => match Hidden::from_value_kind(kind) {
+                Some(hidden) => Self::Hidden(hidden),
+                None if kind.is_hidden() => Self::UnknownHidden(kind.name().to_str_lossy().into()),
+                None => Self::Unknown(kind.name().to_str_lossy().into()),
+            },
+        }
+    }
+}
+
+/// What is odd about a declaration, and no reason to refuse the kernel: real libraries are full of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Remark {
+    /// Arguments end behind the segment, which then counts as that much longer.
+    BeyondSegment {
+        /// Where they end.
+        end: u64,
+        /// The size that is declared.
+        size: u64,
+    },
+    /// Metadata and descriptor have different sizes; the metadata's counts.
+    SizeMismatch {
+        /// Bytes in the metadata.
+        metadata: u64,
+        /// Bytes in the descriptor.
+        descriptor: u64,
+    },
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeyondSegment { end, size } => write!(
+                f,
+                "arguments end at {end}, behind the segment of {size} bytes; {end} bytes are used"
+            ),
+            Self::SizeMismatch { metadata, descriptor } => write!(
+                f,
+                "the segment has {metadata} bytes in the metadata and {descriptor} in the descriptor; \
+                 the metadata's count"
+            ),
+        }
+    }
+}
+
+impl Declaration {
+    /// A segment of a size with arguments, as one that has no file declares them.
+    #[must_use]
+    pub fn new(size: u64, arguments: Vec<Declared>) -> Self {
+        Self { arguments: Some(arguments), ..Self::default() }.with_size(Some(size))
+    }
+
+    /// What a kernel's metadata and descriptor say. Without metadata nothing is known of arguments.
+    pub fn of(kernel: &Kernel<'_>) -> Result<Self> {
+        let described =
+            kernel.descriptor().and_then(KernelDescriptor::kernarg_segment_size).map(u64::from);
+        let v2 = || kernel.v2_header().map(|it| it.kernarg_segment_byte_size);
+        let described = described.or_else(v2);
+        let Some(metadata) = kernel.metadata() else {
+            return Ok(Self { size: described, ..Self::default() });
+        };
+        let metadata = metadata.decode()?;
+        let mut remarks = Vec::new();
+        if let (Some(metadata), Some(descriptor)) = (metadata.kernarg_segment_size, described)
+            && metadata != descriptor
+        {
+            remarks.push(Remark::SizeMismatch { metadata, descriptor });
+        }
+        let read = |arguments| Iterator::map(arguments, |it: Result<_>| Ok(Declared::of(&it?)));
+        let arguments = metadata.arguments().map(|it| read(it).collect()).transpose()?;
+        let size = metadata.kernarg_segment_size.or(described);
+        let alignment = metadata.kernarg_segment_align;
+        Ok(Self { size: None, alignment, arguments, remarks }.with_size(size))
+    }
+
+    /// Sets the size, and remarks on visible arguments that end behind it.
+    fn with_size(mut self, size: Option<u64>) -> Self {
+        self.size = size;
+        let visible = self.arguments.iter().flatten().filter(|it| !it.kind.is_hidden());
+        let end = visible.map(|it| it.offset.saturating_add(it.size)).max().unwrap_or(0);
+        if let Some(size) = size.filter(|&size| end > size) {
+            self.remarks.push(Remark::BeyondSegment { end, size });
+        }
+        self
+    }
+}
+
+impl Declared {
+    /// An argument without a name.
+    #[must_use]
+    pub fn new(offset: u64, size: u64, kind: Kind) -> Self {
+        Self { offset, size, kind, name: None, type_name: None }
+    }
+
+    /// The same with a name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    fn of(argument: &Argument<'_>) -> Self {
+        let text = |it: hsaco_object::Str<'_>| it.to_str_lossy().into();
+        Self {
+            offset: argument.offset,
+            size: argument.size,
+            kind: argument.value_kind.into(),
+            name: argument.name.map(text),
+            type_name: argument.type_name.or(argument.value_type).map(text),
+        }
+    }
+}

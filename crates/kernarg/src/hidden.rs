@@ -1,0 +1,357 @@
+//! Hidden arguments: what the runtime adds behind those of the source, each at its own declared offset.
+
+use hsaco_object::metadata::ValueKind;
+use hsaco_object::{Error, ErrorKind, Result};
+
+use crate::declaration::{Declared, Kind};
+use crate::launch::Launch;
+use crate::{CONTEXT, range};
+
+macro_rules! hidden {
+    ($($(#[$doc:meta])* $variant:ident = $kind:ident, $size:expr;)*) => {
+        /// The kinds of hidden arguments, of every code object version.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Hidden {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Hidden {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// How many there are.
+            pub(crate) const COUNT: usize = Self::ALL.len();
+
+            /// The hidden kind that metadata names so.
+            pub fn from_value_kind(kind: ValueKind<'_>) -> Option<Self> {
+                match kind {
+                    $(ValueKind::$kind => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// What metadata calls it.
+            pub fn value_kind(self) -> ValueKind<'static> {
+                match self {
+                    $(Self::$variant => ValueKind::$kind,)*
+                }
+            }
+
+            /// Its size; none for a slot that is not used, which may have any.
+            pub const fn size(self) -> Option<u32> {
+                match self {
+                    $(Self::$variant => $size,)*
+                }
+            }
+        }
+    };
+}
+
+hidden! {
+    /// A slot that is not used.
+    None = HiddenNone, None;
+    /// Offset of the grid in x, in work-items.
+    GlobalOffsetX = HiddenGlobalOffsetX, Some(8);
+    /// Offset of the grid in y, in work-items.
+    GlobalOffsetY = HiddenGlobalOffsetY, Some(8);
+    /// Offset of the grid in z, in work-items.
+    GlobalOffsetZ = HiddenGlobalOffsetZ, Some(8);
+    /// Address of the OpenCL printf buffer.
+    PrintfBuffer = HiddenPrintfBuffer, Some(8);
+    /// Address of the buffer for calls to the host.
+    HostcallBuffer = HiddenHostcallBuffer, Some(8);
+    /// The OpenCL default queue.
+    DefaultQueue = HiddenDefaultQueue, Some(8);
+    /// The OpenCL completion action.
+    CompletionAction = HiddenCompletionAction, Some(8);
+    /// Address of what synchronises several grids.
+    MultigridSyncArg = HiddenMultigridSyncArg, Some(8);
+    /// Whole workgroups in x.
+    BlockCountX = HiddenBlockCountX, Some(4);
+    /// Whole workgroups in y.
+    BlockCountY = HiddenBlockCountY, Some(4);
+    /// Whole workgroups in z.
+    BlockCountZ = HiddenBlockCountZ, Some(4);
+    /// Work-items of a workgroup in x.
+    GroupSizeX = HiddenGroupSizeX, Some(2);
+    /// Work-items of a workgroup in y.
+    GroupSizeY = HiddenGroupSizeY, Some(2);
+    /// Work-items of a workgroup in z.
+    GroupSizeZ = HiddenGroupSizeZ, Some(2);
+    /// Work-items of the partial workgroup in x.
+    RemainderX = HiddenRemainderX, Some(2);
+    /// Work-items of the partial workgroup in y.
+    RemainderY = HiddenRemainderY, Some(2);
+    /// Work-items of the partial workgroup in z.
+    RemainderZ = HiddenRemainderZ, Some(2);
+    /// Dimensions of the grid.
+    GridDims = HiddenGridDims, Some(2);
+    /// Address of the device heap.
+    HeapV1 = HiddenHeapV1, Some(8);
+    /// Bytes of LDS that the launch adds.
+    DynamicLdsSize = HiddenDynamicLdsSize, Some(4);
+    /// High half of the private aperture.
+    PrivateBase = HiddenPrivateBase, Some(4);
+    /// High half of the shared aperture.
+    SharedBase = HiddenSharedBase, Some(4);
+    /// Address of the queue.
+    QueuePtr = HiddenQueuePtr, Some(8);
+}
+
+impl Hidden {
+    /// The name in the metadata.
+    ///
+    /// ```
+    /// use hsaco_kernarg::Hidden;
+    /// assert_eq!(Hidden::HostcallBuffer.name(), "hidden_hostcall_buffer");
+    /// assert_eq!(Hidden::from_name("hidden_grid_dims"), Some(Hidden::GridDims));
+    /// ```
+    pub fn name(self) -> &'static str {
+        std::str::from_utf8(self.value_kind().name().as_bytes()).unwrap_or_default()
+    }
+
+    /// The kind of this name, with or without `hidden_`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let bare = |it: &Self| it.name().strip_prefix("hidden_") == Some(name);
+        Self::ALL.iter().copied().find(|it| it.name() == name || bare(it))
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Some kinds of hidden arguments.
+///
+/// ```
+/// use hsaco_kernarg::{Hidden, HiddenSet};
+/// let set: HiddenSet = [Hidden::HeapV1, Hidden::QueuePtr].into_iter().collect();
+/// assert!(set.contains(Hidden::HeapV1));
+/// assert_eq!(set.iter().map(Hidden::name).collect::<Vec<_>>(), ["hidden_heap_v1", "hidden_queue_ptr"]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct HiddenSet(u32);
+
+impl HiddenSet {
+    /// Adds one.
+    pub fn insert(&mut self, kind: Hidden) {
+        self.0 |= 1 << kind.index();
+    }
+
+    /// True when it is one of them.
+    pub const fn contains(self, kind: Hidden) -> bool {
+        self.0 & 1 << kind.index() != 0
+    }
+
+    /// True when there is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// All of them, in the order of [`Hidden::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Hidden> {
+        Hidden::ALL.iter().copied().filter(move |it| self.contains(*it))
+    }
+}
+
+impl FromIterator<Hidden> for HiddenSet {
+    fn from_iter<I: IntoIterator<Item = Hidden>>(kinds: I) -> Self {
+        let mut set = Self::default();
+        kinds.into_iter().for_each(|it| set.insert(it));
+        set
+    }
+}
+
+/// One hidden argument.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HiddenField {
+    /// What it holds; none for a kind that this crate has no name for.
+    pub kind: Option<Hidden>,
+    /// Where it begins in the segment.
+    pub offset: u32,
+    /// Its size.
+    pub size: u32,
+    unknown: Option<Box<str>>,
+}
+
+impl HiddenField {
+    /// What metadata calls it.
+    pub fn name(&self) -> &str {
+        match (self.kind, &self.unknown) {
+            (Some(kind), _) => kind.name(),
+            (None, Some(name)) => name,
+            (None, None) => "hidden",
+        }
+    }
+
+    /// Where it ends.
+    pub fn end(&self) -> u32 {
+        self.offset.saturating_add(self.size)
+    }
+}
+
+/// The hidden arguments of a kernel: each at its own offset, none assumed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct HiddenBlock {
+    fields: Vec<HiddenField>,
+    /// What to write: kind, offset, size. Unused slots and unknown kinds only have to be zero.
+    writes: Vec<(Hidden, u32, u32)>,
+    base: Option<u32>,
+}
+
+/// What a buffer's hidden arguments were left without.
+///
+/// Zero is a value: a kernel that follows a null heap pointer faults. Whoever packs is told which
+/// hidden arguments nobody supplied.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'l> {
+    left_zero: HiddenSet,
+    fields: &'l [HiddenField],
+}
+
+impl<'l> Report<'l> {
+    /// The kinds that are zero because nobody supplied them.
+    pub fn left_zero(&self) -> HiddenSet {
+        self.left_zero
+    }
+
+    /// The names of all that are zero because nobody supplied them, kinds without a name here included.
+    pub fn names(&self) -> impl Iterator<Item = &'l str> + use<'l> {
+        let set = self.left_zero;
+        let left = move |it: &&HiddenField| it.kind.is_none_or(|kind| set.contains(kind));
+        self.fields.iter().filter(left).map(HiddenField::name)
+    }
+}
+
+impl HiddenBlock {
+    /// Holds the hidden arguments among `arguments` to the rules; all must end within `segment`.
+    pub(crate) fn new(arguments: &[Declared], visible_end: u32, segment: u32) -> Result<Self> {
+        let mut block = Self::default();
+        for argument in arguments {
+            let kind = match &argument.kind {
+                Kind::Hidden(kind) => Some(*kind),
+                Kind::UnknownHidden(_) => None,
+                _ => continue,
+            };
+            block.add(argument, kind, segment)?;
+        }
+        if let Some(base) = block.base
+            && base < visible_end
+        {
+            let detail = format!(
+                "hidden arguments from offset {base} on are interleaved with visible ones, which end at \
+                 {visible_end}"
+            );
+            return Err(Error::new(ErrorKind::Malformed, CONTEXT, detail));
+        }
+        block.check_overlap()?;
+        block.check_block_counts()?;
+        Ok(block)
+    }
+
+    fn add(&mut self, argument: &Declared, kind: Option<Hidden>, segment: u32) -> Result<()> {
+        let name = argument.kind.name();
+        let (offset, size) = range(argument.offset, argument.size, segment, || name.to_owned())?;
+        if let Some(expected) = kind.and_then(Hidden::size)
+            && expected != size
+        {
+            let detail = format!("{name} has {size} bytes, and must have {expected}");
+            return Err(Error::new(ErrorKind::Malformed, CONTEXT, detail));
+        }
+        if let Some(kind) = kind.filter(|&it| it != Hidden::None) {
+            if self.writes.iter().any(|&(other, ..)| other == kind) {
+                let detail = format!("{name} is declared twice");
+                return Err(Error::new(ErrorKind::Malformed, CONTEXT, detail));
+            }
+            self.writes.push((kind, offset, size));
+        }
+        self.base = Some(self.base.map_or(offset, |base| base.min(offset)));
+        let unknown = kind.is_none().then(|| name.into());
+        self.fields.push(HiddenField { kind, offset, size, unknown });
+        Ok(())
+    }
+
+    fn check_overlap(&self) -> Result<()> {
+        let sorted = self.fields.is_sorted_by_key(|it| it.offset);
+        if sorted {
+            return check_disjoint(self.fields.iter());
+        }
+        let mut fields: Vec<_> = self.fields.iter().collect();
+        fields.sort_by_key(|it| it.offset);
+        check_disjoint(fields.into_iter())
+    }
+
+    /// Devices patch the three counts of an indirect launch as one `u32[3]`.
+    fn check_block_counts(&self) -> Result<()> {
+        let place = |kind| self.writes.iter().find(|it| it.0 == kind).map(|it| it.1);
+        let counts = [Hidden::BlockCountX, Hidden::BlockCountY, Hidden::BlockCountZ].map(place);
+        let wrong = match counts {
+            [None, None, None] => return Ok(()),
+            [Some(x), Some(y), Some(z)] => {
+                let adjacent = x.checked_add(4) == Some(y) && y.checked_add(4) == Some(z);
+                match (adjacent, x % 4) {
+                    (true, 0) => return Ok(()),
+                    (true, _) => format!("hidden_block_count_x is at {x}, no multiple of 4"),
+                    (false, _) => format!(
+                        "hidden_block_count_x, _y and _z are at {x}, {y} and {z}, not one after the other"
+                    ),
+                }
+            }
+            _ => "hidden_block_count_x, _y and _z are not all declared".to_owned(),
+        };
+        Err(Error::new(ErrorKind::Malformed, CONTEXT, wrong))
+    }
+
+    /// Where the first of them begins.
+    pub(crate) fn base(&self) -> Option<u32> {
+        self.base
+    }
+
+    pub(crate) fn fields(&self) -> &[HiddenField] {
+        &self.fields
+    }
+
+    /// Where the last of them ends.
+    pub(crate) fn end(&self) -> u32 {
+        self.fields.iter().map(HiddenField::end).max().unwrap_or(0)
+    }
+
+    /// Writes all of them into a segment that is zero from the first of them on.
+    pub(crate) fn write(&self, launch: Option<&Launch>, segment: &mut [u8]) -> Report<'_> {
+        let mut left_zero = HiddenSet::default();
+        if !self.writes.is_empty() {
+            let values = launch.map(Launch::hidden_values);
+            for &(kind, offset, size) in &self.writes {
+                let value = values.as_ref().and_then(|it| it.get(kind.index()).copied().flatten());
+                match value {
+                    Some(value) => store(segment, offset, size, value),
+                    None => left_zero.insert(kind),
+                }
+            }
+        }
+        Report { left_zero, fields: &self.fields }
+    }
+}
+
+fn check_disjoint<'f>(fields: impl Iterator<Item = &'f HiddenField>) -> Result<()> {
+    let mut before: Option<&HiddenField> = None;
+    for field in fields {
+        if let Some(before) = before.filter(|it| it.end() > field.offset) {
+            let (name, end, at) = (before.name(), before.end(), field.offset);
+            let detail = format!("{name}, which ends at {end}, overlaps {} at {at}", field.name());
+            return Err(Error::new(ErrorKind::Malformed, CONTEXT, detail));
+        }
+        before = Some(field);
+    }
+    Ok(())
+}
+
+/// The low `size` bytes of a value. Where they go has been checked when the layout was made.
+fn store(segment: &mut [u8], offset: u32, size: u32, value: u64) {
+    let bytes = value.to_le_bytes();
+    let target = segment.get_mut(offset as usize..).and_then(|it| it.get_mut(..size as usize));
+    if let Some((target, source)) = target.zip(bytes.get(..size as usize)) {
+        target.copy_from_slice(source);
+    }
+}

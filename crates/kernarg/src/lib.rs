@@ -1,0 +1,74 @@
+//! Kernel arguments: where every byte goes, and who may say so.
+//!
+//! A [`Declaration`] is what a file says. Two projections are made of it, which share nothing and cannot be taken for
+//! one another: a [`NativeLayout`] has the offsets of the metadata, for callers who pack; a [`CompactLayout`] has
+//! bindings and constants, for runtimes that pack. A kernel of whose arguments nothing is known has a
+//! [`DirectLayout`], which takes prepacked buffers only.
+//!
+//! ```
+//! use hsaco_kernarg::{Declaration, Launch, NativeLayout, Value};
+//! use hsaco_object::CodeObject;
+//! # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+//! let object = CodeObject::parse(&file)?;
+//! let index = object.index();
+//! let kernel = index.kernels().iter().find(|it| it.name() == "ind").unwrap();
+//! let layout = NativeLayout::new(&Declaration::of(kernel)?)?;
+//! let mut segment = vec![0; layout.size() as usize];
+//! let launch = Launch::new(&[100], &[32])?;
+//! let report = layout.pack(&[Value::Pointer(0x1000)], Some(&launch), &mut segment)?;
+//! assert_eq!(segment[8..12], 3_u32.to_le_bytes());
+//! assert!(report.names().any(|name| name == "hidden_heap_v1"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod compact;
+mod declaration;
+mod elf_only;
+mod entry;
+mod float;
+mod hash;
+mod hidden;
+mod launch;
+mod native;
+mod packet;
+mod prepacked;
+mod types;
+mod value;
+
+pub use compact::{AbiMarker, Binding, CompactLayout, Span};
+pub use declaration::{Declaration, Declared, Kind, Remark};
+pub use elf_only::{ElfOnlyKernel, Inference, Inferred, elf_only};
+pub use entry::{Entry, EntryRegister, EntryValue, Preload, Wave};
+pub use hash::LayoutHash;
+pub use hidden::{Hidden, HiddenField, HiddenSet, Report};
+pub use launch::{BLOCK_SIZE, Launch, blocks, command_words, group_segment};
+pub use native::{NativeLayout, Parameter};
+pub use packet::{AgentPacket, BarrierPacket, DispatchPacket, Fences, Packet, PacketNeeds, Scope};
+pub use prepacked::{Blob, DirectLayout, Prepacked};
+pub use types::{Datum, Float, Member, Record, Type};
+pub use value::Value;
+
+use hsaco_object::{Error, ErrorKind, Result};
+
+const CONTEXT: &str = "kernel arguments";
+
+/// What segments are aligned to where nobody says: what the runtime aligns all of them to.
+const UNSTATED_ALIGNMENT: u32 = 16;
+
+/// An argument's place, which must end within `segment` bytes.
+fn range(
+    offset: u64,
+    size: u64,
+    segment: u32,
+    name: impl FnOnce() -> String,
+) -> Result<(u32, u32)> {
+    let end = offset.checked_add(size).filter(|&end| end <= u64::from(segment));
+    let place = end.and_then(|_| Some((u32::try_from(offset).ok()?, u32::try_from(size).ok()?)));
+    place.ok_or_else(|| {
+        let name = name();
+        let detail =
+            format!("{name} has {size} bytes at {offset}, out of range of the segment's {segment}");
+        Error::new(ErrorKind::LimitExceeded, CONTEXT, detail)
+    })
+}
