@@ -338,7 +338,8 @@ impl Entry {
 
     fn add_vector(&mut self, processor: Processor, descriptor: &KernelDescriptor) {
         let ids = (descriptor.compute_pgm_rsrc2 >> 11 & 3).min(2);
-        let packed = processor.limits().packed_work_item_ids;
+        // Alone, the first has the register to itself: the bits above it are zero.
+        let packed = processor.limits().packed_work_item_ids && ids > 0;
         for axis in (0..3_u8).filter(|&axis| u32::from(axis) <= ids) {
             let holds = EntryValue::WorkitemId(axis);
             match packed {
