@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one object is shorter than 4 GiB")]
 
+mod body;
 mod flight;
 mod lease;
 mod option;

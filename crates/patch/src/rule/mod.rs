@@ -19,6 +19,7 @@
 //!   ([`Plan::leasing`](crate::Plan::leasing)). SCC and VCC are leases too.
 //! - Leave EXEC, MODE and the upper bits of vector register numbers as the replaced instruction leaves them.
 //!   [`Site::msb`] says what they are; registers in the text of an instruction are without them.
+//! - Where one change serves several instructions, answer the same plan at each: an edit made twice is one.
 //! - Leave no more work under way than the replaced instruction does, or wait for it.
 //! - Answer [`Answer::Refuse`] with the reason where it cannot keep that; never [`Answer::NotMine`]. `?` on
 //!   a [`Refusal`] does that when `look` is written with [`answer`].
@@ -26,6 +27,8 @@
 mod barrier_isfirst;
 mod clause;
 mod cluster_load;
+mod ds_addtid;
+mod ds_two_address;
 #[cfg(test)]
 mod example;
 mod scale_src2;
@@ -40,8 +43,15 @@ use crate::refusal::Refusal;
 use crate::view::Site;
 
 /// The rules that make code for stepping B0 of gfx1250 run on A0, in the order in which they are asked.
-const RULES: &[Rule] =
-    &[cluster_load::RULE, clause::RULE, barrier_isfirst::RULE, scale_src2::RULE, sethalt::RULE];
+const RULES: &[Rule] = &[
+    cluster_load::RULE,
+    clause::RULE,
+    barrier_isfirst::RULE,
+    ds_two_address::RULE,
+    ds_addtid::RULE,
+    scale_src2::RULE,
+    sethalt::RULE,
+];
 
 /// For stepping B0 of gfx1250 to run on A0.
 pub(crate) const GFX1250_B0_TO_A0: RuleSet = RuleSet::new("gfx1250-b0-to-a0", "gfx1250", RULES);
