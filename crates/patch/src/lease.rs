@@ -64,6 +64,12 @@ impl Leases {
         self.taken.insert(register);
     }
 
+    /// Takes a register that an operand names: the caller has seen that nobody needs it afterwards.
+    pub fn take(&mut self, register: &Register) {
+        self.taken.insert(register);
+        self.granted.push(*register);
+    }
+
     /// Scalar registers in a row, the first a multiple of `align`: those that the kernel has anyhow first.
     pub fn sgprs(&mut self, count: u8, align: u16) -> Result<Register, Refusal> {
         let file = RegisterFile::Sgpr;

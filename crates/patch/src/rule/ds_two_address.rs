@@ -97,7 +97,7 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     if let Some(window) = Window::around(site) {
         let plan = window.plan(site)?;
         // What is free at the site may not be so all along the window.
-        if plan.leases.granted().is_empty() {
+        if plan.leases.is_empty() {
             return Ok(Answer::Rewrite(plan));
         }
     }

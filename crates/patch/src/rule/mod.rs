@@ -34,6 +34,7 @@ mod example;
 mod scale_src2;
 mod set;
 mod sethalt;
+mod tensor_mask;
 
 pub use set::RuleSet;
 
@@ -49,6 +50,7 @@ const RULES: &[Rule] = &[
     barrier_isfirst::RULE,
     ds_two_address::RULE,
     ds_addtid::RULE,
+    tensor_mask::RULE,
     scale_src2::RULE,
     sethalt::RULE,
 ];
