@@ -13,6 +13,7 @@
 mod body;
 mod flight;
 mod lease;
+mod matrix;
 mod option;
 mod plan;
 mod refusal;

@@ -29,12 +29,15 @@ mod clause;
 mod cluster_load;
 mod ds_addtid;
 mod ds_two_address;
+mod e5m3;
 #[cfg(test)]
 mod example;
+mod scale_sixteen;
 mod scale_src2;
 mod set;
 mod sethalt;
 mod tensor_mask;
+mod wmma_split;
 
 pub use set::RuleSet;
 
@@ -51,6 +54,9 @@ const RULES: &[Rule] = &[
     ds_two_address::RULE,
     ds_addtid::RULE,
     tensor_mask::RULE,
+    wmma_split::RULE,
+    scale_sixteen::RULE,
+    e5m3::RULE,
     scale_src2::RULE,
     sethalt::RULE,
 ];
