@@ -36,18 +36,36 @@ pub const ET_DYN: u16 = 3;
 
 /// Section without content in the list.
 pub const SHT_NULL: u32 = 0;
+/// Content whose meaning is the program's.
+pub const SHT_PROGBITS: u32 = 1;
 /// Symbol table of the static linker.
 pub const SHT_SYMTAB: u32 = 2;
+/// Strings that other sections refer to.
+pub const SHT_STRTAB: u32 = 3;
 /// Relocations with addends.
 pub const SHT_RELA: u32 = 4;
+/// System V hash table of the loader's symbols.
+pub const SHT_HASH: u32 = 5;
+/// The dynamic table.
+pub const SHT_DYNAMIC: u32 = 6;
 /// Notes.
 pub const SHT_NOTE: u32 = 7;
 /// Section that takes no bytes of the file.
 pub const SHT_NOBITS: u32 = 8;
+/// Relocations without addends.
+pub const SHT_REL: u32 = 9;
 /// Symbol table of the loader.
 pub const SHT_DYNSYM: u32 = 11;
+/// Sections that the linker keeps or drops together.
+pub const SHT_GROUP: u32 = 17;
 /// Section indices of symbols whose own field is too small.
 pub const SHT_SYMTAB_SHNDX: u32 = 18;
+/// GNU hash table of the loader's symbols.
+pub const SHT_GNU_HASH: u32 = 0x6fff_fff6;
+/// Section flag: writable.
+pub const SHF_WRITE: u64 = 1;
+/// Section flag: has an address.
+pub const SHF_ALLOC: u64 = 2;
 /// Section flag: holds instructions.
 pub const SHF_EXECINSTR: u64 = 4;
 /// `sh_flags`: the section's bytes are a header and a compressed stream.
@@ -59,12 +77,20 @@ pub const PT_LOAD: u32 = 1;
 pub const PT_DYNAMIC: u32 = 2;
 /// Segment that holds notes.
 pub const PT_NOTE: u32 = 4;
+/// Segment that holds the program headers themselves.
+pub const PT_PHDR: u32 = 6;
+/// Segment whose flags say whether the stack is executable.
+pub const PT_GNU_STACK: u32 = 0x6474_e551;
 /// Segment flag: executable.
 pub const PF_X: u32 = 1;
+/// Segment flag: writable.
+pub const PF_W: u32 = 2;
+/// Segment flag: readable.
+pub const PF_R: u32 = 4;
 
-const HEADER_SIZE: u64 = 64;
-const SECTION_HEADER_SIZE: u16 = 64;
-const PROGRAM_HEADER_SIZE: u16 = 56;
+pub(crate) const HEADER_SIZE: u64 = 64;
+pub(crate) const SECTION_HEADER_SIZE: u16 = 64;
+pub(crate) const PROGRAM_HEADER_SIZE: u16 = 56;
 /// Marks a section count, string table index or segment count that stands in section 0.
 const EXTENDED: u16 = 0xffff;
 

@@ -25,6 +25,7 @@ pub mod note;
 pub mod relocation;
 pub mod symbol;
 pub mod uri;
+pub mod write;
 pub mod yaml;
 
 pub use bytes::Str;

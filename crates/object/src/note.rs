@@ -63,8 +63,16 @@ pub struct NoteTable<'a> {
 impl<'a> NoteTable<'a> {
     /// The records, until the end or the first broken one.
     pub fn notes(&self) -> Notes<'a> {
-        let align = if self.align == 8 { 8 } else { 4 };
-        Notes { data: self.data, pos: 0, base: self.offset, align }
+        Notes { data: self.data, pos: 0, base: self.offset, align: self.alignment() }
+    }
+
+    /// What names and contents are padded to.
+    pub(crate) fn alignment(&self) -> u64 {
+        if self.align == 8 { 8 } else { 4 }
+    }
+
+    pub(crate) fn data(&self) -> &'a [u8] {
+        self.data
     }
 }
 

@@ -75,6 +75,16 @@ impl Binding {
             Self::Other(_) => "OTHER",
         }
     }
+
+    /// The number that a file holds.
+    pub(crate) fn value(self) -> u8 {
+        match self {
+            Self::Local => 0,
+            Self::Global => 1,
+            Self::Weak => 2,
+            Self::Other(value) => value & 0xf,
+        }
+    }
 }
 
 /// Who can see a symbol at load time.
@@ -98,6 +108,16 @@ impl Visibility {
             Self::Internal => "INTERNAL",
             Self::Hidden => "HIDDEN",
             Self::Protected => "PROTECTED",
+        }
+    }
+
+    /// The number that a file holds.
+    pub(crate) fn value(self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::Internal => 1,
+            Self::Hidden => 2,
+            Self::Protected => 3,
         }
     }
 }

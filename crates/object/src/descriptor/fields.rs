@@ -376,7 +376,7 @@ pub(super) static FIELDS: &[Field] = &[
 ];
 
 /// Register granules of one generation: how many registers one step of a count stands for.
-pub(super) const fn vgpr_granule(generation: Generation, wave32: bool) -> u32 {
+pub(crate) const fn vgpr_granule(generation: Generation, wave32: bool) -> u32 {
     match (generation, wave32) {
         (Gfx6 | Gfx7 | Gfx8 | Gfx9, _) | (Gfx10 | Gfx11 | Gfx12, false) => 4,
         (Gfx90a | Gfx940, _) | (Gfx10 | Gfx11 | Gfx12, true) | (Gfx125, false) => 8,

@@ -18,6 +18,7 @@ use hsaco_isa::Generation;
 use crate::{Error, ErrorKind, Result};
 
 pub use directive::Directive;
+pub(crate) use fields::vgpr_granule;
 pub use fields::{Field, Generations, Word};
 pub use v2::KernelCodeV2;
 
