@@ -1,0 +1,24 @@
+//! Proofs of rules that compute: what they make is run, instruction by instruction, beside a model of what it replaces.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_range_loop,
+    reason = "a test may fail"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    reason = "models of numbers"
+)]
+
+mod addtid;
+mod ds;
+mod e5m3;
+mod machine;
+mod scale_sixteen;
+mod tensor;
+mod wmma;
