@@ -4,8 +4,10 @@
 //! merged. Indexing reads two strings of each kernel; a [`Kernel`]'s other keys are read by
 //! [`Kernel::decode`], its arguments only when [`KernelMetadata::arguments`] is iterated.
 
+mod path;
 mod schema;
 
+pub use path::path_at;
 pub use schema::verify;
 
 use crate::error::Problems;

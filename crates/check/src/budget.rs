@@ -1,0 +1,251 @@
+//! Budgets: what the kernels of a project may use.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hsaco_analysis::demand;
+
+use crate::facts::KernelFacts;
+use crate::finding::Findings;
+
+/// What can be counted of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Vector registers, as declared.
+    Vgprs,
+    /// Accumulation registers.
+    Agprs,
+    /// Scalar registers.
+    Sgprs,
+    /// Registers spilled to memory, of both kinds.
+    Spills,
+    /// Static LDS, in bytes.
+    Lds,
+    /// Scratch of a work-item, in bytes.
+    Scratch,
+    /// Kernel arguments, in bytes.
+    Kernarg,
+    /// Code, in bytes.
+    Code,
+    /// Waves on one SIMD of the device.
+    Occupancy,
+}
+
+/// Names of metrics, and the field that each is about.
+const METRICS: [(&str, Metric, &str); 9] = [
+    ("vgprs", Metric::Vgprs, ".vgpr_count"),
+    ("agprs", Metric::Agprs, ".agpr_count"),
+    ("sgprs", Metric::Sgprs, ".sgpr_count"),
+    ("spills", Metric::Spills, ".vgpr_spill_count"),
+    ("lds", Metric::Lds, ".group_segment_fixed_size"),
+    ("scratch", Metric::Scratch, ".private_segment_fixed_size"),
+    ("kernarg", Metric::Kernarg, ".kernarg_segment_size"),
+    ("code", Metric::Code, "st_size"),
+    ("occupancy", Metric::Occupancy, "waves per SIMD"),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Relation {
+    AtMost,
+    AtLeast,
+    Equal,
+}
+
+/// One limit that kernels are held to.
+///
+/// ```
+/// use hsaco_check::Budget;
+/// let budget: Budget = "lds <= 64K".parse()?;
+/// assert_eq!(budget.to_string(), "lds <= 65536");
+/// assert_eq!(
+///     "vgprs < 128".parse::<Budget>().unwrap_err().to_string(),
+///     "'vgprs < 128' is no budget: write METRIC <= N, METRIC >= N or METRIC = N",
+/// );
+/// # Ok::<(), hsaco_check::ParseBudgetError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Budget {
+    metric: Metric,
+    relation: Relation,
+    value: u64,
+}
+
+/// A budget that cannot be read; its text says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseBudgetError(String);
+
+impl fmt::Display for ParseBudgetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseBudgetError {}
+
+impl FromStr for Budget {
+    type Err = ParseBudgetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let relations = [
+            ("<=", Relation::AtMost),
+            (">=", Relation::AtLeast),
+            ("==", Relation::Equal),
+            ("=", Relation::Equal),
+        ];
+        let split = relations
+            .into_iter()
+            .find_map(|(sign, relation)| Some((text.split_once(sign)?, relation)));
+        let Some(((name, value), relation)) = split else {
+            let forms = "METRIC <= N, METRIC >= N or METRIC = N";
+            return Err(ParseBudgetError(format!("'{text}' is no budget: write {forms}")));
+        };
+        Ok(Budget { metric: metric(name.trim())?, relation, value: number(value.trim())? })
+    }
+}
+
+fn metric(name: &str) -> Result<Metric, ParseBudgetError> {
+    let found = METRICS.iter().find(|(known, _, _)| *known == name);
+    found.map(|(_, metric, _)| *metric).ok_or_else(|| {
+        let names: Vec<&str> = METRICS.iter().map(|(name, _, _)| *name).collect();
+        ParseBudgetError(format!("'{name}' cannot be counted: use {}", names.join(", ")))
+    })
+}
+
+/// A number, with K for 1024 and M for its square.
+fn number(text: &str) -> Result<u64, ParseBudgetError> {
+    let (digits, unit) = match text.strip_suffix(['K', 'k']) {
+        Some(digits) => (digits, 1 << 10),
+        None => match text.strip_suffix(['M', 'm']) {
+            Some(digits) => (digits, 1 << 20),
+            None => (text, 1),
+        },
+    };
+    let value = digits.trim().parse::<u64>().ok().and_then(|value| value.checked_mul(unit));
+    value.ok_or_else(|| ParseBudgetError(format!("'{text}' is no number such as 128 or 64K")))
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let relation = match self.relation {
+            Relation::AtMost => "<=",
+            Relation::AtLeast => ">=",
+            Relation::Equal => "=",
+        };
+        write!(f, "{} {relation} {}", self.metric.name(), self.value)
+    }
+}
+
+impl Metric {
+    /// The name that budgets use.
+    ///
+    /// ```
+    /// assert_eq!(hsaco_check::Metric::Occupancy.name(), "occupancy");
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    fn row(self) -> (&'static str, &'static str) {
+        let row = METRICS.iter().find(|(_, metric, _)| *metric == self);
+        row.map_or(("", ""), |(name, _, field)| (*name, *field))
+    }
+
+    /// How much a kernel has of it; nothing where nobody says.
+    fn of(self, facts: &KernelFacts<'_, '_>) -> Option<u64> {
+        let (resources, _) = facts.kernel.resources(facts.object.generation());
+        match self {
+            Metric::Vgprs => resources.vgprs,
+            Metric::Agprs => resources.agprs,
+            Metric::Sgprs => resources.sgprs,
+            Metric::Lds => resources.lds,
+            Metric::Scratch => resources.scratch,
+            Metric::Kernarg => resources.kernarg_size,
+            Metric::Code => facts.kernel.code_size(),
+            Metric::Spills => {
+                let said = facts.said()?;
+                let (scalar, vector) = (said.sgpr_spill_count, said.vgpr_spill_count);
+                Some(
+                    scalar
+                        .or(vector)?
+                        .saturating_add(vector.filter(|_| scalar.is_some()).unwrap_or(0)),
+                )
+            }
+            Metric::Occupancy => {
+                let demand = demand(facts.kernel, facts.object.generation()?)?;
+                let occupancy = facts.object.register_limits()?.occupancy(&demand)?;
+                Some(u64::from(occupancy.waves))
+            }
+        }
+    }
+}
+
+/// A budget and the kernels that it is for.
+pub(crate) struct KernelBudget {
+    pub(crate) budget: Budget,
+    pub(crate) applies: Box<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl fmt::Debug for KernelBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KernelBudget({})", self.budget)
+    }
+}
+
+impl KernelBudget {
+    pub(crate) fn check(&self, facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+        let name = facts.kernel.name();
+        let applies = (self.applies)(&name.to_str_lossy())
+            || hsaco_object::demangle(name).is_some_and(|name| (self.applies)(&name));
+        if !applies {
+            return;
+        }
+        let Budget { metric, relation, value } = self.budget;
+        let (metric_name, field) = metric.row();
+        let subject = || facts.metadata_field(field);
+        let Some(found) = metric.of(facts) else {
+            let message = format!("{metric_name} is not known, and the budget is {}", self.budget);
+            return findings.warning(subject(), message, "compile with metadata that says it");
+        };
+        let keeps = match relation {
+            Relation::AtMost => found <= value,
+            Relation::AtLeast => found >= value,
+            Relation::Equal => found == value,
+        };
+        if !keeps {
+            let by = found.abs_diff(value);
+            let side = if found > value { "over" } else { "under" };
+            let message =
+                format!("{metric_name} is {found}, {by} {side} the budget of {}", self.budget);
+            findings.error(subject(), message, "make the kernel smaller, or raise its budget");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_read() {
+        let read = |text: &str| text.parse::<Budget>().map(|it| it.to_string());
+        assert_eq!(read("vgprs<=128").unwrap(), "vgprs <= 128");
+        assert_eq!(read(" spills = 0 ").unwrap(), "spills = 0");
+        assert_eq!(read("occupancy >= 2").unwrap(), "occupancy >= 2");
+        assert_eq!(read("scratch == 1M").unwrap(), "scratch = 1048576");
+    }
+
+    #[test]
+    fn errors_say_what_is_meant() {
+        let fault = |text: &str| text.parse::<Budget>().unwrap_err().to_string();
+        assert_eq!(
+            fault("waves >= 2"),
+            "'waves' cannot be counted: use vgprs, agprs, sgprs, spills, lds, scratch, kernarg, code, occupancy"
+        );
+        assert_eq!(fault("lds <= many"), "'many' is no number such as 128 or 64K");
+        assert_eq!(
+            fault("lds <= 99999999999999999999K"),
+            "'99999999999999999999K' is no number such as 128 or 64K"
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! What to check with: a device, a launch, kernels, rules.
+
+use hsaco_object::{CodeObject, Kernel, demangle};
+
+use crate::budget::{Budget, KernelBudget};
+use crate::device::Device;
+use crate::facts::{FileFacts, KernelFacts, ObjectFacts};
+use crate::file::{ObjectReport, Report};
+use crate::finding::{Findings, Severity};
+use crate::launch::Launch;
+use crate::rule::{Check, Needs, Rule};
+use crate::rules;
+
+/// Checks code objects in one way: against one device, as one launch, by some rules.
+///
+/// ```
+/// use hsaco_check::{Checker, Launch};
+/// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+/// let launch = Launch { workgroup: Some([2048, 1, 1]), ..Launch::default() };
+/// let checker = Checker::new().device("gfx942".parse()?).launch(launch).kernel("foo");
+/// let findings = checker.file(&file).findings;
+/// assert_eq!(findings[0].rule, "workgroup-limit");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Checker {
+    pub(crate) device: Option<Device>,
+    pub(crate) launch: Launch,
+    pub(crate) kernels: Vec<String>,
+    pub(crate) budgets: Vec<KernelBudget>,
+    selected: Vec<&'static str>,
+    ignored: Vec<&'static str>,
+    code: bool,
+}
+
+impl Checker {
+    /// Every rule that needs no code, every kernel, each object against the device that it is for.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Against this device.
+    #[must_use]
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// As it is launched.
+    #[must_use]
+    pub fn launch(mut self, launch: Launch) -> Self {
+        self.launch = launch;
+        self
+    }
+
+    /// Only kernels of such names, mangled or not; a name that no kernel has is a finding.
+    #[must_use]
+    pub fn kernel(mut self, name: impl Into<String>) -> Self {
+        self.kernels.push(name.into());
+        self
+    }
+
+    /// Only rules that are selected, those for code included.
+    #[must_use]
+    pub fn select(mut self, rule: &Rule) -> Self {
+        self.selected.push(rule.name);
+        self
+    }
+
+    /// Without this rule.
+    #[must_use]
+    pub fn ignore(mut self, rule: &Rule) -> Self {
+        self.ignored.push(rule.name);
+        self
+    }
+
+    /// Rules for code, too: they decode every instruction that kernels reach.
+    #[must_use]
+    pub fn with_code(mut self) -> Self {
+        self.code = true;
+        self
+    }
+
+    /// Holds those kernels to a budget whose name the function accepts.
+    #[must_use]
+    pub fn budget(
+        mut self,
+        budget: Budget,
+        applies: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.budgets.push(KernelBudget { budget, applies: Box::new(applies) });
+        self
+    }
+
+    /// The device that was asked for.
+    #[must_use]
+    pub fn checked_device(&self) -> Option<&Device> {
+        self.device.as_ref()
+    }
+
+    /// Whether a rule is asked for by its name.
+    #[must_use]
+    pub fn selects(&self, rule: &str) -> bool {
+        self.selected.contains(&rule)
+    }
+
+    fn runs(&self, rule: &Rule) -> bool {
+        let wanted = self.selects(rule.name)
+            || self.selected.is_empty() && (self.code || rule.needs < Needs::Code);
+        wanted && !self.ignored.contains(&rule.name)
+    }
+
+    /// Checks a file: a code object, or whatever carries some.
+    #[must_use]
+    pub fn file(&self, bytes: &[u8]) -> Report {
+        Report::of_file(self, bytes)
+    }
+
+    /// Checks one code object by itself.
+    #[must_use]
+    pub fn object(&self, bytes: &[u8]) -> ObjectReport {
+        let parsed = CodeObject::parse(bytes);
+        let mut findings = Findings::new();
+        let mut report = ObjectReport::default();
+        let file = FileFacts { bytes, object: parsed.as_ref() };
+        self.each_rule(&mut findings, |rule, findings| {
+            if let Check::File(check) = rule.check {
+                check(&file, findings);
+            }
+        });
+        let is_broken = findings.found.iter().any(|it| it.severity == Severity::Error);
+        if let (Ok(object), false) = (&parsed, is_broken) {
+            let facts = ObjectFacts::new(object, self);
+            report.target = facts.target;
+            report.runs = facts.runs();
+            report.kernels = self.check_object(&facts, &mut findings);
+        }
+        report.findings = findings.found;
+        report
+    }
+
+    /// Checks an object and its kernels; gives the number of kernels.
+    fn check_object(&self, facts: &ObjectFacts<'_, '_>, findings: &mut Findings) -> usize {
+        self.each_rule(findings, |rule, findings| {
+            if let Check::Object(check) = rule.check {
+                check(facts, findings);
+            }
+        });
+        let rules: Vec<&Rule> = rules::all().filter(|rule| self.runs(rule)).collect();
+        let mut kernels = 0;
+        for kernel in facts.index.kernels().iter().filter(|kernel| self.wants(kernel)) {
+            let facts = KernelFacts::new(facts, kernel);
+            for rule in &rules {
+                findings.rule = rule.name;
+                match rule.check {
+                    Check::Kernel(check) => check(&facts, findings),
+                    Check::Budgets => self.budgets.iter().for_each(|it| it.check(&facts, findings)),
+                    Check::File(_) | Check::Object(_) => {}
+                }
+            }
+            kernels += 1;
+        }
+        kernels
+    }
+
+    fn each_rule(&self, findings: &mut Findings, check: impl Fn(&Rule, &mut Findings)) {
+        for rule in rules::all().filter(|rule| self.runs(rule)) {
+            findings.rule = rule.name;
+            check(rule, findings);
+        }
+    }
+
+    fn wants(&self, kernel: &Kernel<'_>) -> bool {
+        self.kernels.is_empty() || self.kernels.iter().any(|wanted| has_name(kernel, wanted))
+    }
+}
+
+/// Whether a kernel is called that: mangled or not, with the descriptor's `.kd` or without.
+pub(crate) fn has_name(kernel: &Kernel<'_>, wanted: &str) -> bool {
+    let wanted = wanted.strip_suffix(".kd").unwrap_or(wanted);
+    kernel.name() == wanted
+        || kernel.metadata().is_some_and(|it| it.name() == wanted)
+        || demangle(kernel.name()).as_deref() == Some(wanted)
+}

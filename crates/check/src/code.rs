@@ -1,0 +1,84 @@
+//! The code of an object, decoded once for all rules that look into it.
+
+use hsaco_analysis::{CallGraph, Cfg, Decoders, Needs};
+use hsaco_isa::WaveSize;
+use hsaco_object::{CodeObject, Kernel};
+
+/// Who calls whom, and what that takes.
+pub(crate) struct Code<'a> {
+    decoders: Decoders,
+    pub(crate) graph: CallGraph<'a>,
+}
+
+/// A word that is no instruction, where code gets to.
+pub(crate) struct Undecodable {
+    pub(crate) address: u64,
+    /// The function that it is in, by its number.
+    pub(crate) function: usize,
+}
+
+impl<'a> Code<'a> {
+    /// Decodes an object; nothing where its processor is unknown.
+    pub(crate) fn new(object: &CodeObject<'a>) -> Option<Self> {
+        let decoders = Decoders::new(object)?.ok()?;
+        let graph = CallGraph::new(object, &decoders);
+        Some(Self { decoders, graph })
+    }
+
+    /// What a kernel and all that it reaches need.
+    pub(crate) fn needs(&self, kernel: &Kernel<'_>, wave: WaveSize) -> Option<Needs<'a>> {
+        let function = self.graph.function_at(kernel.entry()?)?;
+        Some(self.graph.needs(function, self.decoders.processor(), wave))
+    }
+
+    /// The first word that is no instruction among those that a kernel gets to for certain.
+    pub(crate) fn undecodable(&self, kernel: &Kernel<'_>) -> Option<Undecodable> {
+        let start = self.graph.function_at(kernel.entry()?)?;
+        let reach = self.graph.reach(start);
+        let known =
+            reach.functions.iter().filter(|function| self.is_called(&reach.route(**function)));
+        known.copied().find_map(|function| {
+            let usage = self.graph.usage(function)?;
+            (usage.undecoded > 0).then(|| self.undecodable_in(function)).flatten()
+        })
+    }
+
+    /// Whether each function on the way is called by the one before beyond doubt.
+    pub(crate) fn is_called(&self, route: &[usize]) -> bool {
+        route.windows(2).all(|pair| {
+            let [caller, callee] = pair else { return false };
+            self.graph
+                .calls(*caller)
+                .iter()
+                .any(|call| call.callee == hsaco_analysis::Callee::Function(*callee))
+        })
+    }
+
+    fn undecodable_in(&self, function: usize) -> Option<Undecodable> {
+        let code = self.graph.functions().get(function)?;
+        let decoder = self.decoders.of(code);
+        let stream = code.decode(decoder);
+        let cfg = Cfg::new(decoder, &stream);
+        let blocks = cfg.reverse_post_order().iter().filter_map(|block| cfg.blocks().get(*block));
+        let mut steps = blocks.flat_map(hsaco_analysis::Block::steps);
+        let bad = steps.find(|step| stream.inst(*step).is_none())?;
+        Some(Undecodable { address: stream.address_of(bad), function })
+    }
+
+    /// The name of a function, else its address.
+    pub(crate) fn name(&self, function: usize) -> String {
+        match self.graph.functions().get(function) {
+            Some(function) => match function.name {
+                Some(name) => name.to_string(),
+                None => format!("the code at {:#x}", function.address),
+            },
+            None => "unknown code".to_owned(),
+        }
+    }
+
+    /// The functions on the way, by name.
+    pub(crate) fn names(&self, route: &[usize]) -> String {
+        let names: Vec<String> = route.iter().map(|number| self.name(*number)).collect();
+        names.join(" > ")
+    }
+}

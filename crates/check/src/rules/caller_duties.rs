@@ -1,0 +1,37 @@
+//! `caller-duties`: what a kernel expects of whoever launches it.
+
+use hsaco_object::metadata::ValueKind;
+
+use crate::facts::KernelFacts;
+use crate::finding::Findings;
+
+/// Hidden arguments that point to something the caller must have set up.
+const SERVICES: [(ValueKind<'static>, &str); 6] = [
+    (ValueKind::HiddenPrintfBuffer, "a printf buffer"),
+    (ValueKind::HiddenHostcallBuffer, "a host call buffer and a thread that serves it"),
+    (ValueKind::HiddenDefaultQueue, "a queue for device enqueue"),
+    (ValueKind::HiddenCompletionAction, "a completion action for device enqueue"),
+    (ValueKind::HiddenMultigridSyncArg, "a cooperative launch"),
+    (ValueKind::HiddenHeapV1, "a device heap"),
+];
+
+pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let Some(said) = facts.said() else { return };
+    if let Some(kind @ ("init" | "fini")) = said.kind.map(hsaco_object::Str::to_str_lossy).as_deref() {
+        let when = if kind == "init" { "once after loading, before any other" } else { "once before unloading" };
+        let message = format!("is of kind {kind}: the caller launches it {when}");
+        findings.note(facts.metadata_field(".kind"), message, "runtimes below HIP do not do it by themselves");
+    }
+    if let Some(symbol) = said.device_enqueue_symbol {
+        let message = format!("is enqueued by device code: the caller writes its handle to {symbol}");
+        findings.note(facts.metadata_field(".device_enqueue_symbol"), message, "see the runtime's device enqueue");
+    }
+    let Some(arguments) = said.arguments() else { return };
+    let kinds: Vec<ValueKind<'_>> = arguments.flatten().map(|argument| argument.value_kind).collect();
+    let wanted = SERVICES.iter().filter(|(kind, _)| kinds.contains(kind));
+    let wanted: Vec<&str> = wanted.map(|(_, service)| *service).collect();
+    if !wanted.is_empty() {
+        let message = format!("its hidden arguments ask for {}", wanted.join(", "));
+        findings.note(facts.metadata_field(".args"), message, "provide what the code uses; pointers may stay 0 if it does not");
+    }
+}

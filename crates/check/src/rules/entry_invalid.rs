@@ -1,0 +1,42 @@
+//! `entry-invalid`: the first instruction is not where it can run.
+
+use hsaco_object::elf::PF_X;
+
+use crate::facts::KernelFacts;
+use crate::finding::Findings;
+
+/// The hardware takes addresses of programs without their lower eight bits.
+const ALIGNMENT: u64 = 256;
+const FIELD: &str = "kernel_code_entry_byte_offset";
+
+pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    if facts.descriptor.is_none() && facts.kernel.v2_header().is_none() {
+        return;
+    }
+    let subject = || facts.descriptor_field(FIELD);
+    let Some(entry) = facts.kernel.entry() else {
+        let message = "its entry is no address: it lies before the start of memory or past its end";
+        return findings.error(subject(), message.to_owned(), "link it again");
+    };
+    let elf = facts.object.object.elf();
+    let is_code = elf.loads().any(|load| {
+        load.flags & PF_X != 0
+            && entry.checked_sub(load.address).is_some_and(|into| into < load.file_size)
+    });
+    if !is_code {
+        let message = format!("its entry {entry:#x} is in no executable segment");
+        findings.error(subject(), message, "link it again; the descriptor's field is relative to the descriptor");
+    } else if !entry.is_multiple_of(ALIGNMENT) {
+        let message = format!("its entry {entry:#x} is no multiple of {ALIGNMENT}: the hardware starts at {:#x}", entry & !0xff);
+        findings.error(subject(), message, "align the code: .p2align 8");
+    } else if let Some(named) = named_entry(facts).filter(|named| *named != entry) {
+        let message = format!("its entry is {entry:#x}, and the function of its name is at {named:#x}");
+        findings.warning(subject(), message, "the descriptor decides; see that it is of this kernel");
+    }
+}
+
+/// Where the function is that has the kernel's name.
+fn named_entry(facts: &KernelFacts<'_, '_>) -> Option<u64> {
+    let functions = facts.object.index.functions();
+    functions.iter().find(|it| it.name == facts.kernel.name()).map(|it| it.value)
+}

@@ -1,0 +1,75 @@
+//! `kernarg-layout`: where arguments are said to be.
+
+use hsaco_object::metadata::{Argument, ValueKind};
+
+use crate::facts::KernelFacts;
+use crate::finding::{Findings, Subject};
+
+/// The largest alignment that runtimes give the segment.
+const MAX_ALIGNMENT: u64 = 64;
+
+pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let Some(said) = facts.said() else { return };
+    if let Some(align) = said.kernarg_segment_align.filter(|it| !it.is_power_of_two() || *it > MAX_ALIGNMENT) {
+        let message = format!("the segment is to be aligned to {align}, and powers of two up to {MAX_ALIGNMENT} are possible");
+        findings.warning(facts.metadata_field(".kernarg_segment_align"), message, "use 16");
+    }
+    let Some(arguments) = said.arguments() else { return };
+    let mut end = 0_u64;
+    for (number, argument) in arguments.enumerate() {
+        // What cannot be read is `metadata-invalid`'s.
+        let Ok(argument) = argument else { return };
+        check_place(facts, number, &argument, end, findings);
+        check_kind(facts, number, &argument, findings);
+        end = end.max(argument.offset.saturating_add(argument.size));
+    }
+    if let Some(size) = said.kernarg_segment_size.filter(|size| end > *size) {
+        let message = format!("the arguments end at {end}, and the segment has {size} bytes: {} too few", end - size);
+        let help = format!("allocate {end} bytes, or correct .kernarg_segment_size");
+        findings.warning(facts.metadata_field(".kernarg_segment_size"), message, help);
+    }
+}
+
+/// Arguments stand one after the other.
+fn check_place(facts: &KernelFacts<'_, '_>, number: usize, argument: &Argument<'_>, end: u64, findings: &mut Findings) {
+    let Argument { offset, size, .. } = *argument;
+    if offset < end && size > 0 {
+        let message = format!("argument {number} is at {offset}, and those before it end at {end}");
+        findings.warning(field(facts, number, ".offset"), message, "compile it again, or correct the offsets");
+    }
+    if argument.value_kind == ValueKind::GlobalBuffer && (size != 8 || !offset.is_multiple_of(8)) {
+        let message = format!("argument {number} is a pointer of {size} bytes at {offset}, and pointers have 8 at a multiple of 8");
+        findings.warning(field(facts, number, ".offset"), message, "compile it again, or correct .offset and .size");
+    }
+}
+
+/// Kinds that are known, of the size that they have.
+fn check_kind(facts: &KernelFacts<'_, '_>, number: usize, argument: &Argument<'_>, findings: &mut Findings) {
+    let kind = argument.value_kind;
+    if let ValueKind::Other(name) = kind {
+        let message = format!("argument {number} is of the unknown kind '{name}': nobody fills it in");
+        findings.note(field(facts, number, ".value_kind"), message, "pass its bytes yourself");
+    } else if let Some(size) = hidden_size(kind).filter(|size| *size != argument.size) {
+        let message = format!("argument {number}, {}, has {} bytes, and runtimes write {size}", kind.name(), argument.size);
+        findings.warning(field(facts, number, ".size"), message, "compile it again, or correct .size");
+    }
+}
+
+/// Bytes that runtimes write for a hidden argument.
+fn hidden_size(kind: ValueKind<'_>) -> Option<u64> {
+    use ValueKind as Kind;
+    Some(match kind {
+        Kind::HiddenBlockCountX | Kind::HiddenBlockCountY | Kind::HiddenBlockCountZ => 4,
+        Kind::HiddenGroupSizeX | Kind::HiddenGroupSizeY | Kind::HiddenGroupSizeZ => 2,
+        Kind::HiddenRemainderX | Kind::HiddenRemainderY | Kind::HiddenRemainderZ => 2,
+        Kind::HiddenGridDims => 2,
+        Kind::HiddenDynamicLdsSize | Kind::HiddenPrivateBase | Kind::HiddenSharedBase => 4,
+        Kind::HiddenNone => return None,
+        kind if kind.is_hidden() => 8,
+        _ => return None,
+    })
+}
+
+fn field(facts: &KernelFacts<'_, '_>, number: usize, key: &str) -> Subject {
+    Subject { field: Some(format!(".args[{number}]{key}").into()), ..facts.metadata_field(".args") }
+}

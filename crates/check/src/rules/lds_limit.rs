@@ -1,0 +1,27 @@
+//! `lds-limit`: more LDS than a workgroup can have.
+
+use crate::facts::KernelFacts;
+use crate::finding::Findings;
+
+pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let Some(device) = facts.object.device() else { return };
+    let limit = u64::from(device.limits.lds_bytes);
+    let dynamic = facts.object.checker.launch.dynamic_lds;
+    let described = facts.allocation().map(|it| u64::from(it.lds));
+    let said = facts.said().and_then(|it| it.group_segment_fixed_size);
+    let Some(fixed) = described.max(said) else { return };
+    let needed = fixed.saturating_add(dynamic);
+    if needed <= limit {
+        return;
+    }
+    let subject = match described == Some(fixed) {
+        true => facts.descriptor_field("group_segment_fixed_size"),
+        false => facts.metadata_field(".group_segment_fixed_size"),
+    };
+    let sum = if dynamic == 0 { String::new() } else { format!(" ({fixed} of its own and {dynamic} of the launch)") };
+    let made_for = facts.object.target.map(|target| target.processor);
+    let own = made_for.filter(|it| *it != device.target.processor);
+    let own = own.map_or_else(String::new, |it| format!("; {it}, which it is compiled for, has {}", it.limits().lds_bytes));
+    let message = format!("needs {needed} bytes of LDS{sum}, and a workgroup on {} has {limit}: {} too many{own}", device.name, needed - limit);
+    findings.error(subject, message, "use smaller tiles, or another device");
+}

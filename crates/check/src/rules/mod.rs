@@ -1,0 +1,186 @@
+//! The rules: one file each, and one line in this table.
+
+use std::collections::BTreeSet;
+
+use hsaco_object::{Error, ErrorKind};
+
+use crate::device::Device;
+use crate::finding::{Finding, Severity, Subject};
+use crate::rule::{Check, Needs, Rule};
+
+/// Declares the module and the row of each rule; its page of `docs/rules` has to be there.
+macro_rules! rules {
+    ($($module:ident $name:literal $check:ident $severity:ident $needs:ident $summary:literal)*) => {
+        $(mod $module;)*
+
+        /// Every rule about code objects, in the order in which they are checked.
+        ///
+        /// ```
+        /// assert_eq!(hsaco_check::RULES.len(), 30);
+        /// ```
+        pub static RULES: &[Rule] = &[$(rule($name, $severity, $needs, $summary, page!($name), $check($module::check)),)*];
+
+        /// The names must differ.
+        const _: () = assert!(are_distinct(&[$($name,)* BUDGET_NAME]), "two rules have one name");
+    };
+}
+
+macro_rules! page {
+    ($name:literal) => {
+        include_str!(concat!("../../../../docs/rules/", $name, ".md"))
+    };
+}
+
+use Check::{File, Kernel, Object};
+use Needs::{Code, Descriptor, Header, Metadata};
+use Severity::{Error as E, Note as N, Warning as W};
+
+#[rustfmt::skip]
+rules! {
+    not_a_code_object            "not-a-code-object"            File   E Header     "not an ELF file of the HSA runtime"
+    not_linked                   "not-linked"                   File   E Header     "the compiler's output, which no linker has seen"
+    truncated                    "truncated"                    File   E Header     "tables or segments reach past the end of the file"
+    unknown_target               "unknown-target"               Object E Header     "made for a processor that nobody knows"
+    target_mismatch              "target-mismatch"              Object E Header     "made for another processor than the device's"
+    feature_mismatch             "feature-mismatch"             Object E Header     "xnack or sramecc set otherwise than on the device"
+    generic_version              "generic-version"              Object E Header     "generic code of a version that the device does not run"
+    no_section_headers           "no-section-headers"           Object E Header     "no section headers, which the loader reads"
+    no_symbol_table              "no-symbol-table"              Object W Header     "no .symtab, where the loader looks for kernels"
+    kernel_not_found             "kernel-not-found"             Object E Header     "no kernel has the name that was asked for"
+    metadata_invalid             "metadata-invalid"             Object E Metadata   "metadata that cannot be read, or breaks its format"
+    metadata_target_mismatch     "metadata-target-mismatch"     Object W Metadata   "metadata and header name different targets"
+    unresolved_symbol            "unresolved-symbol"            Object E Header     "a symbol that no object defines"
+    unsupported_relocation       "unsupported-relocation"       Object E Header     "a relocation that the loader does not apply"
+    descriptor_missing           "descriptor-missing"           Kernel E Descriptor "a kernel without a descriptor where the loader looks for it"
+    entry_invalid                "entry-invalid"                Kernel E Descriptor "a kernel that starts where no code can"
+    reserved_bits                "reserved-bits"                Kernel W Descriptor "bits set in a descriptor that must be zero"
+    lds_limit                    "lds-limit"                    Kernel E Descriptor "more LDS than a workgroup can have"
+    register_limit               "register-limit"               Kernel E Descriptor "more registers than a wave can have"
+    waves_do_not_fit             "waves-do-not-fit"             Kernel E Descriptor "a workgroup whose waves have too many registers to run together"
+    workgroup_limit              "workgroup-limit"              Kernel E Metadata   "a workgroup of a size that cannot be launched"
+    wave_size                    "wave-size"                    Kernel E Descriptor "waves of a size that the processor does not have"
+    kernarg_layout               "kernarg-layout"               Kernel W Metadata   "arguments that overlap, or leave their segment"
+    user_sgprs                   "user-sgprs"                   Kernel E Descriptor "scalar registers set up otherwise than announced"
+    scratch_needed               "scratch-needed"               Kernel N Descriptor "scratch memory that the caller must provide"
+    grid_limit                   "grid-limit"                   Kernel E Metadata   "a grid of a size that cannot be launched"
+    metadata_descriptor_mismatch "metadata-descriptor-mismatch" Kernel W Descriptor "metadata and descriptor say different things"
+    caller_duties                "caller-duties"                Kernel N Metadata   "what the caller must do besides launching"
+    undecodable_code             "undecodable-code"             Kernel E Code       "words that are no instructions of the processor"
+    resource_closure             "resource-closure"             Kernel E Code       "called code that needs more than the kernel is given"
+}
+
+const BUDGET_NAME: &str = "budget";
+
+/// The rule behind budgets, which are the caller's own.
+pub static BUDGET: Rule = rule(
+    BUDGET_NAME,
+    E,
+    Descriptor,
+    "more than the project's budget",
+    page!("budget"),
+    Check::Budgets,
+);
+
+/// Every rule, budgets included.
+pub(crate) fn all() -> impl Iterator<Item = &'static Rule> + Clone {
+    RULES.iter().chain([&BUDGET])
+}
+
+const fn rule(
+    name: &'static str,
+    severity: Severity,
+    needs: Needs,
+    summary: &'static str,
+    page: &'static str,
+    check: Check,
+) -> Rule {
+    Rule { name, severity, needs, summary, page, check }
+}
+
+const fn are_distinct(mut names: &[&str]) -> bool {
+    while let [first, rest @ ..] = names {
+        let mut others = rest;
+        while let [other, more @ ..] = others {
+            if are_equal(first.as_bytes(), other.as_bytes()) {
+                return false;
+            }
+            others = more;
+        }
+        names = rest;
+    }
+    true
+}
+
+const fn are_equal(mut one: &[u8], mut other: &[u8]) -> bool {
+    loop {
+        match (one, other) {
+            ([], []) => return true,
+            ([a, one_rest @ ..], [b, other_rest @ ..]) if *a == *b => {
+                (one, other) = (one_rest, other_rest);
+            }
+            _ => return false,
+        }
+    }
+}
+
+pub(crate) const KERNEL_NOT_FOUND: &str = "kernel-not-found";
+
+/// What is wrong with bytes that are no code object, nor anything that holds one.
+pub(crate) fn unreadable(error: &Error) -> Finding {
+    let rule = match error.kind() {
+        ErrorKind::Truncated => "truncated",
+        _ => "not-a-code-object",
+    };
+    let subject = Subject::field(error.context()).at(error.offset());
+    let (message, help) = match rule {
+        "truncated" => truncated::describe(error),
+        _ => not_a_code_object::describe(error),
+    };
+    Finding { rule, severity: Severity::Error, subject, message, help }
+}
+
+/// What to say of a container that holds nothing for a device.
+pub(crate) fn none_fits(device: &Device, objects: usize, targets: &BTreeSet<String>) -> Finding {
+    let (name, targets) =
+        (&device.name, targets.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+    Finding {
+        rule: "target-mismatch",
+        severity: Severity::Error,
+        subject: Subject::field("e_flags"),
+        message: format!("none of the {objects} objects runs on {name}: they are for {targets}"),
+        help: target_mismatch::advice(device.target.processor),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_open_with_their_name_and_have_every_part() {
+        for rule in all() {
+            let lines: Vec<&str> = rule.page.lines().collect();
+            assert_eq!(lines[0], format!("# {}", rule.name));
+            for part in ["## Example", "## What happens today", "## How to fix it"] {
+                assert!(lines.contains(&part), "{}: no {part}", rule.name);
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_kebab_case() {
+        for rule in all() {
+            assert!(
+                rule.name.bytes().all(|it| it.is_ascii_lowercase() || it == b'-'),
+                "{}",
+                rule.name
+            );
+        }
+    }
+
+    #[test]
+    fn equal_names_are_told() {
+        assert!(are_distinct(&["a", "b", "ab"]));
+        assert!(!are_distinct(&["a", "b", "a"]));
+    }
+}

@@ -1,0 +1,82 @@
+//! `register-limit`: more registers than a wave can have, or fewer than it was compiled for.
+//!
+//! Where metadata announce more than the descriptor allocates, the code decides which of them is wrong: the one case
+//! in which a rule that needs no code looks at some.
+
+use hsaco_isa::{AccVgprs, Limits};
+
+use crate::facts::KernelFacts;
+use crate::finding::Findings;
+
+/// Scalar registers besides the numbered ones, which counts of metadata include: VCC, FLAT_SCRATCH, XNACK_MASK.
+const SPECIAL_SGPRS: u32 = 6;
+
+pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let Some(limits) = facts.object.register_limits() else { return };
+    check_limits(facts, limits, findings);
+    check_allocated(facts, findings);
+    check_accum_offset(facts, findings);
+}
+
+/// Whether the device has as many.
+fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Findings) {
+    let device = facts.object.device().map_or_else(String::new, |it| it.name.to_string());
+    let allocated = facts.allocation().map(|it| u64::from(it.vgprs));
+    let said = facts.said();
+    let vgprs = said.and_then(|it| it.vgpr_count);
+    let most = u64::from(limits.max_vgprs);
+    let too_many = |count: u64, what: &str| {
+        format!("{what} {count} VGPRs, and a wave on {device} has {most} at most: {} too many", count - most)
+    };
+    let help = "compile with fewer registers: __launch_bounds__, or .amdhsa_next_free_vgpr";
+    if let Some(count) = allocated.filter(|count| *count > most) {
+        let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
+        findings.error(subject, too_many(count, "allocates"), help);
+    } else if let Some(count) = vgprs.filter(|count| *count > most) {
+        findings.error(facts.metadata_field(".vgpr_count"), too_many(count, "declares"), help);
+    }
+    let agprs = said.and_then(|it| it.agpr_count);
+    let most = match limits.acc_vgprs {
+        AccVgprs::None => 0,
+        AccVgprs::Separate => u64::from(limits.max_vgprs),
+        AccVgprs::Unified => u64::from(limits.max_vgprs) / 2,
+    };
+    if let Some(count) = agprs.filter(|count| *count > most) {
+        let message = format!("declares {count} AGPRs, and a wave on {device} has {most} at most");
+        findings.warning(facts.metadata_field(".agpr_count"), message, "compile it for this processor");
+    }
+    let most = u64::from(limits.max_sgprs + SPECIAL_SGPRS);
+    if let Some(count) = said.and_then(|it| it.sgpr_count).filter(|count| *count > most) {
+        let message = format!("declares {count} SGPRs, and a wave on {device} has {most} at most, special ones included");
+        findings.warning(facts.metadata_field(".sgpr_count"), message, "compile it for this processor");
+    }
+}
+
+/// Whether the descriptor allocates what the metadata announce; if not, whether the code needs it.
+fn check_allocated(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let (Some(allocation), Some(said)) = (facts.allocation(), facts.said()) else { return };
+    let Some(declared) = said.vgpr_count.filter(|count| *count > u64::from(allocation.vgprs)) else { return };
+    let needs = facts.object.code().and_then(|code| code.needs(facts.kernel, allocation.wave));
+    let allocated = allocation.vgprs;
+    let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
+    let message = format!("the descriptor allocates {allocated} VGPRs, and the metadata declares {declared}");
+    match needs.map(|needs| needs.vgprs.count) {
+        Some(used) if used > allocation.arch_vgprs() => {
+            let message = format!("{message}; the code uses {used}");
+            findings.error(subject, message, "raise .amdhsa_next_free_vgpr");
+        }
+        _ => findings.warning(subject, message, "let the compiler write both"),
+    }
+}
+
+/// Accumulation registers begin within what is allocated.
+fn check_accum_offset(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let Some((descriptor, generation)) = facts.described() else { return };
+    let Some(first) = descriptor.accum_offset(generation) else { return };
+    let allocated = descriptor.vgprs(generation);
+    // The field counts in fours, the allocation in eights, so that an offset ends within the last eight at most.
+    if first > allocated {
+        let message = format!("AGPRs begin at register {first}, and {allocated} VGPRs are allocated");
+        findings.warning(facts.descriptor_field("accum_offset"), message, "lower .amdhsa_accum_offset");
+    }
+}

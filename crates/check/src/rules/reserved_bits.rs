@@ -1,0 +1,39 @@
+//! `reserved-bits`: bits of a descriptor that nobody may set.
+
+use std::sync::OnceLock;
+
+use hsaco_isa::Generation;
+use hsaco_object::descriptor::{Field, KernelDescriptor};
+
+use crate::facts::KernelFacts;
+use crate::finding::Findings;
+
+pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let Some((descriptor, generation)) = facts.described() else { return };
+    if !has_reserved(descriptor, generation) {
+        return;
+    }
+    for (field, value) in descriptor.reserved_bits_set(generation) {
+        let bits = match field.width {
+            1 => format!("bit {}", field.low),
+            width => format!("bits {} to {}", field.low, field.low + width - 1),
+        };
+        let message = format!("{} is {value:#x}, and {bits} must be zero on this processor", field.name);
+        findings.warning(facts.descriptor_field(field.name), message, "let .amdhsa_kernel write the descriptor");
+    }
+}
+
+/// Whether any such bit is set, by one mask of the whole descriptor.
+fn has_reserved(descriptor: KernelDescriptor, generation: Generation) -> bool {
+    static MASKS: [OnceLock<[u8; KernelDescriptor::SIZE]>; 16] = [const { OnceLock::new() }; 16];
+    let make = || {
+        let reserved = Field::all(generation).filter(|field| field.must_be_zero);
+        let all = KernelDescriptor::from_fields(reserved.map(|field| (field, field.max())));
+        all.unwrap_or_default().to_bytes()
+    };
+    let mask = match MASKS.get(generation as usize) {
+        Some(cell) => *cell.get_or_init(make),
+        None => make(),
+    };
+    descriptor.to_bytes().iter().zip(mask).any(|(byte, mask)| byte & mask != 0)
+}

@@ -1,0 +1,28 @@
+//! `wave-size`: waves that the processor does not have, or two opinions about them.
+
+use hsaco_isa::WaveSize;
+
+use crate::facts::KernelFacts;
+use crate::finding::Findings;
+
+pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let Some(processor) = facts.object.processor() else { return };
+    let sizes: Vec<String> = processor.limits().wave_sizes().map(|it| it.lanes().to_string()).collect();
+    let has = |lanes: u64| sizes.iter().any(|size| *size == lanes.to_string());
+    let described = facts.wave().map(WaveSize::lanes).map(u64::from);
+    let said = facts.said().and_then(|it| it.wavefront_size);
+    let (only, help) = (sizes.join(" or "), "compile it for this processor");
+    if let Some(lanes) = described.filter(|lanes| !has(*lanes)) {
+        let message = format!("the descriptor asks for waves of {lanes}, and {processor} has waves of {only}");
+        findings.error(facts.descriptor_field("enable_wavefront_size32"), message, help);
+    } else if let Some(lanes) = said.filter(|lanes| !has(*lanes)) {
+        let message = format!("the metadata says waves of {lanes}, and {processor} has waves of {only}");
+        findings.warning(facts.metadata_field(".wavefront_size"), message, help);
+    } else if let (Some(lanes), Some(said)) = (described, said)
+        && lanes != said
+    {
+        let message = format!("the descriptor asks for waves of {lanes}, and the metadata says {said}");
+        let help = "the descriptor decides; callers that go by the metadata count lanes wrongly";
+        findings.warning(facts.descriptor_field("enable_wavefront_size32"), message, help);
+    }
+}
