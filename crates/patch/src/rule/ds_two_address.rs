@@ -256,14 +256,21 @@ impl Window {
         let bits = view.site(delay)?.number("simm16").and_then(|it| u32::try_from(it).ok())?;
         let target = delay + 1 + (bits >> SKIP_SHIFT & 7) as usize;
         let window = Window { delay, target, first: bits & 15, second: bits >> SECOND_SHIFT & 15 };
+        // Distance from matrix instructions may have to go anywhere, and a literal of `s_and_b32` may change.
+        let has_matrices = view.stream().steps().iter().any(|it| {
+            it.inst.is_some_and(|it| {
+                it.mnemonic().starts_with("v_wmma") || it.mnemonic().starts_with("v_swmmac")
+            })
+        });
         let is_plain = |step: usize| {
             view.stream().inst(step).is_some_and(|inst| {
-                let name = inst.mnemonic();
-                let claims = |rule: &&Rule| rule.name != RULE.name && rule.claims(name);
-                !name.contains("wmma") && !RULES.iter().any(|rule| claims(&rule))
+                let claims = |rule: &Rule| rule.name != RULE.name && rule.claims(inst.mnemonic());
+                let may_change = inst.mnemonic() == "s_and_b32" && inst.len() > 4;
+                !may_change && !inst.writes_mode() && !RULES.iter().any(claims)
             })
         };
-        let holds = window.second != 0 && site.step() < target && target < block.end;
+        let holds =
+            window.second != 0 && site.step() < target && target < block.end && !has_matrices;
         (holds && (delay..=target).all(is_plain)).then_some(window)
     }
 

@@ -2,7 +2,7 @@
 
 use hsaco_isa::{OperandValue, Register, RegisterFile};
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, Rule, Stage, Trigger, answer, scale_src2};
 use crate::body::{Body, Role, overlap, part, scratch};
 use crate::matrix::{self, Product, Scale, format};
 use crate::{Answer, Leases, Plan, Refusal, ScaleSixteen, Site};
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     requirement: Requirement::Required,
     trigger: Trigger::Opcodes(&[ROWS16, ROWS32]),
     look: |site| answer(look(site)),
-    residual: |site| !is_native(site),
+    residual: |site| !is_native(site) || scale_src2::is_affected(&site.bytes()),
     examples: EXAMPLES,
     page: include_str!("../../../../docs/rules/scale-sixteen.md"),
 };
@@ -29,7 +29,12 @@ fn is_native(site: &Site<'_>) -> bool {
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     if is_native(site) {
-        return Ok(Answer::Keep("taken to exist on A0"));
+        let mut bytes = site.bytes();
+        if !scale_src2::is_affected(&bytes) {
+            return Ok(Answer::Keep("taken to exist on A0"));
+        }
+        scale_src2::fixed(&mut bytes);
+        return Ok(Answer::Rewrite(Plan::replace(site, vec![site.decode(&bytes)?])));
     }
     let mut body = Body::new(site)?;
     let mut leases = site.leases();
@@ -340,6 +345,12 @@ const EXAMPLES: &[Example] = &[
     Example::same(
         "SC1-native",
         "v_wmma_scale16_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7], v[48:49], v[50:51]",
+    )
+    .options(|it| it.scale_sixteen = ScaleSixteen::Native),
+    Example::new(
+        "SC1-native-src2",
+        ".long cc3a0000, 00026530, cc330000, 04024110",
+        ".long cc3a0000, 04026530, cc330000, 04024110",
     )
     .options(|it| it.scale_sixteen = ScaleSixteen::Native),
     Example::same(

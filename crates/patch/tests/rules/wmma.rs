@@ -51,7 +51,7 @@ fn found(wave: &Wave, d: usize) -> Vec<u16> {
 
 /// `HSACO_TILES=100000` for the full count.
 fn tiles() -> usize {
-    std::env::var("HSACO_TILES").ok().and_then(|it| it.parse().ok()).unwrap_or(400)
+    std::env::var("HSACO_TILES").ok().and_then(|it| it.parse().ok()).unwrap_or(4_000)
 }
 
 /// Halves of moderate size, of which none is infinite or NaN.
