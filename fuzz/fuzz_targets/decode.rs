@@ -1,11 +1,12 @@
-//! Any bytes as code: the first chooses the processor and how it is read, the others are decoded at
-//! every offset. Of the processors only those whose names begin with `HSACO_FUZZ_PROCESSORS`.
+//! Any bytes as code: the first chooses the processor and how it is read, the others are decoded from
+//! every word on. Of the processors only those whose names begin with `HSACO_FUZZ_PROCESSORS`.
 #![no_main]
 
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::LazyLock;
 
-use hsaco_isa::{DecodeOptions, Decoder, Mode, Processor, VgprMsb};
+use hsaco_isa::{DecodeOptions, Decoder, Mode, Processor, TextMemory, VgprMsb};
 use libfuzzer_sys::fuzz_target;
 
 static DECODERS: LazyLock<Vec<Decoder>> = LazyLock::new(|| {
@@ -18,12 +19,17 @@ static DECODERS: LazyLock<Vec<Decoder>> = LazyLock::new(|| {
     processors.flat_map(modes).filter_map(decoder).collect()
 });
 
+thread_local! {
+    /// Goes from run to run, so that it remembers something.
+    static MEMORY: RefCell<TextMemory> = RefCell::default();
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some((first, code)) = data.split_first() else { return };
     let decoder = &DECODERS[usize::from(*first) % DECODERS.len()];
     let (mut text, mut with_tokens, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
     let mut state = VgprMsb::default();
-    for at in 0..code.len() {
+    for at in (0..code.len()).step_by(4) {
         let Some(instruction) = decoder.decode(&code[at..]) else { continue };
         let size = instruction.len();
         assert!([4, 8, 12, 16, 20].contains(&size) && size <= code.len() - at);
@@ -38,7 +44,14 @@ fuzz_target!(|data: &[u8]| {
             tokens.iter().all(|(_, start)| *start < text.len())
                 && tokens.is_sorted_by_key(|it| it.1)
         );
+        MEMORY.with_borrow_mut(|memory| {
+            with_tokens.clear();
+            memory.print(decoder, &instruction, state, &mut with_tokens);
+            assert_eq!(with_tokens, text);
+        });
         state.update(&instruction);
+        let effects = decoder.effects(&instruction, state);
+        black_box((effects.reads().count(), effects.writes().count(), effects.memory()));
         decoder.print_remarks(&instruction, &mut text);
         decoder.operands(&instruction).for_each(|operand| {
             black_box(operand);

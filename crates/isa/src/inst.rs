@@ -1,5 +1,7 @@
 //! A decoded instruction.
 
+use std::hash::{Hash, Hasher};
+
 use crate::generated::{FIELDS, FLAGS, FORMS, NAMES, OPERAND_NAMES, SHAPES, SLOTS, TEXT};
 use crate::table::{Field, Flags, Form, NO_FIELD, Run, Shape, Slot};
 
@@ -7,7 +9,7 @@ use crate::table::{Field, Flags, Form, NO_FIELD, Run, Shape, Slot};
 ///
 /// Small and `Copy`; operands are read from the bytes when asked for, by the
 /// [`Decoder`](crate::Decoder) that made it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 // In this order the first word is loaded by itself, which is sooner than as half of a vector.
 #[repr(C)]
 pub struct Inst {
@@ -17,6 +19,54 @@ pub struct Inst {
     pub(crate) len: u8,
     pub(crate) marks: u8,
     pub(crate) high: u64,
+}
+
+/// All that makes an instruction what it is, and nothing of the bytes after it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub(crate) struct Key {
+    low: u64,
+    high: u64,
+    last: u32,
+    /// Form, length and marks.
+    what: u32,
+}
+
+impl Key {
+    /// That of no instruction.
+    pub(crate) const NONE: Key = Key { low: 0, high: 0, last: 0, what: 0 };
+
+    /// A number of so many bits, which differs for most keys.
+    #[inline]
+    pub(crate) const fn place(&self, bits: u32) -> usize {
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let all = self.low ^ self.high.rotate_left(23) ^ (self.last as u64) << 7;
+        (all.wrapping_mul(SPREAD) >> (64 - bits)) as usize
+    }
+}
+
+/// The bits of an encoding by its words: what follows them is not its own.
+static OWN_BITS: [(u64, u64, u32); 8] = {
+    let mut bits = [(u64::MAX, u64::MAX, u32::MAX); 8];
+    (bits[0], bits[1]) = ((0, 0, 0), (u32::MAX as u64, 0, 0));
+    (bits[2], bits[3]) = ((u64::MAX, 0, 0), (u64::MAX, u32::MAX as u64, 0));
+    bits[4] = (u64::MAX, u64::MAX, 0);
+    bits
+};
+
+/// Two are equal if their bytes are, and what they were decoded as; what follows them in memory does not matter.
+impl PartialEq for Inst {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Inst {}
+
+impl Hash for Inst {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Hash::hash(&self.key(), state);
+    }
 }
 
 /// A 32-bit literal follows the encoding.
@@ -98,6 +148,13 @@ impl Inst {
             .chain(self.last.to_le_bytes());
         bytes.iter_mut().zip(parts).take(self.len()).for_each(|(to, from)| *to = from);
         bytes
+    }
+
+    #[inline]
+    pub(crate) const fn key(&self) -> Key {
+        let (low, high, last) = OWN_BITS[(self.len / 4 & 7) as usize];
+        let what = (self.form as u32) << 16 | (self.len as u32) << 8 | self.marks as u32;
+        Key { low: self.low & low, high: self.high & high, last: self.last & last, what }
     }
 
     #[inline]
@@ -207,5 +264,48 @@ pub(crate) fn text(start: u32, len: u8) -> &'static str {
 impl std::fmt::Debug for Inst {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Inst({}, {} bytes)", self.full_mnemonic(), self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashSet};
+
+    use crate::{Decoder, Processor};
+
+    /// Random bytes, the first of which often begin a long encoding.
+    fn encodings(mut seed: u64) -> impl Iterator<Item = [u8; 20]> {
+        std::iter::repeat_with(move || {
+            let mut bytes = [0; 20];
+            for byte in &mut bytes {
+                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                *byte = (seed >> 56) as u8;
+            }
+            if seed & 1 << 40 == 0 {
+                bytes[3] = [0xd5, 0xf0, 0xcc, 0xd3][(seed >> 41 & 3) as usize];
+            }
+            bytes
+        })
+    }
+
+    #[test]
+    fn equality_knows_nothing_of_the_bytes_after() {
+        let mut lengths = BTreeSet::new();
+        for processor in ["gfx942", "gfx950", "gfx1030", "gfx1250"] {
+            let decoder = Decoder::new(Processor::from_name(processor).unwrap()).unwrap();
+            for mut bytes in encodings(7).take(50_000) {
+                let Some(first) = decoder.decode(&bytes) else { continue };
+                lengths.insert(first.len());
+                for byte in &mut bytes[first.len()..] {
+                    *byte = !*byte;
+                }
+                let second = decoder.decode(&bytes).unwrap();
+                assert_eq!(first, second, "{bytes:x?}");
+                assert_eq!(HashSet::from([first, second]).len(), 1);
+                bytes[first.len() - 1] ^= 1;
+                assert_ne!(decoder.decode(&bytes), Some(first));
+            }
+        }
+        assert_eq!(lengths, BTreeSet::from([4, 8, 12, 16, 20]));
     }
 }

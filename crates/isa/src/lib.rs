@@ -77,7 +77,7 @@ pub use limits::{AccVgprs, FlatScratch, Limits, VgprRules, WaveSize};
 pub use occupancy::{Demand, Limiter, NextStep, Occupancy};
 pub use operand::Special;
 pub use operands::{Half, Operand, OperandValue, Register, RegisterFile, SourceModifiers};
-pub use print::{Token, VgprMsb, Words};
+pub use print::{TextMemory, Token, VgprMsb, Words};
 pub use processor::Processor;
 pub use setting::{Feature, Setting};
 pub use target::{ErrorKind, ParseTargetError, TargetId};

@@ -129,6 +129,12 @@ impl Decoder {
         words
     }
 
+    /// Whether it is the same decoder, or a copy of it.
+    #[inline]
+    pub(crate) fn is(&self, other: &Decoder) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(crate) fn tables(&self) -> &Tables {
         &self.0
     }

@@ -13,8 +13,10 @@ mod target;
 mod text;
 
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
+use hsaco::isa::TextMemory;
 use hsaco::object::container::{Container, Entry, EntryKind};
 use hsaco::object::{Error, ErrorKind};
 
@@ -97,8 +99,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let status = match args.answer.format {
         Format::Text => {
             let style = TextStyle { leading_addresses: !args.no_leading_addr, color: out.color() };
-            let mut visitor =
-                TextListing { out: &mut out, reader, style, file: String::new(), is_object: false };
+            let mut visitor = TextListing {
+                out: &mut out,
+                reader,
+                style,
+                file: String::new(),
+                is_object: false,
+                memories: Memories::default(),
+            };
             scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
         }
         Format::Json => {
@@ -158,6 +166,22 @@ struct TextListing<'o> {
     style: TextStyle,
     file: String,
     is_object: bool,
+    memories: Memories,
+}
+
+/// Of each thread what it remembers of texts, from one object to the next.
+#[derive(Default)]
+struct Memories(Mutex<Vec<TextMemory>>);
+
+impl Memories {
+    /// Lends one that no other thread has.
+    fn with<T>(&self, work: impl FnOnce(&mut TextMemory) -> T) -> T {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = lock().pop().unwrap_or_default();
+        let done = work(&mut memory);
+        lock().push(memory);
+        done
+    }
 }
 
 impl TextListing<'_> {
@@ -219,11 +243,14 @@ impl Visit for TextListing<'_> {
                 spans,
             }));
         }
+        let memories = &self.memories;
         stream::write(&pieces, self.out, |piece, part| {
             if let Some(name) = &piece.head {
                 writeln!(part.bytes, "\n{name}:\tfile format elf64-amdgpu")?;
             }
-            piece.spans.iter().try_for_each(|span| piece.writer.span(span, part))
+            memories.with(|memory| {
+                piece.spans.iter().try_for_each(|span| piece.writer.span(span, memory, part))
+            })
         })?;
         Ok(())
     }

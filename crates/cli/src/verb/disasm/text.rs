@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hsaco::isa::{Inst, Token, VgprMsb};
+use hsaco::isa::{Inst, TextMemory, Token, VgprMsb};
 
 use super::hex::{Case, push_hex, push_word, word_digits};
 use super::live::Counts;
@@ -29,12 +29,23 @@ pub(super) struct TextWriter<'p, 'a> {
     pub(super) style: TextStyle,
 }
 
+/// What goes from one instruction to the next.
+struct Printing<'m> {
+    memory: &'m mut TextMemory,
+    tokens: Vec<(Token, usize)>,
+}
+
 impl TextWriter<'_, '_> {
-    pub(super) fn span(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+    pub(super) fn span(
+        &self,
+        span: &Span,
+        memory: &mut TextMemory,
+        part: &mut Part<'_>,
+    ) -> io::Result<()> {
         self.head(span, &mut part.bytes);
         match span.is_data {
             true => self.data(span, part),
-            false => self.code(span, part),
+            false => self.code(span, memory, part),
         }
     }
 
@@ -74,9 +85,9 @@ impl TextWriter<'_, '_> {
         }
     }
 
-    fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+    fn code(&self, span: &Span, memory: &mut TextMemory, part: &mut Part<'_>) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
-        let mut tokens = Vec::new();
+        let mut printing = Printing { memory, tokens: Vec::new() };
         let mut msb = VgprMsb::default();
         let source = self.plan.source.as_ref();
         let mut place = source.map(|it| it.before(self.plan, span)).unwrap_or_default();
@@ -105,7 +116,7 @@ impl TextWriter<'_, '_> {
                 Step::Inst(inst) => {
                     let branch = inst.branch_target(address);
                     let target = branch.and_then(|it| span.target(self.plan, encoding, it));
-                    let blanks = self.inst(&inst, msb, target.as_ref(), &mut tokens, out);
+                    let blanks = self.inst(&inst, msb, target.as_ref(), &mut printing, out);
                     msb.update(&inst);
                     self.comment(blanks, encoding, address, out);
                     if let Some(Target::Annotation(name, distance)) = target {
@@ -127,14 +138,14 @@ impl TextWriter<'_, '_> {
         inst: &Inst,
         msb: VgprMsb,
         target: Option<&Target<'_>>,
-        tokens: &mut Vec<(Token, usize)>,
+        Printing { memory, tokens }: &mut Printing<'_>,
         out: &mut Vec<u8>,
     ) -> usize {
         let start = out.len();
         out.push(b'\t');
         let text = start + 1;
         match self.style.color {
-            false => self.plan.decoder.print_after(inst, msb, out),
+            false => memory.print(&self.plan.decoder, inst, msb, out),
             true => {
                 tokens.clear();
                 self.plan.decoder.print_tokens(inst, msb, out, tokens);
@@ -160,7 +171,7 @@ impl TextWriter<'_, '_> {
     }
 
     /// Blanks, then address and encoding.
-    #[inline]
+    #[inline(always)]
     fn comment(&self, blanks: usize, encoding: &[u8], address: u64, out: &mut Vec<u8>) {
         match self.style.color {
             false => push_comment(out, blanks, encoding, address),
@@ -247,37 +258,28 @@ fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
     out.push(b'>');
 }
 
-/// Blanks, address and encoding. Where they have their usual length they are put together here and
-/// copied at once.
+/// Blanks, address and encoding. Where they have their usual length, copies of one size do.
 #[inline]
 fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
     let (words, rest) = encoding.as_chunks::<4>();
-    let is_usual = address >> 48 == 0 && words.len() <= 5 && rest.is_empty();
-    let start = blanks & 63;
-    if !is_usual || start != blanks {
+    let is_usual = address >> 48 == 0 && words.len() <= 5 && rest.is_empty() && blanks <= 64;
+    if !is_usual {
         return push_long_comment(out, blanks, encoding, address);
     }
-    let mut text = [b' '; 128];
+    let mut text = *b"// 000000000000:                                                ";
     let [_, _, a, b, c, d, e, f] = address.to_be_bytes();
     let [_, _, _, _, high @ ..] = word_digits(Case::Upper, u32::from_be_bytes([0, 0, a, b]));
-    let low = word_digits(Case::Upper, u32::from_be_bytes([c, d, e, f]));
-    put(&mut text, start, *b"// ");
-    put(&mut text, start + 3, high);
-    put(&mut text, start + 7, low);
-    put(&mut text, start + 15, *b":");
-    let mut end = start + 16;
-    for word in words {
-        put(&mut text, end + 1, word_digits(Case::Upper, u32::from_le_bytes(*word)));
-        end += 9;
+    text[3..7].copy_from_slice(&high);
+    text[7..15].copy_from_slice(&word_digits(Case::Upper, u32::from_be_bytes([c, d, e, f])));
+    let (places, _) = text[17..].as_chunks_mut::<9>();
+    for ([place @ .., _], word) in places.iter_mut().zip(words) {
+        *place = word_digits(Case::Upper, u32::from_le_bytes(*word));
     }
-    out.extend_from_slice(text.get(..end).unwrap_or_default());
-}
-
-#[inline]
-fn put<const N: usize>(text: &mut [u8; 128], at: usize, bytes: [u8; N]) {
-    if let Some(place) = text.get_mut(at..at + N) {
-        place.copy_from_slice(&bytes);
-    }
+    let start = out.len() + blanks;
+    out.extend_from_slice(&[b' '; 64]);
+    out.truncate(start);
+    out.extend_from_slice(&text);
+    out.truncate(start + 16 + 9 * words.len());
 }
 
 #[cold]

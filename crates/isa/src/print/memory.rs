@@ -1,0 +1,160 @@
+//! The texts of instructions that were printed a while ago.
+
+use std::fmt;
+
+use super::inst::VgprMsb;
+use crate::decode::Decoder;
+use crate::inst::{Inst, Key};
+
+/// Remembers how instructions print: most of what compilers write was there some thousand instructions before.
+///
+/// It is for whoever prints much code on one thread, one processor after the other; another decoder makes it forget.
+///
+/// ```
+/// use hsaco_isa::{Decoder, Processor, TextMemory, VgprMsb};
+/// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+/// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
+/// let (mut memory, mut text) = (TextMemory::new(), Vec::new());
+/// for _ in 0..2 {
+///     memory.print(&decoder, &inst, VgprMsb::default(), &mut text);
+/// }
+/// assert_eq!(text, b"v_add_u32_e32 v3, v1, v2v_add_u32_e32 v3, v1, v2");
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+pub struct TextMemory {
+    /// Whose texts they are.
+    decoder: Option<Decoder>,
+    /// As many as a number of `bits` bits counts.
+    lines: Vec<Line>,
+    bits: u32,
+    /// How many were put there.
+    learned: usize,
+}
+
+/// So few that little code costs little.
+const FEWEST_BITS: u32 = 8;
+/// Half a megabyte: that stays near the core.
+const MOST_BITS: u32 = 12;
+
+/// Longer texts are not remembered.
+const LONGEST: usize = 96;
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line {
+    key: Key,
+    len: usize,
+    text: [u8; LONGEST],
+}
+
+impl Line {
+    const NONE: Line = Line { key: Key::NONE, len: 0, text: [0; LONGEST] };
+}
+
+impl fmt::Debug for TextMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextMemory").field("decoder", &self.decoder).finish_non_exhaustive()
+    }
+}
+
+impl Default for TextMemory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TextMemory {
+    /// A memory with nothing in it.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut memory = TextMemory { decoder: None, lines: Vec::new(), bits: 0, learned: 0 };
+        memory.forget(FEWEST_BITS);
+        memory
+    }
+
+    /// Begins again with so many lines.
+    fn forget(&mut self, bits: u32) {
+        self.lines.clear();
+        self.lines.resize(1 << bits, Line::NONE);
+        self.bits = bits;
+        self.learned = 0;
+    }
+
+    /// Appends an instruction's text, as [`Decoder::print_after`] does.
+    #[inline]
+    pub fn print(&mut self, decoder: &Decoder, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
+        let key = inst.key();
+        let line = self.lines.get(key.place(self.bits));
+        let known = line.filter(|line| line.key == key && state == VgprMsb::default());
+        match known.filter(|_| self.decoder.as_ref().is_some_and(|it| it.is(decoder))) {
+            Some(line) => {
+                let end = out.len() + line.len;
+                // A copy of one size takes no call.
+                out.extend_from_slice(&line.text);
+                out.truncate(end);
+            }
+            None => self.print_and_learn(decoder, inst, state, out),
+        }
+    }
+
+    #[inline(never)]
+    fn print_and_learn(
+        &mut self,
+        decoder: &Decoder,
+        inst: &Inst,
+        state: VgprMsb,
+        out: &mut Vec<u8>,
+    ) {
+        let start = out.len();
+        decoder.print_after(inst, state, out);
+        if !self.decoder.as_ref().is_some_and(|it| it.is(decoder)) {
+            self.decoder = Some(decoder.clone());
+            self.forget(self.bits);
+        } else if self.learned > 2 * self.lines.len() && self.bits < MOST_BITS {
+            self.forget(self.bits + 2);
+        }
+        let printed = out.get(start..).unwrap_or_default();
+        if state == VgprMsb::default() {
+            self.learn(inst.key(), printed);
+        }
+    }
+
+    fn learn(&mut self, key: Key, printed: &[u8]) {
+        let Some(line) = self.lines.get_mut(key.place(self.bits)) else { return };
+        if let Some(text) = line.text.get_mut(..printed.len()) {
+            text.copy_from_slice(printed);
+            (line.key, line.len) = (key, printed.len());
+            self.learned += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Processor;
+
+    /// Code of which much is there again, some of it only at other addresses.
+    #[test]
+    fn texts_are_those_of_the_decoder() {
+        let decoders = ["gfx942", "gfx1250"]
+            .map(|name| Decoder::new(Processor::from_name(name).unwrap()).unwrap());
+        let mut memory = TextMemory::new();
+        let mut most = 0;
+        for decoder in decoders.iter().chain(&decoders) {
+            for number in (0..30_000_u32).chain(0..2000).chain(0..2000) {
+                let add = 0x6800_0000 | number << 4;
+                let bytes = [add.to_le_bytes(), number.to_le_bytes()].concat();
+                let Some(inst) = decoder.decode(&bytes) else { continue };
+                for state in [VgprMsb::default(), VgprMsb::new(number as u8)] {
+                    let (mut ours, mut theirs) = (b"x".to_vec(), b"x".to_vec());
+                    memory.print(decoder, &inst, state, &mut ours);
+                    decoder.print_after(&inst, state, &mut theirs);
+                    assert_eq!(ours, theirs);
+                }
+            }
+            most = most.max(memory.learned);
+        }
+        assert!(memory.bits == MOST_BITS && most > 2 * memory.lines.len());
+    }
+}
