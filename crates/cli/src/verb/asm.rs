@@ -132,11 +132,11 @@ impl Source {
         let width = buffer.len() - 1;
         buffer.resize(buffer.len() + COMMENT_COLUMN.saturating_sub(width).max(1), b' ');
         buffer.extend_from_slice(b"; encoding: [");
-        let code = inst.bytes();
-        for (at, byte) in code.iter().take(inst.len()).enumerate() {
-            buffer.extend_from_slice(if at > 0 { ",0x" } else { "0x" }.as_bytes());
-            buffer.extend([digit(byte >> 4), digit(byte & 15)]);
+        let mut text = [0; 5 * 20];
+        for (place, byte) in text.as_chunks_mut().0.iter_mut().zip(inst.bytes()) {
+            *place = [b',', b'0', b'x', digit(byte >> 4), digit(byte & 15)];
         }
+        buffer.extend_from_slice(text.get(1..5 * inst.len()).unwrap_or_default());
         buffer.extend_from_slice(b"]\n");
     }
 

@@ -165,6 +165,6 @@ impl<'a> Cursor<'a> {
 
 /// Whether a byte may stand in a name, not only at its start.
 #[inline]
-fn is_inner(byte: u8) -> bool {
+pub(super) const fn is_inner(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

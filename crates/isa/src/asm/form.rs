@@ -5,18 +5,19 @@ use crate::decode::Tables;
 use crate::encode::field_width;
 use crate::generated::{IMAGES, OPERAND_NAMES, OPS, PIECES};
 use crate::inst::Inst;
-use crate::operand::tag;
+use crate::operand::{Code, tag};
 use crate::print::named::cache::SCC;
 use crate::print::operand::modifier;
 use crate::table::{DEFAULT_MODIFIER, Flags, Kind, NO_FIELD, Op, P, Slot, Source, Type};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, is_inner};
 use super::error::{Expected, Miss, Parse};
 use super::modifier::is_modifier;
 use super::named;
 use super::number::Number;
 use super::operand::{self, Constant, ConstantRules, Register, Wrapping, Written};
-use super::rule::{self, Line};
+use super::rule::{self, DualPlaces, Line};
+use super::{Assembler, PlainKind};
 
 /// What stands around an operand.
 #[derive(Clone, Copy, Default)]
@@ -27,8 +28,21 @@ struct Around {
     inline_only: bool,
 }
 
+/// Operands that rules ask for: lines with none of them need not be looked at again.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// A register that is no vector register, a named value or a literal.
+    pub(super) scalar: bool,
+    pub(super) lds_direct: bool,
+    /// Several registers in one operand.
+    pub(super) tuple: bool,
+}
+
 pub(super) struct Attempt<'a, 't> {
     pub(super) tables: &'t Tables,
+    /// What operands of each kind may be without a closer look.
+    plain_kinds: &'t [PlainKind],
+    seen: Seen,
     pub(super) cursor: Cursor<'a>,
     pub(super) inst: Inst,
     /// The literal that operands ask for.
@@ -49,9 +63,12 @@ pub(super) struct Attempt<'a, 't> {
 }
 
 impl<'a, 't> Attempt<'a, 't> {
-    pub(super) fn new(tables: &'t Tables, blank: Inst, cursor: Cursor<'a>) -> Self {
+    pub(super) fn new(assembler: &'t Assembler, blank: Inst, cursor: Cursor<'a>) -> Self {
+        let is_resized = blank.shape().image != 0 || blank.has_formats();
         Attempt {
-            tables,
+            tables: assembler.decoder.tables(),
+            plain_kinds: if is_resized { &[] } else { &assembler.plain_kinds },
+            seen: Seen::default(),
             cursor,
             inst: blank,
             literal: None,
@@ -91,8 +108,9 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     /// What the rules between operands are about.
-    pub(super) fn line(&self) -> Line<'_> {
-        Line { tables: self.tables, inst: &self.inst, lists: self.lists, halves: self.halves }
+    pub(super) fn line(&self, dual: Option<DualPlaces>) -> Line<'_> {
+        let Attempt { tables, ref inst, seen, lists, halves, .. } = *self;
+        Line { tables, inst, seen, dual, lists, halves }
     }
 
     pub(super) fn arch(&self) -> Arch {
@@ -151,21 +169,21 @@ impl<'a, 't> Attempt<'a, 't> {
         if piece == ", " {
             return self.cursor.expect(",");
         }
-        let mut rest = piece.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let length =
-                if is_inner(first) { rest.find(|c| !is_inner(c)).unwrap_or(rest.len()) } else { 1 };
+        let mut rest = piece.trim_ascii_start();
+        while let Some(first) = rest.as_bytes().first() {
+            let length = match is_inner(*first) {
+                true => rest.bytes().take_while(|byte| is_inner(*byte)).count(),
+                false => 1,
+            };
             let (token, after) = rest.split_at(length);
-            let found = if is_inner(first) {
-                self.cursor.eat_word(token)
-            } else {
-                self.cursor.eat(first as u8)
+            let found = match is_inner(*first) {
+                true => self.cursor.eat_word(token),
+                false => self.cursor.eat(*first),
             };
             if !found {
                 return Err(self.cursor.miss(Expected::Text(token)));
             }
-            rest = after.trim_start();
+            rest = after.trim_ascii_start();
         }
         Ok(())
     }
@@ -320,6 +338,9 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     fn operand_within(&mut self, slot: &'static Slot, around: Around) -> Parse<()> {
+        if self.is_plain_register(slot) {
+            return Ok(());
+        }
         let kind = slot.kind();
         let start = self.cursor;
         match kind.source {
@@ -343,14 +364,40 @@ impl<'a, 't> Attempt<'a, 't> {
         }
     }
 
+    /// Reads what most operands are: one register where any of its file may stand.
+    #[inline]
+    fn is_plain_register(&mut self, slot: &Slot) -> bool {
+        let Some(kind) = self.plain_kinds.get(usize::from(slot.kind)) else { return false };
+        let file = self.cursor.peek();
+        let (tag, count, bits) = match file {
+            b'v' => (tag::VGPR, kind.vectors, 0x100),
+            b's' => (tag::SGPR, kind.scalars, 0),
+            _ => return false,
+        };
+        let mut ahead = self.cursor;
+        let Some(number) = ahead.numbered(file).filter(|number| *number < count) else {
+            return false;
+        };
+        self.inst.add(slot, u64::from(number) | bits);
+        // Operands that share a field are the same register.
+        let is_as_written = self.tables.code(&self.inst, slot) == Code(tag << 12 | number);
+        if is_as_written {
+            self.seen.scalar |= tag == tag::SGPR;
+            self.cursor = ahead;
+        }
+        is_as_written
+    }
+
     /// Whether a form of the name reads the source with modifiers, so that two signs would be two things.
     fn is_float_source(&self, kind: &Kind) -> bool {
         let flags = self.inst.flags();
         let is_long_dual = self.inst.named("vdstX").is_some() && self.arch().has(Arch::GFX1250);
         let is_vector = flags
             .any(Flags::VOP1 | Flags::VOP2 | Flags::VOPC | Flags::VOP3 | Flags::SDWA | Flags::DPP);
+        let is_packed = matches!(kind.ty, Type::V2F16 | Type::V2F16Splat | Type::V2InlineF16);
         is_long_dual
             || is_vector && matches!(kind.ty, Type::F16 | Type::BF16 | Type::F32 | Type::F64)
+            || is_packed && flags.any(Flags::VOP2)
     }
 
     fn immediate(&mut self, slot: &'static Slot, kind: &Kind) -> Parse<()> {
@@ -388,6 +435,8 @@ impl<'a, 't> Attempt<'a, 't> {
         register: Register,
         start: Cursor<'a>,
     ) -> Parse<()> {
+        self.seen.scalar |= register.tag != tag::VGPR;
+        self.seen.tuple |= register.count > 1;
         let arch = self.arch();
         let (file, last) = operand::last_register(arch, register);
         // Where there are more than eight bits can name, a tuple may go on there.
@@ -443,7 +492,8 @@ impl<'a, 't> Attempt<'a, 't> {
         let wanted = operand::register_code(register);
         let mut code = self.tables.code(&self.inst, slot);
         if kind.source == Source::DualDestination {
-            let first = self.inst.named("vdstX").map_or(0, |slot| self.inst.value(slot));
+            // The destination of the first half is the first operand.
+            let first = self.inst.slots().first().map_or(0, |slot| self.inst.value(slot));
             if first & 1 == u64::from(register.first & 1) {
                 return start.wanted(if first & 1 == 0 {
                     "an odd register"
@@ -509,8 +559,14 @@ impl<'a, 't> Attempt<'a, 't> {
         let Some(value) = operand::special_value(self.arch(), name) else {
             return start.wanted("a register or a constant");
         };
+        self.seen.scalar = true;
+        self.seen.lds_direct |= name == "src_lds_direct";
         if name == "src_lds_direct" && matches!(kind.source, Source::Mask | Source::SdwaMask) {
             return start.wanted("a register that this operand may be");
+        }
+        let is_mask = matches!(kind.source, Source::Mask | Source::SdwaMask);
+        if slot.is_output && kind.dwords == 1 && !is_mask && operand::is_wide_value(name) {
+            return start.wanted("a register that can be written");
         }
         let is_mask_of_vcc = kind.source == Source::SdwaMask && value == 106;
         if !is_mask_of_vcc {
@@ -558,6 +614,7 @@ impl<'a, 't> Attempt<'a, 't> {
             Constant::LongLiteral(_) => 254,
         };
         if value >= 254 {
+            self.seen.scalar = true;
             let is_ambiguous =
                 ty == Type::F64 && around.is_modified && matches!(number, Number::Integer(_));
             if around.inline_only || is_ambiguous {

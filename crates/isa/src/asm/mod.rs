@@ -23,14 +23,15 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::Processor;
 use crate::decode::{DecodeOptions, Decoder, Features, UnsupportedProcessor};
-use crate::generated::{ALIASES, FORMS, NAMES, OPS, PIECES};
+use crate::generated::{ALIASES, FORMS, KINDS, NAMES, OPS, PIECES};
 use crate::inst::{self, Inst};
-use crate::table::{Flags, P};
+use crate::operand::{Code, tag};
+use crate::table::{Flags, Kind, P, Source};
 use cursor::Cursor;
 pub use error::AsmError;
 use error::{Expected, Miss};
 use form::Attempt;
-use rule::Broken;
+use rule::{Broken, DualPlaces};
 
 /// Assembles instructions of one processor.
 ///
@@ -46,6 +47,14 @@ pub struct Assembler {
     /// By name without suffix: which of the candidates.
     names: Names,
     candidates: Vec<Candidate>,
+    plain_kinds: Vec<PlainKind>,
+}
+
+/// How many of the vector and of the scalar registers an operand of some kind may be, where one of them is all
+/// that it is and all of them will do; zero otherwise.
+struct PlainKind {
+    vectors: u16,
+    scalars: u16,
 }
 
 impl fmt::Debug for Assembler {
@@ -61,6 +70,8 @@ struct Candidate {
     variant: Variant,
     /// The name of the second half of a dual instruction.
     partner: &'static str,
+    /// Where the registers of a dual instruction are.
+    dual: Option<DualPlaces>,
     /// Words among the modifiers that its text always has.
     words: u8,
 }
@@ -142,6 +153,7 @@ impl Assembler {
                         blank,
                         variant,
                         partner: partner(&blank),
+                        dual: rule::dual_places(&blank),
                         words: modifier::words_of(&blank),
                     },
                 ));
@@ -169,7 +181,9 @@ impl Assembler {
             add_aliases(&mut names, &features);
         }
         let candidates = named.into_iter().map(|(_, candidate)| candidate).collect();
-        Ok(Assembler { decoder, names, candidates })
+        let plain_kinds =
+            (0..).zip(&KINDS).map(|(number, kind)| plain_kind(&decoder, number, kind)).collect();
+        Ok(Assembler { decoder, names, candidates, plain_kinds })
     }
 
     /// A decoder for the same processor under the same settings.
@@ -196,9 +210,9 @@ impl Assembler {
         let mut furthest = start.miss(Expected::What("an encoding that the instruction has"));
         let mut broken = None;
         for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
-            let mut attempt = Attempt::new(self.decoder.tables(), candidate.blank, cursor);
+            let mut attempt = Attempt::new(self, candidate.blank, cursor);
             match attempt.run() {
-                Ok(()) => match rule::check(&attempt.line()) {
+                Ok(()) => match rule::check(&attempt.line(candidate.dual)) {
                     Ok(()) => return Ok(attempt.inst),
                     Err(_) if has_remark(line) => return Ok(attempt.inst),
                     Err(rule) => {
@@ -220,7 +234,7 @@ impl Assembler {
 
     /// Where the operand stands that breaks a rule: the form is tried again without it.
     fn blame(&self, candidate: &Candidate, cursor: Cursor<'_>, broken: Broken) -> Miss {
-        let mut attempt = Attempt::new(self.decoder.tables(), candidate.blank, cursor);
+        let mut attempt = Attempt::new(self, candidate.blank, cursor);
         attempt.unwanted = broken.operand;
         let found = attempt.run().err();
         Miss {
@@ -247,6 +261,28 @@ fn add_aliases(names: &mut Names, features: &Features) {
         if let Some(forms) = names.get(alias.instruction).copied() {
             names.insert(alias.name, forms);
         }
+    }
+}
+
+fn plain_kind(decoder: &Decoder, number: u16, kind: &Kind) -> PlainKind {
+    let tables = decoder.tables();
+    // The classes of single registers reach from the first to the last that they have.
+    let all = |tag: u16, bits: u16, count: u16| {
+        let is_in = |register: u16| {
+            let code = tables.code_of(number, register | bits);
+            code == Code(tag << 12 | register) && tables.class_without(kind, code, 1).is_none()
+        };
+        if is_in(0) && is_in(count - 1) { count } else { 0 }
+    };
+    let scalars = if tables.arch.is_gfx10_plus() { 106 } else { 102 };
+    match kind.source {
+        Source::Vgpr if tables.dwords(kind) == 1 => {
+            PlainKind { vectors: all(tag::VGPR, 0x100, 256), scalars: 0 }
+        }
+        Source::Any if tables.dwords(kind) == 1 => {
+            PlainKind { vectors: all(tag::VGPR, 0x100, 256), scalars: all(tag::SGPR, 0, scalars) }
+        }
+        _ => PlainKind { vectors: 0, scalars: 0 },
     }
 }
 
@@ -282,6 +318,7 @@ fn with_partner<'a>(candidates: &'a [Candidate], line: &str) -> &'a [Candidate] 
     let second = line.as_bytes().windows(2).position(|pair| pair == b"::");
     let partner = Cursor::new(second.and_then(|at| line.get(at + 2..)).unwrap_or("")).word();
     let start = candidates.partition_point(|candidate| candidate.partner < partner);
-    let end = candidates.partition_point(|candidate| candidate.partner <= partner);
-    candidates.get(start..end).unwrap_or_default()
+    let from = candidates.get(start..).unwrap_or_default();
+    let count = from.iter().take_while(|candidate| candidate.partner == partner).count();
+    from.get(..count).unwrap_or_default()
 }

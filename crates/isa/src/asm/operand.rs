@@ -5,7 +5,7 @@ use crate::operand::FLOATS;
 use crate::operand::{Code, Special, tag};
 use crate::table::{Source, Type};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, is_inner};
 use super::error::{Expected, Parse};
 use super::number::Number;
 
@@ -65,6 +65,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The number of `v1`, where `v` is the file, if that is all there is to it.
+    #[inline]
+    pub(super) fn numbered(&mut self, file: u8) -> Option<u16> {
+        if self.peek() != file || !self.byte(1).is_ascii_digit() {
+            return None;
+        }
+        self.advance_exactly(1);
+        let number = self.register_number();
+        let goes_on = self.peek() == b'.' || is_inner(self.peek());
+        self.skip();
+        (!goes_on).then_some(number)
+    }
+
     /// `v1`, `s[2:3]`, `[s2,s3]`, `v1.l`
     pub(super) fn register(&mut self) -> Parse<Option<Register>> {
         if self.peek() == b'[' {
@@ -90,8 +103,7 @@ impl<'a> Cursor<'a> {
         }
         let first = self.register_number();
         let half = self.half();
-        let word_goes_on = self.byte(0).is_ascii_alphanumeric() || self.byte(0) == b'_';
-        if word_goes_on {
+        if is_inner(self.peek()) {
             *self = start;
             return Ok(None);
         }
@@ -178,6 +190,7 @@ pub(super) fn special_value(arch: Arch, name: &str) -> Option<u16> {
     let is_there = match name {
         "null" => arch.is_gfx10_plus(),
         "src_vccz" | "src_execz" | "src_pops_exiting_wave_id" => !arch.is_gfx11_plus(),
+        "src_flat_scratch_base_lo" | "src_flat_scratch_base_hi" => arch.has(Arch::GFX1250),
         _ => true,
     };
     if !is_there {
@@ -211,6 +224,14 @@ pub(super) fn special_value(arch: Arch, name: &str) -> Option<u16> {
         "src_lds_direct" => 254,
         _ => return None,
     })
+}
+
+/// Whether a name stands for 64 bits, also where 32 of them are read.
+pub(super) fn is_wide_value(name: &str) -> bool {
+    matches!(
+        name,
+        "src_shared_base" | "src_shared_limit" | "src_private_base" | "src_private_limit"
+    )
 }
 
 /// The value of a field of that kind that means a register.
@@ -312,7 +333,7 @@ impl ConstantRules {
         }
         Constant::Literal(match self.ty {
             Type::F64 => (bits >> 32) as u32,
-            Type::F16 | Type::BF16 if wrapping == Wrapping::None => bits as u32 & 0xffff,
+            Type::F16 | Type::BF16 => bits as u32 & 0xffff,
             _ => bits as u32,
         })
     }
@@ -359,9 +380,13 @@ impl ConstantRules {
             Type::F64 if is_word && wrapping != Wrapping::Lit64 => Ok(bits << 32),
             Type::Int64 if is_word && !self.long => Ok(bits & 0xffff_ffff),
             Type::Int64 | Type::F64 if self.long || is_word => Ok(bits),
-            Type::Int16 | Type::F16 | Type::BF16 if wrapping == Wrapping::None => {
+            Type::Int16 | Type::F16 | Type::BF16 => {
                 let fits = i16::try_from(value).is_ok() || u16::try_from(value).is_ok();
-                if fits { Ok(bits) } else { Err(Expected::Between("a number", -0x8000, 0xffff)) }
+                if fits {
+                    Ok(bits & 0xffff_ffff)
+                } else {
+                    Err(Expected::Between("a number", -0x8000, 0xffff))
+                }
             }
             _ if is_word => Ok(bits & 0xffff_ffff),
             _ => Err(Expected::Between("a number", -0x8000_0000, 0xffff_ffff)),

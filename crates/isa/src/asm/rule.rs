@@ -11,15 +11,26 @@ use crate::operand::{Special, tag};
 use crate::operands::{OperandValue, Register, RegisterFile};
 use crate::table::{Flags, Image, ImageEncoding, Slot, Source};
 
+use super::form::Seen;
+
 /// An instruction and what its text says beyond its bits.
 pub(super) struct Line<'t> {
     pub(super) tables: &'t Tables,
     pub(super) inst: &'t Inst,
+    pub(super) seen: Seen,
+    /// Of a dual instruction where its registers are.
+    pub(super) dual: Option<DualPlaces>,
     /// `op_sel`, `op_sel_hi`, `neg_lo`, `neg_hi`, where they are written.
     pub(super) lists: [Option<u8>; 4],
     /// Whether `SELECTED` are written as upper or lower halves.
     pub(super) halves: [Option<bool>; 4],
 }
+
+/// The slots of both halves of a dual instruction: destination, then sources by place; `NO_PLACE` for what there
+/// is not.
+pub(super) type DualPlaces = [[u8; 4]; 2];
+
+const NO_PLACE: u8 = u8::MAX;
 
 /// A rule that a line breaks: the name of the operand at fault, and what it should be.
 #[derive(Clone, Copy)]
@@ -98,6 +109,21 @@ impl Line<'_> {
         (code.tag() == tag::VGPR).then_some(register)
     }
 
+    /// The vector registers of a slot, and its name.
+    fn vector_at(&self, place: u8) -> Option<(&'static str, Register)> {
+        let slot = self.inst.slots().get(usize::from(place))?;
+        let tag = self.tables.code(self.inst, slot).tag();
+        if !matches!(tag, tag::VGPR | tag::AGPR | tag::HALF) {
+            return None;
+        }
+        match self.value_of(slot)? {
+            OperandValue::Register(register) if is_vector(register) => {
+                Some((slot.label().unwrap_or_default(), register))
+            }
+            _ => None,
+        }
+    }
+
     fn value(&self, name: &str) -> Option<OperandValue> {
         self.inst.named(name).and_then(|slot| self.value_of(slot))
     }
@@ -113,11 +139,6 @@ impl Line<'_> {
     fn is_set(&self, name: &str) -> bool {
         let is_number = |slot: &&Slot| slot.kind().source == Source::Immediate;
         self.inst.named(name).filter(is_number).is_some_and(|slot| self.inst.value(slot) != 0)
-    }
-
-    /// Whether it is two instructions in one.
-    fn is_dual(&self) -> bool {
-        self.inst.slots().first().and_then(Slot::label) == Some("vdstX")
     }
 }
 
@@ -153,12 +174,9 @@ const SOURCES: [&str; 3] = ["src0", "src1", "src2"];
 /// The same of the two operations of a dual instruction, in the order of the text.
 const DUAL_SOURCES: [&str; 6] = ["src0X", "vsrc1X", "vsrc2X", "src0Y", "vsrc1Y", "vsrc2Y"];
 
-/// What stands for `lds_direct` in the lower bits of a source's field.
-const LDS_DIRECT: u8 = 254;
-
 /// `lds_direct` is read by few instructions, as the first source.
 fn lds_direct(line: &Line<'_>) -> Verdict {
-    if line.inst.slots().iter().all(|slot| line.inst.value(slot) as u8 != LDS_DIRECT) {
+    if !line.seen.lds_direct {
         return Ok(());
     }
     let arch = line.arch();
@@ -204,8 +222,9 @@ const ONE_SCALAR: [&str; 6] =
 
 /// An instruction reads one scalar value, from gfx10 on two; a literal is one.
 fn scalar_values(line: &Line<'_>) -> Verdict {
-    let is_dual = line.is_dual();
-    if !line.inst.flags().any(VECTOR) && !is_dual || writes_lane_by_m0(line) {
+    let is_dual = line.dual.is_some();
+    let applies = line.inst.flags().any(VECTOR) || is_dual;
+    if !line.seen.scalar || !applies || writes_lane_by_m0(line) {
         return Ok(());
     }
     let is_wide = || line.inst.slots().first().is_some_and(|slot| slot.kind().dwords == 2);
@@ -227,7 +246,8 @@ fn scalar_values(line: &Line<'_>) -> Verdict {
     let mut literals = usize::from(literal.is_some());
     let names: &[&'static str] = if is_dual { &DUAL_SOURCES } else { &SOURCES };
     for slot in line.inst.slots() {
-        if line.one_vector_register(slot).is_some() {
+        let is_vector = matches!(slot.kind().source, Source::Vgpr | Source::DualDestination);
+        if is_vector || line.one_vector_register(slot).is_some() {
             continue;
         }
         let Some(name) = slot.label().filter(|name| names.contains(name)) else { continue };
@@ -260,20 +280,16 @@ fn writes_lane_by_m0(line: &Line<'_>) -> bool {
         && line.register("src1").is_some_and(is_m0)
 }
 
-/// A vector register of a dual instruction, with the name of the operand.
-type Read = Option<(&'static str, Register)>;
-
-/// The vector registers of both halves of a dual instruction: destination, then sources by place.
-fn dual_registers(line: &Line<'_>) -> [[Read; 4]; 2] {
-    let mut halves = [[None; 4]; 2];
+/// Where the registers of a dual instruction are.
+pub(super) fn dual_places(blank: &Inst) -> Option<DualPlaces> {
+    let mut places = [[NO_PLACE; 4]; 2];
     let (mut half, mut place) = (0, 1);
-    for slot in line.inst.slots() {
-        let name = slot.label().unwrap_or_default();
-        let at = match name {
+    for (slot, number) in blank.slots().iter().zip(0..) {
+        let at = match slot.label().unwrap_or_default() {
             "vdstX" => (0, 0),
             "vdstY" => (1, 0),
-            _ if name.ends_with("_modifiers") => continue,
-            _ => {
+            name if name.ends_with("_modifiers") => continue,
+            name => {
                 if name == "src0Y" {
                     (half, place) = (1, 1);
                 }
@@ -281,31 +297,25 @@ fn dual_registers(line: &Line<'_>) -> [[Read; 4]; 2] {
                 (half, place - 1)
             }
         };
-        let read = match line.value_of(slot) {
-            Some(OperandValue::Register(register)) if is_vector(register) => Some((name, register)),
-            _ => None,
-        };
-        if let Some(to) = halves.get_mut(at.0).and_then(|half| half.get_mut(at.1)) {
-            *to = read;
+        if let Some(to) = places.get_mut(at.0).and_then(|half| half.get_mut(at.1)) {
+            *to = number;
         }
     }
-    halves
+    (blank.slots().first().and_then(Slot::label) == Some("vdstX")).then_some(places)
 }
 
 /// Both halves of a dual instruction read at once, each place from banks of its own.
 fn register_banks(line: &Line<'_>) -> Verdict {
-    if !line.is_dual() {
-        return Ok(());
-    }
+    let Some([first, second]) = line.dual else { return Ok(()) };
     let arch = line.arch();
     let is_long = line.inst.flags().any(Flags::VOPD3);
-    let both_move = arch.is_gfx12_plus()
-        && line.inst.named("vsrc1X").is_none()
-        && line.inst.named("vsrc1Y").is_none();
-    let [first, second] = dual_registers(line);
+    let [[_, _, x, _], [_, _, y, _]] = [first, second];
+    let both_move = arch.is_gfx12_plus() && x == NO_PLACE && y == NO_PLACE;
     let masks = [1, 3, 3, if is_long { 3 } else { 1 }];
-    for (place, ((x, y), mask)) in first.iter().zip(second).zip(masks).enumerate() {
-        let (Some((_, x)), Some((name, y))) = (*x, y) else { continue };
+    for (place, ((x, y), mask)) in first.into_iter().zip(second).zip(masks).enumerate() {
+        let (Some((_, x)), Some((name, y))) = (line.vector_at(x), line.vector_at(y)) else {
+            continue;
+        };
         if place == 0 {
             ensure(!overlap(x, y), name, "another destination than the first half's")?;
         } else if both_move || arch.is_gfx12_plus() && x == y {
@@ -335,6 +345,9 @@ fn overlap(left: Register, right: Register) -> bool {
 fn op_sel(line: &Line<'_>) -> Verdict {
     let [op_sel, op_sel_hi, ..] = line.lists;
     let (arch, flags) = (line.arch(), line.inst.flags());
+    if op_sel.is_none() && op_sel_hi.is_none() && !flags.any(Flags::VOP3P) {
+        return Ok(());
+    }
     let bits = op_sel.unwrap_or(0);
     let name = line.inst.mnemonic();
     if name.starts_with("v_permlane16_") || name.starts_with("v_permlanex16_") {
@@ -473,6 +486,9 @@ fn even_registers(line: &Line<'_>) -> Verdict {
         return Ok(());
     }
     let is_image = flags.any(IMAGE);
+    if !line.seen.tuple && !is_image {
+        return Ok(());
+    }
     // Of what is one register wide only images make more.
     for slot in line.inst.slots().iter().filter(|slot| is_image || slot.kind().dwords != 1) {
         if let Some(OperandValue::Register(register)) = line.value_of(slot) {

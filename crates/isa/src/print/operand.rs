@@ -294,7 +294,7 @@ impl Tables {
 }
 
 fn first_destination(inst: &Inst) -> u16 {
-    inst.named("vdstX").map_or(0, |slot| inst.value(slot) as u16)
+    inst.slots().first().map_or(0, |slot| inst.value(slot) as u16)
 }
 
 /// The class's name, the one of the width at hand.
