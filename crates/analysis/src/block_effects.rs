@@ -1,11 +1,11 @@
 //! What the instructions of each block do to registers, all together: one look at every instruction, which
 //! liveness and resources share.
 
-use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, VgprMsb};
+use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, Special, VgprMsb};
 
 use crate::cfg::{Block, Cfg};
 use crate::register_set::RegisterSet;
-use crate::state::{State, States};
+use crate::state::{DESTINATION, State, States};
 use crate::stream::Stream;
 use crate::usage::{Usage, reached};
 
@@ -102,9 +102,12 @@ impl<'a> BlockEffects<'a> {
         };
         // What callees leave of upper bits is what they found: none.
         let effects = self.decoder.effects(inst, state.msb.unwrap_or_default());
+        let indexed = state.indexed.filter(|_| inst.is_vector_alu());
+        let writes_any = indexed.is_some_and(|operands| operands & DESTINATION != 0);
         effects.writes().for_each(|register| {
             usage.add_write(self.decoder, inst, &register);
-            if state.msb.is_some() && effects.is_overwritten(&register, state.lanes) {
+            let is_certain = !(writes_any && register.file == RegisterFile::Vgpr);
+            if state.msb.is_some() && is_certain && effects.is_overwritten(&register, state.lanes) {
                 summary.needs.remove(&register);
                 summary.replaces.insert(&register);
             }
@@ -112,7 +115,14 @@ impl<'a> BlockEffects<'a> {
         effects.reads().for_each(|register| {
             usage.registers.insert(&register);
             summary.needs.insert(&register);
+            if indexed.is_some() && register.file == RegisterFile::Vgpr {
+                insert_from(&mut summary.needs, &register);
+            }
         });
+        if indexed.is_some() {
+            let m0 = RegisterFile::Special(Special::M0);
+            summary.needs.insert(&Register { file: m0, first: 0, count: 1, half: None });
+        }
         usage.add_memory(self.decoder, inst, &effects);
         if state.msb.is_none() {
             self.add_any_bank(summary, inst, state.lanes);
@@ -163,14 +173,14 @@ impl<'a> BlockEffects<'a> {
     }
 }
 
-/// Adds a register and all after it in its file.
+/// Adds a register and all after it in its file; and the first, which stands for those beyond the last.
 fn insert_from(set: &mut RegisterSet, register: &Register) {
     let last = match register.file {
         RegisterFile::Vgpr => 1024,
         RegisterFile::Agpr => 256,
         _ => 106,
     };
-    for first in register.first..last {
+    for first in (register.first..last).chain([0]) {
         set.insert(&Register { first, count: 1, half: None, ..*register });
     }
 }

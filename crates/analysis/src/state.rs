@@ -1,5 +1,7 @@
 //! State that instructions depend on beside registers: the upper bits of vector register numbers on
-//! gfx1250, and whether all lanes are known to be enabled.
+//! gfx1250, whether numbers are relative to M0 on gfx9, and whether all lanes are known to be enabled.
+
+use std::ops::Range;
 
 use hsaco_isa::{
     Decoder, Flow, Inst, Lanes, OperandValue, Register, RegisterFile, Special, VgprMsb,
@@ -8,11 +10,21 @@ use hsaco_isa::{
 use crate::cfg::Cfg;
 use crate::stream::Stream;
 
+/// The hardware register of modes.
+const MODE: i64 = 1;
+/// Three sources and the destination.
+const ALL_OPERANDS: u8 = 0xf;
+/// The destination among the operands that may be relative.
+pub(crate) const DESTINATION: u8 = 0x8;
+
 /// What is known before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     /// The upper bits of vector register numbers, if paths agree on them.
     pub msb: Option<VgprMsb>,
+    /// Where `s_set_gpr_idx_on` may hold: the operands of vector computations to whose register M0 may be added, a
+    /// bit for each of three sources and the destination.
+    pub indexed: Option<u8>,
     /// Whether EXEC enables all lanes, known or assumed.
     pub lanes: Lanes,
 }
@@ -21,6 +33,10 @@ impl State {
     fn meet(self, other: State) -> State {
         State {
             msb: if self.msb == other.msb { self.msb } else { None },
+            indexed: match (self.indexed, other.indexed) {
+                (Some(one), Some(other)) => Some(one | other),
+                (one, other) => one.or(other),
+            },
             lanes: if self.lanes == other.lanes { self.lanes } else { Lanes::Some },
         }
     }
@@ -33,6 +49,8 @@ pub struct States<'a> {
     stream: &'a Stream,
     cfg: &'a Cfg,
     assumed: Lanes,
+    /// Whether any instruction makes register numbers relative to M0.
+    has_index_mode: bool,
     /// By block; none for blocks that are not reached.
     at_start: Vec<Option<State>>,
 }
@@ -56,12 +74,16 @@ impl<'a> States<'a> {
     /// ```
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, assumed: Lanes) -> Self {
-        let mut states =
-            States { decoder, stream, cfg, assumed, at_start: vec![None; cfg.blocks().len()] };
+        let at_start = vec![None; cfg.blocks().len()];
+        let mut states = States { decoder, stream, cfg, assumed, has_index_mode: false, at_start };
+        let mut insts = stream.steps().iter().filter_map(|step| step.inst.as_ref());
+        states.has_index_mode = decoder.has_gpr_index_mode()
+            && insts.any(|inst| states.indexed_after(None, inst).is_some());
         if states.never_change() {
             return states;
         }
-        let mut changed = states.lower(0, State { msb: Some(VgprMsb::new(0)), lanes: assumed });
+        let entry = State { msb: Some(VgprMsb::new(0)), indexed: None, lanes: assumed };
+        let mut changed = states.lower(0, entry);
         while changed {
             changed = false;
             for block in cfg.reverse_post_order() {
@@ -92,18 +114,32 @@ impl<'a> States<'a> {
     #[must_use]
     pub fn after(&self, state: State, step: usize) -> State {
         let Some(inst) = self.stream.inst(step) else { return self.unknown() };
-        State { msb: self.msb_after(state.msb, inst), lanes: self.lanes_after(state.lanes, inst) }
+        State {
+            msb: self.msb_after(state.msb, inst),
+            indexed: match self.has_index_mode {
+                true => self.indexed_after(state.indexed, inst),
+                false => None,
+            },
+            lanes: self.lanes_after(state.lanes, inst),
+        }
+    }
+
+    /// Whether the numbers of vector registers are relative to M0 anywhere.
+    #[must_use]
+    pub fn has_index_mode(&self) -> bool {
+        self.has_index_mode
     }
 
     /// Whether the state is the same everywhere.
     pub(crate) fn never_change(&self) -> bool {
-        self.assumed == Lanes::All && !self.decoder.has_vgpr_msb()
+        self.assumed == Lanes::All && !self.decoder.has_vgpr_msb() && !self.has_index_mode
     }
 
     /// Most processors have no upper bits.
     fn unknown(&self) -> State {
         State {
             msb: (!self.decoder.has_vgpr_msb()).then_some(VgprMsb::new(0)),
+            indexed: self.has_index_mode.then_some(ALL_OPERANDS),
             lanes: self.assumed,
         }
     }
@@ -134,13 +170,45 @@ impl<'a> States<'a> {
         }
     }
 
+    /// Bits 12 to 15 of M0 say which operands are relative, and bit 27 of MODE whether any is.
+    fn indexed_after(&self, indexed: Option<u8>, inst: &Inst) -> Option<u8> {
+        let effects = self.decoder.effects(inst, VgprMsb::default());
+        let writes_m0 = || {
+            let m0 = RegisterFile::Special(Special::M0);
+            effects.writes().any(|register| register.file == m0)
+        };
+        if !inst.writes_mode() && (indexed.is_none() || !writes_m0()) {
+            return indexed;
+        }
+        let operands = |name| {
+            let number = self.number(inst, name).map(|number| number.cast_unsigned() as u8);
+            Some(number.map_or(ALL_OPERANDS, |number| number & ALL_OPERANDS))
+        };
+        match inst.mnemonic() {
+            "s_set_gpr_idx_on" => operands("src1"),
+            "s_set_gpr_idx_off" => None,
+            "s_set_gpr_idx_mode" => indexed.and(operands("simm16")),
+            "s_set_gpr_idx_idx" => indexed,
+            name if name.starts_with("s_setreg") => match self.setreg_field(inst) {
+                Some((MODE, bits)) if bits.contains(&27) => Some(ALL_OPERANDS),
+                _ => indexed,
+            },
+            _ if writes_m0() => indexed.map(|_| ALL_OPERANDS),
+            _ => indexed,
+        }
+    }
+
+    /// The register that `s_setreg` writes, and which of its bits.
+    fn setreg_field(&self, inst: &Inst) -> Option<(i64, Range<i64>)> {
+        let register = self.number(inst, "simm16")?;
+        let (first, width) = (register >> 6 & 0x1f, (register >> 11 & 0x1f) + 1);
+        Some((register & 0x3f, first..first + width))
+    }
+
     /// `s_setreg` of a field of MODE: bits 12 to 19 are the upper register bits, the destination's first.
     fn mode_field(&self, msb: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
-        const MODE: i64 = 1;
-        let register = self.number(inst, "simm16")?;
-        let (id, first, width) =
-            (register & 0x3f, register >> 6 & 0x1f, (register >> 11 & 0x1f) + 1);
-        if id != MODE || first >= 20 || first + width <= 12 {
+        let (id, Range { start: first, end }) = self.setreg_field(inst)?;
+        if id != MODE || first >= 20 || end <= 12 {
             return msb;
         }
         let value = match self.decoder.operand(inst, "imm")? {
@@ -148,7 +216,7 @@ impl<'a> States<'a> {
             OperandValue::Literal32(value) => value.into(),
             _ => return None,
         };
-        let covers = first <= 12 && first + width >= 20;
+        let covers = first <= 12 && end >= 20;
         covers
             .then(|| VgprMsb::new(((value >> (12 - first)).cast_unsigned() as u8).rotate_right(2)))
     }

@@ -9,7 +9,9 @@
 use std::collections::BTreeSet;
 
 use hsaco_analysis::{Cfg, Dominators, Lanes, Liveness, Loops, RegisterSet, Stream};
-use hsaco_isa::{Decoder, Flow, Processor, Register, RegisterFile, VgprMsb};
+use hsaco_isa::{
+    DecodeOptions, Decoder, Flow, Processor, Register, RegisterFile, VgprMsb, WaveSize,
+};
 use petgraph::algo::dominators::simple_fast;
 use petgraph::algo::has_path_connecting;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -166,6 +168,58 @@ fn lanes_that_may_be_disabled_keep_their_values() {
     // After s_mov_b64 exec, -1 all lanes are enabled.
     let enabled: Vec<u32> = [0xbefe_01c1].into_iter().chain(words).collect();
     assert!(!live(&enabled, Lanes::Some));
+}
+
+/// The registers needed at the start of a function.
+fn live_at_start(decoder: &Decoder, words: &[u32]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let stream = Stream::decode(decoder, 0, &bytes);
+    let cfg = Cfg::new(decoder, &stream);
+    Liveness::new(decoder, &stream, &cfg, Lanes::All).live_in(0).to_string()
+}
+
+#[test]
+fn registers_relative_to_m0_may_be_any() {
+    const MOV_V2_V3: u32 = 0x7e04_0303;
+    const OFF: u32 = 0xbf9c_0000;
+    // v_add_u32 v0, v2, v4; s_endpgm
+    const USE: [u32; 2] = [0x6800_0902, 0xbf81_0000];
+    let on = |operands: u32| 0xbf11_0000 | operands << 8;
+    let decoder = gfx942();
+    let live = |words: &[u32]| live_at_start(&decoder, &[words, &USE].concat());
+    assert_eq!(live(&[MOV_V2_V3]), "v[3:4] exec_lo exec_hi");
+    // Only outside of the region is v2 replaced for certain, and only v3 read.
+    assert_eq!(live(&[on(1), MOV_V2_V3, OFF]), "v0 v[3:1023] s0 exec_lo exec_hi m0 mode");
+    assert_eq!(live(&[on(8), MOV_V2_V3, OFF]), "v0 v[2:1023] s0 exec_lo exec_hi m0 mode");
+    assert_eq!(live(&[on(8), OFF, MOV_V2_V3]), "v[3:4] s0 exec_lo exec_hi m0 mode");
+    // s_set_gpr_idx_mode, s_mov_b32 m0, s_setreg_imm32_b32 MODE
+    let any = "v0 v[2:1023] s0 exec_lo exec_hi m0 mode";
+    assert_eq!(live(&[on(1), 0xbf9d_0008, MOV_V2_V3, OFF]), any);
+    assert_eq!(live(&[on(1), 0xbefc_0000, MOV_V2_V3, OFF]), any);
+    let by_mode = live(&[0xba00_06c1, 1, MOV_V2_V3, OFF]);
+    assert_eq!(by_mode, "v0 v[2:1023] exec_lo exec_hi m0 mode");
+    // One way round turns it on, the other does not: s_cbranch_scc0 over it.
+    assert!(live(&[0xbf84_0001, on(8), MOV_V2_V3, OFF]).starts_with("v0 v[2:1023] s0 "));
+}
+
+#[test]
+fn subvector_loops_are_loops() {
+    let wave64 = DecodeOptions { wave_size: Some(WaveSize::Wave64), ..DecodeOptions::default() };
+    let gfx1030 = Processor::from_name("gfx1030").unwrap();
+    let decoder = Decoder::with_options(gfx1030, wave64).unwrap();
+    // s_subvector_loop_begin s0, 2; v_mov_b32 v0, v1; s_subvector_loop_end s0, -2; s_endpgm
+    let words = [0xbd80_0002_u32, 0x7e00_0301, 0xbe00_fffe, 0xbf81_0000];
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let stream = Stream::decode(&decoder, 0, &bytes);
+    let cfg = Cfg::new(&decoder, &stream);
+    let blocks: Vec<_> = cfg.blocks().iter().map(|block| (block.first, block.end)).collect();
+    assert_eq!(blocks, [(0, 1), (1, 3), (3, 4)]);
+    let next: Vec<Vec<usize>> = (0..3).map(|block| cfg.successors(block).collect()).collect();
+    assert_eq!(next, [vec![1, 2], vec![1, 2], vec![]]);
+    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    assert_eq!(loops.loops().iter().map(|it| it.header).collect::<Vec<_>>(), [1]);
+    // What s0 and EXEC were is kept where the loop is passed over.
+    assert_eq!(live_at_start(&decoder, &words), "v1 s0 exec_lo exec_hi");
 }
 
 #[test]

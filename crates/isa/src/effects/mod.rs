@@ -22,7 +22,7 @@ use crate::inst::Inst;
 use crate::operand::{Special, tag};
 use crate::operands::{Half, Register, RegisterFile};
 use crate::print::VgprMsb;
-use crate::table::{Slot, Source};
+use crate::table::{Flags, Slot, Source};
 use form::{FormEffects, Implicit, Rules, Wait};
 
 /// Where memory is.
@@ -162,6 +162,12 @@ impl Inst {
         self.form_effects().implicit_writes.has(Implicit::MODE)
     }
 
+    /// Whether it computes with vector registers, and neither loads nor stores them.
+    #[must_use]
+    pub fn is_vector_alu(&self) -> bool {
+        self.flags().any(Flags::VALU)
+    }
+
     /// Where execution goes after it.
     ///
     /// ```
@@ -188,6 +194,13 @@ impl Decoder {
     #[must_use]
     pub fn has_vgpr_msb(&self) -> bool {
         self.tables().arch.has(Arch::GFX1250)
+    }
+
+    /// Whether `s_set_gpr_idx_on` can make the numbers of vector registers relative to M0: on gfx8 and gfx9.
+    #[must_use]
+    pub fn has_gpr_index_mode(&self) -> bool {
+        let arch = self.tables().arch;
+        arch.has(Arch::GFX8) || arch.has(Arch::GFX9)
     }
 
     /// What an instruction does, where `state` holds the upper bits of vector register numbers

@@ -117,7 +117,10 @@ impl Counter {
                 }
             }
         }
-        Self { is_indexed, knows_banks: knows_banks(decoder, stream, cfg) }
+        let states = States::new(decoder, stream, cfg, Lanes::All);
+        let [vectors, ..] = &mut is_indexed;
+        *vectors |= states.has_index_mode();
+        Self { is_indexed, knows_banks: knows_banks(decoder, &states, cfg) }
     }
 
     fn count(&self, live: &RegisterSet) -> Counts {
@@ -134,11 +137,10 @@ impl Counter {
 }
 
 /// Whether the upper bits of vector register numbers are known everywhere.
-fn knows_banks(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> bool {
+fn knows_banks(decoder: &Decoder, states: &States<'_>, cfg: &Cfg) -> bool {
     if !decoder.has_vgpr_msb() {
         return true;
     }
-    let states = States::new(decoder, stream, cfg, Lanes::All);
     let mut reached = cfg.reverse_post_order().iter();
     reached.all(|&block| {
         let mut state = states.before_block(block);
