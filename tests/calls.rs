@@ -155,6 +155,8 @@ repeated: call shared, by dynamic_relocation, loaded
 ";
     check("many", MANY, "", expected);
     check("many", MANY, "-mllvm -enable-ipra=0", expected);
+    // Before linking, all of many sections begin at zero.
+    check("many", MANY, "-ffunction-sections", expected);
 }
 
 #[test]

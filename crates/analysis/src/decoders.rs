@@ -7,6 +7,7 @@ use hsaco_isa::{
 };
 use hsaco_object::CodeObject;
 
+use crate::code_address::CodeAddresses;
 use crate::function::{Function, executable};
 
 /// The decoders for the code of one object: waves of each size have one, and 16-bit operands name halves of
@@ -131,10 +132,11 @@ pub fn kernel_decoder(
 /// The sizes of waves, by the entries of kernels.
 fn kernel_sizes(object: &CodeObject<'_>, processor: Processor) -> BTreeMap<u64, WaveSize> {
     let index = object.index();
+    let addresses = CodeAddresses::new(object);
     let generation = Some(processor.generation());
     let sizes = index.kernels().iter().filter_map(|kernel| {
         let lanes = kernel.resources(generation).0.wavefront_size?;
-        Some((kernel.entry()?, WaveSize::from_lanes(u32::try_from(lanes).ok()?)?))
+        Some((addresses.entry(kernel)?, WaveSize::from_lanes(u32::try_from(lanes).ok()?)?))
     });
     sizes.collect()
 }

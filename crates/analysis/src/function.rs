@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hsaco_isa::{Decoder, Flow};
 use hsaco_object::{CodeObject, Str};
 
+use crate::code_address::CodeAddresses;
 use crate::stream::Stream;
 
 /// What a function is.
@@ -103,9 +104,12 @@ impl<'a> Functions<'a> {
 /// The code of an object with its addresses: in sections, else in segments.
 pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
     let elf = object.elf();
+    let addresses = CodeAddresses::new(object);
     let sections = elf.sections().iter().filter(|section| section.is_executable());
-    let in_sections =
-        sections.filter_map(|section| Some((section.address, elf.section_data(section).ok()?)));
+    let in_sections = sections.filter_map(|section| {
+        let address = addresses.of(section.index, section.address);
+        Some((address, elf.section_data(section).ok()?))
+    });
     let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
     let in_segments =
         segments.filter_map(|segment| Some((segment.address, elf.segment_data(segment).ok()?)));
@@ -114,13 +118,15 @@ pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
 
 fn named_starts<'a>(object: &CodeObject<'a>) -> BTreeMap<u64, Start<'a>> {
     let index = object.index();
+    let addresses = CodeAddresses::new(object);
     let mut starts = BTreeMap::new();
     for symbol in index.functions() {
         let size = Some(symbol.size).filter(|size| *size != 0);
-        starts.insert(symbol.value, (FunctionKind::Device, Some(symbol.name), size));
+        let address = addresses.of(symbol.section, symbol.value);
+        starts.insert(address, (FunctionKind::Device, Some(symbol.name), size));
     }
     for kernel in index.kernels() {
-        if let Some(entry) = kernel.entry() {
+        if let Some(entry) = addresses.entry(kernel) {
             starts.insert(entry, (FunctionKind::Kernel, Some(kernel.name()), kernel.code_size()));
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! [`Functions`] finds the functions of a code object; [`Stream`] decodes one; [`Cfg`] is its blocks and
 //! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
-//! vector register numbers on gfx1250; [`Liveness`] says which registers are still needed where.
+//! vector register numbers on gfx1250, and where M0 is added to them; [`Liveness`] says which registers are still needed where.
 //! [`CallGraph`] knows who calls whom, [`Needs`] what a kernel needs with all that it calls.
 //! [`KernelArguments`] is what a kernel takes, with the [`Types`] of its debug information.
 //!
@@ -28,6 +28,7 @@ mod argument;
 mod block_effects;
 mod call;
 mod cfg;
+mod code_address;
 mod debug;
 mod decoders;
 mod dominator;
@@ -45,6 +46,7 @@ pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use block_effects::BlockEffects;
 pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
+pub use code_address::CodeAddresses;
 pub use debug::{
     BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
     PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,

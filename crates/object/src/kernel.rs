@@ -174,6 +174,11 @@ impl<'a> Kernel<'a> {
         self.described_entry().or_else(|| self.entry_symbol.map(|it| it.value))
     }
 
+    /// The section that the symbol of the entry is in: in a relocatable object the entry is an offset into it.
+    pub fn entry_section(&self) -> Option<u32> {
+        self.entry_symbol.map(|it| it.section)
+    }
+
     /// The entry of a linked kernel; the compiler leaves the field to the linker.
     fn described_entry(&self) -> Option<u64> {
         if self.relocatable {

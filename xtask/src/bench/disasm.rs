@@ -1,11 +1,11 @@
 //! Disassembling, against `llvm-objdump -d`; and how fast the decoder is by itself.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use hsaco_tests::{tool, workspace_root};
 
 use super::measure::{in_turns, repeat, usage_on_one_core, wall_time, wall_time_of_both};
@@ -17,7 +17,7 @@ const TARGETS: [&str; 3] = ["gfx942", "gfx1100", "gfx1250"];
 const MEMORY: u64 = 64 * MEBIBYTE;
 const DISASM: &[&str] = &["disasm"];
 /// One run of hsaco is too short for its user time to be known.
-const RUNS_AT_ONCE: u32 = 20;
+const RUNS_AT_ONCE: u32 = 4;
 /// Each takes seconds.
 const RUNS_ON_CORES: usize = 5;
 
@@ -27,21 +27,25 @@ pub(super) fn disasm(bench: &mut Bench) -> Result<()> {
         if !bench.wants(&row) {
             continue;
         }
-        match input::largest_object(target)? {
-            Some(object) => one_target(bench, &row, &object)?,
+        let objects = input::objects(target)?;
+        match objects.first() {
+            Some(largest) => one_target(bench, &row, &objects, largest)?,
             None => println!("{row}: skipped: run `cargo xtask corpus`"),
         }
     }
     two_threads(bench)
 }
 
-fn one_target(bench: &mut Bench, row: &str, object: &Path) -> Result<()> {
+fn one_target(bench: &mut Bench, row: &str, objects: &[PathBuf], object: &Path) -> Result<()> {
     bench.check_answer(DISASM, object, "s_endpgm")?;
     if tool("python3").is_some() && tool("llvm-objdump-22").is_some() {
         let output = workspace_root().join("target/bench/disassembly.txt");
         let mut objdump = Command::new("llvm-objdump-22");
-        objdump.arg("-d").arg(object);
-        let hsaco = bench.hsaco(DISASM, object);
+        objdump.arg("-d").args(objects);
+        let mut hsaco = Command::new(&bench.hsaco);
+        hsaco.args(DISASM).args(objects);
+        let is_same = process::output(&mut hsaco)? == process::output(&mut objdump)?;
+        ensure!(is_same, "{row}: hsaco and llvm-objdump print different text");
         let (hsaco, objdump) = in_turns(
             bench.runs,
             || Ok(usage_on_one_core(&hsaco, RUNS_AT_ONCE, &output)?.user),

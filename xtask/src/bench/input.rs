@@ -101,27 +101,28 @@ fn kernels(language: Language, count: usize, options: &[&str]) -> Result<Option<
     Ok(Some(object))
 }
 
-/// The largest code object for a target in the corpus, or nothing where that was not fetched.
-pub(crate) fn largest_object(target: &str) -> Result<Option<PathBuf>> {
-    let mut largest = Vec::new();
+/// The code objects for a target in bitsandbytes' libraries, the largest first; none where they were not fetched.
+pub(crate) fn objects(target: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
     let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
     for library in corpus::libraries(&corpus_dir().join("bitsandbytes")).unwrap_or_default() {
         let file = fs::read(&library)?;
         for entry in entries(&file, &options) {
             let entry = entry?;
-            if is_for(&entry, target) && entry.data.len() > largest.len() {
-                largest = entry.data.to_vec();
+            if is_for(&entry, target) {
+                found.push(entry.data.to_vec());
             }
         }
     }
-    if largest.is_empty() {
-        return Ok(None);
-    }
+    found.sort_by_key(|object| std::cmp::Reverse(object.len()));
     let dir = workspace_root().join("target/bench");
     fs::create_dir_all(&dir)?;
-    let object = dir.join(format!("{target}.co"));
-    fs::write(&object, largest)?;
-    Ok(Some(object))
+    let write = |(number, object)| {
+        let path = dir.join(format!("{target}.{number}.co"));
+        fs::write(&path, object)?;
+        Ok(path)
+    };
+    (0..).zip(found).map(write).collect()
 }
 
 fn is_for(entry: &Entry<'_>, target: &str) -> bool {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use hsaco::analysis::{CallGraph, Cfg, Decoders, Function, Functions, Lanes, Liveness};
-use hsaco::isa::{DecodeOptions, Decoder, Inst};
+use hsaco::isa::{DecodeOptions, Decoder, Inst, TextMemory, VgprMsb};
 use hsaco::object::CodeObject;
 
 use crate::args::Args;
@@ -30,11 +30,11 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
             black_box(inst);
         })
     });
-    let mut text = Vec::new();
+    let (mut memory, mut text) = (TextMemory::new(), Vec::new());
     let print = best_rate(|| {
         walk(&decoder, code, |inst| {
             text.clear();
-            decoder.print(&inst, &mut text);
+            memory.print(&decoder, &inst, VgprMsb::default(), &mut text);
             black_box(&text);
         })
     });

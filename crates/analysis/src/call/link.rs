@@ -8,6 +8,7 @@ use hsaco_object::relocation::{Relocation, RelocationType};
 use hsaco_object::symbol::{Symbol, SymbolTable};
 use hsaco_object::{CodeObject, Str};
 
+use crate::code_address::CodeAddresses;
 use crate::stream::Stream;
 
 const ABS32_LO: u32 = 1;
@@ -68,12 +69,14 @@ impl<'a> Links<'a> {
             is_relocatable: object.is_relocatable(),
         };
         let (relocations, _) = object.relocations();
+        let addresses = CodeAddresses::new(object);
         let fixed = object.symbol_table().ok().flatten();
         let dynamic = SymbolTable::find_dynamic(object.elf()).ok().flatten();
         for relocation in &relocations {
             match relocation.section {
                 Some(section) if links.is_relocatable || is_code(object, section) => {
-                    links.add_in_section(object, section, relocation, fixed.as_ref());
+                    let symbol = find(fixed.as_ref(), relocation.symbol);
+                    links.add_in_section(object, section, relocation, symbol, &addresses);
                 }
                 Some(_) => {}
                 None => links.add_pointer(relocation, dynamic.as_ref()),
@@ -88,16 +91,18 @@ impl<'a> Links<'a> {
         object: &CodeObject<'a>,
         section: u32,
         relocation: &Relocation<'a>,
-        symbols: Option<&SymbolTable<'a>>,
+        symbol: Option<Symbol<'a>>,
+        addresses: &CodeAddresses,
     ) {
-        let Some(symbol) = find(symbols, relocation.symbol) else { return };
-        let pointer = pointer_to(&symbol);
+        let Some(symbol) = symbol else { return };
+        let value = addresses.of(symbol.section, symbol.value);
+        let pointer = pointer_to(&Symbol { value, ..symbol });
         // Data of an object that is not linked has no address that could be told from one of code.
         let is_data =
             self.is_relocatable && symbol.is_defined() && !is_code(object, symbol.section);
         if is_code(object, section) && !is_data {
             self.in_code.push(InCode {
-                place: relocation.offset,
+                place: addresses.of(section, relocation.offset),
                 kind: relocation.kind,
                 symbol: pointer,
                 addend: relocation.addend,

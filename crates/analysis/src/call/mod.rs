@@ -7,10 +7,11 @@ mod site;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_isa::Lanes;
-use hsaco_object::{CodeObject, Str};
+use hsaco_object::{CodeObject, Kernel, Str};
 
 use crate::block_effects::BlockEffects;
 use crate::cfg::Cfg;
+use crate::code_address::CodeAddresses;
 use crate::decoders::Decoders;
 use crate::function::{Function, Functions};
 use crate::register_set::RegisterSet;
@@ -131,6 +132,7 @@ pub struct Call<'a> {
 #[derive(Clone, Debug)]
 pub struct CallGraph<'a> {
     functions: Functions<'a>,
+    addresses: CodeAddresses,
     nodes: Vec<Node<'a>>,
     taken: Vec<usize>,
 }
@@ -178,7 +180,8 @@ impl<'a> CallGraph<'a> {
             nodes.push(Node::new(found, usage));
             visit(function, effects);
         }
-        let mut graph = CallGraph { functions, nodes, taken: Vec::new() };
+        let addresses = CodeAddresses::new(object);
+        let mut graph = CallGraph { functions, addresses, nodes, taken: Vec::new() };
         graph.settle(&links, decoders);
         graph.taken = graph.address_taken_by(&links);
         graph
@@ -194,6 +197,12 @@ impl<'a> CallGraph<'a> {
     #[must_use]
     pub fn function_at(&self, address: u64) -> Option<usize> {
         self.functions.index_of(address)
+    }
+
+    /// The number of the function that is a kernel's code.
+    #[must_use]
+    pub fn function_of(&self, kernel: &Kernel<'_>) -> Option<usize> {
+        self.function_at(self.addresses.entry(kernel)?)
     }
 
     /// The calls of a function, in the order of their addresses.

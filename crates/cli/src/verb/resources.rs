@@ -177,7 +177,7 @@ impl Reader<'_, '_> {
         let allocation = Allocation::of(kernel, generation);
         let declared = kernel.metadata().map(|_| kernel.resources(Some(generation)).0);
         let wave = allocation.map_or(self.decoders.usual_size(), |it| it.wave);
-        let function = kernel.entry().and_then(|entry| self.graph.function_at(entry));
+        let function = self.graph.function_of(kernel);
         let needs = function.map(|function| self.graph.needs(function, processor, wave));
         let mut row =
             self.amounts(declared.unwrap_or_default(), allocation.as_ref(), needs.as_ref());

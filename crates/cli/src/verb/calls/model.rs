@@ -80,8 +80,7 @@ impl ObjectCalls {
         };
         if let (Some(object), Some((graph, _))) = (&item.object, graph(item, trouble)) {
             for kernel in selection.of(&object.index()) {
-                let function = kernel.entry().and_then(|entry| graph.function_at(entry));
-                if let Some(function) = function {
+                if let Some(function) = graph.function_of(kernel) {
                     let name = kernel.name();
                     let (demangled, name) = (source_name(name).into_owned(), name.to_string());
                     calls.kernels.push(KernelCalls::new(&graph, function, name, demangled));
