@@ -7,6 +7,7 @@ pub(crate) mod database;
 mod disasm;
 mod flow;
 mod input;
+mod load;
 mod measure;
 pub(crate) mod rate;
 pub(crate) mod reference;
@@ -46,6 +47,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         asm::asm,
         flow::flow,
         database::database,
+        load::load,
     ] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");

@@ -12,7 +12,7 @@ use hsaco_tests::{fixtures_dir, tool, workspace_root};
 use crate::args::Args;
 use crate::process;
 
-const TARGETS: &[&str] = &["container", "object", "msgpack", "decode", "assemble"];
+const TARGETS: &[&str] = &["container", "object", "msgpack", "decode", "assemble", "load"];
 
 /// Targets of nothing but safe code: no sanitizer has anything to find there, and without one they are
 /// several times as fast.

@@ -4,6 +4,7 @@ mod alloc;
 mod args;
 pub mod arguments;
 mod code;
+mod executable;
 mod index_file;
 pub mod input;
 mod json;

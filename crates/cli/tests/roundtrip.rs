@@ -451,6 +451,8 @@ fn the_demo_shows_fixtures() {
         ("demo.co", "mangled.co"),
         ("demo.bundle", "zstd-v3.bundle"),
         ("demo.so", "host-compressed.so"),
+        ("apply.co", "scale-user.co"),
+        ("library.co", "scale-library.co"),
     ] {
         let demo = workspace_root().join("crates/cli/demo").join(demo);
         assert!(fs::read(demo).unwrap() == fs::read(fixture(original)).unwrap(), "{original}");

@@ -3,6 +3,7 @@
 //! [`isa`] knows targets and instructions; [`object`] knows files, containers and code objects; [`analysis`] knows
 //! what code does; [`db`] keeps the kernels of many files; [`kernarg`] lays out and packs arguments.
 //! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object.
+//! what code does; [`db`] keeps the kernels of many files; [`load`] puts objects together as a runtime does.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
@@ -11,4 +12,5 @@ pub use hsaco_check::check;
 pub use hsaco_db as db;
 pub use hsaco_isa as isa;
 pub use hsaco_kernarg as kernarg;
+pub use hsaco_load as load;
 pub use hsaco_object as object;

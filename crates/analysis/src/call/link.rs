@@ -54,7 +54,7 @@ pub(super) struct Links<'a> {
     in_code: Vec<InCode<'a>>,
     /// What pointers in memory point to once the object is loaded.
     pointers: BTreeMap<u64, Pointer<'a>>,
-    /// Memory that nothing changes after that.
+    /// Memory that nothing changes after that, in order.
     constant: Vec<Range<u64>>,
     /// Addresses of code mean nothing before an object is linked.
     pub(super) is_relocatable: bool,
@@ -126,7 +126,9 @@ impl<'a> Links<'a> {
 
     /// What a pointer in memory that never changes points to.
     pub(super) fn constant_pointer(&self, place: u64) -> Option<Pointer<'a>> {
-        let is_constant = self.constant.iter().any(|range| range.contains(&place));
+        let after = self.constant.partition_point(|range| range.start <= place);
+        let before = after.checked_sub(1).and_then(|at| self.constant.get(at));
+        let is_constant = before.is_some_and(|range| range.contains(&place));
         self.pointers.get(&place).copied().filter(|_| is_constant)
     }
 
@@ -222,13 +224,17 @@ fn is_code(object: &CodeObject<'_>, section: u32) -> bool {
     object.elf().section(section).is_some_and(Section::is_executable)
 }
 
-/// The GOT, what becomes read-only after relocation, and what is read-only always.
+/// What linkers put addresses in for code to load, what becomes read-only after relocation, and what is so always.
 fn constant_memory(object: &CodeObject<'_>) -> Vec<Range<u64>> {
     const PT_GNU_RELRO: u32 = 0x6474_e552;
     const PF_W: u32 = 2;
     let elf = object.elf();
     let range = |start: u64, size: u64| start..start.saturating_add(size);
-    let got = elf.section_named(".got").map(|section| range(section.address, section.size));
+    let is_filled_once =
+        |section: &&Section<'_>| section.name == ".got" || section.name == ".data.rel.ro";
+    // A linker that keeps objects apart leaves one of each.
+    let filled_once = elf.sections().iter().filter(is_filled_once);
+    let filled_once = filled_once.map(|section| range(section.address, section.size));
     let fixed = elf
         .segments()
         .iter()
@@ -237,5 +243,18 @@ fn constant_memory(object: &CodeObject<'_>) -> Vec<Range<u64>> {
                 || segment.kind == hsaco_object::elf::PT_LOAD && segment.flags & PF_W == 0
         })
         .map(|segment| range(segment.address, segment.memory_size));
-    got.into_iter().chain(fixed).collect()
+    joined(filled_once.chain(fixed).collect())
+}
+
+/// The same addresses in ranges that do not overlap, in order.
+fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
 }

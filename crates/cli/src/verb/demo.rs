@@ -23,12 +23,14 @@ pub(crate) struct Args {
 }
 
 /// The files that the steps work on.
-const FILES: [(&str, &[u8]); 5] = [
+const FILES: [(&str, &[u8]); 7] = [
     ("demo.co", include_bytes!("../../demo/demo.co")),
     ("calls.co", include_bytes!("../../demo/calls.co")),
     ("flow.co", include_bytes!("../../demo/flow.co")),
     ("demo.bundle", include_bytes!("../../demo/demo.bundle")),
     ("demo.so", include_bytes!("../../demo/demo.so")),
+    ("apply.co", include_bytes!("../../demo/apply.co")),
+    ("library.co", include_bytes!("../../demo/library.co")),
 ];
 
 /// One thing to show.
@@ -40,7 +42,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 14] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -84,6 +86,16 @@ const STEPS: [Step; 12] = [
     Step {
         says: "What kernels need with all they call, and how many of their waves run at once",
         command: &["resources", "demo.co"],
+        lines: None,
+    },
+    Step {
+        says: "What a kernel and a library of functions become in memory, and who calls whom across them",
+        command: &["load", "--calls", "apply.co", "library.co"],
+        lines: None,
+    },
+    Step {
+        says: "The two as one object, the kernel with the registers that the library needs",
+        command: &["link", "apply.co", "library.co", "-o", "linked.co"],
         lines: None,
     },
     Step {

@@ -12,6 +12,8 @@ mod generate;
 mod info;
 mod kernarg;
 mod lines;
+mod link;
+mod load;
 mod ls;
 mod notes;
 mod packet;
@@ -19,6 +21,7 @@ mod query;
 mod resources;
 mod size;
 mod source;
+mod symbols;
 
 use anyhow::Result;
 pub use args::arguments_json;
@@ -44,6 +47,9 @@ pub(crate) enum Verb {
     Calls(calls::Args),
     Resources(resources::Args),
     Cfg(cfg::Args),
+    Symbols(symbols::Args),
+    Load(load::Args),
+    Link(link::Args),
     Extract(extract::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
@@ -69,6 +75,9 @@ impl Verb {
             Self::Calls(args) => calls::run(&args),
             Self::Resources(args) => resources::run(&args),
             Self::Cfg(args) => cfg::run(&args),
+            Self::Symbols(args) => symbols::run(&args),
+            Self::Load(args) => load::run(&args),
+            Self::Link(args) => link::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),

@@ -1,0 +1,326 @@
+//! The objects of the command line in one executable: what `link` and `load` begin with.
+
+use anyhow::{Context, Result};
+use hsaco::isa::TargetId;
+use hsaco::load::{Error, ErrorKind, Errors, Executable, Raise, Symbol};
+use hsaco::object::container::Container;
+use serde::Serialize;
+
+use crate::args::{Inputs, ObjectFilter};
+use crate::report::{self, Status, Trouble};
+use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+
+/// What objects are put together with.
+#[derive(clap::Args)]
+pub(crate) struct Together {
+    /// A function that is already loaded, and where
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_definition)]
+    define: Vec<(String, u64)>,
+    /// A variable that is already loaded, and where
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_definition)]
+    define_variable: Vec<(String, u64)>,
+    /// Only report kernels that need more than they have with all that they call
+    #[arg(long)]
+    pub(crate) no_fix_resources: bool,
+}
+
+/// Reads `0x7f0000000000` or `4096`.
+pub(crate) fn parse_address(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "expected an address such as 0x7f0000000000".to_owned())
+}
+
+pub(crate) fn parse_definition(text: &str) -> Result<(String, u64), String> {
+    let (name, address) = text.rsplit_once('=').ok_or("expected NAME=ADDRESS")?;
+    Ok((name.to_owned(), parse_address(address)?))
+}
+
+/// The wanted objects of all inputs, and how reading them went. `places` says where the objects of some files are
+/// to be, by the file's name.
+pub(crate) fn read(
+    inputs: &Inputs,
+    filter: &ObjectFilter,
+    together: &Together,
+    places: &[(String, u64)],
+) -> Result<(Executable<'static>, Status)> {
+    let parse =
+        |text: &String| text.parse::<TargetId>().with_context(|| format!("--device {text}"));
+    let device = filter.device.as_ref().map(parse).transpose()?;
+    let mut executable = Executable::new(device);
+    for (name, address) in &together.define {
+        executable.define_function(name, *address)?;
+    }
+    for (name, address) in &together.define_variable {
+        executable.define_variable(name, *address, 0)?;
+    }
+    let mut loader = Loader {
+        executable,
+        places,
+        file: String::new(),
+        is_container: false,
+        status: Status::Fine,
+        loaded: 0,
+    };
+    // Objects for other devices are to be told, not passed over.
+    let filter = ObjectFilter { device: None, ..filter.clone() };
+    let mut status = scan::run(inputs, &filter, Verify::All, &mut loader)?;
+    status.note(loader.status);
+    Ok((loader.executable, status))
+}
+
+/// Loads objects as they are found.
+struct Loader<'p> {
+    executable: Executable<'static>,
+    places: &'p [(String, u64)],
+    file: String,
+    /// Whether the file may hold several objects.
+    is_container: bool,
+    status: Status,
+    loaded: usize,
+}
+
+impl Visit for Loader<'_> {
+    type Row<'e> = (usize, Option<&'e [u8]>);
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        self.file.clone_from(&file.input.name);
+        self.is_container = file.container != Some(Container::CodeObject);
+        self.loaded = 0;
+        Ok(())
+    }
+
+    fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>> {
+        let bytes = item.object.as_ref().map(hsaco::object::CodeObject::data);
+        if bytes.is_none() && item.entry.kind == hsaco::object::container::EntryKind::Bitcode {
+            let kind = hsaco::object::ErrorKind::Unsupported;
+            let detail = "it is not compiled yet";
+            trouble.note(item.place(), hsaco::object::Error::new(kind, "bitcode", detail));
+        }
+        Ok((item.number, bytes))
+    }
+
+    fn object(&mut self, (number, bytes): Self::Row<'_>) -> Result<()> {
+        let Some(bytes) = bytes else { return Ok(()) };
+        let name = match self.is_container {
+            true => format!("{}[{number}]", self.file),
+            false => self.file.clone(),
+        };
+        let place = self.places.iter().find(|(file, _)| *file == self.file);
+        let loaded = match place {
+            Some((_, base)) => self.executable.load_at(&name, bytes.to_vec(), *base),
+            None => self.executable.load(&name, bytes.to_vec()),
+        };
+        self.loaded += 1;
+        if let Err(error) = loaded {
+            self.refused(&error);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, error: Option<&str>) -> Result<()> {
+        if self.loaded == 0 && error.is_none() {
+            report::error(&format!("{}: holds no object to load", self.file));
+            self.status.note(Status::Unreadable);
+        }
+        Ok(())
+    }
+}
+
+impl Loader<'_> {
+    fn refused(&mut self, error: &Error) {
+        report::error(&error.to_string());
+        if self.is_container && error.kind() == ErrorKind::TargetMismatch {
+            report::error(&format!("{}: choose one target with --target", self.file));
+        }
+        self.status.note(status_of(error.kind()));
+    }
+}
+
+/// What an error makes of the exit code.
+pub(crate) fn status_of(kind: ErrorKind) -> Status {
+    match kind {
+        ErrorKind::UnsupportedRelocation | ErrorKind::UnsupportedMetadata => Status::Unsupported,
+        ErrorKind::Unreadable
+        | ErrorKind::NotLinked
+        | ErrorKind::NotHsa
+        | ErrorKind::UnknownTarget
+        | ErrorKind::BadSegment
+        | ErrorKind::BadSymbol
+        | ErrorKind::BadDescriptor
+        | ErrorKind::BadEntry
+        | ErrorKind::BadRelocation => Status::Unreadable,
+        _ => Status::Findings,
+    }
+}
+
+/// Tells all errors, and what they make of the exit code.
+pub(crate) fn tell(errors: &Errors) -> Status {
+    let mut status = Status::Fine;
+    for error in errors.iter() {
+        report::error(&error.to_string());
+        status.note(status_of(error.kind()));
+    }
+    status
+}
+
+/// A symbol as JSON shows it; what does not apply is null.
+#[derive(Serialize)]
+pub(crate) struct SymbolRow {
+    name: String,
+    demangled: String,
+    kind: &'static str,
+    object: Option<String>,
+    /// In its object.
+    value: Option<u64>,
+    /// In memory.
+    address: Option<u64>,
+    size: u64,
+    align: Option<u64>,
+    binding: &'static str,
+    visibility: &'static str,
+    exported: bool,
+    #[serde(rename = "const")]
+    is_const: Option<bool>,
+    code_address: Option<u64>,
+    code_size: Option<u64>,
+    /// Who provides an external.
+    provider: Option<String>,
+    kernel: Option<KernelRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) callers: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct KernelRow {
+    symbol: String,
+    kernarg_size: u64,
+    kernarg_align: u64,
+    group_size: u32,
+    private_size: u32,
+    dynamic_stack: bool,
+    wavefront_size: u32,
+    vgprs: u32,
+    accum_offset: Option<u32>,
+    sgprs: Option<u32>,
+    max_workgroup_size: Option<u64>,
+}
+
+impl SymbolRow {
+    pub(crate) fn new(executable: &Executable<'_>, symbol: &Symbol<'_>) -> Self {
+        let is_variable = symbol.kind() == hsaco::load::SymbolKind::Variable;
+        let name = |it: hsaco::load::ObjectId| executable.object_name(it).to_owned();
+        let provider = symbol.provider().filter(|it| it.id() != symbol.id());
+        let kernel = symbol.kernel().map(|info| KernelRow {
+            symbol: symbol.symbol_name().to_string(),
+            kernarg_size: info.kernarg_size,
+            kernarg_align: info.kernarg_align,
+            group_size: info.group_size,
+            private_size: info.private_size,
+            dynamic_stack: info.dynamic_stack,
+            wavefront_size: info.wavefront_size,
+            vgprs: info.vgprs,
+            accum_offset: info.accum_offset,
+            sgprs: info.sgprs,
+            max_workgroup_size: info.max_workgroup_size,
+        });
+        Self {
+            name: symbol.name().to_string(),
+            demangled: symbol.readable_name(),
+            kind: symbol.kind().name(),
+            object: symbol.object().map(name),
+            value: symbol.value(),
+            address: symbol.address(),
+            size: symbol.size(),
+            align: Some(symbol.align()).filter(|align| *align != 0),
+            binding: symbol.binding().name(),
+            visibility: symbol.visibility().name(),
+            exported: symbol.is_exported(),
+            is_const: is_variable.then(|| symbol.is_const()),
+            code_address: symbol.code().map(|it| it.0),
+            code_size: symbol.code().map(|it| it.1),
+            provider: provider
+                .map(|it| it.object().map_or_else(|| "the command line".to_owned(), name)),
+            kernel,
+            callers: None,
+        }
+    }
+}
+
+impl SymbolRow {
+    pub(crate) fn value(&self) -> Option<u64> {
+        self.value
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Kind, binding, visibility.
+    pub(crate) fn words(&self) -> [&'static str; 3] {
+        [self.kind, self.binding, self.visibility]
+    }
+
+    /// The name, and what else there is to say of it.
+    pub(crate) fn text(&self, is_mangled: bool) -> String {
+        let mut text = if is_mangled { &self.name } else { &self.demangled }.clone();
+        if self.is_const == Some(true) {
+            text += " (const)";
+        }
+        if let Some(callers) = &self.callers {
+            let callers =
+                if callers.is_empty() { "nobody known".to_owned() } else { callers.join(", ") };
+            text += &format!(" <- {callers}");
+        }
+        text
+    }
+}
+
+/// A kernel that needs more than it had.
+#[derive(Serialize)]
+pub(crate) struct RaiseRow {
+    kernel: String,
+    object: String,
+    raised: bool,
+    shortfalls: Vec<ShortfallRow>,
+    dynamic_stack: bool,
+    workgroup_limit: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct ShortfallRow {
+    resource: &'static str,
+    allocated: u32,
+    needed: u32,
+    by: Vec<String>,
+}
+
+impl RaiseRow {
+    pub(crate) fn new(executable: &Executable<'_>, raise: &Raise) -> Self {
+        let shortfalls = raise.shortfalls.iter().map(|it| ShortfallRow {
+            resource: it.resource.name(),
+            allocated: it.allocated,
+            needed: it.needed,
+            by: it.path.clone(),
+        });
+        Self {
+            kernel: raise.kernel.clone(),
+            object: executable.object_name(raise.object).to_owned(),
+            raised: raise.is_applied,
+            shortfalls: shortfalls.collect(),
+            dynamic_stack: raise.needs_dynamic_stack,
+            workgroup_limit: raise.workgroup_limit,
+        }
+    }
+}
+
+/// What kernels needed, as text has it.
+pub(crate) fn needs_lines(executable: &Executable<'_>) -> Vec<String> {
+    let raised = executable.raises().iter().map(|raise| {
+        let done = if raise.is_applied { "raised" } else { "short" };
+        format!("{done}: {}: {raise}", executable.object_name(raise.object))
+    });
+    raised.chain(executable.remarks().iter().map(|it| format!("unknown: {it}"))).collect()
+}

@@ -1,0 +1,119 @@
+//! `hsaco link`: several code objects as one.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::Result;
+use hsaco::load::{Executable, Freeze, SymbolKind};
+use serde::Serialize;
+
+use crate::args::{Color, Format, Inputs, ObjectFilter};
+use crate::executable::{self, RaiseRow, Together};
+use crate::report::Status;
+use crate::schema::SCHEMA_VERSION;
+use crate::table::count;
+use crate::verb::bundle::write_bytes;
+
+/// Links code objects into one: every name resolved, one note, kernels given what they call needs
+///
+/// Inputs are linked code objects, in any order. A kernel that calls a function of another object gets
+/// the registers and the stack that the function needs, in its descriptor and in the metadata, or
+/// nothing is written. Everything that is wrong is told at once. Debug information is not kept.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    objects: ObjectFilter,
+    #[command(flatten)]
+    together: Together,
+    /// The file to write; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: OsString,
+    /// How to tell what was done
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// When to colour the answer
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    args.color.apply();
+    let (mut executable, mut status) =
+        executable::read(&args.inputs, &args.objects, &args.together, &[])?;
+    if status != Status::Fine {
+        return Ok(status);
+    }
+    let fix_resources = !args.together.no_fix_resources;
+    let frozen = executable.freeze(Freeze { fix_resources, ..Freeze::default() });
+    let linked = frozen.and_then(|()| executable.link());
+    match linked {
+        Ok(bytes) => {
+            write_bytes(&args.output, &bytes)?;
+            if args.output != "-" {
+                tell(args, &executable, bytes.len())?;
+            }
+            let is_short = executable.raises().iter().any(|it| !it.is_applied);
+            status.note(if is_short { Status::Findings } else { Status::Fine });
+        }
+        Err(errors) => status.note(executable::tell(&errors)),
+    }
+    Ok(status)
+}
+
+/// What was linked.
+#[derive(Serialize)]
+struct Summary {
+    schema_version: u32,
+    output: String,
+    size: usize,
+    target: Option<String>,
+    objects: Vec<String>,
+    kernels: usize,
+    functions: usize,
+    variables: usize,
+    relocations: usize,
+    resources: Vec<RaiseRow>,
+    remarks: Vec<String>,
+}
+
+fn tell(args: &Args, executable: &Executable<'_>, size: usize) -> Result<()> {
+    let kinds =
+        |kind| executable.symbols().filter(|it| it.kind() == kind && it.is_definition()).count();
+    let summary = Summary {
+        schema_version: SCHEMA_VERSION,
+        output: args.output.to_string_lossy().into_owned(),
+        size,
+        target: executable.target().map(|it| it.to_string()),
+        objects: executable.objects().map(|it| executable.object_name(it).to_owned()).collect(),
+        kernels: kinds(SymbolKind::Kernel),
+        functions: kinds(SymbolKind::Function),
+        variables: kinds(SymbolKind::Variable),
+        relocations: executable.relocations().count(),
+        resources: executable.raises().iter().map(|it| RaiseRow::new(executable, it)).collect(),
+        remarks: executable.remarks().to_vec(),
+    };
+    let mut out = anstream::stdout().lock();
+    match args.format {
+        Format::Json => {
+            serde_json::to_writer(&mut out, &summary)?;
+            writeln!(out)?;
+        }
+        Format::Text => {
+            let parts = [
+                count(summary.objects.len(), "object"),
+                count(summary.kernels, "kernel"),
+                count(summary.functions, "function"),
+                count(summary.variables, "variable"),
+                count(summary.relocations, "relocation"),
+            ];
+            let target = summary.target.as_deref().unwrap_or("unknown");
+            writeln!(out, "{}: {target}, {}", summary.output, parts.join(", "))?;
+            for line in executable::needs_lines(executable) {
+                writeln!(out, "{line}")?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,161 @@
+//! Who calls whom in an executable, across its objects.
+
+use hsaco_analysis::{CallGraph, CallKind, Callee, Decoders, Evidence};
+use hsaco_isa::Processor;
+use hsaco_object::CodeObject;
+
+use crate::error::Errors;
+use crate::executable::{Executable, ObjectId};
+use crate::link::{self, Linked};
+
+/// A function of an executable, as a call graph names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionRef {
+    /// The object that it is in.
+    pub object: ObjectId,
+    /// Where it is in memory.
+    pub address: u64,
+    /// Its name; none where no symbol has one.
+    pub name: Option<String>,
+}
+
+/// Who is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallTarget {
+    /// A function of one of the objects.
+    Function(FunctionRef),
+    /// What the caller has defined, by its name.
+    Defined(String),
+    /// One of the functions whose address is taken, or code that is not here.
+    Unknown,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallEdge {
+    /// Who calls.
+    pub caller: FunctionRef,
+    /// Where the instruction is in memory.
+    pub site: u64,
+    /// How control gets to the callee.
+    pub kind: CallKind,
+    /// Who is called.
+    pub callee: CallTarget,
+    /// How that is known.
+    pub evidence: Evidence,
+}
+
+impl CallEdge {
+    /// Whether caller and callee are in different objects.
+    #[must_use]
+    pub fn crosses_objects(&self) -> bool {
+        match &self.callee {
+            CallTarget::Function(callee) => callee.object != self.caller.object,
+            CallTarget::Defined(_) => true,
+            CallTarget::Unknown => false,
+        }
+    }
+}
+
+impl Executable<'_> {
+    /// Every call, in the order of addresses in the linked object. Decodes all code.
+    ///
+    /// # Errors
+    /// The executable is not frozen.
+    pub fn calls(&self) -> Result<Vec<CallEdge>, Errors> {
+        let whole = Whole::new(self)?;
+        Ok(whole.with_graph(|graph, _| self.edges(&whole, graph)).unwrap_or_default())
+    }
+
+    fn edges(&self, whole: &Whole, graph: &CallGraph<'_>) -> Vec<CallEdge> {
+        let memory = |address: u64| {
+            let (object, own) = whole.locate(address)?;
+            let number = u32::try_from(object).unwrap_or(u32::MAX);
+            Some((ObjectId(number), own.wrapping_add(self.delta(number)?)))
+        };
+        let function = |number: usize| {
+            let function = graph.functions().get(number)?;
+            let (object, address) = memory(function.address)?;
+            let name = function.name.map(|it| it.to_string());
+            Some(FunctionRef { object, address, name })
+        };
+        let mut edges = Vec::new();
+        for (number, caller) in
+            (0..graph.functions().len()).filter_map(|it| Some((it, function(it)?)))
+        {
+            for call in graph.calls(number) {
+                let defined = call.slot.and_then(|slot| whole.definition_at(slot));
+                let callee = match (call.callee, defined) {
+                    (Callee::Function(callee), _) => function(callee).map(CallTarget::Function),
+                    (_, Some(definition)) => self
+                        .definition_at(definition)
+                        .map(|it| CallTarget::Defined(it.name().to_string())),
+                    _ => None,
+                };
+                let Some((_, site)) = memory(call.site) else { continue };
+                edges.push(CallEdge {
+                    caller: caller.clone(),
+                    site,
+                    kind: call.kind,
+                    callee: callee.unwrap_or(CallTarget::Unknown),
+                    evidence: call.evidence,
+                });
+            }
+        }
+        edges
+    }
+}
+
+/// All objects as one, to be looked at as a whole.
+pub(crate) struct Whole {
+    linked: Linked,
+    /// Where each object is in it, by address.
+    ranges: Vec<(u64, u64, usize)>,
+}
+
+impl Whole {
+    pub(crate) fn new(executable: &Executable<'_>) -> Result<Self, Errors> {
+        let linked = link::link(executable, &[], link::Purpose::Analysis)?;
+        let spans = executable.objects.iter().map(crate::object::Object::span);
+        let mut ranges: Vec<(u64, u64, usize)> = spans
+            .zip(&linked.deltas)
+            .enumerate()
+            .map(|(number, (span, delta))| {
+                (span.start.wrapping_add(*delta), span.end.wrapping_add(*delta), number)
+            })
+            .collect();
+        ranges.sort_unstable();
+        Ok(Self { linked, ranges })
+    }
+
+    /// Shows the call graph to whoever wants it; nothing where code cannot be decoded.
+    pub(crate) fn with_graph<T>(
+        &self,
+        look: impl FnOnce(&CallGraph<'_>, Processor) -> T,
+    ) -> Option<T> {
+        let object = CodeObject::parse(&self.linked.bytes).ok()?;
+        let decoders = Decoders::new(&object)?.ok()?;
+        let graph = CallGraph::new(&object, &decoders);
+        Some(look(&graph, decoders.processor()))
+    }
+
+    /// Where an address of an object is in the whole.
+    pub(crate) fn address(&self, object: usize, address: u64) -> u64 {
+        address.wrapping_add(self.linked.deltas.get(object).copied().unwrap_or(0))
+    }
+
+    /// The object that an address of the whole belongs to, and the address there.
+    pub(crate) fn locate(&self, address: u64) -> Option<(usize, u64)> {
+        let after = self.ranges.partition_point(|(start, ..)| *start <= address);
+        let (_, end, object) = *self.ranges.get(after.checked_sub(1)?)?;
+        let delta = self.linked.deltas.get(object)?;
+        (address < end).then_some((object, address.wrapping_sub(*delta)))
+    }
+
+    /// The number of the definition whose address is at a place.
+    pub(crate) fn definition_at(&self, place: u64) -> Option<u32> {
+        let found =
+            self.linked.definitions.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+        self.linked.definitions.get(found).map(|(_, number)| *number)
+    }
+}

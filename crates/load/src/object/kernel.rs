@@ -1,0 +1,198 @@
+//! The kernels of an object: where their descriptors are, and what these and the metadata say.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use hsaco_isa::Generation;
+use hsaco_object::descriptor::KernelDescriptor;
+use hsaco_object::elf::{PF_X, Segment};
+use hsaco_object::symbol::Symbol;
+use hsaco_object::{CodeObject, Kernel as FileKernel, Str};
+
+use super::segment::{file_backed, mapped};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a runtime must know of a kernel to launch it.
+///
+/// ```
+/// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+/// let mut executable = hsaco_load::Executable::new(None);
+/// executable.load("s1.co", file)?;
+/// let info = executable.symbol("foo").unwrap().kernel().unwrap();
+/// assert_eq!((info.kernarg_size, info.kernarg_align, info.wavefront_size), (24, 8, 64));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelInfo {
+    /// Bytes of arguments: what the metadata says, else the descriptor.
+    pub kernarg_size: u64,
+    /// Alignment of the arguments; 16 where the metadata does not say.
+    pub kernarg_align: u64,
+    /// Bytes of LDS of a workgroup, without what the launch adds.
+    pub group_size: u32,
+    /// Bytes of scratch of a work-item.
+    pub private_size: u32,
+    /// Whether the stack also grows by what only run time knows.
+    pub dynamic_stack: bool,
+    /// Work-items of a wave.
+    pub wavefront_size: u32,
+    /// Vector registers that the hardware allocates, accumulation registers included where they share a file.
+    pub vgprs: u32,
+    /// Where accumulation registers begin, where they share a file.
+    pub accum_offset: Option<u32>,
+    /// Scalar registers that the hardware allocates; none where every wave has all of them.
+    pub sgprs: Option<u32>,
+    /// Most work-items of a workgroup, if the metadata says it.
+    pub max_workgroup_size: Option<u64>,
+}
+
+/// A kernel of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernel {
+    /// Where its descriptor is, or its header in code object V2.
+    pub(crate) address: u64,
+    pub(crate) entry: u64,
+    pub(crate) code_size: u64,
+    /// None in code object V2.
+    pub(crate) descriptor: Option<KernelDescriptor>,
+    pub(crate) info: KernelInfo,
+    /// The size of workgroups, where the metadata fixes it.
+    pub(crate) required_workgroup: Option<[u64; 3]>,
+}
+
+impl Kernel {
+    fn new(
+        kernel: &FileKernel<'_>,
+        generation: Option<Generation>,
+        is_relocatable: bool,
+    ) -> Option<Self> {
+        let address = kernel.descriptor_address()?;
+        let metadata = kernel.metadata().and_then(|it| it.decode().ok());
+        let (sizes, _) = kernel.resources(generation);
+        let descriptor = kernel.descriptor();
+        let header = kernel.v2_header();
+        let narrow = |value: Option<u64>| u32::try_from(value.unwrap_or(0)).unwrap_or(u32::MAX);
+        let allocation = generation.and_then(|it| hsaco_analysis::Allocation::of(kernel, it));
+        let info = KernelInfo {
+            kernarg_size: sizes.kernarg_size.unwrap_or(0),
+            kernarg_align: metadata.as_ref().and_then(|it| it.kernarg_segment_align).unwrap_or(16),
+            group_size: allocation.map_or(narrow(sizes.lds), |it| it.lds),
+            private_size: allocation.map_or(narrow(sizes.scratch), |it| it.scratch),
+            dynamic_stack: allocation.is_some_and(|it| it.has_dynamic_stack),
+            wavefront_size: allocation.map_or(narrow(sizes.wavefront_size), |it| it.wave.lanes()),
+            vgprs: allocation.map_or(narrow(sizes.vgprs), |it| it.vgprs),
+            accum_offset: generation.and_then(|it| descriptor?.accum_offset(it)),
+            sgprs: allocation.and_then(|it| it.sgprs),
+            max_workgroup_size: sizes.max_workgroup_size,
+        };
+        let required_workgroup =
+            metadata.and_then(|it| it.reqd_workgroup_size).filter(|sizes| !sizes.contains(&0));
+        let entry = match (descriptor, header) {
+            _ if is_relocatable => kernel.entry(),
+            (Some(descriptor), _) => descriptor.entry(address),
+            (None, Some(header)) => header.entry(address),
+            (None, None) => None,
+        };
+        let code_size = kernel.code_size().unwrap_or(0);
+        Some(Self { address, entry: entry?, code_size, descriptor, info, required_workgroup })
+    }
+
+    /// The same with another descriptor.
+    pub(crate) fn described(
+        mut self,
+        descriptor: KernelDescriptor,
+        generation: Generation,
+    ) -> Self {
+        self.descriptor = Some(descriptor);
+        self.info.private_size = descriptor.private_segment_fixed_size;
+        self.info.dynamic_stack = descriptor.uses_dynamic_stack();
+        self.info.vgprs = descriptor.vgprs(generation);
+        self.info.accum_offset = descriptor.accum_offset(generation);
+        self.info.sgprs = descriptor.sgprs(generation);
+        self
+    }
+}
+
+/// The kernels of an object, by the symbols that are theirs.
+pub(super) struct Found<'a> {
+    kernels: Vec<Kernel>,
+    names: Vec<Str<'a>>,
+    by_symbol: HashMap<u32, u32, RandomState>,
+    by_entry: HashMap<u64, u32, RandomState>,
+    by_address: HashMap<u64, u32, RandomState>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn read(code: &CodeObject<'a>, segments: &[Segment]) -> Result<Self> {
+        let generation = code.target().generation();
+        let mut found = Self {
+            kernels: Vec::new(),
+            names: Vec::new(),
+            by_symbol: HashMap::default(),
+            by_entry: HashMap::default(),
+            by_address: HashMap::default(),
+        };
+        for kernel in code.index().kernels() {
+            let Some(symbol) = kernel.descriptor_symbol() else { continue };
+            let is_relocatable = code.is_relocatable();
+            if !is_relocatable {
+                check_descriptor(kernel, symbol, segments)?;
+            }
+            let Some(read) = Kernel::new(kernel, generation, is_relocatable) else {
+                let detail = format!("kernel `{}` starts at no address", kernel.name());
+                return Err(Error::new(ErrorKind::BadEntry, detail));
+            };
+            if !is_relocatable {
+                check_entry(kernel, read.entry, segments)?;
+            }
+            let number = u32::try_from(found.kernels.len()).unwrap_or(u32::MAX);
+            found.by_symbol.insert(symbol.index, number);
+            found.by_entry.insert(read.entry, number);
+            found.by_address.insert(read.address, number);
+            found.kernels.push(read);
+            found.names.push(kernel.name());
+        }
+        Ok(found)
+    }
+
+    /// The kernel that a symbol is the descriptor or the code of; `is_indexed` says whether the symbol's number
+    /// is one of the table that kernels were found in.
+    pub(super) fn of_symbol(&self, symbol: &Symbol<'a>, is_indexed: bool) -> Option<u32> {
+        let by_number = self.by_symbol.get(&symbol.index).filter(|_| is_indexed);
+        let is_descriptor = |number: &&u32| {
+            let name = self.names.get(**number as usize);
+            name.is_some() && symbol.name.strip_suffix(".kd").as_ref() == name
+        };
+        let is_code = |number: &&u32| self.names.get(**number as usize) == Some(&symbol.name);
+        let by_address = self.by_address.get(&symbol.value).filter(is_descriptor);
+        let by_entry = self.by_entry.get(&symbol.value).filter(is_code);
+        by_number.or(by_address).or(by_entry).copied()
+    }
+
+    pub(super) fn into_kernels(self) -> Vec<Kernel> {
+        self.kernels
+    }
+}
+
+fn check_descriptor(
+    kernel: &FileKernel<'_>,
+    symbol: &Symbol<'_>,
+    segments: &[Segment],
+) -> Result<()> {
+    if file_backed(segments, symbol.value, KernelDescriptor::SIZE as u64).is_some() {
+        return Ok(());
+    }
+    let (name, address) = (kernel.name(), symbol.value);
+    let detail = format!("the descriptor of `{name}` at {address:#x} is in no segment's bytes");
+    Err(Error::new(ErrorKind::BadDescriptor, detail))
+}
+
+fn check_entry(kernel: &FileKernel<'_>, entry: u64, segments: &[Segment]) -> Result<()> {
+    let is_code = mapped(segments, entry, 4).is_some_and(|it| it.flags & PF_X != 0);
+    if is_code {
+        return Ok(());
+    }
+    let detail = format!("kernel `{}` starts at {entry:#x}, where no code is", kernel.name());
+    Err(Error::new(ErrorKind::BadEntry, detail))
+}

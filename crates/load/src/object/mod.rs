@@ -1,0 +1,146 @@
+//! Reading an object into what the loader needs, with every bound checked before anything is kept.
+
+mod kernel;
+mod relocation;
+mod segment;
+mod symbol;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use hsaco_isa::{EFlags, TargetId};
+use hsaco_object::CodeObject;
+use hsaco_object::elf::{ET_DYN, Segment};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::Names;
+
+pub(crate) use kernel::Kernel;
+pub use kernel::KernelInfo;
+pub(crate) use relocation::{Relocation, Target};
+pub(crate) use segment::file_backed;
+pub(crate) use symbol::{Class, Entry, Place};
+
+/// One object of an executable.
+#[derive(Clone, Debug)]
+pub(crate) struct Object<'a> {
+    pub(crate) name: String,
+    pub(crate) bytes: Cow<'a, [u8]>,
+    /// Where its address 0 is to be, if anybody said.
+    pub(crate) base: Option<u64>,
+    pub(crate) flags: EFlags,
+    pub(crate) target: TargetId,
+    /// What is mapped, in the order of addresses.
+    pub(crate) segments: Vec<Segment>,
+    /// The largest alignment of a segment.
+    pub(crate) align: u64,
+    pub(crate) symbols: Vec<Entry>,
+    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) relocations: Vec<Relocation>,
+    /// Where the linker has put addresses for code to load.
+    pub(crate) got: Option<Range<u64>>,
+    /// Whether it can be in memory; else its symbols are all there is of it.
+    pub(crate) is_linked: bool,
+}
+
+impl<'a> Object<'a> {
+    /// Reads an object. Names that it brings are in `names` also where it fails.
+    pub(crate) fn read(name: &str, bytes: Cow<'a, [u8]>, names: &mut Names) -> Result<Self> {
+        let in_object = |error: Error| error.in_object(name);
+        let code = CodeObject::parse(&bytes).map_err(|it| in_object(Error::unreadable(&it)))?;
+        check_linked(&code).map_err(in_object)?;
+        let (flags, target) = identity(&code).map_err(in_object)?;
+        let segments = segment::read(&code).map_err(in_object)?;
+        let relro = segment::relro(&code);
+        let tables = symbol::Tables::read(&code, &segments, &relro, names).map_err(in_object)?;
+        let relocations = relocation::read(&code, &segments, &tables).map_err(in_object)?;
+        let got = code
+            .elf()
+            .section_named(".got")
+            .map(|section| section.address..section.address.saturating_add(section.size));
+        let (symbols, kernels) = (tables.entries, tables.kernels);
+        let align = segments.iter().map(|it| it.align).max().unwrap_or(1).max(segment::PAGE);
+        Ok(Self {
+            name: name.to_owned(),
+            base: None,
+            flags,
+            target,
+            segments,
+            align,
+            symbols,
+            kernels,
+            relocations,
+            got,
+            is_linked: true,
+            bytes,
+        })
+    }
+
+    /// Reads an object that no linker has seen yet, for its symbols.
+    pub(crate) fn read_relocatable(
+        name: &str,
+        bytes: Cow<'a, [u8]>,
+        names: &mut Names,
+    ) -> Result<Self> {
+        let in_object = |error: Error| error.in_object(name);
+        let code = CodeObject::parse(&bytes).map_err(|it| in_object(Error::unreadable(&it)))?;
+        let (flags, target) = identity(&code).map_err(in_object)?;
+        let tables = symbol::Tables::read(&code, &[], &[], names).map_err(in_object)?;
+        Ok(Self {
+            name: name.to_owned(),
+            base: None,
+            flags,
+            target,
+            segments: Vec::new(),
+            align: segment::PAGE,
+            symbols: tables.entries,
+            kernels: tables.kernels,
+            relocations: Vec::new(),
+            got: None,
+            is_linked: false,
+            bytes,
+        })
+    }
+
+    /// The file again; it was read once, so that it can be.
+    pub(crate) fn code_object(&self) -> Result<CodeObject<'_>> {
+        CodeObject::parse(&self.bytes)
+            .map_err(|error| Error::unreadable(&error).in_object(&self.name))
+    }
+
+    /// From its lowest to its highest address, the lowest rounded down as segments are aligned.
+    pub(crate) fn span(&self) -> Range<u64> {
+        let start = self.segments.first().map_or(0, |it| it.address);
+        let ends = self.segments.iter().map(|it| it.address.saturating_add(it.memory_size));
+        start - start % self.align..ends.max().unwrap_or(start)
+    }
+}
+
+fn check_linked(code: &CodeObject<'_>) -> Result<()> {
+    if code.is_relocatable() {
+        let error = Error::new(ErrorKind::NotLinked, "a relocatable file, not a shared object");
+        return Err(error.at(16).help("link it first, with ld.lld -shared"));
+    }
+    let kind = code.elf().header().e_type;
+    if kind != ET_DYN {
+        let detail = format!("file type {kind}, not {ET_DYN} (a shared object)");
+        return Err(Error::new(ErrorKind::NotLinked, detail).at(16));
+    }
+    Ok(())
+}
+
+fn identity(code: &CodeObject<'_>) -> Result<(EFlags, TargetId)> {
+    if !code.is_hsa() {
+        let abi = code.elf().header().os_abi;
+        let detail = format!("OS ABI {abi}, not 64 (HSA)");
+        return Err(Error::new(ErrorKind::NotHsa, detail).at(7));
+    }
+    let flags = code.e_flags();
+    match code.target().id() {
+        Some(target) => Ok((flags, target)),
+        None => {
+            let detail = format!("machine number {:#x} is no known processor", flags.mach());
+            Err(Error::new(ErrorKind::UnknownTarget, detail).at(48))
+        }
+    }
+}

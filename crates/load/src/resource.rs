@@ -1,0 +1,459 @@
+//! What kernels need with all that they call, once it is known who is called.
+//!
+//! A compiler counts the registers of what it sees. A function that another object brings may need more, and nothing
+//! in an object says how much: its code does. So the code of everything that a kernel reaches is decoded, and the
+//! kernel's descriptor and metadata are raised to what that needs.
+
+use hsaco_analysis::{Allocation, CallGraph, Callee, Need, Needs, Resource};
+use hsaco_isa::{AccVgprs, Generation, Limits, Processor, WaveSize};
+use hsaco_object::Str;
+use hsaco_object::descriptor::KernelDescriptor;
+use hsaco_object::write::{KernelChange, MetadataEdit, NewValue, Registers};
+
+use crate::calls::Whole;
+use crate::error::{Error, ErrorKind, Errors};
+use crate::executable::{Executable, ObjectId};
+use crate::image::Image;
+use crate::object::{Entry, Kernel, Object, Place};
+
+/// A resource of which a kernel has less than it needs with all that it calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Which one.
+    pub resource: Resource,
+    /// What the kernel's descriptor gives.
+    pub allocated: u32,
+    /// What is needed.
+    pub needed: u32,
+    /// The way to who needs it, from the kernel on.
+    pub path: Vec<String>,
+}
+
+/// A kernel that needs more than it was compiled to have.
+#[derive(Clone, Debug)]
+pub struct Raise {
+    /// The object that it is in.
+    pub object: ObjectId,
+    /// Its name, without `.kd`.
+    pub kernel: String,
+    /// What it has too little of.
+    pub shortfalls: Vec<Shortfall>,
+    /// Whether it needs a stack of a size that only run time knows, and was compiled without.
+    pub needs_dynamic_stack: bool,
+    /// Most work-items of a workgroup that still fit, where its metadata allows more.
+    pub workgroup_limit: Option<u64>,
+    /// Whether descriptor and metadata were raised; else this only says what is missing.
+    pub is_applied: bool,
+    pub(crate) number: u32,
+    pub(crate) address: u64,
+    pub(crate) descriptor: KernelDescriptor,
+    pub(crate) values: Vec<(String, NewValue)>,
+    registers: Registers,
+}
+
+impl Raise {
+    /// Writes the raised descriptor into the memory of its object.
+    pub(crate) fn write(&self, images: &mut [Image]) {
+        let Some(image) = images.get_mut(self.object.index()) else { return };
+        let address = self.address.wrapping_add(image.delta);
+        let bytes = self.descriptor.to_bytes();
+        let holds = |it: &&mut crate::image::Segment| it.range().contains(&address);
+        let Some(segment) = image.segments.iter_mut().find(holds) else { return };
+        let start = usize::try_from(address - segment.address).unwrap_or(usize::MAX);
+        let place = segment.bytes.get_mut(start..).and_then(|it| it.get_mut(..bytes.len()));
+        if let Some(place) = place {
+            place.copy_from_slice(&bytes);
+        }
+    }
+
+    pub(crate) fn write_metadata(
+        &self,
+        metadata: &mut MetadataEdit<'_>,
+    ) -> hsaco_object::Result<()> {
+        for (key, value) in &self.values {
+            metadata.set(&self.kernel, key, value.clone())?;
+        }
+        Ok(())
+    }
+}
+
+/// What was found out about all kernels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Propagation {
+    pub(crate) raises: Vec<Raise>,
+    /// What could not be found out.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Finds the kernels of a frozen executable that have too little, and what they must have instead.
+pub(crate) fn propagate(executable: &Executable<'_>) -> Result<Propagation, Errors> {
+    if executable.objects.iter().all(|it| it.kernels.is_empty()) {
+        return Ok(Propagation::default());
+    }
+    let whole = match Whole::new(executable) {
+        Ok(whole) => whole,
+        Err(errors) => {
+            let remarks = vec![format!("what kernels need is not known: {errors}")];
+            return Ok(Propagation { raises: Vec::new(), remarks });
+        }
+    };
+    let Some(found) =
+        whole.with_graph(|graph, processor| survey(executable, &whole, graph, processor))
+    else {
+        let remarks =
+            vec!["what kernels need is not known: their code cannot be decoded".to_owned()];
+        return Ok(Propagation { raises: Vec::new(), remarks });
+    };
+    found
+}
+
+fn survey(
+    executable: &Executable<'_>,
+    whole: &Whole,
+    graph: &CallGraph<'_>,
+    processor: Processor,
+) -> Result<Propagation, Errors> {
+    let mut found = Propagation::default();
+    let mut errors = Vec::new();
+    for (number, object) in executable.objects.iter().enumerate() {
+        if object.kernels.is_empty() {
+            continue;
+        }
+        let file = object.code_object()?;
+        let index = file.index();
+        for file_kernel in index.kernels() {
+            let address = file_kernel.descriptor_address();
+            let kernel = (0_u32..).zip(&object.kernels).find(|(_, it)| Some(it.address) == address);
+            let Some((kernel_number, kernel)) = kernel else { continue };
+            let survey = Survey { executable, whole, graph, processor, number, object, kernel };
+            let Some(start) = survey.start() else { continue };
+            let Some(wave) = WaveSize::from_lanes(kernel.info.wavefront_size) else { continue };
+            let needs = graph.needs(start, processor, wave);
+            found.remarks.extend(survey.unseen(&needs, file_kernel.name()));
+            let change = KernelChange::of(&file, file_kernel);
+            let raised =
+                survey.check_waves(&needs, file_kernel.name()).and_then(|()| match change {
+                    Ok(change) => survey.raise(change, &needs, kernel_number, file_kernel.name()),
+                    Err(_) => Ok(None),
+                });
+            match raised {
+                Ok(raise) => found.raises.extend(raise),
+                Err(error) => errors.push(error.in_object(&object.name)),
+            }
+        }
+    }
+    Errors::check(errors)?;
+    found.remarks.sort();
+    found.remarks.dedup();
+    Ok(found)
+}
+
+/// One kernel, looked at.
+struct Survey<'s, 'a, 'g> {
+    executable: &'s Executable<'a>,
+    whole: &'s Whole,
+    graph: &'s CallGraph<'g>,
+    processor: Processor,
+    number: usize,
+    object: &'s Object<'a>,
+    kernel: &'s Kernel,
+}
+
+impl Survey<'_, '_, '_> {
+    /// The kernel's code among the functions of all objects.
+    fn start(&self) -> Option<usize> {
+        self.graph.function_at(self.whole.address(self.number, self.kernel.entry))
+    }
+
+    /// The functions that the kernel reaches in other objects, with those.
+    fn abroad<'n>(&'n self, needs: &'n Needs<'_>) -> impl Iterator<Item = (usize, usize)> + 'n {
+        needs.reach.functions.iter().filter_map(|function| {
+            let address = self.graph.functions().get(*function)?.address;
+            let (object, _) = self.whole.locate(address)?;
+            (object != self.number).then_some((*function, object))
+        })
+    }
+
+    /// Functions of an object whose kernels all have waves of another size were not compiled for this one.
+    fn check_waves(&self, needs: &Needs<'_>, name: Str<'_>) -> Result<(), Error> {
+        let wave = self.kernel.info.wavefront_size;
+        for (function, object) in self.abroad(needs) {
+            let Some(other) = self.executable.objects.get(object) else { continue };
+            let sizes = || other.kernels.iter().map(|it| it.info.wavefront_size);
+            if let Some(size) = sizes().next()
+                && sizes().all(|it| it != wave)
+            {
+                let path = self.path(&needs.reach.route(function)).join(" -> ");
+                let detail = format!(
+                    "kernel `{name}` has waves of {wave}, and calls code of {} for waves of {size}: {path}",
+                    other.name
+                );
+                return Err(Error::new(ErrorKind::WaveSize, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls of functions that the caller defined: what they need is nowhere to be seen.
+    fn unseen(&self, needs: &Needs<'_>, name: Str<'_>) -> Vec<String> {
+        let calls = needs.reach.functions.iter().flat_map(|it| self.graph.calls(*it));
+        let slots = calls
+            .filter_map(|call| call.slot.filter(|_| !matches!(call.callee, Callee::Function(_))));
+        let names = slots.filter_map(|slot| {
+            let definition =
+                self.executable.definitions.get(self.whole.definition_at(slot)? as usize)?;
+            Some(self.executable.names.name(definition.name))
+        });
+        names
+            .map(|callee| format!("kernel `{name}` calls `{callee}`, whose code is not here: what it needs is not known"))
+            .collect()
+    }
+
+    fn path(&self, route: &[usize]) -> Vec<String> {
+        let one = |function: &usize| {
+            let function = self.graph.functions().get(*function)?;
+            let name = function
+                .name
+                .map_or_else(|| format!("{:#x}", function.address), |it| it.to_string());
+            let (object, _) = self.whole.locate(function.address)?;
+            let other = self.executable.objects.get(object).filter(|_| object != self.number);
+            Some(other.map_or(name.clone(), |other| format!("{name} ({})", other.name)))
+        };
+        route.iter().filter_map(one).collect()
+    }
+
+    fn raise(
+        &self,
+        mut change: KernelChange,
+        needs: &Needs<'_>,
+        number: u32,
+        name: Str<'_>,
+    ) -> Result<Option<Raise>, Error> {
+        let generation = self.processor.generation();
+        let allocation = Allocation::new(change.descriptor(), generation);
+        let is_abroad = self.abroad(needs).next().is_some();
+        let shortfalls = self.shortfalls(&allocation, needs, is_abroad);
+        let abi = self.object.flags.abi().code_object_version().unwrap_or(0);
+        let needs_dynamic_stack =
+            is_abroad && needs.is_dynamic && !allocation.has_dynamic_stack && abi >= 5;
+        if shortfalls.is_empty() && !needs_dynamic_stack {
+            return Ok(None);
+        }
+        self.check_limits(&shortfalls, &change, name)?;
+        let refused = |error: hsaco_object::Error| {
+            let detail = format!("kernel `{name}` cannot have what it needs: {}", error.detail());
+            Error::new(ErrorKind::Resources, format!("{detail}: {}", describe(&shortfalls)))
+        };
+        let registers = raised(change.registers(), &shortfalls);
+        if registers != change.registers() {
+            change.set_registers(registers).map_err(refused)?;
+        }
+        if let Some(scratch) = needed(&shortfalls, Resource::Scratch) {
+            let scratch = u64::from(scratch.next_multiple_of(16));
+            change.set("private_segment_fixed_size", scratch).map_err(refused)?;
+        }
+        if needs_dynamic_stack {
+            change.set("uses_dynamic_stack", 1).map_err(refused)?;
+        }
+        let descriptor = change.descriptor();
+        let workgroup_limit = self.check_workgroup(&descriptor, generation, name, &shortfalls)?;
+        Ok(Some(Raise {
+            object: ObjectId(u32::try_from(self.number).unwrap_or(u32::MAX)),
+            kernel: name.to_string(),
+            needs_dynamic_stack,
+            workgroup_limit,
+            is_applied: false,
+            number,
+            address: self.kernel.address,
+            descriptor,
+            values: change.values().to_vec(),
+            registers,
+            shortfalls,
+        }))
+    }
+
+    fn shortfalls(
+        &self,
+        allocation: &Allocation,
+        needs: &Needs<'_>,
+        is_abroad: bool,
+    ) -> Vec<Shortfall> {
+        let short = allocation.shortages(needs);
+        let mut found: Vec<Shortfall> = short
+            .iter()
+            .map(|it| self.shortfall(it.resource, it.allocated, it.needed, needs.of(it.resource)))
+            .collect();
+        let has = |found: &[Shortfall], resource| found.iter().any(|it| it.resource == resource);
+        // The runtime's guess of the stack is for what the compiler could not see, and this can be seen now.
+        if is_abroad && !has(&found, Resource::Scratch) && needs.scratch.count > allocation.scratch
+        {
+            let (had, needed) = (allocation.scratch, needs.scratch.count);
+            found.push(self.shortfall(Resource::Scratch, had, needed, &needs.scratch));
+        }
+        let special = special_sgprs(self.processor.generation());
+        if let Some(sgprs) = allocation.sgprs.filter(|_| is_abroad) {
+            let needed = needs.sgprs.count.saturating_add(special);
+            found.retain(|it| it.resource != Resource::Sgprs);
+            if needs.sgprs.count != 0 && needed > sgprs {
+                found.push(self.shortfall(Resource::Sgprs, sgprs, needed, &needs.sgprs));
+            }
+        }
+        found
+    }
+
+    fn shortfall(&self, resource: Resource, allocated: u32, needed: u32, need: &Need) -> Shortfall {
+        Shortfall { resource, allocated, needed, path: self.path(&need.route) }
+    }
+
+    /// Whether the processor has what is needed.
+    fn check_limits(
+        &self,
+        shortfalls: &[Shortfall],
+        change: &KernelChange,
+        name: Str<'_>,
+    ) -> Result<(), Error> {
+        let limits = self.processor.limits();
+        let registers = raised(change.registers(), shortfalls);
+        let is_unified = limits.acc_vgprs == AccVgprs::Unified;
+        let total = match is_unified {
+            true => registers.vgprs.next_multiple_of(4).saturating_add(registers.agprs),
+            false => registers.vgprs.max(registers.agprs),
+        };
+        let arch_limit = if is_unified { limits.max_vgprs / 2 } else { limits.max_vgprs };
+        let special = special_sgprs(self.processor.generation());
+        let rows = [
+            (Resource::Vgprs, registers.vgprs, arch_limit),
+            (Resource::Vgprs, total, limits.max_vgprs),
+            (Resource::Sgprs, registers.sgprs, limits.max_sgprs.saturating_add(special)),
+        ];
+        for (resource, needed, limit) in rows {
+            let is_asked = shortfalls.iter().any(|it| it.resource == resource);
+            if is_asked && needed > limit {
+                let detail = format!(
+                    "kernel `{name}` needs {needed} {}, and {} has {limit}: {}",
+                    resource.name(),
+                    self.processor.name(),
+                    describe(shortfalls)
+                );
+                return Err(Error::new(ErrorKind::Resources, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// The most work-items of a workgroup that fit now, where more were allowed.
+    fn check_workgroup(
+        &self,
+        descriptor: &KernelDescriptor,
+        generation: Generation,
+        name: Str<'_>,
+        shortfalls: &[Shortfall],
+    ) -> Result<Option<u64>, Error> {
+        let allocation = Allocation::new(*descriptor, generation);
+        let fits = fitting_workgroup(self.processor.limits(), &allocation);
+        let required = self.kernel.required_workgroup;
+        let required = required.map(|sizes| sizes.into_iter().fold(1, u64::saturating_mul));
+        if let Some(required) = required.filter(|required| *required > fits) {
+            let detail = format!(
+                "kernel `{name}` is launched with {required} work-items, and with what it needs {fits} fit: {}",
+                describe(shortfalls)
+            );
+            return Err(Error::new(ErrorKind::Resources, detail));
+        }
+        Ok(Some(fits)
+            .filter(|fits| self.kernel.info.max_workgroup_size.is_some_and(|most| most > *fits)))
+    }
+}
+
+/// Scalar registers behind the numbered ones: VCC, and what memory instructions use.
+fn special_sgprs(generation: Generation) -> u32 {
+    match generation {
+        Generation::Gfx6 => 2,
+        Generation::Gfx7 => 4,
+        Generation::Gfx8 | Generation::Gfx9 | Generation::Gfx90a | Generation::Gfx940 => 6,
+        _ => 0,
+    }
+}
+
+fn needed(shortfalls: &[Shortfall], resource: Resource) -> Option<u32> {
+    shortfalls.iter().find(|it| it.resource == resource).map(|it| it.needed)
+}
+
+fn raised(registers: Registers, shortfalls: &[Shortfall]) -> Registers {
+    let raise = |had: u32, resource| had.max(needed(shortfalls, resource).unwrap_or(0));
+    Registers {
+        vgprs: raise(registers.vgprs, Resource::Vgprs),
+        agprs: raise(registers.agprs, Resource::Agprs),
+        sgprs: raise(registers.sgprs, Resource::Sgprs),
+    }
+}
+
+fn fitting_workgroup(limits: &Limits, allocation: &Allocation) -> u64 {
+    let waves = limits.waves_with_vgprs(allocation.wave, allocation.vgprs).unwrap_or(0);
+    let units = if limits.wgp_mode && !allocation.cu_mode { 2 } else { 1 };
+    let all = u64::from(waves) * u64::from(limits.simds_per_cu) * units;
+    (all * u64::from(allocation.wave.lanes())).min(limits.max_workgroup.into())
+}
+
+fn describe(shortfalls: &[Shortfall]) -> String {
+    let one = |it: &Shortfall| {
+        let (resource, path) = (it.resource.name(), it.path.join(" -> "));
+        format!("{} {resource} allocated, {} needed by {path}", it.allocated, it.needed)
+    };
+    shortfalls.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+impl std::fmt::Display for Raise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "kernel `{}`: {}", self.kernel, describe(&self.shortfalls))?;
+        if self.needs_dynamic_stack {
+            let separator = if self.shortfalls.is_empty() { "" } else { "; " };
+            write!(f, "{separator}its stack grows by what only run time knows")?;
+        }
+        if let Some(limit) = self.workgroup_limit {
+            write!(f, "; at most {limit} work-items of a workgroup fit")?;
+        }
+        Ok(())
+    }
+}
+
+/// The symbols in which LLVM leaves the numbers of a kernel, with what these are now.
+fn numbers(raise: &Raise) -> [(String, u64); 3] {
+    let kernel = &raise.kernel;
+    [
+        (format!("{kernel}.num_vgpr"), raise.registers.vgprs.into()),
+        (format!("{kernel}.num_agpr"), raise.registers.agprs.into()),
+        (format!("{kernel}.private_seg_size"), raise.descriptor.private_segment_fixed_size.into()),
+    ]
+}
+
+/// Gives kernels what they need.
+pub(crate) fn apply(executable: &mut Executable<'_>, found: Propagation, is_fixed: bool) {
+    let generation = executable.target().map(|it| it.processor.generation());
+    let Propagation { mut raises, remarks } = found;
+    for raise in &mut raises {
+        raise.is_applied = is_fixed;
+        let object = executable.objects.get_mut(raise.object.index());
+        let (true, Some(generation), Some(object)) = (is_fixed, generation, object) else {
+            continue;
+        };
+        if let Some(kernel) = object.kernels.get_mut(raise.number as usize) {
+            *kernel = kernel.described(raise.descriptor, generation);
+        }
+        for (name, value) in numbers(raise) {
+            let name = executable.names.find(Str::from(name.as_str()));
+            let is_it =
+                |it: &&mut Entry| Some(it.name) == name && matches!(it.place, Place::Number(_));
+            if let Some(entry) = object.symbols.iter_mut().find(is_it) {
+                entry.place = Place::Number(value);
+            }
+        }
+    }
+    if let Some(frozen) = &mut executable.frozen {
+        for raise in raises.iter().filter(|it| it.is_applied) {
+            raise.write(&mut frozen.images);
+        }
+        frozen.raises = raises;
+        frozen.remarks = remarks;
+    }
+}

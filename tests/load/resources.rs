@@ -1,0 +1,128 @@
+//! What kernels need with all that they call.
+
+use hsaco::analysis::Resource;
+use hsaco::load::{ErrorKind, Freeze};
+use hsaco::object::CodeObject;
+use hsaco_tests::require_tools;
+
+use super::sample::{S1, S5_A, TARGETS, frozen, loaded, object, s5_b};
+
+#[test]
+fn f50_a_kernel_gets_the_registers_of_what_it_calls() {
+    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
+    for target in TARGETS {
+        let (a, b) = (object(target, S5_A), object(target, &s5_b(target)));
+        let mut executable = loaded(&[("a", &a), ("b", &b)]);
+        let before = executable.symbol("user").unwrap().kernel().unwrap();
+        executable.freeze(Freeze::default()).unwrap();
+        let after = executable.symbol("user").unwrap().kernel().unwrap();
+        let [raise] = executable.raises() else { panic!("{target}: {:?}", executable.raises()) };
+        assert!(raise.is_applied);
+        let short = raise.shortfalls.iter().find(|it| it.resource == Resource::Vgprs).unwrap();
+        assert_eq!((short.allocated, short.needed), (before.vgprs, 201), "{target}");
+        assert_eq!(short.path, ["user", "extdev (b)"], "{target}");
+        assert!(after.vgprs >= 201, "{target}: {after:?}");
+        if matches!(target, "gfx90a" | "gfx942") {
+            assert_eq!((before.vgprs, after.vgprs), (48, 208), "{target}");
+            assert_eq!(
+                (before.accum_offset, after.accum_offset),
+                (Some(44), Some(204)),
+                "{target}"
+            );
+        }
+        let linked = executable.link().unwrap();
+        let file = CodeObject::parse(&linked).unwrap();
+        let generation = file.target().generation().unwrap();
+        let kernel = file.index().kernels()[0];
+        assert_eq!(kernel.descriptor().unwrap().vgprs(generation), after.vgprs, "{target}");
+        assert_eq!(kernel.metadata().unwrap().decode().unwrap().vgpr_count, Some(201), "{target}");
+        let again = frozen(&[("linked", &linked.into())]);
+        assert!(again.raises().is_empty(), "{target}: {:?}", again.raises());
+        assert_eq!(again.symbol("user").unwrap().kernel(), Some(after));
+    }
+}
+
+#[test]
+fn f50_without_fixing_the_kernel_is_only_reported() {
+    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
+    let (a, b) = (object("gfx942", S5_A), object("gfx942", &s5_b("gfx942")));
+    let mut executable = loaded(&[("a", &a), ("b", &b)]);
+    let before = executable.symbol("user").unwrap().kernel().unwrap();
+    executable.freeze(Freeze { fix_resources: false, ..Freeze::default() }).unwrap();
+    assert_eq!(executable.symbol("user").unwrap().kernel(), Some(before));
+    let [raise] = executable.raises() else { panic!("{:?}", executable.raises()) };
+    assert!(!raise.is_applied);
+    assert!(
+        raise.to_string().contains("48 vgprs allocated, 201 needed by user -> extdev (b)"),
+        "{raise}"
+    );
+}
+
+#[test]
+fn f50_what_no_kernel_can_have_is_refused_with_the_way_to_it() {
+    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
+    let callee = s5_b("gfx942").replace("v_mov_b32 v200, v0", "v_accvgpr_write_b32 a255, v255");
+    let kernel = "// OpenCL
+extern __attribute__((visibility(\"default\"))) int extdev(int);
+__attribute__((reqd_work_group_size(1024, 1, 1)))
+kernel void user(global int *out, int n) { out[0] = extdev(n); }";
+    let mut executable =
+        loaded(&[("a", &object("gfx942", kernel)), ("b", &object("gfx942", &callee))]);
+    let errors = executable.freeze(Freeze::default()).unwrap_err();
+    assert_eq!(errors.len(), 1, "{errors}");
+    assert_eq!(errors[0].kind(), ErrorKind::Resources);
+    let text = errors[0].to_string();
+    assert!(
+        text.contains("`user`") && text.contains("extdev (b)") && text.contains("256"),
+        "{text}"
+    );
+    assert!(!executable.is_frozen());
+}
+
+#[test]
+fn a_callee_that_raises_the_stack_gets_it() {
+    require_tools!("clang-22", "ld.lld-22");
+    let library = "
+static NOINLINE int inner(int x) { return x * 5; }
+DEFAULT NOINLINE int extdev(int x) { volatile int a[100]; a[x & 63] = x; return inner(a[3]) + 1; }";
+    for target in TARGETS {
+        let mut executable =
+            loaded(&[("a", &object(target, S5_A)), ("b", &object(target, library))]);
+        let before = executable.symbol("user").unwrap().kernel().unwrap();
+        assert_eq!((before.private_size, before.dynamic_stack), (0, true), "{target}");
+        executable.freeze(Freeze::default()).unwrap();
+        let after = executable.symbol("user").unwrap().kernel().unwrap();
+        assert!(after.private_size >= 400, "{target}: {after:?}");
+        let linked = executable.link().unwrap();
+        let file = CodeObject::parse(&linked).unwrap();
+        let said = file.index().kernels()[0].metadata().unwrap().decode().unwrap();
+        assert_eq!(said.private_segment_fixed_size, Some(after.private_size.into()), "{target}");
+    }
+}
+
+#[test]
+fn compiled_kernels_that_have_enough_are_left_alone() {
+    require_tools!("clang-22", "ld.lld-22");
+    for target in TARGETS {
+        let library = "DEFAULT NOINLINE int extdev(int x) { return x * 7; }";
+        for objects in [&[S1][..], &[S5_A, library]] {
+            let objects: Vec<_> = objects.iter().map(|it| object(target, it)).collect();
+            let named: Vec<_> = ["a", "b"].into_iter().zip(&objects).collect();
+            let executable = frozen(&named);
+            assert!(executable.raises().is_empty(), "{target}: {:?}", executable.raises());
+        }
+    }
+}
+
+#[test]
+fn waves_of_two_sizes_do_not_call_each_other() {
+    require_tools!("clang-22", "ld.lld-22");
+    let library = "
+__attribute__((target(\"wavefrontsize64\"))) KERNEL other(GLOBAL int *out) { out[0] = 1; }
+DEFAULT NOINLINE int extdev(int x) { return x; }";
+    let mut executable =
+        loaded(&[("a", &object("gfx1100", S5_A)), ("b", &object("gfx1100", library))]);
+    let errors = executable.freeze(Freeze::default()).unwrap_err();
+    assert_eq!(errors[0].kind(), ErrorKind::WaveSize);
+    assert!(errors[0].to_string().contains("waves of 32"), "{errors}");
+}
