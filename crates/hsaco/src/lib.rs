@@ -4,6 +4,7 @@
 //! what code does; [`db`] keeps the kernels of many files; [`kernarg`] lays out and packs arguments.
 //! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object.
 //! what code does; [`db`] keeps the kernels of many files; [`load`] puts objects together as a runtime does.
+//! what code does; [`db`] keeps the kernels of many files; [`patch`] rewrites code.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
@@ -14,3 +15,4 @@ pub use hsaco_isa as isa;
 pub use hsaco_kernarg as kernarg;
 pub use hsaco_load as load;
 pub use hsaco_object as object;
+pub use hsaco_patch as patch;

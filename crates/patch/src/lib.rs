@@ -1,7 +1,9 @@
 //! Rewriting AMD GPU code objects by rules.
 //!
 //! A [`Rule`] looks at one instruction of an analysed function and answers what is to be done; it changes
-//! nothing. [`RuleSet`] is a table of rules that the compiler has checked.
+//! nothing. [`RuleSet`] is a table of rules that the compiler has checked. [`Patcher`] asks the rules of a set about an
+//! object, finds places for all that they want, and writes it or nothing; [`Manifest`] lists every change, and
+//! [`Patcher::verify`] holds a result against it.
 //!
 //! ```
 //! let set = hsaco_patch::RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
@@ -11,20 +13,35 @@
 #![allow(clippy::cast_possible_truncation, reason = "code of one object is shorter than 4 GiB")]
 
 mod body;
+mod census;
 mod flight;
+mod gather;
+mod jump;
 mod lease;
 mod matrix;
+mod manifest;
 mod option;
+mod padding;
+mod patcher;
+mod place;
 mod plan;
 mod refusal;
+mod revision;
 pub mod rule;
 mod scan;
+mod verify;
 mod view;
 
+pub use jump::Jump;
 pub use lease::{Budget, Leases};
+pub use manifest::{
+    Change, KernelRecord, Manifest, Placement, Pool, Record, Remark, Setting, Stub, Verdict,
+};
 pub use option::{ClusterLoads, Options, ScaleSixteen};
+pub use patcher::{Patched, Patcher};
 pub use plan::{Edit, Plan};
 pub use refusal::{Refusal, RefusalKind};
 pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Trigger};
 pub use scan::{Filter, Hit};
+pub use verify::Finding;
 pub use view::{Site, Tools, View};

@@ -29,6 +29,25 @@ pub enum RefusalKind {
 }
 
 impl RefusalKind {
+    const ALL: [RefusalKind; 10] = [
+        Self::NoRegister,
+        Self::StillNeeded,
+        Self::UnknownBank,
+        Self::OutOfRange,
+        Self::Overlap,
+        Self::Unsupported,
+        Self::ControlFlow,
+        Self::NoPlace,
+        Self::Occupancy,
+        Self::Metadata,
+    ];
+
+    /// The class of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
     /// A short name that programs may rely on.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,10 +1,10 @@
 //! A function as rules see it: instructions, control flow, what is needed and known where.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use hsaco_analysis::{
-    Block, Cfg, Exit, FunctionKind, Lanes, Liveness, RegisterSet, States, Stream,
+    Address, Block, Cfg, Exit, FunctionKind, Lanes, Liveness, RegisterSet, States, Stream,
 };
 use hsaco_isa::{
     AsmError, Assembler, DecodeOptions, Decoder, Flow, Inst, Mode, OperandValue, Processor,
@@ -12,6 +12,7 @@ use hsaco_isa::{
 };
 
 use crate::flight::{self, Flight};
+use crate::jump;
 use crate::lease::{Budget, Leases};
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};
@@ -58,9 +59,6 @@ impl std::fmt::Debug for Tools {
     }
 }
 
-/// What is needed before and after an instruction.
-type Needed = (RegisterSet, RegisterSet);
-
 /// One analysed function.
 pub struct View<'a> {
     tools: &'a Tools,
@@ -71,9 +69,13 @@ pub struct View<'a> {
     kind: FunctionKind,
     budget: Budget,
     msb: Vec<Option<VgprMsb>>,
-    flight: Vec<Flight>,
+    /// What is under way before every block, once somebody asks.
+    flight: OnceCell<Vec<Flight>>,
+    /// What is under way before the instruction that was asked about last: its block, its number, and that.
+    last_flight: RefCell<Option<(usize, usize, Flight)>>,
     is_closed: bool,
-    needed: RefCell<BTreeMap<usize, Needed>>,
+    needed: RefCell<BTreeMap<usize, RegisterSet>>,
+    code: &'a [(u64, &'a [u8])],
 }
 
 impl<'a> View<'a> {
@@ -90,8 +92,6 @@ impl<'a> View<'a> {
         let decoder = tools.decoder();
         let is_closed = cfg.blocks().iter().all(|block| !matches!(block.exit, Some(Exit::Unknown)));
         let msb = msb_everywhere(decoder, stream, cfg, is_closed);
-        let flight =
-            flight::before_blocks(decoder, stream, cfg, &msb, kind == FunctionKind::Kernel);
         let liveness = Liveness::new(decoder, stream, cfg, Lanes::Some);
         View {
             tools,
@@ -102,10 +102,49 @@ impl<'a> View<'a> {
             kind,
             budget,
             msb,
-            flight,
+            flight: OnceCell::new(),
+            last_flight: RefCell::default(),
             is_closed,
             needed: RefCell::default(),
+            code: &[],
         }
+    }
+
+    /// The same function in an object whose other code can be looked at: stretches of it with their addresses.
+    #[must_use]
+    pub fn with_code(self, code: &'a [(u64, &'a [u8])]) -> Self {
+        View { code, ..self }
+    }
+
+    /// The bytes of the object's code from an address on.
+    #[must_use]
+    pub fn code_at(&self, address: u64) -> Option<&'a [u8]> {
+        self.code.iter().find_map(|(start, code)| {
+            code.get(usize::try_from(address.checked_sub(*start)?).ok()?..)
+        })
+    }
+
+    /// Where an indirect jump at an address goes, if that is known.
+    #[must_use]
+    pub fn jump_target(&self, address: u64) -> Option<u64> {
+        let step = self.stream.index_of(address)?;
+        let jump = self.cfg.jumps().iter().find(|jump| jump.step == step)?;
+        match jump.target {
+            Address::Known(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Where a jump goes whose address is made by the instructions from here on: get the program counter, add, jump.
+    #[must_use]
+    pub fn far_target(&self, address: u64) -> Option<u64> {
+        jump::far_target(self.decoder(), address, self.code_at(address)?)
+    }
+
+    /// What to call an instruction in messages.
+    pub(crate) fn place(&self, step: usize) -> String {
+        let text = self.stream.inst(step).map(|inst| self.decoder().text(inst));
+        format!("`{}` at {:#x}", text.unwrap_or_default(), self.stream.address_of(step))
     }
 
     /// What reads and writes instructions.
@@ -171,51 +210,72 @@ impl<'a> View<'a> {
     /// The registers that are needed before an instruction.
     #[must_use]
     pub fn live_before(&self, step: usize) -> RegisterSet {
-        self.needed(step).0
+        if let Some(known) = self.needed.borrow().get(&step) {
+            return *known;
+        }
+        self.walk(&[step]);
+        *self.needed.borrow_mut().entry(step).or_insert(RegisterSet::all())
     }
 
     /// The registers that are needed after an instruction.
     #[must_use]
     pub fn live_after(&self, step: usize) -> RegisterSet {
-        self.needed(step).1
+        let block = self.cfg.block_of(step);
+        match block.and_then(|block| Some((block, self.cfg.blocks().get(block)?.end))) {
+            None => RegisterSet::all(),
+            Some((block, end)) if step + 1 == end => self.liveness.live_out(block),
+            Some(_) => self.live_before(step + 1),
+        }
     }
 
-    /// Works out what is needed at these instructions, which are in order, in one go: asking for each by itself
+    /// Works out what is needed around these instructions, which are in order, in one go: asking for each by itself
     /// walks its block every time.
-    pub(crate) fn prepare(&self, steps: &[usize]) {
+    pub(crate) fn prepare(&self, sites: &[usize]) {
+        // As far as a site may have to take in its neighbours.
+        const AROUND: usize = 4;
+        let around = |site: &usize| site.saturating_sub(AROUND)..=site + AROUND + 1;
+        let mut steps: Vec<usize> = sites.iter().flat_map(around).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        self.walk(&steps);
+    }
+
+    fn walk(&self, steps: &[usize]) {
         let mut rest = steps;
         while let Some(first) = rest.first() {
             let Some(block) = self.cfg.block_of(*first) else { break };
             let end = self.cfg.blocks().get(block).map_or(first + 1, |block| block.end);
             let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
             let mut needed = self.needed.borrow_mut();
-            self.liveness.walk(block, |step, before, after| {
+            self.liveness.walk(block, |step, before, _| {
                 if here.binary_search(&step).is_ok() {
-                    needed.insert(step, (*before, *after));
+                    needed.insert(step, *before);
                 }
             });
             rest = others;
         }
     }
 
-    fn needed(&self, step: usize) -> Needed {
-        if let Some(known) = self.needed.borrow().get(&step) {
-            return *known;
-        }
-        self.prepare(&[step]);
-        let unknown = (RegisterSet::all(), RegisterSet::all());
-        *self.needed.borrow_mut().entry(step).or_insert(unknown)
-    }
-
     /// The registers of memory accesses that may be under way before an instruction.
     #[must_use]
     pub fn in_flight(&self, step: usize) -> RegisterSet {
         let Some(block) = self.cfg.block_of(step) else { return RegisterSet::all() };
-        let mut flight = self.flight.get(block).copied().unwrap_or_default();
+        let before = self.flight.get_or_init(|| {
+            let is_kernel = self.kind == FunctionKind::Kernel;
+            flight::before_blocks(self.decoder(), self.stream, self.cfg, &self.msb, is_kernel)
+        });
         let first = self.cfg.blocks().get(block).map_or(step, |block| block.first);
-        for before in first..step {
-            flight.step(self.decoder(), self.stream.inst(before), self.msb(before));
+        // Who asks about one instruction after the other walks each block once.
+        let mut last = self.last_flight.borrow_mut();
+        let (mut at, mut flight) = match *last {
+            Some((known, at, flight)) if known == block && at <= step => (at, flight),
+            _ => (first, before.get(block).copied().unwrap_or_default()),
+        };
+        while at < step {
+            flight.step(self.decoder(), self.stream.inst(at), self.msb(at));
+            at += 1;
         }
+        *last = Some((block, step, flight));
         flight.registers()
     }
 }
@@ -374,9 +434,8 @@ impl<'v> Site<'v> {
         let budget = self.view.budget;
         let mut taken = RegisterSet::default();
         if budget.unused.is_none() {
-            let (before, after) = self.view.needed(self.step);
-            taken.union_with(&before);
-            taken.union_with(&after);
+            taken.union_with(&self.view.live_before(self.step));
+            taken.union_with(&self.view.live_after(self.step));
             taken.union_with(&self.view.in_flight(self.step));
         }
         if let Some(inst) = self.inst() {

@@ -17,8 +17,10 @@ mod load;
 mod ls;
 mod notes;
 mod packet;
+mod patch;
 mod query;
 mod resources;
+mod rules;
 mod size;
 mod source;
 mod symbols;
@@ -51,6 +53,8 @@ pub(crate) enum Verb {
     Load(load::Args),
     Link(link::Args),
     Extract(extract::Args),
+    Patch(patch::Args),
+    Rules(rules::Args),
     Bundle(bundle::Args),
     Generate(generate::Args),
     Demo(demo::Args),
@@ -79,6 +83,8 @@ impl Verb {
             Self::Load(args) => load::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Extract(args) => extract::run(&args),
+            Self::Patch(args) => patch::run(&args),
+            Self::Rules(args) => rules::run(&args),
             Self::Bundle(args) => bundle::run(&args),
             Self::Generate(args) => generate::run(&args),
             Self::Demo(args) => demo::run(&args),

@@ -113,7 +113,10 @@ fn check(tools: &Tools, rule: &Rule, example: &Example) {
     let plans = found.unwrap();
     spliced(tools, &stream, &plans).iter().for_each(|inst| inst.encode(&mut after));
     assert_eq!(text(tools, &after), text(tools, &expected), "{} of {}", example.name, rule.name);
-    if rule.stage != Stage::Entry {
+    // Branches do not know that something came between.
+    let has_branch =
+        stream.steps().iter().any(|it| it.inst.is_some_and(|it| it.branch_target(0).is_some()));
+    if rule.stage != Stage::Entry && !has_branch {
         no_residual(tools, rule, &options, budget, &after, example.name);
     }
 }

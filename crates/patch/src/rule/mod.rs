@@ -27,16 +27,21 @@
 mod barrier_isfirst;
 mod clause;
 mod cluster_load;
+mod deferred;
 mod ds_addtid;
 mod ds_two_address;
 mod e5m3;
+mod entry_stub;
 #[cfg(test)]
 mod example;
+mod mode_before_msb;
 mod scale_sixteen;
 mod scale_src2;
 mod set;
 mod sethalt;
 mod tensor_mask;
+mod vop3px_wrap;
+mod wmma_hazard;
 mod wmma_split;
 
 pub use set::RuleSet;
@@ -59,6 +64,11 @@ const RULES: &[Rule] = &[
     e5m3::RULE,
     scale_src2::RULE,
     sethalt::RULE,
+    vop3px_wrap::RULE,
+    mode_before_msb::RULE,
+    deferred::RULE,
+    wmma_hazard::RULE,
+    entry_stub::RULE,
 ];
 
 /// For stepping B0 of gfx1250 to run on A0.

@@ -1,0 +1,302 @@
+//! The manifest as JSON, both ways.
+
+use anyhow::{Context, Result, bail};
+use hsaco::patch::{
+    Change, Jump, KernelRecord, Manifest, Placement, Pool, Record, Refusal, RefusalKind, Remark,
+    Setting, Stub, Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::json;
+use crate::schema::SCHEMA_VERSION;
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Document {
+    schema_version: u32,
+    rule_set: Option<String>,
+    result: String,
+    reason: Option<String>,
+    size_before: u64,
+    size_after: u64,
+    pool: Option<PoolJson>,
+    sites: Vec<SiteJson>,
+    stubs: Vec<StubJson>,
+    kernels: Vec<KernelJson>,
+    refusals: Vec<RemarkJson>,
+    kept: Vec<RemarkJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PoolJson {
+    address: u64,
+    offset: u64,
+    size: u64,
+    guard: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChangeJson {
+    address: u64,
+    old: String,
+    new: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RuleJson {
+    rule: String,
+    address: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SiteJson {
+    function: String,
+    rules: Vec<RuleJson>,
+    #[serde(flatten)]
+    site: ChangeJson,
+    placement: String,
+    jump: String,
+    body: Option<ChangeJson>,
+    way_back: usize,
+    relays: Vec<ChangeJson>,
+    leases: Vec<String>,
+    jump_registers: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StubJson {
+    kernel: String,
+    rule: String,
+    address: u64,
+    code: String,
+    way_on: usize,
+    entry: u64,
+    jump_registers: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KernelJson {
+    name: String,
+    result: String,
+    reason: Option<String>,
+    settings: Vec<SettingJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SettingJson {
+    name: String,
+    old: String,
+    new: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RemarkJson {
+    rule: String,
+    function: String,
+    address: u64,
+    kind: Option<String>,
+    detail: String,
+}
+
+impl Document {
+    pub(crate) fn new(manifest: &Manifest) -> Self {
+        let remarks = |wanted: bool| {
+            let remarks = manifest.remarks.iter().filter(move |it| it.said.is_err() == wanted);
+            remarks.map(RemarkJson::new).collect()
+        };
+        Document {
+            schema_version: SCHEMA_VERSION,
+            rule_set: manifest.rule_set.clone(),
+            result: manifest.verdict.name().to_owned(),
+            reason: reason(&manifest.verdict),
+            size_before: manifest.sizes.0,
+            size_after: manifest.sizes.1,
+            pool: manifest.pool.map(|it| PoolJson {
+                address: it.address,
+                offset: it.offset,
+                size: it.size,
+                guard: it.guard,
+            }),
+            sites: manifest.records.iter().map(SiteJson::new).collect(),
+            stubs: manifest.stubs.iter().map(StubJson::new).collect(),
+            kernels: manifest.kernels.iter().map(KernelJson::new).collect(),
+            refusals: remarks(true),
+            kept: remarks(false),
+        }
+    }
+
+    pub(crate) fn parse(text: &[u8]) -> Result<Manifest> {
+        let document: Document = serde_json::from_slice(text).context("no manifest")?;
+        if document.schema_version != SCHEMA_VERSION {
+            bail!("a manifest of version {}, not {SCHEMA_VERSION}", document.schema_version);
+        }
+        let records: Result<Vec<Record>> = document.sites.into_iter().map(SiteJson::read).collect();
+        let stubs: Result<Vec<Stub>> = document.stubs.into_iter().map(StubJson::read).collect();
+        let remarks = document.refusals.into_iter().chain(document.kept).map(RemarkJson::read);
+        Ok(Manifest {
+            rule_set: document.rule_set,
+            verdict: verdict(&document.result, document.reason)?,
+            sizes: (document.size_before, document.size_after),
+            pool: document.pool.map(|it| Pool {
+                address: it.address,
+                offset: it.offset,
+                size: it.size,
+                guard: it.guard,
+            }),
+            records: records?,
+            stubs: stubs?,
+            kernels: document.kernels.into_iter().map(KernelJson::read).collect::<Result<_>>()?,
+            remarks: remarks.collect::<Result<_>>()?,
+        })
+    }
+}
+
+fn reason(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Unchanged(reason) => Some(reason.clone()),
+        Verdict::Changed | Verdict::Refused => None,
+    }
+}
+
+fn verdict(result: &str, reason: Option<String>) -> Result<Verdict> {
+    Ok(match result {
+        "changed" => Verdict::Changed,
+        "refused" => Verdict::Refused,
+        "unchanged" => Verdict::Unchanged(reason.unwrap_or_default()),
+        other => bail!("a result `{other}`"),
+    })
+}
+
+fn bytes(text: &str) -> Result<Vec<u8>> {
+    let digits = text.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|it| it.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    digits.map(byte).collect::<Option<_>>().with_context(|| format!("no bytes: `{text}`"))
+}
+
+impl ChangeJson {
+    fn new(change: &Change) -> Self {
+        let (old, new) = (json::hex(&change.old), json::hex(&change.new));
+        ChangeJson { address: change.address, old, new }
+    }
+
+    fn read(self) -> Result<Change> {
+        Ok(Change { address: self.address, old: bytes(&self.old)?, new: bytes(&self.new)? })
+    }
+}
+
+impl SiteJson {
+    fn new(record: &Record) -> Self {
+        let rules = record.rules.iter();
+        SiteJson {
+            function: record.function.clone(),
+            rules: rules.map(|(rule, at)| RuleJson { rule: rule.clone(), address: *at }).collect(),
+            site: ChangeJson::new(&record.site),
+            placement: record.placement.name().to_owned(),
+            jump: record.jump.name().to_owned(),
+            body: record.body.as_ref().map(ChangeJson::new),
+            way_back: record.way_back,
+            relays: record.relays.iter().map(ChangeJson::new).collect(),
+            leases: record.leases.clone(),
+            jump_registers: record.pair.clone(),
+        }
+    }
+
+    fn read(self) -> Result<Record> {
+        Ok(Record {
+            rules: self.rules.into_iter().map(|it| (it.rule, it.address)).collect(),
+            function: self.function,
+            site: self.site.read()?,
+            placement: Placement::from_name(&self.placement)
+                .with_context(|| format!("a placement `{}`", self.placement))?,
+            jump: Jump::from_name(&self.jump).with_context(|| format!("a jump `{}`", self.jump))?,
+            body: self.body.map(ChangeJson::read).transpose()?,
+            way_back: self.way_back,
+            relays: self.relays.into_iter().map(ChangeJson::read).collect::<Result<_>>()?,
+            leases: self.leases,
+            pair: self.jump_registers,
+        })
+    }
+}
+
+impl StubJson {
+    fn new(stub: &Stub) -> Self {
+        StubJson {
+            kernel: stub.kernel.clone(),
+            rule: stub.rule.clone(),
+            address: stub.address,
+            code: json::hex(&stub.code),
+            way_on: stub.way_on,
+            entry: stub.entry,
+            jump_registers: stub.pair.clone(),
+        }
+    }
+
+    fn read(self) -> Result<Stub> {
+        Ok(Stub {
+            kernel: self.kernel,
+            rule: self.rule,
+            address: self.address,
+            code: bytes(&self.code)?,
+            way_on: self.way_on,
+            entry: self.entry,
+            pair: self.jump_registers,
+        })
+    }
+}
+
+impl KernelJson {
+    fn new(kernel: &KernelRecord) -> Self {
+        let settings = kernel.settings.iter().map(|it| SettingJson {
+            name: it.name.clone(),
+            old: it.old.clone(),
+            new: it.new.clone(),
+        });
+        KernelJson {
+            name: kernel.name.clone(),
+            result: kernel.verdict.name().to_owned(),
+            reason: reason(&kernel.verdict),
+            settings: settings.collect(),
+        }
+    }
+
+    fn read(self) -> Result<KernelRecord> {
+        let settings = self.settings.into_iter();
+        Ok(KernelRecord {
+            name: self.name,
+            verdict: verdict(&self.result, self.reason)?,
+            settings: settings
+                .map(|it| Setting { name: it.name, old: it.old, new: it.new })
+                .collect(),
+        })
+    }
+}
+
+impl RemarkJson {
+    fn new(remark: &Remark) -> Self {
+        let (kind, detail) = match &remark.said {
+            Ok(reason) => (None, reason.clone()),
+            Err(refusal) => (Some(refusal.kind.name().to_owned()), refusal.detail.clone()),
+        };
+        RemarkJson {
+            rule: remark.rule.clone(),
+            function: remark.function.clone(),
+            address: remark.address,
+            kind,
+            detail,
+        }
+    }
+
+    fn read(self) -> Result<Remark> {
+        let said = match self.kind {
+            None => Ok(self.detail),
+            Some(kind) => {
+                let kind =
+                    RefusalKind::from_name(&kind).with_context(|| format!("a refusal `{kind}`"))?;
+                Err(Refusal::new(kind, self.detail))
+            }
+        };
+        Ok(Remark { rule: self.rule, function: self.function, address: self.address, said })
+    }
+}

@@ -1,0 +1,172 @@
+//! What an object holds: code, functions, kernels and what they allocate.
+
+use std::cell::OnceCell;
+
+use hsaco_analysis::{Function, FunctionKind, Functions, Stream};
+use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
+use hsaco_object::{CodeObject, Index, Kernel};
+
+use crate::lease::{Budget, SGPRS};
+
+/// One kernel, as far as rewriting needs it.
+pub(crate) struct KernelFacts {
+    pub(crate) name: String,
+    pub(crate) entry: Option<u64>,
+    pub(crate) sgprs: u16,
+    pub(crate) vgprs: u16,
+    max_vgprs: u16,
+    /// Lines of 128 bytes that are fetched before the first instruction runs.
+    pub(crate) prefetch: u64,
+}
+
+/// An object and what is in it.
+pub(crate) struct Census<'a> {
+    pub(crate) object: CodeObject<'a>,
+    pub(crate) index: Index<'a>,
+    pub(crate) kernels: Vec<KernelFacts>,
+    /// Stretches of code, by address.
+    pub(crate) code: Vec<(u64, &'a [u8])>,
+    /// Functions, and what stands between them.
+    pub(crate) functions: Vec<Function<'a>>,
+    high: OnceCell<(u16, u16)>,
+}
+
+impl<'a> Census<'a> {
+    pub(crate) fn new(object: CodeObject<'a>, processor: Processor, decoder: &Decoder) -> Self {
+        let index = object.index();
+        let kernels = index.kernels().iter().map(|it| facts(it, processor)).collect();
+        let code = executable(&object);
+        let functions = Functions::new(&object, decoder).as_slice().to_vec();
+        Census { object, index, kernels, code, functions, high: OnceCell::new() }
+    }
+
+    /// Code that is in no function: what no symbol names and nothing ends.
+    pub(crate) fn leftovers(&self) -> Vec<Function<'a>> {
+        let mut found = Vec::new();
+        for (start, code) in &self.code {
+            let end = start.saturating_add(code.len() as u64);
+            let mut covered = *start;
+            let inside = self.functions.iter().filter(|it| (*start..end).contains(&it.address));
+            let bounds = inside.map(|it| (it.address, it.end())).chain([(end, end)]);
+            for (from, to) in bounds {
+                if covered < from {
+                    let range = (covered - start) as usize..(from - start) as usize;
+                    let code = code.get(range).unwrap_or_default();
+                    let kind = FunctionKind::Unnamed;
+                    found.push(Function { name: None, kind, address: covered, code });
+                }
+                covered = covered.max(to);
+            }
+        }
+        found
+    }
+
+    /// The number of the kernel whose entry a function is.
+    pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<usize> {
+        self.kernels.iter().position(|kernel| kernel.entry == Some(function.address))
+    }
+
+    /// What the kernels that may run a function allocate: its own, or all of them where it is called or calls.
+    pub(crate) fn budget(
+        &self,
+        function: &Function<'a>,
+        stream: &Stream,
+        decoder: &Decoder,
+    ) -> Budget {
+        let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::IndirectJump);
+        let is_alone =
+            !stream.steps().iter().any(|step| step.inst.is_some_and(|inst| calls(inst.flow())));
+        if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
+            && is_alone
+        {
+            let KernelFacts { sgprs, vgprs, max_vgprs, .. } = *kernel;
+            return Budget { sgprs, vgprs, max_vgprs, unused: None };
+        }
+        let least = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).min().unwrap_or(0);
+        Budget {
+            sgprs: least(|it| it.sgprs),
+            vgprs: least(|it| it.vgprs),
+            max_vgprs: least(|it| it.max_vgprs),
+            unused: Some(*self.high.get_or_init(|| self.highest(decoder))),
+        }
+    }
+
+    /// One more than the highest scalar and vector register of any code, or that any kernel says it has.
+    fn highest(&self, decoder: &Decoder) -> (u16, u16) {
+        let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
+        let (mut sgprs, mut vgprs) = (most(|it| it.sgprs).min(SGPRS), most(|it| it.vgprs));
+        for (address, code) in &self.code {
+            let stream = Stream::decode(decoder, *address, code);
+            for inst in stream.steps().iter().filter_map(|step| step.inst) {
+                // Upper bits of vector registers that are not followed here count as the highest.
+                let msb = if inst.mnemonic() == "s_set_vgpr_msb" { 0xff } else { 0 };
+                let effects = decoder.effects(&inst, VgprMsb::new(msb));
+                for register in effects.reads().chain(effects.writes()) {
+                    let end = register.first + u16::from(register.count.max(1));
+                    match register.file {
+                        RegisterFile::Sgpr => sgprs = sgprs.max(end),
+                        RegisterFile::Vgpr => vgprs = vgprs.max(end),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        (sgprs, vgprs)
+    }
+
+    /// The bytes at an address of the object's code.
+    pub(crate) fn code_at(&self, address: u64) -> Option<&'a [u8]> {
+        self.code.iter().find_map(|(start, code)| {
+            code.get(usize::try_from(address.checked_sub(*start)?).ok()?..)
+        })
+    }
+}
+
+/// The code of an object with its addresses: in sections, else in segments.
+pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
+    let elf = object.elf();
+    let sections = elf.sections().iter().filter(|section| section.is_executable());
+    let in_sections = sections.filter_map(|it| Some((it.address, elf.section_data(it).ok()?)));
+    let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
+    let in_segments = segments.filter_map(|it| Some((it.address, elf.segment_data(it).ok()?)));
+    in_sections.chain(in_segments).filter(|(_, code)| !code.is_empty()).collect()
+}
+
+fn facts(kernel: &Kernel<'_>, processor: Processor) -> KernelFacts {
+    let generation = processor.generation();
+    let said = kernel.resources(Some(generation)).0;
+    let number = |value: Option<u64>| value.map_or(0, |it| u16::try_from(it).unwrap_or(u16::MAX));
+    let descriptor = kernel.descriptor();
+    let allocated = descriptor.map_or(0, |it| it.vgprs(generation));
+    let vgprs = u16::try_from(allocated).unwrap_or(u16::MAX).max(number(said.vgprs));
+    let prefetch = descriptor.and_then(|it| {
+        Some(it.value(hsaco_object::descriptor::Field::by_name(generation, "inst_pref_size")?))
+    });
+    KernelFacts {
+        name: kernel.name().to_string(),
+        entry: kernel.entry(),
+        sgprs: number(said.sgprs),
+        vgprs,
+        max_vgprs: most_vgprs(processor, &said, vgprs),
+        prefetch: prefetch.unwrap_or(0),
+    }
+}
+
+/// How many vector registers a kernel may have and still run its largest workgroup. One that does not say how
+/// large that is may have no more than it has.
+fn most_vgprs(processor: Processor, said: &hsaco_object::Resources, vgprs: u16) -> u16 {
+    let limits = processor.limits();
+    let size = said.max_workgroup_size.and_then(|size| u32::try_from(size).ok());
+    let lanes = said.wavefront_size.and_then(|lanes| u32::try_from(lanes).ok());
+    let wave = lanes.and_then(WaveSize::from_lanes).or(limits.wave_sizes().next());
+    let (Some(size), Some(wave)) = (size, wave) else { return vgprs };
+    let Some(rules) = limits.vgprs(wave) else { return vgprs };
+    let lds = u32::try_from(said.lds.unwrap_or(0)).unwrap_or(u32::MAX);
+    let fits = |vgprs: u32| {
+        let demand = Demand { vgprs, lds, workgroup: size..=size, ..Demand::new(wave) };
+        limits.occupancy(&demand).is_some_and(|found| found.workgroups > 0)
+    };
+    let step = rules.encoding_granule.max(1);
+    let most = (1..=limits.max_vgprs / step).rev().map(|it| it * step).find(|it| fits(*it));
+    most.and_then(|most| u16::try_from(most).ok()).unwrap_or(vgprs).max(vgprs)
+}

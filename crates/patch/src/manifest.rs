@@ -1,0 +1,187 @@
+//! What a run has changed, and what it has not.
+
+use crate::jump::Jump;
+use crate::refusal::Refusal;
+
+/// How a run, or a kernel in it, came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was rewritten.
+    Changed,
+    /// It is as it was, for this reason.
+    Unchanged(String),
+    /// It should be rewritten and cannot be.
+    Refused,
+}
+
+impl Verdict {
+    /// A short name that programs may rely on.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Verdict::Changed => "changed",
+            Verdict::Unchanged(_) => "unchanged",
+            Verdict::Refused => "refused",
+        }
+    }
+}
+
+/// Where a replacement stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Where the replaced instructions stood.
+    InPlace,
+    /// In padding of the same function that nothing reaches.
+    Padding,
+    /// In a segment of its own behind the object.
+    Pool,
+}
+
+impl Placement {
+    /// A short name that programs may rely on.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Placement::InPlace => "in-place",
+            Placement::Padding => "padding",
+            Placement::Pool => "pool",
+        }
+    }
+
+    /// The placement of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::InPlace, Self::Padding, Self::Pool].into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// Bytes that changed at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Where.
+    pub address: u64,
+    /// What was there; nothing where there was nothing.
+    pub old: Vec<u8>,
+    /// What is there now.
+    pub new: Vec<u8>,
+}
+
+/// One stretch of code that was replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The rules that had it replaced, each with its instruction's address.
+    pub rules: Vec<(String, u64)>,
+    /// The name of the function.
+    pub function: String,
+    /// The place itself.
+    pub site: Change,
+    /// Where the replacement stands.
+    pub placement: Placement,
+    /// How control gets there.
+    pub jump: Jump,
+    /// The replacement, where it is not in place; the way back is its end.
+    pub body: Option<Change>,
+    /// How many bytes of the body are the way back.
+    pub way_back: usize,
+    /// Branches on the way there or back.
+    pub relays: Vec<Change>,
+    /// Registers that the replacement writes beside those that the old code wrote.
+    pub leases: Vec<String>,
+    /// The pair of scalar registers that far jumps take.
+    pub pair: Option<String>,
+}
+
+/// What runs before a kernel's first instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stub {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The rule that wants it.
+    pub rule: String,
+    /// Where it is.
+    pub address: u64,
+    /// All of it.
+    pub code: Vec<u8>,
+    /// Where in it the jump to the old entry begins.
+    pub way_on: usize,
+    /// The old entry.
+    pub entry: u64,
+    /// The pair of scalar registers that the jump takes.
+    pub pair: String,
+}
+
+/// A number of a kernel that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name: a key of the metadata with its dot, or a field of the descriptor.
+    pub name: String,
+    /// What it was.
+    pub old: String,
+    /// What it is.
+    pub new: String,
+}
+
+/// How a kernel came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelRecord {
+    /// Its name.
+    pub name: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// What it asks of the hardware now.
+    pub settings: Vec<Setting>,
+}
+
+/// Something that a rule has said of an instruction that was not rewritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The rule's name.
+    pub rule: String,
+    /// The name of the function.
+    pub function: String,
+    /// Where the instruction is.
+    pub address: u64,
+    /// What it said: a refusal, or why the instruction stays.
+    pub said: Result<String, Refusal>,
+}
+
+/// The segment behind the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Where it is in memory.
+    pub address: u64,
+    /// Where it is in the file.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub size: u64,
+    /// How many of them, at its end, only keep prefetching inside it.
+    pub guard: u64,
+}
+
+/// Everything that a run has changed. What is not in it is as it was, at the same offset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The name of the rule set; none where only edits were asked for.
+    pub rule_set: Option<String>,
+    /// How the object came out.
+    pub verdict: Verdict,
+    /// Bytes before and after.
+    pub sizes: (u64, u64),
+    /// The segment behind the object.
+    pub pool: Option<Pool>,
+    /// What was replaced, by address.
+    pub records: Vec<Record>,
+    /// What runs before kernels.
+    pub stubs: Vec<Stub>,
+    /// Every kernel.
+    pub kernels: Vec<KernelRecord>,
+    /// What rules have said of what was not replaced.
+    pub remarks: Vec<Remark>,
+}
+
+impl Manifest {
+    /// The refusals among the remarks.
+    pub fn refusals(&self) -> impl Iterator<Item = (&Remark, &Refusal)> {
+        self.remarks.iter().filter_map(|remark| Some((remark, remark.said.as_ref().err()?)))
+    }
+}

@@ -1,0 +1,106 @@
+//! Words between functions that nothing reaches.
+
+use std::collections::BTreeMap;
+
+use crate::census::Census;
+use crate::jump::{self, CODE_END, NOP};
+use hsaco_isa::{Decoder, Flow};
+
+/// Stretches of padding with what is left of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Padding {
+    /// First free byte to the end, by start.
+    free: BTreeMap<u64, u64>,
+    /// What the bytes hold now.
+    content: BTreeMap<u64, Vec<u8>>,
+}
+
+/// A state to come back to.
+pub(crate) struct Mark(BTreeMap<u64, u64>);
+
+impl Padding {
+    /// The padding of an object: `s_nop`, `s_code_end` or zeros between a function that ends and the next one. What
+    /// is behind the last function stays, because fetching runs ahead of execution.
+    pub(crate) fn new(census: &Census<'_>, decoder: &Decoder) -> Self {
+        let mut padding = Padding::default();
+        for pair in census.functions.windows(2) {
+            let [function, next] = pair else { continue };
+            let (start, end) = (function.end(), next.address);
+            if !start.is_multiple_of(4) || start >= end {
+                continue;
+            }
+            let bytes = census.code_at(start).and_then(|code| code.get(..(end - start) as usize));
+            let Some(bytes) = bytes else { continue };
+            let is_padding = |word: &[u8]| {
+                let word = word.try_into().map_or(1, u32::from_le_bytes);
+                word == 0 || word == CODE_END || word & 0xffff_0000 == NOP
+            };
+            if bytes.chunks_exact(4).all(is_padding) && ends(function.code, decoder) {
+                padding.free.insert(start, end);
+                padding.content.insert(start, bytes.to_vec());
+            }
+        }
+        padding
+    }
+
+    /// Where so many bytes are free behind a function.
+    pub(crate) fn behind(&self, end: u64, size: usize) -> Option<u64> {
+        let (start, stop) = self.free.range(end..).next()?;
+        let is_next =
+            self.content.contains_key(&end) && self.content.range(..=*start).next_back()?.0 == &end;
+        (is_next && stop - start >= size as u64).then_some(*start)
+    }
+
+    /// Where so many bytes are free within the reach of a branch.
+    pub(crate) fn near(&self, from: u64, size: usize) -> Option<u64> {
+        let reachable =
+            self.free.range(from.saturating_sub(0x2_0000)..from.saturating_add(0x2_0004));
+        let fits = |(start, stop): &(&u64, &u64)| {
+            **stop - **start >= size as u64 && jump::near(from, **start).is_some()
+        };
+        reachable.filter(fits).map(|(start, _)| *start).next()
+    }
+
+    /// The free word within the reach of a branch that is nearest to another place, if it is nearer than here.
+    pub(crate) fn towards(&self, from: u64, to: u64) -> Option<u64> {
+        let reachable =
+            self.free.range(from.saturating_sub(0x2_0000)..from.saturating_add(0x2_0004));
+        let near = reachable.map(|(start, _)| *start).filter(|it| jump::near(from, *it).is_some());
+        near.filter(|it| it.abs_diff(to) < from.abs_diff(to)).min_by_key(|it| it.abs_diff(to))
+    }
+
+    /// Takes bytes from the start of a free stretch, and says what they held.
+    pub(crate) fn take(&mut self, at: u64, size: usize) -> Vec<u8> {
+        let after = at + size as u64;
+        if let Some(stop) = self.free.remove(&at)
+            && after < stop
+        {
+            self.free.insert(after, stop);
+        }
+        let (start, content) = match self.content.range(..=at).next_back() {
+            Some((start, content)) => (*start, content.as_slice()),
+            None => (at, &[][..]),
+        };
+        let offset = (at - start) as usize;
+        content.get(offset..offset + size).unwrap_or_default().to_vec()
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.free.clone())
+    }
+
+    pub(crate) fn reset(&mut self, mark: Mark) {
+        self.free = mark.0;
+    }
+}
+
+/// Whether nothing follows the last instruction of some code: its last word is one that ends or leaves, or it
+/// is padding itself.
+fn ends(code: &[u8], decoder: &Decoder) -> bool {
+    let last = code.len().checked_sub(4).and_then(|at| code.get(at..));
+    let inst = last.and_then(|word| decoder.decode(word));
+    inst.is_some_and(|inst| match inst.flow() {
+        Flow::End | Flow::Branch | Flow::IndirectJump => true,
+        _ => inst.mnemonic() == "s_code_end",
+    })
+}

@@ -1,0 +1,475 @@
+//! Rewrites an object: all that the rules want, or nothing.
+
+use std::collections::BTreeMap;
+
+use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
+use hsaco_isa::Processor;
+use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
+use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, NewSymbol};
+use hsaco_object::{CodeObject, Error, ErrorKind, Result};
+
+use crate::census::Census;
+use crate::gather::{Gatherer, Wishes};
+use crate::jump::{self, CODE_END};
+use crate::manifest::{KernelRecord, Manifest, Pool, Remark, Setting, Stub, Verdict};
+use crate::option::Options;
+use crate::padding::Padding;
+use crate::place::{self, Placer};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::revision::{self, Revision};
+use crate::rule::{RuleSet, Stage};
+use crate::scan::{Filter, Hit};
+use crate::verify;
+use crate::view::{Tools, View};
+
+/// The name of the section that holds replacements.
+pub(crate) const POOL: &str = ".text.hsaco";
+
+/// Why a kernel is as it was.
+const NOTHING: &str = "no rule has anything to rewrite in its own code";
+
+/// Rewrites objects by a rule set; made once for many of them.
+///
+/// ```
+/// use hsaco_patch::{Options, Patcher, RuleSet};
+/// let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
+/// let patcher = Patcher::new(set, Options::default())?;
+/// assert!(patcher.patch(b"no object").is_err());
+/// # Ok::<(), hsaco_object::Error>(())
+/// ```
+pub struct Patcher {
+    pub(crate) set: &'static RuleSet,
+    pub(crate) options: Options,
+    pub(crate) tools: Tools,
+    pub(crate) filter: Filter,
+    pub(crate) processor: Processor,
+}
+
+/// What became of an object.
+#[derive(Clone, Debug)]
+pub struct Patched {
+    /// The new object; none where it is the old one.
+    pub bytes: Option<Vec<u8>>,
+    /// What was changed, and what was not.
+    pub manifest: Manifest,
+}
+
+/// Registers that kernels need for replacements: one more than the highest scalar and vector one.
+type Extent = (u16, u16);
+
+/// What is to be done to an object, before any of it is.
+struct Work<'p, 'a> {
+    patcher: &'p Patcher,
+    census: Census<'a>,
+    placer: Placer,
+    remarks: Vec<Remark>,
+    is_refused: bool,
+    /// Kernels that need more registers, by number.
+    extents: BTreeMap<usize, Extent>,
+    /// What runs before kernels, by their numbers.
+    stubs: BTreeMap<usize, Stub>,
+    /// Kernels whose own code changes.
+    touched: Vec<usize>,
+}
+
+impl Patcher {
+    /// For a rule set.
+    ///
+    /// # Errors
+    /// When there are no instruction tables for the set's processor.
+    pub fn new(set: &'static RuleSet, options: Options) -> Result<Self> {
+        let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "rule set", detail);
+        let processor = Processor::from_name(set.processor())
+            .ok_or_else(|| unsupported(format!("no processor {}", set.processor())))?;
+        let tools = Tools::new(processor).map_err(|error| unsupported(error.to_string()))?;
+        let filter = Filter::new(set, tools.decoder());
+        Ok(Patcher { set, options, tools, filter, processor })
+    }
+
+    /// Rewrites an object. What cannot be rewritten is not an error: the manifest says it.
+    ///
+    /// # Errors
+    /// When the bytes are no code object, or one that cannot be written anew.
+    pub fn patch(&self, file: &[u8]) -> Result<Patched> {
+        let object = CodeObject::parse(file)?;
+        if object.target().id().map(|id| id.processor) != Some(self.processor) {
+            return Ok(self.unchanged(file, "it is for another processor"));
+        }
+        if let Some(error) = object.problems().first() {
+            return Err(error.clone());
+        }
+        if object.is_relocatable() {
+            let detail = "an object that is not linked";
+            return Err(Error::new(ErrorKind::Unsupported, "patch", detail));
+        }
+        match revision::of(&object) {
+            Revision::Done => {
+                return Ok(self.unchanged(file, "all kernels say that they are for A0"));
+            }
+            Revision::Refused(refusal) => return Ok(self.refused(file, refusal)),
+            Revision::Open => {}
+        }
+        let census = Census::new(object, self.processor, self.tools.decoder());
+        if census.code.is_empty() {
+            return Ok(self.unchanged(file, "it holds no code"));
+        }
+        let mut work = Work::new(self, census)?;
+        work.plan_all();
+        work.finish(file)
+    }
+
+    fn manifest(&self, file: &[u8], verdict: Verdict) -> Manifest {
+        Manifest {
+            rule_set: Some(self.set.name().to_owned()),
+            verdict,
+            sizes: (file.len() as u64, file.len() as u64),
+            pool: None,
+            records: Vec::new(),
+            stubs: Vec::new(),
+            kernels: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn unchanged(&self, file: &[u8], why: &str) -> Patched {
+        Patched { bytes: None, manifest: self.manifest(file, Verdict::Unchanged(why.to_owned())) }
+    }
+
+    fn refused(&self, file: &[u8], refusal: Refusal) -> Patched {
+        let mut manifest = self.manifest(file, Verdict::Refused);
+        let (rule, function) = (String::new(), String::new());
+        manifest.remarks.push(Remark { rule, function, address: 0, said: Err(refusal) });
+        Patched { bytes: None, manifest }
+    }
+}
+
+/// Lines of 128 bytes that a stub has.
+const STUB_LINES: u64 = 2;
+
+fn function_start(view: &View<'_>) -> u64 {
+    view.stream().address()
+}
+
+/// Where the pool of an object will be: on the page behind all that has an address.
+fn pool_base(object: &CodeObject<'_>) -> u64 {
+    const ALLOC: u64 = 2;
+    let elf = object.elf();
+    let sections = elf.sections().iter().filter(|it| it.flags & ALLOC != 0);
+    let sections = sections.map(|it| it.address.saturating_add(it.size));
+    let segments = elf.loads().map(|it| it.address.saturating_add(it.memory_size));
+    sections.chain(segments).max().unwrap_or(0).next_multiple_of(hsaco_object::write::PAGE)
+}
+
+impl<'p, 'a> Work<'p, 'a> {
+    fn new(patcher: &'p Patcher, census: Census<'a>) -> Result<Self> {
+        let padding = Padding::new(&census, patcher.tools.decoder());
+        let placer = Placer::new(pool_base(&census.object), padding);
+        Ok(Work {
+            patcher,
+            census,
+            placer,
+            remarks: Vec::new(),
+            is_refused: false,
+            extents: BTreeMap::new(),
+            stubs: BTreeMap::new(),
+            touched: Vec::new(),
+        })
+    }
+
+    fn plan_all(&mut self) {
+        let mut functions = self.census.functions.clone();
+        functions.extend(self.census.leftovers());
+        let mut covered = 0;
+        for function in functions {
+            // A function inside another is entered there; its code is looked at once.
+            if function.address < covered && function.kind != FunctionKind::Unnamed {
+                continue;
+            }
+            self.plan_function(&function);
+            covered = covered.max(function.end());
+        }
+        self.placer.records.sort_by_key(|record| record.site.address);
+    }
+
+    fn plan_function(&mut self, function: &Function<'a>) {
+        let hits: Vec<Hit> = self.patcher.filter.hits(function.code).collect();
+        let wants_stub = self.patcher.options.entry_stub && function.kind == FunctionKind::Kernel;
+        if hits.is_empty() && !wants_stub {
+            return;
+        }
+        let (tools, options) = (&self.patcher.tools, &self.patcher.options);
+        let stream = function.decode(tools.decoder());
+        let hits: Vec<Hit> = hits.into_iter().filter(|hit| self.is_real(&stream, hit)).collect();
+        if hits.is_empty() && !wants_stub {
+            return;
+        }
+        let name =
+            function.name.map_or_else(|| format!("{:#x}", function.address), |it| it.to_string());
+        let code = self.census.code.clone();
+        let cfg = Cfg::new(tools.decoder(), &stream);
+        let budget = self.census.budget(function, &stream, tools.decoder());
+        let view = View::new(tools, options, &stream, &cfg, function.kind, budget).with_code(&code);
+        let steps: Vec<usize> = hits
+            .iter()
+            .filter_map(|hit| stream.index_of(stream.address() + hit.offset as u64))
+            .collect();
+        view.prepare(&steps);
+        let mut gatherer = Gatherer::new(&view, &name);
+        gatherer.ask(self.patcher.set, &hits);
+        if wants_stub && let Some(site) = view.site(0) {
+            for rule in self.patcher.set.rules().iter().filter(|it| it.stage == Stage::Entry) {
+                gatherer.take(rule, &site);
+            }
+        }
+        let wishes = gatherer.finish();
+        self.place(function, &view, &name, wishes);
+    }
+
+    /// Whether a hit is an instruction that its rule is about, and not a word in the middle of another.
+    fn is_real(&self, stream: &Stream, hit: &Hit) -> bool {
+        let Some(rule) = self.patcher.set.rules().get(hit.rule) else { return false };
+        let step = stream.index_of(stream.address().wrapping_add(hit.offset as u64));
+        let inst = step.and_then(|step| stream.inst(step));
+        inst.is_some_and(|inst| {
+            !matches!(rule.trigger, crate::Trigger::Opcodes(_)) || rule.claims(inst.mnemonic())
+        })
+    }
+
+    fn place(&mut self, function: &Function<'a>, view: &View<'_>, name: &str, wishes: Wishes) {
+        self.is_refused |= wishes.is_refused;
+        self.remarks.extend(wishes.remarks);
+        let kernel = self.census.kernel_of(function);
+        if !wishes.windows.is_empty() || wishes.prologue.is_some() {
+            self.touched.extend(kernel);
+        }
+        let before = self.placer.records.len();
+        if let Err((address, rule, refusal)) = self.placer.place(view, name, &wishes.windows) {
+            self.is_refused = true;
+            let (rule, function) = (rule.to_owned(), name.to_owned());
+            self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
+        }
+        let pairs = self.placer.records.get(before..).unwrap_or_default().iter();
+        let pairs = pairs.filter_map(|record| pair_number(record.pair.as_deref()?));
+        let mut extent =
+            pairs.fold((0, 0), |all, pair| widest(all, place::extent(&[], Some(pair))));
+        for window in &wishes.windows {
+            extent = widest(extent, place::extent(&window.leases, None));
+        }
+        if let Some(prologue) = &wishes.prologue
+            && let Some(kernel) = kernel
+        {
+            match self.placer.stub(view, name, prologue) {
+                Ok((stub, pair)) => {
+                    extent = widest(extent, place::extent(&[], Some(pair)));
+                    self.stubs.insert(kernel, stub);
+                }
+                Err(refusal) => {
+                    self.is_refused = true;
+                    let (rule, function) = (prologue.rule.to_owned(), name.to_owned());
+                    let address = function_start(view);
+                    self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
+                }
+            }
+        }
+        self.need(function, view, extent);
+    }
+
+    /// Has every kernel that may run a function allocate so many registers.
+    fn need(&mut self, function: &Function<'a>, view: &View<'_>, extent: Extent) {
+        let own = self.census.kernel_of(function).filter(|_| view.budget().unused.is_none());
+        let kernels = match own {
+            Some(kernel) => kernel..kernel + 1,
+            None => 0..self.census.kernels.len(),
+        };
+        for kernel in kernels {
+            let known = self.extents.entry(kernel).or_default();
+            *known = widest(*known, extent);
+        }
+    }
+
+    fn finish(mut self, file: &[u8]) -> Result<Patched> {
+        let mut manifest = self.patcher.manifest(file, Verdict::Changed);
+        manifest.remarks = std::mem::take(&mut self.remarks);
+        if self.is_refused {
+            manifest.verdict = Verdict::Refused;
+            manifest.kernels = self.kernel_records(&manifest.remarks, BTreeMap::new());
+            return Ok(Patched { bytes: None, manifest });
+        }
+        if self.placer.records.is_empty() && self.stubs.is_empty() {
+            manifest.verdict = Verdict::Unchanged("no rule has anything to rewrite".to_owned());
+            manifest.kernels = self.kernel_records(&manifest.remarks, BTreeMap::new());
+            return Ok(Patched { bytes: None, manifest });
+        }
+        let bytes = self.write(file, &mut manifest)?;
+        manifest.sizes.1 = bytes.len() as u64;
+        let findings = verify::verify(self.patcher, file, &bytes, &manifest);
+        if let Some(finding) = findings.first() {
+            let detail = format!("the result does not hold: {finding}");
+            return Ok(self.patcher.refused(file, Refusal::new(RefusalKind::Unsupported, detail)));
+        }
+        Ok(Patched { bytes: Some(bytes), manifest })
+    }
+
+    fn write(&mut self, file: &[u8], manifest: &mut Manifest) -> Result<Vec<u8>> {
+        let mut edit = Edit::new(file)?;
+        manifest.records = std::mem::take(&mut self.placer.records);
+        manifest.stubs = self.stubs.values().cloned().collect();
+        for record in &manifest.records {
+            edit.replace_at(record.site.address, &record.site.new)?;
+            for change in record.body.iter().chain(&record.relays).filter(|it| !it.old.is_empty()) {
+                edit.replace_at(change.address, &change.new)?;
+            }
+        }
+        manifest.pool = self.write_pool(&mut edit, manifest)?;
+        let settings = self.write_kernels(&mut edit, manifest)?;
+        manifest.kernels = self.kernel_records(&manifest.remarks, settings);
+        edit.finish()
+    }
+
+    /// Appends the pool and names what is in it.
+    fn write_pool(&mut self, edit: &mut Edit<'_>, manifest: &Manifest) -> Result<Option<Pool>> {
+        let mut pool = std::mem::take(&mut self.placer.pool);
+        let mut section = None;
+        let mut placed = None;
+        if !pool.is_empty() {
+            let lines = self.census.kernels.iter().map(|kernel| kernel.prefetch).max().unwrap_or(0);
+            let guard = lines.max(1) * 128;
+            let words = guard as usize / 4;
+            pool.extend(jump::bytes(&vec![CODE_END; words]));
+            let at = edit.append(POOL, Access::Code, &pool)?;
+            if at.address != self.placer.base {
+                let detail = format!("it is at {:#x}, not at {:#x}", at.address, self.placer.base);
+                return Err(Error::new(ErrorKind::Mismatch, "pool", detail));
+            }
+            let size = pool.len() as u64;
+            placed = Some(Pool { address: at.address, offset: at.offset, size, guard });
+            section = at.section;
+        }
+        if section.is_none() {
+            return Ok(placed);
+        }
+        let mut names = Vec::with_capacity(manifest.records.len());
+        for stub in &manifest.stubs {
+            names.push((format!("{}.stub", stub.kernel), stub.address, stub.code.len()));
+        }
+        for record in &manifest.records {
+            let Some(body) = record.body.as_ref().filter(|body| body.old.is_empty()) else {
+                continue;
+            };
+            let rule = record.rules.first().map_or("", |(rule, _)| rule.as_str());
+            let name = format!("{}.{rule}.{:x}", record.function, record.site.address);
+            names.push((name, body.address, body.new.len()));
+        }
+        for (name, value, size) in names {
+            edit.add_symbol(NewSymbol {
+                name: name.into_bytes(),
+                value,
+                size: size as u64,
+                kind: STT_FUNC,
+                binding: Binding::Local,
+                visibility: Visibility::Default,
+                section: section.unwrap_or(0),
+            });
+        }
+        Ok(placed)
+    }
+
+    /// Lets descriptors and metadata say what the new code needs.
+    fn write_kernels(
+        &self,
+        edit: &mut Edit<'_>,
+        _manifest: &Manifest,
+    ) -> Result<BTreeMap<usize, Vec<Setting>>> {
+        let object = &self.census.object;
+        let mut settings: BTreeMap<usize, Vec<Setting>> = BTreeMap::new();
+        let mut metadata: Option<MetadataEdit<'_>> = None;
+        for (number, kernel) in self.census.index.kernels().iter().enumerate() {
+            let (sgprs, vgprs) = self.extents.get(&number).copied().unwrap_or_default();
+            let Some(facts) = self.census.kernels.get(number) else { continue };
+            // VCC counts as two more.
+            let sgprs = if sgprs == 0 { 0 } else { sgprs + 2 };
+            let mut changed = Vec::new();
+            let Ok(mut change) = KernelChange::of(object, kernel) else { continue };
+            if sgprs > facts.sgprs || vgprs > self.said_vgprs(number) {
+                if sgprs > facts.sgprs {
+                    change.set("sgpr_count", sgprs.into())?;
+                    changed.push(setting(".sgpr_count", &facts.sgprs, &sgprs));
+                }
+                if vgprs > self.said_vgprs(number) {
+                    change.set("vgpr_count", vgprs.into())?;
+                    changed.push(setting(".vgpr_count", &self.said_vgprs(number), &vgprs));
+                }
+            }
+            if let Some(stub) = self.stubs.get(&number) {
+                let address = kernel.descriptor_symbol().map_or(0, |it| it.value);
+                change.set_entry(address, stub.address)?;
+                let place = |address: u64| format!("{address:#x}");
+                changed.push(setting("entry", &place(stub.entry), &place(stub.address)));
+                if facts.prefetch > STUB_LINES {
+                    change.set("inst_pref_size", STUB_LINES)?;
+                    changed.push(setting("inst_pref_size", &facts.prefetch, &STUB_LINES));
+                }
+            }
+            let is_b0 = revision::is_b0(kernel);
+            if is_b0 {
+                changed.push(setting(revision::KEY, "B0", "A0"));
+            }
+            if changed.is_empty() {
+                continue;
+            }
+            let metadata = match &mut metadata {
+                Some(metadata) => metadata,
+                none => none.insert(MetadataEdit::of(object)?),
+            };
+            change.apply(edit, metadata)?;
+            if is_b0 {
+                metadata.set(&facts.name, revision::KEY, "A0")?;
+            }
+            settings.insert(number, changed);
+        }
+        if let Some(metadata) = &metadata {
+            edit.set_metadata(metadata)?;
+        }
+        Ok(settings)
+    }
+
+    fn said_vgprs(&self, kernel: usize) -> u16 {
+        let said = self.census.index.kernels().get(kernel);
+        let said =
+            said.and_then(|it| it.resources(Some(self.patcher.processor.generation())).0.vgprs);
+        said.map_or(0, |it| u16::try_from(it).unwrap_or(u16::MAX))
+    }
+
+    fn kernel_records(
+        &self,
+        remarks: &[Remark],
+        mut settings: BTreeMap<usize, Vec<Setting>>,
+    ) -> Vec<KernelRecord> {
+        let records = self.census.kernels.iter().enumerate().map(|(number, kernel)| {
+            let settings = settings.remove(&number).unwrap_or_default();
+            let is_refused =
+                remarks.iter().any(|it| it.function == kernel.name && it.said.is_err());
+            let verdict = match () {
+                () if is_refused => Verdict::Refused,
+                () if self.is_refused => Verdict::Unchanged("the object is refused".to_owned()),
+                () if self.touched.contains(&number) || !settings.is_empty() => Verdict::Changed,
+                () => Verdict::Unchanged(NOTHING.to_owned()),
+            };
+            KernelRecord { name: kernel.name.clone(), verdict, settings }
+        });
+        records.collect()
+    }
+}
+
+fn setting<T: ToString + ?Sized>(name: &str, old: &T, new: &T) -> Setting {
+    Setting { name: name.to_owned(), old: old.to_string(), new: new.to_string() }
+}
+
+fn widest(left: Extent, right: Extent) -> Extent {
+    (left.0.max(right.0), left.1.max(right.1))
+}
+
+/// The number of a pair of scalar registers from its name.
+fn pair_number(name: &str) -> Option<u16> {
+    name.strip_prefix("s[")?.split(':').next()?.parse().ok()
+}

@@ -1,0 +1,24 @@
+//! Instructions of which nobody says for sure that they are affected.
+
+use super::{Example, Requirement, Rule, Stage, Trigger};
+use crate::Answer;
+
+pub(super) const RULE: Rule = Rule {
+    name: "deferred",
+    summary: "sleeps and barrier states stay, and are named in the manifest",
+    stage: Stage::Site,
+    requirement: Requirement::Optional,
+    trigger: Trigger::Opcodes(&[
+        "s_get_barrier_state",
+        "s_sleep",
+        "s_sleep_var",
+        "s_monitor_sleep",
+    ]),
+    look: |_| Answer::Keep("rocjitsu warns of it on A0 and leaves it"),
+    residual: |_| false,
+    examples: &[
+        Example::same("DF1", "s_sleep 1\ns_sleep_var s0\ns_monitor_sleep 1"),
+        Example::same("DF2", "s_get_barrier_state s0, -1"),
+    ],
+    page: include_str!("../../../../docs/rules/deferred.md"),
+};

@@ -1,0 +1,114 @@
+//! Ways there and back.
+
+use std::collections::BTreeSet;
+
+use hsaco_analysis::{Address, Stream};
+use hsaco_isa::{Decoder, Flow};
+
+use super::Finding;
+use crate::census::Census;
+use crate::jump;
+use crate::manifest::{Placement, Record};
+use crate::view::View;
+
+/// Where the jumps of a function go, as far as anybody can tell.
+pub(super) fn targets(view: &View<'_>) -> BTreeSet<u64> {
+    let stream = view.stream();
+    let steps = stream.steps().iter().enumerate();
+    let direct = steps.filter_map(|(at, step)| step.inst?.branch_target(stream.address_of(at)));
+    let indirect = view.cfg().jumps().iter().filter_map(|jump| match jump.target {
+        Address::Known(target) => Some(target),
+        _ => None,
+    });
+    direct.chain(indirect).collect()
+}
+
+pub(super) fn check(
+    view: &View<'_>,
+    record: &Record,
+    targets: &BTreeSet<u64>,
+    new: &Census<'_>,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let site = record.site.address;
+    let end = site + record.site.old.len() as u64;
+    let mut say = |address: u64, detail: &str| found.push(Finding::new("flow", address, detail));
+    if record.site.old.len() != record.site.new.len() {
+        say(site, "the site has another size than before");
+    }
+    let stream = view.stream();
+    let is_whole = stream.index_of(site).is_some()
+        && (stream.index_of(end).is_some() || end == stream.address() + u64::from(stream.size()));
+    if !is_whole {
+        say(site, "the site does not hold whole instructions");
+    }
+    let first = stream.index_of(site).unwrap_or(0);
+    let last = stream.index_of(end).unwrap_or(stream.steps().len());
+    if last > first + 1 {
+        if let Some(target) = targets.range(site + 1..end).next() {
+            say(*target, "a jump leads into the middle of a site");
+        }
+        if !view.is_closed() && record.placement != Placement::InPlace {
+            say(site, "several instructions have moved where nobody knows all jumps");
+        }
+    }
+    let decoder = view.decoder();
+    if !decodes(decoder, &record.site.new) {
+        say(site, "the site does not decode");
+    }
+    let Some(body) = &record.body else {
+        if record.placement != Placement::InPlace {
+            say(site, "there is no replacement");
+        }
+        return found;
+    };
+    if !decodes(decoder, &body.new) {
+        say(body.address, "the replacement does not decode");
+    }
+    if arrival(decoder, new, record, site) != Some(body.address) {
+        say(site, "the site does not lead to the replacement");
+    }
+    let code = body.new.len().saturating_sub(record.way_back);
+    if record.way_back > 0 {
+        let back = body.address + code as u64;
+        if arrival(decoder, new, record, back) != Some(end) {
+            say(back, "the replacement does not lead back");
+        }
+    } else {
+        let stream = Stream::decode(decoder, body.address, &body.new);
+        let last = stream.steps().last().and_then(|step| step.inst);
+        if last.is_none_or(|inst| inst.flow() != Flow::End) {
+            say(body.address, "the replacement runs on past its end");
+        }
+    }
+    found
+}
+
+fn decodes(decoder: &Decoder, bytes: &[u8]) -> bool {
+    let stream = Stream::decode(decoder, 0, bytes);
+    let size: usize = stream.steps().iter().filter_map(|step| step.inst).map(|it| it.len()).sum();
+    size == bytes.len() && stream.steps().iter().all(|step| step.inst.is_some())
+}
+
+/// Where control arrives from a jump, through the relays of its record. A jump is one branch or a few instructions
+/// that make an address.
+fn arrival(decoder: &Decoder, new: &Census<'_>, record: &Record, from: u64) -> Option<u64> {
+    let mut at = from;
+    for _ in 0..=record.relays.len() {
+        let target = jump_target(decoder, new, at)?;
+        if !record.relays.iter().any(|relay| relay.address == target) {
+            return Some(target);
+        }
+        at = target;
+    }
+    None
+}
+
+pub(super) fn jump_target(decoder: &Decoder, new: &Census<'_>, at: u64) -> Option<u64> {
+    let bytes = new.code_at(at)?;
+    let first = decoder.decode(bytes)?;
+    if first.flow() == Flow::Branch {
+        return first.branch_target(at);
+    }
+    jump::far_target(decoder, at, bytes)
+}

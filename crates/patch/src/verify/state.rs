@@ -1,0 +1,210 @@
+//! What a replacement leaves behind: registers, flags, upper bits of register numbers, and work under way.
+
+use std::collections::BTreeMap;
+
+use hsaco_analysis::{RegisterSet, Stream};
+use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
+
+use super::Finding;
+use crate::manifest::{Record, Stub};
+use crate::view::View;
+
+/// What a stretch of code does, from its start to its end.
+#[derive(Default)]
+struct Deeds {
+    written: RegisterSet,
+    /// Scalar registers that hold what another held at the start, by name.
+    copies: BTreeMap<String, String>,
+    msb: Option<VgprMsb>,
+    writes_mode: bool,
+    /// For each counter: operations under way, and whether those of before are over.
+    work: BTreeMap<Counter, (u32, bool)>,
+}
+
+pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
+    let site = record.site.address;
+    let Some(first) = view.stream().index_of(site) else { return Vec::new() };
+    let new = match &record.body {
+        Some(body) => {
+            body.new.get(..body.new.len().saturating_sub(record.way_back)).unwrap_or_default()
+        }
+        None => &record.site.new,
+    };
+    let msb = view.msb(first);
+    let old = deeds(view.decoder(), &record.site.old, msb);
+    let new = deeds(view.decoder(), new, msb);
+    let mut found = Vec::new();
+    let mut say = |detail: String| found.push(Finding::new("state", site, detail));
+    let leases: Vec<&str> = record.leases.iter().chain(&record.pair).map(String::as_str).collect();
+    let last = view.stream().index_of(site + record.site.old.len() as u64);
+    let last = last.unwrap_or(view.stream().steps().len()).saturating_sub(1);
+    let needed = || {
+        let mut needed = view.live_before(first);
+        needed.union_with(&view.live_after(last));
+        needed.union_with(&view.in_flight(first));
+        needed
+    };
+    let beyond = view.budget().unused;
+    if !leases.is_empty() {
+        let needed = needed();
+        for register in leases.iter().filter_map(|name| register(name)) {
+            let is_beyond = beyond.is_some_and(|(sgprs, vgprs)| match register.file {
+                RegisterFile::Sgpr => register.first >= sgprs,
+                RegisterFile::Vgpr => register.first >= vgprs,
+                _ => false,
+            });
+            if !is_beyond && needed.contains(&register) {
+                say(format!("{register} is leased and needed"));
+            }
+        }
+    }
+    let mut allowed = old.written;
+    leases.iter().filter_map(|name| register(name)).for_each(|it| allowed.insert(&it));
+    let mut excess = new.written;
+    excess.subtract(&allowed);
+    for register in excess.iter().flat_map(singles) {
+        let name = register.to_string();
+        let is_mode = register.file == RegisterFile::Special(Special::Mode);
+        let is_restored = new.copies.get(&name).is_some_and(|from| *from == name);
+        let keeps_mode = is_mode && old.msb.is_some() && old.msb == new.msb;
+        if !is_restored && !keeps_mode {
+            say(format!("{name} is written and was not"));
+        }
+    }
+    // What the old code wrote the new one has to write, unless nobody reads it.
+    let mut lost = old.written;
+    lost.subtract(&new.written);
+    if !lost.is_empty() {
+        let needed = view.live_after(last);
+        for register in lost.iter().flat_map(singles).filter(|it| needed.contains(it)) {
+            say(format!("{register} was written, is needed, and is not"));
+        }
+    }
+    if old.msb.is_some() && old.msb != new.msb {
+        say("the upper bits of vector register numbers are not what they were".to_owned());
+    }
+    if old.msb.is_none() && (new.writes_mode && !old.writes_mode) {
+        say("upper bits of vector register numbers are set where nobody knows them".to_owned());
+    }
+    let idle = (0, false);
+    let counters = old.work.keys().chain(new.work.keys());
+    for counter in counters {
+        let (before, _) = old.work.get(counter).copied().unwrap_or(idle);
+        let (after, drained) = new.work.get(counter).copied().unwrap_or(idle);
+        let counts_precisely = view.options().precise_waits && *counter == Counter::Dscnt;
+        let is_safe = after == before || (after == 0 && drained);
+        if !is_safe && !counts_precisely {
+            say(format!("{} counts {after} and counted {before}", counter.name()));
+        }
+    }
+    found
+}
+
+/// Whether what runs before a kernel writes what the kernel needs.
+pub(super) fn stub_clobbers(view: &View<'_>, stub: &Stub) -> bool {
+    let deeds = deeds(view.decoder(), stub.code.get(..stub.way_on).unwrap_or_default(), None);
+    let needed = view.live_before(0);
+    let pair = register(&stub.pair);
+    deeds.written.iter().chain(pair).any(|register| needed.contains(&register))
+}
+
+fn deeds(decoder: &Decoder, code: &[u8], msb: Option<VgprMsb>) -> Deeds {
+    let mut deeds = Deeds { msb, ..Deeds::default() };
+    let stream = Stream::decode(decoder, 0, code);
+    for inst in stream.steps().iter().filter_map(|step| step.inst.as_ref()) {
+        deeds.step(decoder, inst);
+    }
+    deeds
+}
+
+impl Deeds {
+    fn step(&mut self, decoder: &Decoder, inst: &Inst) {
+        // A register without upper bits stands for all that have them.
+        let banks = self.msb.map_or(vec![0x00, 0x55, 0xaa, 0xff], |msb| vec![msb.bits()]);
+        let copied = copy(decoder, inst).map(|(to, from)| {
+            let from = self.copies.get(&from).cloned().unwrap_or(from);
+            (to, from)
+        });
+        for bank in banks {
+            let effects = decoder.effects(inst, VgprMsb::new(bank));
+            for register in effects.writes() {
+                self.written.insert(&register);
+                for single in singles(register) {
+                    self.copies.insert(single.to_string(), "?".to_owned());
+                }
+            }
+        }
+        if let Some((to, from)) = copied {
+            self.copies.insert(to, from);
+        }
+        self.writes_mode |= inst.writes_mode();
+        match inst.mnemonic() {
+            "s_set_vgpr_msb" => {
+                let bits = match decoder.operand(inst, "simm16") {
+                    Some(OperandValue::Number(number)) => number.cast_unsigned() as u8,
+                    _ => 0,
+                };
+                self.msb = Some(VgprMsb::new(bits));
+            }
+            name if name.starts_with("s_setreg") => self.msb = None,
+            _ => {}
+        }
+        self.count(decoder, inst);
+    }
+
+    fn count(&mut self, decoder: &Decoder, inst: &Inst) {
+        let effects = decoder.effects(inst, VgprMsb::default());
+        for counter in effects.raises().iter() {
+            self.work.entry(counter).or_default().0 += 1;
+        }
+        for (counter, value) in effects.waits() {
+            let work = self.work.entry(counter).or_default();
+            work.0 = work.0.min(value.into());
+            work.1 |= value == 0;
+        }
+        if effects.waits_for_idle() {
+            self.work.values_mut().for_each(|work| *work = (0, true));
+        }
+    }
+}
+
+/// Source and destination of a move of one scalar register.
+fn copy(decoder: &Decoder, inst: &Inst) -> Option<(String, String)> {
+    let register = |name| match decoder.operand(inst, name)? {
+        OperandValue::Register(register) => Some(register.to_string()),
+        _ => None,
+    };
+    (inst.mnemonic() == "s_mov_b32").then(|| Some((register("sdst")?, register("src0")?)))?
+}
+
+/// Registers one by one.
+fn singles(register: Register) -> impl Iterator<Item = Register> {
+    (0..u16::from(register.count.max(1))).map(move |at| match register.file {
+        RegisterFile::Special(_) => register,
+        _ => Register { first: register.first + at, count: 1, half: None, ..register },
+    })
+}
+
+/// The register of a name, as manifests write it.
+pub(crate) fn register(name: &str) -> Option<Register> {
+    let special = [Special::Vcc, Special::Scc, Special::M0, Special::VccLo];
+    if let Some(special) = special.into_iter().find(|it| it.name() == name) {
+        let count = if special == Special::Vcc { 2 } else { 1 };
+        return Some(Register {
+            file: RegisterFile::Special(special),
+            first: 0,
+            count,
+            half: None,
+        });
+    }
+    let file = match name.as_bytes().first()? {
+        b's' => RegisterFile::Sgpr,
+        b'v' => RegisterFile::Vgpr,
+        _ => return None,
+    };
+    let numbers = name.get(1..)?.trim_matches(['[', ']']);
+    let (first, last) = numbers.split_once(':').unwrap_or((numbers, numbers));
+    let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+    let count = u8::try_from(last.checked_sub(first)? + 1).ok()?;
+    Some(Register { file, first, count, half: None })
+}
