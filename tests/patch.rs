@@ -1,0 +1,459 @@
+//! Rewriting: what an object becomes, whether the validator can fail, and what LLVM's tools make of the result.
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use hsaco::object::CodeObject;
+use hsaco::patch::{Jump, Manifest, Options, Patched, Patcher, Placement, RuleSet, Verdict};
+use hsaco_tests::gfx1250::{self, NewKernel as Kernel};
+use hsaco_tests::{have_tools, scratch_dir};
+
+const MATRIX: &str = "v_wmma_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7]";
+const INTEGER: &str = "v_wmma_i32_16x16x64_iu8 v[16:23], v[0:7], v[8:15], v[16:23]";
+
+fn kernel(name: &str, lines: &str) -> Kernel {
+    gfx1250::kernel(name, lines).unwrap()
+}
+
+fn object(kernels: &[Kernel]) -> Vec<u8> {
+    gfx1250::object(kernels).unwrap()
+}
+
+fn patcher(options: Options) -> Patcher {
+    Patcher::new(RuleSet::by_name("gfx1250-b0-to-a0").unwrap(), options).unwrap()
+}
+
+fn patch(file: &[u8]) -> Patched {
+    patcher(Options::default()).patch(file).unwrap()
+}
+
+/// The result, which holds, and which a second run leaves as it is.
+fn changed(file: &[u8]) -> (Vec<u8>, Manifest) {
+    let patcher = patcher(Options::default());
+    let Patched { bytes, manifest } = patcher.patch(file).unwrap();
+    assert_eq!(manifest.verdict, Verdict::Changed, "{:?}", manifest.remarks);
+    let bytes = bytes.unwrap();
+    assert_eq!(patcher.verify(file, &bytes, &manifest), []);
+    let again = patcher.patch(&bytes).unwrap();
+    assert!(again.bytes.is_none(), "the second run changes {:?}", again.manifest.records);
+    (bytes, manifest)
+}
+
+/// The code at an address, as text.
+fn text(file: &[u8], address: u64, size: u64) -> Vec<String> {
+    let object = CodeObject::parse(file).unwrap();
+    let bytes = object.elf().at_address(address, size).unwrap();
+    let decoder = gfx1250::assembler().unwrap().decoder().clone();
+    let stream = hsaco::analysis::Stream::decode(&decoder, address, bytes);
+    stream.steps().iter().map(|it| it.inst.map_or("?".into(), |it| decoder.text(&it))).collect()
+}
+
+fn refusal(patched: &Patched) -> String {
+    assert!(patched.bytes.is_none());
+    assert_eq!(patched.manifest.verdict, Verdict::Refused);
+    patched.manifest.refusals().next().unwrap().1.to_string()
+}
+
+/// What LLVM's tools say against the result of a rewriting.
+fn llvm_accepts(file: &[u8]) {
+    if !have_tools(&["llvm-objdump-22", "llvm-readelf-22"]) {
+        return;
+    }
+    let folder = scratch_dir();
+    let path = folder.path().join("result.co");
+    std::fs::write(&path, file).unwrap();
+    let run = |tool: &str, arguments: &[&str]| {
+        let output = Command::new(tool).args(arguments).arg(&path).output().unwrap();
+        let (out, error) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+        assert!(output.status.success() && error.is_empty(), "{tool}: {error}");
+        String::from_utf8(out).unwrap()
+    };
+    run("llvm-readelf-22", &["-a"]);
+    let listing = run("llvm-objdump-22", &["-d"]);
+    let undecoded = listing.lines().find(|line| line.contains(".long"));
+    assert_eq!(undecoded, None);
+}
+
+#[test]
+fn capability_01_without_anything_to_do_the_file_is_itself() {
+    let patched = patch(&object(&[kernel("plain", "s_nop 0\nv_mov_b32_e32 v0, v1")]));
+    assert!(patched.bytes.is_none());
+    let nothing = Verdict::Unchanged("no rule has anything to rewrite".to_owned());
+    assert_eq!(patched.manifest.verdict, nothing);
+}
+
+#[test]
+fn capability_05_every_broken_input_has_its_own_error() {
+    let file = object(&[kernel("k", "s_clause 0x1")]);
+    let error = |bytes: &[u8]| patcher(Options::default()).patch(bytes).unwrap_err().to_string();
+    assert_eq!(error(&file[..40]), "truncated: ELF header: 40 bytes of 64 (at offset 0x0)");
+    let mut other = file.clone();
+    other[18] = 62;
+    assert!(error(&other).starts_with("not recognised: code object: machine 62"));
+    let mut narrow = file.clone();
+    narrow[4] = 1;
+    assert!(error(&narrow).contains("(at offset 0x4)"), "{}", error(&narrow));
+    let mut loose = file;
+    loose[16] = 1;
+    assert_eq!(error(&loose), "unsupported: patch: an object that is not linked");
+}
+
+#[test]
+fn capability_06_an_object_without_code_stays() {
+    let patched = patch(&object(&[]));
+    let verdict = Verdict::Unchanged("it holds no code".to_owned());
+    assert_eq!((patched.bytes, patched.manifest.verdict), (None, verdict));
+}
+
+#[test]
+fn capability_07_what_is_for_a0_already_stays() {
+    let with = |revision| Kernel { revision, ..kernel("k", "s_clause 0x1") };
+    let other = |revision| Kernel { revision, ..kernel("other", "s_nop 0") };
+    let done = patch(&object(&[with(Some("A0")), other(Some("A0"))]));
+    let verdict = Verdict::Unchanged("all kernels say that they are for A0".to_owned());
+    assert_eq!((done.bytes.is_none(), done.manifest.verdict), (true, verdict));
+    let mixed = patch(&object(&[with(Some("A0")), other(Some("B0"))]));
+    assert_eq!(refusal(&mixed), "metadata: 1 of 2 kernels say that they are for A0");
+    let odd = patch(&object(&[with(Some("C7")), other(None)]));
+    assert_eq!(refusal(&odd), "metadata: .gfx1250_revision of k is C7, neither A0 nor B0");
+    // Who says nothing is taken at the caller's word.
+    let (bytes, _) = changed(&object(&[with(None), other(None)]));
+    assert_eq!(text(&bytes, 0x2000, 8), ["s_nop 0", "s_endpgm"]);
+    let (bytes, manifest) = changed(&object(&[with(Some("B0")), other(Some("B0"))]));
+    let settings: Vec<_> = manifest.kernels.iter().map(|it| &it.settings[0].new).collect();
+    assert_eq!(settings, ["A0", "A0"]);
+    llvm_accepts(&bytes);
+}
+
+#[test]
+fn capability_08_results_are_told_apart() {
+    let first = kernel("first", "s_clause 0x1");
+    let file = object(&[first.clone(), kernel("second", "s_nop 0")]);
+    let (_, manifest) = changed(&file);
+    let names = |manifest: &Manifest| -> Vec<(String, &'static str)> {
+        manifest.kernels.iter().map(|it| (it.name.clone(), it.verdict.name())).collect()
+    };
+    let expected = [("first".to_owned(), "changed"), ("second".to_owned(), "unchanged")];
+    assert_eq!(names(&manifest), expected);
+    let needs = "s_barrier_signal_isfirst -3\ns_cbranch_scc1 0";
+    let refused = patch(&object(&[first, kernel("second", needs)]));
+    let expected = [("first".to_owned(), "unchanged"), ("second".to_owned(), "refused")];
+    assert_eq!(names(&refused.manifest), expected);
+    assert!(refusal(&refused).starts_with("still-needed: SCC"));
+}
+
+#[test]
+fn capability_32_a_trampoline_near_by_branches() {
+    let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
+    let (bytes, manifest) = changed(&file);
+    let record = &manifest.records[0];
+    assert_eq!((record.placement, record.jump), (Placement::Pool, Jump::Near));
+    let body = record.body.as_ref().unwrap();
+    let branch =
+        |from: u64, to: u64| format!("s_branch {}", (to.wrapping_sub(from + 4) / 4) as u16);
+    let there = branch(0x2000, body.address);
+    assert_eq!(text(&bytes, 0x2000, 12), [there.as_str(), "s_nop 0", "s_nop 1"]);
+    let scaled = MATRIX.replace("v_wmma_f32", "v_wmma_scale_f32") + ", 0, 0";
+    let back = branch(body.address + 16, 0x2008);
+    assert_eq!(text(&bytes, body.address, 20), [scaled, back]);
+    llvm_accepts(&bytes);
+}
+
+#[test]
+fn padding_behind_the_function_comes_first_and_that_of_others_never() {
+    let sites = format!("{MATRIX}\ns_nop 1");
+    let (bytes, manifest) = changed(&object(&[kernel("a", &sites), kernel("b", &sites)]));
+    let places: Vec<_> = manifest.records.iter().map(|it| it.placement).collect();
+    // Behind the last function fetching runs ahead, so its padding stays.
+    assert_eq!(places, [Placement::Padding, Placement::Pool]);
+    assert_eq!(manifest.records[0].body.as_ref().unwrap().address, 0x2010);
+    llvm_accepts(&bytes);
+}
+
+#[test]
+fn capability_33_a_trampoline_far_by_registers() {
+    let lines = format!("{MATRIX}\ns_nop 1\ns_nop 2\n.rept 40000 s_mov_b32 s4, s5");
+    let (bytes, manifest) = changed(&object(&[Kernel { sgprs: 8, ..kernel("k", &lines) }]));
+    let record = &manifest.records[0];
+    assert_eq!((record.jump, record.pair.as_deref()), (Jump::Far, Some("s[0:1]")));
+    let body = record.body.as_ref().unwrap();
+    let forward = text(&bytes, 0x2000, 16);
+    assert_eq!(forward[0], "s_get_pc_i64 s[0:1]");
+    assert_eq!(forward[1], format!("s_add_nc_u64 s[0:1], s[0:1], {:#x}", body.address - 0x2004));
+    assert_eq!(forward[2], "s_set_pc_i64 s[0:1]");
+    let code = text(&bytes, body.address, body.new.len() as u64);
+    assert_eq!(&code[1..4], ["s_nop 1", "s_nop 2", "s_get_pc_i64 s[0:1]"]);
+    assert!(!code.iter().chain(&forward).any(|line| line.contains("s_add_pc_i64")));
+    llvm_accepts(&bytes);
+}
+
+/// Reads every scalar register and VCC.
+fn all_registers_live() -> String {
+    let mut lines = String::new();
+    for register in 0..106 {
+        writeln!(lines, "s_add_co_u32 s0, s0, s{register}").unwrap();
+    }
+    lines + "s_mov_b64 s[2:3], vcc"
+}
+
+#[test]
+fn capability_35_without_a_free_register_branches_or_a_refusal() {
+    let live = all_registers_live();
+    let lines = format!("{MATRIX}\n{live}\n.rept 40000 s_mov_b32 s4, s5");
+    let crowded = Kernel { sgprs: 106, ..kernel("k", &lines) };
+    let alone = patch(&object(std::slice::from_ref(&crowded)));
+    assert!(refusal(&alone).starts_with("no-place: "), "{}", refusal(&alone));
+    // With padding on the way, branch follows branch.
+    let filler = kernel("filler", ".rept 20000 s_nop 1");
+    let near = kernel("near", "s_nop 0");
+    let short = Kernel { code: kernel("k", &format!("{MATRIX}\n{live}")).code, ..crowded };
+    let mut kernels = vec![short, near.clone(), filler.clone(), near.clone(), filler, near];
+    for (number, kernel) in kernels.iter_mut().enumerate() {
+        kernel.name = format!("k{number}");
+    }
+    // The padding behind the function itself holds it: take that away.
+    kernels[0].code.extend([0x00, 0x00, 0x80, 0xbf].repeat(1));
+    let file = object(&kernels);
+    let (bytes, manifest) = changed(&file);
+    let record = &manifest.records[0];
+    assert!(record.pair.is_none());
+    assert!(matches!(record.jump, Jump::Near | Jump::Relay));
+    llvm_accepts(&bytes);
+}
+
+#[test]
+fn capability_36_dense_far_sites() {
+    let sites = format!("{MATRIX}\nv_mov_b32_e32 v50, v51\nv_mov_b32_e32 v50, v52\n").repeat(1200);
+    let lines = format!("{sites}\n.rept 40000 s_mov_b32 s4, s5");
+    let (bytes, manifest) = changed(&object(&[kernel("k", &lines)]));
+    assert_eq!(manifest.records.len(), 1200);
+    assert!(manifest.records.iter().all(|record| record.jump == Jump::Far));
+    llvm_accepts(&bytes);
+    // Side by side they move together.
+    let lines = format!("{}\n.rept 40000 s_mov_b32 s4, s5", format!("{MATRIX}\n").repeat(1200));
+    let (bytes, manifest) = changed(&object(&[kernel("k", &lines)]));
+    assert_eq!(manifest.records.len(), 600);
+    llvm_accepts(&bytes);
+}
+
+#[test]
+fn sites_of_four_bytes_are_routed() {
+    let near = format!("{INTEGER}\nv_add_f32_e32 v16, v0, v1");
+    let (bytes, manifest) = changed(&object(&[kernel("k", &near)]));
+    let record = &manifest.records[0];
+    assert_eq!((record.site.old.len(), record.jump), (4, Jump::Near));
+    llvm_accepts(&bytes);
+    let far = format!("{near}\n.rept 40000 s_mov_b32 s4, s5");
+    let (bytes, manifest) = changed(&object(&[kernel("k", &far)]));
+    assert_eq!(manifest.records[0].jump, Jump::Far);
+    llvm_accepts(&bytes);
+}
+
+#[test]
+fn capability_37_nothing_that_was_there_moves() {
+    let file = object(&[kernel("k", MATRIX)]);
+    let (bytes, manifest) = changed(&file);
+    let (old, new) = (CodeObject::parse(&file).unwrap(), CodeObject::parse(&bytes).unwrap());
+    let loads = |object: &CodeObject<'_>| -> Vec<_> {
+        object.elf().loads().map(|it| (it.address, it.offset, it.memory_size)).collect()
+    };
+    let (before, after) = (loads(&old), loads(&new));
+    assert!(before.iter().all(|it| after.contains(it)));
+    let pool = manifest.pool.unwrap();
+    assert!(pool.address.is_multiple_of(4096) && pool.offset.is_multiple_of(4096));
+    let section = new.elf().section_named(".text.hsaco").unwrap();
+    assert_eq!((section.address, section.size), (pool.address, pool.size));
+    for section in old.elf().sections().iter().filter(|it| it.address != 0) {
+        let same = new.elf().section(section.index).unwrap();
+        assert_eq!((section.address, section.name), (same.address, same.name));
+    }
+}
+
+#[test]
+fn capability_38_metadata_grows() {
+    // Every register up to s125 in name only; the pair takes two more, and VCC counts.
+    let lines = format!("{MATRIX}\ns_nop 1\ns_nop 2\n.rept 40000 s_mov_b32 s4, s5");
+    let file = object(&[Kernel { sgprs: 1, ..kernel("k", &lines) }]);
+    let (bytes, manifest) = changed(&file);
+    let setting = &manifest.kernels[0].settings[0];
+    assert_eq!(
+        (setting.name.as_str(), setting.old.as_str(), setting.new.as_str()),
+        (".sgpr_count", "1", "4")
+    );
+    let said = CodeObject::parse(&bytes).unwrap().metadata().kernels()[0].decode().unwrap();
+    assert_eq!(said.sgpr_count, Some(4));
+    llvm_accepts(&bytes);
+}
+
+#[test]
+fn capability_40_fetching_ahead_stays_inside() {
+    let (_, manifest) = changed(&object(&[Kernel { prefetch: 10, ..kernel("k", MATRIX) }]));
+    let pool = manifest.pool.unwrap();
+    assert_eq!((pool.guard, pool.size), (1280, 1280 + 20));
+}
+
+#[test]
+fn capability_41_trampolines_have_names() {
+    let (bytes, _) = changed(&object(&[kernel("k", MATRIX)]));
+    let object = CodeObject::parse(&bytes).unwrap();
+    let names: Vec<String> = object
+        .symbol_table()
+        .unwrap()
+        .unwrap()
+        .iter()
+        .flatten()
+        .map(|it| it.name.to_string())
+        .collect();
+    assert!(names.contains(&"k.vop3px-wrap.2000".to_owned()), "{names:?}");
+}
+
+#[test]
+fn capability_44_and_45_runs_agree() {
+    let lines = format!("s_clause 0x1\n{MATRIX}\ns_nop 1\n{INTEGER}\nv_add_f32_e32 v16, v0, v1");
+    let file = object(&[kernel("a", &lines), kernel("b", &lines)]);
+    let (expected, _) = changed(&file);
+    let patcher = patcher(Options::default());
+    std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| patcher.patch(&file).unwrap().bytes)).collect();
+        for run in runs {
+            assert_eq!(run.join().unwrap().as_deref(), Some(expected.as_slice()));
+        }
+    });
+}
+
+#[test]
+fn capability_31_kernels_begin_with_a_stub() {
+    let options = Options { entry_stub: true, ..Options::default() };
+    let patcher = patcher(options);
+    // The second kernel begins with a word that is no instruction.
+    let odd = Kernel { prefetch: 10, ..kernel("odd", ".long 0xffffffff") };
+    let file = object(&[kernel("k", "s_mov_b32 s4, 0"), odd]);
+    let Patched { bytes, manifest } = patcher.patch(&file).unwrap();
+    let bytes = bytes.unwrap();
+    assert_eq!(patcher.verify(&file, &bytes, &manifest), []);
+    assert_eq!(manifest.stubs.len(), 1, "{:?}", manifest.remarks);
+    let stub = &manifest.stubs[0];
+    assert!(stub.address.is_multiple_of(256));
+    let code = text(&bytes, stub.address, 36);
+    assert_eq!(code[0], "global_prefetch_b8 v0, s[0:1] scope:SCOPE_SE");
+    assert_eq!(code[1], "v_nop");
+    let object = CodeObject::parse(&bytes).unwrap();
+    assert_eq!(object.index().kernels()[0].entry(), Some(stub.address));
+    assert!(patcher.patch(&bytes).unwrap().bytes.is_none());
+    llvm_accepts(&bytes);
+}
+
+/// A generator of numbers that are the same every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+/// A kernel of random lines, some of which have to be rewritten.
+fn random_kernel(random: &mut Random) -> Kernel {
+    const LINES: [&str; 9] = [
+        "s_nop 3",
+        "v_mov_b32_e32 v50, v51",
+        "s_clause 0x1",
+        "s_sethalt 1",
+        "cluster_load_b32 v4, v1, s[2:3]",
+        MATRIX,
+        INTEGER,
+        "v_add_f32_e32 v16, v0, v1",
+        "s_mov_b32 s7, 0x12345",
+    ];
+    let lines: Vec<&str> = (0..4 + random.below(12)).map(|_| LINES[random.below(9)]).collect();
+    kernel("k", &format!("{MATRIX}\n{}", lines.join("\n")))
+}
+
+#[test]
+fn capability_48_one_flipped_byte_is_found_in_a_thousand_objects() {
+    let patcher = patcher(Options::default());
+    let mut random = Random(1);
+    for round in 0..1000 {
+        let file = object(&[random_kernel(&mut random)]);
+        let Patched { bytes, manifest } = patcher.patch(&file).unwrap();
+        let mut bytes = bytes.unwrap();
+        // Any byte of a body, of its edges or of a site.
+        let object = CodeObject::parse(&bytes).unwrap();
+        let changes: Vec<_> = manifest
+            .records
+            .iter()
+            .flat_map(|it| std::iter::once(&it.site).chain(&it.body).chain(&it.relays))
+            .collect();
+        let change = changes[random.below(changes.len())];
+        let at = object.elf().file_offset(change.address).unwrap() as usize
+            + random.below(change.new.len());
+        let bit = 1 << random.below(8);
+        bytes[at] ^= bit;
+        let findings = patcher.verify(&file, &bytes, &manifest);
+        assert!(!findings.is_empty(), "round {round}: a flipped bit at {at:#x} passes");
+        bytes[at] ^= bit;
+    }
+}
+
+/// What a placer that errs would write: the manifest errs with the file.
+#[test]
+fn mistakes_that_the_manifest_repeats_are_found_too() {
+    let patcher = patcher(Options::default());
+    let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
+    let (bytes, manifest) = changed(&file);
+    let object = CodeObject::parse(&bytes).unwrap();
+    let body = manifest.records[0].body.clone().unwrap();
+    let offset = object.elf().file_offset(body.address).unwrap() as usize;
+    let with = |at: usize, new: &[u8]| {
+        let (mut bytes, mut manifest) = (bytes.clone(), manifest.clone());
+        bytes[offset + at..offset + at + new.len()].copy_from_slice(new);
+        let body = manifest.records[0].body.as_mut().unwrap();
+        body.new[at..at + new.len()].copy_from_slice(new);
+        let findings = patcher.verify(&file, &bytes, &manifest);
+        findings.first().map(ToString::to_string).unwrap_or_default()
+    };
+    let assembler = gfx1250::assembler().unwrap();
+    let line = |line: &str| gfx1250::assemble(&assembler, line).unwrap();
+    // The way back leads elsewhere.
+    assert!(with(16, &line("s_branch 3")).starts_with("flow: the replacement does not lead back"));
+    // A register that nobody leased.
+    let clobber =
+        [line("s_mov_b32 s5, 0"), line("s_nop 0"), line("s_nop 0"), line("s_nop 0")].concat();
+    assert!(
+        with(0, &clobber).starts_with("state: s5 is written and was not"),
+        "{}",
+        with(0, &clobber)
+    );
+    // SCC, the upper bits of registers, EXEC.
+    let nops = line(".rept 3 s_nop 0");
+    let first = |text: &str| with(0, &[line(text), nops.clone()].concat());
+    assert!(
+        first("s_cmp_eq_u32 s0, s1").starts_with("state: scc is written"),
+        "{}",
+        first("s_cmp_eq_u32 s0, s1")
+    );
+    assert!(first("s_set_vgpr_msb 1").contains("upper bits"), "{}", first("s_set_vgpr_msb 1"));
+    assert!(first("s_mov_b32 exec_lo, 0").starts_with("state: exec_lo is written"));
+    // What has to be rewritten once more.
+    let again = [line(MATRIX), line(".rept 2 s_nop 0")].concat();
+    assert!(with(0, &again).starts_with("residual: "), "{}", with(0, &again));
+    // Work that is still under way.
+    let load = [line("ds_load_b64 v[0:1], v2"), line(".rept 2 s_nop 0")].concat();
+    assert!(with(0, &load).starts_with("state: "), "{}", with(0, &load));
+}
+
+#[test]
+fn a_byte_that_no_manifest_lists_is_found() {
+    let patcher = patcher(Options::default());
+    let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
+    let (bytes, manifest) = changed(&file);
+    let object = CodeObject::parse(&bytes).unwrap();
+    let offset = object.elf().file_offset(0x2008).unwrap() as usize;
+    let mut broken = bytes.clone();
+    broken[offset] ^= 1;
+    let findings = patcher.verify(&file, &broken, &manifest);
+    assert_eq!(findings[0].check, "bytes");
+}
