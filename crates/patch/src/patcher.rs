@@ -216,7 +216,8 @@ impl<'p, 'a> Work<'p, 'a> {
         view.prepare(&steps);
         let mut gatherer = Gatherer::new(&view, &name);
         gatherer.ask(self.patcher.set, &hits);
-        if wants_stub && let Some(site) = view.site(0) {
+        if wants_stub {
+            let site = view.entry();
             for rule in self.patcher.set.rules().iter().filter(|it| it.stage == Stage::Entry) {
                 gatherer.take(rule, &site);
             }

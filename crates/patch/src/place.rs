@@ -9,7 +9,7 @@ use hsaco_isa::{Flow, Inst, Register, RegisterFile, VgprMsb};
 
 use crate::gather::{Prologue, Window};
 use crate::jump::{self, CODE_END, FAR, FAR_FORWARD, Jump, NOP, VCC};
-use crate::lease::Leases;
+use crate::lease::{Leases, SGPRS};
 use crate::manifest::{Change, Placement, Record, Stub};
 use crate::padding::Padding;
 use crate::refusal::{Refusal, RefusalKind};
@@ -116,7 +116,8 @@ impl Placer {
             let effects = view.decoder().effects(inst, VgprMsb::default());
             effects.reads().chain(effects.writes()).for_each(|register| taken.insert(&register));
         }
-        let pair = Leases::new(taken, view.budget()).sgprs(2, 2)?.first;
+        let found = Leases::new(taken, view.budget()).sgprs(2, 2);
+        let pair = found.map(|it| it.first).or_else(|refusal| unset_pair(view).ok_or(refusal))?;
         let mut code = Vec::with_capacity(STUB);
         prologue.code.iter().for_each(|inst| inst.encode(&mut code));
         while !self.pool.len().is_multiple_of(STUB) {
@@ -328,6 +329,20 @@ impl<'a> Body<'a> {
             pair: None,
         }
     }
+}
+
+/// The most scalar registers that a launch fills.
+const LAUNCHED: u16 = 34;
+
+/// A pair of scalar registers that holds nothing when a kernel begins, whatever its code is.
+fn unset_pair(view: &View<'_>) -> Option<u16> {
+    let first = view.budget().sgprs.max(LAUNCHED).next_multiple_of(2);
+    (first..SGPRS).step_by(2).find(|pair| *pair != 102)
+}
+
+/// Whether a pair of scalar registers holds nothing when a kernel begins.
+pub(crate) fn is_unset(view: &View<'_>, pair: u16) -> bool {
+    pair >= view.budget().sgprs.max(LAUNCHED)
 }
 
 pub(crate) fn pair_name(pair: u16) -> String {

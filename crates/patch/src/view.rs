@@ -201,6 +201,11 @@ impl<'a> View<'a> {
         self.stream.inst(step).map(|_| Site { view: self, step })
     }
 
+    /// The first instruction, whether or not it is one.
+    pub(crate) fn entry(&self) -> Site<'_> {
+        Site { view: self, step: 0 }
+    }
+
     /// The upper bits of vector register numbers before an instruction, if they are known.
     #[must_use]
     pub fn msb(&self, step: usize) -> Option<VgprMsb> {

@@ -7,6 +7,7 @@ use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Sp
 
 use super::Finding;
 use crate::manifest::{Record, Stub};
+use crate::place;
 use crate::view::View;
 
 /// What a stretch of code does, from its start to its end.
@@ -104,7 +105,7 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
 pub(super) fn stub_clobbers(view: &View<'_>, stub: &Stub) -> bool {
     let deeds = deeds(view.decoder(), stub.code.get(..stub.way_on).unwrap_or_default(), None);
     let needed = view.live_before(0);
-    let pair = register(&stub.pair);
+    let pair = register(&stub.pair).filter(|pair| !place::is_unset(view, pair.first));
     deeds.written.iter().chain(pair).any(|register| needed.contains(&register))
 }
 
