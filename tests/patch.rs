@@ -1,4 +1,11 @@
 //! Rewriting: what an object becomes, whether the validator can fail, and what LLVM's tools make of the result.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    reason = "helpers of tests fail them"
+)]
 
 use std::fmt::Write as _;
 use std::process::Command;
