@@ -152,7 +152,7 @@ impl Inst {
 
     #[inline]
     pub(crate) const fn key(&self) -> Key {
-        let (low, high, last) = OWN_BITS[(self.len / 4 & 7) as usize];
+        let (low, high, last) = OWN_BITS[((self.len / 4) & 7) as usize];
         let what = (self.form as u32) << 16 | (self.len as u32) << 8 | self.marks as u32;
         Key { low: self.low & low, high: self.high & high, last: self.last & last, what }
     }
