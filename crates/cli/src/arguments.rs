@@ -88,7 +88,7 @@ impl Arguments {
 }
 
 /// Gives arguments the names and types of the debug information, as far as their sizes agree.
-fn describe(layout: &mut NativeLayout, known: &KernelArguments) {
+pub fn describe(layout: &mut NativeLayout, known: &KernelArguments) {
     let explicit = known.arguments.iter().filter(|it| !it.hidden);
     let mut reader = TypeReader { types: &known.types, members_left: MAX_MEMBERS };
     for (position, argument) in explicit.enumerate() {

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use hsaco::analysis::{Exit, Spelling};
 use hsaco::db;
-use hsaco::object::Error;
+use hsaco::kernarg::{Entry, Wave};
 use hsaco::object::metadata::Argument;
+use hsaco::object::{Error, ErrorKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error;
 use crate::instruction::{self, Of};
+use crate::layout::{self, Launch, Layout};
 use crate::object::Object;
 use crate::record::{dict, record};
 use crate::sequence::sequence;
@@ -43,6 +45,14 @@ pub(crate) fn of_objects(
 impl Kernel {
     fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
         error::raised(py, self.0.object().file(), error)
+    }
+
+    /// What registers hold when it begins, or that nobody knows.
+    fn begins(&self, py: Python<'_>) -> PyResult<Entry> {
+        let processor = self.0.object().target_id().map(|it| it.processor);
+        let found = processor.zip(self.0.tables()).map(|(it, kernel)| layout::entry(it, &kernel));
+        let found = found.transpose().map_err(|error| self.raised(py, &error))?;
+        found.flatten().ok_or_else(|| self.raised(py, &no_tables(&self.0)))
     }
 
     /// Does what may decode, while other threads run.
@@ -152,6 +162,58 @@ impl Kernel {
         found.disagreements.iter().map(ToString::to_string).collect()
     }
 
+    /// Where the bytes of its arguments go; an error where that is not known, and only prepacked buffers will do.
+    #[getter]
+    fn layout(&self, py: Python<'_>) -> PyResult<Layout> {
+        self.detached(py, |kernel| {
+            let tables = kernel.tables().ok_or_else(|| no_tables(kernel))?;
+            layout::of_kernel(&tables, &kernel.arguments())
+        })
+    }
+
+    /// What registers hold when it begins.
+    #[getter]
+    fn entry_registers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        layout::entry_registers(py, &self.begins(py)?)
+    }
+
+    /// The values of registers when one wave of a launch begins, and those of a lane; None where only the driver knows.
+    #[pyo3(signature = (
+        launch, kernarg=None, *, workgroup=[0; 3], wave=0, lane=0, cluster=[1; 3], kernarg_address=None,
+        dispatch_ptr=None, queue_ptr=None, dispatch_id=None, private_segment_size=None,
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn entry_values<'py>(
+        &self,
+        py: Python<'py>,
+        launch: &Launch,
+        kernarg: Option<Vec<u8>>,
+        workgroup: [u32; 3],
+        wave: u32,
+        lane: u32,
+        cluster: [u32; 3],
+        kernarg_address: Option<u64>,
+        dispatch_ptr: Option<u64>,
+        queue_ptr: Option<u64>,
+        dispatch_id: Option<u64>,
+        private_segment_size: Option<u32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let kernarg = kernarg.unwrap_or_default();
+        let wave = Wave {
+            launch: &launch.0,
+            workgroup,
+            wave,
+            cluster,
+            dispatch_ptr,
+            queue_ptr,
+            kernarg_address,
+            kernarg: &kernarg,
+            dispatch_id,
+            private_segment_size,
+        };
+        layout::entry_values(py, &self.begins(py)?, &wave, lane)
+    }
+
     /// Its instructions, in the order of their addresses. Decodes it, the first time.
     #[getter]
     fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -209,6 +271,12 @@ impl Kernel {
         let (name, file, number) = (self.demangled(), object.file(), object.number());
         format!("<Kernel {name}: {file}#{number}, {}>", object.target())
     }
+}
+
+/// The error for a kernel of which neither metadata nor descriptor is there.
+fn no_tables(kernel: &db::Kernel) -> Error {
+    let detail = format!("{} has no metadata and no descriptor", kernel.name());
+    Error::new(ErrorKind::NotFound, "kernel", detail)
 }
 
 /// A hash of a part of a kernel.

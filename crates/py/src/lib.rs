@@ -10,6 +10,7 @@ mod error;
 mod filter;
 mod instruction;
 mod kernel;
+mod layout;
 mod object;
 mod record;
 mod sequence;
@@ -40,6 +41,8 @@ mod _hsaco {
     use super::instruction::Instruction;
     #[pymodule_export]
     use super::kernel::{Block, Kernel};
+    #[pymodule_export]
+    use super::layout::{Launch, Layout, decode_packet, dispatch_packet};
     #[pymodule_export]
     use super::object::Object;
     #[pymodule_export]

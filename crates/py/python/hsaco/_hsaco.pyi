@@ -7,7 +7,19 @@ from re import Pattern
 from typing import Any, Callable, Final, Optional, Union, final
 
 from ._errors import Error
-from ._records import Argument, Counts, Frame, Function, Memory, TypedArgument
+from ._records import (
+    Argument,
+    Counts,
+    EntryRegister,
+    Frame,
+    Function,
+    Memory,
+    Packed,
+    Parameter,
+    Prepacked,
+    TypedArgument,
+    Unpacked,
+)
 from ._sequence import LazySequence
 
 __all__ = [
@@ -15,12 +27,16 @@ __all__ = [
     "Database",
     "Instruction",
     "Kernel",
+    "Launch",
+    "Layout",
     "Object",
     "__version__",
     "assemble",
     "command",
+    "decode_packet",
     "demangle",
     "disassemble",
+    "dispatch_packet",
 ]
 
 __version__: Final[str]
@@ -102,6 +118,25 @@ class Kernel:
     @property
     def argument_disagreements(self) -> list[str]: ...
     @property
+    def layout(self) -> Layout: ...
+    @property
+    def entry_registers(self) -> list[EntryRegister]: ...
+    def entry_values(
+        self,
+        launch: Launch,
+        kernarg: Optional[Any] = None,
+        *,
+        workgroup: Sequence[int] = [0, 0, 0],
+        wave: int = 0,
+        lane: int = 0,
+        cluster: Sequence[int] = [1, 1, 1],
+        kernarg_address: Optional[int] = None,
+        dispatch_ptr: Optional[int] = None,
+        queue_ptr: Optional[int] = None,
+        dispatch_id: Optional[int] = None,
+        private_segment_size: Optional[int] = None,
+    ) -> dict[str, Optional[int]]: ...
+    @property
     def instructions(self) -> LazySequence[Instruction]: ...
     @property
     def blocks(self) -> LazySequence[Block]: ...
@@ -169,3 +204,55 @@ class Instruction:
     def to_dict(self) -> dict[str, Any]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+@final
+class Launch:
+    def __new__(
+        cls,
+        grid: Sequence[int],
+        workgroup: Sequence[int],
+        *,
+        dynamic_lds: int = 0,
+        hidden: Optional[dict[str, int]] = None,
+    ) -> Launch: ...
+    @property
+    def grid(self) -> list[int]: ...
+    @property
+    def workgroup(self) -> list[int]: ...
+    @property
+    def dimensions(self) -> int: ...
+    @property
+    def dynamic_lds(self) -> int: ...
+
+@final
+class Layout:
+    @property
+    def size(self) -> int: ...
+    @property
+    def alignment(self) -> int: ...
+    @property
+    def required(self) -> int: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def pointer_slots(self) -> list[int]: ...
+    @property
+    def parameters(self) -> list[Parameter]: ...
+    @property
+    def hidden(self) -> list[Parameter]: ...
+    def pack(self, values: Any, launch: Optional[Launch] = None) -> Packed: ...
+    def unpack(self, buffer: Any) -> list[Unpacked]: ...
+    def check(self, buffer: Any) -> Prepacked: ...
+
+def dispatch_packet(
+    launch: Launch,
+    kernel_object: int,
+    kernarg_address: int = 0,
+    *,
+    completion_signal: int = 0,
+    static_lds: int = 0,
+    private_segment: int = 0,
+    lds_limit: int = 4294967295,
+    max_workgroup: int = 1024,
+) -> bytes: ...
+def decode_packet(packet: Any) -> dict[str, Any]: ...

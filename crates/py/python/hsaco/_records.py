@@ -171,5 +171,76 @@ class Counts(_Record):
     decoded_bytes: int
 
 
-for _class in (Argument, TypedArgument, Member, Pointee, Function, Memory, Frame, Counts):
+@dataclass(frozen=True)
+class Parameter(_Record):
+    """Where an argument is in the kernarg segment, and what it holds."""
+
+    name: Optional[str]
+    offset: int
+    size: int
+    kind: str
+    type: Optional[str]
+    """Its type, as far as anybody says; "bytes4" is four bytes of which no more is known. None for hidden arguments."""
+
+
+@dataclass(frozen=True)
+class Packed(_Record):
+    """A packed kernarg segment."""
+
+    data: bytes
+    left_zero: list[str]
+    """The hidden arguments that nobody supplied."""
+
+    def __bytes__(self) -> bytes:
+        return self.data
+
+
+@dataclass(frozen=True)
+class Unpacked(_Record):
+    """The value of an argument in a packed buffer."""
+
+    name: Optional[str]
+    offset: int
+    kind: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Prepacked(_Record):
+    """What is odd about a packed buffer that has every argument."""
+
+    padding: int
+    """Bytes of padding at the end that it leaves out."""
+    hidden: int
+    """Bytes where hidden arguments are."""
+    surplus: int
+    """Bytes behind the segment."""
+
+
+@dataclass(frozen=True)
+class EntryRegister(_Record):
+    """What a register holds when a kernel begins."""
+
+    register: str
+    low_bit: Optional[int]
+    """The lowest bit, where it shares the register."""
+    bits: Optional[int]
+    holds: str
+
+
+for _class in (
+    Argument,
+    TypedArgument,
+    Member,
+    Pointee,
+    Function,
+    Memory,
+    Frame,
+    Counts,
+    Parameter,
+    Packed,
+    Unpacked,
+    Prepacked,
+    EntryRegister,
+):
     _class.__module__ = "hsaco"
