@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use crate::error::{Error, ErrorKind};
 use crate::image::{Applied, Image};
 use crate::name::Names;
-use crate::object::{Object, Place, Relocation, Target, file_backed};
+use crate::object::{Entry, Object, Place, Relocation, Target, file_backed};
 use crate::relocate::{Rule, Terms};
 use crate::resolve::{Bound, Definition, quoted};
 
@@ -129,7 +129,7 @@ impl Addresses<'_, '_> {
     /// Whom a relocation means. Where a linker has already decided for its own object, it stays with that.
     fn bound_to(&self, number: u32, object: &Object<'_>, relocation: &Relocation) -> Option<Bound> {
         let Target::Symbol(symbol) = relocation.target else { return None };
-        let is_own = object.symbols.get(symbol as usize).is_some_and(|it| it.is_defined());
+        let is_own = object.symbols.get(symbol as usize).is_some_and(Entry::is_defined);
         if is_own && relocation.is_static && relocation.rule.is_relative() {
             return Some(Bound::Symbol { object: number, symbol });
         }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use hsaco_isa::AbiVersion;
+use hsaco_isa::{AbiVersion, EFlags};
 use hsaco_object::CodeObject;
 use hsaco_object::elf::{
     PF_W, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNAMIC, SHT_DYNSYM, SHT_GNU_HASH, SHT_HASH,
@@ -344,7 +344,7 @@ impl<'l, 'a> Linker<'l, 'a> {
     }
 
     fn abi(&self) -> AbiVersion {
-        self.executable.e_flags().map_or(AbiVersion::V6, |flags| flags.abi())
+        self.executable.e_flags().map_or(AbiVersion::V6, EFlags::abi)
     }
 }
 
