@@ -5,6 +5,7 @@
 //! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object.
 //! what code does; [`db`] keeps the kernels of many files; [`load`] puts objects together as a runtime does.
 //! what code does; [`db`] keeps the kernels of many files; [`patch`] rewrites code.
+//! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
