@@ -3,6 +3,7 @@
 //! Only the ratio counts: times differ from machine to machine, the ratio hardly does.
 
 mod asm;
+mod check;
 pub(crate) mod database;
 mod disasm;
 mod flow;
@@ -48,6 +49,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         flow::flow,
         database::database,
         load::load,
+        check::check,
     ] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");

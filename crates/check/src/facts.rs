@@ -87,12 +87,15 @@ pub(crate) struct KernelFacts<'f, 'a> {
     pub(crate) kernel: &'f Kernel<'a>,
     pub(crate) metadata: Option<Result<KernelMetadata<'a>, Error>>,
     pub(crate) descriptor: Option<KernelDescriptor>,
+    /// What the descriptor allocates, or the header of a V2 kernel.
+    pub(crate) allocation: Option<Allocation>,
 }
 
 impl<'f, 'a> KernelFacts<'f, 'a> {
     pub(crate) fn new(object: &'f ObjectFacts<'f, 'a>, kernel: &'f Kernel<'a>) -> Self {
         let metadata = kernel.metadata().map(hsaco_object::metadata::Kernel::decode);
-        Self { object, kernel, metadata, descriptor: kernel.descriptor() }
+        let allocation = object.generation().and_then(|it| Allocation::of(kernel, it));
+        Self { object, kernel, metadata, descriptor: kernel.descriptor(), allocation }
     }
 
     /// What the metadata says, if it can be read.
@@ -105,14 +108,9 @@ impl<'f, 'a> KernelFacts<'f, 'a> {
         self.descriptor.zip(self.object.generation())
     }
 
-    /// What the descriptor allocates, or the header of a V2 kernel.
-    pub(crate) fn allocation(&self) -> Option<Allocation> {
-        Allocation::of(self.kernel, self.object.generation()?)
-    }
-
     /// Lanes of a wave.
     pub(crate) fn wave(&self) -> Option<WaveSize> {
-        self.allocation().map(|allocation| allocation.wave)
+        self.allocation.map(|allocation| allocation.wave)
     }
 
     /// The kernel as a whole, at its descriptor.
@@ -127,6 +125,11 @@ impl<'f, 'a> KernelFacts<'f, 'a> {
         let word = Field::by_name(generation, name).map(|field| field.word.byte_offset() as u64);
         let offset = self.descriptor_offset().and_then(|start| start.checked_add(word?));
         Subject { field: Some(name.into()), ..self.subject() }.at(offset)
+    }
+
+    /// A field of the dispatch packet, which is in no file.
+    pub(crate) fn packet_field(&self, name: &'static str) -> Subject {
+        Subject { field: Some(name.into()), offset: None, ..self.subject() }
     }
 
     /// A key of the metadata.

@@ -1,7 +1,5 @@
 //! Files: a code object, or a container of which a runtime takes what fits its device.
 
-use std::collections::BTreeSet;
-
 use hsaco_isa::TargetId;
 use hsaco_object::Error;
 use hsaco_object::container::{Container, Entry, EntryKind, Options, entries};
@@ -68,11 +66,13 @@ impl Report {
         {
             return Self::of_objects(checker, vec![checker.object(bytes)], false);
         }
-        let mut objects = Vec::new();
-        let mut broken = Vec::new();
+        let (mut objects, mut broken, mut number) = (Vec::new(), Vec::new(), 0);
         for entry in entries(bytes, &Options::default()) {
             match entry {
-                Ok(entry) if entry.is_object() => objects.extend(Self::of_entry(checker, &entry)),
+                Ok(entry) if entry.is_object() => {
+                    objects.extend(Self::of_entry(checker, number, &entry));
+                    number += 1;
+                }
                 Ok(_) => {}
                 Err(error) => broken.push(rules::unreadable(&error)),
             }
@@ -90,12 +90,12 @@ impl Report {
     }
 
     /// What is found in an entry; nothing for what has yet to be compiled.
-    fn of_entry(checker: &Checker, entry: &Entry<'_>) -> Option<ObjectReport> {
+    fn of_entry(checker: &Checker, number: usize, entry: &Entry<'_>) -> Option<ObjectReport> {
         if matches!(entry.kind, EntryKind::Bitcode | EntryKind::Spirv | EntryKind::Empty) {
             return None;
         }
-        let mut report = checker.object(&entry.data);
-        report.rebase(entry.offset.unwrap_or(0));
+        let mut report = checker.entry(&entry.data);
+        report.place(number, entry.offset.unwrap_or(0));
         Some(report)
     }
 
@@ -109,17 +109,16 @@ impl Report {
     ) -> Self {
         let all = objects.len();
         let mut findings = Vec::new();
-        if in_container && objects.iter().any(|it| it.runs) {
-            objects.retain(|it| it.runs);
-        } else if in_container
-            && all > 1
-            && let Some(device) = checker.checked_device()
-        {
-            let targets: BTreeSet<String> =
-                objects.iter().filter_map(|it| it.target.map(|id| id.to_string())).collect();
-            findings.push(rules::none_fits(device, all, &targets));
-            objects.retain(|it| it.target.is_none());
-            objects.iter_mut().for_each(ObjectReport::keep_fatal);
+        if in_container {
+            let some_run = objects.iter().any(|it| it.runs);
+            let targets: Vec<TargetId> = objects.iter().filter_map(|it| it.target).collect();
+            // What is no object at all stays.
+            objects.retain(|it| it.runs || it.target.is_none());
+            if let Some(device) =
+                checker.checked_device().filter(|_| !some_run && !targets.is_empty())
+            {
+                findings.push(rules::none_fits(device, &targets));
+            }
         }
         let (taken, mut missing) = (objects.len(), Vec::<Finding>::new());
         for object in &mut objects {
@@ -135,18 +134,12 @@ impl Report {
 }
 
 impl ObjectReport {
-    /// Shifts offsets to the file that holds the object.
-    pub fn rebase(&mut self, base: u64) {
-        for finding in &mut self.findings {
-            let offset = &mut finding.subject.offset;
-            *offset = offset.map(|offset| offset.saturating_add(base));
+    /// Says of each finding which object of a file it is in, and where in the file.
+    pub fn place(&mut self, number: usize, base: u64) {
+        for subject in self.findings.iter_mut().map(|finding| &mut finding.subject) {
+            subject.object = Some(number);
+            subject.offset = subject.offset.map(|offset| offset.saturating_add(base));
         }
-    }
-
-    /// Leaves what says that the object is not one.
-    fn keep_fatal(&mut self) {
-        self.findings
-            .retain(|it| it.severity == Severity::Error && it.rule != rules::KERNEL_NOT_FOUND);
     }
 }
 

@@ -46,6 +46,8 @@ impl fmt::Display for Severity {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
+    /// The number of the object in its container, counted from 0; none where the file is the object.
+    pub object: Option<usize>,
     /// The kernel, by its mangled name; none where it is the whole object.
     pub kernel: Option<String>,
     /// The field of a header, a descriptor or the metadata, in the spelling of its format.

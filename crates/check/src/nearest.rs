@@ -5,12 +5,12 @@ const OFFERED: usize = 3;
 /// Names are compared by this many of their first characters: the work is quadratic.
 const COMPARED: usize = 200;
 
-/// The three names with the fewest edits, nearest first; names that come first win.
+/// The three names that hold the one wanted, else those with the fewest edits, nearest first; names that come first win.
 pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
-    let wanted: Vec<char> = wanted.chars().take(COMPARED).collect();
-    let mut best: Vec<(usize, &str)> = Vec::with_capacity(OFFERED + 1);
+    let letters: Vec<char> = wanted.chars().take(COMPARED).collect();
+    let mut best: Vec<((bool, usize), &str)> = Vec::with_capacity(OFFERED + 1);
     for name in names {
-        let distance = edits(&wanted, name);
+        let distance = (!name.contains(wanted), edits(&letters, name));
         let at = best.partition_point(|(known, _)| *known <= distance);
         if at < OFFERED {
             best.insert(at, (distance, name));
@@ -59,5 +59,6 @@ mod tests {
         let names = ["matmul", "softmax", "attention", "matmul_bf16", "add"];
         assert_eq!(nearest("matmull", names.into_iter()), ["matmul", "matmul_bf16", "softmax"]);
         assert_eq!(nearest("x", ["add"].into_iter()), ["add"]);
+        assert_eq!(nearest("max", names.into_iter()), ["softmax", "add", "matmul"]);
     }
 }

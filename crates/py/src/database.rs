@@ -55,13 +55,13 @@ impl From<Unopened> for Problem {
 }
 
 /// Where code comes from.
-enum Source {
+pub(crate) enum Source {
     Path(OsString),
     Bytes(PyBackedBytes),
 }
 
 impl Source {
-    fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(bytes) = source.extract::<PyBackedBytes>() {
             return Ok(Source::Bytes(bytes));
         }

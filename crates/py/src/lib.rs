@@ -4,6 +4,7 @@
 //! exceptions, and kernelDB's interface.
 #![allow(unsafe_code, reason = "PyO3's macros write it")]
 
+mod check;
 mod code;
 mod database;
 mod error;
@@ -33,6 +34,8 @@ fn demangle(name: &str) -> String {
 
 #[pymodule]
 mod _hsaco {
+    #[pymodule_export]
+    use super::check::check;
     #[pymodule_export]
     use super::code::{assemble, disassemble};
     #[pymodule_export]

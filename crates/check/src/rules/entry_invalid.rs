@@ -14,7 +14,7 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         return;
     }
     let subject = || facts.descriptor_field(FIELD);
-    let Some(entry) = facts.kernel.entry() else {
+    let Some(entry) = described(facts) else {
         let message = "its entry is no address: it lies before the start of memory or past its end";
         return findings.error(subject(), message.to_owned(), "link it again");
     };
@@ -32,6 +32,16 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     } else if let Some(named) = named_entry(facts).filter(|named| *named != entry) {
         let message = format!("its entry is {entry:#x}, and the function of its name is at {named:#x}");
         findings.warning(subject(), message, "the descriptor decides; see that it is of this kernel");
+    }
+}
+
+/// Where the descriptor says that code begins.
+fn described(facts: &KernelFacts<'_, '_>) -> Option<u64> {
+    let from = facts.kernel.descriptor_address()?;
+    match (facts.descriptor, facts.kernel.v2_header()) {
+        (Some(descriptor), _) => descriptor.entry(from),
+        (None, Some(header)) => header.entry(from),
+        (None, None) => None,
     }
 }
 

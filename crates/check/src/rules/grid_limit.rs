@@ -14,18 +14,18 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let sizes = launch.workgroup.unwrap_or([1; 3]);
     let items: Vec<u64> = groups.iter().zip(sizes).map(|(&groups, size)| u64::from(groups) * u64::from(size)).collect();
     for ((axis, items), (groups, size)) in AXES.iter().zip(&items).zip(groups.iter().zip(sizes)) {
-        if *items == 0 {
+        if *groups == 0 {
             let message = format!("launched with {groups} workgroups in {axis}: nothing to run");
-            findings.error(facts.subject(), message, "use 1 for dimensions that are not used");
+            findings.error(facts.packet_field("grid_size"), message, "use 1 for dimensions that are not used");
         } else if *items > MAX_SIZE {
             let message = format!("launched with {groups} workgroups of {size} in {axis}, {items} work-items, and a packet counts {MAX_SIZE} at most");
-            findings.error(facts.subject(), message, "launch several grids, or use another dimension");
+            findings.error(facts.packet_field("grid_size"), message, "launch several grids, or use another dimension");
         }
     }
     let all = items.iter().fold(1_u64, |all, items| all.saturating_mul(*items));
     if all > MAX_SIZE && items.iter().all(|items| *items <= MAX_SIZE) {
         let message = format!("launched with {all} work-items in all, and agents announce {MAX_SIZE} at most");
-        findings.warning(facts.subject(), message, "launch several grids");
+        findings.warning(facts.packet_field("grid_size"), message, "launch several grids");
     }
     check_declared(facts, groups, findings);
 }

@@ -40,7 +40,7 @@ fn check_note(note: &Note<'_>, findings: &mut Findings) {
 /// The key at the place of an error.
 fn subject(note: &Note<'_>, error: &Error) -> Subject {
     let path = error.offset().and_then(|offset| path_at(note.desc, note.desc_offset, offset));
-    Subject::field(path.unwrap_or_else(|| "amdhsa.kernels".to_owned())).at(error.offset())
+    Subject::field(path.unwrap_or_else(|| ".note".to_owned())).at(error.offset())
 }
 
 /// What is wrong with all notes together, and with none.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hsaco_isa::TargetId;
 use hsaco_object::{Error, ErrorKind};
 
 use crate::device::Device;
@@ -139,16 +140,30 @@ pub(crate) fn unreadable(error: &Error) -> Finding {
     Finding { rule, severity: Severity::Error, subject, message, help }
 }
 
-/// What to say of a container that holds nothing for a device.
-pub(crate) fn none_fits(device: &Device, objects: usize, targets: &BTreeSet<String>) -> Finding {
-    let (name, targets) =
-        (&device.name, targets.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+/// What to say of a container that holds nothing for a device: if the processor is there, settings are the matter.
+pub(crate) fn none_fits(device: &Device, targets: &[TargetId]) -> Finding {
+    let wanted = device.target.processor;
+    let fits = |target: &TargetId| {
+        target.processor == wanted || wanted.generic() == Some(target.processor)
+    };
+    let is_there = targets.iter().any(fits);
+    let names: BTreeSet<String> = targets.iter().map(ToString::to_string).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    let message = match targets.len() {
+        1 => format!("the only object is for {names}, and the device is {}", device.name),
+        count => {
+            format!("none of the {count} objects runs on {}: they are for {names}", device.name)
+        }
+    };
     Finding {
-        rule: "target-mismatch",
+        rule: if is_there { "feature-mismatch" } else { "target-mismatch" },
         severity: Severity::Error,
         subject: Subject::field("e_flags"),
-        message: format!("none of the {objects} objects runs on {name}: they are for {targets}"),
-        help: target_mismatch::advice(device.target.processor),
+        message,
+        help: match is_there {
+            true => format!("compile for {}", device.name),
+            false => target_mismatch::advice(wanted),
+        },
     }
 }
 

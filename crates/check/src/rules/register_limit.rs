@@ -21,7 +21,7 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
 /// Whether the device has as many.
 fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Findings) {
     let device = facts.object.device().map_or_else(String::new, |it| it.name.to_string());
-    let allocated = facts.allocation().map(|it| u64::from(it.vgprs));
+    let allocated = facts.allocation.map(|it| u64::from(it.vgprs));
     let said = facts.said();
     let vgprs = said.and_then(|it| it.vgpr_count);
     let most = u64::from(limits.max_vgprs);
@@ -54,7 +54,7 @@ fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Fin
 
 /// Whether the descriptor allocates what the metadata announce; if not, whether the code needs it.
 fn check_allocated(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(allocation), Some(said)) = (facts.allocation(), facts.said()) else { return };
+    let (Some(allocation), Some(said)) = (facts.allocation, facts.said()) else { return };
     let Some(declared) = said.vgpr_count.filter(|count| *count > u64::from(allocation.vgprs)) else { return };
     let needs = facts.object.code().and_then(|code| code.needs(facts.kernel, allocation.wave));
     let allocated = allocation.vgprs;

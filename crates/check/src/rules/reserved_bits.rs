@@ -6,7 +6,7 @@ use hsaco_isa::Generation;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 
 use crate::facts::KernelFacts;
-use crate::finding::Findings;
+use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let Some((descriptor, generation)) = facts.described() else { return };
@@ -19,7 +19,13 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
             width => format!("bits {} to {}", field.low, field.low + width - 1),
         };
         let message = format!("{} is {value:#x}, and {bits} must be zero on this processor", field.name);
-        findings.warning(facts.descriptor_field(field.name), message, "let .amdhsa_kernel write the descriptor");
+        // Compilers wrote it for years, and the hardware does not look.
+        let severity = match field.name {
+            "granulated_wavefront_sgpr_count" => Severity::Note,
+            _ => Severity::Warning,
+        };
+        let help = "let .amdhsa_kernel write the descriptor".to_owned();
+        findings.add(severity, facts.descriptor_field(field.name), message, help);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(code), Some(allocation)) = (facts.object.code(), facts.allocation()) else { return };
+    let (Some(code), Some(allocation)) = (facts.object.code(), facts.allocation) else { return };
     let Some(needs) = code.needs(facts.kernel, allocation.wave) else { return };
     for short in allocation.shortages(&needs) {
         let route = &needs.of(short.resource).route;

@@ -32,9 +32,6 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     } else if total > count {
         let message = format!("{count} user SGPRs, and {sum}: {} are not filled in", total - count);
         findings.error(subject(), message, help);
-    } else if total < count {
-        let message = format!("{count} user SGPRs, and {sum}: the system's registers follow after {}", count - total);
-        findings.note(subject(), message, help);
     }
 }
 

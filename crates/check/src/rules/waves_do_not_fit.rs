@@ -6,7 +6,7 @@ use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(limits), Some(allocation)) = (facts.object.register_limits(), facts.allocation()) else { return };
+    let (Some(limits), Some(allocation)) = (facts.object.register_limits(), facts.allocation) else { return };
     let Some(on_simd) = limits.waves_with_vgprs(allocation.wave, allocation.vgprs).filter(|it| *it > 0) else {
         // `register-limit` and `wave-size` say why not even one fits.
         return;
@@ -36,10 +36,10 @@ fn workgroup(facts: &KernelFacts<'_, '_>) -> Option<(Severity, u64, &'static str
     let said = facts.said()?;
     let required = said.reqd_workgroup_size.map(|sizes| sizes.into_iter().fold(1, u64::saturating_mul));
     if let Some(items) = required.filter(|items| *items > 0) {
-        return Some((Severity::Error, items, "workgroups of the required size"));
+        return Some((Severity::Error, items, "the required workgroups"));
     }
     let most = said.max_flat_workgroup_size?;
-    Some((Severity::Warning, most, "the largest workgroups that are declared,"))
+    Some((Severity::Warning, most, "the largest declared workgroups"))
 }
 
 /// Whether the waves of a workgroup may run on several compute units.

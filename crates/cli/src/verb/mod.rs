@@ -5,8 +5,10 @@ mod asm;
 mod bundle;
 mod calls;
 mod cfg;
+mod check;
 mod demo;
 mod disasm;
+mod explain;
 mod extract;
 mod generate;
 mod info;
@@ -48,6 +50,8 @@ pub(crate) enum Verb {
     Asm(asm::Args),
     Calls(calls::Args),
     Resources(resources::Args),
+    Check(Box<check::Args>),
+    Explain(explain::Args),
     Cfg(cfg::Args),
     Symbols(symbols::Args),
     Load(load::Args),
@@ -78,6 +82,8 @@ impl Verb {
             Self::Asm(args) => asm::run(&args),
             Self::Calls(args) => calls::run(&args),
             Self::Resources(args) => resources::run(&args),
+            Self::Check(args) => check::run(&args),
+            Self::Explain(args) => explain::run(&args),
             Self::Cfg(args) => cfg::run(&args),
             Self::Symbols(args) => symbols::run(&args),
             Self::Load(args) => load::run(&args),

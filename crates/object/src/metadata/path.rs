@@ -3,7 +3,7 @@
 use crate::msgpack::{Head, Reader};
 
 /// The keys that lead to what stands at `offset` of a file, for a document that begins at `base`: as far as the
-/// document can be read, which need not be all of it. Nothing where the offset is before the document's first key.
+/// document can be read, which need not be all of it. Nothing where the offset is the root's own.
 ///
 /// ```
 /// use hsaco_object::metadata::path_at;
@@ -30,6 +30,9 @@ fn walk(reader: &mut Reader<'_>, offset: u64, path: &mut String, depth: usize) {
     };
     for number in 0..count {
         let known = path.len();
+        if is_map && reader.offset() >= offset {
+            return;
+        }
         if is_map {
             let Ok(key) = reader.key() else { return };
             let key = key.to_string();

@@ -11,6 +11,7 @@ from ._records import (
     Argument,
     Counts,
     EntryRegister,
+    Finding,
     Frame,
     Function,
     Memory,
@@ -32,6 +33,7 @@ __all__ = [
     "Object",
     "__version__",
     "assemble",
+    "check",
     "command",
     "decode_packet",
     "demangle",
@@ -47,6 +49,18 @@ def disassemble(
     code: Union[bytes, bytearray], target: str, address: int = 0
 ) -> LazySequence[Instruction]: ...
 def assemble(text: str, target: str) -> bytes: ...
+def check(
+    source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
+    device: Optional[str] = None,
+    *,
+    kernels: Sequence[str] = ...,
+    workgroup: Optional[Sequence[int]] = None,
+    grid: Optional[Sequence[int]] = None,
+    dynamic_lds: int = 0,
+    code: bool = False,
+    select: Sequence[str] = ...,
+    ignore: Sequence[str] = ...,
+) -> list[Finding]: ...
 @final
 class Database:
     def __new__(cls) -> Database: ...

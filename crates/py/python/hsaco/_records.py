@@ -172,6 +172,30 @@ class Counts(_Record):
 
 
 @dataclass(frozen=True)
+class Finding(_Record):
+    """What :func:`hsaco.check` found. None is "the whole object", or "no such place"."""
+
+    rule: str
+    """Its name, such as "lds-limit"; ``hsaco explain`` prints its page."""
+    severity: str
+    """"error" is certain, "warning" is odd, "note" is for the caller to know."""
+    object: Optional[int]
+    """The number of the object in its container."""
+    kernel: Optional[str]
+    field: Optional[str]
+    offset: Optional[int]
+    address: Optional[int]
+    message: str
+    help: str
+    text: str
+    """All of it in one line."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+
+@dataclass(frozen=True)
 class Parameter(_Record):
     """Where an argument is in the kernarg segment, and what it holds."""
 
@@ -237,6 +261,7 @@ for _class in (
     Memory,
     Frame,
     Counts,
+    Finding,
     Parameter,
     Packed,
     Unpacked,

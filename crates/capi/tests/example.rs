@@ -1,0 +1,93 @@
+//! The C++ example builds against both libraries, and refuses what it should.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use hsaco_tests::{fixture, require_tools, scratch_dir};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where cargo has put the libraries: beside this test.
+fn libraries() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    test.parent().expect("a test is in a folder").to_path_buf()
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+fn compile(command: &mut Command) {
+    let output = run(command);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What the example says of a fixture.
+fn says(program: &Path, device: &str) -> (Option<i32>, String) {
+    let output = run(Command::new(program).arg(device).arg(fixture("s1.gfx942.co")));
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn check(program: &Path) {
+    assert_eq!(says(program, "gfx942"), (Some(0), "registered\n".to_owned()));
+    let (code, text) = says(program, "gfx950");
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        text,
+        "target-mismatch in the object\n\
+         refused: error: target-mismatch: compiled for gfx942, and the device is gfx950: exact processors do not run \
+         each other's code (e_flags, at offset 0x30); compile for gfx950 or gfx9-4-generic\n"
+    );
+    let (code, text) = says(program, "gfx");
+    assert_eq!(code, Some(1));
+    assert!(text.starts_with("refused: device 'gfx': "), "{text}");
+}
+
+fn example() -> Command {
+    let mut command = Command::new("c++");
+    command.args(["-std=c++11", "-Wall", "-Wextra", "-Werror", "-I"]).arg(root().join("include"));
+    command.arg(root().join("examples/registration.cpp"));
+    command
+}
+
+#[test]
+fn the_example_runs_with_the_static_library() {
+    require_tools!("c++");
+    let dir = scratch_dir();
+    let program = dir.path().join("registration");
+    let mut command = example();
+    command.arg(libraries().join("libhsaco_c.a")).args(["-lpthread", "-ldl", "-lm", "-o"]);
+    compile(command.arg(&program));
+    check(&program);
+}
+
+#[test]
+fn the_example_runs_with_the_shared_library() {
+    require_tools!("c++");
+    let dir = scratch_dir();
+    let program = dir.path().join("registration");
+    let mut command = example();
+    command.arg("-L").arg(libraries()).arg("-lhsaco_c");
+    command.arg(format!("-Wl,-rpath,{}", libraries().display())).arg("-o");
+    compile(command.arg(&program));
+    check(&program);
+}
+
+#[test]
+fn the_header_is_plain_c() {
+    require_tools!("cc");
+    let mut command = Command::new("cc");
+    command.args([
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pedantic",
+        "-fsyntax-only",
+        "-x",
+        "c",
+    ]);
+    compile(command.arg(root().join("include/hsaco.h")));
+}

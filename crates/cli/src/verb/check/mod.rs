@@ -1,0 +1,79 @@
+//! `hsaco check`: would a device refuse these objects, or run them wrongly?
+
+mod baseline;
+mod config;
+mod matrix;
+mod model;
+mod options;
+mod probe;
+mod render;
+mod source;
+mod walk;
+
+use anyhow::{Context, Result};
+use hsaco::check::Device;
+
+use crate::output::{Output, write_file};
+use crate::report::{Report, Status};
+
+use baseline::Baseline;
+use config::Config;
+use model::FileResult;
+use options::Settings;
+pub(crate) use options::{Args, rule};
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    args.color.apply();
+    let config = Config::load(args.config.as_deref())?;
+    let settings = Settings::new(args, &config)?;
+    let mut report = Report::default();
+    let mut files = walk::files(args, &settings, &mut report)?;
+    if let Some(path) = &args.write_baseline {
+        let text = Baseline::of(&files).to_json()?;
+        write_file(path, text.as_bytes())?;
+    }
+    if let Some(path) = settings.baseline.as_deref() {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let baseline = Baseline::from_json(&text).with_context(|| path.display().to_string())?;
+        baseline.apply(&mut files);
+    }
+    let mut out = Output::open(args.output.as_deref())?;
+    let color = out.color();
+    match args.all_devices && args.format == options::Format::Text {
+        true => matrix::write(&mut out, &files, color)?,
+        false => render::write(args.format, &mut out, &files, &settings, color)?,
+    }
+    out.finish()?;
+    let mut status = report.status();
+    status.note(verdict(args, &settings, &files));
+    Ok(status)
+}
+
+/// What the findings make of the exit code. A matrix is a question: it is answered well if some device runs the file.
+fn verdict(args: &Args, settings: &Settings, files: &[FileResult]) -> Status {
+    let fails = |file: &&FileResult| match args.all_devices {
+        true => file.devices.iter().all(|device| device.fails(settings.fail_on)),
+        false => file.devices.iter().any(|device| device.fails(settings.fail_on)),
+    };
+    let mut status = Status::Fine;
+    if files.iter().any(|file| fails(&file)) {
+        status.note(Status::Findings);
+    }
+    // Limits of a processor that nobody knows are not checked.
+    let unknown = |file: &FileResult| {
+        file.findings().any(|(_, shown)| shown.finding.rule == "unknown-target" && shown.is_new)
+    };
+    if settings.devices.is_empty() && files.iter().any(unknown) {
+        status.note(Status::Unsupported);
+    }
+    status
+}
+
+/// The devices that a command line asks for, each by a target id or by a name of the devices file.
+fn devices(names: &[String], own: &[Device]) -> Result<Vec<Device>> {
+    let find = |name: &String| match own.iter().find(|device| device.name == name.as_str()) {
+        Some(device) => Ok(device.clone()),
+        None => name.parse().with_context(|| format!("--device {name}")),
+    };
+    names.iter().map(find).collect()
+}

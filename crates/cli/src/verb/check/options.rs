@@ -1,0 +1,245 @@
+//! What the command line and `hsaco.toml` ask for, put together.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use hsaco::check::{Budget, Checker, Device, Launch, Rule, Severity};
+use regex::Regex;
+
+use crate::args::{Color, Inputs, ObjectFilter, parse_size};
+
+use super::config::Config;
+
+/// Says why a device would refuse code objects, or run them wrongly
+///
+/// Every kernel of every object is held to the rules of docs/rules; `hsaco explain RULE` prints the page of
+/// one. An error is certain; what is merely odd is a warning. Without --device each object is checked
+/// against the device that it is for. Of a file that holds objects for several devices those are checked
+/// that the device would take. The exit code is 1 if there are errors (see --fail-on).
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(super) inputs: Inputs,
+    /// Only objects of this target; features that are not named may be anything
+    #[arg(short, long, value_name = "TARGET")]
+    target: Vec<String>,
+    /// Only the object with this number, counted from 0 in each file
+    #[arg(long, value_name = "N")]
+    object: Option<usize>,
+    /// Only kernels of this name: as written, as mangled, or a regular expression found in either
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Vec<String>,
+    /// The device to check against: a target id (gfx942, gfx90a:xnack-), or a name of the devices file
+    #[arg(short, long, value_name = "DEVICE")]
+    device: Vec<String>,
+    /// Show which of all devices can run each file
+    #[arg(long, conflicts_with = "device")]
+    pub(super) all_devices: bool,
+    /// Devices with limits of their own: [[device]] tables, as in hsaco.toml
+    #[arg(long, value_name = "FILE")]
+    devices_file: Option<PathBuf>,
+    /// Work-items of a workgroup in the launch
+    #[arg(long, value_name = "X,Y,Z")]
+    workgroup: Option<Sizes>,
+    /// Workgroups of the grid in the launch
+    #[arg(long, value_name = "X,Y,Z")]
+    grid: Option<Sizes>,
+    /// Bytes of LDS that the launch adds to the kernel's own
+    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = parse_size)]
+    dynamic_lds: u64,
+    /// Check code as well, which takes far longer: undecodable-code and resource-closure
+    #[arg(long)]
+    code: bool,
+    /// Check only these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Leave out these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Hold kernels to a budget: 'vgprs <= 128', or 'NAME: spills = 0' with a regular expression for NAME
+    #[arg(long, value_name = "BUDGET")]
+    budget: Vec<String>,
+    /// Do not fail for findings of this file, which --write-baseline has written
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write all findings to this file, so that later runs fail for new ones only
+    #[arg(long, value_name = "FILE")]
+    pub(super) write_baseline: Option<PathBuf>,
+    /// The least severity that makes the exit code 1
+    #[arg(long, value_enum)]
+    fail_on: Option<FailOn>,
+    /// Show notes, too: what the caller has to know, although nothing is wrong
+    #[arg(long)]
+    notes: bool,
+    /// Load each object with this machine's HSA runtime as well, and show what it answers
+    #[arg(long)]
+    pub(super) probe: bool,
+    /// The settings to use instead of hsaco.toml in the current folder
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
+    /// Write the answer to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<OsString>,
+    /// When to colour the answer
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub(super) color: Color,
+}
+
+/// Who the answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// People
+    Text,
+    /// Programs: one document
+    Json,
+    /// Programs: one line for each finding
+    Jsonl,
+    /// Code scanning: SARIF 2.1.0
+    Sarif,
+    /// GitHub Actions: annotations
+    Github,
+    /// Test reports: JUnit XML
+    Junit,
+    /// Comments and summaries: a table
+    Markdown,
+}
+
+/// From which severity on a run fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    Error,
+    Warning,
+}
+
+impl FailOn {
+    pub(super) fn includes(self, severity: Severity) -> bool {
+        match self {
+            Self::Error => severity >= Severity::Error,
+            Self::Warning => severity >= Severity::Warning,
+        }
+    }
+}
+
+/// Up to three sizes, the others 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes([u32; 3]);
+
+impl std::str::FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Result<Vec<u32>, _> = text.split([',', 'x']).map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[x]) => Ok(Self([x, 1, 1])),
+            Ok(&[x, y]) => Ok(Self([x, y, 1])),
+            Ok(&[x, y, z]) => Ok(Self([x, y, z])),
+            _ => Err("expected one to three numbers such as 256,1,1".to_owned()),
+        }
+    }
+}
+
+/// What to check, with what.
+pub(super) struct Settings {
+    pub(super) devices: Vec<Device>,
+    /// One for each device; without devices one for all.
+    pub(super) checkers: Vec<Checker>,
+    pub(super) objects: ObjectFilter,
+    pub(super) fail_on: FailOn,
+    pub(super) baseline: Option<PathBuf>,
+    notes: bool,
+}
+
+impl Settings {
+    pub(super) fn new(args: &Args, config: &Config) -> Result<Self> {
+        let mut own = config.devices()?;
+        if let Some(path) = &args.devices_file {
+            own.extend(Config::read(path)?.devices()?);
+        }
+        let devices = match args.all_devices {
+            true => Device::all().collect(),
+            false if args.device.is_empty() => super::devices(&config.check.devices, &own)?,
+            false => super::devices(&args.device, &own)?,
+        };
+        let make = |device: Option<&Device>| checker(args, config, device);
+        let checkers: Result<Vec<Checker>> = match devices.is_empty() {
+            true => Ok(vec![make(None)?]),
+            false => devices.iter().map(|device| make(Some(device))).collect(),
+        };
+        Ok(Self {
+            checkers: checkers?,
+            devices,
+            objects: ObjectFilter {
+                target: args.target.clone(),
+                device: None,
+                object: args.object,
+            },
+            fail_on: args.fail_on.or(config.check.fail_on()?).unwrap_or(FailOn::Error),
+            baseline: args.baseline.clone().or_else(|| config.baseline()),
+            notes: args.notes,
+        })
+    }
+
+    /// Whether a finding is to be shown: notes are, if anybody asked for them.
+    pub(super) fn shows(&self, rule: &str, severity: Severity) -> bool {
+        let is_selected = self.checkers.first().is_some_and(|checker| checker.selects(rule));
+        self.notes || is_selected || severity > Severity::Note
+    }
+}
+
+fn checker(args: &Args, config: &Config, device: Option<&Device>) -> Result<Checker> {
+    let launch = Launch {
+        workgroup: args.workgroup.map(|it| it.0),
+        grid: args.grid.map(|it| it.0),
+        dynamic_lds: args.dynamic_lds,
+    };
+    let mut checker = Checker::new().launch(launch);
+    if let Some(device) = device {
+        checker = checker.device(device.clone());
+    }
+    if args.code || config.check.code {
+        checker = checker.with_code();
+    }
+    for name in &args.kernel {
+        // A name such as `add(float*)` need not be a regular expression to be looked for.
+        let pattern = Regex::new(name).ok();
+        checker = checker.kernels_like(name.clone(), move |it| {
+            pattern.as_ref().is_some_and(|regex| regex.is_match(it))
+        });
+    }
+    for name in or(&args.select, &config.check.select) {
+        checker = checker.select(rule(name)?);
+    }
+    for name in or(&args.ignore, &config.check.ignore) {
+        checker = checker.ignore(rule(name)?);
+    }
+    for (pattern, budget) in config.budgets().chain(args.budget.iter().map(|text| split(text))) {
+        let parsed: Budget = budget.parse().with_context(|| format!("budget '{budget}'"))?;
+        let regex =
+            Regex::new(pattern).with_context(|| format!("kernels of the budget '{budget}'"))?;
+        checker = checker.budget(parsed, move |name| regex.is_match(name));
+    }
+    Ok(checker)
+}
+
+/// What the command line says, else the file.
+fn or<'s>(given: &'s [String], configured: &'s [String]) -> &'s [String] {
+    if given.is_empty() { configured } else { given }
+}
+
+/// `NAME: BUDGET`; C++ names have colons, budgets have none.
+fn split(text: &str) -> (&str, &str) {
+    text.rsplit_once(':').map_or(("", text), |(name, budget)| (name.trim(), budget.trim()))
+}
+
+/// The rule of a name, or what is nearest to it.
+pub(crate) fn rule(name: &str) -> Result<&'static Rule> {
+    match Rule::by_name(name) {
+        Some(rule) => Ok(rule),
+        None => bail!("no rule '{name}'; nearest: {}", Rule::nearest(name).join(", ")),
+    }
+}

@@ -1,0 +1,187 @@
+//! The objects of every file, each checked against every device.
+
+use anyhow::Result;
+use hsaco::check::{Checker, ObjectReport, Report as Checked};
+use hsaco::object::CodeObject;
+use hsaco::object::container::{self, Container, Entry, EntryKind};
+
+use crate::input::{self, Input};
+use crate::parallel;
+use crate::report::Report;
+use crate::scan::Verify;
+use crate::select::ObjectSelection;
+
+use super::model::{DeviceResult, FileResult, ObjectInfo, Shown};
+use super::options::{Args, Settings};
+use super::probe::Probe;
+use super::source::{Sources, located};
+
+/// Checks every file; what cannot be opened is reported.
+pub(super) fn files(
+    args: &Args,
+    settings: &Settings,
+    report: &mut Report,
+) -> Result<Vec<FileResult>> {
+    let selection = ObjectSelection::new(&settings.objects)?;
+    let probe = args.probe.then(Probe::new);
+    let walk = Walk { args, settings, selection, probe };
+    let mut files = Vec::new();
+    for input in input::inputs(&args.inputs.files) {
+        match input {
+            Ok(input) if input.found && Container::detect(&input).is_none() => {}
+            Ok(input) => files.extend(walk.file(&input, report)),
+            Err(unopened) => {
+                report.begin(&unopened.name);
+                report.failure(&unopened.error);
+            }
+        }
+    }
+    Ok(files)
+}
+
+struct Walk<'w> {
+    args: &'w Args,
+    settings: &'w Settings,
+    selection: ObjectSelection,
+    probe: Option<Probe>,
+}
+
+/// An object with a report for each device, and the source lines of its findings.
+struct CheckedObject {
+    info: ObjectInfo,
+    reports: Vec<ObjectReport>,
+    sources: Sources,
+}
+
+impl Walk<'_> {
+    /// One file; nothing for a file of a directory that holds no device code.
+    fn file(&self, input: &Input, report: &mut Report) -> Option<FileResult> {
+        report.begin(&input.name);
+        let container = Container::detect(input).filter(|it| *it != Container::CodeObject);
+        if container.is_none() {
+            let object = self.object(0, None, input);
+            return Some(self.result(input, vec![object], false));
+        }
+        let mut objects = Vec::new();
+        let mut batch: Vec<(usize, Entry<'_>)> = Vec::new();
+        let (mut number, mut size) = (0, 0);
+        for entry in container::entries(input, &Verify::All.options(self.args.inputs.max_size)) {
+            match entry {
+                Ok(entry) if entry.is_object() => {
+                    size += entry.data.len();
+                    batch.push((number, entry));
+                    number += 1;
+                }
+                Ok(_) => {}
+                Err(error) => report.problem("", &error),
+            }
+            if size >= BATCH {
+                objects.extend(self.batch(&std::mem::take(&mut batch)));
+                size = 0;
+            }
+        }
+        objects.extend(self.batch(&batch));
+        if input.found && number == 0 {
+            return None;
+        }
+        if number == 0 {
+            // The library says what is wrong with a file that holds nothing.
+            return Some(self.empty(input));
+        }
+        Some(self.result(input, objects, true))
+    }
+
+    fn batch(&self, entries: &[(usize, Entry<'_>)]) -> Vec<CheckedObject> {
+        let compiled =
+            |kind| !matches!(kind, EntryKind::Bitcode | EntryKind::Spirv | EntryKind::Empty);
+        let wanted: Vec<_> = entries
+            .iter()
+            .filter(|(number, entry)| compiled(entry.kind) && self.wants(*number, entry))
+            .collect();
+        parallel::map(&wanted, OBJECT_WEIGHT, |(number, entry)| {
+            self.object(*number, Some(entry), &entry.data)
+        })
+    }
+
+    fn wants(&self, number: usize, entry: &Entry<'_>) -> bool {
+        match CodeObject::parse(&entry.data) {
+            Ok(object) => self.selection.wants(number, &object),
+            Err(_) => !self.settings.objects.selects(),
+        }
+    }
+
+    /// Checks a file that is an object, or an entry of one that holds some.
+    fn object(&self, number: usize, entry: Option<&Entry<'_>>, data: &[u8]) -> CheckedObject {
+        let check = |checker: &Checker| match entry {
+            Some(_) => checker.entry(data),
+            None => checker.object(data),
+        };
+        let mut reports: Vec<ObjectReport> = self.settings.checkers.iter().map(check).collect();
+        let object = CodeObject::parse(data).ok();
+        let shown = reports.iter().flat_map(|it| &it.findings);
+        let shown = shown.filter(|it| self.settings.shows(it.rule, it.severity));
+        let sources = object.as_ref().map(|it| Sources::new(it, shown)).unwrap_or_default();
+        if let Some(entry) = entry {
+            reports.iter_mut().for_each(|it| it.place(number, entry.offset.unwrap_or(0)));
+        }
+        let info = ObjectInfo {
+            number,
+            entry_id: entry.and_then(|it| it.id.clone()),
+            target: object.map(|it| it.target().to_string()),
+            probe: self.probe.as_ref().map(|probe| probe.load(data)),
+        };
+        CheckedObject { info, reports, sources }
+    }
+
+    /// Puts the objects together, device by device.
+    fn result(&self, input: &Input, objects: Vec<CheckedObject>, in_container: bool) -> FileResult {
+        let mut per_device: Vec<Vec<ObjectReport>> =
+            self.settings.checkers.iter().map(|_| Vec::new()).collect();
+        let (mut infos, mut sources) = (Vec::new(), Vec::new());
+        for object in objects {
+            for (all, report) in per_device.iter_mut().zip(object.reports) {
+                all.push(report);
+            }
+            sources.push((object.info.number, object.sources));
+            infos.push(object.info);
+        }
+        let checked = self.settings.checkers.iter().zip(per_device);
+        let devices = checked.map(|(checker, reports)| {
+            let report = Checked::of_objects(checker, reports, in_container);
+            self.device(checker.checked_device().map(|it| it.name.to_string()), report, &sources)
+        });
+        FileResult { name: input.name.clone(), devices: devices.collect(), objects: infos }
+    }
+
+    fn empty(&self, input: &Input) -> FileResult {
+        let devices = self.settings.checkers.iter().map(|checker| {
+            self.device(
+                checker.checked_device().map(|it| it.name.to_string()),
+                checker.file(input),
+                &[],
+            )
+        });
+        FileResult { name: input.name.clone(), devices: devices.collect(), objects: Vec::new() }
+    }
+
+    fn device(
+        &self,
+        device: Option<String>,
+        report: Checked,
+        sources: &[(usize, Sources)],
+    ) -> DeviceResult {
+        let all = report.findings.len();
+        let shown =
+            report.findings.into_iter().filter(|it| self.settings.shows(it.rule, it.severity));
+        let findings: Vec<Shown> = shown
+            .map(|finding| Shown { source: located(sources, &finding), finding, is_new: true })
+            .collect();
+        let hidden = all - findings.len();
+        DeviceResult { device, objects: report.objects, skipped: report.skipped, findings, hidden }
+    }
+}
+
+/// Bytes of objects that are held at a time.
+const BATCH: usize = 32 << 20;
+/// An object is as much work as so many small things.
+const OBJECT_WEIGHT: usize = 128;

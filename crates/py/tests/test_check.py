@@ -1,0 +1,43 @@
+"""Checks before registration, from Python."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+import hsaco
+from support import fixture
+
+OBJECT = fixture("s1.gfx942.co")
+
+
+class Check(unittest.TestCase):
+    def test_an_object_passes_on_its_own_device(self) -> None:
+        self.assertEqual(hsaco.check(OBJECT, device="gfx942"), [])
+        self.assertEqual(hsaco.check(Path(OBJECT).read_bytes()), [])
+
+    def test_a_finding_says_what_where_and_what_to_do(self) -> None:
+        (finding,) = hsaco.check(OBJECT, device="gfx950")
+        self.assertEqual((finding.rule, finding.severity), ("target-mismatch", "error"))
+        self.assertEqual((finding.field, finding.offset, finding.kernel), ("e_flags", 48, None))
+        self.assertTrue(finding.message.startswith("compiled for gfx942, and the device is gfx950"))
+        self.assertEqual(finding.help, "compile for gfx950 or gfx9-4-generic")
+        self.assertIn("target-mismatch: compiled", str(finding))
+
+    def test_launches_kernels_and_rules_can_be_named(self) -> None:
+        (finding,) = hsaco.check(OBJECT, "gfx942", kernels=["foo"], workgroup=(2048, 1, 1))
+        self.assertEqual((finding.rule, finding.kernel), ("workgroup-limit", "foo"))
+        self.assertEqual(hsaco.check(OBJECT, "gfx950", ignore=["target-mismatch"]), [])
+        self.assertEqual([it.rule for it in hsaco.check(fixture("short.co"), code=True)], ["resource-closure"] * 2)
+        with self.assertRaisesRegex(ValueError, "no rule 'lds'; nearest: "):
+            hsaco.check(OBJECT, select=["lds"])
+
+    def test_what_cannot_be_is_an_exception(self) -> None:
+        with self.assertRaises(hsaco.Error):
+            hsaco.check(OBJECT, device="gfx9999")
+        with self.assertRaises(OSError):
+            hsaco.check(fixture("no-such-file"))
+
+
+if __name__ == "__main__":
+    unittest.main()
