@@ -499,7 +499,10 @@ fn llvm_value(key: &str) -> Option<EntryValue> {
 }
 
 /// The first register and the mask of each value, by kernel, of llc's machine code before registers are chosen.
-fn llvm_registers(mir: &str) -> BTreeMap<String, Vec<(EntryValue, String, Option<u32>)>> {
+/// A value, the register that holds it, and which of its bits.
+type Held = (EntryValue, String, Option<u32>);
+
+fn llvm_registers(mir: &str) -> BTreeMap<String, Vec<Held>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
     let (mut kernel, mut inside) = (String::new(), false);
     for line in mir.lines() {
@@ -570,7 +573,7 @@ fn registers_at_entry_are_those_that_llvm_reads() {
 
 fn compare_registers(
     processor: Processor,
-    mir: &BTreeMap<String, Vec<(EntryValue, String, Option<u32>)>>,
+    mir: &BTreeMap<String, Vec<Held>>,
     object: &CodeObject<'_>,
 ) -> usize {
     let mut compared = 0;
@@ -586,11 +589,11 @@ fn compare_registers(
         let no_scratch = ours.iter().all(|it| it.0 != EntryValue::PrivateSegmentWaveOffset);
         theirs.retain(|it| it.0 != EntryValue::PrivateSegmentWaveOffset || !no_scratch);
         // The first work-item number is there whether it is read or not.
-        let is_read = |it: &(EntryValue, String, Option<u32>)| {
+        let is_read = |it: &Held| {
             it.0 != EntryValue::WorkitemId(0) || theirs.iter().any(|other| other.0 == it.0)
         };
         ours.retain(is_read);
-        let order = |it: &(EntryValue, String, Option<u32>)| it.0.name();
+        let order = |it: &Held| it.0.name();
         ours.sort_by_key(order);
         theirs.sort_by_key(order);
         assert_eq!(ours, theirs, "{processor} {name}");

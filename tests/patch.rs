@@ -219,7 +219,7 @@ fn capability_35_without_a_free_register_branches_or_a_refusal() {
         kernel.name = format!("k{number}");
     }
     // The padding behind the function itself holds it: take that away.
-    kernels[0].code.extend([0x00, 0x00, 0x80, 0xbf].repeat(1));
+    kernels[0].code.extend([0x00, 0x00, 0x80, 0xbf]);
     let file = object(&kernels);
     let (bytes, manifest) = changed(&file);
     let record = &manifest.records[0];

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use hsaco::isa::{AbiVersion, EFlags};
-use hsaco::load::{CallTarget, ErrorKind, Executable, Freeze, SymbolKind};
+use hsaco::load::{CallTarget, ErrorKind, Executable, Freeze, Symbol, SymbolKind};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{run, sh};
 use hsaco_tests::{require_tools, scratch_dir};
@@ -170,7 +170,7 @@ fn same_when_loaded(many: &Executable<'_>, linked: Vec<u8>) {
     let mut one = Executable::new(None);
     one.load("linked", linked).unwrap();
     one.freeze(Freeze::default()).unwrap();
-    for symbol in many.symbols().filter(|it| it.is_definition()) {
+    for symbol in many.symbols().filter(Symbol::is_definition) {
         let Some(address) = symbol.address() else { continue };
         let same = one
             .symbols_named(&symbol.symbol_name().to_string())

@@ -353,7 +353,7 @@ fn ten_thousand_random_problems_are_solved_as_the_obvious_way_does_it() {
         match expected {
             Ok(_) => solved += 1,
             Err(faults) => {
-                faults.iter().for_each(|(kind, _)| *kinds.entry(*kind).or_default() += 1)
+                faults.iter().for_each(|(kind, _)| *kinds.entry(*kind).or_default() += 1);
             }
         }
     }

@@ -31,6 +31,7 @@ fn raised(py: Python<'_>, error: &Error) -> PyErr {
 impl Launch {
     #[new]
     #[pyo3(signature = (grid, workgroup, *, dynamic_lds=0, hidden=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "sequences come from Python as vectors")]
     fn new(
         py: Python<'_>,
         grid: Vec<u32>,

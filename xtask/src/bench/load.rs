@@ -45,7 +45,8 @@ fn grow(bench: &mut Bench, row: &str, has_kernels: bool) -> Result<()> {
         let is_judged = count == MOST && !has_kernels;
         let verdict = if is_judged { bench.verdict(time <= BAR) } else { "" };
         let bar = if is_judged { bar } else { String::new() };
-        let plot = "#".repeat((cost / 10.0).ceil().clamp(1.0, 60.0) as usize);
+        let plot: String =
+            (0..60).take_while(|&tens| f64::from(tens) * 10.0 < cost).map(|_| '#').collect();
         println!("{name:<44} {spent:>19} {each:>19} {:>9} {bar:>9} {verdict} {plot}", "");
     }
     let growth = costs.last().copied().unwrap_or(0.0) / costs.first().copied().unwrap_or(1.0);
