@@ -498,10 +498,10 @@ fn llvm_value(key: &str) -> Option<EntryValue> {
     })
 }
 
-/// The first register and the mask of each value, by kernel, of llc's machine code before registers are chosen.
 /// A value, the register that holds it, and which of its bits.
 type Held = (EntryValue, String, Option<u32>);
 
+/// The first register and the mask of each value, by kernel, of llc's machine code before registers are chosen.
 fn llvm_registers(mir: &str) -> BTreeMap<String, Vec<Held>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
     let (mut kernel, mut inside) = (String::new(), false);
@@ -534,7 +534,7 @@ fn llvm_registers(mir: &str) -> BTreeMap<String, Vec<Held>> {
 }
 
 /// The same of a descriptor.
-fn our_registers(entry: &Entry) -> Vec<(EntryValue, String, Option<u32>)> {
+fn our_registers(entry: &Entry) -> Vec<Held> {
     let row = |it: &hsaco::kernarg::EntryRegister| {
         let file = match it.register.file {
             RegisterFile::Sgpr => "s",

@@ -1,7 +1,7 @@
 //! Single bytes of descriptors and metadata notes, corrupted: no panic, and findings that name a field.
 
 use hsaco::check::Checker;
-use hsaco::object::CodeObject;
+use hsaco::object::{CodeObject, Kernel};
 use hsaco_tests::random::Random;
 
 use crate::fixture;
@@ -18,7 +18,7 @@ fn ranges(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
         start..start + size
     };
     let index = object.index();
-    let addresses = index.kernels().iter().filter_map(|it| it.descriptor_address());
+    let addresses = index.kernels().iter().filter_map(Kernel::descriptor_address);
     let descriptors =
         addresses.filter_map(|it| object.elf().file_offset(it)).map(|it| place(it, 64));
     let notes = object.notes().flatten().map(|it| place(it.desc_offset, it.desc.len()));

@@ -1,4 +1,5 @@
 //! The C++ example builds against both libraries, and refuses what it should.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -13,7 +13,11 @@ use crate::record::{dict, record};
 /// objects and kernels.
 #[pyfunction]
 #[pyo3(signature = (source, device=None, *, kernels=Vec::new(), workgroup=None, grid=None, dynamic_lds=0, code=false, select=Vec::new(), ignore=Vec::new()))]
-#[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
+#[allow(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "keywords of a Python function, which come as vectors"
+)]
 pub(crate) fn check<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
