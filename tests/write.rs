@@ -10,6 +10,10 @@
 mod broken;
 #[path = "write/build.rs"]
 mod build;
+#[path = "write/container.rs"]
+mod container;
+#[path = "write/debug.rs"]
+mod debug;
 #[path = "write/edit.rs"]
 mod edit;
 #[path = "write/kernel.rs"]

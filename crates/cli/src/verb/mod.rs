@@ -7,6 +7,7 @@ mod calls;
 mod cfg;
 mod check;
 mod demo;
+mod diff;
 mod disasm;
 mod explain;
 mod extract;
@@ -56,6 +57,7 @@ pub(crate) enum Verb {
     Symbols(symbols::Args),
     Load(load::Args),
     Link(link::Args),
+    Diff(diff::Args),
     Extract(extract::Args),
     Patch(patch::Args),
     Rules(rules::Args),
@@ -88,6 +90,7 @@ impl Verb {
             Self::Symbols(args) => symbols::run(&args),
             Self::Load(args) => load::run(&args),
             Self::Link(args) => link::run(&args),
+            Self::Diff(args) => diff::run(&args),
             Self::Extract(args) => extract::run(&args),
             Self::Patch(args) => patch::run(&args),
             Self::Rules(args) => rules::run(&args),

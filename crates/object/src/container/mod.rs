@@ -24,10 +24,12 @@ pub(crate) mod host;
 pub(crate) mod host_coff;
 pub(crate) mod host_elf;
 pub mod offload_binary;
+mod put_back;
 mod trail;
 mod walk;
 
 pub use bytes::Bytes;
+pub use put_back::put_back;
 pub use trail::{Step, Trail};
 pub use walk::{Entries, entries};
 pub(crate) use walk::{Place, Region, RegionKind, traced_entries};

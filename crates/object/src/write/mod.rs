@@ -2,6 +2,7 @@
 //!
 //! - [`Edit`] changes a code object so that no byte and no address of it moves: what must grow is
 //!   written anew behind the end of the file, and the headers say so.
+//!   [`Edit::add_debug`] gives appended code lines and frames.
 //! - [`MetadataEdit`] changes what the notes say of kernels, and leaves every other byte of them.
 //! - [`KernelChange`] changes a kernel's descriptor and its metadata together.
 //! - [`Builder`] makes a new shared object from sections, symbols, relocations and notes.
@@ -19,6 +20,7 @@
 //! ```
 
 mod build;
+mod debug;
 mod edit;
 mod hash;
 mod kernel;
@@ -29,6 +31,8 @@ mod row;
 mod symbol;
 
 pub use build::{Builder, Identity, NewRelocation, NewSection};
+pub use debug::{MovedCode, MovedDebug};
+pub(crate) use edit::host_sections;
 pub use edit::{Access, Edit, Placed};
 pub use kernel::{KernelChange, Registers};
 pub use metadata::MetadataEdit;

@@ -9,15 +9,19 @@
 //! segment, so that this stays true; moved notes share that segment. The tables that were there
 //! before stay as bytes that nothing refers to.
 
+mod host;
 mod section;
 mod segment;
 mod symbol;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+pub(crate) use host::host_sections;
+
 use crate::elf::{
-    Elf, PF_R, PF_W, PF_X, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHF_WRITE, SHT_PROGBITS,
-    Segment,
+    ET_REL, Elf, PF_R, PF_W, PF_X, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHF_WRITE,
+    SHT_PROGBITS, Segment,
 };
 use crate::{CodeObject, Error, ErrorKind, Result};
 
@@ -72,7 +76,7 @@ pub struct Placed {
 /// See [`write`](crate::write) for an example.
 #[derive(Clone, Debug)]
 pub struct Edit<'a> {
-    object: CodeObject<'a>,
+    elf: Elf<'a>,
     /// The new file as far as it is written.
     bytes: Vec<u8>,
     sections: Vec<SectionRow>,
@@ -85,6 +89,8 @@ pub struct Edit<'a> {
     added: Vec<(String, u32)>,
     /// The end of all that has an address.
     end_address: u64,
+    /// What segments are aligned to.
+    page: u64,
 }
 
 impl<'a> Edit<'a> {
@@ -93,27 +99,31 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// When the headers cannot be read, or say things that a new file cannot repeat.
     pub fn new(data: &'a [u8]) -> Result<Self> {
-        let object = CodeObject::parse(data)?;
-        let elf = object.elf();
+        Self::of(CodeObject::parse(data)?.elf().clone())
+    }
+
+    /// As [`new`](Self::new), for any ELF file that can be read.
+    fn of(elf: Elf<'a>) -> Result<Self> {
         if let Some(error) = elf.problems().first() {
             return Err(error.clone());
         }
         Ok(Self {
-            bytes: data.to_vec(),
-            sections: SectionRow::read_all(elf),
+            bytes: elf.data().to_vec(),
+            sections: SectionRow::read_all(&elf),
             segments: elf.segments().to_vec(),
             contents: BTreeMap::new(),
             notes: Vec::new(),
             symbols: Vec::new(),
             added: Vec::new(),
-            end_address: end_address(elf)?,
-            object,
+            end_address: end_address(&elf)?,
+            page: PAGE,
+            elf,
         })
     }
 
-    /// The code object as it was.
-    pub fn original(&self) -> &CodeObject<'a> {
-        &self.object
+    /// The file as it was.
+    pub fn original(&self) -> &Elf<'a> {
+        &self.elf
     }
 
     /// Replaces bytes at an offset of the file.
@@ -130,7 +140,7 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// When they are not all in one mapped segment of the original file.
     pub fn replace_at(&mut self, address: u64, new: &[u8]) -> Result<()> {
-        let elf = self.object.elf();
+        let elf = &self.elf;
         let offset = elf.at_address(address, new.len() as u64).and(elf.file_offset(address));
         let offset = offset.ok_or_else(|| {
             let detail = format!("{} bytes at address {address:#x}", new.len());
@@ -144,7 +154,7 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// When there is no address left.
     pub fn next_address(&self) -> Result<u64> {
-        align_up(self.end_address, PAGE, CONTEXT)
+        align_up(self.end_address, self.page, CONTEXT)
     }
 
     /// Appends a segment of its own, page aligned, above all that has an address, and a section
@@ -153,11 +163,11 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// When the object has no segments (it is not linked), or there is no address left.
     pub fn append(&mut self, name: &str, access: Access, content: &[u8]) -> Result<Placed> {
-        if self.object.is_relocatable() || self.object.elf().loads().next().is_none() {
+        if self.elf.header().e_type == ET_REL || self.elf.loads().next().is_none() {
             return Err(unsupported(CONTEXT, "segments of an object that is not linked"));
         }
         let (address, size) = (self.next_address()?, content.len() as u64);
-        let offset = align_up(self.bytes.len() as u64, PAGE, CONTEXT)?;
+        let offset = align_up(self.bytes.len() as u64, self.page, CONTEXT)?;
         self.end_address = add(address, size, CONTEXT)?;
         put_at(&mut self.bytes, offset, content, CONTEXT)?;
         self.push_load(access.segment_flags(), offset, address, size);
@@ -202,7 +212,7 @@ impl<'a> Edit<'a> {
             self.contents.insert(index, content);
             return Ok(());
         }
-        let Some(old) = self.object.elf().section_named(name).copied() else {
+        let Some(old) = self.elf.section_named(name).copied() else {
             let row = SectionRow { kind: SHT_PROGBITS, align: 1, ..SectionRow::default() };
             let index = self.push_section(name, row)?.unwrap_or(0);
             self.contents.insert(index, content);
@@ -220,6 +230,26 @@ impl<'a> Edit<'a> {
         }
         self.contents.insert(old.index, content);
         Ok(())
+    }
+
+    /// What a section holds now, unpacked; `None` where there is none of this name.
+    pub(super) fn debug_section(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        const MOST: u64 = 4 << 30;
+        let added = self.added.iter().find(|(it, _)| it == name).map(|(_, index)| *index);
+        let section = self.elf.section_named(name);
+        let index = added.or(section.map(|it| it.index));
+        if let Some(content) = index.and_then(|it| self.contents.get(&it)) {
+            return Ok(Some(content.clone()));
+        }
+        let is_packed = |flags: u64| flags & SHF_COMPRESSED != 0;
+        match section {
+            // Bytes that were replaced are in the new file alone.
+            Some(section) if !is_packed(section.flags) => {
+                self.section_bytes(section.index).map(|it| Some(it.to_vec()))
+            }
+            Some(section) => self.elf.section_content(section, MOST).map(Cow::into_owned).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Writes the new file. Without changes it is the old one.

@@ -25,7 +25,7 @@ impl Edit<'_> {
 
     /// Where a section's name begins in its table; without a table, nowhere.
     fn add_section_name(&mut self, name: &str) -> Result<u32> {
-        let header = self.object.elf().header();
+        let header = self.elf.header();
         let names = u32::from(header.section_name_index);
         if names == 0 {
             return Ok(0);
@@ -61,7 +61,7 @@ impl Edit<'_> {
         let row = self.sections.get(index as usize);
         match row.is_some_and(|it| it.flags & SHF_ALLOC != 0) {
             true => {
-                let name = self.object.elf().section(index).map_or(Str::default(), |it| it.name);
+                let name = self.elf.section(index).map_or(Str::default(), |it| it.name);
                 Err(unsupported(CONTEXT, format!("{name} has an address and cannot grow")))
             }
             false => Ok(()),
@@ -81,7 +81,7 @@ impl Edit<'_> {
 
     /// Rewrites the rows that changed in place, or the whole table when there are new ones.
     pub(super) fn write_section_headers(&mut self) -> Result<()> {
-        let elf = self.object.elf();
+        let elf = &self.elf;
         let header = *elf.header();
         let old = SectionRow::read_all(elf);
         if self.sections.len() == old.len() {

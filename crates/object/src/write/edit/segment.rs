@@ -5,7 +5,7 @@ use crate::elf::{PF_R, PT_LOAD, PT_NOTE, PT_PHDR, SHF_ALLOC, SHT_NOTE, Segment};
 
 use super::super::note::Run;
 use super::super::row::{SEGMENT_SIZE, place, segment_bytes};
-use super::super::{PAGE, add, align_up, put_at, unsupported};
+use super::super::{add, align_up, put_at, unsupported};
 use super::{CONTEXT, Edit};
 
 /// The first count that does not stand in the file header itself.
@@ -17,7 +17,7 @@ impl Edit<'_> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let tables = crate::note::tables(self.object.elf());
+        let tables = crate::note::tables(&self.elf);
         let mut moving = Vec::new();
         for table in tables {
             let Some(run) = Run::rewrite(&table?, &changes)? else { continue };
@@ -67,7 +67,7 @@ impl Edit<'_> {
 
     /// Writes moved notes and, where they changed, the program headers.
     pub(super) fn write_segments(&mut self, runs: &[Run]) -> Result<()> {
-        let old = self.object.elf().segments();
+        let old = self.elf.segments();
         let has_load = old.iter().any(|it| it.kind == PT_LOAD);
         if !has_load {
             runs.iter().try_for_each(|run| {
@@ -87,7 +87,8 @@ impl Edit<'_> {
         }
         // One read-only segment for all that moves.
         let offset = align_up(self.bytes.len() as u64, 8, CONTEXT)?;
-        let address = add(align_up(self.end_address, PAGE, CONTEXT)?, offset % PAGE, CONTEXT)?;
+        let address =
+            add(align_up(self.end_address, self.page, CONTEXT)?, offset % self.page, CONTEXT)?;
         let count = self.segments.len() as u64 + 1;
         let mut size = if moves { count * SEGMENT_SIZE } else { 0 };
         for run in runs {
@@ -110,13 +111,13 @@ impl Edit<'_> {
             address,
             file_size: size,
             memory_size: size,
-            align: PAGE,
+            align: self.page,
         });
     }
 
     /// Whether the program headers can grow where they are: into zeroes that belong to nothing.
     fn has_room(&self, count: usize) -> bool {
-        let elf = self.object.elf();
+        let elf = &self.elf;
         let header = elf.header();
         let start = header.program_headers + elf.segments().len() as u64 * SEGMENT_SIZE;
         let end = header.program_headers + count as u64 * SEGMENT_SIZE;
@@ -141,7 +142,7 @@ impl Edit<'_> {
 
     /// Writes the program headers, at a new place if there is one.
     fn write_program_headers(&mut self, moved: Option<(u64, Option<u64>)>) -> Result<()> {
-        let elf = self.object.elf();
+        let elf = &self.elf;
         let header = *elf.header();
         if self.segments == elf.segments() {
             return Ok(());

@@ -82,7 +82,7 @@ impl Edit<'_> {
     /// Local symbols stand before all others: whoever refers to one of those by number is told.
     fn renumber_symbols(&mut self, table: u32, first: u64, added: u64) -> Result<()> {
         let by_group = |it: &SectionRow| it.kind == SHT_GROUP && it.link == table;
-        if self.sections.iter().any(by_group) || self.object.elf().header().e_type == ET_REL {
+        if self.sections.iter().any(by_group) || self.elf.header().e_type == ET_REL {
             return Err(unsupported(CONTEXT, "local symbols of an object that is not linked"));
         }
         let rows = self.sections.iter().zip(0_u32..);

@@ -1,0 +1,175 @@
+//! Host files whose device code grew: the one other kind of ELF that is edited.
+
+use crate::bytes::{read_u16, read_u64};
+use crate::elf::{ET_REL, Elf, PF_R, SHF_ALLOC, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB, Section};
+use crate::{Error, ErrorKind, Result};
+
+use super::super::row::change_u64;
+use super::super::{PAGE, add, align_up, put_at, unsupported};
+use super::{CONTEXT, Edit};
+
+/// What clang calls the section of the structures through which the runtime finds device code.
+const WRAPPERS: &str = ".hipFatBinSegment";
+/// What each of them begins with: `HIPF`.
+const WRAPPER_MAGIC: [u8; 4] = 0x4849_5046_u32.to_le_bytes();
+const WRAPPER_SIZE: usize = 24;
+
+/// New content for a section: where it was and how large, the bytes, and where things in it were and
+/// are now.
+pub(crate) type GrownSection = ((u64, u64), Vec<u8>, Vec<(u64, u64)>);
+
+/// A host file with new contents for sections that grew. In a linked file they become segments, and
+/// relocations, wrappers and symbols that point into them follow.
+pub(crate) fn host_sections(data: &[u8], grown: Vec<GrownSection>) -> Result<Vec<u8>> {
+    let elf = Elf::parse(data)?;
+    let mut edit = Edit::of(elf.clone())?;
+    for ((offset, size), content, moves) in grown {
+        let found = elf.sections().iter().find(|it| (it.offset, it.file_size()) == (offset, size));
+        let section = found.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, CONTEXT, "a section of just these bytes").at(offset)
+        })?;
+        if elf.header().e_type == ET_REL || section.flags & SHF_ALLOC == 0 {
+            if moves.iter().any(|(old, new)| old != new) {
+                edit.move_within(section, &moves)?;
+            }
+            edit.contents.insert(section.index, content);
+        } else {
+            edit.move_mapped(section, &content, &moves)?;
+        }
+    }
+    edit.finish()
+}
+
+impl Edit<'_> {
+    /// Tells symbols and relocations of an object that is not linked where things in a section are.
+    fn move_within(&mut self, section: &Section<'_>, moves: &[(u64, u64)]) -> Result<()> {
+        let moved = |old: u64| moves.iter().find(|(it, _)| *it == old).map(|(_, new)| *new);
+        let index = u16::try_from(section.index).ok();
+        let (mut number, mut own) = (0, Vec::new());
+        self.change_entries(SHT_SYMTAB, 24, |entry| {
+            if read_u16(entry, 6) == index {
+                own.push(number);
+                if let Some(new) = read_u64(entry, 8).and_then(moved) {
+                    change_u64(entry, 8, |_| new);
+                }
+            }
+            number += 1;
+        })?;
+        self.change_entries(SHT_RELA, 24, |entry| {
+            let symbol = read_u64(entry, 8).map(|info| info >> 32);
+            if symbol.is_some_and(|it| own.contains(&it))
+                && let Some(new) = read_u64(entry, 16).filter(|&it| it != 0).and_then(moved)
+            {
+                change_u64(entry, 16, |_| new);
+            }
+        })
+    }
+
+    /// Appends a segment with a section's new content, and points everything at it.
+    fn move_mapped(
+        &mut self,
+        section: &Section<'_>,
+        content: &[u8],
+        moves: &[(u64, u64)],
+    ) -> Result<()> {
+        let (address, offset) = self.append_host(content)?;
+        if let Some(row) = self.sections.get_mut(section.index as usize) {
+            (row.address, row.offset, row.size) = (address, offset, content.len() as u64);
+        }
+        let moved = |old: u64| {
+            let into = old.checked_sub(section.address).filter(|&into| into < section.size)?;
+            let last = moves.iter().rev().find(|(before, _)| *before <= into);
+            let into = last.map_or(into, |(before, now)| now + (into - before));
+            address.checked_add(into)
+        };
+        let mut pointers = 0;
+        self.change_entries(SHT_RELA, 24, |entry| {
+            let has_symbol = read_u64(entry, 8).is_none_or(|info| info >> 32 != 0);
+            if let Some(new) = read_u64(entry, 16).filter(|_| !has_symbol).and_then(moved) {
+                change_u64(entry, 16, |_| new);
+                pointers += 1;
+            }
+        })?;
+        self.change_wrappers(|entry| {
+            if let Some(new) = read_u64(entry, 8).and_then(moved) {
+                change_u64(entry, 8, |_| new);
+                pointers += 1;
+            }
+        })?;
+        if pointers == 0 {
+            let detail = format!("{} grew, and nothing that points at it was found", section.name);
+            return Err(unsupported(CONTEXT, detail).at(section.offset));
+        }
+        let index = u16::try_from(section.index).ok();
+        for kind in [SHT_SYMTAB, SHT_DYNSYM] {
+            self.change_entries(kind, 24, |entry| {
+                if read_u16(entry, 6) == index
+                    && let Some(new) = read_u64(entry, 8).and_then(moved)
+                {
+                    change_u64(entry, 8, |_| new);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Appends a read-only segment at the distance from its address that the first one has: what
+    /// kernels before 5.18 want of the one that the program headers are in.
+    fn append_host(&mut self, content: &[u8]) -> Result<(u64, u64)> {
+        let loads: Vec<_> = self.elf.loads().copied().collect();
+        let first = loads.first().ok_or_else(|| unsupported(CONTEXT, "no segment"))?;
+        let bias = first.address.checked_sub(first.offset);
+        let bias = bias.ok_or_else(|| unsupported(CONTEXT, "a segment below its offset"))?;
+        let aligns = loads.iter().map(|it| it.align).filter(|it| it.is_power_of_two());
+        self.page = aligns.fold(PAGE, u64::max).min(1 << 21);
+        let least = self.end_address.saturating_sub(bias).max(self.bytes.len() as u64);
+        let offset = align_up(least, self.page, CONTEXT)?;
+        let (address, size) = (add(offset, bias, CONTEXT)?, content.len() as u64);
+        put_at(&mut self.bytes, offset, content, CONTEXT)?;
+        self.push_load(PF_R, offset, address, size);
+        // The program headers follow on a page of their own, at the same distance.
+        let end = align_up(self.bytes.len() as u64, self.page, CONTEXT)?;
+        put_at(&mut self.bytes, end, &[], CONTEXT)?;
+        self.end_address = add(end, bias, CONTEXT)?;
+        Ok((address, offset))
+    }
+
+    /// Shows the entries of every table of a kind.
+    fn change_entries(
+        &mut self,
+        kind: u32,
+        size: u64,
+        change: impl FnMut(&mut [u8]),
+    ) -> Result<()> {
+        let tables = self.elf.sections().iter();
+        let tables = tables.filter(|it| it.kind == kind && it.entry_size == size);
+        let ranges: Vec<_> = tables.map(|it| (it.offset, it.size)).collect();
+        self.change_ranges(&ranges, usize::try_from(size).unwrap_or(usize::MAX), change)
+    }
+
+    fn change_wrappers(&mut self, mut change: impl FnMut(&mut [u8])) -> Result<()> {
+        let sections = self.elf.sections().iter().filter(|it| it.name == WRAPPERS);
+        let ranges: Vec<_> = sections.map(|it| (it.offset, it.file_size())).collect();
+        self.change_ranges(&ranges, WRAPPER_SIZE, |entry| {
+            if entry.starts_with(&WRAPPER_MAGIC) {
+                change(entry);
+            }
+        })
+    }
+
+    fn change_ranges(
+        &mut self,
+        ranges: &[(u64, u64)],
+        step: usize,
+        mut change: impl FnMut(&mut [u8]),
+    ) -> Result<()> {
+        for &(start, size) in ranges {
+            crate::bytes::slice(&self.bytes, start, size, CONTEXT)?;
+            let start = usize::try_from(start).unwrap_or(usize::MAX);
+            let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
+            let bytes = self.bytes.get_mut(start..end).unwrap_or_default();
+            bytes.chunks_exact_mut(step).for_each(&mut change);
+        }
+        Ok(())
+    }
+}
