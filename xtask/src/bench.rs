@@ -143,6 +143,11 @@ impl Bench {
             return Ok(());
         }
         let peak = usage(&self.hsaco(arguments, file), 1, Path::new("/dev/null"))?.peak_memory;
+        self.memory_verdict(name, peak, limit);
+        Ok(())
+    }
+
+    fn memory_verdict(&mut self, name: &str, peak: u64, limit: u64) {
         let [peak_text, limit_text] =
             [peak, limit].map(|bytes| format!("{} MiB", bytes.div_ceil(MEBIBYTE)));
         let verdict = self.verdict(peak <= limit);
@@ -152,7 +157,6 @@ impl Bench {
             "",
             format!("<= {limit_text}")
         );
-        Ok(())
     }
 
     /// Millions a second, of which there must be so many.

@@ -1,6 +1,7 @@
 //! `cargo xtask oracle`: the decoder, the assembler and `hsaco disasm` against LLVM 22.
 
 mod asm;
+mod database;
 mod decode;
 mod disasm;
 mod generate;
@@ -16,12 +17,15 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     match args.positional().as_deref() {
         Some("golden") => golden::run(args),
         Some("asm") => asm::run(args),
+        Some("database") => database::run(args),
         Some("decode") => decode::run(args),
         Some("disasm") => disasm::run(args),
         Some("reassemble") => reassemble::run(args),
         Some(other) => {
-            bail!("no oracle `{other}`: there are golden, asm, decode, disasm and reassemble")
+            bail!(
+                "no oracle `{other}`: there are golden, asm, database, decode, disasm and reassemble"
+            )
         }
-        None => bail!("which oracle: golden, asm, decode, disasm or reassemble?"),
+        None => bail!("which oracle: golden, asm, database, decode, disasm or reassemble?"),
     }
 }

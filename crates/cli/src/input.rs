@@ -40,6 +40,12 @@ impl AsRef<[u8]> for Input {
     }
 }
 
+impl hsaco::db::Owner for Input {
+    fn release(&self, range: Range<usize>) {
+        Input::release(self, range.start as u64, range.len() as u64);
+    }
+}
+
 impl Deref for Data {
     type Target = [u8];
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hsaco_analysis::Stream;
 use hsaco_isa::{DecodeOptions, DecoderCache};
-use hsaco_object::container::{self, EntryKind, entries};
+use hsaco_object::container::{self, Entry, EntryKind, entries};
 use hsaco_object::{Error, ErrorKind, Result, Str};
 
 use crate::data::Data;
@@ -108,6 +108,8 @@ impl Database {
     ) -> Result<Added> {
         let (name, file) = (Arc::from(name), file.into());
         let mut added = Added::default();
+        let mut names = Vec::new();
+        let mut seen = Seen::default();
         let objects = entries(file.as_ref(), &self.shared.options.container);
         let mut number = 0;
         for entry in objects {
@@ -125,19 +127,24 @@ impl Database {
                 _ => Object::index(&name, number, &entry, &file, &is_wanted, &self.shared),
             };
             match indexed {
-                Ok(object) => added.objects.push(Arc::new(object)),
+                Ok(object) => {
+                    names.push(object.kernel_names().map(|it| it.to_string()).collect());
+                    added.objects.push(Arc::new(object));
+                }
                 Err(error) => added.problems.push(at(error)),
             }
             number += 1;
+            seen.add(&entry, &file);
         }
+        seen.release(&file);
         if added.objects.is_empty() {
             let nothing =
                 || Error::new(ErrorKind::NotFound, "file", "no AMD GPU code object is in it");
             return Err(added.problems.into_iter().next().unwrap_or_else(nothing));
         }
         let mut all = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).add(all.len(), names);
         all.extend(added.objects.iter().cloned());
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).add(&all);
         Ok(added)
     }
 
@@ -203,6 +210,32 @@ impl Database {
             decoded_kernels: of(&self.shared.kernels),
             decoded_instructions: of(&self.shared.instructions),
             decoded_bytes: of(&self.shared.bytes),
+        }
+    }
+}
+
+/// The part of a file that was indexed and is not needed for now.
+#[derive(Default)]
+struct Seen(Option<Range<usize>>);
+
+impl Seen {
+    /// So much may be in memory that is not needed.
+    const ENOUGH: usize = 16 << 20;
+
+    /// Takes note of an entry that is a part of the file.
+    fn add(&mut self, entry: &Entry<'_>, file: &Data) {
+        let Some(start) = entry.offset.and_then(|it| usize::try_from(it).ok()) else { return };
+        let end = start.saturating_add(entry.data.len());
+        let before = self.0.take().unwrap_or(start..end);
+        self.0 = Some(before.start.min(start)..before.end.max(end));
+        if self.0.as_ref().is_some_and(|it| it.len() >= Self::ENOUGH) {
+            self.release(file);
+        }
+    }
+
+    fn release(&mut self, file: &Data) {
+        if file.as_ref().len() >= Self::ENOUGH {
+            self.0.take().into_iter().for_each(|range| file.release(range));
         }
     }
 }

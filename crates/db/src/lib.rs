@@ -28,7 +28,7 @@ mod name;
 mod object;
 
 pub use code::Listing;
-pub use data::Data;
+pub use data::{Data, Owner};
 pub use database::{Added, Counts, Database, Options};
 pub use hsaco_object::{Error, ErrorKind, Result};
 pub use kernel::{Instruction, Kernel};

@@ -21,44 +21,41 @@ pub(crate) fn readable(mangled: Str<'_>) -> String {
 /// Kernels by name. Readable names are made when the first is looked for that is no mangled one.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    exact: Table,
-    readable: Table,
-}
-
-#[derive(Debug, Default)]
-struct Table {
-    kernels: HashMap<String, Vec<KernelNumber>>,
-    /// How many objects are in it.
+    exact: HashMap<String, Vec<KernelNumber>>,
+    readable: HashMap<String, Vec<KernelNumber>>,
+    /// How many objects are in the readable ones.
     objects: usize,
 }
 
 impl Names {
-    /// Adds the mangled names of new objects.
-    pub(crate) fn add(&mut self, objects: &[Arc<Object>]) {
-        self.exact.extend(objects, |name| name.to_string());
+    /// Adds the mangled names of new objects, the first of which has that number.
+    pub(crate) fn add(&mut self, first: usize, names: Vec<Vec<String>>) {
+        for (at, names) in (first..).zip(names) {
+            for (number, name) in names.into_iter().enumerate() {
+                self.exact.entry(name).or_default().push((at, number));
+            }
+        }
     }
 
     /// The kernels of a name: mangled, or as people read it; with or without the descriptor's suffix.
     pub(crate) fn find(&mut self, objects: &[Arc<Object>], name: &str) -> Vec<KernelNumber> {
         let bare = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
         let spellings = [Some(name), bare];
-        let mut found = spellings.iter().flatten().filter_map(|it| self.exact.kernels.get(*it));
+        let mut found = spellings.iter().flatten().filter_map(|it| self.exact.get(*it));
         if let Some(found) = found.next() {
             return found.clone();
         }
-        self.readable.extend(objects, readable);
-        let mut found = spellings.iter().flatten().filter_map(|it| self.readable.kernels.get(*it));
+        self.make_readable(objects);
+        let mut found = spellings.iter().flatten().filter_map(|it| self.readable.get(*it));
         found.next().cloned().unwrap_or_default()
     }
-}
 
-impl Table {
-    fn extend(&mut self, objects: &[Arc<Object>], spell: impl Fn(Str<'_>) -> String) {
+    fn make_readable(&mut self, objects: &[Arc<Object>]) {
         for (at, object) in objects.iter().enumerate().skip(self.objects) {
             for (number, name) in object.kernel_names().enumerate() {
-                self.kernels.entry(spell(name)).or_default().push((at, number));
+                self.readable.entry(readable(name)).or_default().push((at, number));
             }
         }
-        self.objects = objects.len();
+        self.objects = self.objects.max(objects.len());
     }
 }

@@ -123,7 +123,7 @@ impl Database {
                             let own = name.as_ref().filter(|_| !input.found);
                             let name = own.unwrap_or(&input.name).clone();
                             let found = input.found;
-                            added.take(&name, found, add(&name, Data::new(input)));
+                            added.take(&name, found, add(&name, Data::owned_by(input)));
                         }
                         Err(unopened) => added.problems.push(unopened.into()),
                     }

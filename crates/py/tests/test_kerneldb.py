@@ -170,6 +170,11 @@ class Lines(unittest.TestCase):
             with self.assertRaises(IndexError):
                 self.db.get_file_name(KERNEL_TWO, index)
 
+    def test_lazy_4574fef_a_file_number_that_is_none_is_an_index_error(self) -> None:
+        for index in (0, -1, 10**9):
+            with self.assertRaises(IndexError):
+                self.db.get_kernel(KERNEL_ONE)._kernel.get_file_name(index)
+
     def test_kernels_of_two_units_have_their_own_files(self) -> None:
         one = {Path(it).name for it in self.db.get_kernel(KERNEL_ONE).files}
         self.assertIn("lines.hip", one)
@@ -262,6 +267,30 @@ class Code(unittest.TestCase):
         self.assertEqual(self.db.get_kernel_arguments(KERNEL_ONE, resolve_typedefs=True), arguments)
         made = kerneldb.KernelArgument(name="n", type="int", size=4, offset=16, alignment=4, position=2)
         self.assertEqual((made.type_name, made.members), ("int", []))
+
+    def test_a15_members_are_there_by_value_and_through_a_pointer(self) -> None:
+        by_value = self.db.get_kernel_arguments(KERNEL_TWO)[1]
+        self.assertEqual((by_value.type_name, by_value.size), ("struct vec::Pair<float>", 8))
+        for argument in (by_value, self.db.get_kernel_arguments(KERNEL_ONE)[1]):
+            self.assertEqual(
+                [(it.name, it.type_name, it.size, it.offset) for it in argument.members],
+                [("first", "float", 4, 0), ("second", "float", 4, 4)],
+            )
+
+    def test_a16_typedefs_are_kept_or_resolved_by_each_call_alone(self) -> None:
+        db = kerneldb.KernelDB(fixture("types.co"))
+        name = next(it for it in db.get_kernels() if it.startswith("aliases("))
+        types = [
+            [it.type_name for it in db.get_kernel_arguments(name, resolve_typedefs=resolve)]
+            for resolve in (False, True, False)
+        ]
+        self.assertEqual(types[0], types[2])
+        self.assertEqual((types[0][2], types[1][2]), ("Twice", "struct shape::Pair<float>"))
+
+    def test_b14_contradictions_are_told(self) -> None:
+        kernel = hsaco.open(fixture("odd-types.co")).kernels[0]
+        self.assertIn("argument 2 has 4 bytes in the metadata, its type has 8", kernel.argument_disagreements)
+        self.assertEqual(hsaco.open(LINES).kernels[0].argument_disagreements, [])
 
     def test_b2_another_target_is_decoded_as_what_it_is(self) -> None:
         db = kerneldb.KernelDB(fixture("s1.gfx1100.co"))

@@ -197,6 +197,18 @@ class Kernels(unittest.TestCase):
         self.assertEqual(arguments[2].to_dict()["size"], 4)
         self.assertIsNone(hsaco.open(fixture("s1.no-note.co")).kernels[0].arguments)
 
+    def test_arguments_have_types_members_and_rows(self) -> None:
+        arguments = hsaco.open(LINES).kernel(KERNEL_TWO).typed_arguments()
+        explicit = [it for it in arguments if not it.hidden]
+        self.assertEqual([it.type for it in explicit], ["float *", "vec::Pair<float>"])
+        self.assertEqual([it.source for it in explicit], ["both", "both"])
+        assert explicit[0].pointee is not None and explicit[1].members is not None
+        self.assertEqual(explicit[0].pointee.type, "float")
+        row = explicit[1].to_dict()
+        self.assertEqual([it["offset"] for it in row["members"]], [0, 4])
+        self.assertEqual(row["pointee"], None)
+        self.assertTrue(all(it.offset is not None for it in arguments))
+
     def test_instructions_are_all_there_in_program_order(self) -> None:
         for kernel in hsaco.open([LINES, fixture("s1.gfx1250.co"), fixture("mangled.co")]).kernels:
             self.assertEqual(b"".join(it.bytes for it in kernel.instructions), kernel.code)

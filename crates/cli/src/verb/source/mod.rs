@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Show the calls that were inlined, the innermost first
     #[arg(long)]
     inlines: bool,
+    /// Mark the columns that the instructions come from, below each line
+    #[arg(long)]
+    columns: bool,
     /// Look for sources whose paths begin with OLD under NEW; the first that fits counts
     #[arg(long, value_name = "OLD=NEW")]
     map: Vec<Moved>,
@@ -56,7 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             json_files::run(&mut out, &args.inputs, &args.objects, Verify::Cheap, read)?
         }
         Format::Text => {
-            let mut visitor = TextSource { out: &mut out, question: &question };
+            let mut visitor =
+                TextSource { out: &mut out, question: &question, columns: args.columns };
             scan::run(&args.inputs, &args.objects, Verify::Cheap, &mut visitor)?
         }
     };

@@ -1,5 +1,7 @@
 //! What `source` says of an object: the JSON shape, which the text is made from too.
 
+use std::collections::BTreeSet;
+
 use hsaco::analysis::{DebugSections, Frame, Location, SourceMap, kernel_decoder};
 use hsaco::db::Listing;
 use hsaco::isa::{DecodeOptions, DecoderCache, WaveSize};
@@ -48,6 +50,8 @@ pub(super) struct Stretch {
     pub(super) source: Option<String>,
     /// The calls that were inlined, the innermost first; null where nobody asked for them.
     pub(super) inlined_at: Option<Vec<Place>>,
+    /// The columns that the instructions come from.
+    pub(super) columns: BTreeSet<u32>,
     pub(super) instructions: Vec<Instruction>,
 }
 
@@ -130,11 +134,13 @@ impl Source<'_, '_> {
         let mut before: Option<Vec<Place>> = None;
         for instruction in self.listing(kernel)?.instructions() {
             let places = self.places(kernel, instruction.address())?;
+            let column = places.first().and_then(|it| it.column);
             if before.as_ref().is_none_or(|before| !is_same_line(before, &places)) {
                 stretches.push(self.stretch(&places));
                 before = Some(places);
             }
             if let Some(stretch) = stretches.last_mut() {
+                stretch.columns.extend(column);
                 stretch.instructions.push(Instruction {
                     address: instruction.address(),
                     bytes: hex(instruction.bytes()),
@@ -182,7 +188,8 @@ impl Source<'_, '_> {
             self.question.files.line(&Moved::apply(self.question.moves, file), line)
         });
         let inlined_at = self.question.inlines.then(|| calls.to_vec());
-        Stretch { place, source, inlined_at, instructions: Vec::new() }
+        let columns = BTreeSet::new();
+        Stretch { place, source, inlined_at, columns, instructions: Vec::new() }
     }
 }
 

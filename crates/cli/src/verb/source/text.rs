@@ -15,6 +15,8 @@ use crate::verb::ls::object_line;
 pub(super) struct TextSource<'o, 'q> {
     pub(super) out: &'o mut Output,
     pub(super) question: &'q Question<'q>,
+    /// Whether columns are marked.
+    pub(super) columns: bool,
 }
 
 impl Visit for TextSource<'_, '_> {
@@ -54,7 +56,7 @@ impl TextSource<'_, '_> {
                 file.clone_from(&stretch.place.file);
                 self.write_file(text, file.as_deref())?;
             }
-            write_stretch(text, stretch)?;
+            write_stretch(text, stretch, self.columns)?;
         }
         Ok(())
     }
@@ -70,11 +72,14 @@ impl TextSource<'_, '_> {
     }
 }
 
-fn write_stretch(text: &mut String, stretch: &Stretch) -> Result<()> {
+fn write_stretch(text: &mut String, stretch: &Stretch, columns: bool) -> Result<()> {
     let source = stretch.source.as_deref().unwrap_or_default();
     if stretch.place.file.is_some() {
         let line = stretch.place.line.map_or("?".to_owned(), |it| it.to_string());
         writeln!(text, "{}", format!("    {line:>5} | {source}").trim_end())?;
+    }
+    if columns && stretch.source.is_some() && !stretch.columns.is_empty() {
+        writeln!(text, "          | {}", marks(source, stretch))?;
     }
     let mut inlined = stretch.place.function.as_deref();
     for call in stretch.inlined_at.iter().flatten() {
@@ -87,6 +92,21 @@ fn write_stretch(text: &mut String, stretch: &Stretch) -> Result<()> {
     }
     Ok(())
 }
+
+/// A mark below each column; tabs stay, so that marks stand where the line has its columns.
+fn marks(source: &str, stretch: &Stretch) -> String {
+    let last = stretch.columns.last().copied().unwrap_or(0).min(MOST_COLUMNS);
+    let mut letters = source.chars();
+    let mark = |column: u32| match (stretch.columns.contains(&column), letters.next()) {
+        (true, _) => '^',
+        (false, Some('\t')) => '\t',
+        (false, _) => ' ',
+    };
+    (1..=last).map(mark).collect()
+}
+
+/// Lines are shorter than this; a broken table may say what it wants.
+const MOST_COLUMNS: u32 = 1000;
 
 /// `file:line:column`, as far as it is known.
 fn place(place: &Place) -> String {
