@@ -131,12 +131,14 @@ impl RegisterSet {
 
     fn ranges(&self, file: RegisterFile) -> impl Iterator<Item = Register> + '_ {
         let bits = file_bits(file);
-        let start = bits.start;
-        let starts =
-            bits.clone().filter(move |bit| self.has(*bit) && (*bit == start || !self.has(bit - 1)));
-        starts.map(move |first| {
-            let count = (first..bits.end).take_while(|bit| self.has(*bit)).count().min(255);
-            Register { file, first: (first - start) as u16, count: count as u8, half: None }
+        let mut next = bits.start;
+        std::iter::from_fn(move || {
+            let first = (next..bits.end).find(|bit| self.has(*bit))?;
+            let run = (first..bits.end).take_while(|bit| self.has(*bit));
+            let count = run.take(usize::from(u8::MAX)).count();
+            next = first + count;
+            let number = (first - bits.start) as u16;
+            Some(Register { file, first: number, count: count as u8, half: None })
         })
     }
 
