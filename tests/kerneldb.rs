@@ -209,7 +209,7 @@ fn b2_code_is_decoded_for_the_waves_and_registers_that_it_is_for() {
         let listed = run(objdump.args(["-d", &attribute]).arg(fixture(name)));
         let listed: BTreeSet<_> = listed.text().lines().filter_map(instruction_of).collect();
         for kernel in database(&[name]).kernels() {
-            let needs_halves = name == "halves.co" && kernel.name().to_string() == "halved";
+            let needs_halves = name == "halves.co" && kernel.name() == "halved";
             for instruction in kernel.instructions().unwrap() {
                 let ours = (instruction.address(), instruction.text());
                 assert!(listed.contains(&ours), "{name}: {ours:?}");
