@@ -14,6 +14,8 @@ use crate::view::View;
 #[derive(Default)]
 struct Deeds {
     written: RegisterSet,
+    /// Read before they were written.
+    consumed: RegisterSet,
     /// Scalar registers that hold what another held at the start, by name.
     copies: BTreeMap<String, String>,
     msb: Option<VgprMsb>,
@@ -54,7 +56,12 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
                 RegisterFile::Vgpr => register.first >= vgprs,
                 _ => false,
             });
-            if !is_beyond && needed.contains(&register) {
+            // An operand that nobody needs afterwards is free once it was read.
+            let is_spent = old.consumed.contains(&register)
+                && new.consumed.contains(&register)
+                && !view.live_after(last).contains(&register)
+                && !view.in_flight(first).contains(&register);
+            if !is_beyond && !is_spent && needed.contains(&register) {
                 say(format!("{register} is leased and needed"));
             }
         }
@@ -93,7 +100,9 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
         let (before, _) = old.work.get(counter).copied().unwrap_or(idle);
         let (after, drained) = new.work.get(counter).copied().unwrap_or(idle);
         let counts_precisely = view.options().precise_waits && *counter == Counter::Dscnt;
-        let is_safe = after == before || (after == 0 && drained);
+        // What comes back in any order is only ever waited for as a whole, so fewer are no harm.
+        let is_fewer = *counter == Counter::Kmcnt && after < before;
+        let is_safe = after == before || (after == 0 && drained) || is_fewer;
         if !is_safe && !counts_precisely {
             say(format!("{} counts {after} and counted {before}", counter.name()));
         }
@@ -128,6 +137,9 @@ impl Deeds {
         });
         for bank in banks {
             let effects = decoder.effects(inst, VgprMsb::new(bank));
+            let is_new = |it: &Register| !self.written.contains(it);
+            let consumed: Vec<_> = effects.reads().flat_map(singles).filter(is_new).collect();
+            consumed.iter().for_each(|register| self.consumed.insert(register));
             for register in effects.writes() {
                 self.written.insert(&register);
                 for single in singles(register) {
@@ -169,13 +181,20 @@ impl Deeds {
     }
 }
 
-/// Source and destination of a move of one scalar register.
+/// Destination and source of a move of one scalar register, or of SCC to one or from one.
 fn copy(decoder: &Decoder, inst: &Inst) -> Option<(String, String)> {
     let register = |name| match decoder.operand(inst, name)? {
         OperandValue::Register(register) => Some(register.to_string()),
         _ => None,
     };
-    (inst.mnemonic() == "s_mov_b32").then(|| Some((register("sdst")?, register("src0")?)))?
+    let is = |name, number| decoder.operand(inst, name) == Some(OperandValue::Integer(number));
+    let scc = || Special::Scc.name().to_owned();
+    match inst.mnemonic() {
+        "s_mov_b32" => Some((register("sdst")?, register("src0")?)),
+        "s_cselect_b32" if is("src0", 1) && is("src1", 0) => Some((register("sdst")?, scc())),
+        "s_cmp_lg_u32" if is("src1", 0) => Some((scc(), register("src0")?)),
+        _ => None,
+    }
 }
 
 /// Registers one by one.

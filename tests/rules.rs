@@ -1,0 +1,111 @@
+//! Every example of every rule: in an object of its own, and line by line as LLVM's assembler has it.
+
+use std::process::Command;
+
+use hsaco::patch::rule::Outcome;
+use hsaco::patch::{Example, Options, Patcher, RuleSet, Verdict};
+use hsaco_tests::gfx1250::{self, NewKernel};
+use hsaco_tests::oracle::Target;
+use hsaco_tests::{assembly, have_tools, scratch_dir};
+
+fn set() -> &'static RuleSet {
+    RuleSet::by_name("gfx1250-b0-to-a0").unwrap()
+}
+
+fn examples() -> impl Iterator<Item = (&'static str, &'static Example)> {
+    set().rules().iter().flat_map(|rule| rule.examples.iter().map(|it| (rule.name, it)))
+}
+
+fn object(example: &Example) -> Vec<u8> {
+    let (sgprs, vgprs) = example.registers;
+    let kernel = gfx1250::kernel("k", example.before).unwrap();
+    let kernel = NewKernel { sgprs: sgprs.into(), vgprs: vgprs.into(), ..kernel };
+    gfx1250::object(&[kernel]).unwrap()
+}
+
+/// What becomes of an example; what is wrong with that.
+fn patched(rule: &str, example: &Example) -> Result<Option<Vec<u8>>, String> {
+    let mut options = Options::default();
+    (example.options)(&mut options);
+    let patcher = Patcher::new(set(), options).map_err(|error| error.to_string())?;
+    let file = object(example);
+    let patched = patcher.patch(&file).map_err(|error| error.to_string())?;
+    let manifest = &patched.manifest;
+    let wrong = |what: String| Err(format!("{rule} {}: {what}", example.name));
+    match (&example.after, patched.bytes) {
+        (Outcome::Refused(reason), None) => {
+            let refusal = manifest.refusals().next().map(|it| it.1.to_string()).unwrap_or_default();
+            if refusal.contains(reason) { Ok(None) } else { wrong(refusal) }
+        }
+        (Outcome::Refused(_), Some(_)) => wrong("not refused".to_owned()),
+        (Outcome::Same, None) if matches!(manifest.verdict, Verdict::Unchanged(_)) => Ok(None),
+        (_, None) => wrong(format!("{:?}", manifest.remarks)),
+        (_, Some(bytes)) => {
+            let findings = patcher.verify(&file, &bytes, manifest);
+            let again = patcher.patch(&bytes).map_err(|error| error.to_string())?;
+            match (findings.is_empty(), again.bytes) {
+                (true, None) => Ok(Some(bytes)),
+                (true, Some(_)) => wrong(format!("again: {:?}", again.manifest.records)),
+                (false, _) => wrong(format!("{findings:?}")),
+            }
+        }
+    }
+}
+
+/// All rules have a say, the result holds, and a second run leaves it as it is.
+#[test]
+fn every_example_holds_in_an_object() {
+    let (mut results, mut wrong) = (Vec::new(), Vec::new());
+    for (rule, example) in examples() {
+        match patched(rule, example) {
+            Ok(result) => results.extend(result),
+            Err(what) => wrong.push(what),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(results.len() > 100, "{}", results.len());
+    llvm_decodes(&results);
+}
+
+/// LLVM's tools accept every result, and find an instruction everywhere.
+fn llvm_decodes(results: &[Vec<u8>]) {
+    if !have_tools(&["llvm-objdump-22", "llvm-readelf-22"]) {
+        return;
+    }
+    let folder = scratch_dir();
+    let paths: Vec<_> =
+        (0..results.len()).map(|at| folder.path().join(format!("{at}.co"))).collect();
+    for (path, bytes) in paths.iter().zip(results) {
+        std::fs::write(path, bytes).unwrap();
+    }
+    for (tool, argument) in [("llvm-readelf-22", "-a"), ("llvm-objdump-22", "-d")] {
+        let output = Command::new(tool).arg(argument).args(&paths).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{tool}: {:?}", output.stderr);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().find(|line| line.contains(".long")), None);
+    }
+}
+
+/// The lines that rules make are the bytes that LLVM makes of them.
+#[test]
+fn llvm_assembles_every_example_alike() {
+    if !have_tools(&["llvm-mc-22"]) {
+        return;
+    }
+    let assembler = gfx1250::assembler().unwrap();
+    let mut lines: Vec<&str> = Vec::new();
+    for (_, example) in examples() {
+        let after = if let Outcome::Code(after) = example.after { after } else { "" };
+        lines.extend(example.before.lines().chain(after.lines()).map(str::trim));
+    }
+    lines.retain(|line| !line.is_empty() && !line.starts_with(".long"));
+    lines.sort_unstable();
+    lines.dedup();
+    let target: Target = "gfx1250".parse().unwrap();
+    let answers = assembly::llvm_mc(&target, &lines).unwrap();
+    for (line, answer) in lines.iter().zip(answers) {
+        let ours = assembler.assemble(line).ok().map(|inst| inst.bytes()[..inst.len()].to_vec());
+        assert_eq!(ours, answer, "{line}");
+    }
+    assert!(lines.len() > 300, "{}", lines.len());
+}
