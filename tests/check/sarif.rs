@@ -20,7 +20,7 @@ fn sarif_is_valid() {
     let dir = scratch_dir();
     let document = dir.path().join("findings.sarif");
     for (arguments, file, results) in [
-        (["--code", "--notes"], "short.co", "2"),
+        (["--code", "--notes"], "short.co", "6"),
         (["--device", "gfx950"], "s1.gfx942.co", "1"),
         (["--device", "gfx942"], "s1.gfx942.co", "0"),
         (["--budget", "vgprs <= 1"], "lines.dwarf5.co", "4"),

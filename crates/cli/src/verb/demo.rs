@@ -42,7 +42,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -96,6 +96,11 @@ const STEPS: [Step; 14] = [
     Step {
         says: "The two as one object, the kernel with the registers that the library needs",
         command: &["link", "apply.co", "library.co", "-o", "linked.co"],
+        lines: None,
+    },
+    Step {
+        says: "Which devices would take a library, and why the others would not",
+        command: &["check", "--all-devices", "demo.so"],
         lines: None,
     },
     Step {

@@ -194,7 +194,6 @@ class Finding(_Record):
         return self.text
 
 
-
 @dataclass(frozen=True)
 class Parameter(_Record):
     """Where an argument is in the kernarg segment, and what it holds."""
