@@ -1,4 +1,10 @@
 //! Every example of every rule: in an object of its own, and line by line as LLVM's assembler has it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests fail them"
+)]
 
 use std::process::Command;
 
