@@ -22,12 +22,14 @@ public:
     }
 };
 
-// The same with every finding, warnings included.
+// The same with warnings, which do not keep an object from running.
 static void report(const std::vector<unsigned char> &object, const std::string &device) {
     hsaco_report *report = nullptr;
     hsaco_check(object.data(), object.size(), device.c_str(), &report);
     for (size_t i = 0; i < hsaco_report_size(report); ++i) {
         const hsaco_finding *finding = hsaco_report_finding(report, i);
+        if (finding->severity < HSACO_SEVERITY_WARNING)
+            continue;
         std::cout << finding->rule << " in " << (finding->kernel ? finding->kernel : "the object") << "\n";
     }
     hsaco_report_free(report);

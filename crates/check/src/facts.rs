@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use hsaco_analysis::Allocation;
 use hsaco_isa::{Generation, Limits, Processor, TargetId, WaveSize};
 use hsaco_object::descriptor::{Field, KernelDescriptor};
-use hsaco_object::metadata::KernelMetadata;
+use hsaco_object::metadata::{Argument, KernelMetadata};
 use hsaco_object::{CodeObject, Error, Index, Kernel};
 
 use crate::checker::Checker;
@@ -89,18 +89,32 @@ pub(crate) struct KernelFacts<'f, 'a> {
     pub(crate) descriptor: Option<KernelDescriptor>,
     /// What the descriptor allocates, or the header of a V2 kernel.
     pub(crate) allocation: Option<Allocation>,
+    arguments: OnceCell<Vec<Argument<'a>>>,
 }
 
 impl<'f, 'a> KernelFacts<'f, 'a> {
     pub(crate) fn new(object: &'f ObjectFacts<'f, 'a>, kernel: &'f Kernel<'a>) -> Self {
         let metadata = kernel.metadata().map(hsaco_object::metadata::Kernel::decode);
         let allocation = object.generation().and_then(|it| Allocation::of(kernel, it));
-        Self { object, kernel, metadata, descriptor: kernel.descriptor(), allocation }
+        Self {
+            object,
+            kernel,
+            metadata,
+            descriptor: kernel.descriptor(),
+            allocation,
+            arguments: OnceCell::new(),
+        }
     }
 
     /// What the metadata says, if it can be read.
     pub(crate) fn said(&self) -> Option<&KernelMetadata<'a>> {
         self.metadata.as_ref()?.as_ref().ok()
+    }
+
+    /// The arguments, up to one that cannot be read, which is `metadata-invalid`'s.
+    pub(crate) fn arguments(&self) -> &[Argument<'a>] {
+        let read = || self.said()?.arguments().map(|it| it.map_while(Result::ok).collect());
+        self.arguments.get_or_init(|| read().unwrap_or_default())
     }
 
     /// The descriptor and the family by which it is read.

@@ -26,10 +26,9 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         let message = format!("is enqueued by device code: the caller writes its handle to {symbol}");
         findings.note(facts.metadata_field(".device_enqueue_symbol"), message, "see the runtime's device enqueue");
     }
-    let Some(arguments) = said.arguments() else { return };
-    let kinds: Vec<ValueKind<'_>> = arguments.flatten().map(|argument| argument.value_kind).collect();
-    let wanted = SERVICES.iter().filter(|(kind, _)| kinds.contains(kind));
-    let wanted: Vec<&str> = wanted.map(|(_, service)| *service).collect();
+    let has = |kind: ValueKind<'_>| facts.arguments().iter().any(|argument| argument.value_kind == kind);
+    let wanted: Vec<&str> =
+        SERVICES.iter().filter(|(kind, _)| has(*kind)).map(|(_, service)| *service).collect();
     if !wanted.is_empty() {
         let message = format!("its hidden arguments ask for {}", wanted.join(", "));
         findings.note(facts.metadata_field(".args"), message, "provide what the code uses; pointers may stay 0 if it does not");

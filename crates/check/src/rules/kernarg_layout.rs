@@ -14,13 +14,10 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         let message = format!("the segment is to be aligned to {align}, and powers of two up to {MAX_ALIGNMENT} are possible");
         findings.warning(facts.metadata_field(".kernarg_segment_align"), message, "use 16");
     }
-    let Some(arguments) = said.arguments() else { return };
     let mut end = 0_u64;
-    for (number, argument) in arguments.enumerate() {
-        // What cannot be read is `metadata-invalid`'s.
-        let Ok(argument) = argument else { return };
-        check_place(facts, number, &argument, end, findings);
-        check_kind(facts, number, &argument, findings);
+    for (number, argument) in facts.arguments().iter().enumerate() {
+        check_place(facts, number, argument, end, findings);
+        check_kind(facts, number, argument, findings);
         end = end.max(argument.offset.saturating_add(argument.size));
     }
     if let Some(size) = said.kernarg_segment_size.filter(|size| end > *size) {
