@@ -8,6 +8,7 @@ pub(crate) mod database;
 mod disasm;
 mod flow;
 mod input;
+pub(crate) mod kernarg;
 mod load;
 mod measure;
 pub(crate) mod rate;
@@ -48,6 +49,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         asm::asm,
         flow::flow,
         database::database,
+        kernarg::kernarg,
         load::load,
         check::check,
     ] {

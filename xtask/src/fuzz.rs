@@ -12,7 +12,8 @@ use hsaco_tests::{fixtures_dir, tool, workspace_root};
 use crate::args::Args;
 use crate::process;
 
-const TARGETS: &[&str] = &["container", "object", "dwarf", "msgpack", "decode", "assemble", "load"];
+const TARGETS: &[&str] =
+    &["container", "object", "dwarf", "msgpack", "decode", "assemble", "load", "kernarg"];
 
 /// Targets of nothing but safe code: no sanitizer has anything to find there, and without one they are
 /// several times as fast.
@@ -61,7 +62,7 @@ fn fuzz(target: &str, minutes: u64, processors: &str) -> Result<()> {
     process::run(command.current_dir(root).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO"))
 }
 
-/// Objects and containers start from whole fixtures, `msgpack` from the metadata inside them,
+/// Objects and containers start from whole fixtures, `msgpack` and `kernarg` from the metadata inside them,
 /// `decode` and `assemble` from golden files.
 fn seed(target: &str, corpus: &Path, processors: &str) -> Result<()> {
     fs::create_dir_all(corpus)?;
@@ -77,12 +78,14 @@ fn seed(target: &str, corpus: &Path, processors: &str) -> Result<()> {
         }
         let file = fs::read(entry.path())?;
         let name = entry.file_name().display().to_string();
-        if target != "msgpack" {
+        if !matches!(target, "msgpack" | "kernarg") {
             fs::write(corpus.join(name), file)?;
             continue;
         }
         for (index, metadata) in metadata_notes(&file).enumerate() {
-            fs::write(corpus.join(format!("{name}.{index}")), metadata)?;
+            // Before metadata, `kernarg` takes as many bytes of a packed buffer.
+            let buffer: &[u8] = if target == "kernarg" { &[0; 48] } else { &[] };
+            fs::write(corpus.join(format!("{name}.{index}")), [buffer, metadata].concat())?;
         }
     }
     Ok(())

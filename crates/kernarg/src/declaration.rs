@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hsaco_object::metadata::{Argument, ValueKind};
+use hsaco_object::metadata::{Place, ValueKind};
 use hsaco_object::{Kernel, KernelDescriptor, Result};
 
 use crate::hidden::Hidden;
@@ -167,18 +167,16 @@ impl Declaration {
         let Some(metadata) = kernel.metadata() else {
             return Ok(Self { size: described, ..Self::default() });
         };
-        let metadata = metadata.decode()?;
+        let said = metadata.segment()?;
         let mut remarks = Vec::new();
-        if let (Some(metadata), Some(descriptor)) = (metadata.kernarg_segment_size, described)
+        if let (Some(metadata), Some(descriptor)) = (said.size, described)
             && metadata != descriptor
         {
             remarks.push(Remark::SizeMismatch { metadata, descriptor });
         }
-        let read = |arguments| Iterator::map(arguments, |it: Result<_>| Ok(Declared::of(&it?)));
-        let arguments = metadata.arguments().map(|it| read(it).collect()).transpose()?;
-        let size = metadata.kernarg_segment_size.or(described);
-        let alignment = metadata.kernarg_segment_align;
-        Ok(Self { size: None, alignment, arguments, remarks }.with_size(size))
+        let arguments = said.arguments.map(|it| it.iter().map(Declared::of).collect());
+        let declaration = Self { size: None, alignment: said.alignment, arguments, remarks };
+        Ok(declaration.with_size(said.size.or(described)))
     }
 
     /// Sets the size, and remarks on visible arguments that end behind it.
@@ -206,7 +204,7 @@ impl Declared {
         Self { name: Some(name.into()), ..self }
     }
 
-    fn of(argument: &Argument<'_>) -> Self {
+    fn of(argument: &Place<'_>) -> Self {
         let text = |it: hsaco_object::Str<'_>| it.to_str_lossy().into();
         Self {
             offset: argument.offset,

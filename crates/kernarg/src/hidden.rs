@@ -227,14 +227,20 @@ impl<'l> Report<'l> {
 impl HiddenBlock {
     /// Holds the hidden arguments among `arguments` to the rules; all must end within `segment`.
     pub(crate) fn new(arguments: &[Declared], visible_end: u32, segment: u32) -> Result<Self> {
-        let mut block = Self::default();
+        let count = arguments.iter().filter(|it| it.kind.is_hidden()).count();
+        let mut block = Self {
+            fields: Vec::with_capacity(count),
+            writes: Vec::with_capacity(count),
+            base: None,
+        };
+        let mut seen = HiddenSet::default();
         for argument in arguments {
             let kind = match &argument.kind {
                 Kind::Hidden(kind) => Some(*kind),
                 Kind::UnknownHidden(_) => None,
                 _ => continue,
             };
-            block.add(argument, kind, segment)?;
+            block.add(argument, kind, segment, &mut seen)?;
         }
         if let Some(base) = block.base
             && base < visible_end
@@ -250,7 +256,13 @@ impl HiddenBlock {
         Ok(block)
     }
 
-    fn add(&mut self, argument: &Declared, kind: Option<Hidden>, segment: u32) -> Result<()> {
+    fn add(
+        &mut self,
+        argument: &Declared,
+        kind: Option<Hidden>,
+        segment: u32,
+        seen: &mut HiddenSet,
+    ) -> Result<()> {
         let name = argument.kind.name();
         let (offset, size) = range(argument.offset, argument.size, segment, || name.to_owned())?;
         if let Some(expected) = kind.and_then(Hidden::size)
@@ -260,10 +272,11 @@ impl HiddenBlock {
             return Err(Error::new(ErrorKind::Malformed, CONTEXT, detail));
         }
         if let Some(kind) = kind.filter(|&it| it != Hidden::None) {
-            if self.writes.iter().any(|&(other, ..)| other == kind) {
+            if seen.contains(kind) {
                 let detail = format!("{name} is declared twice");
                 return Err(Error::new(ErrorKind::Malformed, CONTEXT, detail));
             }
+            seen.insert(kind);
             self.writes.push((kind, offset, size));
         }
         self.base = Some(self.base.map_or(offset, |base| base.min(offset)));

@@ -42,7 +42,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -57,6 +57,11 @@ const STEPS: [Step; 15] = [
         says: "Everything about one kernel: registers, arguments, descriptor",
         command: &["info", "--kernel", "plain", "demo.co"],
         lines: Some(28),
+    },
+    Step {
+        says: "Where the bytes of its arguments go, and what its registers hold when it begins",
+        command: &["kernarg", "--registers", "--kernel", "plain", "demo.co"],
+        lines: Some(24),
     },
     Step {
         says: "Its instructions, byte for byte as llvm-objdump prints them",

@@ -259,6 +259,22 @@ impl<'a> Kernel<'a> {
         Ok(resources)
     }
 
+    /// Reads what packing arguments takes, in one pass over the map: a launch may be waiting for it.
+    pub fn segment(&self) -> Result<Segment<'a>> {
+        let mut segment = Segment::default();
+        self.read_keys(|key, reader| match key.as_bytes() {
+            b".kernarg_segment_size" => take(&mut segment.size, key, reader, integer),
+            b".kernarg_segment_align" => take(&mut segment.alignment, key, reader, integer),
+            b".args" if segment.arguments.is_some() => Err(twice(key, reader.offset())),
+            b".args" => {
+                segment.arguments = Some(Place::read_all(reader)?);
+                Ok(())
+            }
+            _ => reader.skip(),
+        })?;
+        Ok(segment)
+    }
+
     /// Shows every key, with the cursor at its value.
     fn read_keys(
         &self,
@@ -451,38 +467,153 @@ pub struct Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
+    /// Reads one argument in one pass and without an allocation: layouts are made of them while a launch waits.
     fn read(at: u64, value: Value<'a>) -> Result<Self> {
         let map = value.as_map().ok_or_else(|| {
             let kind = value.kind_name();
             Error::malformed(CONTEXT, at, format!("an argument is {kind}, not a map"))
         })?;
-        map.check_keys()?;
-        let mut entries = map.iter().collect::<Result<Vec<_>>>()?;
-        let mut take = |key: &str| {
-            let index = entries.iter().position(|entry| entry.key == key)?;
-            Some(entries.remove(index))
+        let (mut offset, mut size, mut value_kind) = (None, None, None);
+        let mut argument = Self::unsaid();
+        for entry in map.iter() {
+            let entry = entry?;
+            match entry.key.as_bytes() {
+                b".offset" => put(&mut offset, &entry, integer),
+                b".size" => put(&mut size, &entry, integer),
+                b".value_kind" => put(&mut value_kind, &entry, kind),
+                _ => argument.read_detail(&entry),
+            }?;
+        }
+        if !argument.unknown.is_empty() {
+            let unknown = argument.unknown.iter().map(|it| (it.key, it.offset)).collect();
+            check_repeated(unknown, CONTEXT)?;
+        }
+        let missing = |key| Error::malformed(CONTEXT, at, format!("an argument has no {key}"));
+        argument.offset = offset.ok_or_else(|| missing(".offset"))?;
+        argument.size = size.ok_or_else(|| missing(".size"))?;
+        argument.value_kind = value_kind.ok_or_else(|| missing(".value_kind"))?;
+        Ok(argument)
+    }
+
+    /// An argument of which nothing is said yet.
+    fn unsaid() -> Self {
+        Self {
+            offset: 0,
+            size: 0,
+            value_kind: ValueKind::ByValue,
+            name: None,
+            type_name: None,
+            value_type: None,
+            address_space: None,
+            access: None,
+            actual_access: None,
+            pointee_align: None,
+            align: None,
+            is_const: None,
+            is_restrict: None,
+            is_volatile: None,
+            is_pipe: None,
+            unknown: Vec::new(),
+        }
+    }
+
+    /// Reads a key that need not be there.
+    fn read_detail(&mut self, entry: &Entry<'a>) -> Result<()> {
+        match entry.key.as_bytes() {
+            b".name" => put(&mut self.name, entry, string),
+            b".type_name" => put(&mut self.type_name, entry, string),
+            b".value_type" => put(&mut self.value_type, entry, string),
+            b".address_space" => put(&mut self.address_space, entry, string),
+            b".access" => put(&mut self.access, entry, string),
+            b".actual_access" => put(&mut self.actual_access, entry, string),
+            b".pointee_align" => put(&mut self.pointee_align, entry, integer),
+            b".align" | b".alignment" => put(&mut self.align, entry, integer),
+            b".is_const" => put(&mut self.is_const, entry, flag),
+            b".is_restrict" => put(&mut self.is_restrict, entry, flag),
+            b".is_volatile" => put(&mut self.is_volatile, entry, flag),
+            b".is_pipe" => put(&mut self.is_pipe, entry, flag),
+            _ => {
+                self.unknown.push(*entry);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What packing arguments takes of a kernel's map. `None` is "not said", never zero.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Segment<'a> {
+    /// `.kernarg_segment_size`.
+    pub size: Option<u64>,
+    /// `.kernarg_segment_align`.
+    pub alignment: Option<u64>,
+    /// `.args`.
+    pub arguments: Option<Vec<Place<'a>>>,
+}
+
+/// Where an argument is, and what it holds: an [`Argument`] without what only its reader wants to know.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Place<'a> {
+    /// `.offset` in the kernarg segment.
+    pub offset: u64,
+    /// `.size` in bytes.
+    pub size: u64,
+    /// `.value_kind`.
+    pub value_kind: ValueKind<'a>,
+    /// `.name`.
+    pub name: Option<Str<'a>>,
+    /// `.type_name`.
+    pub type_name: Option<Str<'a>>,
+    /// `.value_type`, which LLVM no longer writes.
+    pub value_type: Option<Str<'a>>,
+}
+
+impl<'a> Place<'a> {
+    /// Bytes that an argument's map takes at least.
+    const SMALLEST: usize = 24;
+
+    fn read_all(reader: &mut Reader<'a>) -> Result<Vec<Self>> {
+        let at = reader.offset();
+        let Head::Array(count) = reader.head()? else {
+            return Err(Error::malformed(CONTEXT, at, ".args is not an array"));
         };
+        // A count is no promise, but each argument takes bytes of the file.
+        let mut places = Vec::with_capacity((count as usize).min(reader.left() / Self::SMALLEST));
+        for _ in 0..count {
+            places.push(Self::read(reader)?);
+        }
+        Ok(places)
+    }
+
+    fn read(reader: &mut Reader<'a>) -> Result<Self> {
+        let at = reader.offset();
+        let Head::Map(count) = reader.head()? else {
+            return Err(Error::malformed(CONTEXT, at, "an argument is not a map"));
+        };
+        let (mut offset, mut size, mut value_kind) = (None, None, None);
+        let (mut name, mut type_name, mut value_type) = (None, None, None);
+        for _ in 0..count {
+            let key = reader.key()?;
+            match key.as_bytes() {
+                b".offset" => take(&mut offset, key, reader, integer),
+                b".size" => take(&mut size, key, reader, integer),
+                b".value_kind" => take(&mut value_kind, key, reader, kind),
+                b".name" => take(&mut name, key, reader, string),
+                b".type_name" => take(&mut type_name, key, reader, string),
+                b".value_type" => take(&mut value_type, key, reader, string),
+                _ => reader.skip(),
+            }?;
+        }
         let missing = |key| Error::malformed(CONTEXT, at, format!("an argument has no {key}"));
         Ok(Self {
-            offset: integer(&take(".offset").ok_or_else(|| missing(".offset"))?)?,
-            size: integer(&take(".size").ok_or_else(|| missing(".size"))?)?,
-            value_kind: value_kind(&take(".value_kind").ok_or_else(|| missing(".value_kind"))?)?,
-            name: take(".name").map(|it| string(&it)).transpose()?,
-            type_name: take(".type_name").map(|it| string(&it)).transpose()?,
-            value_type: take(".value_type").map(|it| string(&it)).transpose()?,
-            address_space: take(".address_space").map(|it| string(&it)).transpose()?,
-            access: take(".access").map(|it| string(&it)).transpose()?,
-            actual_access: take(".actual_access").map(|it| string(&it)).transpose()?,
-            pointee_align: take(".pointee_align").map(|it| integer(&it)).transpose()?,
-            align: take(".align")
-                .or_else(|| take(".alignment"))
-                .map(|it| integer(&it))
-                .transpose()?,
-            is_const: take(".is_const").map(|it| flag(&it)).transpose()?,
-            is_restrict: take(".is_restrict").map(|it| flag(&it)).transpose()?,
-            is_volatile: take(".is_volatile").map(|it| flag(&it)).transpose()?,
-            is_pipe: take(".is_pipe").map(|it| flag(&it)).transpose()?,
-            unknown: entries,
+            offset: offset.ok_or_else(|| missing(".offset"))?,
+            size: size.ok_or_else(|| missing(".size"))?,
+            value_kind: value_kind.ok_or_else(|| missing(".value_kind"))?,
+            name,
+            type_name,
+            value_type,
         })
     }
 }
@@ -607,6 +738,17 @@ fn put<'a, T>(
     }
 }
 
+/// Reads the value at the cursor into a place that is filled once.
+fn take<'a, T>(
+    slot: &mut Option<T>,
+    key: Str<'a>,
+    reader: &mut Reader<'a>,
+    read: fn(&Entry<'a>) -> Result<T>,
+) -> Result<()> {
+    let offset = reader.offset();
+    put(slot, &Entry { key, offset, value: reader.value()? }, read)
+}
+
 fn twice(key: Str<'_>, offset: u64) -> Error {
     Error::malformed(CONTEXT, offset, format!("key '{key}' twice"))
 }
@@ -662,7 +804,7 @@ fn cluster_dims(entry: &Entry<'_>) -> Result<[u64; 3]> {
     }
 }
 
-fn value_kind<'a>(entry: &Entry<'a>) -> Result<ValueKind<'a>> {
+fn kind<'a>(entry: &Entry<'a>) -> Result<ValueKind<'a>> {
     string(entry).map(ValueKind::from_name)
 }
 
@@ -762,6 +904,52 @@ mod tests {
         assert_eq!(argument(&[(".offset", 8.into())]), Err("key '.offset' twice".to_owned()));
         let lonely = decode(&[(".args", Tree::Array(vec![map(&[(".size", 8.into())])]))]);
         assert_eq!(lonely, Err("an argument has no .offset".to_owned()));
+    }
+
+    /// What packing reads is what everybody else reads, and it refuses the same.
+    #[test]
+    fn places_are_those_of_the_arguments() {
+        let argument = |extra: &[(&str, Tree)]| {
+            let required =
+                [(".offset", 8.into()), (".size", 4.into()), (".value_kind", "by_value".into())];
+            map(&[&required, extra].concat())
+        };
+        let details =
+            [(".name", "n".into()), (".type_name", "int".into()), (".is_const", true.into())];
+        let args =
+            Tree::Array(vec![argument(&details), argument(&[(".value_type", "i32".into())])]);
+        let bytes = document(vec![named(&[
+            (".kernarg_segment_size", 12.into()),
+            (".kernarg_segment_align", 8.into()),
+            (".args", args),
+        ])]);
+        let metadata = Metadata::from_notes([note(&bytes)]);
+        let kernel = metadata.kernels()[0];
+        let segment = kernel.segment().unwrap();
+        assert_eq!((segment.size, segment.alignment), (Some(12), Some(8)));
+        let decoded = kernel.decode().unwrap();
+        let slow: Vec<_> = decoded.arguments().unwrap().map(|it| it.unwrap()).collect();
+        let fast = segment.arguments.unwrap();
+        assert_eq!(fast.len(), 2);
+        for (fast, slow) in fast.iter().zip(&slow) {
+            assert_eq!(
+                (fast.offset, fast.size, fast.value_kind),
+                (slow.offset, slow.size, slow.value_kind)
+            );
+            assert_eq!((fast.name, fast.type_name), (slow.name, slow.type_name));
+            assert_eq!(fast.value_type, slow.value_type);
+        }
+        let refused = |args: Tree| {
+            let bytes = document(vec![named(&[(".args", args)])]);
+            let metadata = Metadata::from_notes([note(&bytes)]);
+            metadata.kernels()[0].segment().unwrap_err().detail().to_owned()
+        };
+        let twice = argument(&[(".offset", 8.into())]);
+        assert_eq!(refused(Tree::Array(vec![twice])), "key '.offset' twice");
+        let lonely = map(&[(".size", 8.into())]);
+        assert_eq!(refused(Tree::Array(vec![lonely])), "an argument has no .offset");
+        assert_eq!(refused(1.into()), ".args is not an array");
+        assert_eq!(refused(Tree::Array(vec![1.into()])), "an argument is not a map");
     }
 
     #[test]
