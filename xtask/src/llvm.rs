@@ -7,7 +7,7 @@ use hsaco_tests::{in_ci, tool};
 
 use crate::apt;
 
-const PACKAGES: &[&str] = &["llvm-22", "llvm-22-dev", "clang-22", "lld-22"];
+const PACKAGES: &[&str] = &["llvm-22", "llvm-22-dev", "clang-22", "clang-tools-22", "lld-22"];
 
 /// Every tool that a test or a recipe calls.
 pub(crate) const TOOLS: &[&str] = &[
