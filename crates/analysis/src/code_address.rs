@@ -14,7 +14,8 @@ use hsaco_object::{CodeObject, Kernel};
 /// use hsaco_object::CodeObject;
 /// # let file = include_bytes!("../../../tests/fixtures/s1.gfx942.co");
 /// let object = CodeObject::parse(file)?;
-/// let kernel = &object.index().kernels()[0];
+/// let index = object.index();
+/// let kernel = &index.kernels()[0];
 /// assert_eq!(CodeAddresses::new(&object).entry(kernel), kernel.entry());
 /// # Ok::<(), hsaco_object::Error>(())
 /// ```
