@@ -11,7 +11,9 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use hsaco::object::CodeObject;
-use hsaco::patch::{Jump, Manifest, Options, Patched, Patcher, Placement, RuleSet, Verdict};
+use hsaco::patch::{
+    CodeEdit, Jump, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet, Verdict,
+};
 use hsaco_tests::gfx1250::{self, NewKernel as Kernel};
 use hsaco_tests::{have_tools, scratch_dir};
 
@@ -469,4 +471,70 @@ fn a_byte_that_no_manifest_lists_is_found() {
     broken[offset] ^= 1;
     let findings = patcher.verify(&file, &broken, &manifest);
     assert_eq!(findings[0].check, "bytes");
+}
+
+#[test]
+fn numbers_of_kernels_are_set_in_both_places() {
+    let file = object(&[kernel("k", "s_nop 0")]);
+    let setting = "k.vgpr_count=200".parse().unwrap();
+    let patched = hsaco::patch::set(&file, &[setting]).unwrap();
+    let bytes = patched.bytes.unwrap();
+    let object = CodeObject::parse(&bytes).unwrap();
+    let kernel = object.index().kernels()[0];
+    assert_eq!(kernel.metadata().unwrap().decode().unwrap().vgpr_count, Some(200));
+    assert_eq!(kernel.descriptor().unwrap().vgprs(hsaco::isa::Generation::Gfx125), 208);
+    assert!("k.vgpr_count".parse::<hsaco::patch::KernelSetting>().is_err());
+    let unknown = "other.vgpr_count=1".parse().unwrap();
+    let error = hsaco::patch::set(&file, &[unknown]).unwrap_err();
+    assert_eq!(error.to_string(), "not found: kernel: other");
+    llvm_accepts(&bytes);
+}
+
+/// What a caller asks for, without rules.
+fn edited(file: &[u8], edits: Vec<CodeEdit>) -> Patched {
+    let none = RuleSet::by_name("none").unwrap();
+    Patcher::new(none, Options::default()).unwrap().with_edits(edits).patch(file).unwrap()
+}
+
+#[test]
+fn instructions_are_replaced_and_inserted() {
+    let file = object(&[kernel("k", "s_mov_b32 s4, 0\nv_mov_b32_e32 v0, v1")]);
+    let replaced =
+        edited(&file, vec![CodeEdit::Replace(0x2000, vec!["s_mov_b32 s4, 1".to_owned()])]);
+    assert_eq!(text(&replaced.bytes.unwrap(), 0x2000, 8)[0], "s_mov_b32 s4, 1");
+    let lines = vec!["s_mov_b32 s5, 0x12345".to_owned(), "s_nop 3".to_owned()];
+    let inserted = edited(&file, vec![CodeEdit::Insert(0x2004, lines)]);
+    let body = inserted.manifest.records[0].body.as_ref().unwrap();
+    let code = text(inserted.bytes.as_ref().unwrap(), body.address, 16);
+    assert_eq!(code, ["s_mov_b32 s5, 0x12345", "s_nop 3", "v_mov_b32_e32 v0, v1"]);
+    llvm_accepts(inserted.bytes.as_ref().unwrap());
+    let nowhere = edited(&file, vec![CodeEdit::Insert(0x2002, vec!["s_nop 0".to_owned()])]);
+    assert_eq!(refusal(&nowhere), "control-flow: no instruction begins there");
+}
+
+#[test]
+fn counters_count_at_entries_and_blocks() {
+    let lines = "v_mov_b32_e32 v5, v6\ns_cbranch_scc1 1\nv_mov_b32_e32 v5, v7\nv_mov_b32_e32 v8, v5\nds_store_b32 v8, v5";
+    let file = object(&[kernel("k", lines)]);
+    for (points, count) in [(Points::Entries, 1), (Points::Blocks, 3)] {
+        let patched = edited(&file, vec![CodeEdit::Count(points)]);
+        assert_eq!(patched.manifest.verdict, Verdict::Changed, "{:?}", patched.manifest.remarks);
+        assert_eq!(patched.manifest.counters.len(), count);
+        let bytes = patched.bytes.unwrap();
+        // The address that the code makes is the counter's.
+        for (record, (site, counter)) in
+            patched.manifest.records.iter().zip(&patched.manifest.counters)
+        {
+            assert_eq!(record.site.address, *site);
+            let body = record.body.as_ref().unwrap();
+            let code = text(&bytes, body.address, body.new.len() as u64);
+            let distance = code[1].rsplit(' ').next().unwrap();
+            let distance = match distance.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16).unwrap(),
+                None => distance.parse::<i64>().unwrap().cast_unsigned(),
+            };
+            assert_eq!((body.address + 4).wrapping_add(distance), *counter);
+        }
+        llvm_accepts(&bytes);
+    }
 }

@@ -11,6 +11,7 @@ mod input;
 pub(crate) mod kernarg;
 mod load;
 mod measure;
+mod patch;
 pub(crate) mod rate;
 pub(crate) mod reference;
 
@@ -50,6 +51,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         flow::flow,
         database::database,
         kernarg::kernarg,
+        patch::patch,
         load::load,
         check::check,
     ] {
@@ -159,6 +161,14 @@ impl Bench {
             "",
             format!("<= {limit_text}")
         );
+    }
+
+    /// A time that may be so long.
+    fn time_row(&mut self, name: &str, time: Duration, limit: Duration) {
+        let (text, bar) =
+            (format!("{:.2} s", time.as_secs_f64()), format!("<= {} s", limit.as_secs()));
+        let verdict = self.verdict(time <= limit);
+        println!("{name:<44} {text:>19} {:>19} {:>9} {bar:>9} {verdict}", "", "");
     }
 
     /// Millions a second, of which there must be so many.

@@ -1,6 +1,7 @@
 //! What an object holds: code, functions, kernels and what they allocate.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use hsaco_analysis::{Function, FunctionKind, Functions, Stream};
 use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
@@ -29,15 +30,20 @@ pub(crate) struct Census<'a> {
     /// Functions, and what stands between them.
     pub(crate) functions: Vec<Function<'a>>,
     high: OnceCell<(u16, u16)>,
+    /// Kernels' numbers by entry.
+    entries: BTreeMap<u64, usize>,
 }
 
 impl<'a> Census<'a> {
     pub(crate) fn new(object: CodeObject<'a>, processor: Processor, decoder: &Decoder) -> Self {
         let index = object.index();
-        let kernels = index.kernels().iter().map(|it| facts(it, processor)).collect();
+        let kernels: Vec<KernelFacts> =
+            index.kernels().iter().map(|it| facts(it, processor)).collect();
+        let entries =
+            kernels.iter().enumerate().filter_map(|(at, it)| Some((it.entry?, at))).collect();
         let code = executable(&object);
         let functions = Functions::new(&object, decoder).as_slice().to_vec();
-        Census { object, index, kernels, code, functions, high: OnceCell::new() }
+        Census { object, index, kernels, code, functions, high: OnceCell::new(), entries }
     }
 
     /// Code that is in no function: what no symbol names and nothing ends.
@@ -63,7 +69,7 @@ impl<'a> Census<'a> {
 
     /// The number of the kernel whose entry a function is.
     pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<usize> {
-        self.kernels.iter().position(|kernel| kernel.entry == Some(function.address))
+        self.entries.get(&function.address).copied()
     }
 
     /// What the kernels that may run a function allocate: its own, or all of them where it is called or calls.

@@ -23,6 +23,8 @@ pub(crate) struct Window {
     /// The rules that want it, each with its instruction's address.
     pub(crate) rules: Vec<(&'static str, u64)>,
     pub(crate) leases: Vec<Register>,
+    /// Addresses that the code makes, as in [`Plan::fixups`].
+    pub(crate) fixups: Vec<(usize, u64)>,
 }
 
 impl Window {
@@ -110,8 +112,9 @@ impl<'v> Gatherer<'v> {
         address: u64,
         plan: Plan,
     ) -> Result<(), Refusal> {
+        let mut fixups = plan.fixups;
         for edit in plan.edits {
-            self.add_edit(rule, address, edit, &plan.leases)?;
+            self.add_edit(rule, address, edit, &plan.leases, std::mem::take(&mut fixups))?;
         }
         for (step, count) in plan.pads {
             let pad = self.pads.entry(step).or_default();
@@ -130,6 +133,7 @@ impl<'v> Gatherer<'v> {
         address: u64,
         edit: Edit,
         leases: &[Register],
+        fixups: Vec<(usize, u64)>,
     ) -> Result<(), Refusal> {
         let Edit { first, count, code } = edit;
         let end = first + count;
@@ -143,13 +147,20 @@ impl<'v> Gatherer<'v> {
             return Ok(());
         }
         let rules = vec![(rule, address)];
-        self.windows.insert(first, Window { first, count, code, rules, leases: leases.to_vec() });
+        self.windows
+            .insert(first, Window { first, count, code, rules, leases: leases.to_vec(), fixups });
         Ok(())
     }
 
     fn refuse(&mut self, rule: &Rule, address: u64, refusal: Refusal) {
         self.wishes.is_refused |= rule.requirement == Requirement::Required;
         self.remark(rule.name, address, Err(refusal));
+    }
+
+    /// An edit that a caller asked for cannot be made.
+    pub(crate) fn refuse_edit(&mut self, rule: &str, address: u64, refusal: Refusal) {
+        self.wishes.is_refused = true;
+        self.remark(rule, address, Err(refusal));
     }
 
     fn remark(&mut self, rule: &str, address: u64, said: Result<String, Refusal>) {
@@ -184,6 +195,7 @@ impl<'v> Gatherer<'v> {
         let before = self.windows.range_mut(..=step).next_back().map(|(_, window)| window);
         match before.filter(|window| window.end() > step) {
             Some(window) if window.first == step => {
+                window.fixups.iter_mut().for_each(|fixup| fixup.0 += code.len());
                 code.extend(&window.code);
                 window.code = code;
                 window.rules.extend(rules);
@@ -197,7 +209,14 @@ impl<'v> Gatherer<'v> {
                 code.extend(site.inst());
                 self.windows.insert(
                     step,
-                    Window { first: step, count: 1, code, rules, leases: Vec::new() },
+                    Window {
+                        first: step,
+                        count: 1,
+                        code,
+                        rules,
+                        leases: Vec::new(),
+                        fixups: Vec::new(),
+                    },
                 );
             }
         }

@@ -14,6 +14,7 @@
 
 mod body;
 mod census;
+mod edit;
 mod flight;
 mod gather;
 mod jump;
@@ -32,6 +33,7 @@ mod scan;
 mod verify;
 mod view;
 
+pub use edit::{CodeEdit, KernelSetting, Points, set};
 pub use jump::Jump;
 pub use lease::{Budget, Leases};
 pub use manifest::{

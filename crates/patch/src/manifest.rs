@@ -173,6 +173,8 @@ pub struct Manifest {
     pub records: Vec<Record>,
     /// What runs before kernels.
     pub stubs: Vec<Stub>,
+    /// Counters: the address of the place that each counts, and its own.
+    pub counters: Vec<(u64, u64)>,
     /// Every kernel.
     pub kernels: Vec<KernelRecord>,
     /// What rules have said of what was not replaced.

@@ -1,6 +1,6 @@
 //! Rewrites an object: all that the rules want, or nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
 use hsaco_isa::Processor;
@@ -9,6 +9,7 @@ use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, NewSymbol};
 use hsaco_object::{CodeObject, Error, ErrorKind, Result};
 
 use crate::census::Census;
+use crate::edit::{COUNT, CodeEdit, EDIT, Points};
 use crate::gather::{Gatherer, Wishes};
 use crate::jump::{self, CODE_END};
 use crate::manifest::{KernelRecord, Manifest, Pool, Remark, Setting, Stub, Verdict};
@@ -43,6 +44,7 @@ pub struct Patcher {
     pub(crate) tools: Tools,
     pub(crate) filter: Filter,
     pub(crate) processor: Processor,
+    edits: Vec<CodeEdit>,
 }
 
 /// What became of an object.
@@ -68,8 +70,16 @@ struct Work<'p, 'a> {
     extents: BTreeMap<usize, Extent>,
     /// What runs before kernels, by their numbers.
     stubs: BTreeMap<usize, Stub>,
+    /// Counters: what each counts, and where it is.
+    counters: Vec<(u64, u64)>,
+    /// Where the next counter goes.
+    next_counter: u64,
+    /// Bytes for counters.
+    counter_space: u64,
+    /// The edits that have found their place.
+    edited: BTreeSet<usize>,
     /// Kernels whose own code changes.
-    touched: Vec<usize>,
+    touched: BTreeSet<usize>,
 }
 
 impl Patcher {
@@ -83,7 +93,13 @@ impl Patcher {
             .ok_or_else(|| unsupported(format!("no processor {}", set.processor())))?;
         let tools = Tools::new(processor).map_err(|error| unsupported(error.to_string()))?;
         let filter = Filter::new(set, tools.decoder());
-        Ok(Patcher { set, options, tools, filter, processor })
+        Ok(Patcher { set, options, tools, filter, processor, edits: Vec::new() })
+    }
+
+    /// The same, which also makes these edits in every object.
+    #[must_use]
+    pub fn with_edits(self, edits: Vec<CodeEdit>) -> Self {
+        Patcher { edits, ..self }
     }
 
     /// Rewrites an object. What cannot be rewritten is not an error: the manifest says it.
@@ -103,11 +119,13 @@ impl Patcher {
             return Err(Error::new(ErrorKind::Unsupported, "patch", detail));
         }
         match revision::of(&object) {
-            Revision::Done => {
+            Revision::Done if self.edits.is_empty() && !self.set.rules().is_empty() => {
                 return Ok(self.unchanged(file, "all kernels say that they are for A0"));
             }
-            Revision::Refused(refusal) => return Ok(self.refused(file, refusal)),
-            Revision::Open => {}
+            Revision::Refused(refusal) if !self.set.rules().is_empty() => {
+                return Ok(self.refused(file, refusal));
+            }
+            _ => {}
         }
         let census = Census::new(object, self.processor, self.tools.decoder());
         if census.code.is_empty() {
@@ -118,6 +136,25 @@ impl Patcher {
         work.finish(file)
     }
 
+    /// How many bytes counters take.
+    fn counter_space(&self, census: &Census<'_>) -> u64 {
+        let blocks = || {
+            let kernels = census.functions.iter().filter(|it| it.kind == FunctionKind::Kernel);
+            let count = |function: &Function<'_>| {
+                let stream = function.decode(self.tools.decoder());
+                Cfg::new(self.tools.decoder(), &stream).blocks().len()
+            };
+            kernels.map(count).sum::<usize>()
+        };
+        let counters = self.edits.iter().map(|edit| match edit {
+            CodeEdit::Replace(..) | CodeEdit::Insert(..) => 0,
+            CodeEdit::Count(Points::Address(_)) => 1,
+            CodeEdit::Count(Points::Entries) => census.kernels.len(),
+            CodeEdit::Count(Points::Blocks) => blocks(),
+        });
+        counters.sum::<usize>() as u64 * COUNTER
+    }
+
     fn manifest(&self, file: &[u8], verdict: Verdict) -> Manifest {
         Manifest {
             rule_set: Some(self.set.name().to_owned()),
@@ -126,6 +163,7 @@ impl Patcher {
             pool: None,
             records: Vec::new(),
             stubs: Vec::new(),
+            counters: Vec::new(),
             kernels: Vec::new(),
             remarks: Vec::new(),
         }
@@ -142,6 +180,9 @@ impl Patcher {
         Patched { bytes: None, manifest }
     }
 }
+
+/// Bytes of a counter.
+const COUNTER: u64 = 4;
 
 /// Lines of 128 bytes that a stub has.
 const STUB_LINES: u64 = 2;
@@ -163,8 +204,15 @@ fn pool_base(object: &CodeObject<'_>) -> u64 {
 impl<'p, 'a> Work<'p, 'a> {
     fn new(patcher: &'p Patcher, census: Census<'a>) -> Result<Self> {
         let padding = Padding::new(&census, patcher.tools.decoder());
-        let placer = Placer::new(pool_base(&census.object), padding);
+        let base = pool_base(&census.object);
+        let counter_space = patcher.counter_space(&census);
+        let pool = base + counter_space.next_multiple_of(hsaco_object::write::PAGE);
+        let placer = Placer::new(pool, padding);
         Ok(Work {
+            counters: Vec::new(),
+            next_counter: base,
+            counter_space,
+            edited: BTreeSet::new(),
             patcher,
             census,
             placer,
@@ -172,7 +220,7 @@ impl<'p, 'a> Work<'p, 'a> {
             is_refused: false,
             extents: BTreeMap::new(),
             stubs: BTreeMap::new(),
-            touched: Vec::new(),
+            touched: BTreeSet::new(),
         })
     }
 
@@ -189,18 +237,31 @@ impl<'p, 'a> Work<'p, 'a> {
             covered = covered.max(function.end());
         }
         self.placer.records.sort_by_key(|record| record.site.address);
+        for (number, edit) in self.patcher.edits.iter().enumerate() {
+            if !self.edited.contains(&number) {
+                let refusal = Refusal::new(RefusalKind::ControlFlow, "no instruction begins there");
+                let (rule, function) = (EDIT.to_owned(), String::new());
+                let address = edit.address().unwrap_or(0);
+                self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
+                self.is_refused = true;
+            }
+        }
     }
 
     fn plan_function(&mut self, function: &Function<'a>) {
-        let hits: Vec<Hit> = self.patcher.filter.hits(function.code).collect();
+        let hits = self.patcher.filter.hits(function.code);
         let wants_stub = self.patcher.options.entry_stub && function.kind == FunctionKind::Kernel;
-        if hits.is_empty() && !wants_stub {
+        let has_edit = self.patcher.edits.iter().any(|edit| match edit.address() {
+            Some(address) => (function.address..function.end()).contains(&address),
+            None => function.kind == FunctionKind::Kernel,
+        });
+        if hits.is_empty() && !wants_stub && !has_edit {
             return;
         }
         let (tools, options) = (&self.patcher.tools, &self.patcher.options);
         let stream = function.decode(tools.decoder());
         let hits: Vec<Hit> = hits.into_iter().filter(|hit| self.is_real(&stream, hit)).collect();
-        if hits.is_empty() && !wants_stub {
+        if hits.is_empty() && !wants_stub && !has_edit {
             return;
         }
         let name =
@@ -222,8 +283,32 @@ impl<'p, 'a> Work<'p, 'a> {
                 gatherer.take(rule, &site);
             }
         }
+        if has_edit {
+            self.edit(&view, &mut gatherer);
+        }
         let wishes = gatherer.finish();
         self.place(function, &view, &name, wishes);
+    }
+
+    /// Makes the edits of a function.
+    fn edit(&mut self, view: &View<'_>, gatherer: &mut Gatherer<'_>) {
+        for (number, edit) in self.patcher.edits.iter().enumerate() {
+            for step in edit.steps(view) {
+                let address = view.stream().address_of(step);
+                let is_counter = matches!(edit, CodeEdit::Count(_));
+                let rule = if is_counter { COUNT } else { EDIT };
+                let plan = edit.plan(view, step, self.next_counter);
+                match plan.and_then(|plan| gatherer.add(rule, address, plan)) {
+                    Ok(()) if is_counter => {
+                        self.counters.push((address, self.next_counter));
+                        self.next_counter += COUNTER;
+                    }
+                    Ok(()) => {}
+                    Err(refusal) => gatherer.refuse_edit(rule, address, refusal),
+                }
+                self.edited.insert(number);
+            }
+        }
     }
 
     /// Whether a hit is an instruction that its rule is about, and not a word in the middle of another.
@@ -321,6 +406,11 @@ impl<'p, 'a> Work<'p, 'a> {
                 edit.replace_at(change.address, &change.new)?;
             }
         }
+        if self.counter_space != 0 {
+            let zeros = vec![0; self.counter_space as usize];
+            edit.append(".hsaco.counters", Access::Writable, &zeros)?;
+        }
+        manifest.counters = std::mem::take(&mut self.counters);
         manifest.pool = self.write_pool(&mut edit, manifest)?;
         let settings = self.write_kernels(&mut edit, manifest)?;
         manifest.kernels = self.kernel_records(&manifest.remarks, settings);
@@ -446,10 +536,11 @@ impl<'p, 'a> Work<'p, 'a> {
         remarks: &[Remark],
         mut settings: BTreeMap<usize, Vec<Setting>>,
     ) -> Vec<KernelRecord> {
+        let refused = remarks.iter().filter(|it| it.said.is_err());
+        let refused: BTreeSet<&str> = refused.map(|it| it.function.as_str()).collect();
         let records = self.census.kernels.iter().enumerate().map(|(number, kernel)| {
             let settings = settings.remove(&number).unwrap_or_default();
-            let is_refused =
-                remarks.iter().any(|it| it.function == kernel.name && it.said.is_err());
+            let is_refused = refused.contains(kernel.name.as_str());
             let verdict = match () {
                 () if is_refused => Verdict::Refused,
                 () if self.is_refused => Verdict::Unchanged("the object is refused".to_owned()),

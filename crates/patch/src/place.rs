@@ -148,7 +148,7 @@ impl Placer {
         let old = self.padding.take(at, size);
         let mut record = body.record(function, Placement::Padding, Jump::Near, &[there]);
         record.body =
-            Some(Change { address: at, old, new: [body.code.clone(), back.clone()].concat() });
+            Some(Change { address: at, old, new: [body.placed(at), back.clone()].concat() });
         record.way_back = back.len();
         Some(record)
     }
@@ -257,8 +257,8 @@ impl Placer {
     }
 
     fn add_body(&mut self, record: &mut Record, body: &Body<'_>, back: &[u8]) {
-        let new = [body.code.clone(), back.to_vec()].concat();
         let address = self.pool_end();
+        let new = [body.placed(address), back.to_vec()].concat();
         self.pool.extend_from_slice(&new);
         record.way_back = back.len();
         record.body = Some(Change { address, old: Vec::new(), new });
@@ -283,6 +283,19 @@ impl<'a> Body<'a> {
         let ends = window.code.last().is_some_and(|it| it.flow() == Flow::End);
         let next = (!ends).then(|| stream.address_of(window.end()));
         Body { window, site: stream.address_of(window.first), old, code, next }
+    }
+
+    /// The code as it is at an address: constants of addresses that it makes are distances from there.
+    fn placed(&self, at: u64) -> Vec<u8> {
+        let mut code = self.code.clone();
+        for (number, target) in &self.window.fixups {
+            let before = self.window.code.iter().take(*number);
+            let start: usize = before.map(|inst| inst.len()).sum();
+            let distance = target.wrapping_sub(at.wrapping_add(start as u64 + 4));
+            let constant = code.get_mut(start + 8..start + 16).into_iter().flatten();
+            constant.zip(distance.to_le_bytes()).for_each(|(to, from)| *to = from);
+        }
+        code
     }
 
     /// The branches there and back, if both reach.
@@ -358,6 +371,7 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         code: Vec::new(),
         rules: Vec::new(),
         leases: Vec::new(),
+        fixups: Vec::new(),
     });
     let mut taken = 1;
     let room = |wide: &Window| stream.address_of(wide.end()) - stream.address_of(wide.first);
@@ -377,6 +391,8 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         }
         match next {
             Some(next) => {
+                let before = wide.code.len();
+                wide.fixups.extend(next.fixups.iter().map(|(at, to)| (at + before, *to)));
                 wide.code.extend(&next.code);
                 wide.count += next.count;
                 wide.rules.extend(&next.rules);
@@ -394,6 +410,7 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         && wide.first > block.first.max(free_from)
         && let Some(before) = stream.inst(wide.first - 1).filter(|it| may_move(it, false))
     {
+        wide.fixups.iter_mut().for_each(|fixup| fixup.0 += 1);
         wide.code.insert(0, *before);
         wide.first -= 1;
         wide.count += 1;

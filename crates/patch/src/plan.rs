@@ -25,6 +25,9 @@ pub struct Plan {
     pub pads: Vec<(usize, u8)>,
     /// The registers that the replacements may write beside those that the replaced ones write.
     pub leases: Vec<Register>,
+    /// Addresses that the first edit's code makes: the number of an `s_get_pc_i64` that `s_add_nc_u64` with a 64-bit
+    /// constant follows, and the address that the two are to make.
+    pub fixups: Vec<(usize, u64)>,
     /// What to run before a kernel's first instruction.
     pub prologue: Vec<Inst>,
 }

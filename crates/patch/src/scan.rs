@@ -19,6 +19,8 @@ pub struct Filter {
     /// By the upper nine bits of a word: masks, values, and the rule's number.
     buckets: Vec<Vec<(u32, u32, usize)>>,
     looks: Vec<(Look, usize)>,
+    /// By the upper nine bits of a word: whether there is anything to look at.
+    wanted: Vec<bool>,
 }
 
 /// A quick look at the bytes from an instruction on.
@@ -42,22 +44,31 @@ impl Filter {
                 Trigger::Entry => {}
             }
         }
-        Filter { buckets, looks }
+        let wanted = buckets.iter().map(|bucket| !bucket.is_empty() || !looks.is_empty()).collect();
+        Filter { buckets, looks, wanted }
     }
 
     /// The places in some code, in order; `code` starts with an instruction.
-    pub fn hits<'a>(&'a self, code: &'a [u8]) -> impl Iterator<Item = Hit> + 'a {
-        let words = code.chunks_exact(4).enumerate();
-        words.flat_map(move |(at, word)| {
+    #[must_use]
+    pub fn hits(&self, code: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        for (at, word) in code.chunks_exact(4).enumerate() {
             let word = word.try_into().map_or(0, u32::from_le_bytes);
-            let bucket = self.buckets.get((word >> TOP) as usize).map_or(&[][..], Vec::as_slice);
-            let fits = bucket.iter().filter(move |(mask, value, _)| word & mask == *value);
-            let offset = at * 4;
-            let looks =
-                self.looks.iter().filter(move |(look, _)| code.get(offset..).is_some_and(look));
-            let rules = fits.map(|(.., rule)| *rule).chain(looks.map(|(_, rule)| *rule));
-            rules.map(move |rule| Hit { offset, rule })
-        })
+            let top = (word >> TOP) as usize;
+            // Nearly every word ends here.
+            if self.wanted.get(top).is_some_and(|wanted| *wanted) {
+                self.add_hits(code, at * 4, word, &mut hits);
+            }
+        }
+        hits
+    }
+
+    fn add_hits(&self, code: &[u8], offset: usize, word: u32, hits: &mut Vec<Hit>) {
+        let bucket = self.buckets.get((word >> TOP) as usize).map_or(&[][..], Vec::as_slice);
+        let fits = bucket.iter().filter(|(mask, value, _)| word & mask == *value);
+        let looks = self.looks.iter().filter(|(look, _)| code.get(offset..).is_some_and(look));
+        let rules = fits.map(|(.., rule)| *rule).chain(looks.map(|(_, rule)| *rule));
+        hits.extend(rules.map(|rule| Hit { offset, rule }));
     }
 }
 

@@ -23,12 +23,13 @@ pub(crate) struct Args {
 }
 
 /// The files that the steps work on.
-const FILES: [(&str, &[u8]); 7] = [
+const FILES: [(&str, &[u8]); 8] = [
     ("demo.co", include_bytes!("../../demo/demo.co")),
     ("calls.co", include_bytes!("../../demo/calls.co")),
     ("flow.co", include_bytes!("../../demo/flow.co")),
     ("demo.bundle", include_bytes!("../../demo/demo.bundle")),
     ("demo.so", include_bytes!("../../demo/demo.so")),
+    ("steppings.co", include_bytes!("../../demo/steppings.co")),
     ("apply.co", include_bytes!("../../demo/apply.co")),
     ("library.co", include_bytes!("../../demo/library.co")),
 ];
@@ -121,6 +122,11 @@ const STEPS: [Step; 16] = [
     Step {
         says: "The library with code for one target only, nothing moved",
         command: &["extract", "--keep-target", "gfx942", "demo.so", "-o", "small.so"],
+        lines: None,
+    },
+    Step {
+        says: "Code for one stepping, rewritten for another: what changes, where it goes, and why",
+        command: &["patch", "--dry-run", "steppings.co"],
         lines: None,
     },
 ];

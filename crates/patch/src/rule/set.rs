@@ -184,7 +184,7 @@ impl RuleSet {
     /// All sets.
     #[must_use]
     pub fn all() -> &'static [RuleSet] {
-        const { &[GFX1250_B0_TO_A0] }
+        const { &[GFX1250_B0_TO_A0, RuleSet::new("none", "gfx1250", &[])] }
     }
 
     /// The set of a name.

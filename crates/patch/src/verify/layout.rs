@@ -30,13 +30,11 @@ impl Case<'_, '_> {
         let mut wrong = Vec::new();
         for change in self.all_changes() {
             let size = change.new.len() as u64;
-            let at = |census: &crate::census::Census<'_>| {
-                census.object.elf().at_address(change.address, size).map(<[u8]>::to_vec)
-            };
-            if !change.old.is_empty() && at(&self.old).as_deref() != Some(&change.old) {
+            let (old, new) = (self.old.object.elf(), self.new.object.elf());
+            if !change.old.is_empty() && old.at_address(change.address, size) != Some(&change.old) {
                 wrong.push((change.address, "the original does not hold what the manifest says"));
             }
-            if at(&self.new).as_deref() != Some(&change.new) {
+            if new.at_address(change.address, size) != Some(&change.new) {
                 wrong.push((change.address, "the result does not hold what the manifest says"));
             }
         }
@@ -190,10 +188,13 @@ impl Case<'_, '_> {
 
     /// No branch that the manifest does not list leads into the pool.
     fn strangers(&mut self, start: u64, end: u64) {
-        let listed: std::collections::BTreeSet<u64> = self
-            .all_changes()
-            .flat_map(|it| (it.address..it.address + it.new.len() as u64).step_by(4))
-            .collect();
+        let mut listed: Vec<(u64, u64)> =
+            self.all_changes().map(|it| (it.address, it.address + it.new.len() as u64)).collect();
+        listed.sort_unstable();
+        let is_listed = |at: u64| {
+            let after = listed.partition_point(|(start, _)| *start <= at);
+            after.checked_sub(1).and_then(|it| listed.get(it)).is_some_and(|(_, end)| at < *end)
+        };
         let mut found = None;
         for (address, code) in &self.new.code {
             // Nothing further away reaches it by a branch.
@@ -208,7 +209,7 @@ impl Case<'_, '_> {
                 let is_branch = (0xbfa0..=0xbfaf).contains(&(word >> 16));
                 let target =
                     at.wrapping_add(4).wrapping_add_signed(i64::from(word as u16 as i16) * 4);
-                if is_branch && (start..end).contains(&target) && !listed.contains(&at) {
+                if is_branch && (start..end).contains(&target) && !is_listed(at) {
                     found = found.or(Some(at));
                 }
             }

@@ -21,6 +21,7 @@ pub(crate) struct Document {
     pool: Option<PoolJson>,
     sites: Vec<SiteJson>,
     stubs: Vec<StubJson>,
+    counters: Vec<CounterJson>,
     kernels: Vec<KernelJson>,
     refusals: Vec<RemarkJson>,
     kept: Vec<RemarkJson>,
@@ -74,6 +75,12 @@ struct StubJson {
 }
 
 #[derive(Serialize, Deserialize)]
+struct CounterJson {
+    site: u64,
+    address: u64,
+}
+
+#[derive(Serialize, Deserialize)]
 struct KernelJson {
     name: String,
     result: String,
@@ -118,6 +125,11 @@ impl Document {
             }),
             sites: manifest.records.iter().map(SiteJson::new).collect(),
             stubs: manifest.stubs.iter().map(StubJson::new).collect(),
+            counters: manifest
+                .counters
+                .iter()
+                .map(|(site, address)| CounterJson { site: *site, address: *address })
+                .collect(),
             kernels: manifest.kernels.iter().map(KernelJson::new).collect(),
             refusals: remarks(true),
             kept: remarks(false),
@@ -144,6 +156,7 @@ impl Document {
             }),
             records: records?,
             stubs: stubs?,
+            counters: document.counters.iter().map(|it| (it.site, it.address)).collect(),
             kernels: document.kernels.into_iter().map(KernelJson::read).collect::<Result<_>>()?,
             remarks: remarks.collect::<Result<_>>()?,
         })

@@ -7,7 +7,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use hsaco::patch::{Manifest, Options, Patcher, RuleSet, Verdict};
+use hsaco::patch::{
+    CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict, set,
+};
 
 use crate::args::{Color, Format};
 use crate::input::{self, Input};
@@ -36,6 +38,18 @@ pub(crate) struct Args {
     /// Another reading of what is not settled; `hsaco rules` lists them
     #[arg(long = "option", value_name = "NAME")]
     options: Vec<String>,
+    /// Set a number of a kernel, in descriptor and metadata together; any processor (foo.vgpr_count=128)
+    #[arg(long, value_name = "KERNEL.FIELD=VALUE", conflicts_with_all = ["rules", "from", "to", "verify"])]
+    set: Vec<KernelSetting>,
+    /// Put instructions in place of the one at an address (0x1600=s_nop 0; s_nop 1)
+    #[arg(long, value_name = "ADDRESS=ASM", value_parser = parse_lines)]
+    replace: Vec<(u64, Vec<String>)>,
+    /// Put instructions before the one at an address
+    #[arg(long, value_name = "ADDRESS=ASM", value_parser = parse_lines)]
+    insert: Vec<(u64, Vec<String>)>,
+    /// Count the waves that come by: at `entries` of kernels, at `blocks`, or at an address
+    #[arg(long, value_name = "WHERE", value_parser = parse_points)]
+    count: Vec<Points>,
     /// Change nothing, say what would be changed
     #[arg(long)]
     dry_run: bool,
@@ -58,6 +72,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
+    if !args.set.is_empty() {
+        return set_numbers(args);
+    }
     let patcher = patcher(args)?;
     if args.verify { verify(args, &patcher) } else { patch(args, &patcher) }
 }
@@ -69,7 +86,8 @@ fn patcher(args: &Args) -> Result<Patcher> {
             let stepping = to.split_once(':').map_or(to.as_str(), |(_, stepping)| stepping);
             format!("{}-to-{stepping}", from.replace(':', "-"))
         }
-        _ => "gfx1250-b0-to-a0".to_owned(),
+        _ if edits(args).is_empty() => "gfx1250-b0-to-a0".to_owned(),
+        _ => "none".to_owned(),
     };
     let set = RuleSet::by_name(&name).with_context(|| {
         let names: Vec<&str> = RuleSet::all().iter().map(RuleSet::name).collect();
@@ -79,7 +97,45 @@ fn patcher(args: &Args) -> Result<Patcher> {
     for name in &args.options {
         options.set(name).map_err(anyhow::Error::msg)?;
     }
-    Ok(Patcher::new(set, options)?)
+    Ok(Patcher::new(set, options)?.with_edits(edits(args)))
+}
+
+/// Reads `ADDRESS=LINE; LINE`.
+fn parse_lines(text: &str) -> Result<(u64, Vec<String>), String> {
+    let (address, lines) = text.split_once('=').ok_or("expected ADDRESS=ASM")?;
+    let lines = lines.split(';').map(str::trim).filter(|line| !line.is_empty());
+    Ok((parse_address(address)?, lines.map(str::to_owned).collect()))
+}
+
+fn parse_address(text: &str) -> Result<u64, String> {
+    let address = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    address.map_err(|_| format!("`{text}` is no address"))
+}
+
+fn parse_points(text: &str) -> Result<Points, String> {
+    match text {
+        "entries" => Ok(Points::Entries),
+        "blocks" => Ok(Points::Blocks),
+        address => parse_address(address).map(Points::Address),
+    }
+}
+
+/// What the command line asks to be done to code.
+fn edits(args: &Args) -> Vec<CodeEdit> {
+    let replaced = args.replace.iter().map(|(at, lines)| CodeEdit::Replace(*at, lines.clone()));
+    let inserted = args.insert.iter().map(|(at, lines)| CodeEdit::Insert(*at, lines.clone()));
+    let counted = args.count.iter().map(|points| CodeEdit::Count(*points));
+    replaced.chain(inserted).chain(counted).collect()
+}
+
+fn set_numbers(args: &Args) -> Result<Status> {
+    let [file] = args.files.as_slice() else { bail!("one file at a time") };
+    let input = open(file)?;
+    let patched = set(&input, &args.set).with_context(|| input.name.clone())?;
+    answer(args, &input, &patched)
 }
 
 fn open(file: &OsString) -> Result<Input> {
@@ -91,13 +147,18 @@ fn patch(args: &Args, patcher: &Patcher) -> Result<Status> {
     let [file] = args.files.as_slice() else { bail!("one file at a time") };
     let input = open(file)?;
     let patched = patcher.patch(&input).with_context(|| input.name.clone())?;
+    answer(args, &input, &patched)
+}
+
+/// Writes the result and its manifest, and says what became of it.
+fn answer(args: &Args, input: &Input, patched: &Patched) -> Result<Status> {
     if let Some(path) = &args.manifest {
         let text = serde_json::to_vec(&Document::new(&patched.manifest))?;
         output::write_file(Path::new(path), &text)?;
     }
     let is_refused = patched.manifest.verdict == Verdict::Refused;
     if let Some(path) = args.output.as_deref().filter(|_| !args.dry_run && !is_refused) {
-        let bytes = patched.bytes.as_deref().unwrap_or(&input);
+        let bytes = patched.bytes.as_deref().unwrap_or(input);
         if path == "-" {
             bail!("-o - is taken by the answer; name a file");
         }
@@ -176,6 +237,9 @@ fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> Result<()> {
             record.function,
             rules.join(", ")
         )?;
+    }
+    for (site, address) in &manifest.counters {
+        writeln!(out, "  {site:#x}: counted at {address:#x}")?;
     }
     for stub in &manifest.stubs {
         writeln!(

@@ -1,0 +1,229 @@
+//! Edits that a caller asks for, done by the same engine: settings of kernels, instructions replaced and inserted,
+//! counters.
+
+use hsaco_analysis::FunctionKind;
+use hsaco_isa::Inst;
+use hsaco_object::write::{Edit as Writing, KernelChange, MetadataEdit};
+use hsaco_object::{CodeObject, Error, ErrorKind, Result};
+
+use crate::manifest::{KernelRecord, Manifest, Setting, Verdict};
+use crate::patcher::Patched;
+use crate::plan::Plan;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::view::View;
+
+/// The rule name of what a caller asked for.
+pub(crate) const EDIT: &str = "edit";
+/// The rule name of counters.
+pub(crate) const COUNT: &str = "count";
+
+/// A change of code that a caller asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodeEdit {
+    /// These lines of assembly in place of the instruction at an address.
+    Replace(u64, Vec<String>),
+    /// These lines before the instruction at an address.
+    Insert(u64, Vec<String>),
+    /// A counter of the waves that come by at each of these places.
+    Count(Points),
+}
+
+/// Where to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Points {
+    /// At the first instruction of each kernel.
+    Entries,
+    /// At the first instruction of each block of each kernel.
+    Blocks,
+    /// At the instruction at an address.
+    Address(u64),
+}
+
+impl CodeEdit {
+    /// The addresses in a function that it is about.
+    pub(crate) fn steps(&self, view: &View<'_>) -> Vec<usize> {
+        let at = |address: u64| view.stream().index_of(address).into_iter().collect();
+        match self {
+            CodeEdit::Replace(address, _)
+            | CodeEdit::Insert(address, _)
+            | CodeEdit::Count(Points::Address(address)) => at(*address),
+            CodeEdit::Count(_) if view.kind() != FunctionKind::Kernel => Vec::new(),
+            CodeEdit::Count(Points::Entries) => vec![0],
+            CodeEdit::Count(Points::Blocks) => {
+                let order = view.cfg().reverse_post_order().iter();
+                let blocks = order.filter_map(|block| view.cfg().blocks().get(*block));
+                blocks.map(|block| block.first).collect()
+            }
+        }
+    }
+
+    /// The address that it names, if it names one.
+    pub(crate) fn address(&self) -> Option<u64> {
+        match self {
+            CodeEdit::Replace(address, _)
+            | CodeEdit::Insert(address, _)
+            | CodeEdit::Count(Points::Address(address)) => Some(*address),
+            CodeEdit::Count(_) => None,
+        }
+    }
+
+    /// What to do at an instruction; `counter` is where its counter is.
+    pub(crate) fn plan(
+        &self,
+        view: &View<'_>,
+        step: usize,
+        counter: u64,
+    ) -> std::result::Result<Plan, Refusal> {
+        let site = view
+            .site(step)
+            .ok_or_else(|| Refusal::new(RefusalKind::ControlFlow, "there is no instruction"))?;
+        let keep = |mut code: Vec<Inst>| {
+            code.extend(site.inst());
+            code
+        };
+        match self {
+            CodeEdit::Replace(_, lines) => Ok(Plan::replace(&site, site.assemble_all(lines)?)),
+            CodeEdit::Insert(_, lines) => Ok(Plan::replace(&site, keep(site.assemble_all(lines)?))),
+            CodeEdit::Count(_) => {
+                let mut leases = site.leases();
+                let address = leases.sgprs(2, 2)?;
+                let lanes = leases.sgprs(1, 1)?;
+                let zero = leases.vgprs(1, 1, 0)?;
+                let one = leases.vgprs(1, 1, 0)?;
+                // Registers are named without upper bits.
+                let msb = site.msb()?.bits();
+                let mut lines = vec![
+                    format!("s_get_pc_i64 {address}"),
+                    format!("s_add_nc_u64 {address}, {address}, 0x1000000000"),
+                    format!("s_mov_b32 {lanes}, exec_lo"),
+                    "s_mov_b32 exec_lo, 1".to_owned(),
+                ];
+                if msb != 0 {
+                    lines.push(format!("s_set_vgpr_msb {:#x}", u32::from(msb) << 8));
+                }
+                lines.extend([
+                    format!("v_mov_b32_e32 {zero}, 0"),
+                    format!("v_mov_b32_e32 {one}, 1"),
+                    format!("global_atomic_add_u32 {zero}, {one}, {address}"),
+                    "s_wait_storecnt 0x0".to_owned(),
+                    "s_wait_xcnt 0x0".to_owned(),
+                ]);
+                if msb != 0 {
+                    lines.push(format!("s_set_vgpr_msb {msb:#x}"));
+                }
+                lines.push(format!("s_mov_b32 exec_lo, {lanes}"));
+                let mut plan = Plan::replace(&site, keep(site.assemble_all(&lines)?));
+                plan.fixups.push((0, counter));
+                Ok(plan.leasing(leases))
+            }
+        }
+    }
+}
+
+/// A number of a kernel that a caller sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSetting {
+    /// The kernel's name.
+    pub kernel: String,
+    /// A key of the metadata without its dot, or a field of the descriptor.
+    pub field: String,
+    /// The new value.
+    pub value: u64,
+}
+
+impl std::str::FromStr for KernelSetting {
+    type Err = String;
+
+    /// Reads `KERNEL.FIELD=VALUE`; the value may be hexadecimal.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let wanted = || format!("`{text}` is not KERNEL.FIELD=VALUE");
+        let (place, value) = text.rsplit_once('=').ok_or_else(wanted)?;
+        let (kernel, field) = place.rsplit_once('.').ok_or_else(wanted)?;
+        let value = match value.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => value.parse(),
+        };
+        let value = value.map_err(|_| wanted())?;
+        Ok(KernelSetting { kernel: kernel.to_owned(), field: field.to_owned(), value })
+    }
+}
+
+/// Sets numbers of kernels, in descriptors and metadata together, in an object for any processor.
+///
+/// ```
+/// use hsaco_patch::{KernelSetting, set};
+/// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co").unwrap();
+/// let setting: KernelSetting = "foo.group_segment_fixed_size=4096".parse().unwrap();
+/// let patched = set(&file, &[setting]).unwrap();
+/// assert_eq!(patched.manifest.kernels[0].settings[0].new, "4096");
+/// ```
+///
+/// # Errors
+/// When there is no such kernel or field, or the value does not fit.
+pub fn set(file: &[u8], settings: &[KernelSetting]) -> Result<Patched> {
+    let object = CodeObject::parse(file)?;
+    let index = object.index();
+    let mut edit = Writing::new(file)?;
+    let mut metadata = MetadataEdit::of(&object)?;
+    let mut manifest = Manifest {
+        rule_set: None,
+        verdict: Verdict::Changed,
+        sizes: (file.len() as u64, file.len() as u64),
+        pool: None,
+        records: Vec::new(),
+        stubs: Vec::new(),
+        counters: Vec::new(),
+        kernels: Vec::new(),
+        remarks: Vec::new(),
+    };
+    if let Some(unknown) =
+        settings.iter().find(|it| !index.kernels().iter().any(|k| k.name() == it.kernel.as_str()))
+    {
+        return Err(Error::new(ErrorKind::NotFound, "kernel", unknown.kernel.clone()));
+    }
+    for kernel in index.kernels() {
+        let wanted: Vec<&KernelSetting> =
+            settings.iter().filter(|it| kernel.name() == it.kernel.as_str()).collect();
+        let mut records = Vec::new();
+        if !wanted.is_empty() {
+            let mut change = KernelChange::of(&object, kernel)?;
+            for setting in wanted {
+                let before = said(&object, kernel, &change, &setting.field);
+                change.set(&setting.field, setting.value)?;
+                let (name, new) = (setting.field.clone(), setting.value.to_string());
+                records.push(Setting { name, old: before, new });
+            }
+            change.apply(&mut edit, &mut metadata)?;
+        }
+        let verdict = match records.is_empty() {
+            true => Verdict::Unchanged("nothing was asked for".to_owned()),
+            false => Verdict::Changed,
+        };
+        let name = kernel.name().to_string();
+        manifest.kernels.push(KernelRecord { name, verdict, settings: records });
+    }
+    edit.set_metadata(&metadata)?;
+    let bytes = edit.finish()?;
+    manifest.sizes.1 = bytes.len() as u64;
+    let problems = CodeObject::parse(&bytes)?.problems();
+    if let Some(error) = problems.first() {
+        return Err(error.clone());
+    }
+    Ok(Patched { bytes: Some(bytes), manifest })
+}
+
+/// What a number was: the metadata's, else the descriptor's.
+fn said(
+    object: &CodeObject<'_>,
+    kernel: &hsaco_object::Kernel<'_>,
+    change: &KernelChange,
+    field: &str,
+) -> String {
+    let map = kernel.metadata().and_then(|it| it.map().ok());
+    let value = map.and_then(|map| map.value(&format!(".{field}")).ok().flatten());
+    let generation = object.target().generation();
+    let bits = generation.and_then(|it| hsaco_object::descriptor::Field::by_name(it, field));
+    let value = value.and_then(hsaco_object::msgpack::Value::as_u64);
+    let value = value.or_else(|| Some(change.descriptor().value(bits?)));
+    value.map(|it| it.to_string()).unwrap_or_default()
+}
