@@ -928,7 +928,7 @@ mod tests {
         let segment = kernel.segment().unwrap();
         assert_eq!((segment.size, segment.alignment), (Some(12), Some(8)));
         let decoded = kernel.decode().unwrap();
-        let slow: Vec<_> = decoded.arguments().unwrap().map(|it| it.unwrap()).collect();
+        let slow: Vec<_> = decoded.arguments().unwrap().map(Result::unwrap).collect();
         let fast = segment.arguments.unwrap();
         assert_eq!(fast.len(), 2);
         for (fast, slow) in fast.iter().zip(&slow) {
