@@ -290,7 +290,7 @@ impl<'a> Body<'a> {
         let mut code = self.code.clone();
         for (number, target) in &self.window.fixups {
             let before = self.window.code.iter().take(*number);
-            let start: usize = before.map(|inst| inst.len()).sum();
+            let start: usize = before.map(Inst::len).sum();
             let distance = target.wrapping_sub(at.wrapping_add(start as u64 + 4));
             let constant = code.get_mut(start + 8..start + 16).into_iter().flatten();
             constant.zip(distance.to_le_bytes()).for_each(|(to, from)| *to = from);
