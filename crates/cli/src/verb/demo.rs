@@ -43,7 +43,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
