@@ -8,6 +8,7 @@ use hsaco::object::write::{Access, Edit, MovedCode, MovedDebug, NewSymbol};
 use hsaco_tests::program::sh;
 use hsaco_tests::{require_tools, scratch_dir};
 
+use super::edit::assert_nothing_moved;
 use super::{assert_as_clean_as, fixture, says};
 
 /// An object with a piece of code appended for every fourth instruction of every function, and
@@ -79,6 +80,7 @@ fn check(name: &str, file: &[u8]) {
     let (new, moved, debug) = with_moved_code(file);
     assert!(!moved.is_empty());
     assert_eq!(debug.lines, moved.len(), "{name}");
+    assert_nothing_moved(file, &new, name);
     assert_as_clean_as(&new, file, folder, name);
     assert_eq!(complaints(folder, &new), complaints(folder, file), "{name}");
     std::fs::write(folder.join("object"), &new).unwrap();

@@ -36,7 +36,7 @@ fn is_linked(object: &CodeObject<'_>) -> bool {
 
 /// Every byte that was there is there, but for the fields of the file header that say where the
 /// header tables are.
-fn assert_nothing_moved(old: &[u8], new: &[u8], what: &str) {
+pub(super) fn assert_nothing_moved(old: &[u8], new: &[u8], what: &str) {
     assert!(new.len() >= old.len(), "{what}");
     let is_table_field = |at: usize| (32..48).contains(&at) || (54..62).contains(&at);
     for (at, (old, new)) in old.iter().zip(new).enumerate() {

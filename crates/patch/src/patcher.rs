@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
 use hsaco_isa::Processor;
 use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
-use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, NewSymbol};
+use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, MovedCode, NewSymbol};
 use hsaco_object::{CodeObject, Error, ErrorKind, Result};
 
 use crate::census::Census;
@@ -412,6 +412,7 @@ impl<'p, 'a> Work<'p, 'a> {
         }
         manifest.counters = std::mem::take(&mut self.counters);
         manifest.pool = self.write_pool(&mut edit, manifest)?;
+        edit.add_debug(&moved_code(manifest))?;
         let settings = self.write_kernels(&mut edit, manifest)?;
         manifest.kernels = self.kernel_records(&manifest.remarks, settings);
         edit.finish()
@@ -559,6 +560,21 @@ fn setting<T: ToString + ?Sized>(name: &str, old: &T, new: &T) -> Setting {
 
 fn widest(left: Extent, right: Extent) -> Extent {
     (left.0.max(right.0), left.1.max(right.1))
+}
+
+/// The code of the pool, each piece with the instruction that it stands for.
+fn moved_code(manifest: &Manifest) -> Vec<MovedCode> {
+    let bodies = manifest.records.iter().filter_map(|record| {
+        let body = record.body.as_ref().filter(|body| body.old.is_empty())?;
+        let size = body.new.len() as u64;
+        Some(MovedCode { address: body.address, size, original: record.site.address })
+    });
+    let stubs = manifest.stubs.iter().map(|stub| MovedCode {
+        address: stub.address,
+        size: stub.code.len() as u64,
+        original: stub.entry,
+    });
+    bodies.chain(stubs).collect()
 }
 
 /// The number of a pair of scalar registers from its name.

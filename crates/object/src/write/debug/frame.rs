@@ -47,7 +47,7 @@ pub(super) fn add(edit: &mut Edit<'_>, moved: &[MovedCode]) -> Result<usize> {
         count += 1;
     }
     if count != 0 {
-        edit.set_section(SECTION, section)?;
+        edit.write_anew(SECTION, section)?;
     }
     Ok(count)
 }

@@ -39,7 +39,8 @@ pub struct MovedDebug {
 
 impl Edit<'_> {
     /// Gives moved code the lines and frame descriptions of the instructions that it stands for, as
-    /// far as the object has those. Sections that are compressed are stored plain then.
+    /// far as the object has those. The sections that say so are written anew, plain where they were
+    /// compressed: every byte of the old ones stays.
     ///
     /// ```
     /// use hsaco_object::write::{Access, Edit, MovedCode};
@@ -87,9 +88,9 @@ impl Edit<'_> {
         }
         let count = owners.iter().flatten().count();
         if count != 0 {
-            self.set_section(".debug_info", info)?;
-            self.set_section(".debug_line", lines)?;
-            self.set_section(".debug_abbrev", abbreviations)?;
+            self.write_anew(".debug_info", info)?;
+            self.write_anew(".debug_line", lines)?;
+            self.write_anew(".debug_abbrev", abbreviations)?;
             ranges.write(self)?;
         }
         Ok(count)

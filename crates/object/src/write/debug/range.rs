@@ -45,7 +45,7 @@ impl Section {
 
     fn write(self, edit: &mut Edit<'_>) -> Result<()> {
         match self.bytes.filter(|_| self.is_changed) {
-            Some(bytes) => edit.set_section(self.name, bytes),
+            Some(bytes) => edit.write_anew(self.name, bytes),
             None => Ok(()),
         }
     }

@@ -222,13 +222,23 @@ impl<'a> Edit<'a> {
             self.contents.remove(&old.index);
             return self.replace(old.offset, &content);
         }
-        self.refuse_mapped(old.index)?;
-        if let Some(row) = self.sections.get_mut(old.index as usize) {
+        self.write_anew(name, content)
+    }
+
+    /// Writes a section that has no address anew behind the end of the file, though it might fit.
+    pub(super) fn write_anew(&mut self, name: &str, content: Vec<u8>) -> Result<()> {
+        let Some(index) = self.elf.section_named(name).map(|it| it.index) else {
+            return self.set_section(name, content);
+        };
+        self.refuse_mapped(index)?;
+        if let Some(row) = self.sections.get_mut(index as usize)
+            && row.flags & SHF_COMPRESSED != 0
+        {
             // The alignment of a compressed section is that of its compression header.
-            row.align = if row.flags & SHF_COMPRESSED == 0 { row.align } else { 1 };
+            row.align = 1;
             row.flags &= !SHF_COMPRESSED;
         }
-        self.contents.insert(old.index, content);
+        self.contents.insert(index, content);
         Ok(())
     }
 
