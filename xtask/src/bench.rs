@@ -10,6 +10,7 @@ mod flow;
 mod input;
 pub(crate) mod kernarg;
 mod load;
+pub(crate) mod load;
 mod measure;
 mod patch;
 pub(crate) mod rate;

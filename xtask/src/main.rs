@@ -119,6 +119,7 @@ fn dispatch(mut args: Args) -> Result<()> {
         None if name == bench::database::VERB => bench::database::run(args),
         None if name == bench::rate::VERB => bench::rate::run(args),
         None if name == bench::kernarg::VERB => bench::kernarg::run(args),
+        None if name == bench::load::VERB => bench::load::run(args),
         None => bail!("no verb `{name}`; `cargo xtask help` lists them"),
     }
 }

@@ -225,10 +225,7 @@ pub struct Errors(Vec<Error>);
 impl Errors {
     /// The errors as a failure, or nothing where there is none.
     pub(crate) fn check(mut errors: Vec<Error>) -> std::result::Result<(), Self> {
-        errors.sort_by(|a, b| {
-            let key = |it: &Error| (it.0.kind, it.0.detail.clone(), it.0.object.clone());
-            key(a).cmp(&key(b))
-        });
+        errors.sort_by_cached_key(|it| (it.0.kind, it.0.detail.clone(), it.0.object.clone()));
         if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
     }
 }

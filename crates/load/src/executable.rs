@@ -70,6 +70,19 @@ pub struct Executable<'a> {
     pub(crate) definitions: Vec<Definition>,
     pub(crate) frozen: Option<Frozen>,
     by_name: OnceLock<HashMap<NameId, Vec<SymbolId>, RandomState>>,
+    /// Where the symbols of each object begin, how large they are, and their numbers.
+    places: OnceLock<Vec<Vec<(u64, u64, u32)>>>,
+}
+
+/// The symbols of an object that are in memory, by address; of two at one the larger is the last.
+fn places(object: &Object<'_>) -> Vec<(u64, u64, u32)> {
+    let all = (0_u32..).zip(&object.symbols).filter_map(|(symbol, entry)| match entry.place {
+        crate::object::Place::Memory(start) => Some((start, entry.size, symbol)),
+        _ => None,
+    });
+    let mut places: Vec<_> = all.collect();
+    places.sort_unstable();
+    places
 }
 
 /// What freezing has decided.
@@ -249,6 +262,7 @@ impl<'a> Executable<'a> {
             Ok((object, flags)) => {
                 self.flags = Some(flags);
                 self.by_name = OnceLock::new();
+                self.places = OnceLock::new();
                 self.objects.push(Object { base, ..object });
                 Ok(ObjectId(u32::try_from(self.objects.len() - 1).unwrap_or(u32::MAX)))
             }
@@ -511,21 +525,19 @@ impl<'a> Executable<'a> {
 
     /// The symbol that an address of an object is in, else the nearest before it in the same segment.
     fn nearest(&self, number: u32, address: u64) -> Option<(Symbol<'_>, u64)> {
+        /// How many symbols may begin inside another one before that is lost sight of.
+        const NESTED: usize = 8;
         let object = self.objects.get(number as usize)?;
         let segment = object
             .segments
             .iter()
             .find(|it| address.checked_sub(it.address).is_some_and(|into| into < it.memory_size))?;
-        let places = (0_u32..).zip(&object.symbols).filter_map(|(symbol, entry)| {
-            let start = match (entry.place, entry.kernel) {
-                (crate::object::Place::Memory(start), _) => start,
-                _ => return None,
-            };
-            let is_before = start <= address && start >= segment.address;
-            let is_inside = address - start.min(address) < entry.size;
-            is_before.then_some((is_inside, start, std::cmp::Reverse(symbol)))
-        });
-        let (_, start, std::cmp::Reverse(symbol)) = places.max()?;
+        let places = self.places.get_or_init(|| self.objects.iter().map(places).collect());
+        let places = places.get(number as usize)?;
+        let before = places.get(..places.partition_point(|(start, ..)| *start <= address))?;
+        let is_inside = |(start, size, _): &&(u64, u64, u32)| address - start < *size;
+        let found = before.iter().rev().take(NESTED).find(is_inside).or(before.last());
+        let (start, _, symbol) = *found.filter(|(start, ..)| *start >= segment.address)?;
         Some((self.symbol_at(number, symbol)?, address - start))
     }
 

@@ -4,6 +4,8 @@
 //! in an object says how much: its code does. So the code of everything that a kernel reaches is decoded, and the
 //! kernel's descriptor and metadata are raised to what that needs.
 
+use std::collections::HashMap;
+
 use hsaco_analysis::{Allocation, CallGraph, Callee, Need, Needs, Resource};
 use hsaco_isa::{AccVgprs, Generation, Limits, Processor, WaveSize};
 use hsaco_object::Str;
@@ -121,9 +123,12 @@ fn survey(
         }
         let file = object.code_object()?;
         let index = file.index();
+        let by_address: HashMap<u64, u32> =
+            object.kernels.iter().map(|it| it.address).zip(0..).collect();
         for file_kernel in index.kernels() {
             let address = file_kernel.descriptor_address();
-            let kernel = (0_u32..).zip(&object.kernels).find(|(_, it)| Some(it.address) == address);
+            let found_at = address.and_then(|it| by_address.get(&it).copied());
+            let kernel = found_at.and_then(|at| Some((at, object.kernels.get(at as usize)?)));
             let Some((kernel_number, kernel)) = kernel else { continue };
             let survey = Survey { executable, whole, graph, processor, number, object, kernel };
             let Some(start) = survey.start() else { continue };

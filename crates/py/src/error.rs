@@ -41,6 +41,24 @@ pub(crate) fn assembly(py: Python<'_>, line: usize, error: &AsmError) -> PyErr {
     new(py, "AssemblyError", (format!("{line}:{column}: {error}"), line, column))
 }
 
+/// An object that does not load.
+pub(crate) fn loading(py: Python<'_>, error: &hsaco::load::Error) -> PyErr {
+    new(py, "Error", (error.to_string(), error.kind().name(), error.offset()))
+}
+
+/// Objects that do not go together.
+pub(crate) fn linking(py: Python<'_>, errors: &hsaco::load::Errors) -> PyErr {
+    match crate::executable::list(py, errors) {
+        Ok(list) => new(py, "LinkError", (errors.to_string(), list)),
+        Err(error) => error,
+    }
+}
+
+/// A symbol that is not there.
+pub(crate) fn no_symbol(py: Python<'_>, name: &str) -> PyErr {
+    new(py, "NotFoundError", (format!("no symbol has the name '{name}'"),))
+}
+
 /// A file that could not be opened.
 pub(crate) fn unopened(name: &str, error: &anyhow::Error) -> PyErr {
     let system = error.chain().find_map(|it| it.downcast_ref::<std::io::Error>());

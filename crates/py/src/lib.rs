@@ -1,6 +1,6 @@
 //! The extension module behind the Python package `hsaco`.
 //!
-//! It binds `hsaco::db` and the command. What Python says shorter is Python, in `python/hsaco`: sequences, records,
+//! It binds `hsaco::db`, `hsaco::load` and the command. What Python says shorter is Python, in `python/hsaco`: sequences, records,
 //! exceptions, and kernelDB's interface.
 #![allow(unsafe_code, reason = "PyO3's macros write it")]
 
@@ -8,6 +8,7 @@ mod check;
 mod code;
 mod database;
 mod error;
+mod executable;
 mod filter;
 mod instruction;
 mod kernel;
@@ -40,6 +41,8 @@ mod _hsaco {
     use super::code::{assemble, disassemble};
     #[pymodule_export]
     use super::database::Database;
+    #[pymodule_export]
+    use super::executable::Executable;
     #[pymodule_export]
     use super::instruction::Instruction;
     #[pymodule_export]

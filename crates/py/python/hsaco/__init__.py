@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from typing import Callable, Optional, Union
 from re import Pattern
 
-from ._errors import AssemblyError, Error, NotFoundError
+from ._errors import AssemblyError, Error, LinkError, NotFoundError
 from ._hsaco import (
     Block,
     Database,
+    Executable,
     Instruction,
     Kernel,
     Launch,
@@ -32,6 +33,7 @@ from ._hsaco import (
 )
 from ._records import (
     Argument,
+    Call,
     Counts,
     EntryRegister,
     Finding,
@@ -43,6 +45,11 @@ from ._records import (
     Parameter,
     Pointee,
     Prepacked,
+    Raise,
+    Relocation,
+    Segment,
+    Shortfall,
+    Symbol,
     TypedArgument,
     Unpacked,
 )
@@ -52,10 +59,12 @@ __all__ = [
     "Argument",
     "AssemblyError",
     "Block",
+    "Call",
     "Counts",
     "Database",
     "EntryRegister",
     "Error",
+    "Executable",
     "Finding",
     "Frame",
     "Function",
@@ -64,6 +73,7 @@ __all__ = [
     "Launch",
     "Layout",
     "LazySequence",
+    "LinkError",
     "Member",
     "Memory",
     "NotFoundError",
@@ -72,6 +82,11 @@ __all__ = [
     "Parameter",
     "Pointee",
     "Prepacked",
+    "Raise",
+    "Relocation",
+    "Segment",
+    "Shortfall",
+    "Symbol",
     "TypedArgument",
     "Unpacked",
     "__version__",

@@ -40,5 +40,13 @@ class AssemblyError(Error, ValueError):
         self.column = column
 
 
-for _class in (Error, NotFoundError, AssemblyError):
+class LinkError(Error):
+    """Objects do not go together: ``errors`` is everything that is wrong."""
+
+    def __init__(self, message: str, errors: Optional[list[Error]] = None) -> None:
+        super().__init__(message, errors[0].kind if errors else "")
+        self.errors = list(errors or [])
+
+
+for _class in (Error, NotFoundError, AssemblyError, LinkError):
     _class.__module__ = "hsaco"

@@ -268,3 +268,100 @@ for _class in (
     EntryRegister,
 ):
     _class.__module__ = "hsaco"
+
+
+@dataclass(frozen=True)
+class Symbol(_Record):
+    """A symbol of an executable. None is "does not apply", or "not known yet"."""
+
+    name: str
+    demangled: str
+    symbol: str
+    """The name in the file: a kernel's ends in ".kd"."""
+    kind: str
+    """"kernel", "variable", "function", "indirect_function", "external", "lds" or "absolute"."""
+    object: Optional[str]
+    value: Optional[int]
+    """Its address in its own object."""
+    address: Optional[int]
+    """Its address in memory, once frozen; an external's is that of its provider."""
+    size: int
+    align: int
+    const_: bool
+    definition: bool
+    exported: bool
+    binding: str
+    visibility: str
+    provider: Optional[str]
+    """The object that provides an external."""
+    code_address: Optional[int]
+    code_size: Optional[int]
+    kernarg_size: Optional[int]
+    kernarg_align: Optional[int]
+    group_size: Optional[int]
+    private_size: Optional[int]
+    dynamic_stack: Optional[bool]
+    wavefront_size: Optional[int]
+    vgprs: Optional[int]
+
+
+@dataclass(frozen=True)
+class Segment(_Record):
+    """A segment in memory: what it begins with; the rest of its size is zeros."""
+
+    object: str
+    address: int
+    size: int
+    permissions: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Relocation(_Record):
+    """A relocation that was applied."""
+
+    object: str
+    place: int
+    type: str
+    symbol: Optional[str]
+    provider: Optional[str]
+    addend: int
+    value: int
+    static_: bool
+    """Whether the linker had applied it already, and kept it."""
+
+
+@dataclass(frozen=True)
+class Shortfall(_Record):
+    """A resource of which a kernel has less than it needs with all that it calls."""
+
+    resource: str
+    allocated: int
+    needed: int
+    path: list[str]
+
+
+@dataclass(frozen=True)
+class Raise(_Record):
+    """A kernel that needs more than it was compiled to have."""
+
+    kernel: str
+    object: str
+    applied: bool
+    shortfalls: list[Shortfall]
+    dynamic_stack: bool
+    workgroup_limit: Optional[int]
+
+
+@dataclass(frozen=True)
+class Call(_Record):
+    """A call in an executable. Without a callee nobody knows who is called."""
+
+    caller: str
+    caller_object: str
+    site: int
+    kind: str
+    callee: Optional[str]
+    callee_object: Optional[str]
+    evidence: str
+    crosses_objects: bool

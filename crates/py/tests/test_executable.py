@@ -1,0 +1,74 @@
+"""Executables: objects put together as a runtime does."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+import hsaco
+from support import fixture
+
+
+def data(name: str) -> bytes:
+    return Path(fixture(name)).read_bytes()
+
+
+class Executables(unittest.TestCase):
+    def linked(self) -> hsaco.Executable:
+        executable = hsaco.Executable("gfx942")
+        self.assertEqual(executable.load("library", data("scale-library.co")), 0)
+        self.assertEqual(executable.load("user", data("scale-user.co")), 1)
+        executable.freeze(0x7F0000000000)
+        return executable
+
+    def test_a_kernel_finds_its_library(self) -> None:
+        executable = self.linked()
+        self.assertTrue(executable.frozen)
+        self.assertEqual((executable.target, executable.objects), ("gfx942", ["library", "user"]))
+        scale = executable.symbol("scale")
+        self.assertEqual((scale.kind, scale.object, scale.exported), ("function", "library", True))
+        slots = {it.symbol: it for it in executable.relocations if it.object == "user"}
+        self.assertEqual(slots["scale"].value, scale.address)
+        self.assertEqual(slots["scale"].provider, "library")
+        crossing = [(it.caller, it.callee) for it in executable.calls() if it.crosses_objects]
+        self.assertEqual(crossing, [("apply", "scale")])
+        assert scale.address is not None
+        self.assertEqual(executable.locate(scale.address + 4), ("library", 0x1404, "scale", 4))
+
+    def test_the_kernel_gets_what_the_library_needs(self) -> None:
+        executable = self.linked()
+        (raised,) = executable.raises
+        self.assertEqual((raised.kernel, raised.applied), ("apply", True))
+        vgprs = next(it for it in raised.shortfalls if it.resource == "vgprs")
+        self.assertEqual((vgprs.allocated, vgprs.needed), (48, 201))
+        self.assertEqual(executable.symbol("apply.kd").vgprs, 208)
+        again = hsaco.open(executable.link())
+        self.assertEqual([it.name for it in again.kernels], ["apply"])
+
+    def test_all_that_is_wrong_is_said_at_once(self) -> None:
+        executable = hsaco.Executable()
+        executable.load("user", data("scale-user.co"))
+        with self.assertRaises(hsaco.LinkError) as caught:
+            executable.freeze()
+        self.assertEqual([it.kind for it in caught.exception.errors], ["undefined-symbol"] * 2)
+        executable.define_function("scale", 0x1000)
+        executable.define_variable("factor", 0x2000)
+        executable.freeze()
+        self.assertEqual(len(executable.remarks), 1)
+        with self.assertRaises(hsaco.Error) as frozen:
+            executable.load("late", data("s1.gfx942.co"))
+        self.assertEqual(frozen.exception.kind, "frozen")
+        with self.assertRaises(hsaco.NotFoundError):
+            executable.symbol("nobody")
+
+    def test_what_is_no_object_is_refused(self) -> None:
+        executable = hsaco.Executable("gfx1100")
+        for content, kind in ((b"no object", "unreadable"), (data("s1.gfx942.co"), "wrong-device")):
+            with self.assertRaises(hsaco.Error) as caught:
+                executable.load("object", content)
+            self.assertEqual(caught.exception.kind, kind)
+        self.assertEqual(executable.objects, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
