@@ -15,7 +15,7 @@ use super::{fixture, says};
 /// Entries as a list of what tells them apart.
 fn listed(file: &[u8]) -> Vec<(Option<String>, EntryKind, Vec<u8>, String)> {
     entries(file, &Options::default())
-        .map(|it| it.unwrap())
+        .map(Result::unwrap)
         .map(|it| (it.id.clone(), it.kind, it.data.to_vec(), it.trail.to_string()))
         .collect()
 }
