@@ -9,7 +9,6 @@ mod disasm;
 mod flow;
 mod input;
 pub(crate) mod kernarg;
-mod load;
 pub(crate) mod load;
 mod measure;
 mod patch;
