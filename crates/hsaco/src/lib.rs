@@ -1,11 +1,9 @@
 //! A toolkit for AMD GPU code objects: the crates of the workspace as modules of one.
 //!
 //! [`isa`] knows targets and instructions; [`object`] knows files, containers and code objects; [`analysis`] knows
-//! what code does; [`db`] keeps the kernels of many files; [`kernarg`] lays out and packs arguments.
-//! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object.
-//! what code does; [`db`] keeps the kernels of many files; [`load`] puts objects together as a runtime does.
-//! what code does; [`db`] keeps the kernels of many files; [`patch`] rewrites code.
-//! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object.
+//! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object;
+//! [`kernarg`] lays out and packs arguments; [`load`] puts objects together as a runtime does; [`patch`] rewrites
+//! code.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;

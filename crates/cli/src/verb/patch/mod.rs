@@ -1,5 +1,6 @@
 //! `hsaco patch`: rewrites code objects by rules, and checks what came out.
 
+mod container;
 mod manifest;
 
 use std::ffi::OsString;
@@ -7,6 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use hsaco::object::container::Container;
 use hsaco::patch::{
     CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict, set,
 };
@@ -16,6 +18,7 @@ use crate::input::{self, Input};
 use crate::output::{self, Output};
 use crate::report::{self, Status};
 use manifest::Document;
+use serde::Serialize;
 
 /// Rewrites code objects by rules, and checks the result
 ///
@@ -23,7 +26,8 @@ use manifest::Document;
 /// is checked before it is written. Exit code 1: a rule has refused, and nothing was written.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A code object; with --verify: the original, the result and its manifest
+    /// Anything that holds AMD GPU code; edits and --verify take code objects, the latter three files: the original, the
+    /// result and its manifest
     #[arg(required = true, value_name = "FILE")]
     files: Vec<OsString>,
     /// The rules to rewrite by; `hsaco rules` lists them
@@ -146,23 +150,22 @@ fn open(file: &OsString) -> Result<Input> {
 fn patch(args: &Args, patcher: &Patcher) -> Result<Status> {
     let [file] = args.files.as_slice() else { bail!("one file at a time") };
     let input = open(file)?;
+    if !matches!(Container::detect(&input), None | Some(Container::CodeObject)) {
+        if !edits(args).is_empty() {
+            bail!("{}: addresses are those of one object: extract it, then edit it", input.name);
+        }
+        return container::patch(args, patcher, &input);
+    }
     let patched = patcher.patch(&input).with_context(|| input.name.clone())?;
     answer(args, &input, &patched)
 }
 
 /// Writes the result and its manifest, and says what became of it.
 fn answer(args: &Args, input: &Input, patched: &Patched) -> Result<Status> {
-    if let Some(path) = &args.manifest {
-        let text = serde_json::to_vec(&Document::new(&patched.manifest))?;
-        output::write_file(Path::new(path), &text)?;
-    }
+    write_manifest(args, &Document::new(&patched.manifest))?;
     let is_refused = patched.manifest.verdict == Verdict::Refused;
-    if let Some(path) = args.output.as_deref().filter(|_| !args.dry_run && !is_refused) {
-        let bytes = patched.bytes.as_deref().unwrap_or(input);
-        if path == "-" {
-            bail!("-o - is taken by the answer; name a file");
-        }
-        output::write_file(Path::new(path), bytes)?;
+    if let Some(path) = result_path(args, is_refused)? {
+        output::write_file(path, patched.bytes.as_deref().unwrap_or(input))?;
     }
     let mut out = Output::open(None)?;
     match args.format {
@@ -173,11 +176,29 @@ fn answer(args: &Args, input: &Input, patched: &Patched) -> Result<Status> {
         Format::Text => write_text(&input.name, &patched.manifest, &mut out)?,
     }
     out.finish()?;
-    for (remark, refusal) in patched.manifest.refusals() {
-        let place = format!("{}: {} at {:#x}", input.name, remark.function, remark.address);
+    report_refusals(&input.name, &patched.manifest);
+    Ok(if is_refused { Status::Findings } else { Status::Fine })
+}
+
+fn write_manifest(args: &Args, manifest: &impl Serialize) -> Result<()> {
+    let Some(path) = &args.manifest else { return Ok(()) };
+    output::write_file(Path::new(path), &serde_json::to_vec(manifest)?)
+}
+
+/// Where the result is to be written, if it is.
+fn result_path(args: &Args, is_refused: bool) -> Result<Option<&Path>> {
+    let path = args.output.as_deref().filter(|_| !args.dry_run && !is_refused);
+    if path.is_some_and(|it| it == "-") {
+        bail!("-o - is taken by the answer; name a file");
+    }
+    Ok(path.map(Path::new))
+}
+
+fn report_refusals(place: &str, manifest: &Manifest) {
+    for (remark, refusal) in manifest.refusals() {
+        let place = format!("{place}: {} at {:#x}", remark.function, remark.address);
         report::line(&place, &format!("{}: {refusal}", remark.rule));
     }
-    Ok(if is_refused { Status::Findings } else { Status::Fine })
 }
 
 fn verify(args: &Args, patcher: &Patcher) -> Result<Status> {
