@@ -11,8 +11,9 @@ use crate::args::Args;
 use crate::pip::pip;
 use crate::process::{self, remove_dir};
 
-/// What builds and checks the package. Pip is among them: an old one cannot install into another environment.
-const TOOLS: &[&str] = &["pip==25.3", "maturin==1.16.0", "mypy==2.4.1"];
+/// What builds and checks the package. Pip is among them: an old one cannot install into another environment. So is
+/// numpy, whose numbers the package takes without knowing it.
+const TOOLS: &[&str] = &["pip==25.3", "maturin==1.16.0", "mypy==2.4.1", "numpy==2.3.5"];
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let is_release = args.flag("--release");
@@ -81,7 +82,8 @@ impl Package {
         Ok(wheel?.path())
     }
 
-    /// Runs the tests in an environment that has the wheel and nothing else, no compiler in reach.
+    /// Runs the tests in an environment that has the wheel and nothing else, no compiler in reach; then those of numbers
+    /// with numpy beside it.
     fn test(&self, wheel: &Path) -> Result<()> {
         let environment = self.folder.join("empty");
         remove_dir(&environment)?;
@@ -92,11 +94,18 @@ impl Package {
         install.args(["-m", "pip"]).arg("--python").arg(&python);
         install.args(["install", "--quiet", "--no-index", "--no-deps"]);
         process::run(install.arg(wheel))?;
+        process::run(&mut self.tests(&python, "test*.py"))?;
+        process::run(self.tests(&python, "test_layout.py").env("PYTHONPATH", self.tools()))
+    }
+
+    /// The tests in files of this name, with nothing in reach but the environment of this Python.
+    fn tests(&self, python: &Path, files: &str) -> Command {
         let mut tests = Command::new(python);
-        tests.args(["-m", "unittest", "discover", "--start-directory"]);
+        tests.args(["-m", "unittest", "discover", "--pattern", files, "--start-directory"]);
         tests.arg(self.source.join("tests")).current_dir(&self.folder);
-        tests.env("PATH", environment.join("bin")).env("HSACO_FIXTURES", fixtures_dir());
-        process::run(tests.env("PYTHONDONTWRITEBYTECODE", "1"))
+        tests.env("PATH", python.with_file_name("")).env("HSACO_FIXTURES", fixtures_dir());
+        tests.env("PYTHONDONTWRITEBYTECODE", "1");
+        tests
     }
 
     /// Checks annotations: the package's own, its stubs against what is there, and its tests as those of a user.

@@ -174,10 +174,10 @@ class Kernel:
         launch: Launch,
         kernarg: Optional[Any] = None,
         *,
-        workgroup: Sequence[int] = [0, 0, 0],
+        workgroup: Sequence[int] = ...,
         wave: int = 0,
         lane: int = 0,
-        cluster: Sequence[int] = [1, 1, 1],
+        cluster: Sequence[int] = ...,
         kernarg_address: Optional[int] = None,
         dispatch_ptr: Optional[int] = None,
         queue_ptr: Optional[int] = None,
@@ -300,7 +300,7 @@ def dispatch_packet(
     completion_signal: int = 0,
     static_lds: int = 0,
     private_segment: int = 0,
-    lds_limit: int = 4294967295,
+    lds_limit: int = ...,
     max_workgroup: int = 1024,
 ) -> bytes: ...
 def decode_packet(packet: Any) -> dict[str, Any]: ...
