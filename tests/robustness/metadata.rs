@@ -152,7 +152,7 @@ fn keys_that_stand_twice() {
         (".value_kind", text("by_value")),
         (".offset", number(8)),
     ]);
-    check_kernel(&[(".args", array(&[argument]))], "malformed: MessagePack: key '.offset' twice");
+    check_kernel(&[(".args", array(&[argument]))], "malformed: metadata: key '.offset' twice");
 }
 
 #[test]
