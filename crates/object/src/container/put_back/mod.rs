@@ -53,9 +53,13 @@ pub fn put_back(
         regions.append(&mut walk.take_regions());
         let Some((place, answer)) = step else { continue };
         if let Some(new) = new.remove(&number) {
-            let old = answer?.data.len() as u64;
-            let change = Change { start: place.base, old, new, moves: Vec::new() };
-            changes.entry(place.region).or_default().push(change);
+            let old = answer?.data;
+            // What is as it was need not be compressed again.
+            if *old != *new {
+                let old = old.len() as u64;
+                let change = Change { start: place.base, old, new, moves: Vec::new() };
+                changes.entry(place.region).or_default().push(change);
+            }
         }
         number += 1;
     }
