@@ -32,6 +32,12 @@ pub struct NewKernel {
     pub prefetch: u64,
     /// Whether it is a function only.
     pub is_device: bool,
+    /// What its symbol says of its size; that of its code if nothing.
+    pub symbol_size: Option<u64>,
+    /// Whether the metadata list it.
+    pub is_listed: bool,
+    /// Which denormals of 16 and 64 bits the descriptor has kept: 3 for all of them.
+    pub denormals: u64,
 }
 
 /// An assembler for the processor.
@@ -76,6 +82,9 @@ pub fn kernel(name: &str, lines: &str) -> Result<NewKernel> {
         revision: None,
         prefetch: 0,
         is_device: false,
+        symbol_size: None,
+        is_listed: true,
+        denormals: 3,
     })
 }
 
@@ -119,7 +128,7 @@ pub fn object(kernels: &[NewKernel]) -> Result<Vec<u8>> {
             visibility: Visibility::Protected,
             section,
         };
-        let size = kernel.code.len() as u64;
+        let size = kernel.symbol_size.unwrap_or(kernel.code.len() as u64);
         builder.symbol(symbol(kernel.name.clone(), entry, size, STT_FUNC, text));
         if !kernel.is_device {
             let name = format!("{}.kd", kernel.name);
@@ -136,6 +145,7 @@ fn describe(kernel: &NewKernel, entry: u64) -> Result<[u8; 64]> {
     descriptor
         .set(field("granulated_workitem_vgpr_count")?, kernel.vgprs.max(1).div_ceil(16) - 1)?;
     descriptor.set(field("inst_pref_size")?, kernel.prefetch)?;
+    descriptor.set(field("float_denorm_mode_16_64")?, kernel.denormals)?;
     descriptor.set(field("enable_wavefront_size32")?, 1)?;
     descriptor.kernel_code_entry_byte_offset = entry.cast_signed();
     Ok(descriptor.to_bytes())
@@ -143,24 +153,25 @@ fn describe(kernel: &NewKernel, entry: u64) -> Result<[u8; 64]> {
 
 fn metadata(kernels: &[NewKernel]) -> Result<Vec<u8>> {
     let entry = |key: &str, value: NewValue| (key.as_bytes().to_vec(), value);
-    let kernels = kernels.iter().filter(|kernel| !kernel.is_device).map(|kernel| {
-        let mut map = vec![
-            entry(".group_segment_fixed_size", 0_u64.into()),
-            entry(".kernarg_segment_align", 8_u64.into()),
-            entry(".kernarg_segment_size", 0_u64.into()),
-        ];
-        map.extend(kernel.workgroup.map(|it| entry(".max_flat_workgroup_size", it.into())));
-        map.extend([
-            entry(".name", kernel.name.as_str().into()),
-            entry(".private_segment_fixed_size", 0_u64.into()),
-            entry(".sgpr_count", kernel.sgprs.into()),
-            entry(".symbol", format!("{}.kd", kernel.name).as_str().into()),
-            entry(".vgpr_count", kernel.vgprs.into()),
-            entry(".wavefront_size", 32_u64.into()),
-        ]);
-        map.extend(kernel.revision.map(|it| entry(".gfx1250_revision", it.into())));
-        NewValue::Map(map)
-    });
+    let kernels =
+        kernels.iter().filter(|kernel| kernel.is_listed && !kernel.is_device).map(|kernel| {
+            let mut map = vec![
+                entry(".group_segment_fixed_size", 0_u64.into()),
+                entry(".kernarg_segment_align", 8_u64.into()),
+                entry(".kernarg_segment_size", 0_u64.into()),
+            ];
+            map.extend(kernel.workgroup.map(|it| entry(".max_flat_workgroup_size", it.into())));
+            map.extend([
+                entry(".name", kernel.name.as_str().into()),
+                entry(".private_segment_fixed_size", 0_u64.into()),
+                entry(".sgpr_count", kernel.sgprs.into()),
+                entry(".symbol", format!("{}.kd", kernel.name).as_str().into()),
+                entry(".vgpr_count", kernel.vgprs.into()),
+                entry(".wavefront_size", 32_u64.into()),
+            ]);
+            map.extend(kernel.revision.map(|it| entry(".gfx1250_revision", it.into())));
+            NewValue::Map(map)
+        });
     let version = NewValue::Array(vec![1_u64.into(), 2_u64.into()]);
     let root = NewValue::Map(vec![
         entry("amdhsa.kernels", NewValue::Array(kernels.collect())),

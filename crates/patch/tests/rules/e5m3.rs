@@ -109,7 +109,7 @@ fn check_pack(wave: &mut Wave, code: &[Step], numbers: &[[f32; LANES]; 2], is_up
 }
 
 #[test]
-fn capability_29_pack_of_all_boundaries_and_ten_million_numbers() {
+fn em10_capability_29_pack_of_all_boundaries_and_ten_million_numbers() {
     let tools = tools();
     let lower = code(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 clamp");
     let upper = code(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 op_sel:[0,0,1] clamp");
@@ -152,7 +152,7 @@ fn capability_29_sources_with_signs_and_constants() {
 }
 
 #[test]
-fn capability_29_stochastic_over_every_byte_and_all_boundaries() {
+fn em10_capability_29_stochastic_over_every_byte_and_all_boundaries() {
     let tools = tools();
     let (mut wave, mut random) = (Wave::new(), Random(30));
     let mut all = boundaries();
@@ -185,7 +185,7 @@ fn capability_29_stochastic_over_every_byte_and_all_boundaries() {
 }
 
 #[test]
-fn capability_29_unpack_of_every_byte_in_every_place() {
+fn em10_capability_29_unpack_of_every_byte_in_every_place() {
     let tools = tools();
     let (mut wave, mut random) = (Wave::new(), Random(31));
     for (place, text) in ["", " byte_sel:1", " byte_sel:2", " byte_sel:3"].iter().enumerate() {
