@@ -49,10 +49,10 @@ fn found(wave: &Wave, d: usize) -> Vec<u16> {
     places.map(|(register, lane, shift)| (wave.vgprs[d + register][lane] >> shift) as u16).collect()
 }
 
-/// `HSACO_TILES=100000` for the full count.
-fn tiles() -> usize {
-    std::env::var("HSACO_TILES").ok().and_then(|it| it.parse().ok()).unwrap_or(4_000)
-}
+/// Of 256 sums each: ten million in all.
+const TILES: usize = 40_000;
+/// So many of each form are made as comgr did, too.
+const COMGRS: usize = 250;
 
 /// Halves of moderate size, of which none is infinite or NaN.
 fn halves(random: &mut Random) -> u32 {
@@ -62,7 +62,7 @@ fn halves(random: &mut Random) -> u32 {
 }
 
 #[test]
-fn capability_23_sums_of_halves_are_rounded_once() {
+fn capability_23_ten_million_sums_of_halves_are_rounded_once() {
     let (tools, mut random) = (tools(), Random(23));
     for (name, formats) in
         [("fp8_fp8", (0, 0)), ("fp8_bf8", (0, 1)), ("bf8_fp8", (1, 0)), ("bf8_bf8", (1, 1))]
@@ -76,7 +76,7 @@ fn capability_23_sums_of_halves_are_rounded_once() {
         let comgrs = prepare(&tools, &crate::machine::assemble(&tools, &comgrs), 0);
         let mut wave = Wave::new();
         let mut differences = 0;
-        for tile in 0..tiles() / 4 {
+        for tile in 0..TILES / 4 {
             // Every other tile has small numbers, so that sums are not all out of range.
             let keep = if tile % 2 == 0 { 0xffff_ffff } else { 0xbfbf_bfbf };
             fill(&mut wave, 0, 16, || finite(&mut random, formats.0 == 1) & keep);
@@ -85,8 +85,11 @@ fn capability_23_sums_of_halves_are_rounded_once() {
             let expected = expected(&wave, formats, 32);
             wave.run(&ours);
             assert_eq!(found(&wave, 40), expected, "{name}");
-            wave.run(&comgrs);
-            differences += found(&wave, 40).iter().zip(&expected).filter(|(a, b)| a != b).count();
+            if tile < COMGRS {
+                wave.run(&comgrs);
+                let found = found(&wave, 40);
+                differences += found.iter().zip(&expected).filter(|(a, b)| a != b).count();
+            }
         }
         assert!(differences > 0, "{name}: rounding twice has to be seen");
     }

@@ -1,5 +1,7 @@
 //! Matrix products: sums are exact until the end, where they are rounded once to what the instruction returns.
 
+use std::sync::LazyLock;
+
 use hsaco_isa::{Inst, OperandValue, RegisterFile};
 use hsaco_patch::Tools;
 
@@ -210,7 +212,17 @@ pub(crate) fn rounded(sum: i128) -> f32 {
 }
 
 /// An element as a whole number of 2^-16, if it is finite, and as a number.
-pub(crate) fn element(format: u32, code: u32) -> (Option<i64>, f64) {
+fn element(format: u32, code: u32) -> Element {
+    type Table = [[Element; 256]; 5];
+    static ELEMENTS: LazyLock<Box<Table>> = LazyLock::new(|| {
+        Box::new(std::array::from_fn(|format| {
+            std::array::from_fn(|code| worked_out(format as u32, code as u32))
+        }))
+    });
+    ELEMENTS[format as usize][code as usize]
+}
+
+fn worked_out(format: u32, code: u32) -> Element {
     let (exponent_bits, mantissa_bits, bias) = match format {
         0 => (4, 3, 7),
         1 => (5, 2, 15),
@@ -234,7 +246,8 @@ pub(crate) fn element(format: u32, code: u32) -> (Option<i64>, f64) {
     (Some((value * 65536.0) as i64), value)
 }
 
-type Line = Vec<(Option<i64>, f64)>;
+type Element = (Option<i64>, f64);
+type Line = Vec<Element>;
 
 /// A matrix: 16 rows of A, or 16 columns of B.
 pub(crate) fn elements(
@@ -292,11 +305,14 @@ pub(crate) fn dot(
     (left, right): (&[i32], &[i32]),
 ) -> Option<i128> {
     let mut sum = 0;
-    for (at, (a, b)) in a.iter().zip(b).enumerate() {
-        let product = i128::from(a.0?) * i128::from(b.0?);
-        let shift = 32 + left[at / block] + right[at / block];
+    for (at, (a, b)) in a.chunks(block).zip(b.chunks(block)).enumerate() {
+        let mut products = 0;
+        for (a, b) in a.iter().zip(b) {
+            products += i128::from(a.0?) * i128::from(b.0?);
+        }
+        let shift = 32 + left[at] + right[at];
         assert!((0..60).contains(&shift), "scales are small here");
-        sum += product << shift;
+        sum += products << shift;
     }
     Some(sum)
 }

@@ -3,7 +3,8 @@
 pub(crate) mod matrix;
 pub(crate) mod numbers;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use hsaco_analysis::{Cfg, FunctionKind, Stream};
 use hsaco_isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special};
@@ -182,6 +183,27 @@ fn place(register: &Register, bank: usize) -> Source {
     }
 }
 
+/// Bytes by address.
+pub(crate) type Bytes = HashMap<u32, u8, BuildHasherDefault<Mixed>>;
+
+/// A quick hash: proofs store millions of bytes.
+#[derive(Clone, Default)]
+pub(crate) struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, _: &[u8]) {
+        panic!("only addresses are hashed");
+    }
+
+    fn write_u32(&mut self, address: u32) {
+        self.0 = u64::from(address).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
 /// The state of a wave, and what its LDS instructions did.
 #[derive(Clone)]
 pub(crate) struct Wave {
@@ -194,7 +216,7 @@ pub(crate) struct Wave {
     /// The number of the wave's cluster.
     pub(crate) cluster: u32,
     /// What was written to LDS; the rest is made up from addresses.
-    pub(crate) lds: BTreeMap<u32, u8>,
+    pub(crate) lds: Bytes,
     /// LDS accesses that were not waited for.
     pub(crate) under_way: u32,
     /// What tensor loads had for a mask.
@@ -207,14 +229,18 @@ pub(crate) struct Wave {
 
 impl Wave {
     pub(crate) fn new() -> Self {
+        Wave::with_vgprs(1024)
+    }
+
+    pub(crate) fn with_vgprs(count: usize) -> Self {
         Wave {
-            vgprs: vec![[0; LANES]; 1024],
+            vgprs: vec![[0; LANES]; count],
             sgprs: [0; 106],
             m0: 0,
             scc: false,
             mode: 0,
             cluster: 0,
-            lds: BTreeMap::new(),
+            lds: Bytes::default(),
             under_way: 0,
             masks: Vec::new(),
             addresses: [0; LANES],
