@@ -115,3 +115,30 @@ fn llvm_assembles_every_example_alike() {
     }
     assert!(lines.len() > 300, "{}", lines.len());
 }
+
+/// Sums of 16 bits are converted, which flushes denormals where the descriptor says so; the product keeps them.
+#[test]
+fn descriptors_that_flush_denormals_of_16_bits_are_seen() {
+    let lines = "v_wmma_f16_16x16x128_fp8_fp8 v[20:23], v[0:15], v[24:39], v[20:23]";
+    let patcher = Patcher::new(set(), Options::default()).unwrap();
+    let verdict = |kernels: &[NewKernel]| {
+        let manifest = patcher.patch(&gfx1250::object(kernels).unwrap()).unwrap().manifest;
+        let refusal = manifest.refusals().next().map(|it| it.1.to_string());
+        (manifest.verdict, refusal.unwrap_or_default())
+    };
+    let with = |denormals| NewKernel { denormals, ..gfx1250::kernel("k", lines).unwrap() };
+    let keeping = gfx1250::kernel("keeping", "s_nop 0").unwrap();
+    let flushing = NewKernel { denormals: 0, name: "flushing".to_owned(), ..keeping.clone() };
+    for denormals in 0..3 {
+        let (verdict, reason) = verdict(&[with(denormals), keeping.clone()]);
+        assert_eq!(verdict, Verdict::Refused, "{denormals}");
+        assert!(reason.contains("MODE may have denormals flushed"), "{reason}");
+    }
+    // What other kernels begin with does not matter to a kernel, and does to what any of them may call.
+    assert_eq!(verdict(&[with(3), flushing.clone()]).0, Verdict::Changed);
+    let device = NewKernel { is_device: true, ..with(3) };
+    assert_eq!(verdict(&[device.clone(), keeping.clone()]).0, Verdict::Changed);
+    assert_eq!(verdict(&[device.clone(), keeping, flushing]).0, Verdict::Refused);
+    let setting = gfx1250::kernel("setting", "s_denorm_mode 0").unwrap();
+    assert_eq!(verdict(&[device, setting]).0, Verdict::Refused);
+}

@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 
 use hsaco_analysis::{Function, FunctionKind, Functions, Stream};
 use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
+use hsaco_object::descriptor::Field;
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::lease::{Budget, SGPRS};
+
+/// What a descriptor says of denormals that are kept, read or written.
+const FLUSH_NONE: u64 = 3;
 
 /// One kernel, as far as rewriting needs it.
 pub(crate) struct KernelFacts {
@@ -18,6 +22,8 @@ pub(crate) struct KernelFacts {
     max_vgprs: u16,
     /// Lines of 128 bytes that are fetched before the first instruction runs.
     pub(crate) prefetch: u64,
+    /// Whether denormals of 16 bits are kept when it begins.
+    keeps_denormals: bool,
 }
 
 /// An object and what is in it.
@@ -97,6 +103,14 @@ impl<'a> Census<'a> {
         }
     }
 
+    /// Whether denormals of 16 bits are kept when the kernels begin that may run a function.
+    pub(crate) fn keeps_denormals(&self, function: &Function<'_>) -> bool {
+        match self.kernel_of(function).and_then(|it| self.kernels.get(it)) {
+            Some(kernel) => kernel.keeps_denormals,
+            None => self.kernels.iter().all(|kernel| kernel.keeps_denormals),
+        }
+    }
+
     /// One more than the highest scalar and vector register of any code, or that any kernel says it has.
     fn highest(&self, decoder: &Decoder) -> (u16, u16) {
         let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
@@ -145,16 +159,15 @@ fn facts(kernel: &Kernel<'_>, processor: Processor) -> KernelFacts {
     let descriptor = kernel.descriptor();
     let allocated = descriptor.map_or(0, |it| it.vgprs(generation));
     let vgprs = u16::try_from(allocated).unwrap_or(u16::MAX).max(number(said.vgprs));
-    let prefetch = descriptor.and_then(|it| {
-        Some(it.value(hsaco_object::descriptor::Field::by_name(generation, "inst_pref_size")?))
-    });
+    let field = |name: &str| Some(descriptor?.value(Field::by_name(generation, name)?));
     KernelFacts {
         name: kernel.name().to_string(),
         entry: kernel.entry(),
         sgprs: number(said.sgprs),
         vgprs,
         max_vgprs: most_vgprs(processor, &said, vgprs),
-        prefetch: prefetch.unwrap_or(0),
+        prefetch: field("inst_pref_size").unwrap_or(0),
+        keeps_denormals: field("float_denorm_mode_16_64") == Some(FLUSH_NONE),
     }
 }
 

@@ -269,7 +269,9 @@ impl<'p, 'a> Work<'p, 'a> {
         let code = self.census.code.clone();
         let cfg = Cfg::new(tools.decoder(), &stream);
         let budget = self.census.budget(function, &stream, tools.decoder());
-        let view = View::new(tools, options, &stream, &cfg, function.kind, budget).with_code(&code);
+        let view = View::new(tools, options, &stream, &cfg, function.kind, budget)
+            .with_code(&code)
+            .with_denormals(self.census.keeps_denormals(function));
         let steps: Vec<usize> = hits
             .iter()
             .filter_map(|hit| stream.index_of(stream.address() + hit.offset as u64))

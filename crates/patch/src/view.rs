@@ -76,6 +76,7 @@ pub struct View<'a> {
     is_closed: bool,
     needed: RefCell<BTreeMap<usize, RegisterSet>>,
     code: &'a [(u64, &'a [u8])],
+    keeps_denormals: bool,
 }
 
 impl<'a> View<'a> {
@@ -107,6 +108,7 @@ impl<'a> View<'a> {
             is_closed,
             needed: RefCell::default(),
             code: &[],
+            keeps_denormals: true,
         }
     }
 
@@ -114,6 +116,52 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn with_code(self, code: &'a [(u64, &'a [u8])]) -> Self {
         View { code, ..self }
+    }
+
+    /// The same function, and whether its kernels begin with denormals of 16 bits kept; else they are flushed, or may be.
+    #[must_use]
+    pub fn with_denormals(self, keeps_denormals: bool) -> Self {
+        View { keeps_denormals, ..self }
+    }
+
+    /// Whether denormals of 16 bits are kept wherever the function runs: its kernels begin so, and neither it nor what
+    /// it may have to do with sets it otherwise.
+    #[must_use]
+    pub fn keeps_denormals(&self) -> bool {
+        let leaves = |inst: &Inst| {
+            matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::IndirectJump | Flow::Trap)
+        };
+        let mut here = self.stream.steps().iter().map(|step| step.inst);
+        let is_alone = self.kind == FunctionKind::Kernel
+            && here.clone().all(|inst| inst.is_some_and(|inst| !leaves(&inst)));
+        let is_set = |inst: Option<Inst>| inst.is_none_or(|inst| self.sets_denormals(&inst));
+        let elsewhere = || {
+            let mut code =
+                self.code.iter().map(|(start, code)| Stream::decode(self.decoder(), *start, code));
+            // What is no instruction is data, or nothing that runs.
+            code.any(|stream| {
+                stream.steps().iter().filter_map(|step| step.inst).any(|inst| is_set(Some(inst)))
+            })
+        };
+        self.keeps_denormals && !here.any(is_set) && (is_alone || !elsewhere())
+    }
+
+    /// Whether an instruction sets how MODE has denormals of 16 bits treated.
+    fn sets_denormals(&self, inst: &Inst) -> bool {
+        const MODE: i64 = 1;
+        /// Bits 6 and 7.
+        const BITS: std::ops::Range<i64> = 6..8;
+        match inst.mnemonic() {
+            "s_denorm_mode" => true,
+            name if name.starts_with("s_setreg") => match self.decoder().operand(inst, "simm16") {
+                Some(OperandValue::Number(field)) => {
+                    let (first, count) = (field >> 6 & 0x1f, (field >> 11 & 0x1f) + 1);
+                    field & 0x3f == MODE && first < BITS.end && first + count > BITS.start
+                }
+                _ => true,
+            },
+            _ => false,
+        }
     }
 
     /// The bytes of the object's code from an address on.

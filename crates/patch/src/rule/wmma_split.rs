@@ -5,7 +5,7 @@ use hsaco_isa::{OperandValue, Register};
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::body::{Body, Role, part, scratch, unsupported};
 use crate::matrix::{self, Product, format};
-use crate::{Answer, Leases, Plan, Refusal, RefusalKind, Site, View};
+use crate::{Answer, Leases, Plan, Refusal, RefusalKind, Site};
 
 const SCALED: &str = "v_wmma_scale_f32_16x16x128_f8f6f4";
 const F4: &str = "v_wmma_f32_32x16x128_f4";
@@ -67,12 +67,17 @@ fn halves_of_sums(
     leases: &mut Leases,
     formats: (i64, i64),
 ) -> Result<Vec<hsaco_isa::Inst>, Refusal> {
+    if !site.view().keeps_denormals() {
+        let detail = "numbers are converted from and to 16 bits, where MODE may have denormals flushed; \
+                      the product keeps them";
+        return Err(Refusal::new(RefusalKind::Unsupported, detail));
+    }
     let mut body = Body::new(site)?;
     let product = Product::of(site, &body, formats)?;
     let sums = scratch(leases, 8, 2, &product.d)?;
     let c = match product.c {
         OperandValue::Register(row) => {
-            widen(site, &mut body, &row, &sums)?;
+            widen(&mut body, &row, &sums)?;
             OperandValue::Register(sums)
         }
         OperandValue::Integer(0) => product.c,
@@ -93,17 +98,7 @@ fn halves_of_sums(
 }
 
 /// The halves of some registers, each in a register of its own.
-fn widen(
-    site: &Site<'_>,
-    body: &mut Body<'_, '_>,
-    from: &Register,
-    to: &Register,
-) -> Result<(), Refusal> {
-    if sets_denormals(site.view()) {
-        let detail = "the third matrix is widened, and denormals may be flushed then: \
-                      the function sets how they are treated";
-        return Err(Refusal::new(RefusalKind::Unsupported, detail));
-    }
+fn widen(body: &mut Body<'_, '_>, from: &Register, to: &Register) -> Result<(), Refusal> {
     for at in 0..from.count {
         let (low, high) = (part(to, 2 * at, 1), part(to, 2 * at + 1, 1));
         let packed = part(from, at, 1);
@@ -131,25 +126,6 @@ fn splat(body: &mut Body<'_, '_>, half: u16, to: &Register) -> Result<OperandVal
         body.emit(&line, &[(Role::Destination, part(to, at, 1))])?;
     }
     Ok(OperandValue::Register(*to))
-}
-
-/// Whether the function sets how MODE has denormals of 16 bits treated.
-fn sets_denormals(view: &View<'_>) -> bool {
-    view.stream().steps().iter().enumerate().any(|(step, it)| {
-        let Some(inst) = it.inst else { return true };
-        if !inst.writes_mode() {
-            return false;
-        }
-        if inst.mnemonic() == "s_denorm_mode" {
-            return true;
-        }
-        if !inst.mnemonic().starts_with("s_setreg") {
-            return false;
-        }
-        let field = view.site(step).and_then(|site| site.number("simm16")).unwrap_or(-1);
-        let (register, first, count) = (field & 0x3f, field >> 6 & 0x1f, (field >> 11 & 0x1f) + 1);
-        register == 1 && first < 8 && first + count > 6
-    })
 }
 
 const EXAMPLES: &[Example] = &[
@@ -214,7 +190,32 @@ const EXAMPLES: &[Example] = &[
         "s_denorm_mode 0
          v_wmma_f16_16x16x128_fp8_fp8 v[20:23], v[0:15], v[24:39], v[20:23]
          v_wmma_f16_16x16x128_bf8_fp8 v[20:23], v[0:15], v[24:39], v[20:23]",
-        "unsupported: the third matrix is widened",
+        "unsupported: numbers are converted from and to 16 bits, where MODE may have denormals flushed",
+    ),
+    Example::refused(
+        "WS3-denormals-field",
+        "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 4, 4), 0x3
+         v_wmma_f16_16x16x128_fp8_fp8 v[20:23], v[0:15], v[24:39], 0",
+        "unsupported: numbers are converted from and to 16 bits",
+    ),
+    Example::new(
+        "WS3-mode",
+        "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 6), 0x30
+         v_wmma_f16_16x16x128_fp8_fp8 v[20:23], v[0:15], v[24:39], 0",
+        "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 6), 0x30
+         v_wmma_scale_f32_16x16x128_f8f6f4 v[40:47], v[0:15], v[24:39], 0, 0, 0
+         v_nop
+         v_nop
+         v_nop
+         v_nop
+         v_nop
+         v_nop
+         v_nop
+         v_nop
+         v_cvt_pk_f16_f32 v20, v40, v41
+         v_cvt_pk_f16_f32 v21, v42, v43
+         v_cvt_pk_f16_f32 v22, v44, v45
+         v_cvt_pk_f16_f32 v23, v46, v47",
     ),
     Example::new(
         "WS4",

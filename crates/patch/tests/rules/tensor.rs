@@ -19,7 +19,8 @@ fn check(before: &str, options: &Options, needed: &[usize], cluster: u32, count:
         one.sgprs[4] = one.sgprs[4] & 0xffff_0000 | number & 0xffff;
         one.scc = random.below(2) == 1;
         (other.sgprs, other.scc) = (one.sgprs, one.scc);
-        (one.masks.clear(), other.masks.clear());
+        one.masks.clear();
+        other.masks.clear();
         one.run(&before);
         other.run(&after);
         let clear = |mask: u32| if keeps { mask } else { mask & 0xffff_0000 };
