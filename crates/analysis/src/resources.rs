@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hsaco_isa::{Demand, FlatScratch, Generation, Processor, WaveSize};
 use hsaco_object::Kernel;
-use hsaco_object::descriptor::{Field, KernelDescriptor};
+use hsaco_object::descriptor::KernelDescriptor;
 
 use crate::call::{ANYBODY, CallGraph, CallKind, Reach, Route};
 use crate::function::FunctionKind;
@@ -188,9 +188,6 @@ impl Allocation {
     /// ```
     #[must_use]
     pub fn new(descriptor: KernelDescriptor, generation: Generation) -> Self {
-        let is_set = |name: &str| {
-            Field::by_name(generation, name).is_some_and(|field| descriptor.value(field) == 1)
-        };
         let lanes = descriptor.wavefront_size(generation);
         Allocation {
             vgprs: descriptor.vgprs(generation),
@@ -198,9 +195,9 @@ impl Allocation {
             sgprs: descriptor.sgprs(generation),
             lds: descriptor.group_segment_fixed_size,
             scratch: descriptor.private_segment_fixed_size,
-            has_dynamic_stack: is_set("uses_dynamic_stack"),
+            has_dynamic_stack: descriptor.uses_dynamic_stack(),
             wave: WaveSize::from_lanes(lanes).unwrap_or(WaveSize::Wave64),
-            cu_mode: !is_set("wgp_mode"),
+            cu_mode: !descriptor.is_wgp_mode(generation),
         }
     }
 

@@ -1,12 +1,13 @@
 //! What rules look at, each thing read once.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use hsaco_analysis::Allocation;
 use hsaco_isa::{Generation, Limits, Processor, TargetId, WaveSize};
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::metadata::{Argument, KernelMetadata};
-use hsaco_object::{CodeObject, Error, Index, Kernel};
+use hsaco_object::{CodeObject, Error, Index, Kernel, Str};
 
 use crate::checker::Checker;
 use crate::code::Code;
@@ -27,6 +28,18 @@ pub(crate) struct ObjectFacts<'f, 'a> {
     pub(crate) checker: &'f Checker,
     own_device: Option<Device>,
     code: OnceCell<Option<Code<'a>>>,
+    others: OnceCell<HashMap<Str<'a>, Other>>,
+}
+
+/// What has a name and is no kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Other {
+    /// Code, at this address.
+    Function(u64),
+    /// Wanted from another object.
+    External,
+    /// Data.
+    Variable,
 }
 
 impl<'f, 'a> ObjectFacts<'f, 'a> {
@@ -39,7 +52,21 @@ impl<'f, 'a> ObjectFacts<'f, 'a> {
             checker,
             own_device: target.map(Device::new),
             code: OnceCell::new(),
+            others: OnceCell::new(),
         }
+    }
+
+    /// What stands for a name that is no kernel's.
+    pub(crate) fn other(&self, name: Str<'_>) -> Option<Other> {
+        let index = &self.index;
+        let collect = || {
+            let functions = index.functions().iter().map(|it| (it.name, Other::Function(it.value)));
+            let externals = index.externals().iter().map(|it| (it.name, Other::External));
+            let variables = index.variables().iter().map(|it| (it.name, Other::Variable));
+            // Of several of one name the last stays, so that those go last that matter most.
+            variables.rev().chain(externals.rev()).chain(functions.rev()).collect()
+        };
+        self.others.get_or_init(collect).get(&name).copied()
     }
 
     /// The device: the one that was asked for, else the one that the object is for.

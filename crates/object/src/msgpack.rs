@@ -116,7 +116,15 @@ impl<'a> Value<'a> {
     }
 
     /// Checks what reading lazily does not: keys of every map inside.
+    #[inline]
     fn check(self) -> Result<()> {
+        match self {
+            Self::Array(_) | Self::Map(_) => self.check_inside(),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_inside(self) -> Result<()> {
         match self {
             Self::Array(array) => array.iter().try_for_each(|value| value?.check()),
             Self::Map(map) => {
@@ -144,6 +152,11 @@ impl<'a> Array<'a> {
     /// True when there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// A cursor at the first element, and how many there are.
+    pub(crate) fn items(&self) -> (Reader<'a>, u32) {
+        (self.items, self.count)
     }
 
     /// The elements.
@@ -186,6 +199,16 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Map<'a> {
+    /// The map of so many entries whose head was just read.
+    pub(crate) fn new(count: u32, reader: &Reader<'a>) -> Result<Self> {
+        Ok(Self { count, items: reader.inside()? })
+    }
+
+    /// A cursor at the first key, and how many there are.
+    pub(crate) fn items(&self) -> (Reader<'a>, u32) {
+        (self.items, self.count)
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.count as usize
@@ -426,6 +449,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads one value and checks all that is in it.
+    #[inline]
+    pub(crate) fn checked_value(&mut self) -> Result<Value<'a>> {
+        let value = self.value()?;
+        value.check()?;
+        Ok(value)
+    }
+
     fn any_value(&mut self) -> Result<Value<'a>> {
         Ok(match self.head()? {
             Head::Nil => Value::Nil,
@@ -467,7 +498,7 @@ impl<'a> Reader<'a> {
 
     /// A cursor at the first element of a container whose head was just read. Refusing what is too
     /// deep here bounds every walk over values.
-    fn inside(&self) -> Result<Self> {
+    pub(crate) fn inside(&self) -> Result<Self> {
         if self.depth >= MAX_DEPTH {
             let detail = format!("nested deeper than {MAX_DEPTH} levels");
             return Err(Error::new(ErrorKind::LimitExceeded, CONTEXT, detail).at(self.offset()));

@@ -1,7 +1,7 @@
 //! `descriptor-missing`: a kernel that the loader cannot find.
 
-use crate::facts::KernelFacts;
-use crate::finding::{Findings, Subject};
+use crate::facts::{KernelFacts, Other};
+use crate::finding::Findings;
 
 /// Bytes and alignment of a descriptor.
 const SIZE: u64 = 64;
@@ -32,17 +32,12 @@ fn check_absent(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         Some(symbol) => symbol.to_string(),
         None => format!("{}.kd", metadata.name()),
     };
-    let index = &facts.object.index;
-    let is_it = |name: hsaco_object::Str<'_>| name == wanted.as_str();
-    let instead = match () {
-        () if index.functions().iter().any(|it| is_it(it.name)) => "is a function, and should be data",
-        () if index.externals().iter().any(|it| is_it(it.name)) => "is not defined",
-        () => match index.variables().iter().find(|it| is_it(it.name)) {
-            Some(_) => "is data of another size than 64 bytes",
-            None => "is not in the symbol table",
-        },
+    let instead = match facts.object.other(wanted.as_str().into()) {
+        Some(Other::Function(_)) => "is a function, and should be data",
+        Some(Other::External) => "is not defined",
+        Some(Other::Variable) => "is data of another size than 64 bytes",
+        None => "is not in the symbol table",
     };
-    let subject = Subject { field: Some(".symbol".into()), ..facts.metadata_field(".symbol") };
     let message = format!("its descriptor {wanted} {instead}");
-    findings.error(subject, message, "let .amdhsa_kernel write it, and keep the symbol when stripping");
+    findings.error(facts.metadata_field(".symbol"), message, "let .amdhsa_kernel write it, and keep the symbol when stripping");
 }

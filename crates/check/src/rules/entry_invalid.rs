@@ -2,7 +2,7 @@
 
 use hsaco_object::elf::PF_X;
 
-use crate::facts::KernelFacts;
+use crate::facts::{KernelFacts, Other};
 use crate::finding::Findings;
 
 /// The hardware takes addresses of programs without their lower eight bits.
@@ -45,8 +45,13 @@ fn described(facts: &KernelFacts<'_, '_>) -> Option<u64> {
     }
 }
 
-/// Where the function is that has the kernel's name.
+/// Where the function of the kernel's name is, if that is not the entry.
 fn named_entry(facts: &KernelFacts<'_, '_>) -> Option<u64> {
-    let functions = facts.object.index.functions();
-    functions.iter().find(|it| it.name == facts.kernel.name()).map(|it| it.value)
+    if facts.kernel.entry_section().is_some() {
+        return None;
+    }
+    match facts.object.other(facts.kernel.name())? {
+        Other::Function(address) => Some(address),
+        Other::External | Other::Variable => None,
+    }
 }

@@ -1,7 +1,6 @@
 //! `metadata-invalid`: notes that cannot be read, that break LLVM's rules, or that are not there.
 
-use hsaco_object::metadata::{path_at, verify};
-use hsaco_object::msgpack::Value;
+use hsaco_object::metadata::{path_at, verify_at};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
 use hsaco_object::{Error, ErrorKind};
 
@@ -27,8 +26,7 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
 
 /// One document: that it can be read, then that it keeps the rules.
 fn check_note(note: &Note<'_>, findings: &mut Findings) {
-    let document = Value::parse_at(note.desc, note.desc_offset);
-    let (severity, error, what) = match document.map(verify) {
+    let (severity, error, what) = match verify_at(note.desc, note.desc_offset) {
         Ok(Ok(())) => return,
         Err(error) => (Severity::Error, error, "cannot be read"),
         Ok(Err(error)) => (Severity::Warning, error, "breaks LLVM's rules"),

@@ -20,7 +20,7 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
 
 /// Whether the device has as many.
 fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Findings) {
-    let device = facts.object.device().map_or_else(String::new, |it| it.name.to_string());
+    let device = facts.object.device().map_or("", |it| &it.name);
     let allocated = facts.allocation.map(|it| u64::from(it.vgprs));
     let said = facts.said();
     let vgprs = said.and_then(|it| it.vgpr_count);

@@ -20,18 +20,21 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     };
     let enabled = enabled(descriptor);
     let (total, most) = (enabled + preloaded, limits.max_user_sgprs);
+    if count <= most && total <= count {
+        return;
+    }
     let sum = match preloaded {
         0 => format!("{enabled} are enabled"),
         _ => format!("{enabled} are enabled and {preloaded} preloaded"),
     };
-    let subject = || facts.descriptor_field(FIELD);
+    let subject = facts.descriptor_field(FIELD);
     let help = "let the assembler count: leave out .amdhsa_user_sgpr_count";
     if count > most {
         let message = format!("{count} user SGPRs, and the hardware fills {most} at most ({sum})");
-        findings.error(subject(), message, help);
-    } else if total > count {
+        findings.error(subject, message, help);
+    } else {
         let message = format!("{count} user SGPRs, and {sum}: {} are not filled in", total - count);
-        findings.error(subject(), message, help);
+        findings.error(subject, message, help);
     }
 }
 

@@ -259,7 +259,7 @@ impl KernelDescriptor {
 
     /// True when waves have 32 lanes.
     pub fn is_wave32(self, generation: Generation) -> bool {
-        generation >= Generation::Gfx10 && self.field(generation, "enable_wavefront_size32") == 1
+        generation >= Generation::Gfx10 && self.kernel_code_properties >> 10 & 1 == 1
     }
 
     /// Lanes of a wave: 32 or 64.
@@ -279,7 +279,7 @@ impl KernelDescriptor {
     /// Vector registers that a work-item gets, accumulation registers included where both share one
     /// file ([`agprs`](Self::agprs)).
     pub fn vgprs(self, generation: Generation) -> u32 {
-        let blocks = self.field(generation, "granulated_workitem_vgpr_count") + 1;
+        let blocks = (self.compute_pgm_rsrc1 & 0x3f) + 1;
         blocks * fields::vgpr_granule(generation, self.is_wave32(generation))
     }
 
@@ -298,7 +298,7 @@ impl KernelDescriptor {
     /// ```
     pub fn accum_offset(self, generation: Generation) -> Option<u32> {
         matches!(generation, Generation::Gfx90a | Generation::Gfx940)
-            .then(|| (self.field(generation, "accum_offset") + 1) * 4)
+            .then_some(((self.compute_pgm_rsrc3 & 0x3f) + 1) * 4)
     }
 
     /// Accumulation registers that a work-item gets, on generations with one file for both kinds.
@@ -319,7 +319,7 @@ impl KernelDescriptor {
     /// assert_eq!(descriptor.sgprs(Generation::Gfx10), None);
     /// ```
     pub fn sgprs(self, generation: Generation) -> Option<u32> {
-        let count = self.field(generation, "granulated_wavefront_sgpr_count");
+        let count = self.compute_pgm_rsrc1 >> 6 & 0xf;
         match generation {
             Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 => Some((count + 1) * 8),
             Generation::Gfx9 | Generation::Gfx90a | Generation::Gfx940 => {
@@ -331,7 +331,21 @@ impl KernelDescriptor {
 
     /// Scalar registers that are set up before the kernel starts, those for the whole grid only.
     pub fn user_sgprs(self, generation: Generation) -> u32 {
-        self.field(generation, "user_sgpr_count")
+        let mask = if generation >= Generation::Gfx125 { 0x3f } else { 0x1f };
+        self.compute_pgm_rsrc2 >> 1 & mask
+    }
+
+    /// True when a workgroup may spread over both compute units of a pair.
+    ///
+    /// ```
+    /// use hsaco_isa::Generation;
+    /// use hsaco_object::descriptor::KernelDescriptor;
+    /// let descriptor = KernelDescriptor { compute_pgm_rsrc1: 1 << 29, ..KernelDescriptor::default() };
+    /// assert!(descriptor.is_wgp_mode(Generation::Gfx11));
+    /// assert!(!descriptor.is_wgp_mode(Generation::Gfx9));
+    /// ```
+    pub fn is_wgp_mode(self, generation: Generation) -> bool {
+        generation >= Generation::Gfx10 && self.compute_pgm_rsrc1 >> 29 & 1 == 1
     }
 
     /// True when the kernel's stack size is not known before it runs (code object V5 and later).
@@ -355,12 +369,6 @@ impl KernelDescriptor {
     /// The first of those dwords, counted from the start of the kernel arguments.
     pub fn kernarg_preload_offset(self) -> u16 {
         self.kernarg_preload >> 7
-    }
-
-    /// A field of at most 32 bits by its name; 0 where the generation has none.
-    fn field(self, generation: Generation, name: &str) -> u32 {
-        let value = Field::by_name(generation, name).map_or(0, |field| self.value(field));
-        u32::try_from(value).unwrap_or(u32::MAX)
     }
 }
 
@@ -449,6 +457,42 @@ mod tests {
                 let expected = if field.must_be_zero { expected } else { &[] };
                 assert_eq!(reported, expected, "{generation:?}");
             }
+        }
+    }
+
+    /// Accessors read bits, for speed; the table says which.
+    #[test]
+    fn accessors_read_the_fields_of_the_table() {
+        for (seed, generation) in (0..200).flat_map(|seed| GENERATIONS.map(|it| (seed, it))) {
+            let descriptor = KernelDescriptor::from_bytes(&noise(seed));
+            let field = |name| {
+                let field = Field::by_name(generation, name);
+                field.map_or(0, |it| u32::try_from(descriptor.value(it)).unwrap())
+            };
+            let is_wave32 =
+                generation >= Generation::Gfx10 && field("enable_wavefront_size32") == 1;
+            assert_eq!(descriptor.is_wave32(generation), is_wave32);
+            let granule = fields::vgpr_granule(generation, is_wave32);
+            let vgprs = (field("granulated_workitem_vgpr_count") + 1) * granule;
+            assert_eq!(descriptor.vgprs(generation), vgprs);
+            let accum_offset = Field::by_name(generation, "accum_offset");
+            let accum_offset = accum_offset.map(|_| (field("accum_offset") + 1) * 4);
+            assert_eq!(descriptor.accum_offset(generation), accum_offset);
+            let count = field("granulated_wavefront_sgpr_count");
+            if let Some(sgprs) = descriptor.sgprs(generation) {
+                assert!(sgprs == (count + 1) * 8 || sgprs == (count / 2 + 1) * 16);
+            }
+            assert_eq!(descriptor.user_sgprs(generation), field("user_sgpr_count"));
+            assert_eq!(descriptor.is_wgp_mode(generation), field("wgp_mode") == 1);
+            assert_eq!(descriptor.uses_dynamic_stack(), field("uses_dynamic_stack") == 1);
+            assert_eq!(
+                u32::from(descriptor.kernarg_preload_length()),
+                field("kernarg_preload_spec_length")
+            );
+            assert_eq!(
+                u32::from(descriptor.kernarg_preload_offset()),
+                field("kernarg_preload_spec_offset")
+            );
         }
     }
 

@@ -4,16 +4,27 @@
 //! merged. Indexing reads two strings of each kernel; a [`Kernel`]'s other keys are read by
 //! [`Kernel::decode`], its arguments only when [`KernelMetadata::arguments`] is iterated.
 
+mod argument;
+mod kernel;
+mod key;
 mod path;
+mod read;
 mod schema;
+mod value_kind;
 
+pub use argument::{Argument, Place, Segment};
+pub use kernel::KernelMetadata;
 pub use path::path_at;
-pub use schema::verify;
+pub use schema::{verify, verify_at};
+pub use value_kind::ValueKind;
 
 use crate::error::Problems;
-use crate::msgpack::{Array, Entry, Head, Map, Reader, Value, check_repeated};
+use crate::msgpack::{Entry, Head, Map, Reader};
 use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
 use crate::{Error, Resources, Result, Str};
+
+use key::Keys;
+use read::{integer, integers, put, string, strings, take, twice};
 
 const CONTEXT: &str = "metadata";
 
@@ -228,16 +239,22 @@ impl<'a> Kernel<'a> {
     /// Reads every key but the arguments.
     pub fn decode(&self) -> Result<KernelMetadata<'a>> {
         let mut kernel = KernelMetadata::default();
+        let mut keys = Keys::new(kernel::KEYS);
         self.read_keys(|key, reader| {
             let offset = reader.offset();
+            let row = keys.find(key, offset)?;
             let value = match reader.position() == self.args.0 as usize {
                 true => reader.value_until(self.args.1 as usize)?,
                 false => reader.value()?,
             };
-            kernel.read(&Entry { key, offset, value })
+            let entry = Entry { key, offset, value };
+            match row {
+                Some(row) => (row.read)(&mut kernel, &entry)?,
+                None => kernel.unknown.push(entry),
+            }
+            Ok(())
         })?;
-        let unknown = kernel.unknown.iter().map(|it| (it.key, it.offset)).collect();
-        check_repeated(unknown, CONTEXT)?;
+        keys.check_unknown(&kernel.unknown)?;
         Ok(kernel)
     }
 
@@ -307,505 +324,6 @@ impl Resources {
             _ => return None,
         })
     }
-}
-
-/// The keys of one kernel map. `None` is "not said", never zero.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct KernelMetadata<'a> {
-    /// `.name`.
-    pub name: Option<Str<'a>>,
-    /// `.symbol`.
-    pub symbol: Option<Str<'a>>,
-    /// `.language`.
-    pub language: Option<Str<'a>>,
-    /// `.language_version`.
-    pub language_version: Option<[u64; 2]>,
-    /// `.kind`: normal, init or fini.
-    pub kind: Option<Str<'a>>,
-    /// `.vec_type_hint`.
-    pub vec_type_hint: Option<Str<'a>>,
-    /// `.device_enqueue_symbol`.
-    pub device_enqueue_symbol: Option<Str<'a>>,
-    /// `.kernarg_segment_size`.
-    pub kernarg_segment_size: Option<u64>,
-    /// `.kernarg_segment_align`.
-    pub kernarg_segment_align: Option<u64>,
-    /// `.group_segment_fixed_size`: static LDS.
-    pub group_segment_fixed_size: Option<u64>,
-    /// `.private_segment_fixed_size`: scratch of one work-item.
-    pub private_segment_fixed_size: Option<u64>,
-    /// `.wavefront_size`.
-    pub wavefront_size: Option<u64>,
-    /// `.sgpr_count`.
-    pub sgpr_count: Option<u64>,
-    /// `.vgpr_count`: on gfx90a and later CDNA, AGPRs included.
-    pub vgpr_count: Option<u64>,
-    /// `.agpr_count`.
-    pub agpr_count: Option<u64>,
-    /// `.sgpr_spill_count`.
-    pub sgpr_spill_count: Option<u64>,
-    /// `.vgpr_spill_count`.
-    pub vgpr_spill_count: Option<u64>,
-    /// `.max_flat_workgroup_size`.
-    pub max_flat_workgroup_size: Option<u64>,
-    /// `.reqd_workgroup_size`.
-    pub reqd_workgroup_size: Option<[u64; 3]>,
-    /// `.workgroup_size_hint`.
-    pub workgroup_size_hint: Option<[u64; 3]>,
-    /// `.max_num_workgroups_x` as compilers write it, `.max_num_work_groups_x` as it is documented.
-    pub max_num_work_groups_x: Option<u64>,
-    /// `.max_num_workgroups_y` as compilers write it, `.max_num_work_groups_y` as it is documented.
-    pub max_num_work_groups_y: Option<u64>,
-    /// `.max_num_workgroups_z` as compilers write it, `.max_num_work_groups_z` as it is documented.
-    pub max_num_work_groups_z: Option<u64>,
-    /// `.cluster_dims`.
-    pub cluster_dims: Option<[u64; 3]>,
-    /// `.uses_dynamic_stack`.
-    pub uses_dynamic_stack: Option<bool>,
-    /// `.workgroup_processor_mode`.
-    pub workgroup_processor_mode: Option<bool>,
-    /// `.uniform_work_group_size`.
-    pub uniform_work_group_size: Option<bool>,
-    /// Keys this crate has no name for, kept as they stand.
-    pub unknown: Vec<Entry<'a>>,
-    arguments: Option<Array<'a>>,
-}
-
-impl<'a> KernelMetadata<'a> {
-    /// `.args`, or `None` when the kernel does not say.
-    pub fn arguments(&self) -> Option<impl Iterator<Item = Result<Argument<'a>>> + use<'a>> {
-        let args = self.arguments?;
-        Some(args.located().map(|item| {
-            let (offset, value) = item?;
-            Argument::read(offset, value)
-        }))
-    }
-
-    fn read(&mut self, entry: &Entry<'a>) -> Result<()> {
-        match entry.key.as_bytes() {
-            b".name" => put(&mut self.name, entry, string),
-            b".symbol" => put(&mut self.symbol, entry, string),
-            b".language" => put(&mut self.language, entry, string),
-            b".language_version" => put(&mut self.language_version, entry, integers),
-            b".kind" => put(&mut self.kind, entry, string),
-            b".vec_type_hint" => put(&mut self.vec_type_hint, entry, string),
-            b".device_enqueue_symbol" => put(&mut self.device_enqueue_symbol, entry, string),
-            b".kernarg_segment_size" => put(&mut self.kernarg_segment_size, entry, integer),
-            b".kernarg_segment_align" => put(&mut self.kernarg_segment_align, entry, integer),
-            b".group_segment_fixed_size" => put(&mut self.group_segment_fixed_size, entry, integer),
-            b".private_segment_fixed_size" => {
-                put(&mut self.private_segment_fixed_size, entry, integer)
-            }
-            b".wavefront_size" => put(&mut self.wavefront_size, entry, integer),
-            b".sgpr_count" => put(&mut self.sgpr_count, entry, integer),
-            b".vgpr_count" => put(&mut self.vgpr_count, entry, integer),
-            b".agpr_count" => put(&mut self.agpr_count, entry, integer),
-            b".sgpr_spill_count" => put(&mut self.sgpr_spill_count, entry, integer),
-            b".vgpr_spill_count" => put(&mut self.vgpr_spill_count, entry, integer),
-            b".max_flat_workgroup_size" => put(&mut self.max_flat_workgroup_size, entry, integer),
-            b".reqd_workgroup_size" => put(&mut self.reqd_workgroup_size, entry, integers),
-            b".workgroup_size_hint" => put(&mut self.workgroup_size_hint, entry, integers),
-            b".max_num_workgroups_x" | b".max_num_work_groups_x" => {
-                put(&mut self.max_num_work_groups_x, entry, integer)
-            }
-            b".max_num_workgroups_y" | b".max_num_work_groups_y" => {
-                put(&mut self.max_num_work_groups_y, entry, integer)
-            }
-            b".max_num_workgroups_z" | b".max_num_work_groups_z" => {
-                put(&mut self.max_num_work_groups_z, entry, integer)
-            }
-            b".cluster_dims" => put(&mut self.cluster_dims, entry, cluster_dims),
-            b".uses_dynamic_stack" => put(&mut self.uses_dynamic_stack, entry, flag),
-            b".workgroup_processor_mode" => put(&mut self.workgroup_processor_mode, entry, flag),
-            b".uniform_work_group_size" => put(&mut self.uniform_work_group_size, entry, flag),
-            b".args" => put(&mut self.arguments, entry, array),
-            _ => {
-                self.unknown.push(*entry);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// One argument of a kernel.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Argument<'a> {
-    /// `.offset` in the kernarg segment.
-    pub offset: u64,
-    /// `.size` in bytes.
-    pub size: u64,
-    /// `.value_kind`.
-    pub value_kind: ValueKind<'a>,
-    /// `.name`.
-    pub name: Option<Str<'a>>,
-    /// `.type_name`.
-    pub type_name: Option<Str<'a>>,
-    /// `.value_type`, which LLVM no longer writes.
-    pub value_type: Option<Str<'a>>,
-    /// `.address_space`.
-    pub address_space: Option<Str<'a>>,
-    /// `.access`.
-    pub access: Option<Str<'a>>,
-    /// `.actual_access`.
-    pub actual_access: Option<Str<'a>>,
-    /// `.pointee_align`.
-    pub pointee_align: Option<u64>,
-    /// `.align` or `.alignment`, which some producers write.
-    pub align: Option<u64>,
-    /// `.is_const`.
-    pub is_const: Option<bool>,
-    /// `.is_restrict`.
-    pub is_restrict: Option<bool>,
-    /// `.is_volatile`.
-    pub is_volatile: Option<bool>,
-    /// `.is_pipe`.
-    pub is_pipe: Option<bool>,
-    /// Keys this crate has no name for, kept as they stand.
-    pub unknown: Vec<Entry<'a>>,
-}
-
-impl<'a> Argument<'a> {
-    /// Reads one argument in one pass and without an allocation: layouts are made of them while a launch waits.
-    fn read(at: u64, value: Value<'a>) -> Result<Self> {
-        let map = value.as_map().ok_or_else(|| {
-            let kind = value.kind_name();
-            Error::malformed(CONTEXT, at, format!("an argument is {kind}, not a map"))
-        })?;
-        let (mut offset, mut size, mut value_kind) = (None, None, None);
-        let mut argument = Self::unsaid();
-        for entry in map.iter() {
-            let entry = entry?;
-            match entry.key.as_bytes() {
-                b".offset" => put(&mut offset, &entry, integer),
-                b".size" => put(&mut size, &entry, integer),
-                b".value_kind" => put(&mut value_kind, &entry, kind),
-                _ => argument.read_detail(&entry),
-            }?;
-        }
-        if !argument.unknown.is_empty() {
-            let unknown = argument.unknown.iter().map(|it| (it.key, it.offset)).collect();
-            check_repeated(unknown, CONTEXT)?;
-        }
-        let missing = |key| Error::malformed(CONTEXT, at, format!("an argument has no {key}"));
-        argument.offset = offset.ok_or_else(|| missing(".offset"))?;
-        argument.size = size.ok_or_else(|| missing(".size"))?;
-        argument.value_kind = value_kind.ok_or_else(|| missing(".value_kind"))?;
-        Ok(argument)
-    }
-
-    /// An argument of which nothing is said yet.
-    fn unsaid() -> Self {
-        Self {
-            offset: 0,
-            size: 0,
-            value_kind: ValueKind::ByValue,
-            name: None,
-            type_name: None,
-            value_type: None,
-            address_space: None,
-            access: None,
-            actual_access: None,
-            pointee_align: None,
-            align: None,
-            is_const: None,
-            is_restrict: None,
-            is_volatile: None,
-            is_pipe: None,
-            unknown: Vec::new(),
-        }
-    }
-
-    /// Reads a key that need not be there.
-    fn read_detail(&mut self, entry: &Entry<'a>) -> Result<()> {
-        match entry.key.as_bytes() {
-            b".name" => put(&mut self.name, entry, string),
-            b".type_name" => put(&mut self.type_name, entry, string),
-            b".value_type" => put(&mut self.value_type, entry, string),
-            b".address_space" => put(&mut self.address_space, entry, string),
-            b".access" => put(&mut self.access, entry, string),
-            b".actual_access" => put(&mut self.actual_access, entry, string),
-            b".pointee_align" => put(&mut self.pointee_align, entry, integer),
-            b".align" | b".alignment" => put(&mut self.align, entry, integer),
-            b".is_const" => put(&mut self.is_const, entry, flag),
-            b".is_restrict" => put(&mut self.is_restrict, entry, flag),
-            b".is_volatile" => put(&mut self.is_volatile, entry, flag),
-            b".is_pipe" => put(&mut self.is_pipe, entry, flag),
-            _ => {
-                self.unknown.push(*entry);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// What packing arguments takes of a kernel's map. `None` is "not said", never zero.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Segment<'a> {
-    /// `.kernarg_segment_size`.
-    pub size: Option<u64>,
-    /// `.kernarg_segment_align`.
-    pub alignment: Option<u64>,
-    /// `.args`.
-    pub arguments: Option<Vec<Place<'a>>>,
-}
-
-/// Where an argument is, and what it holds: an [`Argument`] without what only its reader wants to know.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Place<'a> {
-    /// `.offset` in the kernarg segment.
-    pub offset: u64,
-    /// `.size` in bytes.
-    pub size: u64,
-    /// `.value_kind`.
-    pub value_kind: ValueKind<'a>,
-    /// `.name`.
-    pub name: Option<Str<'a>>,
-    /// `.type_name`.
-    pub type_name: Option<Str<'a>>,
-    /// `.value_type`, which LLVM no longer writes.
-    pub value_type: Option<Str<'a>>,
-}
-
-impl<'a> Place<'a> {
-    /// Bytes that an argument's map takes at least.
-    const SMALLEST: usize = 24;
-
-    fn read_all(reader: &mut Reader<'a>) -> Result<Vec<Self>> {
-        let at = reader.offset();
-        let Head::Array(count) = reader.head()? else {
-            return Err(Error::malformed(CONTEXT, at, ".args is not an array"));
-        };
-        // A count is no promise, but each argument takes bytes of the file.
-        let mut places = Vec::with_capacity((count as usize).min(reader.left() / Self::SMALLEST));
-        for _ in 0..count {
-            places.push(Self::read(reader)?);
-        }
-        Ok(places)
-    }
-
-    fn read(reader: &mut Reader<'a>) -> Result<Self> {
-        let at = reader.offset();
-        let Head::Map(count) = reader.head()? else {
-            return Err(Error::malformed(CONTEXT, at, "an argument is not a map"));
-        };
-        let (mut offset, mut size, mut value_kind) = (None, None, None);
-        let (mut name, mut type_name, mut value_type) = (None, None, None);
-        for _ in 0..count {
-            let key = reader.key()?;
-            match key.as_bytes() {
-                b".offset" => take(&mut offset, key, reader, integer),
-                b".size" => take(&mut size, key, reader, integer),
-                b".value_kind" => take(&mut value_kind, key, reader, kind),
-                b".name" => take(&mut name, key, reader, string),
-                b".type_name" => take(&mut type_name, key, reader, string),
-                b".value_type" => take(&mut value_type, key, reader, string),
-                _ => reader.skip(),
-            }?;
-        }
-        let missing = |key| Error::malformed(CONTEXT, at, format!("an argument has no {key}"));
-        Ok(Self {
-            offset: offset.ok_or_else(|| missing(".offset"))?,
-            size: size.ok_or_else(|| missing(".size"))?,
-            value_kind: value_kind.ok_or_else(|| missing(".value_kind"))?,
-            name,
-            type_name,
-            value_type,
-        })
-    }
-}
-
-macro_rules! value_kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What an argument holds.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum ValueKind<'a> {
-            $($(#[$doc])* $variant,)*
-            /// A kind this crate has no name for.
-            Other(Str<'a>),
-        }
-
-        impl ValueKind<'static> {
-            /// Every kind that has a name.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-        }
-
-        impl<'a> ValueKind<'a> {
-            /// The kind of this name.
-            pub fn from_name(name: Str<'a>) -> Self {
-                match name.as_bytes() {
-                    $(bytes if bytes == $name.as_bytes() => Self::$variant,)*
-                    _ => Self::Other(name),
-                }
-            }
-
-            /// The name in the metadata.
-            pub fn name(self) -> Str<'a> {
-                match self {
-                    $(Self::$variant => Str::new($name.as_bytes()),)*
-                    Self::Other(name) => name,
-                }
-            }
-        }
-    };
-}
-
-value_kinds! {
-    /// The bytes themselves.
-    ByValue = "by_value",
-    /// A pointer to global memory.
-    GlobalBuffer = "global_buffer",
-    /// A pointer to LDS whose size the launch decides.
-    DynamicSharedPointer = "dynamic_shared_pointer",
-    /// A sampler.
-    Sampler = "sampler",
-    /// An image.
-    Image = "image",
-    /// An OpenCL pipe.
-    Pipe = "pipe",
-    /// An OpenCL queue.
-    Queue = "queue",
-    /// A hidden slot that is not used.
-    HiddenNone = "hidden_none",
-    /// OpenCL global offset, x.
-    HiddenGlobalOffsetX = "hidden_global_offset_x",
-    /// OpenCL global offset, y.
-    HiddenGlobalOffsetY = "hidden_global_offset_y",
-    /// OpenCL global offset, z.
-    HiddenGlobalOffsetZ = "hidden_global_offset_z",
-    /// OpenCL printf buffer.
-    HiddenPrintfBuffer = "hidden_printf_buffer",
-    /// Host call buffer.
-    HiddenHostcallBuffer = "hidden_hostcall_buffer",
-    /// OpenCL default queue.
-    HiddenDefaultQueue = "hidden_default_queue",
-    /// OpenCL completion action.
-    HiddenCompletionAction = "hidden_completion_action",
-    /// Multi-grid synchronisation.
-    HiddenMultigridSyncArg = "hidden_multigrid_sync_arg",
-    /// Number of whole workgroups, x.
-    HiddenBlockCountX = "hidden_block_count_x",
-    /// Number of whole workgroups, y.
-    HiddenBlockCountY = "hidden_block_count_y",
-    /// Number of whole workgroups, z.
-    HiddenBlockCountZ = "hidden_block_count_z",
-    /// Workgroup size, x.
-    HiddenGroupSizeX = "hidden_group_size_x",
-    /// Workgroup size, y.
-    HiddenGroupSizeY = "hidden_group_size_y",
-    /// Workgroup size, z.
-    HiddenGroupSizeZ = "hidden_group_size_z",
-    /// Size of the last, partial workgroup, x.
-    HiddenRemainderX = "hidden_remainder_x",
-    /// Size of the last, partial workgroup, y.
-    HiddenRemainderY = "hidden_remainder_y",
-    /// Size of the last, partial workgroup, z.
-    HiddenRemainderZ = "hidden_remainder_z",
-    /// Number of grid dimensions.
-    HiddenGridDims = "hidden_grid_dims",
-    /// Device heap.
-    HiddenHeapV1 = "hidden_heap_v1",
-    /// Size of dynamic LDS.
-    HiddenDynamicLdsSize = "hidden_dynamic_lds_size",
-    /// High half of the private aperture.
-    HiddenPrivateBase = "hidden_private_base",
-    /// High half of the shared aperture.
-    HiddenSharedBase = "hidden_shared_base",
-    /// Queue pointer.
-    HiddenQueuePtr = "hidden_queue_ptr",
-}
-
-impl ValueKind<'_> {
-    /// True for arguments that the runtime supplies and the caller never sees.
-    pub fn is_hidden(self) -> bool {
-        self.name().as_bytes().starts_with(b"hidden_")
-    }
-}
-
-/// Fills a place once: a key that stands twice is an error.
-fn put<'a, T>(
-    slot: &mut Option<T>,
-    entry: &Entry<'a>,
-    read: fn(&Entry<'a>) -> Result<T>,
-) -> Result<()> {
-    match slot.replace(read(entry)?) {
-        None => Ok(()),
-        Some(_) => Err(twice(entry.key, entry.offset)),
-    }
-}
-
-/// Reads the value at the cursor into a place that is filled once.
-fn take<'a, T>(
-    slot: &mut Option<T>,
-    key: Str<'a>,
-    reader: &mut Reader<'a>,
-    read: fn(&Entry<'a>) -> Result<T>,
-) -> Result<()> {
-    let offset = reader.offset();
-    put(slot, &Entry { key, offset, value: reader.value()? }, read)
-}
-
-fn twice(key: Str<'_>, offset: u64) -> Error {
-    Error::malformed(CONTEXT, offset, format!("key '{key}' twice"))
-}
-
-#[cold]
-fn wrong(entry: &Entry<'_>, expected: &str) -> Error {
-    let found = entry.value.kind_name();
-    Error::malformed(CONTEXT, entry.offset, format!("{} is {found}, not {expected}", entry.key))
-}
-
-fn string<'a>(entry: &Entry<'a>) -> Result<Str<'a>> {
-    entry.value.as_str().ok_or_else(|| wrong(entry, "a string"))
-}
-
-fn strings<'a>(entry: &Entry<'a>) -> Result<Vec<Str<'a>>> {
-    let items = array(entry)?;
-    items.iter().map(|it| it?.as_str().ok_or_else(|| wrong(entry, "strings"))).collect()
-}
-
-fn integer(entry: &Entry<'_>) -> Result<u64> {
-    entry.value.as_u64().ok_or_else(|| wrong(entry, "a non-negative integer"))
-}
-
-fn array<'a>(entry: &Entry<'a>) -> Result<Array<'a>> {
-    entry.value.as_array().ok_or_else(|| wrong(entry, "an array"))
-}
-
-fn integers<const N: usize>(entry: &Entry<'_>) -> Result<[u64; N]> {
-    let expected = || wrong(entry, &format!("an array of {N} non-negative integers"));
-    let items = array(entry)?.iter().map(|it| it?.as_u64().ok_or_else(expected));
-    let items = items.collect::<Result<Vec<_>>>()?;
-    items.try_into().map_err(|_| expected())
-}
-
-/// A boolean, or the integer 0 or 1 that LLVM writes for some.
-fn flag(entry: &Entry<'_>) -> Result<bool> {
-    match entry.value {
-        Value::Bool(value) => Ok(value),
-        Value::UInt(0) | Value::Int(0) => Ok(false),
-        Value::UInt(1) | Value::Int(1) => Ok(true),
-        _ => Err(wrong(entry, "a boolean, 0 or 1")),
-    }
-}
-
-fn cluster_dims(entry: &Entry<'_>) -> Result<[u64; 3]> {
-    let dims = integers(entry)?;
-    match dims.iter().all(|dim| (1..=255).contains(dim)) {
-        true => Ok(dims),
-        false => {
-            let detail = format!(".cluster_dims is {dims:?}; each must be 1 to 255");
-            Err(Error::malformed(CONTEXT, entry.offset, detail))
-        }
-    }
-}
-
-fn kind<'a>(entry: &Entry<'a>) -> Result<ValueKind<'a>> {
-    string(entry).map(ValueKind::from_name)
 }
 
 #[cfg(test)]
@@ -904,6 +422,53 @@ mod tests {
         assert_eq!(argument(&[(".offset", 8.into())]), Err("key '.offset' twice".to_owned()));
         let lonely = decode(&[(".args", Tree::Array(vec![map(&[(".size", 8.into())])]))]);
         assert_eq!(lonely, Err("an argument has no .offset".to_owned()));
+    }
+
+    #[test]
+    fn of_two_spellings_the_second_is_kept_as_it_stands() {
+        let required = [
+            (".offset", 0.into()),
+            (".size", 8.into()),
+            (".value_kind", "by_value".into()),
+            (".align", 8.into()),
+            (".alignment", 16.into()),
+        ];
+        let bytes = document(vec![named(&[
+            (".args", Tree::Array(vec![map(&required)])),
+            (".max_num_workgroups_x", 2.into()),
+            (".max_num_work_groups_x", 3.into()),
+        ])]);
+        let metadata = Metadata::from_notes([note(&bytes)]);
+        let kernel = metadata.kernels()[0].decode().unwrap();
+        assert_eq!(kernel.max_num_work_groups_x, Some(2));
+        assert_eq!(kernel.unknown[0].key, ".max_num_work_groups_x");
+        let first = kernel.arguments().unwrap().next().unwrap().unwrap();
+        assert_eq!(first.align, Some(8));
+        let unknown: Vec<_> = first.unknown.iter().map(|it| (it.key, it.value.as_u64())).collect();
+        assert_eq!(unknown, [(".alignment".into(), Some(16))]);
+        assert_eq!(
+            argument(&[(".align", 8.into()), (".align", 8.into())]),
+            Err("key '.align' twice".to_owned())
+        );
+    }
+
+    #[test]
+    fn an_argument_that_cannot_be_read_does_not_hide_the_next() {
+        let good =
+            map(&[(".offset", 0.into()), (".size", 8.into()), (".value_kind", "by_value".into())]);
+        let bad = map(&[(".offset", "x".into()), (".size", 8.into())]);
+        let bytes = document(vec![named(&[(".args", Tree::Array(vec![bad, 1.into(), good]))])]);
+        let metadata = Metadata::from_notes([note(&bytes)]);
+        let kernel = metadata.kernels()[0].decode().unwrap();
+        let read = kernel.arguments().unwrap();
+        let read: Vec<_> = read.map(|it| it.map_err(|it| it.detail().to_owned())).collect();
+        assert_eq!(
+            read[0].as_ref().unwrap_err(),
+            ".offset is a string, not a non-negative integer"
+        );
+        assert_eq!(read[1].as_ref().unwrap_err(), "an argument is an integer, not a map");
+        assert_eq!(read[2].as_ref().unwrap().size, 8);
+        assert_eq!(read.len(), 3);
     }
 
     /// What packing reads is what everybody else reads, and it refuses the same.

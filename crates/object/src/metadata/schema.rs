@@ -6,181 +6,234 @@
 //! Derived from LLVM's AMDGPU metadata verifier (Apache-2.0 WITH LLVM-exception).
 
 use crate::metadata::ValueKind;
-use crate::msgpack::{Map, Value};
-use crate::{Error, Result, Str};
+use crate::msgpack::{Head, Map, Reader, Value};
+use crate::{Error, Result};
 
-use super::CONTEXT;
+use super::key::Shape::{Any, Integers, Kernels, Texts};
+use super::key::{Key, Keys, Shape, Table, keys};
+use super::{CONTEXT, argument, kernel};
 
-/// What a key's value must be.
-#[derive(Clone, Copy)]
-enum Shape {
-    Text,
-    /// One of these words.
-    Word(&'static [&'static str]),
-    ValueKind,
-    Integer,
-    Boolean,
-    /// So many integers.
-    Integers(usize),
-    Texts,
-    /// Any number of maps, each of this shape.
-    Maps(&'static [Key]),
-}
-
-struct Key {
-    name: &'static str,
-    required: bool,
-    shape: Shape,
-}
-
-const fn must(name: &'static str, shape: Shape) -> Key {
-    Key { name, required: true, shape }
-}
-
-const fn may(name: &'static str, shape: Shape) -> Key {
-    Key { name, required: false, shape }
-}
-
-static ROOT: &[Key] = &[
-    must("amdhsa.version", Shape::Integers(2)),
-    may("amdhsa.printf", Shape::Texts),
-    must("amdhsa.kernels", Shape::Maps(KERNEL)),
-];
-
-static KERNEL: &[Key] = &[
-    must(".name", Shape::Text),
-    must(".symbol", Shape::Text),
-    may(".language", Shape::Word(&["OpenCL C", "OpenCL C++", "HCC", "HIP", "OpenMP", "Assembler"])),
-    may(".language_version", Shape::Integers(2)),
-    may(".args", Shape::Maps(ARGUMENT)),
-    may(".reqd_workgroup_size", Shape::Integers(3)),
-    may(".workgroup_size_hint", Shape::Integers(3)),
-    may(".cluster_dims", Shape::Integers(3)),
-    may(".vec_type_hint", Shape::Text),
-    may(".device_enqueue_symbol", Shape::Text),
-    must(".kernarg_segment_size", Shape::Integer),
-    must(".group_segment_fixed_size", Shape::Integer),
-    must(".private_segment_fixed_size", Shape::Integer),
-    may(".uses_dynamic_stack", Shape::Boolean),
-    may(".workgroup_processor_mode", Shape::Integer),
-    must(".kernarg_segment_align", Shape::Integer),
-    must(".wavefront_size", Shape::Integer),
-    must(".sgpr_count", Shape::Integer),
-    must(".vgpr_count", Shape::Integer),
-    must(".max_flat_workgroup_size", Shape::Integer),
-    may(".sgpr_spill_count", Shape::Integer),
-    may(".vgpr_spill_count", Shape::Integer),
-    may(".uniform_work_group_size", Shape::Integer),
-];
-
-const ACCESS: Shape = Shape::Word(&["read_only", "write_only", "read_write"]);
-
-static ARGUMENT: &[Key] = &[
-    may(".name", Shape::Text),
-    may(".type_name", Shape::Text),
-    must(".size", Shape::Integer),
-    must(".offset", Shape::Integer),
-    must(".value_kind", Shape::ValueKind),
-    may(".pointee_align", Shape::Integer),
-    may(
-        ".address_space",
-        Shape::Word(&["private", "global", "constant", "local", "generic", "region"]),
-    ),
-    may(".access", ACCESS),
-    may(".actual_access", ACCESS),
-    may(".is_const", Shape::Boolean),
-    may(".is_restrict", Shape::Boolean),
-    may(".is_volatile", Shape::Boolean),
-    may(".is_pipe", Shape::Boolean),
-];
+static ROOT: &Table<()> = &keys! {
+    MUST "amdhsa.kernels" Kernels, ();
+    MAY "amdhsa.printf" Texts, ();
+    MAY "amdhsa.target" Any, ();
+    MUST "amdhsa.version" Integers(2), ();
+};
 
 /// Holds a metadata document to LLVM's rules; the error says which one it breaks.
 ///
 /// ```
 /// use hsaco_object::{metadata, msgpack::Value};
 /// let empty = Value::parse(b"\x80").unwrap();
-/// assert!(metadata::verify(empty).unwrap_err().to_string().contains("no amdhsa.version"));
+/// assert!(metadata::verify(empty).unwrap_err().to_string().contains("no amdhsa.kernels"));
 /// ```
 pub fn verify(document: Value<'_>) -> Result<()> {
-    let root = document.as_map().ok_or_else(|| {
-        let kind = document.kind_name();
-        Error::new(crate::ErrorKind::Malformed, CONTEXT, format!("the root is {kind}, not a map"))
-    })?;
-    verify_map(root, ROOT)
+    let Some(root) = document.as_map() else { return Err(no_map(document)) };
+    let mut verifier = Verifier::default();
+    verifier.entries(root, ROOT)?;
+    verifier.verdict()
 }
 
-fn verify_map(map: Map<'_>, keys: &[Key]) -> Result<()> {
-    let mut missing: Vec<&Key> = keys.iter().filter(|key| key.required).collect();
-    for entry in map.iter() {
-        let entry = entry?;
-        missing.retain(|key| entry.key != key.name);
-        if let Some(key) = keys.iter().find(|key| entry.key == key.name) {
-            key.verify(entry.offset, entry.value)?;
+/// Reads a document that stands at `offset` of a file, all of it and once, and holds it to LLVM's rules. The outer
+/// error says why it cannot be read, as [`Value::parse_at`] would, the inner one which rule it breaks.
+///
+/// ```
+/// use hsaco_object::metadata;
+/// assert!(metadata::verify_at(b"\x81", 0).is_err());
+/// assert!(metadata::verify_at(b"\x80", 0).unwrap().is_err());
+/// ```
+pub fn verify_at(data: &[u8], offset: u64) -> Result<Result<()>> {
+    let mut reader = Reader::new(data, offset);
+    let mut verifier = Verifier::default();
+    verifier.map(&mut reader, ROOT, no_map)?;
+    reader.finish()?;
+    Ok(verifier.verdict())
+}
+
+fn no_map(root: Value<'_>) -> Error {
+    let kind = root.kind_name();
+    Error::new(crate::ErrorKind::Malformed, CONTEXT, format!("the root is {kind}, not a map"))
+}
+
+/// What breaks a rule does not stop the reading.
+#[derive(Default)]
+struct Verifier {
+    /// The first rule that is broken.
+    broken: Option<Error>,
+}
+
+impl Verifier {
+    fn verdict(self) -> Result<()> {
+        self.broken.map_or(Ok(()), Err)
+    }
+
+    #[cold]
+    fn breaks(&mut self, error: Error) {
+        self.broken.get_or_insert(error);
+    }
+
+    /// Reads a map; `wrong` says what it is if it is none.
+    fn map<R>(
+        &mut self,
+        reader: &mut Reader<'_>,
+        table: &'static Table<R>,
+        wrong: impl FnOnce(Value<'_>) -> Error,
+    ) -> Result<()> {
+        let start = *reader;
+        if let Head::Map(count) = reader.head()? {
+            let end = self.entries(Map::new(count, reader)?, table)?;
+            reader.seek(end.position());
+            return Ok(());
         }
+        *reader = start;
+        let value = reader.checked_value()?;
+        self.breaks(wrong(value));
+        Ok(())
     }
-    match missing.first() {
-        Some(key) => Err(Error::malformed(CONTEXT, map.offset(), format!("no {}", key.name))),
-        None => Ok(()),
-    }
-}
 
-impl Key {
-    fn verify(&self, offset: u64, value: Value<'_>) -> Result<()> {
-        let wrong = |expected: &str| {
-            let kind = value.kind_name();
-            Error::malformed(CONTEXT, offset, format!("{} is {kind}, not {expected}", self.name))
+    /// Reads the entries of a map; gives the cursor behind them.
+    fn entries<'a, R>(&mut self, map: Map<'a>, table: &'static Table<R>) -> Result<Reader<'a>> {
+        let (mut reader, count) = map.items();
+        let mut keys = Keys::new(table);
+        let mut unknown = 0;
+        for _ in 0..count {
+            let name = reader.key()?;
+            match keys.find(name, reader.offset())? {
+                Some(key) => self.value(&mut reader, key)?,
+                None => {
+                    reader.checked_value()?;
+                    unknown += 1;
+                }
+            }
+        }
+        if unknown > 1 {
+            map.check_keys()?;
+        }
+        if let Some(key) = keys.missing() {
+            self.breaks(Error::malformed(CONTEXT, map.offset(), format!("no {}", key.name)));
+        }
+        Ok(reader)
+    }
+
+    fn value<R>(&mut self, reader: &mut Reader<'_>, key: &Key<R>) -> Result<()> {
+        match key.shape {
+            Shape::Kernels => return self.maps(reader, key, kernel::KEYS),
+            Shape::Arguments => return self.maps(reader, key, argument::KEYS),
+            _ => {}
+        }
+        let offset = reader.offset();
+        let value = reader.checked_value()?;
+        if !key.shape.fits(value) {
+            self.breaks(key.wrong(offset, value));
+        }
+        Ok(())
+    }
+
+    /// Reads an array of maps.
+    fn maps<R, S>(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &Key<R>,
+        table: &'static Table<S>,
+    ) -> Result<()> {
+        let start = *reader;
+        let Head::Array(count) = reader.head()? else {
+            *reader = start;
+            let value = reader.checked_value()?;
+            self.breaks(key.wrong(start.offset(), value));
+            return Ok(());
         };
-        match self.shape {
-            Shape::Text => value.as_str().map(|_| ()).ok_or_else(|| wrong("a string")),
-            Shape::Word(words) => {
-                let text = value.as_str().ok_or_else(|| wrong("a string"))?;
-                self.known(offset, text, words.iter().any(|&word| text == word))
-            }
-            Shape::ValueKind => {
-                let text = value.as_str().ok_or_else(|| wrong("a string"))?;
-                let known = !matches!(ValueKind::from_name(text), ValueKind::Other(_));
-                self.known(offset, text, known)
-            }
-            Shape::Integer if is_integer(value) => Ok(()),
-            Shape::Integer => Err(wrong("an integer")),
-            Shape::Boolean if matches!(value, Value::Bool(_)) => Ok(()),
-            Shape::Boolean => Err(wrong("a boolean")),
-            Shape::Integers(count) => {
-                let array = value.as_array().filter(|it| it.len() == count);
-                let array = array.ok_or_else(|| wrong(&format!("an array of {count} integers")))?;
-                array.iter().try_for_each(|item| match is_integer(item?) {
-                    true => Ok(()),
-                    false => Err(wrong("an array of integers")),
-                })
-            }
-            Shape::Texts => {
-                let array = value.as_array().ok_or_else(|| wrong("an array"))?;
-                array.iter().try_for_each(|item| match item?.as_str() {
-                    Some(_) => Ok(()),
-                    None => Err(wrong("an array of strings")),
-                })
-            }
-            Shape::Maps(keys) => {
-                let array = value.as_array().ok_or_else(|| wrong("an array"))?;
-                array.iter().try_for_each(|item| {
-                    let map = item?.as_map().ok_or_else(|| wrong("an array of maps"))?;
-                    verify_map(map, keys)
-                })
-            }
+        let mut items = reader.inside()?;
+        for _ in 0..count {
+            let offset = items.offset();
+            let wrong = |item: Value<'_>| {
+                let (name, kind) = (key.name, item.kind_name());
+                Error::malformed(CONTEXT, offset, format!("{name} holds {kind}, and maps are due"))
+            };
+            self.map(&mut items, table, wrong)?;
         }
+        reader.seek(items.position());
+        Ok(())
     }
+}
 
-    fn known(&self, offset: u64, text: Str<'_>, known: bool) -> Result<()> {
-        match known {
-            true => Ok(()),
-            false => {
-                let detail = format!("{} has the unknown value '{text}'", self.name);
-                Err(Error::malformed(CONTEXT, offset, detail))
+impl Shape {
+    /// Whether a value is what it should be.
+    #[inline]
+    fn fits(self, value: Value<'_>) -> bool {
+        match (self, value) {
+            (Shape::Any, _)
+            | (Shape::Text, Value::Str(_))
+            | (Shape::Integer, Value::Int(_) | Value::UInt(_))
+            | (Shape::Boolean, Value::Bool(_)) => true,
+            (Shape::Word(words), Value::Str(text)) => words.iter().any(|&word| text == word),
+            (Shape::ValueKind, Value::Str(text)) => {
+                !matches!(ValueKind::from_name(text), ValueKind::Other(_))
             }
+            (Shape::Integers(count), Value::Array(array)) => {
+                array.len() == count
+                    && array.iter().all(|it| it.is_ok_and(|it| Shape::Integer.fits(it)))
+            }
+            (Shape::Texts, Value::Array(array)) => {
+                array.iter().all(|it| it.is_ok_and(|it| Shape::Text.fits(it)))
+            }
+            _ => false,
         }
     }
 }
 
-fn is_integer(value: Value<'_>) -> bool {
-    matches!(value, Value::Int(_) | Value::UInt(_))
+impl<R> Key<R> {
+    /// What to say of a value that does not fit.
+    #[cold]
+    fn wrong(&self, offset: u64, value: Value<'_>) -> Error {
+        let (name, kind) = (self.name, value.kind_name());
+        let expected = match (self.shape, value) {
+            (Shape::Word(_) | Shape::ValueKind, Value::Str(text)) => {
+                let detail = format!("{name} has the unknown value '{text}'");
+                return Error::malformed(CONTEXT, offset, detail);
+            }
+            (Shape::Integers(count), _) => format!("an array of {count} integers"),
+            (Shape::Any, _) => "anything".to_owned(),
+            (Shape::Text | Shape::Word(_) | Shape::ValueKind, _) => "a string".to_owned(),
+            (Shape::Integer, _) => "an integer".to_owned(),
+            (Shape::Boolean, _) => "a boolean".to_owned(),
+            (Shape::Texts, Value::Array(_)) => "an array of strings".to_owned(),
+            (Shape::Texts | Shape::Kernels | Shape::Arguments, _) => "an array".to_owned(),
+        };
+        Error::malformed(CONTEXT, offset, format!("{name} is {kind}, not {expected}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_sorted() {
+        let root: Vec<_> = ROOT.keys.iter().map(|key| key.name).collect();
+        let kernel: Vec<_> = kernel::KEYS.keys.iter().map(|key| key.name).collect();
+        let argument: Vec<_> = argument::KEYS.keys.iter().map(|key| key.name).collect();
+        for names in [root, kernel, argument] {
+            assert!(names.is_sorted(), "{names:?}");
+        }
+    }
+
+    /// What is read in one pass is judged as what is read first and held to the rules then.
+    #[test]
+    fn documents_are_refused_as_they_are_when_parsed_first() {
+        let whole: &[u8] =
+            b"\x83\xaeamdhsa.kernels\x92\x82\xa5.name\xa1k\xa5.args\x91\x81\xa5.size\xa1x\x01\
+              \xa1x\x81\xa1y\x01\xa1z\x02";
+        for end in 0..=whole.len() {
+            for flipped in 0..=whole.len() {
+                let mut bytes = whole.get(..end).unwrap_or_default().to_vec();
+                if let Some(byte) = bytes.get_mut(flipped) {
+                    *byte ^= 0x20;
+                }
+                let first = Value::parse_at(&bytes, 0).map(|it| verify(it).is_ok());
+                let once = verify_at(&bytes, 0).map(|it| it.is_ok());
+                assert_eq!(once.ok(), first.ok(), "{bytes:02x?}");
+            }
+        }
+    }
 }
