@@ -121,7 +121,7 @@ fn hex(code: &[u8]) -> String {
 }
 
 fn assemble(lines: &str) -> Vec<u8> {
-    gfx1250::assemble(&gfx1250::assembler().unwrap(), lines).unwrap()
+    gfx1250::assemble(gfx1250::assembler().unwrap(), lines).unwrap()
 }
 
 /// Runs the examples of a name and those that vary it; `bytes` are in the first one before and after.
@@ -557,7 +557,7 @@ const NAMES: [(&str, usize); 14] = [
 #[test]
 fn every_pair_is_a_test() {
     let here = include_str!("pairs.rs");
-    let proofs = include_str!("../crates/patch/tests/rules/e5m3.rs");
+    let proofs = include_str!("proofs/e5m3.rs");
     for (family, last) in NAMES {
         for number in 1..=last {
             let name = format!("{family}{number}");

@@ -1,5 +1,7 @@
 //! gfx1250 objects out of lines of assembly, made by nobody else's tools.
 
+use std::sync::OnceLock;
+
 use anyhow::{Context as _, Result};
 use hsaco::isa::{Assembler, DecodeOptions, Generation, Processor};
 use hsaco::object::KernelDescriptor;
@@ -40,10 +42,11 @@ pub struct NewKernel {
     pub denormals: u64,
 }
 
-/// An assembler for the processor.
-pub fn assembler() -> Result<Assembler> {
-    let processor = Processor::from_name("gfx1250").context("no gfx1250")?;
-    Ok(Assembler::new(processor, DecodeOptions::default())?)
+/// The assembler for the processor, made once.
+pub fn assembler() -> Result<&'static Assembler> {
+    static ASSEMBLER: OnceLock<Option<Assembler>> = OnceLock::new();
+    let new = || Assembler::new(Processor::from_name("gfx1250")?, DecodeOptions::default()).ok();
+    ASSEMBLER.get_or_init(new).as_ref().context("no assembler for gfx1250")
 }
 
 /// The bytes of lines; `.rept N LINE` repeats one, `.long A, B` is words.
@@ -72,7 +75,7 @@ pub fn assemble(assembler: &Assembler, text: &str) -> Result<Vec<u8>> {
 
 /// A kernel of these lines, with `s_endpgm` behind them.
 pub fn kernel(name: &str, lines: &str) -> Result<NewKernel> {
-    let code = assemble(&assembler()?, &format!("{lines}\ns_endpgm"))?;
+    let code = assemble(assembler()?, &format!("{lines}\ns_endpgm"))?;
     Ok(NewKernel {
         name: name.to_owned(),
         code,

@@ -60,7 +60,7 @@ pub(super) fn patch(bench: &mut Bench) -> Result<()> {
 /// An object in which so many of a hundred instructions have to be rewritten.
 fn synthetic(percent: usize) -> Result<PathBuf> {
     let assembler = gfx1250::assembler()?;
-    let usual = gfx1250::assemble(&assembler, USUAL)?;
+    let usual = gfx1250::assemble(assembler, USUAL)?;
     let lines = USUAL.lines().count();
     let mut kernels = Vec::with_capacity(KERNELS);
     for number in 0..KERNELS {
@@ -72,7 +72,7 @@ fn synthetic(percent: usize) -> Result<PathBuf> {
             instructions += lines;
             if percent != 0 && instructions % (100 / percent) < lines {
                 let site = SITES.get(number % SITES.len()).copied().unwrap_or_default();
-                kernel.code.extend(gfx1250::assemble(&assembler, site)?);
+                kernel.code.extend(gfx1250::assemble(assembler, site)?);
             }
         }
         kernel.code.extend(end);

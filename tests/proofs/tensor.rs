@@ -1,7 +1,7 @@
 //! Tensor loads have an empty mask, and nobody else sees a difference: ten million times, with every mask.
 
 use crate::machine::{BUDGET, Random, Wave, prepare, rewrite, texts, tools};
-use hsaco_patch::{Budget, Options};
+use hsaco::patch::{Budget, Options};
 
 /// Runs code before and after: the masks that loads had, and all that is left in registers that are needed.
 fn check(before: &str, options: &Options, needed: &[usize], cluster: u32, count: u32) {
@@ -43,7 +43,7 @@ const DEFINED: &str = "s_mov_b32 s4, s12
 #[test]
 fn capability_19_at_the_definition_one_half_of_a_literal_changes() {
     let tools = tools();
-    let bytes = |code: &[hsaco_isa::Inst]| {
+    let bytes = |code: &[hsaco::isa::Inst]| {
         let mut bytes = Vec::new();
         code.iter().for_each(|inst| inst.encode(&mut bytes));
         bytes

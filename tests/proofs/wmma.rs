@@ -3,8 +3,8 @@
 use crate::machine::matrix::{self, Layout, ROWS, half_place, nearest_half};
 use crate::machine::numbers::f16_to_f32;
 use crate::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
-use hsaco_isa::Inst;
-use hsaco_patch::{Budget, Options, Tools};
+use hsaco::isa::Inst;
+use hsaco::patch::{Budget, Options, Tools};
 
 fn rules(tools: &Tools, text: &str) -> Vec<Inst> {
     rewrite(tools, "wmma-split", text, &Options::default(), BUDGET).unwrap()

@@ -1,7 +1,7 @@
 //! Addresses of M0 and the lane's number, for all lanes and all values of M0.
 
 use crate::machine::{BUDGET, LANES, Wave, prepare, rewrite, tools};
-use hsaco_patch::{Budget, Options};
+use hsaco::patch::{Budget, Options};
 
 /// B0 takes 20 bits; upper bits of M0 are not part of the address.
 fn expected(m0: u32, lane: usize, offset: u32) -> u32 {

@@ -6,9 +6,9 @@ pub(crate) mod numbers;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use hsaco_analysis::{Cfg, FunctionKind, Stream};
-use hsaco_isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special};
-use hsaco_patch::{Answer, Budget, Options, Plan, RuleSet, Tools, View};
+use hsaco::analysis::{Cfg, FunctionKind, Stream};
+use hsaco::isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special};
+use hsaco::patch::{Answer, Budget, Options, Plan, RuleSet, Tools, View};
 
 pub(crate) const LANES: usize = 32;
 pub(crate) const BUDGET: Budget = Budget { sgprs: 32, vgprs: 256, max_vgprs: 1024, unused: None };

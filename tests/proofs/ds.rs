@@ -1,7 +1,7 @@
 //! LDS instructions with two addresses do what they did: every form, every offset, registers that overlap.
 
 use crate::machine::{BUDGET, LANES, Random, Wave, leasing, prepare, rewrite, texts, tools};
-use hsaco_patch::{Options, Tools};
+use hsaco::patch::{Options, Tools};
 
 const FORMS: [(&str, u32, u8); 12] = [
     ("ds_load_2addr_b32", 4, 1),
@@ -228,7 +228,7 @@ fn capability_16_hints_around_a_window() {
 }
 
 /// The accesses that are done after each wait, by their order; those with two addresses count as one.
-fn completed(tools: &Tools, code: &[hsaco_isa::Inst], is_split: bool) -> Vec<usize> {
+fn completed(tools: &Tools, code: &[hsaco::isa::Inst], is_split: bool) -> Vec<usize> {
     let mut issued: Vec<usize> = Vec::new();
     let (mut number, mut halves, mut done) = (0, 0, Vec::new());
     for inst in code {

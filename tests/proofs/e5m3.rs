@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, tools};
-use hsaco_patch::{Options, Tools};
+use hsaco::patch::{Options, Tools};
 
 /// The bit of MODE that makes too large a number the largest.
 const SATURATES: u32 = 1 << 23;

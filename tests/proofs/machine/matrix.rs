@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use hsaco_isa::{Inst, OperandValue, RegisterFile};
-use hsaco_patch::Tools;
+use hsaco::isa::{Inst, OperandValue, RegisterFile};
+use hsaco::patch::Tools;
 
 use super::numbers::f16_to_f32;
 use super::{LANES, Wave};

@@ -1,7 +1,7 @@
 //! Scales for every 16 numbers, made of scales for every 32.
 
 use crate::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
-use hsaco_patch::{Options, Tools};
+use hsaco::patch::{Options, Tools};
 
 const FORMATS: [(&str, usize); 5] =
     [("FP8", 16), ("BF8", 16), ("FP6", 12), ("BF6", 12), ("FP4", 8)];
