@@ -97,6 +97,15 @@ impl Answer<'_> {
         }
         (rest.len() < text.len()).then(|| Answer::Instruction { size: *size, text: rest.into() })
     }
+
+    /// The answer without the numbers that stand for matrices, if one of these is in a 6-bit format.
+    fn without_matrix_literals(&self) -> Option<(usize, Vec<&str>)> {
+        let Self::Instruction { size, text } = self else { return None };
+        let six_bit = ["_FMT_FP6", "_FMT_BF6"].iter().any(|format| text.contains(format));
+        let is_literal = |part: &str| part.ends_with("/*Invalid immediate*/");
+        let parts = text.split(", ").map(|part| if is_literal(part) { "" } else { part });
+        (six_bit && text.starts_with("v_wmma_")).then(|| (*size, parts.collect()))
+    }
 }
 
 impl fmt::Display for Answer<'_> {
@@ -120,12 +129,26 @@ pub struct Exception {
 }
 
 /// All of them. What is not listed here is the decoder's fault.
-pub const EXCEPTIONS: &[Exception] = &[Exception {
-    name: "oracle-crash",
-    reason: "LLVM dies of it, as of a source field of 0xff in some VOP3 encodings of gfx8 and gfx9, \
+pub const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        name: "oracle-crash",
+        reason: "LLVM dies of it, as of a source field of 0xff in some VOP3 encodings of gfx8 and gfx9, \
                  or of an SDWA selector of 7",
-    applies: |ours, theirs| *theirs == Answer::Crashed && ours != theirs,
-}];
+        applies: |ours, theirs| *theirs == Answer::Crashed && ours != theirs,
+    },
+    Exception {
+        name: "literal-as-register",
+        reason: "LLVM takes the literal of a matrix of 6-bit numbers for a register's number and prints \
+                 what it finds there",
+        applies: |ours, theirs| match (
+            ours.without_matrix_literals(),
+            theirs.without_matrix_literals(),
+        ) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => false,
+        },
+    },
+];
 
 /// How our answer stands to theirs.
 #[derive(Debug)]
@@ -357,6 +380,24 @@ mod tests {
         let ours = instruction("ds_inc v[5:6]/*Invalid*/, v1 offset:1");
         assert_eq!(theirs.without_bank_comments(), Some(ours.clone()));
         assert_eq!(ours.without_bank_comments(), None);
+    }
+
+    #[test]
+    fn literals_of_six_bit_matrices_need_not_agree() {
+        let target: Target = "gfx1250".parse().unwrap();
+        let mut judge = Judge::new(&target).unwrap();
+        let literal = [0x0a, 0, 0x33, 0xcc, 0xff, 0x80, 0x2a, 0x1c, 0x64, 0, 0, 0];
+        let theirs = |first: &str, last: &str| {
+            Answer::Instruction {
+            size: 12,
+            text: format!("v_wmma_f32_16x16x128_f8f6f4 v[10:17], {first}/*Invalid immediate*/, v[64:75], {last}").into(),
+        }
+        };
+        let format = "v[10:17] matrix_b_fmt:MATRIX_FMT_BF6";
+        assert!(matches!(judge.verdict(&literal, &theirs("0x64", format)), Verdict::Agreed));
+        assert!(matches!(judge.verdict(&literal, &theirs("0x4af1", format)), Verdict::Excepted(_)));
+        let other = "v[12:19] matrix_b_fmt:MATRIX_FMT_BF6";
+        assert!(matches!(judge.verdict(&literal, &theirs("0x64", other)), Verdict::Differs(_)));
     }
 
     #[test]
