@@ -56,7 +56,7 @@ fn golden_rows_agree() {
 }
 
 /// Lines that are none, and the column where that shows.
-const REFUSED: [(&str, &str, usize); 24] = [
+const REFUSED: [(&str, &str, usize); 30] = [
     ("gfx942", "v_no_such_thing v0, v1", 0),
     ("gfx942", "v_add_f32 v0, v1", 16),
     ("gfx942", "v_add_f32 v0, v1, v2, v3", 20),
@@ -81,6 +81,12 @@ const REFUSED: [(&str, &str, usize); 24] = [
     ("gfx1100", "v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xf bank_mask:0xf", 21),
     ("gfx1200", "global_load_b32 v1, v[2:3], off th:TH_STORE_NT", 35),
     ("gfx900", "v_mad_u32_u24 v0, v1, v2, 0x12345", 26),
+    ("gfx1200", "global_load_b32 v0, v[2:3], off nv", 32),
+    ("gfx1200", "global_load_b32 v0, v2, s[2:3] scale_offset", 31),
+    ("gfx1250", "global_load_b32 v0, v[2:3], off scale_offset", 32),
+    ("gfx1250", "s_buffer_load_b32 s20, s[4:7], s0 offset:0x0 scale_offset", 45),
+    ("gfx1250", "buffer_load_b32 v5, off, s[8:11], s3 scale_offset", 49),
+    ("gfx1250", "scratch_load_b32 v0, off, s2 scale_offset", 29),
 ];
 
 #[test]
@@ -131,7 +137,7 @@ fn what_llvm_refuses_is_refused() {
 }
 
 /// Spellings that the decoder does not print.
-const OTHER_SPELLINGS: [(&str, &str); 22] = [
+const OTHER_SPELLINGS: [(&str, &str); 29] = [
     ("gfx942", "v_add_f32 v0, v1, v2"),
     ("gfx942", "v_add_f32 v0, v1, s2"),
     ("gfx942", "v_add_f32 v0, -v1, |v2| clamp mul:2"),
@@ -154,6 +160,13 @@ const OTHER_SPELLINGS: [(&str, &str); 22] = [
     ("gfx1100", "v_dual_mov_b32 v0, v1 :: v_dual_add_f32 v3, v4, v5"),
     ("gfx1200", "buffer_load_b32 v5, off, s[8:11], s3 offset:16 scope:SCOPE_SYS th:TH_LOAD_BYPASS"),
     ("gfx1250", "s_mov_b64 s[0:1], 0x123456789abcdef0"),
+    ("gfx1250", "s_load_b96 s[20:22], s[4:5], s0 offset:0x0 scale_offset nv"),
+    ("gfx1250", "global_load_b32 v0, v2, s[2:3] scale_offset"),
+    ("gfx1250", "scratch_load_b32 v0, v2, off scale_offset"),
+    ("gfx942", "v_cndmask_b32_e64 v5, v1, v2, exec"),
+    ("gfx1100", "v_cndmask_b32_e64 v5, v1, v2, exec_hi"),
+    ("gfx1100", "v_add_co_ci_u32_e64 v5, s4, v1, v2, m0"),
+    ("gfx1100+wavefrontsize64", "v_cndmask_b32_e64 v5, v1, v2, exec"),
 ];
 
 #[test]

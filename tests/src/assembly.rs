@@ -343,7 +343,22 @@ pub fn llvm_mc(target: &Target, lines: &[&str]) -> Result<Vec<Option<Vec<u8>>>> 
         }
     }
     ensure!(answers.len() == lines.len(), "llvm-mc stopped at line {}", answers.len());
+    // It encodes some lines that it complains of, such as `nv` on gfx1200.
+    for refused in complaints(&String::from_utf8_lossy(&output.stderr)) {
+        if let Some(answer) = answers.get_mut(refused / 2) {
+            *answer = None;
+        }
+    }
     Ok(answers)
+}
+
+/// Which lines of standard input an error was reported for, counted from zero.
+fn complaints(errors: &str) -> impl Iterator<Item = usize> {
+    errors.lines().filter_map(|line| {
+        let (number, rest) = line.strip_prefix("<stdin>:")?.split_once(':')?;
+        let number: usize = number.parse().ok()?;
+        rest.contains(": error: ").then(|| number.saturating_sub(1))
+    })
 }
 
 /// `0x00,0x01]`

@@ -9,6 +9,7 @@ use crate::generated::IMAGES;
 use crate::inst::Inst;
 use crate::operand::{Special, tag};
 use crate::operands::{OperandValue, Register, RegisterFile};
+use crate::print::named::cache::SCALE_OFFSET;
 use crate::table::{Flags, Image, ImageEncoding, Slot, Source};
 
 use super::form::Seen;
@@ -50,9 +51,10 @@ struct Rule {
 const VECTOR: u64 =
     Flags::VOP1 | Flags::VOP2 | Flags::VOPC | Flags::VOP3 | Flags::VOP3P | Flags::SDWA;
 const IMAGE: u64 = Flags::MIMG | Flags::VIMAGE | Flags::VSAMPLE;
+const SCALABLE: u64 = Flags::SMRD | Flags::FLAT | Flags::MUBUF | Flags::MTBUF | IMAGE;
 const MEMORY: u64 = Flags::FLAT | Flags::MUBUF | Flags::MTBUF | Flags::MIMG | Flags::DS;
 
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     Rule { flags: Flags::VALU, check: lds_direct },
     Rule { flags: VECTOR, check: halves_as_op_sel },
     Rule { flags: Flags::VALU, check: scalar_values },
@@ -69,6 +71,7 @@ const RULES: [Rule; 18] = [
     Rule { flags: Flags::MAI, check: matrix_addend },
     Rule { flags: MEMORY, check: same_file },
     Rule { flags: u64::MAX, check: even_registers },
+    Rule { flags: SCALABLE, check: scaled_offset },
     Rule { flags: Flags::DS, check: global_data_share },
     Rule { flags: Flags::SALU, check: no_counter_register },
 ];
@@ -497,6 +500,19 @@ fn even_registers(line: &Line<'_>) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// Only scalar loads that are not of buffers, and vector addresses of 32 bits, are counted in elements.
+fn scaled_offset(line: &Line<'_>) -> Verdict {
+    let (flags, has) = (line.inst.flags(), |name| line.inst.named(name).is_some());
+    let is_scaled =
+        line.inst.operand("cpol").is_some_and(|policy| policy & u64::from(SCALE_OFFSET) != 0);
+    let may_scale = match () {
+        () if flags.any(Flags::SMRD) => !line.inst.mnemonic().starts_with("s_buffer_"),
+        () if flags.any(Flags::FLAT_SCRATCH) => has("vaddr"),
+        () => flags.any(Flags::FLAT) && has("vaddr") && has("saddr"),
+    };
+    ensure(may_scale || !is_scaled, "cpol", "no scale_offset in this form")
 }
 
 /// Not all processors have a global data share; gfx90a wants even registers for its semaphores.

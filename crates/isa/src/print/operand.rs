@@ -217,10 +217,15 @@ impl Tables {
     /// Whether a special register is itself in the class of an operand, not only a value that any may have.
     pub(crate) fn class_names(&self, kind: &Kind, code: Code) -> bool {
         let modes = CLASS_MODES.get(usize::from(kind.class).wrapping_sub(1));
-        let class = modes
-            .and_then(|(modes, _)| modes.get(self.class_mode))
-            .and_then(|number| CLASSES.get(usize::from(*number)));
+        let Some((modes, wave_sized)) = modes else { return true };
+        let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)));
         let (Some(class), Some(special)) = (class, code.special()) else { return true };
+        // The compiler keeps them out of masks, which can name them all the same.
+        let is_kept_out =
+            matches!(special, Special::M0 | Special::Exec | Special::ExecLo | Special::ExecHi);
+        if *wave_sized && is_kept_out {
+            return true;
+        }
         // Scalar tuples of any width may be null, where their class does not rule it out.
         let may_be_null = class.name.starts_with("SReg_") && !class.name.contains("XNULL");
         let is_null = matches!(special, Special::Null | Special::Null64);

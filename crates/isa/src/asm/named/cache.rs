@@ -18,7 +18,7 @@ pub(in crate::asm) fn cache_policy(
     scalar: bool,
 ) -> Parse<Option<(u32, u32)>> {
     if arch.is_gfx12_plus() {
-        return hint_or_scope(cursor, kind);
+        return hint_or_scope(cursor, arch, kind);
     }
     let gfx940 = arch.has(Arch::GFX940) && !scalar;
     let bit = match cursor.word() {
@@ -42,11 +42,17 @@ const SCOPE: u32 = 0x18;
 
 static SCOPES: [&str; 4] = ["SCOPE_CU", "SCOPE_SE", "SCOPE_DEV", "SCOPE_SYS"];
 
-fn hint_or_scope(cursor: &mut Cursor<'_>, kind: TemporalKind) -> Parse<Option<(u32, u32)>> {
-    if cursor.eat_word("nv") {
+fn hint_or_scope(
+    cursor: &mut Cursor<'_>,
+    arch: Arch,
+    kind: TemporalKind,
+) -> Parse<Option<(u32, u32)>> {
+    // The decoder shows both words on all of gfx12.
+    let is_gfx1250 = arch.has(Arch::GFX1250);
+    if is_gfx1250 && cursor.eat_word("nv") {
         return Ok(Some((NV, NV)));
     }
-    if cursor.eat_word("scale_offset") {
+    if is_gfx1250 && cursor.eat_word("scale_offset") {
         return Ok(Some((SCALE_OFFSET, SCALE_OFFSET)));
     }
     if let Some(scope) = super::choice(cursor, "scope", &SCOPES, "a scope")? {
