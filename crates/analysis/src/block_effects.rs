@@ -67,6 +67,34 @@ impl<'a> BlockEffects<'a> {
         effects
     }
 
+    /// Ready to look at instructions, and none looked at yet.
+    pub(crate) fn unseen(
+        decoder: &'a Decoder,
+        stream: &'a Stream,
+        cfg: &'a Cfg,
+        lanes: Lanes,
+    ) -> Self {
+        let states = States::new(decoder, stream, cfg, lanes);
+        let (summaries, usage) = (Vec::new(), Usage::default());
+        BlockEffects { decoder, stream, cfg, states, summaries, usage }
+    }
+
+    /// What each block does that others lead to. The rest does not matter to any block, and needs all.
+    pub(crate) fn summaries_of_joins(&self) -> Vec<Summary> {
+        let blocks = self.cfg.blocks().iter().enumerate();
+        let summaries = blocks.map(|(number, block)| {
+            if self.cfg.predecessors(number).next().is_none() {
+                return Summary { needs: RegisterSet::all(), ..Summary::default() };
+            }
+            let mut summary = Summary::default();
+            self.each_backward(number, block.steps(), |effects, index, state| {
+                effects.add_to(&mut summary, index, state, None);
+            });
+            summary
+        });
+        summaries.collect()
+    }
+
     /// What the function uses.
     #[must_use]
     pub fn usage(&self) -> &Usage {
@@ -76,28 +104,26 @@ impl<'a> BlockEffects<'a> {
     fn add_block(&mut self, block: usize, is_reached: bool) {
         let mut summary = Summary::default();
         let mut usage = std::mem::take(&mut self.usage);
-        let mut ignored = Usage::default();
         let steps = self.cfg.blocks().get(block).map_or(0..0, Block::steps);
         self.each_backward(block, steps, |effects, index, state| {
-            let usage = if is_reached { &mut usage } else { &mut ignored };
-            effects.add_to(&mut summary, index, state, usage);
+            effects.add_to(&mut summary, index, state, is_reached.then_some(&mut usage));
         });
         self.usage = usage;
         self.summaries.push(summary);
     }
 
-    /// Puts an instruction before a summary.
+    /// Puts an instruction before a summary, and takes note of what it uses if somebody wants to know.
     #[inline]
     pub(crate) fn add_to(
         &self,
         summary: &mut Summary,
         index: usize,
         state: State,
-        usage: &mut Usage,
+        mut usage: Option<&mut Usage>,
     ) {
         let Some(inst) = self.stream.inst(index) else {
             summary.needs = RegisterSet::all();
-            usage.undecoded += 1;
+            usage.into_iter().for_each(|usage| usage.undecoded += 1);
             return;
         };
         // What callees leave of upper bits is what they found: none.
@@ -105,7 +131,9 @@ impl<'a> BlockEffects<'a> {
         let indexed = state.indexed.filter(|_| inst.is_vector_alu());
         let writes_any = indexed.is_some_and(|operands| operands & DESTINATION != 0);
         effects.writes().for_each(|register| {
-            usage.add_write(self.decoder, inst, &register);
+            if let Some(usage) = &mut usage {
+                usage.add_write(self.decoder, inst, &register);
+            }
             let is_certain = !(writes_any && register.file == RegisterFile::Vgpr);
             if state.msb.is_some() && is_certain && effects.is_overwritten(&register, state.lanes) {
                 summary.needs.remove(&register);
@@ -113,7 +141,9 @@ impl<'a> BlockEffects<'a> {
             }
         });
         effects.reads().for_each(|register| {
-            usage.registers.insert(&register);
+            if let Some(usage) = &mut usage {
+                usage.registers.insert(&register);
+            }
             summary.needs.insert(&register);
             if indexed.is_some() && register.file == RegisterFile::Vgpr {
                 insert_from(&mut summary.needs, &register);
@@ -123,7 +153,9 @@ impl<'a> BlockEffects<'a> {
             let m0 = RegisterFile::Special(Special::M0);
             summary.needs.insert(&Register { file: m0, first: 0, count: 1, half: None });
         }
-        usage.add_memory(self.decoder, inst, &effects);
+        if let Some(usage) = usage {
+            usage.add_memory(self.decoder, inst, &effects);
+        }
         if state.msb.is_none() {
             self.add_any_bank(summary, inst, state.lanes);
         }
@@ -150,7 +182,7 @@ impl<'a> BlockEffects<'a> {
         }
     }
 
-    /// Calls with the instructions of a block from the last to the first, each with the state before it.
+    /// Calls with the last instructions of a block from the last to the first, each with the state before it.
     pub(crate) fn each_backward(
         &self,
         block: usize,
@@ -162,9 +194,12 @@ impl<'a> BlockEffects<'a> {
             steps.rev().for_each(|index| visit(self, index, state));
             return;
         }
+        let first = self.cfg.blocks().get(block).map_or(steps.start, |block| block.first);
         let mut states = Vec::with_capacity(steps.len());
-        for index in steps.clone() {
-            states.push(state);
+        for index in first..steps.end {
+            if index >= steps.start {
+                states.push(state);
+            }
             state = self.states.after(state, index);
         }
         for (index, state) in steps.zip(states).rev() {

@@ -1,12 +1,13 @@
 //! Which registers are still needed.
 
+use std::sync::OnceLock;
+
 use hsaco_isa::{Decoder, Lanes};
 
 use crate::block_effects::{BlockEffects, Summary};
 use crate::cfg::{Block, Cfg, Exit};
 use crate::register_set::RegisterSet;
 use crate::stream::Stream;
-use crate::usage::Usage;
 
 /// The registers whose values are needed before and after every block and instruction.
 ///
@@ -17,6 +18,12 @@ use crate::usage::Usage;
 #[derive(Clone, Debug)]
 pub struct Liveness<'a> {
     effects: BlockEffects<'a>,
+    found: OnceLock<Found>,
+}
+
+/// What is needed at the start and the end of each block.
+#[derive(Clone, Debug)]
+struct Found {
     live_in: Vec<RegisterSet>,
     live_out: Vec<RegisterSet>,
 }
@@ -28,40 +35,36 @@ impl<'a> Liveness<'a> {
         Self::of(BlockEffects::new(decoder, stream, cfg, lanes))
     }
 
+    /// The same for who only asks what is needed inside blocks: [`walk`](Self::walk), [`walk_to`](Self::walk_to) and
+    /// [`live_out`](Self::live_out). It is worked out when somebody asks. What blocks need that no other leads
+    /// to is not; [`live_in`](Self::live_in) of these is every register.
+    #[must_use]
+    pub fn inside(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, lanes: Lanes) -> Self {
+        let effects = BlockEffects::unseen(decoder, stream, cfg, lanes);
+        Liveness { effects, found: OnceLock::new() }
+    }
+
     /// Works it out from what the blocks do.
     #[must_use]
     pub fn of(effects: BlockEffects<'a>) -> Self {
-        let cfg = effects.cfg;
-        let count = cfg.blocks().len();
-        let empty = vec![RegisterSet::default(); count];
-        let mut liveness = Liveness { effects, live_in: empty.clone(), live_out: empty };
-        let mut work: Vec<usize> = (0..count).collect();
-        let mut is_waiting = vec![true; count];
-        while let Some(block) = work.pop() {
-            set(&mut is_waiting, block, false);
-            if !liveness.flow_back(block) {
-                continue;
-            }
-            for before in cfg.predecessors(block) {
-                if !is_waiting.get(before).copied().unwrap_or(true) {
-                    set(&mut is_waiting, before, true);
-                    work.push(before);
-                }
-            }
-        }
-        liveness
+        let found = OnceLock::from(Found::new(effects.cfg, &effects.summaries));
+        Liveness { effects, found }
+    }
+
+    fn found(&self) -> &Found {
+        self.found.get_or_init(|| Found::new(self.effects.cfg, &self.effects.summaries_of_joins()))
     }
 
     /// The registers needed at the start of a block.
     #[must_use]
     pub fn live_in(&self, block: usize) -> RegisterSet {
-        self.live_in.get(block).copied().unwrap_or_default()
+        self.found().live_in.get(block).copied().unwrap_or_default()
     }
 
     /// The registers needed at the end of a block.
     #[must_use]
     pub fn live_out(&self, block: usize) -> RegisterSet {
-        self.live_out.get(block).copied().unwrap_or_default()
+        self.found().live_out.get(block).copied().unwrap_or_default()
     }
 
     /// The registers needed before an instruction.
@@ -81,29 +84,64 @@ impl<'a> Liveness<'a> {
     /// Calls with each instruction of a block, from the last to the first: its number, and the
     /// registers needed before and after it.
     pub fn walk(&self, block: usize, mut visit: impl FnMut(usize, &RegisterSet, &RegisterSet)) {
-        let Some(steps) = self.effects.cfg.blocks().get(block).map(Block::steps) else { return };
-        let mut summary = Summary { needs: self.live_out(block), replaces: RegisterSet::default() };
-        let mut usage = Usage::default();
-        self.effects.each_backward(block, steps, |effects, index, state| {
-            let after = summary.needs;
-            effects.add_to(&mut summary, index, state, &mut usage);
-            visit(index, &summary.needs, &after);
+        let mut after = self.live_out(block);
+        self.walk_to(block, 0, |index, before| {
+            visit(index, before, &after);
+            after = *before;
         });
     }
 
+    /// Calls with the instructions of a block, from the last to `first` or to the block's first: the number of
+    /// each, and the registers needed before it.
+    pub fn walk_to(&self, block: usize, first: usize, mut visit: impl FnMut(usize, &RegisterSet)) {
+        let Some(steps) = self.effects.cfg.blocks().get(block).map(Block::steps) else { return };
+        let mut summary = Summary { needs: self.live_out(block), replaces: RegisterSet::default() };
+        self.effects.each_backward(
+            block,
+            steps.start.max(first)..steps.end,
+            |effects, index, state| {
+                effects.add_to(&mut summary, index, state, None);
+                visit(index, &summary.needs);
+            },
+        );
+    }
+}
+
+impl Found {
+    fn new(cfg: &Cfg, summaries: &[Summary]) -> Self {
+        let count = cfg.blocks().len();
+        let empty = vec![RegisterSet::default(); count];
+        let mut found = Found { live_in: empty.clone(), live_out: empty };
+        let mut work: Vec<usize> = (0..count).collect();
+        let mut is_waiting = vec![true; count];
+        while let Some(block) = work.pop() {
+            set(&mut is_waiting, block, false);
+            if !found.flow_back(cfg, summaries, block) {
+                continue;
+            }
+            for before in cfg.predecessors(block) {
+                if !is_waiting.get(before).copied().unwrap_or(true) {
+                    set(&mut is_waiting, before, true);
+                    work.push(before);
+                }
+            }
+        }
+        found
+    }
+
     /// Works out what a block needs from what its successors need; whether that is more than before.
-    fn flow_back(&mut self, block: usize) -> bool {
-        let mut live = match self.effects.cfg.blocks().get(block).and_then(|block| block.exit) {
+    fn flow_back(&mut self, cfg: &Cfg, summaries: &[Summary], block: usize) -> bool {
+        let mut live = match cfg.blocks().get(block).and_then(|block| block.exit) {
             None | Some(Exit::End) => RegisterSet::default(),
             Some(Exit::Return | Exit::Outside(_) | Exit::Unknown) => RegisterSet::all(),
         };
-        for next in self.effects.cfg.successors(block) {
+        for next in cfg.successors(block) {
             if let Some(needed) = self.live_in.get(next) {
                 live.union_with(needed);
             }
         }
         let out = live;
-        if let Some(summary) = self.effects.summaries.get(block) {
+        if let Some(summary) = summaries.get(block) {
             live.subtract(&summary.replaces);
             live.union_with(&summary.needs);
         }

@@ -133,13 +133,25 @@ impl RegisterSet {
         let bits = file_bits(file);
         let mut next = bits.start;
         std::iter::from_fn(move || {
-            let first = (next..bits.end).find(|bit| self.has(*bit))?;
+            let first = self.next_bit(next).filter(|bit| *bit < bits.end)?;
             let run = (first..bits.end).take_while(|bit| self.has(*bit));
             let count = run.take(usize::from(u8::MAX)).count();
             next = first + count;
             let number = (first - bits.start) as u16;
             Some(Register { file, first: number, count: count as u8, half: None })
         })
+    }
+
+    /// The first bit that is set, from one on.
+    fn next_bit(&self, from: usize) -> Option<usize> {
+        let first = from / 64;
+        let words = self.0.iter().enumerate().skip(first);
+        let mut words = words.map(|(at, word)| {
+            (at, if at == first { word & u64::MAX << (from % 64) } else { *word })
+        });
+        words
+            .find(|(_, word)| *word != 0)
+            .map(|(at, word)| at * 64 + word.trailing_zeros() as usize)
     }
 
     fn has(&self, bit: usize) -> bool {

@@ -51,6 +51,8 @@ pub struct States<'a> {
     assumed: Lanes,
     /// Whether any instruction makes register numbers relative to M0.
     has_index_mode: bool,
+    /// Whether no instruction changes anything, so that it is everywhere as it was at the start.
+    never_changes: bool,
     /// By block; none for blocks that are not reached.
     at_start: Vec<Option<State>>,
 }
@@ -75,14 +77,30 @@ impl<'a> States<'a> {
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, assumed: Lanes) -> Self {
         let at_start = vec![None; cfg.blocks().len()];
-        let mut states = States { decoder, stream, cfg, assumed, has_index_mode: false, at_start };
+        let mut states = States {
+            decoder,
+            stream,
+            cfg,
+            assumed,
+            has_index_mode: false,
+            never_changes: false,
+            at_start,
+        };
         let mut insts = stream.steps().iter().filter_map(|step| step.inst.as_ref());
         states.has_index_mode = decoder.has_gpr_index_mode()
             && insts.any(|inst| states.indexed_after(None, inst).is_some());
-        if states.never_change() {
+        states.never_changes = !states.has_index_mode
+            && stream
+                .steps()
+                .iter()
+                .all(|step| step.inst.as_ref().is_some_and(|it| !states.may_change(it)));
+        let entry = State { msb: Some(VgprMsb::new(0)), indexed: None, lanes: assumed };
+        if states.never_changes {
+            cfg.reverse_post_order().iter().for_each(|block| {
+                states.lower(*block, entry);
+            });
             return states;
         }
-        let entry = State { msb: Some(VgprMsb::new(0)), indexed: None, lanes: assumed };
         let mut changed = states.lower(0, entry);
         while changed {
             changed = false;
@@ -130,9 +148,20 @@ impl<'a> States<'a> {
         self.has_index_mode
     }
 
-    /// Whether the state is the same everywhere.
+    /// Whether the state at the end of a block is that at its start.
     pub(crate) fn never_change(&self) -> bool {
-        self.assumed == Lanes::All && !self.decoder.has_vgpr_msb() && !self.has_index_mode
+        self.never_changes
+            || self.assumed == Lanes::All && !self.decoder.has_vgpr_msb() && !self.has_index_mode
+    }
+
+    /// Whether an instruction may change a state in which no upper bits are set and lanes are as assumed.
+    fn may_change(&self, inst: &Inst) -> bool {
+        let changes_bits = self.decoder.has_vgpr_msb()
+            && (inst.writes_mode()
+                || matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap));
+        let enables_lanes =
+            self.assumed == Lanes::Some && !inst.is_vector_alu() && self.sets_all(inst);
+        changes_bits || enables_lanes
     }
 
     /// Most processors have no upper bits.

@@ -73,6 +73,21 @@ impl<'a> Census<'a> {
         found
     }
 
+    /// All code, each stretch of it once, by address: functions and what is in none. A function inside another is
+    /// entered there, and looked at with it.
+    pub(crate) fn stretches(&self) -> Vec<Function<'a>> {
+        let mut all = self.functions.clone();
+        all.extend(self.leftovers());
+        all.sort_by_key(|function| function.address);
+        let mut covered = 0;
+        all.retain(|function| {
+            let is_inside = function.address < covered && function.kind != FunctionKind::Unnamed;
+            covered = covered.max(function.end());
+            !is_inside
+        });
+        all
+    }
+
     /// The number of the kernel whose entry a function is.
     pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<usize> {
         self.entries.get(&function.address).copied()
@@ -115,12 +130,14 @@ impl<'a> Census<'a> {
     fn highest(&self, decoder: &Decoder) -> (u16, u16) {
         let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
         let (mut sgprs, mut vgprs) = (most(|it| it.sgprs).min(SGPRS), most(|it| it.vgprs));
-        for (address, code) in &self.code {
-            let stream = Stream::decode(decoder, *address, code);
-            for inst in stream.steps().iter().filter_map(|step| step.inst) {
-                // Upper bits of vector registers that are not followed here count as the highest.
-                let msb = if inst.mnemonic() == "s_set_vgpr_msb" { 0xff } else { 0 };
-                let effects = decoder.effects(&inst, VgprMsb::new(msb));
+        for (_, code) in &self.code {
+            let mut rest = *code;
+            while !rest.is_empty() {
+                let inst = decoder.decode(rest);
+                rest = rest.get(inst.map_or(4, |it| it.len())..).unwrap_or_default();
+                let Some(inst) = inst else { continue };
+                // Upper bits of vector registers are not followed: none leads beyond what kernels allocate.
+                let effects = decoder.effects(&inst, VgprMsb::default());
                 for register in effects.reads().chain(effects.writes()) {
                     let end = register.first + u16::from(register.count.max(1));
                     match register.file {

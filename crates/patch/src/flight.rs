@@ -19,25 +19,42 @@ const COUNTERS: [Counter; 8] = [
 ];
 
 /// The registers of accesses under way, for each counter.
-#[derive(Clone, Copy, Default, PartialEq)]
-pub(crate) struct Flight([RegisterSet; COUNTERS.len()]);
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Flight {
+    sets: [RegisterSet; COUNTERS.len()],
+    /// The counters that were waited for until they were zero: what was under way at the start is over.
+    is_drained: [bool; COUNTERS.len()],
+}
 
 impl Flight {
     /// Nothing is known: all registers may be.
     fn unknown() -> Self {
-        Flight([RegisterSet::all(); COUNTERS.len()])
+        Flight { sets: [RegisterSet::all(); COUNTERS.len()], ..Flight::default() }
     }
 
     pub(crate) fn registers(&self) -> RegisterSet {
         let mut all = RegisterSet::default();
-        self.0.iter().for_each(|set| {
+        self.sets.iter().for_each(|set| {
             all.union_with(set);
         });
         all
     }
 
+    /// Takes in what another path leaves under way; whether that is more.
     fn union_with(&mut self, other: &Flight) -> bool {
-        self.0.iter_mut().zip(&other.0).fold(false, |any, (to, from)| to.union_with(from) | any)
+        let sets = self.sets.iter_mut().zip(&other.sets);
+        sets.fold(false, |any, (to, from)| to.union_with(from) | any)
+    }
+
+    /// What is under way after code that began with `before` under way, where this is what it leaves by itself.
+    fn after(&self, before: &Flight) -> Flight {
+        let mut after = *self;
+        for (at, set) in after.sets.iter_mut().enumerate() {
+            if let (Some(false), Some(before)) = (self.is_drained.get(at), before.sets.get(at)) {
+                set.union_with(before);
+            }
+        }
+        after
     }
 
     /// What is under way after an instruction.
@@ -51,19 +68,23 @@ impl Flight {
             *self = Flight::unknown();
             return;
         }
+        if effects.counts_nothing() {
+            return;
+        }
         if effects.waits_for_idle() {
-            *self = Flight::default();
+            *self = Flight { is_drained: [true; COUNTERS.len()], ..Flight::default() };
         }
         for (counter, value) in effects.waits() {
             if value == 0
-                && let Some(set) = self.of(counter)
+                && let Some((set, is_drained)) = self.of(counter)
             {
                 *set = RegisterSet::default();
+                *is_drained = true;
             }
         }
         for counter in effects.raises().iter() {
             let retries = counter != Counter::Dscnt;
-            let Some(set) = self.of(counter) else { continue };
+            let Some((set, _)) = self.of(counter) else { continue };
             if msb.is_none() {
                 *set = RegisterSet::all();
                 continue;
@@ -75,9 +96,9 @@ impl Flight {
         }
     }
 
-    fn of(&mut self, counter: Counter) -> Option<&mut RegisterSet> {
+    fn of(&mut self, counter: Counter) -> Option<(&mut RegisterSet, &mut bool)> {
         let at = COUNTERS.iter().position(|it| *it == counter)?;
-        self.0.get_mut(at)
+        Some((self.sets.get_mut(at)?, self.is_drained.get_mut(at)?))
     }
 }
 
@@ -86,15 +107,25 @@ pub(crate) fn before_blocks(
     decoder: &Decoder,
     stream: &Stream,
     cfg: &Cfg,
-    msb: &[Option<VgprMsb>],
+    msb: impl Fn(usize) -> Option<VgprMsb>,
     is_kernel: bool,
 ) -> Vec<Flight> {
-    let mut before = vec![Flight::default(); cfg.blocks().len()];
-    let reached = cfg.reverse_post_order();
-    let is_reached = |block: &usize| reached.contains(block);
-    if before.len() != reached.len() {
-        for block in (0..before.len()).filter(|block| !is_reached(block)) {
-            before.get_mut(block).into_iter().for_each(|it| *it = Flight::unknown());
+    let count = cfg.blocks().len();
+    let mut before = vec![Flight::unknown(); count];
+    // What each leaves under way by itself; nobody comes after those that have none.
+    let mut left: Vec<Option<Flight>> = vec![None; count];
+    for block in cfg.reverse_post_order() {
+        if let Some(place) = before.get_mut(*block) {
+            *place = Flight::default();
+        }
+        if cfg.successors(*block).next().is_some()
+            && let Some(place) = left.get_mut(*block)
+        {
+            let mut flight = Flight::default();
+            for step in cfg.blocks().get(*block).map_or(0..0, hsaco_analysis::Block::steps) {
+                flight.step(decoder, stream.inst(step), msb(step));
+            }
+            *place = Some(flight);
         }
     }
     if let Some(entry) = before.first_mut()
@@ -105,14 +136,12 @@ pub(crate) fn before_blocks(
     let mut changed = true;
     while changed {
         changed = false;
-        for block in reached {
-            let Some(mut flight) = before.get(*block).copied() else { continue };
-            let steps = cfg.blocks().get(*block).map_or(0..0, hsaco_analysis::Block::steps);
-            for step in steps {
-                flight.step(decoder, stream.inst(step), msb.get(step).copied().flatten());
-            }
+        for block in cfg.reverse_post_order() {
+            let left = left.get(*block).and_then(Option::as_ref);
+            let (Some(left), Some(here)) = (left, before.get(*block)) else { continue };
+            let after = left.after(here);
             for next in cfg.successors(*block) {
-                changed |= before.get_mut(next).is_some_and(|it| it.union_with(&flight));
+                changed |= before.get_mut(next).is_some_and(|it| it.union_with(&after));
             }
         }
     }

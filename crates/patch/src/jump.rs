@@ -1,7 +1,6 @@
 //! The instructions that lead to a replacement and back, as words.
 
-use hsaco_analysis::{Address, Cfg, Stream};
-use hsaco_isa::Decoder;
+use hsaco_isa::{Decoder, OperandValue};
 
 /// How control gets from one place to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,20 +80,25 @@ fn add(value: i64, pair: u32) -> Vec<u32> {
     }
 }
 
-/// Where a far jump goes, if one begins here: worked out from its instructions by who follows any code's jumps.
+/// Where a far jump goes, if one begins here: read from its three instructions.
 pub(crate) fn far_target(decoder: &Decoder, at: u64, bytes: &[u8]) -> Option<u64> {
-    if decoder.decode(bytes)?.mnemonic() != "s_get_pc_i64" {
+    let named = |bytes: &[u8], name| decoder.decode(bytes).filter(|it| it.mnemonic() == name);
+    let get = named(bytes, "s_get_pc_i64")?;
+    let bytes = bytes.get(get.len()..)?;
+    let add = named(bytes, "s_add_nc_u64")?;
+    let set = named(bytes.get(add.len()..)?, "s_set_pc_i64")?;
+    let pair = decoder.operand(&get, "sdst")?;
+    let is_pair = |inst, name| decoder.operand(inst, name) == Some(pair);
+    if !is_pair(&add, "sdst") || !is_pair(&add, "src0") || !is_pair(&set, "src0") {
         return None;
     }
-    let stream = Stream::decode(decoder, at, bytes.get(..bytes.len().min(FAR))?);
-    let size = stream.address_of(3).checked_sub(at)?;
-    let stream = Stream::decode(decoder, at, bytes.get(..usize::try_from(size).ok()?)?);
-    let cfg = Cfg::new(decoder, &stream);
-    let jump = cfg.jumps().first().filter(|jump| jump.step == 2)?;
-    match jump.target {
-        Address::Known(target) => Some(target),
-        _ => None,
-    }
+    let distance = match decoder.operand(&add, "src1")? {
+        OperandValue::Integer(value) => i64::from(value).cast_unsigned(),
+        OperandValue::Literal32(value) => value.into(),
+        OperandValue::Literal64(value) => value,
+        _ => return None,
+    };
+    Some(at.wrapping_add(get.len() as u64).wrapping_add(distance))
 }
 
 /// Words as bytes.

@@ -13,10 +13,13 @@ pub(crate) struct Padding {
     free: BTreeMap<u64, u64>,
     /// What the bytes hold now.
     content: BTreeMap<u64, Vec<u8>>,
+    /// What was taken, in order: start and end of each free stretch, and how much of it.
+    taken: Vec<(u64, u64, u64)>,
 }
 
-/// A state to come back to.
-pub(crate) struct Mark(BTreeMap<u64, u64>);
+/// A state to come back to: how much was taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark(usize);
 
 impl Padding {
     /// The padding of an object: `s_nop`, `s_code_end` or zeros between a function that ends and the next one. What
@@ -72,10 +75,11 @@ impl Padding {
     /// Takes bytes from the start of a free stretch, and says what they held.
     pub(crate) fn take(&mut self, at: u64, size: usize) -> Vec<u8> {
         let after = at + size as u64;
-        if let Some(stop) = self.free.remove(&at)
-            && after < stop
-        {
-            self.free.insert(after, stop);
+        if let Some(stop) = self.free.remove(&at) {
+            self.taken.push((at, stop, after));
+            if after < stop {
+                self.free.insert(after, stop);
+            }
         }
         let (start, content) = match self.content.range(..=at).next_back() {
             Some((start, content)) => (*start, content.as_slice()),
@@ -86,11 +90,17 @@ impl Padding {
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        Mark(self.free.clone())
+        Mark(self.taken.len())
     }
 
+    /// Gives back what was taken since.
     pub(crate) fn reset(&mut self, mark: Mark) {
-        self.free = mark.0;
+        while self.taken.len() > mark.0
+            && let Some((start, stop, after)) = self.taken.pop()
+        {
+            self.free.remove(&after);
+            self.free.insert(start, stop);
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::revision::{self, Revision};
 use crate::rule::{RuleSet, Stage};
 use crate::scan::{Filter, Hit};
-use crate::verify;
+use crate::verify::{self, Finding};
 use crate::view::{Tools, View};
 
 /// The name of the section that holds replacements.
@@ -80,6 +80,8 @@ struct Work<'p, 'a> {
     edited: BTreeSet<usize>,
     /// Kernels whose own code changes.
     touched: BTreeSet<usize>,
+    /// What does not hold of the replacements.
+    findings: Vec<Finding>,
 }
 
 impl Patcher {
@@ -221,20 +223,13 @@ impl<'p, 'a> Work<'p, 'a> {
             extents: BTreeMap::new(),
             stubs: BTreeMap::new(),
             touched: BTreeSet::new(),
+            findings: Vec::new(),
         })
     }
 
     fn plan_all(&mut self) {
-        let mut functions = self.census.functions.clone();
-        functions.extend(self.census.leftovers());
-        let mut covered = 0;
-        for function in functions {
-            // A function inside another is entered there; its code is looked at once.
-            if function.address < covered && function.kind != FunctionKind::Unnamed {
-                continue;
-            }
+        for function in self.census.stretches() {
             self.plan_function(&function);
-            covered = covered.max(function.end());
         }
         self.placer.records.sort_by_key(|record| record.site.address);
         for (number, edit) in self.patcher.edits.iter().enumerate() {
@@ -360,6 +355,10 @@ impl<'p, 'a> Work<'p, 'a> {
             }
         }
         self.need(function, view, extent);
+        // Here what the checks ask about the function as it was is known already.
+        let records = self.placer.records.get(before..).unwrap_or_default();
+        let stub = kernel.and_then(|kernel| self.stubs.get(&kernel));
+        self.findings.extend(verify::function(view, records, stub));
     }
 
     /// Has every kernel that may run a function allocate so many registers.
@@ -390,8 +389,8 @@ impl<'p, 'a> Work<'p, 'a> {
         }
         let bytes = self.write(file, &mut manifest)?;
         manifest.sizes.1 = bytes.len() as u64;
-        let findings = verify::verify(self.patcher, file, &bytes, &manifest);
-        if let Some(finding) = findings.first() {
+        self.findings.extend(verify::result(self.patcher, &self.census, &bytes, &manifest));
+        if let Some(finding) = self.findings.first() {
             let detail = format!("the result does not hold: {finding}");
             return Ok(self.patcher.refused(file, Refusal::new(RefusalKind::Unsupported, detail)));
         }

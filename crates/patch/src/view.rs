@@ -1,7 +1,7 @@
 //! A function as rules see it: instructions, control flow, what is needed and known where.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use hsaco_analysis::{
     Address, Block, Cfg, Exit, FunctionKind, Lanes, Liveness, RegisterSet, States, Stream,
@@ -68,13 +68,18 @@ pub struct View<'a> {
     liveness: Liveness<'a>,
     kind: FunctionKind,
     budget: Budget,
-    msb: Vec<Option<VgprMsb>>,
+    /// The upper bits of vector register numbers before every instruction, once somebody asks.
+    msb: OnceCell<Msb>,
     /// What is under way before every block, once somebody asks.
     flight: OnceCell<Vec<Flight>>,
     /// What is under way before the instruction that was asked about last: its block, its number, and that.
     last_flight: RefCell<Option<(usize, usize, Flight)>>,
+    /// The registers of what is under way, where somebody has asked.
+    flying: RefCell<HashMap<usize, RegisterSet>>,
     is_closed: bool,
-    needed: RefCell<BTreeMap<usize, RegisterSet>>,
+    /// The instructions around which somebody will ask what is needed, in order, until it is worked out.
+    wanted: RefCell<Vec<usize>>,
+    needed: RefCell<HashMap<usize, RegisterSet>>,
     code: &'a [(u64, &'a [u8])],
     keeps_denormals: bool,
 }
@@ -90,22 +95,21 @@ impl<'a> View<'a> {
         kind: FunctionKind,
         budget: Budget,
     ) -> Self {
-        let decoder = tools.decoder();
         let is_closed = cfg.blocks().iter().all(|block| !matches!(block.exit, Some(Exit::Unknown)));
-        let msb = msb_everywhere(decoder, stream, cfg, is_closed);
-        let liveness = Liveness::new(decoder, stream, cfg, Lanes::Some);
         View {
             tools,
             options,
             stream,
             cfg,
-            liveness,
+            liveness: Liveness::inside(tools.decoder(), stream, cfg, Lanes::Some),
             kind,
             budget,
-            msb,
+            msb: OnceCell::new(),
             flight: OnceCell::new(),
             last_flight: RefCell::default(),
+            flying: RefCell::default(),
             is_closed,
+            wanted: RefCell::default(),
             needed: RefCell::default(),
             code: &[],
             keeps_denormals: true,
@@ -257,12 +261,18 @@ impl<'a> View<'a> {
     /// The upper bits of vector register numbers before an instruction, if they are known.
     #[must_use]
     pub fn msb(&self, step: usize) -> Option<VgprMsb> {
-        self.msb.get(step).copied().flatten()
+        self.msb_everywhere().at(step)
+    }
+
+    fn msb_everywhere(&self) -> &Msb {
+        self.msb.get_or_init(|| Msb::new(self.decoder(), self.stream, self.cfg, self.is_closed))
     }
 
     /// The registers that are needed before an instruction.
     #[must_use]
     pub fn live_before(&self, step: usize) -> RegisterSet {
+        let wanted = self.wanted.take();
+        self.walk(&wanted);
         if let Some(known) = self.needed.borrow().get(&step) {
             return *known;
         }
@@ -281,8 +291,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Works out what is needed around these instructions, which are in order, in one go: asking for each by itself
-    /// walks its block every time.
+    /// Has what is needed around these instructions, which are in order, worked out in one go when somebody asks:
+    /// asking for each by itself walks its block every time.
     pub(crate) fn prepare(&self, sites: &[usize]) {
         // As far as a site may have to take in its neighbours.
         const AROUND: usize = 4;
@@ -290,7 +300,7 @@ impl<'a> View<'a> {
         let mut steps: Vec<usize> = sites.iter().flat_map(around).collect();
         steps.sort_unstable();
         steps.dedup();
-        self.walk(&steps);
+        *self.wanted.borrow_mut() = steps;
     }
 
     fn walk(&self, steps: &[usize]) {
@@ -300,9 +310,13 @@ impl<'a> View<'a> {
             let end = self.cfg.blocks().get(block).map_or(first + 1, |block| block.end);
             let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
             let mut needed = self.needed.borrow_mut();
-            self.liveness.walk(block, |step, before, _| {
-                if here.binary_search(&step).is_ok() {
+            let mut next = here;
+            self.liveness.walk_to(block, *first, |step, before| {
+                if let Some((last, earlier)) = next.split_last()
+                    && *last == step
+                {
                     needed.insert(step, *before);
+                    next = earlier;
                 }
             });
             rest = others;
@@ -312,59 +326,75 @@ impl<'a> View<'a> {
     /// The registers of memory accesses that may be under way before an instruction.
     #[must_use]
     pub fn in_flight(&self, step: usize) -> RegisterSet {
+        *self.flying.borrow_mut().entry(step).or_insert_with(|| self.work_out_flight(step))
+    }
+
+    fn work_out_flight(&self, step: usize) -> RegisterSet {
         let Some(block) = self.cfg.block_of(step) else { return RegisterSet::all() };
         let before = self.flight.get_or_init(|| {
             let is_kernel = self.kind == FunctionKind::Kernel;
-            flight::before_blocks(self.decoder(), self.stream, self.cfg, &self.msb, is_kernel)
+            let msb = |step| self.msb(step);
+            flight::before_blocks(self.decoder(), self.stream, self.cfg, msb, is_kernel)
         });
-        let first = self.cfg.blocks().get(block).map_or(step, |block| block.first);
         // Who asks about one instruction after the other walks each block once.
         let mut last = self.last_flight.borrow_mut();
-        let (mut at, mut flight) = match *last {
-            Some((known, at, flight)) if known == block && at <= step => (at, flight),
-            _ => (first, before.get(block).copied().unwrap_or_default()),
-        };
-        while at < step {
-            flight.step(self.decoder(), self.stream.inst(at), self.msb(at));
-            at += 1;
+        if last.is_none_or(|(known, at, _)| known != block || at > step) {
+            let first = self.cfg.blocks().get(block).map_or(step, |block| block.first);
+            *last = Some((block, first, before.get(block).copied().unwrap_or_default()));
         }
-        *last = Some((block, step, flight));
+        let Some((_, at, flight)) = last.as_mut() else { return RegisterSet::all() };
+        while *at < step {
+            flight.step(self.decoder(), self.stream.inst(*at), self.msb(*at));
+            *at += 1;
+        }
         flight.registers()
     }
 }
 
-/// The upper bits before every instruction. Where jumps go nobody knows where, any instruction may be entered
-/// with whatever bits the function sets anywhere.
-fn msb_everywhere(
-    decoder: &Decoder,
-    stream: &Stream,
-    cfg: &Cfg,
-    is_closed: bool,
-) -> Vec<Option<VgprMsb>> {
-    let changes = |inst: &Inst| {
-        inst.writes_mode() || matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap)
-    };
-    let count = stream.steps().len();
-    let never = !decoder.has_vgpr_msb()
-        || stream.steps().iter().all(|step| step.inst.is_some_and(|inst| !changes(&inst)));
-    if never {
-        return vec![Some(VgprMsb::default()); count];
-    }
-    let mut msb = vec![None; count];
-    if !is_closed {
-        return msb;
-    }
-    let states = States::new(decoder, stream, cfg, Lanes::All);
-    for (number, block) in cfg.blocks().iter().enumerate() {
-        let mut state = states.before_block(number);
-        for step in Block::steps(block) {
-            if let Some(place) = msb.get_mut(step) {
-                *place = state.msb;
+/// The upper bits before every instruction.
+enum Msb {
+    /// No instruction sets any.
+    Never,
+    /// Those before each.
+    Before(Vec<Option<VgprMsb>>),
+}
+
+impl Msb {
+    /// Where jumps go nobody knows where, any instruction may be entered with whatever bits the function sets
+    /// anywhere.
+    fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg, is_closed: bool) -> Self {
+        let changes = |inst: &Inst| {
+            inst.writes_mode()
+                || matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap)
+        };
+        let never = !decoder.has_vgpr_msb()
+            || stream.steps().iter().all(|step| step.inst.is_some_and(|inst| !changes(&inst)));
+        if never {
+            return Msb::Never;
+        }
+        let mut msb = vec![None; stream.steps().len()];
+        if !is_closed {
+            return Msb::Before(msb);
+        }
+        let states = States::new(decoder, stream, cfg, Lanes::All);
+        for (number, block) in cfg.blocks().iter().enumerate() {
+            let mut state = states.before_block(number);
+            for step in Block::steps(block) {
+                if let Some(place) = msb.get_mut(step) {
+                    *place = state.msb;
+                }
+                state = states.after(state, step);
             }
-            state = states.after(state, step);
+        }
+        Msb::Before(msb)
+    }
+
+    fn at(&self, step: usize) -> Option<VgprMsb> {
+        match self {
+            Msb::Never => Some(VgprMsb::default()),
+            Msb::Before(before) => before.get(step).copied().flatten(),
         }
     }
-    msb
 }
 
 /// One instruction of a function, as a rule looks at it.

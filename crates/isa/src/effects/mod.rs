@@ -23,7 +23,7 @@ use crate::operand::{Special, tag};
 use crate::operands::{Half, Register, RegisterFile};
 use crate::print::VgprMsb;
 use crate::table::{Flags, Slot, Source};
-use form::{FormEffects, Implicit, Rules, Wait};
+use form::{Counting, FormEffects, Implicit, Rules, Wait};
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -312,8 +312,27 @@ impl<'a> Effects<'a> {
 
     /// The wait counters that it waits for, each with the value that it must fall to.
     pub fn waits(&self) -> impl Iterator<Item = (Counter, u8)> + use<> {
-        let number = self.number("simm16").unwrap_or_default();
+        // Most wait for nothing, and are not asked for their number.
+        let number = match self.form.wait {
+            Wait::None => 0,
+            _ => self.number("simm16").unwrap_or_default(),
+        };
         counter::waited(self.tables.arch, self.form.wait, number as u16).into_iter().flatten()
+    }
+
+    /// Whether it neither raises counters nor waits for any.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let endpgm = decoder.decode(&[0x00, 0x00, 0x81, 0xbf]).unwrap();
+    /// assert!(decoder.effects(&endpgm, VgprMsb::default()).counts_nothing());
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn counts_nothing(&self) -> bool {
+        self.form.wait == Wait::None && self.form.counting == Counting::None
     }
 
     /// Whether it waits until nothing is outstanding.

@@ -1,12 +1,12 @@
 //! Ways there and back.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use hsaco_analysis::{Address, Stream};
 use hsaco_isa::{Decoder, Flow};
 
 use super::Finding;
-use crate::census::Census;
 use crate::jump;
 use crate::manifest::{Placement, Record};
 use crate::view::View;
@@ -15,7 +15,9 @@ use crate::view::View;
 pub(super) fn targets(view: &View<'_>) -> BTreeSet<u64> {
     let stream = view.stream();
     let steps = stream.steps().iter().enumerate();
-    let direct = steps.filter_map(|(at, step)| step.inst?.branch_target(stream.address_of(at)));
+    let jumps = steps.filter_map(|(at, step)| Some((at, step.inst.as_ref()?)));
+    let jumps = jumps.filter(|(_, inst)| inst.flow() != Flow::Next);
+    let direct = jumps.filter_map(|(at, inst)| inst.branch_target(stream.address_of(at)));
     let indirect = view.cfg().jumps().iter().filter_map(|jump| match jump.target {
         Address::Known(target) => Some(target),
         _ => None,
@@ -26,8 +28,7 @@ pub(super) fn targets(view: &View<'_>) -> BTreeSet<u64> {
 pub(super) fn check(
     view: &View<'_>,
     record: &Record,
-    targets: &BTreeSet<u64>,
-    new: &Census<'_>,
+    targets: &OnceCell<BTreeSet<u64>>,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
     let site = record.site.address;
@@ -45,6 +46,7 @@ pub(super) fn check(
     let first = stream.index_of(site).unwrap_or(0);
     let last = stream.index_of(end).unwrap_or(stream.steps().len());
     if last > first + 1 {
+        let targets = targets.get_or_init(|| self::targets(view));
         if let Some(target) = targets.range(site + 1..end).next() {
             say(*target, "a jump leads into the middle of a site");
         }
@@ -65,13 +67,13 @@ pub(super) fn check(
     if !decodes(decoder, &body.new) {
         say(body.address, "the replacement does not decode");
     }
-    if arrival(decoder, new, record, site) != Some(body.address) {
+    if arrival(decoder, record, site) != Some(body.address) {
         say(site, "the site does not lead to the replacement");
     }
     let code = body.new.len().saturating_sub(record.way_back);
     if record.way_back > 0 {
         let back = body.address + code as u64;
-        if arrival(decoder, new, record, back) != Some(end) {
+        if arrival(decoder, record, back) != Some(end) {
             say(back, "the replacement does not lead back");
         }
     } else {
@@ -92,10 +94,10 @@ fn decodes(decoder: &Decoder, bytes: &[u8]) -> bool {
 
 /// Where control arrives from a jump, through the relays of its record. A jump is one branch or a few instructions
 /// that make an address.
-fn arrival(decoder: &Decoder, new: &Census<'_>, record: &Record, from: u64) -> Option<u64> {
+fn arrival(decoder: &Decoder, record: &Record, from: u64) -> Option<u64> {
     let mut at = from;
     for _ in 0..=record.relays.len() {
-        let target = jump_target(decoder, new, at)?;
+        let target = jump_target(decoder, at, written_at(record, at)?)?;
         if !record.relays.iter().any(|relay| relay.address == target) {
             return Some(target);
         }
@@ -104,8 +106,16 @@ fn arrival(decoder: &Decoder, new: &Census<'_>, record: &Record, from: u64) -> O
     None
 }
 
-pub(super) fn jump_target(decoder: &Decoder, new: &Census<'_>, at: u64) -> Option<u64> {
-    let bytes = new.code_at(at)?;
+/// What a record has written from an address on; that the file holds it is another check.
+fn written_at(record: &Record, at: u64) -> Option<&[u8]> {
+    let changes = std::iter::once(&record.site).chain(&record.body).chain(&record.relays);
+    changes.into_iter().find_map(|change| {
+        let offset = usize::try_from(at.checked_sub(change.address)?).ok()?;
+        change.new.get(offset..).filter(|bytes| !bytes.is_empty())
+    })
+}
+
+pub(super) fn jump_target(decoder: &Decoder, at: u64, bytes: &[u8]) -> Option<u64> {
     let first = decoder.decode(bytes)?;
     if first.flow() == Flow::Branch {
         return first.branch_target(at);

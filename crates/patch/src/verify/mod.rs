@@ -5,14 +5,17 @@ mod flow;
 mod layout;
 mod state;
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fmt;
 
-use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
+use hsaco_analysis::{Cfg, Function, Stream};
 use hsaco_object::CodeObject;
 
 use crate::census::Census;
 use crate::edit::EDIT;
-use crate::manifest::{Manifest, Record, Verdict};
+use crate::lease::Budget;
+use crate::manifest::{Manifest, Record, Stub, Verdict};
 use crate::patcher::Patcher;
 use crate::view::View;
 
@@ -59,7 +62,7 @@ const ENOUGH: usize = 64;
 /// All that is looked at.
 struct Case<'p, 'a> {
     patcher: &'p Patcher,
-    old: Census<'a>,
+    old: &'p Census<'a>,
     new: Census<'a>,
     manifest: &'p Manifest,
     findings: Vec<Finding>,
@@ -69,44 +72,97 @@ impl Patcher {
     /// Checks a result; what is wrong with it, nothing if it holds.
     #[must_use]
     pub fn verify(&self, original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
-        verify(self, original, new, manifest)
+        if manifest.verdict != Verdict::Changed {
+            let detail = "nothing was to change, and the files differ";
+            let finding = Finding::new("bytes", None, detail);
+            return if original == new { Vec::new() } else { vec![finding] };
+        }
+        let old = match CodeObject::parse(original) {
+            Ok(old) => Census::new(old, self.processor, self.tools.decoder()),
+            Err(error) => return vec![Finding::new("elf", None, error.to_string())],
+        };
+        let mut findings = result(self, &old, new, manifest);
+        // Code is read where the manifest says it is; where that is not so, it says nothing.
+        if findings.is_empty() {
+            findings = functions(self, &old, manifest);
+        }
+        findings
     }
 }
 
-pub(crate) fn verify(
+/// What is wrong with a file, beside what the replacements in it do.
+pub(crate) fn result(
     patcher: &Patcher,
-    original: &[u8],
+    old: &Census<'_>,
     new: &[u8],
     manifest: &Manifest,
 ) -> Vec<Finding> {
-    if manifest.verdict != Verdict::Changed {
-        let same = original == new;
-        let finding = Finding::new("bytes", None, "nothing was to change, and the files differ");
-        return if same { Vec::new() } else { vec![finding] };
-    }
-    let parse = |bytes| CodeObject::parse(bytes).map_err(|error| error.to_string());
-    let (old, fresh) = match (parse(original), parse(new)) {
-        (Ok(old), Ok(fresh)) => (old, fresh),
-        (Err(error), _) | (_, Err(error)) => return vec![Finding::new("elf", None, error)],
+    let fresh = match CodeObject::parse(new) {
+        Ok(fresh) => Census::new(fresh, patcher.processor, patcher.tools.decoder()),
+        Err(error) => return vec![Finding::new("elf", None, error.to_string())],
     };
-    let decoder = patcher.tools.decoder();
-    let mut case = Case {
-        patcher,
-        old: Census::new(old, patcher.processor, decoder),
-        new: Census::new(fresh, patcher.processor, decoder),
-        manifest,
-        findings: Vec::new(),
-    };
+    let mut case = Case { patcher, old, new: fresh, manifest, findings: Vec::new() };
     case.layout();
     // What follows reads code where the manifest says it is; without that it says nothing.
     if case.findings.is_empty() {
-        case.functions();
         case.pool();
         case.stubs();
         case.residuals();
     }
     case.findings.truncate(ENOUGH);
     case.findings
+}
+
+/// What is wrong with what replacements do, in every function that has any.
+fn functions(patcher: &Patcher, old: &Census<'_>, manifest: &Manifest) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut rest: &[Record] = &manifest.records;
+    let tools = &patcher.tools;
+    let mut stubs: BTreeMap<u64, &Stub> = manifest.stubs.iter().map(|it| (it.entry, it)).collect();
+    for function in old.stretches() {
+        let count = rest.partition_point(|record| record.site.address < function.end());
+        let (here, others) = rest.split_at(count);
+        rest = others;
+        let stub = stubs.remove(&function.address);
+        if here.is_empty() && stub.is_none() {
+            continue;
+        }
+        let stream = function.decode(tools.decoder());
+        let cfg = Cfg::new(tools.decoder(), &stream);
+        let budget = old.budget(&function, &stream, tools.decoder());
+        let view = View::new(tools, &patcher.options, &stream, &cfg, function.kind, budget);
+        let sites: Vec<usize> =
+            here.iter().filter_map(|record| stream.index_of(record.site.address)).collect();
+        view.prepare(&sites);
+        findings.extend(self::function(&view, here, stub));
+    }
+    if let Some(record) = rest.first() {
+        findings.push(Finding::new("sites", record.site.address, "the site is in no code"));
+    }
+    if let Some(entry) = stubs.keys().next() {
+        findings.push(Finding::new("stub", *entry, "no function begins where the stub leads"));
+    }
+    findings.truncate(ENOUGH);
+    findings
+}
+
+/// What is wrong with what the replacements of a function do, from the analysis of the function as it was and the
+/// bytes that were written.
+pub(crate) fn function(view: &View<'_>, records: &[Record], stub: Option<&Stub>) -> Vec<Finding> {
+    let targets = OnceCell::new();
+    let mut findings = Vec::new();
+    for record in records {
+        findings.extend(flow::check(view, record, &targets));
+        // What a caller asked for may write what it likes.
+        if record.rules.iter().all(|(rule, _)| rule != EDIT) {
+            findings.extend(state::check(view, record));
+        }
+    }
+    if let Some(stub) = stub.filter(|stub| state::stub_clobbers(view, stub)) {
+        let detail = "the stub writes what the kernel needs";
+        findings.push(Finding::new("stub", stub.address, detail));
+    }
+    findings
 }
 
 impl<'a> Case<'_, 'a> {
@@ -119,80 +175,24 @@ impl<'a> Case<'_, 'a> {
         self.findings.push(Finding::new(check, address, detail));
     }
 
-    /// Every function that has a record, as it was.
-    fn functions(&mut self) {
-        let mut functions = self.old.functions.clone();
-        functions.extend(self.old.leftovers());
-        functions.sort_by_key(|function| function.address);
-        let mut rest: &[Record] = &self.manifest.records;
-        let mut covered = 0;
-        for function in &functions {
-            if function.address < covered && function.kind != FunctionKind::Unnamed {
-                continue;
-            }
-            covered = covered.max(function.end());
-            let count = rest.partition_point(|record| record.site.address < function.end());
-            let (here, others) = rest.split_at(count);
-            rest = others;
-            if !here.is_empty() {
-                self.function(function, here);
-            }
-        }
-        if let Some(record) = rest.first() {
-            self.found("sites", record.site.address, "the site is in no code");
-        }
-    }
-
-    fn function(&mut self, function: &Function<'a>, records: &[Record]) {
-        let tools = &self.patcher.tools;
-        let stream = function.decode(tools.decoder());
-        let cfg = Cfg::new(tools.decoder(), &stream);
-        let budget = self.old.budget(function, &stream, tools.decoder());
-        let options = &self.patcher.options;
-        let view = View::new(tools, options, &stream, &cfg, function.kind, budget);
-        let sites: Vec<usize> =
-            records.iter().filter_map(|record| stream.index_of(record.site.address)).collect();
-        view.prepare(&sites);
-        let targets = flow::targets(&view);
-        for record in records {
-            let found = flow::check(&view, record, &targets, &self.new);
-            self.findings.extend(found);
-            // What a caller asked for may write what it likes.
-            if record.rules.iter().all(|(rule, _)| rule != EDIT) {
-                self.findings.extend(state::check(&view, record));
-            }
-        }
-    }
-
-    /// Stubs lead to where kernels began, and write nothing that is needed there.
+    /// Stubs lead to where kernels began.
     fn stubs(&mut self) {
         let decoder = self.patcher.tools.decoder();
         let mut wrong = Vec::new();
         for stub in &self.manifest.stubs {
             let way_on = stub.address + stub.way_on as u64;
-            if flow::jump_target(decoder, &self.new, way_on) != Some(stub.entry) {
+            let jump = stub.code.get(stub.way_on..).unwrap_or_default();
+            if flow::jump_target(decoder, way_on, jump) != Some(stub.entry) {
                 wrong.push((stub.address, "the stub does not lead to the kernel"));
             }
-            let kernel = self.new.kernels.iter().find(|it| it.name == stub.kernel);
-            let before = self.old.kernels.iter().find(|it| it.name == stub.kernel);
-            if kernel.and_then(|it| it.entry) != Some(stub.address)
-                || before.and_then(|it| it.entry) != Some(stub.entry)
+            let entry = |census: &Census<'_>| {
+                census.kernels.iter().find(|it| it.name == stub.kernel).and_then(|it| it.entry)
+            };
+            if entry(&self.new) != Some(stub.address)
+                || entry(self.old) != Some(stub.entry)
                 || !stub.address.is_multiple_of(256)
             {
                 wrong.push((stub.address, "the kernel does not begin at its stub"));
-            }
-            let Some(function) = self.old.functions.iter().find(|it| it.address == stub.entry)
-            else {
-                wrong.push((stub.entry, "no function begins where the stub leads"));
-                continue;
-            };
-            let stream = function.decode(decoder);
-            let cfg = Cfg::new(decoder, &stream);
-            let budget = self.old.budget(function, &stream, decoder);
-            let (tools, options) = (&self.patcher.tools, &self.patcher.options);
-            let view = View::new(tools, options, &stream, &cfg, function.kind, budget);
-            if state::stub_clobbers(&view, stub) {
-                wrong.push((stub.address, "the stub writes what the kernel needs"));
             }
         }
         for (address, detail) in wrong {
@@ -244,7 +244,9 @@ impl<'a> Case<'_, 'a> {
     ) -> Vec<Finding> {
         let tools = &self.patcher.tools;
         let cfg = Cfg::new(tools.decoder(), stream);
-        let budget = self.new.budget(function, stream, tools.decoder());
+        // Who looks for what is left takes nothing.
+        let budget =
+            Budget { sgprs: 0, vgprs: 0, max_vgprs: 0, unused: Some((u16::MAX, u16::MAX)) };
         let view = View::new(tools, &self.patcher.options, stream, &cfg, function.kind, budget)
             .with_code(&self.new.code);
         let mut found = Vec::new();

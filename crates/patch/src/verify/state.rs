@@ -16,8 +16,8 @@ struct Deeds {
     written: RegisterSet,
     /// Read before they were written.
     consumed: RegisterSet,
-    /// Scalar registers that hold what another held at the start, by name.
-    copies: BTreeMap<String, String>,
+    /// Scalar registers that hold what another held at the start, each with that.
+    copies: Vec<(Register, Register)>,
     msb: Option<VgprMsb>,
     writes_mode: bool,
     /// For each counter: operations under way, and whether those of before are over.
@@ -71,12 +71,11 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
     let mut excess = new.written;
     excess.subtract(&allowed);
     for register in excess.iter().flat_map(singles) {
-        let name = register.to_string();
         let is_mode = register.file == RegisterFile::Special(Special::Mode);
-        let is_restored = new.copies.get(&name).is_some_and(|from| *from == name);
+        let is_restored = new.origin(&register) == Some(register);
         let keeps_mode = is_mode && old.msb.is_some() && old.msb == new.msb;
         if !is_restored && !keeps_mode {
-            say(format!("{name} is written and was not"));
+            say(format!("{register} is written and was not"));
         }
     }
     // What the old code wrote the new one has to write, unless nobody reads it.
@@ -128,28 +127,31 @@ fn deeds(decoder: &Decoder, code: &[u8], msb: Option<VgprMsb>) -> Deeds {
 }
 
 impl Deeds {
+    /// The register whose value of the start a register holds now, if it is known.
+    fn origin(&self, register: &Register) -> Option<Register> {
+        let copy = self.copies.iter().find(|(to, _)| to == register).map(|(_, from)| *from);
+        copy.or_else(|| (!self.written.contains(register)).then_some(*register))
+    }
+
     fn step(&mut self, decoder: &Decoder, inst: &Inst) {
         // A register without upper bits stands for all that have them.
-        let banks = self.msb.map_or(vec![0x00, 0x55, 0xaa, 0xff], |msb| vec![msb.bits()]);
-        let copied = copy(decoder, inst).map(|(to, from)| {
-            let from = self.copies.get(&from).cloned().unwrap_or(from);
-            (to, from)
-        });
+        let known = self.msb.map(|msb| [msb.bits()]);
+        let banks = known.as_ref().map_or(&[0x00, 0x55, 0xaa, 0xff][..], |it| &it[..]);
+        let copied = copy(decoder, inst).and_then(|(to, from)| Some((to, self.origin(&from)?)));
         for bank in banks {
-            let effects = decoder.effects(inst, VgprMsb::new(bank));
-            let is_new = |it: &Register| !self.written.contains(it);
-            let consumed: Vec<_> = effects.reads().flat_map(singles).filter(is_new).collect();
-            consumed.iter().for_each(|register| self.consumed.insert(register));
+            let effects = decoder.effects(inst, VgprMsb::new(*bank));
+            let mut reads = RegisterSet::default();
+            effects.reads().for_each(|register| reads.insert(&register));
+            reads.subtract(&self.written);
+            self.consumed.union_with(&reads);
             for register in effects.writes() {
                 self.written.insert(&register);
-                for single in singles(register) {
-                    self.copies.insert(single.to_string(), "?".to_owned());
-                }
+                let mut gone = RegisterSet::default();
+                gone.insert(&register);
+                self.copies.retain(|(to, _)| !gone.contains(to));
             }
         }
-        if let Some((to, from)) = copied {
-            self.copies.insert(to, from);
-        }
+        self.copies.extend(copied);
         self.writes_mode |= inst.writes_mode();
         match inst.mnemonic() {
             "s_set_vgpr_msb" => {
@@ -182,17 +184,18 @@ impl Deeds {
 }
 
 /// Destination and source of a move of one scalar register, or of SCC to one or from one.
-fn copy(decoder: &Decoder, inst: &Inst) -> Option<(String, String)> {
+fn copy(decoder: &Decoder, inst: &Inst) -> Option<(Register, Register)> {
     let register = |name| match decoder.operand(inst, name)? {
-        OperandValue::Register(register) => Some(register.to_string()),
+        OperandValue::Register(register) => Some(register),
         _ => None,
     };
     let is = |name, number| decoder.operand(inst, name) == Some(OperandValue::Integer(number));
-    let scc = || Special::Scc.name().to_owned();
+    let file = RegisterFile::Special(Special::Scc);
+    let scc = Register { file, first: 0, count: 1, half: None };
     match inst.mnemonic() {
         "s_mov_b32" => Some((register("sdst")?, register("src0")?)),
-        "s_cselect_b32" if is("src0", 1) && is("src1", 0) => Some((register("sdst")?, scc())),
-        "s_cmp_lg_u32" if is("src1", 0) => Some((scc(), register("src0")?)),
+        "s_cselect_b32" if is("src0", 1) && is("src1", 0) => Some((register("sdst")?, scc)),
+        "s_cmp_lg_u32" if is("src1", 0) => Some((scc, register("src0")?)),
         _ => None,
     }
 }

@@ -162,7 +162,7 @@ fn patch(args: &Args, patcher: &Patcher) -> Result<Status> {
 
 /// Writes the result and its manifest, and says what became of it.
 fn answer(args: &Args, input: &Input, patched: &Patched) -> Result<Status> {
-    write_manifest(args, &Document::new(&patched.manifest))?;
+    write_manifest(args, || Document::new(&patched.manifest))?;
     let is_refused = patched.manifest.verdict == Verdict::Refused;
     if let Some(path) = result_path(args, is_refused)? {
         output::write_file(path, patched.bytes.as_deref().unwrap_or(input))?;
@@ -180,9 +180,9 @@ fn answer(args: &Args, input: &Input, patched: &Patched) -> Result<Status> {
     Ok(if is_refused { Status::Findings } else { Status::Fine })
 }
 
-fn write_manifest(args: &Args, manifest: &impl Serialize) -> Result<()> {
+fn write_manifest<T: Serialize>(args: &Args, manifest: impl FnOnce() -> T) -> Result<()> {
     let Some(path) = &args.manifest else { return Ok(()) };
-    output::write_file(Path::new(path), &serde_json::to_vec(manifest)?)
+    output::write_file(Path::new(path), &serde_json::to_vec(&manifest())?)
 }
 
 /// Where the result is to be written, if it is.

@@ -107,8 +107,11 @@ impl<'a> Edit<'a> {
         if let Some(error) = elf.problems().first() {
             return Err(error.clone());
         }
+        // What is appended is seldom more than this; a large file should not be copied again for it.
+        let mut bytes = Vec::with_capacity(elf.data().len() + elf.data().len() / 4);
+        bytes.extend_from_slice(elf.data());
         Ok(Self {
-            bytes: elf.data().to_vec(),
+            bytes,
             sections: SectionRow::read_all(&elf),
             segments: elf.segments().to_vec(),
             contents: BTreeMap::new(),
