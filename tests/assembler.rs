@@ -56,7 +56,7 @@ fn golden_rows_agree() {
 }
 
 /// Lines that are none, and the column where that shows.
-const REFUSED: [(&str, &str, usize); 30] = [
+const REFUSED: [(&str, &str, usize); 32] = [
     ("gfx942", "v_no_such_thing v0, v1", 0),
     ("gfx942", "v_add_f32 v0, v1", 16),
     ("gfx942", "v_add_f32 v0, v1, v2, v3", 20),
@@ -81,6 +81,8 @@ const REFUSED: [(&str, &str, usize); 30] = [
     ("gfx1100", "v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xf bank_mask:0xf", 21),
     ("gfx1200", "global_load_b32 v1, v[2:3], off th:TH_STORE_NT", 35),
     ("gfx900", "v_mad_u32_u24 v0, v1, v2, 0x12345", 26),
+    ("gfx942", "v_mfma_f64_4x4x4_4b_f64 a[0:1], v[0:1], v[2:3], 0x3fe00000", 48),
+    ("gfx1250", "v_dual_add_f64 v[2:3], 0x3fe00000, v[6:7] :: v_dual_subrev_f32 v7, v4, v5", 23),
     ("gfx1200", "global_load_b32 v0, v[2:3], off nv", 32),
     ("gfx1200", "global_load_b32 v0, v2, s[2:3] scale_offset", 31),
     ("gfx1250", "global_load_b32 v0, v[2:3], off scale_offset", 32),

@@ -603,6 +603,7 @@ impl<'a, 't> Attempt<'a, 't> {
             ty,
             long: self.arch().has(Arch::LITERAL64) && !flags.any(Flags::VOP3 | Flags::VOP3P),
             has_literal: self.has_literal(),
+            inline_only: around.inline_only,
         };
         if wrapping == Wrapping::Lit64 && !self.arch().has(Arch::LITERAL64) {
             return start.wanted("no `lit64` on this processor");

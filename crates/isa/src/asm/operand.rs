@@ -300,6 +300,8 @@ pub(super) struct ConstantRules {
     pub(super) long: bool,
     /// The encoding holds a literal anyway.
     pub(super) has_literal: bool,
+    /// No literal may follow.
+    pub(super) inline_only: bool,
 }
 
 impl ConstantRules {
@@ -377,7 +379,10 @@ impl ConstantRules {
             {
                 Ok(bits)
             }
-            Type::F64 if is_word && wrapping != Wrapping::Lit64 => Ok(bits << 32),
+            // A literal is the upper half.
+            Type::F64 if is_word && !self.inline_only && wrapping != Wrapping::Lit64 => {
+                Ok(bits << 32)
+            }
             Type::Int64 if is_word && !self.long => Ok(bits & 0xffff_ffff),
             Type::Int64 | Type::F64 if self.long || is_word => Ok(bits),
             Type::Int16 | Type::F16 | Type::BF16 => {
