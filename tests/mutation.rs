@@ -14,9 +14,10 @@ use hsaco::analysis::Stream;
 use hsaco::isa::{Decoder, OperandValue};
 use hsaco::object::CodeObject;
 use hsaco::patch::rule::Outcome;
-use hsaco::patch::{Example, Jump, Manifest, Options, Patcher, Placement, RuleSet, Stage};
+use hsaco::patch::{Example, Jump, Manifest, Options, Patcher, Placement, Stage};
 use hsaco_tests::gfx1250::{self, NewKernel, kernel, object};
 use hsaco_tests::random::Random;
+use hsaco_tests::rewritten::{patcher, rule_set};
 
 /// More than a branch reaches.
 const FAR: &str = ".rept 33000 v_mov_b32_e32 v250, v251";
@@ -27,10 +28,6 @@ const PLAIN: [&str; 5] = [
     "v_add_f32_e32 v252, v253, v254",
     "s_wait_idle",
 ];
-
-fn set() -> &'static RuleSet {
-    RuleSet::by_name("gfx1250-b0-to-a0").unwrap()
-}
 
 /// Where a kernel stands among others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,22 +61,6 @@ enum Part {
     Stub,
 }
 
-/// Patchers by their options: making one takes longer than using it.
-#[derive(Default)]
-struct Patchers(Vec<Rc<Patcher>>, Vec<Options>);
-
-impl Patchers {
-    fn with(&mut self, options: Options) -> Rc<Patcher> {
-        let known = self.1.iter().position(|it| *it == options);
-        let at = known.unwrap_or_else(|| {
-            self.0.push(Rc::new(Patcher::new(set(), options.clone()).unwrap()));
-            self.1.push(options);
-            self.0.len() - 1
-        });
-        Rc::clone(&self.0[at])
-    }
-}
-
 /// A rewritten object.
 struct Case {
     patcher: Rc<Patcher>,
@@ -93,12 +74,7 @@ type Stretch = (usize, Part, Range<usize>);
 
 impl Case {
     /// A kernel of these examples among others; nothing where they do not go together.
-    fn new(
-        patchers: &mut Patchers,
-        random: &mut Random,
-        examples: &[&Example],
-        surroundings: Surroundings,
-    ) -> Option<Case> {
+    fn new(random: &mut Random, examples: &[&Example], surroundings: Surroundings) -> Option<Case> {
         let mut options = Options::default();
         let mut lines: Vec<&str> = Vec::new();
         for example in examples {
@@ -137,7 +113,7 @@ impl Case {
             }
         }
         let before = object(&kernels).unwrap();
-        let patcher = patchers.with(options);
+        let patcher = patcher(&options);
         let patched = patcher.patch(&before).unwrap();
         let after = patched.bytes?;
         let manifest = patched.manifest;
@@ -223,7 +199,7 @@ fn literals(decoder: &Decoder, code: &[u8]) -> Vec<Range<usize>> {
 
 /// The examples that change something, each with its rule.
 fn changing() -> Vec<(&'static str, &'static Example)> {
-    let rules = set().rules().iter().filter(|rule| rule.stage != Stage::Entry);
+    let rules = rule_set().rules().iter().filter(|rule| rule.stage != Stage::Entry);
     let examples = rules.flat_map(|rule| rule.examples.iter().map(|it| (rule.name, it)));
     examples.filter(|(_, example)| matches!(example.after, Outcome::Code(_))).collect()
 }
@@ -235,7 +211,6 @@ fn decoder() -> Decoder {
 #[test]
 fn capability_48_one_flipped_byte_is_found_in_a_thousand_objects_of_every_rule() {
     let (mut random, decoder, changing) = (Random::new(48), decoder(), changing());
-    let mut patchers = Patchers::default();
     let mut covered: BTreeMap<String, BTreeSet<Part>> = BTreeMap::new();
     let mut placements = BTreeSet::new();
     let (mut objects, mut flips, mut round) = (0, 0, 0);
@@ -252,7 +227,7 @@ fn capability_48_one_flipped_byte_is_found_in_a_thousand_objects_of_every_rule()
         };
         round += 1;
         assert!(round < 3_000, "{objects} of {round}");
-        let Some(mut case) = Case::new(&mut patchers, &mut random, &examples, surroundings) else {
+        let Some(mut case) = Case::new(&mut random, &examples, surroundings) else {
             continue;
         };
         objects += 1;
@@ -298,10 +273,8 @@ fn capability_48_one_flipped_byte_is_found_in_a_thousand_objects_of_every_rule()
 #[test]
 fn bytes_all_over_the_replacements_of_each_example_count() {
     let (mut random, decoder) = (Random::new(49), decoder());
-    let mut patchers = Patchers::default();
     for (rule, example) in changing() {
-        let Some(mut case) = Case::new(&mut patchers, &mut random, &[example], Surroundings::None)
-        else {
+        let Some(mut case) = Case::new(&mut random, &[example], Surroundings::None) else {
             continue;
         };
         for (_, part, range) in case.stretches(&decoder) {
@@ -318,14 +291,13 @@ fn bytes_all_over_the_replacements_of_each_example_count() {
 #[test]
 fn a_way_that_leads_elsewhere_is_found_even_if_the_manifest_has_it_so() {
     let (mut random, decoder, changing) = (Random::new(50), decoder(), changing());
-    let mut patchers = Patchers::default();
     let mut ways = BTreeSet::new();
     for round in 0..200 {
         let example = random.pick(&changing).1;
         let surroundings = [Surroundings::None, Surroundings::Padding, Surroundings::Crowded];
         let surroundings =
             if round % 20 == 0 { Surroundings::Far } else { random.pick(&surroundings) };
-        let Some(case) = Case::new(&mut patchers, &mut random, &[example], surroundings) else {
+        let Some(case) = Case::new(&mut random, &[example], surroundings) else {
             continue;
         };
         for (number, part, range) in case.stretches(&decoder) {

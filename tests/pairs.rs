@@ -15,8 +15,9 @@ use std::fmt::Write as _;
 
 use hsaco::object::CodeObject;
 use hsaco::patch::rule::Outcome;
-use hsaco::patch::{Example, Jump, Manifest, Options, Patcher, Placement, RuleSet, Stage, Verdict};
+use hsaco::patch::{Example, Jump, Options, Placement, Stage, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel, TEXT, kernel, object};
+use hsaco_tests::rewritten::{Rewritten as Run, hex, rule_set, text};
 
 const DS: &str = "ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3";
 const DS_AFTER: [&str; 3] =
@@ -25,100 +26,6 @@ const TENSOR: &str = "tensor_load_to_lds s[0:3], s[4:11]";
 const CLEAR: &str = "s_pack_hh_b32_b16 s4, 0, s4";
 /// More than a branch reaches.
 const FAR: &str = ".rept 40000 v_mov_b32_e32 v50, v51";
-
-fn set() -> &'static RuleSet {
-    RuleSet::by_name("gfx1250-b0-to-a0").unwrap()
-}
-
-/// An object before and after, and what the manifest says.
-struct Run {
-    before: Vec<u8>,
-    /// As before where nothing was to be done.
-    after: Vec<u8>,
-    manifest: Manifest,
-}
-
-impl Run {
-    /// Rewrites an object; the result holds, and a second run leaves it as it is.
-    fn with(options: Options, before: Vec<u8>) -> Run {
-        let patcher = Patcher::new(set(), options).unwrap();
-        let patched = patcher.patch(&before).unwrap();
-        let manifest = patched.manifest;
-        let after = patched.bytes.unwrap_or_else(|| before.clone());
-        if manifest.verdict == Verdict::Changed {
-            assert_eq!(patcher.verify(&before, &after, &manifest), []);
-            let again = patcher.patch(&after).unwrap();
-            assert!(again.bytes.is_none(), "again: {:?}", again.manifest.records);
-        } else {
-            assert_eq!(before, after);
-        }
-        Run { before, after, manifest }
-    }
-
-    fn of(kernels: &[NewKernel]) -> Run {
-        Run::with(Options::default(), object(kernels).unwrap())
-    }
-
-    fn refusal(&self) -> String {
-        assert_eq!(self.manifest.verdict, Verdict::Refused);
-        self.manifest.refusals().next().unwrap().1.to_string()
-    }
-
-    /// The bytes that run in place of those at an address: replacements stand where the instructions stood.
-    fn executed(&self, from: u64, size: u64) -> Vec<u8> {
-        let object = CodeObject::parse(&self.after).unwrap();
-        let bytes = |address, size: u64| object.elf().at_address(address, size).unwrap();
-        let (mut code, mut at) = (Vec::new(), from);
-        let inside = |address: u64| (from..from + size).contains(&address);
-        for record in self.manifest.records.iter().filter(|it| inside(it.site.address)) {
-            code.extend_from_slice(bytes(at, record.site.address - at));
-            match &record.body {
-                Some(body) => {
-                    let size = body.new.len() - record.way_back;
-                    code.extend_from_slice(bytes(body.address, size as u64));
-                }
-                None => {
-                    code.extend_from_slice(bytes(
-                        record.site.address,
-                        record.site.new.len() as u64,
-                    ));
-                }
-            }
-            at = record.site.address + record.site.old.len() as u64;
-        }
-        code.extend_from_slice(bytes(at, from + size - at));
-        code
-    }
-
-    /// The same as text.
-    fn text(&self, from: u64, size: u64) -> Vec<String> {
-        text(&self.executed(from, size))
-    }
-
-    /// A number of a kernel that changed, before and after.
-    fn setting(&self, kernel: usize, name: &str) -> Option<(&str, &str)> {
-        let settings = &self.manifest.kernels[kernel].settings;
-        let found = settings.iter().find(|it| it.name == name)?;
-        Some((found.old.as_str(), found.new.as_str()))
-    }
-}
-
-fn text(code: &[u8]) -> Vec<String> {
-    let decoder = gfx1250::assembler().unwrap().decoder().clone();
-    let stream = hsaco::analysis::Stream::decode(&decoder, 0, code);
-    stream.steps().iter().map(|it| it.inst.map_or("?".into(), |it| decoder.text(&it))).collect()
-}
-
-/// Bytes as words of text, in the order of the file.
-fn hex(code: &[u8]) -> String {
-    let words = code.chunks(4).map(|word| {
-        word.iter().fold(String::new(), |mut text, byte| {
-            write!(text, "{byte:02x}").unwrap();
-            text
-        })
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
 
 fn assemble(lines: &str) -> Vec<u8> {
     gfx1250::assemble(gfx1250::assembler().unwrap(), lines).unwrap()
@@ -131,7 +38,7 @@ fn pair(name: &str, bytes: Option<(&str, &str)>) {
         let varied = example.name.strip_prefix(&name);
         varied.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    let rules = set().rules().iter().filter(|rule| rule.stage != Stage::Entry);
+    let rules = rule_set().rules().iter().filter(|rule| rule.stage != Stage::Entry);
     let mut examples: Vec<&Example> =
         rules.flat_map(|rule| rule.examples).filter(is_asked).collect();
     examples.sort_by_key(|it| it.name.len());

@@ -8,14 +8,13 @@
 )]
 
 use std::fmt::Write as _;
-use std::process::Command;
 
 use hsaco::object::CodeObject;
 use hsaco::patch::{
     CodeEdit, Jump, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet, Verdict,
 };
 use hsaco_tests::gfx1250::{self, NewKernel as Kernel};
-use hsaco_tests::{have_tools, scratch_dir};
+use hsaco_tests::rewritten::llvm_accepts;
 
 const MATRIX: &str = "v_wmma_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7]";
 const INTEGER: &str = "v_wmma_i32_16x16x64_iu8 v[16:23], v[0:7], v[8:15], v[16:23]";
@@ -61,26 +60,6 @@ fn refusal(patched: &Patched) -> String {
     assert!(patched.bytes.is_none());
     assert_eq!(patched.manifest.verdict, Verdict::Refused);
     patched.manifest.refusals().next().unwrap().1.to_string()
-}
-
-/// What LLVM's tools say against the result of a rewriting.
-fn llvm_accepts(file: &[u8]) {
-    if !have_tools(&["llvm-objdump-22", "llvm-readelf-22"]) {
-        return;
-    }
-    let folder = scratch_dir();
-    let path = folder.path().join("result.co");
-    std::fs::write(&path, file).unwrap();
-    let run = |tool: &str, arguments: &[&str]| {
-        let output = Command::new(tool).args(arguments).arg(&path).output().unwrap();
-        let (out, error) = (output.stdout, String::from_utf8(output.stderr).unwrap());
-        assert!(output.status.success() && error.is_empty(), "{tool}: {error}");
-        String::from_utf8(out).unwrap()
-    };
-    run("llvm-readelf-22", &["-a"]);
-    let listing = run("llvm-objdump-22", &["-d"]);
-    let undecoded = listing.lines().find(|line| line.contains(".long"));
-    assert_eq!(undecoded, None);
 }
 
 #[test]

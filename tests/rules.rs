@@ -9,14 +9,12 @@
 use std::process::Command;
 
 use hsaco::patch::rule::Outcome;
-use hsaco::patch::{Example, Options, Patcher, RuleSet, Verdict};
+use hsaco::patch::{Example, Options, Patcher, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel};
+use hsaco_tests::golden::Golden;
 use hsaco_tests::oracle::Target;
-use hsaco_tests::{assembly, have_tools, scratch_dir};
-
-fn set() -> &'static RuleSet {
-    RuleSet::by_name("gfx1250-b0-to-a0").unwrap()
-}
+use hsaco_tests::rewritten::{patcher, rule_set as set};
+use hsaco_tests::{assembly, fixtures_dir, have_tools, scratch_dir};
 
 fn examples() -> impl Iterator<Item = (&'static str, &'static Example)> {
     set().rules().iter().flat_map(|rule| rule.examples.iter().map(|it| (rule.name, it)))
@@ -33,7 +31,7 @@ fn object(example: &Example) -> Vec<u8> {
 fn patched(rule: &str, example: &Example) -> Result<Option<Vec<u8>>, String> {
     let mut options = Options::default();
     (example.options)(&mut options);
-    let patcher = Patcher::new(set(), options).map_err(|error| error.to_string())?;
+    let patcher = patcher(&options);
     let file = object(example);
     let patched = patcher.patch(&file).map_err(|error| error.to_string())?;
     let manifest = &patched.manifest;
@@ -90,6 +88,73 @@ fn llvm_decodes(results: &[Vec<u8>]) {
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.lines().find(|line| line.contains(".long")), None);
     }
+}
+
+/// What the command makes of all fixtures but two, in which no rule has anything to do: the same bytes.
+#[test]
+fn files_without_anything_to_do_come_back_as_they_were() {
+    let folder = scratch_dir();
+    let mut same = 0;
+    for entry in std::fs::read_dir(fixtures_dir()).unwrap() {
+        let path = entry.unwrap().path();
+        let others = ["steppings.co", "s1.gfx1250.co", "manifest.txt"];
+        if !path.is_file() || others.iter().any(|name| path.ends_with(name)) {
+            continue;
+        }
+        let result = folder.path().join(path.file_name().unwrap());
+        let words = ["hsaco".into(), "patch".into(), path.clone().into(), "-o".into()];
+        let code = hsaco_cli::run(words.into_iter().chain([result.clone().into()]));
+        // What is no linked object is refused, and nothing is written.
+        assert_eq!(code == 0, result.exists(), "{}: {code}", path.display());
+        if code == 0 {
+            let read = |path| std::fs::read(path).unwrap();
+            assert!(read(&path) == read(&result), "{}", path.display());
+            same += 1;
+        }
+    }
+    assert!(same > 30, "{same}");
+}
+
+/// Every instruction that LLVM knows and no rule is about, one after the other; words in them may look like those that rules are about.
+#[test]
+fn instructions_that_no_rule_is_about_stay() {
+    let golden = Golden::read("gfx12").unwrap();
+    let decoder = gfx1250::assembler().unwrap().decoder().clone();
+    let claims = |name: &str| set().rules().iter().any(|rule| rule.claims(name));
+    let mut code = Vec::new();
+    let mut count = 0;
+    for row in golden.rows() {
+        let Some(inst) = decoder.decode(&row.bytes) else { continue };
+        let name = inst.mnemonic();
+        let goes_on = inst.flow() == hsaco::isa::Flow::Next && !name.starts_with("s_set");
+        if goes_on && inst.len() == row.bytes.len() && !claims(name) {
+            inst.encode(&mut code);
+            count += 1;
+        }
+    }
+    assert!(count > 10_000, "{count}");
+    code.extend([0x00, 0x00, 0xb0, 0xbf]);
+    let all = NewKernel { code, vgprs: 256, sgprs: 106, ..gfx1250::kernel("k", "").unwrap() };
+    let patched = patcher(&Options::default()).patch(&gfx1250::object(&[all]).unwrap()).unwrap();
+    let nothing = Verdict::Unchanged("no rule has anything to rewrite".to_owned());
+    assert_eq!((patched.bytes, patched.manifest.verdict), (None, nothing));
+}
+
+/// Eight runs at once, of every example: the same bytes and the same manifest.
+#[test]
+fn eight_runs_at_once_agree() {
+    let shared = Patcher::new(set(), Options::default()).unwrap();
+    let files: Vec<Vec<u8>> = examples().map(|(_, example)| object(example)).collect();
+    let run = || -> Vec<_> {
+        let results = files.iter().map(|file| shared.patch(file).unwrap());
+        results.map(|it| (it.bytes, format!("{:?}", it.manifest))).collect()
+    };
+    let expected = run();
+    assert!(expected.iter().filter(|(bytes, _)| bytes.is_some()).count() > 100);
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..8).map(|_| scope.spawn(run)).collect();
+        runs.into_iter().for_each(|it| assert!(it.join().unwrap() == expected));
+    });
 }
 
 /// The lines that rules make are the bytes that LLVM makes of them.

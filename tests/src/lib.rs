@@ -18,6 +18,7 @@ pub mod program;
 pub mod random;
 pub mod readelf;
 pub mod reassembly;
+pub mod rewritten;
 pub mod run_line;
 
 use std::env;

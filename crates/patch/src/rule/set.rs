@@ -250,6 +250,7 @@ const fn both_claim(left: &Rule, right: &Rule) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::{Answer, Example, Requirement};
 
     #[test]
     fn every_rule_file_is_listed() {
@@ -265,6 +266,38 @@ mod tests {
             files.map(|file| file.file_name().into_string().unwrap()).collect();
         files.sort();
         assert_eq!(files, listed);
+    }
+
+    const ONE: Rule = Rule {
+        name: "one",
+        summary: "",
+        stage: Stage::Site,
+        requirement: Requirement::Required,
+        trigger: Trigger::Opcodes(&["s_nop"]),
+        look: |_| Answer::NotMine,
+        residual: |_| false,
+        examples: &[Example::same("1", "s_nop 0")],
+        page: "# one",
+    };
+
+    /// What the compiler says of a table; the examples of [`RuleSet`] show that it does not get any further.
+    fn fault(other: Rule) -> String {
+        let rules: &'static [Rule] = Box::leak(Box::new([ONE, other]));
+        let new = || RuleSet::new("set", "gfx1250", rules);
+        let fault = std::panic::catch_unwind(new).map(|_| ()).unwrap_err();
+        (*fault.downcast::<&str>().unwrap()).to_owned()
+    }
+
+    #[test]
+    fn each_fault_of_a_table_is_told() {
+        let two = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
+        assert_eq!(fault(Rule { name: "one", ..two }), "two rules have one name");
+        assert_eq!(fault(Rule { trigger: ONE.trigger, ..two }), "two rules claim one instruction");
+        assert_eq!(fault(Rule { examples: &[], ..two }), "a rule has no examples");
+        assert_eq!(fault(Rule { page: "", ..two }), "a rule has no page");
+        assert_eq!(fault(Rule { name: "", ..two }), "a rule has no name");
+        let entry = fault(Rule { stage: Stage::Entry, ..two });
+        assert_eq!(entry, "rules about entries are asked at entries");
     }
 
     #[test]
