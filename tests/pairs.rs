@@ -58,7 +58,7 @@ fn holds(example: &Example) -> (String, String) {
     let (sgprs, vgprs) = example.registers;
     let (sgprs, vgprs) = (sgprs.into(), vgprs.into());
     let kernel = NewKernel { sgprs, vgprs, ..kernel("k", example.before).unwrap() };
-    let run = Run::with(options, object(std::slice::from_ref(&kernel)).unwrap());
+    let run = Run::with(&options, object(std::slice::from_ref(&kernel)).unwrap());
     let expected = match example.after {
         Outcome::Refused(reason) => {
             assert!(run.refusal().contains(reason), "{}: {}", example.name, run.refusal());
@@ -346,7 +346,7 @@ fn tn14() {
 
 fn with_stubs(kernels: &[NewKernel]) -> Run {
     let options = Options { entry_stub: true, ..Options::default() };
-    Run::with(options, object(kernels).unwrap())
+    Run::with(&options, object(kernels).unwrap())
 }
 
 const PREFIX: [&str; 2] = ["global_prefetch_b8 v0, s[0:1] scope:SCOPE_SE", "v_nop"];
@@ -396,7 +396,7 @@ fn en2() {
 fn en3() {
     let first = with_stubs(&entry_kernels());
     let options = Options { entry_stub: true, ..Options::default() };
-    let second = Run::with(options, first.after.clone());
+    let second = Run::with(&options, first.after.clone());
     assert_eq!(first.after, second.after);
     assert_eq!(second.manifest.stubs, []);
 }

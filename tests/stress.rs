@@ -163,7 +163,7 @@ fn debug_information_is_as_clean_as_before() {
         assert!(made.0, "{}", made.1);
         let made = run("ld.lld-22", &["-shared", "-o"], &[&linked, &loose]);
         assert!(made.0, "{}", made.1);
-        let rewritten = Rewritten::with(Options::default(), std::fs::read(&linked).unwrap());
+        let rewritten = Rewritten::with(&Options::default(), std::fs::read(&linked).unwrap());
         assert_eq!(
             rewritten.manifest.verdict,
             Verdict::Changed,

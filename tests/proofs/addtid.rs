@@ -4,7 +4,7 @@ use crate::machine::{BUDGET, LANES, Wave, prepare, rewrite, tools};
 use hsaco::patch::{Budget, Options};
 
 /// B0 takes 20 bits; upper bits of M0 are not part of the address.
-fn expected(m0: u32, lane: usize, offset: u32) -> u32 {
+pub(crate) fn expected(m0: u32, lane: usize, offset: u32) -> u32 {
     (m0.wrapping_add(4 * lane as u32) & 0xf_ffff) + offset
 }
 

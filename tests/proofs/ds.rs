@@ -3,7 +3,7 @@
 use crate::machine::{BUDGET, LANES, Random, Wave, leasing, prepare, rewrite, texts, tools};
 use hsaco::patch::{Options, Tools};
 
-const FORMS: [(&str, u32, u8); 12] = [
+pub(crate) const FORMS: [(&str, u32, u8); 12] = [
     ("ds_load_2addr_b32", 4, 1),
     ("ds_load_2addr_b64", 8, 2),
     ("ds_load_2addr_stride64_b32", 256, 1),
@@ -19,16 +19,17 @@ const FORMS: [(&str, u32, u8); 12] = [
 ];
 
 /// One instruction: its form, registers and offsets.
-struct Case {
-    form: usize,
-    result: usize,
-    address: usize,
-    data: [usize; 2],
-    offsets: [u32; 2],
+#[derive(Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) form: usize,
+    pub(crate) result: usize,
+    pub(crate) address: usize,
+    pub(crate) data: [usize; 2],
+    pub(crate) offsets: [u32; 2],
 }
 
 impl Case {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let (name, _, words) = FORMS[self.form];
         let row = |first: usize, count: usize| match count {
             1 => format!("v{first}"),
@@ -48,7 +49,7 @@ impl Case {
     }
 
     /// What the manual says: both places are read, then written, then both results are there.
-    fn expected(&self, wave: &Wave, after: &mut Wave) {
+    pub(crate) fn expected(&self, wave: &Wave, after: &mut Wave) {
         let (name, unit, words) = FORMS[self.form];
         after.clone_from(wave);
         for lane in 0..LANES {

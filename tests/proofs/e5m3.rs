@@ -6,10 +6,10 @@ use crate::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, tools}
 use hsaco::patch::{Options, Tools};
 
 /// The bit of MODE that makes too large a number the largest.
-const SATURATES: u32 = 1 << 23;
+pub(crate) const SATURATES: u32 = 1 << 23;
 
 /// What a byte stands for; 0xff is what would follow the largest number.
-fn value(byte: u32) -> f64 {
+pub(crate) fn value(byte: u32) -> f64 {
     static VALUES: LazyLock<[f64; 0x101]> = LazyLock::new(|| {
         std::array::from_fn(|byte| {
             let (exponent, mantissa) = (byte >> 3, (byte & 7) as f64);
@@ -27,7 +27,7 @@ fn too_large(saturates: bool) -> u32 {
 }
 
 /// The nearest byte, ties to even: by bisection of the borders between bytes.
-fn packed(number: f32, saturates: bool) -> u32 {
+pub(crate) fn packed(number: f32, saturates: bool) -> u32 {
     if number.is_nan() {
         return 0xff;
     }
@@ -45,7 +45,7 @@ fn packed(number: f32, saturates: bool) -> u32 {
 }
 
 /// The byte below, after noise in the lower 20 bits.
-fn stochastic(number: f32, noise: u32, saturates: bool) -> u32 {
+pub(crate) fn stochastic(number: f32, noise: u32, saturates: bool) -> u32 {
     if number.is_nan() {
         return 0xff;
     }

@@ -19,6 +19,7 @@ mod addtid;
 mod ds;
 mod e5m3;
 mod machine;
+mod random;
 mod scale_sixteen;
 mod tensor;
 mod wmma;

@@ -122,7 +122,12 @@ fn capability_22_one_instruction() {
 }
 
 /// B0's product of 32 rows: two of 16, of what was there before.
-fn rows32(wave: &Wave, tools: &Tools, parts: [usize; 3], mods: &str) -> Vec<[u32; LANES]> {
+pub(crate) fn rows32(
+    wave: &Wave,
+    tools: &Tools,
+    parts: [usize; 3],
+    mods: &str,
+) -> Vec<[u32; LANES]> {
     let [a, b, c] = parts;
     let mut result = Vec::new();
     for half in 0..2 {

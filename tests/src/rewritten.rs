@@ -50,8 +50,8 @@ pub struct Rewritten {
 
 impl Rewritten {
     /// Rewrites an object; the result holds, and a second run leaves it as it is.
-    pub fn with(options: Options, before: Vec<u8>) -> Rewritten {
-        let patcher = patcher(&options);
+    pub fn with(options: &Options, before: Vec<u8>) -> Rewritten {
+        let patcher = patcher(options);
         let patched = patcher.patch(&before).unwrap();
         let manifest = patched.manifest;
         let after = patched.bytes.unwrap_or_else(|| before.clone());
@@ -67,7 +67,7 @@ impl Rewritten {
 
     /// The same of kernels, without options.
     pub fn of(kernels: &[NewKernel]) -> Rewritten {
-        Rewritten::with(Options::default(), object(kernels).unwrap())
+        Rewritten::with(&Options::default(), object(kernels).unwrap())
     }
 
     /// Why it was refused.

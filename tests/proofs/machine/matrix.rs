@@ -63,7 +63,7 @@ impl Operation {
             Some(OperandValue::Number(number)) => number as usize,
             _ => 0,
         };
-        let is_scaled = name.contains("_scale");
+        let is_scaled = name.contains("_scale") || name.contains("f8f6f4");
         let format = |matrix: &str, place: usize| match number(&format!("matrix_{matrix}_fmt")) {
             _ if !is_scaled => u32::from(name.split('_').nth(place).unwrap() == "bf8"),
             format => format as u32,

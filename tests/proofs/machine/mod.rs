@@ -3,7 +3,7 @@
 pub(crate) mod matrix;
 pub(crate) mod numbers;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use hsaco::analysis::{Cfg, FunctionKind, Stream};
@@ -158,13 +158,14 @@ fn step(tools: &Tools, inst: &Inst, msb: u32) -> Step {
         Some(OperandValue::Number(number)) => Some(number as u32),
         _ => None,
     };
-    let is_matrix = inst.mnemonic().starts_with("v_wmma");
+    let is_matrix =
+        inst.mnemonic().starts_with("v_wmma_f") || inst.mnemonic().starts_with("v_wmma_s");
     Step {
         name: inst.mnemonic(),
         to: first(&["vdst", "sdst"], bank(6)),
         from: [
-            first(&["src0", "addr", "vaddr1"], bank(0)),
-            first(&["src1", "data0"], bank(2)),
+            first(&["src0", "addr", "vaddr", "vaddr1"], bank(0)),
+            first(&["src1", "data0", "vdata"], bank(2)),
             first(&["src2", "data1"], bank(4)),
         ],
         signs: [sign("src0_modifiers"), sign("src1_modifiers"), sign("src2_modifiers")],
@@ -225,6 +226,12 @@ pub(crate) struct Wave {
     pub(crate) addresses: [u32; LANES],
     /// Whether products are worked out.
     pub(crate) multiplies: bool,
+    /// Whether LDS loads bring their results as late as they may: when they are waited for.
+    pub(crate) is_late: bool,
+    /// What LDS accesses under way will write, in order.
+    pending: VecDeque<Vec<(usize, [u32; LANES])>>,
+    /// What was stored to memory.
+    pub(crate) stored: Vec<[u32; LANES]>,
 }
 
 impl Wave {
@@ -245,6 +252,9 @@ impl Wave {
             masks: Vec::new(),
             addresses: [0; LANES],
             multiplies: true,
+            is_late: false,
+            pending: VecDeque::new(),
+            stored: Vec::new(),
         }
     }
 
@@ -284,8 +294,25 @@ impl Wave {
 
     fn step(&mut self, it: &Step) {
         match it.name {
-            "v_nop" | "s_wait_xcnt" | "s_set_vgpr_msb" | "s_nop" => {}
-            "s_wait_dscnt" => self.under_way = self.under_way.min(it.offset),
+            "v_nop" | "s_wait_xcnt" | "s_set_vgpr_msb" | "s_nop" | "s_clause" | "s_sethalt"
+            | "s_delay_alu" | "s_wait_loadcnt" | "s_barrier_signal" | "s_endpgm" => {}
+            "s_barrier_signal_isfirst" => self.scc = true,
+            "s_wait_dscnt" => {
+                self.under_way = self.under_way.min(it.offset);
+                while self.pending.len() > it.offset as usize {
+                    let done = self.pending.pop_front().into_iter().flatten();
+                    done.for_each(|(register, lanes)| self.vgprs[register] = lanes);
+                }
+            }
+            "global_store_b32" => {
+                self.stored.push(std::array::from_fn(|lane| self.get(it.from[1], lane)));
+            }
+            "cluster_load_b32" | "global_load_b32" => {
+                let Source::Vector(to) = it.to else { panic!("{:?}", it.to) };
+                let address = |lane| self.get(it.from[0], lane).wrapping_add(it.offset);
+                self.vgprs[to] = std::array::from_fn(|lane| self.word(!address(lane)));
+            }
+            "v_wmma_i32_16x16x64_iu8" => self.opaque(it),
             "s_mov_b32" => self.set_scalar(it.to, self.scalar(it.from[0])),
             "s_pack_hh_b32_b16" => {
                 let (low, high) = (self.scalar(it.from[0]), self.scalar(it.from[1]));
@@ -358,10 +385,33 @@ impl Wave {
         }
     }
 
+    /// A product of integers: some numbers that depend on all sources.
+    fn opaque(&mut self, it: &Step) {
+        let [Source::Vector(a), Source::Vector(b), Source::Vector(c)] = it.from else {
+            panic!("{:?}", it.from)
+        };
+        let Source::Vector(to) = it.to else { panic!("{:?}", it.to) };
+        let results: Vec<[u32; LANES]> = (0..8)
+            .map(|at| {
+                let mixed = |lane: usize| {
+                    let product =
+                        self.vgprs[a + at][lane].wrapping_mul(self.vgprs[b + at][lane] | 1);
+                    product.wrapping_add(self.vgprs[c + at][lane])
+                };
+                std::array::from_fn(mixed)
+            })
+            .collect();
+        self.vgprs[to..to + 8].copy_from_slice(&results);
+    }
+
     fn lds_access(&mut self, it: &Step) {
         let words = if it.name.ends_with("b64") { 2 } else { 1 };
         let is_store = it.name.starts_with("ds_store");
         self.under_way += 1;
+        let mut late = match it.to {
+            Source::Vector(to) => (to..to + words).map(|at| (at, [0; LANES])).collect(),
+            _ => Vec::new(),
+        };
         for lane in 0..LANES {
             let address = self.get(it.from[0], lane).wrapping_add(it.offset);
             self.addresses[lane] = address;
@@ -377,10 +427,15 @@ impl Wave {
                 if is_store {
                     self.set_word(address.wrapping_add(4 * word as u32), data[word]);
                 }
-                if let Source::Vector(to) = it.to {
-                    self.vgprs[to + word][lane] = found[word];
+                if let Some((_, lanes)) = late.get_mut(word) {
+                    lanes[lane] = found[word];
                 }
             }
+        }
+        if self.is_late {
+            self.pending.push_back(late);
+        } else {
+            late.into_iter().for_each(|(register, lanes)| self.vgprs[register] = lanes);
         }
     }
 

@@ -53,7 +53,7 @@ fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
     let load = site.inst().copied().into_iter();
     let clear = site.assemble(&format!("s_pack_hh_b32_b16 {base}, 0, {base}"))?;
     let mut leases = site.leases();
-    if !site.is_needed(base) {
+    if is_free(site, base) {
         leases.take(base);
         let code = std::iter::once(clear).chain(load).collect();
         return Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)));
@@ -63,6 +63,11 @@ fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
     code.extend(load);
     code.push(site.assemble(&format!("s_mov_b32 {base}, {saved}"))?);
     Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
+}
+
+/// Whether nobody needs the register after the load, nor an access that is under way and may be tried again.
+fn is_free(site: &Site<'_>, base: &Register) -> bool {
+    !site.is_needed(base) && !site.view().in_flight(site.step()).contains(base)
 }
 
 /// For B0: clears the mask only where the wave is in no cluster.
@@ -82,10 +87,10 @@ fn choosing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
     lines.extend(scc.map(|scc| format!("s_cmp_lg_u32 {scc}, 0")));
     let mut code = site.assemble_all(&lines)?;
     code.extend(site.inst().copied());
-    if site.is_needed(base) {
-        code.push(site.assemble(&format!("s_mov_b32 {base}, {saved}"))?);
-    } else {
+    if is_free(site, base) {
         leases.take(base);
+    } else {
+        code.push(site.assemble(&format!("s_mov_b32 {base}, {saved}"))?);
     }
     Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
 }
