@@ -346,9 +346,9 @@ fn program(random: &mut Random, has_matrix: bool) -> Vec<(String, Deed)> {
             program.neighbour();
         }
         if has_matrix {
-            program.product()
+            program.product();
         } else {
-            program.trigger()
+            program.trigger();
         }
         if program.busy.len() > 16 {
             program.wait();
@@ -527,7 +527,7 @@ fn random_branches_are_routed_or_refused() {
                 code.map(|inst| inst.len() / 4).sum::<usize>()
             };
             match random.below(6) {
-                0 => lines.push(format!("s_cbranch_vccz {}", words(&[line.clone()]))),
+                0 => lines.push(format!("s_cbranch_vccz {}", words(std::slice::from_ref(line)))),
                 1 if !lines.is_empty() => {
                     let from = random.below(lines.len() as u32) as usize;
                     let back = words(&lines[from..]) + 1;
@@ -539,9 +539,8 @@ fn random_branches_are_routed_or_refused() {
         }
         let object = gfx1250::object(&[kernel(&lines.join("\n"))]).unwrap();
         let run = Rewritten::with(&Options::default(), object);
-        if run.manifest.verdict == Verdict::Refused && run.refusal().contains("not hold") {
-            panic!("{}\n{}", run.refusal(), lines.join("\n"))
-        }
+        let reason = run.manifest.refusals().next().map(|it| it.1.to_string()).unwrap_or_default();
+        assert!(!reason.contains("does not hold"), "{reason}\n{}", lines.join("\n"));
         tally.count(&run);
     }
     assert!(tally.of("changed") > 500, "{:?}", tally.0);
@@ -556,6 +555,5 @@ fn random_branches_are_routed_or_refused() {
     ];
     for reason in tally.0.keys() {
         assert!(known.iter().any(|it| reason.starts_with(it)), "{reason}");
-        assert!(!reason.contains("does not hold"), "{reason}");
     }
 }

@@ -117,20 +117,19 @@ fn drained(site: &Site<'_>, leases: &mut Leases) -> Result<Vec<Inst>, Refusal> {
 fn split(site: &Site<'_>, leases: &mut Leases) -> Result<Vec<Inst>, Refusal> {
     let unknown = || crate::body::unsupported(site, "not one of the forms with two addresses");
     let form = FORMS.iter().find(|form| form.name == site.mnemonic()).ok_or_else(unknown)?;
-    // The second data changes its role, so its bank has to be known.
-    let mut body = match site.register("data1") {
-        Some(_) => Body::new(site)?,
-        None => Body::as_encoded(site),
-    };
+    let offset = |name| Some(u32::try_from(site.number(name)?).ok()? * form.unit);
+    let offsets = [offset("offset0").ok_or_else(unknown)?, offset("offset1").ok_or_else(unknown)?];
+    // The second data changes its role, and so does an address that is added to: their banks have to be known.
+    let keeps_roles = site.register("data1").is_none() && offsets.iter().all(|it| *it < OFFSETS);
+    let mut body = if keeps_roles { Body::as_encoded(site) } else { Body::new(site)? };
     let address = body.register("addr", Role::First).ok_or_else(unknown)?;
     let results = body.register("vdst", Role::Destination);
-    let access = |number: u8, offset: &str, data: Option<Register>| {
-        let offset = site.number(offset).and_then(|it| u32::try_from(it).ok())?;
+    let access = |number: u8, offset, data| {
         let result = results.map(|row| part(&row, number * form.words, form.words));
-        Some(Access { address, offset: offset * form.unit, result, data })
+        Access { address, offset, result, data }
     };
-    let first = access(0, "offset0", body.register("data0", Role::Second)).ok_or_else(unknown)?;
-    let second = access(1, "offset1", body.register("data1", Role::Third)).ok_or_else(unknown)?;
+    let first = access(0, offsets[0], body.register("data0", Role::Second));
+    let second = access(1, offsets[1], body.register("data1", Role::Third));
     let is_exchange = first.result.is_some() && first.data.is_some();
     if is_exchange && first.offset == second.offset {
         let detail = "both exchanges are with one place, and both return what was there before";
@@ -266,7 +265,11 @@ impl Window {
             view.stream().inst(step).is_some_and(|inst| {
                 let claims = |rule: &Rule| rule.name != RULE.name && rule.claims(inst.mnemonic());
                 let may_change = inst.mnemonic() == "s_and_b32" && inst.len() > 4;
-                !may_change && !inst.writes_mode() && !RULES.iter().any(claims)
+                // Other accesses are counted with those before them, which the replacement waits for.
+                let effects = view.decoder().effects(inst, view.msb(step).unwrap_or_default());
+                let counts = effects.raises().contains(Counter::Dscnt);
+                let is_other = counts && !RULE.claims(inst.mnemonic());
+                !may_change && !is_other && !inst.writes_mode() && !RULES.iter().any(claims)
             })
         };
         let holds =
@@ -417,6 +420,13 @@ const EXAMPLES: &[Example] = &[
          ds_load_b64 v[0:1], v5
          ds_load_b64 v[2:3], v4
          s_wait_dscnt 0x0",
+    ),
+    Example::refused(
+        "DS12-banks",
+        "s_cbranch_vccz 1
+         s_set_vgpr_msb 0x40
+         ds_load_2addr_stride64_b64 v[0:3], v4 offset0:128",
+        "unknown-bank: ",
     ),
     Example::new(
         "DS13",
