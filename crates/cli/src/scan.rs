@@ -54,6 +54,10 @@ pub(crate) trait Visit: Sync {
     /// What a verb makes of an object; it may borrow the object's bytes.
     type Row<'e>: Send;
 
+    /// Whether it looks at little of a file, however large that is.
+    fn is_brief(&self) -> bool {
+        false
+    }
     /// A file begins.
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()>;
     /// Reads a wanted object, on any thread.
@@ -131,7 +135,7 @@ pub(crate) fn walk<V: Visit>(
     if input.found && file.container.is_none() {
         return Ok(());
     }
-    if input.len() > 1 << 20 {
+    if input.len() > 1 << 20 && !visitor.is_brief() {
         crate::alloc::prepare_for_much();
     }
     let mut entries = container::entries(input, options);

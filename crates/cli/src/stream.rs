@@ -42,7 +42,8 @@ pub(crate) fn write<T: Sync>(
     out: &mut (dyn Write + Send),
     make: impl Fn(&T, &mut Part<'_>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
-    match cores().min(items.len()).min(MOST_THREADS) {
+    let most = items.len().min(MOST_THREADS);
+    match if most < 2 { most } else { most.min(cores()) } {
         0 | 1 => write_alone(items, out, make),
         threads => write_together(items, threads, out, make),
     }

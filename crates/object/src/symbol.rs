@@ -281,13 +281,13 @@ impl<'a> SymbolTable<'a> {
     #[must_use]
     pub fn find_named(&self, name: &[u8]) -> Option<Symbol<'a>> {
         // Every name that begins in the strings ends in them.
-        self.strings.last().filter(|last| **last == 0)?;
+        self.strings.last().filter(|last| **last == 0 && !name.is_empty())?;
         let mut found = None;
         for (row, index) in self.entries.chunks_exact(self.entry_size).zip(0..).skip(1) {
             let text =
                 self.strings.get(read_u32(row, 0)? as usize..).filter(|it| !it.is_empty())?;
-            let is_it = || text.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0));
-            if found.is_none() && text.first() == name.first() && is_it() {
+            // Many begin alike; where it would end, nearly all differ.
+            if text.get(name.len()) == Some(&0) && found.is_none() && text.starts_with(name) {
                 found = Some(index);
             }
         }

@@ -77,15 +77,21 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Adds a row; of several for an address the last one counts, of those before the window the very last.
+    /// Adds a row to a sequence.
+    #[inline]
     fn add(&mut self, open: &mut Open, row: &Registers, window: &Range<u64>) {
         let address = row.address;
         open.is_sorted &= open.last <= address;
         open.last = address;
         open.start.get_or_insert(address);
-        if address >= window.end {
-            return;
+        if address < window.end {
+            self.keep(open, row, window);
         }
+    }
+
+    /// Keeps a row; of several for an address the last one counts, of those before the window the very last.
+    fn keep(&mut self, open: &Open, row: &Registers, window: &Range<u64>) {
+        let address = row.address;
         let number = |value: u64| u32::try_from(value).unwrap_or(0);
         let place =
             Place { file: number(row.file), line: number(row.line), column: number(row.column) };

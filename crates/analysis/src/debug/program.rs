@@ -41,20 +41,37 @@ pub(super) fn run(
     mut tell: impl FnMut(Event<'_>),
 ) -> gimli::Result<()> {
     let mut machine = Machine::new(header);
-    while !machine.input.is_empty() {
-        let opcode = machine.input.read_u8()?;
-        if opcode >= header.opcode_base().max(1) {
-            machine.special(opcode)?;
+    let steps = machine.steps();
+    let first_special = header.opcode_base().max(1);
+    while let Some((&opcode, rest)) = machine.input.slice().split_first() {
+        machine.input = EndianSlice::new(rest, LittleEndian);
+        if opcode >= first_special {
+            let step = steps.get(usize::from(opcode)).copied().unwrap_or_default();
+            machine.advance_line(step.lines);
+            machine.advance(step.operations)?;
             machine.row(&mut tell);
-        } else if opcode == 0 {
-            machine.extended(header, &mut tell)?;
-        } else if DwLns(opcode) == DW_LNS_copy {
-            machine.row(&mut tell);
-        } else {
-            machine.standard(header, DwLns(opcode))?;
+            continue;
+        }
+        match DwLns(opcode) {
+            DwLns(0) => machine.extended(header, &mut tell)?,
+            DW_LNS_copy => machine.row(&mut tell),
+            // What compilers write most, before the rest.
+            DW_LNS_set_column => machine.registers.column = machine.number()?,
+            DW_LNS_advance_line => {
+                let lines = machine.signed_number()?;
+                machine.advance_line(lines);
+            }
+            other => machine.standard(header, other)?,
         }
     }
     Ok(())
+}
+
+/// What a special opcode does.
+#[derive(Clone, Copy, Default)]
+struct Step {
+    lines: i64,
+    operations: u64,
 }
 
 struct Machine<'s> {
@@ -94,11 +111,15 @@ impl<'s> Machine<'s> {
         }
     }
 
-    #[inline]
-    fn special(&mut self, opcode: u8) -> gimli::Result<()> {
-        let adjusted = opcode.wrapping_sub(self.opcode_base);
-        self.advance_line(self.line_base + i64::from(adjusted % self.line_range));
-        self.advance(u64::from(adjusted / self.line_range))
+    /// What each special opcode does, worked out once: divisions are slow.
+    fn steps(&self) -> [Step; 256] {
+        std::array::from_fn(|opcode| {
+            let adjusted = (opcode as u8).wrapping_sub(self.opcode_base);
+            Step {
+                lines: self.line_base + i64::from(adjusted % self.line_range),
+                operations: u64::from(adjusted / self.line_range),
+            }
+        })
     }
 
     fn standard(
@@ -111,12 +132,7 @@ impl<'s> Machine<'s> {
                 let operations = self.number()?;
                 self.advance(operations)?;
             }
-            DW_LNS_advance_line => {
-                let lines = self.input.read_sleb128()?;
-                self.advance_line(lines);
-            }
             DW_LNS_set_file => self.registers.file = self.number()?,
-            DW_LNS_set_column => self.registers.column = self.number()?,
             DW_LNS_const_add_pc => {
                 self.advance(u64::from((u8::MAX - self.opcode_base) / self.line_range))?;
             }
@@ -179,6 +195,17 @@ impl<'s> Machine<'s> {
                 Ok(u64::from(byte))
             }
             _ => self.input.read_uleb128(),
+        }
+    }
+
+    #[inline]
+    fn signed_number(&mut self) -> gimli::Result<i64> {
+        match self.input.slice().split_first() {
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.input = EndianSlice::new(rest, LittleEndian);
+                Ok(i64::from((byte << 1).cast_signed() >> 1))
+            }
+            _ => self.input.read_sleb128(),
         }
     }
 
