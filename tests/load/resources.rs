@@ -101,6 +101,20 @@ DEFAULT NOINLINE int extdev(int x) { volatile int a[100]; a[x & 63] = x; return 
 }
 
 #[test]
+fn f50_stack_that_the_code_does_not_show_is_remarked() {
+    require_tools!("clang-22", "ld.lld-22");
+    let library = "DEFAULT NOINLINE int extdev(int x) { volatile int a[64]; a[x & 63] = x; return a[(x >> 6) & 63]; }";
+    for target in TARGETS {
+        let executable = frozen(&[("a", &object(target, S5_A)), ("b", &object(target, library))]);
+        let [remark] = executable.remarks() else { panic!("{target}: {:?}", executable.remarks()) };
+        let expected = "kernel `user` reaches code that accesses its stack at computed addresses: \
+                        user -> extdev (b): more than ";
+        assert!(remark.starts_with(expected), "{target}: {remark}");
+        assert!(executable.symbol("user").unwrap().kernel().unwrap().dynamic_stack, "{target}");
+    }
+}
+
+#[test]
 fn compiled_kernels_that_have_enough_are_left_alone() {
     require_tools!("clang-22", "ld.lld-22");
     for target in TARGETS {
@@ -110,6 +124,7 @@ fn compiled_kernels_that_have_enough_are_left_alone() {
             let named: Vec<_> = ["a", "b"].into_iter().zip(&objects).collect();
             let executable = frozen(&named);
             assert!(executable.raises().is_empty(), "{target}: {:?}", executable.raises());
+            assert!(executable.remarks().is_empty(), "{target}: {:?}", executable.remarks());
         }
     }
 }

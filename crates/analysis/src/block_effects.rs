@@ -142,7 +142,7 @@ impl<'a> BlockEffects<'a> {
         });
         effects.reads().for_each(|register| {
             if let Some(usage) = &mut usage {
-                usage.registers.insert(&register);
+                usage.add_read(inst, &register, &effects);
             }
             summary.needs.insert(&register);
             if indexed.is_some() && register.file == RegisterFile::Vgpr {

@@ -44,7 +44,7 @@ mod value;
 
 pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use block_effects::BlockEffects;
-pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
+pub use call::{Bounds, Call, CallGraph, CallKind, Callee, Closures, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
 pub use code_address::CodeAddresses;
 pub use debug::{

@@ -75,16 +75,29 @@ impl<'a> CallGraph<'a> {
         let (vgprs, agprs, sgprs) = (most(Usage::vgprs), most(Usage::agprs), most(Usage::sgprs));
         let lds =
             usages.clone().find(|(_, usage)| usage.lds).map(|(number, _)| reach.route(number));
-        let is_dynamic = reach.is_recursive
-            || usages.any(|(number, usage)| usage.frame.is_dynamic && self.has_stack(number));
+        let is_dynamic =
+            reach.is_recursive || usages.any(|(number, _)| self.has_dynamic_stack(number));
         let scratch = self.deepest(start, &reach, processor, wave);
         Needs { vgprs, agprs, sgprs, scratch, lds, is_dynamic, reach }
+    }
+
+    /// Whether a function raises the stack by what only run time knows.
+    pub(crate) fn has_dynamic_stack(&self, function: usize) -> bool {
+        self.usage(function).is_some_and(|usage| usage.frame.is_dynamic) && self.has_stack(function)
     }
 
     /// Whether s32 is the stack pointer of a function: in a kernel that calls nothing it is any register.
     fn has_stack(&self, function: usize) -> bool {
         let kind = self.functions().get(function).map(|function| function.kind);
         kind == Some(FunctionKind::Device) || !self.calls(function).is_empty()
+    }
+
+    /// Whether the stack of a function may be larger than its code shows: it makes addresses of its frame, and does
+    /// not raise the stack by the size of it.
+    #[must_use]
+    pub fn has_hidden_stack(&self, function: usize) -> bool {
+        let frame = self.usage(function).map(|usage| usage.frame);
+        frame.is_some_and(|frame| frame.is_exposed && frame.raised == 0) && self.has_stack(function)
     }
 
     /// The way on which frames add up to the most.
@@ -97,10 +110,10 @@ impl<'a> CallGraph<'a> {
     ) -> Need {
         let frame = |number: usize| self.frame(number, processor, wave);
         // Where calls lead back there is no deepest way; the shortest ones to each function have to do.
-        let order = self.order(&reach.functions).unwrap_or_else(|| reach.functions.clone());
+        let order = reach.order.as_ref().unwrap_or(&reach.functions);
         let mut depths: BTreeMap<usize, (u32, Option<usize>)> =
             BTreeMap::from([(start, (0, None))]);
-        for caller in order {
+        for caller in order.iter().copied() {
             let Some((depth, _)) = depths.get(&caller).copied() else { continue };
             for (callee, kind) in self.next(caller) {
                 let raised = if kind == CallKind::Call { frame(caller).0 } else { 0 };
@@ -127,7 +140,12 @@ impl<'a> CallGraph<'a> {
     }
 
     /// Bytes of a lane by which a function raises the stack for those that it calls, and that it takes in all.
-    fn frame(&self, function: usize, processor: Processor, wave: WaveSize) -> (u32, u32) {
+    pub(crate) fn frame(
+        &self,
+        function: usize,
+        processor: Processor,
+        wave: WaveSize,
+    ) -> (u32, u32) {
         let Some(frame) = self.usage(function).map(|usage| usage.frame) else { return (0, 0) };
         let is_flat = frame.is_flat || processor.limits().flat_scratch == FlatScratch::Architected;
         let unit = if is_flat { 1 } else { wave.lanes() };

@@ -51,6 +51,8 @@ pub struct StackFrame {
     pub is_dynamic: bool,
     /// Whether scratch memory is accessed by instructions of its own, whose addresses are a lane's.
     pub is_flat: bool,
+    /// Whether code computes with the stack pointer: it makes addresses of its frame, by which it may access any of it.
+    pub is_exposed: bool,
 }
 
 const STACK_POINTER: u16 = 32;
@@ -97,6 +99,17 @@ impl Usage {
             self.frame.move_pointer(decoder, inst);
         }
         self.makes_addresses |= register.count == 2 && inst.len() == 4 && gives_counter(inst);
+    }
+
+    /// Takes note of a register that an instruction reads.
+    #[inline]
+    pub(crate) fn add_read(&mut self, inst: &Inst, register: &Register, effects: &Effects<'_>) {
+        self.registers.insert(register);
+        if is_one(register, STACK_POINTER) && !self.frame.is_exposed {
+            let moves_it = |it: Register| is_one(&it, STACK_POINTER) || is_one(&it, FRAME_POINTER);
+            let is_base = effects.memory().is_some() || inst.mnemonic() == "s_mov_b32";
+            self.frame.is_exposed = !is_base && !effects.writes().any(moves_it);
+        }
     }
 
     /// Takes note of the memory that an instruction accesses.

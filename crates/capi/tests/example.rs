@@ -1,4 +1,4 @@
-//! The C++ example builds against both libraries, and refuses what it should.
+//! The examples build against both libraries, and do and refuse what they should.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -74,6 +74,45 @@ fn the_example_runs_with_the_shared_library() {
     command.arg(format!("-Wl,-rpath,{}", libraries().display())).arg("-o");
     compile(command.arg(&program));
     check(&program);
+}
+
+#[test]
+fn a_runtime_in_c_puts_objects_together() {
+    require_tools!("cc");
+    let dir = scratch_dir();
+    let program = dir.path().join("loader");
+    let mut command = Command::new("cc");
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]);
+    command.arg(root().join("include")).arg(root().join("examples/loader.c"));
+    command.arg(libraries().join("libhsaco_c.a")).args(["-lpthread", "-ldl", "-lm", "-o"]);
+    compile(command.arg(&program));
+    let says = |device: &str, files: &[&str]| {
+        let files = files.iter().map(|name| fixture(name));
+        let output = run(Command::new(&program).arg(device).args(files));
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, text) = says("gfx942", &["scale-user.co", "scale-library.co"]);
+    assert_eq!(code, Some(0), "{text}");
+    expect_test::expect![[r#"
+        0x7f0000004400 external scale
+        0x7f00000069b8 external factor
+        0x7f00000008c0 kernel apply.kd, code at 0x7f0000001900
+        0x7f0000004900 function wide, code at 0x7f0000004900
+        0x7f0000004400 function scale, code at 0x7f0000004400
+        0x7f00000069b8 variable factor
+        8020 bytes of memory, linked: yes
+    "#]]
+    .assert_eq(&text);
+    let (code, text) = says("gfx942", &["scale-user.co"]);
+    assert_eq!(code, Some(1));
+    expect_test::expect![[r#"
+        hsa status 0x1015
+        not frozen: undefined-symbol: `factor` is wanted by object (at 0x2e68), and defined by nobody
+        undefined-symbol: `scale` is wanted by object (at 0x2e60), and defined by nobody
+    "#]].assert_eq(&text);
+    let (code, text) = says("gfx1100", &["scale-user.co"]);
+    assert_eq!(code, Some(1));
+    assert!(text.starts_with("not loaded: object: wrong-device: "), "{text}");
 }
 
 #[test]

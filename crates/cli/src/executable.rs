@@ -11,7 +11,7 @@ use crate::report::{self, Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 
 /// What objects are put together with.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Together {
     /// A function that is already loaded, and where
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_definition)]

@@ -63,16 +63,43 @@ impl Executable<'_> {
     /// # Errors
     /// The executable is not frozen.
     pub fn calls(&self) -> Result<Vec<CallEdge>, Errors> {
-        let whole = Whole::new(self)?;
-        Ok(whole.with_graph(|graph, _| self.edges(&whole, graph)).unwrap_or_default())
+        Ok(self.with_call_graph(|view| self.edges(view))?.unwrap_or_default())
     }
 
-    fn edges(&self, whole: &Whole, graph: &CallGraph<'_>) -> Vec<CallEdge> {
-        let memory = |address: u64| {
-            let (object, own) = whole.locate(address)?;
-            let number = u32::try_from(object).unwrap_or(u32::MAX);
-            Some((ObjectId(number), own.wrapping_add(self.delta(number)?)))
-        };
+    /// Shows `look` the call graph of all objects together; nothing where their code cannot be decoded.
+    ///
+    /// ```
+    /// use hsaco_load::{Executable, Freeze};
+    /// let mut executable = Executable::new(None);
+    /// for name in ["scale-user.co", "scale-library.co"] {
+    ///     executable.load(name, std::fs::read(format!("../../tests/fixtures/{name}"))?)?;
+    /// }
+    /// executable.freeze(Freeze::default())?;
+    /// let reached = executable.with_call_graph(|view| {
+    ///     let index = view.object.index();
+    ///     let reach = view.graph.reach(view.graph.function_of(&index.kernels()[0])?);
+    ///     let called = view.graph.functions().get(*reach.functions.get(1)?)?;
+    ///     Some((called.name?.to_string(), view.place(called.address)?.0.index()))
+    /// })?;
+    /// assert_eq!(reached, Some(Some(("scale".to_owned(), 1))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The executable is not frozen.
+    pub fn with_call_graph<T>(
+        &self,
+        look: impl FnOnce(&CallView<'_>) -> T,
+    ) -> Result<Option<T>, Errors> {
+        let whole = Whole::new(self)?;
+        Ok(whole.with_graph(|object, graph, _| {
+            look(&CallView { graph, object, executable: self, whole: &whole })
+        }))
+    }
+
+    fn edges(&self, view: &CallView<'_>) -> Vec<CallEdge> {
+        let CallView { graph, whole, .. } = *view;
+        let memory = |address: u64| view.place(address);
         let function = |number: usize| {
             let function = graph.functions().get(number)?;
             let (object, address) = memory(function.address)?;
@@ -106,6 +133,27 @@ impl Executable<'_> {
     }
 }
 
+/// The call graph of an executable, over one object made of all.
+#[derive(Clone, Copy)]
+pub struct CallView<'v> {
+    /// Who calls whom, in addresses of that object.
+    pub graph: &'v CallGraph<'v>,
+    /// All objects as one.
+    pub object: &'v CodeObject<'v>,
+    executable: &'v Executable<'v>,
+    whole: &'v Whole,
+}
+
+impl CallView<'_> {
+    /// The object that an address of the graph belongs to, and where that is in memory.
+    #[must_use]
+    pub fn place(&self, address: u64) -> Option<(ObjectId, u64)> {
+        let (object, own) = self.whole.locate(address)?;
+        let number = u32::try_from(object).unwrap_or(u32::MAX);
+        Some((ObjectId(number), own.wrapping_add(self.executable.delta(number)?)))
+    }
+}
+
 /// All objects as one, to be looked at as a whole.
 pub(crate) struct Whole {
     linked: Linked,
@@ -131,12 +179,12 @@ impl Whole {
     /// Shows the call graph to whoever wants it; nothing where code cannot be decoded.
     pub(crate) fn with_graph<T>(
         &self,
-        look: impl FnOnce(&CallGraph<'_>, Processor) -> T,
+        look: impl for<'g> FnOnce(&'g CodeObject<'g>, &'g CallGraph<'g>, Processor) -> T,
     ) -> Option<T> {
         let object = CodeObject::parse(&self.linked.bytes).ok()?;
         let decoders = Decoders::new(&object)?.ok()?;
         let graph = CallGraph::new(&object, &decoders);
-        Some(look(&graph, decoders.processor()))
+        Some(look(&object, &graph, decoders.processor()))
     }
 
     /// Where an address of an object is in the whole.

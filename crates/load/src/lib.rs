@@ -31,7 +31,7 @@ mod resource;
 mod source;
 mod symbol;
 
-pub use calls::{CallEdge, CallTarget, FunctionRef};
+pub use calls::{CallEdge, CallTarget, CallView, FunctionRef};
 pub use error::{Error, ErrorKind, Errors, Result};
 pub use executable::{AppliedRelocation, Executable, Freeze, Located, ObjectId};
 pub use image::{Image, Segment};

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use hsaco_analysis::{Allocation, CallGraph, Callee, Need, Needs, Resource};
+use hsaco_analysis::{Allocation, Bounds, CallGraph, Callee, Closures, Need, Needs, Resource};
 use hsaco_isa::{AccVgprs, Generation, Limits, Processor, WaveSize};
 use hsaco_object::Str;
 use hsaco_object::descriptor::KernelDescriptor;
@@ -100,7 +100,7 @@ pub(crate) fn propagate(executable: &Executable<'_>) -> Result<Propagation, Erro
         }
     };
     let Some(found) =
-        whole.with_graph(|graph, processor| survey(executable, &whole, graph, processor))
+        whole.with_graph(|_, graph, processor| survey(executable, &whole, graph, processor))
     else {
         let remarks =
             vec!["what kernels need is not known: their code cannot be decoded".to_owned()];
@@ -117,6 +117,7 @@ fn survey(
 ) -> Result<Propagation, Errors> {
     let mut found = Propagation::default();
     let mut errors = Vec::new();
+    let mut screen = Screen::new(executable, whole, graph, processor);
     for (number, object) in executable.objects.iter().enumerate() {
         if object.kernels.is_empty() {
             continue;
@@ -133,8 +134,12 @@ fn survey(
             let survey = Survey { executable, whole, graph, processor, number, object, kernel };
             let Some(start) = survey.start() else { continue };
             let Some(wave) = WaveSize::from_lanes(kernel.info.wavefront_size) else { continue };
+            if screen.is_quiet(&survey, start, wave, file_kernel.descriptor()) {
+                continue;
+            }
             let needs = graph.needs(start, processor, wave);
             found.remarks.extend(survey.unseen(&needs, file_kernel.name()));
+            found.remarks.extend(survey.unseen_stack(&needs, file_kernel.name()));
             let change = KernelChange::of(&file, file_kernel);
             let raised =
                 survey.check_waves(&needs, file_kernel.name()).and_then(|()| match change {
@@ -151,6 +156,80 @@ fn survey(
     found.remarks.sort();
     found.remarks.dedup();
     Ok(found)
+}
+
+/// What is known of all functions at once: most kernels have what they need, and nothing is to be said of them.
+struct Screen<'s, 'g> {
+    closures: Closures<'s, 'g>,
+    processor: Processor,
+    /// The last object that each function reaches, and how far the first is from the last number there is.
+    last: Vec<u32>,
+    first: Vec<u32>,
+    /// Whether it reaches what has to be told.
+    is_told: Vec<bool>,
+    /// Of each size of a wave: whether it reaches code for others, and what it needs.
+    waves: [(WaveSize, Vec<bool>, Option<Bounds>); 2],
+}
+
+impl<'s, 'g> Screen<'s, 'g> {
+    fn new(
+        executable: &Executable<'_>,
+        whole: &Whole,
+        graph: &'s CallGraph<'g>,
+        processor: Processor,
+    ) -> Self {
+        let closures = Closures::new(graph);
+        let object = |function: usize| {
+            let address = graph.functions().get(function).map_or(0, |it| it.address);
+            whole.locate(address).map_or(0, |(object, _)| u32::try_from(object).unwrap_or(u32::MAX))
+        };
+        let calls_unseen = |function: usize| {
+            let slots = graph.calls(function).iter().filter_map(|call| call.slot);
+            slots.into_iter().any(|slot| whole.definition_at(slot).is_some())
+        };
+        let others = |wave: WaveSize| {
+            let is_other = |it: &Object<'_>| {
+                let mut sizes = it.kernels.iter().map(|it| it.info.wavefront_size);
+                !it.kernels.is_empty() && sizes.all(|it| it != wave.lanes())
+            };
+            let objects: Vec<bool> = executable.objects.iter().map(is_other).collect();
+            closures.any(|it| objects.get(object(it) as usize).copied().unwrap_or(false))
+        };
+        let waves = [WaveSize::Wave32, WaveSize::Wave64].map(|wave| (wave, others(wave), None));
+        Screen {
+            last: closures.most(object),
+            first: closures.most(|it| u32::MAX - object(it)),
+            is_told: closures.any(|it| calls_unseen(it) || graph.has_hidden_stack(it)),
+            waves,
+            closures,
+            processor,
+        }
+    }
+
+    /// Whether a kernel certainly has all that it needs.
+    fn is_quiet(
+        &mut self,
+        survey: &Survey<'_, '_, '_>,
+        start: usize,
+        wave: WaveSize,
+        descriptor: Option<KernelDescriptor>,
+    ) -> bool {
+        let Some((_, reaches_others, bounds)) = self.waves.iter_mut().find(|it| it.0 == wave)
+        else {
+            return false;
+        };
+        let bounds = bounds.get_or_insert_with(|| self.closures.bounds(self.processor, wave));
+        let (Some(needs), Some(descriptor)) = (bounds.needs(start), descriptor) else {
+            return false;
+        };
+        let is = |all: &[bool]| all.get(start).copied().unwrap_or(true);
+        let own = u32::try_from(survey.number).unwrap_or(u32::MAX);
+        let is_abroad =
+            self.last.get(start) != Some(&own) || self.first.get(start) != Some(&(u32::MAX - own));
+        let allocation = Allocation::new(descriptor, self.processor.generation());
+        let is_told = is(&self.is_told) || is(reaches_others) || is_abroad && needs.is_dynamic;
+        !is_told && survey.shortfalls(&allocation, &needs, is_abroad).is_empty()
+    }
 }
 
 /// One kernel, looked at.
@@ -214,6 +293,33 @@ impl Survey<'_, '_, '_> {
             .collect()
     }
 
+    /// Stack of other objects' functions that their code does not show: the kernel's compiler counted what it saw.
+    fn unseen_stack(&self, needs: &Needs<'_>, name: Str<'_>) -> Vec<String> {
+        let hidden = self.abroad(needs).filter(|(it, _)| self.graph.has_hidden_stack(*it));
+        let mut remarks: Vec<String> = hidden
+            .map(|(function, _)| {
+                let (path, seen) = (self.path(&needs.reach.route(function)), needs.scratch.count);
+                format!(
+                    "kernel `{name}` reaches code that accesses its stack at computed addresses: {}: \
+                     more than {seen} bytes of scratch may be needed",
+                    path.join(" -> ")
+                )
+            })
+            .collect();
+        let is_abroad = self.abroad(needs).next().is_some();
+        if is_abroad && needs.is_dynamic && !self.can_have_dynamic_stack() {
+            remarks.push(format!(
+                "kernel `{name}` needs a stack that grows by what only run time knows, which its code object version cannot say"
+            ));
+        }
+        remarks
+    }
+
+    /// Whether descriptors of this version can ask for a stack of a size that only run time knows.
+    fn can_have_dynamic_stack(&self) -> bool {
+        self.object.flags.abi().code_object_version().unwrap_or(0) >= 5
+    }
+
     fn path(&self, route: &[usize]) -> Vec<String> {
         let one = |function: &usize| {
             let function = self.graph.functions().get(*function)?;
@@ -238,9 +344,10 @@ impl Survey<'_, '_, '_> {
         let allocation = Allocation::new(change.descriptor(), generation);
         let is_abroad = self.abroad(needs).next().is_some();
         let shortfalls = self.shortfalls(&allocation, needs, is_abroad);
-        let abi = self.object.flags.abi().code_object_version().unwrap_or(0);
-        let needs_dynamic_stack =
-            is_abroad && needs.is_dynamic && !allocation.has_dynamic_stack && abi >= 5;
+        let needs_dynamic_stack = is_abroad
+            && needs.is_dynamic
+            && !allocation.has_dynamic_stack
+            && self.can_have_dynamic_stack();
         if shortfalls.is_empty() && !needs_dynamic_stack {
             return Ok(None);
         }

@@ -61,10 +61,9 @@ fn grow(bench: &mut Bench, row: &str, has_kernels: bool) -> Result<()> {
         let name = format!("{row}: {count} objects of {FUNCTIONS} functions");
         let spent = format!("{:.0} ms", time.as_secs_f64() * 1e3);
         let each = format!("{cost:.0} ns each");
-        let bar = if count == MOST { format!("<= {} ms", BAR.as_millis()) } else { String::new() };
-        let is_judged = count == MOST && !has_kernels;
+        let is_judged = count == MOST;
+        let bar = if is_judged { format!("<= {} ms", BAR.as_millis()) } else { String::new() };
         let verdict = if is_judged { bench.verdict(time <= BAR) } else { "" };
-        let bar = if is_judged { bar } else { String::new() };
         let plot = "#".repeat(usize::try_from(time.as_millis() / 10).unwrap_or(0).clamp(1, 100));
         println!("{name:<44} {spent:>19} {each:>19} {:>9} {bar:>9} {verdict} {plot}", "");
     }

@@ -1,5 +1,6 @@
 //! Who calls whom.
 
+mod closure;
 mod link;
 mod reach;
 mod site;
@@ -20,6 +21,7 @@ use crate::value::Callees;
 use link::Links;
 use site::{Found, Search};
 
+pub use closure::{Bounds, Closures};
 pub(crate) use reach::ANYBODY;
 pub use reach::{Reach, Route};
 

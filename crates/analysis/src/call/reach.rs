@@ -22,6 +22,8 @@ pub struct Reach<'a> {
     pub is_recursive: bool,
     /// Who was the first to reach each function.
     from: BTreeMap<usize, usize>,
+    /// The functions, each after all that call it; nothing where calls lead back to one.
+    pub(crate) order: Option<Vec<usize>>,
 }
 
 impl Reach<'_> {
@@ -95,15 +97,18 @@ impl<'a> CallGraph<'a> {
                 }
             }
         }
-        reach.is_recursive = self.order(&reach.functions).is_none();
+        reach.order = self.order(&reach.functions, !reach.unknown.is_empty());
+        reach.is_recursive = reach.order.is_none();
         reach
     }
 
     /// These functions, each after all that call it; nothing where calls lead back to one.
     ///
-    /// The functions whose address is taken are called by [`ANYBODY`], which unknown calls call.
-    pub(crate) fn order(&self, functions: &[usize]) -> Option<Vec<usize>> {
-        let nodes: Vec<usize> = functions.iter().copied().chain([ANYBODY]).collect();
+    /// The functions whose address is taken are called by [`ANYBODY`], which unknown calls call; without any
+    /// there is no need to look at those functions, which may be all of many objects.
+    fn order(&self, functions: &[usize], calls_anybody: bool) -> Option<Vec<usize>> {
+        let anybody = calls_anybody.then_some(ANYBODY);
+        let nodes: Vec<usize> = functions.iter().copied().chain(anybody).collect();
         let mut callers: BTreeMap<usize, usize> = nodes.iter().map(|node| (*node, 0)).collect();
         for (callee, _) in nodes.iter().flat_map(|node| self.next(*node)) {
             callers.entry(callee).and_modify(|count| *count += 1);

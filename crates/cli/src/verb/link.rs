@@ -5,11 +5,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::load::{Executable, Freeze, SymbolKind};
+use hsaco::object::CodeObject;
+use hsaco::object::elf::Section;
 use serde::Serialize;
 
 use crate::args::{Color, Format, Inputs, ObjectFilter};
 use crate::executable::{self, RaiseRow, Together};
-use crate::report::Status;
+use crate::report::{self, Status};
 use crate::schema::SCHEMA_VERSION;
 use crate::table::count;
 use crate::verb::bundle::write_bytes;
@@ -51,6 +53,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     match linked {
         Ok(bytes) => {
             write_bytes(&args.output, &bytes)?;
+            if executable.objects().any(|it| has_debug_information(executable.object_bytes(it))) {
+                report::error("note: debug information is not kept; hsaco load --locate has it");
+            }
             if args.output != "-" {
                 tell(args, &executable, bytes.len())?;
             }
@@ -60,6 +65,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Err(errors) => status.note(executable::tell(&errors)),
     }
     Ok(status)
+}
+
+fn has_debug_information(bytes: &[u8]) -> bool {
+    let is_debug = |it: &Section<'_>| it.name.as_bytes().starts_with(b".debug_");
+    CodeObject::parse(bytes).is_ok_and(|it| it.elf().sections().iter().any(is_debug))
 }
 
 /// What was linked.

@@ -54,7 +54,8 @@ impl Visit for DotCalls<'_> {
     }
 }
 
-fn write_graph(out: &mut Vec<u8>, name: &str, calls: &ObjectCalls) -> Result<()> {
+/// Writes one graph, whose name is quoted.
+pub(super) fn write_graph(out: &mut Vec<u8>, name: &str, calls: &ObjectCalls) -> Result<()> {
     writeln!(out, "digraph {name} {{\n  rankdir=LR;\n  node [shape=box];")?;
     for function in &calls.functions {
         write_node(out, function)?;
@@ -85,7 +86,8 @@ fn write_graph(out: &mut Vec<u8>, name: &str, calls: &ObjectCalls) -> Result<()>
 const UNKNOWN: &str = "unknown [label=\"?\", shape=diamond];";
 
 fn write_node(out: &mut Vec<u8>, function: &FunctionCalls) -> Result<()> {
-    let label = quoted(&function.shown_name());
+    let object = function.object.as_ref().map(|it| format!("\n{it}")).unwrap_or_default();
+    let label = quoted(&format!("{}{object}", function.shown_name()));
     let style = if function.kind == "kernel" { ", style=bold" } else { "" };
     writeln!(out, "  f{} [label={label}{style}];", function.index)?;
     Ok(())
@@ -114,7 +116,7 @@ fn style(call: &CallRow) -> &'static str {
 }
 
 /// A text as DOT takes it: between quotes, in which backslashes would begin escapes.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {

@@ -3,6 +3,7 @@
 mod dot;
 mod model;
 mod text;
+mod together;
 
 use std::ffi::OsString;
 
@@ -26,7 +27,8 @@ use text::TextCalls;
 ///
 /// Calls are found by relocations, else by what the code computes, through the GOT too. A call of
 /// who knows whom may go to any function whose address is taken. With --kernel only what those
-/// kernels reach.
+/// kernels reach. With --together the files are loaded as one executable, so that calls cross from one
+/// object to another.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -35,6 +37,9 @@ pub(crate) struct Args {
     objects: ObjectFilter,
     #[command(flatten)]
     kernels: KernelFilter,
+    /// Load all objects as one executable, and show the calls between them too
+    #[arg(long)]
+    together: bool,
     /// Text for people, JSON for programs, DOT for Graphviz
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -58,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Output::open(args.output.as_deref())?;
     let kernels = KernelSelection::new(&args.kernels);
     let status = match args.format {
+        _ if args.together => together::run(args, &kernels, &mut out)?,
         Format::Json => {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
                 Ok(vec![serde_json::to_vec(&ObjectCalls::new(item, &kernels, trouble))?])

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hsaco::analysis::{Call, CallGraph, CallKind, Callee, FunctionKind};
+use hsaco::object::CodeObject;
 use serde::Serialize;
 
 use super::graph;
@@ -12,7 +13,7 @@ use crate::select::KernelSelection;
 use crate::verb::ls::source_name;
 
 /// One object of `calls`.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct ObjectCalls {
     pub(super) index: usize,
     pub(super) entry_id: Option<String>,
@@ -42,6 +43,9 @@ pub(super) struct FunctionCalls {
     pub(super) index: usize,
     pub(super) name: Option<String>,
     pub(super) demangled: Option<String>,
+    /// The object that it is in, where several are looked at together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) object: Option<String>,
     pub(super) kind: &'static str,
     pub(super) address: u64,
     pub(super) size: u64,
@@ -70,24 +74,29 @@ impl ObjectCalls {
         selection: &KernelSelection,
         trouble: &mut Trouble,
     ) -> Self {
-        let mut calls = Self {
-            index: item.number,
-            entry_id: item.entry.id.clone(),
-            target: item.target.clone(),
-            kernels: Vec::new(),
-            functions: Vec::new(),
-            address_taken: Vec::new(),
+        let calls = match (&item.object, graph(item, trouble)) {
+            (Some(object), Some((graph, _))) => Self::of(object, &graph, selection),
+            _ => Self::default(),
         };
-        if let (Some(object), Some((graph, _))) = (&item.object, graph(item, trouble)) {
-            for kernel in selection.of(&object.index()) {
-                if let Some(function) = graph.function_of(kernel) {
-                    let name = kernel.name();
-                    let (demangled, name) = (source_name(name).into_owned(), name.to_string());
-                    calls.kernels.push(KernelCalls::new(&graph, function, name, demangled));
-                }
+        let (entry_id, target) = (item.entry.id.clone(), item.target.clone());
+        Self { index: item.number, entry_id, target, ..calls }
+    }
+
+    /// The calls of an object whose graph is known.
+    pub(super) fn of(
+        object: &CodeObject<'_>,
+        graph: &CallGraph<'_>,
+        selection: &KernelSelection,
+    ) -> Self {
+        let mut calls = Self::default();
+        for kernel in selection.of(&object.index()) {
+            if let Some(function) = graph.function_of(kernel) {
+                let name = kernel.name();
+                let (demangled, name) = (source_name(name).into_owned(), name.to_string());
+                calls.kernels.push(KernelCalls::new(graph, function, name, demangled));
             }
-            calls.add_functions(&graph, selection.is_all());
         }
+        calls.add_functions(graph, selection.is_all());
         calls
     }
 
@@ -137,6 +146,7 @@ impl FunctionCalls {
             index,
             name: function.name.map(|name| name.to_string()),
             demangled: function.name.map(|name| source_name(name).into_owned()),
+            object: None,
             kind: match function.kind {
                 FunctionKind::Kernel => "kernel",
                 FunctionKind::Device => "function",

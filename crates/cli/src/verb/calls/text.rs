@@ -50,16 +50,7 @@ impl Visit for TextCalls<'_> {
             return Ok(out);
         }
         writeln!(out, "\n{}", object_line(item))?;
-        for kernel in &calls.kernels {
-            let mut tree = Tree {
-                calls: &calls,
-                out: &mut out,
-                color: self.out.color(),
-                path: vec![kernel.function],
-                shown: BTreeSet::new(),
-            };
-            tree.kernel(kernel)?;
-        }
+        write_trees(&mut out, &calls, self.out.color())?;
         Ok(out)
     }
 
@@ -71,6 +62,15 @@ impl Visit for TextCalls<'_> {
     fn end(&mut self, _error: Option<&str>) -> Result<()> {
         Ok(())
     }
+}
+
+/// Writes the tree of each kernel.
+pub(super) fn write_trees(out: &mut Vec<u8>, calls: &ObjectCalls, color: bool) -> Result<()> {
+    for kernel in &calls.kernels {
+        let (path, shown) = (vec![kernel.function], BTreeSet::new());
+        Tree { calls, out, color, path, shown }.kernel(kernel)?;
+    }
+    Ok(())
 }
 
 /// The tree of one kernel.
@@ -123,13 +123,23 @@ impl Tree<'_> {
 
     fn callee(&self, call: &CallRow) -> String {
         match (call.function, &call.external, call.address) {
-            (Some(function), ..) => self.calls.name(function),
+            (Some(function), ..) => self.name(function),
             (_, Some(external), _) => format!("{external} (external)"),
             (.., Some(address)) => format!("{address:#x} (no function)"),
             _ => match self.calls.address_taken.len() {
                 0 => "unknown".to_owned(),
                 taken => format!("one of {}", count(taken, "function")),
             },
+        }
+    }
+
+    /// What a function is called, and its object where that is not the caller's.
+    fn name(&self, function: usize) -> String {
+        let object = |index| self.calls.function(index)?.object.as_deref();
+        let name = self.calls.name(function);
+        match (object(function), self.path.last().and_then(|caller| object(*caller))) {
+            (Some(own), caller) if caller != Some(own) => format!("{name} ({own})"),
+            _ => name,
         }
     }
 
@@ -160,7 +170,7 @@ impl Tree<'_> {
         // The unknown callee has a place on the path of its own.
         self.path.push(usize::MAX);
         for &function in taken.iter().take(SHOWN_CANDIDATES) {
-            let name = self.calls.name(function);
+            let name = self.name(function);
             writeln!(self.out, "{indent}{name}{}", self.seen(function))?;
             self.descend(function)?;
         }
