@@ -6,6 +6,7 @@
     reason = "helpers of tests fail them"
 )]
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use hsaco::patch::rule::Outcome;
@@ -206,4 +207,24 @@ fn descriptors_that_flush_denormals_of_16_bits_are_seen() {
     assert_eq!(verdict(&[device.clone(), keeping, flushing]).0, Verdict::Refused);
     let setting = gfx1250::kernel("setting", "s_denorm_mode 0").unwrap();
     assert_eq!(verdict(&[device, setting]).0, Verdict::Refused);
+}
+
+/// Every page of the folder is that of one rule, of `hsaco check` or of `hsaco patch`, and each command shows its own only.
+#[test]
+fn pages_belong_to_one_command_each() {
+    let patches: BTreeSet<&str> = set().rules().iter().map(|rule| rule.name).collect();
+    let checks = hsaco::check::RULES.iter().chain([&hsaco::check::BUDGET]);
+    let checks: BTreeSet<&str> = checks.map(|rule| rule.name).collect();
+    assert_eq!(patches.intersection(&checks).next(), None);
+    let folder = std::fs::read_dir(hsaco_tests::workspace_root().join("docs/rules")).unwrap();
+    let names = folder.map(|it| it.unwrap().file_name().into_string().unwrap());
+    let pages: BTreeSet<String> = names.map(|it| it.trim_end_matches(".md").to_owned()).collect();
+    let rules: BTreeSet<String> = patches.union(&checks).map(|it| (*it).to_owned()).collect();
+    assert_eq!(pages, rules);
+    let run = |verb: &str, rule: &str| {
+        let words = ["hsaco", verb, rule, "-o", "/dev/null"];
+        hsaco_cli::run(words.map(std::ffi::OsString::from))
+    };
+    assert!(patches.iter().all(|it| run("rules", it) == 0 && run("explain", it) == 2));
+    assert!(checks.iter().all(|it| run("explain", it) == 0 && run("rules", it) == 2));
 }

@@ -285,77 +285,96 @@ fn unpack(
     )
 }
 
+/// The lines that make a byte of a source, in registers to work in.
+#[rustfmt::skip]
+macro_rules! byte {
+    ($source:literal, $to:literal, $help:literal, $more:literal) => {
+        concat!(
+            "v_cmp_class_f32_e64 s0, ", $source, ", 3\n",
+            "v_max_num_f32_e64 ", $to, ", 0, ", $source, "\n",
+            "v_min_u32_e32 ", $help, ", 0x38800000, ", $to, "\n",
+            "v_ldexp_f32 ", $help, ", ", $help, ", 17\n",
+            "v_rndne_f32_e32 ", $help, ", ", $help, "\n",
+            "v_cvt_u32_f32_e32 ", $help, ", ", $help, "\n",
+            "v_max_u32_e32 ", $to, ", 0x38800000, ", $to, "\n",
+            "v_bfe_u32 ", $more, ", ", $to, ", 20, 1\n",
+            "v_add3_u32 ", $to, ", ", $to, ", ", $more, ", 0x7ffff\n",
+            in_range!($to, $help)
+        )
+    };
+}
+
+/// The same with noise, and without rounding.
+#[rustfmt::skip]
+macro_rules! noisy_byte {
+    ($source:literal, $noise:literal, $to:literal, $help:literal) => {
+        concat!(
+            "v_cmp_class_f32_e64 s0, ", $source, ", 3\n",
+            "v_max_num_f32_e64 ", $to, ", 0, ", $source, "\n",
+            "v_lshrrev_b32_e64 ", $help, ", 12, ", $noise, "\n",
+            "v_add_nc_u32_e32 ", $to, ", ", $help, ", ", $to, "\n",
+            "v_min_u32_e32 ", $help, ", 0x38800000, ", $to, "\n",
+            "v_ldexp_f32 ", $help, ", ", $help, ", 17\n",
+            "v_cvt_u32_f32_e32 ", $help, ", ", $help, "\n",
+            "v_max_u32_e32 ", $to, ", 0x38800000, ", $to, "\n",
+            in_range!($to, $help)
+        )
+    };
+}
+
+/// The last lines of both: the upper bits, the largest number, NaN.
+#[rustfmt::skip]
+macro_rules! in_range {
+    ($to:literal, $help:literal) => {
+        concat!(
+            "v_lshrrev_b32_e32 ", $to, ", 20, ", $to, "\n",
+            "v_add3_u32 ", $to, ", ", $to, ", ", $help, ", 0xfffffc78\n",
+            "v_sub_nc_u32_e64 ", $help, ", 0xff, s1\n",
+            "v_min_u32_e32 ", $to, ", ", $help, ", ", $to, "\n",
+            "v_cndmask_b32_e64 ", $to, ", ", $to, ", 0xff, s0\n"
+        )
+    };
+}
+
+/// The lines that make a number of a byte from this bit on.
+macro_rules! number {
+    ($first:literal) => {
+        concat!(
+            "v_bfe_u32 v2, v1, ",
+            $first,
+            ", 8
+             v_cmp_eq_u32_e64 s0, 0xff, v2
+             v_min_u32_e32 v3, 8, v2
+             v_cvt_f32_u32_e32 v3, v3
+             v_ldexp_f32 v3, v3, -17
+             v_max_u32_e32 v2, 8, v2
+             v_lshl_add_u32 v2, v2, 20, v3
+             v_add_nc_u32_e32 v2, 0xff800000, v2
+             v_cndmask_b32_e64 v0, v2, 0x7fa3d000, s0"
+        )
+    };
+}
+
 const EXAMPLES: &[Example] = &[
     Example::new(
         "EM1",
         "v_cvt_pk_fp8_f32 v0, v1, v2 clamp",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, v2, 3
-         v_max_num_f32_e64 v3, 0, v2
-         v_min_u32_e32 v5, 0x38800000, v3
-         v_ldexp_f32 v5, v5, 17
-         v_rndne_f32_e32 v5, v5
-         v_cvt_u32_f32_e32 v5, v5
-         v_max_u32_e32 v3, 0x38800000, v3
-         v_bfe_u32 v6, v3, 20, 1
-         v_add3_u32 v3, v3, v6, 0x7ffff
-         v_lshrrev_b32_e32 v3, 20, v3
-         v_add3_u32 v3, v3, v5, 0xfffffc78
-         v_sub_nc_u32_e64 v5, 0xff, s1
-         v_min_u32_e32 v3, v5, v3
-         v_cndmask_b32_e64 v3, v3, 0xff, s0
-         v_cmp_class_f32_e64 s0, v1, 3
-         v_max_num_f32_e64 v4, 0, v1
-         v_min_u32_e32 v5, 0x38800000, v4
-         v_ldexp_f32 v5, v5, 17
-         v_rndne_f32_e32 v5, v5
-         v_cvt_u32_f32_e32 v5, v5
-         v_max_u32_e32 v4, 0x38800000, v4
-         v_bfe_u32 v6, v4, 20, 1
-         v_add3_u32 v4, v4, v6, 0x7ffff
-         v_lshrrev_b32_e32 v4, 20, v4
-         v_add3_u32 v4, v4, v5, 0xfffffc78
-         v_sub_nc_u32_e64 v5, 0xff, s1
-         v_min_u32_e32 v4, v5, v4
-         v_cndmask_b32_e64 v4, v4, 0xff, s0
-         v_lshl_or_b32 v4, v3, 8, v4
-         v_bfi_b32 v0, 0xffff, v4, v0",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            byte!("v2", "v3", "v5", "v6"),
+            byte!("v1", "v4", "v5", "v6"),
+            "v_lshl_or_b32 v4, v3, 8, v4\nv_bfi_b32 v0, 0xffff, v4, v0"
+        ),
     ),
     Example::new(
         "EM2",
         ".long d769c005, 02020f06",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, v7, 3
-         v_max_num_f32_e64 v0, 0, v7
-         v_min_u32_e32 v2, 0x38800000, v0
-         v_ldexp_f32 v2, v2, 17
-         v_rndne_f32_e32 v2, v2
-         v_cvt_u32_f32_e32 v2, v2
-         v_max_u32_e32 v0, 0x38800000, v0
-         v_bfe_u32 v3, v0, 20, 1
-         v_add3_u32 v0, v0, v3, 0x7ffff
-         v_lshrrev_b32_e32 v0, 20, v0
-         v_add3_u32 v0, v0, v2, 0xfffffc78
-         v_sub_nc_u32_e64 v2, 0xff, s1
-         v_min_u32_e32 v0, v2, v0
-         v_cndmask_b32_e64 v0, v0, 0xff, s0
-         v_cmp_class_f32_e64 s0, v6, 3
-         v_max_num_f32_e64 v1, 0, v6
-         v_min_u32_e32 v2, 0x38800000, v1
-         v_ldexp_f32 v2, v2, 17
-         v_rndne_f32_e32 v2, v2
-         v_cvt_u32_f32_e32 v2, v2
-         v_max_u32_e32 v1, 0x38800000, v1
-         v_bfe_u32 v3, v1, 20, 1
-         v_add3_u32 v1, v1, v3, 0x7ffff
-         v_lshrrev_b32_e32 v1, 20, v1
-         v_add3_u32 v1, v1, v2, 0xfffffc78
-         v_sub_nc_u32_e64 v2, 0xff, s1
-         v_min_u32_e32 v1, v2, v1
-         v_cndmask_b32_e64 v1, v1, 0xff, s0
-         v_lshl_or_b32 v1, v0, 8, v1
-         v_lshlrev_b32_e32 v1, 16, v1
-         v_bfi_b32 v5, 0xffff0000, v1, v5",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            byte!("v7", "v0", "v2", "v3"),
+            byte!("v6", "v1", "v2", "v3"),
+            "v_lshl_or_b32 v1, v0, 8, v1\nv_lshlrev_b32_e32 v1, 16, v1\nv_bfi_b32 v5, 0xffff0000, v1, v5"
+        ),
     ),
     Example::same(
         "EM3",
@@ -364,269 +383,75 @@ const EXAMPLES: &[Example] = &[
     Example::new(
         "EM4",
         "v_cvt_pk_fp8_f32 v0, 0x477f0000, 0x477f0000 clamp",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, 0x477f0000, 3
-         v_max_num_f32_e64 v1, 0, 0x477f0000
-         v_min_u32_e32 v3, 0x38800000, v1
-         v_ldexp_f32 v3, v3, 17
-         v_rndne_f32_e32 v3, v3
-         v_cvt_u32_f32_e32 v3, v3
-         v_max_u32_e32 v1, 0x38800000, v1
-         v_bfe_u32 v4, v1, 20, 1
-         v_add3_u32 v1, v1, v4, 0x7ffff
-         v_lshrrev_b32_e32 v1, 20, v1
-         v_add3_u32 v1, v1, v3, 0xfffffc78
-         v_sub_nc_u32_e64 v3, 0xff, s1
-         v_min_u32_e32 v1, v3, v1
-         v_cndmask_b32_e64 v1, v1, 0xff, s0
-         v_cmp_class_f32_e64 s0, 0x477f0000, 3
-         v_max_num_f32_e64 v2, 0, 0x477f0000
-         v_min_u32_e32 v3, 0x38800000, v2
-         v_ldexp_f32 v3, v3, 17
-         v_rndne_f32_e32 v3, v3
-         v_cvt_u32_f32_e32 v3, v3
-         v_max_u32_e32 v2, 0x38800000, v2
-         v_bfe_u32 v4, v2, 20, 1
-         v_add3_u32 v2, v2, v4, 0x7ffff
-         v_lshrrev_b32_e32 v2, 20, v2
-         v_add3_u32 v2, v2, v3, 0xfffffc78
-         v_sub_nc_u32_e64 v3, 0xff, s1
-         v_min_u32_e32 v2, v3, v2
-         v_cndmask_b32_e64 v2, v2, 0xff, s0
-         v_lshl_or_b32 v2, v1, 8, v2
-         v_bfi_b32 v0, 0xffff, v2, v0",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            byte!("0x477f0000", "v1", "v3", "v4"),
+            byte!("0x477f0000", "v2", "v3", "v4"),
+            "v_lshl_or_b32 v2, v1, 8, v2\nv_bfi_b32 v0, 0xffff, v2, v0"
+        ),
     ),
     Example::new(
         "EM5",
         "v_cvt_pk_fp8_f32 v0, 0x477f0000, v2 clamp",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, v2, 3
-         v_max_num_f32_e64 v3, 0, v2
-         v_min_u32_e32 v5, 0x38800000, v3
-         v_ldexp_f32 v5, v5, 17
-         v_rndne_f32_e32 v5, v5
-         v_cvt_u32_f32_e32 v5, v5
-         v_max_u32_e32 v3, 0x38800000, v3
-         v_bfe_u32 v6, v3, 20, 1
-         v_add3_u32 v3, v3, v6, 0x7ffff
-         v_lshrrev_b32_e32 v3, 20, v3
-         v_add3_u32 v3, v3, v5, 0xfffffc78
-         v_sub_nc_u32_e64 v5, 0xff, s1
-         v_min_u32_e32 v3, v5, v3
-         v_cndmask_b32_e64 v3, v3, 0xff, s0
-         v_cmp_class_f32_e64 s0, 0x477f0000, 3
-         v_max_num_f32_e64 v4, 0, 0x477f0000
-         v_min_u32_e32 v5, 0x38800000, v4
-         v_ldexp_f32 v5, v5, 17
-         v_rndne_f32_e32 v5, v5
-         v_cvt_u32_f32_e32 v5, v5
-         v_max_u32_e32 v4, 0x38800000, v4
-         v_bfe_u32 v6, v4, 20, 1
-         v_add3_u32 v4, v4, v6, 0x7ffff
-         v_lshrrev_b32_e32 v4, 20, v4
-         v_add3_u32 v4, v4, v5, 0xfffffc78
-         v_sub_nc_u32_e64 v5, 0xff, s1
-         v_min_u32_e32 v4, v5, v4
-         v_cndmask_b32_e64 v4, v4, 0xff, s0
-         v_lshl_or_b32 v4, v3, 8, v4
-         v_bfi_b32 v0, 0xffff, v4, v0",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            byte!("v2", "v3", "v5", "v6"),
+            byte!("0x477f0000", "v4", "v5", "v6"),
+            "v_lshl_or_b32 v4, v3, 8, v4\nv_bfi_b32 v0, 0xffff, v4, v0"
+        ),
     ),
     Example::new(
         "EM6",
         "v_cvt_pk_fp8_f32 v0, 1.0, 0.5 clamp",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, 0.5, 3
-         v_max_num_f32_e64 v1, 0, 0.5
-         v_min_u32_e32 v3, 0x38800000, v1
-         v_ldexp_f32 v3, v3, 17
-         v_rndne_f32_e32 v3, v3
-         v_cvt_u32_f32_e32 v3, v3
-         v_max_u32_e32 v1, 0x38800000, v1
-         v_bfe_u32 v4, v1, 20, 1
-         v_add3_u32 v1, v1, v4, 0x7ffff
-         v_lshrrev_b32_e32 v1, 20, v1
-         v_add3_u32 v1, v1, v3, 0xfffffc78
-         v_sub_nc_u32_e64 v3, 0xff, s1
-         v_min_u32_e32 v1, v3, v1
-         v_cndmask_b32_e64 v1, v1, 0xff, s0
-         v_cmp_class_f32_e64 s0, 1.0, 3
-         v_max_num_f32_e64 v2, 0, 1.0
-         v_min_u32_e32 v3, 0x38800000, v2
-         v_ldexp_f32 v3, v3, 17
-         v_rndne_f32_e32 v3, v3
-         v_cvt_u32_f32_e32 v3, v3
-         v_max_u32_e32 v2, 0x38800000, v2
-         v_bfe_u32 v4, v2, 20, 1
-         v_add3_u32 v2, v2, v4, 0x7ffff
-         v_lshrrev_b32_e32 v2, 20, v2
-         v_add3_u32 v2, v2, v3, 0xfffffc78
-         v_sub_nc_u32_e64 v3, 0xff, s1
-         v_min_u32_e32 v2, v3, v2
-         v_cndmask_b32_e64 v2, v2, 0xff, s0
-         v_lshl_or_b32 v2, v1, 8, v2
-         v_bfi_b32 v0, 0xffff, v2, v0",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            byte!("0.5", "v1", "v3", "v4"),
+            byte!("1.0", "v2", "v3", "v4"),
+            "v_lshl_or_b32 v2, v1, 8, v2\nv_bfi_b32 v0, 0xffff, v2, v0"
+        ),
     ),
     Example::new(
         "EM7",
         "v_cvt_pk_fp8_f32 v0, -v1, |v5| clamp",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, |v5|, 3
-         v_max_num_f32_e64 v6, 0, |v5|
-         v_min_u32_e32 v8, 0x38800000, v6
-         v_ldexp_f32 v8, v8, 17
-         v_rndne_f32_e32 v8, v8
-         v_cvt_u32_f32_e32 v8, v8
-         v_max_u32_e32 v6, 0x38800000, v6
-         v_bfe_u32 v9, v6, 20, 1
-         v_add3_u32 v6, v6, v9, 0x7ffff
-         v_lshrrev_b32_e32 v6, 20, v6
-         v_add3_u32 v6, v6, v8, 0xfffffc78
-         v_sub_nc_u32_e64 v8, 0xff, s1
-         v_min_u32_e32 v6, v8, v6
-         v_cndmask_b32_e64 v6, v6, 0xff, s0
-         v_cmp_class_f32_e64 s0, -v1, 3
-         v_max_num_f32_e64 v7, 0, -v1
-         v_min_u32_e32 v8, 0x38800000, v7
-         v_ldexp_f32 v8, v8, 17
-         v_rndne_f32_e32 v8, v8
-         v_cvt_u32_f32_e32 v8, v8
-         v_max_u32_e32 v7, 0x38800000, v7
-         v_bfe_u32 v9, v7, 20, 1
-         v_add3_u32 v7, v7, v9, 0x7ffff
-         v_lshrrev_b32_e32 v7, 20, v7
-         v_add3_u32 v7, v7, v8, 0xfffffc78
-         v_sub_nc_u32_e64 v8, 0xff, s1
-         v_min_u32_e32 v7, v8, v7
-         v_cndmask_b32_e64 v7, v7, 0xff, s0
-         v_lshl_or_b32 v7, v6, 8, v7
-         v_bfi_b32 v0, 0xffff, v7, v0",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            byte!("|v5|", "v6", "v8", "v9"),
+            byte!("-v1", "v7", "v8", "v9"),
+            "v_lshl_or_b32 v7, v6, 8, v7\nv_bfi_b32 v0, 0xffff, v7, v0"
+        ),
     ),
     Example::new(
         "EM7-both",
         "v_cvt_pk_fp8_f32 v0, -|v7|, -v8 clamp",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, -v8, 3
-         v_max_num_f32_e64 v1, 0, -v8
-         v_min_u32_e32 v3, 0x38800000, v1
-         v_ldexp_f32 v3, v3, 17
-         v_rndne_f32_e32 v3, v3
-         v_cvt_u32_f32_e32 v3, v3
-         v_max_u32_e32 v1, 0x38800000, v1
-         v_bfe_u32 v4, v1, 20, 1
-         v_add3_u32 v1, v1, v4, 0x7ffff
-         v_lshrrev_b32_e32 v1, 20, v1
-         v_add3_u32 v1, v1, v3, 0xfffffc78
-         v_sub_nc_u32_e64 v3, 0xff, s1
-         v_min_u32_e32 v1, v3, v1
-         v_cndmask_b32_e64 v1, v1, 0xff, s0
-         v_cmp_class_f32_e64 s0, -|v7|, 3
-         v_max_num_f32_e64 v2, 0, -|v7|
-         v_min_u32_e32 v3, 0x38800000, v2
-         v_ldexp_f32 v3, v3, 17
-         v_rndne_f32_e32 v3, v3
-         v_cvt_u32_f32_e32 v3, v3
-         v_max_u32_e32 v2, 0x38800000, v2
-         v_bfe_u32 v4, v2, 20, 1
-         v_add3_u32 v2, v2, v4, 0x7ffff
-         v_lshrrev_b32_e32 v2, 20, v2
-         v_add3_u32 v2, v2, v3, 0xfffffc78
-         v_sub_nc_u32_e64 v3, 0xff, s1
-         v_min_u32_e32 v2, v3, v2
-         v_cndmask_b32_e64 v2, v2, 0xff, s0
-         v_lshl_or_b32 v2, v1, 8, v2
-         v_bfi_b32 v0, 0xffff, v2, v0",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            byte!("-v8", "v1", "v3", "v4"),
+            byte!("-|v7|", "v2", "v3", "v4"),
+            "v_lshl_or_b32 v2, v1, 8, v2\nv_bfi_b32 v0, 0xffff, v2, v0"
+        ),
     ),
     Example::new(
         "EM8",
         "v_cvt_sr_fp8_f32 v0, v1, v2 clamp",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, v1, 3
-         v_max_num_f32_e64 v3, 0, v1
-         v_lshrrev_b32_e64 v4, 12, v2
-         v_add_nc_u32_e32 v3, v4, v3
-         v_min_u32_e32 v4, 0x38800000, v3
-         v_ldexp_f32 v4, v4, 17
-         v_cvt_u32_f32_e32 v4, v4
-         v_max_u32_e32 v3, 0x38800000, v3
-         v_lshrrev_b32_e32 v3, 20, v3
-         v_add3_u32 v3, v3, v4, 0xfffffc78
-         v_sub_nc_u32_e64 v4, 0xff, s1
-         v_min_u32_e32 v3, v4, v3
-         v_cndmask_b32_e64 v3, v3, 0xff, s0
-         v_bfi_b32 v0, 0xff, v3, v0",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            noisy_byte!("v1", "v2", "v3", "v4"),
+            "v_bfi_b32 v0, 0xff, v3, v0"
+        ),
     ),
     Example::new(
         "EM8-byte2",
         ".long d76bc005, 00020f06",
-        "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)
-         v_cmp_class_f32_e64 s0, v6, 3
-         v_max_num_f32_e64 v0, 0, v6
-         v_lshrrev_b32_e64 v1, 12, v7
-         v_add_nc_u32_e32 v0, v1, v0
-         v_min_u32_e32 v1, 0x38800000, v0
-         v_ldexp_f32 v1, v1, 17
-         v_cvt_u32_f32_e32 v1, v1
-         v_max_u32_e32 v0, 0x38800000, v0
-         v_lshrrev_b32_e32 v0, 20, v0
-         v_add3_u32 v0, v0, v1, 0xfffffc78
-         v_sub_nc_u32_e64 v1, 0xff, s1
-         v_min_u32_e32 v0, v1, v0
-         v_cndmask_b32_e64 v0, v0, 0xff, s0
-         v_lshlrev_b32_e32 v0, 16, v0
-         v_bfi_b32 v5, 0xff0000, v0, v5",
+        concat!(
+            "s_getreg_b32 s1, hwreg(HW_REG_WAVE_MODE, 23, 1)\n",
+            noisy_byte!("v6", "v7", "v0", "v1"),
+            "v_lshlrev_b32_e32 v0, 16, v0\nv_bfi_b32 v5, 0xff0000, v0, v5"
+        ),
     ),
-    Example::new(
-        "EM9-byte0",
-        "v_cvt_f32_fp8_e64 v0, v1 clamp",
-        "v_bfe_u32 v2, v1, 0, 8
-         v_cmp_eq_u32_e64 s0, 0xff, v2
-         v_min_u32_e32 v3, 8, v2
-         v_cvt_f32_u32_e32 v3, v3
-         v_ldexp_f32 v3, v3, -17
-         v_max_u32_e32 v2, 8, v2
-         v_lshl_add_u32 v2, v2, 20, v3
-         v_add_nc_u32_e32 v2, 0xff800000, v2
-         v_cndmask_b32_e64 v0, v2, 0x7fa3d000, s0",
-    ),
-    Example::new(
-        "EM9-byte1",
-        "v_cvt_f32_fp8_e64 v0, v1 byte_sel:1 clamp",
-        "v_bfe_u32 v2, v1, 8, 8
-         v_cmp_eq_u32_e64 s0, 0xff, v2
-         v_min_u32_e32 v3, 8, v2
-         v_cvt_f32_u32_e32 v3, v3
-         v_ldexp_f32 v3, v3, -17
-         v_max_u32_e32 v2, 8, v2
-         v_lshl_add_u32 v2, v2, 20, v3
-         v_add_nc_u32_e32 v2, 0xff800000, v2
-         v_cndmask_b32_e64 v0, v2, 0x7fa3d000, s0",
-    ),
-    Example::new(
-        "EM9-byte2",
-        "v_cvt_f32_fp8_e64 v0, v1 byte_sel:2 clamp",
-        "v_bfe_u32 v2, v1, 16, 8
-         v_cmp_eq_u32_e64 s0, 0xff, v2
-         v_min_u32_e32 v3, 8, v2
-         v_cvt_f32_u32_e32 v3, v3
-         v_ldexp_f32 v3, v3, -17
-         v_max_u32_e32 v2, 8, v2
-         v_lshl_add_u32 v2, v2, 20, v3
-         v_add_nc_u32_e32 v2, 0xff800000, v2
-         v_cndmask_b32_e64 v0, v2, 0x7fa3d000, s0",
-    ),
-    Example::new(
-        "EM9-byte3",
-        "v_cvt_f32_fp8_e64 v0, v1 byte_sel:3 clamp",
-        "v_bfe_u32 v2, v1, 24, 8
-         v_cmp_eq_u32_e64 s0, 0xff, v2
-         v_min_u32_e32 v3, 8, v2
-         v_cvt_f32_u32_e32 v3, v3
-         v_ldexp_f32 v3, v3, -17
-         v_max_u32_e32 v2, 8, v2
-         v_lshl_add_u32 v2, v2, 20, v3
-         v_add_nc_u32_e32 v2, 0xff800000, v2
-         v_cndmask_b32_e64 v0, v2, 0x7fa3d000, s0",
-    ),
+    Example::new("EM9-byte0", "v_cvt_f32_fp8_e64 v0, v1 clamp", number!(0)),
+    Example::new("EM9-byte1", "v_cvt_f32_fp8_e64 v0, v1 byte_sel:1 clamp", number!(8)),
+    Example::new("EM9-byte2", "v_cvt_f32_fp8_e64 v0, v1 byte_sel:2 clamp", number!(16)),
+    Example::new("EM9-byte3", "v_cvt_f32_fp8_e64 v0, v1 byte_sel:3 clamp", number!(24)),
     Example::refused(
         "EM-lanes",
         "v_cvt_pk_fp8_f32_e64_dpp v0, v1, v2 clamp row_shl:1 row_mask:0xf bank_mask:0xf",

@@ -1,4 +1,4 @@
-//! Runs the examples of all rules.
+//! Runs the examples of all rules, and shows them in their pages.
 
 use hsaco_analysis::{Cfg, FunctionKind, Stream};
 use hsaco_isa::{Inst, Processor};
@@ -167,5 +167,49 @@ fn every_claimed_instruction_exists_and_has_an_example() {
                 .any(|step| step.inst.is_some_and(|it| it.mnemonic() == *name));
             assert!(is_shown, "{}: no example of {name}", rule.name);
         }
+    }
+}
+
+/// What a page says of the examples.
+fn shown(rule: &Rule) -> String {
+    let mut text =
+        "\n## Examples\n\nMade from the rule: `BLESS=1 cargo test -p hsaco-patch pages`.\n"
+            .to_owned();
+    let code = |lines: &str| {
+        let lines: Vec<&str> = lines.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+        format!("```\n{}\n```\n", lines.join("\n"))
+    };
+    for example in rule.examples {
+        let mut options = Options::default();
+        (example.options)(&mut options);
+        let is_on = |name: &str| {
+            let mut one = Options::default();
+            one.set(name).unwrap();
+            one == options
+        };
+        let switch = Options::switches().find(|(name, _)| is_on(name));
+        let with = switch.map_or(String::new(), |(name, _)| format!(" with `--option {name}`"));
+        text += &format!("\n{}{with}:\n{}", example.name, code(example.before));
+        text += &match example.after {
+            Outcome::Same => "stays as it is.\n".to_owned(),
+            Outcome::Code(lines) => format!("becomes\n{}", code(lines)),
+            Outcome::Refused(reason) => format!("is refused: `{}`.\n", reason.trim()),
+        };
+    }
+    text
+}
+
+#[test]
+fn pages_show_every_example() {
+    for rule in RuleSet::all().iter().flat_map(RuleSet::rules) {
+        assert!(rule.page.starts_with(&format!("# {}\n", rule.name)), "{}", rule.name);
+        let shown = shown(rule);
+        if rule.page.ends_with(&shown) {
+            continue;
+        }
+        assert!(std::env::var_os("BLESS").is_some(), "{}: BLESS=1 writes the page", rule.name);
+        let by_hand = rule.page.split("\n## Examples\n").next().unwrap();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules");
+        std::fs::write(format!("{folder}/{}.md", rule.name), format!("{by_hand}{shown}")).unwrap();
     }
 }

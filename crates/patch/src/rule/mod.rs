@@ -9,7 +9,7 @@
 //!    instruction in a finished object is one that the rule should have rewritten; it is asked of every
 //!    instruction that `trigger` finds, generated ones included, so what `look` makes must not be a residual.
 //! 2. One line of `RULES` below, in the place where it is to be asked.
-//! 3. `docs/rules/NAME.md`: why, before, after, when it refuses; every example's name appears there.
+//! 3. `docs/rules/NAME.md`: why, and when it refuses; `BLESS=1 cargo test -p hsaco-patch pages` puts the examples behind that.
 //! 4. Examples: instructions before and after, as text. `cargo test -p hsaco-patch examples` runs them all. The code
 //!    before is a kernel of its own: `s_endpgm` follows. What is compared is the code with the replacements in
 //!    it, before anybody decides where they go.
@@ -23,6 +23,13 @@
 //! - Leave no more work under way than the replaced instruction does, or wait for it.
 //! - Answer [`Answer::Refuse`] with the reason where it cannot keep that; never [`Answer::NotMine`]. `?` on
 //!   a [`Refusal`] does that when `look` is written with [`answer`].
+
+/// The distance from a matrix instruction, in examples.
+macro_rules! eight_nops {
+    () => {
+        "\nv_nop\nv_nop\nv_nop\nv_nop\nv_nop\nv_nop\nv_nop\nv_nop\n"
+    };
+}
 
 mod barrier_isfirst;
 mod clause;

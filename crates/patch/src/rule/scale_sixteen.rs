@@ -244,98 +244,99 @@ fn one_for_all(scale: &Scale) -> Option<Scale> {
     }
 }
 
+/// The lines that keep the lanes of a mask of sixteen registers.
+macro_rules! lanes {
+    ($mask:literal) => {
+        concat!(
+            "\nv_cndmask_b32_e64 v52, 0, v16, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v53, 0, v17, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v54, 0, v18, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v55, 0, v19, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v56, 0, v20, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v57, 0, v21, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v58, 0, v22, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v59, 0, v23, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v60, 0, v24, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v61, 0, v25, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v62, 0, v26, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v63, 0, v27, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v64, 0, v28, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v65, 0, v29, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v66, 0, v30, ",
+            $mask,
+            "\nv_cndmask_b32_e64 v67, 0, v31, ",
+            $mask,
+            "\n"
+        )
+    };
+}
+
 const EXAMPLES: &[Example] = &[
     Example::new(
         "SC1",
         "v_wmma_scale16_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7], v[48:49], v[50:51]",
-        "v_perm_b32 v8, v49, v48, 0x6040200
-         v_perm_b32 v9, v51, v50, 0x6040200
-         v_perm_b32 v10, v49, v48, 0x7050301
-         v_perm_b32 v11, v51, v50, 0x7050301
-         s_mov_b32 s0, 0xffff
-         v_cndmask_b32_e64 v52, 0, v16, s0
-         v_cndmask_b32_e64 v53, 0, v17, s0
-         v_cndmask_b32_e64 v54, 0, v18, s0
-         v_cndmask_b32_e64 v55, 0, v19, s0
-         v_cndmask_b32_e64 v56, 0, v20, s0
-         v_cndmask_b32_e64 v57, 0, v21, s0
-         v_cndmask_b32_e64 v58, 0, v22, s0
-         v_cndmask_b32_e64 v59, 0, v23, s0
-         v_cndmask_b32_e64 v60, 0, v24, s0
-         v_cndmask_b32_e64 v61, 0, v25, s0
-         v_cndmask_b32_e64 v62, 0, v26, s0
-         v_cndmask_b32_e64 v63, 0, v27, s0
-         v_cndmask_b32_e64 v64, 0, v28, s0
-         v_cndmask_b32_e64 v65, 0, v29, s0
-         v_cndmask_b32_e64 v66, 0, v30, s0
-         v_cndmask_b32_e64 v67, 0, v31, s0
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[52:67], v[32:47], v[0:7], v8, v9
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         s_mov_b32 s1, 0xffff0000
-         v_cndmask_b32_e64 v52, 0, v16, s1
-         v_cndmask_b32_e64 v53, 0, v17, s1
-         v_cndmask_b32_e64 v54, 0, v18, s1
-         v_cndmask_b32_e64 v55, 0, v19, s1
-         v_cndmask_b32_e64 v56, 0, v20, s1
-         v_cndmask_b32_e64 v57, 0, v21, s1
-         v_cndmask_b32_e64 v58, 0, v22, s1
-         v_cndmask_b32_e64 v59, 0, v23, s1
-         v_cndmask_b32_e64 v60, 0, v24, s1
-         v_cndmask_b32_e64 v61, 0, v25, s1
-         v_cndmask_b32_e64 v62, 0, v26, s1
-         v_cndmask_b32_e64 v63, 0, v27, s1
-         v_cndmask_b32_e64 v64, 0, v28, s1
-         v_cndmask_b32_e64 v65, 0, v29, s1
-         v_cndmask_b32_e64 v66, 0, v30, s1
-         v_cndmask_b32_e64 v67, 0, v31, s1
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[52:67], v[32:47], v[0:7], v10, v11",
+        concat!(
+            "v_perm_b32 v8, v49, v48, 0x6040200
+             v_perm_b32 v9, v51, v50, 0x6040200
+             v_perm_b32 v10, v49, v48, 0x7050301
+             v_perm_b32 v11, v51, v50, 0x7050301
+             s_mov_b32 s0, 0xffff",
+            lanes!("s0"),
+            "v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[52:67], v[32:47], v[0:7], v8, v9",
+            eight_nops!(),
+            "s_mov_b32 s1, 0xffff0000",
+            lanes!("s1"),
+            "v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[52:67], v[32:47], v[0:7], v10, v11",
+        ),
     ),
     Example::new(
         "SC1-six",
         "v_wmma_scale16_f32_16x16x128_f8f6f4 v[0:7], v[16:27], v[32:39], v[0:7], v[48:49], s[4:5] matrix_a_fmt:MATRIX_FMT_FP6 matrix_b_fmt:MATRIX_FMT_FP4 neg_lo:[0,0,1]",
-        "v_perm_b32 v8, v49, v48, 0x6040200
-         v_perm_b32 v9, v49, v48, 0x7050301
-         v_mov_b32_e32 v50, v16
-         v_mov_b32_e32 v51, v17
-         v_mov_b32_e32 v52, v18
-         v_mov_b32_e32 v53, 0
-         v_mov_b32_e32 v54, 0
-         v_mov_b32_e32 v55, 0
-         v_mov_b32_e32 v56, v22
-         v_mov_b32_e32 v57, v23
-         v_mov_b32_e32 v58, v24
-         v_mov_b32_e32 v59, 0
-         v_mov_b32_e32 v60, 0
-         v_mov_b32_e32 v61, 0
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[50:61], v[32:39], v[0:7], v8, s4 matrix_a_fmt:MATRIX_FMT_FP6 matrix_b_fmt:MATRIX_FMT_FP4 neg_lo:[0,0,1]
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_mov_b32_e32 v50, 0
-         v_mov_b32_e32 v51, 0
-         v_mov_b32_e32 v52, 0
-         v_mov_b32_e32 v53, v19
-         v_mov_b32_e32 v54, v20
-         v_mov_b32_e32 v55, v21
-         v_mov_b32_e32 v56, 0
-         v_mov_b32_e32 v57, 0
-         v_mov_b32_e32 v58, 0
-         v_mov_b32_e32 v59, v25
-         v_mov_b32_e32 v60, v26
-         v_mov_b32_e32 v61, v27
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[50:61], v[32:39], v[0:7], v9, s4 matrix_a_fmt:MATRIX_FMT_FP6 matrix_b_fmt:MATRIX_FMT_FP4",
+        concat!(
+            "v_perm_b32 v8, v49, v48, 0x6040200
+             v_perm_b32 v9, v49, v48, 0x7050301
+             v_mov_b32_e32 v50, v16
+             v_mov_b32_e32 v51, v17
+             v_mov_b32_e32 v52, v18
+             v_mov_b32_e32 v53, 0
+             v_mov_b32_e32 v54, 0
+             v_mov_b32_e32 v55, 0
+             v_mov_b32_e32 v56, v22
+             v_mov_b32_e32 v57, v23
+             v_mov_b32_e32 v58, v24
+             v_mov_b32_e32 v59, 0
+             v_mov_b32_e32 v60, 0
+             v_mov_b32_e32 v61, 0
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[50:61], v[32:39], v[0:7], v8, s4 matrix_a_fmt:MATRIX_FMT_FP6 matrix_b_fmt:MATRIX_FMT_FP4 neg_lo:[0,0,1]",
+            eight_nops!(),
+            "v_mov_b32_e32 v50, 0
+             v_mov_b32_e32 v51, 0
+             v_mov_b32_e32 v52, 0
+             v_mov_b32_e32 v53, v19
+             v_mov_b32_e32 v54, v20
+             v_mov_b32_e32 v55, v21
+             v_mov_b32_e32 v56, 0
+             v_mov_b32_e32 v57, 0
+             v_mov_b32_e32 v58, 0
+             v_mov_b32_e32 v59, v25
+             v_mov_b32_e32 v60, v26
+             v_mov_b32_e32 v61, v27
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[50:61], v[32:39], v[0:7], v9, s4 matrix_a_fmt:MATRIX_FMT_FP6 matrix_b_fmt:MATRIX_FMT_FP4",
+        ),
     ),
     Example::new(
         "SC1-uniform",
@@ -367,73 +368,54 @@ const EXAMPLES: &[Example] = &[
     Example::new(
         "SC3",
         "v_wmma_scale16_f32_32x16x128_f4 v[96:111], v[16:31], v[32:39], v[48:63], v[2:3], v[4:5]",
-        "v_perm_b32 v0, v3, v2, 0x6040200
-         v_perm_b32 v1, v5, v4, 0x6040200
-         v_perm_b32 v6, v3, v2, 0x7050301
-         v_perm_b32 v7, v5, v4, 0x7050301
-         v_mov_b32_e32 v8, v16
-         v_mov_b32_e32 v9, v17
-         v_mov_b32_e32 v10, 0
-         v_mov_b32_e32 v11, 0
-         v_mov_b32_e32 v12, v20
-         v_mov_b32_e32 v13, v21
-         v_mov_b32_e32 v14, 0
-         v_mov_b32_e32 v15, 0
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[96:103], v[8:15], v[32:39], v[48:55], v0, v1 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_mov_b32_e32 v8, 0
-         v_mov_b32_e32 v9, 0
-         v_mov_b32_e32 v10, v18
-         v_mov_b32_e32 v11, v19
-         v_mov_b32_e32 v12, 0
-         v_mov_b32_e32 v13, 0
-         v_mov_b32_e32 v14, v22
-         v_mov_b32_e32 v15, v23
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[96:103], v[8:15], v[32:39], v[96:103], v6, v7 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_perm_b32 v0, v3, v2, 0x6040200
-         v_perm_b32 v1, v5, v4, 0x6040200
-         v_perm_b32 v6, v3, v2, 0x7050301
-         v_perm_b32 v7, v5, v4, 0x7050301
-         v_mov_b32_e32 v8, v24
-         v_mov_b32_e32 v9, v25
-         v_mov_b32_e32 v10, 0
-         v_mov_b32_e32 v11, 0
-         v_mov_b32_e32 v12, v28
-         v_mov_b32_e32 v13, v29
-         v_mov_b32_e32 v14, 0
-         v_mov_b32_e32 v15, 0
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[104:111], v[8:15], v[32:39], v[56:63], v0, v1 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4 matrix_a_scale:MATRIX_SCALE_ROW1
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_mov_b32_e32 v8, 0
-         v_mov_b32_e32 v9, 0
-         v_mov_b32_e32 v10, v26
-         v_mov_b32_e32 v11, v27
-         v_mov_b32_e32 v12, 0
-         v_mov_b32_e32 v13, 0
-         v_mov_b32_e32 v14, v30
-         v_mov_b32_e32 v15, v31
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[104:111], v[8:15], v[32:39], v[104:111], v6, v7 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4 matrix_a_scale:MATRIX_SCALE_ROW1",
+        concat!(
+            "v_perm_b32 v0, v3, v2, 0x6040200
+             v_perm_b32 v1, v5, v4, 0x6040200
+             v_perm_b32 v6, v3, v2, 0x7050301
+             v_perm_b32 v7, v5, v4, 0x7050301
+             v_mov_b32_e32 v8, v16
+             v_mov_b32_e32 v9, v17
+             v_mov_b32_e32 v10, 0
+             v_mov_b32_e32 v11, 0
+             v_mov_b32_e32 v12, v20
+             v_mov_b32_e32 v13, v21
+             v_mov_b32_e32 v14, 0
+             v_mov_b32_e32 v15, 0
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[96:103], v[8:15], v[32:39], v[48:55], v0, v1 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4",
+            eight_nops!(),
+            "v_mov_b32_e32 v8, 0
+             v_mov_b32_e32 v9, 0
+             v_mov_b32_e32 v10, v18
+             v_mov_b32_e32 v11, v19
+             v_mov_b32_e32 v12, 0
+             v_mov_b32_e32 v13, 0
+             v_mov_b32_e32 v14, v22
+             v_mov_b32_e32 v15, v23
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[96:103], v[8:15], v[32:39], v[96:103], v6, v7 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4",
+            eight_nops!(),
+            "v_perm_b32 v0, v3, v2, 0x6040200
+             v_perm_b32 v1, v5, v4, 0x6040200
+             v_perm_b32 v6, v3, v2, 0x7050301
+             v_perm_b32 v7, v5, v4, 0x7050301
+             v_mov_b32_e32 v8, v24
+             v_mov_b32_e32 v9, v25
+             v_mov_b32_e32 v10, 0
+             v_mov_b32_e32 v11, 0
+             v_mov_b32_e32 v12, v28
+             v_mov_b32_e32 v13, v29
+             v_mov_b32_e32 v14, 0
+             v_mov_b32_e32 v15, 0
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[104:111], v[8:15], v[32:39], v[56:63], v0, v1 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4 matrix_a_scale:MATRIX_SCALE_ROW1",
+            eight_nops!(),
+            "v_mov_b32_e32 v8, 0
+             v_mov_b32_e32 v9, 0
+             v_mov_b32_e32 v10, v26
+             v_mov_b32_e32 v11, v27
+             v_mov_b32_e32 v12, 0
+             v_mov_b32_e32 v13, 0
+             v_mov_b32_e32 v14, v30
+             v_mov_b32_e32 v15, v31
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[104:111], v[8:15], v[32:39], v[104:111], v6, v7 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4 matrix_a_scale:MATRIX_SCALE_ROW1",
+        ),
     ),
 ];

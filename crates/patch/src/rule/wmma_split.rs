@@ -142,48 +142,38 @@ const EXAMPLES: &[Example] = &[
     Example::new(
         "WS3",
         "v_wmma_f16_16x16x128_fp8_bf8 v[20:23], v[0:15], v[8:23], v[20:23] neg_hi:[0,0,1]",
-        "v_lshrrev_b32_e32 v25, 16, v20
-         v_cvt_f32_f16_e64 v24, v20
-         v_cvt_f32_f16_e64 v25, v25
-         v_lshrrev_b32_e32 v27, 16, v21
-         v_cvt_f32_f16_e64 v26, v21
-         v_cvt_f32_f16_e64 v27, v27
-         v_lshrrev_b32_e32 v29, 16, v22
-         v_cvt_f32_f16_e64 v28, v22
-         v_cvt_f32_f16_e64 v29, v29
-         v_lshrrev_b32_e32 v31, 16, v23
-         v_cvt_f32_f16_e64 v30, v23
-         v_cvt_f32_f16_e64 v31, v31
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[24:31], v[0:15], v[8:23], v[24:31], 0, 0 matrix_b_fmt:MATRIX_FMT_BF8 neg_hi:[0,0,1]
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_cvt_pk_f16_f32 v20, v24, v25
-         v_cvt_pk_f16_f32 v21, v26, v27
-         v_cvt_pk_f16_f32 v22, v28, v29
-         v_cvt_pk_f16_f32 v23, v30, v31",
+        concat!(
+            "v_lshrrev_b32_e32 v25, 16, v20
+             v_cvt_f32_f16_e64 v24, v20
+             v_cvt_f32_f16_e64 v25, v25
+             v_lshrrev_b32_e32 v27, 16, v21
+             v_cvt_f32_f16_e64 v26, v21
+             v_cvt_f32_f16_e64 v27, v27
+             v_lshrrev_b32_e32 v29, 16, v22
+             v_cvt_f32_f16_e64 v28, v22
+             v_cvt_f32_f16_e64 v29, v29
+             v_lshrrev_b32_e32 v31, 16, v23
+             v_cvt_f32_f16_e64 v30, v23
+             v_cvt_f32_f16_e64 v31, v31
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[24:31], v[0:15], v[8:23], v[24:31], 0, 0 matrix_b_fmt:MATRIX_FMT_BF8 neg_hi:[0,0,1]",
+            eight_nops!(),
+            "v_cvt_pk_f16_f32 v20, v24, v25
+             v_cvt_pk_f16_f32 v21, v26, v27
+             v_cvt_pk_f16_f32 v22, v28, v29
+             v_cvt_pk_f16_f32 v23, v30, v31",
+        ),
     ),
     Example::new(
         "WS3-constant",
         "v_wmma_f16_16x16x128_bf8_bf8 v[20:23], v[0:15], v[24:39], 0.5",
-        "v_wmma_scale_f32_16x16x128_f8f6f4 v[40:47], v[0:15], v[24:39], 0.5, 0, 0 matrix_a_fmt:MATRIX_FMT_BF8 matrix_b_fmt:MATRIX_FMT_BF8
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_cvt_pk_f16_f32 v20, v40, v41
-         v_cvt_pk_f16_f32 v21, v42, v43
-         v_cvt_pk_f16_f32 v22, v44, v45
-         v_cvt_pk_f16_f32 v23, v46, v47",
+        concat!(
+            "v_wmma_scale_f32_16x16x128_f8f6f4 v[40:47], v[0:15], v[24:39], 0.5, 0, 0 matrix_a_fmt:MATRIX_FMT_BF8 matrix_b_fmt:MATRIX_FMT_BF8",
+            eight_nops!(),
+            "v_cvt_pk_f16_f32 v20, v40, v41
+             v_cvt_pk_f16_f32 v21, v42, v43
+             v_cvt_pk_f16_f32 v22, v44, v45
+             v_cvt_pk_f16_f32 v23, v46, v47",
+        ),
     ),
     Example::refused(
         "WS3-denormals",
@@ -202,20 +192,15 @@ const EXAMPLES: &[Example] = &[
         "WS3-mode",
         "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 6), 0x30
          v_wmma_f16_16x16x128_fp8_fp8 v[20:23], v[0:15], v[24:39], 0",
-        "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 6), 0x30
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[40:47], v[0:15], v[24:39], 0, 0, 0
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_cvt_pk_f16_f32 v20, v40, v41
-         v_cvt_pk_f16_f32 v21, v42, v43
-         v_cvt_pk_f16_f32 v22, v44, v45
-         v_cvt_pk_f16_f32 v23, v46, v47",
+        concat!(
+            "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 6), 0x30
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[40:47], v[0:15], v[24:39], 0, 0, 0",
+            eight_nops!(),
+            "v_cvt_pk_f16_f32 v20, v40, v41
+             v_cvt_pk_f16_f32 v21, v42, v43
+             v_cvt_pk_f16_f32 v22, v44, v45
+             v_cvt_pk_f16_f32 v23, v46, v47",
+        ),
     ),
     Example::new(
         "WS4",
@@ -251,24 +236,19 @@ const EXAMPLES: &[Example] = &[
     Example::new(
         "WS6-overlap",
         "v_wmma_f32_32x16x128_f4 v[0:15], v[16:31], v[4:11], 0",
-        "v_wmma_scale_f32_16x16x128_f8f6f4 v[32:39], v[16:23], v[4:11], 0, 0, 0 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4
-         v_wmma_scale_f32_16x16x128_f8f6f4 v[8:15], v[24:31], v[4:11], 0, 0, 0 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_nop
-         v_mov_b32_e32 v0, v32
-         v_mov_b32_e32 v1, v33
-         v_mov_b32_e32 v2, v34
-         v_mov_b32_e32 v3, v35
-         v_mov_b32_e32 v4, v36
-         v_mov_b32_e32 v5, v37
-         v_mov_b32_e32 v6, v38
-         v_mov_b32_e32 v7, v39",
+        concat!(
+            "v_wmma_scale_f32_16x16x128_f8f6f4 v[32:39], v[16:23], v[4:11], 0, 0, 0 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4
+             v_wmma_scale_f32_16x16x128_f8f6f4 v[8:15], v[24:31], v[4:11], 0, 0, 0 matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4",
+            eight_nops!(),
+            "v_mov_b32_e32 v0, v32
+             v_mov_b32_e32 v1, v33
+             v_mov_b32_e32 v2, v34
+             v_mov_b32_e32 v3, v35
+             v_mov_b32_e32 v4, v36
+             v_mov_b32_e32 v5, v37
+             v_mov_b32_e32 v6, v38
+             v_mov_b32_e32 v7, v39",
+        ),
     ),
     Example::new(
         "WS7",
