@@ -19,6 +19,7 @@ mod select;
 mod source_files;
 mod stream;
 mod table;
+mod text_files;
 mod verb;
 
 use std::ffi::OsString;

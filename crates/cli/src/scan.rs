@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use hsaco::object::container::{self, Container, Entries, Entry, EntryKind, HashCheck, Options};
-use hsaco::object::{CodeObject, Error, ErrorKind};
+use hsaco::object::{CodeObject, Error, ErrorKind, Index};
 
 use crate::args::{Inputs, ObjectFilter};
 use crate::input::{self, Input};
@@ -46,6 +46,15 @@ impl ObjectItem<'_, '_> {
             Some(offset) => error.rebased(offset),
             None => error,
         }
+    }
+
+    /// What the object defines; what is wrong with either is noted.
+    pub(crate) fn index<'o>(&self, object: &CodeObject<'o>, trouble: &mut Trouble) -> Index<'o> {
+        let index = object.index();
+        for problem in object.problems().iter().chain(index.problems()) {
+            trouble.note(self.place(), self.located(problem.clone()));
+        }
+        index
     }
 }
 

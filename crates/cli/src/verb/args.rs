@@ -9,13 +9,13 @@ use anyhow::Result;
 use hsaco::analysis::{KernelArguments, Spelling};
 
 use self::model::ObjectArguments;
-use self::text::TextArguments;
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, ObjectItem, Verify};
+use crate::scan::{ObjectItem, Verify};
 use crate::select::KernelSelection;
+use crate::text_files;
 
 /// Shows the arguments of kernels: offset, size, alignment, type, members and padding
 ///
@@ -69,8 +69,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
         }
         Format::Text => {
-            let mut visitor = TextArguments::new(&mut out, &question);
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+            text_files::run(&mut out, &args.inputs, &args.objects, |page, item, trouble| {
+                text::write(page, item, &question, trouble)
+            })?
         }
     };
     out.finish()?;

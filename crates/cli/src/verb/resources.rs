@@ -13,11 +13,12 @@ use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::scan::{ObjectItem, Verify};
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, Table};
+use crate::text_files::{self, Page};
 use crate::verb::calls;
-use crate::verb::ls::{describe, object_line, source_name};
+use crate::verb::ls::{object_line, source_name};
 
 /// Shows the registers, LDS and scratch that kernels need with all they call, and their occupancy
 ///
@@ -42,18 +43,24 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Output::open(args.answer.output.as_deref())?;
     let kernels = KernelSelection::new(&args.kernels);
     let short = AtomicBool::new(false);
+    let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
+        let object = ObjectResources::new(item, &kernels, trouble);
+        short.fetch_or(object.is_short(), Ordering::Relaxed);
+        object
+    };
     let mut status = match args.answer.format {
         Format::Json => {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
-                let object = ObjectResources::new(item, &kernels, trouble);
-                short.fetch_or(object.is_short(), Ordering::Relaxed);
-                Ok(vec![serde_json::to_vec(&object)?])
+                Ok(vec![serde_json::to_vec(&read(item, trouble))?])
             };
             json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
         }
         Format::Text => {
-            let mut visitor = TextResources { out: &mut out, kernels: &kernels, short: &short };
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+            text_files::run(&mut out, &args.inputs, &args.objects, |page, item, trouble| {
+                let resources = read(item, trouble);
+                let is_wanted = kernels.is_all() || !resources.kernels.is_empty();
+                if is_wanted { write(page, item, &resources) } else { Ok(()) }
+            })?
         }
     };
     out.finish()?;
@@ -279,49 +286,13 @@ fn occupancy(
     })
 }
 
-struct TextResources<'o> {
-    out: &'o mut Output,
-    kernels: &'o KernelSelection,
-    short: &'o AtomicBool,
-}
-
-impl Visit for TextResources<'_> {
-    type Row<'e> = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        // What is no container has been complained about, and has nothing to show.
-        if let Some(container) = file.container {
-            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
-        }
-        Ok(())
+fn write(page: &mut Page, item: &ObjectItem<'_, '_>, resources: &ObjectResources) -> Result<()> {
+    writeln!(page.out, "\n{}", object_line(item))?;
+    if !resources.kernels.is_empty() {
+        writeln!(page.out, "\nneeded/declared/allocated")?;
+        table(&resources.kernels).write(&mut page.out, page.color)?;
     }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let resources = ObjectResources::new(item, self.kernels, trouble);
-        self.short.fetch_or(resources.is_short(), Ordering::Relaxed);
-        let mut out = Vec::new();
-        if resources.kernels.is_empty() && !self.kernels.is_all() {
-            return Ok(out);
-        }
-        writeln!(out, "\n{}", object_line(item))?;
-        if !resources.kernels.is_empty() {
-            writeln!(out, "\nneeded/declared/allocated")?;
-            table(&resources.kernels).write(&mut out, self.out.color())?;
-        }
-        for kernel in &resources.kernels {
-            write_remarks(&mut out, kernel)?;
-        }
-        Ok(out)
-    }
-
-    fn object(&mut self, page: Vec<u8>) -> Result<()> {
-        self.out.write_all(&page)?;
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
+    resources.kernels.iter().try_for_each(|kernel| write_remarks(&mut page.out, kernel))
 }
 
 fn table(kernels: &[KernelResources]) -> Table {

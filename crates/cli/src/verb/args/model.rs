@@ -126,10 +126,7 @@ impl ObjectArguments {
         question: &Question<'_>,
         trouble: &mut Trouble,
     ) -> Result<(), Error> {
-        let index = object.index();
-        for problem in object.problems().iter().chain(index.problems()) {
-            trouble.note(item.place(), item.located(problem.clone()));
-        }
+        let index = item.index(object, trouble);
         let sections = DebugSections::new(object, question.max_size);
         let map = sections.as_ref().map_err(Clone::clone).and_then(SourceMap::new);
         let debug = map.as_ref().ok().zip(sections.as_ref().ok());

@@ -6,52 +6,23 @@ use anyhow::Result;
 
 use super::Question;
 use super::model::{ArgumentInfo, KernelInfo, MemberInfo, ObjectArguments};
-use crate::output::Output;
 use crate::report::Trouble;
-use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
-use crate::verb::ls::{describe, object_line};
+use crate::text_files;
+use crate::verb::ls::object_line;
 
-/// Writes the tables.
-pub(super) struct TextArguments<'o> {
-    out: &'o mut Output,
-    question: &'o Question<'o>,
-}
-
-impl<'o> TextArguments<'o> {
-    pub(super) fn new(out: &'o mut Output, question: &'o Question<'o>) -> Self {
-        Self { out, question }
+pub(super) fn write(
+    page: &mut text_files::Page,
+    item: &ObjectItem<'_, '_>,
+    question: &Question<'_>,
+    trouble: &mut Trouble,
+) -> Result<()> {
+    writeln!(page.out, "\n{}", object_line(item))?;
+    for kernel in ObjectArguments::new(item, question, trouble).kernels {
+        write_kernel(&mut page.out, &kernel, page.color)?;
     }
-}
-
-impl Visit for TextArguments<'_> {
-    type Row<'e> = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        // What is no container has been complained about, and has nothing to show.
-        if let Some(container) = file.container {
-            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
-        }
-        Ok(())
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut text = Vec::new();
-        writeln!(text, "\n{}", object_line(item))?;
-        for kernel in ObjectArguments::new(item, self.question, trouble).kernels {
-            write_kernel(&mut text, &kernel, self.out.color())?;
-        }
-        Ok(text)
-    }
-
-    fn object(&mut self, text: Vec<u8>) -> Result<()> {
-        self.out.write_all(&text)?;
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
+    Ok(())
 }
 
 fn write_kernel(out: &mut Vec<u8>, kernel: &KernelInfo, color: bool) -> Result<()> {

@@ -18,10 +18,10 @@ use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, ObjectItem, Verify};
 use crate::select::KernelSelection;
+use crate::text_files;
 
 use dot::DotCalls;
 use model::ObjectCalls;
-use text::TextCalls;
 
 /// Shows which functions each kernel calls, and who else may be called
 ///
@@ -71,8 +71,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
         }
         Format::Text => {
-            let mut visitor = TextCalls::new(&mut out, &kernels);
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+            text_files::run(&mut out, &args.inputs, &args.objects, |page, item, trouble| {
+                text::write(page, item, &kernels, trouble)
+            })?
         }
         Format::Dot => {
             let mut visitor = DotCalls::new(&mut out, &kernels);

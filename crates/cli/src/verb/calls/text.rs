@@ -8,60 +8,30 @@ use anyhow::Result;
 use hsaco::analysis::CallKind;
 
 use super::model::{CallRow, KernelCalls, ObjectCalls};
-use crate::output::Output;
 use crate::report::Trouble;
-use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::scan::ObjectItem;
 use crate::select::KernelSelection;
 use crate::table::count;
-use crate::verb::ls::{describe, object_line};
+use crate::text_files::Page;
+use crate::verb::ls::object_line;
 
 /// How many functions are named that an unknown call may go to.
 const SHOWN_CANDIDATES: usize = 20;
 /// How deep a tree is shown.
 const MAX_DEPTH: usize = 64;
 
-/// Writes the trees.
-pub(super) struct TextCalls<'o> {
-    out: &'o mut Output,
-    kernels: &'o KernelSelection,
-}
-
-impl<'o> TextCalls<'o> {
-    pub(super) fn new(out: &'o mut Output, kernels: &'o KernelSelection) -> Self {
-        Self { out, kernels }
+pub(super) fn write(
+    page: &mut Page,
+    item: &ObjectItem<'_, '_>,
+    kernels: &KernelSelection,
+    trouble: &mut Trouble,
+) -> Result<()> {
+    let calls = ObjectCalls::new(item, kernels, trouble);
+    if calls.kernels.is_empty() && !kernels.is_all() {
+        return Ok(());
     }
-}
-
-impl Visit for TextCalls<'_> {
-    type Row<'e> = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        // What is no container has been complained about, and has nothing to show.
-        if let Some(container) = file.container {
-            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
-        }
-        Ok(())
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let calls = ObjectCalls::new(item, self.kernels, trouble);
-        let mut out = Vec::new();
-        if calls.kernels.is_empty() && !self.kernels.is_all() {
-            return Ok(out);
-        }
-        writeln!(out, "\n{}", object_line(item))?;
-        write_trees(&mut out, &calls, self.out.color())?;
-        Ok(out)
-    }
-
-    fn object(&mut self, page: Vec<u8>) -> Result<()> {
-        self.out.write_all(&page)?;
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
+    writeln!(page.out, "\n{}", object_line(item))?;
+    write_trees(&mut page.out, &calls, page.color)
 }
 
 /// Writes the tree of each kernel.

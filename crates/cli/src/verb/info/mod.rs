@@ -9,11 +9,11 @@ use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, ObjectItem, Verify};
+use crate::scan::{ObjectItem, Verify};
 use crate::select::KernelSelection;
+use crate::text_files;
 
 use model::ObjectInfo;
-use text::TextInfo;
 
 /// Shows everything about code objects and kernels
 ///
@@ -43,8 +43,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
         }
         Format::Text => {
-            let mut visitor = TextInfo::new(&mut out, &kernels);
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+            text_files::run(&mut out, &args.inputs, &args.objects, |page, item, trouble| {
+                page.object(item, &kernels, trouble)
+            })?
         }
     };
     out.finish()?;

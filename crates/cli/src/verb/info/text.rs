@@ -8,60 +8,16 @@ use hsaco::object::{CodeObject, Kernel, Str};
 use serde_json::Value;
 
 use super::model::{ElfInfo, KernelInfo, ObjectInfo};
-use crate::output::Output;
 use crate::report::Trouble;
-use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::scan::ObjectItem;
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, Table};
-use crate::verb::ls::{describe, object_line, version_name};
-
-/// Writes the tables.
-pub(super) struct TextInfo<'o> {
-    out: &'o mut Output,
-    kernels: &'o KernelSelection,
-}
-
-impl<'o> TextInfo<'o> {
-    pub(super) fn new(out: &'o mut Output, kernels: &'o KernelSelection) -> Self {
-        Self { out, kernels }
-    }
-}
-
-impl Visit for TextInfo<'_> {
-    type Row<'e> = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        // What is no container has been complained about, and has nothing to show.
-        if let Some(container) = file.container {
-            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
-        }
-        Ok(())
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut page = Page { out: Vec::new(), color: self.out.color() };
-        page.object(item, self.kernels, trouble)?;
-        Ok(page.out)
-    }
-
-    fn object(&mut self, page: Vec<u8>) -> Result<()> {
-        self.out.write_all(&page)?;
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// One object's tables.
-struct Page {
-    out: Vec<u8>,
-    color: bool,
-}
+use crate::text_files::Page;
+use crate::verb::ls::{object_line, version_name};
 
 impl Page {
-    fn object(
+    /// Puts one object's tables on its page.
+    pub(super) fn object(
         &mut self,
         item: &ObjectItem<'_, '_>,
         kernels: &KernelSelection,

@@ -16,14 +16,14 @@ use hsaco::kernarg::Inference;
 
 use self::model::ObjectLayouts;
 pub(super) use self::pack::LaunchArgs;
-use self::text::TextLayouts;
 pub(super) use self::value::{bytes, number};
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, ObjectItem, Verify};
+use crate::scan::{ObjectItem, Verify};
 use crate::select::KernelSelection;
+use crate::text_files;
 
 /// Shows where the bytes of kernel arguments go; packs, checks and unpacks them
 ///
@@ -114,8 +114,9 @@ fn layouts(args: &LayoutArgs) -> Result<Status> {
             json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
         }
         Format::Text => {
-            let mut visitor = TextLayouts { out: &mut out, question: &question };
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+            text_files::run(&mut out, &args.inputs, &args.objects, |page, item, trouble| {
+                text::write(page, item, &question, trouble)
+            })?
         }
     };
     out.finish()?;

@@ -134,10 +134,7 @@ pub(super) fn each_kernel(
     trouble: &mut Trouble,
     mut show: impl FnMut(&Kernel<'_>, &Arguments),
 ) {
-    let index = object.index();
-    for problem in object.problems().iter().chain(index.problems()) {
-        trouble.note(item.place(), item.located(problem.clone()));
-    }
+    let index = item.index(object, trouble);
     let kernels = question.kernels.of(&index);
     if kernels.is_empty() {
         return;

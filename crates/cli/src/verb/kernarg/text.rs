@@ -7,46 +7,23 @@ use anyhow::Result;
 use super::Question;
 use super::draw::draw;
 use super::model::{ArgumentLayout, Compact, KernelLayout, ObjectLayouts};
-use crate::output::Output;
 use crate::report::Trouble;
-use crate::scan::{FileItem, ObjectItem, Visit};
+use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
-use crate::verb::ls::{describe, object_line};
+use crate::text_files::Page;
+use crate::verb::ls::object_line;
 
-/// Writes pictures and tables.
-pub(super) struct TextLayouts<'o> {
-    pub(super) out: &'o mut Output,
-    pub(super) question: &'o Question<'o>,
-}
-
-impl Visit for TextLayouts<'_> {
-    type Row<'e> = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        // What is no container has been complained about, and has nothing to show.
-        if let Some(container) = file.container {
-            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
-        }
-        Ok(())
+pub(super) fn write(
+    page: &mut Page,
+    item: &ObjectItem<'_, '_>,
+    question: &Question<'_>,
+    trouble: &mut Trouble,
+) -> Result<()> {
+    writeln!(page.out, "\n{}", object_line(item))?;
+    for kernel in ObjectLayouts::new(item, question, trouble).kernels {
+        write_kernel(&mut page.out, &kernel, page.color)?;
     }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut text = Vec::new();
-        writeln!(text, "\n{}", object_line(item))?;
-        for kernel in ObjectLayouts::new(item, self.question, trouble).kernels {
-            write_kernel(&mut text, &kernel, self.out.color())?;
-        }
-        Ok(text)
-    }
-
-    fn object(&mut self, text: Vec<u8>) -> Result<()> {
-        self.out.write_all(&text)?;
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
+    Ok(())
 }
 
 fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {

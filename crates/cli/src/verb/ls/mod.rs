@@ -22,6 +22,7 @@ use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{self, Pieces};
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, ROWS_A_PART, Table, count, human_size};
+use crate::text_files::describe;
 
 /// Lists the code objects, kernels, functions and variables in files
 ///
@@ -82,21 +83,6 @@ pub(crate) fn kind_name(entry: EntryKind, object: Option<&CodeObject<'_>>) -> &'
     match (entry, object) {
         (_, Some(object)) => file_type_name(object.elf().header().e_type).unwrap_or("unknown"),
         (entry, None) => entry.name(),
-    }
-}
-
-/// What a file is, in words.
-pub(crate) fn describe(container: Container) -> &'static str {
-    match container {
-        Container::CodeObject => "code object",
-        Container::Bundle => "offload bundle",
-        Container::CompressedBundle => "compressed offload bundle",
-        Container::OffloadBinary => "offload binary",
-        Container::HostElf => "host ELF file",
-        Container::HostPe => "Windows image",
-        Container::HostCoff => "Windows object",
-        Container::Archive => "archive",
-        other => other.name(),
     }
 }
 

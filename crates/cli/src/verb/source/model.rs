@@ -100,10 +100,7 @@ impl ObjectSource {
         question: &Question<'_>,
         trouble: &mut Trouble,
     ) -> Result<(), Error> {
-        let index = object.index();
-        for problem in object.problems().iter().chain(index.problems()) {
-            trouble.note(item.place(), item.located(problem.clone()));
-        }
+        let index = item.index(object, trouble);
         let sections = DebugSections::new(object, question.max_size)?;
         let map = SourceMap::new(&sections)?;
         let source = Source { object, sections: &sections, map: &map, question };
