@@ -7,6 +7,8 @@ mod assembled;
 mod corruption;
 #[path = "check/headers.rs"]
 mod headers;
+#[path = "check/output.rs"]
+mod output;
 #[path = "check/real.rs"]
 mod real;
 #[path = "check/sarif.rs"]

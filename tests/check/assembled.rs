@@ -252,20 +252,20 @@ fn workgroup_limit() {
         |size| on("gfx942").launch(Launch { workgroup: Some([size, 1, 1]), ..Launch::default() });
     assert_eq!(findings(&launched(256), &plain), "");
     expect![[r#"
-        error: workgroup-limit: plain: launched with workgroups of 257x1x1, 257 work-items, and compiled for 256 at most (.max_flat_workgroup_size, at offset 0x2e5); launch smaller workgroups, or compile with larger __launch_bounds__
+        error: workgroup-limit: plain: launched with workgroups of 257x1x1, 257 work-items, and compiled for 256 at most (amdhsa.kernels[0].max_flat_workgroup_size, at offset 0x2e5); launch smaller workgroups, or compile with larger __launch_bounds__
     "#]].assert_eq(&findings(&launched(257), &plain));
     let fixed = Kernel { metadata: &[(".reqd_workgroup_size", "[64, 1, 1]")], ..PLAIN };
     let fixed = object("gfx942", &[fixed]);
     assert_eq!(findings(&launched(64), &fixed), "");
     expect![[r#"
-        error: workgroup-limit: plain: launched with workgroups of 128x1x1, and compiled for 64x1x1 only (.reqd_workgroup_size, at offset 0x326); launch that size
+        error: workgroup-limit: plain: launched with workgroups of 128x1x1, and compiled for 64x1x1 only (amdhsa.kernels[0].reqd_workgroup_size, at offset 0x326); launch that size
     "#]].assert_eq(&findings(&launched(128), &fixed));
     let huge = Kernel {
         metadata: &[(".max_flat_workgroup_size", "1024"), (".reqd_workgroup_size", "[64, 32, 1]")],
         ..PLAIN
     };
     expect![[r#"
-        error: workgroup-limit: plain: requires workgroups of 64x32x1, 2048 work-items, and devices run 1024 at most (.reqd_workgroup_size, at offset 0x326); require a smaller workgroup
+        error: workgroup-limit: plain: requires workgroups of 64x32x1, 2048 work-items, and devices run 1024 at most (amdhsa.kernels[0].reqd_workgroup_size, at offset 0x326); require a smaller workgroup
     "#]].assert_eq(&findings(&on("gfx942"), &object("gfx942", &[huge])));
 }
 
@@ -280,7 +280,7 @@ fn kernarg_layout() {
         ..PLAIN
     };
     expect![[r#"
-        warning: kernarg-layout: plain: the arguments end at 12, and the segment has 8 bytes: 4 too few (.kernarg_segment_size, at offset 0x2c7); allocate 12 bytes, or correct .kernarg_segment_size
+        warning: kernarg-layout: plain: the arguments end at 12, and the segment has 8 bytes: 4 too few (amdhsa.kernels[0].kernarg_segment_size, at offset 0x2c7); allocate 12 bytes, or correct .kernarg_segment_size
     "#]].assert_eq(&findings(&on("gfx942"), &object("gfx942", &[long])));
     let overlapping = Kernel {
         metadata: &[(
@@ -290,18 +290,18 @@ fn kernarg_layout() {
         ..PLAIN
     };
     expect![[r#"
-        warning: kernarg-layout: plain: argument 1 is at 2, and those before it end at 4 (.args[1].offset, at offset 0x22c); compile it again, or correct the offsets
+        warning: kernarg-layout: plain: argument 1 is at 2, and those before it end at 4 (amdhsa.kernels[0].args[1].offset, at offset 0x253); compile it again, or correct the offsets
     "#]].assert_eq(&findings(&on("gfx942"), &object("gfx942", &[overlapping])));
     let hidden = Kernel {
         metadata: &[(".args", "[{.offset: 0, .size: 8, .value_kind: hidden_block_count_x}]")],
         ..PLAIN
     };
     expect![[r#"
-        warning: kernarg-layout: plain: argument 0, hidden_block_count_x, has 8 bytes, and runtimes write 4 (.args[0].size, at offset 0x22c); compile it again, or correct .size
+        warning: kernarg-layout: plain: argument 0, hidden_block_count_x, has 8 bytes, and runtimes write 4 (amdhsa.kernels[0].args[0].size, at offset 0x22d); compile it again, or correct .size
     "#]].assert_eq(&findings(&on("gfx942"), &object("gfx942", &[hidden])));
     let aligned = Kernel { metadata: &[(".kernarg_segment_align", "3")], ..PLAIN };
     expect![[r#"
-        warning: kernarg-layout: plain: the segment is to be aligned to 3, and powers of two up to 64 are possible (.kernarg_segment_align, at offset 0x2a0); use 16
+        warning: kernarg-layout: plain: the segment is to be aligned to 3, and powers of two up to 64 are possible (amdhsa.kernels[0].kernarg_segment_align, at offset 0x2a0); use 16
     "#]].assert_eq(&findings(&on("gfx942"), &object("gfx942", &[aligned])));
     let none = Kernel { metadata: &[(".args", "")], ..PLAIN };
     assert_eq!(findings(&on("gfx942"), &object("gfx942", &[none])), "");
@@ -352,7 +352,7 @@ fn caller_duties() {
     require_llvm!();
     let init = Kernel { metadata: &[(".kind", "init")], ..PLAIN };
     expect![[r#"
-        note: caller-duties: plain: is of kind init: the caller launches it once after loading, before any other (.kind, at offset 0x2be); runtimes below HIP do not do it by themselves
+        note: caller-duties: plain: is of kind init: the caller launches it once after loading, before any other (amdhsa.kernels[0].kind, at offset 0x2be); runtimes below HIP do not do it by themselves
     "#]].assert_eq(&only("caller-duties", on("gfx942"), &object("gfx942", &[init])));
     assert_eq!(only("caller-duties", on("gfx942"), &object("gfx942", &[PLAIN])), "");
 }
@@ -366,7 +366,7 @@ fn grid_limit_knows_clusters() {
         |groups| on("gfx1250").launch(Launch { grid: Some([groups, 1, 1]), ..Launch::default() });
     assert_eq!(findings(&launched(8), &clustered), "");
     expect![[r#"
-        error: grid-limit: plain: launched with 9 workgroups in x, and clusters have 4: that does not divide (.cluster_dims, at offset 0x27c); launch whole clusters
+        error: grid-limit: plain: launched with 9 workgroups in x, and clusters have 4: that does not divide (amdhsa.kernels[0].cluster_dims, at offset 0x27c); launch whole clusters
     "#]].assert_eq(&findings(&launched(9), &clustered));
 }
 
@@ -396,7 +396,7 @@ fn descriptor_missing() {
         ..PLAIN
     };
     expect![[r#"
-        error: descriptor-missing: ghost: its descriptor ghost.kd is not in the symbol table (.symbol, at offset 0x3f2); let .amdhsa_kernel write it, and keep the symbol when stripping
+        error: descriptor-missing: ghost: its descriptor ghost.kd is not in the symbol table (amdhsa.kernels[1].symbol, at offset 0x3f2); let .amdhsa_kernel write it, and keep the symbol when stripping
     "#]].assert_eq(&findings(&on("gfx942"), &object("gfx942", &[announced])));
 }
 
@@ -433,12 +433,12 @@ fn budgets() {
         assert_eq!(hold(kept), "", "{kept}");
     }
     expect![[r#"
-        error: budget: plain: vgprs is 4, 1 over the budget of vgprs <= 3 (.vgpr_count, at offset 0x33b); make the kernel smaller, or raise its budget
+        error: budget: plain: vgprs is 4, 1 over the budget of vgprs <= 3 (amdhsa.kernels[0].vgpr_count, at offset 0x33b); make the kernel smaller, or raise its budget
     "#]].assert_eq(&hold("vgprs <= 3"));
     expect![[r#"
         error: budget: plain: occupancy is 8, 1 under the budget of occupancy >= 9 (waves per SIMD); make the kernel smaller, or raise its budget
     "#]].assert_eq(&hold("occupancy >= 9"));
     expect![[r#"
-        warning: budget: plain: spills is not known, and the budget is spills = 0 (.vgpr_spill_count); compile with metadata that says it
+        warning: budget: plain: spills is not known, and the budget is spills = 0 (amdhsa.kernels[0].vgpr_spill_count, at offset 0x225); compile with metadata that says it
     "#]].assert_eq(&hold("spills = 0"));
 }

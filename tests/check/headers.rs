@@ -241,7 +241,7 @@ fn metadata_invalid() {
         &good,
         "gfx942",
         &expect![[r#"
-            warning: metadata-invalid: the metadata breaks LLVM's rules: no .sgpr_count (amdhsa.kernels[0], at offset 0x25e); make the metadata again: compilers and .amdgpu_metadata write it
+            warning: metadata-invalid: foo: the metadata breaks LLVM's rules: no .sgpr_count (amdhsa.kernels[0].sgpr_count, at offset 0x25e); make the metadata again: compilers and .amdgpu_metadata write it
         "#]],
     );
     let kernels = good.windows(14).position(|it| it == b"amdhsa.kernels").unwrap();

@@ -13,7 +13,7 @@ use crate::args::Args;
 use crate::process;
 
 const TARGETS: &[&str] =
-    &["container", "object", "dwarf", "msgpack", "decode", "assemble", "load", "kernarg"];
+    &["container", "object", "dwarf", "msgpack", "decode", "assemble", "load", "kernarg", "check"];
 
 /// Targets of nothing but safe code: no sanitizer has anything to find there, and without one they are
 /// several times as fast.

@@ -202,7 +202,10 @@ impl KernelBudget {
         }
         let Budget { metric, relation, value } = self.budget;
         let (metric_name, field) = metric.row();
-        let subject = || facts.metadata_field(field);
+        let subject = || match field.starts_with('.') {
+            true => facts.metadata_field(field),
+            false => facts.absent_field(field),
+        };
         let Some(found) = metric.of(facts) else {
             let message = format!("{metric_name} is not known, and the budget is {}", self.budget);
             return findings.warning(subject(), message, "compile with metadata that says it");

@@ -8,7 +8,7 @@ use crate::budget::{Budget, KernelBudget};
 use crate::device::Device;
 use crate::facts::{FileFacts, KernelFacts, ObjectFacts};
 use crate::file::{ObjectReport, Report};
-use crate::finding::{Findings, Severity};
+use crate::finding::{Findings, MOST_OF_A_KERNEL, MOST_OF_AN_OBJECT, Severity};
 use crate::launch::Launch;
 use crate::rule::{Check, Needs, Rule};
 use crate::rules;
@@ -177,7 +177,7 @@ impl Checker {
         for kernel in facts.index.kernels().iter().filter(|kernel| self.wants(kernel)) {
             let facts = KernelFacts::new(facts, kernel);
             for rule in &rules {
-                findings.rule = rule.name;
+                findings.begin(rule.name, MOST_OF_A_KERNEL);
                 match rule.check {
                     Check::Kernel(check) => check(&facts, findings),
                     Check::Budgets => self.budgets.iter().for_each(|it| it.check(&facts, findings)),
@@ -191,7 +191,7 @@ impl Checker {
 
     fn each_rule(&self, findings: &mut Findings, check: impl Fn(&Rule, &mut Findings)) {
         for rule in rules::all().filter(|rule| self.runs(rule)) {
-            findings.rule = rule.name;
+            findings.begin(rule.name, MOST_OF_AN_OBJECT);
             check(rule, findings);
         }
     }

@@ -168,16 +168,33 @@ impl<'f, 'a> KernelFacts<'f, 'a> {
         Subject { field: Some(name.into()), ..self.subject() }.at(offset)
     }
 
-    /// A field of the dispatch packet, which is in no file.
-    pub(crate) fn packet_field(&self, name: &'static str) -> Subject {
+    /// What is in no file: a field of the dispatch packet, or what others add up to.
+    pub(crate) fn absent_field(&self, name: &'static str) -> Subject {
         Subject { field: Some(name.into()), offset: None, ..self.subject() }
     }
 
-    /// A key of the metadata.
-    pub(crate) fn metadata_field(&self, key: &'static str) -> Subject {
+    /// A key of the metadata, by the keys that lead to it.
+    pub(crate) fn metadata_field(&self, key: &str) -> Subject {
         let map = self.kernel.metadata().and_then(|it| it.map().ok());
         let entry = map.and_then(|map| map.iter().flatten().find(|entry| entry.key == key));
-        Subject { field: Some(key.into()), ..self.subject() }.at(entry.map(|it| it.offset))
+        let offset = entry.map(|it| it.offset).or_else(|| Some(self.kernel.metadata()?.offset()));
+        Subject { field: Some(self.path(key).into()), ..self.subject() }.at(offset)
+    }
+
+    /// A key of an argument.
+    pub(crate) fn argument_field(
+        &self,
+        number: usize,
+        argument: &Argument<'_>,
+        key: &str,
+    ) -> Subject {
+        let path = self.path(&format!(".args[{number}]{key}"));
+        Subject { field: Some(path.into()), ..self.subject() }.at(argument.file_offset)
+    }
+
+    fn path(&self, key: &str) -> String {
+        let map = self.kernel.metadata().map(hsaco_object::metadata::Kernel::path);
+        map.unwrap_or_default() + key
     }
 
     /// Where the descriptor stands in the file.

@@ -123,14 +123,29 @@ impl fmt::Display for Place<'_> {
 pub(crate) struct Findings {
     pub(crate) rule: &'static str,
     pub(crate) found: Vec<Finding>,
+    /// As many as there may be when the rule has spoken.
+    most: usize,
 }
 
-/// As many findings as one rule may have in one object: a hostile file repeats itself.
-const MOST_OF_A_RULE: usize = 65_536;
+/// As many findings as one rule may have of one object: a hostile file repeats itself.
+pub(crate) const MOST_OF_AN_OBJECT: usize = 65_536;
+/// As many as one rule may have of one kernel.
+pub(crate) const MOST_OF_A_KERNEL: usize = 64;
 
 impl Findings {
     pub(crate) fn new() -> Self {
-        Self { rule: "", found: Vec::new() }
+        Self { rule: "", found: Vec::new(), most: 0 }
+    }
+
+    /// Lets a rule speak, and say so much.
+    pub(crate) fn begin(&mut self, rule: &'static str, most: usize) {
+        self.rule = rule;
+        self.most = self.found.len() + most;
+    }
+
+    /// Whether what else the rule says is left out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.len() >= self.most
     }
 
     pub(crate) fn error(&mut self, subject: Subject, message: String, help: impl Into<String>) {
@@ -152,7 +167,7 @@ impl Findings {
         message: String,
         help: String,
     ) {
-        if self.found.len() < MOST_OF_A_RULE {
+        if !self.is_full() {
             self.found.push(Finding { rule: self.rule, severity, subject, message, help });
         }
     }

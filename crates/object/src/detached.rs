@@ -36,6 +36,7 @@ struct DetachedMetadata {
     symbol: Option<Span>,
     raw: Span,
     offset: u64,
+    number: u32,
     args: (u32, u32),
 }
 
@@ -78,6 +79,7 @@ impl<'a> Kernel<'a> {
             symbol: it.symbol.map(span),
             raw: Span::of(it.raw, object.data()),
             offset: it.offset,
+            number: it.number,
             args: it.args,
         });
         let header = self.header.map(|it| match it {
@@ -118,6 +120,7 @@ impl DetachedKernel {
                 symbol: it.symbol.map(|span| span.text(file)),
                 raw: it.raw.bytes(file),
                 offset: it.offset,
+                number: it.number,
                 args: it.args,
             }),
             header: self.header.and_then(header),

@@ -16,16 +16,16 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     for ((axis, items), (groups, size)) in AXES.iter().zip(&items).zip(groups.iter().zip(sizes)) {
         if *groups == 0 {
             let message = format!("launched with {groups} workgroups in {axis}: nothing to run");
-            findings.error(facts.packet_field("grid_size"), message, "use 1 for dimensions that are not used");
+            findings.error(facts.absent_field("grid_size"), message, "use 1 for dimensions that are not used");
         } else if *items > MAX_SIZE {
             let message = format!("launched with {groups} workgroups of {size} in {axis}, {items} work-items, and a packet counts {MAX_SIZE} at most");
-            findings.error(facts.packet_field("grid_size"), message, "launch several grids, or use another dimension");
+            findings.error(facts.absent_field("grid_size"), message, "launch several grids, or use another dimension");
         }
     }
     let all = items.iter().fold(1_u64, |all, items| all.saturating_mul(*items));
     if all > MAX_SIZE && items.iter().all(|items| *items <= MAX_SIZE) {
         let message = format!("launched with {all} work-items in all, and agents announce {MAX_SIZE} at most");
-        findings.warning(facts.packet_field("grid_size"), message, "launch several grids");
+        findings.warning(facts.absent_field("grid_size"), message, "launch several grids");
     }
     check_declared(facts, groups, findings);
 }

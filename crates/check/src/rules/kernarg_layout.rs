@@ -3,7 +3,7 @@
 use hsaco_object::metadata::{Argument, ValueKind};
 
 use crate::facts::KernelFacts;
-use crate::finding::{Findings, Subject};
+use crate::finding::Findings;
 
 /// The largest alignment that runtimes give the segment.
 const MAX_ALIGNMENT: u64 = 64;
@@ -16,6 +16,9 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     }
     let mut end = 0_u64;
     for (number, argument) in facts.arguments().iter().enumerate() {
+        if findings.is_full() {
+            return;
+        }
         check_place(facts, number, argument, end, findings);
         check_kind(facts, number, argument, findings);
         end = end.max(argument.offset.saturating_add(argument.size));
@@ -32,11 +35,11 @@ fn check_place(facts: &KernelFacts<'_, '_>, number: usize, argument: &Argument<'
     let Argument { offset, size, .. } = *argument;
     if offset < end && size > 0 {
         let message = format!("argument {number} is at {offset}, and those before it end at {end}");
-        findings.warning(field(facts, number, ".offset"), message, "compile it again, or correct the offsets");
+        findings.warning(facts.argument_field(number, argument, ".offset"), message, "compile it again, or correct the offsets");
     }
     if argument.value_kind == ValueKind::GlobalBuffer && (size != 8 || !offset.is_multiple_of(8)) {
         let message = format!("argument {number} is a pointer of {size} bytes at {offset}, and pointers have 8 at a multiple of 8");
-        findings.warning(field(facts, number, ".offset"), message, "compile it again, or correct .offset and .size");
+        findings.warning(facts.argument_field(number, argument, ".offset"), message, "compile it again, or correct .offset and .size");
     }
 }
 
@@ -45,10 +48,10 @@ fn check_kind(facts: &KernelFacts<'_, '_>, number: usize, argument: &Argument<'_
     let kind = argument.value_kind;
     if let ValueKind::Other(name) = kind {
         let message = format!("argument {number} is of the unknown kind '{name}': nobody fills it in");
-        findings.note(field(facts, number, ".value_kind"), message, "pass its bytes yourself");
+        findings.note(facts.argument_field(number, argument, ".value_kind"), message, "pass its bytes yourself");
     } else if let Some(size) = hidden_size(kind).filter(|size| *size != argument.size) {
         let message = format!("argument {number}, {}, has {} bytes, and runtimes write {size}", kind.name(), argument.size);
-        findings.warning(field(facts, number, ".size"), message, "compile it again, or correct .size");
+        findings.warning(facts.argument_field(number, argument, ".size"), message, "compile it again, or correct .size");
     }
 }
 
@@ -65,8 +68,4 @@ fn hidden_size(kind: ValueKind<'_>) -> Option<u64> {
         kind if kind.is_hidden() => 8,
         _ => return None,
     })
-}
-
-fn field(facts: &KernelFacts<'_, '_>, number: usize, key: &str) -> Subject {
-    Subject { field: Some(format!(".args[{number}]{key}").into()), ..facts.metadata_field(".args") }
 }

@@ -1,8 +1,8 @@
 //! `metadata-invalid`: notes that cannot be read, that break LLVM's rules, or that are not there.
 
-use hsaco_object::metadata::{path_at, verify_at};
+use hsaco_object::metadata::{Broken, Kernel, path_at, verify_at};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use hsaco_object::{Error, ErrorKind};
+use hsaco_object::ErrorKind;
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Severity, Subject};
@@ -12,7 +12,7 @@ const HELP: &str = "make the metadata again: compilers and .amdgpu_metadata writ
 pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
     for note in facts.object.notes() {
         match note {
-            Ok(note) if note.is(OWNER_AMDGPU, NT_AMDGPU_METADATA) => check_note(&note, findings),
+            Ok(note) if note.is(OWNER_AMDGPU, NT_AMDGPU_METADATA) => check_note(facts, &note, findings),
             Ok(_) => {}
             Err(error) => {
                 let subject = Subject::field(".note").at(error.offset());
@@ -25,20 +25,30 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
 }
 
 /// One document: that it can be read, then that it keeps the rules.
-fn check_note(note: &Note<'_>, findings: &mut Findings) {
-    let (severity, error, what) = match verify_at(note.desc, note.desc_offset) {
-        Ok(Ok(())) => return,
-        Err(error) => (Severity::Error, error, "cannot be read"),
-        Ok(Err(error)) => (Severity::Warning, error, "breaks LLVM's rules"),
+fn check_note(facts: &ObjectFacts<'_, '_>, note: &Note<'_>, findings: &mut Findings) {
+    let (severity, broken, what) = match verify_at(note.desc, note.desc_offset) {
+        Ok(None) => return,
+        Ok(Some(broken)) => (Severity::Warning, broken, "breaks LLVM's rules"),
+        Err(error) => (Severity::Error, Broken { error, missing: None }, "cannot be read"),
     };
-    let message = format!("the metadata {what}: {}", error.detail());
-    findings.add(severity, subject(note, &error), message, HELP.to_owned());
+    let message = format!("the metadata {what}: {}", broken.error.detail());
+    findings.add(severity, subject(facts, note, &broken), message, HELP.to_owned());
 }
 
-/// The key at the place of an error.
-fn subject(note: &Note<'_>, error: &Error) -> Subject {
-    let path = error.offset().and_then(|offset| path_at(note.desc, note.desc_offset, offset));
-    Subject::field(path.unwrap_or_else(|| ".note".to_owned())).at(error.offset())
+/// The key that is wrong or missing, and the kernel whose it is.
+fn subject(facts: &ObjectFacts<'_, '_>, note: &Note<'_>, broken: &Broken) -> Subject {
+    let path = |offset| path_at(note.desc, note.desc_offset, offset);
+    let offset = broken.error.offset().unwrap_or(note.desc_offset);
+    let field = path(offset).unwrap_or_default() + broken.missing.unwrap_or_default();
+    if field.is_empty() {
+        return Subject::field(".note").at(offset);
+    }
+    let kernels = facts.index.metadata().kernels();
+    let before = kernels.partition_point(|it| it.offset() <= offset).checked_sub(1);
+    let is_inside = |it: &&Kernel<'_>| path(it.offset()).is_some_and(|map| field.starts_with(&map));
+    let kernel = before.and_then(|at| kernels.get(at)).filter(is_inside);
+    let kernel = kernel.map(|it| it.base_name().to_string());
+    Subject { kernel, ..Subject::field(field).at(offset) }
 }
 
 /// What is wrong with all notes together, and with none.

@@ -42,10 +42,10 @@ fn check_launch(facts: &KernelFacts<'_, '_>, limit: u64, findings: &mut Findings
     let required = said.and_then(|it| it.reqd_workgroup_size).filter(|it| it.iter().all(|size| *size > 0));
     if sizes.contains(&0) {
         let message = format!("launched with workgroups of {shown}: a dimension is 0");
-        findings.error(facts.packet_field("workgroup_size"), message, "use 1 for dimensions that are not used");
+        findings.error(facts.absent_field("workgroup_size"), message, "use 1 for dimensions that are not used");
     } else if items > limit || sizes.iter().any(|size| *size > limit) {
         let message = format!("launched with workgroups of {shown}, {items} work-items, and devices run {limit} at most");
-        findings.error(facts.packet_field("workgroup_size"), message, "launch more, smaller workgroups");
+        findings.error(facts.absent_field("workgroup_size"), message, "launch more, smaller workgroups");
     } else if let Some(most) = most.filter(|most| items > *most) {
         let message = format!("launched with workgroups of {shown}, {items} work-items, and compiled for {most} at most");
         let help = "launch smaller workgroups, or compile with larger __launch_bounds__";

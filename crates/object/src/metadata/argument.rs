@@ -12,6 +12,8 @@ use super::{CONTEXT, ValueKind};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Argument<'a> {
+    /// Where its map begins in the file.
+    pub file_offset: u64,
     /// `.offset` in the kernarg segment.
     pub offset: u64,
     /// `.size` in bytes.
@@ -81,7 +83,7 @@ impl<'a> Argument<'a> {
             let kind = reader.value()?.kind_name();
             return Err(Error::malformed(CONTEXT, at, format!("an argument is {kind}, not a map")));
         };
-        let mut argument = Self::unsaid();
+        let mut argument = Self::unsaid(at);
         let mut keys = Keys::new(KEYS);
         for _ in 0..count {
             let key = reader.key()?;
@@ -101,8 +103,9 @@ impl<'a> Argument<'a> {
     }
 
     /// An argument of which nothing is said yet.
-    fn unsaid() -> Self {
+    fn unsaid(file_offset: u64) -> Self {
         Self {
+            file_offset,
             offset: 0,
             size: 0,
             value_kind: ValueKind::ByValue,

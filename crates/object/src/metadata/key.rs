@@ -87,10 +87,12 @@ impl<R> Keys<R> {
     #[inline]
     pub(super) fn find(&mut self, name: Str<'_>, offset: u64) -> Result<Option<&'static Key<R>>> {
         let keys = self.table.keys;
-        let position = |(_, key): &(usize, &Key<R>)| name == key.name;
-        let after = keys.iter().enumerate().skip(self.next);
-        let mut around = after.chain(keys.iter().enumerate().take(self.next));
-        let Some((at, key)) = around.find(position) else { return Ok(None) };
+        let (before, after) = keys.split_at_checked(self.next).unwrap_or((keys, &[]));
+        let position = |keys: &[Key<R>]| keys.iter().position(|key| name == key.name);
+        let found = position(after).map(|at| before.len() + at).or_else(|| position(before));
+        let Some((at, key)) = found.and_then(|at| Some((at, keys.get(at)?))) else {
+            return Ok(None);
+        };
         let bit = 1 << at;
         if self.seen & bit != 0 {
             return Err(twice(name, offset));

@@ -15,7 +15,7 @@ mod value_kind;
 pub use argument::{Argument, Place, Segment};
 pub use kernel::KernelMetadata;
 pub use path::path_at;
-pub use schema::{verify, verify_at};
+pub use schema::{Broken, verify, verify_at};
 pub use value_kind::ValueKind;
 
 use crate::error::Problems;
@@ -153,8 +153,8 @@ impl<'a> Metadata<'a> {
         };
         // A count is no promise, but each kernel takes bytes of the file.
         self.kernels.reserve((count as usize).min(reader.left() / SMALLEST_KERNEL));
-        for _ in 0..count {
-            match Kernel::skim(reader)? {
+        for number in 0..count {
+            match Kernel::skim(number, reader)? {
                 Ok(kernel) => self.kernels.push(kernel),
                 Err(error) => self.problems.note(error),
             }
@@ -170,6 +170,8 @@ pub struct Kernel<'a> {
     pub(crate) symbol: Option<Str<'a>>,
     pub(crate) raw: &'a [u8],
     pub(crate) offset: u64,
+    /// How many kernels its note has before it.
+    pub(crate) number: u32,
     /// Where `.args` begins and ends in `raw`: most of a map's bytes, passed over once.
     pub(crate) args: (u32, u32),
 }
@@ -177,7 +179,7 @@ pub struct Kernel<'a> {
 impl<'a> Kernel<'a> {
     /// Moves past one kernel map, keeping its names. The outer error stops the note, the inner one
     /// only this kernel.
-    fn skim(reader: &mut Reader<'a>) -> Result<Result<Self>> {
+    fn skim(number: u32, reader: &mut Reader<'a>) -> Result<Result<Self>> {
         let start = *reader;
         let offset = start.offset();
         let Head::Map(count) = reader.head()? else {
@@ -204,7 +206,7 @@ impl<'a> Kernel<'a> {
             let detail = "a kernel has neither .name nor .symbol";
             return Ok(Err(Error::malformed(CONTEXT, offset, detail)));
         };
-        Ok(Ok(Self { name, symbol, raw, offset, args }))
+        Ok(Ok(Self { name, symbol, raw, offset, number, args }))
     }
 
     /// `.name`.
@@ -220,6 +222,11 @@ impl<'a> Kernel<'a> {
     /// Where the map begins in the file.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// The keys that lead to the map in its note: `amdhsa.kernels[3]`.
+    pub fn path(&self) -> String {
+        format!("amdhsa.kernels[{}]", self.number)
     }
 
     /// The kernel's symbol without `.kd`: what the entry point is called.

@@ -3,7 +3,8 @@
 use crate::msgpack::{Head, Reader};
 
 /// The keys that lead to what stands at `offset` of a file, for a document that begins at `base`: as far as the
-/// document can be read, which need not be all of it. Nothing where the offset is the root's own.
+/// document can be read, which need not be all of it. Where a root key cannot be read, it is the one before: what is
+/// wrong begins there. Nothing where the offset is the root's own.
 ///
 /// ```
 /// use hsaco_object::metadata::path_at;
@@ -14,7 +15,8 @@ use crate::msgpack::{Head, Reader};
 pub fn path_at(document: &[u8], base: u64, offset: u64) -> Option<String> {
     let mut path = String::new();
     walk(&mut Reader::new(document, base), offset, &mut path, 0);
-    Some(path).filter(|path| !path.is_empty())
+    // Of a root that is no map, no key leads to anything.
+    Some(path).filter(|path| !path.is_empty() && !path.starts_with('['))
 }
 
 /// Deeper than any metadata.
@@ -28,13 +30,15 @@ fn walk(reader: &mut Reader<'_>, offset: u64, path: &mut String, depth: usize) {
         Ok(Head::Array(count)) => (count, false),
         _ => return,
     };
+    let mut before = String::new();
     for number in 0..count {
         let known = path.len();
-        if is_map && reader.offset() >= offset {
-            return;
-        }
         if is_map {
-            let Ok(key) = reader.key() else { return };
+            let start = reader.offset();
+            let Ok(key) = reader.key() else { return path.push_str(&before) };
+            if start >= offset {
+                return;
+            }
             let key = key.to_string();
             let dot = if path.is_empty() || key.starts_with('.') { "" } else { "." };
             path.push_str(dot);
@@ -45,6 +49,9 @@ fn walk(reader: &mut Reader<'_>, offset: u64, path: &mut String, depth: usize) {
         let mut value = *reader;
         if reader.skip().is_err() || reader.offset() > offset {
             return walk(&mut value, offset, path, depth + 1);
+        }
+        if depth == 0 {
+            before.clone_from(path);
         }
         path.truncate(known);
     }

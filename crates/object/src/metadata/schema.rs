@@ -31,23 +31,33 @@ pub fn verify(document: Value<'_>) -> Result<()> {
     let Some(root) = document.as_map() else { return Err(no_map(document)) };
     let mut verifier = Verifier::default();
     verifier.entries(root, ROOT)?;
-    verifier.verdict()
+    verifier.broken.map_or(Ok(()), |broken| Err(broken.error))
 }
 
-/// Reads a document that stands at `offset` of a file, all of it and once, and holds it to LLVM's rules. The outer
-/// error says why it cannot be read, as [`Value::parse_at`] would, the inner one which rule it breaks.
+/// A rule that a document breaks.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// Which, and where.
+    pub error: Error,
+    /// The key that the map at that place lacks, if that is the matter.
+    pub missing: Option<&'static str>,
+}
+
+/// Reads a document that stands at `offset` of a file, all of it and once, and holds it to LLVM's rules: gives the
+/// first that it breaks. The error says why it cannot be read, as [`Value::parse_at`] would.
 ///
 /// ```
 /// use hsaco_object::metadata;
 /// assert!(metadata::verify_at(b"\x81", 0).is_err());
-/// assert!(metadata::verify_at(b"\x80", 0).unwrap().is_err());
+/// let broken = metadata::verify_at(b"\x80", 0).unwrap().unwrap();
+/// assert_eq!(broken.missing, Some("amdhsa.kernels"));
 /// ```
-pub fn verify_at(data: &[u8], offset: u64) -> Result<Result<()>> {
+pub fn verify_at(data: &[u8], offset: u64) -> Result<Option<Broken>> {
     let mut reader = Reader::new(data, offset);
     let mut verifier = Verifier::default();
     verifier.map(&mut reader, ROOT, no_map)?;
     reader.finish()?;
-    Ok(verifier.verdict())
+    Ok(verifier.broken)
 }
 
 fn no_map(root: Value<'_>) -> Error {
@@ -59,17 +69,19 @@ fn no_map(root: Value<'_>) -> Error {
 #[derive(Default)]
 struct Verifier {
     /// The first rule that is broken.
-    broken: Option<Error>,
+    broken: Option<Broken>,
 }
 
 impl Verifier {
-    fn verdict(self) -> Result<()> {
-        self.broken.map_or(Ok(()), Err)
+    #[cold]
+    fn breaks(&mut self, error: Error) {
+        self.broken.get_or_insert(Broken { error, missing: None });
     }
 
     #[cold]
-    fn breaks(&mut self, error: Error) {
-        self.broken.get_or_insert(error);
+    fn lacks(&mut self, key: &'static str, map: u64) {
+        let error = Error::malformed(CONTEXT, map, format!("no {key}"));
+        self.broken.get_or_insert(Broken { error, missing: Some(key) });
     }
 
     /// Reads a map; `wrong` says what it is if it is none.
@@ -110,7 +122,7 @@ impl Verifier {
             map.check_keys()?;
         }
         if let Some(key) = keys.missing() {
-            self.breaks(Error::malformed(CONTEXT, map.offset(), format!("no {}", key.name)));
+            self.lacks(key.name, map.offset());
         }
         Ok(reader)
     }
@@ -231,7 +243,7 @@ mod tests {
                     *byte ^= 0x20;
                 }
                 let first = Value::parse_at(&bytes, 0).map(|it| verify(it).is_ok());
-                let once = verify_at(&bytes, 0).map(|it| it.is_ok());
+                let once = verify_at(&bytes, 0).map(|it| it.is_none());
                 assert_eq!(once.ok(), first.ok(), "{bytes:02x?}");
             }
         }

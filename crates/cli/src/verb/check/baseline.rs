@@ -91,7 +91,7 @@ impl Key {
             device: device.device.clone(),
             rule: finding.rule.to_owned(),
             kernel: finding.subject.kernel.clone(),
-            field: finding.subject.field.as_deref().map(str::to_owned),
+            field: shown.lasting_field().map(str::to_owned),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What was found, as every format shows it.
 
-use hsaco::check::{Finding, Severity};
+use hsaco::check::{Finding, Severity, Subject};
 
 use super::options::FailOn;
 use super::probe::Answer;
@@ -47,6 +47,16 @@ pub(super) struct SourceLine {
     pub(super) line: u32,
     /// The line itself, where its file is on this machine.
     pub(super) text: Option<String>,
+}
+
+impl Shown {
+    /// The field without the number of its kernel, which the next build may give another: the kernel's name tells.
+    pub(super) fn lasting_field(&self) -> Option<&str> {
+        let Subject { kernel, field, .. } = &self.finding.subject;
+        let field = field.as_deref()?;
+        let inside = field.strip_prefix("amdhsa.kernels[").and_then(|it| it.split_once(']'));
+        Some(inside.filter(|_| kernel.is_some()).map_or(field, |(_, key)| key))
+    }
 }
 
 impl FileResult {

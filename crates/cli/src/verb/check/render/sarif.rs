@@ -106,7 +106,7 @@ fn fingerprint(file: &FileResult, device: Option<&str>, shown: &Shown) -> String
         device,
         Some(shown.finding.rule),
         subject.kernel.as_deref(),
-        subject.field.as_deref(),
+        shown.lasting_field(),
     ];
     parts.map(Option::unwrap_or_default).join("|")
 }

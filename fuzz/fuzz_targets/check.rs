@@ -1,0 +1,20 @@
+//! Any bytes as a file to check: by every rule, as it is and as it is launched on a device; findings name what they are about.
+#![no_main]
+
+use hsaco_check::{Checker, Device, Launch, Severity};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let device: Device = "gfx942:xnack-".parse().unwrap();
+    let launch = Launch { workgroup: Some([256, 2, 1]), grid: Some([7, 1, 1]), dynamic_lds: 4096 };
+    let launched = Checker::new().device(device).launch(launch).kernel("foo");
+    for checker in [Checker::new().with_code(), launched.budget("vgprs <= 4".parse().unwrap(), |_| true)] {
+        let report = checker.file(data);
+        assert_eq!(report.passes(), report.worst() < Some(Severity::Error));
+        for finding in &report.findings {
+            let subject = &finding.subject;
+            assert!(subject.field.is_some() || subject.kernel.is_some(), "{finding}");
+            assert!(!finding.to_string().is_empty());
+        }
+    }
+});
