@@ -1,6 +1,6 @@
 //! Addresses of M0 and the lane's number, for all lanes and all values of M0.
 
-use crate::machine::{BUDGET, LANES, Wave, prepare, rewrite, tools};
+use crate::machine::{BUDGET, LANES, Wave, prepare, rewrite, texts, tools};
 use hsaco::patch::{Budget, Options};
 
 /// B0 takes 20 bits; upper bits of M0 are not part of the address.
@@ -40,6 +40,19 @@ fn capability_18_all_lanes_and_all_values_of_m0() {
         assert_eq!(wave.addresses, places);
         assert_eq!(wave.under_way, 1, "it counts as one");
     }
+}
+
+/// The store's address is worked out by the same instructions in another register, so what holds of all values for the load holds for it.
+#[test]
+fn capability_18_loads_and_stores_compute_alike() {
+    let tools = tools();
+    let computes = |text: &str| {
+        let code = rewrite(&tools, "ds-addtid", text, &Options::default(), BUDGET).unwrap();
+        texts(&tools, &code[..code.len() - 1])
+    };
+    let load = computes("ds_load_addtid_b32 v5 offset:128");
+    let load: Vec<String> = load.iter().map(|line| line.replace("v5", "v0")).collect();
+    assert_eq!(load, computes("ds_store_addtid_b32 v8 offset:64"));
 }
 
 #[test]
