@@ -52,6 +52,14 @@ impl Open {
     fn new(first: usize) -> Self {
         Open { first, start: None, last: 0, is_sorted: true }
     }
+
+    /// Whether its rows so far are about all code of a window, and beyond.
+    #[inline]
+    fn covers(&self, window: &Range<u64>) -> bool {
+        self.last >= window.end
+            && self.is_sorted
+            && self.start.is_some_and(|start| start <= window.start)
+    }
 }
 
 impl Lines {
@@ -65,14 +73,25 @@ impl Lines {
         let header = program.header();
         let mut lines = Lines { files: paths(dwarf, unit, header), ..Self::default() };
         let mut open = Open::new(0);
-        program::run(header, |event| match event {
-            Event::Row(row) => lines.add(&mut open, row, window),
-            Event::End(end) => {
-                lines.end_sequence(&open, end.unwrap_or(0));
-                open = Open::new(lines.rows.len());
+        let mut covers_window = false;
+        program::run(header, |event| {
+            match event {
+                Event::Row(row) => {
+                    lines.add(&mut open, row, window);
+                    covers_window = open.covers(window);
+                }
+                Event::End(end) => {
+                    lines.end_sequence(&open, end.unwrap_or(0));
+                    open = Open::new(lines.rows.len());
+                }
             }
+            !covers_window
         })?;
-        lines.rows.truncate(open.first);
+        // Of a table in order nothing else is about this code: sequences do not overlap.
+        match covers_window {
+            true => lines.end_sequence(&open, open.last),
+            false => lines.rows.truncate(open.first),
+        }
         lines.sequences.sort_by_key(|sequence| sequence.code.end);
         Ok(lines)
     }

@@ -1,5 +1,5 @@
 //! Runs line programs: the same rows as gimli gives, in a fifth of the instructions. A unit's whole table has to be run to
-//! know one line of it, so that this is what asking for one kernel costs.
+//! know its last line, so that this is what asking for one kernel costs.
 
 #![allow(non_upper_case_globals, reason = "constants keep the spelling of DWARF")]
 
@@ -35,10 +35,10 @@ pub(super) enum Event<'r> {
     End(Option<u64>),
 }
 
-/// Runs the program of a unit.
+/// Runs the program of a unit for as long as `tell` wants more rows.
 pub(super) fn run(
     header: &LineProgramHeader<Reader<'_>>,
-    mut tell: impl FnMut(Event<'_>),
+    mut tell: impl FnMut(Event<'_>) -> bool,
 ) -> gimli::Result<()> {
     let mut machine = Machine::new(header);
     let steps = machine.steps();
@@ -49,12 +49,15 @@ pub(super) fn run(
             let step = steps.get(usize::from(opcode)).copied().unwrap_or_default();
             machine.advance_line(step.lines);
             machine.advance(step.operations)?;
-            machine.row(&mut tell);
+            if !machine.row(&mut tell) {
+                break;
+            }
             continue;
         }
         match DwLns(opcode) {
             DwLns(0) => machine.extended(header, &mut tell)?,
-            DW_LNS_copy => machine.row(&mut tell),
+            DW_LNS_copy if !machine.row(&mut tell) => break,
+            DW_LNS_copy => {}
             // What compilers write most, before the rest.
             DW_LNS_set_column => machine.registers.column = machine.number()?,
             DW_LNS_advance_line => {
@@ -105,10 +108,8 @@ impl<'s> Machine<'s> {
     }
 
     #[inline]
-    fn row(&self, tell: &mut impl FnMut(Event<'_>)) {
-        if !self.is_dropped {
-            tell(Event::Row(&self.registers));
-        }
+    fn row(&self, tell: &mut impl FnMut(Event<'_>) -> bool) -> bool {
+        self.is_dropped || tell(Event::Row(&self.registers))
     }
 
     /// What each special opcode does, worked out once: divisions are slow.
@@ -161,7 +162,7 @@ impl<'s> Machine<'s> {
     fn extended(
         &mut self,
         header: &LineProgramHeader<Reader<'s>>,
-        tell: &mut impl FnMut(Event<'_>),
+        tell: &mut impl FnMut(Event<'_>) -> bool,
     ) -> gimli::Result<()> {
         let length = self.number()?;
         let length = usize::try_from(length).map_err(|_| Error::UnsupportedOffset)?;
@@ -261,13 +262,16 @@ mod tests {
         let program = header(section).unwrap();
         let mut rows = Vec::new();
         let mut last = Registers::START;
-        run(program.header(), |event| match event {
-            Event::Row(it) => {
-                rows.push((it.address, it.file, it.line, it.column, false));
-                last = *it;
+        run(program.header(), |event| {
+            match event {
+                Event::Row(it) => {
+                    rows.push((it.address, it.file, it.line, it.column, false));
+                    last = *it;
+                }
+                Event::End(Some(address)) => rows.push((address, 0, 0, 0, true)),
+                Event::End(None) => {}
             }
-            Event::End(Some(address)) => rows.push((address, 0, 0, 0, true)),
-            Event::End(None) => {}
+            true
         })?;
         Ok(rows)
     }
