@@ -67,7 +67,7 @@ pub(super) fn patch(args: &Args, patcher: &Patcher, input: &Input) -> Result<Sta
             })
             .collect(),
     };
-    write_manifest(args, &documents)?;
+    write_manifest(args, documents)?;
     if let Some(path) = result_path(args, is_refused)? {
         let new = objects.iter().zip(&patched);
         let new: BTreeMap<_, _> =
