@@ -15,10 +15,14 @@ use super::{Bar, Bench, input, library};
 use crate::args::Args;
 use crate::process;
 
-/// The verb that no developer types: indexes a file and, if one is named, decodes a kernel.
+/// The verb that no developer types: indexes a file and, if one is named, decodes a kernel; or all with their lines.
 pub(crate) const VERB: &str = "database-cost";
 
 const FEW: usize = 50;
+const SEVERAL: usize = 1000;
+
+/// In place of a kernel's name.
+const ALL: &str = "--all";
 
 /// What an index of 88,137 kernels may take: it takes 71 MiB, the pages of the file that were looked at included.
 const LIBRARY_MEMORY: u64 = 80 << 20;
@@ -26,6 +30,7 @@ const KERNEL: &str = "kernel_7";
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let file = args.positional().context("which object?")?;
+    let all = args.flag(ALL);
     let kernel = args.positional();
     args.finish()?;
     let database = Database::new();
@@ -38,6 +43,14 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         kernel.instructions()?.for_each(|it| _ = black_box(it));
         ensure!(database.counts().decoded_kernels == 1, "more than one kernel was decoded");
     }
+    if all {
+        for kernel in database.kernels() {
+            black_box(kernel.blocks()?);
+            for instruction in kernel.instructions()? {
+                black_box(instruction.location()?);
+            }
+        }
+    }
     Ok(())
 }
 
@@ -48,6 +61,7 @@ pub(super) fn database(bench: &mut Bench) -> Result<()> {
     };
     against_objdump(bench, &object)?;
     one_of_few_and_many(bench, &object)?;
+    all_of_several_and_many(bench, &object)?;
     a_library(bench)
 }
 
@@ -97,6 +111,27 @@ fn one_of_few_and_many(bench: &mut Bench, many: &Path) -> Result<()> {
     };
     let (many, few) = in_turns(1, || cost(many), || cost(&few))?;
     bench.row(row, many, few, Bar::Within(1.2));
+    Ok(())
+}
+
+/// All kernels with their lines: what each costs must not depend on how many there are.
+fn all_of_several_and_many(bench: &mut Bench, many: &Path) -> Result<()> {
+    let row = "each of all 5,000 / of all 1,000, M instructions";
+    if !bench.wants(row) {
+        return Ok(());
+    }
+    let several = input::kernels_with_lines(SEVERAL)?;
+    let (Some(several), true) = (several, tool("valgrind").is_some()) else {
+        println!("{row}: skipped: no valgrind");
+        return Ok(());
+    };
+    #[allow(clippy::cast_precision_loss, reason = "a few thousand")]
+    let cost = |object: &Path, kernels: usize| -> Result<Duration> {
+        let instructions = instructions(object, Some(ALL))? - instructions(object, None)?;
+        Ok(Duration::from_secs_f64(instructions / kernels as f64 / 1e9))
+    };
+    let (many, several) = in_turns(1, || cost(many, input::KERNELS), || cost(&several, SEVERAL))?;
+    bench.row(row, many, several, Bar::Within(1.2));
     Ok(())
 }
 
