@@ -12,8 +12,18 @@ use hsaco_tests::{fixtures_dir, tool, workspace_root};
 use crate::args::Args;
 use crate::process;
 
-const TARGETS: &[&str] =
-    &["container", "object", "dwarf", "msgpack", "decode", "assemble", "load", "kernarg", "check"];
+const TARGETS: &[&str] = &[
+    "container",
+    "object",
+    "dwarf",
+    "msgpack",
+    "decode",
+    "assemble",
+    "load",
+    "kernarg",
+    "check",
+    "patch",
+];
 
 /// Targets of nothing but safe code: no sanitizer has anything to find there, and without one they are
 /// several times as fast.

@@ -8,6 +8,7 @@ use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSiz
 use hsaco_object::descriptor::Field;
 use hsaco_object::{CodeObject, Index, Kernel};
 
+use crate::arrivals::{Arrival, Arrivals};
 use crate::lease::{Budget, SGPRS};
 
 /// What a descriptor says of denormals that are kept, read or written.
@@ -17,6 +18,7 @@ const FLUSH_NONE: u64 = 3;
 pub(crate) struct KernelFacts {
     pub(crate) name: String,
     pub(crate) entry: Option<u64>,
+    pub(crate) has_metadata: bool,
     pub(crate) sgprs: u16,
     pub(crate) vgprs: u16,
     max_vgprs: u16,
@@ -36,6 +38,8 @@ pub(crate) struct Census<'a> {
     /// Functions, and what stands between them.
     pub(crate) functions: Vec<Function<'a>>,
     high: OnceCell<(u16, u16)>,
+    direct: OnceCell<Arrivals>,
+    indirect: OnceCell<Arrivals>,
     /// Kernels' numbers by entry.
     entries: BTreeMap<u64, usize>,
 }
@@ -49,7 +53,48 @@ impl<'a> Census<'a> {
             kernels.iter().enumerate().filter_map(|(at, it)| Some((it.entry?, at))).collect();
         let code = executable(&object);
         let functions = Functions::new(&object, decoder).as_slice().to_vec();
-        Census { object, index, kernels, code, functions, high: OnceCell::new(), entries }
+        Census {
+            object,
+            index,
+            kernels,
+            code,
+            functions,
+            high: OnceCell::new(),
+            direct: OnceCell::new(),
+            indirect: OnceCell::new(),
+            entries,
+        }
+    }
+
+    /// The jumps of all code that name where they lead.
+    pub(crate) fn direct(&self, decoder: &Decoder) -> &Arrivals {
+        self.direct.get_or_init(|| Arrivals::direct(decoder, &self.code))
+    }
+
+    /// The jumps of all functions through registers, as far as it is known where they lead.
+    pub(crate) fn indirect(&self, decoder: &Decoder) -> &Arrivals {
+        self.indirect.get_or_init(|| Arrivals::indirect(decoder, &self.stretches()))
+    }
+
+    /// The jumps that lead to an address from one on and before another.
+    pub(crate) fn arrivals(
+        &self,
+        decoder: &Decoder,
+        start: u64,
+        end: u64,
+    ) -> impl Iterator<Item = Arrival> {
+        let indirect = self.indirect(decoder).within(start, end);
+        self.direct(decoder).within(start, end).iter().chain(indirect).copied()
+    }
+
+    /// Whether code of others leads into the middle of a function, or a symbol names a place there: its own
+    /// control flow does not show how it is entered then.
+    pub(crate) fn is_entered_inside(&self, decoder: &Decoder, function: &Function<'_>) -> bool {
+        let (start, end) = (function.address, function.end());
+        let after = self.functions.partition_point(|it| it.address <= start);
+        let is_named = self.functions.get(after).is_some_and(|it| it.address < end);
+        let mut arrivals = self.arrivals(decoder, start.saturating_add(1), end);
+        is_named || arrivals.any(|it| !(start..end).contains(&it.source))
     }
 
     /// Code that is in no function: what no symbol names and nothing ends.
@@ -105,6 +150,7 @@ impl<'a> Census<'a> {
             !stream.steps().iter().any(|step| step.inst.is_some_and(|inst| calls(inst.flow())));
         if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
             && is_alone
+            && !self.is_entered_inside(decoder, function)
         {
             let KernelFacts { sgprs, vgprs, max_vgprs, .. } = *kernel;
             return Budget { sgprs, vgprs, max_vgprs, unused: None };
@@ -180,6 +226,7 @@ fn facts(kernel: &Kernel<'_>, processor: Processor) -> KernelFacts {
     KernelFacts {
         name: kernel.name().to_string(),
         entry: kernel.entry(),
+        has_metadata: kernel.metadata().is_some(),
         sgprs: number(said.sgprs),
         vgprs,
         max_vgprs: most_vgprs(processor, &said, vgprs),

@@ -1,11 +1,12 @@
 //! Edits that a caller asks for, done by the same engine: settings of kernels, instructions replaced and inserted,
 //! counters.
 
-use hsaco_analysis::FunctionKind;
+use hsaco_analysis::{Function, FunctionKind};
 use hsaco_isa::Inst;
 use hsaco_object::write::{Edit as Writing, KernelChange, MetadataEdit};
 use hsaco_object::{CodeObject, Error, ErrorKind, Result};
 
+use crate::call::Callee;
 use crate::manifest::{KernelRecord, Manifest, Setting, Verdict};
 use crate::patcher::Patched;
 use crate::plan::Plan;
@@ -16,6 +17,8 @@ use crate::view::View;
 pub(crate) const EDIT: &str = "edit";
 /// The rule name of counters.
 pub(crate) const COUNT: &str = "count";
+/// The rule name of calls.
+pub(crate) const CALL: &str = "call";
 
 /// A change of code that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +29,12 @@ pub enum CodeEdit {
     Insert(u64, Vec<String>),
     /// A counter of the waves that come by at each of these places.
     Count(Points),
+    /// A call of the function of this name at each of these places; it takes no arguments and leaves everything as it
+    /// was that is still needed.
+    Call(Points, String),
 }
 
-/// Where to count.
+/// Where to count or call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Points {
     /// At the first instruction of each kernel.
@@ -46,10 +52,13 @@ impl CodeEdit {
         match self {
             CodeEdit::Replace(address, _)
             | CodeEdit::Insert(address, _)
-            | CodeEdit::Count(Points::Address(address)) => at(*address),
-            CodeEdit::Count(_) if view.kind() != FunctionKind::Kernel => Vec::new(),
-            CodeEdit::Count(Points::Entries) => vec![0],
-            CodeEdit::Count(Points::Blocks) => {
+            | CodeEdit::Count(Points::Address(address))
+            | CodeEdit::Call(Points::Address(address), _) => at(*address),
+            CodeEdit::Count(_) | CodeEdit::Call(..) if view.kind() != FunctionKind::Kernel => {
+                Vec::new()
+            }
+            CodeEdit::Count(Points::Entries) | CodeEdit::Call(Points::Entries, _) => vec![0],
+            CodeEdit::Count(Points::Blocks) | CodeEdit::Call(Points::Blocks, _) => {
                 let order = view.cfg().reverse_post_order().iter();
                 let blocks = order.filter_map(|block| view.cfg().blocks().get(*block));
                 blocks.map(|block| block.first).collect()
@@ -62,17 +71,28 @@ impl CodeEdit {
         match self {
             CodeEdit::Replace(address, _)
             | CodeEdit::Insert(address, _)
-            | CodeEdit::Count(Points::Address(address)) => Some(*address),
-            CodeEdit::Count(_) => None,
+            | CodeEdit::Count(Points::Address(address))
+            | CodeEdit::Call(Points::Address(address), _) => Some(*address),
+            CodeEdit::Count(_) | CodeEdit::Call(..) => None,
         }
     }
 
-    /// What to do at an instruction; `counter` is where its counter is.
+    /// The name that manifests have for it.
+    pub(crate) fn rule(&self) -> &'static str {
+        match self {
+            CodeEdit::Replace(..) | CodeEdit::Insert(..) => EDIT,
+            CodeEdit::Count(_) => COUNT,
+            CodeEdit::Call(..) => CALL,
+        }
+    }
+
+    /// What to do at an instruction; `counter` is where its counter is, `functions` are all that may be called.
     pub(crate) fn plan(
         &self,
         view: &View<'_>,
         step: usize,
         counter: u64,
+        functions: &[Function<'_>],
     ) -> std::result::Result<Plan, Refusal> {
         let site = view
             .site(step)
@@ -84,6 +104,7 @@ impl CodeEdit {
         match self {
             CodeEdit::Replace(_, lines) => Ok(Plan::replace(&site, site.assemble_all(lines)?)),
             CodeEdit::Insert(_, lines) => Ok(Plan::replace(&site, keep(site.assemble_all(lines)?))),
+            CodeEdit::Call(_, name) => Callee::find(view.decoder(), functions, name)?.call(&site),
             CodeEdit::Count(_) => {
                 let mut leases = site.leases();
                 let address = leases.sgprs(2, 2)?;

@@ -12,7 +12,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one object is shorter than 4 GiB")]
 
+mod arrivals;
 mod body;
+mod call;
 mod census;
 mod edit;
 mod flight;

@@ -91,6 +91,19 @@ pub struct Record {
     pub pair: Option<String>,
 }
 
+impl Record {
+    /// What runs instead of what the site was, without the way there and back.
+    #[must_use]
+    pub fn code(&self) -> &[u8] {
+        match &self.body {
+            Some(body) => {
+                body.new.get(..body.new.len().saturating_sub(self.way_back)).unwrap_or_default()
+            }
+            None => &self.site.new,
+        }
+    }
+}
+
 /// What runs before a kernel's first instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stub {

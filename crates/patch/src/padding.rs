@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::census::Census;
 use crate::jump::{self, CODE_END, NOP};
+use hsaco_analysis::Function;
 use hsaco_isa::{Decoder, Flow};
 
 /// Stretches of padding with what is left of them.
@@ -22,8 +23,9 @@ pub(crate) struct Padding {
 pub(crate) struct Mark(usize);
 
 impl Padding {
-    /// The padding of an object: `s_nop`, `s_code_end` or zeros between a function that ends and the next one. What
-    /// is behind the last function stays, because fetching runs ahead of execution.
+    /// The padding of an object: `s_nop`, `s_code_end` or zeros between a function that ends and the next one, where
+    /// no jump of the object leads. What is behind the last function stays, because fetching runs ahead of
+    /// execution.
     pub(crate) fn new(census: &Census<'_>, decoder: &Decoder) -> Self {
         let mut padding = Padding::default();
         for pair in census.functions.windows(2) {
@@ -38,7 +40,8 @@ impl Padding {
                 let word = word.try_into().map_or(1, u32::from_le_bytes);
                 word == 0 || word == CODE_END || word & 0xffff_0000 == NOP
             };
-            if bytes.chunks_exact(4).all(is_padding) && ends(function.code, decoder) {
+            let is_reached = || census.arrivals(decoder, start, end).next().is_some();
+            if bytes.chunks_exact(4).all(is_padding) && ends(function, decoder) && !is_reached() {
                 padding.free.insert(start, end);
                 padding.content.insert(start, bytes.to_vec());
             }
@@ -104,13 +107,56 @@ impl Padding {
     }
 }
 
-/// Whether nothing follows the last instruction of some code: its last word is one that ends or leaves, or it
-/// is padding itself.
-fn ends(code: &[u8], decoder: &Decoder) -> bool {
-    let last = code.len().checked_sub(4).and_then(|at| code.get(at..));
-    let inst = last.and_then(|word| decoder.decode(word));
-    inst.is_some_and(|inst| match inst.flow() {
+/// Whether nothing follows the last instruction of a function: it ends the wave, leaves, or is padding itself.
+fn ends(function: &Function<'_>, decoder: &Decoder) -> bool {
+    let code = function.code;
+    let Some(last) = code.len().checked_sub(4) else { return false };
+    let inst = code.get(last..).and_then(|word| decoder.decode(word));
+    let ends = inst.is_some_and(|inst| match inst.flow() {
         Flow::End | Flow::Branch | Flow::IndirectJump => true,
         _ => inst.mnemonic() == "s_code_end",
-    })
+    });
+    // The last word may be a constant of an instruction before it that only looks so.
+    let covers = |start: usize| {
+        let inst = code.get(start..).and_then(|code| decoder.decode(code));
+        inst.is_some_and(|inst| start + inst.len() > last)
+    };
+    let may_be_constant =
+        || (1..LONGEST / 4).any(|words| last.checked_sub(words * 4).is_some_and(covers));
+    let begins = || {
+        let address = function.address.wrapping_add(last as u64);
+        function.decode(decoder).index_of(address).is_some()
+    };
+    ends && (!may_be_constant() || begins())
+}
+
+/// Bytes of the longest instruction.
+const LONGEST: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use hsaco_analysis::FunctionKind;
+    use hsaco_isa::{Assembler, DecodeOptions, Processor};
+
+    use super::*;
+
+    #[test]
+    fn a_constant_that_looks_like_the_end_is_none() {
+        let gfx1250 = Processor::from_name("gfx1250").unwrap();
+        let assembler = Assembler::new(gfx1250, DecodeOptions::default()).unwrap();
+        let ends = |lines: &[&str]| {
+            let mut code = Vec::new();
+            lines.iter().for_each(|line| assembler.assemble(line).unwrap().encode(&mut code));
+            let kind = FunctionKind::Device;
+            let function = Function { name: None, kind, address: 0x1000, code: &code };
+            super::ends(&function, assembler.decoder())
+        };
+        assert!(ends(&["v_mov_b32_e32 v0, v1", "s_endpgm"]));
+        assert!(ends(&["s_mov_b32 s0, 0xbfb00000", "s_endpgm"]));
+        assert!(!ends(&["s_mov_b32 s0, 0xbfb00000"]));
+        assert!(!ends(&["s_add_nc_u64 s[0:1], s[0:1], 0xbfb0000000000001"]));
+        assert!(!ends(&["v_mov_b32_e32 v0, v1"]));
+        // What looks like the start of a longer instruction is itself a constant.
+        assert!(ends(&["s_mov_b32 s0, 0xbe8000ff", "s_endpgm"]));
+    }
 }

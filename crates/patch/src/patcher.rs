@@ -9,7 +9,7 @@ use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, MovedCode, N
 use hsaco_object::{CodeObject, Error, ErrorKind, Result};
 
 use crate::census::Census;
-use crate::edit::{COUNT, CodeEdit, EDIT, Points};
+use crate::edit::{CodeEdit, EDIT, Points};
 use crate::gather::{Gatherer, Wishes};
 use crate::jump::{self, CODE_END};
 use crate::manifest::{KernelRecord, Manifest, Pool, Remark, Setting, Stub, Verdict};
@@ -131,6 +131,13 @@ impl Patcher {
         }
         let census = Census::new(object, self.processor, self.tools.decoder());
         if census.code.is_empty() {
+            let (kernels, functions) = (census.kernels.len(), census.index.functions().len());
+            if kernels + functions != 0 {
+                let detail = format!(
+                    "{kernels} kernels and {functions} functions are named, and nothing is executable"
+                );
+                return Err(Error::new(ErrorKind::NotFound, "code", detail));
+            }
             return Ok(self.unchanged(file, "it holds no code"));
         }
         let mut work = Work::new(self, census)?;
@@ -149,7 +156,7 @@ impl Patcher {
             kernels.map(count).sum::<usize>()
         };
         let counters = self.edits.iter().map(|edit| match edit {
-            CodeEdit::Replace(..) | CodeEdit::Insert(..) => 0,
+            CodeEdit::Replace(..) | CodeEdit::Insert(..) | CodeEdit::Call(..) => 0,
             CodeEdit::Count(Points::Address(_)) => 1,
             CodeEdit::Count(Points::Entries) => census.kernels.len(),
             CodeEdit::Count(Points::Blocks) => blocks(),
@@ -205,11 +212,10 @@ fn pool_base(object: &CodeObject<'_>) -> u64 {
 
 impl<'p, 'a> Work<'p, 'a> {
     fn new(patcher: &'p Patcher, census: Census<'a>) -> Result<Self> {
-        let padding = Padding::new(&census, patcher.tools.decoder());
         let base = pool_base(&census.object);
         let counter_space = patcher.counter_space(&census);
         let pool = base + counter_space.next_multiple_of(hsaco_object::write::PAGE);
-        let placer = Placer::new(pool, padding);
+        let placer = Placer::new(pool);
         Ok(Work {
             counters: Vec::new(),
             next_counter: base,
@@ -264,7 +270,9 @@ impl<'p, 'a> Work<'p, 'a> {
         let code = self.census.code.clone();
         let cfg = Cfg::new(tools.decoder(), &stream);
         let budget = self.census.budget(function, &stream, tools.decoder());
+        let is_entered = self.census.is_entered_inside(tools.decoder(), function);
         let view = View::new(tools, options, &stream, &cfg, function.kind, budget)
+            .entered_inside(is_entered)
             .with_code(&code)
             .with_denormals(self.census.keeps_denormals(function));
         let steps: Vec<usize> = hits
@@ -292,9 +300,8 @@ impl<'p, 'a> Work<'p, 'a> {
         for (number, edit) in self.patcher.edits.iter().enumerate() {
             for step in edit.steps(view) {
                 let address = view.stream().address_of(step);
-                let is_counter = matches!(edit, CodeEdit::Count(_));
-                let rule = if is_counter { COUNT } else { EDIT };
-                let plan = edit.plan(view, step, self.next_counter);
+                let (rule, is_counter) = (edit.rule(), matches!(edit, CodeEdit::Count(_)));
+                let plan = edit.plan(view, step, self.next_counter, &self.census.functions);
                 match plan.and_then(|plan| gatherer.add(rule, address, plan)) {
                     Ok(()) if is_counter => {
                         self.counters.push((address, self.next_counter));
@@ -326,6 +333,10 @@ impl<'p, 'a> Work<'p, 'a> {
             self.touched.extend(kernel);
         }
         let before = self.placer.records.len();
+        if !wishes.windows.is_empty() {
+            let padding = || Padding::new(&self.census, self.patcher.tools.decoder());
+            self.placer.padding.get_or_insert_with(padding);
+        }
         if let Err((address, rule, refusal)) = self.placer.place(view, name, &wishes.windows) {
             self.is_refused = true;
             let (rule, function) = (rule.to_owned(), name.to_owned());
@@ -354,7 +365,13 @@ impl<'p, 'a> Work<'p, 'a> {
                 }
             }
         }
-        self.need(function, view, extent);
+        if let Err(refusal) = self.need(function, view, extent) {
+            self.is_refused = true;
+            let window = wishes.windows.first().and_then(|it| it.rules.first().copied());
+            let (rule, address) = window.unwrap_or(("", function_start(view)));
+            let (rule, function) = (rule.to_owned(), name.to_owned());
+            self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
+        }
         // Here what the checks ask about the function as it was is known already.
         let records = self.placer.records.get(before..).unwrap_or_default();
         let stub = kernel.and_then(|kernel| self.stubs.get(&kernel));
@@ -362,16 +379,32 @@ impl<'p, 'a> Work<'p, 'a> {
     }
 
     /// Has every kernel that may run a function allocate so many registers.
-    fn need(&mut self, function: &Function<'a>, view: &View<'_>, extent: Extent) {
+    fn need(
+        &mut self,
+        function: &Function<'a>,
+        view: &View<'_>,
+        extent: Extent,
+    ) -> std::result::Result<(), Refusal> {
         let own = self.census.kernel_of(function).filter(|_| view.budget().unused.is_none());
         let kernels = match own {
             Some(kernel) => kernel..kernel + 1,
             None => 0..self.census.kernels.len(),
         };
         for kernel in kernels {
+            if let Some(facts) = self.census.kernels.get(kernel)
+                && !facts.has_metadata
+                && (extent.0 != 0 || extent.1 > facts.vgprs)
+            {
+                let detail = format!(
+                    "kernel {} has no metadata, so neither .sgpr_count nor .vgpr_count can say that it needs more",
+                    facts.name
+                );
+                return Err(Refusal::new(RefusalKind::Metadata, detail));
+            }
             let known = self.extents.entry(kernel).or_default();
             *known = widest(*known, extent);
         }
+        Ok(())
     }
 
     fn finish(mut self, file: &[u8]) -> Result<Patched> {
@@ -563,10 +596,10 @@ fn widest(left: Extent, right: Extent) -> Extent {
     (left.0.max(right.0), left.1.max(right.1))
 }
 
-/// The code of the pool, each piece with the instruction that it stands for.
+/// The code that stands elsewhere, each piece with the instruction that it stands for.
 fn moved_code(manifest: &Manifest) -> Vec<MovedCode> {
     let bodies = manifest.records.iter().filter_map(|record| {
-        let body = record.body.as_ref().filter(|body| body.old.is_empty())?;
+        let body = record.body.as_ref()?;
         let size = body.new.len() as u64;
         Some(MovedCode { address: body.address, size, original: record.site.address })
     });

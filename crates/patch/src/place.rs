@@ -24,7 +24,8 @@ pub(crate) struct Placer {
     pub(crate) base: u64,
     pub(crate) pool: Vec<u8>,
     pub(crate) records: Vec<Record>,
-    pub(crate) padding: Padding,
+    /// Padding of the object, once something is to be placed.
+    pub(crate) padding: Option<Padding>,
 }
 
 /// A replacement that does not fit in place.
@@ -39,8 +40,8 @@ struct Body<'a> {
 }
 
 impl Placer {
-    pub(crate) fn new(base: u64, padding: Padding) -> Self {
-        Placer { base, pool: Vec::new(), records: Vec::new(), padding }
+    pub(crate) fn new(base: u64) -> Self {
+        Placer { base, pool: Vec::new(), records: Vec::new(), padding: None }
     }
 
     /// Places all replacements of a function, which are in the order of their addresses.
@@ -143,9 +144,10 @@ impl Placer {
         }
         let end = view.stream().address_of(view.stream().steps().len());
         let size = body.code.len() + 4;
-        let at = self.padding.behind(end, size)?;
+        let padding = self.padding.as_mut()?;
+        let at = padding.behind(end, size)?;
         let (there, back) = body.branches(at)?;
-        let old = self.padding.take(at, size);
+        let old = padding.take(at, size);
         let mut record = body.record(function, Placement::Padding, Jump::Near, &[there]);
         record.body =
             Some(Change { address: at, old, new: [body.placed(at), back.clone()].concat() });
@@ -193,12 +195,13 @@ impl Placer {
             );
             Refusal::new(RefusalKind::NoPlace, detail)
         };
-        let mark = self.padding.mark();
+        let padding = self.padding.as_mut().ok_or_else(no_place)?;
+        let mark = padding.mark();
         if let Some(pair) = pair
-            && let Some(gateway) = self.padding.near(body.site, FAR_FORWARD)
+            && let Some(gateway) = padding.near(body.site, FAR_FORWARD)
         {
             let there = jump::near(body.site, gateway).ok_or_else(no_place)?;
-            let old = self.padding.take(gateway, FAR_FORWARD);
+            let old = padding.take(gateway, FAR_FORWARD);
             let new = jump::bytes(&jump::far(gateway, at, pair));
             let back = body.far_back(at, pair);
             let mut record = body.record(function, Placement::Pool, Jump::Far, &[there]);
@@ -207,53 +210,14 @@ impl Placer {
             self.add_body(&mut record, body, &back);
             return Ok(record);
         }
-        let routed = self.relays(body, at);
-        let Some((there, mut relays, back)) = routed else {
-            self.padding.reset(mark);
+        let Some((there, mut relays, back)) = relays(padding, body, at) else {
+            padding.reset(mark);
             return Err(no_place());
         };
         let mut record = body.record(function, Placement::Pool, Jump::Relay, &[there]);
         record.relays.append(&mut relays);
         self.add_body(&mut record, body, &back);
         Ok(record)
-    }
-
-    /// The branch at the site, those on the way there and back, and the one at the body's end.
-    fn relays(&mut self, body: &Body<'_>, at: u64) -> Option<(u32, Vec<Change>, Vec<u8>)> {
-        let mut relays = Vec::new();
-        let there = self.chain(body.site, at, &mut relays)?;
-        let back = match body.next {
-            None => Vec::new(),
-            Some(next) => {
-                let end = at.wrapping_add(body.code.len() as u64);
-                jump::bytes(&[self.chain(end, next, &mut relays)?])
-            }
-        };
-        Some((there, relays, back))
-    }
-
-    /// The branch at `from` that is the first of those that lead to `to`.
-    fn chain(&mut self, from: u64, to: u64, relays: &mut Vec<Change>) -> Option<u32> {
-        let mut stops = Vec::new();
-        let mut at = from;
-        while jump::near(at, to).is_none() {
-            let stop = self.padding.towards(at, to)?;
-            let old = self.padding.take(stop, 4);
-            stops.push((stop, old));
-            at = stop;
-        }
-        let targets = stops.iter().map(|(stop, _)| *stop).chain([to]);
-        let sources = std::iter::once(from).chain(stops.iter().map(|(stop, _)| *stop));
-        let branches: Option<Vec<u32>> =
-            sources.zip(targets).map(|(from, to)| jump::near(from, to)).collect();
-        let branches = branches?;
-        let (first, others) = branches.split_first()?;
-        relays.extend(stops.into_iter().zip(others).map(|((address, old), branch)| Change {
-            address,
-            old,
-            new: jump::bytes(&[*branch]),
-        }));
-        Some(*first)
     }
 
     fn add_body(&mut self, record: &mut Record, body: &Body<'_>, back: &[u8]) {
@@ -263,6 +227,44 @@ impl Placer {
         record.way_back = back.len();
         record.body = Some(Change { address, old: Vec::new(), new });
     }
+}
+
+/// The branch at the site, those on the way there and back, and the one at the body's end.
+fn relays(padding: &mut Padding, body: &Body<'_>, at: u64) -> Option<(u32, Vec<Change>, Vec<u8>)> {
+    let mut relays = Vec::new();
+    let there = chain(padding, body.site, at, &mut relays)?;
+    let back = match body.next {
+        None => Vec::new(),
+        Some(next) => {
+            let end = at.wrapping_add(body.code.len() as u64);
+            jump::bytes(&[chain(padding, end, next, &mut relays)?])
+        }
+    };
+    Some((there, relays, back))
+}
+
+/// The branch at `from` that is the first of those that lead to `to`.
+fn chain(padding: &mut Padding, from: u64, to: u64, relays: &mut Vec<Change>) -> Option<u32> {
+    let mut stops = Vec::new();
+    let mut at = from;
+    while jump::near(at, to).is_none() {
+        let stop = padding.towards(at, to)?;
+        let old = padding.take(stop, 4);
+        stops.push((stop, old));
+        at = stop;
+    }
+    let targets = stops.iter().map(|(stop, _)| *stop).chain([to]);
+    let sources = std::iter::once(from).chain(stops.iter().map(|(stop, _)| *stop));
+    let branches: Option<Vec<u32>> =
+        sources.zip(targets).map(|(from, to)| jump::near(from, to)).collect();
+    let branches = branches?;
+    let (first, others) = branches.split_first()?;
+    relays.extend(stops.into_iter().zip(others).map(|((address, old), branch)| Change {
+        address,
+        old,
+        new: jump::bytes(&[*branch]),
+    }));
+    Some(*first)
 }
 
 /// How much of a list of windows was placed.

@@ -77,6 +77,7 @@ pub struct View<'a> {
     /// The registers of what is under way, where somebody has asked.
     flying: RefCell<HashMap<usize, RegisterSet>>,
     is_closed: bool,
+    is_entered_inside: bool,
     /// The instructions around which somebody will ask what is needed, in order, until it is worked out.
     wanted: RefCell<Vec<usize>>,
     needed: RefCell<HashMap<usize, RegisterSet>>,
@@ -109,6 +110,7 @@ impl<'a> View<'a> {
             last_flight: RefCell::default(),
             flying: RefCell::default(),
             is_closed,
+            is_entered_inside: false,
             wanted: RefCell::default(),
             needed: RefCell::default(),
             code: &[],
@@ -166,6 +168,11 @@ impl<'a> View<'a> {
             },
             _ => false,
         }
+    }
+
+    /// The same function, where others enter it in its middle: its own control flow does not show how.
+    pub(crate) fn entered_inside(self, is_entered: bool) -> Self {
+        View { is_closed: self.is_closed && !is_entered, is_entered_inside: is_entered, ..self }
     }
 
     /// The bytes of the object's code from an address on.
@@ -330,7 +337,8 @@ impl<'a> View<'a> {
     }
 
     fn work_out_flight(&self, step: usize) -> RegisterSet {
-        let Some(block) = self.cfg.block_of(step) else { return RegisterSet::all() };
+        let block = self.cfg.block_of(step).filter(|_| !self.is_entered_inside);
+        let Some(block) = block else { return RegisterSet::all() };
         let before = self.flight.get_or_init(|| {
             let is_kernel = self.kind == FunctionKind::Kernel;
             let msb = |step| self.msb(step);

@@ -6,6 +6,7 @@ use hsaco_object::Kernel;
 use hsaco_object::descriptor::Field;
 
 use super::Case;
+use crate::arrivals::Arrival;
 use crate::jump::CODE_END;
 use crate::manifest::{Change, Setting};
 
@@ -183,11 +184,12 @@ impl Case<'_, '_> {
                 "the pool ends too soon for what is fetched ahead",
             );
         }
-        self.strangers(pool.address, end);
     }
 
-    /// No branch that the manifest does not list leads into the pool.
-    fn strangers(&mut self, start: u64, end: u64) {
+    /// No jump that the manifest does not list leads into a replacement, a branch on the way to one or the middle of
+    /// a site, from wherever.
+    pub(super) fn strangers(&mut self) {
+        let decoder = self.patcher.tools.decoder();
         let mut listed: Vec<(u64, u64)> =
             self.all_changes().map(|it| (it.address, it.address + it.new.len() as u64)).collect();
         listed.sort_unstable();
@@ -195,31 +197,28 @@ impl Case<'_, '_> {
             let after = listed.partition_point(|(start, _)| *start <= at);
             after.checked_sub(1).and_then(|it| listed.get(it)).is_some_and(|(_, end)| at < *end)
         };
+        // Jumps through registers are where they were; those of replacements are looked at with them.
+        let (direct, indirect) = (self.new.direct(decoder), self.old.indirect(decoder));
         let mut found = None;
-        for (address, code) in &self.new.code {
-            // Nothing further away reaches it by a branch.
-            let skip = start.saturating_sub(*address + 0x2_0004) as usize & !3;
-            for (word, at) in code
-                .get(skip..)
-                .unwrap_or_default()
-                .chunks_exact(4)
-                .zip((*address + skip as u64..).step_by(4))
-            {
-                let word = word.try_into().map_or(0, u32::from_le_bytes);
-                let is_branch = (0xbfa0..=0xbfaf).contains(&(word >> 16));
-                let target =
-                    at.wrapping_add(4).wrapping_add_signed(i64::from(word as u16 as i16) * 4);
-                if is_branch && (start..end).contains(&target) && !is_listed(at) {
-                    found = found.or(Some(at));
-                }
+        for record in &self.manifest.records {
+            let size = (record.site.new.len() as u64).saturating_sub(1);
+            let site = std::iter::once((record.site.address + 1, size));
+            let others = record.body.iter().chain(&record.relays);
+            for (start, size) in site.chain(others.map(|it| (it.address, it.new.len() as u64))) {
+                let arrivals = direct.within(start, start + size).iter();
+                let mut arrivals = arrivals.chain(indirect.within(start, start + size));
+                let is_stranger =
+                    |it: &&Arrival| !is_listed(it.source) && self.is_instruction(it.source);
+                found = found.or(arrivals.find(is_stranger).map(|it| it.source));
             }
         }
-        // A literal may look like a branch; only instructions count.
-        if let Some(at) = found.filter(|at| self.is_instruction(*at)) {
-            self.found("pool", at, "a branch that the manifest does not list leads into the pool");
+        if let Some(at) = found {
+            let detail = "a jump that the manifest does not list leads into a replacement";
+            self.found("pool", at, detail);
         }
     }
 
+    /// A constant may look like a branch; only instructions count.
     fn is_instruction(&self, address: u64) -> bool {
         let function =
             self.new.functions.iter().find(|it| (it.address..it.end()).contains(&address));

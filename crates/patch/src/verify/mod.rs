@@ -4,6 +4,7 @@
 mod flow;
 mod layout;
 mod state;
+mod waits;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use hsaco_analysis::{Cfg, Function, Stream};
 use hsaco_object::CodeObject;
 
 use crate::census::Census;
-use crate::edit::EDIT;
+use crate::edit::{CALL, EDIT};
 use crate::lease::Budget;
 use crate::manifest::{Manifest, Record, Stub, Verdict};
 use crate::patcher::Patcher;
@@ -106,6 +107,7 @@ pub(crate) fn result(
     // What follows reads code where the manifest says it is; without that it says nothing.
     if case.findings.is_empty() {
         case.pool();
+        case.strangers();
         case.stubs();
         case.residuals();
     }
@@ -130,7 +132,9 @@ fn functions(patcher: &Patcher, old: &Census<'_>, manifest: &Manifest) -> Vec<Fi
         let stream = function.decode(tools.decoder());
         let cfg = Cfg::new(tools.decoder(), &stream);
         let budget = old.budget(&function, &stream, tools.decoder());
-        let view = View::new(tools, &patcher.options, &stream, &cfg, function.kind, budget);
+        let is_entered = old.is_entered_inside(tools.decoder(), &function);
+        let view = View::new(tools, &patcher.options, &stream, &cfg, function.kind, budget)
+            .entered_inside(is_entered);
         let sites: Vec<usize> =
             here.iter().filter_map(|record| stream.index_of(record.site.address)).collect();
         view.prepare(&sites);
@@ -154,9 +158,12 @@ pub(crate) fn function(view: &View<'_>, records: &[Record], stub: Option<&Stub>)
     for record in records {
         findings.extend(flow::check(view, record, &targets));
         // What a caller asked for may write what it likes.
-        if record.rules.iter().all(|(rule, _)| rule != EDIT) {
+        if record.rules.iter().all(|(rule, _)| rule != EDIT && rule != CALL) {
             findings.extend(state::check(view, record));
         }
+    }
+    if view.options().precise_waits {
+        findings.extend(waits::check(view, records));
     }
     if let Some(stub) = stub.filter(|stub| state::stub_clobbers(view, stub)) {
         let detail = "the stub writes what the kernel needs";

@@ -20,22 +20,33 @@ struct Deeds {
     copies: Vec<(Register, Register)>,
     msb: Option<VgprMsb>,
     writes_mode: bool,
-    /// For each counter: operations under way, and whether those of before are over.
-    work: BTreeMap<Counter, (u32, bool)>,
+    work: BTreeMap<Counter, Work>,
+    /// It waits until nothing is under way.
+    waits_for_all: bool,
+}
+
+/// What a stretch of code does with a counter.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    /// Its own operations that it leaves under way.
+    left: u32,
+    /// How many operations it has let be under way at the least.
+    waited: Option<u32>,
+}
+
+impl Work {
+    fn wait(&mut self, most: u32) {
+        self.left = self.left.min(most);
+        self.waited = Some(self.waited.map_or(most, |it| it.min(most)));
+    }
 }
 
 pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
     let site = record.site.address;
     let Some(first) = view.stream().index_of(site) else { return Vec::new() };
-    let new = match &record.body {
-        Some(body) => {
-            body.new.get(..body.new.len().saturating_sub(record.way_back)).unwrap_or_default()
-        }
-        None => &record.site.new,
-    };
     let msb = view.msb(first);
     let old = deeds(view.decoder(), &record.site.old, msb);
-    let new = deeds(view.decoder(), new, msb);
+    let new = deeds(view.decoder(), record.code(), msb);
     let mut found = Vec::new();
     let mut say = |detail: String| found.push(Finding::new("state", site, detail));
     let leases: Vec<&str> = record.leases.iter().chain(&record.pair).map(String::as_str).collect();
@@ -93,17 +104,23 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
     if old.msb.is_none() && (new.writes_mode && !old.writes_mode) {
         say("upper bits of vector register numbers are set where nobody knows them".to_owned());
     }
-    let idle = (0, false);
     let counters = old.work.keys().chain(new.work.keys());
-    for counter in counters {
-        let (before, _) = old.work.get(counter).copied().unwrap_or(idle);
-        let (after, drained) = new.work.get(counter).copied().unwrap_or(idle);
-        let counts_precisely = view.options().precise_waits && *counter == Counter::Dscnt;
+    // Where later waits count what a split leaves under way, the whole block is looked at.
+    let is_apart = |it: &&Counter| view.options().precise_waits && **it == Counter::Dscnt;
+    for counter in counters.filter(|it| !is_apart(it)) {
+        let before = old.work.get(counter).copied().unwrap_or_default();
+        let after = new.work.get(counter).copied().unwrap_or_default();
+        let is_drained = after.left == 0 && after.waited == Some(0);
         // What comes back in any order is only ever waited for as a whole, so fewer are no harm.
-        let is_fewer = *counter == Counter::Kmcnt && after < before;
-        let is_safe = after == before || (after == 0 && drained) || is_fewer;
-        if !is_safe && !counts_precisely {
-            say(format!("{} counts {after} and counted {before}", counter.name()));
+        let is_fewer = *counter == Counter::Kmcnt && after.left < before.left;
+        if after.left != before.left && !is_drained && !is_fewer {
+            let name = counter.name();
+            say(format!("{name} counts {} and counted {}", after.left, before.left));
+        }
+        let is_weaker =
+            |waited: u32| !new.waits_for_all && after.waited.is_none_or(|it| it > waited);
+        if before.waited.is_some_and(is_weaker) {
+            say(format!("{} is waited for less than it was", counter.name()));
         }
     }
     found
@@ -170,15 +187,14 @@ impl Deeds {
     fn count(&mut self, decoder: &Decoder, inst: &Inst) {
         let effects = decoder.effects(inst, VgprMsb::default());
         for counter in effects.raises().iter() {
-            self.work.entry(counter).or_default().0 += 1;
+            self.work.entry(counter).or_default().left += 1;
         }
         for (counter, value) in effects.waits() {
-            let work = self.work.entry(counter).or_default();
-            work.0 = work.0.min(value.into());
-            work.1 |= value == 0;
+            self.work.entry(counter).or_default().wait(value.into());
         }
         if effects.waits_for_idle() {
-            self.work.values_mut().for_each(|work| *work = (0, true));
+            self.work.values_mut().for_each(|work| work.wait(0));
+            self.waits_for_all = true;
         }
     }
 }

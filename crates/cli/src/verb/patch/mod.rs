@@ -1,6 +1,7 @@
 //! `hsaco patch`: rewrites code objects by rules, and checks what came out.
 
 mod container;
+mod edit;
 mod manifest;
 
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use hsaco::object::container::Container;
 use hsaco::patch::{
-    CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict, set,
+    CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, RuleSet, Verdict, set,
 };
 
 use crate::args::{Color, Format};
@@ -45,15 +46,19 @@ pub(crate) struct Args {
     /// Set a number of a kernel, in descriptor and metadata together; any processor (foo.vgpr_count=128)
     #[arg(long, value_name = "KERNEL.FIELD=VALUE", conflicts_with_all = ["rules", "from", "to", "verify"])]
     set: Vec<KernelSetting>,
-    /// Put instructions in place of the one at an address (0x1600=s_nop 0; s_nop 1)
-    #[arg(long, value_name = "ADDRESS=ASM", value_parser = parse_lines)]
-    replace: Vec<(u64, Vec<String>)>,
-    /// Put instructions before the one at an address
-    #[arg(long, value_name = "ADDRESS=ASM", value_parser = parse_lines)]
-    insert: Vec<(u64, Vec<String>)>,
-    /// Count the waves that come by: at `entries` of kernels, at `blocks`, or at an address
-    #[arg(long, value_name = "WHERE", value_parser = parse_points)]
-    count: Vec<Points>,
+    /// Put instructions in place of the one at an address, or of the first of each stretch of code of a source line
+    /// (0x1600=s_nop 0; s_nop 1)
+    #[arg(long, value_name = "PLACE=ASM", value_parser = edit::parse_lines)]
+    replace: Vec<edit::Lines>,
+    /// Put instructions before the one at an address, or at a source line (scale.hip:12=s_nop 0)
+    #[arg(long, value_name = "PLACE=ASM", value_parser = edit::parse_lines)]
+    insert: Vec<edit::Lines>,
+    /// Count the waves that come by: at `entries` of kernels, at `blocks`, at an address or a source line
+    #[arg(long, value_name = "WHERE", value_parser = edit::parse_points)]
+    count: Vec<edit::Where>,
+    /// Call a function of the object there; what is needed and what it changes is saved around it (entries=probe)
+    #[arg(long, value_name = "WHERE=FUNCTION", value_parser = edit::parse_call)]
+    call: Vec<(edit::Where, String)>,
     /// Change nothing, say what would be changed
     #[arg(long)]
     dry_run: bool,
@@ -79,18 +84,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if !args.set.is_empty() {
         return set_numbers(args);
     }
-    let patcher = patcher(args)?;
-    if args.verify { verify(args, &patcher) } else { patch(args, &patcher) }
+    if args.verify { verify(args) } else { patch(args) }
 }
 
-fn patcher(args: &Args) -> Result<Patcher> {
+fn patcher(args: &Args, edits: Vec<CodeEdit>) -> Result<Patcher> {
     let name = match (&args.rules, &args.from, &args.to) {
         (Some(name), ..) => name.clone(),
         (None, Some(from), Some(to)) => {
             let stepping = to.split_once(':').map_or(to.as_str(), |(_, stepping)| stepping);
             format!("{}-to-{stepping}", from.replace(':', "-"))
         }
-        _ if edits(args).is_empty() => "gfx1250-b0-to-a0".to_owned(),
+        _ if !has_edits(args) => "gfx1250-b0-to-a0".to_owned(),
         _ => "none".to_owned(),
     };
     let set = RuleSet::by_name(&name).with_context(|| {
@@ -101,38 +105,12 @@ fn patcher(args: &Args) -> Result<Patcher> {
     for name in &args.options {
         options.set(name).map_err(anyhow::Error::msg)?;
     }
-    Ok(Patcher::new(set, options)?.with_edits(edits(args)))
+    Ok(Patcher::new(set, options)?.with_edits(edits))
 }
 
-/// Reads `ADDRESS=LINE; LINE`.
-fn parse_lines(text: &str) -> Result<(u64, Vec<String>), String> {
-    let (address, lines) = text.split_once('=').ok_or("expected ADDRESS=ASM")?;
-    let lines = lines.split(';').map(str::trim).filter(|line| !line.is_empty());
-    Ok((parse_address(address)?, lines.map(str::to_owned).collect()))
-}
-
-fn parse_address(text: &str) -> Result<u64, String> {
-    let address = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    address.map_err(|_| format!("`{text}` is no address"))
-}
-
-fn parse_points(text: &str) -> Result<Points, String> {
-    match text {
-        "entries" => Ok(Points::Entries),
-        "blocks" => Ok(Points::Blocks),
-        address => parse_address(address).map(Points::Address),
-    }
-}
-
-/// What the command line asks to be done to code.
-fn edits(args: &Args) -> Vec<CodeEdit> {
-    let replaced = args.replace.iter().map(|(at, lines)| CodeEdit::Replace(*at, lines.clone()));
-    let inserted = args.insert.iter().map(|(at, lines)| CodeEdit::Insert(*at, lines.clone()));
-    let counted = args.count.iter().map(|points| CodeEdit::Count(*points));
-    replaced.chain(inserted).chain(counted).collect()
+fn has_edits(args: &Args) -> bool {
+    let places = args.replace.len() + args.insert.len() + args.count.len() + args.call.len();
+    places != 0
 }
 
 fn set_numbers(args: &Args) -> Result<Status> {
@@ -147,16 +125,17 @@ fn open(file: &OsString) -> Result<Input> {
     opened.map_err(|it| it.error.context(it.name))
 }
 
-fn patch(args: &Args, patcher: &Patcher) -> Result<Status> {
+fn patch(args: &Args) -> Result<Status> {
     let [file] = args.files.as_slice() else { bail!("one file at a time") };
     let input = open(file)?;
     if !matches!(Container::detect(&input), None | Some(Container::CodeObject)) {
-        if !edits(args).is_empty() {
+        if has_edits(args) {
             bail!("{}: addresses are those of one object: extract it, then edit it", input.name);
         }
-        return container::patch(args, patcher, &input);
+        return container::patch(args, &patcher(args, Vec::new())?, &input);
     }
-    let patched = patcher.patch(&input).with_context(|| input.name.clone())?;
+    let edits = edit::all(args, &input).with_context(|| input.name.clone())?;
+    let patched = patcher(args, edits)?.patch(&input).with_context(|| input.name.clone())?;
     answer(args, &input, &patched)
 }
 
@@ -201,13 +180,13 @@ fn report_refusals(place: &str, manifest: &Manifest) {
     }
 }
 
-fn verify(args: &Args, patcher: &Patcher) -> Result<Status> {
+fn verify(args: &Args) -> Result<Status> {
     let [original, result, manifest] = args.files.as_slice() else {
         bail!("--verify takes three files: the original, the result and its manifest");
     };
     let (original, result, manifest) = (open(original)?, open(result)?, open(manifest)?);
     let manifest = Document::parse(&manifest).with_context(|| manifest.name.clone())?;
-    let findings = patcher.verify(&original, &result, &manifest);
+    let findings = patcher(args, Vec::new())?.verify(&original, &result, &manifest);
     for finding in &findings {
         report::line(&result.name, &finding.to_string());
     }
