@@ -43,7 +43,7 @@ struct Step {
     lines: Option<usize>,
 }
 
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 18] = [
     Step {
         says: "Which kernels are in a code object, and what they use",
         command: &["ls", "demo.co"],
@@ -126,11 +126,6 @@ const STEPS: [Step; 19] = [
     },
     Step {
         says: "Code for one stepping, rewritten for another: what changes, where it goes, and why",
-        command: &["patch", "--dry-run", "steppings.co"],
-        lines: None,
-    },
-    Step {
-        says: "The change made, and everything about it in a manifest that the result can be checked against",
         command: &["patch", "steppings.co", "-o", "rewritten.co", "--manifest", "rewritten.json"],
         lines: None,
     },
