@@ -47,7 +47,7 @@ fn kernel(name: &str, lines: &str) -> NewKernel {
 
 /// A function that is no kernel, of these lines alone.
 fn function(name: &str, lines: &str) -> NewKernel {
-    let code = gfx1250::assemble(&gfx1250::assembler().unwrap(), lines).unwrap();
+    let code = gfx1250::assemble(gfx1250::assembler().unwrap(), lines).unwrap();
     NewKernel { code, is_device: true, ..kernel(name, "") }
 }
 
@@ -98,7 +98,7 @@ fn lines_of(code: &[u8]) -> Vec<String> {
 
 fn flow_of(lines: &str) -> Cfg {
     let tools = tools();
-    let code = gfx1250::assemble(&gfx1250::assembler().unwrap(), lines).unwrap();
+    let code = gfx1250::assemble(gfx1250::assembler().unwrap(), lines).unwrap();
     Cfg::new(tools.decoder(), &Stream::decode(tools.decoder(), TEXT, &code))
 }
 
@@ -122,7 +122,7 @@ fn capability_02_what_was_rewritten_reads_as_llvm_reads_it() {
 #[test]
 fn capability_03_a_scale_source_that_nobody_reads_may_be_anything() {
     let words = ".long 0xcc350000, 0x00026530, 0xcc330000, 0x04024110";
-    let code = gfx1250::assemble(&gfx1250::assembler().unwrap(), words).unwrap();
+    let code = gfx1250::assemble(gfx1250::assembler().unwrap(), words).unwrap();
     let lines = lines_of(&code);
     assert_eq!(lines.len(), 1);
     assert!(lines[0].starts_with("v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7]"), "{lines:?}");
@@ -270,16 +270,13 @@ fn capability_47_what_is_left_is_found() {
 
 #[test]
 fn a_wait_that_waits_for_less_is_found() {
-    let mut options = Options::default();
-    options.precise_waits = true;
-    let patcher = patcher(options);
+    let patcher = patcher(Options { precise_waits: true, ..Options::default() });
     let lines =
         format!("ds_load_b32 v9, v8\n{DS}\ns_wait_dscnt 1\nv_mov_b32_e32 v10, v9\ns_wait_dscnt 0");
     let file = object(&[kernel("k", &lines)]);
     let (bytes, manifest) = changed_by(&patcher, &file);
     let wait = |number: &str| {
-        gfx1250::assemble(&gfx1250::assembler().unwrap(), &format!("s_wait_dscnt {number}"))
-            .unwrap()
+        gfx1250::assemble(gfx1250::assembler().unwrap(), &format!("s_wait_dscnt {number}")).unwrap()
     };
     let which = manifest.records.iter().position(|it| it.site.new == wait("2")).unwrap();
     for (number, holds) in [("2", true), ("1", true), ("3", false)] {

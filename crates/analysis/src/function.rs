@@ -63,8 +63,8 @@ impl<'a> Functions<'a> {
         for (address, code) in executable(object) {
             let before = functions.len();
             add_named(&mut functions, &starts, address, code);
-            let named: Vec<Function<'a>> = functions.get(before..).unwrap_or_default().to_vec();
-            for (address, code) in gaps(&named, address, code) {
+            let gaps = gaps(functions.get(before..).unwrap_or_default(), address, code);
+            for (address, code) in gaps {
                 add_by_shape(&mut functions, decoder, address, code);
             }
         }
@@ -76,6 +76,12 @@ impl<'a> Functions<'a> {
     #[must_use]
     pub fn as_slice(&self) -> &[Function<'a>] {
         &self.0
+    }
+
+    /// All of them, in the order of their addresses, for who keeps them.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Function<'a>> {
+        self.0
     }
 
     /// The function that an address is in.

@@ -52,7 +52,7 @@ impl<'a> Census<'a> {
         let entries =
             kernels.iter().enumerate().filter_map(|(at, it)| Some((it.entry?, at))).collect();
         let code = executable(&object);
-        let functions = Functions::new(&object, decoder).as_slice().to_vec();
+        let functions = Functions::new(&object, decoder).into_vec();
         Census {
             object,
             index,

@@ -209,10 +209,8 @@ impl<'a> Case<'_, 'a> {
 
     /// No rule finds anything left to do, in old code or new.
     fn residuals(&mut self) {
-        let mut functions = self.new.functions.clone();
-        functions.extend(self.new.leftovers());
         let mut found = Vec::new();
-        for function in &functions {
+        for function in self.new.functions.iter().chain(&self.new.leftovers()) {
             let hits = self.patcher.filter.hits(function.code);
             if hits.is_empty() {
                 continue;
