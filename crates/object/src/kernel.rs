@@ -164,11 +164,6 @@ impl<'a> Kernel<'a> {
         self.entry_symbol
     }
 
-    /// The section that the code is in, as far as a symbol says it.
-    pub fn code_section(&self) -> Option<u32> {
-        self.entry_symbol.map(|it| it.section)
-    }
-
     /// Where the code begins: as the descriptor says, else as the symbol does.
     pub fn entry(&self) -> Option<u64> {
         self.described_entry().or_else(|| self.entry_symbol.map(|it| it.value))

@@ -93,7 +93,7 @@ impl<'a> DebugSections<'a> {
     /// What to ask about for an address in a kernel; see [`base_of`](Self::base_of).
     #[must_use]
     pub fn address_of(&self, kernel: &Kernel<'_>, address: u64) -> u64 {
-        let base = kernel.code_section().map_or(0, |section| self.base_of(section));
+        let base = kernel.entry_section().map_or(0, |section| self.base_of(section));
         address.wrapping_add(base)
     }
 
