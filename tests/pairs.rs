@@ -218,7 +218,19 @@ fn ds16() {
     let run = Run::of(&[full, last.clone()]);
     assert_eq!(run.manifest.records[0].placement, Placement::Pool);
     assert_eq!(run.text(TEXT, 8), DS_AFTER);
-    // Behind the kernel nobody leads to them.
+    // The branch leads to the second word behind the kernel's end.
+    let lines = format!("{DS}\ns_cbranch_vccz 2");
+    let run = Run::of(&[kernel("k", &lines).unwrap(), last.clone()]);
+    assert_eq!(run.manifest.records[0].placement, Placement::Pool);
+    assert_eq!(run.text(TEXT, 8), DS_AFTER);
+    // Nor where the branch is in another function.
+    let into = kernel("into", "s_cbranch_vccz 65477").unwrap();
+    let run = Run::of(&[kernel("k", DS).unwrap(), into]);
+    let way_in = TEXT + 256 + 4 - 4 * (0x10000 - 65477);
+    let body = run.manifest.records[0].body.as_ref().unwrap();
+    let taken = body.address..body.address + body.new.len() as u64;
+    assert!(!taken.contains(&way_in), "{way_in:#x} in {taken:x?}");
+    // Where nobody leads there, what is behind the kernel is taken.
     let run = Run::of(&[kernel("k", DS).unwrap(), last]);
     assert_eq!(run.manifest.records[0].placement, Placement::Padding);
 }
