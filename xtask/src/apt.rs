@@ -8,11 +8,14 @@ use hsaco_tests::tool;
 
 use crate::process;
 
+/// A server that does not answer may do so a moment later.
+const RETRIES: &str = "-oAcquire::Retries=3";
+
 /// Installs packages, if we are root.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     update()?;
     let mut install = Command::new("apt-get");
-    install.args(["-q", "install", "-y", "--no-install-recommends"]).args(packages);
+    install.args(["-q", RETRIES, "install", "-y", "--no-install-recommends"]).args(packages);
     process::run(install.env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
@@ -21,7 +24,7 @@ pub(crate) fn download(packages: &[&str], folder: &Path) -> Result<()> {
     let attempt = || {
         // apt's own user may not write to our folder; without this it warns, then does it as root.
         let mut apt = Command::new("apt-get");
-        apt.args(["-q", "-o", "APT::Sandbox::User=root", "download"]);
+        apt.args(["-q", RETRIES, "-oAPT::Sandbox::User=root", "download"]);
         process::run(apt.args(packages).current_dir(folder))
     };
     // A fresh machine has no package lists.
@@ -32,5 +35,5 @@ fn update() -> Result<()> {
     ensure!(tool("apt-get").is_some(), "no apt-get here");
     let user = process::output(Command::new("id").arg("-u"))?;
     ensure!(user.trim_ascii() == b"0", "not root, so no packages can be installed");
-    process::run(Command::new("apt-get").args(["-q", "update"]))
+    process::run(Command::new("apt-get").args(["-q", RETRIES, "update"]))
 }
