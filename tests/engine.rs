@@ -8,7 +8,7 @@
 //! | 2 | `disasm.rs`, `corpus.rs`, and here | 3, 4, 5, 38, 39, 42, 43, 46, 47, 51 | here |
 //! | 9 | pairs `ip` | 10 | pairs `cl` |
 //! | 11 | pairs `ba` | 12 to 25, 29 | `proofs/` |
-//! | 26 | pairs `hz` | 27 | pairs of scale-src2 |
+//! | 26 | pairs `hz` | 27 | pair `ss1` |
 //! | 28 | pairs `vw` | 30 | pairs `sh` |
 //! | 48 | `mutation.rs` | 50 | what does not compile, in `crates/patch/src/rule/set.rs` |
 //! | 54 | `cli/patch-containers.test` | | |

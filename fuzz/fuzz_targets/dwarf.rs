@@ -22,7 +22,9 @@ fuzz_target!(|data: &[u8]| {
         }
         let arguments = KernelArguments::new(kernel, Some((&map, &sections)));
         for argument in &arguments.arguments {
-            arguments.types.spell(argument.ty, Spelling { resolve_typedefs: true, keywords: true });
+            let _ = arguments
+                .types
+                .spell(argument.ty, Spelling { resolve_typedefs: true, keywords: true });
         }
     }
 });

@@ -439,3 +439,30 @@ fn json_has_its_keys_for_every_fixture() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_links_stay_what_they_are() {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+    let expected = text_of("steppings.co");
+    let scratch = scratch_dir();
+    let list_to = |path: &Path| {
+        let file = fixture("steppings.co").into_os_string();
+        hsaco_fine(["ls".into(), file, "-o".into(), path.as_os_str().to_owned()]);
+    };
+    let pipe = scratch.path().join("pipe");
+    assert!(run(std::process::Command::new("mkfifo").arg(&pipe)).code == Some(0));
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe)
+    });
+    list_to(&pipe);
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    assert_eq!(reader.join().unwrap().unwrap(), expected);
+    let (file, link) = (scratch.path().join("file"), scratch.path().join("link"));
+    fs::write(&file, "old").unwrap();
+    symlink(&file, &link).unwrap();
+    list_to(&link);
+    assert!(link.is_symlink());
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+}

@@ -1,6 +1,7 @@
 //! Where answers go: standard output, or a file that is written whole or not at all.
 
 use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use tempfile::NamedTempFile;
 /// The answer of a verb, on its way out.
 pub(crate) enum Output {
     Stdout { out: BufWriter<PlainStdout>, color: bool },
-    File { out: BufWriter<NamedTempFile>, path: PathBuf },
+    File(BufWriter<Destination>),
 }
 
 impl Output {
@@ -22,11 +23,7 @@ impl Output {
                 let out = BufWriter::with_capacity(1 << 16, plain_stdout()?);
                 Ok(Self::Stdout { out, color: choice != anstream::ColorChoice::Never })
             }
-            Some(path) => {
-                let path = Path::new(path);
-                let out = BufWriter::new(temporary_beside(path)?);
-                Ok(Self::File { out, path: path.to_owned() })
-            }
+            Some(path) => Ok(Self::File(BufWriter::new(Destination::open(Path::new(path))?))),
         }
     }
 
@@ -39,10 +36,7 @@ impl Output {
     pub(crate) fn finish(self) -> Result<()> {
         match self {
             Self::Stdout { mut out, .. } => Ok(out.flush()?),
-            Self::File { out, path } => {
-                let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-                persist(file, &path)
-            }
+            Self::File(out) => out.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
         }
     }
 }
@@ -51,14 +45,14 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout { out, .. } => out.write(bytes),
-            Self::File { out, .. } => out.write(bytes),
+            Self::File(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout { out, .. } => out.flush(),
-            Self::File { out, .. } => out.flush(),
+            Self::File(out) => out.flush(),
         }
     }
 }
@@ -84,9 +78,59 @@ fn plain_stdout() -> io::Result<PlainStdout> {
 
 /// Writes a file whole or not at all.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = temporary_beside(path)?;
-    file.write_all(bytes).with_context(|| path.display().to_string())?;
-    persist(file, path)
+    let mut destination = Destination::open(path)?;
+    destination.write_all(bytes).with_context(|| path.display().to_string())?;
+    destination.finish()
+}
+
+/// What a path names, to be written to.
+pub(crate) enum Destination {
+    /// A file beside it that takes its place.
+    Beside { file: NamedTempFile, path: PathBuf },
+    /// A device or a pipe, whose place nothing may take.
+    Through(File),
+}
+
+impl Destination {
+    fn open(path: &Path) -> Result<Self> {
+        let found = fs::metadata(path);
+        if found.is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+            let file = File::options().write(true).open(path);
+            return file.map(Self::Through).with_context(|| path.display().to_string());
+        }
+        // A link stays one: the file that it leads to is replaced.
+        let path = match path.is_symlink() {
+            true => fs::canonicalize(path).with_context(|| path.display().to_string())?,
+            false => path.to_owned(),
+        };
+        Ok(Self::Beside { file: temporary_beside(&path)?, path })
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Beside { file, path } => {
+                let placed = file.persist(&path).map_err(|it| it.error);
+                placed.map(|_| ()).with_context(|| path.display().to_string())
+            }
+            Self::Through(mut file) => Ok(file.flush()?),
+        }
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Beside { file, .. } => file.write(bytes),
+            Self::Through(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Beside { file, .. } => file.flush(),
+            Self::Through(file) => file.flush(),
+        }
+    }
 }
 
 fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
@@ -103,9 +147,4 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     // The kind alone: the message names a file that nobody asked for.
     let created = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()));
     created.with_context(|| path.display().to_string())
-}
-
-fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
-    file.persist(path).map_err(|it| it.error).with_context(|| path.display().to_string())?;
-    Ok(())
 }
