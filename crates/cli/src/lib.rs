@@ -25,11 +25,12 @@ mod verb;
 use std::ffi::OsString;
 use std::io::Write as _;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Command, CommandFactory as _, Parser};
 
 pub use crate::alloc::Alloc;
 use crate::report::Status;
-use crate::verb::Verb;
+use crate::verb::{Task, VERBS, Verb};
 pub use crate::verb::{arguments_json, without_comment};
 
 /// Opens, lists, inspects, extracts and bundles AMD GPU code objects, with no GPU and no ROCm.
@@ -40,18 +41,37 @@ pub use crate::verb::{arguments_json, without_comment};
 ///
 /// `hsaco FILE` is `hsaco ls FILE`.
 #[derive(Parser)]
-#[command(name = "hsaco", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "hsaco", version, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 fine; 1 findings or differences; 2 usage or unreadable \
 input; 3 partly unsupported, so not to be trusted. A closed pipe is 0.")]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    verb: Verb,
+struct Cli {}
+
+/// The command with all its verbs.
+pub(crate) fn command() -> Command {
+    Cli::command().subcommands(VERBS.iter().map(Verb::command))
+}
+
+/// What a command line asks for; its first word is the command's name.
+pub(crate) fn task(words: Vec<OsString>) -> clap::error::Result<Task> {
+    let verb = words.get(1).and_then(|word| Verb::named(word.to_str()?));
+    // To describe all verbs takes longer than most of them take for their work.
+    let mut command = match verb {
+        Some(verb) => Cli::command().subcommand(verb.command()),
+        None => command(),
+    };
+    let matches = command.try_get_matches_from_mut(words)?;
+    let asked = matches.subcommand().and_then(|(name, its)| Some((Verb::named(name)?, its)));
+    match asked {
+        Some((verb, arguments)) => verb.task(arguments).map_err(|error| error.format(&mut command)),
+        None => Err(command.error(ErrorKind::MissingSubcommand, "no verb")),
+    }
 }
 
 /// Runs the command; the first argument is its name. Gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let code = match Cli::try_parse_from(with_default_verb(args.into_iter().collect())) {
-        Ok(cli) => answer(cli),
+    let code = match task(with_default_verb(args.into_iter().collect())) {
+        Ok(task) => answer(task),
         Err(error) => {
             // Nobody is left to be told that help could not be printed.
             drop(error.print());
@@ -63,8 +83,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     code
 }
 
-fn answer(cli: Cli) -> u8 {
-    let status = cli.verb.run().unwrap_or_else(|error| {
+fn answer(task: Task) -> u8 {
+    let status = task().unwrap_or_else(|error| {
         if is_broken_pipe(&error) {
             return Status::Fine;
         }
@@ -78,7 +98,7 @@ fn answer(cli: Cli) -> u8 {
 fn with_default_verb(mut args: Vec<OsString>) -> Vec<OsString> {
     let is_own = |first: &str| {
         let flag = matches!(first, "-h" | "--help" | "-V" | "--version" | "help");
-        flag || Verb::has_subcommand(first)
+        flag || Verb::named(first).is_some()
     };
     match args.get(1) {
         Some(first) if !first.to_str().is_some_and(is_own) => args.insert(1, "ls".into()),

@@ -260,11 +260,16 @@ impl<'a> SymbolTable<'a> {
         self.read_rows(|_| true)
     }
 
-    /// Every symbol but the null one, without its name: all that is needed to find those that are worth reading.
-    pub fn places(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
+    /// Every symbol but the null one that stands in a section at an address or above it, without its name: all that
+    /// is needed to find those that are worth reading.
+    pub fn places(&self, section: u32, from: u64) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
         let table = *self;
         let rows = self.entries.chunks_exact(self.entry_size).zip(0..).skip(1);
-        rows.filter_map(move |(row, index)| Some(table.read(row.first_chunk()?, index).1))
+        rows.filter_map(move |(row, index)| {
+            let is_above = |row: &&[u8; 24]| read_u64(*row, 8).is_some_and(|it| it >= from);
+            let row = row.first_chunk().filter(is_above)?;
+            Some(table.read(row, index).1).filter(|symbol| symbol.section == section)
+        })
     }
 
     /// The first symbol of a name. Looks at no more of other names than tells them apart; nothing if a name cannot be

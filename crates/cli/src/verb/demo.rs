@@ -1,13 +1,12 @@
 //! `hsaco demo`: a tour of the verbs, on code objects that are part of the program.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anstyle::Style;
 use anyhow::{Context, Result};
-use clap::Parser;
 
-use crate::Cli;
 use crate::args::Color;
 use crate::report::Status;
 
@@ -160,11 +159,12 @@ impl Step {
         let command = self.command.join(" ");
         let pipe = self.lines.map(|it| format!(" | head -{it}")).unwrap_or_default();
         say(&format!("# {}\n{bold}$ hsaco {command}{pipe}{bold:#}\n", self.says))?;
-        let words = std::iter::once("hsaco").chain(self.command.iter().copied());
+        let words = std::iter::once(&"hsaco").chain(self.command).map(OsString::from);
         let status = match self.lines {
-            None => Cli::try_parse_from(words)?.verb.run()?,
+            None => crate::task(words.collect())?()?,
             Some(lines) => {
-                let status = Cli::try_parse_from(words.chain(["-o", ANSWER]))?.verb.run()?;
+                let status =
+                    crate::task(words.chain(["-o", ANSWER].map(OsString::from)).collect())?()?;
                 let text = std::fs::read_to_string(ANSWER)?;
                 say(&text.split_inclusive('\n').take(lines).collect::<String>())?;
                 status

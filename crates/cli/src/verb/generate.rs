@@ -4,12 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use clap::{Command, CommandFactory, ValueEnum};
+use clap::{Command, ValueEnum};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::bundle::write_bytes;
-use crate::Cli;
 use crate::output;
 use crate::report::Status;
 
@@ -63,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 fn completions(shell: Shell, output: &OsStr) -> Result<()> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "hsaco", &mut text);
+    clap_complete::generate(shell, &mut crate::command(), "hsaco", &mut text);
     write_bytes(output, &text)
 }
 
@@ -73,7 +72,7 @@ fn manual(output: &OsStr) -> Result<()> {
     }
     let directory = Path::new(output);
     std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = crate::command().disable_help_subcommand(true);
     command.build();
     page(directory, "hsaco", command.clone())?;
     for verb in command.get_subcommands().filter(|it| !it.is_hide_set()) {

@@ -1,5 +1,8 @@
 //! Which values of operands rule an encoding out or ask for more of it, in tables that take no branches.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use super::codes::{CODE_BITS, Codes};
 use crate::generated::{CHECKS, FIELDS, SHAPES, SLOTS};
 use crate::operand::{Code, misaligned, tag};
@@ -27,16 +30,21 @@ pub(super) const LITERAL: u8 = 1;
 /// tuples do, or no value that there is.
 const OTHER: u8 = 2;
 
-/// What the values of operands mean for the encoding; nothing in most cases.
-pub(super) struct Verdicts(Box<[u8; 1 << 16]>);
+/// What the values of operands mean for the encoding; nothing in most cases. Written before the checks that
+/// look there are known to anybody.
+pub(super) struct Verdicts(Box<[AtomicU8; 1 << 16]>);
 
 impl Verdicts {
+    pub(super) fn new() -> Self {
+        Verdicts(Box::new([const { AtomicU8::new(0) }; 1 << 16]))
+    }
+
     /// Everything that the operands say.
     #[inline]
     pub(super) fn of(&self, low: u64, checks: &Checks) -> u8 {
         let verdict = |check: &FieldCheck| {
             let value = low.rotate_right(check.rotation.into()) as u16 & check.mask;
-            self.0[usize::from(value | check.start)]
+            self.0[usize::from(value | check.start)].load(Ordering::Relaxed)
         };
         let [a, b, c, d] = checks;
         verdict(a) | verdict(b) | verdict(c) | verdict(d)
@@ -54,47 +62,27 @@ pub(super) struct Program {
 }
 
 /// Works out the checks of shapes, each once.
-pub(super) struct CheckBook<'c> {
-    codes: &'c Codes,
-    verdicts: Vec<u8>,
+#[derive(Default)]
+pub(super) struct CheckBook {
     /// Which tables of codes there are verdicts of, for which role, and whether any value matters.
     known: Vec<(u8, Role, bool)>,
-    programs: Vec<Option<Program>>,
+    programs: BTreeMap<u16, Program>,
 }
 
 const TABLE: usize = 1 << CODE_BITS;
 
-impl<'c> CheckBook<'c> {
-    pub(super) fn new(codes: &'c Codes) -> Self {
-        let mut verdicts = Vec::with_capacity(1 << 16);
-        // `FieldCheck::NONE` looks here.
-        verdicts.resize(TABLE, 0);
-        CheckBook { codes, verdicts, known: Vec::new(), programs: vec![None; SHAPES.len()] }
-    }
-
-    pub(super) fn into_verdicts(mut self) -> Verdicts {
-        self.verdicts.resize(1 << 16, OTHER);
-        Verdicts(
-            self.verdicts
-                .into_boxed_slice()
-                .try_into()
-                .unwrap_or_else(|_| Box::new([OTHER; 1 << 16])),
-        )
-    }
-
-    pub(super) fn program(&mut self, number: u16) -> Program {
-        let number = usize::from(number);
-        if let Some(Some(program)) = self.programs.get(number) {
+impl CheckBook {
+    pub(super) fn program(&mut self, number: u16, operands: (&Codes, &Verdicts)) -> Program {
+        if let Some(program) = self.programs.get(&number) {
             return *program;
         }
-        let program = SHAPES.get(number).map_or(Program::EMPTY, |shape| self.work_out(shape));
-        if let Some(place) = self.programs.get_mut(number) {
-            *place = Some(program);
-        }
+        let shape = SHAPES.get(usize::from(number));
+        let program = shape.map_or(Program::EMPTY, |shape| self.work_out(shape, operands));
+        self.programs.insert(number, program);
         program
     }
 
-    fn work_out(&mut self, shape: &Shape) -> Program {
+    fn work_out(&mut self, shape: &Shape, operands: (&Codes, &Verdicts)) -> Program {
         let mut program = Program::EMPTY;
         let (start, count) = shape.slots;
         let slots = SLOTS.get(usize::from(start)..).unwrap_or_default();
@@ -106,7 +94,7 @@ impl<'c> CheckBook<'c> {
             let Some(slot) = slots.get(usize::from(*slot)) else { continue };
             match role {
                 Role::Register | Role::Source => {
-                    let table = self.table(self.codes.number(slot.kind), *role);
+                    let table = self.table(slot.kind, *role, operands);
                     if !self.known.get(table).is_some_and(|(_, _, matters)| *matters) {
                         continue;
                     }
@@ -125,19 +113,22 @@ impl<'c> CheckBook<'c> {
         program
     }
 
-    /// The number of the verdicts on a table of codes, from 0 on.
-    fn table(&mut self, codes: u8, role: Role) -> usize {
-        let known = self.known.iter().position(|other| (other.0, other.1) == (codes, role));
+    /// The number of the verdicts on the values of a kind of operand, from 0 on.
+    fn table(&mut self, kind: u16, role: Role, (codes, verdicts): (&Codes, &Verdicts)) -> usize {
+        let number = codes.number(kind);
+        let known = self.known.iter().position(|other| (other.0, other.1) == (number, role));
         known.unwrap_or_else(|| {
-            let start = self.verdicts.len();
-            if let Some((table, source)) = self.codes.table(codes) {
-                let verdicts =
-                    (0..).zip(table).map(|(value, code)| verdict(source, value, *code, role));
-                self.verdicts.extend(verdicts);
+            // The first verdicts are those of `FieldCheck::NONE`.
+            let places = verdicts.0.iter().skip((self.known.len() + 1) * TABLE);
+            let mut matters = false;
+            if let Some((table, source)) = codes.table(number) {
+                for ((value, code), place) in (0..).zip(table).zip(places) {
+                    let verdict = verdict(source, value, *code, role);
+                    matters |= verdict != 0;
+                    place.store(verdict, Ordering::Relaxed);
+                }
             }
-            self.verdicts.resize(start + TABLE, OTHER);
-            let matters = self.verdicts.iter().skip(start).any(|verdict| *verdict != 0);
-            self.known.push((codes, role, matters));
+            self.known.push((number, role, matters));
             self.known.len() - 1
         })
     }

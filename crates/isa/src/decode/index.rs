@@ -1,8 +1,14 @@
 //! Finds the forms that a first word may have.
 
-use super::checks::{CheckBook, Checks};
-use crate::generated::{FLAGS, FORMS, HIGH_VALUES, LENIENT, MASKS, TABLES};
-use crate::table::{Flags, Form, Table};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::checks::{CheckBook, Checks, Program, Verdicts};
+use super::codes::Codes;
+use super::tops::{self, Place, TABLE_STARTS};
+use super::{Features, Mode, has_rules};
+use crate::arch::Arch;
+use crate::generated::{FLAGS, FORMS, HIGH_VALUES, LENIENT, MASKS, PREDICATES, TABLES};
+use crate::table::{Form, Table};
 
 /// A form that the processor has, with all that most encodings need in one line of the cache.
 #[repr(align(64))]
@@ -65,17 +71,26 @@ impl Leaf {
     const EMPTY: Leaf = Leaf { first: u16::MAX, is_plain: false, others: 0 };
 }
 
-/// The upper nine bits choose a bucket; a bucket chooses a leaf by some more bits.
+/// The upper bits choose a bucket, which is filled when it is first asked for: most code needs few.
 pub(super) struct Index {
-    buckets: [Bucket; 1 << TOP_WIDTH],
-    leaves: Vec<Leaf>,
-    members: Vec<u16>,
-    candidates: Vec<Candidate>,
+    buckets: Box<[Line; tops::COUNT]>,
+    forms: Forms,
+    book: Mutex<CheckBook>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Bucket {
-    first_leaf: u32,
+/// A bucket on a line of the cache.
+#[repr(align(64))]
+struct Line(OnceLock<Bucket>);
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// Forms with the same upper bits; some more bits choose a leaf.
+#[derive(Clone)]
+pub(super) struct Bucket {
+    leaves: Arc<[Leaf]>,
+    candidates: Arc<[Candidate]>,
+    /// What leaves have but their first.
+    others: Arc<[u16]>,
     mask: u16,
     shift: u8,
     /// Which of `escapes` tells forms apart.
@@ -83,9 +98,6 @@ struct Bucket {
     /// The bytes of most forms, and of most that an escape tells: known sooner than which form it is.
     sizes: [u8; 2],
 }
-
-const TOP: u32 = 23;
-const TOP_WIDTH: u32 = 9;
 
 /// The first operand of four bytes and that of eight.
 const FIRST_OPERANDS: [u8; 2] = [0, 32];
@@ -117,80 +129,161 @@ fn escapes(low: u64) -> u8 {
 }
 
 impl Index {
-    /// The forms of the tables that apply, in the order in which they are tried; after them, if wanted,
-    /// the lenient ones.
-    pub(super) fn new(
-        applies: impl Fn(&Table) -> bool,
-        allowed: impl Fn(&Form) -> bool,
-        has_rules: impl Fn(&Flags) -> bool,
-        lenient: bool,
-        book: &mut CheckBook<'_>,
-    ) -> Self {
-        let mut candidates = Vec::with_capacity(6000);
-        for table in TABLES.iter().filter(|table| applies(table)) {
-            let (start, end) = table.forms;
-            for number in start..end {
-                if let Some(form) = FORMS.get(usize::from(number)).filter(|form| allowed(form)) {
-                    candidates.push(candidate(table, number, form, &has_rules, book));
-                }
-            }
+    pub(super) fn new(forms: Forms) -> Self {
+        Index {
+            buckets: Box::new([const { Line(OnceLock::new()) }; tops::COUNT]),
+            forms,
+            book: Mutex::default(),
         }
-        if lenient {
-            let strict = |number: u16| candidates.iter().find(|it| it.form == number);
-            let more = |(number, ignored): &(u16, u128)| Some(strict(*number)?.ignoring(*ignored));
-            let more: Vec<_> = LENIENT.iter().filter_map(more).collect();
-            candidates.extend(more);
-        }
-        let buckets = [Bucket::default(); 1 << TOP_WIDTH];
-        let mut builder =
-            Builder { candidates: &candidates, buckets, leaves: Vec::new(), members: Vec::new() };
-        builder.build();
-        let Builder { buckets, leaves, members, .. } = builder;
-        Index { buckets, leaves, members, candidates }
     }
 
+    /// The forms with the upper bits of a first word.
+    #[inline]
+    pub(super) fn bucket(&self, low: u64, operands: (&Codes, &Verdicts)) -> &Bucket {
+        let top = (low as u32 >> tops::SHIFT) as usize;
+        self.buckets[top].0.get_or_init(|| self.fill(top, operands))
+    }
+
+    #[cold]
+    fn fill(&self, top: usize, operands: (&Codes, &Verdicts)) -> Bucket {
+        let first = tops::first_alike(top);
+        if first != top {
+            return self.bucket((first as u64) << tops::SHIFT, operands).clone();
+        }
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut new = |table, number, form| {
+            candidate(table, number, form, self.forms.arch, book.program(form.shape, operands))
+        };
+        let mut candidates: Vec<_> = tops::places(top)
+            .iter()
+            .filter_map(|place| self.forms.at(*place))
+            .map(|(table, number, form)| new(table, number, form))
+            .collect();
+        let lenient = self.forms.lenient.iter().filter_map(|(place, ignored)| {
+            let (table, number, form) = self.forms.at(*place)?;
+            let allows = allows(form, *ignored, top);
+            allows.then(|| new(table, number, form).ignoring(*ignored))
+        });
+        candidates.extend(lenient);
+        Builder { candidates, leaves: Vec::new(), others: Vec::new() }.build()
+    }
+
+    /// The fixed bits in the first word of the forms that are wanted.
+    pub(super) fn first_words(&self, is_wanted: impl Fn(u16) -> bool) -> Vec<(u32, u32)> {
+        let strict = self.forms.all().map(|(_, number, form)| (number, form, 0));
+        let lenient = self.forms.lenient.iter().filter_map(|(place, ignored)| {
+            let (_, number, form) = self.forms.at(*place)?;
+            Some((number, form, *ignored))
+        });
+        let wanted = strict.chain(lenient).filter(|(number, ..)| is_wanted(*number));
+        wanted.map(|(_, form, ignored)| first_word(form, ignored)).collect()
+    }
+
+    /// The forms that the processor has, in the order in which they are tried, and their sizes.
+    pub(super) fn forms(&self) -> impl Iterator<Item = (u16, u8)> {
+        self.forms.all().map(|(table, number, _)| (number, table.size))
+    }
+}
+
+impl Bucket {
     /// Where the forms of a first word are, and the length that they have if the first of them is plain.
     #[inline]
     pub(super) fn leaf(&self, low: u64) -> (Leaf, u8) {
-        let bucket = &self.buckets[(low as u32 >> TOP) as usize];
-        let bits = (low as u32 >> (bucket.shift & 31)) & u32::from(bucket.mask);
-        let escape = usize::from(escapes(low) & bucket.escape != 0);
-        let at = bucket.first_leaf as usize + bits as usize * 2 + escape;
-        (self.leaves.get(at).copied().unwrap_or(Leaf::EMPTY), bucket.sizes[escape])
+        let bits = (low as u32 >> (self.shift & 31)) & u32::from(self.mask);
+        let escape = usize::from(escapes(low) & self.escape != 0);
+        let leaf = self.leaves.get(bits as usize * 2 + escape);
+        (leaf.copied().unwrap_or(Leaf::EMPTY), self.sizes[escape])
     }
 
     /// The forms to try after the first.
     pub(super) fn others(&self, leaf: Leaf) -> &[u16] {
         let start = (leaf.others >> 8) as usize;
-        self.members.get(start..start + (leaf.others & 0xff) as usize).unwrap_or_default()
+        self.others.get(start..start + (leaf.others & 0xff) as usize).unwrap_or_default()
     }
 
     #[inline]
     pub(super) fn candidate(&self, number: u16) -> Option<&Candidate> {
         self.candidates.get(usize::from(number))
     }
+}
 
-    /// The fixed bits in the first word of the forms that are wanted.
-    pub(super) fn first_words(&self, is_wanted: impl Fn(u16) -> bool) -> Vec<(u32, u32)> {
-        let wanted = self.candidates.iter().filter(|candidate| is_wanted(candidate.form));
-        wanted.map(|it| (it.mask as u32, it.value as u32)).collect()
+/// The forms that a processor has.
+pub(super) struct Forms {
+    arch: Arch,
+    tables: [bool; TABLES.len()],
+    predicates: [bool; PREDICATES.len()],
+    /// Those that are also taken with some bits that may be anything, after all others.
+    lenient: Vec<(Place, u128)>,
+}
+
+impl Forms {
+    pub(super) fn new(features: &Features, mode: Mode) -> Self {
+        let mut forms = Forms {
+            arch: Arch::of(features),
+            tables: std::array::from_fn(|it| features.any(TABLES[it].when)),
+            predicates: std::array::from_fn(|it| features.fulfil(&PREDICATES[it])),
+            lenient: Vec::new(),
+        };
+        if mode == Mode::Lenient {
+            let place = |number| forms.place(number);
+            let lenient =
+                LENIENT.iter().filter_map(|(number, bits)| Some((place(*number)?, *bits)));
+            forms.lenient = lenient.collect();
+        }
+        forms
     }
 
-    pub(super) fn strict(&self) -> impl Iterator<Item = &Candidate> {
-        self.candidates.iter().filter(|candidate| !candidate.lenient)
+    /// The form at a place, and its table, if the processor has them.
+    fn at(&self, place: Place) -> Option<(&'static Table, u16, &'static Form)> {
+        let table = TABLE_STARTS.partition_point(|start| *start <= place).checked_sub(1)?;
+        if !*self.tables.get(table)? {
+            return None;
+        }
+        let start = TABLE_STARTS.get(table)?;
+        let table = TABLES.get(table)?;
+        let number = table.forms.0 + (place - start);
+        let form = FORMS.get(usize::from(number))?;
+        self.predicates.get(usize::from(form.predicates))?.then_some((table, number, form))
+    }
+
+    /// The first place of a form.
+    fn place(&self, number: u16) -> Option<Place> {
+        let tables = TABLES.iter().zip(TABLE_STARTS);
+        let mut places = tables
+            .filter(|(table, _)| (table.forms.0..table.forms.1).contains(&number))
+            .map(|(table, start)| start + (number - table.forms.0));
+        places.find(|place| self.at(*place).is_some())
+    }
+
+    /// All of them, in the order in which they are tried.
+    fn all(&self) -> impl Iterator<Item = (&'static Table, u16, &'static Form)> {
+        let tables = TABLES.iter().zip(TABLE_STARTS).zip(&self.tables);
+        let places = tables
+            .filter(|(_, applies)| **applies)
+            .flat_map(|((table, start), _)| start..start + (table.forms.1 - table.forms.0));
+        places.filter_map(|place| self.at(place))
     }
 }
 
-fn candidate(
-    table: &Table,
-    number: u16,
-    form: &Form,
-    has_rules: impl Fn(&Flags) -> bool,
-    book: &mut CheckBook<'_>,
-) -> Candidate {
-    let program = book.program(form.shape);
-    let mask = MASKS.get(usize::from(form.mask)).copied().unwrap_or(u128::MAX);
-    let special = FLAGS.get(usize::from(form.flags)).is_some_and(has_rules);
+/// The fixed bits of a form's first word where some may be anything: their mask and their values.
+fn first_word(form: &Form, ignored: u128) -> (u32, u32) {
+    let mask = fixed_bits(form) & !ignored;
+    (mask as u32, (form.value & mask as u64) as u32)
+}
+
+/// Whether a first word with these upper bits may be of the form where some bits may be anything.
+fn allows(form: &Form, ignored: u128, top: usize) -> bool {
+    let (mask, value) = first_word(form, ignored);
+    (top as u32) << tops::SHIFT & mask == value >> tops::SHIFT << tops::SHIFT
+}
+
+fn fixed_bits(form: &Form) -> u128 {
+    MASKS.get(usize::from(form.mask)).copied().unwrap_or(u128::MAX)
+}
+
+fn candidate(table: &Table, number: u16, form: &Form, arch: Arch, program: Program) -> Candidate {
+    let mask = fixed_bits(form);
+    let special = FLAGS.get(usize::from(form.flags)).is_some_and(|flags| has_rules(flags, arch));
     Candidate {
         mask: mask as u64,
         value: form.value,
@@ -207,59 +300,44 @@ fn candidate(
     }
 }
 
-/// Puts candidates into buckets and leaves.
-struct Builder<'c> {
-    candidates: &'c [Candidate],
-    buckets: [Bucket; 1 << TOP_WIDTH],
+/// Puts the candidates of a bucket into leaves.
+struct Builder {
+    candidates: Vec<Candidate>,
     leaves: Vec<Leaf>,
-    members: Vec<u16>,
+    others: Vec<u16>,
 }
 
-impl Builder<'_> {
-    fn build(&mut self) {
-        let mut pairs = Vec::with_capacity(1 << 14);
-        for (number, candidate) in (0..).zip(self.candidates) {
-            each_match(candidate, TOP, TOP_WIDTH, |top| pairs.push((top as u16, number)));
-        }
-        let tops = Groups::new(&pairs, 1 << TOP_WIDTH);
-        let mut last = (Bucket::default(), [].as_slice());
-        for top in 0..1 << TOP_WIDTH {
-            let members = tops.members(top);
-            // What the bits of an operand choose are often the same buckets.
-            if top == 0 || members != last.1 {
-                last = (self.add_bucket(members, &mut pairs), members);
-            }
-            if let Some(bucket) = self.buckets.get_mut(top) {
-                *bucket = last.0;
-            }
-        }
-    }
-
-    fn add_bucket(&mut self, members: &[u16], pairs: &mut Vec<(u16, u16)>) -> Bucket {
-        let (shift, width) = self.best_bits(members);
-        let operand = self.best_operand(members);
-        pairs.clear();
-        for number in members {
-            let Some(candidate) = self.candidates.get(usize::from(*number)) else { continue };
+impl Builder {
+    fn build(mut self) -> Bucket {
+        let (shift, width) = self.best_bits();
+        let operand = self.best_operand();
+        let mut pairs = Vec::new();
+        for (number, candidate) in (0..).zip(&self.candidates) {
             let escape = candidate.escapes(operand);
             each_match(candidate, shift, width, |bits| {
                 let leaf = bits as u16 * 2;
                 if escape != Some(true) {
-                    pairs.push((leaf, *number));
+                    pairs.push((leaf, number));
                 }
                 if escape != Some(false) {
-                    pairs.push((leaf + 1, *number));
+                    pairs.push((leaf + 1, number));
                 }
             });
         }
-        let first_leaf = self.leaves.len() as u32;
-        let leaves = Groups::new(pairs, 2 << width);
+        let leaves = Groups::new(&pairs, 2 << width);
         let sizes = [0, 1].map(|escape| self.most_frequent_size(&leaves, escape));
         for number in 0..2 << width {
             self.add_leaf(leaves.members(number), sizes[number & 1]);
         }
-        let (mask, shift) = ((1 << width) - 1, shift as u8);
-        Bucket { first_leaf, mask, shift, escape: 1 << operand, sizes }
+        Bucket {
+            leaves: self.leaves.into(),
+            candidates: self.candidates.into(),
+            others: self.others.into(),
+            mask: (1 << width) - 1,
+            shift: shift as u8,
+            escape: 1 << operand,
+            sizes,
+        }
     }
 
     /// Of the first forms of the leaves with an escape, or of those without.
@@ -280,8 +358,8 @@ impl Builder<'_> {
     fn add_leaf(&mut self, members: &[u16], usual_size: u8) {
         let leaf = members.split_first().and_then(|(first, others)| {
             let Candidate { size, is_plain, .. } = *self.candidates.get(usize::from(*first))?;
-            let start = self.members.len() as u32;
-            self.members.extend_from_slice(others);
+            let start = self.others.len() as u32;
+            self.others.extend_from_slice(others);
             Some(Leaf {
                 first: *first,
                 is_plain: is_plain && size == usual_size,
@@ -291,15 +369,15 @@ impl Builder<'_> {
         self.leaves.push(leaf.unwrap_or(Leaf::EMPTY));
     }
 
-    /// The run of bits that tells most of the members apart: the longest that nearly all of them fix.
-    fn best_bits(&self, members: &[u16]) -> (u32, u32) {
-        if members.len() <= 1 {
+    /// The run of bits that tells most of the candidates apart: the longest that nearly all of them fix.
+    fn best_bits(&self) -> (u32, u32) {
+        if self.candidates.len() <= 1 {
             return (0, 0);
         }
         // Some of many stand for all: what they are is decided by few formats.
-        let some = members.iter().step_by(members.len() / 64 + 1);
-        let mut fixing = [0; TOP as usize];
-        for candidate in some.clone().filter_map(|it| self.candidates.get(usize::from(*it))) {
+        let some = self.candidates.iter().step_by(self.candidates.len() / 64 + 1);
+        let mut fixing = [0; tops::SHIFT as usize];
+        for candidate in some.clone() {
             for (bit, count) in fixing.iter_mut().enumerate() {
                 *count += (candidate.mask >> bit & 1) as usize;
             }
@@ -314,10 +392,10 @@ impl Builder<'_> {
         (best.0, best.1.min(10))
     }
 
-    /// Which of `FIRST_OPERANDS` tells more of the members apart.
-    fn best_operand(&self, members: &[u16]) -> usize {
-        let candidates = || members.iter().filter_map(|it| self.candidates.get(usize::from(*it)));
-        let told = |operand| candidates().filter(|it| it.escapes(operand) == Some(true)).count();
+    /// Which of `FIRST_OPERANDS` tells more of the candidates apart.
+    fn best_operand(&self) -> usize {
+        let told =
+            |operand| self.candidates.iter().filter(|it| it.escapes(operand) == Some(true)).count();
         usize::from(told(1) > told(0))
     }
 }

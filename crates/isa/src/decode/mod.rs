@@ -4,6 +4,7 @@ mod cache;
 mod checks;
 mod codes;
 mod index;
+mod tops;
 
 pub use cache::DecoderCache;
 use std::fmt;
@@ -11,15 +12,15 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::arch::Arch;
-use crate::generated::{CHECKS, FEATURES, KINDS, PREDICATES, TARGETS};
+use crate::generated::{CHECKS, FEATURES, KINDS, TARGETS};
 use crate::inst::{self, Inst};
 use crate::operand::{Code, misaligned, tag};
 use crate::print::Texts;
 use crate::table::{Check, Condition, Flags, Role, Slot};
 use crate::{Processor, WaveSize};
-use checks::{CheckBook, LITERAL, Verdicts};
+use checks::{LITERAL, Verdicts};
 use codes::Codes;
-use index::{Candidate, Index};
+use index::{Bucket, Candidate, Forms, Index};
 
 /// How much a decoder lets pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -225,32 +226,20 @@ enum Verdict {
 impl Tables {
     fn new(features: &Features, mode: Mode) -> Self {
         let arch = Arch::of(features);
-        let allowed: Vec<bool> =
-            PREDICATES.iter().map(|condition| features.fulfil(condition)).collect();
-        let codes = Codes::new(arch);
-        let mut book = CheckBook::new(&codes);
-        let index = Index::new(
-            |table| features.any(table.when),
-            |form| allowed.get(usize::from(form.predicates)) == Some(&true),
-            |flags| has_rules(flags, arch),
-            mode == Mode::Lenient,
-            &mut book,
-        );
-        let verdicts = book.into_verdicts();
         Tables {
             arch,
             class_mode: class_mode(arch),
             max_len: max_len(features),
-            index,
-            verdicts,
-            codes,
+            index: Index::new(Forms::new(features, mode)),
+            verdicts: Verdicts::new(),
+            codes: Codes::new(arch),
             texts: Texts::new(),
         }
     }
 
     /// The forms that the processor has, in the order in which they are tried, and their sizes.
     pub(crate) fn forms(&self) -> impl Iterator<Item = (u16, u8)> {
-        self.index.strict().map(|candidate| (candidate.form, candidate.size))
+        self.index.forms()
     }
 
     /// What the value of an operand stands for.
@@ -266,6 +255,11 @@ impl Tables {
         codes.map_or(Code::INVALID, |(codes, _)| codes[usize::from(value & 0x3ff)])
     }
 
+    #[inline]
+    fn bucket(&self, low: u64) -> &Bucket {
+        self.index.bucket(low, (&self.codes, &self.verdicts))
+    }
+
     /// Nearly always the first form fits and its operands say nothing.
     ///
     /// Always inlined: an instruction is longer than what a call returns in registers.
@@ -273,8 +267,9 @@ impl Tables {
     fn decode(&self, bytes: &[u8]) -> Option<Inst> {
         let (low, high, last) = load(bytes);
         let (form, len, marks) = 'found: {
-            let (leaf, size) = self.index.leaf(low);
-            let candidate = self.index.candidate(leaf.first)?;
+            let bucket = self.bucket(low);
+            let (leaf, size) = bucket.leaf(low);
+            let candidate = bucket.candidate(leaf.first)?;
             if leaf.is_plain && candidate.fits(low, high) {
                 let verdict = self.verdicts.of(low, &candidate.checks);
                 if verdict == 0 && usize::from(size) <= bytes.len() {
@@ -292,13 +287,14 @@ impl Tables {
     #[cold]
     fn decode_carefully(&self, bytes: &[u8]) -> Option<Found> {
         let (low, high, last) = load(bytes);
-        let (leaf, _) = self.index.leaf(low);
+        let bucket = self.bucket(low);
+        let (leaf, _) = bucket.leaf(low);
         let available = bytes.len().min(self.max_len);
         if available < 4 {
             return None;
         }
-        for number in [leaf.first].iter().chain(self.index.others(leaf)) {
-            let candidate = self.index.candidate(*number)?;
+        for number in [leaf.first].iter().chain(bucket.others(leaf)) {
+            let candidate = bucket.candidate(*number)?;
             if !candidate.fits(low, high) || available < usize::from(candidate.size) {
                 continue;
             }

@@ -188,11 +188,10 @@ const MANY: usize = 64;
 
 /// The symbols from a function's address to the next that has a name. Nothing if another function is there too.
 fn symbols_near<'a>(table: &SymbolTable<'a>, function: &Symbol<'a>) -> Option<Vec<Symbol<'a>>> {
-    let here = |it: &Symbol<'_>| it.section == function.section && it.value >= function.value;
     let is_place = |it: &Symbol<'_>| !matches!(it.kind, STT_FILE | STT_SECTION);
     let mut next = u64::MAX;
     let mut near: Vec<Symbol<'a>> = Vec::new();
-    for symbol in table.places().filter(|it| here(it) && is_place(it)) {
+    for symbol in table.places(function.section, function.value).filter(is_place) {
         if symbol.value > next {
             continue;
         }
