@@ -531,6 +531,22 @@ fn each_function_alone() {
     }
 }
 
+/// Each unit of a program may have a function of its own that is called the same.
+#[test]
+fn functions_of_one_name() {
+    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    for number in ["1", "2"] {
+        let source = ".type same,@function\nsame: s_nop N\ns_endpgm\n.size same, .-same\n\
+                      .globl fN\n.type fN,@function\nfN: s_nop N\ns_endpgm\n.size fN, .-fN\n";
+        assemble(folder, number, &source.replace('N', number));
+    }
+    sh(folder, "ld.lld-22 -shared 1.o 2.o -o case.co");
+    check(folder, &["--disassemble-symbols=same", "case.co"]);
+    check(folder, &["--disassemble-symbols=f1", "case.co"]);
+}
+
 #[test]
 fn source_lines_of_triton_kernels_stand_between_instructions() {
     require_tools!("llvm-objdump-22");

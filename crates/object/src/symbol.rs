@@ -272,8 +272,8 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// The first symbol of a name. Looks at no more of other names than tells them apart; nothing if a name cannot be
-    /// read, as [`iter`](Self::iter) would complain.
+    /// The only symbol of a name. Looks at no more of other names than tells them apart; nothing if there are several,
+    /// or if a name cannot be read, as [`iter`](Self::iter) would complain.
     ///
     /// ```
     /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
@@ -292,7 +292,10 @@ impl<'a> SymbolTable<'a> {
             let text =
                 self.strings.get(read_u32(row, 0)? as usize..).filter(|it| !it.is_empty())?;
             // Many begin alike; where it would end, nearly all differ.
-            if text.get(name.len()) == Some(&0) && found.is_none() && text.starts_with(name) {
+            if text.get(name.len()) == Some(&0) && text.starts_with(name) {
+                if found.is_some() {
+                    return None;
+                }
                 found = Some(index);
             }
         }
