@@ -1,5 +1,7 @@
 //! What decoding and printing must know of a processor beyond its list of encodings.
 
+use crate::decode::{Features, feature};
+
 /// The properties of one processor, under its settings, that change how operands decode or print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arch(pub(crate) u64);
@@ -14,9 +16,9 @@ macro_rules! properties {
             $($(#[$doc])* pub(crate) const $name: Arch = Arch(1 << Bit::$name as u8);)*
 
             /// The properties that follow from LLVM's features.
-            pub(crate) fn of(features: &crate::decode::Features) -> Arch {
+            pub(crate) fn of(features: &Features) -> Arch {
                 let mut arch = Arch(0);
-                $(if features.named($llvm) { arch.0 |= Arch::$name.0; })*
+                $(if features.has(const { feature($llvm) }) { arch.0 |= Arch::$name.0; })*
                 arch
             }
         }

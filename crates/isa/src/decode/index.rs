@@ -217,9 +217,9 @@ pub(super) struct Forms {
 }
 
 impl Forms {
-    pub(super) fn new(features: &Features, mode: Mode) -> Self {
+    pub(super) fn new(features: &Features, arch: Arch, mode: Mode) -> Self {
         let mut forms = Forms {
-            arch: Arch::of(features),
+            arch,
             tables: std::array::from_fn(|it| features.any(TABLES[it].when)),
             predicates: std::array::from_fn(|it| features.fulfil(&PREDICATES[it])),
             lenient: Vec::new(),

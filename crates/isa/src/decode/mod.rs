@@ -141,6 +141,24 @@ impl Decoder {
     }
 }
 
+/// The number of a feature, for the compiler to look up: it refuses names that LLVM does not have.
+pub(crate) const fn feature(name: &str) -> u8 {
+    let mut number = 0;
+    while !is_same(FEATURES[number], name) {
+        number += 1;
+    }
+    number as u8
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
 /// The features of a processor under its settings.
 pub(crate) struct Features([bool; FEATURES.len()]);
 
@@ -149,40 +167,30 @@ impl Features {
         let target = TARGETS.iter().find(|target| target.name == processor.name())?;
         let mut features = Features([false; FEATURES.len()]);
         for number in target.features {
-            features.set(usize::from(*number), true);
+            features.set(*number, true);
         }
         if let Some(on) = options.real_true16 {
-            features
-                .set_named("FeatureRealTrue16Insts", on && features.named("FeatureTrue16BitInsts"));
+            let on = on && features.has(const { feature("FeatureTrue16BitInsts") });
+            features.set(const { feature("FeatureRealTrue16Insts") }, on);
         }
         // From gfx10 on a processor has both.
-        if !features.named("FeatureWavefrontSize64") {
+        if !features.has(const { feature("FeatureWavefrontSize64") }) {
             let wave64 = options.wave_size == Some(WaveSize::Wave64);
-            features.set_named("FeatureWavefrontSize32", !wave64);
-            features.set_named("FeatureWavefrontSize64", wave64);
+            features.set(const { feature("FeatureWavefrontSize32") }, !wave64);
+            features.set(const { feature("FeatureWavefrontSize64") }, wave64);
         }
-        let has_tables =
-            features.named("FeatureGCN3Encoding") || features.named("FeatureGFX10Insts");
+        let has_tables = features.has(const { feature("FeatureGCN3Encoding") })
+            || features.has(const { feature("FeatureGFX10Insts") });
         has_tables.then_some(features)
     }
 
-    fn set(&mut self, number: usize, on: bool) {
-        if let Some(feature) = self.0.get_mut(number) {
+    fn set(&mut self, number: u8, on: bool) {
+        if let Some(feature) = self.0.get_mut(usize::from(number)) {
             *feature = on;
         }
     }
 
-    fn set_named(&mut self, name: &str, on: bool) {
-        if let Some(number) = FEATURES.iter().position(|feature| *feature == name) {
-            self.set(number, on);
-        }
-    }
-
-    pub(crate) fn named(&self, name: &str) -> bool {
-        FEATURES.iter().zip(&self.0).any(|(feature, on)| *on && *feature == name)
-    }
-
-    fn has(&self, number: u8) -> bool {
+    pub(crate) fn has(&self, number: u8) -> bool {
         self.0.get(usize::from(number)).is_some_and(|on| *on)
     }
 
@@ -230,7 +238,7 @@ impl Tables {
             arch,
             class_mode: class_mode(arch),
             max_len: max_len(features),
-            index: Index::new(Forms::new(features, mode)),
+            index: Index::new(Forms::new(features, arch, mode)),
             verdicts: Verdicts::new(),
             codes: Codes::new(arch),
             texts: Texts::new(),
@@ -468,9 +476,13 @@ fn has_rules(flags: &Flags, arch: Arch) -> bool {
 /// The longest encoding, literal included.
 fn max_len(features: &Features) -> usize {
     match () {
-        () if features.named("FeatureNSAEncoding") => 20,
-        () if features.named("FeatureGFX950Insts") || features.named("FeatureGFX1250Insts") => 16,
-        () if features.named("FeatureVOP3Literal") => 12,
+        () if features.has(const { feature("FeatureNSAEncoding") }) => 20,
+        () if features.has(const { feature("FeatureGFX950Insts") })
+            || features.has(const { feature("FeatureGFX1250Insts") }) =>
+        {
+            16
+        }
+        () if features.has(const { feature("FeatureVOP3Literal") }) => 12,
         () => 8,
     }
 }
