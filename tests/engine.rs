@@ -283,7 +283,7 @@ fn a_wait_that_waits_for_less_is_found() {
         let (mut bytes, mut manifest) = (bytes.clone(), manifest.clone());
         let record = &mut manifest.records[which];
         let at = CodeObject::parse(&bytes).unwrap().elf().file_offset(record.site.address).unwrap();
-        record.site.new = wait(number);
+        record.site.new = wait(number).into();
         bytes[at as usize..at as usize + 4].copy_from_slice(&record.site.new);
         let found = patcher.verify(&file, &bytes, &manifest);
         assert_eq!(found.is_empty(), holds, "{number}: {found:?}");
@@ -316,7 +316,7 @@ fn without_registers_branch_follows_branch() {
         kernels.push(kernel("last", "s_nop 0"));
         let (bytes, manifest) = changed(&object(&kernels));
         let record = &manifest.records[0];
-        assert_eq!((record.site.old.len(), record.jump, &record.pair), (size, Jump::Relay, &None));
+        assert_eq!((record.site.old.len(), record.jump, record.pair), (size, Jump::Relay, None));
         // Two on the way there and two on the way back, each within a branch's reach of the next.
         assert_eq!(record.relays.len(), 4);
         let body = record.body.as_ref().unwrap();

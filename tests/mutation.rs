@@ -161,7 +161,7 @@ impl Case {
 
     fn rules(&self, record: usize) -> Vec<&str> {
         match self.manifest.records.get(record) {
-            Some(record) => record.rules.iter().map(|(rule, _)| rule.as_str()).collect(),
+            Some(record) => record.rules.iter().map(|(rule, _)| *rule).collect(),
             None => vec!["entry-stub"],
         }
     }

@@ -5,7 +5,7 @@ use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, Special, Vgp
 
 use crate::cfg::{Block, Cfg};
 use crate::register_set::RegisterSet;
-use crate::state::{DESTINATION, State, States};
+use crate::state::{DESTINATION, KnownStates, State, States};
 use crate::stream::Stream;
 use crate::usage::{Usage, reached};
 
@@ -73,8 +73,9 @@ impl<'a> BlockEffects<'a> {
         stream: &'a Stream,
         cfg: &'a Cfg,
         lanes: Lanes,
+        known: &'a KnownStates,
     ) -> Self {
-        let states = States::new(decoder, stream, cfg, lanes);
+        let states = States::known(decoder, stream, cfg, lanes, known);
         let (summaries, usage) = (Vec::new(), Usage::default());
         BlockEffects { decoder, stream, cfg, states, summaries, usage }
     }
@@ -163,6 +164,29 @@ impl<'a> BlockEffects<'a> {
             summary.needs = RegisterSet::all();
         }
         effects.indexed().for_each(|register| insert_from(&mut summary.needs, &register));
+    }
+
+    /// What is needed before an instruction, from what is needed after it.
+    #[inline]
+    pub(crate) fn add_needs(&self, needs: &mut RegisterSet, index: usize, state: State) {
+        let (Some(inst), Some(msb), None) = (self.stream.inst(index), state.msb, state.indexed)
+        else {
+            let mut summary = Summary { needs: *needs, ..Summary::default() };
+            self.add_to(&mut summary, index, state, None);
+            *needs = summary.needs;
+            return;
+        };
+        let effects = self.decoder.effects(inst, msb);
+        effects.writes().for_each(|register| {
+            if effects.is_overwritten(&register, state.lanes) {
+                needs.remove(&register);
+            }
+        });
+        effects.reads().for_each(|register| needs.insert(&register));
+        if matches!(effects.flow(), Flow::Call | Flow::IndirectCall) {
+            *needs = RegisterSet::all();
+        }
+        effects.indexed().for_each(|register| insert_from(needs, &register));
     }
 
     /// Where the upper bits of vector registers are not known: reads any, replaces none.

@@ -56,7 +56,7 @@ pub use decoders::{Decoders, kernel_decoder};
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;
-pub use liveness::Liveness;
+pub use liveness::{Liveness, LivenessMemo};
 pub use natural_loop::{Loop, Loops};
 pub use register_set::RegisterSet;
 pub use resources::{Allocation, Need, Needs, Resource, Shortage, demand};

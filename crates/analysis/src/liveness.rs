@@ -7,6 +7,7 @@ use hsaco_isa::{Decoder, Lanes};
 use crate::block_effects::{BlockEffects, Summary};
 use crate::cfg::{Block, Cfg, Exit};
 use crate::register_set::RegisterSet;
+use crate::state::{KnownStates, States};
 use crate::stream::Stream;
 
 /// The registers whose values are needed before and after every block and instruction.
@@ -18,6 +19,36 @@ use crate::stream::Stream;
 #[derive(Clone, Debug)]
 pub struct Liveness<'a> {
     effects: BlockEffects<'a>,
+    found: Place<'a>,
+}
+
+/// Where it is kept what was found.
+#[derive(Clone, Debug)]
+enum Place<'a> {
+    Here(Found),
+    There(&'a OnceLock<Found>),
+}
+
+/// What was worked out about a function, without the function: for who comes back to it now and then.
+///
+/// ```
+/// use hsaco_analysis::{Cfg, Lanes, Liveness, LivenessMemo, Stream};
+/// use hsaco_isa::{Decoder, Processor};
+/// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+/// // v_add_u32 v3, v1, v2; s_endpgm
+/// let code = [0x01, 0x05, 0x06, 0x68, 0x00, 0x00, 0x81, 0xbf];
+/// let stream = Stream::decode(&decoder, 0, &code);
+/// let cfg = Cfg::new(&decoder, &stream);
+/// let memo = LivenessMemo::default();
+/// for _ in 0..2 {
+///     let liveness = Liveness::inside(&decoder, &stream, &cfg, Lanes::All, &memo);
+///     assert_eq!(liveness.live_before(1).to_string(), "");
+/// }
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LivenessMemo {
+    states: OnceLock<KnownStates>,
     found: OnceLock<Found>,
 }
 
@@ -36,23 +67,35 @@ impl<'a> Liveness<'a> {
     }
 
     /// The same for who only asks what is needed inside blocks: [`walk`](Self::walk), [`walk_to`](Self::walk_to) and
-    /// [`live_out`](Self::live_out). It is worked out when somebody asks. What blocks need that no other leads
-    /// to is not; [`live_in`](Self::live_in) of these is every register.
+    /// [`live_out`](Self::live_out). It is worked out when somebody asks, and kept in a memo that is this function's
+    /// alone. What blocks need that no other leads to is not; [`live_in`](Self::live_in) of these is every register.
     #[must_use]
-    pub fn inside(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, lanes: Lanes) -> Self {
-        let effects = BlockEffects::unseen(decoder, stream, cfg, lanes);
-        Liveness { effects, found: OnceLock::new() }
+    pub fn inside(
+        decoder: &'a Decoder,
+        stream: &'a Stream,
+        cfg: &'a Cfg,
+        lanes: Lanes,
+        memo: &'a LivenessMemo,
+    ) -> Self {
+        let states = || States::new(decoder, stream, cfg, lanes).into_known();
+        let known = memo.states.get_or_init(states);
+        let effects = BlockEffects::unseen(decoder, stream, cfg, lanes, known);
+        Liveness { effects, found: Place::There(&memo.found) }
     }
 
     /// Works it out from what the blocks do.
     #[must_use]
     pub fn of(effects: BlockEffects<'a>) -> Self {
-        let found = OnceLock::from(Found::new(effects.cfg, &effects.summaries));
-        Liveness { effects, found }
+        let found = Found::new(effects.cfg, &effects.summaries);
+        Liveness { effects, found: Place::Here(found) }
     }
 
     fn found(&self) -> &Found {
-        self.found.get_or_init(|| Found::new(self.effects.cfg, &self.effects.summaries_of_joins()))
+        let new = || Found::new(self.effects.cfg, &self.effects.summaries_of_joins());
+        match &self.found {
+            Place::Here(found) => found,
+            Place::There(place) => place.get_or_init(new),
+        }
     }
 
     /// The registers needed at the start of a block.
@@ -95,13 +138,13 @@ impl<'a> Liveness<'a> {
     /// each, and the registers needed before it.
     pub fn walk_to(&self, block: usize, first: usize, mut visit: impl FnMut(usize, &RegisterSet)) {
         let Some(steps) = self.effects.cfg.blocks().get(block).map(Block::steps) else { return };
-        let mut summary = Summary { needs: self.live_out(block), replaces: RegisterSet::default() };
+        let mut needs = self.live_out(block);
         self.effects.each_backward(
             block,
             steps.start.max(first)..steps.end,
             |effects, index, state| {
-                effects.add_to(&mut summary, index, state, None);
-                visit(index, &summary.needs);
+                effects.add_needs(&mut needs, index, state);
+                visit(index, &needs);
             },
         );
     }

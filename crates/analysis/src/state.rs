@@ -1,6 +1,7 @@
 //! State that instructions depend on beside registers: the upper bits of vector register numbers on
 //! gfx1250, whether numbers are relative to M0 on gfx9, and whether all lanes are known to be enabled.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use hsaco_isa::{
@@ -49,6 +50,12 @@ pub struct States<'a> {
     stream: &'a Stream,
     cfg: &'a Cfg,
     assumed: Lanes,
+    known: Cow<'a, KnownStates>,
+}
+
+/// What was worked out about the states of a function, without the function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownStates {
     /// Whether any instruction makes register numbers relative to M0.
     has_index_mode: bool,
     /// Whether no instruction changes anything, so that it is everywhere as it was at the start.
@@ -76,26 +83,21 @@ impl<'a> States<'a> {
     /// ```
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, assumed: Lanes) -> Self {
-        let at_start = vec![None; cfg.blocks().len()];
-        let mut states = States {
-            decoder,
-            stream,
-            cfg,
-            assumed,
-            has_index_mode: false,
-            never_changes: false,
-            at_start,
-        };
+        let known =
+            KnownStates { at_start: vec![None; cfg.blocks().len()], ..KnownStates::default() };
+        let mut states = States { decoder, stream, cfg, assumed, known: Cow::Owned(known) };
         let mut insts = stream.steps().iter().filter_map(|step| step.inst.as_ref());
-        states.has_index_mode = decoder.has_gpr_index_mode()
+        let has_index_mode = decoder.has_gpr_index_mode()
             && insts.any(|inst| states.indexed_after(None, inst).is_some());
-        states.never_changes = !states.has_index_mode
+        let never_changes = !has_index_mode
             && stream
                 .steps()
                 .iter()
                 .all(|step| step.inst.as_ref().is_some_and(|it| !states.may_change(it)));
+        let known = states.known.to_mut();
+        (known.has_index_mode, known.never_changes) = (has_index_mode, never_changes);
         let entry = State { msb: Some(VgprMsb::new(0)), indexed: None, lanes: assumed };
-        if states.never_changes {
+        if never_changes {
             cfg.reverse_post_order().iter().for_each(|block| {
                 states.lower(*block, entry);
             });
@@ -114,10 +116,26 @@ impl<'a> States<'a> {
         states
     }
 
+    /// The same from what was worked out before.
+    pub(crate) fn known(
+        decoder: &'a Decoder,
+        stream: &'a Stream,
+        cfg: &'a Cfg,
+        assumed: Lanes,
+        known: &'a KnownStates,
+    ) -> Self {
+        States { decoder, stream, cfg, assumed, known: Cow::Borrowed(known) }
+    }
+
+    /// What was worked out, to come back to.
+    pub(crate) fn into_known(self) -> KnownStates {
+        self.known.into_owned()
+    }
+
     /// What is known before a block; before one that is not reached, what is always known.
     #[must_use]
     pub fn before_block(&self, block: usize) -> State {
-        self.at_start.get(block).copied().flatten().unwrap_or_else(|| self.unknown())
+        self.known.at_start.get(block).copied().flatten().unwrap_or_else(|| self.unknown())
     }
 
     /// What is known before an instruction.
@@ -134,7 +152,7 @@ impl<'a> States<'a> {
         let Some(inst) = self.stream.inst(step) else { return self.unknown() };
         State {
             msb: self.msb_after(state.msb, inst),
-            indexed: match self.has_index_mode {
+            indexed: match self.known.has_index_mode {
                 true => self.indexed_after(state.indexed, inst),
                 false => None,
             },
@@ -145,13 +163,15 @@ impl<'a> States<'a> {
     /// Whether the numbers of vector registers are relative to M0 anywhere.
     #[must_use]
     pub fn has_index_mode(&self) -> bool {
-        self.has_index_mode
+        self.known.has_index_mode
     }
 
     /// Whether the state at the end of a block is that at its start.
     pub(crate) fn never_change(&self) -> bool {
-        self.never_changes
-            || self.assumed == Lanes::All && !self.decoder.has_vgpr_msb() && !self.has_index_mode
+        self.known.never_changes
+            || self.assumed == Lanes::All
+                && !self.decoder.has_vgpr_msb()
+                && !self.known.has_index_mode
     }
 
     /// Whether an instruction may change a state in which no upper bits are set and lanes are as assumed.
@@ -168,20 +188,20 @@ impl<'a> States<'a> {
     fn unknown(&self) -> State {
         State {
             msb: (!self.decoder.has_vgpr_msb()).then_some(VgprMsb::new(0)),
-            indexed: self.has_index_mode.then_some(ALL_OPERANDS),
+            indexed: self.known.has_index_mode.then_some(ALL_OPERANDS),
             lanes: self.assumed,
         }
     }
 
     fn at_end(&self, block: usize) -> Option<State> {
-        let start = self.at_start.get(block).copied().flatten()?;
+        let start = self.known.at_start.get(block).copied().flatten()?;
         let mut steps = self.cfg.blocks().get(block)?.steps();
         Some(steps.try_fold(start, |state, index| Some(self.after(state, index))).unwrap_or(start))
     }
 
     /// Takes another path to a block into account; whether that changed what is known.
     fn lower(&mut self, block: usize, state: State) -> bool {
-        let Some(place) = self.at_start.get_mut(block) else { return false };
+        let Some(place) = self.known.to_mut().at_start.get_mut(block) else { return false };
         let after = place.map_or(state, |known| known.meet(state));
         place.replace(after) != Some(after)
     }

@@ -1,6 +1,7 @@
 //! A decoded instruction.
 
 use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
 
 use crate::generated::{FIELDS, FLAGS, FORMS, NAMES, OPERAND_NAMES, SHAPES, SLOTS, TEXT};
 use crate::table::{Field, Flags, Form, NO_FIELD, Run, Shape, Slot};
@@ -255,10 +256,9 @@ fn is_branch_target(slot: &Slot) -> bool {
 
 /// A piece of the text that all names share.
 pub(crate) fn text(start: u32, len: u8) -> &'static str {
+    static ALL: LazyLock<&str> = LazyLock::new(|| std::str::from_utf8(TEXT).unwrap_or_default());
     let start = start as usize;
-    TEXT.get(start..start + usize::from(len))
-        .and_then(|bytes| std::str::from_utf8(bytes).ok())
-        .unwrap_or_default()
+    ALL.get(start..start + usize::from(len)).unwrap_or_default()
 }
 
 impl std::fmt::Debug for Inst {

@@ -47,8 +47,9 @@ pub(crate) struct Census<'a> {
 impl<'a> Census<'a> {
     pub(crate) fn new(object: CodeObject<'a>, processor: Processor, decoder: &Decoder) -> Self {
         let index = object.index();
+        let mut limits = BTreeMap::new();
         let kernels: Vec<KernelFacts> =
-            index.kernels().iter().map(|it| facts(it, processor)).collect();
+            index.kernels().iter().map(|it| facts(it, processor, &mut limits)).collect();
         let entries =
             kernels.iter().enumerate().filter_map(|(at, it)| Some((it.entry?, at))).collect();
         let code = executable(&object);
@@ -215,13 +216,18 @@ pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
     in_sections.chain(in_segments).filter(|(_, code)| !code.is_empty()).collect()
 }
 
-fn facts(kernel: &Kernel<'_>, processor: Processor) -> KernelFacts {
+/// The most vector registers of kernels by what that depends on: many kernels have it alike.
+type Limits = BTreeMap<(Option<u64>, Option<u64>, Option<u64>, u16), u16>;
+
+fn facts(kernel: &Kernel<'_>, processor: Processor, limits: &mut Limits) -> KernelFacts {
     let generation = processor.generation();
     let said = kernel.resources(Some(generation)).0;
     let number = |value: Option<u64>| value.map_or(0, |it| u16::try_from(it).unwrap_or(u16::MAX));
     let descriptor = kernel.descriptor();
     let allocated = descriptor.map_or(0, |it| it.vgprs(generation));
     let vgprs = u16::try_from(allocated).unwrap_or(u16::MAX).max(number(said.vgprs));
+    let asked = (said.max_workgroup_size, said.wavefront_size, said.lds, vgprs);
+    let max_vgprs = *limits.entry(asked).or_insert_with(|| most_vgprs(processor, &said, vgprs));
     let field = |name: &str| Some(descriptor?.value(Field::by_name(generation, name)?));
     KernelFacts {
         name: kernel.name().to_string(),
@@ -229,7 +235,7 @@ fn facts(kernel: &Kernel<'_>, processor: Processor) -> KernelFacts {
         has_metadata: kernel.metadata().is_some(),
         sgprs: number(said.sgprs),
         vgprs,
-        max_vgprs: most_vgprs(processor, &said, vgprs),
+        max_vgprs,
         prefetch: field("inst_pref_size").unwrap_or(0),
         keeps_denormals: field("float_denorm_mode_16_64") == Some(FLUSH_NONE),
     }

@@ -186,17 +186,7 @@ pub fn set(file: &[u8], settings: &[KernelSetting]) -> Result<Patched> {
     let index = object.index();
     let mut edit = Writing::new(file)?;
     let mut metadata = MetadataEdit::of(&object)?;
-    let mut manifest = Manifest {
-        rule_set: None,
-        verdict: Verdict::Changed,
-        sizes: (file.len() as u64, file.len() as u64),
-        pool: None,
-        records: Vec::new(),
-        stubs: Vec::new(),
-        counters: Vec::new(),
-        kernels: Vec::new(),
-        remarks: Vec::new(),
-    };
+    let mut manifest = Manifest::new(None, file.len(), Verdict::Changed);
     if let Some(unknown) =
         settings.iter().find(|it| !index.kernels().iter().any(|k| k.name() == it.kernel.as_str()))
     {

@@ -74,31 +74,27 @@ impl Flight {
         if effects.waits_for_idle() {
             *self = Flight { is_drained: [true; COUNTERS.len()], ..Flight::default() };
         }
-        for (counter, value) in effects.waits() {
-            if value == 0
-                && let Some((set, is_drained)) = self.of(counter)
-            {
-                *set = RegisterSet::default();
-                *is_drained = true;
+        for (counter, _) in effects.waits().filter(|(_, value)| *value == 0) {
+            let all = COUNTERS.iter().zip(&mut self.sets).zip(&mut self.is_drained);
+            for ((_, set), is_drained) in all.filter(|((it, _), _)| **it == counter) {
+                (*set, *is_drained) = (RegisterSet::default(), true);
             }
         }
-        for counter in effects.raises().iter() {
-            let retries = counter != Counter::Dscnt;
-            let Some((set, _)) = self.of(counter) else { continue };
+        let raised = effects.raises();
+        for (counter, set) in COUNTERS.iter().zip(&mut self.sets) {
+            if !raised.contains(*counter) {
+                continue;
+            }
             if msb.is_none() {
                 *set = RegisterSet::all();
                 continue;
             }
             effects.writes().for_each(|register| set.insert(&register));
-            if retries {
+            // LDS is always there: nothing is tried again.
+            if *counter != Counter::Dscnt {
                 effects.reads().for_each(|register| set.insert(&register));
             }
         }
-    }
-
-    fn of(&mut self, counter: Counter) -> Option<(&mut RegisterSet, &mut bool)> {
-        let at = COUNTERS.iter().position(|it| *it == counter)?;
-        Some((self.sets.get_mut(at)?, self.is_drained.get_mut(at)?))
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod arrivals;
 mod body;
+mod bytes;
 mod call;
 mod census;
 mod edit;
@@ -35,11 +36,13 @@ mod scan;
 mod verify;
 mod view;
 
+pub use bytes::Bytes;
 pub use edit::{CodeEdit, KernelSetting, Points, set};
 pub use jump::Jump;
 pub use lease::{Budget, Leases};
 pub use manifest::{
     Change, KernelRecord, Manifest, Placement, Pool, Record, Remark, Setting, Stub, Verdict,
+    register_named, rule_named,
 };
 pub use option::{ClusterLoads, Options, ScaleSixteen};
 pub use patcher::{Patched, Patcher};

@@ -1,7 +1,14 @@
 //! What a run has changed, and what it has not.
 
+use std::sync::Arc;
+
+use hsaco_isa::{Half, Register, RegisterFile, Special};
+
+use crate::bytes::Bytes;
+use crate::edit::{CALL, COUNT, EDIT};
 use crate::jump::Jump;
 use crate::refusal::Refusal;
+use crate::rule::RuleSet;
 
 /// How a run, or a kernel in it, came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,18 +68,18 @@ pub struct Change {
     /// Where.
     pub address: u64,
     /// What was there; nothing where there was nothing.
-    pub old: Vec<u8>,
+    pub old: Bytes,
     /// What is there now.
-    pub new: Vec<u8>,
+    pub new: Bytes,
 }
 
 /// One stretch of code that was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The rules that had it replaced, each with its instruction's address.
-    pub rules: Vec<(String, u64)>,
+    pub rules: Vec<(&'static str, u64)>,
     /// The name of the function.
-    pub function: String,
+    pub function: Arc<str>,
     /// The place itself.
     pub site: Change,
     /// Where the replacement stands.
@@ -86,9 +93,9 @@ pub struct Record {
     /// Branches on the way there or back.
     pub relays: Vec<Change>,
     /// Registers that the replacement writes beside those that the old code wrote.
-    pub leases: Vec<String>,
+    pub leases: Vec<Register>,
     /// The pair of scalar registers that far jumps take.
-    pub pair: Option<String>,
+    pub pair: Option<Register>,
 }
 
 impl Record {
@@ -120,7 +127,7 @@ pub struct Stub {
     /// The old entry.
     pub entry: u64,
     /// The pair of scalar registers that the jump takes.
-    pub pair: String,
+    pub pair: Register,
 }
 
 /// A number of a kernel that changed.
@@ -195,8 +202,71 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Of a file of so many bytes, before anything else is known of it.
+    pub(crate) fn new(rule_set: Option<&RuleSet>, size: usize, verdict: Verdict) -> Self {
+        Manifest {
+            rule_set: rule_set.map(|set| set.name().to_owned()),
+            verdict,
+            sizes: (size as u64, size as u64),
+            pool: None,
+            records: Vec::new(),
+            stubs: Vec::new(),
+            counters: Vec::new(),
+            kernels: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
     /// The refusals among the remarks.
     pub fn refusals(&self) -> impl Iterator<Item = (&Remark, &Refusal)> {
         self.remarks.iter().filter_map(|remark| Some((remark, remark.said.as_ref().err()?)))
     }
+}
+
+/// The register of a name, as manifests write it.
+///
+/// ```
+/// let pair = hsaco_patch::register_named("s[4:5]").unwrap();
+/// assert_eq!((pair.first, pair.count), (4, 2));
+/// assert_eq!(hsaco_patch::register_named("s[5:4]"), None);
+/// ```
+#[must_use]
+pub fn register_named(name: &str) -> Option<Register> {
+    let special = [Special::Vcc, Special::Scc, Special::M0, Special::VccLo];
+    if let Some(special) = special.into_iter().find(|it| it.name() == name) {
+        let count = if special == Special::Vcc { 2 } else { 1 };
+        return Some(Register {
+            file: RegisterFile::Special(special),
+            first: 0,
+            count,
+            half: None,
+        });
+    }
+    let file = match name.as_bytes().first()? {
+        b's' => RegisterFile::Sgpr,
+        b'v' => RegisterFile::Vgpr,
+        _ => return None,
+    };
+    let (name, half) = match (name.strip_suffix(".l"), name.strip_suffix(".h")) {
+        (Some(name), _) => (name, Some(Half::Low)),
+        (_, Some(name)) => (name, Some(Half::High)),
+        _ => (name, None),
+    };
+    let numbers = name.get(1..)?.trim_matches(['[', ']']);
+    let (first, last) = numbers.split_once(':').unwrap_or((numbers, numbers));
+    let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+    let count = u8::try_from(last.checked_sub(first)?.checked_add(1)?).ok()?;
+    Some(Register { file, first, count, half })
+}
+
+/// A rule of a name, or what edits are called in its place, as manifests write it.
+///
+/// ```
+/// assert_eq!(hsaco_patch::rule_named("clause"), Some("clause"));
+/// assert_eq!(hsaco_patch::rule_named("no rule"), None);
+/// ```
+#[must_use]
+pub fn rule_named(name: &str) -> Option<&'static str> {
+    let rules = RuleSet::all().iter().flat_map(RuleSet::rules).map(|rule| rule.name);
+    rules.chain([EDIT, COUNT, CALL]).find(|it| *it == name)
 }

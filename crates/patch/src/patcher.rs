@@ -1,6 +1,8 @@
 //! Rewrites an object: all that the rules want, or nothing.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
 use hsaco_isa::Processor;
@@ -165,17 +167,7 @@ impl Patcher {
     }
 
     fn manifest(&self, file: &[u8], verdict: Verdict) -> Manifest {
-        Manifest {
-            rule_set: Some(self.set.name().to_owned()),
-            verdict,
-            sizes: (file.len() as u64, file.len() as u64),
-            pool: None,
-            records: Vec::new(),
-            stubs: Vec::new(),
-            counters: Vec::new(),
-            kernels: Vec::new(),
-            remarks: Vec::new(),
-        }
+        Manifest::new(Some(self.set), file.len(), verdict)
     }
 
     fn unchanged(&self, file: &[u8], why: &str) -> Patched {
@@ -265,10 +257,12 @@ impl<'p, 'a> Work<'p, 'a> {
         if hits.is_empty() && !wants_stub && !has_edit {
             return;
         }
-        let name =
-            function.name.map_or_else(|| format!("{:#x}", function.address), |it| it.to_string());
+        let name: Arc<str> = match function.name {
+            Some(name) => name.to_string().into(),
+            None => format!("{:#x}", function.address).into(),
+        };
         let code = self.census.code.clone();
-        let cfg = Cfg::new(tools.decoder(), &stream);
+        let cfg = OnceCell::new();
         let budget = self.census.budget(function, &stream, tools.decoder());
         let is_entered = self.census.is_entered_inside(tools.decoder(), function);
         let view = View::new(tools, options, &stream, &cfg, function.kind, budget)
@@ -325,7 +319,7 @@ impl<'p, 'a> Work<'p, 'a> {
         })
     }
 
-    fn place(&mut self, function: &Function<'a>, view: &View<'_>, name: &str, wishes: Wishes) {
+    fn place(&mut self, function: &Function<'a>, view: &View<'_>, name: &Arc<str>, wishes: Wishes) {
         self.is_refused |= wishes.is_refused;
         self.remarks.extend(wishes.remarks);
         let kernel = self.census.kernel_of(function);
@@ -339,13 +333,12 @@ impl<'p, 'a> Work<'p, 'a> {
         }
         if let Err((address, rule, refusal)) = self.placer.place(view, name, &wishes.windows) {
             self.is_refused = true;
-            let (rule, function) = (rule.to_owned(), name.to_owned());
+            let (rule, function) = (rule.to_owned(), name.to_string());
             self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
         }
         let pairs = self.placer.records.get(before..).unwrap_or_default().iter();
-        let pairs = pairs.filter_map(|record| pair_number(record.pair.as_deref()?));
-        let mut extent =
-            pairs.fold((0, 0), |all, pair| widest(all, place::extent(&[], Some(pair))));
+        let pairs = pairs.filter_map(|record| record.pair);
+        let mut extent = pairs.fold((0, 0), |all, pair| widest(all, place::extent(&[pair], None)));
         for window in &wishes.windows {
             extent = widest(extent, place::extent(&window.leases, None));
         }
@@ -359,7 +352,7 @@ impl<'p, 'a> Work<'p, 'a> {
                 }
                 Err(refusal) => {
                     self.is_refused = true;
-                    let (rule, function) = (prologue.rule.to_owned(), name.to_owned());
+                    let (rule, function) = (prologue.rule.to_owned(), name.to_string());
                     let address = function_start(view);
                     self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
                 }
@@ -369,7 +362,7 @@ impl<'p, 'a> Work<'p, 'a> {
             self.is_refused = true;
             let window = wishes.windows.first().and_then(|it| it.rules.first().copied());
             let (rule, address) = window.unwrap_or(("", function_start(view)));
-            let (rule, function) = (rule.to_owned(), name.to_owned());
+            let (rule, function) = (rule.to_owned(), name.to_string());
             self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
         }
         // Here what the checks ask about the function as it was is known already.
@@ -482,7 +475,7 @@ impl<'p, 'a> Work<'p, 'a> {
             let Some(body) = record.body.as_ref().filter(|body| body.old.is_empty()) else {
                 continue;
             };
-            let rule = record.rules.first().map_or("", |(rule, _)| rule.as_str());
+            let rule = record.rules.first().map_or("", |(rule, _)| rule);
             let name = format!("{}.{rule}.{:x}", record.function, record.site.address);
             names.push((name, body.address, body.new.len()));
         }
@@ -609,9 +602,4 @@ fn moved_code(manifest: &Manifest) -> Vec<MovedCode> {
         original: stub.entry,
     });
     bodies.chain(stubs).collect()
-}
-
-/// The number of a pair of scalar registers from its name.
-fn pair_number(name: &str) -> Option<u16> {
-    name.strip_prefix("s[")?.split(':').next()?.parse().ok()
 }

@@ -4,9 +4,12 @@
 //! object: by `s_branch` where that reaches, else by an address in a pair of scalar registers, for which
 //! neighbours of the site may have to move too; else by way of padding anywhere near. Nothing else moves.
 
-use hsaco_analysis::RegisterSet;
-use hsaco_isa::{Flow, Inst, Register, RegisterFile, VgprMsb};
+use std::sync::Arc;
 
+use hsaco_analysis::RegisterSet;
+use hsaco_isa::{Flow, Inst, Register, RegisterFile, Special, VgprMsb};
+
+use crate::bytes::Bytes;
 use crate::gather::{Prologue, Window};
 use crate::jump::{self, CODE_END, FAR, FAR_FORWARD, Jump, NOP, VCC};
 use crate::lease::{Leases, SGPRS};
@@ -48,7 +51,7 @@ impl Placer {
     pub(crate) fn place(
         &mut self,
         view: &View<'_>,
-        function: &str,
+        function: &Arc<str>,
         windows: &[Window],
     ) -> Result<(), (u64, &'static str, Refusal)> {
         let mut rest = windows;
@@ -68,7 +71,7 @@ impl Placer {
     fn place_first(
         &mut self,
         view: &View<'_>,
-        function: &str,
+        function: &Arc<str>,
         free_from: usize,
         windows: &[Window],
     ) -> Result<Taken, Refusal> {
@@ -131,14 +134,20 @@ impl Placer {
         }
         self.pool.extend_from_slice(&code);
         let (kernel, rule) = (kernel.to_owned(), prologue.rule.to_owned());
-        Ok((Stub { kernel, rule, address, code, way_on, entry, pair: pair_name(pair) }, pair))
+        let registers = pair_register(pair);
+        Ok((Stub { kernel, rule, address, code, way_on, entry, pair: registers }, pair))
     }
 
     fn pool_end(&self) -> u64 {
         self.base.wrapping_add(self.pool.len() as u64)
     }
 
-    fn in_padding(&mut self, view: &View<'_>, body: &Body<'_>, function: &str) -> Option<Record> {
+    fn in_padding(
+        &mut self,
+        view: &View<'_>,
+        body: &Body<'_>,
+        function: &Arc<str>,
+    ) -> Option<Record> {
         if !view.is_closed() {
             return None;
         }
@@ -149,13 +158,13 @@ impl Placer {
         let (there, back) = body.branches(at)?;
         let old = padding.take(at, size);
         let mut record = body.record(function, Placement::Padding, Jump::Near, &[there]);
-        record.body =
-            Some(Change { address: at, old, new: [body.placed(at), back.clone()].concat() });
+        let new = [body.placed(at), back.clone()].concat().into();
+        record.body = Some(Change { address: at, old: old.into(), new });
         record.way_back = back.len();
         Some(record)
     }
 
-    fn near(&mut self, body: &Body<'_>, function: &str) -> Option<Record> {
+    fn near(&mut self, body: &Body<'_>, function: &Arc<str>) -> Option<Record> {
         let at = self.pool_end();
         let (there, back) = body.branches(at)?;
         let mut record = body.record(function, Placement::Pool, Jump::Near, &[there]);
@@ -163,12 +172,12 @@ impl Placer {
         Some(record)
     }
 
-    fn far(&mut self, body: &Body<'_>, function: &str, pair: u16) -> Record {
+    fn far(&mut self, body: &Body<'_>, function: &Arc<str>, pair: u16) -> Record {
         let at = self.pool_end();
         let there = jump::far(body.site, at, pair);
         let back = body.far_back(at, pair);
         let mut record = body.record(function, Placement::Pool, Jump::Far, &there);
-        record.pair = Some(pair_name(pair));
+        record.pair = Some(pair_register(pair));
         self.add_body(&mut record, body, &back);
         record
     }
@@ -179,7 +188,7 @@ impl Placer {
         &mut self,
         view: &View<'_>,
         body: &Body<'_>,
-        function: &str,
+        function: &Arc<str>,
         pair: Option<u16>,
     ) -> Result<Record, Refusal> {
         let at = self.pool_end();
@@ -205,8 +214,8 @@ impl Placer {
             let new = jump::bytes(&jump::far(gateway, at, pair));
             let back = body.far_back(at, pair);
             let mut record = body.record(function, Placement::Pool, Jump::Far, &[there]);
-            record.pair = Some(pair_name(pair));
-            record.relays.push(Change { address: gateway, old, new });
+            record.pair = Some(pair_register(pair));
+            record.relays.push(Change { address: gateway, old: old.into(), new: new.into() });
             self.add_body(&mut record, body, &back);
             return Ok(record);
         }
@@ -225,7 +234,7 @@ impl Placer {
         let new = [body.placed(address), back.to_vec()].concat();
         self.pool.extend_from_slice(&new);
         record.way_back = back.len();
-        record.body = Some(Change { address, old: Vec::new(), new });
+        record.body = Some(Change { address, old: Bytes::default(), new: new.into() });
     }
 }
 
@@ -261,8 +270,8 @@ fn chain(padding: &mut Padding, from: u64, to: u64, relays: &mut Vec<Change>) ->
     let (first, others) = branches.split_first()?;
     relays.extend(stops.into_iter().zip(others).map(|((address, old), branch)| Change {
         address,
-        old,
-        new: jump::bytes(&[*branch]),
+        old: old.into(),
+        new: jump::bytes(&[*branch]).into(),
     }));
     Some(*first)
 }
@@ -316,31 +325,36 @@ impl<'a> Body<'a> {
         self.next.map(|next| jump::bytes(&jump::far(end, next, pair))).unwrap_or_default()
     }
 
-    fn in_place(&self, function: &str) -> Record {
+    fn in_place(&self, function: &Arc<str>) -> Record {
         let mut record = self.record(function, Placement::InPlace, Jump::None, &[]);
         let mut new = self.code.clone();
         new.extend(record.site.new.get(..self.old.len() - new.len()).unwrap_or_default());
-        record.site.new = new;
+        record.site.new = new.into();
         record
     }
 
     /// The record of a site that begins with these words; `s_nop` follows.
-    fn record(&self, function: &str, placement: Placement, jump: Jump, words: &[u32]) -> Record {
+    fn record(
+        &self,
+        function: &Arc<str>,
+        placement: Placement,
+        jump: Jump,
+        words: &[u32],
+    ) -> Record {
         let mut new = jump::bytes(words);
         while new.len() < self.old.len() {
             new.extend(NOP.to_le_bytes());
         }
-        let named = |register: &Register| register.to_string();
         Record {
-            rules: self.window.rules.iter().map(|(rule, at)| ((*rule).to_owned(), *at)).collect(),
-            function: function.to_owned(),
-            site: Change { address: self.site, old: self.old.clone(), new },
+            rules: self.window.rules.clone(),
+            function: Arc::clone(function),
+            site: Change { address: self.site, old: self.old.as_slice().into(), new: new.into() },
             placement,
             jump,
             body: None,
             way_back: 0,
             relays: Vec::new(),
-            leases: self.window.leases.iter().map(named).collect(),
+            leases: self.window.leases.clone(),
             pair: None,
         }
     }
@@ -360,8 +374,12 @@ pub(crate) fn is_unset(view: &View<'_>, pair: u16) -> bool {
     pair >= view.budget().sgprs.max(LAUNCHED)
 }
 
-pub(crate) fn pair_name(pair: u16) -> String {
-    if pair == VCC { "vcc".to_owned() } else { format!("s[{pair}:{}]", pair + 1) }
+fn pair_register(pair: u16) -> Register {
+    let (file, first) = match pair {
+        VCC => (RegisterFile::Special(Special::Vcc), 0),
+        _ => (RegisterFile::Sgpr, pair),
+    };
+    Register { file, first, count: 2, half: None }
 }
 
 /// A window that has taken in its neighbours, and other windows with them, until a far jump fits in its place.

@@ -16,36 +16,52 @@ pub struct Hit {
 /// Tells by its first word whether an instruction may be one that a rule is about. Words in the middle of other
 /// instructions may look so too; who decodes finds out.
 pub struct Filter {
-    /// By the upper nine bits of a word: masks, values, and the rule's number.
-    buckets: Vec<Vec<(u32, u32, usize)>>,
-    looks: Vec<(Look, usize)>,
-    /// By the upper nine bits of a word: whether there is anything to look at.
-    wanted: Vec<bool>,
+    /// By the upper nine bits of a word: what may begin with it.
+    buckets: Vec<Vec<Sign>>,
+    /// By the upper nine bits of a word: whether anything may.
+    wanted: Box<[bool; BUCKETS]>,
+}
+
+/// What the first word of an instruction looks like that a rule is about.
+#[derive(Clone, Copy)]
+struct Sign {
+    mask: u32,
+    value: u32,
+    look: Option<Look>,
+    /// The number of the rule.
+    rule: usize,
 }
 
 /// A quick look at the bytes from an instruction on.
 type Look = fn(&[u8]) -> bool;
 
 const TOP: u32 = 23;
+const BUCKETS: usize = 1 << (32 - TOP);
 
 impl Filter {
     /// For the rules of a set.
     #[must_use]
     pub fn new(set: &RuleSet, decoder: &Decoder) -> Self {
-        let mut buckets = vec![Vec::new(); 1 << (32 - TOP)];
-        let mut looks = Vec::new();
+        let mut buckets = vec![Vec::new(); BUCKETS];
         for (number, rule) in set.rules().iter().enumerate() {
-            match rule.trigger {
+            let (mut words, look) = match rule.trigger {
                 Trigger::Opcodes(names) => {
-                    let words = names.iter().flat_map(|name| decoder.first_words(name));
-                    words.for_each(|word| add(&mut buckets, word, number));
+                    (names.iter().flat_map(|name| decoder.first_words(name)).collect(), None)
                 }
-                Trigger::Look(look) => looks.push((look, number)),
-                Trigger::Entry => {}
+                Trigger::Look(words, look) => (words.to_vec(), Some(look)),
+                Trigger::Entry => continue,
+            };
+            words.sort_unstable();
+            words.dedup();
+            for (mask, value) in words {
+                add(&mut buckets, Sign { mask, value, look, rule: number });
             }
         }
-        let wanted = buckets.iter().map(|bucket| !bucket.is_empty() || !looks.is_empty()).collect();
-        Filter { buckets, looks, wanted }
+        let mut wanted = Box::new([false; BUCKETS]);
+        for (wanted, bucket) in wanted.iter_mut().zip(&buckets) {
+            *wanted = !bucket.is_empty();
+        }
+        Filter { buckets, wanted }
     }
 
     /// The places in some code, in order; `code` starts with an instruction.
@@ -54,9 +70,8 @@ impl Filter {
         let mut hits = Vec::new();
         for (at, word) in code.chunks_exact(4).enumerate() {
             let word = word.try_into().map_or(0, u32::from_le_bytes);
-            let top = (word >> TOP) as usize;
             // Nearly every word ends here.
-            if self.wanted.get(top).is_some_and(|wanted| *wanted) {
+            if self.wanted.get((word >> TOP) as usize) == Some(&true) {
                 self.add_hits(code, at * 4, word, &mut hits);
             }
         }
@@ -65,19 +80,19 @@ impl Filter {
 
     fn add_hits(&self, code: &[u8], offset: usize, word: u32, hits: &mut Vec<Hit>) {
         let bucket = self.buckets.get((word >> TOP) as usize).map_or(&[][..], Vec::as_slice);
-        let fits = bucket.iter().filter(|(mask, value, _)| word & mask == *value);
-        let looks = self.looks.iter().filter(|(look, _)| code.get(offset..).is_some_and(look));
-        let rules = fits.map(|(.., rule)| *rule).chain(looks.map(|(_, rule)| *rule));
-        hits.extend(rules.map(|rule| Hit { offset, rule }));
+        let looks_so = |sign: &&Sign| match sign.look {
+            Some(look) => code.get(offset..).is_some_and(look),
+            None => true,
+        };
+        let fits = bucket.iter().filter(|sign| word & sign.mask == sign.value).filter(looks_so);
+        hits.extend(fits.map(|sign| Hit { offset, rule: sign.rule }));
     }
 }
 
-fn add(buckets: &mut [Vec<(u32, u32, usize)>], (mask, value): (u32, u32), rule: usize) {
-    for (top, bucket) in (0_u32..).zip(buckets) {
-        let fixed = mask >> TOP;
-        if top & fixed == value >> TOP & fixed && !bucket.contains(&(mask, value, rule)) {
-            bucket.push((mask, value, rule));
-        }
+fn add(buckets: &mut [Vec<Sign>], sign: Sign) {
+    let (fixed, value) = (sign.mask >> TOP, sign.value >> TOP);
+    for (_, bucket) in (0_u32..).zip(buckets).filter(|(top, _)| top & fixed == value & fixed) {
+        bucket.push(sign);
     }
 }
 

@@ -4,7 +4,8 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use hsaco_analysis::{
-    Address, Block, Cfg, Exit, FunctionKind, Lanes, Liveness, RegisterSet, States, Stream,
+    Address, Block, Cfg, Exit, FunctionKind, Lanes, Liveness, LivenessMemo, RegisterSet, States,
+    Stream,
 };
 use hsaco_isa::{
     AsmError, Assembler, DecodeOptions, Decoder, Flow, Inst, Mode, OperandValue, Processor,
@@ -64,8 +65,9 @@ pub struct View<'a> {
     tools: &'a Tools,
     options: &'a Options,
     stream: &'a Stream,
-    cfg: &'a Cfg,
-    liveness: Liveness<'a>,
+    /// Worked out once somebody asks, like all that follows from it.
+    cfg: &'a OnceCell<Cfg>,
+    liveness: LivenessMemo,
     kind: FunctionKind,
     budget: Budget,
     /// The upper bits of vector register numbers before every instruction, once somebody asks.
@@ -76,45 +78,49 @@ pub struct View<'a> {
     last_flight: RefCell<Option<(usize, usize, Flight)>>,
     /// The registers of what is under way, where somebody has asked.
     flying: RefCell<HashMap<usize, RegisterSet>>,
-    is_closed: bool,
+    is_closed: OnceCell<bool>,
     is_entered_inside: bool,
     /// The instructions around which somebody will ask what is needed, in order, until it is worked out.
     wanted: RefCell<Vec<usize>>,
     needed: RefCell<HashMap<usize, RegisterSet>>,
     code: &'a [(u64, &'a [u8])],
-    keeps_denormals: bool,
+    starts_with_denormals: bool,
+    keeps_denormals: OnceCell<bool>,
+    has_matrices: OnceCell<bool>,
 }
 
 impl<'a> View<'a> {
-    /// Analyses a function.
+    /// Analyses a function, each thing when somebody asks for it: much is rewritten without a look at control flow, for
+    /// which `cfg` is the place.
     #[must_use]
     pub fn new(
         tools: &'a Tools,
         options: &'a Options,
         stream: &'a Stream,
-        cfg: &'a Cfg,
+        cfg: &'a OnceCell<Cfg>,
         kind: FunctionKind,
         budget: Budget,
     ) -> Self {
-        let is_closed = cfg.blocks().iter().all(|block| !matches!(block.exit, Some(Exit::Unknown)));
         View {
             tools,
             options,
             stream,
             cfg,
-            liveness: Liveness::inside(tools.decoder(), stream, cfg, Lanes::Some),
+            liveness: LivenessMemo::default(),
             kind,
             budget,
             msb: OnceCell::new(),
             flight: OnceCell::new(),
             last_flight: RefCell::default(),
             flying: RefCell::default(),
-            is_closed,
+            is_closed: OnceCell::new(),
             is_entered_inside: false,
             wanted: RefCell::default(),
             needed: RefCell::default(),
             code: &[],
-            keeps_denormals: true,
+            starts_with_denormals: true,
+            keeps_denormals: OnceCell::new(),
+            has_matrices: OnceCell::new(),
         }
     }
 
@@ -126,14 +132,27 @@ impl<'a> View<'a> {
 
     /// The same function, and whether its kernels begin with denormals of 16 bits kept; else they are flushed, or may be.
     #[must_use]
-    pub fn with_denormals(self, keeps_denormals: bool) -> Self {
-        View { keeps_denormals, ..self }
+    pub fn with_denormals(self, starts_with_denormals: bool) -> Self {
+        View { starts_with_denormals, ..self }
+    }
+
+    /// Whether the function has matrix instructions.
+    pub(crate) fn has_matrices(&self) -> bool {
+        let is_one = |inst: Inst| {
+            inst.mnemonic().starts_with("v_wmma") || inst.mnemonic().starts_with("v_swmmac")
+        };
+        let mut steps = self.stream.steps().iter();
+        *self.has_matrices.get_or_init(|| steps.any(|step| step.inst.is_some_and(is_one)))
     }
 
     /// Whether denormals of 16 bits are kept wherever the function runs: its kernels begin so, and neither it nor what
     /// it may have to do with sets it otherwise.
     #[must_use]
     pub fn keeps_denormals(&self) -> bool {
+        *self.keeps_denormals.get_or_init(|| self.work_out_denormals())
+    }
+
+    fn work_out_denormals(&self) -> bool {
         let leaves = |inst: &Inst| {
             matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::IndirectJump | Flow::Trap)
         };
@@ -149,7 +168,7 @@ impl<'a> View<'a> {
                 stream.steps().iter().filter_map(|step| step.inst).any(|inst| is_set(Some(inst)))
             })
         };
-        self.keeps_denormals && !here.any(is_set) && (is_alone || !elsewhere())
+        self.starts_with_denormals && !here.any(is_set) && (is_alone || !elsewhere())
     }
 
     /// Whether an instruction sets how MODE has denormals of 16 bits treated.
@@ -172,7 +191,7 @@ impl<'a> View<'a> {
 
     /// The same function, where others enter it in its middle: its own control flow does not show how.
     pub(crate) fn entered_inside(self, is_entered: bool) -> Self {
-        View { is_closed: self.is_closed && !is_entered, is_entered_inside: is_entered, ..self }
+        View { is_entered_inside: is_entered, ..self }
     }
 
     /// The bytes of the object's code from an address on.
@@ -187,7 +206,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn jump_target(&self, address: u64) -> Option<u64> {
         let step = self.stream.index_of(address)?;
-        let jump = self.cfg.jumps().iter().find(|jump| jump.step == step)?;
+        let jump = self.cfg().jumps().iter().find(|jump| jump.step == step)?;
         match jump.target {
             Address::Known(target) => Some(target),
             _ => None,
@@ -233,7 +252,12 @@ impl<'a> View<'a> {
     /// The control flow.
     #[must_use]
     pub fn cfg(&self) -> &'a Cfg {
-        self.cfg
+        self.cfg.get_or_init(|| Cfg::new(self.decoder(), self.stream))
+    }
+
+    fn liveness(&self) -> Liveness<'_> {
+        let memo = &self.liveness;
+        Liveness::inside(self.decoder(), self.stream, self.cfg(), Lanes::Some, memo)
     }
 
     /// Whether the function is a kernel's entry.
@@ -251,7 +275,10 @@ impl<'a> View<'a> {
     /// Whether every jump is known, so that nothing is entered that control flow does not show.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.is_closed
+        let is_known = |block: &Block| !matches!(block.exit, Some(Exit::Unknown));
+        *self
+            .is_closed
+            .get_or_init(|| !self.is_entered_inside && self.cfg().blocks().iter().all(is_known))
     }
 
     /// The instruction of a number, to look at.
@@ -272,7 +299,7 @@ impl<'a> View<'a> {
     }
 
     fn msb_everywhere(&self) -> &Msb {
-        self.msb.get_or_init(|| Msb::new(self.decoder(), self.stream, self.cfg, self.is_closed))
+        self.msb.get_or_init(|| Msb::new(self))
     }
 
     /// The registers that are needed before an instruction.
@@ -290,10 +317,10 @@ impl<'a> View<'a> {
     /// The registers that are needed after an instruction.
     #[must_use]
     pub fn live_after(&self, step: usize) -> RegisterSet {
-        let block = self.cfg.block_of(step);
-        match block.and_then(|block| Some((block, self.cfg.blocks().get(block)?.end))) {
+        let block = self.cfg().block_of(step);
+        match block.and_then(|block| Some((block, self.cfg().blocks().get(block)?.end))) {
             None => RegisterSet::all(),
-            Some((block, end)) if step + 1 == end => self.liveness.live_out(block),
+            Some((block, end)) if step + 1 == end => self.liveness().live_out(block),
             Some(_) => self.live_before(step + 1),
         }
     }
@@ -313,12 +340,12 @@ impl<'a> View<'a> {
     fn walk(&self, steps: &[usize]) {
         let mut rest = steps;
         while let Some(first) = rest.first() {
-            let Some(block) = self.cfg.block_of(*first) else { break };
-            let end = self.cfg.blocks().get(block).map_or(first + 1, |block| block.end);
+            let Some(block) = self.cfg().block_of(*first) else { break };
+            let end = self.cfg().blocks().get(block).map_or(first + 1, |block| block.end);
             let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
             let mut needed = self.needed.borrow_mut();
             let mut next = here;
-            self.liveness.walk_to(block, *first, |step, before| {
+            self.liveness().walk_to(block, *first, |step, before| {
                 if let Some((last, earlier)) = next.split_last()
                     && *last == step
                 {
@@ -337,17 +364,17 @@ impl<'a> View<'a> {
     }
 
     fn work_out_flight(&self, step: usize) -> RegisterSet {
-        let block = self.cfg.block_of(step).filter(|_| !self.is_entered_inside);
+        let block = self.cfg().block_of(step).filter(|_| !self.is_entered_inside);
         let Some(block) = block else { return RegisterSet::all() };
         let before = self.flight.get_or_init(|| {
             let is_kernel = self.kind == FunctionKind::Kernel;
             let msb = |step| self.msb(step);
-            flight::before_blocks(self.decoder(), self.stream, self.cfg, msb, is_kernel)
+            flight::before_blocks(self.decoder(), self.stream, self.cfg(), msb, is_kernel)
         });
         // Who asks about one instruction after the other walks each block once.
         let mut last = self.last_flight.borrow_mut();
         if last.is_none_or(|(known, at, _)| known != block || at > step) {
-            let first = self.cfg.blocks().get(block).map_or(step, |block| block.first);
+            let first = self.cfg().blocks().get(block).map_or(step, |block| block.first);
             *last = Some((block, first, before.get(block).copied().unwrap_or_default()));
         }
         let Some((_, at, flight)) = last.as_mut() else { return RegisterSet::all() };
@@ -370,7 +397,8 @@ enum Msb {
 impl Msb {
     /// Where jumps go nobody knows where, any instruction may be entered with whatever bits the function sets
     /// anywhere.
-    fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg, is_closed: bool) -> Self {
+    fn new(view: &View<'_>) -> Self {
+        let (decoder, stream) = (view.decoder(), view.stream);
         let changes = |inst: &Inst| {
             inst.writes_mode()
                 || matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap)
@@ -381,11 +409,11 @@ impl Msb {
             return Msb::Never;
         }
         let mut msb = vec![None; stream.steps().len()];
-        if !is_closed {
+        if !view.is_closed() {
             return Msb::Before(msb);
         }
-        let states = States::new(decoder, stream, cfg, Lanes::All);
-        for (number, block) in cfg.blocks().iter().enumerate() {
+        let states = States::new(decoder, stream, view.cfg(), Lanes::All);
+        for (number, block) in view.cfg().blocks().iter().enumerate() {
             let mut state = states.before_block(number);
             for step in Block::steps(block) {
                 if let Some(place) = msb.get_mut(step) {

@@ -6,7 +6,7 @@ pub(crate) mod numbers;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use hsaco::analysis::{Cfg, FunctionKind, Stream};
+use hsaco::analysis::{FunctionKind, Stream};
 use hsaco::isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special};
 use hsaco::patch::{Answer, Budget, Options, Plan, RuleSet, Tools, View};
 
@@ -50,7 +50,7 @@ pub(crate) fn leasing(
     let mut bytes = Vec::new();
     code.iter().for_each(|inst| inst.encode(&mut bytes));
     let stream = Stream::decode(tools.decoder(), 0x1000, &bytes);
-    let cfg = Cfg::new(tools.decoder(), &stream);
+    let cfg = std::cell::OnceCell::new();
     let view = View::new(tools, options, &stream, &cfg, FunctionKind::Kernel, budget);
     let rule = RuleSet::by_name("gfx1250-b0-to-a0").unwrap().rule(rule).unwrap();
     let mut plans: Vec<Plan> = Vec::new();

@@ -113,7 +113,7 @@ fn rule_json(rule: &Rule) -> RuleJson {
         required: rule.requirement == Requirement::Required,
         instructions: match rule.trigger {
             Trigger::Opcodes(names) => names.to_vec(),
-            Trigger::Look(_) | Trigger::Entry => Vec::new(),
+            Trigger::Look(..) | Trigger::Entry => Vec::new(),
         },
         examples: examples.collect(),
     }

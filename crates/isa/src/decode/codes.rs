@@ -60,6 +60,12 @@ impl Codes {
         let table = self.tables.get(usize::from(number))?;
         Some((table.get_or_init(|| make(self.arch, *key)), key.0))
     }
+
+    /// A table that was made before.
+    #[inline]
+    pub(super) fn made(&self, number: u8) -> Option<&CodeTable> {
+        self.tables.get(usize::from(number))?.get().map(|table| &**table)
+    }
 }
 
 fn key(kind: &Kind) -> Key {

@@ -12,6 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::arch::Arch;
+use crate::effects::QuickSlots;
 use crate::generated::{CHECKS, FEATURES, KINDS, TARGETS};
 use crate::inst::{self, Inst};
 use crate::operand::{Code, misaligned, tag};
@@ -85,6 +86,7 @@ pub(crate) struct Tables {
     verdicts: Verdicts,
     codes: Codes,
     pub(crate) texts: Texts,
+    pub(crate) quick: QuickSlots,
 }
 
 impl Decoder {
@@ -242,6 +244,7 @@ impl Tables {
             verdicts: Verdicts::new(),
             codes: Codes::new(arch),
             texts: Texts::new(),
+            quick: QuickSlots::new(),
         }
     }
 
@@ -266,6 +269,19 @@ impl Tables {
     #[inline]
     fn bucket(&self, low: u64) -> &Bucket {
         self.index.bucket(low, (&self.codes, &self.verdicts))
+    }
+
+    /// The number of the table of values for operands of a kind, which is there from now on.
+    pub(crate) fn code_table(&self, kind: u16) -> u8 {
+        let number = self.codes.number(kind);
+        self.codes.table(number);
+        number
+    }
+
+    /// What a value stands for in a table that is there.
+    #[inline]
+    pub(crate) fn code_in(&self, table: u8, value: u16) -> Option<Code> {
+        self.codes.made(table).map(|codes| codes[usize::from(value & 0x3ff)])
     }
 
     /// Nearly always the first form fits and its operands say nothing.

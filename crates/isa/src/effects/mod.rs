@@ -10,10 +10,12 @@
 
 mod counter;
 pub(crate) mod form;
+mod quick;
 #[cfg(test)]
 mod tests;
 
 pub use counter::{Counter, Counters};
+pub(crate) use quick::QuickSlots;
 
 use crate::arch::Arch;
 use crate::decode::{Decoder, Tables};
@@ -24,6 +26,7 @@ use crate::operands::{Half, Register, RegisterFile};
 use crate::print::VgprMsb;
 use crate::table::{Flags, Slot, Source};
 use form::{Counting, FormEffects, Implicit, Rules, Wait};
+use quick::Quick;
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -140,6 +143,9 @@ pub enum Lanes {
     /// Perhaps not all: the old value lives on in the others.
     Some,
 }
+
+/// What makes an operand mean half of its register.
+const HALVING: u16 = Rules::WRITES_LOW_HALF | Rules::WRITES_HIGH_HALF | Rules::SELECTS_HALF;
 
 /// The effects of one instruction; see [`Decoder::effects`].
 #[derive(Clone, Copy)]
@@ -425,7 +431,6 @@ impl<'a> Effects<'a> {
         self.inst.named(name).map(|slot| self.inst.value(slot))
     }
 
-    #[inline]
     fn slot_register(&self, at: u32) -> Option<Register> {
         let slot = self.inst.slots().get(at as usize)?;
         let kind = KINDS.get(usize::from(slot.kind))?;
@@ -453,10 +458,37 @@ impl<'a> Effects<'a> {
         (!is_null).then_some(self.halved(register, slot.is_output))
     }
 
+    /// The operands whose registers their fields alone say.
+    #[inline]
+    fn quick_slots(&self) -> &'a [Quick] {
+        if self.form.rules.has(HALVING | Rules::RESIZED) {
+            return &[];
+        }
+        self.tables.quick_slots(&self.inst)
+    }
+
+    /// The same as [`slot_register`](Self::slot_register), sooner where that can be.
+    #[inline(always)]
+    fn quick_register(&self, quick: &[Quick], at: u32) -> Option<Register> {
+        let Some(slot) = quick.get(at as usize) else { return self.slot_register(at) };
+        let Some(code) = slot.code(self.tables, &self.inst) else { return self.slot_register(at) };
+        let first = code.number();
+        match code.tag() {
+            tag::VGPR => {
+                let first = first + self.msb.upper_of(slot.msb);
+                Some(Register { file: RegisterFile::Vgpr, first, count: slot.vector, half: None })
+            }
+            tag::SGPR if slot.scalar != 0 => {
+                Some(Register { file: RegisterFile::Sgpr, first, count: slot.scalar, half: None })
+            }
+            tag::INVALID | tag::INLINE | tag::LITERAL | tag::LITERAL64 => None,
+            _ => self.slot_register(at),
+        }
+    }
+
     /// The half that is written, where the operand itself names a whole register.
     #[inline]
     fn halved(&self, register: Register, is_output: bool) -> Register {
-        const HALVING: u16 = Rules::WRITES_LOW_HALF | Rules::WRITES_HIGH_HALF | Rules::SELECTS_HALF;
         let rules = self.form.rules;
         if !is_output || !rules.has(HALVING) || register.half.is_some() || register.count > 1 {
             return register;
@@ -535,10 +567,11 @@ impl Iterator for Registers<'_> {
     fn fold<B, F: FnMut(B, Register) -> B>(self, init: B, mut add: F) -> B {
         let mut all = init;
         let mut slots = self.slots;
+        let quick = self.effects.quick_slots();
         while slots != 0 {
             let at = slots.trailing_zeros();
             slots &= slots - 1;
-            if let Some(register) = self.effects.slot_register(at)
+            if let Some(register) = self.effects.quick_register(quick, at)
                 && !self.is_left_out(&register)
             {
                 all = add(all, register);

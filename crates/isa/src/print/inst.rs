@@ -37,7 +37,13 @@ impl VgprMsb {
 
     /// What is added to the number of a vector register in that operand.
     pub(crate) const fn upper(self, slot: &Slot) -> u16 {
-        if slot.msb > 3 { 0 } else { (self.0 as u16 >> (slot.msb * 2) & 3) << 8 }
+        self.upper_of(slot.msb)
+    }
+
+    /// The same for what a slot says in [`Slot::msb`].
+    #[inline]
+    pub(crate) const fn upper_of(self, msb: u8) -> u16 {
+        if msb > 3 { 0 } else { (self.0 as u16 >> (msb * 2) & 3) << 8 }
     }
 
     /// The state after an instruction.

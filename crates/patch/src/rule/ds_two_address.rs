@@ -256,11 +256,6 @@ impl Window {
         let target = delay + 1 + (bits >> SKIP_SHIFT & 7) as usize;
         let window = Window { delay, target, first: bits & 15, second: bits >> SECOND_SHIFT & 15 };
         // Distance from matrix instructions may have to go anywhere, and a literal of `s_and_b32` may change.
-        let has_matrices = view.stream().steps().iter().any(|it| {
-            it.inst.is_some_and(|it| {
-                it.mnemonic().starts_with("v_wmma") || it.mnemonic().starts_with("v_swmmac")
-            })
-        });
         let is_plain = |step: usize| {
             view.stream().inst(step).is_some_and(|inst| {
                 let claims = |rule: &Rule| rule.name != RULE.name && rule.claims(inst.mnemonic());
@@ -272,8 +267,10 @@ impl Window {
                 !may_change && !is_other && !inst.writes_mode() && !RULES.iter().any(claims)
             })
         };
-        let holds =
-            window.second != 0 && site.step() < target && target < block.end && !has_matrices;
+        let holds = window.second != 0
+            && site.step() < target
+            && target < block.end
+            && !view.has_matrices();
         (holds && (delay..=target).all(is_plain)).then_some(window)
     }
 

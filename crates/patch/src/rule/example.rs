@@ -1,6 +1,6 @@
 //! Runs the examples of all rules, and shows them in their pages.
 
-use hsaco_analysis::{Cfg, FunctionKind, Stream};
+use hsaco_analysis::{FunctionKind, Stream};
 use hsaco_isa::{Inst, Processor};
 
 use crate::lease::Budget;
@@ -29,7 +29,7 @@ fn assemble(tools: &Tools, text: &str) -> Vec<u8> {
 fn is_asked(rule: &Rule, step: usize, inst: &Inst, rest: &[u8]) -> bool {
     match rule.trigger {
         Trigger::Opcodes(_) => rule.claims(inst.mnemonic()),
-        Trigger::Look(look) => look(rest),
+        Trigger::Look(_, look) => look(rest),
         Trigger::Entry => step == 0,
     }
 }
@@ -94,7 +94,7 @@ fn check(tools: &Tools, rule: &Rule, example: &Example) {
     let before = [assemble(tools, example.before), end.clone()].concat();
     let stream = Stream::decode(tools.decoder(), 0x1000, &before);
     assert!(stream.steps().iter().all(|step| step.inst.is_some()), "{}: no code", example.name);
-    let cfg = Cfg::new(tools.decoder(), &stream);
+    let cfg = std::cell::OnceCell::new();
     let (sgprs, vgprs) = example.registers;
     let budget = Budget { sgprs, vgprs, max_vgprs: 1024, unused: None };
     let view = View::new(tools, &options, &stream, &cfg, FunctionKind::Kernel, budget);
@@ -131,7 +131,7 @@ fn no_residual(
     name: &str,
 ) {
     let stream = Stream::decode(tools.decoder(), 0x1000, after);
-    let cfg = Cfg::new(tools.decoder(), &stream);
+    let cfg = std::cell::OnceCell::new();
     let view = View::new(tools, options, &stream, &cfg, FunctionKind::Kernel, budget);
     for (step, it) in stream.steps().iter().enumerate() {
         let inst = it.inst.unwrap();

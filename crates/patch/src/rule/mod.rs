@@ -106,8 +106,9 @@ pub enum Requirement {
 pub enum Trigger {
     /// Those of these names. No other rule may claim one of them.
     Opcodes(&'static [&'static str]),
-    /// Those whose bytes look so; code follows up to its end. A quick look that may err on the side of yes.
-    Look(fn(&[u8]) -> bool),
+    /// Those whose first word is one of these, as masks and the values under them, and whose bytes look so; code follows up
+    /// to its end. A quick look that may err on the side of yes.
+    Look(&'static [(u32, u32)], fn(&[u8]) -> bool),
     /// The first of each kernel.
     Entry,
 }

@@ -6,12 +6,15 @@ use crate::{Answer, Edit, Plan, Refusal, Site};
 /// The hardware register.
 const MODE: i64 = 1;
 
+/// The bits of a first word that say that it is `s_setreg_b32` or `s_setreg_imm32_b32`.
+const SETREG: u32 = 0xff80_0000;
+
 pub(super) const RULE: Rule = Rule {
     name: "mode-before-msb",
     summary: "s_nop between s_setreg of MODE and s_set_vgpr_msb",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Look(may_be),
+    trigger: Trigger::Look(&[(SETREG, 0xb900_0000), (SETREG, 0xb980_0000)], may_be),
     look: |site| answer(look(site)),
     residual: is_affected,
     examples: &[

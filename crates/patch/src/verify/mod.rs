@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use hsaco_analysis::{Cfg, Function, Stream};
+use hsaco_analysis::{Function, Stream};
 use hsaco_object::CodeObject;
 
 use crate::census::Census;
@@ -130,7 +130,7 @@ fn functions(patcher: &Patcher, old: &Census<'_>, manifest: &Manifest) -> Vec<Fi
             continue;
         }
         let stream = function.decode(tools.decoder());
-        let cfg = Cfg::new(tools.decoder(), &stream);
+        let cfg = OnceCell::new();
         let budget = old.budget(&function, &stream, tools.decoder());
         let is_entered = old.is_entered_inside(tools.decoder(), &function);
         let view = View::new(tools, &patcher.options, &stream, &cfg, function.kind, budget)
@@ -158,7 +158,7 @@ pub(crate) fn function(view: &View<'_>, records: &[Record], stub: Option<&Stub>)
     for record in records {
         findings.extend(flow::check(view, record, &targets));
         // What a caller asked for may write what it likes.
-        if record.rules.iter().all(|(rule, _)| rule != EDIT && rule != CALL) {
+        if record.rules.iter().all(|(rule, _)| *rule != EDIT && *rule != CALL) {
             findings.extend(state::check(view, record));
         }
     }
@@ -248,7 +248,7 @@ impl<'a> Case<'_, 'a> {
         sites: &[(usize, usize)],
     ) -> Vec<Finding> {
         let tools = &self.patcher.tools;
-        let cfg = Cfg::new(tools.decoder(), stream);
+        let cfg = OnceCell::new();
         // Who looks for what is left takes nothing.
         let budget =
             Budget { sgprs: 0, vgprs: 0, max_vgprs: 0, unused: Some((u16::MAX, u16::MAX)) };

@@ -49,7 +49,7 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
     let new = deeds(view.decoder(), record.code(), msb);
     let mut found = Vec::new();
     let mut say = |detail: String| found.push(Finding::new("state", site, detail));
-    let leases: Vec<&str> = record.leases.iter().chain(&record.pair).map(String::as_str).collect();
+    let leases = || record.leases.iter().chain(&record.pair);
     let last = view.stream().index_of(site + record.site.old.len() as u64);
     let last = last.unwrap_or(view.stream().steps().len()).saturating_sub(1);
     let needed = || {
@@ -59,26 +59,26 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
         needed
     };
     let beyond = view.budget().unused;
-    if !leases.is_empty() {
+    if leases().next().is_some() {
         let needed = needed();
-        for register in leases.iter().filter_map(|name| register(name)) {
+        for register in leases() {
             let is_beyond = beyond.is_some_and(|(sgprs, vgprs)| match register.file {
                 RegisterFile::Sgpr => register.first >= sgprs,
                 RegisterFile::Vgpr => register.first >= vgprs,
                 _ => false,
             });
             // An operand that nobody needs afterwards is free once it was read.
-            let is_spent = old.consumed.contains(&register)
-                && new.consumed.contains(&register)
-                && !view.live_after(last).contains(&register)
-                && !view.in_flight(first).contains(&register);
-            if !is_beyond && !is_spent && needed.contains(&register) {
+            let is_spent = old.consumed.contains(register)
+                && new.consumed.contains(register)
+                && !view.live_after(last).contains(register)
+                && !view.in_flight(first).contains(register);
+            if !is_beyond && !is_spent && needed.contains(register) {
                 say(format!("{register} is leased and needed"));
             }
         }
     }
     let mut allowed = old.written;
-    leases.iter().filter_map(|name| register(name)).for_each(|it| allowed.insert(&it));
+    leases().for_each(|it| allowed.insert(it));
     let mut excess = new.written;
     excess.subtract(&allowed);
     for register in excess.iter().flat_map(singles) {
@@ -130,7 +130,7 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
 pub(super) fn stub_clobbers(view: &View<'_>, stub: &Stub) -> bool {
     let deeds = deeds(view.decoder(), stub.code.get(..stub.way_on).unwrap_or_default(), None);
     let needed = view.live_before(0);
-    let pair = register(&stub.pair).filter(|pair| !place::is_unset(view, pair.first));
+    let pair = Some(stub.pair).filter(|pair| !place::is_unset(view, pair.first));
     deeds.written.iter().chain(pair).any(|register| needed.contains(&register))
 }
 
@@ -163,9 +163,11 @@ impl Deeds {
             self.consumed.union_with(&reads);
             for register in effects.writes() {
                 self.written.insert(&register);
-                let mut gone = RegisterSet::default();
-                gone.insert(&register);
-                self.copies.retain(|(to, _)| !gone.contains(to));
+                if !self.copies.is_empty() {
+                    let mut gone = RegisterSet::default();
+                    gone.insert(&register);
+                    self.copies.retain(|(to, _)| !gone.contains(to));
+                }
             }
         }
         self.copies.extend(copied);
@@ -222,28 +224,4 @@ fn singles(register: Register) -> impl Iterator<Item = Register> {
         RegisterFile::Special(_) => register,
         _ => Register { first: register.first + at, count: 1, half: None, ..register },
     })
-}
-
-/// The register of a name, as manifests write it.
-pub(crate) fn register(name: &str) -> Option<Register> {
-    let special = [Special::Vcc, Special::Scc, Special::M0, Special::VccLo];
-    if let Some(special) = special.into_iter().find(|it| it.name() == name) {
-        let count = if special == Special::Vcc { 2 } else { 1 };
-        return Some(Register {
-            file: RegisterFile::Special(special),
-            first: 0,
-            count,
-            half: None,
-        });
-    }
-    let file = match name.as_bytes().first()? {
-        b's' => RegisterFile::Sgpr,
-        b'v' => RegisterFile::Vgpr,
-        _ => return None,
-    };
-    let numbers = name.get(1..)?.trim_matches(['[', ']']);
-    let (first, last) = numbers.split_once(':').unwrap_or((numbers, numbers));
-    let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
-    let count = u8::try_from(last.checked_sub(first)? + 1).ok()?;
-    Some(Register { file, first, count, half: None })
 }

@@ -8,7 +8,7 @@ use hsaco::object::container::{self, Entry, EntryKind, put_back};
 use hsaco::patch::{Patched, Patcher, Verdict};
 use serde::Serialize;
 
-use super::manifest::Document;
+use super::manifest::{Document, Sites};
 use super::{Args, report_refusals, result_path, write_manifest, write_text};
 use crate::args::Format;
 use crate::input::Input;
@@ -35,7 +35,7 @@ struct ObjectDocument<'m> {
     /// The number of the entry in the file.
     entry: usize,
     entry_id: Option<&'m str>,
-    manifest: Document,
+    manifest: Document<Sites<'m>>,
 }
 
 /// Rewrites the objects of a file, all or none, and puts them back; the rest is as it was.

@@ -1,17 +1,19 @@
 //! The manifest as JSON, both ways.
 
 use anyhow::{Context, Result, bail};
+use hsaco::isa::Register;
 use hsaco::patch::{
     Change, Jump, KernelRecord, Manifest, Placement, Pool, Record, Refusal, RefusalKind, Remark,
-    Setting, Stub, Verdict,
+    Setting, Stub, Verdict, register_named, rule_named,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::json;
 use crate::schema::SCHEMA_VERSION;
 
+/// A manifest; sites are written one after the other, as there may be very many.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Document {
+pub(crate) struct Document<S = Vec<SiteJson>> {
     schema_version: u32,
     rule_set: Option<String>,
     result: String,
@@ -19,7 +21,7 @@ pub(crate) struct Document {
     size_before: u64,
     size_after: u64,
     pool: Option<PoolJson>,
-    sites: Vec<SiteJson>,
+    sites: S,
     stubs: Vec<StubJson>,
     counters: Vec<CounterJson>,
     kernels: Vec<KernelJson>,
@@ -48,8 +50,17 @@ struct RuleJson {
     address: u64,
 }
 
+/// The records of a manifest as sites.
+pub(crate) struct Sites<'m>(&'m [Record]);
+
+impl Serialize for Sites<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(SiteJson::new))
+    }
+}
+
 #[derive(Serialize, Deserialize)]
-struct SiteJson {
+pub(crate) struct SiteJson {
     function: String,
     rules: Vec<RuleJson>,
     #[serde(flatten)]
@@ -104,8 +115,8 @@ struct RemarkJson {
     detail: String,
 }
 
-impl Document {
-    pub(crate) fn new(manifest: &Manifest) -> Self {
+impl<'m> Document<Sites<'m>> {
+    pub(crate) fn new(manifest: &'m Manifest) -> Self {
         let remarks = |wanted: bool| {
             let remarks = manifest.remarks.iter().filter(move |it| it.said.is_err() == wanted);
             remarks.map(RemarkJson::new).collect()
@@ -123,7 +134,7 @@ impl Document {
                 size: it.size,
                 guard: it.guard,
             }),
-            sites: manifest.records.iter().map(SiteJson::new).collect(),
+            sites: Sites(&manifest.records),
             stubs: manifest.stubs.iter().map(StubJson::new).collect(),
             counters: manifest
                 .counters
@@ -135,7 +146,9 @@ impl Document {
             kept: remarks(false),
         }
     }
+}
 
+impl Document {
     pub(crate) fn parse(text: &[u8]) -> Result<Manifest> {
         let document: Document = serde_json::from_slice(text).context("no manifest")?;
         if document.schema_version != SCHEMA_VERSION {
@@ -188,6 +201,17 @@ fn bytes(text: &str) -> Result<Vec<u8>> {
     digits.map(byte).collect::<Option<_>>().with_context(|| format!("no bytes: `{text}`"))
 }
 
+fn register(name: &str) -> Result<Register> {
+    register_named(name).with_context(|| format!("a register `{name}`"))
+}
+
+impl RuleJson {
+    fn read(&self) -> Result<(&'static str, u64)> {
+        let name = rule_named(&self.rule).with_context(|| format!("a rule `{}`", self.rule))?;
+        Ok((name, self.address))
+    }
+}
+
 impl ChangeJson {
     fn new(change: &Change) -> Self {
         let (old, new) = (json::hex(&change.old), json::hex(&change.new));
@@ -195,7 +219,8 @@ impl ChangeJson {
     }
 
     fn read(self) -> Result<Change> {
-        Ok(Change { address: self.address, old: bytes(&self.old)?, new: bytes(&self.new)? })
+        let (old, new) = (bytes(&self.old)?.into(), bytes(&self.new)?.into());
+        Ok(Change { address: self.address, old, new })
     }
 }
 
@@ -203,23 +228,25 @@ impl SiteJson {
     fn new(record: &Record) -> Self {
         let rules = record.rules.iter();
         SiteJson {
-            function: record.function.clone(),
-            rules: rules.map(|(rule, at)| RuleJson { rule: rule.clone(), address: *at }).collect(),
+            function: record.function.to_string(),
+            rules: rules
+                .map(|(rule, at)| RuleJson { rule: (*rule).to_owned(), address: *at })
+                .collect(),
             site: ChangeJson::new(&record.site),
             placement: record.placement.name().to_owned(),
             jump: record.jump.name().to_owned(),
             body: record.body.as_ref().map(ChangeJson::new),
             way_back: record.way_back,
             relays: record.relays.iter().map(ChangeJson::new).collect(),
-            leases: record.leases.clone(),
-            jump_registers: record.pair.clone(),
+            leases: record.leases.iter().map(Register::to_string).collect(),
+            jump_registers: record.pair.map(|pair| pair.to_string()),
         }
     }
 
     fn read(self) -> Result<Record> {
         Ok(Record {
-            rules: self.rules.into_iter().map(|it| (it.rule, it.address)).collect(),
-            function: self.function,
+            rules: self.rules.iter().map(RuleJson::read).collect::<Result<_>>()?,
+            function: self.function.into(),
             site: self.site.read()?,
             placement: Placement::from_name(&self.placement)
                 .with_context(|| format!("a placement `{}`", self.placement))?,
@@ -227,8 +254,8 @@ impl SiteJson {
             body: self.body.map(ChangeJson::read).transpose()?,
             way_back: self.way_back,
             relays: self.relays.into_iter().map(ChangeJson::read).collect::<Result<_>>()?,
-            leases: self.leases,
-            pair: self.jump_registers,
+            leases: self.leases.iter().map(|it| register(it)).collect::<Result<_>>()?,
+            pair: self.jump_registers.as_deref().map(register).transpose()?,
         })
     }
 }
@@ -242,7 +269,7 @@ impl StubJson {
             code: json::hex(&stub.code),
             way_on: stub.way_on,
             entry: stub.entry,
-            jump_registers: stub.pair.clone(),
+            jump_registers: stub.pair.to_string(),
         }
     }
 
@@ -254,7 +281,7 @@ impl StubJson {
             code: bytes(&self.code)?,
             way_on: self.way_on,
             entry: self.entry,
-            pair: self.jump_registers,
+            pair: register(&self.jump_registers)?,
         })
     }
 }

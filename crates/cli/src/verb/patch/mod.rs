@@ -160,8 +160,13 @@ fn answer(args: &Args, input: &Input, patched: &Patched) -> Result<Status> {
 }
 
 fn write_manifest<T: Serialize>(args: &Args, manifest: impl FnOnce() -> T) -> Result<()> {
-    let Some(path) = &args.manifest else { return Ok(()) };
-    output::write_file(Path::new(path), &serde_json::to_vec(&manifest())?)
+    let Some(path) = args.manifest.as_deref() else { return Ok(()) };
+    if path == "-" {
+        bail!("--manifest - is taken by the answer; --format json makes it the manifest");
+    }
+    let mut out = Output::open(Some(path))?;
+    serde_json::to_writer(&mut out, &manifest())?;
+    out.finish()
 }
 
 /// Where the result is to be written, if it is.
@@ -216,15 +221,15 @@ fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> Result<()> {
         }
     }
     for record in &manifest.records {
-        let rules: Vec<&str> = record.rules.iter().map(|(rule, _)| rule.as_str()).collect();
+        let rules: Vec<&str> = record.rules.iter().map(|(rule, _)| *rule).collect();
         let place = match &record.body {
             Some(body) => {
                 format!("{} {:#x}, {}", record.placement.name(), body.address, record.jump.name())
             }
             None => record.placement.name().to_owned(),
         };
-        let registers: Vec<&str> =
-            record.leases.iter().chain(&record.pair).map(String::as_str).collect();
+        let registers: Vec<String> =
+            record.leases.iter().chain(&record.pair).map(ToString::to_string).collect();
         let taken = if registers.is_empty() {
             String::new()
         } else {

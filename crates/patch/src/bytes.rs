@@ -1,0 +1,113 @@
+//! Bytes of code, few at a time.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// Bytes of code. Few are kept in place: a large object has a record for every hundred of its instructions.
+///
+/// ```
+/// let mut bytes = hsaco_patch::Bytes::from(vec![1, 2, 3]);
+/// bytes[0] = 7;
+/// assert_eq!(bytes, [7, 2, 3]);
+/// ```
+#[derive(Clone)]
+pub struct Bytes(Kept);
+
+#[derive(Clone)]
+enum Kept {
+    Here(u8, [u8; FEW]),
+    Elsewhere(Box<[u8]>),
+}
+
+/// As many as fit into three words with their number.
+const FEW: usize = 22;
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Bytes(Kept::Here(0, [0; FEW]))
+    }
+}
+
+impl From<&[u8]> for Bytes {
+    fn from(bytes: &[u8]) -> Self {
+        let mut few = [0; FEW];
+        match few.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                Bytes(Kept::Here(bytes.len() as u8, few))
+            }
+            None => Bytes(Kept::Elsewhere(bytes.into())),
+        }
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        if bytes.len() > FEW {
+            Bytes(Kept::Elsewhere(bytes.into()))
+        } else {
+            bytes.as_slice().into()
+        }
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Kept::Here(count, bytes) => bytes.get(..usize::from(*count)).unwrap_or_default(),
+            Kept::Elsewhere(bytes) => bytes,
+        }
+    }
+}
+
+impl DerefMut for Bytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match &mut self.0 {
+            Kept::Here(count, bytes) => bytes.get_mut(..usize::from(*count)).unwrap_or_default(),
+            Kept::Elsewhere(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for Bytes {
+    fn eq(&self, other: &T) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl Eq for Bytes {}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.deref().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_bytes_is_kept() {
+        for count in 0..64 {
+            let bytes: Vec<u8> = (0..count).collect();
+            let mut kept = Bytes::from(bytes.as_slice());
+            assert_eq!(kept, bytes);
+            assert_eq!(kept, Bytes::from(bytes.clone()));
+            assert_eq!(kept.len(), bytes.len());
+            if let Some(last) = kept.last_mut() {
+                *last ^= 1;
+                assert_ne!(kept, bytes);
+            }
+        }
+        assert_eq!(size_of::<Option<Bytes>>(), 24);
+    }
+}
