@@ -60,14 +60,14 @@ impl RegisterSet {
     }
 
     /// Adds registers.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, register: &Register) {
         let (start, count) = bits(register);
         self.each_word(start, count, |word, mask| *word |= mask);
     }
 
     /// Takes registers away.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, register: &Register) {
         let (start, count) = bits(register);
         self.each_word(start, count, |word, mask| *word &= !mask);
@@ -163,7 +163,7 @@ impl RegisterSet {
     }
 
     /// Calls with each word that has some of the bits, and which.
-    #[inline]
+    #[inline(always)]
     fn each_word(&mut self, start: usize, count: usize, mut change: impl FnMut(&mut u64, u64)) {
         // Nearly always all bits are in one word.
         if start % 64 + count <= 64 {
@@ -234,7 +234,7 @@ fn file_bits(file: RegisterFile) -> std::ops::Range<usize> {
 }
 
 /// First bit and number of bits.
-#[inline]
+#[inline(always)]
 fn bits(register: &Register) -> (usize, usize) {
     let numbered = |start: usize, len: usize| {
         let first = usize::from(register.first).min(len);

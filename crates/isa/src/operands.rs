@@ -188,8 +188,19 @@ impl Tables {
         kind: &Kind,
         code: Code,
     ) -> Option<Register> {
+        self.register_of(inst, slot, kind, code, self.operand_dwords(inst, slot, kind))
+    }
+
+    /// The same where it is known how many registers are meant.
+    pub(crate) fn register_of(
+        &self,
+        inst: &Inst,
+        slot: &Slot,
+        kind: &Kind,
+        code: Code,
+        count: u8,
+    ) -> Option<Register> {
         let code = self.settled(inst, slot, kind, code);
-        let count = self.operand_dwords(inst, slot, kind);
         let number = code.number();
         let whole = |file| Register { file, first: number, count, half: None };
         Some(match code.tag() {

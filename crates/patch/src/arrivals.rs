@@ -20,7 +20,7 @@ impl Arrivals {
     pub(crate) fn direct(decoder: &Decoder, code: &[(u64, &[u8])]) -> Self {
         let mut found = Vec::new();
         for (start, code) in code {
-            for (word, at) in code.chunks_exact(4).zip((*start..).step_by(4)) {
+            for (word, at) in code.as_chunks().0.iter().zip((*start..).step_by(4)) {
                 if is_like_branch(word)
                     && let Some(target) = decoder.decode(word).and_then(|it| it.branch_target(at))
                 {
@@ -36,7 +36,7 @@ impl Arrivals {
     pub(crate) fn indirect(decoder: &Decoder, functions: &[Function<'_>]) -> Self {
         let mut found = Vec::new();
         for function in functions {
-            if function.code.chunks_exact(4).any(is_like_indirect) {
+            if function.code.as_chunks().0.iter().any(is_like_indirect) {
                 add_indirect(decoder, &function.decode(decoder), &mut found);
             }
         }
@@ -52,19 +52,15 @@ impl Arrivals {
     }
 }
 
-fn word(bytes: &[u8]) -> u32 {
-    bytes.try_into().map_or(0, u32::from_le_bytes)
-}
-
 /// `s_branch`, `s_cbranch_*` and `s_call_i64`.
-fn is_like_branch(bytes: &[u8]) -> bool {
-    let word = word(bytes);
+fn is_like_branch(bytes: &[u8; 4]) -> bool {
+    let word = u32::from_le_bytes(*bytes);
     word & 0xfff0_0000 == 0xbfa0_0000 || word & 0xff80_0000 == 0xba00_0000
 }
 
 /// `s_set_pc_i64` and `s_swap_pc_i64`.
-fn is_like_indirect(bytes: &[u8]) -> bool {
-    word(bytes) & 0xff80_fe00 == 0xbe80_4800
+fn is_like_indirect(bytes: &[u8; 4]) -> bool {
+    u32::from_le_bytes(*bytes) & 0xff80_fe00 == 0xbe80_4800
 }
 
 fn add_indirect(decoder: &Decoder, stream: &Stream, found: &mut Vec<Arrival>) {
@@ -102,7 +98,7 @@ mod tests {
         for line in ["s_set_pc_i64 s[4:5]", "s_swap_pc_i64 s[30:31], s[4:5]"] {
             let mut code = Vec::new();
             assembler.assemble(line).unwrap().encode(&mut code);
-            assert!(is_like_indirect(&code), "{line}");
+            assert!(code.as_chunks().0.iter().any(is_like_indirect), "{line}");
         }
     }
 }

@@ -30,6 +30,7 @@ mod patcher;
 mod place;
 mod plan;
 mod refusal;
+mod release;
 mod revision;
 pub mod rule;
 mod scan;

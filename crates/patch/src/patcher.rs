@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
@@ -19,6 +20,7 @@ use crate::option::Options;
 use crate::padding::Padding;
 use crate::place::{self, Placer};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::release::{self, Release, Walk};
 use crate::revision::{self, Revision};
 use crate::rule::{RuleSet, Stage};
 use crate::scan::{Filter, Hit};
@@ -111,6 +113,15 @@ impl Patcher {
     /// # Errors
     /// When the bytes are no code object, or one that cannot be written anew.
     pub fn patch(&self, file: &[u8]) -> Result<Patched> {
+        self.patch_releasing(file, &|_| ())
+    }
+
+    /// The same, for who can do without parts of the file for a while: it is told which are not looked at for some time, so
+    /// that a large mapped file does not take memory beside its result.
+    ///
+    /// # Errors
+    /// As [`patch`](Self::patch).
+    pub fn patch_releasing(&self, file: &[u8], release: &dyn Fn(Range<usize>)) -> Result<Patched> {
         let object = CodeObject::parse(file)?;
         if object.target().id().map(|id| id.processor) != Some(self.processor) {
             return Ok(self.unchanged(file, "it is for another processor"));
@@ -143,8 +154,8 @@ impl Patcher {
             return Ok(self.unchanged(file, "it holds no code"));
         }
         let mut work = Work::new(self, census)?;
-        work.plan_all();
-        work.finish(file)
+        work.plan_all(file, release);
+        work.finish(file, release)
     }
 
     /// How many bytes counters take.
@@ -225,11 +236,16 @@ impl<'p, 'a> Work<'p, 'a> {
         })
     }
 
-    fn plan_all(&mut self) {
+    fn plan_all(&mut self, file: &[u8], release: Release<'_>) {
+        let mut walk = Walk::new(release);
         for function in self.census.stretches() {
+            walk.at(release::offset_in(file, function.code));
             self.plan_function(&function);
         }
-        self.placer.records.sort_by_key(|record| record.site.address);
+        let records = &mut self.placer.records;
+        if !records.is_sorted_by_key(|record| record.site.address) {
+            records.sort_by_key(|record| record.site.address);
+        }
         for (number, edit) in self.patcher.edits.iter().enumerate() {
             if !self.edited.contains(&number) {
                 let refusal = Refusal::new(RefusalKind::ControlFlow, "no instruction begins there");
@@ -400,7 +416,7 @@ impl<'p, 'a> Work<'p, 'a> {
         Ok(())
     }
 
-    fn finish(mut self, file: &[u8]) -> Result<Patched> {
+    fn finish(mut self, file: &[u8], release: Release<'_>) -> Result<Patched> {
         let mut manifest = self.patcher.manifest(file, Verdict::Changed);
         manifest.remarks = std::mem::take(&mut self.remarks);
         if self.is_refused {
@@ -413,9 +429,11 @@ impl<'p, 'a> Work<'p, 'a> {
             manifest.kernels = self.kernel_records(&manifest.remarks, BTreeMap::new());
             return Ok(Patched { bytes: None, manifest });
         }
-        let bytes = self.write(file, &mut manifest)?;
+        release(0..file.len());
+        let bytes = self.write(file, release, &mut manifest)?;
         manifest.sizes.1 = bytes.len() as u64;
-        self.findings.extend(verify::result(self.patcher, &self.census, &bytes, &manifest));
+        let found = verify::result(self.patcher, &self.census, &bytes, &manifest, release);
+        self.findings.extend(found);
         if let Some(finding) = self.findings.first() {
             let detail = format!("the result does not hold: {finding}");
             return Ok(self.patcher.refused(file, Refusal::new(RefusalKind::Unsupported, detail)));
@@ -423,8 +441,13 @@ impl<'p, 'a> Work<'p, 'a> {
         Ok(Patched { bytes: Some(bytes), manifest })
     }
 
-    fn write(&mut self, file: &[u8], manifest: &mut Manifest) -> Result<Vec<u8>> {
-        let mut edit = Edit::new(file)?;
+    fn write(
+        &mut self,
+        file: &[u8],
+        release: Release<'_>,
+        manifest: &mut Manifest,
+    ) -> Result<Vec<u8>> {
+        let mut edit = Edit::on_copy(file, release::copied(file, release))?;
         manifest.records = std::mem::take(&mut self.placer.records);
         manifest.stubs = self.stubs.values().cloned().collect();
         for record in &manifest.records {
@@ -464,22 +487,9 @@ impl<'p, 'a> Work<'p, 'a> {
             placed = Some(Pool { address: at.address, offset: at.offset, size, guard });
             section = at.section;
         }
-        if section.is_none() {
-            return Ok(placed);
-        }
-        let mut names = Vec::with_capacity(manifest.records.len());
-        for stub in &manifest.stubs {
-            names.push((format!("{}.stub", stub.kernel), stub.address, stub.code.len()));
-        }
-        for record in &manifest.records {
-            let Some(body) = record.body.as_ref().filter(|body| body.old.is_empty()) else {
-                continue;
-            };
-            let rule = record.rules.first().map_or("", |(rule, _)| rule);
-            let name = format!("{}.{rule}.{:x}", record.function, record.site.address);
-            names.push((name, body.address, body.new.len()));
-        }
-        for (name, value, size) in names {
+        let Some(section) = section else { return Ok(placed) };
+        drop(pool);
+        let mut add = |name: String, value: u64, size: usize| {
             edit.add_symbol(NewSymbol {
                 name: name.into_bytes(),
                 value,
@@ -487,8 +497,19 @@ impl<'p, 'a> Work<'p, 'a> {
                 kind: STT_FUNC,
                 binding: Binding::Local,
                 visibility: Visibility::Default,
-                section: section.unwrap_or(0),
+                section,
             });
+        };
+        for stub in &manifest.stubs {
+            add(format!("{}.stub", stub.kernel), stub.address, stub.code.len());
+        }
+        for record in &manifest.records {
+            let Some(body) = record.body.as_ref().filter(|body| body.old.is_empty()) else {
+                continue;
+            };
+            let rule = record.rules.first().map_or("", |(rule, _)| rule);
+            let name = format!("{}.{rule}.{:x}", record.function, record.site.address);
+            add(name, body.address, body.new.len());
         }
         Ok(placed)
     }

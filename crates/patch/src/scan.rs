@@ -68,8 +68,8 @@ impl Filter {
     #[must_use]
     pub fn hits(&self, code: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
-        for (at, word) in code.chunks_exact(4).enumerate() {
-            let word = word.try_into().map_or(0, u32::from_le_bytes);
+        for (at, word) in code.as_chunks().0.iter().enumerate() {
+            let word = u32::from_le_bytes(*word);
             // Nearly every word ends here.
             if self.wanted.get((word >> TOP) as usize) == Some(&true) {
                 self.add_hits(code, at * 4, word, &mut hits);

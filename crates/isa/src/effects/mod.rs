@@ -448,7 +448,11 @@ impl<'a> Effects<'a> {
                 whole(RegisterFile::Vgpr)
             }
             tag::SGPR if !resized && kind.dwords == 1 => whole(RegisterFile::Sgpr),
-            _ => self.tables.register(&self.inst, slot, kind, code)?,
+            _ if resized => self.tables.register(&self.inst, slot, kind, code)?,
+            _ => {
+                let count = self.tables.dwords(kind);
+                self.tables.register_of(&self.inst, slot, kind, code, count)?
+            }
         };
         if register.file == RegisterFile::Vgpr {
             register.first += self.msb.upper(slot);
@@ -461,10 +465,10 @@ impl<'a> Effects<'a> {
     /// The operands whose registers their fields alone say.
     #[inline]
     fn quick_slots(&self) -> &'a [Quick] {
-        if self.form.rules.has(HALVING | Rules::RESIZED) {
-            return &[];
+        match self.form.rules.has(HALVING | Rules::RESIZED) {
+            true => &[],
+            false => self.tables.quick_slots(&self.inst),
         }
-        self.tables.quick_slots(&self.inst)
     }
 
     /// The same as [`slot_register`](Self::slot_register), sooner where that can be.
@@ -567,7 +571,7 @@ impl Iterator for Registers<'_> {
     fn fold<B, F: FnMut(B, Register) -> B>(self, init: B, mut add: F) -> B {
         let mut all = init;
         let mut slots = self.slots;
-        let quick = self.effects.quick_slots();
+        let quick = if slots == 0 { &[] } else { self.effects.quick_slots() };
         while slots != 0 {
             let at = slots.trailing_zeros();
             slots &= slots - 1;

@@ -24,8 +24,11 @@ pub(super) struct Quick {
     pub(super) scalar: u8,
 }
 
-/// The operands of each shape, once somebody has asked.
-pub(crate) struct QuickSlots(OnceLock<Box<[OnceLock<Box<[Quick]>>]>>);
+/// The operands of a shape, once somebody has asked.
+type OfShape = OnceLock<Box<[Quick]>>;
+
+/// Those of all shapes.
+pub(crate) struct QuickSlots(OnceLock<Box<[OfShape]>>);
 
 impl QuickSlots {
     pub(crate) const fn new() -> Self {

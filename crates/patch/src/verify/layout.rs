@@ -9,6 +9,7 @@ use super::Case;
 use crate::arrivals::Arrival;
 use crate::jump::CODE_END;
 use crate::manifest::{Change, Setting};
+use crate::release::Walk;
 
 impl Case<'_, '_> {
     pub(super) fn layout(&mut self) {
@@ -28,10 +29,12 @@ impl Case<'_, '_> {
 
     /// What the manifest says was and is there.
     fn changes(&mut self) {
+        let (old, new) = (self.old.object.elf(), self.new.object.elf());
         let mut wrong = Vec::new();
+        let mut walk = Walk::new(self.release);
         for change in self.all_changes() {
+            walk.at(old.file_offset(change.address).unwrap_or(0) as usize);
             let size = change.new.len() as u64;
-            let (old, new) = (self.old.object.elf(), self.new.object.elf());
             if !change.old.is_empty() && old.at_address(change.address, size) != Some(&change.old) {
                 wrong.push((change.address, "the original does not hold what the manifest says"));
             }
@@ -89,6 +92,7 @@ impl Case<'_, '_> {
         let end = old.len() as u64;
         let mut at = 0;
         let mut differing = None;
+        let mut walk = Walk::new(self.release);
         for range in changed.into_iter().chain(std::iter::once(end..end)) {
             if at < range.start {
                 let same = at as usize..range.start.min(end) as usize;
@@ -100,6 +104,7 @@ impl Case<'_, '_> {
                 }
             }
             at = at.max(range.end);
+            walk.at(at.min(end) as usize);
         }
         if let Some(offset) = differing {
             let detail =

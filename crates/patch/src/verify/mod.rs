@@ -18,6 +18,7 @@ use crate::edit::{CALL, EDIT};
 use crate::lease::Budget;
 use crate::manifest::{Manifest, Record, Stub, Verdict};
 use crate::patcher::Patcher;
+use crate::release::Release;
 use crate::view::View;
 
 /// Something that does not hold.
@@ -67,6 +68,8 @@ struct Case<'p, 'a> {
     new: Census<'a>,
     manifest: &'p Manifest,
     findings: Vec<Finding>,
+    /// Takes note of what is not needed of the old file.
+    release: Release<'p>,
 }
 
 impl Patcher {
@@ -82,7 +85,7 @@ impl Patcher {
             Ok(old) => Census::new(old, self.processor, self.tools.decoder()),
             Err(error) => return vec![Finding::new("elf", None, error.to_string())],
         };
-        let mut findings = result(self, &old, new, manifest);
+        let mut findings = result(self, &old, new, manifest, &|_| ());
         // Code is read where the manifest says it is; where that is not so, it says nothing.
         if findings.is_empty() {
             findings = functions(self, &old, manifest);
@@ -97,12 +100,13 @@ pub(crate) fn result(
     old: &Census<'_>,
     new: &[u8],
     manifest: &Manifest,
+    release: Release<'_>,
 ) -> Vec<Finding> {
     let fresh = match CodeObject::parse(new) {
         Ok(fresh) => Census::new(fresh, patcher.processor, patcher.tools.decoder()),
         Err(error) => return vec![Finding::new("elf", None, error.to_string())],
     };
-    let mut case = Case { patcher, old, new: fresh, manifest, findings: Vec::new() };
+    let mut case = Case { patcher, old, new: fresh, manifest, findings: Vec::new(), release };
     case.layout();
     // What follows reads code where the manifest says it is; without that it says nothing.
     if case.findings.is_empty() {

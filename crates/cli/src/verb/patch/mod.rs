@@ -6,9 +6,11 @@ mod manifest;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use hsaco::db::Owner;
 use hsaco::object::container::Container;
 use hsaco::patch::{
     CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, RuleSet, Verdict, set,
@@ -135,7 +137,9 @@ fn patch(args: &Args) -> Result<Status> {
         return container::patch(args, &patcher(args, Vec::new())?, &input);
     }
     let edits = edit::all(args, &input).with_context(|| input.name.clone())?;
-    let patched = patcher(args, edits)?.patch(&input).with_context(|| input.name.clone())?;
+    let release = |part: Range<usize>| Owner::release(&input, part);
+    let patched = patcher(args, edits)?.patch_releasing(&input, &release);
+    let patched = patched.with_context(|| input.name.clone())?;
     answer(args, &input, &patched)
 }
 

@@ -102,14 +102,31 @@ impl<'a> Edit<'a> {
         Self::of(CodeObject::parse(data)?.elf().clone())
     }
 
+    /// As [`new`](Self::new), on a copy of the object that the caller has made, perhaps with room for what will be
+    /// appended.
+    ///
+    /// # Errors
+    /// As there, and when the copy has another size.
+    pub fn on_copy(data: &'a [u8], copy: Vec<u8>) -> Result<Self> {
+        if copy.len() != data.len() {
+            let detail = format!("a copy of {} bytes of {}", copy.len(), data.len());
+            return Err(Error::new(ErrorKind::Mismatch, CONTEXT, detail));
+        }
+        Self::of_copy(CodeObject::parse(data)?.elf().clone(), copy)
+    }
+
     /// As [`new`](Self::new), for any ELF file that can be read.
     fn of(elf: Elf<'a>) -> Result<Self> {
-        if let Some(error) = elf.problems().first() {
-            return Err(error.clone());
-        }
         // What is appended is seldom more than this; a large file should not be copied again for it.
         let mut bytes = Vec::with_capacity(elf.data().len() + elf.data().len() / 4);
         bytes.extend_from_slice(elf.data());
+        Self::of_copy(elf, bytes)
+    }
+
+    fn of_copy(elf: Elf<'a>, bytes: Vec<u8>) -> Result<Self> {
+        if let Some(error) = elf.problems().first() {
+            return Err(error.clone());
+        }
         Ok(Self {
             bytes,
             sections: SectionRow::read_all(&elf),
