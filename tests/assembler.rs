@@ -11,19 +11,22 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
-use std::{env, fs};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, iter, thread};
 
 use hsaco::isa::Assembler;
+use hsaco::object::CodeObject;
 use hsaco_tests::assembly::{
     AsmJudge, AsmTally, Assembly, CAUSES, Difference, Row, TEXT_CAUSES, assembly_dir, llvm_mc,
 };
 use hsaco_tests::broken::{Breaker, Fault};
 use hsaco_tests::diff::diff;
+use hsaco_tests::exact::{self, ExactTally, NO_INSTRUCTION, NOT_LLVMS, REMARK, RESPELLINGS, USUAL};
 use hsaco_tests::golden::{FAMILIES, Golden, family};
 use hsaco_tests::oracle::{Answer, Target};
-use hsaco_tests::program::hsaco_binary;
+use hsaco_tests::program::{hsaco, hsaco_binary, hsaco_command};
 use hsaco_tests::random::Random;
-use hsaco_tests::{require_tools, scratch_dir, workspace_root};
+use hsaco_tests::{fixture, have_tools, require_tools, scratch_dir, workspace_root};
 
 /// How many differences a failure shows for each target.
 const SHOWN: usize = 20;
@@ -42,7 +45,7 @@ fn golden_rows_agree() {
     for family in FAMILIES {
         for (target, tally) in Assembly::read(family).unwrap().tallies().unwrap() {
             report.add(&target, &tally);
-            assert_refused(&target.parse().unwrap(), &tally.refused);
+            assert_is_llvms(&target.parse().unwrap(), &tally.to_ask);
         }
     }
     let assembled = report.finish();
@@ -52,7 +55,66 @@ fn golden_rows_agree() {
         writeln!(printed, "{} {} |", line(&target.to_string(), &tally), differing.len()).unwrap();
         assert_is_llvms(&target, &differing);
     }
-    check_document(&format!("{HEAD}{assembled}{ROUND_TRIP}{printed}"));
+    let exact = exact_report();
+    check_document(&format!("{HEAD}{assembled}{ROUND_TRIP}{printed}{exact}"));
+}
+
+/// The columns of the last table: what of the counts they hold.
+const COLUMNS: [&[&str]; 6] = [
+    &[USUAL],
+    &["long-suffix", "plain-offset", "inline-float"],
+    &["bits-not-shown"],
+    &[REMARK],
+    &[NOT_LLVMS],
+    &[NO_INSTRUCTION],
+];
+
+/// Every golden row, printed to be assembled and assembled: by us, and by llvm-mc.
+fn exact_report() -> String {
+    let mut report = EXACT.to_owned();
+    let mut respelt = BTreeMap::new();
+    for golden in FAMILIES.map(|family| Golden::read(family).unwrap()) {
+        for (target, tally) in exact_tallies(&golden) {
+            assert!(tally.wrong.is_empty(), "{target}:\n{}", tally.wrong.join("\n"));
+            assert_eq!(COLUMNS.iter().map(|names| tally.of(names)).sum::<usize>(), tally.rows());
+            write!(report, "| {target} | {} |", tally.rows()).unwrap();
+            COLUMNS.iter().for_each(|it| write!(report, " {} |", tally.of(it)).unwrap());
+            report.push('\n');
+            for (name, _) in RESPELLINGS {
+                *respelt.entry(name).or_insert(0) += tally.of(&[name]);
+            }
+        }
+    }
+    report += RESPELT;
+    for (name, meaning) in RESPELLINGS {
+        writeln!(report, "| {name} | {} | {meaning} |", respelt[name]).unwrap();
+    }
+    report
+}
+
+/// The tallies of a family, in the order of its targets; llvm-mc takes longer than we do, so all cores are asked.
+fn exact_tallies(golden: &Golden) -> Vec<(Target, ExactTally)> {
+    let has_llvm = have_tools(&["llvm-mc-22", "llvm-objcopy-22"]);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let take =
+            || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|it| *it < golden.targets.len());
+        let tally = |index: usize| {
+            let (tally, lines) = exact::golden_rows(golden, index).unwrap();
+            if has_llvm {
+                lines.ask_llvm_mc(&golden.targets[index]).unwrap();
+            }
+            (index, tally)
+        };
+        iter::from_fn(take).map(tally).collect::<Vec<_>>()
+    };
+    let mut tallies: BTreeMap<_, _> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|it| it.join().unwrap()).collect()
+    });
+    let tally =
+        |(index, target): (usize, &Target)| (target.clone(), tallies.remove(&index).unwrap());
+    golden.targets.iter().enumerate().map(tally).collect()
 }
 
 /// Lines that are none, and the column where that shows.
@@ -220,24 +282,65 @@ fn the_command_prints_what_llvm_mc_prints() {
 }
 
 /// Lines of LLVM's tests that we assemble as LLVM does. We print what the decoder makes of the encoding: before
-/// gfx10 that does not tell how wide the address of an image is, nor is a float among 16-bit integers shown as one. LLVM makes the
-/// longer encoding of one dual instruction, although its decoder knows the shorter, and reads `lit()` as a
-/// cause of `assembly::CAUSES` says.
+/// gfx10 that does not tell how wide the address of an image is, nor is a float among 16-bit integers shown as one. LLVM prints the
+/// longer literal that it makes of `lit()` as if it were the shorter.
 fn taken_lines(target: &Target) -> String {
     let golden = Assembly::read(family(target.processor)).unwrap();
     let assembler = Assembler::new(target.processor, target.options).unwrap();
     let is_image_shown = target.processor.name().starts_with("gfx1");
     let is_taken = |row: &Row<'_>| {
         let ours = assembler.assemble(row.text);
-        let is_known =
-            ["/*", "lit(", "v_dual_dot2acc_f32_bf16"].iter().any(|it| row.text.contains(it))
-                || row.text.contains("16") && row.text.contains('.')
-                || !is_image_shown && row.text.starts_with("image_");
+        let is_known = ["/*", "lit("].iter().any(|it| row.text.contains(it))
+            || row.text.contains("16") && row.text.contains('.')
+            || !is_image_shown && row.text.starts_with("image_");
         !is_known && ours.is_ok_and(|it| it.bytes()[..it.len()] == row.bytes)
     };
     let every = golden.rows().count() / PRINTED;
     let rows = golden.rows().step_by(every.max(1)).filter(is_taken);
     rows.map(|row| format!("{}\n", row.text)).collect()
+}
+
+/// Objects of all kinds: linked or not, old and new, with names that hold anything, with data between code.
+const LISTED: [&str; 13] = [
+    "s1.gfx942.co",
+    "s1.gfx942.o",
+    "s1.gfx90a-xnack-off.co",
+    "s1.gfx1100.co",
+    "s1.gfx11-generic.co",
+    "s1.gfx1250.co",
+    "s1.wave64.co",
+    "odd-names.co",
+    "halves.co",
+    "steppings.co",
+    "short.co",
+    "flow.co",
+    "v2.co",
+];
+
+#[test]
+fn listings_assemble_to_the_code_that_they_list() {
+    for name in LISTED {
+        let file = fs::read(fixture(name)).unwrap();
+        let object = CodeObject::parse(&file).unwrap();
+        let elf = object.elf();
+        let code = elf.sections().iter().filter(|it| it.is_executable());
+        let code: Vec<u8> = code.flat_map(|it| elf.section_data(it).unwrap().to_vec()).collect();
+        let path = fixture(name).into_os_string();
+        let listing = hsaco(["disasm".into(), "--reassemble".into(), path]);
+        assert_eq!(listing.stderr, "", "{name}");
+        let (_, arguments) =
+            listing.text().lines().next().unwrap().split_once(": hsaco asm ").unwrap();
+        let scratch = scratch_dir();
+        let lines = scratch.path().join("lines.s");
+        fs::write(&lines, listing.text()).unwrap();
+        let mut command = hsaco_command();
+        command.arg("asm").args(arguments.split(' ')).args(["--format", "bin"]).arg(&lines);
+        assert!(command.output().unwrap().stdout == code, "{name}");
+        if have_tools(&["llvm-mc-22", "llvm-objcopy-22"]) {
+            let target = arguments.trim_start_matches("--target ").parse().unwrap();
+            assert!(exact::assemble_with_llvm(&target, listing.text()).unwrap() == code, "{name}");
+        }
+    }
 }
 
 /// What a mutation puts into a line.
@@ -290,15 +393,6 @@ fn assert_is_llvms(target: &Target, differing: &[Difference]) {
     let theirs = llvm_mc(target, &lines).unwrap();
     for (it, theirs) in differing.iter().zip(theirs) {
         assert_eq!(it.ours.as_ref().ok(), theirs.as_ref(), "{target}: {it}");
-    }
-}
-
-/// LLVM's assembler refuses all of these lines.
-fn assert_refused(target: &Target, lines: &[String]) {
-    require_tools!("llvm-mc-22");
-    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-    for (line, theirs) in lines.iter().zip(llvm_mc(target, &lines).unwrap()) {
-        assert_eq!(theirs, None, "{target}: {line}");
     }
 }
 
@@ -372,10 +466,30 @@ const ROUND_TRIP: &str = "
 Every row of the decoder's golden files (`tests/isa/decode/`) that is an instruction, assembled from
 the text that llvm-objdump prints for it. Excuses are the first two above, nearly always `bits-not-shown`.
 The last column counts texts that LLVM's own assembler refuses or encodes otherwise; there we do what it
-does, and the test asks it.
+does, and the test asks it. The next section has the text that carries everything.
 
 | target | rows | agreed | excused | as LLVM's assembler |
 |---|---:|---:|---:|---:|
+";
+
+const EXACT: &str = "
+## Printed to be assembled
+
+The text above is LLVM's, and cannot carry all bits. `Assembler::print_exact`, which is `hsaco disasm --reassemble`, prints text
+that does: the same where that gives the bytes back, another spelling where there is one, else the words as data with the
+instruction as a comment. All of these lines are assembled, by us and by llvm-mc 22 into an object, and give the
+bytes that they were printed from: of every row of `tests/isa/decode/`, instruction or not, on gfx1250 also with upper bits
+of all registers set. There are no excuses.
+
+| target | rows | LLVM's text | respelt | data: bits not shown | data: shown as invalid | data: LLVM's assembler refuses the text or makes other bytes | data: no instruction |
+|---|---:|---:|---:|---:|---:|---:|---:|
+";
+
+const RESPELT: &str = "
+What is spelt otherwise:
+
+| spelling | rows | what it says |
+|---|---:|---|
 ";
 
 const CAUSE_HEAD: &str = "

@@ -62,11 +62,15 @@ fn what_is_printed_assembles_to_the_same_bytes() {
         let Some(file) = corpus_file(name) else { return };
         found.add_file(&file, every).unwrap();
     }
-    for (target, tally) in found.tallies() {
+    for (target, (tally, exact)) in found.tallies() {
         let differing: Vec<_> = tally.differing.iter().map(ToString::to_string).collect();
         assert!(differing.is_empty(), "{target}:\n{}", differing.join("\n"));
+        assert!(exact.wrong.is_empty(), "{target}:\n{}", exact.wrong.join("\n"));
+        assert_eq!(exact.rows(), tally.rows);
     }
     assert!(found.instructions > 100_000, "{}", found.instructions);
+    require_tools!("llvm-mc-22", "llvm-objcopy-22");
+    found.ask_llvm_mc().unwrap();
 }
 
 #[test]

@@ -189,12 +189,6 @@ pub const CAUSES: &[Cause] = &[
         applies: |it| it.text.contains("/*") || it.text.contains("invalid_"),
     },
     Cause {
-        name: "wide-lit",
-        reason: "`lit()` of a 64-bit operand on gfx1250: LLVM encodes the 32 bits as the lower half \
-                 of a 64-bit literal, we as the literal that its decoder shows so",
-        applies: |it| it.text.contains("lit(") && it.ours.is_some(),
-    },
-    Cause {
         name: "field-too-narrow",
         reason: "LLVM cuts a register's number off to the width of the field: another register's",
         applies: |it| it.ours.is_none() && it.text.contains("src_scc"),
@@ -205,15 +199,15 @@ pub const CAUSES: &[Cause] = &[
         applies: |it| it.text.starts_with("v_pk_fmac_f16_sdwa"),
     },
     Cause {
-        name: REFUSED,
-        reason: "a line of LLVM's decoder tests that its assembler refuses, as ours does; the test \
-                 asks it",
-        applies: |it| it.ours.is_none(),
+        name: AS_LLVM,
+        reason: "a line of LLVM's decoder tests that its assembler refuses or encodes otherwise, as ours \
+                 does; the test asks it",
+        applies: |_| true,
     },
 ];
 
-/// The cause of lines that LLVM must refuse too.
-const REFUSED: &str = "refused-by-both";
+/// The cause of lines of which LLVM must make the same.
+const AS_LLVM: &str = "as-llvm-mc";
 
 /// Those that are the text's own fault.
 pub const TEXT_CAUSES: &[Cause] = CAUSES.split_at(2).0;
@@ -232,6 +226,11 @@ impl AsmJudge {
         let assembler = Assembler::new(target.processor, target.options)?;
         let decoder = Decoder::with_options(target.processor, target.options)?;
         Ok(Self { assembler, decoder, causes })
+    }
+
+    /// The cause why a line need not give the bytes, if it has one.
+    pub fn cause(&self, text: &str, wanted: &[u8]) -> Option<&'static str> {
+        self.judge(text, wanted).err().and_then(|(cause, _)| cause).map(|cause| cause.name)
     }
 
     /// Assembles a line; on a difference, its cause if it has one, and ours.
@@ -260,8 +259,8 @@ pub struct AsmTally {
     pub excused: BTreeMap<&'static str, usize>,
     /// The lines that differ without an excuse.
     pub differing: Vec<Difference>,
-    /// The lines that are excused if LLVM refuses them.
-    pub refused: Vec<String>,
+    /// The lines that are excused if LLVM makes the same of them.
+    pub to_ask: Vec<Difference>,
 }
 
 /// A line whose bytes are not the wanted ones.
@@ -291,16 +290,16 @@ impl AsmTally {
         self.rows += 1;
         match judge.judge(text, wanted) {
             Ok(()) => self.agreed += 1,
-            Err((Some(cause), _)) => {
-                *self.excused.entry(cause.name).or_default() += 1;
-                if cause.name == REFUSED {
-                    self.refused.push(text.to_owned());
-                }
-            }
-            Err((None, ours)) => {
+            Err((cause, ours)) => {
+                cause.iter().for_each(|it| *self.excused.entry(it.name).or_default() += 1);
                 let ours = ours.map(|inst| bytes(&inst));
-                let (text, wanted) = (text.to_owned(), wanted.to_vec());
-                self.differing.push(Difference { text, ours, wanted });
+                let difference =
+                    Difference { text: text.to_owned(), ours, wanted: wanted.to_vec() };
+                match cause {
+                    None => self.differing.push(difference),
+                    Some(cause) if cause.name == AS_LLVM => self.to_ask.push(difference),
+                    Some(_) => {}
+                }
             }
         }
     }
@@ -310,7 +309,7 @@ impl AsmTally {
         self.rows += other.rows;
         self.agreed += other.agreed;
         self.differing.extend(other.differing);
-        self.refused.extend(other.refused);
+        self.to_ask.extend(other.to_ask);
         for (name, count) in other.excused {
             *self.excused.entry(name).or_default() += count;
         }
@@ -340,6 +339,8 @@ pub fn llvm_mc(target: &Target, lines: &[&str]) -> Result<Vec<Option<Vec<u8>>>> 
             answers.push(answer.take());
         } else if let Some((_, bytes)) = line.split_once("encoding: [") {
             answer = encoding(bytes);
+        } else if let Some(bytes) = data(line) {
+            answer.get_or_insert_default().extend(bytes);
         }
     }
     ensure!(answers.len() == lines.len(), "llvm-mc stopped at line {}", answers.len());
@@ -359,6 +360,20 @@ fn complaints(errors: &str) -> impl Iterator<Item = usize> {
         let number: usize = number.parse().ok()?;
         rest.contains(": error: ").then(|| number.saturating_sub(1))
     })
+}
+
+/// The bytes of a number among instructions, of which llvm-mc shows no encoding.
+fn data(line: &str) -> Option<Vec<u8>> {
+    let (directive, value) = line.trim().split_once('\t')?;
+    let size = match directive {
+        ".byte" => 1,
+        ".short" => 2,
+        ".long" => 4,
+        ".quad" => 8,
+        _ => return None,
+    };
+    let value: i64 = value.parse().ok()?;
+    Some(value.to_le_bytes().into_iter().take(size).collect())
 }
 
 /// `0x00,0x01]`

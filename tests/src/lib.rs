@@ -10,6 +10,7 @@ pub mod assembly;
 pub mod broken;
 pub mod diff;
 pub mod disassembly;
+pub mod exact;
 pub mod gfx1250;
 pub mod golden;
 pub mod listing;

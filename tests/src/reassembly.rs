@@ -6,11 +6,12 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use hsaco::analysis::{Function, Functions};
-use hsaco::isa::{DecodeOptions, Decoder, Processor, WaveSize};
+use hsaco::isa::{DecodeOptions, Decoder, Processor, VgprMsb, WaveSize};
 use hsaco::object::CodeObject;
 use hsaco::object::container::{EntryKind, Options, entries};
 
 use crate::assembly::{AsmJudge, AsmTally, TEXT_CAUSES};
+use crate::exact::{ExactJudge, ExactTally, Lines};
 use crate::oracle::Target;
 
 /// All distinct instructions of some files, by target.
@@ -28,8 +29,12 @@ pub struct Reassembly {
 struct Distinct {
     decoder: Decoder,
     judge: AsmJudge,
+    exact: ExactJudge,
+    target: Target,
+    lines: Lines,
     seen: HashSet<([u8; 20], usize)>,
     tally: AsmTally,
+    exact_tally: ExactTally,
 }
 
 impl Reassembly {
@@ -83,6 +88,8 @@ impl Reassembly {
                 ensure!(inst.bytes().starts_with(&encoded), "{inst:?} is encoded otherwise");
                 let text = distinct.decoder.text(&inst);
                 distinct.tally.add(&distinct.judge, &text, &encoded);
+                let line = distinct.exact.add(&inst, VgprMsb::default(), &mut distinct.exact_tally);
+                distinct.lines.add(&line, &encoded);
             }
         }
         self.instructions += count;
@@ -94,21 +101,37 @@ impl Reassembly {
         if !self.targets.contains_key(&name) {
             let wave_size = Some(if narrow { WaveSize::Wave32 } else { WaveSize::Wave64 });
             let options = DecodeOptions { wave_size, ..DecodeOptions::default() };
-            let target = Target { processor, options, features: String::new() };
+            let features = match wave_size {
+                Some(WaveSize::Wave64) => "+wavefrontsize64",
+                _ => "",
+            };
+            let target = Target { processor, options, features: features.to_owned() };
             let distinct = Distinct {
+                exact: ExactJudge::new(&target)?,
+                lines: Lines::default(),
+                exact_tally: ExactTally::default(),
                 decoder: Decoder::with_options(processor, options)?,
                 judge: AsmJudge::new(&target, TEXT_CAUSES)?,
                 seen: HashSet::new(),
                 tally: AsmTally::default(),
+                target,
             };
             self.targets.insert(name.clone(), distinct);
         }
         self.targets.get_mut(&name).ok_or_else(|| anyhow::anyhow!("just added"))
     }
 
-    /// The verdicts, by processor and wave size.
+    /// The verdicts, by processor and wave size: on the decoder's text, and on that which is to be exact.
     #[must_use]
-    pub fn tallies(&self) -> BTreeMap<&str, &AsmTally> {
-        self.targets.iter().map(|(name, it)| (name.as_str(), &it.tally)).collect()
+    pub fn tallies(&self) -> BTreeMap<&str, (&AsmTally, &ExactTally)> {
+        self.targets
+            .iter()
+            .map(|(name, it)| (name.as_str(), (&it.tally, &it.exact_tally)))
+            .collect()
+    }
+
+    /// Lets llvm-mc assemble what is to be exact; an error where it makes other bytes of it.
+    pub fn ask_llvm_mc(&self) -> Result<()> {
+        self.targets.values().try_for_each(|it| it.lines.ask_llvm_mc(&it.target))
     }
 }

@@ -64,7 +64,7 @@ mod table;
 mod target;
 
 pub use abi::AbiVersion;
-pub use asm::{AsmError, Assembler};
+pub use asm::{AsmError, Assembler, Data, Exactness, Statement};
 pub use compatibility::{Incompatible, Reason};
 pub use decode::{DecodeOptions, Decoder, DecoderCache, Mode, UnsupportedProcessor};
 pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};

@@ -30,7 +30,7 @@ pub(crate) fn disassemble<'py>(
     instruction::sequence_of(py, Of::Listing(Arc::new(listing)), 0..count)
 }
 
-/// The encodings of lines of assembly, one instruction each, for a target such as `gfx942`.
+/// The encodings of lines of assembly, one instruction or `.long` and the like each, for a target such as `gfx942`.
 ///
 /// ; and // begin comments. Raises AssemblyError for the first line that does not assemble.
 #[pyfunction]
@@ -42,8 +42,8 @@ pub(crate) fn assemble(py: Python<'_>, text: &str, target: &str) -> PyResult<Vec
     for (number, line) in (1..).zip(text.lines()) {
         let line = hsaco_cli::without_comment(line);
         if !line.trim().is_empty() {
-            let inst = assembler.assemble(line);
-            inst.map_err(|error| error::assembly(py, number, &error))?.encode(&mut code);
+            let statement = assembler.statement(line);
+            statement.map_err(|error| error::assembly(py, number, &error))?.encode(&mut code);
         }
     }
     Ok(code)

@@ -20,12 +20,14 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     ensure!(found.objects > 0, "which files?");
     println!("{} objects, {} instructions", found.objects, found.instructions);
     let mut differing = 0;
-    for (target, tally) in found.tallies() {
+    for (target, (tally, exact)) in found.tallies() {
         let (rows, agreed, excused) = (tally.rows, tally.agreed, &tally.excused);
         println!("{target}: {rows} distinct, {agreed} the same, {excused:?}");
         tally.differing.iter().take(SHOWN).for_each(|it| println!("  {it}"));
-        differing += tally.differing.len();
+        println!("  to be assembled: {:?}", exact.counts);
+        exact.wrong.iter().take(SHOWN).for_each(|it| println!("  {it}"));
+        differing += tally.differing.len() + exact.wrong.len();
     }
     ensure!(differing == 0, "{differing} instructions differ");
-    Ok(())
+    found.ask_llvm_mc()
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use hsaco::isa::{Assembler, Inst, TargetId};
+use hsaco::isa::{Assembler, Data, Inst, Statement, TargetId};
 use serde::Serialize;
 
 use super::disasm::options::{Attribute, DecodeMode, Decoding, True16};
@@ -17,8 +17,8 @@ use crate::schema::SCHEMA_VERSION;
 
 /// Assembles lines of instructions
 ///
-/// Each line holds one instruction, as `hsaco disasm` and llvm-objdump print them; ; and // begin comments, as # does
-/// at the start of a line.
+/// Each line holds one instruction, as `hsaco disasm` and llvm-objdump print them, or data: .byte, .short, .long or .quad and
+/// numbers. ; and // begin comments, as # does at the start of a line.
 /// A line that is none is reported as FILE:LINE:COLUMN, the others are assembled all the same.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -80,10 +80,10 @@ fn open(file: &OsString) -> Result<Input> {
     opened.map_err(|it| it.error.context(it.name))
 }
 
-/// One instruction of a file.
+/// One instruction of a file, or data.
 struct Line {
     number: usize,
-    inst: Inst,
+    statement: Statement,
     code: Vec<u8>,
 }
 
@@ -118,15 +118,18 @@ impl Source {
             buffer.clear();
             if line.trim().is_empty() {
                 buffer.push(b'\n');
-            } else if let Some(inst) = self.assemble(file, number, line) {
-                self.write_line(&inst, &mut buffer);
+            }
+            match self.assemble(file, number, line) {
+                Some(Statement::Inst(inst)) => self.write_inst(&inst, &mut buffer),
+                Some(Statement::Data(data)) => write_data(&data, &mut buffer)?,
+                None => {}
             }
             out.write_all(&buffer)?;
         }
         Ok(())
     }
 
-    fn write_line(&self, inst: &Inst, buffer: &mut Vec<u8>) {
+    fn write_inst(&self, inst: &Inst, buffer: &mut Vec<u8>) {
         buffer.push(b'\t');
         self.assembler.decoder().print(inst, buffer);
         let width = buffer.len() - 1;
@@ -151,7 +154,10 @@ impl Source {
         let mut instructions = Vec::new();
         self.each(file, text, |line| {
             let bytes = json::hex(&line.code);
-            let text = decoder.text(&line.inst);
+            let text = match &line.statement {
+                Statement::Inst(inst) => decoder.text(inst),
+                Statement::Data(data) => data.to_string(),
+            };
             instructions.push(Instruction { line: line.number, bytes, text });
             Ok(())
         })?;
@@ -168,23 +174,23 @@ impl Source {
         mut visit: impl FnMut(Line) -> Result<()>,
     ) -> Result<()> {
         for (number, line) in (1..).zip(text.lines()) {
-            if let Some(inst) = self.assemble(file, number, line) {
+            if let Some(statement) = self.assemble(file, number, line) {
                 let mut code = Vec::with_capacity(20);
-                inst.encode(&mut code);
-                visit(Line { number, inst, code })?;
+                statement.encode(&mut code);
+                visit(Line { number, statement, code })?;
             }
         }
         Ok(())
     }
 
-    /// The instruction of a line; one that holds none, and is not empty, is reported.
-    fn assemble(&mut self, file: &str, number: usize, line: &str) -> Option<Inst> {
+    /// The instruction or data of a line; one that holds none, and is not empty, is reported.
+    fn assemble(&mut self, file: &str, number: usize, line: &str) -> Option<Statement> {
         let code = without_comment(line);
         if code.trim().is_empty() {
             return None;
         }
-        match self.assembler.assemble(code) {
-            Ok(inst) => Some(inst),
+        match self.assembler.statement(code) {
+            Ok(statement) => Some(statement),
             Err(error) => {
                 report::line(
                     &format!("{file}:{number}:{}", error.column() + 1),
@@ -195,6 +201,14 @@ impl Source {
             }
         }
     }
+}
+
+/// Each number has a line of its own, and no encoding.
+fn write_data(data: &Data, buffer: &mut Vec<u8>) -> Result<()> {
+    for value in data.values() {
+        writeln!(buffer, "\t{}\t{value}", data.directive())?;
+    }
+    Ok(())
 }
 
 /// What stands before `;` or `//` on a line of assembly; nothing of one that begins with `#`.

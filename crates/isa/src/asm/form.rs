@@ -17,7 +17,7 @@ use super::named;
 use super::number::Number;
 use super::operand::{self, Constant, ConstantRules, Register, Wrapping, Written};
 use super::rule::{self, DualPlaces, Line};
-use super::{Assembler, PlainKind};
+use super::{Assembler, PlainKind, Standard};
 
 /// What stands around an operand.
 #[derive(Clone, Copy, Default)]
@@ -108,9 +108,9 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     /// What the rules between operands are about.
-    pub(super) fn line(&self, dual: Option<DualPlaces>) -> Line<'_> {
+    pub(super) fn line(&self, dual: Option<DualPlaces>, standard: Standard) -> Line<'_> {
         let Attempt { tables, ref inst, seen, lists, halves, .. } = *self;
-        Line { tables, inst, seen, dual, lists, halves }
+        Line { tables, inst, standard, seen, dual, lists, halves }
     }
 
     pub(super) fn arch(&self) -> Arch {

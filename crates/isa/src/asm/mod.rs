@@ -9,7 +9,9 @@
 )]
 
 mod cursor;
+mod data;
 mod error;
+mod exact;
 mod form;
 mod modifier;
 mod named;
@@ -28,8 +30,10 @@ use crate::inst::{self, Inst};
 use crate::operand::{Code, tag};
 use crate::table::{Flags, Kind, P, Source};
 use cursor::Cursor;
+pub use data::Data;
 pub use error::AsmError;
 use error::{Expected, Miss};
+pub use exact::Exactness;
 use form::Attempt;
 use rule::{Broken, DualPlaces};
 
@@ -48,6 +52,45 @@ pub struct Assembler {
     names: Names,
     candidates: Vec<Candidate>,
     plain_kinds: Vec<PlainKind>,
+}
+
+/// What a line of assembly is.
+///
+/// ```
+/// use hsaco_isa::{Assembler, DecodeOptions, Processor, Statement};
+/// let assembler = Assembler::new(Processor::from_name("gfx942").unwrap(), DecodeOptions::default())?;
+/// let mut code = Vec::new();
+/// for line in ["s_nop 1", ".long 0xbf800002 // s_nop 2", ".byte 3, 0, 0x80, -65"] {
+///     assembler.statement(line).unwrap().encode(&mut code);
+/// }
+/// assert_eq!(code, [1, 0, 0x80, 0xbf, 2, 0, 0x80, 0xbf, 3, 0, 0x80, 0xbf]);
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Statement {
+    /// An instruction.
+    Inst(Inst),
+    /// Numbers that stand for themselves.
+    Data(Data),
+}
+
+impl Statement {
+    /// Appends its bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Statement::Inst(inst) => inst.encode(out),
+            Statement::Data(data) => data.encode(out),
+        }
+    }
+}
+
+/// Whose standard a line is held to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standard {
+    /// Ours: LLVM's, but for what is known to run.
+    Own,
+    /// LLVM 22's.
+    Llvm,
 }
 
 /// How many of the vector and of the scalar registers an operand of some kind may be, where one of them is all
@@ -140,10 +183,13 @@ impl Assembler {
         let decoder = Decoder::with_options(processor, options)?;
         let mut named: Vec<(&'static str, Candidate)> = Vec::with_capacity(6000);
         for (number, size) in decoder.tables().forms() {
+            let mut blank = Inst::blank(number, size);
+            if is_never_written(&blank) {
+                continue;
+            }
             if let Some(name) =
                 FORMS.get(usize::from(number)).and_then(|form| NAMES.get(usize::from(form.name)))
             {
-                let mut blank = Inst::blank(number, size);
                 blank.set_ignored();
                 let variant = Variant::of(blank.flags());
                 let full = inst::text(name.start, name.full);
@@ -166,7 +212,7 @@ impl Assembler {
                 *name,
                 candidate.partner,
                 candidate.variant,
-                blank.len,
+                if *name == LONGER_FIRST { u8::MAX - blank.len } else { blank.len },
                 blank.extra_addresses(),
                 blank.flags().has(Flags::LAST_RESORT),
             )
@@ -194,10 +240,20 @@ impl Assembler {
 
     /// The instruction that a line is: a name and its operands, as the decoder prints them.
     pub fn assemble(&self, line: &str) -> Result<Inst, AsmError> {
-        self.parse(line).map_err(AsmError::new)
+        self.parse(line, Standard::Own).map_err(AsmError::new)
     }
 
-    fn parse(&self, line: &str) -> Result<Inst, Miss> {
+    /// What a line is: an instruction as [`assemble`](Self::assemble) takes it, or a directive for data such as `.long 1, 2`,
+    /// after which a comment may stand.
+    pub fn statement(&self, line: &str) -> Result<Statement, AsmError> {
+        let mut cursor = Cursor::new(line);
+        if cursor.peek() != b'.' {
+            return self.assemble(line).map(Statement::Inst);
+        }
+        Data::parse(&mut cursor).map(Statement::Data).map_err(AsmError::new)
+    }
+
+    fn parse(&self, line: &str, standard: Standard) -> Result<Inst, Miss> {
         let mut cursor = Cursor::new(line);
         let start = cursor;
         let found = self.lookup(cursor.take_word());
@@ -212,14 +268,17 @@ impl Assembler {
         for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
             let mut attempt = Attempt::new(self, candidate.blank, cursor);
             match attempt.run() {
-                Ok(()) => match rule::check(&attempt.line(candidate.dual)) {
+                Ok(()) => match rule::check(&attempt.line(candidate.dual, standard)) {
                     Ok(()) => return Ok(attempt.inst),
-                    Err(_) if has_remark(line) => return Ok(attempt.inst),
+                    Err(_) if standard == Standard::Own && has_remark(line) => {
+                        return Ok(attempt.inst);
+                    }
                     Err(rule) => {
                         broken = Some((candidate, rule));
                         furthest.at = 0;
                         // The longer form of a dual instruction has fewer rules.
-                        if candidate.partner.is_empty() {
+                        let is_longer = candidate.blank.flags().any(Flags::VOPD3);
+                        if candidate.partner.is_empty() || is_longer {
                             break;
                         }
                     }
@@ -253,6 +312,25 @@ impl Assembler {
             .and_then(|(base, variant)| Some((self.names.get(base)?, Some(variant))));
         with_suffix.or_else(|| Some((self.names.get(name)?, None)))
     }
+}
+
+/// A dual instruction that LLVM encodes the longer way where it can.
+const LONGER_FIRST: &str = "v_dual_dot2acc_f32_bf16";
+
+/// Forms that are decoded but have no text: a store that is to return something.
+fn is_never_written(blank: &Inst) -> bool {
+    let is_buffer = blank.flags().any(Flags::MUBUF | Flags::MTBUF);
+    is_buffer
+        && blank.flags().has(Flags::MAY_STORE)
+        && pieces(blank).any(|piece| piece.trim() == "tfe")
+}
+
+/// What stands between the operands of a form.
+fn pieces(blank: &Inst) -> impl Iterator<Item = &'static str> {
+    let (start, count) = blank.shape().ops;
+    let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
+    let texts = ops.unwrap_or_default().iter().filter(|op| op.0 == P::Text);
+    texts.filter_map(|op| PIECES.get(usize::from(op.1)).copied())
 }
 
 /// Older and other names of instructions.
@@ -302,12 +380,7 @@ fn split_suffix(name: &str) -> Option<(&str, Variant)> {
 
 /// The name after `::` in a form's text.
 fn partner(blank: &Inst) -> &'static str {
-    let (start, count) = blank.shape().ops;
-    let ops =
-        OPS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default();
-    let texts =
-        ops.iter().filter(|op| op.0 == P::Text).filter_map(|op| PIECES.get(usize::from(op.1)));
-    texts.filter_map(|text| text.trim().strip_prefix(":: ")).next().unwrap_or("")
+    pieces(blank).filter_map(|piece| piece.trim().strip_prefix(":: ")).next().unwrap_or("")
 }
 
 /// Of the forms of a dual instruction, those whose second half is the line's.

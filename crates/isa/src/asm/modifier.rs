@@ -2,7 +2,6 @@
 
 use crate::arch::Arch;
 use crate::encode::field_width;
-use crate::generated::{OPS, PIECES};
 use crate::inst::Inst;
 use crate::table::{Flags, Kind, Op, P, Slot, Source};
 
@@ -56,16 +55,10 @@ pub(super) fn is_modifier(what: P) -> bool {
     )
 }
 
-fn piece(number: u8) -> &'static str {
-    PIECES.get(usize::from(number)).copied().unwrap_or_default()
-}
-
 /// The words that a form's text has: they say how a buffer is addressed, and nothing else does.
 pub(super) fn words_of(blank: &Inst) -> u8 {
-    let (start, count) = blank.shape().ops;
-    let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
-    let texts = ops.unwrap_or_default().iter().filter(|op| op.0 == P::Text);
-    texts.flat_map(|op| piece(op.1).split(' ')).fold(0, |words, word| words | flag_bit(word))
+    let words = super::pieces(blank).flat_map(|piece| piece.split(' '));
+    words.fold(0, |words, word| words | flag_bit(word))
 }
 
 /// The words of a line behind its last comma.

@@ -88,9 +88,13 @@ impl<'a> Cursor<'a> {
             self.operator().filter(|(_, _, rank)| *rank > least)
         {
             self.advance(length);
+            let start = *self;
             let mut right = self.unary()?;
             while self.operator().is_some_and(|(_, _, next)| next > rank) {
                 right = self.expression(right, rank)?;
+            }
+            if right == 0 && matches!(operator, b'/' | b'%') {
+                return start.wanted("another divisor than zero");
             }
             left = apply(operator, left, right);
         }
@@ -100,6 +104,8 @@ impl<'a> Cursor<'a> {
     /// The binary operator here, its length, and how tightly it binds.
     fn operator(&self) -> Option<(u8, usize, u8)> {
         Some(match (self.peek(), self.byte(1)) {
+            // A comment.
+            (b'/', b'/') => return None,
             (operator @ (b'<' | b'>'), next) if next == operator => (operator, 2, 3),
             (operator @ (b'*' | b'/' | b'%'), _) => (operator, 1, 3),
             (operator @ (b'|' | b'^' | b'&'), _) => (operator, 1, 2),
@@ -223,6 +229,9 @@ mod tests {
         assert_eq!(integer("0xffffffffffffffff"), Some(-1));
         assert_eq!(integer("0x10000000000000000"), None);
         assert_eq!(integer("1x"), None);
+        assert_eq!(integer("7/2%2"), Some(1));
+        assert_eq!(integer("1/0"), None);
+        assert_eq!(integer("1%(2-2)"), None);
     }
 
     #[test]

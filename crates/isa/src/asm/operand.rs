@@ -307,6 +307,9 @@ pub(super) struct ConstantRules {
 impl ConstantRules {
     /// How a constant is encoded, if it can be.
     pub(super) fn encode(self, number: Number, wrapping: Wrapping) -> Result<Constant, Expected> {
+        if wrapping == Wrapping::Lit && self.long && self.is_64_bits() {
+            return self.lower_half(number);
+        }
         let bits = match number {
             Number::Float(float) => self.float_bits(float)?,
             Number::Integer(value) => self.integer_bits(value, wrapping)?,
@@ -317,6 +320,17 @@ impl ConstantRules {
             return Ok(Constant::Inline(encoding));
         }
         Ok(self.literal(bits, wrapping))
+    }
+
+    /// LLVM takes the 32 bits of `lit()` for the lower half of a literal of 64 bits, even where they are the upper half of
+    /// a float.
+    fn lower_half(self, number: Number) -> Result<Constant, Expected> {
+        let bits = match number {
+            Number::Integer(value) => value as u32,
+            Number::Float(float) if self.ty == Type::F64 => (float.to_bits() >> 32) as u32,
+            Number::Float(_) => return Err(Expected::What("an integer")),
+        };
+        Ok(Constant::LongLiteral(bits.into()))
     }
 
     fn is_64_bits(self) -> bool {
@@ -348,11 +362,6 @@ impl ConstantRules {
                 Ok(float.to_bits())
             }
             Type::Int64 => Err(Expected::What("an integer")),
-            Type::V2F16Splat if self.arch.is_gfx11_plus() => {
-                let half =
-                    half_bits(float).ok_or(Expected::What("a number that half precision holds"))?;
-                Ok(u64::from(half) << 16 | u64::from(half))
-            }
             Type::F16
             | Type::V2F16
             | Type::V2F16Splat

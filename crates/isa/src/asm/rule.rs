@@ -12,12 +12,14 @@ use crate::operands::{OperandValue, Register, RegisterFile};
 use crate::print::named::cache::SCALE_OFFSET;
 use crate::table::{Flags, Image, ImageEncoding, Slot, Source};
 
+use super::Standard;
 use super::form::Seen;
 
 /// An instruction and what its text says beyond its bits.
 pub(super) struct Line<'t> {
     pub(super) tables: &'t Tables,
     pub(super) inst: &'t Inst,
+    pub(super) standard: Standard,
     pub(super) seen: Seen,
     /// Of a dual instruction where its registers are.
     pub(super) dual: Option<DualPlaces>,
@@ -313,6 +315,11 @@ fn register_banks(line: &Line<'_>) -> Verdict {
     let arch = line.arch();
     let is_long = line.inst.flags().any(Flags::VOPD3);
     let [[_, _, x, _], [_, _, y, _]] = [first, second];
+    // LLVM 22 lets one register be read twice on gfx1250 only; compilers make such code for all of gfx12.
+    let reads_twice = match line.standard {
+        Standard::Own => arch.is_gfx12_plus(),
+        Standard::Llvm => arch.has(Arch::GFX1250),
+    };
     let both_move = arch.is_gfx12_plus() && x == NO_PLACE && y == NO_PLACE;
     let masks = [1, 3, 3, if is_long { 3 } else { 1 }];
     for (place, ((x, y), mask)) in first.into_iter().zip(second).zip(masks).enumerate() {
@@ -321,8 +328,7 @@ fn register_banks(line: &Line<'_>) -> Verdict {
         };
         if place == 0 {
             ensure(!overlap(x, y), name, "another destination than the first half's")?;
-        } else if both_move || arch.is_gfx12_plus() && x == y {
-            // LLVM 22 lets one register be read twice on gfx1250 only; compilers make such code for all of gfx12.
+        } else if both_move || reads_twice && x == y {
             continue;
         }
         let may_share = place == 0 && is_long;

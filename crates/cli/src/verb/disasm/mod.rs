@@ -1,5 +1,6 @@
 //! `hsaco disasm`: code as instructions, to the byte as `llvm-objdump -d` prints it.
 
+mod exact;
 mod hex;
 mod json;
 mod layout;
@@ -15,7 +16,7 @@ mod text;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hsaco::isa::TextMemory;
 use hsaco::object::container::{Container, Entry, EntryKind};
 use hsaco::object::{Error, ErrorKind};
@@ -82,15 +83,23 @@ pub(crate) struct Args {
     /// it or later; ? where that cannot be known
     #[arg(long)]
     live: bool,
+    /// Print what hsaco asm and llvm-mc assemble to the same bytes: where the usual text does not tell all
+    /// of them, data; names are comments
+    #[arg(long, conflicts_with_all = ["live", "line_numbers", "source"])]
+    reassemble: bool,
     #[command(flatten)]
     source: SourceArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
+    if args.reassemble && args.answer.format == Format::Json {
+        bail!("--reassemble is about text: leave --format json out");
+    }
     let mut out = Output::open(args.answer.output.as_deref())?;
     let decoding = Decoding::new(&args.mattr, args.true16, args.mode)
         .with_live(args.live)
+        .with_reassembly(args.reassemble)
         .with_source(&args.source);
     let addresses = args.start_address.unwrap_or(0)..args.stop_address.unwrap_or(u64::MAX);
     let kernels = KernelSelection::new(&args.kernels);
@@ -250,7 +259,7 @@ impl Visit for TextListing<'_> {
         let memories = &self.memories;
         stream::write(&pieces, self.out, |piece, part| {
             if let Some(name) = &piece.head {
-                writeln!(part.bytes, "\n{name}:\tfile format elf64-amdgpu")?;
+                piece.writer.object(name, &mut part.bytes)?;
             }
             memories.with(|memory| {
                 piece.spans.iter().try_for_each(|span| piece.writer.span(span, memory, part))

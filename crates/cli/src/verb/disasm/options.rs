@@ -1,10 +1,12 @@
 //! How code is decoded: processor features and the decoder's mode.
 
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum;
 use hsaco::isa::{
-    DecodeOptions, Decoder, DecoderCache, Mode, Processor, UnsupportedProcessor, WaveSize,
+    Assembler, DecodeOptions, Decoder, DecoderCache, Mode, Processor, UnsupportedProcessor,
+    WaveSize,
 };
 
 use super::source::SourceArgs;
@@ -73,8 +75,11 @@ pub(in crate::verb) struct Decoding {
     pub(super) true16: True16,
     /// Whether live registers are worked out.
     pub(super) live: bool,
+    /// Whether what is printed is to be assembled again.
+    pub(super) reassembles: bool,
     pub(super) source: Option<SourceArgs>,
     made: DecoderCache,
+    assemblers: Mutex<Vec<(Processor, DecodeOptions, Reassembly)>>,
 }
 
 impl Decoding {
@@ -97,12 +102,25 @@ impl Decoding {
             True16::Off => options.real_true16 = Some(false),
             True16::Llvm | True16::Auto => {}
         }
-        Self { options, true16, live: false, source: None, made: DecoderCache::default() }
+        Self {
+            options,
+            true16,
+            live: false,
+            reassembles: false,
+            source: None,
+            made: DecoderCache::default(),
+            assemblers: Mutex::default(),
+        }
     }
 
     /// The same, and live registers if they are wanted.
     pub(super) fn with_live(self, live: bool) -> Self {
         Self { live, ..self }
+    }
+
+    /// The same, so that it can be assembled again if that is wanted.
+    pub(super) fn with_reassembly(self, reassembles: bool) -> Self {
+        Self { reassembles, ..self }
     }
 
     /// The same, and what it comes from if that is wanted.
@@ -124,6 +142,44 @@ impl Decoding {
         let options = DecodeOptions { real_true16: Some(real_true16), ..self.options };
         self.made.decoder(processor, options)
     }
+}
+
+impl Decoding {
+    /// What assembles the text of a decoder with these settings; assemblers are made once.
+    pub(super) fn reassembly(
+        &self,
+        processor: Processor,
+        options: DecodeOptions,
+    ) -> Result<Reassembly, UnsupportedProcessor> {
+        let mut made = self.assemblers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., known)) = made.iter().find(|it| (it.0, it.1) == (processor, options)) {
+            return Ok(known.clone());
+        }
+        let assembler = Arc::new(Assembler::new(processor, options)?);
+        let reassembly = Reassembly { assembler, arguments: arguments(processor, options) };
+        made.push((processor, options, reassembly.clone()));
+        Ok(reassembly)
+    }
+}
+
+/// What makes bytes of a listing again.
+#[derive(Clone)]
+pub(super) struct Reassembly {
+    pub(super) assembler: Arc<Assembler>,
+    /// What `hsaco asm` is told to do the same.
+    pub(super) arguments: String,
+}
+
+/// The arguments of `hsaco asm` for code that was read with such options.
+fn arguments(processor: Processor, options: DecodeOptions) -> String {
+    let true16 = options.real_true16.map(|on| if on { "+real-true16" } else { "-real-true16" });
+    let wave_size = options.wave_size.map(|size| match size {
+        WaveSize::Wave32 => "+wavefrontsize32",
+        WaveSize::Wave64 => "+wavefrontsize64",
+    });
+    let features: Vec<_> = true16.into_iter().chain(wave_size).collect();
+    let mattr = if features.is_empty() { "" } else { " --mattr=" };
+    format!("--target {processor}{mattr}{}", features.join(","))
 }
 
 /// Reads `0x1900` and `6400`.

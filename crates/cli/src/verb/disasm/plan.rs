@@ -9,7 +9,7 @@ use hsaco::object::{CodeObject, Error, ErrorKind, KernelDescriptor};
 
 use super::layout::{Label, Layout, Section};
 use super::live::Live;
-use super::options::{Decoding, True16};
+use super::options::{Decoding, Reassembly, True16};
 use super::selection::{Selection, Wanted};
 use super::source::Source;
 use super::steps::{Step, Steps};
@@ -22,6 +22,8 @@ const UNIT: usize = 12 << 10;
 pub(super) struct Plan<'a> {
     pub(super) layout: Layout<'a>,
     pub(super) decoder: Decoder,
+    /// What makes bytes of the text again, where that is wanted.
+    pub(super) reassembly: Option<Reassembly>,
     pub(super) spans: Vec<Span>,
     /// Live registers, where they are wanted.
     pub(super) live: Option<Live>,
@@ -77,9 +79,13 @@ impl<'a> Plan<'a> {
         };
         let mut plan = Self::narrow(object, decoding, selection, &decoder, problems)
             .unwrap_or_else(|| Self::whole(object, decoding, selection, decoder, problems));
+        let mut options = decoding.options;
         if decoding.true16 == True16::Auto {
             let with = |real_true16| decoding.with_true16(processor, real_true16).ok();
-            plan.detect_true16([with(true), with(false)]);
+            options.real_true16 = plan.detect_true16(with).or(options.real_true16);
+        }
+        if decoding.reassembles {
+            plan.reassembly = decoding.reassembly(processor, options).ok();
         }
         if decoding.live {
             plan.live = Some(Live::new(object, &plan.decoder, &plan.code_addresses()));
@@ -96,10 +102,10 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let layout = Layout::read(object, problems);
         let wanted = selection.of(object, &layout);
-        let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
+        let spans = Planner::new(object, &layout, &wanted, decoding).spans();
         let source = decoding.source.as_ref().map(|args| Source::new(object, args));
         let source = source.and_then(|it| it.map_err(|error| problems.push(error)).ok());
-        Self { layout, decoder, spans, live: None, source }
+        Self { source, ..Self::plain(layout, decoder, spans) }
     }
 
     /// The plan for a few functions of many, made without looking at the others: what one costs does not depend on how
@@ -116,8 +122,8 @@ impl<'a> Plan<'a> {
         }
         let (layout, functions) = Layout::near(object, selection.few_symbols()?)?;
         let wanted = selection.of(object, &layout);
-        let spans = Planner { object, layout: &layout, wanted: &wanted }.spans();
-        let mut plan = Self { layout, decoder: decoder.clone(), spans, live: None, source: None };
+        let spans = Planner::new(object, &layout, &wanted, decoding).spans();
+        let mut plan = Self::plain(layout, decoder.clone(), spans);
         if plan.spans.iter().any(|span| plan.leaves(span)) {
             return None;
         }
@@ -127,6 +133,11 @@ impl<'a> Plan<'a> {
             .map(|args| Source::of_functions(object, args, &functions, &plan.code_addresses()));
         plan.source = source.and_then(|it| it.map_err(|error| problems.push(error)).ok());
         Some(plan)
+    }
+
+    /// A plan with nothing beside the instructions.
+    fn plain(layout: Layout<'a>, decoder: Decoder, spans: Vec<Span>) -> Self {
+        Self { layout, decoder, reassembly: None, spans, live: None, source: None }
     }
 
     /// Whether a branch goes out of a span.
@@ -153,16 +164,21 @@ impl<'a> Plan<'a> {
         Some(address(span.bytes.start)?..address(span.bytes.end)?)
     }
 
-    /// Takes the decoder that leaves the fewest bytes without an instruction; in doubt LLVM's.
-    fn detect_true16(&mut self, others: [Option<Decoder>; 2]) {
+    /// Takes the decoder that leaves the fewest bytes without an instruction; in doubt LLVM's. Whether it is one with
+    /// halves of registers, unless it is LLVM's.
+    fn detect_true16(&mut self, with: impl Fn(bool) -> Option<Decoder>) -> Option<bool> {
         let mut fewest = self.unknown(&self.decoder);
-        for decoder in others.into_iter().flatten() {
+        let mut found = None;
+        for real_true16 in [true, false] {
+            let Some(decoder) = with(real_true16) else { continue };
             let unknown = self.unknown(&decoder);
             if unknown < fewest {
                 fewest = unknown;
                 self.decoder = decoder;
+                found = Some(real_true16);
             }
         }
+        found
     }
 
     fn unknown(&self, decoder: &Decoder) -> usize {
@@ -209,9 +225,20 @@ struct Planner<'p, 'a> {
     object: &'p CodeObject<'a>,
     layout: &'p Layout<'a>,
     wanted: &'p Wanted<'p>,
+    /// Whether descriptors are shown as such, and not as the bytes that they are.
+    reads_descriptors: bool,
 }
 
-impl Planner<'_, '_> {
+impl<'p, 'a> Planner<'p, 'a> {
+    fn new(
+        object: &'p CodeObject<'a>,
+        layout: &'p Layout<'a>,
+        wanted: &'p Wanted<'p>,
+        decoding: &Decoding,
+    ) -> Self {
+        Self { object, layout, wanted, reads_descriptors: !decoding.reassembles }
+    }
+
     fn spans(&self) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         for (number, section) in self.layout.sections.iter().enumerate() {
@@ -277,7 +304,7 @@ impl Planner<'_, '_> {
         labels: &[Label<'_>],
         whole: Range<usize>,
     ) -> (Vec<u8>, usize) {
-        for label in labels {
+        for label in labels.iter().filter(|_| self.reads_descriptors) {
             if label.kind == STT_AMDGPU_HSA_KERNEL {
                 let why = "code object v2 is not supported";
                 return (refusal(&label.name, why, section.code, V2_SIZE), V2_SIZE);

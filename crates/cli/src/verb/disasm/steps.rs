@@ -12,6 +12,16 @@ pub(super) enum Step {
     Zeros,
 }
 
+impl Step {
+    /// The instruction, if it is one.
+    pub(super) fn inst(self) -> Option<Inst> {
+        match self {
+            Step::Inst(inst) => Some(inst),
+            Step::Unknown | Step::Zeros => None,
+        }
+    }
+}
+
 /// Iterator over the steps of a part of a section: the offset, the step and its length.
 pub(super) struct Steps<'p> {
     pub(super) decoder: &'p Decoder,

@@ -1,18 +1,20 @@
 //! A listing as text, to the byte as `llvm-objdump -d` writes it.
 
-use std::io;
+use std::io::{self, Write};
 
 use hsaco::isa::{Inst, TextMemory, Token, VgprMsb};
 
+use super::exact::{ExactWriter, plain};
 use super::hex::{Case, push_hex, push_word, word_digits};
 use super::live::Counts;
+use super::options::Reassembly;
 use super::plan::{Plan, Span};
 use super::steps::Step;
 use super::target::Target;
 use crate::stream::Part;
 
 /// Where the comment with address and encoding begins, the tab counted as one.
-const COMMENT_COLUMN: usize = 60;
+pub(super) const COMMENT_COLUMN: usize = 60;
 
 /// How to write.
 #[derive(Clone, Copy)]
@@ -36,12 +38,25 @@ struct Printing<'m> {
 }
 
 impl TextWriter<'_, '_> {
+    /// The line before an object, which is called so.
+    pub(super) fn object(&self, name: &str, out: &mut Vec<u8>) -> io::Result<()> {
+        match &self.plan.reassembly {
+            None => writeln!(out, "\n{name}:\tfile format elf64-amdgpu"),
+            Some(Reassembly { arguments, .. }) => {
+                writeln!(out, "// {}: hsaco asm {arguments}", plain(name.as_bytes()))
+            }
+        }
+    }
+
     pub(super) fn span(
         &self,
         span: &Span,
         memory: &mut TextMemory,
         part: &mut Part<'_>,
     ) -> io::Result<()> {
+        if let Some(Reassembly { assembler, .. }) = &self.plan.reassembly {
+            return ExactWriter { plan: self.plan, assembler }.span(span, part);
+        }
         self.head(span, &mut part.bytes);
         match span.is_data {
             true => self.data(span, part),
@@ -248,7 +263,7 @@ pub(super) fn replace_last_operand(
     }
 }
 
-fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
+pub(super) fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
     out.extend_from_slice(b" <");
     out.extend_from_slice(name);
     if distance != 0 {
@@ -260,7 +275,7 @@ fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
 
 /// Blanks, address and encoding. Where they have their usual length, copies of one size do.
 #[inline]
-fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
+pub(super) fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
     let (words, rest) = encoding.as_chunks::<4>();
     let is_usual = address >> 48 == 0 && words.len() <= 5 && rest.is_empty() && blanks <= 64;
     if !is_usual {

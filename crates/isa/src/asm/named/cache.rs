@@ -61,9 +61,6 @@ fn hint_or_scope(
     if !cursor.eat_label("th") {
         return Ok(None);
     }
-    if cursor.is_number() {
-        return Ok(Some((cursor.number_between("a temporal hint", 0, HINT)?, HINT)));
-    }
     match temporal_hint(cursor.word(), kind) {
         Some(hint) => {
             cursor.take_word();
