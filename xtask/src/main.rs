@@ -55,7 +55,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "oracle",
-        usage: "golden|asm|decode|disasm|reassemble [--target T[,FEATURES]] [--limit N] [FILE...]",
+        usage: "golden|asm|decode|disasm|exact|reassemble [--target T[,FEATURES]] [--limit N] [FILE...]",
         about: "show where hsaco differs from LLVM 22: on golden files, on --count N random encodings, \
                 on the code objects of FILEs",
         run: oracle::run,

@@ -4,6 +4,7 @@ mod asm;
 mod database;
 mod decode;
 mod disasm;
+mod exact;
 mod generate;
 mod golden;
 mod llvm;
@@ -20,12 +21,13 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         Some("database") => database::run(args),
         Some("decode") => decode::run(args),
         Some("disasm") => disasm::run(args),
+        Some("exact") => exact::run(args),
         Some("reassemble") => reassemble::run(args),
         Some(other) => {
             bail!(
-                "no oracle `{other}`: there are golden, asm, database, decode, disasm and reassemble"
+                "no oracle `{other}`: there are golden, asm, database, decode, disasm, exact and reassemble"
             )
         }
-        None => bail!("which oracle: golden, asm, database, decode, disasm or reassemble?"),
+        None => bail!("which oracle: golden, asm, database, decode, disasm, exact or reassemble?"),
     }
 }

@@ -15,7 +15,7 @@ use super::error::{Expected, Miss, Parse};
 use super::modifier::is_modifier;
 use super::named;
 use super::number::Number;
-use super::operand::{self, Constant, ConstantRules, Register, Wrapping, Written};
+use super::operand::{self, Constant, ConstantRules, Register, Wrapping, Written, half_bits};
 use super::rule::{self, DualPlaces, Line};
 use super::{Assembler, PlainKind, Standard};
 
@@ -294,6 +294,9 @@ impl<'a, 't> Attempt<'a, 't> {
             && !self.cursor.byte(1).is_ascii_digit()
             && self.cursor.eat(b'-');
         let negative = minus || self.cursor.eat_call("neg");
+        if minus && matches!(self.cursor.word(), "lit" | "lit64") {
+            return start.wanted("`neg(…)` around a literal");
+        }
         let in_words = self.cursor.eat_call("abs");
         let absolute = in_words || self.cursor.eat(b'|');
         let around = Around {
@@ -317,6 +320,10 @@ impl<'a, 't> Attempt<'a, 't> {
         let Some(next) = next else { return Ok(()) };
         let start = self.cursor;
         let extends = self.cursor.eat_call("sext");
+        let is_float = ["f32_fp8", "f32_bf8"].iter().any(|it| self.inst.mnemonic().ends_with(it));
+        if extends && is_float {
+            return start.wanted("no `sext` here");
+        }
         let inline_only = slot.kind().inline_only;
         self.operand_within(next, Around { inline_only, ..Around::default() })?;
         if extends {
@@ -359,6 +366,8 @@ impl<'a, 't> Attempt<'a, 't> {
             Written::Register(register) => self.register(slot, kind, register, start),
             Written::Named(name) => self.special(slot, kind, name, start),
             Written::Constant(number, wrapping) => {
+                // LLVM does not look at it between bars.
+                let wrapping = if around.in_bars { Wrapping::None } else { wrapping };
                 self.constant(slot, around, number, wrapping, start)
             }
         }
@@ -388,6 +397,15 @@ impl<'a, 't> Attempt<'a, 't> {
         is_as_written
     }
 
+    /// Instructions of two halves in which LLVM does not read `lit`.
+    fn takes_no_lit(&self) -> bool {
+        match self.inst.mnemonic() {
+            "v_pk_fmac_f16" => !self.arch().is_gfx11_plus(),
+            "v_dot2c_f32_f16" | "v_dot2acc_f32_f16" => self.arch().is_gfx10_plus(),
+            _ => false,
+        }
+    }
+
     /// Whether a form of the name reads the source with modifiers, so that two signs would be two things.
     fn is_float_source(&self, kind: &Kind) -> bool {
         let flags = self.inst.flags();
@@ -406,7 +424,8 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         let start = self.cursor;
         match self.cursor.number()? {
-            Number::Float(float) => self.put(slot, (float as f32).to_bits().into(), start),
+            // LLVM makes zero of it.
+            Number::Float(_) => start.wanted("an integer"),
             Number::Integer(_) => {
                 self.cursor = start;
                 self.plain(slot)
@@ -607,6 +626,14 @@ impl<'a, 't> Attempt<'a, 't> {
         };
         if wrapping == Wrapping::Lit64 && !self.arch().has(Arch::LITERAL64) {
             return start.wanted("no `lit64` on this processor");
+        }
+        let is_inexact =
+            |number| matches!(number, Number::Float(float) if half_bits(float) == Some(0x3118));
+        if ty == Type::Int16 && flags.any(Flags::DPP | Flags::SDWA) && is_inexact(number) {
+            return start.wanted("a constant that half precision holds");
+        }
+        if wrapping == Wrapping::Lit && self.takes_no_lit() {
+            return start.wanted("no `lit` here");
         }
         let constant = rules.encode(number, wrapping).map_err(|what| start.miss(what))?;
         let value = match constant {

@@ -24,6 +24,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::Processor;
+use crate::arch::Arch;
 use crate::decode::{DecodeOptions, Decoder, Features, UnsupportedProcessor};
 use crate::generated::{ALIASES, FORMS, KINDS, NAMES, OPS, PIECES};
 use crate::inst::{self, Inst};
@@ -184,7 +185,7 @@ impl Assembler {
         let mut named: Vec<(&'static str, Candidate)> = Vec::with_capacity(6000);
         for (number, size) in decoder.tables().forms() {
             let mut blank = Inst::blank(number, size);
-            if is_never_written(&blank) {
+            if is_never_written(&blank, decoder.tables().arch) {
                 continue;
             }
             if let Some(name) =
@@ -317,12 +318,14 @@ impl Assembler {
 /// A dual instruction that LLVM encodes the longer way where it can.
 const LONGER_FIRST: &str = "v_dual_dot2acc_f32_bf16";
 
-/// Forms that are decoded but have no text: a store that is to return something.
-fn is_never_written(blank: &Inst) -> bool {
-    let is_buffer = blank.flags().any(Flags::MUBUF | Flags::MTBUF);
-    is_buffer
-        && blank.flags().has(Flags::MAY_STORE)
-        && pieces(blank).any(|piece| piece.trim() == "tfe")
+/// Forms that LLVM's decoder has and its assembler has not: stores that are to return something, and before gfx90a DPP of two registers.
+fn is_never_written(blank: &Inst, arch: Arch) -> bool {
+    let flags = blank.flags();
+    let is_store = flags.any(Flags::MUBUF | Flags::MTBUF) && flags.has(Flags::MAY_STORE);
+    let has_wide_dpp = arch.is_gfx10_plus() || arch.has(Arch::GFX90A);
+    let is_wide = || blank.named("src0").is_some_and(|slot| slot.kind().dwords == 2);
+    is_store && pieces(blank).any(|piece| piece.trim() == "tfe")
+        || flags.any(Flags::DPP) && !has_wide_dpp && is_wide()
 }
 
 /// What stands between the operands of a form.

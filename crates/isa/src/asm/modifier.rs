@@ -106,6 +106,7 @@ impl Attempt<'_, '_> {
         let flags = self.inst.flags();
         let scalar = flags.any(Flags::SMRD);
         let kind = crate::print::temporal_kind(flags);
+        let first = self.cursor;
         let (mut policy, mut seen) = (0, 0);
         while !self.cursor.is_end() {
             let start = self.cursor;
@@ -117,7 +118,10 @@ impl Attempt<'_, '_> {
             policy |= bits;
             seen |= all;
         }
-        self.apply_policy(number, policy)
+        match named::settled_policy(policy, arch) {
+            Some(policy) => self.apply_policy(number, policy),
+            None => first.wanted("a temporal hint that goes with the scope"),
+        }
     }
 
     /// A modifier that is one number.

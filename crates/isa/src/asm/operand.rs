@@ -307,7 +307,7 @@ pub(super) struct ConstantRules {
 impl ConstantRules {
     /// How a constant is encoded, if it can be.
     pub(super) fn encode(self, number: Number, wrapping: Wrapping) -> Result<Constant, Expected> {
-        if wrapping == Wrapping::Lit && self.long && self.is_64_bits() {
+        if wrapping == Wrapping::Lit && self.arch.has(Arch::LITERAL64) && self.is_64_bits() {
             return self.lower_half(number);
         }
         let bits = match number {
@@ -330,7 +330,10 @@ impl ConstantRules {
             Number::Float(float) if self.ty == Type::F64 => (float.to_bits() >> 32) as u32,
             Number::Float(_) => return Err(Expected::What("an integer")),
         };
-        Ok(Constant::LongLiteral(bits.into()))
+        match self.long {
+            true => Ok(Constant::LongLiteral(bits.into())),
+            false => Err(Expected::What("no `lit` here")),
+        }
     }
 
     fn is_64_bits(self) -> bool {
@@ -437,7 +440,7 @@ fn is_within(value: i64, bits: u32) -> bool {
 }
 
 /// Half precision, rounded to even; none where it overflows.
-fn half_bits(float: f64) -> Option<u16> {
+pub(super) fn half_bits(float: f64) -> Option<u16> {
     let sign = if float.is_sign_negative() { 0x8000 } else { 0 };
     let size = float.abs();
     if size == 0.0 {

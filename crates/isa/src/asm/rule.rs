@@ -12,8 +12,9 @@ use crate::operands::{OperandValue, Register, RegisterFile};
 use crate::print::named::cache::SCALE_OFFSET;
 use crate::table::{Flags, Image, ImageEncoding, Slot, Source};
 
-use super::Standard;
 use super::form::Seen;
+use super::operand::is_wide_value;
+use super::{LONGER_FIRST, Standard, partner};
 
 /// An instruction and what its text says beyond its bits.
 pub(super) struct Line<'t> {
@@ -56,7 +57,7 @@ const IMAGE: u64 = Flags::MIMG | Flags::VIMAGE | Flags::VSAMPLE;
 const SCALABLE: u64 = Flags::SMRD | Flags::FLAT | Flags::MUBUF | Flags::MTBUF | IMAGE;
 const MEMORY: u64 = Flags::FLAT | Flags::MUBUF | Flags::MTBUF | Flags::MIMG | Flags::DS;
 
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 22] = [
     Rule { flags: Flags::VALU, check: lds_direct },
     Rule { flags: VECTOR, check: halves_as_op_sel },
     Rule { flags: Flags::VALU, check: scalar_values },
@@ -76,6 +77,9 @@ const RULES: [Rule; 19] = [
     Rule { flags: SCALABLE, check: scaled_offset },
     Rule { flags: Flags::DS, check: global_data_share },
     Rule { flags: Flags::SALU, check: no_counter_register },
+    Rule { flags: Flags::SALU, check: barrier_number },
+    Rule { flags: Flags::SALU, check: relative_scalar },
+    Rule { flags: Flags::VOPD3, check: long_dual },
 ];
 
 /// Whether a line keeps to all rules.
@@ -428,14 +432,24 @@ fn image_data(line: &Line<'_>) -> Verdict {
 fn image_address(line: &Line<'_>) -> Verdict {
     let image = IMAGES.get(usize::from(line.inst.shape().image).wrapping_sub(1));
     let (Some(image), Some(slot)) = (image, line.inst.named("vaddr0")) else { return Ok(()) };
-    let is_one_operand = image.encoding == ImageEncoding::Plain && image.flags & Image::BVH == 0;
-    let asked = line.tables.address_dwords(line.inst, image).filter(|_| is_one_operand);
-    let is_as_asked = asked.is_none_or(|asked| {
+    let is_one_operand = image.encoding == ImageEncoding::Plain;
+    let asked = line.tables.address_dwords(line.inst, image);
+    let is_as_asked = asked.filter(|_| image.flags & Image::BVH == 0).is_none_or(|asked| {
+        if !is_one_operand {
+            return asked == written_address(line);
+        }
         let written = line.tables.operand_dwords(line.inst, slot, slot.kind());
         // Eight may stand for fewer, and there are none between twelve and sixteen.
         written == asked || written == 8 && asked >= 5 || written == 16 && asked > 12
     });
     ensure(is_as_asked, "vaddr0", "as many registers as dim and a16 ask for")
+}
+
+/// How many words of address stand in registers of their own, and in those that follow the last.
+fn written_address(line: &Line<'_>) -> u8 {
+    let slots = line.inst.slots().iter().filter(|slot| slot.is_named_like("vaddr"));
+    let words = slots.map(|slot| line.tables.operand_dwords(line.inst, slot, slot.kind()).max(1));
+    line.tables.separate_addresses(line.inst).unwrap_or_else(|| words.sum())
 }
 
 /// Gathers read one component; atomics have one, two or four.
@@ -542,4 +556,34 @@ fn no_counter_register(line: &Line<'_>) -> Verdict {
     let has_register = || line.register("sdst").is_some_and(|register| !is_null(register));
     let is_wait = line.arch().is_gfx11_plus() && line.is_named(&WAITS);
     ensure(!is_wait || !has_register(), "sdst", "`null`")
+}
+
+/// Barriers have a number, or M0 says which.
+fn barrier_number(line: &Line<'_>) -> Verdict {
+    let is_barrier = line.arch().is_gfx12_plus() && line.inst.mnemonic().contains("barrier");
+    ensure(!is_barrier || line.register("src0").is_none(), "src0", "`m0` or a constant")
+}
+
+/// What is read by way of M0, or as a number of one, is a register that others follow.
+fn relative_scalar(line: &Line<'_>) -> Verdict {
+    let is_relative = line.is_named(&["s_movrels_b32", "s_movrels_b64", "s_cbranch_join"]);
+    let is_limit = |register: Register| matches!(register.file, RegisterFile::Special(special) if is_wide_value(special.name()));
+    let reads_limit = is_relative && line.register("src0").is_some_and(is_limit);
+    ensure(!reads_limit, "src0", "a register that others follow")
+}
+
+/// The longer form of a dual instruction has no products of floats that are constants, and no negative constants behind a move; LLVM
+/// mixes up the banks of one of the products.
+fn long_dual(line: &Line<'_>) -> Verdict {
+    for (name, source) in [(line.inst.mnemonic(), "src0X"), (partner(line.inst), "src0Y")] {
+        let value = line.inst.named(source).map_or(0, |slot| line.inst.value(slot));
+        let is_float = name.starts_with("v_dual_dot2acc_") && (240..=248).contains(&value);
+        ensure(!is_float, source, "a register or an integer")?;
+        let is_mixed_up = name == LONGER_FIRST && line.standard == Standard::Llvm;
+        ensure(!is_mixed_up, source, "another operation")?;
+    }
+    let is_negative = line.inst.operand("src0Y_modifiers").is_some_and(|it| it != 0)
+        && line.register("src0Y").is_none();
+    let is_read = line.is_named(&["v_dual_mov_b32"]) && is_negative;
+    ensure(!is_read, "src0Y", "a register, or a constant without a sign")
 }

@@ -39,6 +39,17 @@ pub(in crate::asm) fn cache_policy(
 /// Where a policy keeps the hint and the scope.
 const HINT: u32 = 0x7;
 const SCOPE: u32 = 0x18;
+/// The hint that means another thing to the whole system, and the mark of a name that says so.
+const LAST_USE: u32 = 3;
+const BYPASS: u32 = 1 << 31;
+
+/// The policy of the words that were read, if the hint goes with the scope.
+pub(in crate::asm) fn settled_policy(words: u32, arch: Arch) -> Option<u32> {
+    let depends_on_scope = arch.is_gfx12_plus() && words & HINT == LAST_USE;
+    let is_for_all = words & SCOPE == SCOPE;
+    let is_named_so = words & BYPASS != 0;
+    (!depends_on_scope || is_for_all == is_named_so).then_some(words & !BYPASS)
+}
 
 static SCOPES: [&str; 4] = ["SCOPE_CU", "SCOPE_SE", "SCOPE_DEV", "SCOPE_SYS"];
 
@@ -72,12 +83,8 @@ fn hint_or_scope(
 
 fn temporal_hint(name: &str, kind: TemporalKind) -> Option<u32> {
     let (names, default, others): (_, _, &[(&str, u32)]) = match kind {
-        TemporalKind::Load => {
-            (&LOADS, "TH_LOAD_RT", &[("TH_LOAD_BYPASS", 3), ("TH_LOAD_RT_WB", 7)])
-        }
-        TemporalKind::Store => {
-            (&STORES, "TH_STORE_RT", &[("TH_STORE_BYPASS", 3), ("TH_STORE_RT_WB", 3)])
-        }
+        TemporalKind::Load => (&LOADS, "TH_LOAD_RT", &[("TH_LOAD_BYPASS", LAST_USE | BYPASS)]),
+        TemporalKind::Store => (&STORES, "TH_STORE_RT", &[("TH_STORE_BYPASS", LAST_USE | BYPASS)]),
         TemporalKind::Atomic => (
             &ATOMICS,
             "TH_ATOMIC_RT",
@@ -89,7 +96,9 @@ fn temporal_hint(name: &str, kind: TemporalKind) -> Option<u32> {
     }
     let other = others.iter().find(|(other, _)| *other == name).map(|(_, hint)| *hint);
     other.or_else(|| {
-        names.iter().position(|known| *known == name && !name.is_empty()).map(|hint| hint as u32)
+        // Those that have no name but their number are printed, and refused.
+        let is_name = !name.is_empty() && !name.contains("_0x");
+        names.iter().position(|known| is_name && *known == name).map(|hint| hint as u32)
     })
 }
 

@@ -7,7 +7,7 @@ mod message;
 mod shader;
 mod wait;
 
-pub(super) use cache::{buffer_format, cache_policy, image_dim};
+pub(super) use cache::{buffer_format, cache_policy, image_dim, settled_policy};
 pub(super) use lanes::{dpp_ctrl, dpp8, gpr_idx_mode, sdwa_dst_unused, sdwa_sel, swizzle};
 pub(super) use message::{hwreg, send_msg};
 pub(super) use shader::{export_target, interp_attr, interp_attr_chan, interp_slot};
@@ -109,7 +109,7 @@ fn choice(
         return Ok(None);
     }
     if cursor.is_number() {
-        return Ok(Some(cursor.integer_between(what, 0, 7)? as u32));
+        return Ok(Some(cursor.integer_between(what, 0, names.len() as i64 - 1)? as u32));
     }
     let position = names.iter().position(|name| *name == cursor.word());
     match position {
