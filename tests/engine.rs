@@ -28,11 +28,12 @@ use hsaco::analysis::{Address, Cfg, Stream};
 use hsaco::isa::{Processor, VgprMsb};
 use hsaco::object::CodeObject;
 use hsaco::patch::{
-    CodeEdit, Jump, KernelSetting, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet,
-    Tools, Verdict, set,
+    CodeEdit, Jump, KernelSetting, Options, Patched, Patcher, Placement, Points, RuleSet, Tools,
+    set,
 };
 use hsaco_tests::gfx1250::{self, NewKernel, TEXT};
 use hsaco_tests::program::{hsaco_fine, succeed};
+use hsaco_tests::rewritten::{changed, changed_by, kernel, object, patch, patcher, refusal, text};
 use hsaco_tests::{fixture, fixtures_dir, have_tools, scratch_dir};
 use serde_json::Value;
 
@@ -41,38 +42,10 @@ const DS: &str = "ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3";
 /// More than a branch reaches.
 const FAR: &str = ".rept 40000 s_mov_b32 s4, s5";
 
-fn kernel(name: &str, lines: &str) -> NewKernel {
-    gfx1250::kernel(name, lines).unwrap()
-}
-
 /// A function that is no kernel, of these lines alone.
 fn function(name: &str, lines: &str) -> NewKernel {
     let code = gfx1250::assemble(gfx1250::assembler().unwrap(), lines).unwrap();
     NewKernel { code, is_device: true, ..kernel(name, "") }
-}
-
-fn object(kernels: &[NewKernel]) -> Vec<u8> {
-    gfx1250::object(kernels).unwrap()
-}
-
-fn patcher(options: Options) -> Patcher {
-    Patcher::new(RuleSet::by_name("gfx1250-b0-to-a0").unwrap(), options).unwrap()
-}
-
-fn patch(file: &[u8]) -> Patched {
-    patcher(Options::default()).patch(file).unwrap()
-}
-
-fn changed_by(patcher: &Patcher, file: &[u8]) -> (Vec<u8>, Manifest) {
-    let Patched { bytes, manifest } = patcher.patch(file).unwrap();
-    assert_eq!(manifest.verdict, Verdict::Changed, "{:?}", manifest.remarks);
-    let bytes = bytes.unwrap();
-    assert_eq!(patcher.verify(file, &bytes, &manifest), []);
-    (bytes, manifest)
-}
-
-fn changed(file: &[u8]) -> (Vec<u8>, Manifest) {
-    changed_by(&patcher(Options::default()), file)
 }
 
 fn edited(file: &[u8], edit: CodeEdit) -> Patched {
@@ -80,20 +53,8 @@ fn edited(file: &[u8], edit: CodeEdit) -> Patched {
     Patcher::new(set, Options::default()).unwrap().with_edits(vec![edit]).patch(file).unwrap()
 }
 
-fn refusal(patched: &Patched) -> String {
-    assert_eq!((patched.bytes.is_none(), &patched.manifest.verdict), (true, &Verdict::Refused));
-    patched.manifest.refusals().next().unwrap().1.to_string()
-}
-
 fn tools() -> Tools {
     Tools::new(Processor::from_name("gfx1250").unwrap()).unwrap()
-}
-
-fn lines_of(code: &[u8]) -> Vec<String> {
-    let tools = tools();
-    let stream = Stream::decode(tools.decoder(), 0, code);
-    let text = |inst: Option<hsaco::isa::Inst>| inst.map(|it| tools.decoder().text(&it));
-    stream.steps().iter().map(|step| text(step.inst).unwrap_or_default()).collect()
 }
 
 fn flow_of(lines: &str) -> Cfg {
@@ -123,9 +84,11 @@ fn capability_02_what_was_rewritten_reads_as_llvm_reads_it() {
 fn capability_03_a_scale_source_that_nobody_reads_may_be_anything() {
     let words = ".long 0xcc350000, 0x00026530, 0xcc330000, 0x04024110";
     let code = gfx1250::assemble(gfx1250::assembler().unwrap(), words).unwrap();
-    let lines = lines_of(&code);
-    assert_eq!(lines.len(), 1);
-    assert!(lines[0].starts_with("v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7]"), "{lines:?}");
+    let tools = tools();
+    let inst = tools.decoder().decode(&code).unwrap();
+    assert_eq!(inst.len(), code.len());
+    let line = tools.decoder().text(&inst);
+    assert!(line.starts_with("v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7]"), "{line}");
     if !have_tools(&["llvm-objdump-22"]) {
         return;
     }
@@ -155,7 +118,7 @@ fn capability_05_kernels_without_code_are_an_error() {
     };
     // Its flags: allocated, and no longer executable.
     file[(offset + row + 8) as usize] = 2;
-    let error = patcher(Options::default()).patch(&file).unwrap_err().to_string();
+    let error = patcher(&Options::default()).patch(&file).unwrap_err().to_string();
     assert_eq!(
         error,
         "not found: code: 1 kernels and 0 functions are named, and nothing is executable"
@@ -195,6 +158,15 @@ fn capability_39_more_registers_only_where_workgroups_still_run() {
     let index = parsed.index();
     let descriptor = index.kernels()[0].descriptor().unwrap();
     assert_eq!(descriptor.vgprs(hsaco::isa::Generation::Gfx125), 32);
+    // A workgroup of 1024 is 8 waves on each of four SIMDs, which have 128 of their 1024 registers each: with one more the
+    // size that the kernel states would no longer fit.
+    let (_, manifest) = changed(&object(&[crowded(127, Some(1024))]));
+    assert_eq!(manifest.kernels[0].settings[0].new, "128");
+    let full = patch(&object(&[crowded(128, Some(1024))]));
+    let said = "no-register: none free of 1 vector registers below v128";
+    assert!(refusal(&full).starts_with(said), "{}", refusal(&full));
+    let (_, manifest) = changed(&object(&[crowded(128, Some(512))]));
+    assert_eq!(manifest.kernels[0].settings[0].new, "129");
     // Who does not say how large workgroups are may have no more than he has.
     let silent = patch(&object(&[crowded(16, None)]));
     assert!(refusal(&silent).starts_with("no-register: "), "{}", refusal(&silent));
@@ -237,7 +209,7 @@ fn capability_46_what_others_enter_in_the_middle_is_not_moved() {
     // Who would have moved it is found out: the manifest of the one does not hold for the other.
     let (moved, other) = changed(&object(&[kernel("other", "s_nop 0"), far]));
     assert_ne!(moved, bytes);
-    assert_ne!(patcher(Options::default()).verify(&moved, &bytes, &other), []);
+    assert_ne!(patcher(&Options::default()).verify(&moved, &bytes, &other), []);
 }
 
 #[test]
@@ -263,14 +235,14 @@ fn capability_47_what_is_left_is_found() {
     let object = CodeObject::parse(&bytes).unwrap();
     let at = object.elf().file_offset(record.site.address).unwrap() as usize;
     bytes[at..at + 4].copy_from_slice(&record.site.old);
-    let found = patcher(Options::default()).verify(&file, &bytes, &manifest);
+    let found = patcher(&Options::default()).verify(&file, &bytes, &manifest);
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(found, ["residual: s_clause 0x2 is left of rule clause (at address 0x2008)"]);
 }
 
 #[test]
 fn a_wait_that_waits_for_less_is_found() {
-    let patcher = patcher(Options { precise_waits: true, ..Options::default() });
+    let patcher = patcher(&Options { precise_waits: true, ..Options::default() });
     let lines =
         format!("ds_load_b32 v9, v8\n{DS}\ns_wait_dscnt 1\nv_mov_b32_e32 v10, v9\ns_wait_dscnt 0");
     let file = object(&[kernel("k", &lines)]);
@@ -320,7 +292,7 @@ fn without_registers_branch_follows_branch() {
         // Two on the way there and two on the way back, each within a branch's reach of the next.
         assert_eq!(record.relays.len(), 4);
         let body = record.body.as_ref().unwrap();
-        let text = lines_of(&body.new);
+        let text = text(&body.new);
         assert!(!text.iter().any(|line| line.contains("_pc_")), "{text:?}");
         let tools = tools();
         let object = CodeObject::parse(&bytes).unwrap();
@@ -371,7 +343,7 @@ fn functions_are_called_with_what_is_needed_saved() {
     assert!(bytes.is_some(), "{:?}", manifest.remarks);
     let record = &manifest.records[0];
     assert_eq!(record.rules[0].0, "call");
-    let text = lines_of(record.code());
+    let text = text(record.code());
     let expected =
         ["s_wait_idle", "s_cselect_b32 s1, 1, 0", "v_mov_b32_e32 v0, v1", "s_mov_b32 s0, s3"];
     assert_eq!(text.len(), 4 + 3 + 1 + 3 + 1, "{text:#?}");

@@ -14,52 +14,17 @@ use hsaco::patch::{
     CodeEdit, Jump, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet, Verdict,
 };
 use hsaco_tests::gfx1250::{self, NewKernel as Kernel};
-use hsaco_tests::rewritten::llvm_accepts;
+use hsaco_tests::rewritten::{
+    self, changed, kernel, llvm_accepts, object, patch, patcher, refusal,
+};
 
 const MATRIX: &str = "v_wmma_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7]";
 const INTEGER: &str = "v_wmma_i32_16x16x64_iu8 v[16:23], v[0:7], v[8:15], v[16:23]";
 
-fn kernel(name: &str, lines: &str) -> Kernel {
-    gfx1250::kernel(name, lines).unwrap()
-}
-
-fn object(kernels: &[Kernel]) -> Vec<u8> {
-    gfx1250::object(kernels).unwrap()
-}
-
-fn patcher(options: Options) -> Patcher {
-    Patcher::new(RuleSet::by_name("gfx1250-b0-to-a0").unwrap(), options).unwrap()
-}
-
-fn patch(file: &[u8]) -> Patched {
-    patcher(Options::default()).patch(file).unwrap()
-}
-
-/// The result, which holds, and which a second run leaves as it is.
-fn changed(file: &[u8]) -> (Vec<u8>, Manifest) {
-    let patcher = patcher(Options::default());
-    let Patched { bytes, manifest } = patcher.patch(file).unwrap();
-    assert_eq!(manifest.verdict, Verdict::Changed, "{:?}", manifest.remarks);
-    let bytes = bytes.unwrap();
-    assert_eq!(patcher.verify(file, &bytes, &manifest), []);
-    let again = patcher.patch(&bytes).unwrap();
-    assert!(again.bytes.is_none(), "the second run changes {:?}", again.manifest.records);
-    (bytes, manifest)
-}
-
 /// The code at an address, as text.
 fn text(file: &[u8], address: u64, size: u64) -> Vec<String> {
     let object = CodeObject::parse(file).unwrap();
-    let bytes = object.elf().at_address(address, size).unwrap();
-    let decoder = gfx1250::assembler().unwrap().decoder().clone();
-    let stream = hsaco::analysis::Stream::decode(&decoder, address, bytes);
-    stream.steps().iter().map(|it| it.inst.map_or("?".into(), |it| decoder.text(&it))).collect()
-}
-
-fn refusal(patched: &Patched) -> String {
-    assert!(patched.bytes.is_none());
-    assert_eq!(patched.manifest.verdict, Verdict::Refused);
-    patched.manifest.refusals().next().unwrap().1.to_string()
+    rewritten::text(object.elf().at_address(address, size).unwrap())
 }
 
 #[test]
@@ -73,7 +38,7 @@ fn capability_01_without_anything_to_do_the_file_is_itself() {
 #[test]
 fn capability_05_every_broken_input_has_its_own_error() {
     let file = object(&[kernel("k", "s_clause 0x1")]);
-    let error = |bytes: &[u8]| patcher(Options::default()).patch(bytes).unwrap_err().to_string();
+    let error = |bytes: &[u8]| patcher(&Options::default()).patch(bytes).unwrap_err().to_string();
     assert_eq!(error(&file[..40]), "truncated: ELF header: 40 bytes of 64 (at offset 0x0)");
     let mut other = file.clone();
     other[18] = 62;
@@ -303,7 +268,8 @@ fn capability_44_and_45_runs_agree() {
     let lines = format!("s_clause 0x1\n{MATRIX}\ns_nop 1\n{INTEGER}\nv_add_f32_e32 v16, v0, v1");
     let file = object(&[kernel("a", &lines), kernel("b", &lines)]);
     let (expected, _) = changed(&file);
-    let patcher = patcher(Options::default());
+    let patcher = patcher(&Options::default());
+    let patcher: &Patcher = &patcher;
     std::thread::scope(|scope| {
         let runs: Vec<_> =
             (0..8).map(|_| scope.spawn(|| patcher.patch(&file).unwrap().bytes)).collect();
@@ -316,7 +282,7 @@ fn capability_44_and_45_runs_agree() {
 #[test]
 fn capability_31_kernels_begin_with_a_stub() {
     let options = Options { entry_stub: true, ..Options::default() };
-    let patcher = patcher(options);
+    let patcher = patcher(&options);
     // The second kernel begins with a word that is no instruction.
     let odd = Kernel { prefetch: 10, ..kernel("odd", ".long 0xffffffff") };
     let file = object(&[kernel("k", "s_mov_b32 s4, 0"), odd]);
@@ -340,7 +306,7 @@ fn capability_31_kernels_begin_with_a_stub() {
 /// What a placer that errs would write: the manifest errs with the file.
 #[test]
 fn mistakes_that_the_manifest_repeats_are_found_too() {
-    let patcher = patcher(Options::default());
+    let patcher = patcher(&Options::default());
     let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
     let (bytes, manifest) = changed(&file);
     let object = CodeObject::parse(&bytes).unwrap();
@@ -390,7 +356,7 @@ fn mistakes_that_the_manifest_repeats_are_found_too() {
 
 #[test]
 fn a_byte_that_no_manifest_lists_is_found() {
-    let patcher = patcher(Options::default());
+    let patcher = patcher(&Options::default());
     let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
     let (bytes, manifest) = changed(&file);
     let object = CodeObject::parse(&bytes).unwrap();

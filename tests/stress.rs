@@ -1,15 +1,22 @@
 //! Replacements where there is hardly room: far pools, dense sites, no free registers, no padding, sites of one word.
 //!
 //! An object comes out rewritten or refused with the reason, never wrong: what runs is what runs where there is room.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail them")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests fail them"
+)]
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::Command;
 
-use hsaco::patch::{Jump, Options, Placement, Verdict};
+use hsaco::object::CodeObject;
+use hsaco::patch::{CodeEdit, Jump, Options, Patcher, Placement, Points, RuleSet, Verdict};
 use hsaco_tests::gfx1250::{NewKernel, TEXT, kernel};
 use hsaco_tests::rewritten::{Rewritten, llvm_accepts};
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::{fixtures_dir, require_tools, scratch_dir};
 
 /// A site and what is next to it: of four bytes, of eight, of sixteen; one that becomes many instructions.
 const SITES: [&str; 4] = [
@@ -128,54 +135,160 @@ fn twelve_hundred_dense_far_sites() {
     }
 }
 
-/// Objects with debug information: as clean as before, lines and frames included.
+/// Runs a tool; whether it succeeded, and what it said.
+fn run(tool: &str, arguments: &[&str], files: &[&Path]) -> (bool, String) {
+    let output = Command::new(tool).args(arguments).args(files).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &error)
+}
+
+fn succeed(tool: &str, arguments: &[&str], files: &[&Path]) {
+    let (is_fine, said) = run(tool, arguments, files);
+    assert!(is_fine, "{tool} {arguments:?}: {said}");
+}
+
+/// What llvm-dwarfdump finds wrong with an object, by its own exit code and words; where tables stand does not count.
+fn dwarf_verified(folder: &Path, file: &[u8]) -> (bool, String) {
+    let path = folder.join("verified.co");
+    std::fs::write(&path, file).unwrap();
+    let (is_clean, said) = run("llvm-dwarfdump-22", &["--verify"], &[&path]);
+    let without_offset = |line: &str| match (line.find("[0x"), line.find(']')) {
+        (Some(start), Some(end)) if start < end => format!("{}{}", &line[..start], &line[end..]),
+        _ => line.to_owned(),
+    };
+    (is_clean, said.lines().map(without_offset).collect::<Vec<_>>().join("\n"))
+}
+
+/// A kernel with lines and frames, as LLVM's assembler makes them.
+fn with_debug_information(folder: &Path, lines: &str, dwarf: &str) -> Vec<u8> {
+    let source = format!(
+        ".amdgcn_target \"amdgcn-amd-amdhsa--gfx1250\"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n\
+         .cfi_sections .debug_frame\n.cfi_startproc\n{lines}.cfi_endproc\n.size k, .-k\n\
+         .rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 64\n.amdhsa_next_free_sgpr 32\n.end_amdhsa_kernel\n\
+         .amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: amdgcn-amd-amdhsa--gfx1250\namdhsa.kernels:\n\
+         \x20 - .name: k\n    .symbol: k.kd\n    .sgpr_count: 32\n    .vgpr_count: 64\n    .wavefront_size: 32\n\
+         \x20   .max_flat_workgroup_size: 256\n    .kernarg_segment_size: 0\n    .kernarg_segment_align: 8\n\
+         \x20   .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0\n...\n.end_amdgpu_metadata\n"
+    );
+    let (text, loose, linked) = (folder.join("k.s"), folder.join("k.o"), folder.join("k.co"));
+    std::fs::write(&text, source).unwrap();
+    let version = format!("-dwarf-version={dwarf}");
+    let flags =
+        ["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-g", "-filetype=obj", &version, "-o"];
+    succeed("llvm-mc-22", &flags, &[&loose, &text]);
+    succeed("ld.lld-22", &["-shared", "-o"], &[&linked, &loose]);
+    std::fs::read(linked).unwrap()
+}
+
+/// Objects with debug information, each site near and far, alone and dense: as clean as before, lines and frames
+/// included.
 #[test]
 fn debug_information_is_as_clean_as_before() {
     require_tools!("llvm-mc-22", "ld.lld-22", "llvm-dwarfdump-22");
     let folder = scratch_dir();
-    let path = |name: &str| folder.path().join(name);
-    for (number, filler) in ["", ".rept 40000\nv_mov_b32_e32 v50, v51\n.endr\n"].iter().enumerate()
+    let folder = folder.path();
+    let filler = ".rept 40000\nv_mov_b32_e32 v50, v51\n.endr\n";
+    let all = SITES.join("\n");
+    let cases = SITES.iter().copied().chain([all.as_str()]);
+    for (site, count, is_far) in cases
+        .flat_map(|site| [(site, 1, false), (site, 40, false), (site, 1, true), (site, 300, true)])
     {
-        let sites: String = SITES.map(|it| format!("{it}\ns_nop 1\ns_nop 2\n")).concat();
-        let source = format!(
-            ".amdgcn_target \"amdgcn-amd-amdhsa--gfx1250\"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n\
-             .cfi_sections .debug_frame\n.cfi_startproc\n{sites}s_endpgm\n{filler}.cfi_endproc\n.size k, .-k\n\
-             .rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 64\n.amdhsa_next_free_sgpr 32\n.end_amdhsa_kernel\n\
-             .amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: amdgcn-amd-amdhsa--gfx1250\namdhsa.kernels:\n\
-             \x20 - .name: k\n    .symbol: k.kd\n    .sgpr_count: 32\n    .vgpr_count: 64\n    .wavefront_size: 32\n\
-             \x20   .max_flat_workgroup_size: 256\n    .kernarg_segment_size: 0\n    .kernarg_segment_align: 8\n\
-             \x20   .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0\n...\n.end_amdgpu_metadata\n"
-        );
-        let (text_file, loose, linked) = (path("k.s"), path("k.o"), path("k.co"));
-        std::fs::write(&text_file, source).unwrap();
-        let run = |tool: &str, arguments: &[&str], files: &[&std::path::Path]| {
-            let output = Command::new(tool).args(arguments).args(files).output().unwrap();
-            let error = String::from_utf8_lossy(&output.stderr).into_owned();
-            (output.status.success(), String::from_utf8(output.stdout).unwrap() + &error)
-        };
-        let flags = ["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-g", "-filetype=obj", "-o"];
-        let made = run("llvm-mc-22", &flags, &[&loose, &text_file]);
-        assert!(made.0, "{}", made.1);
-        let made = run("ld.lld-22", &["-shared", "-o"], &[&linked, &loose]);
-        assert!(made.0, "{}", made.1);
-        let rewritten = Rewritten::with(&Options::default(), std::fs::read(&linked).unwrap());
-        assert_eq!(
-            rewritten.manifest.verdict,
-            Verdict::Changed,
-            "{:?}",
-            rewritten.manifest.remarks
-        );
-        assert_eq!(rewritten.manifest.records.iter().any(|it| it.jump == Jump::Far), number == 1);
-        let result = path("result.co");
-        std::fs::write(&result, &rewritten.after).unwrap();
-        let verify = |file: &std::path::Path| {
-            let (is_clean, said) = run("llvm-dwarfdump-22", &["--verify"], &[file]);
-            (is_clean, said.replace(&file.display().to_string(), ""))
-        };
-        assert_eq!(verify(&linked), verify(&result));
-        assert!(verify(&result).0);
+        let what = format!("{count} of {site}, far: {is_far}");
+        let sites = format!("{site}\ns_nop 1\ns_nop 2\n").repeat(count);
+        let filler = if is_far { filler } else { "" };
+        let dwarf = if count == 1 { "5" } else { "4" };
+        let before = with_debug_information(folder, &format!("{sites}s_endpgm\n{filler}"), dwarf);
+        let rewritten = Rewritten::with(&Options::default(), before);
+        assert_eq!(rewritten.manifest.verdict, Verdict::Changed, "{what}");
+        let verified = dwarf_verified(folder, &rewritten.before);
+        assert!(verified.0, "{what}: {}", verified.1);
+        assert_eq!(verified, dwarf_verified(folder, &rewritten.after), "{what}");
         llvm_accepts(&rewritten.after);
     }
+}
+
+/// What compilers make, with code inserted at every block: whatever llvm-dwarfdump says, it says of both.
+#[test]
+fn debug_information_of_compilers_is_as_clean_as_before() {
+    require_tools!("clang-22", "ld.lld-22", "llvm-dwarfdump-22", "llvm-symbolizer-22");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    let sources = fixtures_dir().join("src");
+    let hip = [
+        "-x",
+        "hip",
+        "--cuda-device-only",
+        "--offload-arch=gfx1250",
+        "-nogpulib",
+        "-nogpuinc",
+        "-nostdinc",
+        "--no-gpu-bundle-output",
+        "-cuid=1",
+        "-Wno-everything",
+    ];
+    let c = ["-x", "c", "--target=amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-nogpulib"];
+    // Flags of the compiler, and of the linker where the compiler has not linked.
+    let cases: [(&str, &[&str], Option<&str>); 9] = [
+        ("lines.hip", &["-O2", "-gdwarf-5"], None),
+        ("lines.hip", &["-O2", "-gdwarf-4"], None),
+        ("lines.hip", &["-O1", "-gdwarf-5"], None),
+        ("lines.hip", &["-O2", "-gline-tables-only"], None),
+        ("types.hip", &["-O2", "-gdwarf-5", "-fdebug-types-section"], None),
+        ("types.hip", &["-O1", "-gdwarf-4"], None),
+        ("s1.c", &["-O2", "-gdwarf-5"], Some("-shared")),
+        ("s1.c", &["-O1", "-gdwarf-4"], Some("--compress-debug-sections=zstd")),
+        ("s1.c", &["-O2", "-gdwarf-5"], Some("--compress-debug-sections=zlib")),
+    ];
+    let counters = || vec![CodeEdit::Count(Points::Blocks)];
+    let none = RuleSet::by_name("none").unwrap();
+    let patcher = Patcher::new(none, Options::default()).unwrap().with_edits(counters());
+    for (source, flags, link) in cases {
+        let what = format!("{source} {flags:?} {link:?}");
+        let language = if link.is_some() { &c[..] } else { &hip[..] };
+        let (mut made, linked) = (folder.join("made.o"), folder.join("made.co"));
+        let flags: Vec<&str> = language.iter().chain(flags).copied().chain(["-c", "-o"]).collect();
+        succeed("clang-22", &flags, &[&made, &sources.join(source)]);
+        if let Some(flag) = link {
+            succeed("ld.lld-22", &["-shared", flag, "-o"], &[&linked, &made]);
+            made = linked;
+        }
+        let before = std::fs::read(&made).unwrap();
+        let patched = patcher.patch(&before).unwrap();
+        let after =
+            patched.bytes.unwrap_or_else(|| panic!("{what}: {:?}", patched.manifest.remarks));
+        assert_eq!(patcher.verify(&before, &after, &patched.manifest), [], "{what}");
+        assert!(
+            patched.manifest.records.iter().any(|it| it.placement == Placement::Pool),
+            "{what}"
+        );
+        assert_eq!(dwarf_verified(folder, &before), dwarf_verified(folder, &after), "{what}");
+        let addresses = code_addresses(&before);
+        assert_eq!(
+            symbolized(folder, &before, &addresses),
+            symbolized(folder, &after, &addresses),
+            "{what}"
+        );
+    }
+}
+
+/// The addresses of all words of all functions.
+fn code_addresses(file: &[u8]) -> Vec<String> {
+    let object = CodeObject::parse(file).unwrap();
+    let index = object.index();
+    let kernels = index.kernels().iter().filter_map(|it| Some((it.entry()?, it.code_size()?)));
+    let functions = index.functions().iter().map(|it| (it.value, it.size));
+    let words = kernels.chain(functions).flat_map(|(start, size)| (start..start + size).step_by(4));
+    words.map(|address| format!("{address:#x}")).collect()
+}
+
+/// What llvm-symbolizer says of addresses.
+fn symbolized(folder: &Path, file: &[u8], addresses: &[String]) -> String {
+    let path = folder.join("symbolized.co");
+    std::fs::write(&path, file).unwrap();
+    let mut command = Command::new("llvm-symbolizer-22");
+    let output = command.arg("--obj").arg(&path).args(addresses).output().unwrap();
+    assert!(output.status.success() && !output.stdout.is_empty());
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Whatever is refused is refused whole: no part of an object is rewritten.

@@ -1,31 +1,66 @@
-//! Any bytes as a code object to rewrite: what comes out holds, and a second run leaves it as it is.
+//! Code, or a whole object, to rewrite: what comes out holds, and a second run leaves it as it is.
+//!
+//! Bytes that are no ELF file are the code of a small object; the first of them chooses what is done to it.
 #![no_main]
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use hsaco_object::CodeObject;
 use hsaco_patch::{CodeEdit, Options, Patcher, Points, RuleSet, Verdict};
 use libfuzzer_sys::fuzz_target;
 
-fn patcher(set: &str) -> Patcher {
+/// An object whose code is replaced.
+const OBJECT: &[u8] = include_bytes!("../../tests/fixtures/steppings.co");
+
+/// Readings that are tried, each a few switches together.
+const READINGS: [&[&str]; 4] = [
+    &["entry-stub"],
+    &[],
+    &["precise-waits", "cluster-mask"],
+    &["strict-b0", "native-scale16", "every-isfirst"],
+];
+
+static RULES: LazyLock<Vec<Patcher>> = LazyLock::new(|| {
+    READINGS.iter().map(|switches| patcher("gfx1250-b0-to-a0", switches)).collect()
+});
+static EDITS: LazyLock<Patcher> =
+    LazyLock::new(|| patcher("none", &[]).with_edits(vec![CodeEdit::Count(Points::Blocks)]));
+
+fn patcher(set: &str, switches: &[&str]) -> Patcher {
     let mut options = Options::default();
-    options.entry_stub = true;
+    switches.iter().for_each(|switch| options.set(switch).unwrap());
     Patcher::new(RuleSet::by_name(set).unwrap(), options).unwrap()
 }
 
-static RULES: LazyLock<Patcher> = LazyLock::new(|| patcher("gfx1250-b0-to-a0"));
-static EDITS: LazyLock<Patcher> =
-    LazyLock::new(|| patcher("none").with_edits(vec![CodeEdit::Count(Points::Blocks)]));
+/// The object with this code in place of its own, `s_nop` behind it.
+fn with_code(code: &[u8]) -> Vec<u8> {
+    let object = CodeObject::parse(OBJECT).unwrap();
+    let text = object.elf().section_named(".text").unwrap();
+    let mut file = OBJECT.to_vec();
+    let place = &mut file[text.offset as usize..(text.offset + text.size) as usize];
+    let end = place.len() - 4;
+    place[..end].chunks_exact_mut(4).for_each(|word| word.copy_from_slice(&[0, 0, 0x80, 0xbf]));
+    let count = code.len().min(end);
+    place[..count].copy_from_slice(&code[..count]);
+    file
+}
 
 fuzz_target!(|data: &[u8]| {
-    if let Ok(patched) = EDITS.patch(data)
-        && let Some(bytes) = &patched.bytes
-    {
-        assert_eq!(EDITS.verify(data, bytes, &patched.manifest), []);
-    }
-    let Ok(patched) = RULES.patch(data) else { return };
+    let (file, chosen) = match data.split_first() {
+        Some((chosen, code)) if !data.starts_with(b"\x7fELF") => {
+            (Cow::Owned(with_code(code)), usize::from(*chosen) % (READINGS.len() + 1))
+        }
+        _ => (Cow::Borrowed(data), data.len() % (READINGS.len() + 1)),
+    };
+    let rules = RULES.get(chosen);
+    let patcher = rules.unwrap_or(&EDITS);
+    let Ok(patched) = patcher.patch(&file) else { return };
     let Some(bytes) = &patched.bytes else { return };
     assert_eq!(patched.manifest.verdict, Verdict::Changed);
-    assert_eq!(RULES.verify(data, bytes, &patched.manifest), []);
-    let again = RULES.patch(bytes).expect("what was written can be read");
-    assert!(again.bytes.is_none(), "the second run changes {:?}", again.manifest.records);
+    assert_eq!(patcher.verify(&file, bytes, &patched.manifest), []);
+    if rules.is_some() {
+        let again = patcher.patch(bytes).expect("what was written can be read");
+        assert!(again.bytes.is_none(), "the second run changes {:?}", again.manifest.records);
+    }
 });

@@ -1,6 +1,6 @@
 //! Addresses of M0 and the lane's number, for all lanes and all values of M0.
 
-use crate::machine::{BUDGET, LANES, Wave, prepare, rewrite, texts, tools};
+use crate::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, texts, tools};
 use hsaco::patch::{Budget, Options};
 
 /// B0 takes 20 bits; upper bits of M0 are not part of the address.
@@ -8,6 +8,20 @@ pub(crate) fn expected(m0: u32, lane: usize, offset: u32) -> u32 {
     (m0.wrapping_add(4 * lane as u32) & 0xf_ffff) + offset
 }
 
+/// Runs what works the address out for one value of M0, in all lanes.
+fn check(wave: &mut Wave, computes: &[Step], address: usize, offset: u32, m0: u32) {
+    wave.m0 = m0;
+    wave.run(computes);
+    for lane in 0..LANES {
+        let found = wave.vgprs[address][lane] + offset;
+        assert_eq!(found, expected(m0, lane, offset), "M0 {m0:#x}, lane {lane}");
+    }
+}
+
+/// Of a sum the lower 20 bits depend on the lower 20 bits of what is added alone, and the upper 12 of M0 are cut off. So
+/// all values of M0 are: every value of the lower 20 bits, beside upper bits that differ from one to the next; every value
+/// of the upper 12, beside lower bits that are about to overflow and some that are not; and ten million pairs of any M0
+/// and a lane, in case code should mix the two after all.
 #[test]
 fn capability_18_all_lanes_and_all_values_of_m0() {
     let tools = tools();
@@ -21,17 +35,17 @@ fn capability_18_all_lanes_and_all_values_of_m0() {
         let mut wave = Wave::new();
         for low in (0..1_u32 << 20).step_by(stride) {
             // What is above differs from value to value.
-            wave.m0 = low | low.wrapping_mul(0x9e37_79b1) & 0xfff0_0000;
-            wave.run(&computes);
-            for lane in 0..LANES {
-                let found = wave.vgprs[address][lane] + offset;
-                assert_eq!(
-                    found,
-                    expected(wave.m0, lane, offset),
-                    "M0 {:#x}, lane {lane}",
-                    wave.m0
-                );
+            let m0 = low | low.wrapping_mul(0x9e37_79b1) & 0xfff0_0000;
+            check(&mut wave, &computes, address, offset, m0);
+        }
+        for upper in (0..1_u32 << 12).map(|upper| upper << 20) {
+            for low in (0xf_ff80..=0xf_ffff_u32).step_by(3).chain([0, 1, 0x7_ffff, 0x8_0000]) {
+                check(&mut wave, &computes, address, offset, upper | low);
             }
+        }
+        let mut random = Random(18);
+        for _ in 0..10_000_000 / LANES / stride {
+            check(&mut wave, &computes, address, offset, random.next());
         }
         wave.m0 = 0x1_2344;
         wave.run(&computes);

@@ -13,9 +13,9 @@ use std::process::Command;
 use std::rc::Rc;
 
 use hsaco::object::CodeObject;
-use hsaco::patch::{Manifest, Options, Patcher, RuleSet, Verdict};
+use hsaco::patch::{Manifest, Options, Patched, Patcher, RuleSet, Verdict};
 
-use crate::gfx1250::{self, NewKernel, object};
+use crate::gfx1250::{self, NewKernel};
 use crate::{have_tools, scratch_dir};
 
 /// The rules for A0.
@@ -38,6 +38,43 @@ pub fn patcher(options: &Options) -> Rc<Patcher> {
     })
 }
 
+/// A kernel of these lines, with `s_endpgm` behind them.
+pub fn kernel(name: &str, lines: &str) -> NewKernel {
+    gfx1250::kernel(name, lines).unwrap()
+}
+
+/// An object of kernels.
+pub fn object(kernels: &[NewKernel]) -> Vec<u8> {
+    gfx1250::object(kernels).unwrap()
+}
+
+/// What becomes of an object without options.
+pub fn patch(file: &[u8]) -> Patched {
+    patcher(&Options::default()).patch(file).unwrap()
+}
+
+/// The result and its manifest: it holds, and a second run leaves it as it is.
+pub fn changed(file: &[u8]) -> (Vec<u8>, Manifest) {
+    changed_by(&patcher(&Options::default()), file)
+}
+
+/// The same by another patcher.
+pub fn changed_by(patcher: &Patcher, file: &[u8]) -> (Vec<u8>, Manifest) {
+    let Patched { bytes, manifest } = patcher.patch(file).unwrap();
+    assert_eq!(manifest.verdict, Verdict::Changed, "{:?}", manifest.remarks);
+    let bytes = bytes.unwrap();
+    assert_eq!(patcher.verify(file, &bytes, &manifest), []);
+    let again = patcher.patch(&bytes).unwrap();
+    assert!(again.bytes.is_none(), "the second run changes {:?}", again.manifest.records);
+    (bytes, manifest)
+}
+
+/// Why an object was refused.
+pub fn refusal(patched: &Patched) -> String {
+    assert_eq!((patched.bytes.is_none(), &patched.manifest.verdict), (true, &Verdict::Refused));
+    patched.manifest.refusals().next().unwrap().1.to_string()
+}
+
 /// An object before and after, and what the manifest says.
 pub struct Rewritten {
     /// The original.
@@ -53,21 +90,17 @@ impl Rewritten {
     pub fn with(options: &Options, before: Vec<u8>) -> Rewritten {
         let patcher = patcher(options);
         let patched = patcher.patch(&before).unwrap();
-        let manifest = patched.manifest;
-        let after = patched.bytes.unwrap_or_else(|| before.clone());
-        if manifest.verdict == Verdict::Changed {
-            assert_eq!(patcher.verify(&before, &after, &manifest), []);
-            let again = patcher.patch(&after).unwrap();
-            assert!(again.bytes.is_none(), "again: {:?}", again.manifest.records);
-        } else {
-            assert_eq!(before, after);
+        if patched.bytes.is_some() {
+            let (after, manifest) = changed_by(&patcher, &before);
+            return Rewritten { before, after, manifest };
         }
-        Rewritten { before, after, manifest }
+        assert_ne!(patched.manifest.verdict, Verdict::Changed);
+        Rewritten { after: before.clone(), before, manifest: patched.manifest }
     }
 
     /// The same of kernels, without options.
     pub fn of(kernels: &[NewKernel]) -> Rewritten {
-        Rewritten::with(&Options::default(), object(kernels).unwrap())
+        Rewritten::with(&Options::default(), object(kernels))
     }
 
     /// Why it was refused.

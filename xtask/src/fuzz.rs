@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
+use hsaco::patch::RuleSet;
 use hsaco_tests::assembly::Assembly;
+use hsaco_tests::gfx1250;
 use hsaco_tests::golden::{FAMILIES, Golden};
 use hsaco_tests::{fixtures_dir, tool, workspace_root};
 
@@ -27,7 +29,7 @@ const TARGETS: &[&str] = &[
 
 /// Targets of nothing but safe code: no sanitizer has anything to find there, and without one they are
 /// several times as fast.
-const SAFE: &[&str] = &["decode", "assemble"];
+const SAFE: &[&str] = &["decode", "assemble", "patch"];
 /// The byte that chooses the processor, and a few instructions: what a run takes grows with its input, and what
 /// it finds does not.
 const LONGEST_CODE: usize = 1 + 4 * 20;
@@ -73,12 +75,13 @@ fn fuzz(target: &str, minutes: u64, processors: &str) -> Result<()> {
 }
 
 /// Objects and containers start from whole fixtures, `msgpack` and `kernarg` from the metadata inside them,
-/// `decode` and `assemble` from golden files.
+/// `decode` and `assemble` from golden files, `patch` from the examples of its rules.
 fn seed(target: &str, corpus: &Path, processors: &str) -> Result<()> {
     fs::create_dir_all(corpus)?;
     match target {
         "decode" => return seed_encodings(corpus, processors),
         "assemble" => return seed_lines(corpus),
+        "patch" => return seed_examples(corpus),
         _ => {}
     }
     for entry in fs::read_dir(fixtures_dir())? {
@@ -132,6 +135,24 @@ fn seed_lines(corpus: &Path) -> Result<()> {
             let [processor, ..] = index.to_le_bytes();
             let file = [&[processor], row.text.as_bytes()].concat();
             fs::write(corpus.join(format!("{family}.{index}")), file)?;
+        }
+    }
+    Ok(())
+}
+
+/// The examples of all rules that rewrite code, under every reading that the target knows, and whole objects.
+fn seed_examples(corpus: &Path) -> Result<()> {
+    const READINGS: u8 = 5;
+    for name in ["steppings.co", "s1.gfx1250.co"] {
+        fs::copy(fixtures_dir().join(name), corpus.join(name))?;
+    }
+    for rule in RuleSet::all().iter().flat_map(RuleSet::rules) {
+        for example in rule.examples {
+            let code = gfx1250::assemble(gfx1250::assembler()?, example.before)?;
+            for reading in 0..READINGS {
+                let file = [&[reading], code.as_slice(), &[0, 0, 0xb0, 0xbf]].concat();
+                fs::write(corpus.join(format!("{}.{reading}", example.name)), file)?;
+            }
         }
     }
     Ok(())

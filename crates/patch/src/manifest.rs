@@ -179,6 +179,9 @@ pub struct Pool {
 }
 
 /// Everything that a run has changed. What is not in it is as it was, at the same offset.
+///
+/// It holds where jumps through registers whose target nobody can tell do not enter other functions in their middle: a
+/// site of several instructions may stand there, or code between functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// The name of the rule set; none where only edits were asked for.

@@ -1,5 +1,9 @@
 //! Holds a result against its original and its manifest. It trusts neither the rules nor who placed their
 //! replacements: what it needs to know it reads from the two files.
+//!
+//! One thing it takes for granted, as whoever places replacements does: a jump through registers whose target nobody
+//! can tell leads to the start of a function or back to behind a call, or stays in its own function, in which then nothing
+//! moves. Jumps of any function whose target can be told are followed wherever they lead.
 
 mod flow;
 mod layout;

@@ -1,5 +1,7 @@
 //! Line tables: which rows there are, and the same table with more of them.
 
+use std::ops::Range;
+
 use super::MovedCode;
 use super::cursor::{Cursor, push_length, push_sleb, push_uleb};
 
@@ -19,6 +21,10 @@ pub(super) struct LineTable {
 struct Sequence {
     rows: Vec<Row>,
     end: u64,
+    /// The part of the program that makes them, in the section.
+    program: Range<usize>,
+    /// Whether that also names files.
+    names_files: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +34,75 @@ struct Row {
     line: u64,
     column: u64,
     is_statement: bool,
+    isa: u64,
+    discriminator: u64,
+    /// The operations without operands that say something of this row alone.
+    marks: [bool; MARKS.len()],
+}
+
+/// Operations that mark the next row: a basic block begins, a prologue ends, an epilogue begins.
+const MARKS: [u8; 3] = [7, 10, 11];
+
+impl Row {
+    /// The state at the start of every sequence.
+    fn first(is_statement: bool) -> Self {
+        Row {
+            address: 0,
+            file: 1,
+            line: 1,
+            column: 0,
+            is_statement,
+            isa: 0,
+            discriminator: 0,
+            marks: [false; MARKS.len()],
+        }
+    }
+
+    /// Without what is of one row alone.
+    fn unmarked(self) -> Self {
+        Row { discriminator: 0, marks: [false; MARKS.len()], ..self }
+    }
+}
+
+impl Sequence {
+    fn holds(&self, address: u64) -> bool {
+        self.rows.first().is_some_and(|row| row.address <= address) && address < self.end
+    }
+
+    /// The row that says where an address comes from.
+    fn row(&self, address: u64) -> Option<Row> {
+        let upto = self.rows.partition_point(|row| row.address <= address);
+        self.rows.get(upto.checked_sub(1)?).copied()
+    }
+
+    /// The other code among its addresses, of some that is in the order of addresses.
+    fn entered<'m>(&self, others: &'m [MovedCode]) -> &'m [MovedCode] {
+        let start = self.rows.first().map_or(self.end, |row| row.address);
+        let first = others.partition_point(|it| it.end() <= start);
+        let last = others.partition_point(|it| it.address < self.end);
+        others.get(first..last).unwrap_or_default()
+    }
+
+    /// What is left of it without the addresses of other code, which is in their order: rows and ends.
+    fn without(&self, others: &[MovedCode]) -> Vec<(Vec<Row>, u64)> {
+        let mut left = Vec::new();
+        let mut at = self.rows.first().map_or(self.end, |row| row.address);
+        let gaps = others.iter().map(|it| (it.address, it.end()));
+        for (start, next) in gaps.chain([(self.end, self.end)]) {
+            if at < start {
+                let mut rows: Vec<Row> = self.row(at).into_iter().collect();
+                for row in rows.iter_mut().filter(|row| row.address != at) {
+                    *row = Row { address: at, ..row.unmarked() };
+                }
+                let first = self.rows.partition_point(|row| row.address <= at);
+                let last = self.rows.partition_point(|row| row.address < start);
+                rows.extend(self.rows.get(first..last).unwrap_or_default());
+                left.push((rows, start));
+            }
+            at = at.max(next);
+        }
+        left
+    }
 }
 
 impl LineTable {
@@ -83,9 +158,9 @@ impl LineTable {
         line_range: u8,
         lengths: &[u8],
     ) -> Option<()> {
-        let first =
-            Row { address: 0, file: 1, line: 1, column: 0, is_statement: self.is_statement };
+        let first = Row::first(self.is_statement);
         let (mut row, mut rows) = (first, Vec::new());
+        let (mut start, mut names_files) = (cursor.at, false);
         let by = |count: u64| count.wrapping_mul(self.instruction_size);
         while !cursor.is_at_end() {
             let opcode = cursor.u8()?;
@@ -95,6 +170,7 @@ impl LineTable {
                 let step = line_base + i64::from(adjusted % line_range);
                 row.line = row.line.wrapping_add_signed(step);
                 rows.push(row);
+                row = row.unmarked();
                 continue;
             }
             match opcode {
@@ -105,14 +181,21 @@ impl LineTable {
                     match if size == 0 { 0 } else { inside.u8()? } {
                         1 => {
                             let rows = std::mem::take(&mut rows);
-                            self.sequences.push(Sequence { rows, end: row.address });
-                            row = first;
+                            let program = start..cursor.at;
+                            let end = row.address;
+                            self.sequences.push(Sequence { rows, end, program, names_files });
+                            (row, start, names_files) = (first, cursor.at, false);
                         }
                         2 => row.address = inside.word(size - 1)?,
+                        3 => names_files = true,
+                        4 => row.discriminator = inside.uleb()?,
                         _ => {}
                     }
                 }
-                1 => rows.push(row),
+                1 => {
+                    rows.push(row);
+                    row = row.unmarked();
+                }
                 2 => row.address = row.address.wrapping_add(by(cursor.uleb()?)),
                 3 => row.line = row.line.wrapping_add_signed(cursor.sleb()?),
                 4 => row.file = cursor.uleb()?,
@@ -123,7 +206,11 @@ impl LineTable {
                     row.address = row.address.wrapping_add(by(u64::from(adjusted)));
                 }
                 9 => row.address = row.address.wrapping_add(cursor.word(2)?),
-                7 | 10 | 11 => {}
+                12 => row.isa = cursor.uleb()?,
+                7 | 10 | 11 => {
+                    let marks = MARKS.iter().zip(&mut row.marks);
+                    marks.filter(|(it, _)| **it == opcode).for_each(|(_, mark)| *mark = true);
+                }
                 _ => {
                     let count = lengths.get(usize::from(opcode) - 1)?;
                     for _ in 0..*count {
@@ -142,37 +229,41 @@ impl LineTable {
 
     /// The row of an address, of the run that begins last.
     fn row(&self, address: u64) -> Option<Row> {
-        let holds = |it: &&Sequence| {
-            it.rows.first().is_some_and(|row| row.address <= address) && address < it.end
-        };
         let start = |it: &&Sequence| it.rows.first().map(|row| row.address);
-        let sequence = self.sequences.iter().filter(holds).max_by_key(start)?;
-        let upto = sequence.rows.partition_point(|row| row.address <= address);
-        sequence.rows.get(upto.checked_sub(1)?).copied()
+        let holding = self.sequences.iter().filter(|it| it.holds(address));
+        holding.max_by_key(start)?.row(address)
     }
 
-    /// The whole table, with the rows of moved code behind the others. That must be in the order of
-    /// its addresses.
+    /// The whole table, with the rows of moved code behind the others. That must be in the order of its addresses. Where
+    /// it stands among other code, that has its rows before and behind it: who looks for an address takes the first
+    /// sequence that ends behind it.
     pub(super) fn with_rows(&self, section: &[u8], moved: &[MovedCode]) -> Vec<u8> {
-        let mut table = section.get(self.start..self.end).unwrap_or_default().to_vec();
+        let mut table = Vec::with_capacity(self.end - self.start);
+        let mut at = self.start;
+        let mut copy = |table: &mut Vec<u8>, to: usize, next: usize| {
+            table.extend_from_slice(section.get(at..to).unwrap_or_default());
+            at = next;
+        };
+        for sequence in self.sequences.iter().filter(|it| !it.names_files) {
+            let others = sequence.entered(moved);
+            if others.is_empty() {
+                continue;
+            }
+            copy(&mut table, sequence.program.start, sequence.program.end);
+            for (rows, end) in sequence.without(others) {
+                self.push_sequence(&mut table, &rows, end);
+            }
+        }
+        copy(&mut table, self.end, self.end);
         let mut state = None;
         for code in moved {
             let Some(row) = self.row(code.original) else { continue };
-            let row = Row { address: code.address, ..row };
+            let row = Row { address: code.address, ..row.unmarked() };
             match state {
                 Some((end, last)) if end == code.address => self.push_row(&mut table, last, row),
                 before => {
                     self.end_sequence(&mut table, before);
-                    table.extend([0, 9, 2]);
-                    table.extend(code.address.to_le_bytes());
-                    let first = Row {
-                        address: code.address,
-                        file: 1,
-                        line: 1,
-                        column: 0,
-                        is_statement: self.is_statement,
-                    };
-                    self.push_row(&mut table, first, row);
+                    self.begin_sequence(&mut table, row);
                 }
             }
             state = Some((code.address.saturating_add(code.size), row));
@@ -182,6 +273,24 @@ impl LineTable {
         push_length(&mut out, table.len() as u64, self.offset_size);
         out.extend(table);
         out
+    }
+
+    fn push_sequence(&self, out: &mut Vec<u8>, rows: &[Row], end: u64) {
+        let Some((first, others)) = rows.split_first() else { return };
+        self.begin_sequence(out, *first);
+        let mut last = *first;
+        for row in others {
+            self.push_row(out, last, *row);
+            last = *row;
+        }
+        self.end_sequence(out, Some((end, last)));
+    }
+
+    fn begin_sequence(&self, out: &mut Vec<u8>, row: Row) {
+        out.extend([0, 9, 2]);
+        out.extend(row.address.to_le_bytes());
+        let first = Row { address: row.address, ..Row::first(self.is_statement) };
+        self.push_row(out, first, row);
     }
 
     /// The operations that lead from one row to another.
@@ -202,6 +311,19 @@ impl LineTable {
         if from.is_statement != to.is_statement {
             out.push(6);
         }
+        if from.isa != to.isa {
+            out.push(12);
+            push_uleb(out, to.isa);
+        }
+        if to.discriminator != 0 {
+            let mut operand = vec![4];
+            push_uleb(&mut operand, to.discriminator);
+            out.push(0);
+            push_uleb(out, operand.len() as u64);
+            out.extend(operand);
+        }
+        let marks = MARKS.iter().zip(to.marks).filter(|(_, is_set)| *is_set);
+        out.extend(marks.map(|(opcode, _)| *opcode));
         out.push(1);
     }
 

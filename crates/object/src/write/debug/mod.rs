@@ -28,6 +28,12 @@ pub struct MovedCode {
     pub original: u64,
 }
 
+impl MovedCode {
+    fn end(&self) -> u64 {
+        self.address.saturating_add(self.size)
+    }
+}
+
 /// How much of the moved code has debug information now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MovedDebug {

@@ -1,5 +1,7 @@
 //! Lists of addresses: which code a unit is about.
 
+use std::ops::Range;
+
 use crate::Result;
 
 use super::super::Edit;
@@ -75,6 +77,11 @@ impl Ranges {
         abbreviations: &mut Vec<u8>,
         moved: &[MovedCode],
     ) {
+        let moved = self.beyond(unit, moved);
+        let moved = moved.as_slice();
+        if moved.is_empty() {
+            return;
+        }
         let in_list = self.extend_list(unit, info, abbreviations, moved).is_some();
         if self.is_indexed(unit) {
             self.extend_index(unit, moved);
@@ -84,18 +91,105 @@ impl Ranges {
         }
     }
 
+    /// What of moved code the unit does not have yet: code between its functions, where some may go, it often has.
+    fn beyond(&self, unit: &Unit, moved: &[MovedCode]) -> Vec<MovedCode> {
+        let mut known = self.known(unit);
+        known.sort_unstable();
+        let mut beyond = Vec::new();
+        for code in moved {
+            let mut at = code.address;
+            let upto = known.partition_point(|(start, _)| *start < code.end());
+            let inside = known.iter().take(upto).filter(|(_, end)| *end > code.address);
+            for (start, end) in inside.copied().chain([(code.end(), code.end())]) {
+                if at < start {
+                    beyond.push(MovedCode { address: at, size: start - at, ..*code });
+                }
+                at = at.max(end);
+            }
+        }
+        beyond
+    }
+
+    /// The addresses that a unit has, as far as they can be read.
+    fn known(&self, unit: &Unit) -> Vec<(u64, u64)> {
+        match unit.ranges {
+            None => self.own_range(unit).map(|own| (own.address, own.end())).into_iter().collect(),
+            Some((form, value, _)) => {
+                let entries = self.list_at(unit, form, value);
+                entries.map(|entries| self.entries(unit, entries)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// What the entries of a list say.
+    fn entries(&self, unit: &Unit, list: Range<usize>) -> Vec<(u64, u64)> {
+        let bytes = self.lists(unit).and_then(|it| it.get(..list.end)).unwrap_or_default();
+        let numbered = |number: u64| self.numbered(unit, number);
+        let mut base = match unit.low_pc {
+            Some((form, number)) if form::ADDRX.contains(&form) => numbered(number).unwrap_or(0),
+            Some((_, address)) => address,
+            None => 0,
+        };
+        let mut found = Vec::new();
+        let mut cursor = Cursor { data: bytes, at: list.start };
+        let mut next = || {
+            if cursor.is_at_end() {
+                return None;
+            }
+            let size = unit.address_size;
+            if unit.version < 5 {
+                let (start, end) = (cursor.word(size)?, cursor.word(size)?);
+                if start == u64::MAX {
+                    base = end;
+                    return Some(None);
+                }
+                return Some(Some((base.wrapping_add(start), base.wrapping_add(end))));
+            }
+            Some(match cursor.u8()? {
+                1 => {
+                    base = numbered(cursor.uleb()?)?;
+                    None
+                }
+                2 => Some((numbered(cursor.uleb()?)?, numbered(cursor.uleb()?)?)),
+                DW_RLE_STARTX_LENGTH => {
+                    let start = numbered(cursor.uleb()?)?;
+                    Some((start, start.wrapping_add(cursor.uleb()?)))
+                }
+                4 => {
+                    let (start, end) = (cursor.uleb()?, cursor.uleb()?);
+                    Some((base.wrapping_add(start), base.wrapping_add(end)))
+                }
+                5 => {
+                    base = cursor.word(size)?;
+                    None
+                }
+                6 => Some((cursor.word(size)?, cursor.word(size)?)),
+                DW_RLE_START_LENGTH => {
+                    let start = cursor.word(size)?;
+                    Some((start, start.wrapping_add(cursor.uleb()?)))
+                }
+                _ => return None,
+            })
+        };
+        while let Some(entry) = next() {
+            found.extend(entry);
+        }
+        found
+    }
+
     /// The code of a unit of one range.
     fn own_range(&self, unit: &Unit) -> Option<MovedCode> {
         let (low_form, low) = unit.low_pc?;
         let (high_form, high, _) = unit.high_pc?;
-        let address = if form::ADDRX.contains(&low_form) {
-            let at = unit.addresses_base?.checked_add(low.checked_mul(8)?)?;
-            Cursor::new(&self.addresses, at)?.word(8)?
-        } else {
-            low
-        };
+        let address = if form::ADDRX.contains(&low_form) { self.numbered(unit, low)? } else { low };
         let size = if high_form == form::ADDR { high.checked_sub(address)? } else { high };
         Some(MovedCode { address, size, original: address })
+    }
+
+    /// The address of a number.
+    fn numbered(&self, unit: &Unit, number: u64) -> Option<u64> {
+        let at = unit.addresses_base?.checked_add(number.checked_mul(8)?)?;
+        Cursor::new(&self.addresses, at)?.word(8)
     }
 
     fn extend_list(
@@ -110,7 +204,7 @@ impl Ranges {
             None => return self.replace_high_pc(unit, info, abbreviations, moved),
         };
         let list = self.list_at(unit, form, value)?;
-        let mut content = self.section(unit).bytes.as_deref()?.get(list.start..list.end)?.to_vec();
+        let mut content = self.lists(unit)?.get(list)?.to_vec();
         push_entries(&mut content, unit, moved);
         let new = self.append_list(unit, &content);
         match form {
@@ -162,13 +256,14 @@ impl Ranges {
         Some(())
     }
 
-    fn section(&mut self, unit: &Unit) -> &mut Section {
-        if unit.version >= 5 { &mut self.new } else { &mut self.old }
+    /// The section of a unit's list.
+    fn lists(&self, unit: &Unit) -> Option<&[u8]> {
+        if unit.version >= 5 { self.new.bytes.as_deref() } else { self.old.bytes.as_deref() }
     }
 
     /// Where a list's entries are, without what ends it.
-    fn list_at(&mut self, unit: &Unit, form: u64, value: u64) -> Option<std::ops::Range<usize>> {
-        let section = self.section(unit).bytes.as_deref()?;
+    fn list_at(&self, unit: &Unit, form: u64, value: u64) -> Option<Range<usize>> {
+        let section = self.lists(unit)?;
         let at = match form {
             form::RNGLISTX => {
                 let base = unit.ranges_base?;
