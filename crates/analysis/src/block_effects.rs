@@ -186,7 +186,9 @@ impl<'a> BlockEffects<'a> {
         if matches!(effects.flow(), Flow::Call | Flow::IndirectCall) {
             *needs = RegisterSet::all();
         }
-        effects.indexed().for_each(|register| insert_from(needs, &register));
+        if effects.is_indexed() {
+            effects.indexed().for_each(|register| insert_from(needs, &register));
+        }
     }
 
     /// Where the upper bits of vector registers are not known: reads any, replaces none.

@@ -18,8 +18,8 @@ pub struct Hit {
 pub struct Filter {
     /// By the upper nine bits of a word: what may begin with it.
     buckets: Vec<Vec<Sign>>,
-    /// By the upper nine bits of a word: whether anything may.
-    wanted: Box<[bool; BUCKETS]>,
+    /// A bit for each value of the upper half of a word: whether anything may. There most have their opcode.
+    wanted: Box<[u64; HALVES / 64]>,
 }
 
 /// What the first word of an instruction looks like that a rule is about.
@@ -37,6 +37,7 @@ type Look = fn(&[u8]) -> bool;
 
 const TOP: u32 = 23;
 const BUCKETS: usize = 1 << (32 - TOP);
+const HALVES: usize = 1 << 16;
 
 impl Filter {
     /// For the rules of a set.
@@ -57,9 +58,16 @@ impl Filter {
                 add(&mut buckets, Sign { mask, value, look, rule: number });
             }
         }
-        let mut wanted = Box::new([false; BUCKETS]);
-        for (wanted, bucket) in wanted.iter_mut().zip(&buckets) {
-            *wanted = !bucket.is_empty();
+        let mut wanted = Box::new([0; HALVES / 64]);
+        for (top, bucket) in (0_u32..).zip(&buckets) {
+            let halves = (top << 7..(top + 1) << 7).filter(|half| {
+                bucket.iter().any(|sign| (half ^ sign.value >> 16) & sign.mask >> 16 == 0)
+            });
+            for half in halves {
+                if let Some(word) = wanted.get_mut(half as usize / 64) {
+                    *word |= 1 << (half % 64);
+                }
+            }
         }
         Filter { buckets, wanted }
     }
@@ -71,7 +79,8 @@ impl Filter {
         for (at, word) in code.as_chunks().0.iter().enumerate() {
             let word = u32::from_le_bytes(*word);
             // Nearly every word ends here.
-            if self.wanted.get((word >> TOP) as usize) == Some(&true) {
+            let bits = self.wanted.get((word >> 22) as usize).copied().unwrap_or(0);
+            if bits >> (word >> 16 & 63) & 1 == 1 {
                 self.add_hits(code, at * 4, word, &mut hits);
             }
         }

@@ -302,6 +302,13 @@ impl<'a> Effects<'a> {
         self.registers(self.form.indexed, Implicit(0))
     }
 
+    /// Whether there are any of these.
+    #[must_use]
+    #[inline]
+    pub fn is_indexed(&self) -> bool {
+        self.form.indexed != 0
+    }
+
     /// The memory that is accessed.
     #[must_use]
     pub fn memory(&self) -> Option<Memory> {
