@@ -562,3 +562,47 @@ fn source_lines_of_triton_kernels_stand_between_instructions() {
         check(folder, &["-l", "-S", file]);
     }
 }
+
+const TWO_SECTIONS: &str = "
+    .section .text.first,\"ax\",@progbits
+    .globl first
+    .p2align 8
+    .type first,@function
+first:
+    v_mov_b32 v1, s0
+    v_add_u32 v1, v1, v0
+    s_endpgm
+.Lfirst:
+    .size first, .Lfirst-first
+    .section .text.second,\"ax\",@progbits
+    .globl second
+    .p2align 8
+    .type second,@function
+second:
+    v_mov_b32 v5, v4
+    v_add_u32 v5, v5, v3
+    v_add_u32 v5, v5, s9
+    s_endpgm
+.Lsecond:
+    .size second, .Lsecond-second
+";
+
+/// The counts of all instructions.
+fn live_counts(listing: &str) -> Vec<&str> {
+    let lines = listing.lines().filter(|line| line.contains("// 0"));
+    lines.filter_map(|line| Some(line.split_once('\t')?.0)).collect()
+}
+
+#[test]
+fn registers_live_in_sections_that_begin_at_zero() {
+    require_tools!("llvm-mc-22", "ld.lld-22");
+    let folder = scratch_dir();
+    assemble(folder.path(), "two", TWO_SECTIONS);
+    sh(folder.path(), "ld.lld-22 -shared two.o -o two.co");
+    let [apart, linked] = ["two.o", "two.co"].map(|name| disasm(folder.path(), &["--live", name]));
+    let counts = live_counts(apart.text());
+    let expected = ["1 0 1", "2 0 0", "0 0 0", "2 0 1", "2 0 1", "1 0 1", "0 0 0"];
+    let words = |counts: &str| counts.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(counts.iter().map(|it| words(it)).collect::<Vec<_>>(), expected);
+    assert_eq!(counts, live_counts(linked.text()));
+}

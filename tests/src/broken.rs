@@ -325,11 +325,6 @@ pub const EXCEPTIONS: &[Exception] = &[
                 && ["1.5", "1e3", "0x1p3"].iter().any(|float| it.line.contains(float))
         },
     },
-    Exception {
-        name: "older-name",
-        reason: "LLVM has a name on gfx9 that no encoding of its own goes with",
-        applies: |it| it.ours.is_none() && it.line.starts_with("v_mul_lo_i32"),
-    },
 ];
 
 /// Whether both halves of a dual instruction have the same vector register as the same source.

@@ -52,6 +52,7 @@ properties! {
     DPP_SRC1_SGPR = "FeatureDPPSrc1SGPR",
     MFMA_INLINE_BUG = "FeatureMFMAInlineLiteralBug",
     TRUE16 = "FeatureTrue16BitInsts",
+    XNACK = "FeatureSupportsXNACK",
     ARCHITECTED_FLAT_SCRATCH = "FeatureArchitectedFlatScratch",
 }
 

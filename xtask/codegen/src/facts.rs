@@ -106,10 +106,22 @@ pub(crate) struct Facts {
     pub(crate) lenient: Vec<(String, u128)>,
     pub(crate) effects: Vec<EffectFact>,
     /// Other names of instructions: name, instruction, predicates.
-    pub(crate) aliases: Vec<(String, String, Vec<String>)>,
+    pub(crate) aliases: Vec<Alias>,
 }
 
-fn alias(row: &Row) -> (String, String, Vec<String>) {
+/// A name, the instruction that it is, and the predicates under which it is one.
+pub(crate) type Alias = (String, String, Vec<String>);
+
+/// LLVM's records, and what its assembler takes besides.
+fn aliases(folder: &Path, llvm: &Path) -> Result<Vec<Alias>> {
+    let own = table(folder, "aliases.tsv")?;
+    for row in &own {
+        ensure!(!row.get("reason").is_empty(), "aliases.tsv: {}: no reason given", row.get("name"));
+    }
+    Ok(table(llvm, "aliases.tsv")?.iter().chain(&own).map(alias).collect())
+}
+
+fn alias(row: &Row) -> Alias {
     let [name, instruction] = ["name", "instruction"].map(|column| row.get(column).to_owned());
     (name, instruction, names(row.get("predicates")))
 }
@@ -163,7 +175,7 @@ impl Facts {
                 .iter()
                 .map(image_shapes)
                 .collect::<Result<_>>()?,
-            aliases: table(&llvm, "aliases.tsv")?.iter().map(alias).collect(),
+            aliases: aliases(folder, &llvm)?,
             order: table(folder, "decode-order.tsv")?,
             lenient: table(folder, "lenient.tsv")?.iter().map(lenient).collect::<Result<_>>()?,
             effects: table(folder, "effects.tsv")?.iter().map(effect).collect::<Result<_>>()?,

@@ -277,6 +277,7 @@ impl<'a, 't> Attempt<'a, 't> {
                     () => signed,
                 }
             }
+            () if flags.any(Flags::FLAT) && arch.has(Arch::GFX8) => (0, 0),
             () if flags.any(Flags::FLAT) && arch.has(Arch::GFX10) => (0, (1 << 11) - 1),
             () if flags.any(Flags::FLAT) && arch.is_gfx9_plus() => (0, (1 << (width - 1)) - 1),
             () => unsigned,

@@ -189,7 +189,10 @@ pub(super) fn special_value(arch: Arch, name: &str) -> Option<u16> {
     let (m0, null) = if arch.is_gfx11_plus() { (125, 124) } else { (124, 125) };
     let is_there = match name {
         "null" => arch.is_gfx10_plus(),
-        "src_vccz" | "src_execz" | "src_pops_exiting_wave_id" => !arch.is_gfx11_plus(),
+        "src_vccz" | "src_execz" => !arch.is_gfx11_plus(),
+        "src_pops_exiting_wave_id" => !arch.has(Arch::GFX8) && !arch.is_gfx11_plus(),
+        "xnack_mask" | "xnack_mask_lo" | "xnack_mask_hi" => arch.has(Arch::XNACK),
+        name if is_wide_value(name) => !arch.has(Arch::GFX8),
         "src_flat_scratch_base_lo" | "src_flat_scratch_base_hi" => arch.has(Arch::GFX1250),
         _ => true,
     };

@@ -57,7 +57,7 @@ const IMAGE: u64 = Flags::MIMG | Flags::VIMAGE | Flags::VSAMPLE;
 const SCALABLE: u64 = Flags::SMRD | Flags::FLAT | Flags::MUBUF | Flags::MTBUF | IMAGE;
 const MEMORY: u64 = Flags::FLAT | Flags::MUBUF | Flags::MTBUF | Flags::MIMG | Flags::DS;
 
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     Rule { flags: Flags::VALU, check: lds_direct },
     Rule { flags: VECTOR, check: halves_as_op_sel },
     Rule { flags: Flags::VALU, check: scalar_values },
@@ -66,6 +66,7 @@ const RULES: [Rule; 22] = [
     Rule { flags: Flags::DPP, check: dpp_control },
     Rule { flags: Flags::DPP, check: dpp_second_source },
     Rule { flags: Flags::SDWA, check: relative_source },
+    Rule { flags: Flags::SDWA, check: whole_sum },
     Rule { flags: IMAGE, check: image_dimension },
     Rule { flags: IMAGE, check: image_data },
     Rule { flags: IMAGE, check: image_address },
@@ -556,6 +557,14 @@ fn no_counter_register(line: &Line<'_>) -> Verdict {
     let has_register = || line.register("sdst").is_some_and(|register| !is_null(register));
     let is_wait = line.arch().is_gfx11_plus() && line.is_named(&WAITS);
     ensure(!is_wait || !has_register(), "sdst", "`null`")
+}
+
+/// What is added to is read whole, and so written whole.
+fn whole_sum(line: &Line<'_>) -> Verdict {
+    const DWORD: u64 = 6;
+    let adds = line.is_named(&["v_mac_f32", "v_mac_f16"]);
+    let is_whole = line.inst.operand("dst_sel").is_none_or(|part| part == DWORD);
+    ensure(!adds || is_whole, "dst_sel", "dst_sel:DWORD")
 }
 
 /// Barriers have a number, or M0 says which.

@@ -52278,6 +52278,7 @@ pub(crate) static ALIASES: &[Alias] = &[
     Alias { name: "v_subrev_u32", instruction: "v_subrev_nc_u32", when: Condition(&[(&[101], &[104])]) },
     Alias { name: "v_subrev_u32", instruction: "v_subrev_nc_u32", when: Condition(&[(&[104], &[])]) },
     Alias { name: "v_xor_add_u32", instruction: "v_xad_u32", when: Condition(&[(&[101], &[])]) },
+    Alias { name: "v_mul_lo_i32", instruction: "v_mul_lo_u32", when: Condition(&[(&[93, 106], &[])]) },
 ];
 
 pub(crate) static LENIENT: &[(u16, u128)] = &[

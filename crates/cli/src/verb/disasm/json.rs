@@ -74,6 +74,7 @@ impl JsonWriter<'_, '_> {
     fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         part.bytes.extend_from_slice(b",\"instructions\":[");
+        let start = self.plan.live.as_ref().map_or(0, |it| it.start(span.section));
         let mut line = Line::default();
         let mut is_first = true;
         let mut msb = VgprMsb::default();
@@ -99,7 +100,7 @@ impl JsonWriter<'_, '_> {
                 part.bytes.push(b',');
             }
             is_first = false;
-            let live = self.plan.live.as_ref().map(|it| it.at(address));
+            let live = self.plan.live.as_ref().map(|it| it.at(address.wrapping_add(start)));
             line.write(&mut part.bytes, address, encoding, branch_target, live)?;
             part.pass()?;
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hsaco::analysis::{
-    Block, Cfg, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream,
+    Block, Cfg, CodeAddresses, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream,
 };
 use hsaco::isa::{Decoder, Register, RegisterFile, Special, VgprMsb};
 use hsaco::object::CodeObject;
@@ -26,7 +26,10 @@ impl Counts {
 }
 
 /// The counts of an object, by function and instruction.
-pub(super) struct Live(Vec<Lines>);
+pub(super) struct Live {
+    functions: Vec<Lines>,
+    addresses: CodeAddresses,
+}
 
 /// The counts of one function.
 struct Lines {
@@ -36,11 +39,20 @@ struct Lines {
 }
 
 impl Live {
-    /// Works them out for the functions that have code in some of the ranges, which are sorted.
-    pub(super) fn new(object: &CodeObject<'_>, decoder: &Decoder, shown: &[Range<u64>]) -> Self {
-        if !has_one_address_space(object) {
-            return Self(Vec::new());
-        }
+    /// Works them out for the functions that have code in some ranges of sections.
+    pub(super) fn new(
+        object: &CodeObject<'_>,
+        decoder: &Decoder,
+        shown: impl Iterator<Item = (usize, Range<u64>)>,
+    ) -> Self {
+        let mut live = Self { functions: Vec::new(), addresses: CodeAddresses::new(object) };
+        let mut shown: Vec<_> = shown
+            .map(|(section, range)| {
+                let start = live.start(section);
+                start.wrapping_add(range.start)..start.wrapping_add(range.end)
+            })
+            .collect();
+        shown.sort_by_key(|range| range.start);
         let functions = Functions::new(object, decoder);
         let is_shown = |it: &&Function<'_>| {
             let before = shown.partition_point(|range| range.start < it.end());
@@ -48,24 +60,24 @@ impl Live {
             last.is_some_and(|range| range.end > it.address)
         };
         let wanted: Vec<&Function<'_>> = functions.as_slice().iter().filter(is_shown).collect();
-        let mut lines = parallel::map(&wanted, 64, |function| Lines::new(decoder, function));
-        lines.sort_by_key(|it| it.address);
-        Self(lines)
+        live.functions = parallel::map(&wanted, 64, |function| Lines::new(decoder, function));
+        live.functions.sort_by_key(|it| it.address);
+        live
     }
 
-    /// What is live before the instruction at an address; none for what is in no function, such as padding.
+    /// What is added to the addresses of a section, so that those of several differ: all of them begin at zero in
+    /// objects that are not linked.
+    pub(super) fn start(&self, section: usize) -> u64 {
+        u32::try_from(section).map_or(0, |section| self.addresses.of(section, 0))
+    }
+
+    /// What is live before the instruction at an address with that added; none for what is in no function, such as padding.
     pub(super) fn at(&self, address: u64) -> Option<Counts> {
-        let function = self.0.partition_point(|it| it.address <= address).checked_sub(1)?;
-        let counts = &self.0.get(function)?.counts;
+        let function = self.functions.partition_point(|it| it.address <= address).checked_sub(1)?;
+        let counts = &self.functions.get(function)?.counts;
         let found = counts.binary_search_by_key(&address, |it| it.0).ok()?;
         counts.get(found).map(|it| it.1)
     }
-}
-
-/// False for relocatable objects whose sections of code all begin at zero: an address says nothing there.
-fn has_one_address_space(object: &CodeObject<'_>) -> bool {
-    let code = object.elf().sections().iter().filter(|it| it.is_executable());
-    !object.is_relocatable() || code.filter(|it| it.size > 0).count() < 2
 }
 
 impl Lines {

@@ -88,7 +88,9 @@ impl<'a> Plan<'a> {
             plan.reassembly = decoding.reassembly(processor, options).ok();
         }
         if decoding.live {
-            plan.live = Some(Live::new(object, &plan.decoder, &plan.code_addresses()));
+            let code = plan.spans.iter().filter(|it| !it.is_data);
+            let shown = code.filter_map(|it| Some((it.section, plan.addresses(it)?)));
+            plan.live = Some(Live::new(object, &plan.decoder, shown));
         }
         Some(plan)
     }

@@ -91,6 +91,7 @@ impl TextWriter<'_, '_> {
     fn live_head(&self, span: &Span, base: u64, out: &mut Vec<u8>) {
         let Some(live) = &self.plan.live else { return };
         out.extend_from_slice(b"VGPR AGPR SGPR\t; live before each instruction\n");
+        let base = base.wrapping_add(live.start(span.section));
         let addresses = self.plan.steps(span).map(|(at, ..)| base.wrapping_add(at as u64));
         if !addresses.filter_map(|it| live.at(it)).all(Counts::is_known) {
             push_counts(out, Some(Counts::default()));
@@ -104,6 +105,7 @@ impl TextWriter<'_, '_> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut printing = Printing { memory, tokens: Vec::new() };
         let mut msb = VgprMsb::default();
+        let start = self.plan.live.as_ref().map_or(0, |it| it.start(span.section));
         let source = self.plan.source.as_ref();
         let mut place = source.map(|it| it.before(self.plan, span)).unwrap_or_default();
         for (at, step, size) in self.plan.steps(span) {
@@ -120,7 +122,7 @@ impl TextWriter<'_, '_> {
             if let Some(live) = &self.plan.live
                 && !matches!(step, Step::Zeros)
             {
-                push_counts(out, live.at(address));
+                push_counts(out, live.at(address.wrapping_add(start)));
             }
             match step {
                 Step::Zeros => out.extend_from_slice(b"\t\t...\n"),
