@@ -630,7 +630,9 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         let is_inexact =
             |number| matches!(number, Number::Float(float) if half_bits(float) == Some(0x3118));
-        if ty == Type::Int16 && flags.any(Flags::DPP | Flags::SDWA) && is_inexact(number) {
+        let is_exponent = slot.label() == Some("src1") && self.inst.mnemonic() == "v_ldexp_f16";
+        let is_integer = ty == Type::Int16 || is_exponent;
+        if is_integer && flags.any(Flags::DPP | Flags::SDWA) && is_inexact(number) {
             return start.wanted("a constant that half precision holds");
         }
         if wrapping == Wrapping::Lit && self.takes_no_lit() {
