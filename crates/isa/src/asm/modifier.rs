@@ -149,6 +149,8 @@ impl Attempt<'_, '_> {
             }
             P::NamedInt => return self.named_int(slot, kind),
             P::NamedBit | P::Gds => named::bit(cursor, kind.label)?,
+            // Printed, and refused by LLVM.
+            P::R128A16 if self.inst.mnemonic().starts_with("tensor_") => None,
             P::R128A16 => {
                 named::bit(cursor, if arch.has(Arch::R128_A16) { "a16" } else { "r128" })?
             }
