@@ -108,9 +108,14 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     /// What the rules between operands are about.
-    pub(super) fn line(&self, dual: Option<DualPlaces>, standard: Standard) -> Line<'_> {
+    pub(super) fn line(
+        &self,
+        dual: Option<DualPlaces>,
+        partner: &'static str,
+        standard: Standard,
+    ) -> Line<'_> {
         let Attempt { tables, ref inst, seen, lists, halves, .. } = *self;
-        Line { tables, inst, standard, seen, dual, lists, halves }
+        Line { tables, inst, standard, seen, dual, partner, lists, halves }
     }
 
     pub(super) fn arch(&self) -> Arch {

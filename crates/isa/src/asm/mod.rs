@@ -50,7 +50,9 @@ use rule::{Broken, DualPlaces};
 pub struct Assembler {
     decoder: Decoder,
     /// By name without suffix: which of the candidates.
-    names: Names,
+    names: Names<Forms>,
+    /// The numbers of the names of second halves.
+    partners: Names<u16>,
     candidates: Vec<Candidate>,
     plain_kinds: Vec<PlainKind>,
 }
@@ -112,15 +114,16 @@ impl fmt::Debug for Assembler {
 struct Candidate {
     blank: Inst,
     variant: Variant,
-    /// The name of the second half of a dual instruction.
+    /// The name of the second half of a dual instruction, and its number among such names; 0 of others.
     partner: &'static str,
+    partner_number: u16,
     /// Where the registers of a dual instruction are.
     dual: Option<DualPlaces>,
     /// Words among the modifiers that its text always has.
     words: u8,
 }
 
-type Names = HashMap<&'static str, Forms, BuildHasherDefault<Fnv>>;
+type Names<T> = HashMap<&'static str, T, BuildHasherDefault<Fnv>>;
 
 /// Where the forms of a name are.
 #[derive(Clone, Copy)]
@@ -183,6 +186,7 @@ impl Assembler {
     pub fn new(processor: Processor, options: DecodeOptions) -> Result<Self, UnsupportedProcessor> {
         let decoder = Decoder::with_options(processor, options)?;
         let mut named: Vec<(&'static str, Candidate)> = Vec::with_capacity(6000);
+        let mut partners = Names::from_iter([("", 0)]);
         for (number, size) in decoder.tables().forms() {
             let mut blank = Inst::blank(number, size);
             if is_never_written(&blank, decoder.tables().arch) {
@@ -194,12 +198,16 @@ impl Assembler {
                 blank.set_ignored();
                 let variant = Variant::of(blank.flags());
                 let full = inst::text(name.start, name.full);
+                let partner = partner(&blank);
+                let next_number = partners.len() as u16;
+                let partner_number = *partners.entry(partner).or_insert(next_number);
                 named.push((
                     split_suffix(full).map_or(full, |(base, _)| base),
                     Candidate {
                         blank,
                         variant,
-                        partner: partner(&blank),
+                        partner,
+                        partner_number,
                         dual: rule::dual_places(&blank),
                         words: modifier::words_of(&blank),
                     },
@@ -211,14 +219,14 @@ impl Assembler {
             let blank = &candidate.blank;
             (
                 *name,
-                candidate.partner,
+                candidate.partner_number,
                 candidate.variant,
                 if *name == LONGER_FIRST { u8::MAX - blank.len } else { blank.len },
                 blank.extra_addresses(),
                 blank.flags().has(Flags::LAST_RESORT),
             )
         });
-        let mut names: Names = HashMap::default();
+        let mut names = Names::default();
         for (at, (name, candidate)) in (0..).zip(&named) {
             let forms = names.entry(*name).or_insert(Forms { start: at, end: at, words: 0 });
             forms.end = at + 1;
@@ -230,7 +238,7 @@ impl Assembler {
         let candidates = named.into_iter().map(|(_, candidate)| candidate).collect();
         let plain_kinds =
             (0..).zip(&KINDS).map(|(number, kind)| plain_kind(&decoder, number, kind)).collect();
-        Ok(Assembler { decoder, names, candidates, plain_kinds })
+        Ok(Assembler { decoder, names, partners, candidates, plain_kinds })
     }
 
     /// A decoder for the same processor under the same settings.
@@ -266,24 +274,26 @@ impl Assembler {
         };
         let mut furthest = start.miss(Expected::What("an encoding that the instruction has"));
         let mut broken = None;
-        for candidate in with_partner(self.candidates(forms), line).iter().filter(fits) {
+        for candidate in self.with_partner(self.candidates(forms), line).iter().filter(fits) {
             let mut attempt = Attempt::new(self, candidate.blank, cursor);
             match attempt.run() {
-                Ok(()) => match rule::check(&attempt.line(candidate.dual, standard)) {
-                    Ok(()) => return Ok(attempt.inst),
-                    Err(_) if standard == Standard::Own && has_remark(line) => {
-                        return Ok(attempt.inst);
-                    }
-                    Err(rule) => {
-                        broken = Some((candidate, rule));
-                        furthest.at = 0;
-                        // The longer form of a dual instruction has fewer rules.
-                        let is_longer = candidate.blank.flags().any(Flags::VOPD3);
-                        if candidate.partner.is_empty() || is_longer {
-                            break;
+                Ok(()) => {
+                    match rule::check(&attempt.line(candidate.dual, candidate.partner, standard)) {
+                        Ok(()) => return Ok(attempt.inst),
+                        Err(_) if standard == Standard::Own && has_remark(line) => {
+                            return Ok(attempt.inst);
+                        }
+                        Err(rule) => {
+                            broken = Some((candidate, rule));
+                            furthest.at = 0;
+                            // The longer form of a dual instruction has fewer rules.
+                            let is_longer = candidate.blank.flags().any(Flags::VOPD3);
+                            if candidate.partner.is_empty() || is_longer {
+                                break;
+                            }
                         }
                     }
-                },
+                }
                 Err(miss) if miss.at > furthest.at => furthest = miss,
                 Err(_) => {}
             }
@@ -305,6 +315,20 @@ impl Assembler {
 
     fn candidates(&self, forms: &Forms) -> &[Candidate] {
         self.candidates.get(forms.start as usize..forms.end as usize).unwrap_or_default()
+    }
+
+    /// Of the forms of a dual instruction, those whose second half is the line's.
+    fn with_partner<'a>(&self, candidates: &'a [Candidate], line: &str) -> &'a [Candidate] {
+        if candidates.first().is_none_or(|candidate| candidate.partner_number == 0) {
+            return candidates;
+        }
+        let second = line.as_bytes().windows(2).position(|pair| pair == b"::");
+        let partner = Cursor::new(second.and_then(|at| line.get(at + 2..)).unwrap_or("")).word();
+        let Some(number) = self.partners.get(partner).copied() else { return &[] };
+        let start = candidates.partition_point(|candidate| candidate.partner_number < number);
+        let from = candidates.get(start..).unwrap_or_default();
+        let count = from.iter().take_while(|candidate| candidate.partner_number == number).count();
+        from.get(..count).unwrap_or_default()
     }
 
     /// The forms of a name, and the encoding that its suffix asks for.
@@ -337,7 +361,7 @@ fn pieces(blank: &Inst) -> impl Iterator<Item = &'static str> {
 }
 
 /// Older and other names of instructions.
-fn add_aliases(names: &mut Names, features: &Features) {
+fn add_aliases(names: &mut Names<Forms>, features: &Features) {
     for alias in ALIASES.iter().filter(|alias| features.fulfil(&alias.when)) {
         if let Some(forms) = names.get(alias.instruction).copied() {
             names.insert(alias.name, forms);
@@ -384,17 +408,4 @@ fn split_suffix(name: &str) -> Option<(&str, Variant)> {
 /// The name after `::` in a form's text.
 fn partner(blank: &Inst) -> &'static str {
     pieces(blank).filter_map(|piece| piece.trim().strip_prefix(":: ")).next().unwrap_or("")
-}
-
-/// Of the forms of a dual instruction, those whose second half is the line's.
-fn with_partner<'a>(candidates: &'a [Candidate], line: &str) -> &'a [Candidate] {
-    if candidates.first().is_none_or(|candidate| candidate.partner.is_empty()) {
-        return candidates;
-    }
-    let second = line.as_bytes().windows(2).position(|pair| pair == b"::");
-    let partner = Cursor::new(second.and_then(|at| line.get(at + 2..)).unwrap_or("")).word();
-    let start = candidates.partition_point(|candidate| candidate.partner < partner);
-    let from = candidates.get(start..).unwrap_or_default();
-    let count = from.iter().take_while(|candidate| candidate.partner == partner).count();
-    from.get(..count).unwrap_or_default()
 }

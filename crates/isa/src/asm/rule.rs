@@ -7,14 +7,14 @@ use crate::decode::Tables;
 use crate::effects::form::Implicit;
 use crate::generated::IMAGES;
 use crate::inst::Inst;
-use crate::operand::{Special, tag};
+use crate::operand::{Code, Special, tag};
 use crate::operands::{OperandValue, Register, RegisterFile};
 use crate::print::named::cache::SCALE_OFFSET;
 use crate::table::{Flags, Image, ImageEncoding, Slot, Source};
 
 use super::form::Seen;
 use super::operand::is_wide_value;
-use super::{LONGER_FIRST, Standard, partner};
+use super::{LONGER_FIRST, Standard};
 
 /// An instruction and what its text says beyond its bits.
 pub(super) struct Line<'t> {
@@ -24,6 +24,8 @@ pub(super) struct Line<'t> {
     pub(super) seen: Seen,
     /// Of a dual instruction where its registers are.
     pub(super) dual: Option<DualPlaces>,
+    /// The name of its second half.
+    pub(super) partner: &'static str,
     /// `op_sel`, `op_sel_hi`, `neg_lo`, `neg_hi`, where they are written.
     pub(super) lists: [Option<u8>; 4],
     /// Whether `SELECTED` are written as upper or lower halves.
@@ -105,33 +107,34 @@ impl Line<'_> {
 
     /// What most operands are: a vector register that nothing makes wider.
     fn one_vector_register(&self, slot: &'static Slot) -> Option<Register> {
+        let code = self.is_one_register(slot).then(|| self.tables.code(self.inst, slot))?;
+        one_vector_register(self.tables.settled(self.inst, slot, slot.kind(), code))
+    }
+
+    /// Whether an operand is one register if it is any, and nothing makes it wider.
+    fn is_one_register(&self, slot: &Slot) -> bool {
         let kind = slot.kind();
         let is_number = matches!(
             kind.source,
             Source::Absent | Source::Immediate | Source::ScalarOffset | Source::Literal
         );
-        if is_number || kind.dwords != 1 || self.inst.flags().any(IMAGE) {
-            return None;
-        }
-        let code = self.tables.settled(self.inst, slot, kind, self.tables.code(self.inst, slot));
-        let register =
-            Register { file: RegisterFile::Vgpr, first: code.number(), count: 1, half: None };
-        (code.tag() == tag::VGPR).then_some(register)
+        !is_number && kind.dwords == 1 && !self.inst.flags().any(IMAGE)
     }
 
     /// The vector registers of a slot, and its name.
     fn vector_at(&self, place: u8) -> Option<(&'static str, Register)> {
         let slot = self.inst.slots().get(usize::from(place))?;
-        let tag = self.tables.code(self.inst, slot).tag();
-        if !matches!(tag, tag::VGPR | tag::AGPR | tag::HALF) {
+        let code = self.tables.code(self.inst, slot);
+        if !matches!(code.tag(), tag::VGPR | tag::AGPR | tag::HALF) {
             return None;
         }
-        match self.value_of(slot)? {
-            OperandValue::Register(register) if is_vector(register) => {
-                Some((slot.label().unwrap_or_default(), register))
-            }
+        let settled = || self.tables.settled(self.inst, slot, slot.kind(), code);
+        let one = self.is_one_register(slot).then(settled).and_then(one_vector_register);
+        let register = one.or_else(|| match self.tables.typed(self.inst, slot)?.value {
+            OperandValue::Register(register) => Some(register),
             _ => None,
-        }
+        });
+        Some((slot.label().unwrap_or_default(), register.filter(|it| is_vector(*it))?))
     }
 
     fn value(&self, name: &str) -> Option<OperandValue> {
@@ -150,6 +153,12 @@ impl Line<'_> {
         let is_number = |slot: &&Slot| slot.kind().source == Source::Immediate;
         self.inst.named(name).filter(is_number).is_some_and(|slot| self.inst.value(slot) != 0)
     }
+}
+
+fn one_vector_register(code: Code) -> Option<Register> {
+    let register =
+        Register { file: RegisterFile::Vgpr, first: code.number(), count: 1, half: None };
+    (code.tag() == tag::VGPR).then_some(register)
 }
 
 fn ensure(holds: bool, operand: &'static str, wanted: &'static str) -> Verdict {
@@ -584,7 +593,7 @@ fn relative_scalar(line: &Line<'_>) -> Verdict {
 /// The longer form of a dual instruction has no products of floats that are constants, and no negative constants behind a move; LLVM
 /// mixes up the banks of one of the products.
 fn long_dual(line: &Line<'_>) -> Verdict {
-    for (name, source) in [(line.inst.mnemonic(), "src0X"), (partner(line.inst), "src0Y")] {
+    for (name, source) in [(line.inst.mnemonic(), "src0X"), (line.partner, "src0Y")] {
         let value = line.inst.named(source).map_or(0, |slot| line.inst.value(slot));
         let is_float = name.starts_with("v_dual_dot2acc_") && (240..=248).contains(&value);
         ensure(!is_float, source, "a register or an integer")?;
