@@ -28,7 +28,7 @@ use std::io::Write as _;
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser};
 
-pub use crate::alloc::Alloc;
+pub use crate::alloc::{Alloc, prepare_for_little};
 use crate::report::Status;
 use crate::verb::{Task, VERBS, Verb};
 pub use crate::verb::{arguments_json, without_comment};

@@ -272,8 +272,8 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// The only symbol of a name. Looks at no more of other names than tells them apart; nothing if there are several,
-    /// or if a name cannot be read, as [`iter`](Self::iter) would complain.
+    /// The only symbol of a name that stands in a section. Looks at no more of other names than tells them apart; nothing
+    /// if there are several, or if a name cannot be read, as [`iter`](Self::iter) would complain.
     ///
     /// ```
     /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
@@ -289,8 +289,15 @@ impl<'a> SymbolTable<'a> {
         self.strings.last().filter(|last| **last == 0 && !name.is_empty())?;
         let mut found = None;
         for (row, index) in self.entries.chunks_exact(self.entry_size).zip(0..).skip(1) {
-            let text =
-                self.strings.get(read_u32(row, 0)? as usize..).filter(|it| !it.is_empty())?;
+            let start = read_u32(row, 0)? as usize;
+            if start >= self.strings.len() {
+                return None;
+            }
+            // Of all symbols most are numbers, which a compiler leaves for every kernel.
+            if read_u16(row, 6).is_some_and(|section| u32::from(section) == SHN_ABS) {
+                continue;
+            }
+            let text = self.strings.get(start..)?;
             // Many begin alike; where it would end, nearly all differ.
             if text.get(name.len()) == Some(&0) && text.starts_with(name) {
                 if found.is_some() {

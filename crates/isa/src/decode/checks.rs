@@ -140,7 +140,7 @@ impl Program {
 
 fn verdict(source: Source, value: u16, code: Code, role: Role) -> u8 {
     match code.tag() {
-        _ if misaligned(source, value, code).is_some() => OTHER,
+        tag::SGPR | tag::TTMP if misaligned(source, value, code).is_some() => OTHER,
         tag::INVALID | tag::LITERAL64 => OTHER,
         tag::LITERAL if role == Role::Source => LITERAL,
         _ => 0,
