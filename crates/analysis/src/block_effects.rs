@@ -1,7 +1,9 @@
 //! What the instructions of each block do to registers, all together: one look at every instruction, which
 //! liveness and resources share.
 
-use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{
+    Decoder, Effects, Flow, Inst, Lanes, Register, RegisterFile, Registers, Special, VgprMsb,
+};
 
 use crate::cfg::{Block, Cfg};
 use crate::register_set::RegisterSet;
@@ -16,12 +18,53 @@ pub(crate) struct Summary {
     pub(crate) replaces: RegisterSet,
 }
 
+/// The registers that somebody asks about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Focus {
+    /// All.
+    #[default]
+    All,
+    /// Those that are no vector registers, which takes a fraction of the time. All vector registers count as needed.
+    Scalars,
+}
+
+impl Focus {
+    /// What is needed where nothing is that is asked about.
+    pub(crate) fn always(self) -> RegisterSet {
+        match self {
+            Focus::All => RegisterSet::default(),
+            Focus::Scalars => RegisterSet::vectors(),
+        }
+    }
+
+    #[inline]
+    fn on<'a>(self, registers: Registers<'a>) -> Registers<'a> {
+        match self {
+            Focus::All => registers,
+            Focus::Scalars => registers.scalars(),
+        }
+    }
+
+    /// The registers that an instruction reads.
+    #[inline]
+    pub fn reads<'a>(self, effects: &Effects<'a>) -> Registers<'a> {
+        self.on(effects.reads())
+    }
+
+    /// The registers that an instruction writes.
+    #[inline]
+    pub fn writes<'a>(self, effects: &Effects<'a>) -> Registers<'a> {
+        self.on(effects.writes())
+    }
+}
+
 /// What the blocks of a function do to registers, and what the function uses.
 #[derive(Clone, Debug)]
 pub struct BlockEffects<'a> {
     pub(crate) decoder: &'a Decoder,
     pub(crate) stream: &'a Stream,
     pub(crate) cfg: &'a Cfg,
+    pub(crate) focus: Focus,
     states: States<'a>,
     pub(crate) summaries: Vec<Summary>,
     usage: Usage,
@@ -51,6 +94,7 @@ impl<'a> BlockEffects<'a> {
             decoder,
             stream,
             cfg,
+            focus: Focus::All,
             states: States::new(decoder, stream, cfg, lanes),
             summaries: Vec::with_capacity(count),
             usage: Usage { instructions: stream.steps().len(), ..Usage::default() },
@@ -73,11 +117,12 @@ impl<'a> BlockEffects<'a> {
         stream: &'a Stream,
         cfg: &'a Cfg,
         lanes: Lanes,
+        focus: Focus,
         known: &'a KnownStates,
     ) -> Self {
         let states = States::known(decoder, stream, cfg, lanes, known);
         let (summaries, usage) = (Vec::new(), Usage::default());
-        BlockEffects { decoder, stream, cfg, states, summaries, usage }
+        BlockEffects { decoder, stream, cfg, focus, states, summaries, usage }
     }
 
     /// What each block does that others lead to. The rest does not matter to any block, and needs all.
@@ -131,7 +176,7 @@ impl<'a> BlockEffects<'a> {
         let effects = self.decoder.effects(inst, state.msb.unwrap_or_default());
         let indexed = state.indexed.filter(|_| inst.is_vector_alu());
         let writes_any = indexed.is_some_and(|operands| operands & DESTINATION != 0);
-        effects.writes().for_each(|register| {
+        self.focus.writes(&effects).for_each(|register| {
             if let Some(usage) = &mut usage {
                 usage.add_write(self.decoder, inst, &register);
             }
@@ -141,7 +186,7 @@ impl<'a> BlockEffects<'a> {
                 summary.replaces.insert(&register);
             }
         });
-        effects.reads().for_each(|register| {
+        self.focus.reads(&effects).for_each(|register| {
             if let Some(usage) = &mut usage {
                 usage.add_read(inst, &register, &effects);
             }
@@ -169,20 +214,23 @@ impl<'a> BlockEffects<'a> {
     /// What is needed before an instruction, from what is needed after it.
     #[inline]
     pub(crate) fn add_needs(&self, needs: &mut RegisterSet, index: usize, state: State) {
-        let (Some(inst), Some(msb), None) = (self.stream.inst(index), state.msb, state.indexed)
-        else {
+        let msb = match self.focus {
+            Focus::All => state.msb,
+            Focus::Scalars => Some(VgprMsb::default()),
+        };
+        let (Some(inst), Some(msb), None) = (self.stream.inst(index), msb, state.indexed) else {
             let mut summary = Summary { needs: *needs, ..Summary::default() };
             self.add_to(&mut summary, index, state, None);
             *needs = summary.needs;
             return;
         };
         let effects = self.decoder.effects(inst, msb);
-        effects.writes().for_each(|register| {
+        self.focus.writes(&effects).for_each(|register| {
             if effects.is_overwritten(&register, state.lanes) {
                 needs.remove(&register);
             }
         });
-        effects.reads().for_each(|register| needs.insert(&register));
+        self.focus.reads(&effects).for_each(|register| needs.insert(&register));
         if matches!(effects.flow(), Flow::Call | Flow::IndirectCall) {
             *needs = RegisterSet::all();
         }
@@ -216,7 +264,8 @@ impl<'a> BlockEffects<'a> {
         mut visit: impl FnMut(&Self, usize, State),
     ) {
         let mut state = self.states.before_block(block);
-        if self.states.never_change() {
+        let is_known = self.focus == Focus::Scalars && !self.states.has_index_mode();
+        if self.states.never_change() || is_known {
             steps.rev().for_each(|index| visit(self, index, state));
             return;
         }

@@ -69,10 +69,7 @@ impl Cfg {
     /// the stream itself makes these values.
     #[must_use]
     pub fn new(decoder: &Decoder, stream: &Stream) -> Self {
-        let has_jumps = stream
-            .steps()
-            .iter()
-            .any(|step| step.inst.is_some_and(|inst| inst.flow() == Flow::IndirectJump));
+        let has_jumps = stream.has_flow(|flow| flow == Flow::IndirectJump);
         let mut known = BTreeMap::new();
         let mut cfg = Builder { stream, known: &known }.build();
         for _ in 0..if has_jumps { ROUNDS } else { 0 } {
@@ -192,7 +189,7 @@ impl Builder<'_> {
         if !self.stream.steps().is_empty() {
             starts.push(0);
         }
-        for index in 0..self.stream.steps().len() {
+        for index in self.stream.turns() {
             if let Some(ways) = self.ways(index) {
                 starts.extend(ways.target.and_then(|target| self.stream.index_of(target)));
                 starts.extend((index + 1 < self.stream.steps().len()).then_some(index + 1));

@@ -43,7 +43,7 @@ mod usage;
 mod value;
 
 pub use argument::{Argument, Disagreement, KernelArguments, Source};
-pub use block_effects::BlockEffects;
+pub use block_effects::{BlockEffects, Focus};
 pub use call::{Bounds, Call, CallGraph, CallKind, Callee, Closures, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
 pub use code_address::CodeAddresses;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use hsaco_isa::{Decoder, Lanes};
 
-use crate::block_effects::{BlockEffects, Summary};
+use crate::block_effects::{BlockEffects, Focus, Summary};
 use crate::cfg::{Block, Cfg, Exit};
 use crate::register_set::RegisterSet;
 use crate::state::{KnownStates, States};
@@ -48,8 +48,17 @@ enum Place<'a> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct LivenessMemo {
+    focus: Focus,
     states: OnceLock<KnownStates>,
     found: OnceLock<Found>,
+}
+
+impl LivenessMemo {
+    /// For who asks about these registers.
+    #[must_use]
+    pub fn new(focus: Focus) -> Self {
+        LivenessMemo { focus, ..LivenessMemo::default() }
+    }
 }
 
 /// What is needed at the start and the end of each block.
@@ -79,19 +88,20 @@ impl<'a> Liveness<'a> {
     ) -> Self {
         let states = || States::new(decoder, stream, cfg, lanes).into_known();
         let known = memo.states.get_or_init(states);
-        let effects = BlockEffects::unseen(decoder, stream, cfg, lanes, known);
+        let effects = BlockEffects::unseen(decoder, stream, cfg, lanes, memo.focus, known);
         Liveness { effects, found: Place::There(&memo.found) }
     }
 
     /// Works it out from what the blocks do.
     #[must_use]
     pub fn of(effects: BlockEffects<'a>) -> Self {
-        let found = Found::new(effects.cfg, &effects.summaries);
+        let found = Found::new(effects.cfg, effects.focus, &effects.summaries);
         Liveness { effects, found: Place::Here(found) }
     }
 
     fn found(&self) -> &Found {
-        let new = || Found::new(self.effects.cfg, &self.effects.summaries_of_joins());
+        let BlockEffects { cfg, focus, .. } = self.effects;
+        let new = || Found::new(cfg, focus, &self.effects.summaries_of_joins());
         match &self.found {
             Place::Here(found) => found,
             Place::There(place) => place.get_or_init(new),
@@ -151,10 +161,10 @@ impl<'a> Liveness<'a> {
 }
 
 impl Found {
-    fn new(cfg: &Cfg, summaries: &[Summary]) -> Self {
+    fn new(cfg: &Cfg, focus: Focus, summaries: &[Summary]) -> Self {
         let count = cfg.blocks().len();
-        let empty = vec![RegisterSet::default(); count];
-        let mut found = Found { live_in: empty.clone(), live_out: empty };
+        let always = vec![focus.always(); count];
+        let mut found = Found { live_in: always.clone(), live_out: always };
         let mut work: Vec<usize> = (0..count).collect();
         let mut is_waiting = vec![true; count];
         while let Some(block) = work.pop() {
@@ -175,7 +185,7 @@ impl Found {
     /// Works out what a block needs from what its successors need; whether that is more than before.
     fn flow_back(&mut self, cfg: &Cfg, summaries: &[Summary], block: usize) -> bool {
         let mut live = match cfg.blocks().get(block).and_then(|block| block.exit) {
-            None | Some(Exit::End) => RegisterSet::default(),
+            None | Some(Exit::End) => self.live_out.get(block).copied().unwrap_or_default(),
             Some(Exit::Return | Exit::Outside(_) | Exit::Unknown) => RegisterSet::all(),
         };
         for next in cfg.successors(block) {

@@ -9,6 +9,7 @@ const AGPRS: usize = 256;
 const AGPR_START: usize = VGPRS;
 const SCALAR_START: usize = AGPR_START + AGPRS;
 const WORDS: usize = SCALAR_START / 64 + 3;
+const _: () = assert!(SCALAR_START.is_multiple_of(64));
 
 /// The numbers of scalar registers: as encoded, then those that no field names.
 mod scalar {
@@ -56,6 +57,14 @@ impl RegisterSet {
         let unused = SCALAR_START + scalar::END..WORDS * 64;
         unused.for_each(|bit| set.clear(bit));
         set.clear(SCALAR_START + scalar::M0 + 1);
+        set
+    }
+
+    /// Every vector register there is.
+    #[must_use]
+    pub fn vectors() -> Self {
+        let mut set = RegisterSet::default();
+        set.0.iter_mut().take(SCALAR_START / 64).for_each(|word| *word = u64::MAX);
         set
     }
 

@@ -88,12 +88,12 @@ impl<'a> States<'a> {
         let mut states = States { decoder, stream, cfg, assumed, known: Cow::Owned(known) };
         let mut insts = stream.steps().iter().filter_map(|step| step.inst.as_ref());
         let has_index_mode = decoder.has_gpr_index_mode()
-            && insts.any(|inst| states.indexed_after(None, inst).is_some());
+            && stream.writes_mode()
+            && insts.clone().any(|inst| states.indexed_after(None, inst).is_some());
         let never_changes = !has_index_mode
-            && stream
-                .steps()
-                .iter()
-                .all(|step| step.inst.as_ref().is_some_and(|it| !states.may_change(it)));
+            && stream.is_whole()
+            && !states.may_change_bits()
+            && (assumed == Lanes::All || !insts.any(|inst| states.enables_lanes(inst)));
         let known = states.known.to_mut();
         (known.has_index_mode, known.never_changes) = (has_index_mode, never_changes);
         let entry = State { msb: Some(VgprMsb::new(0)), indexed: None, lanes: assumed };
@@ -174,14 +174,10 @@ impl<'a> States<'a> {
                 && !self.known.has_index_mode
     }
 
-    /// Whether an instruction may change a state in which no upper bits are set and lanes are as assumed.
-    fn may_change(&self, inst: &Inst) -> bool {
-        let changes_bits = self.decoder.has_vgpr_msb()
-            && (inst.writes_mode()
-                || matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap));
-        let enables_lanes =
-            self.assumed == Lanes::Some && !inst.is_vector_alu() && self.sets_all(inst);
-        changes_bits || enables_lanes
+    /// Whether any instruction may set upper bits of register numbers.
+    fn may_change_bits(&self) -> bool {
+        let leaves = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::Trap);
+        self.decoder.has_vgpr_msb() && (self.stream.writes_mode() || self.stream.has_flow(leaves))
     }
 
     /// Most processors have no upper bits.
@@ -296,6 +292,11 @@ impl<'a> States<'a> {
             }
             Some(_) => Lanes::Some,
         }
+    }
+
+    /// Whether an instruction may enable all lanes.
+    fn enables_lanes(&self, inst: &Inst) -> bool {
+        !inst.is_vector_alu() && self.sets_all(inst)
     }
 
     fn sets_all(&self, inst: &Inst) -> bool {

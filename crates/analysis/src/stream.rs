@@ -1,6 +1,6 @@
 //! The instructions of a stretch of code.
 
-use hsaco_isa::{Decoder, Inst};
+use hsaco_isa::{Decoder, Flow, Inst};
 
 /// One instruction and where it stands; a word that is none has no instruction.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Stream {
     address: u64,
     size: u32,
     steps: Vec<Step>,
+    turns: Vec<u32>,
+    writes_mode: bool,
 }
 
 impl Stream {
@@ -37,15 +39,20 @@ impl Stream {
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let mut rest = bytes.get(..size as usize).unwrap_or_default();
         let mut steps = Vec::with_capacity(rest.len() / 5);
+        let (mut turns, mut writes_mode) = (Vec::new(), false);
         let mut offset = 0;
         while !rest.is_empty() {
             let inst = decoder.decode(rest);
             let len = inst.map_or(4, |inst| inst.len()).min(rest.len());
+            if inst.is_none_or(|inst| inst.flow() != Flow::Next) {
+                turns.push(steps.len() as u32);
+            }
+            writes_mode |= inst.is_some_and(|inst| inst.writes_mode());
             steps.push(Step { offset, inst });
             offset += len as u32;
             rest = rest.get(len..).unwrap_or_default();
         }
-        Stream { address, size, steps }
+        Stream { address, size, steps, turns, writes_mode }
     }
 
     /// Where the code starts.
@@ -70,6 +77,30 @@ impl Stream {
     #[must_use]
     pub fn inst(&self, index: usize) -> Option<&Inst> {
         self.steps.get(index)?.inst.as_ref()
+    }
+
+    /// The numbers of the instructions that do not simply lead to the next: branches, calls, ends, and words that are
+    /// no instructions, which may do anything.
+    pub fn turns(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        self.turns.iter().map(|step| *step as usize)
+    }
+
+    /// Whether control ever goes on like that.
+    #[must_use]
+    pub fn has_flow(&self, is_meant: impl Fn(Flow) -> bool) -> bool {
+        self.turns().any(|step| self.inst(step).is_some_and(|inst| is_meant(inst.flow())))
+    }
+
+    /// Whether any instruction writes fields of MODE.
+    #[must_use]
+    pub fn writes_mode(&self) -> bool {
+        self.writes_mode
+    }
+
+    /// Whether there is an instruction everywhere.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.turns().all(|step| self.inst(step).is_some())
     }
 
     /// Where the instruction of that number stands; past the last, where the code ends.

@@ -8,7 +8,9 @@
 
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{Cfg, Dominators, Lanes, Liveness, Loops, RegisterSet, Stream};
+use hsaco_analysis::{
+    Cfg, Dominators, Focus, Lanes, Liveness, LivenessMemo, Loops, RegisterSet, Stream,
+};
 use hsaco_isa::{
     DecodeOptions, Decoder, Flow, Processor, Register, RegisterFile, VgprMsb, WaveSize,
 };
@@ -124,6 +126,11 @@ fn set_of(registers: impl IntoIterator<Item = Register>) -> RegisterSet {
     set
 }
 
+fn with_vectors(mut set: RegisterSet) -> RegisterSet {
+    set.union_with(&RegisterSet::vectors());
+    set
+}
+
 #[test]
 fn liveness_is_what_a_search_of_all_paths_finds() {
     let decoder = gfx942();
@@ -133,10 +140,13 @@ fn liveness_is_what_a_search_of_all_paths_finds() {
         let stream = function(&mut random, &decoder);
         let cfg = Cfg::new(&decoder, &stream);
         let liveness = Liveness::new(&decoder, &stream, &cfg, Lanes::All);
+        let memo = LivenessMemo::new(Focus::Scalars);
+        let scalars = Liveness::inside(&decoder, &stream, &cfg, Lanes::All, &memo);
         // All registers at one instruction, and some at all of them.
         let chosen = random.below(stream.steps().len() as u32) as usize;
         for index in 0..stream.steps().len() {
             let live = liveness.live_before(index);
+            assert_eq!(scalars.live_before(index), with_vectors(live));
             let some =
                 registers.iter().skip(if index == chosen { 0 } else { random.below(10) as usize });
             for register in some.step_by(if index == chosen { 1 } else { 10 }) {

@@ -66,8 +66,7 @@ fn is_like_indirect(bytes: &[u8; 4]) -> bool {
 fn add_indirect(decoder: &Decoder, stream: &Stream, found: &mut Vec<Arrival>) {
     let cfg = Cfg::new(decoder, stream);
     let values = Values::new(decoder, stream, &cfg);
-    let steps = stream.steps().iter().enumerate();
-    for (step, inst) in steps.filter_map(|(at, step)| Some((at, step.inst.as_ref()?))) {
+    for (step, inst) in stream.turns().filter_map(|at| Some((at, stream.inst(at)?))) {
         if matches!(inst.flow(), Flow::IndirectJump | Flow::IndirectCall)
             && let Address::Known(target) = values.target(step)
         {

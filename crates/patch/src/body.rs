@@ -150,7 +150,7 @@ pub(crate) fn part(row: &Register, from: u8, count: u8) -> Register {
 
 /// Vector registers in a row, in a bank that is already in use if there is one with room.
 pub(crate) fn scratch(
-    leases: &mut Leases,
+    leases: &mut Leases<'_>,
     count: u8,
     align: u16,
     near: &Register,

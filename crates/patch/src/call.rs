@@ -135,7 +135,7 @@ fn singles(register: Register) -> impl Iterator<Item = Register> {
 }
 
 /// The lines that save a register and restore it.
-fn saved(leases: &mut Leases, register: &Register) -> Result<(String, String), Refusal> {
+fn saved(leases: &mut Leases<'_>, register: &Register) -> Result<(String, String), Refusal> {
     let moved = |name: &str, to: Register| {
         (format!("{name} {to}, {register}"), format!("{name} {register}, {to}"))
     };

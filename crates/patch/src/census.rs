@@ -147,8 +147,7 @@ impl<'a> Census<'a> {
         decoder: &Decoder,
     ) -> Budget {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::IndirectJump);
-        let is_alone =
-            !stream.steps().iter().any(|step| step.inst.is_some_and(|inst| calls(inst.flow())));
+        let is_alone = !stream.has_flow(calls);
         if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
             && is_alone
             && !self.is_entered_inside(decoder, function)

@@ -3,8 +3,10 @@
 //! A register that no later instruction reads may still be the target of a load that is under way, or the
 //! address of an access that is tried again when its page was not there. Neither may be written.
 
-use hsaco_analysis::{Cfg, RegisterSet, Stream};
-use hsaco_isa::{Counter, Decoder, Flow, Inst, VgprMsb};
+use hsaco_analysis::{Block, Focus, RegisterSet};
+use hsaco_isa::{Counter, Effects, Flow};
+
+use crate::view::View;
 
 /// The counters whose accesses matter, in the order of [`Flight`]'s sets.
 const COUNTERS: [Counter; 8] = [
@@ -58,12 +60,18 @@ impl Flight {
     }
 
     /// What is under way after an instruction.
-    pub(crate) fn step(&mut self, decoder: &Decoder, inst: Option<&Inst>, msb: Option<VgprMsb>) {
-        let Some(inst) = inst else {
+    pub(crate) fn step(&mut self, view: &View<'_>, focus: Focus, step: usize) {
+        let Some(inst) = view.stream().inst(step) else {
             *self = Flight::unknown();
             return;
         };
-        let effects = decoder.effects(inst, msb.unwrap_or_default());
+        let msb = view.msb(step);
+        let effects = view.decoder().effects(inst, msb.unwrap_or_default());
+        self.take_in(&effects, focus, msb.is_some());
+    }
+
+    /// What is under way after an instruction, whose vector registers are known or not.
+    fn take_in(&mut self, effects: &Effects<'_>, focus: Focus, is_known: bool) {
         if matches!(effects.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap) {
             *self = Flight::unknown();
             return;
@@ -85,27 +93,22 @@ impl Flight {
             if !raised.contains(*counter) {
                 continue;
             }
-            if msb.is_none() {
+            if !is_known {
                 *set = RegisterSet::all();
                 continue;
             }
-            effects.writes().for_each(|register| set.insert(&register));
+            focus.writes(effects).for_each(|register| set.insert(&register));
             // LDS is always there: nothing is tried again.
             if *counter != Counter::Dscnt {
-                effects.reads().for_each(|register| set.insert(&register));
+                focus.reads(effects).for_each(|register| set.insert(&register));
             }
         }
     }
 }
 
 /// What is under way before every block.
-pub(crate) fn before_blocks(
-    decoder: &Decoder,
-    stream: &Stream,
-    cfg: &Cfg,
-    msb: impl Fn(usize) -> Option<VgprMsb>,
-    is_kernel: bool,
-) -> Vec<Flight> {
+pub(crate) fn before_blocks(view: &View<'_>, focus: Focus, is_kernel: bool) -> Vec<Flight> {
+    let cfg = view.cfg();
     let count = cfg.blocks().len();
     let mut before = vec![Flight::unknown(); count];
     // What each leaves under way by itself; nobody comes after those that have none.
@@ -118,8 +121,8 @@ pub(crate) fn before_blocks(
             && let Some(place) = left.get_mut(*block)
         {
             let mut flight = Flight::default();
-            for step in cfg.blocks().get(*block).map_or(0..0, hsaco_analysis::Block::steps) {
-                flight.step(decoder, stream.inst(step), msb(step));
+            for step in cfg.blocks().get(*block).map_or(0..0, Block::steps) {
+                flight.step(view, focus, step);
             }
             *place = Some(flight);
         }
@@ -146,7 +149,7 @@ pub(crate) fn before_blocks(
 
 #[cfg(test)]
 mod tests {
-    use hsaco_isa::{Assembler, DecodeOptions, Processor};
+    use hsaco_isa::{Assembler, DecodeOptions, Processor, VgprMsb};
 
     use super::*;
 
@@ -158,7 +161,8 @@ mod tests {
         let mut flight = Flight::default();
         let mut run = |line: &str| {
             let inst = assembler.assemble(line).unwrap();
-            flight.step(assembler.decoder(), Some(&inst), Some(VgprMsb::default()));
+            let effects = assembler.decoder().effects(&inst, VgprMsb::default());
+            flight.take_in(&effects, Focus::All, true);
             flight.registers().to_string()
         };
         assert_eq!(run("global_load_b32 v0, v2, s[4:5]"), "v0 v2 s[4:5] exec_lo");

@@ -1,9 +1,13 @@
 //! Registers that a replacement may write.
 
-use hsaco_analysis::RegisterSet;
+use std::cell::OnceCell;
+
+use hsaco_analysis::{Focus, RegisterSet};
 use hsaco_isa::{Register, RegisterFile, Special};
 
+use crate::needs::Around;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::view::focus_on;
 
 /// The first scalar register that is none: VCC has the next two numbers.
 pub(crate) const SGPRS: u16 = 106;
@@ -34,19 +38,39 @@ pub struct Budget {
 /// println!("{saved} {scratch}");
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Debug, Default)]
-pub struct Leases {
-    /// What may not be taken: needed, in flight, or an operand of what is replaced.
+pub struct Leases<'v> {
+    /// What is replaced, where it matters what is needed around it.
+    around: Option<Around<'v>>,
+    /// What may not be taken because of that, as far as scalar registers are concerned and altogether, once somebody
+    /// asks: much that is replaced takes no register, and most takes no vector register.
+    scalars: OnceCell<RegisterSet>,
+    all: OnceCell<RegisterSet>,
+    /// What else may not be taken.
     taken: RegisterSet,
     /// Needed by callers and callees, for all that is known.
     beyond: Option<(u16, u16)>,
-    budget: Option<Budget>,
+    budget: Budget,
     granted: Vec<Register>,
 }
 
-impl Leases {
+impl<'v> Leases<'v> {
+    /// For what replaces some instructions: none that is needed before or after them, that they name, or that a memory
+    /// access may still use.
+    pub(crate) fn around(around: Around<'v>) -> Self {
+        Leases { around: Some(around), ..Leases::new(RegisterSet::default(), around.view.budget()) }
+    }
+
+    /// For what may take all but these.
     pub(crate) fn new(taken: RegisterSet, budget: Budget) -> Self {
-        Leases { taken, beyond: budget.unused, budget: Some(budget), granted: Vec::new() }
+        Leases {
+            around: None,
+            scalars: OnceCell::new(),
+            all: OnceCell::new(),
+            taken,
+            beyond: budget.unused,
+            budget,
+            granted: Vec::new(),
+        }
     }
 
     /// What was taken, in the order in which it was.
@@ -84,9 +108,8 @@ impl Leases {
     /// Vector registers in a row within a bank of 256, the first a multiple of `align`.
     pub fn vgprs(&mut self, count: u8, align: u16, bank: u8) -> Result<Register, Refusal> {
         let file = RegisterFile::Vgpr;
-        let most = self.budget.map_or(0, |budget| budget.max_vgprs);
         let first_of_bank = u16::from(bank) * BANK;
-        let end = most.min(first_of_bank + BANK);
+        let end = self.budget.max_vgprs.min(first_of_bank + BANK);
         let start = self.beyond.map_or(0, |(_, vgprs)| vgprs).max(first_of_bank);
         let starts = (start.next_multiple_of(align.max(1))..end).step_by(usize::from(align.max(1)));
         let found = starts
@@ -114,6 +137,24 @@ impl Leases {
 
     fn is_free(&self, register: &Register) -> bool {
         !self.taken.contains(register)
+            && self.around.is_none_or(|around| !self.bound(&around, register).contains(register))
+    }
+
+    /// What may not be taken because of what is around, as far as it has to do with a register.
+    fn bound(&self, around: &Around<'_>, register: &Register) -> &RegisterSet {
+        let focus = focus_on(register);
+        let place = match focus {
+            Focus::All => &self.all,
+            Focus::Scalars => &self.scalars,
+        };
+        place.get_or_init(|| {
+            let mut bound = around.operands(focus);
+            // What nobody uses is free wherever it is.
+            if self.beyond.is_none() {
+                bound.union_with(&around.needed(focus));
+            }
+            bound
+        })
     }
 
     fn grant(

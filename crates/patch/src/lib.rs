@@ -24,6 +24,7 @@ mod jump;
 mod lease;
 mod manifest;
 mod matrix;
+mod needs;
 mod option;
 mod padding;
 mod patcher;

@@ -168,9 +168,9 @@ impl Product {
 /// goes to registers of its own, and from there where it belongs. `run` appends one.
 pub(crate) fn both<'s, 'v>(
     body: &mut Body<'s, 'v>,
-    leases: &mut Leases,
+    leases: &mut Leases<'_>,
     [first, second]: [Product; 2],
-    mut run: impl FnMut(&mut Body<'s, 'v>, &mut Leases, &Product) -> Result<(), Refusal>,
+    mut run: impl FnMut(&mut Body<'s, 'v>, &mut Leases<'_>, &Product) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     if !first.spoils(&second) {
         run(body, leases, &first)?;

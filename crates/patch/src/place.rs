@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hsaco_analysis::RegisterSet;
+use hsaco_analysis::Focus;
 use hsaco_isa::{Flow, Inst, Register, RegisterFile, Special, VgprMsb};
 
 use crate::bytes::Bytes;
@@ -14,6 +14,7 @@ use crate::gather::{Prologue, Window};
 use crate::jump::{self, CODE_END, FAR, FAR_FORWARD, Jump, NOP, VCC};
 use crate::lease::{Leases, SGPRS};
 use crate::manifest::{Change, Placement, Record, Stub};
+use crate::needs::Around;
 use crate::padding::Padding;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::view::View;
@@ -115,7 +116,7 @@ impl Placer {
         kernel: &str,
         prologue: &Prologue,
     ) -> Result<(Stub, u16), Refusal> {
-        let mut taken = view.live_before(0);
+        let mut taken = view.needs(Focus::Scalars).before(view, 0);
         for inst in &prologue.code {
             let effects = view.decoder().effects(inst, VgprMsb::default());
             effects.reads().chain(effects.writes()).for_each(|register| taken.insert(&register));
@@ -456,19 +457,12 @@ fn may_move(inst: &Inst, is_last: bool) -> bool {
 
 /// A pair of scalar registers that nobody needs on the way there and back.
 fn free_pair(view: &View<'_>, window: &Window) -> Result<u16, Refusal> {
-    let mut taken = RegisterSet::default();
-    let budget = view.budget();
-    if budget.unused.is_none() {
-        taken.union_with(&view.live_before(window.first));
-        taken.union_with(&view.live_after(window.end() - 1));
-        taken.union_with(&view.in_flight(window.first));
-    }
-    let old = (window.first..window.end()).filter_map(|step| view.stream().inst(step));
-    for inst in old.chain(&window.code) {
+    let mut leases = Leases::around(Around { view, first: window.first, last: window.end() - 1 });
+    for inst in &window.code {
         let effects = view.decoder().effects(inst, VgprMsb::default());
-        effects.reads().chain(effects.writes()).for_each(|register| taken.insert(&register));
+        effects.reads().scalars().for_each(|register| leases.avoid(&register));
+        effects.writes().scalars().for_each(|register| leases.avoid(&register));
     }
-    let mut leases = Leases::new(taken, budget);
     if let Ok(pair) = leases.sgprs(2, 2) {
         return Ok(pair.first);
     }

@@ -54,7 +54,7 @@ impl Plan {
 
     /// The same, with registers to write.
     #[must_use]
-    pub fn leasing(self, leases: Leases) -> Self {
+    pub fn leasing(self, leases: Leases<'_>) -> Self {
         Plan { leases: leases.into_granted(), ..self }
     }
 }

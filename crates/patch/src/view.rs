@@ -1,20 +1,18 @@
 //! A function as rules see it: instructions, control flow, what is needed and known where.
 
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::OnceCell;
 
 use hsaco_analysis::{
-    Address, Block, Cfg, Exit, FunctionKind, Lanes, Liveness, LivenessMemo, RegisterSet, States,
-    Stream,
+    Address, Block, Cfg, Exit, Focus, FunctionKind, Lanes, RegisterSet, States, Stream,
 };
 use hsaco_isa::{
     AsmError, Assembler, DecodeOptions, Decoder, Flow, Inst, Mode, OperandValue, Processor,
     Register, RegisterFile, Special, UnsupportedProcessor, VgprMsb,
 };
 
-use crate::flight::{self, Flight};
 use crate::jump;
 use crate::lease::{Budget, Leases};
+use crate::needs::{Around, Needs};
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -67,22 +65,14 @@ pub struct View<'a> {
     stream: &'a Stream,
     /// Worked out once somebody asks, like all that follows from it.
     cfg: &'a OnceCell<Cfg>,
-    liveness: LivenessMemo,
+    all: Needs,
+    scalars: Needs,
     kind: FunctionKind,
     budget: Budget,
     /// The upper bits of vector register numbers before every instruction, once somebody asks.
     msb: OnceCell<Msb>,
-    /// What is under way before every block, once somebody asks.
-    flight: OnceCell<Vec<Flight>>,
-    /// What is under way before the instruction that was asked about last: its block, its number, and that.
-    last_flight: RefCell<Option<(usize, usize, Flight)>>,
-    /// The registers of what is under way, where somebody has asked.
-    flying: RefCell<HashMap<usize, RegisterSet>>,
     is_closed: OnceCell<bool>,
     is_entered_inside: bool,
-    /// The instructions around which somebody will ask what is needed, in order, until it is worked out.
-    wanted: RefCell<Vec<usize>>,
-    needed: RefCell<HashMap<usize, RegisterSet>>,
     code: &'a [(u64, &'a [u8])],
     starts_with_denormals: bool,
     keeps_denormals: OnceCell<bool>,
@@ -106,17 +96,13 @@ impl<'a> View<'a> {
             options,
             stream,
             cfg,
-            liveness: LivenessMemo::default(),
+            all: Needs::new(Focus::All),
+            scalars: Needs::new(Focus::Scalars),
             kind,
             budget,
             msb: OnceCell::new(),
-            flight: OnceCell::new(),
-            last_flight: RefCell::default(),
-            flying: RefCell::default(),
             is_closed: OnceCell::new(),
             is_entered_inside: false,
-            wanted: RefCell::default(),
-            needed: RefCell::default(),
             code: &[],
             starts_with_denormals: true,
             keeps_denormals: OnceCell::new(),
@@ -255,11 +241,6 @@ impl<'a> View<'a> {
         self.cfg.get_or_init(|| Cfg::new(self.decoder(), self.stream))
     }
 
-    fn liveness(&self) -> Liveness<'_> {
-        let memo = &self.liveness;
-        Liveness::inside(self.decoder(), self.stream, self.cfg(), Lanes::Some, memo)
-    }
-
     /// Whether the function is a kernel's entry.
     #[must_use]
     pub fn kind(&self) -> FunctionKind {
@@ -305,84 +286,52 @@ impl<'a> View<'a> {
     /// The registers that are needed before an instruction.
     #[must_use]
     pub fn live_before(&self, step: usize) -> RegisterSet {
-        let wanted = self.wanted.take();
-        self.walk(&wanted);
-        if let Some(known) = self.needed.borrow().get(&step) {
-            return *known;
-        }
-        self.walk(&[step]);
-        *self.needed.borrow_mut().entry(step).or_insert(RegisterSet::all())
+        self.all.before(self, step)
     }
 
     /// The registers that are needed after an instruction.
     #[must_use]
     pub fn live_after(&self, step: usize) -> RegisterSet {
-        let block = self.cfg().block_of(step);
-        match block.and_then(|block| Some((block, self.cfg().blocks().get(block)?.end))) {
-            None => RegisterSet::all(),
-            Some((block, end)) if step + 1 == end => self.liveness().live_out(block),
-            Some(_) => self.live_before(step + 1),
-        }
-    }
-
-    /// Has what is needed around these instructions, which are in order, worked out in one go when somebody asks:
-    /// asking for each by itself walks its block every time.
-    pub(crate) fn prepare(&self, sites: &[usize]) {
-        // As far as a site may have to take in its neighbours.
-        const AROUND: usize = 4;
-        let around = |site: &usize| site.saturating_sub(AROUND)..=site + AROUND + 1;
-        let mut steps: Vec<usize> = sites.iter().flat_map(around).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        *self.wanted.borrow_mut() = steps;
-    }
-
-    fn walk(&self, steps: &[usize]) {
-        let mut rest = steps;
-        while let Some(first) = rest.first() {
-            let Some(block) = self.cfg().block_of(*first) else { break };
-            let end = self.cfg().blocks().get(block).map_or(first + 1, |block| block.end);
-            let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
-            let mut needed = self.needed.borrow_mut();
-            let mut next = here;
-            self.liveness().walk_to(block, *first, |step, before| {
-                if let Some((last, earlier)) = next.split_last()
-                    && *last == step
-                {
-                    needed.insert(step, *before);
-                    next = earlier;
-                }
-            });
-            rest = others;
-        }
+        self.all.after(self, step)
     }
 
     /// The registers of memory accesses that may be under way before an instruction.
     #[must_use]
     pub fn in_flight(&self, step: usize) -> RegisterSet {
-        *self.flying.borrow_mut().entry(step).or_insert_with(|| self.work_out_flight(step))
+        self.all.in_flight(self, step)
     }
 
-    fn work_out_flight(&self, step: usize) -> RegisterSet {
-        let block = self.cfg().block_of(step).filter(|_| !self.is_entered_inside);
-        let Some(block) = block else { return RegisterSet::all() };
-        let before = self.flight.get_or_init(|| {
-            let is_kernel = self.kind == FunctionKind::Kernel;
-            let msb = |step| self.msb(step);
-            flight::before_blocks(self.decoder(), self.stream, self.cfg(), msb, is_kernel)
-        });
-        // Who asks about one instruction after the other walks each block once.
-        let mut last = self.last_flight.borrow_mut();
-        if last.is_none_or(|(known, at, _)| known != block || at > step) {
-            let first = self.cfg().blocks().get(block).map_or(step, |block| block.first);
-            *last = Some((block, first, before.get(block).copied().unwrap_or_default()));
+    /// Whether any of some registers is needed after an instruction.
+    #[must_use]
+    pub fn is_needed_after(&self, step: usize, register: &Register) -> bool {
+        self.needs(focus_on(register)).after(self, step).contains(register)
+    }
+
+    /// What is needed and under way, as far as some registers are concerned.
+    pub(crate) fn needs(&self, focus: Focus) -> &Needs {
+        match focus {
+            Focus::All => &self.all,
+            Focus::Scalars => &self.scalars,
         }
-        let Some((_, at, flight)) = last.as_mut() else { return RegisterSet::all() };
-        while *at < step {
-            flight.step(self.decoder(), self.stream.inst(*at), self.msb(*at));
-            *at += 1;
-        }
-        flight.registers()
+    }
+
+    /// Has what is needed around these instructions, which are in order, worked out in one go when somebody asks.
+    pub(crate) fn prepare(&self, sites: &[usize]) {
+        self.all.prepare(sites);
+        self.scalars.prepare(sites);
+    }
+
+    /// Whether others enter the function in its middle.
+    pub(crate) fn is_entered_inside(&self) -> bool {
+        self.is_entered_inside
+    }
+}
+
+/// What has to be looked at to know of a register.
+pub(crate) fn focus_on(register: &Register) -> Focus {
+    match register.file {
+        RegisterFile::Vgpr | RegisterFile::Agpr => Focus::All,
+        _ => Focus::Scalars,
     }
 }
 
@@ -399,13 +348,9 @@ impl Msb {
     /// anywhere.
     fn new(view: &View<'_>) -> Self {
         let (decoder, stream) = (view.decoder(), view.stream);
-        let changes = |inst: &Inst| {
-            inst.writes_mode()
-                || matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap)
-        };
-        let never = !decoder.has_vgpr_msb()
-            || stream.steps().iter().all(|step| step.inst.is_some_and(|inst| !changes(&inst)));
-        if never {
+        let leaves = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::Trap);
+        let never = stream.is_whole() && !stream.writes_mode() && !stream.has_flow(leaves);
+        if never || !decoder.has_vgpr_msb() {
             return Msb::Never;
         }
         let mut msb = vec![None; stream.steps().len()];
@@ -536,7 +481,7 @@ impl<'v> Site<'v> {
     /// Whether any of the registers is needed after the instruction.
     #[must_use]
     pub fn is_needed(&self, register: &Register) -> bool {
-        self.view.live_after(self.step).contains(register)
+        self.view.is_needed_after(self.step, register)
     }
 
     /// Whether SCC is needed after the instruction.
@@ -549,22 +494,8 @@ impl<'v> Site<'v> {
     /// Registers to take for what replaces the instruction: none that is needed before or after it, that it
     /// names, or that a memory access may still use.
     #[must_use]
-    pub fn leases(&self) -> Leases {
-        let budget = self.view.budget;
-        let mut taken = RegisterSet::default();
-        if budget.unused.is_none() {
-            taken.union_with(&self.view.live_before(self.step));
-            taken.union_with(&self.view.live_after(self.step));
-            taken.union_with(&self.view.in_flight(self.step));
-        }
-        if let Some(inst) = self.inst() {
-            // Whatever the upper bits are, no operand may be taken.
-            for bank in [0x00, 0x55, 0xaa, 0xff] {
-                let effects = self.view.decoder().effects(inst, VgprMsb::new(bank));
-                effects.reads().chain(effects.writes()).for_each(|it| taken.insert(&it));
-            }
-        }
-        Leases::new(taken, budget)
+    pub fn leases(&self) -> Leases<'v> {
+        Leases::around(Around { view: self.view, first: self.step, last: self.step })
     }
 
     /// The instruction that a line is.

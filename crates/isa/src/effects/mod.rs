@@ -544,6 +544,28 @@ pub struct Registers<'a> {
 }
 
 impl Registers<'_> {
+    /// Only those that are no vector registers: sooner than who leaves these out of all.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let inst = decoder.decode(&[0x01, 0x04, 0x06, 0x68]).unwrap();
+    /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, s1, v2");
+    /// let effects = decoder.effects(&inst, VgprMsb::default());
+    /// let reads: Vec<String> = effects.reads().scalars().map(|it| it.to_string()).collect();
+    /// assert_eq!(reads, ["s1", "exec"]);
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn scalars(self) -> Self {
+        let vectors = match self.slots {
+            0 => 0,
+            _ => self.effects.tables.vector_slots(&self.effects.inst),
+        };
+        Registers { slots: self.slots & !vectors, scalar_only: true, ..self }
+    }
+
     #[inline]
     fn is_left_out(&self, register: &Register) -> bool {
         let is_vector = matches!(register.file, RegisterFile::Vgpr | RegisterFile::Agpr);

@@ -24,11 +24,15 @@ pub(super) struct Quick {
     pub(super) scalar: u8,
 }
 
-/// The operands of a shape, once somebody has asked.
-type OfShape = OnceLock<Box<[Quick]>>;
+/// The operands of a shape.
+struct OfShape {
+    slots: Box<[Quick]>,
+    /// Those that are never scalar registers, a bit for each.
+    vectors: u32,
+}
 
-/// Those of all shapes.
-pub(crate) struct QuickSlots(OnceLock<Box<[OfShape]>>);
+/// Those of all shapes, each once somebody has asked.
+pub(crate) struct QuickSlots(OnceLock<Box<[OnceLock<OfShape>]>>);
 
 impl QuickSlots {
     pub(crate) const fn new() -> Self {
@@ -36,19 +40,31 @@ impl QuickSlots {
     }
 
     #[inline]
-    fn of(&self, tables: &Tables, shape: u16) -> &[Quick] {
+    fn of(&self, tables: &Tables, shape: u16) -> Option<&OfShape> {
         let all = self.0.get_or_init(|| SHAPES.iter().map(|_| OnceLock::new()).collect());
-        let slots = all.get(usize::from(shape)).map(|it| it.get_or_init(|| make(tables, shape)));
-        slots.map_or(&[], |slots| slots)
+        all.get(usize::from(shape)).map(|it| it.get_or_init(|| make(tables, shape)))
     }
 }
 
 #[cold]
-fn make(tables: &Tables, shape: u16) -> Box<[Quick]> {
+fn make(tables: &Tables, shape: u16) -> OfShape {
     let (start, count) = SHAPES.get(usize::from(shape)).map_or((0, 0), |shape| shape.slots);
     let slots = SLOTS.get(usize::from(start)..usize::from(start) + usize::from(count));
-    let slots = slots.unwrap_or_default().iter();
-    slots.map(|slot| Quick::new(tables, slot).unwrap_or_default()).collect()
+    let slots = slots.unwrap_or_default();
+    let vectors = slots.iter().zip(0..u32::BITS).filter(|(slot, _)| is_never_scalar(tables, slot));
+    OfShape {
+        vectors: vectors.fold(0, |all, (_, at)| all | 1 << at),
+        slots: slots.iter().map(|slot| Quick::new(tables, slot).unwrap_or_default()).collect(),
+    }
+}
+
+/// Whether no value of an operand stands for a scalar register.
+fn is_never_scalar(tables: &Tables, slot: &Slot) -> bool {
+    const VALUES: u16 = 1 << 10;
+    (0..VALUES).all(|value| {
+        let tag = tables.code_of(slot.kind, value).tag();
+        !matches!(tag, tag::SGPR | tag::TTMP | tag::SPECIAL)
+    })
 }
 
 impl Quick {
@@ -87,6 +103,12 @@ impl Quick {
 impl Tables {
     #[inline]
     pub(super) fn quick_slots(&self, inst: &Inst) -> &[Quick] {
-        self.quick.of(self, inst.form().shape)
+        self.quick.of(self, inst.form().shape).map_or(&[], |shape| &shape.slots)
+    }
+
+    /// The operands that are never scalar registers, a bit for each.
+    #[inline]
+    pub(super) fn vector_slots(&self, inst: &Inst) -> u32 {
+        self.quick.of(self, inst.form().shape).map_or(0, |shape| shape.vectors)
     }
 }

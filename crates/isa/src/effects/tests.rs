@@ -6,7 +6,8 @@ use std::fs;
 use expect_test::{Expect, expect};
 
 use crate::{
-    DecodeOptions, Decoder, Half, Inst, Lanes, OperandValue, Processor, Register, VgprMsb, WaveSize,
+    DecodeOptions, Decoder, Half, Inst, Lanes, OperandValue, Processor, Register, RegisterFile,
+    VgprMsb, WaveSize,
 };
 
 fn read(path: &str) -> String {
@@ -232,6 +233,15 @@ fn is_special(row: &HashMap<String, String>) -> bool {
     facts.iter().any(|fact| row["name"].starts_with(&fact["instructions"]))
 }
 
+/// Whoever asks for scalar registers alone is told of these.
+fn assert_scalars(all: crate::Registers<'_>, same: crate::Registers<'_>) {
+    let is_scalar = |it: &Register| !matches!(it.file, RegisterFile::Vgpr | RegisterFile::Agpr);
+    let wanted: Vec<Register> = all.filter(is_scalar).collect();
+    let mut found = Vec::new();
+    same.scalars().for_each(|register| found.push(register));
+    assert_eq!(found, wanted);
+}
+
 #[test]
 fn effects_are_what_the_records_say() {
     let names = form_names();
@@ -254,6 +264,8 @@ fn effects_are_what_the_records_say() {
                 let Some(inst) = instance(decoder, &mut random, form, row) else { break };
                 seen = true;
                 let effects = decoder.effects(&inst, VgprMsb::default());
+                assert_scalars(effects.reads(), effects.reads());
+                assert_scalars(effects.writes(), effects.writes());
                 let expected =
                     recorded(decoder, &inst, row, by_name.contains_key(&format!("{name}_gfx9")));
                 let found = (spelled(effects.reads()), spelled(effects.writes()));

@@ -107,14 +107,14 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
 }
 
 /// The two accesses, and a wait for both: what follows counts them as one.
-fn drained(site: &Site<'_>, leases: &mut Leases) -> Result<Vec<Inst>, Refusal> {
+fn drained(site: &Site<'_>, leases: &mut Leases<'_>) -> Result<Vec<Inst>, Refusal> {
     let mut code = split(site, leases)?;
     code.push(site.assemble("s_wait_dscnt 0x0")?);
     Ok(code)
 }
 
 /// The two accesses.
-fn split(site: &Site<'_>, leases: &mut Leases) -> Result<Vec<Inst>, Refusal> {
+fn split(site: &Site<'_>, leases: &mut Leases<'_>) -> Result<Vec<Inst>, Refusal> {
     let unknown = || crate::body::unsupported(site, "not one of the forms with two addresses");
     let form = FORMS.iter().find(|form| form.name == site.mnemonic()).ok_or_else(unknown)?;
     let offset = |name| Some(u32::try_from(site.number(name)?).ok()? * form.unit);
@@ -156,7 +156,7 @@ fn split(site: &Site<'_>, leases: &mut Leases) -> Result<Vec<Inst>, Refusal> {
 /// The accesses in an order in which neither overwrites what the other reads; where there is none, from copies.
 fn ordered(
     body: &mut Body<'_, '_>,
-    leases: &mut Leases,
+    leases: &mut Leases<'_>,
     mut first: Access,
     mut second: Access,
 ) -> Result<[Access; 2], Refusal> {
@@ -186,7 +186,11 @@ fn ordered(
 }
 
 /// A copy of a row in registers of its own.
-fn copy(body: &mut Body<'_, '_>, leases: &mut Leases, row: &Register) -> Result<Register, Refusal> {
+fn copy(
+    body: &mut Body<'_, '_>,
+    leases: &mut Leases<'_>,
+    row: &Register,
+) -> Result<Register, Refusal> {
     let to = scratch(leases, row.count, u16::from(row.count), row)?;
     for at in 0..row.count {
         let operands = [(Role::Destination, part(&to, at, 1)), (Role::First, part(row, at, 1))];

@@ -112,7 +112,7 @@ struct Flags {
 }
 
 impl Flags {
-    fn new(body: &mut Body<'_, '_>, leases: &mut Leases) -> Result<Self, Refusal> {
+    fn new(body: &mut Body<'_, '_>, leases: &mut Leases<'_>) -> Result<Self, Refusal> {
         let flags = Flags { is_nan: leases.sgprs(1, 1)?, saturates: leases.sgprs(1, 1)? };
         body.line(&format!("s_getreg_b32 {}, hwreg(HW_REG_WAVE_MODE, 23, 1)", flags.saturates))?;
         Ok(flags)
@@ -204,7 +204,7 @@ fn merge(
 fn pack(
     site: &Site<'_>,
     body: &mut Body<'_, '_>,
-    leases: &mut Leases,
+    leases: &mut Leases<'_>,
     to: &Register,
 ) -> Result<(), Refusal> {
     let room = scratch(leases, 4, 1, to)?;
@@ -228,7 +228,7 @@ fn pack(
 fn stochastic(
     site: &Site<'_>,
     body: &mut Body<'_, '_>,
-    leases: &mut Leases,
+    leases: &mut Leases<'_>,
     to: &Register,
 ) -> Result<(), Refusal> {
     let modifiers = site.operand("src1_modifiers");
@@ -254,7 +254,7 @@ fn stochastic(
 fn unpack(
     site: &Site<'_>,
     body: &mut Body<'_, '_>,
-    leases: &mut Leases,
+    leases: &mut Leases<'_>,
     to: &Register,
 ) -> Result<(), Refusal> {
     use Role::{Destination, First, Second, Third};

@@ -40,7 +40,7 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     let mut leases = site.leases();
     let product = Product::of(site, &body, (format::FP4, format::FP4))?;
     let mut room = Room::default();
-    let mut run = |body: &mut Body<'_, '_>, leases: &mut Leases, product: &Product| match site
+    let mut run = |body: &mut Body<'_, '_>, leases: &mut Leases<'_>, product: &Product| match site
         .options()
         .scale_sixteen
     {
@@ -108,7 +108,7 @@ impl Room {
     fn emulate(
         &mut self,
         body: &mut Body<'_, '_>,
-        leases: &mut Leases,
+        leases: &mut Leases<'_>,
         product: &Product,
     ) -> Result<(), Refusal> {
         let (a, b) = &product.scales;
@@ -144,7 +144,7 @@ impl Room {
     fn gather(
         &mut self,
         body: &mut Body<'_, '_>,
-        leases: &mut Leases,
+        leases: &mut Leases<'_>,
         scale: &Scale,
         half: Half,
         place: usize,
@@ -169,7 +169,7 @@ impl Room {
     fn masked(
         &mut self,
         body: &mut Body<'_, '_>,
-        leases: &mut Leases,
+        leases: &mut Leases<'_>,
         product: &Product,
         half: Half,
     ) -> Result<Product, Refusal> {

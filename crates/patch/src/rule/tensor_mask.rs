@@ -164,7 +164,7 @@ impl Definitions {
 
     /// Whether only tensor loads see what the instruction leaves in the register and in SCC.
     fn is_private(&self, view: &View<'_>, definition: usize) -> bool {
-        let is_scc_free = |step: usize| !view.live_after(step).contains(&SCC);
+        let is_scc_free = |step: usize| !view.is_needed_after(step, &SCC);
         let mut is_private = is_scc_free(definition);
         let reached = forward(view, definition, |step| {
             let inst = view.stream().inst(step)?;

@@ -52,8 +52,9 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
         None => {
             let mut body = Body::new(site)?;
             let halves = Product::of(site, &body, (format::FP4, format::FP4))?.halves();
-            let run =
-                |body: &mut Body<'_, '_>, _: &mut Leases, half: &Product| half.emit(body, SCALED);
+            let run = |body: &mut Body<'_, '_>, _: &mut Leases<'_>, half: &Product| {
+                half.emit(body, SCALED)
+            };
             matrix::both(&mut body, &mut leases, halves, run)?;
             body.finish()?
         }
@@ -64,7 +65,7 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
 /// A sum in 16 bits is made in 32 and rounded once.
 fn halves_of_sums(
     site: &Site<'_>,
-    leases: &mut Leases,
+    leases: &mut Leases<'_>,
     formats: (i64, i64),
 ) -> Result<Vec<hsaco_isa::Inst>, Refusal> {
     if !site.view().keeps_denormals() {

@@ -14,9 +14,7 @@ use crate::view::View;
 /// Where the jumps of a function go, as far as anybody can tell.
 pub(super) fn targets(view: &View<'_>) -> BTreeSet<u64> {
     let stream = view.stream();
-    let steps = stream.steps().iter().enumerate();
-    let jumps = steps.filter_map(|(at, step)| Some((at, step.inst.as_ref()?)));
-    let jumps = jumps.filter(|(_, inst)| inst.flow() != Flow::Next);
+    let jumps = stream.turns().filter_map(|at| Some((at, stream.inst(at)?)));
     let direct = jumps.filter_map(|(at, inst)| inst.branch_target(stream.address_of(at)));
     let indirect = view.cfg().jumps().iter().filter_map(|jump| match jump.target {
         Address::Known(target) => Some(target),

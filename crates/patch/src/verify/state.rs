@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use hsaco_analysis::{RegisterSet, Stream};
+use hsaco_analysis::{Focus, RegisterSet, Stream};
 use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
 
 use super::Finding;
 use crate::manifest::{Record, Stub};
+use crate::needs::Around;
 use crate::place;
-use crate::view::View;
+use crate::view::{View, focus_on};
 
 /// What a stretch of code does, from its start to its end.
 #[derive(Default)]
@@ -52,15 +53,12 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
     let leases = || record.leases.iter().chain(&record.pair);
     let last = view.stream().index_of(site + record.site.old.len() as u64);
     let last = last.unwrap_or(view.stream().steps().len()).saturating_sub(1);
-    let needed = || {
-        let mut needed = view.live_before(first);
-        needed.union_with(&view.live_after(last));
-        needed.union_with(&view.in_flight(first));
-        needed
-    };
+    let around = Around { view, first, last };
     let beyond = view.budget().unused;
     if leases().next().is_some() {
-        let needed = needed();
+        let is_scalar = |it: &Register| focus_on(it) == Focus::Scalars;
+        let focus = if leases().all(is_scalar) { Focus::Scalars } else { Focus::All };
+        let needed = around.needed(focus);
         for register in leases() {
             let is_beyond = beyond.is_some_and(|(sgprs, vgprs)| match register.file {
                 RegisterFile::Sgpr => register.first >= sgprs,
@@ -70,7 +68,7 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
             // An operand that nobody needs afterwards is free once it was read.
             let is_spent = old.consumed.contains(register)
                 && new.consumed.contains(register)
-                && !view.live_after(last).contains(register)
+                && !view.is_needed_after(last, register)
                 && !view.in_flight(first).contains(register);
             if !is_beyond && !is_spent && needed.contains(register) {
                 say(format!("{register} is leased and needed"));
