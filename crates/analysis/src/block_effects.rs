@@ -37,24 +37,13 @@ impl Focus {
         }
     }
 
+    /// The registers that an instruction writes, and those that it reads.
     #[inline]
-    fn on<'a>(self, registers: Registers<'a>) -> Registers<'a> {
+    pub fn registers<'a>(self, effects: &Effects<'a>) -> (Registers<'a>, Registers<'a>) {
         match self {
-            Focus::All => registers,
-            Focus::Scalars => registers.scalars(),
+            Focus::All => (effects.writes(), effects.reads()),
+            Focus::Scalars => effects.scalars(),
         }
-    }
-
-    /// The registers that an instruction reads.
-    #[inline]
-    pub fn reads<'a>(self, effects: &Effects<'a>) -> Registers<'a> {
-        self.on(effects.reads())
-    }
-
-    /// The registers that an instruction writes.
-    #[inline]
-    pub fn writes<'a>(self, effects: &Effects<'a>) -> Registers<'a> {
-        self.on(effects.writes())
     }
 }
 
@@ -176,7 +165,8 @@ impl<'a> BlockEffects<'a> {
         let effects = self.decoder.effects(inst, state.msb.unwrap_or_default());
         let indexed = state.indexed.filter(|_| inst.is_vector_alu());
         let writes_any = indexed.is_some_and(|operands| operands & DESTINATION != 0);
-        self.focus.writes(&effects).for_each(|register| {
+        let (writes, reads) = self.focus.registers(&effects);
+        writes.for_each(|register| {
             if let Some(usage) = &mut usage {
                 usage.add_write(self.decoder, inst, &register);
             }
@@ -186,7 +176,7 @@ impl<'a> BlockEffects<'a> {
                 summary.replaces.insert(&register);
             }
         });
-        self.focus.reads(&effects).for_each(|register| {
+        reads.for_each(|register| {
             if let Some(usage) = &mut usage {
                 usage.add_read(inst, &register, &effects);
             }
@@ -225,12 +215,13 @@ impl<'a> BlockEffects<'a> {
             return;
         };
         let effects = self.decoder.effects(inst, msb);
-        self.focus.writes(&effects).for_each(|register| {
+        let (writes, reads) = self.focus.registers(&effects);
+        writes.for_each(|register| {
             if effects.is_overwritten(&register, state.lanes) {
                 needs.remove(&register);
             }
         });
-        self.focus.reads(&effects).for_each(|register| needs.insert(&register));
+        reads.for_each(|register| needs.insert(&register));
         if matches!(effects.flow(), Flow::Call | Flow::IndirectCall) {
             *needs = RegisterSet::all();
         }

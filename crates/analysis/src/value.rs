@@ -296,7 +296,7 @@ impl<'a> Values<'a> {
         (register.file == RegisterFile::Vgpr).then_some((register.first, lane))
     }
 
-    fn effects(&self, inst: &Inst) -> Effects<'_> {
+    fn effects<'b>(&'b self, inst: &'b Inst) -> Effects<'b> {
         self.decoder.effects(inst, VgprMsb::default())
     }
 

@@ -24,9 +24,9 @@ impl Alloc {
 
 // SAFETY: every call is the system allocator's own with the same size. A block of at least
 // `LARGE_PAGE` bytes is always allocated and freed with the wider alignment that `widened` makes of
-// its layout, because that depends on nothing but the layout, which callers repeat on freeing;
-// `realloc` allocates, copies and frees, so that no block changes its kind. `madvise` is asked on
-// whole pages inside the fresh block and changes no content.
+// its layout, because that depends on nothing but the layout, which callers repeat on freeing.
+// `realloc` leaves a block its kind, or allocates, copies and frees. `madvise` is asked on whole
+// pages inside the fresh block and changes no content.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Alloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -51,6 +51,36 @@ unsafe impl GlobalAlloc for Alloc {
         let layout = Self::widened(layout).unwrap_or(layout);
         // SAFETY: the block was allocated with the layout that `widened` makes of this one.
         unsafe { System.dealloc(block, layout) };
+    }
+
+    /// Large blocks that grow are moved by their pages, not copied.
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let Ok(new) = Layout::from_size_align(size, layout.align()) else {
+            return std::ptr::null_mut();
+        };
+        match (Self::widened(layout), Self::widened(new)) {
+            // SAFETY: the block is the system allocator's, of this layout.
+            (None, None) => unsafe { System.realloc(block, layout, size) },
+            #[cfg(all(target_os = "linux", target_env = "gnu"))]
+            (Some(_), Some(_)) if layout.align() <= align_of::<libc::max_align_t>() => {
+                // SAFETY: here the system's allocator is the C library's, whose blocks of any alignment may be given to
+                // `realloc`; what that returns is aligned for everything that needs no more than `max_align_t`.
+                unsafe { libc::realloc(block.cast(), size).cast() }
+            }
+            _ => {
+                // SAFETY: `new` has a size that is not zero, as the caller promised; the blocks are of these layouts, and
+                // apart.
+                unsafe {
+                    let moved = self.alloc(new);
+                    if !moved.is_null() {
+                        let count = layout.size().min(size);
+                        std::ptr::copy_nonoverlapping(block, moved, count);
+                        self.dealloc(block, layout);
+                    }
+                    moved
+                }
+            }
+        }
     }
 }
 

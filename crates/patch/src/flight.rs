@@ -89,18 +89,17 @@ impl Flight {
             }
         }
         let raised = effects.raises();
-        for (counter, set) in COUNTERS.iter().zip(&mut self.sets) {
-            if !raised.contains(*counter) {
-                continue;
-            }
+        let all = COUNTERS.iter().zip(&mut self.sets);
+        for (counter, set) in all.filter(|(counter, _)| raised.contains(**counter)) {
             if !is_known {
                 *set = RegisterSet::all();
                 continue;
             }
-            focus.writes(effects).for_each(|register| set.insert(&register));
+            let (writes, reads) = focus.registers(effects);
+            writes.for_each(|register| set.insert(&register));
             // LDS is always there: nothing is tried again.
             if *counter != Counter::Dscnt {
-                focus.reads(effects).for_each(|register| set.insert(&register));
+                reads.for_each(|register| set.insert(&register));
             }
         }
     }

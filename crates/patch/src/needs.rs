@@ -184,8 +184,8 @@ impl Around<'_> {
         for inst in (self.first..=self.last).filter_map(|step| self.view.stream().inst(step)) {
             for bank in banks {
                 let effects = self.view.decoder().effects(inst, VgprMsb::new(*bank));
-                focus.reads(&effects).for_each(|register| named.insert(&register));
-                focus.writes(&effects).for_each(|register| named.insert(&register));
+                let (writes, reads) = focus.registers(&effects);
+                writes.chain(reads).for_each(|register| named.insert(&register));
             }
         }
         named

@@ -460,8 +460,8 @@ fn free_pair(view: &View<'_>, window: &Window) -> Result<u16, Refusal> {
     let mut leases = Leases::around(Around { view, first: window.first, last: window.end() - 1 });
     for inst in &window.code {
         let effects = view.decoder().effects(inst, VgprMsb::default());
-        effects.reads().scalars().for_each(|register| leases.avoid(&register));
-        effects.writes().scalars().for_each(|register| leases.avoid(&register));
+        let (writes, reads) = effects.scalars();
+        writes.chain(reads).for_each(|register| leases.avoid(&register));
     }
     if let Ok(pair) = leases.sgprs(2, 2) {
         return Ok(pair.first);

@@ -266,6 +266,11 @@ impl Tables {
         codes.map_or(Code::INVALID, |(codes, _)| codes[usize::from(value & 0x3ff)])
     }
 
+    /// What all values stand for in operands of a kind.
+    pub(crate) fn codes_of(&self, kind: u16) -> Option<&[Code]> {
+        self.codes.table(self.codes.number(kind)).map(|(codes, _)| &codes[..])
+    }
+
     #[inline]
     fn bucket(&self, low: u64) -> &Bucket {
         self.index.bucket(low, (&self.codes, &self.verdicts))

@@ -151,12 +151,13 @@ const HALVING: u16 = Rules::WRITES_LOW_HALF | Rules::WRITES_HIGH_HALF | Rules::S
 #[derive(Clone, Copy)]
 pub struct Effects<'a> {
     tables: &'a Tables,
-    inst: Inst,
+    inst: &'a Inst,
     form: &'static FormEffects,
     msb: VgprMsb,
 }
 
 impl Inst {
+    #[inline]
     pub(crate) fn form_effects(&self) -> &'static FormEffects {
         let number = EFFECTS_OF_FORM.get(usize::from(self.form)).copied().unwrap_or_default();
         EFFECTS.get(usize::from(number)).unwrap_or(&EFFECTS[0])
@@ -164,6 +165,7 @@ impl Inst {
 
     /// Whether it writes fields of MODE.
     #[must_use]
+    #[inline]
     pub fn writes_mode(&self) -> bool {
         self.form_effects().implicit_writes.has(Implicit::MODE)
     }
@@ -184,6 +186,7 @@ impl Inst {
     /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn flow(&self) -> Flow {
         self.form_effects().flow
     }
@@ -226,8 +229,8 @@ impl Decoder {
     /// ```
     #[must_use]
     #[inline]
-    pub fn effects(&self, inst: &Inst, state: VgprMsb) -> Effects<'_> {
-        Effects { tables: self.tables(), inst: *inst, form: inst.form_effects(), msb: state }
+    pub fn effects<'a>(&'a self, inst: &'a Inst, state: VgprMsb) -> Effects<'a> {
+        Effects { tables: self.tables(), inst, form: inst.form_effects(), msb: state }
     }
 }
 
@@ -246,6 +249,31 @@ impl<'a> Effects<'a> {
     #[inline]
     pub fn writes(&self) -> Registers<'a> {
         self.registers(self.form.writes, self.form.implicit_writes)
+    }
+
+    /// Those of the [`writes`](Self::writes) and [`reads`](Self::reads) that are no vector registers: sooner than for who
+    /// leaves these out.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let inst = decoder.decode(&[0x01, 0x04, 0x06, 0x68]).unwrap();
+    /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, s1, v2");
+    /// let (writes, reads) = decoder.effects(&inst, VgprMsb::default()).scalars();
+    /// assert_eq!(writes.count(), 0);
+    /// assert_eq!(reads.map(|register| register.to_string()).collect::<Vec<_>>(), ["s1", "exec"]);
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    pub fn scalars(&self) -> (Registers<'a>, Registers<'a>) {
+        let shape = self.tables.quick_slots(self.inst);
+        let scalars = |registers: Registers<'a>| {
+            let all = registers.slots;
+            let slots = shape.map_or(all, |shape| shape.scalars_among(all, self.inst));
+            Registers { slots, scalar_only: true, ..registers }
+        };
+        (scalars(self.writes()), scalars(self.reads()))
     }
 
     /// The registers whose old value is gone afterwards: no halves, nothing indexed by M0, no fields
@@ -385,7 +413,7 @@ impl<'a> Effects<'a> {
             slots &= self.exported_slots();
         }
         if rules.has(Rules::IMAGE)
-            && let Some(addresses) = self.tables.separate_addresses(&self.inst)
+            && let Some(addresses) = self.tables.separate_addresses(self.inst)
         {
             slots &= self.address_slots(addresses);
         }
@@ -441,7 +469,7 @@ impl<'a> Effects<'a> {
     fn slot_register(&self, at: u32) -> Option<Register> {
         let slot = self.inst.slots().get(at as usize)?;
         let kind = KINDS.get(usize::from(slot.kind))?;
-        let code = self.tables.code(&self.inst, slot);
+        let code = self.tables.code(self.inst, slot);
         let resized = self.form.rules.has(Rules::RESIZED);
         let whole = |file| Register {
             file,
@@ -455,10 +483,10 @@ impl<'a> Effects<'a> {
                 whole(RegisterFile::Vgpr)
             }
             tag::SGPR if !resized && kind.dwords == 1 => whole(RegisterFile::Sgpr),
-            _ if resized => self.tables.register(&self.inst, slot, kind, code)?,
+            _ if resized => self.tables.register(self.inst, slot, kind, code)?,
             _ => {
                 let count = self.tables.dwords(kind);
-                self.tables.register_of(&self.inst, slot, kind, code, count)?
+                self.tables.register_of(self.inst, slot, kind, code, count)?
             }
         };
         if register.file == RegisterFile::Vgpr {
@@ -469,20 +497,11 @@ impl<'a> Effects<'a> {
         (!is_null).then_some(self.halved(register, slot.is_output))
     }
 
-    /// The operands whose registers their fields alone say.
-    #[inline]
-    fn quick_slots(&self) -> &'a [Quick] {
-        match self.form.rules.has(HALVING | Rules::RESIZED) {
-            true => &[],
-            false => self.tables.quick_slots(&self.inst),
-        }
-    }
-
     /// The same as [`slot_register`](Self::slot_register), sooner where that can be.
     #[inline(always)]
     fn quick_register(&self, quick: &[Quick], at: u32) -> Option<Register> {
         let Some(slot) = quick.get(at as usize) else { return self.slot_register(at) };
-        let Some(code) = slot.code(self.tables, &self.inst) else { return self.slot_register(at) };
+        let Some(code) = slot.code(self.tables, self.inst) else { return self.slot_register(at) };
         let first = code.number();
         match code.tag() {
             tag::VGPR => {
@@ -507,7 +526,7 @@ impl<'a> Effects<'a> {
         let half = match () {
             () if rules.has(Rules::WRITES_LOW_HALF) => Some(Half::Low),
             () if rules.has(Rules::WRITES_HIGH_HALF)
-                || self.tables.selects_upper_half(&self.inst) =>
+                || self.tables.selects_upper_half(self.inst) =>
             {
                 Some(Half::High)
             }
@@ -544,28 +563,6 @@ pub struct Registers<'a> {
 }
 
 impl Registers<'_> {
-    /// Only those that are no vector registers: sooner than who leaves these out of all.
-    ///
-    /// ```
-    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
-    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-    /// let inst = decoder.decode(&[0x01, 0x04, 0x06, 0x68]).unwrap();
-    /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, s1, v2");
-    /// let effects = decoder.effects(&inst, VgprMsb::default());
-    /// let reads: Vec<String> = effects.reads().scalars().map(|it| it.to_string()).collect();
-    /// assert_eq!(reads, ["s1", "exec"]);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    #[must_use]
-    #[inline]
-    pub fn scalars(self) -> Self {
-        let vectors = match self.slots {
-            0 => 0,
-            _ => self.effects.tables.vector_slots(&self.effects.inst),
-        };
-        Registers { slots: self.slots & !vectors, scalar_only: true, ..self }
-    }
-
     #[inline]
     fn is_left_out(&self, register: &Register) -> bool {
         let is_vector = matches!(register.file, RegisterFile::Vgpr | RegisterFile::Agpr);
@@ -600,22 +597,31 @@ impl Iterator for Registers<'_> {
     fn fold<B, F: FnMut(B, Register) -> B>(self, init: B, mut add: F) -> B {
         let mut all = init;
         let mut slots = self.slots;
-        let quick = if slots == 0 { &[] } else { self.effects.quick_slots() };
-        while slots != 0 {
-            let at = slots.trailing_zeros();
-            slots &= slots - 1;
-            if let Some(register) = self.effects.quick_register(quick, at)
-                && !self.is_left_out(&register)
-            {
-                all = add(all, register);
-            }
+        let mut quick: &[Quick] = &[];
+        if slots != 0
+            && !self.effects.form.rules.has(HALVING | Rules::RESIZED)
+            && let Some(shape) = self.effects.tables.quick_slots(self.effects.inst)
+        {
+            quick = &shape.slots;
         }
         let mut implicit = self.implicit.0;
-        while implicit != 0 {
-            let bit = implicit & implicit.wrapping_neg();
-            implicit &= !bit;
-            all = add(all, self.effects.implicit_register(bit));
+        // One place that calls, so that what it calls becomes a part of the loop.
+        loop {
+            let register = if slots != 0 {
+                let at = slots.trailing_zeros();
+                slots &= slots - 1;
+                match self.effects.quick_register(quick, at) {
+                    Some(register) if !self.is_left_out(&register) => register,
+                    _ => continue,
+                }
+            } else if implicit != 0 {
+                let bit = implicit & implicit.wrapping_neg();
+                implicit &= !bit;
+                self.effects.implicit_register(bit)
+            } else {
+                return all;
+            };
+            all = add(all, register);
         }
-        all
     }
 }

@@ -25,10 +25,23 @@ pub(super) struct Quick {
 }
 
 /// The operands of a shape.
-struct OfShape {
-    slots: Box<[Quick]>,
-    /// Those that are never scalar registers, a bit for each.
-    vectors: u32,
+pub(super) struct OfShape {
+    pub(super) slots: Box<[Quick]>,
+    /// Those that may be scalar registers, a bit for each.
+    scalars: u32,
+    /// Bits of an instruction that are all set only where none is, if there are such.
+    vector_bits: Option<u64>,
+}
+
+impl OfShape {
+    /// Those that are scalar registers, or may be, of some operands of an instruction.
+    #[inline]
+    pub(super) fn scalars_among(&self, slots: u32, inst: &Inst) -> u32 {
+        match self.vector_bits {
+            Some(bits) if inst.low & bits == bits => 0,
+            _ => slots & self.scalars,
+        }
+    }
 }
 
 /// Those of all shapes, each once somebody has asked.
@@ -51,20 +64,23 @@ fn make(tables: &Tables, shape: u16) -> OfShape {
     let (start, count) = SHAPES.get(usize::from(shape)).map_or((0, 0), |shape| shape.slots);
     let slots = SLOTS.get(usize::from(start)..usize::from(start) + usize::from(count));
     let slots = slots.unwrap_or_default();
-    let vectors = slots.iter().zip(0..u32::BITS).filter(|(slot, _)| is_never_scalar(tables, slot));
-    OfShape {
-        vectors: vectors.fold(0, |all, (_, at)| all | 1 << at),
-        slots: slots.iter().map(|slot| Quick::new(tables, slot).unwrap_or_default()).collect(),
+    let quick: Box<[Quick]> =
+        slots.iter().map(|slot| Quick::new(tables, slot).unwrap_or_default()).collect();
+    let mut shape = OfShape { slots: quick, scalars: 0, vector_bits: Some(0) };
+    for (at, (slot, quick)) in slots.iter().zip(&shape.slots).enumerate() {
+        let Some(codes) = tables.codes_of(slot.kind).filter(|codes| codes.iter().any(is_scalar))
+        else {
+            continue;
+        };
+        shape.scalars |= 1 << at;
+        let bits = shape.vector_bits.zip(quick.vector_bit(codes));
+        shape.vector_bits = bits.map(|(bits, bit)| bits | bit);
     }
+    shape
 }
 
-/// Whether no value of an operand stands for a scalar register.
-fn is_never_scalar(tables: &Tables, slot: &Slot) -> bool {
-    const VALUES: u16 = 1 << 10;
-    (0..VALUES).all(|value| {
-        let tag = tables.code_of(slot.kind, value).tag();
-        !matches!(tag, tag::SGPR | tag::TTMP | tag::SPECIAL)
-    })
+fn is_scalar(code: &Code) -> bool {
+    matches!(code.tag(), tag::SGPR | tag::TTMP | tag::SPECIAL)
 }
 
 impl Quick {
@@ -89,6 +105,14 @@ impl Quick {
         })
     }
 
+    /// The uppermost bit of the field, if it is set in no scalar register's.
+    fn vector_bit(&self, codes: &[Code]) -> Option<u64> {
+        let top = self.mask & !(self.mask >> 1);
+        let above = (top..=self.mask).map(|value| usize::from(value << self.first | self.fixed));
+        let is_vector = |at: usize| codes.get(at).is_some_and(|code| !is_scalar(code));
+        (top != 0 && above.into_iter().all(is_vector)).then(|| u64::from(top) << self.at)
+    }
+
     /// What the field of an instruction stands for; nothing if that takes a closer look.
     #[inline]
     pub(super) fn code(&self, tables: &Tables, inst: &Inst) -> Option<Code> {
@@ -101,14 +125,9 @@ impl Quick {
 }
 
 impl Tables {
+    /// The operands of an instruction.
     #[inline]
-    pub(super) fn quick_slots(&self, inst: &Inst) -> &[Quick] {
-        self.quick.of(self, inst.form().shape).map_or(&[], |shape| &shape.slots)
-    }
-
-    /// The operands that are never scalar registers, a bit for each.
-    #[inline]
-    pub(super) fn vector_slots(&self, inst: &Inst) -> u32 {
-        self.quick.of(self, inst.form().shape).map_or(0, |shape| shape.vectors)
+    pub(super) fn quick_slots(&self, inst: &Inst) -> Option<&OfShape> {
+        self.quick.of(self, inst.form().shape)
     }
 }

@@ -234,11 +234,11 @@ fn is_special(row: &HashMap<String, String>) -> bool {
 }
 
 /// Whoever asks for scalar registers alone is told of these.
-fn assert_scalars(all: crate::Registers<'_>, same: crate::Registers<'_>) {
+fn assert_scalars(all: crate::Registers<'_>, scalars: crate::Registers<'_>) {
     let is_scalar = |it: &Register| !matches!(it.file, RegisterFile::Vgpr | RegisterFile::Agpr);
     let wanted: Vec<Register> = all.filter(is_scalar).collect();
     let mut found = Vec::new();
-    same.scalars().for_each(|register| found.push(register));
+    scalars.for_each(|register| found.push(register));
     assert_eq!(found, wanted);
 }
 
@@ -264,8 +264,9 @@ fn effects_are_what_the_records_say() {
                 let Some(inst) = instance(decoder, &mut random, form, row) else { break };
                 seen = true;
                 let effects = decoder.effects(&inst, VgprMsb::default());
-                assert_scalars(effects.reads(), effects.reads());
-                assert_scalars(effects.writes(), effects.writes());
+                let (writes, reads) = effects.scalars();
+                assert_scalars(effects.writes(), writes);
+                assert_scalars(effects.reads(), reads);
                 let expected =
                     recorded(decoder, &inst, row, by_name.contains_key(&format!("{name}_gfx9")));
                 let found = (spelled(effects.reads()), spelled(effects.writes()));

@@ -3,12 +3,13 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{Address, Stream};
+use hsaco_analysis::Address;
 use hsaco_isa::{Decoder, Flow};
 
-use super::Finding;
+use super::{Finding, instructions};
 use crate::jump;
 use crate::manifest::{Placement, Record};
+use crate::needs::Around;
 use crate::view::View;
 
 /// Where the jumps of a function go, as far as anybody can tell.
@@ -26,6 +27,7 @@ pub(super) fn targets(view: &View<'_>) -> BTreeSet<u64> {
 pub(super) fn check(
     view: &View<'_>,
     record: &Record,
+    replaced: Option<&Around<'_>>,
     targets: &OnceCell<BTreeSet<u64>>,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -35,15 +37,10 @@ pub(super) fn check(
     if record.site.old.len() != record.site.new.len() {
         say(site, "the site has another size than before");
     }
-    let stream = view.stream();
-    let is_whole = stream.index_of(site).is_some()
-        && (stream.index_of(end).is_some() || end == stream.address() + u64::from(stream.size()));
-    if !is_whole {
+    if replaced.is_none() {
         say(site, "the site does not hold whole instructions");
     }
-    let first = stream.index_of(site).unwrap_or(0);
-    let last = stream.index_of(end).unwrap_or(stream.steps().len());
-    if last > first + 1 {
+    if replaced.is_some_and(|around| around.last > around.first) {
         let targets = targets.get_or_init(|| self::targets(view));
         if let Some(target) = targets.range(site + 1..end).next() {
             say(*target, "a jump leads into the middle of a site");
@@ -75,8 +72,7 @@ pub(super) fn check(
             say(back, "the replacement does not lead back");
         }
     } else {
-        let stream = Stream::decode(decoder, body.address, &body.new);
-        let last = stream.steps().last().and_then(|step| step.inst);
+        let last = instructions(decoder, &body.new).last().flatten();
         if last.is_none_or(|inst| inst.flow() != Flow::End) {
             say(body.address, "the replacement runs on past its end");
         }
@@ -85,9 +81,7 @@ pub(super) fn check(
 }
 
 fn decodes(decoder: &Decoder, bytes: &[u8]) -> bool {
-    let stream = Stream::decode(decoder, 0, bytes);
-    let size: usize = stream.steps().iter().filter_map(|step| step.inst).map(|it| it.len()).sum();
-    size == bytes.len() && stream.steps().iter().all(|step| step.inst.is_some())
+    instructions(decoder, bytes).all(|inst| inst.is_some())
 }
 
 /// Where control arrives from a jump, through the relays of its record. A jump is one branch or a few instructions

@@ -15,12 +15,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hsaco_analysis::{Function, Stream};
+use hsaco_isa::{Decoder, Inst};
 use hsaco_object::CodeObject;
 
 use crate::census::Census;
 use crate::edit::{CALL, EDIT};
 use crate::lease::Budget;
 use crate::manifest::{Manifest, Record, Stub, Verdict};
+use crate::needs::Around;
 use crate::patcher::Patcher;
 use crate::release::Release;
 use crate::view::View;
@@ -164,10 +166,12 @@ pub(crate) fn function(view: &View<'_>, records: &[Record], stub: Option<&Stub>)
     let targets = OnceCell::new();
     let mut findings = Vec::new();
     for record in records {
-        findings.extend(flow::check(view, record, &targets));
+        let replaced = replaced(view, record);
+        findings.extend(flow::check(view, record, replaced.as_ref(), &targets));
         // What a caller asked for may write what it likes.
-        if record.rules.iter().all(|(rule, _)| *rule != EDIT && *rule != CALL) {
-            findings.extend(state::check(view, record));
+        let is_ours = record.rules.iter().all(|(rule, _)| *rule != EDIT && *rule != CALL);
+        if let Some(replaced) = replaced.filter(|_| is_ours) {
+            findings.extend(state::check(&replaced, record));
         }
     }
     if view.options().precise_waits {
@@ -178,6 +182,31 @@ pub(crate) fn function(view: &View<'_>, records: &[Record], stub: Option<&Stub>)
         findings.push(Finding::new("stub", stub.address, detail));
     }
     findings
+}
+
+/// The instructions that a record replaces, if they are whole ones.
+fn replaced<'v>(view: &'v View<'v>, record: &Record) -> Option<Around<'v>> {
+    let stream = view.stream();
+    let first = stream.index_of(record.site.address)?;
+    let end = record.site.address.checked_add(record.site.old.len() as u64)?;
+    // They are few.
+    let last = (first..stream.steps().len()).find(|step| stream.address_of(step + 1) >= end)?;
+    (stream.address_of(last + 1) == end).then_some(Around { view, first, last })
+}
+
+/// The instructions that some bytes are, one after the other; nothing for a word that is none.
+fn instructions<'a>(
+    decoder: &'a Decoder,
+    bytes: &'a [u8],
+) -> impl Iterator<Item = Option<Inst>> + 'a {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        (!rest.is_empty()).then(|| {
+            let inst = decoder.decode(rest);
+            rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();
+            inst
+        })
+    })
 }
 
 impl<'a> Case<'_, 'a> {

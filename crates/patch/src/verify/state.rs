@@ -1,11 +1,9 @@
 //! What a replacement leaves behind: registers, flags, upper bits of register numbers, and work under way.
 
-use std::collections::BTreeMap;
-
-use hsaco_analysis::{Focus, RegisterSet, Stream};
+use hsaco_analysis::{Focus, RegisterSet};
 use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
 
-use super::Finding;
+use super::{Finding, instructions};
 use crate::manifest::{Record, Stub};
 use crate::needs::Around;
 use crate::place;
@@ -21,7 +19,8 @@ struct Deeds {
     copies: Vec<(Register, Register)>,
     msb: Option<VgprMsb>,
     writes_mode: bool,
-    work: BTreeMap<Counter, Work>,
+    /// By counter; there are few.
+    work: Vec<(Counter, Work)>,
     /// It waits until nothing is under way.
     waits_for_all: bool,
 }
@@ -42,18 +41,15 @@ impl Work {
     }
 }
 
-pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
+pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<Finding> {
+    let Around { view, first, last } = *around;
     let site = record.site.address;
-    let Some(first) = view.stream().index_of(site) else { return Vec::new() };
     let msb = view.msb(first);
     let old = deeds(view.decoder(), &record.site.old, msb);
     let new = deeds(view.decoder(), record.code(), msb);
     let mut found = Vec::new();
     let mut say = |detail: String| found.push(Finding::new("state", site, detail));
     let leases = || record.leases.iter().chain(&record.pair);
-    let last = view.stream().index_of(site + record.site.old.len() as u64);
-    let last = last.unwrap_or(view.stream().steps().len()).saturating_sub(1);
-    let around = Around { view, first, last };
     let beyond = view.budget().unused;
     if leases().next().is_some() {
         let is_scalar = |it: &Register| focus_on(it) == Focus::Scalars;
@@ -102,12 +98,13 @@ pub(super) fn check(view: &View<'_>, record: &Record) -> Vec<Finding> {
     if old.msb.is_none() && (new.writes_mode && !old.writes_mode) {
         say("upper bits of vector register numbers are set where nobody knows them".to_owned());
     }
-    let counters = old.work.keys().chain(new.work.keys());
+    let added = new.work.iter().filter(|(counter, _)| old.work_of(*counter).is_none());
+    let counters = old.work.iter().chain(added).map(|(counter, _)| counter);
     // Where later waits count what a split leaves under way, the whole block is looked at.
     let is_apart = |it: &&Counter| view.options().precise_waits && **it == Counter::Dscnt;
     for counter in counters.filter(|it| !is_apart(it)) {
-        let before = old.work.get(counter).copied().unwrap_or_default();
-        let after = new.work.get(counter).copied().unwrap_or_default();
+        let before = old.work_of(*counter).unwrap_or_default();
+        let after = new.work_of(*counter).unwrap_or_default();
         let is_drained = after.left == 0 && after.waited == Some(0);
         // What comes back in any order is only ever waited for as a whole, so fewer are no harm.
         let is_fewer = *counter == Counter::Kmcnt && after.left < before.left;
@@ -134,10 +131,7 @@ pub(super) fn stub_clobbers(view: &View<'_>, stub: &Stub) -> bool {
 
 fn deeds(decoder: &Decoder, code: &[u8], msb: Option<VgprMsb>) -> Deeds {
     let mut deeds = Deeds { msb, ..Deeds::default() };
-    let stream = Stream::decode(decoder, 0, code);
-    for inst in stream.steps().iter().filter_map(|step| step.inst.as_ref()) {
-        deeds.step(decoder, inst);
-    }
+    instructions(decoder, code).flatten().for_each(|inst| deeds.step(decoder, &inst));
     deeds
 }
 
@@ -146,6 +140,19 @@ impl Deeds {
     fn origin(&self, register: &Register) -> Option<Register> {
         let copy = self.copies.iter().find(|(to, _)| to == register).map(|(_, from)| *from);
         copy.or_else(|| (!self.written.contains(register)).then_some(*register))
+    }
+
+    fn work_of(&self, counter: Counter) -> Option<Work> {
+        self.work.iter().find(|(it, _)| *it == counter).map(|(_, work)| *work)
+    }
+
+    fn change_work(&mut self, counter: Counter, change: impl FnOnce(&mut Work)) {
+        if let Some((_, work)) = self.work.iter_mut().find(|(it, _)| *it == counter) {
+            return change(work);
+        }
+        let mut work = Work::default();
+        change(&mut work);
+        self.work.push((counter, work));
     }
 
     fn step(&mut self, decoder: &Decoder, inst: &Inst) {
@@ -159,14 +166,14 @@ impl Deeds {
             effects.reads().for_each(|register| reads.insert(&register));
             reads.subtract(&self.written);
             self.consumed.union_with(&reads);
-            for register in effects.writes() {
+            effects.writes().for_each(|register| {
                 self.written.insert(&register);
                 if !self.copies.is_empty() {
                     let mut gone = RegisterSet::default();
                     gone.insert(&register);
                     self.copies.retain(|(to, _)| !gone.contains(to));
                 }
-            }
+            });
         }
         self.copies.extend(copied);
         self.writes_mode |= inst.writes_mode();
@@ -187,13 +194,13 @@ impl Deeds {
     fn count(&mut self, decoder: &Decoder, inst: &Inst) {
         let effects = decoder.effects(inst, VgprMsb::default());
         for counter in effects.raises().iter() {
-            self.work.entry(counter).or_default().left += 1;
+            self.change_work(counter, |work| work.left += 1);
         }
         for (counter, value) in effects.waits() {
-            self.work.entry(counter).or_default().wait(value.into());
+            self.change_work(counter, |work| work.wait(value.into()));
         }
         if effects.waits_for_idle() {
-            self.work.values_mut().for_each(|work| work.wait(0));
+            self.work.iter_mut().for_each(|(_, work)| work.wait(0));
             self.waits_for_all = true;
         }
     }
