@@ -239,9 +239,7 @@ impl<'a> Effects<'a> {
     #[must_use]
     #[inline]
     pub fn reads(&self) -> Registers<'a> {
-        let has_m0 = !self.form.rules.has(Rules::M0_UNTIL_GFX8) || self.tables.arch.has(Arch::GFX8);
-        let unread = if has_m0 { 0 } else { Implicit::M0 };
-        self.registers(self.read_slots(), Implicit(self.form.implicit_reads.0 & !unread))
+        self.registers(self.read_slots(), self.implicit_reads())
     }
 
     /// The registers that are written, wholly or in part.
@@ -268,12 +266,12 @@ impl<'a> Effects<'a> {
     #[inline(always)]
     pub fn scalars(&self) -> (Registers<'a>, Registers<'a>) {
         let shape = self.tables.quick_slots(self.inst);
-        let scalars = |registers: Registers<'a>| {
-            let all = registers.slots;
-            let slots = shape.map_or(all, |shape| shape.scalars_among(all, self.inst));
-            Registers { slots, scalar_only: true, ..registers }
+        let scalars = |slots: u32, implicit: Implicit| {
+            let slots = shape.map_or(slots, |shape| shape.scalars_among(slots, self.inst));
+            Registers { effects: *self, slots, implicit, whole_only: false, scalar_only: true }
         };
-        (scalars(self.writes()), scalars(self.reads()))
+        let writes = scalars(self.form.writes, self.form.implicit_writes);
+        (writes, scalars(self.read_slots(), self.implicit_reads()))
     }
 
     /// The registers whose old value is gone afterwards: no halves, nothing indexed by M0, no fields
@@ -392,6 +390,13 @@ impl<'a> Effects<'a> {
     #[inline]
     fn registers(&self, slots: u32, implicit: Implicit) -> Registers<'a> {
         Registers { effects: *self, slots, implicit, whole_only: false, scalar_only: false }
+    }
+
+    #[inline]
+    fn implicit_reads(&self) -> Implicit {
+        let has_m0 = !self.form.rules.has(Rules::M0_UNTIL_GFX8) || self.tables.arch.has(Arch::GFX8);
+        let unread = if has_m0 { 0 } else { Implicit::M0 };
+        Implicit(self.form.implicit_reads.0 & !unread)
     }
 
     #[inline]
