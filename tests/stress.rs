@@ -228,7 +228,10 @@ fn debug_information_of_compilers_is_as_clean_as_before() {
     ];
     let c = ["-x", "c", "--target=amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-nogpulib"];
     // Flags of the compiler, and of the linker where the compiler has not linked.
-    let cases: [(&str, &[&str], Option<&str>); 9] = [
+    let cases: [(&str, &[&str], Option<&str>); 12] = [
+        ("lines.hip", &["-O0", "-gdwarf-5"], None),
+        ("types.hip", &["-O0", "-gdwarf-5"], None),
+        ("s1.c", &["-O0", "-gdwarf-5"], Some("-shared")),
         ("lines.hip", &["-O2", "-gdwarf-5"], None),
         ("lines.hip", &["-O2", "-gdwarf-4"], None),
         ("lines.hip", &["-O1", "-gdwarf-5"], None),

@@ -60,7 +60,7 @@ pub use liveness::{Liveness, LivenessMemo};
 pub use natural_loop::{Loop, Loops};
 pub use register_set::RegisterSet;
 pub use resources::{Allocation, Need, Needs, Resource, Shortage, demand};
-pub use state::{State, States};
+pub use state::{State, States, vgpr_msb_after};
 pub use stream::{Step, Stream};
 pub use usage::{StackFrame, Usage};
 pub use value::{Address, Values};

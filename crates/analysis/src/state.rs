@@ -151,7 +151,7 @@ impl<'a> States<'a> {
     pub fn after(&self, state: State, step: usize) -> State {
         let Some(inst) = self.stream.inst(step) else { return self.unknown() };
         State {
-            msb: self.msb_after(state.msb, inst),
+            msb: vgpr_msb_after(self.decoder, state.msb, inst),
             indexed: match self.known.has_index_mode {
                 true => self.indexed_after(state.indexed, inst),
                 false => None,
@@ -202,19 +202,6 @@ impl<'a> States<'a> {
         place.replace(after) != Some(after)
     }
 
-    fn msb_after(&self, msb: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
-        match inst.flow() {
-            _ if !self.decoder.has_vgpr_msb() => msb,
-            Flow::Call | Flow::IndirectCall | Flow::Trap => None,
-            _ if !inst.writes_mode() => msb,
-            _ if inst.mnemonic() == "s_set_vgpr_msb" => {
-                Some(VgprMsb::new(self.number(inst, "simm16")?.cast_unsigned() as u8))
-            }
-            _ if inst.mnemonic().starts_with("s_setreg") => self.mode_field(msb, inst),
-            _ => msb,
-        }
-    }
-
     /// Bits 12 to 15 of M0 say which operands are relative, and bit 27 of MODE whether any is.
     fn indexed_after(&self, indexed: Option<u8>, inst: &Inst) -> Option<u8> {
         let effects = self.decoder.effects(inst, VgprMsb::default());
@@ -226,7 +213,8 @@ impl<'a> States<'a> {
             return indexed;
         }
         let operands = |name| {
-            let number = self.number(inst, name).map(|number| number.cast_unsigned() as u8);
+            let number =
+                number(self.decoder, inst, name).map(|number| number.cast_unsigned() as u8);
             Some(number.map_or(ALL_OPERANDS, |number| number & ALL_OPERANDS))
         };
         match inst.mnemonic() {
@@ -234,42 +222,12 @@ impl<'a> States<'a> {
             "s_set_gpr_idx_off" => None,
             "s_set_gpr_idx_mode" => indexed.and(operands("simm16")),
             "s_set_gpr_idx_idx" => indexed,
-            name if name.starts_with("s_setreg") => match self.setreg_field(inst) {
+            name if name.starts_with("s_setreg") => match setreg_field(self.decoder, inst) {
                 Some((MODE, bits)) if bits.contains(&27) => Some(ALL_OPERANDS),
                 _ => indexed,
             },
             _ if writes_m0() => indexed.map(|_| ALL_OPERANDS),
             _ => indexed,
-        }
-    }
-
-    /// The register that `s_setreg` writes, and which of its bits.
-    fn setreg_field(&self, inst: &Inst) -> Option<(i64, Range<i64>)> {
-        let register = self.number(inst, "simm16")?;
-        let (first, width) = (register >> 6 & 0x1f, (register >> 11 & 0x1f) + 1);
-        Some((register & 0x3f, first..first + width))
-    }
-
-    /// `s_setreg` of a field of MODE: bits 12 to 19 are the upper register bits, the destination's first.
-    fn mode_field(&self, msb: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
-        let (id, Range { start: first, end }) = self.setreg_field(inst)?;
-        if id != MODE || first >= 20 || end <= 12 {
-            return msb;
-        }
-        let value = match self.decoder.operand(inst, "imm")? {
-            OperandValue::Number(value) => value,
-            OperandValue::Literal32(value) => value.into(),
-            _ => return None,
-        };
-        let covers = first <= 12 && end >= 20;
-        covers
-            .then(|| VgprMsb::new(((value >> (12 - first)).cast_unsigned() as u8).rotate_right(2)))
-    }
-
-    fn number(&self, inst: &Inst, name: &str) -> Option<i64> {
-        match self.decoder.operand(inst, name)? {
-            OperandValue::Number(number) => Some(number),
-            _ => None,
         }
     }
 
@@ -302,6 +260,61 @@ impl<'a> States<'a> {
     fn sets_all(&self, inst: &Inst) -> bool {
         matches!(inst.mnemonic(), "s_mov_b64" | "s_mov_b32")
             && self.decoder.operand(inst, "src0") == Some(OperandValue::Integer(-1))
+    }
+}
+
+/// The upper bits of vector register numbers after an instruction, from those before it: nothing where nobody knows.
+///
+/// ```
+/// use hsaco_analysis::vgpr_msb_after;
+/// use hsaco_isa::{Decoder, Processor, VgprMsb};
+/// let decoder = Decoder::new(Processor::from_name("gfx1250").unwrap())?;
+/// let none = Some(VgprMsb::new(0));
+/// // s_set_vgpr_msb 0x41
+/// let set = decoder.decode(&[0x41, 0x00, 0x86, 0xbf]).unwrap();
+/// assert_eq!(vgpr_msb_after(&decoder, none, &set), Some(VgprMsb::new(0x41)));
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+#[must_use]
+pub fn vgpr_msb_after(decoder: &Decoder, before: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
+    match inst.flow() {
+        _ if !decoder.has_vgpr_msb() => before,
+        Flow::Call | Flow::IndirectCall | Flow::Trap => None,
+        _ if !inst.writes_mode() => before,
+        _ if inst.mnemonic() == "s_set_vgpr_msb" => {
+            Some(VgprMsb::new(number(decoder, inst, "simm16")?.cast_unsigned() as u8))
+        }
+        _ if inst.mnemonic().starts_with("s_setreg") => mode_field(decoder, before, inst),
+        _ => before,
+    }
+}
+
+/// The register that `s_setreg` writes, and which of its bits.
+fn setreg_field(decoder: &Decoder, inst: &Inst) -> Option<(i64, Range<i64>)> {
+    let register = number(decoder, inst, "simm16")?;
+    let (first, width) = (register >> 6 & 0x1f, (register >> 11 & 0x1f) + 1);
+    Some((register & 0x3f, first..first + width))
+}
+
+/// `s_setreg` of a field of MODE: bits 12 to 19 are the upper register bits, the destination's first.
+fn mode_field(decoder: &Decoder, msb: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
+    let (id, Range { start: first, end }) = setreg_field(decoder, inst)?;
+    if id != MODE || first >= 20 || end <= 12 {
+        return msb;
+    }
+    let value = match decoder.operand(inst, "imm")? {
+        OperandValue::Number(value) => value,
+        OperandValue::Literal32(value) => value.into(),
+        _ => return None,
+    };
+    let covers = first <= 12 && end >= 20;
+    covers.then(|| VgprMsb::new(((value >> (12 - first)).cast_unsigned() as u8).rotate_right(2)))
+}
+
+fn number(decoder: &Decoder, inst: &Inst, name: &str) -> Option<i64> {
+    match decoder.operand(inst, name)? {
+        OperandValue::Number(number) => Some(number),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use hsaco_analysis::{Function, FunctionKind, Functions, Stream};
+use hsaco_analysis::{Function, FunctionKind, Functions, Stream, vgpr_msb_after};
 use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
 use hsaco_object::descriptor::Field;
 use hsaco_object::{CodeObject, Index, Kernel};
@@ -28,6 +28,14 @@ pub(crate) struct KernelFacts {
     keeps_denormals: bool,
 }
 
+/// What is known of all code of an object together.
+struct Everywhere {
+    /// One more than the highest scalar and vector register of any code, or that any kernel says it has.
+    end: (u16, u16),
+    /// Whether any instruction sets upper bits of vector register numbers, or may.
+    sets_banks: bool,
+}
+
 /// An object and what is in it.
 pub(crate) struct Census<'a> {
     pub(crate) object: CodeObject<'a>,
@@ -37,7 +45,7 @@ pub(crate) struct Census<'a> {
     pub(crate) code: Vec<(u64, &'a [u8])>,
     /// Functions, and what stands between them.
     pub(crate) functions: Vec<Function<'a>>,
-    high: OnceCell<(u16, u16)>,
+    everywhere: OnceCell<Everywhere>,
     direct: OnceCell<Arrivals>,
     indirect: OnceCell<Arrivals>,
     /// Kernels' numbers by entry.
@@ -60,7 +68,7 @@ impl<'a> Census<'a> {
             kernels,
             code,
             functions,
-            high: OnceCell::new(),
+            everywhere: OnceCell::new(),
             direct: OnceCell::new(),
             indirect: OnceCell::new(),
             entries,
@@ -160,7 +168,7 @@ impl<'a> Census<'a> {
             sgprs: least(|it| it.sgprs),
             vgprs: least(|it| it.vgprs),
             max_vgprs: least(|it| it.max_vgprs),
-            unused: Some(*self.high.get_or_init(|| self.highest(decoder))),
+            unused: Some(self.everywhere(decoder).end),
         }
     }
 
@@ -172,8 +180,19 @@ impl<'a> Census<'a> {
         }
     }
 
-    /// One more than the highest scalar and vector register of any code, or that any kernel says it has.
-    fn highest(&self, decoder: &Decoder) -> (u16, u16) {
+    /// Whether a function calls others, and no code of the object sets upper bits of vector register numbers.
+    pub(crate) fn calls_without_banks(&self, stream: &Stream, decoder: &Decoder) -> bool {
+        let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall);
+        stream.has_flow(calls) && !self.everywhere(decoder).sets_banks
+    }
+
+    fn everywhere(&self, decoder: &Decoder) -> &Everywhere {
+        self.everywhere.get_or_init(|| self.look_everywhere(decoder))
+    }
+
+    fn look_everywhere(&self, decoder: &Decoder) -> Everywhere {
+        let none = Some(VgprMsb::default());
+        let mut sets_banks = false;
         let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
         let (mut sgprs, mut vgprs) = (most(|it| it.sgprs).min(SGPRS), most(|it| it.vgprs));
         for (_, code) in &self.code {
@@ -184,17 +203,18 @@ impl<'a> Census<'a> {
                 let Some(inst) = inst else { continue };
                 // Upper bits of vector registers are not followed: none leads beyond what kernels allocate.
                 let effects = decoder.effects(&inst, VgprMsb::default());
-                for register in effects.reads().chain(effects.writes()) {
+                effects.reads().chain(effects.writes()).for_each(|register| {
                     let end = register.first + u16::from(register.count.max(1));
                     match register.file {
                         RegisterFile::Sgpr => sgprs = sgprs.max(end),
                         RegisterFile::Vgpr => vgprs = vgprs.max(end),
                         _ => {}
                     }
-                }
+                });
+                sets_banks |= inst.writes_mode() && vgpr_msb_after(decoder, none, &inst) != none;
             }
         }
-        (sgprs, vgprs)
+        Everywhere { end: (sgprs, vgprs), sets_banks }
     }
 
     /// The bytes at an address of the object's code.

@@ -283,6 +283,7 @@ impl<'p, 'a> Work<'p, 'a> {
         let is_entered = self.census.is_entered_inside(tools.decoder(), function);
         let view = View::new(tools, options, &stream, &cfg, function.kind, budget)
             .entered_inside(is_entered)
+            .without_banks(self.census.calls_without_banks(&stream, tools.decoder()))
             .with_code(&code)
             .with_denormals(self.census.keeps_denormals(function));
         let steps: Vec<usize> = hits

@@ -73,6 +73,7 @@ pub struct View<'a> {
     msb: OnceCell<Msb>,
     is_closed: OnceCell<bool>,
     is_entered_inside: bool,
+    has_no_banks: bool,
     code: &'a [(u64, &'a [u8])],
     starts_with_denormals: bool,
     keeps_denormals: OnceCell<bool>,
@@ -103,6 +104,7 @@ impl<'a> View<'a> {
             msb: OnceCell::new(),
             is_closed: OnceCell::new(),
             is_entered_inside: false,
+            has_no_banks: false,
             code: &[],
             starts_with_denormals: true,
             keeps_denormals: OnceCell::new(),
@@ -178,6 +180,12 @@ impl<'a> View<'a> {
     /// The same function, where others enter it in its middle: its own control flow does not show how.
     pub(crate) fn entered_inside(self, is_entered: bool) -> Self {
         View { is_entered_inside: is_entered, ..self }
+    }
+
+    /// The same function, and whether no code of its object sets upper bits of vector register numbers: calls leave
+    /// them as they are then.
+    pub(crate) fn without_banks(self, has_none: bool) -> Self {
+        View { has_no_banks: has_none, ..self }
     }
 
     /// The bytes of the object's code from an address on.
@@ -348,8 +356,10 @@ impl Msb {
     /// anywhere.
     fn new(view: &View<'_>) -> Self {
         let (decoder, stream) = (view.decoder(), view.stream);
-        let leaves = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::Trap);
-        let never = stream.is_whole() && !stream.writes_mode() && !stream.has_flow(leaves);
+        let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall);
+        let never = stream.is_whole()
+            && !stream.has_flow(|flow| flow == Flow::Trap)
+            && (view.has_no_banks || !stream.writes_mode() && !stream.has_flow(calls));
         if never || !decoder.has_vgpr_msb() {
             return Msb::Never;
         }

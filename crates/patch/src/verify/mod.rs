@@ -144,7 +144,8 @@ fn functions(patcher: &Patcher, old: &Census<'_>, manifest: &Manifest) -> Vec<Fi
         let budget = old.budget(&function, &stream, tools.decoder());
         let is_entered = old.is_entered_inside(tools.decoder(), &function);
         let view = View::new(tools, &patcher.options, &stream, &cfg, function.kind, budget)
-            .entered_inside(is_entered);
+            .entered_inside(is_entered)
+            .without_banks(old.calls_without_banks(&stream, tools.decoder()));
         let sites: Vec<usize> =
             here.iter().filter_map(|record| stream.index_of(record.site.address)).collect();
         view.prepare(&sites);
