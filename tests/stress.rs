@@ -191,7 +191,7 @@ fn debug_information_is_as_clean_as_before() {
     let all = SITES.join("\n");
     let cases = SITES.iter().copied().chain([all.as_str()]);
     for (site, count, is_far) in cases
-        .flat_map(|site| [(site, 1, false), (site, 40, false), (site, 1, true), (site, 300, true)])
+        .flat_map(|site| [(site, 1, false), (site, 40, false), (site, 1, true), (site, 1200, true)])
     {
         let what = format!("{count} of {site}, far: {is_far}");
         let sites = format!("{site}\ns_nop 1\ns_nop 2\n").repeat(count);
