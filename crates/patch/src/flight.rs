@@ -3,12 +3,12 @@
 //! A register that no later instruction reads may still be the target of a load that is under way, or the
 //! address of an access that is tried again when its page was not there. Neither may be written.
 
-use hsaco_analysis::{Block, Focus, RegisterSet};
+use hsaco_analysis::{Focus, RegisterSet};
 use hsaco_isa::{Counter, Effects, Flow};
 
 use crate::view::View;
 
-/// The counters whose accesses matter, in the order of [`Flight`]'s sets.
+/// The counters whose accesses matter.
 const COUNTERS: [Counter; 8] = [
     Counter::Loadcnt,
     Counter::Samplecnt,
@@ -20,43 +20,45 @@ const COUNTERS: [Counter; 8] = [
     Counter::Tensorcnt,
 ];
 
-/// The registers of accesses under way, for each counter.
-#[derive(Clone, Copy, Default)]
+/// The registers of accesses under way.
+#[derive(Clone, Default)]
 pub(crate) struct Flight {
-    sets: [RegisterSet; COUNTERS.len()],
+    /// By counter, those that count any: mostly few.
+    sets: Vec<(Counter, RegisterSet)>,
     /// The counters that were waited for until they were zero: what was under way at the start is over.
-    is_drained: [bool; COUNTERS.len()],
+    drained: Vec<Counter>,
 }
 
 impl Flight {
     /// Nothing is known: all registers may be.
     fn unknown() -> Self {
-        Flight { sets: [RegisterSet::all(); COUNTERS.len()], ..Flight::default() }
+        let all = COUNTERS.map(|counter| (counter, RegisterSet::all()));
+        Flight { sets: all.to_vec(), drained: Vec::new() }
     }
 
     pub(crate) fn registers(&self) -> RegisterSet {
         let mut all = RegisterSet::default();
-        self.sets.iter().for_each(|set| {
+        self.sets.iter().for_each(|(_, set)| {
             all.union_with(set);
         });
         all
     }
 
-    /// Takes in what another path leaves under way; whether that is more.
-    fn union_with(&mut self, other: &Flight) -> bool {
-        let sets = self.sets.iter_mut().zip(&other.sets);
-        sets.fold(false, |any, (to, from)| to.union_with(from) | any)
+    fn set(&mut self, counter: Counter) -> Option<&mut RegisterSet> {
+        let at = self.sets.iter().position(|(it, _)| *it == counter).unwrap_or_else(|| {
+            self.sets.push((counter, RegisterSet::default()));
+            self.sets.len() - 1
+        });
+        self.sets.get_mut(at).map(|(_, set)| set)
     }
 
-    /// What is under way after code that began with `before` under way, where this is what it leaves by itself.
-    fn after(&self, before: &Flight) -> Flight {
-        let mut after = *self;
-        for (at, set) in after.sets.iter_mut().enumerate() {
-            if let (Some(false), Some(before)) = (self.is_drained.get(at), before.sets.get(at)) {
-                set.union_with(before);
-            }
-        }
-        after
+    /// Takes in what a path leaves under way that begins with `before` under way and leaves `left` by itself; whether that
+    /// is more.
+    fn take_path(&mut self, before: &Flight, left: &Flight) -> bool {
+        let kept = before.sets.iter().filter(|(counter, _)| !left.drained.contains(counter));
+        kept.chain(&left.sets).fold(false, |is_more, (counter, set)| {
+            self.set(*counter).is_some_and(|to| to.union_with(set)) | is_more
+        })
     }
 
     /// What is under way after an instruction.
@@ -80,17 +82,17 @@ impl Flight {
             return;
         }
         if effects.waits_for_idle() {
-            *self = Flight { is_drained: [true; COUNTERS.len()], ..Flight::default() };
+            *self = Flight { sets: Vec::new(), drained: COUNTERS.to_vec() };
         }
         for (counter, _) in effects.waits().filter(|(_, value)| *value == 0) {
-            let all = COUNTERS.iter().zip(&mut self.sets).zip(&mut self.is_drained);
-            for ((_, set), is_drained) in all.filter(|((it, _), _)| **it == counter) {
-                (*set, *is_drained) = (RegisterSet::default(), true);
+            self.sets.retain(|(it, _)| *it != counter);
+            if !self.drained.contains(&counter) {
+                self.drained.push(counter);
             }
         }
         let raised = effects.raises();
-        let all = COUNTERS.iter().zip(&mut self.sets);
-        for (counter, set) in all.filter(|(counter, _)| raised.contains(**counter)) {
+        for counter in COUNTERS.into_iter().filter(|counter| raised.contains(*counter)) {
+            let Some(set) = self.set(counter) else { continue };
             if !is_known {
                 *set = RegisterSet::all();
                 continue;
@@ -98,7 +100,7 @@ impl Flight {
             let (writes, reads) = focus.registers(effects);
             writes.for_each(|register| set.insert(&register));
             // LDS is always there: nothing is tried again.
-            if *counter != Counter::Dscnt {
+            if counter != Counter::Dscnt {
                 reads.for_each(|register| set.insert(&register));
             }
         }
@@ -108,42 +110,47 @@ impl Flight {
 /// What is under way before every block.
 pub(crate) fn before_blocks(view: &View<'_>, focus: Focus, is_kernel: bool) -> Vec<Flight> {
     let cfg = view.cfg();
-    let count = cfg.blocks().len();
-    let mut before = vec![Flight::unknown(); count];
+    let mut before = vec![Flight::default(); cfg.blocks().len()];
+    let mut is_reached = vec![false; before.len()];
+    cfg.reverse_post_order().iter().for_each(|block| set(&mut is_reached, *block, true));
+    let unknown = is_reached.iter().enumerate().filter(|(at, is)| !**is || *at == 0 && !is_kernel);
+    unknown.for_each(|(block, _)| set(&mut before, block, Flight::unknown()));
     // What each leaves under way by itself; nobody comes after those that have none.
-    let mut left: Vec<Option<Flight>> = vec![None; count];
-    for block in cfg.reverse_post_order() {
-        if let Some(place) = before.get_mut(*block) {
-            *place = Flight::default();
-        }
-        if cfg.successors(*block).next().is_some()
-            && let Some(place) = left.get_mut(*block)
-        {
+    let left: Vec<Option<Flight>> = (0..before.len())
+        .map(|block| {
+            cfg.successors(block).next().filter(|_| is_reached.get(block) == Some(&true))?;
             let mut flight = Flight::default();
-            for step in cfg.blocks().get(*block).map_or(0..0, Block::steps) {
-                flight.step(view, focus, step);
-            }
-            *place = Some(flight);
-        }
-    }
-    if let Some(entry) = before.first_mut()
-        && !is_kernel
-    {
-        *entry = Flight::unknown();
-    }
-    let mut changed = true;
-    while changed {
-        changed = false;
+            cfg.blocks().get(block)?.steps().for_each(|step| flight.step(view, focus, step));
+            Some(flight)
+        })
+        .collect();
+    let mut has_changed = is_reached;
+    while has_changed.contains(&true) {
         for block in cfg.reverse_post_order() {
             let left = left.get(*block).and_then(Option::as_ref);
-            let (Some(left), Some(here)) = (left, before.get(*block)) else { continue };
-            let after = left.after(here);
+            let is_new = has_changed.get_mut(*block).is_some_and(std::mem::take);
+            let (Some(left), true) = (left, is_new) else { continue };
+            let here = before.get_mut(*block).map(std::mem::take).unwrap_or_default();
+            let mut again = Flight::default();
             for next in cfg.successors(*block) {
-                changed |= before.get_mut(next).is_some_and(|it| it.union_with(&after));
+                let place = if next == *block { Some(&mut again) } else { before.get_mut(next) };
+                if place.is_some_and(|it| it.take_path(&here, left)) {
+                    set(&mut has_changed, next, true);
+                }
             }
+            set(&mut before, *block, here);
+            let is_more =
+                before.get_mut(*block).is_some_and(|it| it.take_path(&again, &Flight::default()));
+            set(&mut has_changed, *block, is_more);
         }
     }
     before
+}
+
+fn set<T>(list: &mut [T], at: usize, to: T) {
+    if let Some(place) = list.get_mut(at) {
+        *place = to;
+    }
 }
 
 #[cfg(test)]

@@ -49,6 +49,11 @@ impl Needs {
         *self.wanted.borrow_mut() = steps;
     }
 
+    /// Whether somebody has asked.
+    pub(crate) fn is_worked_out(&self) -> bool {
+        self.flight.get().is_some()
+    }
+
     /// The registers that are needed before an instruction.
     pub(crate) fn before(&self, view: &View<'_>, step: usize) -> RegisterSet {
         let wanted = self.wanted.take();
@@ -124,7 +129,7 @@ impl Needs {
         let mut last = self.last_flight.borrow_mut();
         if last.as_ref().is_none_or(|(known, at, _)| *known != block || *at > step) {
             let first = cfg.blocks().get(block).map_or(step, |block| block.first);
-            *last = Some((block, first, before.get(block).copied().unwrap_or_default()));
+            *last = Some((block, first, before.get(block).cloned().unwrap_or_default()));
         }
         let Some((_, at, flight)) = last.as_mut() else { return RegisterSet::all() };
         while *at < step {

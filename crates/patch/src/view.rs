@@ -315,11 +315,12 @@ impl<'a> View<'a> {
         self.needs(focus_on(register)).after(self, step).contains(register)
     }
 
-    /// What is needed and under way, as far as some registers are concerned.
+    /// What is needed and under way, as far as some registers are concerned: where somebody has asked about all before,
+    /// these are known.
     pub(crate) fn needs(&self, focus: Focus) -> &Needs {
         match focus {
-            Focus::All => &self.all,
-            Focus::Scalars => &self.scalars,
+            Focus::Scalars if !self.all.is_worked_out() => &self.scalars,
+            _ => &self.all,
         }
     }
 
