@@ -37,7 +37,7 @@ fn names_halves(object: &CodeObject<'_>, functions: &Functions<'_>) -> Option<bo
         let options = DecodeOptions { real_true16: Some(real_true16), ..DecodeOptions::default() };
         let decoder = Decoder::with_options(object.target().id()?.processor, options).ok()?;
         let words = |function: &Function<'_>| {
-            function.decode(&decoder).steps().iter().filter(|step| step.inst.is_none()).count()
+            function.decode(&decoder).steps().filter(|step| step.inst.is_none()).count()
         };
         Some(functions.as_slice().iter().map(words).sum())
     };
@@ -103,10 +103,10 @@ fn mentioned(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> RegisterSet {
         let mut state: State = states.before_block(*block);
         for index in cfg.blocks()[*block].steps() {
             if let Some(inst) = stream.inst(index) {
-                let effects = decoder.effects(inst, state.msb.unwrap_or_default());
+                let effects = decoder.effects(&inst, state.msb.unwrap_or_default());
                 for lanes in [Lanes::All, Lanes::Some] {
                     let replaced = effects.writes().filter(|it| effects.is_overwritten(it, lanes));
-                    assert!(replaced.eq(effects.overwrites(lanes)), "{}", decoder.text(inst));
+                    assert!(replaced.eq(effects.overwrites(lanes)), "{}", decoder.text(&inst));
                 }
                 effects.reads().chain(effects.writes()).for_each(|register| set.insert(&register));
             }
@@ -143,7 +143,7 @@ fn registers_are_within_what_the_metadata_declares() {
         kernels += 1;
         let calls =
             |inst: &hsaco::isa::Inst| matches!(inst.flow(), Flow::Call | Flow::IndirectCall);
-        if !stream.steps().iter().any(|step| step.inst.as_ref().is_some_and(calls)) {
+        if !stream.steps().any(|step| step.inst.as_ref().is_some_and(calls)) {
             leaves += 1;
             equal += usize::from(
                 vgprs == declared_vgprs || agprs > 0 && vgprs.next_multiple_of(4) == declared_vgprs,
@@ -209,18 +209,18 @@ fn c7_blocks_tile_functions_and_start_at_targets() {
         let stream = function.decode(decoder);
         let cfg = Cfg::new(decoder, &stream);
         kernels += 1;
-        instructions += stream.steps().len();
+        instructions += stream.len();
         let mut next = 0;
         for block in cfg.blocks() {
             assert_eq!(block.first, next, "{}", kernel.name());
             assert!(block.end > block.first);
             next = block.end;
         }
-        assert_eq!(next, stream.steps().len());
+        assert_eq!(next, stream.len());
         assert_eq!(stream.address_of(next), function.end());
         let leaders: BTreeSet<usize> = cfg.blocks().iter().map(|block| block.first).collect();
         let mut expected = BTreeSet::from([0]);
-        for index in 0..stream.steps().len() {
+        for index in 0..stream.len() {
             let Some(inst) = stream.inst(index) else {
                 expected.insert(index + 1);
                 continue;
@@ -240,7 +240,7 @@ fn c7_blocks_tile_functions_and_start_at_targets() {
                 expected.insert(index + 1);
             }
         }
-        expected.remove(&stream.steps().len());
+        expected.remove(&stream.len());
         expected.extend(cfg.jumps().iter().filter_map(|jump| match jump.target {
             Address::Known(address) => stream.index_of(address),
             _ => None,

@@ -427,7 +427,7 @@ fn run_before(tools: &Tools, wave: &mut Wave, pieces: &[(String, Deed)]) {
 
 fn decoded(tools: &Tools, code: &[u8]) -> Vec<Inst> {
     let stream = Stream::decode(tools.decoder(), TEXT, code);
-    stream.steps().iter().map(|it| it.inst.unwrap()).collect()
+    stream.steps().map(|it| it.inst.unwrap()).collect()
 }
 
 fn kernel(lines: &str) -> NewKernel {

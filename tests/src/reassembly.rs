@@ -80,7 +80,7 @@ impl Reassembly {
     ) -> Result<()> {
         let distinct = self.target(processor, narrow)?;
         let mut count = 0;
-        for inst in function.decode(&distinct.decoder).steps().iter().filter_map(|it| it.inst) {
+        for inst in function.decode(&distinct.decoder).steps().filter_map(|it| it.inst) {
             count += 1;
             if distinct.seen.insert((inst.bytes(), inst.len())) {
                 let mut encoded = Vec::new();

@@ -152,7 +152,7 @@ impl Rewritten {
 pub fn text(code: &[u8]) -> Vec<String> {
     let decoder = gfx1250::assembler().unwrap().decoder().clone();
     let stream = hsaco::analysis::Stream::decode(&decoder, 0, code);
-    stream.steps().iter().map(|it| it.inst.map_or("?".into(), |it| decoder.text(&it))).collect()
+    stream.steps().map(|it| it.inst.map_or("?".into(), |it| decoder.text(&it))).collect()
 }
 
 /// LLVM's tools accept the object, and find an instruction everywhere.

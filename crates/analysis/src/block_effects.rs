@@ -86,7 +86,7 @@ impl<'a> BlockEffects<'a> {
             focus: Focus::All,
             states: States::new(decoder, stream, cfg, lanes),
             summaries: Vec::with_capacity(count),
-            usage: Usage { instructions: stream.steps().len(), ..Usage::default() },
+            usage: Usage { instructions: stream.len(), ..Usage::default() },
         };
         let mut is_reached = vec![false; count];
         for block in reached(stream, cfg) {
@@ -162,13 +162,13 @@ impl<'a> BlockEffects<'a> {
             return;
         };
         // What callees leave of upper bits is what they found: none.
-        let effects = self.decoder.effects(inst, state.msb.unwrap_or_default());
+        let effects = self.decoder.effects(&inst, state.msb.unwrap_or_default());
         let indexed = state.indexed.filter(|_| inst.is_vector_alu());
         let writes_any = indexed.is_some_and(|operands| operands & DESTINATION != 0);
         let (writes, reads) = self.focus.registers(&effects);
         writes.for_each(|register| {
             if let Some(usage) = &mut usage {
-                usage.add_write(self.decoder, inst, &register);
+                usage.add_write(self.decoder, &inst, &register);
             }
             let is_certain = !(writes_any && register.file == RegisterFile::Vgpr);
             if state.msb.is_some() && is_certain && effects.is_overwritten(&register, state.lanes) {
@@ -178,7 +178,7 @@ impl<'a> BlockEffects<'a> {
         });
         reads.for_each(|register| {
             if let Some(usage) = &mut usage {
-                usage.add_read(inst, &register, &effects);
+                usage.add_read(&inst, &register, &effects);
             }
             summary.needs.insert(&register);
             if indexed.is_some() && register.file == RegisterFile::Vgpr {
@@ -190,10 +190,10 @@ impl<'a> BlockEffects<'a> {
             summary.needs.insert(&Register { file: m0, first: 0, count: 1, half: None });
         }
         if let Some(usage) = usage {
-            usage.add_memory(self.decoder, inst, &effects);
+            usage.add_memory(self.decoder, &inst, &effects);
         }
         if state.msb.is_none() {
-            self.add_any_bank(summary, inst, state.lanes);
+            self.add_any_bank(summary, &inst, state.lanes);
         }
         if matches!(inst.flow(), Flow::Call | Flow::IndirectCall) {
             summary.needs = RegisterSet::all();
@@ -214,7 +214,7 @@ impl<'a> BlockEffects<'a> {
             *needs = summary.needs;
             return;
         };
-        let effects = self.decoder.effects(inst, msb);
+        let effects = self.decoder.effects(&inst, msb);
         let (writes, reads) = self.focus.registers(&effects);
         writes.for_each(|register| {
             if effects.is_overwritten(&register, state.lanes) {

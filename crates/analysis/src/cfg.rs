@@ -163,7 +163,7 @@ struct Ways {
 impl Builder<'_> {
     fn build(&self) -> Cfg {
         let starts = self.block_starts();
-        let ends = starts.iter().skip(1).copied().chain([self.stream.steps().len()]);
+        let ends = starts.iter().skip(1).copied().chain([self.stream.len()]);
         let mut blocks: Vec<Block> = starts
             .iter()
             .zip(ends)
@@ -186,13 +186,13 @@ impl Builder<'_> {
     /// The first instructions of the blocks: targets, and what follows the end of a block.
     fn block_starts(&self) -> Vec<usize> {
         let mut starts = Vec::new();
-        if !self.stream.steps().is_empty() {
+        if !self.stream.is_empty() {
             starts.push(0);
         }
         for index in self.stream.turns() {
             if let Some(ways) = self.ways(index) {
                 starts.extend(ways.target.and_then(|target| self.stream.index_of(target)));
-                starts.extend((index + 1 < self.stream.steps().len()).then_some(index + 1));
+                starts.extend((index + 1 < self.stream.len()).then_some(index + 1));
             }
         }
         starts.sort_unstable();

@@ -18,7 +18,7 @@ use crate::function::{Function, executable};
 /// use hsaco_analysis::{Decoders, Functions};
 /// let Some(Ok(decoders)) = Decoders::new(object) else { return };
 /// for function in Functions::new(object, decoders.usual()).as_slice() {
-///     println!("{} instructions", function.decode(decoders.of(function)).steps().len());
+///     println!("{} instructions", function.decode(decoders.of(function)).len());
 /// }
 /// # }
 /// ```

@@ -184,7 +184,7 @@ fn add_by_shape<'a>(
     let stream = Stream::decode(decoder, address, code);
     let mut start = None;
     let mut furthest = 0;
-    for index in 0..stream.steps().len() {
+    for index in 0..stream.len() {
         let (at, next) = (stream.address_of(index), stream.address_of(index + 1));
         let inst = stream.inst(index);
         // What is no instruction starts no function.

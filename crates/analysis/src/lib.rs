@@ -58,7 +58,7 @@ pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;
 pub use liveness::{Liveness, LivenessMemo};
 pub use natural_loop::{Loop, Loops};
-pub use register_set::RegisterSet;
+pub use register_set::{RegisterSet, ScalarSet};
 pub use resources::{Allocation, Need, Needs, Resource, Shortage, demand};
 pub use state::{State, States, vgpr_msb_after};
 pub use stream::{Step, Stream};

@@ -68,6 +68,24 @@ impl RegisterSet {
         set
     }
 
+    /// Those that are no vector registers, by themselves.
+    ///
+    /// ```
+    /// use hsaco_analysis::RegisterSet;
+    /// use hsaco_isa::{Register, RegisterFile};
+    /// let pair = Register { file: RegisterFile::Sgpr, first: 4, count: 2, half: None };
+    /// let mut set = RegisterSet::default();
+    /// set.insert(&pair);
+    /// assert!(set.scalars().with_all_vectors().contains(&pair));
+    /// ```
+    #[must_use]
+    pub fn scalars(&self) -> ScalarSet {
+        let mut scalars = ScalarSet::default();
+        let words = self.0.iter().skip(SCALAR_START / 64);
+        scalars.0.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
+        scalars
+    }
+
     /// Adds registers.
     #[inline(always)]
     pub fn insert(&mut self, register: &Register) {
@@ -192,6 +210,21 @@ impl RegisterSet {
             }
             at += here;
         }
+    }
+}
+
+/// A set of registers that are no vector registers: an eighth of a [`RegisterSet`], for who keeps many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ScalarSet([u64; WORDS - SCALAR_START / 64]);
+
+impl ScalarSet {
+    /// The same registers, and all vector registers.
+    #[must_use]
+    pub fn with_all_vectors(&self) -> RegisterSet {
+        let mut set = RegisterSet::vectors();
+        let words = set.0.iter_mut().skip(SCALAR_START / 64);
+        words.zip(self.0).for_each(|(to, from)| *to = from);
+        set
     }
 }
 

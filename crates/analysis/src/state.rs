@@ -86,14 +86,14 @@ impl<'a> States<'a> {
         let known =
             KnownStates { at_start: vec![None; cfg.blocks().len()], ..KnownStates::default() };
         let mut states = States { decoder, stream, cfg, assumed, known: Cow::Owned(known) };
-        let mut insts = stream.steps().iter().filter_map(|step| step.inst.as_ref());
+        let mut insts = stream.insts();
         let has_index_mode = decoder.has_gpr_index_mode()
             && stream.writes_mode()
-            && insts.clone().any(|inst| states.indexed_after(None, inst).is_some());
+            && insts.clone().any(|inst| states.indexed_after(None, &inst).is_some());
         let never_changes = !has_index_mode
             && stream.is_whole()
             && !states.may_change_bits()
-            && (assumed == Lanes::All || !insts.any(|inst| states.enables_lanes(inst)));
+            && (assumed == Lanes::All || !insts.any(|inst| states.enables_lanes(&inst)));
         let known = states.known.to_mut();
         (known.has_index_mode, known.never_changes) = (has_index_mode, never_changes);
         let entry = State { msb: Some(VgprMsb::new(0)), indexed: None, lanes: assumed };
@@ -151,12 +151,12 @@ impl<'a> States<'a> {
     pub fn after(&self, state: State, step: usize) -> State {
         let Some(inst) = self.stream.inst(step) else { return self.unknown() };
         State {
-            msb: vgpr_msb_after(self.decoder, state.msb, inst),
+            msb: vgpr_msb_after(self.decoder, state.msb, &inst),
             indexed: match self.known.has_index_mode {
-                true => self.indexed_after(state.indexed, inst),
+                true => self.indexed_after(state.indexed, &inst),
                 false => None,
             },
-            lanes: self.lanes_after(state.lanes, inst),
+            lanes: self.lanes_after(state.lanes, &inst),
         }
     }
 

@@ -95,7 +95,7 @@ impl<'a> Values<'a> {
         cfg: &'a Cfg,
         callees: &'a dyn Callees,
     ) -> Self {
-        let budget = Cell::new(64 * stream.steps().len() + 4096);
+        let budget = Cell::new(64 * stream.len() + 4096);
         Values { decoder, stream, cfg, callees, budget, sources: RefCell::default() }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Values<'a> {
         let is_jump = |index: &usize| {
             self.stream.inst(*index).is_some_and(|inst| inst.flow() == Flow::IndirectJump)
         };
-        let jumps = (0..self.stream.steps().len()).filter(is_jump);
+        let jumps = self.stream.turns().filter(is_jump);
         jumps.map(|index| (index, self.target(index))).collect()
     }
 
@@ -126,19 +126,19 @@ impl<'a> Values<'a> {
     pub fn target(&self, index: usize) -> Address {
         self.sources.borrow_mut().clear();
         let Some(inst) = self.stream.inst(index) else { return Address::Unknown };
-        let (low, high) = match self.decoder.operand(inst, "src0") {
+        let (low, high) = match self.decoder.operand(&inst, "src0") {
             Some(OperandValue::Register(register)) => {
                 (self.word(&register, 0, index, 0), self.word(&register, 1, index, 0))
             }
-            Some(OperandValue::Literal64(value)) => return self.based(inst, index, value),
+            Some(OperandValue::Literal64(value)) => return self.based(&inst, index, value),
             Some(OperandValue::Literal32(value)) => {
-                return self.based(inst, index, value.into());
+                return self.based(&inst, index, value.into());
             }
             _ => return Address::Unknown,
         };
         match (low, high) {
             (Value::Known(low), Value::Known(high)) => {
-                self.based(inst, index, u64::from(high) << 32 | u64::from(low))
+                self.based(&inst, index, u64::from(high) << 32 | u64::from(low))
             }
             (Value::Entry(RETURN_ADDRESS), Value::Entry(high)) if high == RETURN_ADDRESS + 1 => {
                 Address::Return
@@ -163,7 +163,7 @@ impl<'a> Values<'a> {
     /// The address that an instruction completes in the pair of registers that ends with its destination.
     pub(crate) fn completed(&self, index: usize) -> Option<(u16, u64)> {
         let inst = self.stream.inst(index)?;
-        let Some(OperandValue::Register(register)) = self.decoder.operand(inst, "sdst") else {
+        let Some(OperandValue::Register(register)) = self.decoder.operand(&inst, "sdst") else {
             return None;
         };
         if register.file != RegisterFile::Sgpr {
@@ -252,12 +252,12 @@ impl<'a> Values<'a> {
     fn writes(&self, index: usize, place: Place) -> bool {
         let Some(inst) = self.stream.inst(index) else { return true };
         let calls = matches!(inst.flow(), Flow::Call | Flow::IndirectCall);
-        let effects = self.effects(inst);
+        let effects = self.effects(&inst);
         let is_indexed = effects.indexed().any(|register| register.file == RegisterFile::Sgpr);
         calls && self.is_lost(index, place)
             || is_indexed
             || self
-                .writes_lane(inst, place)
+                .writes_lane(&inst, place)
                 .unwrap_or_else(|| effects.writes().any(|register| covers(&register, place)))
     }
 
@@ -305,24 +305,25 @@ impl<'a> Values<'a> {
         let Some(inst) = self.stream.inst(index) else { return Value::Unknown };
         self.sources.borrow_mut().insert(index);
         match inst.mnemonic() {
-            "v_readlane_b32" => return self.read_lane(inst, index, depth),
-            "v_writelane_b32" => return self.written_lane(inst, place, index, depth),
+            "v_readlane_b32" => return self.read_lane(&inst, index, depth),
+            "v_writelane_b32" => return self.written_lane(&inst, place, index, depth),
             _ => {}
         }
-        let Some(OperandValue::Register(destination)) = self.decoder.operand(inst, "sdst") else {
+        let Some(OperandValue::Register(destination)) = self.decoder.operand(&inst, "sdst") else {
             return Value::Unknown;
         };
-        let is_known = self.effects(inst).indexed().next().is_none() && covers(&destination, place);
+        let is_known =
+            self.effects(&inst).indexed().next().is_none() && covers(&destination, place);
         if !is_known || matches!(inst.flow(), Flow::Call | Flow::IndirectCall) {
             return Value::Unknown;
         }
         let word = word_of(&destination, place);
         if inst.mnemonic().starts_with("s_load_") {
-            return self.loaded(inst, index, word, depth);
+            return self.loaded(&inst, index, word, depth);
         }
-        match self.computed(inst, index, depth) {
+        match self.computed(&inst, index, depth) {
             Some(value) => Value::Known((value >> (32 * word)) as u32),
-            None => self.copied(inst, index, word, depth),
+            None => self.copied(&inst, index, word, depth),
         }
     }
 
@@ -350,8 +351,7 @@ impl<'a> Values<'a> {
 
     fn changes_banks(&self) -> bool {
         let changes = |inst: &Inst| inst.mnemonic() == "s_set_vgpr_msb";
-        self.decoder.has_vgpr_msb()
-            && self.stream.steps().iter().any(|step| step.inst.as_ref().is_some_and(changes))
+        self.decoder.has_vgpr_msb() && self.stream.insts().any(|inst| changes(&inst))
     }
 
     /// A copy of a register that holds no known number.
@@ -433,7 +433,7 @@ impl<'a> Values<'a> {
             return None;
         }
         let inst = self.stream.inst(index)?;
-        let source = |name: &str| self.number(inst, name, index, false, depth);
+        let source = |name: &str| self.number(&inst, name, index, false, depth);
         match inst.mnemonic() {
             "s_add_u32" | "s_add_co_u32" => Some((source("src0")? + source("src1")?) >> 32),
             "s_sub_u32" | "s_sub_co_u32" => Some(u64::from(source("src0")? < source("src1")?)),

@@ -103,7 +103,7 @@ fn is_needed(decoder: &Decoder, stream: &Stream, start: usize, register: &Regist
             continue;
         }
         let inst = stream.inst(index).unwrap();
-        let effects = decoder.effects(inst, VgprMsb::default());
+        let effects = decoder.effects(&inst, VgprMsb::default());
         let calls = inst.flow() == Flow::IndirectCall;
         if calls || set_of(effects.reads()).contains(register) {
             return true;
@@ -143,8 +143,8 @@ fn liveness_is_what_a_search_of_all_paths_finds() {
         let memo = LivenessMemo::new(Focus::Scalars);
         let scalars = Liveness::inside(&decoder, &stream, &cfg, Lanes::All, &memo);
         // All registers at one instruction, and some at all of them.
-        let chosen = random.below(stream.steps().len() as u32) as usize;
-        for index in 0..stream.steps().len() {
+        let chosen = random.below(stream.len() as u32) as usize;
+        for index in 0..stream.len() {
             let live = liveness.live_before(index);
             assert_eq!(scalars.live_before(index), with_vectors(live));
             let some =

@@ -42,12 +42,12 @@ fn states(decoder: &Decoder, stream: &Stream) -> Vec<VgprMsb> {
         return Vec::new();
     }
     let mut state = VgprMsb::default();
-    let step = |step: &Step| {
+    let step = |step: Step| {
         let before = state;
         step.inst.iter().for_each(|inst| state.update(inst));
         before
     };
-    stream.steps().iter().map(step).collect()
+    stream.steps().map(step).collect()
 }
 
 /// Code that is no kernel's, decoded.
@@ -74,13 +74,13 @@ impl Listing {
     /// The instructions, in the order of their addresses.
     pub fn instructions(&self) -> impl ExactSizeIterator<Item = Instruction<'_>> {
         let instruction = |index| Instruction { kernel: None, code: &self.0, index };
-        (0..self.0.stream.steps().len()).map(instruction)
+        (0..self.0.stream.len()).map(instruction)
     }
 
     /// The instruction of that number, counted from 0.
     #[must_use]
     pub fn instruction(&self, index: usize) -> Option<Instruction<'_>> {
-        let is_there = index < self.0.stream.steps().len();
+        let is_there = index < self.0.stream.len();
         is_there.then_some(Instruction { kernel: None, code: &self.0, index })
     }
 }

@@ -76,7 +76,7 @@ impl Shared {
     /// Counts a decoded kernel.
     pub(crate) fn count(&self, stream: &Stream) {
         self.kernels.fetch_add(1, Ordering::Relaxed);
-        self.instructions.fetch_add(stream.steps().len() as u64, Ordering::Relaxed);
+        self.instructions.fetch_add(stream.len() as u64, Ordering::Relaxed);
         self.bytes.fetch_add(u64::from(stream.size()), Ordering::Relaxed);
     }
 }

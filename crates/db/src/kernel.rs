@@ -96,13 +96,13 @@ impl Kernel {
     pub fn instructions(&self) -> Result<impl ExactSizeIterator<Item = Instruction<'_>>> {
         let code = self.object.code(self.number)?;
         let instruction = move |index| Instruction { kernel: Some(self), code, index };
-        Ok((0..code.stream.steps().len()).map(instruction))
+        Ok((0..code.stream.len()).map(instruction))
     }
 
     /// The instruction of that number, counted from 0. Decodes the kernel, the first time.
     pub fn instruction(&self, index: usize) -> Result<Option<Instruction<'_>>> {
         let code = self.object.code(self.number)?;
-        let is_there = index < code.stream.steps().len();
+        let is_there = index < code.stream.len();
         Ok(is_there.then_some(Instruction { kernel: Some(self), code, index }))
     }
 
@@ -157,20 +157,20 @@ impl<'k> Instruction<'k> {
 
     /// What was decoded; none of a word that is no instruction.
     #[must_use]
-    pub fn inst(&self) -> Option<&'k Inst> {
+    pub fn inst(&self) -> Option<Inst> {
         self.code.stream.inst(self.index)
     }
 
     /// Its name without the suffix of its encoding; `.long` of a word that is none.
     #[must_use]
     pub fn mnemonic(&self) -> &'static str {
-        self.inst().map_or(".long", Inst::mnemonic)
+        self.inst().map_or(".long", |inst| inst.mnemonic())
     }
 
     /// Its name with the suffix of its encoding, as its text has it.
     #[must_use]
     pub fn full_mnemonic(&self) -> &'static str {
-        self.inst().map_or(".long", Inst::full_mnemonic)
+        self.inst().map_or(".long", |inst| inst.full_mnemonic())
     }
 
     /// Its text, as llvm-objdump prints it.
@@ -179,7 +179,7 @@ impl<'k> Instruction<'k> {
         let mut text = Vec::new();
         match self.inst() {
             Some(inst) => {
-                self.code.decoder.print_after(inst, self.code.state(self.index), &mut text);
+                self.code.decoder.print_after(&inst, self.code.state(self.index), &mut text);
             }
             None => text = self.word().into_bytes(),
         }
@@ -195,7 +195,7 @@ impl<'k> Instruction<'k> {
         };
         let (mut text, mut tokens) = (Vec::new(), Vec::new());
         let state = self.code.state(self.index);
-        self.code.decoder.print_tokens(inst, state, &mut text, &mut tokens);
+        self.code.decoder.print_tokens(&inst, state, &mut text, &mut tokens);
         (String::from_utf8_lossy(&text).into_owned(), tokens)
     }
 
@@ -209,14 +209,14 @@ impl<'k> Instruction<'k> {
     /// Its operands.
     pub fn operands(&self) -> impl Iterator<Item = Operand> + use<'k> {
         let code = self.code;
-        self.inst().into_iter().flat_map(move |inst| code.decoder.operands(inst))
+        self.inst().into_iter().flat_map(move |inst| code.decoder.operands(&inst))
     }
 
     /// What memory it reads or writes, and how much of it.
     #[must_use]
     pub fn memory(&self) -> Option<Memory> {
         let state = self.code.state(self.index);
-        self.code.decoder.effects(self.inst()?, state).memory()
+        self.code.decoder.effects(&self.inst()?, state).memory()
     }
 
     /// Where it branches to, if it says so itself.

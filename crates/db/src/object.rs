@@ -222,7 +222,7 @@ impl Object {
         let places = slot.places.get_or_init(|| {
             let stream = &self.code(number)?.stream;
             let kernel = slot.kernel.attach(self.data());
-            let addresses = (0..stream.steps().len()).map(|index| stream.address_of(index));
+            let addresses = (0..stream.len()).map(|index| stream.address_of(index));
             self.with_source(|sections, map| {
                 let place = |at| map.place(sections, sections.address_of(&kernel, at));
                 addresses.map(place).collect()

@@ -1,8 +1,10 @@
 //! A decoded instruction.
 
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroU8;
 use std::sync::LazyLock;
 
+use crate::decode::load;
 use crate::generated::{FIELDS, FLAGS, FORMS, NAMES, OPERAND_NAMES, SHAPES, SLOTS, TEXT};
 use crate::table::{Field, Flags, Form, NO_FIELD, Run, Shape, Slot};
 
@@ -70,6 +72,41 @@ impl Hash for Inst {
     }
 }
 
+/// An instruction without its bytes: a sixth of its size, for who keeps the bytes anyhow.
+///
+/// ```
+/// use hsaco_isa::{Decoder, Processor};
+/// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+/// let bytes = [0x01, 0x05, 0x06, 0x68];
+/// let inst = decoder.decode(&bytes).unwrap();
+/// assert_eq!(inst.outline().with_bytes(&bytes), inst);
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    form: u16,
+    len: NonZeroU8,
+    marks: u8,
+}
+
+impl Outline {
+    /// The length of the instruction in bytes.
+    #[inline]
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "no instruction is empty")]
+    pub const fn len(&self) -> usize {
+        self.len.get() as usize
+    }
+
+    /// The instruction, from the bytes that it was decoded from; any that follow do not matter.
+    #[inline]
+    #[must_use]
+    pub fn with_bytes(self, bytes: &[u8]) -> Inst {
+        let (low, high, last) = load(bytes);
+        Inst { low, last, form: self.form, len: self.len.get(), marks: self.marks, high }
+    }
+}
+
 /// A 32-bit literal follows the encoding.
 pub(crate) const LITERAL32: u8 = 1 << 0;
 /// A 64-bit literal follows the encoding, or is its last eight bytes.
@@ -90,6 +127,14 @@ impl Inst {
     #[allow(clippy::len_without_is_empty, reason = "no instruction is empty")]
     pub const fn len(&self) -> usize {
         self.len as usize
+    }
+
+    /// What it is beside its bytes.
+    #[inline]
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        let len = NonZeroU8::new(self.len).unwrap_or(NonZeroU8::MIN);
+        Outline { form: self.form, len, marks: self.marks }
     }
 
     /// Its name, without the suffix that tells encodings apart.

@@ -72,7 +72,7 @@ pub use eflags::{EFlags, EFlagsFault, MergeConflict};
 pub use entry::EntryId;
 pub use format::{Extension, Format};
 pub use generation::Generation;
-pub use inst::Inst;
+pub use inst::{Inst, Outline};
 pub use limits::{AccVgprs, FlatScratch, Limits, VgprRules, WaveSize};
 pub use occupancy::{Demand, Limiter, NextStep, Occupancy};
 pub use operand::Special;

@@ -1,7 +1,7 @@
 //! Calls of device functions that a caller asks for.
 
 use hsaco_analysis::{Cfg, Exit, Function, Usage};
-use hsaco_isa::{Decoder, Flow, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special, VgprMsb};
 
 use crate::lease::{BANK, Leases};
 use crate::plan::Plan;
@@ -32,10 +32,9 @@ impl Callee {
         let stream = function.decode(decoder);
         let cfg = Cfg::new(decoder, &stream);
         let usage = Usage::new(decoder, &stream, &cfg);
-        let insts = || stream.steps().iter().filter_map(|step| step.inst.as_ref());
-        let effects = |inst| decoder.effects(inst, VgprMsb::default());
-        let is_unmasked = |inst| {
-            let effects = effects(inst);
+        let insts = || stream.insts();
+        let is_unmasked = |inst: Inst| {
+            let effects = decoder.effects(&inst, VgprMsb::default());
             let is_vector = |it: Register| it.file == RegisterFile::Vgpr;
             !effects.is_masked() && effects.writes().any(is_vector)
         };

@@ -68,7 +68,7 @@ impl Flight {
             return;
         };
         let msb = view.msb(step);
-        let effects = view.decoder().effects(inst, msb.unwrap_or_default());
+        let effects = view.decoder().effects(&inst, msb.unwrap_or_default());
         self.take_in(&effects, focus, msb.is_some());
     }
 

@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use hsaco_analysis::{Focus, FunctionKind, Lanes, Liveness, LivenessMemo, RegisterSet};
+use hsaco_analysis::{Focus, FunctionKind, Lanes, Liveness, LivenessMemo, RegisterSet, ScalarSet};
 use hsaco_isa::VgprMsb;
 
 use crate::flight::{self, Flight};
@@ -31,10 +31,10 @@ impl Needs {
             focus,
             liveness: LivenessMemo::new(focus),
             wanted: RefCell::default(),
-            before: RefCell::default(),
+            before: RefCell::new(ByStep::new(focus, 0)),
             flight: OnceCell::new(),
             last_flight: RefCell::default(),
-            flying: RefCell::default(),
+            flying: RefCell::new(ByStep::new(focus, 0)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Needs {
             return known;
         }
         let found = self.walk(view, &[step]).get(step).unwrap_or(RegisterSet::all());
-        self.before.borrow_mut().insert(step, found);
+        self.before.borrow_mut().insert(step, &found);
         found
     }
 
@@ -86,7 +86,7 @@ impl Needs {
     /// What is needed before these instructions, which are in order.
     fn walk(&self, view: &View<'_>, steps: &[usize]) -> ByStep {
         let cfg = view.cfg();
-        let mut found = Vec::with_capacity(steps.len());
+        let mut found = ByStep::new(self.focus, steps.len());
         let mut rest = steps;
         while let Some(first) = rest.first() {
             let Some(block) = cfg.block_of(*first) else { break };
@@ -98,14 +98,14 @@ impl Needs {
                 if let Some((last, earlier)) = next.split_last()
                     && *last == step
                 {
-                    found.push((step, *before));
+                    found.push(step, before);
                     next = earlier;
                 }
             });
-            found.get_mut(start..).unwrap_or_default().reverse();
+            found.reverse_from(start);
             rest = others;
         }
-        ByStep(found)
+        found
     }
 
     /// The registers of memory accesses that may be under way before an instruction.
@@ -114,7 +114,7 @@ impl Needs {
             return known;
         }
         let found = self.work_out_flight(view, step);
-        self.flying.borrow_mut().insert(step, found);
+        self.flying.borrow_mut().insert(step, &found);
         found
     }
 
@@ -140,24 +140,65 @@ impl Needs {
     }
 }
 
-/// What is known before some instructions, in their order.
-#[derive(Default)]
-struct ByStep(Vec<(usize, RegisterSet)>);
+/// What is known before some instructions, in their order; of scalar registers alone where only these are asked about.
+enum ByStep {
+    All(Vec<(usize, RegisterSet)>),
+    Scalars(Vec<(usize, ScalarSet)>),
+}
 
 impl ByStep {
-    fn find(&self, step: usize) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&step, |(at, _)| *at)
+    fn new(focus: Focus, count: usize) -> Self {
+        match focus {
+            Focus::All => ByStep::All(Vec::with_capacity(count)),
+            Focus::Scalars => ByStep::Scalars(Vec::with_capacity(count)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            ByStep::All(list) => list.len(),
+            ByStep::Scalars(list) => list.len(),
+        }
     }
 
     fn get(&self, step: usize) -> Option<RegisterSet> {
-        let at = self.find(step).ok()?;
-        self.0.get(at).map(|(_, set)| *set)
+        match self {
+            ByStep::All(list) => Some(list.get(find(list, step).ok()?)?.1),
+            ByStep::Scalars(list) => Some(list.get(find(list, step).ok()?)?.1.with_all_vectors()),
+        }
     }
 
-    fn insert(&mut self, step: usize, set: RegisterSet) {
-        if let Err(at) = self.find(step) {
-            self.0.insert(at, (step, set));
+    fn insert(&mut self, step: usize, set: &RegisterSet) {
+        match self {
+            ByStep::All(list) => insert(list, step, *set),
+            ByStep::Scalars(list) => insert(list, step, set.scalars()),
         }
+    }
+
+    /// Adds at the end what comes before what was added last.
+    fn push(&mut self, step: usize, set: &RegisterSet) {
+        match self {
+            ByStep::All(list) => list.push((step, *set)),
+            ByStep::Scalars(list) => list.push((step, set.scalars())),
+        }
+    }
+
+    /// Puts in order what was added from a place on.
+    fn reverse_from(&mut self, start: usize) {
+        match self {
+            ByStep::All(list) => list.get_mut(start..).unwrap_or_default().reverse(),
+            ByStep::Scalars(list) => list.get_mut(start..).unwrap_or_default().reverse(),
+        }
+    }
+}
+
+fn find<T>(list: &[(usize, T)], step: usize) -> Result<usize, usize> {
+    list.binary_search_by_key(&step, |(at, _)| *at)
+}
+
+fn insert<T>(list: &mut Vec<(usize, T)>, step: usize, set: T) {
+    if let Err(at) = find(list, step) {
+        list.insert(at, (step, set));
     }
 }
 
@@ -188,7 +229,7 @@ impl Around<'_> {
         let mut named = RegisterSet::default();
         for inst in (self.first..=self.last).filter_map(|step| self.view.stream().inst(step)) {
             for bank in banks {
-                let effects = self.view.decoder().effects(inst, VgprMsb::new(*bank));
+                let effects = self.view.decoder().effects(&inst, VgprMsb::new(*bank));
                 let (writes, reads) = focus.registers(&effects);
                 writes.chain(reads).for_each(|register| named.insert(&register));
             }

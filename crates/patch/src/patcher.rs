@@ -239,8 +239,9 @@ impl<'p, 'a> Work<'p, 'a> {
     fn plan_all(&mut self, file: &[u8], release: Release<'_>) {
         let mut walk = Walk::new(release);
         for function in self.census.stretches() {
-            walk.at(release::offset_in(file, function.code));
-            self.plan_function(&function);
+            let start = release::offset_in(file, function.code);
+            walk.at(start);
+            self.plan_function(&function, || walk.at(start + function.code.len()));
         }
         let records = &mut self.placer.records;
         if !records.is_sorted_by_key(|record| record.site.address) {
@@ -257,7 +258,8 @@ impl<'p, 'a> Work<'p, 'a> {
         }
     }
 
-    fn plan_function(&mut self, function: &Function<'a>) {
+    /// Plans what is done to a function; calls once its bytes are not looked at any more for some time.
+    fn plan_function(&mut self, function: &Function<'a>, have_read: impl FnOnce()) {
         let hits = self.patcher.filter.hits(function.code);
         let wants_stub = self.patcher.options.entry_stub && function.kind == FunctionKind::Kernel;
         let has_edit = self.patcher.edits.iter().any(|edit| match edit.address() {
@@ -269,6 +271,7 @@ impl<'p, 'a> Work<'p, 'a> {
         }
         let (tools, options) = (&self.patcher.tools, &self.patcher.options);
         let stream = function.decode(tools.decoder());
+        have_read();
         let hits: Vec<Hit> = hits.into_iter().filter(|hit| self.is_real(&stream, hit)).collect();
         if hits.is_empty() && !wants_stub && !has_edit {
             return;

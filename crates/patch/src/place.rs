@@ -152,7 +152,7 @@ impl Placer {
         if !view.is_closed() {
             return None;
         }
-        let end = view.stream().address_of(view.stream().steps().len());
+        let end = view.stream().address_of(view.stream().len());
         let size = body.code.len() + 4;
         let padding = self.padding.as_mut()?;
         let at = padding.behind(end, size)?;
@@ -405,7 +405,7 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         let next = windows.get(taken).filter(|next| next.first == wide.end());
         let is_movable = (wide.end()..next.map_or(wide.end() + 1, Window::end)).all(|step| {
             step < block.end
-                && stream.inst(step).is_some_and(|it| may_move(it, step + 1 == block.end))
+                && stream.inst(step).is_some_and(|it| may_move(&it, step + 1 == block.end))
         });
         if !is_movable {
             break;
@@ -432,7 +432,7 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         && let Some(before) = stream.inst(wide.first - 1).filter(|it| may_move(it, false))
     {
         wide.fixups.iter_mut().for_each(|fixup| fixup.0 += 1);
-        wide.code.insert(0, *before);
+        wide.code.insert(0, before);
         wide.first -= 1;
         wide.count += 1;
     }

@@ -129,7 +129,7 @@ impl<'a> View<'a> {
         let is_one = |inst: Inst| {
             inst.mnemonic().starts_with("v_wmma") || inst.mnemonic().starts_with("v_swmmac")
         };
-        let mut steps = self.stream.steps().iter();
+        let mut steps = self.stream.steps();
         *self.has_matrices.get_or_init(|| steps.any(|step| step.inst.is_some_and(is_one)))
     }
 
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
         let leaves = |inst: &Inst| {
             matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::IndirectJump | Flow::Trap)
         };
-        let mut here = self.stream.steps().iter().map(|step| step.inst);
+        let mut here = self.stream.steps().map(|step| step.inst);
         let is_alone = self.kind == FunctionKind::Kernel
             && here.clone().all(|inst| inst.is_some_and(|inst| !leaves(&inst)));
         let is_set = |inst: Option<Inst>| inst.is_none_or(|inst| self.sets_denormals(&inst));
@@ -152,9 +152,7 @@ impl<'a> View<'a> {
             let mut code =
                 self.code.iter().map(|(start, code)| Stream::decode(self.decoder(), *start, code));
             // What is no instruction is data, or nothing that runs.
-            code.any(|stream| {
-                stream.steps().iter().filter_map(|step| step.inst).any(|inst| is_set(Some(inst)))
-            })
+            code.any(|stream| stream.insts().any(|inst| is_set(Some(inst))))
         };
         self.starts_with_denormals && !here.any(is_set) && (is_alone || !elsewhere())
     }
@@ -215,7 +213,7 @@ impl<'a> View<'a> {
 
     /// What to call an instruction in messages.
     pub(crate) fn place(&self, step: usize) -> String {
-        let text = self.stream.inst(step).map(|inst| self.decoder().text(inst));
+        let text = self.stream.inst(step).map(|inst| self.decoder().text(&inst));
         format!("`{}` at {:#x}", text.unwrap_or_default(), self.stream.address_of(step))
     }
 
@@ -364,7 +362,7 @@ impl Msb {
         if never || !decoder.has_vgpr_msb() {
             return Msb::Never;
         }
-        let mut msb = vec![None; stream.steps().len()];
+        let mut msb = vec![None; stream.len()];
         if !view.is_closed() {
             return Msb::Before(msb);
         }
@@ -433,20 +431,20 @@ impl<'v> Site<'v> {
 
     /// The instruction.
     #[must_use]
-    pub fn inst(&self) -> Option<&'v Inst> {
+    pub fn inst(&self) -> Option<Inst> {
         self.view.stream.inst(self.step)
     }
 
     /// Its name, without the suffix that tells encodings apart.
     #[must_use]
     pub fn mnemonic(&self) -> &'static str {
-        self.inst().map_or("", Inst::mnemonic)
+        self.inst().map_or("", |inst| inst.mnemonic())
     }
 
     /// Its text.
     #[must_use]
     pub fn text(&self) -> String {
-        self.inst().map(|inst| self.view.decoder().text(inst)).unwrap_or_default()
+        self.inst().map(|inst| self.view.decoder().text(&inst)).unwrap_or_default()
     }
 
     /// Its bytes.
@@ -460,7 +458,7 @@ impl<'v> Site<'v> {
     /// The operand of a name.
     #[must_use]
     pub fn operand(&self, name: &str) -> Option<OperandValue> {
-        self.view.decoder().operand(self.inst()?, name)
+        self.view.decoder().operand(&self.inst()?, name)
     }
 
     /// The operand of a name, if it is a register: as encoded, without upper bits.

@@ -55,7 +55,7 @@ fn analysed(decoder: &Decoder, function: &Function<'_>) -> u32 {
     let stream = function.decode(decoder);
     let cfg = Cfg::new(decoder, &stream);
     black_box(Liveness::new(decoder, &stream, &cfg, Lanes::All));
-    u32::try_from(stream.steps().len()).unwrap_or(u32::MAX)
+    u32::try_from(stream.len()).unwrap_or(u32::MAX)
 }
 
 /// Writes all instructions out again.

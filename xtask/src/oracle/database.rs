@@ -124,8 +124,8 @@ fn whole_object(object: &[u8]) -> Result<BTreeMap<u64, Vec<usize>>> {
     let mut all = BTreeMap::new();
     for function in Functions::new(&object, decoders.usual()).as_slice() {
         let stream = function.decode(decoders.of(function));
-        let ends = (1..=stream.steps().len()).map(|it| stream.address_of(it));
-        let starts = (0..stream.steps().len()).map(|it| stream.address_of(it));
+        let ends = (1..=stream.len()).map(|it| stream.address_of(it));
+        let starts = (0..stream.len()).map(|it| stream.address_of(it));
         let lengths = starts.zip(ends).map(|(start, end)| Ok(usize::try_from(end - start)?));
         all.insert(function.address, lengths.collect::<Result<_>>()?);
     }

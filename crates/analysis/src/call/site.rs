@@ -51,7 +51,7 @@ impl<'s, 'a> Search<'s, 'a> {
         cfg: &'s Cfg,
         callees: &'s dyn Callees,
     ) -> Self {
-        let budget = Cell::new(64 * stream.steps().len() + 4096);
+        let budget = Cell::new(64 * stream.len() + 4096);
         Search { functions, links, decoder, stream, cfg, callees, budget }
     }
 
@@ -68,7 +68,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 if inst.flow() == Flow::Next {
                     continue;
                 }
-                if let Some((kind, goal)) = self.goal(&values, step, inst) {
+                if let Some((kind, goal)) = self.goal(&values, step, &inst) {
                     used.extend(goal.sources.iter().copied());
                     found.calls.push((step, self.call(step, kind, &goal)));
                 }
@@ -142,7 +142,8 @@ impl<'s, 'a> Search<'s, 'a> {
     fn computed(&self, values: &Values<'_>, step: usize) -> Goal<'a> {
         let address = values.target(step);
         let sources = values.sources();
-        let gives = |step: &&usize| self.stream.inst(**step).is_some_and(gives_counter);
+        let gives =
+            |step: &&usize| self.stream.inst(**step).is_some_and(|inst| gives_counter(&inst));
         let counters: Vec<usize> = sources.iter().filter(gives).copied().collect();
         let named = self.links.made_by(self.stream, &sources, &counters);
         let (found, evidence, slot) = match address {
@@ -180,7 +181,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn fall_through(&self, end: usize) -> Option<(usize, Call<'a>)> {
         let last = end.checked_sub(1)?;
         let falls = self.stream.inst(last).is_some_and(|inst| inst.flow().falls_through());
-        if end < self.stream.steps().len() || !falls {
+        if end < self.stream.len() || !falls {
             return None;
         }
         let number = self.functions.index_of(self.stream.address_of(end))?;
@@ -199,9 +200,9 @@ impl<'s, 'a> Search<'s, 'a> {
         let values = Values::with_callees(self.decoder, self.stream, self.cfg, self.callees);
         let mut taken = BTreeSet::new();
         let mut counters = Vec::new();
-        for step in 0..self.stream.steps().len() {
+        for step in 0..self.stream.len() {
             let Some(inst) = self.stream.inst(step) else { continue };
-            if gives_counter(inst) {
+            if gives_counter(&inst) {
                 counters.push(step);
             }
             if !completes_address(inst.mnemonic()) || self.links.is_relocatable {
@@ -252,7 +253,7 @@ impl<'s, 'a> Search<'s, 'a> {
     /// What an instruction does to a pair of registers, if it ends the search.
     fn fate(&self, step: usize, pair: &Register) -> Option<Fate> {
         let Some(inst) = self.stream.inst(step) else { return Some(Fate::Read) };
-        let effects = self.decoder.effects(inst, VgprMsb::default());
+        let effects = self.decoder.effects(&inst, VgprMsb::default());
         let reads = effects.reads().any(|register| overlaps(&register, pair));
         let writes = effects.writes().any(|register| overlaps(&register, pair));
         match inst.flow() {

@@ -306,10 +306,10 @@ impl Question<'_> {
             for step in steps {
                 if let Some(inst) = stream.inst(step) {
                     let msb = state.msb.unwrap_or_default();
-                    let effects = decoder.effects(inst, msb);
+                    let effects = decoder.effects(&inst, msb);
                     let place = source.and_then(|source| source.at(stream.address_of(step)));
-                    if self.fits(inst, &effects, place) {
-                        found.push(instruction(decoder, &stream, step, inst, &effects, place));
+                    if self.fits(&inst, &effects, place) {
+                        found.push(instruction(decoder, &stream, step, &inst, &effects, place));
                     }
                 }
                 state = states.after(state, step);

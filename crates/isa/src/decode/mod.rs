@@ -460,7 +460,7 @@ type Words = (u64, u64, u32);
 
 /// The first twenty bytes, or what there is of them.
 #[inline]
-fn load(bytes: &[u8]) -> Words {
+pub(crate) fn load(bytes: &[u8]) -> Words {
     match bytes.first_chunk::<20>() {
         Some(bytes) => parts(bytes),
         None => {

@@ -64,7 +64,7 @@ fn masked(site: &Site<'_>) -> Result<Answer, Refusal> {
     let code = vec![
         site.assemble(&format!("s_mov_b32 {saved}, m0"))?,
         site.assemble("s_pack_hh_b32_b16 m0, 0, m0")?,
-        *load,
+        load,
         site.assemble("s_wait_xcnt 0x0")?,
         site.assemble(&format!("s_mov_b32 m0, {saved}"))?,
     ];
@@ -82,7 +82,7 @@ fn residual(site: &Site<'_>) -> bool {
 fn is_masked(site: &Site<'_>) -> bool {
     let before = site.step().checked_sub(1).and_then(|step| site.view().stream().inst(step));
     before.is_some_and(|inst| {
-        site.view().decoder().text(inst).starts_with("s_pack_hh_b32_b16 m0, 0, m0")
+        site.view().decoder().text(&inst).starts_with("s_pack_hh_b32_b16 m0, 0, m0")
     })
 }
 

@@ -213,7 +213,7 @@ fn later_waits(site: &Site<'_>) -> Option<Vec<Edit>> {
     let mut later = 0;
     for step in site.step() + 1..block.end {
         let inst = view.stream().inst(step)?;
-        let effects = view.decoder().effects(inst, view.msb(step).unwrap_or_default());
+        let effects = view.decoder().effects(&inst, view.msb(step).unwrap_or_default());
         if let Some((_, most)) = effects.waits().find(|(counter, _)| *counter == Counter::Dscnt) {
             if most <= later {
                 return Some(edits);
@@ -265,7 +265,7 @@ impl Window {
                 let claims = |rule: &Rule| rule.name != RULE.name && rule.claims(inst.mnemonic());
                 let may_change = inst.mnemonic() == "s_and_b32" && inst.len() > 4;
                 // Other accesses are counted with those before them, which the replacement waits for.
-                let effects = view.decoder().effects(inst, view.msb(step).unwrap_or_default());
+                let effects = view.decoder().effects(&inst, view.msb(step).unwrap_or_default());
                 let counts = effects.raises().contains(Counter::Dscnt);
                 let is_other = counts && !RULE.claims(inst.mnemonic());
                 !may_change && !is_other && !inst.writes_mode() && !RULES.iter().any(claims)
@@ -293,7 +293,7 @@ impl Window {
             if RULE.claims(other.mnemonic()) {
                 code.extend(drained(&other, &mut leases)?);
             } else {
-                code.extend(other.inst().copied());
+                code.extend(other.inst());
             }
         }
         let count = self.target + 1 - self.delay;

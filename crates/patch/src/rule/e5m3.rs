@@ -40,7 +40,7 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
         return Ok(Answer::NotMine);
     }
     let inst = site.inst().ok_or_else(|| unsupported(site, "no instruction"))?;
-    if site.view().decoder().operands(inst).any(|it| it.name.starts_with("dpp")) {
+    if site.view().decoder().operands(&inst).any(|it| it.name.starts_with("dpp")) {
         return Err(unsupported(site, "its source comes from other lanes"));
     }
     let mut leases = site.leases();

@@ -37,7 +37,7 @@ fn is_asked(rule: &Rule, step: usize, inst: &Inst, rest: &[u8]) -> bool {
 /// What the rule wants done to the code, or why not.
 fn plans(rule: &Rule, view: &View<'_>, code: &[u8]) -> Result<Vec<Plan>, String> {
     let mut plans = Vec::new();
-    for (step, it) in view.stream().steps().iter().enumerate() {
+    for (step, it) in view.stream().steps().enumerate() {
         let Some(inst) = it.inst else { continue };
         if !is_asked(rule, step, &inst, &code[it.offset as usize..]) {
             continue;
@@ -57,7 +57,7 @@ fn spliced(tools: &Tools, stream: &Stream, plans: &[Plan]) -> Vec<Inst> {
     let mut code: Vec<Inst> = plans.iter().flat_map(|plan| plan.prologue.clone()).collect();
     let mut step = 0;
     let edits: Vec<&Edit> = plans.iter().flat_map(|plan| &plan.edits).collect();
-    while step < stream.steps().len() {
+    while step < stream.len() {
         let pads = plans.iter().flat_map(|plan| &plan.pads).filter(|(at, _)| *at == step);
         code.extend(vec![nop; pads.map(|(_, count)| *count).max().unwrap_or(0).into()]);
         match edits.iter().find(|edit| edit.first == step) {
@@ -76,7 +76,7 @@ fn spliced(tools: &Tools, stream: &Stream, plans: &[Plan]) -> Vec<Inst> {
 
 fn text(tools: &Tools, code: &[u8]) -> Vec<String> {
     let stream = Stream::decode(tools.decoder(), 0, code);
-    let lines = stream.steps().iter().map(|step| match step.inst {
+    let lines = stream.steps().map(|step| match step.inst {
         Some(inst) => {
             let bytes: Vec<String> =
                 inst.bytes()[..inst.len()].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -93,7 +93,7 @@ fn check(tools: &Tools, rule: &Rule, example: &Example) {
     let end = assemble(tools, "s_endpgm");
     let before = [assemble(tools, example.before), end.clone()].concat();
     let stream = Stream::decode(tools.decoder(), 0x1000, &before);
-    assert!(stream.steps().iter().all(|step| step.inst.is_some()), "{}: no code", example.name);
+    assert!(stream.steps().all(|step| step.inst.is_some()), "{}: no code", example.name);
     let cfg = std::cell::OnceCell::new();
     let (sgprs, vgprs) = example.registers;
     let budget = Budget { sgprs, vgprs, max_vgprs: 1024, unused: None };
@@ -115,7 +115,7 @@ fn check(tools: &Tools, rule: &Rule, example: &Example) {
     assert_eq!(text(tools, &after), text(tools, &expected), "{} of {}", example.name, rule.name);
     // Branches do not know that something came between.
     let has_branch =
-        stream.steps().iter().any(|it| it.inst.is_some_and(|it| it.branch_target(0).is_some()));
+        stream.steps().any(|it| it.inst.is_some_and(|it| it.branch_target(0).is_some()));
     if rule.stage != Stage::Entry && !has_branch {
         no_residual(tools, rule, &options, budget, &after, example.name);
     }
@@ -133,7 +133,7 @@ fn no_residual(
     let stream = Stream::decode(tools.decoder(), 0x1000, after);
     let cfg = std::cell::OnceCell::new();
     let view = View::new(tools, options, &stream, &cfg, FunctionKind::Kernel, budget);
-    for (step, it) in stream.steps().iter().enumerate() {
+    for (step, it) in stream.steps().enumerate() {
         let inst = it.inst.unwrap();
         if is_asked(rule, step, &inst, &after[it.offset as usize..]) {
             assert!(!(rule.residual)(&view.site(step).unwrap()), "{name}: residual {inst:?}");
@@ -161,10 +161,8 @@ fn every_claimed_instruction_exists_and_has_an_example() {
         let stream = Stream::decode(tools.decoder(), 0, &examples);
         for name in names {
             assert!(!tools.decoder().first_words(name).is_empty(), "no {name}");
-            let is_shown = stream
-                .steps()
-                .iter()
-                .any(|step| step.inst.is_some_and(|it| it.mnemonic() == *name));
+            let is_shown =
+                stream.steps().any(|step| step.inst.is_some_and(|it| it.mnemonic() == *name));
             assert!(is_shown, "{}: no example of {name}", rule.name);
         }
     }

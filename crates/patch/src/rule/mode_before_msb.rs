@@ -68,6 +68,6 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     let Some(next) = site.view().stream().inst(step).filter(|_| is_affected(site)) else {
         return Ok(Answer::NotMine);
     };
-    let code = vec![site.assemble("s_nop 0")?, *next];
+    let code = vec![site.assemble("s_nop 0")?, next];
     Ok(Answer::Rewrite(Plan::edit(Edit { first: step, count: 1, code })))
 }

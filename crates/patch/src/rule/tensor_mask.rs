@@ -50,7 +50,7 @@ fn base(site: &Site<'_>) -> Option<Register> {
 
 /// Clears the mask right before the load, and puts it back where somebody needs it.
 fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
-    let load = site.inst().copied().into_iter();
+    let load = site.inst().into_iter();
     let clear = site.assemble(&format!("s_pack_hh_b32_b16 {base}, 0, {base}"))?;
     let mut leases = site.leases();
     if is_free(site, base) {
@@ -86,7 +86,7 @@ fn choosing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
     lines.push(format!("s_cselect_b32 {base}, {base}, {saved}"));
     lines.extend(scc.map(|scc| format!("s_cmp_lg_u32 {scc}, 0")));
     let mut code = site.assemble_all(&lines)?;
-    code.extend(site.inst().copied());
+    code.extend(site.inst());
     if is_free(site, base) {
         leases.take(base);
     } else {
@@ -102,7 +102,7 @@ const SCC: Register =
 fn is_chosen(site: &Site<'_>, base: &Register) -> bool {
     let text = |back: usize| {
         let step = site.step().checked_sub(back)?;
-        site.view().stream().inst(step).map(|inst| site.view().decoder().text(inst))
+        site.view().stream().inst(step).map(|inst| site.view().decoder().text(&inst))
     };
     let restores = text(1).is_some_and(|it| it.starts_with("s_cmp_lg_u32 "));
     let choice = 1 + usize::from(restores);
@@ -168,7 +168,7 @@ impl Definitions {
         let mut is_private = is_scc_free(definition);
         let reached = forward(view, definition, |step| {
             let inst = view.stream().inst(step)?;
-            let effects = view.decoder().effects(inst, view.msb(step).unwrap_or_default());
+            let effects = view.decoder().effects(&inst, view.msb(step).unwrap_or_default());
             let reads = effects.reads().any(|it| overlap(&it, &self.base));
             let writes = effects.writes().any(|it| overlap(&it, &self.base));
             if reads && matches!(effect(view, step, &self.base), Effect::Keeps | Effect::CouldClear)
@@ -210,17 +210,17 @@ impl Definitions {
 /// What an instruction does to the mask in a register.
 fn effect(view: &View<'_>, step: usize, base: &Register) -> Effect {
     let Some(inst) = view.stream().inst(step) else { return Effect::Other };
-    let effects = view.decoder().effects(inst, view.msb(step).unwrap_or_default());
+    let effects = view.decoder().effects(&inst, view.msb(step).unwrap_or_default());
     if matches!(effects.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap) {
         return Effect::Other;
     }
     if !effects.writes().any(|it| overlap(&it, base)) {
         return Effect::None;
     }
-    if view.decoder().operand(inst, "sdst") != Some(OperandValue::Register(*base)) {
+    if view.decoder().operand(&inst, "sdst") != Some(OperandValue::Register(*base)) {
         return Effect::Other;
     }
-    let sources = ["src0", "src1"].map(|name| view.decoder().operand(inst, name));
+    let sources = ["src0", "src1"].map(|name| view.decoder().operand(&inst, name));
     let is_own = |source: &Option<OperandValue>| *source == Some(OperandValue::Register(*base));
     let constant = sources.iter().flatten().find_map(constant);
     let keeps_own = sources.iter().any(is_own);
@@ -302,7 +302,7 @@ fn forward(
         let block = cfg.blocks().get(number)?;
         let mut goes_on = true;
         for step in first..block.end {
-            if is_call(view.stream().inst(step)) {
+            if is_call(view.stream().inst(step).as_ref()) {
                 return None;
             }
             goes_on = visit(step)?;

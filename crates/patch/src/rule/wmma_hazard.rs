@@ -102,7 +102,7 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     // One place is enough where a path is lost from sight, or comes too soon outside of the function.
     if let Some(missing) = found.lost {
         let nop = site.assemble("v_nop")?;
-        let mut code: Vec<Inst> = site.inst().copied().into_iter().collect();
+        let mut code: Vec<Inst> = site.inst().into_iter().collect();
         code.extend(vec![nop; missing.into()]);
         return Ok(Answer::Rewrite(Plan::edit(Edit { first: site.step(), count: 1, code })));
     }
@@ -128,10 +128,10 @@ struct Search<'s> {
 impl<'s> Search<'s> {
     fn run(site: &'s Site<'s>) -> Self {
         let mut registers = RegisterSet::default();
-        let length = site.inst().map_or(0, Inst::len) as u64;
+        let length = site.inst().map_or(0, |inst| inst.len()) as u64;
         for bank in site.msb().map_or(vec![0x00, 0x55, 0xaa, 0xff], |msb| vec![msb.bits()]) {
             if let Some(inst) = site.inst() {
-                let effects = site.view().decoder().effects(inst, VgprMsb::new(bank));
+                let effects = site.view().decoder().effects(&inst, VgprMsb::new(bank));
                 effects.reads().chain(effects.writes()).for_each(|it| registers.insert(&it));
             }
         }
@@ -168,7 +168,7 @@ impl<'s> Search<'s> {
         let view = self.site.view();
         let step = view.stream().index_of(address);
         let inst = match step {
-            Some(step) => view.stream().inst(step).copied(),
+            Some(step) => view.stream().inst(step),
             None => view.code_at(address).and_then(|code| view.decoder().decode(code)),
         };
         let Some(inst) = inst else { return self.lose(slots) };

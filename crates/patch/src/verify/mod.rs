@@ -191,7 +191,7 @@ fn replaced<'v>(view: &'v View<'v>, record: &Record) -> Option<Around<'v>> {
     let first = stream.index_of(record.site.address)?;
     let end = record.site.address.checked_add(record.site.old.len() as u64)?;
     // They are few.
-    let last = (first..stream.steps().len()).find(|step| stream.address_of(step + 1) >= end)?;
+    let last = (first..stream.len()).find(|step| stream.address_of(step + 1) >= end)?;
     (stream.address_of(last + 1) == end).then_some(Around { view, first, last })
 }
 

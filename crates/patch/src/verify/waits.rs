@@ -78,7 +78,7 @@ fn check_block(view: &View<'_>, block: usize, records: &[Record]) -> Result<(), 
                 (events_of(decoder, &record.site.old), events_of(decoder, record.code()))
             }
             None => {
-                let same = stream.inst(step).map(|it| events(decoder, it)).unwrap_or_default();
+                let same = stream.inst(step).map(|it| events(decoder, &it)).unwrap_or_default();
                 step += 1;
                 (same.clone(), same)
             }
@@ -120,8 +120,8 @@ fn run(queue: &mut Queue, events: &[Event], first: u32, is_one: bool) {
 
 fn events_of(decoder: &Decoder, code: &[u8]) -> Vec<Event> {
     let stream = Stream::decode(decoder, 0, code);
-    let insts = stream.steps().iter().filter_map(|step| step.inst.as_ref());
-    insts.flat_map(|inst| events(decoder, inst)).collect()
+    let insts = stream.insts();
+    insts.flat_map(|inst| events(decoder, &inst)).collect()
 }
 
 fn events(decoder: &Decoder, inst: &Inst) -> Vec<Event> {

@@ -245,8 +245,8 @@ impl Reader<'_> {
     /// All instructions, as `hsaco disasm` prints them but for the targets of branches.
     fn texts(&self) -> Vec<Line> {
         let mut msb = VgprMsb::default();
-        let mut lines = Vec::with_capacity(self.stream.steps().len());
-        for index in 0..self.stream.steps().len() {
+        let mut lines = Vec::with_capacity(self.stream.len());
+        for index in 0..self.stream.len() {
             let address = self.stream.address_of(index);
             let text = match self.stream.inst(index) {
                 None => {
@@ -255,9 +255,9 @@ impl Reader<'_> {
                 }
                 Some(inst) => {
                     let mut text = Vec::new();
-                    self.decoder.print_after(inst, msb, &mut text);
-                    msb.update(inst);
-                    self.with_label(inst, address, &String::from_utf8_lossy(&text))
+                    self.decoder.print_after(&inst, msb, &mut text);
+                    msb.update(&inst);
+                    self.with_label(&inst, address, &String::from_utf8_lossy(&text))
                 }
             };
             lines.push(Line { address, text });

@@ -86,7 +86,7 @@ impl Lines {
         let cfg = Cfg::new(decoder, &stream);
         let liveness = Liveness::new(decoder, &stream, &cfg, Lanes::All);
         let counter = Counter::new(decoder, &stream, &cfg);
-        let mut counts = vec![Counts::default(); stream.steps().len()];
+        let mut counts = vec![Counts::default(); stream.len()];
         for block in 0..cfg.blocks().len() {
             liveness.walk(block, |step, before, _| {
                 if let Some(place) = counts.get_mut(step) {
@@ -122,8 +122,8 @@ struct Counter {
 impl Counter {
     fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> Self {
         let mut is_indexed = [false; 3];
-        for inst in stream.steps().iter().filter_map(|it| it.inst.as_ref()) {
-            for register in decoder.effects(inst, VgprMsb::default()).indexed() {
+        for inst in stream.insts() {
+            for register in decoder.effects(&inst, VgprMsb::default()).indexed() {
                 for (last, is_indexed) in LAST.iter().zip(&mut is_indexed) {
                     *is_indexed |= last.file == register.file;
                 }
