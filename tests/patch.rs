@@ -432,3 +432,18 @@ fn counters_count_at_entries_and_blocks() {
         llvm_accepts(&bytes);
     }
 }
+
+#[test]
+fn an_object_at_the_end_of_all_addresses_is_an_error() {
+    const LOAD: [u8; 4] = [1, 0, 0, 0];
+    let mut file = object(&[kernel("k", "ds_load_2addr_b32 v[2:3], v4 offset0:1 offset1:3")]);
+    let start = usize::from(file[32]);
+    let count = usize::from(file[56]);
+    let headers = file[start..].chunks_exact_mut(56).take(count);
+    let last = headers.filter(|header| header[..4] == LOAD).last().unwrap();
+    let address = u64::from_le_bytes(last[16..24].try_into().unwrap());
+    last[40..48].copy_from_slice(&(u64::MAX - address - 0x300).to_le_bytes());
+    let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
+    let error = Patcher::new(set, Options::default()).unwrap().patch(&file).unwrap_err();
+    assert!(error.to_string().contains("nothing can be put behind it"), "{error}");
+}

@@ -204,18 +204,28 @@ fn function_start(view: &View<'_>) -> u64 {
 }
 
 /// Where the pool of an object will be: on the page behind all that has an address.
-fn pool_base(object: &CodeObject<'_>) -> u64 {
+///
+/// # Errors
+/// When there is no room for it below the end of all addresses.
+fn pool_base(object: &CodeObject<'_>) -> Result<u64> {
+    /// No code is larger, as instructions' offsets are of 32 bits.
+    const ROOM: u64 = 1 << 33;
     const ALLOC: u64 = 2;
     let elf = object.elf();
     let sections = elf.sections().iter().filter(|it| it.flags & ALLOC != 0);
     let sections = sections.map(|it| it.address.saturating_add(it.size));
     let segments = elf.loads().map(|it| it.address.saturating_add(it.memory_size));
-    sections.chain(segments).max().unwrap_or(0).next_multiple_of(hsaco_object::write::PAGE)
+    let end = sections.chain(segments).max().unwrap_or(0);
+    let base = end.checked_next_multiple_of(hsaco_object::write::PAGE);
+    base.filter(|base| base.checked_add(ROOM).is_some()).ok_or_else(|| {
+        let detail = format!("the object ends at {end:#x}, and nothing can be put behind it");
+        Error::new(ErrorKind::Unsupported, "patch", detail)
+    })
 }
 
 impl<'p, 'a> Work<'p, 'a> {
     fn new(patcher: &'p Patcher, census: Census<'a>) -> Result<Self> {
-        let base = pool_base(&census.object);
+        let base = pool_base(&census.object)?;
         let counter_space = patcher.counter_space(&census);
         let pool = base + counter_space.next_multiple_of(hsaco_object::write::PAGE);
         let placer = Placer::new(pool);
