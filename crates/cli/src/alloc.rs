@@ -24,7 +24,8 @@ impl Alloc {
 
 // SAFETY: every call is the system allocator's own with the same size. A block of at least
 // `LARGE_PAGE` bytes is always allocated and freed with the wider alignment that `widened` makes of
-// its layout, because that depends on nothing but the layout, which callers repeat on freeing.
+// its layout, because that depends on nothing but the layout, which callers repeat on freeing; or the
+// C library has moved it, to whose `free` the system's allocator gives it whatever its alignment is.
 // `realloc` leaves a block its kind, or allocates, copies and frees. `madvise` is asked on whole
 // pages inside the fresh block and changes no content.
 #[allow(unsafe_code)]
@@ -49,7 +50,7 @@ unsafe impl GlobalAlloc for Alloc {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let layout = Self::widened(layout).unwrap_or(layout);
-        // SAFETY: the block was allocated with the layout that `widened` makes of this one.
+        // SAFETY: the block was allocated with the layout that `widened` makes of this one, or moved by the C library.
         unsafe { System.dealloc(block, layout) };
     }
 

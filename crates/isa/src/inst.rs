@@ -90,14 +90,6 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The length of the instruction in bytes.
-    #[inline]
-    #[must_use]
-    #[allow(clippy::len_without_is_empty, reason = "no instruction is empty")]
-    pub const fn len(&self) -> usize {
-        self.len.get() as usize
-    }
-
     /// The instruction, from the bytes that it was decoded from; any that follow do not matter.
     #[inline]
     #[must_use]

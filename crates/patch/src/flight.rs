@@ -3,7 +3,7 @@
 //! A register that no later instruction reads may still be the target of a load that is under way, or the
 //! address of an access that is tried again when its page was not there. Neither may be written.
 
-use hsaco_analysis::{Focus, RegisterSet};
+use hsaco_analysis::{Focus, FunctionKind, RegisterSet};
 use hsaco_isa::{Counter, Effects, Flow};
 
 use crate::view::View;
@@ -108,8 +108,8 @@ impl Flight {
 }
 
 /// What is under way before every block.
-pub(crate) fn before_blocks(view: &View<'_>, focus: Focus, is_kernel: bool) -> Vec<Flight> {
-    let cfg = view.cfg();
+pub(crate) fn before_blocks(view: &View<'_>, focus: Focus) -> Vec<Flight> {
+    let (cfg, is_kernel) = (view.cfg(), view.kind() == FunctionKind::Kernel);
     let mut before = vec![Flight::default(); cfg.blocks().len()];
     let mut is_reached = vec![false; before.len()];
     cfg.reverse_post_order().iter().for_each(|block| set(&mut is_reached, *block, true));
@@ -130,18 +130,12 @@ pub(crate) fn before_blocks(view: &View<'_>, focus: Focus, is_kernel: bool) -> V
             let left = left.get(*block).and_then(Option::as_ref);
             let is_new = has_changed.get_mut(*block).is_some_and(std::mem::take);
             let (Some(left), true) = (left, is_new) else { continue };
-            let here = before.get_mut(*block).map(std::mem::take).unwrap_or_default();
-            let mut again = Flight::default();
+            let here = before.get(*block).cloned().unwrap_or_default();
             for next in cfg.successors(*block) {
-                let place = if next == *block { Some(&mut again) } else { before.get_mut(next) };
-                if place.is_some_and(|it| it.take_path(&here, left)) {
+                if before.get_mut(next).is_some_and(|it| it.take_path(&here, left)) {
                     set(&mut has_changed, next, true);
                 }
             }
-            set(&mut before, *block, here);
-            let is_more =
-                before.get_mut(*block).is_some_and(|it| it.take_path(&again, &Flight::default()));
-            set(&mut has_changed, *block, is_more);
         }
     }
     before

@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use hsaco_analysis::{Focus, FunctionKind, Lanes, Liveness, LivenessMemo, RegisterSet, ScalarSet};
+use hsaco_analysis::{Focus, Lanes, Liveness, LivenessMemo, RegisterSet, ScalarSet};
 use hsaco_isa::VgprMsb;
 
 use crate::flight::{self, Flight};
@@ -122,9 +122,7 @@ impl Needs {
         let cfg = view.cfg();
         let block = cfg.block_of(step).filter(|_| !view.is_entered_inside());
         let Some(block) = block else { return RegisterSet::all() };
-        let before = self.flight.get_or_init(|| {
-            flight::before_blocks(view, self.focus, view.kind() == FunctionKind::Kernel)
-        });
+        let before = self.flight.get_or_init(|| flight::before_blocks(view, self.focus));
         // Who asks about one instruction after the other walks each block once.
         let mut last = self.last_flight.borrow_mut();
         if last.as_ref().is_none_or(|(known, at, _)| *known != block || *at > step) {

@@ -108,9 +108,10 @@ impl Quick {
     /// The uppermost bit of the field, if it is set in no scalar register's.
     fn vector_bit(&self, codes: &[Code]) -> Option<u64> {
         let top = self.mask & !(self.mask >> 1);
-        let above = (top..=self.mask).map(|value| usize::from(value << self.first | self.fixed));
+        let mut above =
+            (top..=self.mask).map(|value| usize::from(value << self.first | self.fixed));
         let is_vector = |at: usize| codes.get(at).is_some_and(|code| !is_scalar(code));
-        (top != 0 && above.into_iter().all(is_vector)).then(|| u64::from(top) << self.at)
+        (top != 0 && above.all(is_vector)).then(|| u64::from(top) << self.at)
     }
 
     /// What the field of an instruction stands for; nothing if that takes a closer look.
