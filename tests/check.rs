@@ -11,6 +11,8 @@ mod headers;
 mod output;
 #[path = "check/real.rs"]
 mod real;
+#[path = "check/registers.rs"]
+mod registers;
 #[path = "check/sarif.rs"]
 mod sarif;
 

@@ -6,22 +6,22 @@ use std::fs;
 use expect_test::expect;
 use hsaco::check::{Checker, Launch};
 use hsaco_tests::program::sh;
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 use crate::{findings, on, only};
 
 /// A kernel to assemble: what differs from one that is fine on every device.
 #[derive(Clone, Copy)]
-struct Kernel {
-    name: &'static str,
+pub(crate) struct Kernel {
+    pub(crate) name: &'static str,
     /// Lines of `.amdhsa_kernel`.
-    directives: &'static str,
+    pub(crate) directives: &'static str,
     /// Keys of its metadata with other values, or new ones; an empty value leaves the key out.
-    metadata: &'static [(&'static str, &'static str)],
-    code: &'static str,
+    pub(crate) metadata: &'static [(&'static str, &'static str)],
+    pub(crate) code: &'static str,
 }
 
-const PLAIN: Kernel = Kernel { name: "plain", directives: "", metadata: &[], code: "" };
+pub(crate) const PLAIN: Kernel = Kernel { name: "plain", directives: "", metadata: &[], code: "" };
 
 const METADATA: [(&str, &str); 10] = [
     (".kernarg_segment_size", "8"),
@@ -37,7 +37,7 @@ const METADATA: [(&str, &str); 10] = [
 ];
 
 /// The linked object of some kernels.
-fn object(target: &str, kernels: &[Kernel]) -> Vec<u8> {
+pub(crate) fn object(target: &str, kernels: &[Kernel]) -> Vec<u8> {
     let processor = target.split(':').next().unwrap();
     let wave32 = processor.starts_with("gfx1");
     let unified = matches!(processor, "gfx90a" | "gfx942" | "gfx950");
@@ -98,9 +98,10 @@ fn link(target: &str, text: &str) -> Vec<u8> {
 
 macro_rules! require_llvm {
     () => {
-        require_tools!("llvm-mc-22", "ld.lld-22");
+        hsaco_tests::require_tools!("llvm-mc-22", "ld.lld-22");
     };
 }
+pub(crate) use require_llvm;
 
 const LDS_65536: &[(&str, &str)] = &[(".group_segment_fixed_size", "65536")];
 const LDS_200000: &[(&str, &str)] = &[(".group_segment_fixed_size", "200000")];
@@ -196,7 +197,7 @@ fn code_decides_who_is_wrong_about_registers() {
     require_llvm!();
     let says = |code| Kernel { metadata: &[(".vgpr_count", "64")], code, ..PLAIN };
     expect![[r#"
-        error: register-limit: plain: the descriptor allocates 4 VGPRs, and the metadata declares 64; the code uses 64 (granulated_workitem_vgpr_count, at offset 0x470); raise .amdhsa_next_free_vgpr
+        error: register-limit: plain: the descriptor allocates 4 VGPRs, and the metadata declares 64; the code uses 64 vgprs (granulated_workitem_vgpr_count, at offset 0x470); raise .amdhsa_next_free_vgpr
     "#]]
         .assert_eq(&findings(&on("gfx900"), &object("gfx900", &[says("v_mov_b32 v63, 0")])));
     expect![[r#"

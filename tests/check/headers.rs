@@ -408,8 +408,8 @@ fn metadata_descriptor_mismatch() {
 #[test]
 fn resource_closure() {
     expect![[r#"
-        error: resource-closure: far: vgprs: 48 allocated, 201 needed by far > between > needs_more (granulated_workitem_vgpr_count, at offset 0xe70); compile caller and callee together, or raise what the descriptor allocates
-        error: resource-closure: near: vgprs: 48 allocated, 201 needed by near > needs_more (granulated_workitem_vgpr_count, at offset 0xeb0); compile caller and callee together, or raise what the descriptor allocates
+        error: resource-closure: far: vgprs: 48 allocated, 201 needed by far > between > needs_more (granulated_workitem_vgpr_count, at offset 0xe70); compile caller and callee together, or raise .amdhsa_next_free_vgpr
+        error: resource-closure: near: vgprs: 48 allocated, 201 needed by near > needs_more (granulated_workitem_vgpr_count, at offset 0xeb0); compile caller and callee together, or raise .amdhsa_next_free_vgpr
     "#]].assert_eq(&findings(&on("gfx942").with_code(), &fixture("short.co")));
     assert_eq!(
         findings(&on("gfx942"), &fixture("short.co")),

@@ -141,3 +141,32 @@ DEFAULT NOINLINE int extdev(int x) { return x; }";
     assert_eq!(errors[0].kind(), ErrorKind::WaveSize);
     assert!(errors[0].to_string().contains("waves of 32"), "{errors}");
 }
+
+/// A kernel that uses accumulation registers and calls what another object brings.
+fn accumulating(target: &str) -> String {
+    format!(
+        "// OpenCL
+extern __attribute__((visibility(\"default\"))) int extdev(int);
+kernel void user(global int *out, int n) {{
+  __asm__ volatile(\"v_accvgpr_write_b32 a99, 0\" ::: \"a99\"); // {target}
+  out[0] = extdev(n);
+}}"
+    )
+}
+
+#[test]
+fn a_callee_of_another_object_does_not_share_registers_with_the_kernels_agprs() {
+    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
+    for target in ["gfx90a", "gfx942"] {
+        // Above the kernel's accum_offset, and not above all that it has.
+        let callee = s5_b(target).replace("v200", "v100");
+        let (a, b) = (object(target, &accumulating(target)), object(target, &callee));
+        let mut executable = loaded(&[("a", &a), ("b", &b)]);
+        let before = executable.symbol("user").unwrap().kernel().unwrap();
+        assert!(before.accum_offset < Some(101) && before.vgprs > 101, "{target}: {before:?}");
+        executable.freeze(Freeze::default()).unwrap();
+        let after = executable.symbol("user").unwrap().kernel().unwrap();
+        assert_eq!(after.accum_offset, Some(104), "{target}");
+        assert!(after.vgprs >= 104 + 100, "{target}: {after:?}");
+    }
+}

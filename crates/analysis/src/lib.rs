@@ -59,7 +59,7 @@ pub use hsaco_isa::Lanes;
 pub use liveness::{Liveness, LivenessMemo};
 pub use natural_loop::{Loop, Loops};
 pub use register_set::{RegisterSet, ScalarSet};
-pub use resources::{Allocation, Need, Needs, Resource, Shortage, demand};
+pub use resources::{Allocation, Need, Needs, Overlap, Resource, Shortage, demand};
 pub use state::{State, States, vgpr_msb_after};
 pub use stream::{Step, Stream};
 pub use usage::{StackFrame, Usage};

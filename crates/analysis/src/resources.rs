@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use hsaco_isa::{Demand, FlatScratch, Generation, Processor, WaveSize};
 use hsaco_object::Kernel;
-use hsaco_object::descriptor::KernelDescriptor;
+use hsaco_object::descriptor::{Field, KernelDescriptor};
 
 use crate::call::{ANYBODY, CallGraph, CallKind, Reach, Route};
 use crate::function::FunctionKind;
@@ -155,6 +156,9 @@ impl<'a> CallGraph<'a> {
     }
 }
 
+/// Shared vector registers come in blocks of so many.
+const SHARED_VGPR_GRANULE: u32 = 8;
+
 /// What the descriptor of a kernel makes the hardware allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
@@ -162,6 +166,12 @@ pub struct Allocation {
     pub vgprs: u32,
     /// How many of them are accumulation registers, where they share a file.
     pub agprs: Option<u32>,
+    /// Where accumulation registers begin, where they share a file.
+    pub accum_offset: Option<u32>,
+    /// Vector registers behind those, which the halves of a wave of 64 share (gfx10 and gfx11).
+    pub shared_vgprs: u32,
+    /// Whether the wave may ask for more vector registers while it runs.
+    pub has_dynamic_vgprs: bool,
     /// Scalar registers of a wave; none where every wave has all of them.
     pub sgprs: Option<u32>,
     /// Bytes of LDS of a workgroup, without what the launch adds.
@@ -207,9 +217,16 @@ impl Allocation {
     #[must_use]
     pub fn new(descriptor: KernelDescriptor, generation: Generation) -> Self {
         let lanes = descriptor.wavefront_size(generation);
+        let field = |name| {
+            let value = Field::by_name(generation, name).map_or(0, |it| descriptor.value(it));
+            u32::try_from(value).unwrap_or(0)
+        };
         Allocation {
             vgprs: descriptor.vgprs(generation),
             agprs: descriptor.agprs(generation),
+            accum_offset: descriptor.accum_offset(generation),
+            shared_vgprs: SHARED_VGPR_GRANULE * field("shared_vgpr_count"),
+            has_dynamic_vgprs: field("enable_dynamic_vgpr") != 0,
             sgprs: descriptor.sgprs(generation),
             lds: descriptor.group_segment_fixed_size,
             scratch: descriptor.private_segment_fixed_size,
@@ -219,40 +236,68 @@ impl Allocation {
         }
     }
 
-    /// Vector registers that instructions can name.
-    #[must_use]
-    pub fn arch_vgprs(&self) -> u32 {
-        self.vgprs - self.agprs.unwrap_or(0).min(self.vgprs)
-    }
-
     /// What of this is not enough for what code needs.
+    ///
+    /// Where both kinds of vector registers share a file, a number of an ordinary one may be anywhere in it: those at
+    /// or above `accum_offset` are accumulation registers as well, see [`overlap`](Self::overlap).
     #[must_use]
     pub fn shortages(&self, needs: &Needs<'_>) -> Vec<Shortage> {
-        let own_file = self.agprs.is_none();
+        let vgprs = (!self.has_dynamic_vgprs).then(|| self.vgprs.saturating_add(self.shared_vgprs));
         let agprs = self.agprs.unwrap_or(self.vgprs);
+        let scratch = (!self.has_dynamic_stack).then_some(self.scratch);
         let rows = [
-            (Resource::Vgprs, self.vgprs, self.arch_vgprs(), &needs.vgprs),
-            (Resource::Agprs, if own_file { self.vgprs } else { agprs }, agprs, &needs.agprs),
-            (
-                Resource::Sgprs,
-                self.sgprs.unwrap_or(u32::MAX),
-                self.sgprs.unwrap_or(u32::MAX),
-                &needs.sgprs,
-            ),
+            (Resource::Vgprs, vgprs),
+            (Resource::Agprs, Some(agprs)),
+            (Resource::Sgprs, self.sgprs),
+            (Resource::Scratch, scratch),
         ];
-        let registers = rows.into_iter().filter(|(_, _, usable, need)| need.count > *usable);
-        let mut found: Vec<Shortage> = registers
-            .map(|(resource, allocated, _, need)| Shortage {
-                resource,
-                allocated,
-                needed: need.count,
-            })
-            .collect();
-        if needs.scratch.count > self.scratch && !self.has_dynamic_stack {
-            let (allocated, needed) = (self.scratch, needs.scratch.count);
-            found.push(Shortage { resource: Resource::Scratch, allocated, needed });
+        let short = rows.into_iter().filter_map(|(resource, limit)| {
+            let (allocated, needed) = (limit?, needs.of(resource).count);
+            (needed > allocated).then_some(Shortage { resource, allocated, needed })
+        });
+        short.collect()
+    }
+
+    /// Vector registers that code uses by both of their numbers: allocated, and at or above `accum_offset`.
+    #[must_use]
+    pub fn overlap(&self, needs: &Needs<'_>) -> Option<Overlap> {
+        let accum_offset = self.accum_offset?;
+        let vgprs = needs.vgprs.count;
+        let is_above = vgprs > accum_offset && vgprs <= self.vgprs;
+        is_above.then_some(Overlap { accum_offset, vgprs, agprs: needs.agprs.count })
+    }
+}
+
+/// Ordinary vector registers at or above `accum_offset`, where accumulation registers begin. Code may do that on
+/// purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// Where accumulation registers begin.
+    pub accum_offset: u32,
+    /// Ordinary vector registers that code uses, counted up to the highest.
+    pub vgprs: u32,
+    /// Accumulation registers that it uses, counted up to the highest; 0 where it uses none.
+    pub agprs: u32,
+}
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overlap { accum_offset, vgprs, agprs } = *self;
+        let range = |kind: char, first: u32, after: u32| match after - first {
+            1 => format!("{kind}{first}"),
+            _ => format!("{kind}{first} to {kind}{}", after - 1),
+        };
+        let used = range('v', accum_offset, vgprs);
+        let same = range('a', 0, vgprs - accum_offset);
+        write!(
+            f,
+            "code uses {used}, and accum_offset is {accum_offset}: the same registers as {same}"
+        )?;
+        match agprs {
+            0 => f.write_str("; it uses no AGPR"),
+            1 => f.write_str("; it uses a0, too"),
+            _ => write!(f, "; it uses AGPRs up to a{}, too", agprs - 1),
         }
-        found
     }
 }
 

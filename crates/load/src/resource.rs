@@ -4,13 +4,15 @@
 //! in an object says how much: its code does. So the code of everything that a kernel reaches is decoded, and the
 //! kernel's descriptor and metadata are raised to what that needs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use hsaco_analysis::{Allocation, Bounds, CallGraph, Callee, Closures, Need, Needs, Resource};
+use hsaco_analysis::{
+    Allocation, Bounds, CallGraph, Callee, Closures, Need, Needs, Resource, Usage,
+};
 use hsaco_isa::{AccVgprs, Generation, Limits, Processor, WaveSize};
-use hsaco_object::Str;
 use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::write::{KernelChange, MetadataEdit, NewValue, Registers};
+use hsaco_object::{Kernel as FileKernel, Str};
 
 use crate::calls::Whole;
 use crate::error::{Error, ErrorKind, Errors};
@@ -140,6 +142,7 @@ fn survey(
             let needs = graph.needs(start, processor, wave);
             found.remarks.extend(survey.unseen(&needs, file_kernel.name()));
             found.remarks.extend(survey.unseen_stack(&needs, file_kernel.name()));
+            found.remarks.extend(survey.own_overlap(&needs, file_kernel));
             let change = KernelChange::of(&file, file_kernel);
             let raised =
                 survey.check_waves(&needs, file_kernel.name()).and_then(|()| match change {
@@ -228,7 +231,9 @@ impl<'s, 'g> Screen<'s, 'g> {
             self.last.get(start) != Some(&own) || self.first.get(start) != Some(&(u32::MAX - own));
         let allocation = Allocation::new(descriptor, self.processor.generation());
         let is_told = is(&self.is_told) || is(reaches_others) || is_abroad && needs.is_dynamic;
-        !is_told && survey.shortfalls(&allocation, &needs, is_abroad).is_empty()
+        !is_told
+            && allocation.overlap(&needs).is_none()
+            && survey.shortfalls(&allocation, &needs, is_abroad).is_empty()
     }
 }
 
@@ -343,7 +348,8 @@ impl Survey<'_, '_, '_> {
         let generation = self.processor.generation();
         let allocation = Allocation::new(change.descriptor(), generation);
         let is_abroad = self.abroad(needs).next().is_some();
-        let shortfalls = self.shortfalls(&allocation, needs, is_abroad);
+        let mut shortfalls = self.shortfalls(&allocation, needs, is_abroad);
+        shortfalls.extend(self.overlap_of_objects(&allocation, needs));
         let needs_dynamic_stack = is_abroad
             && needs.is_dynamic
             && !allocation.has_dynamic_stack
@@ -351,14 +357,17 @@ impl Survey<'_, '_, '_> {
         if shortfalls.is_empty() && !needs_dynamic_stack {
             return Ok(None);
         }
-        self.check_limits(&shortfalls, &change, name)?;
+        self.check_limits(&shortfalls, &change, needs, name)?;
         let refused = |error: hsaco_object::Error| {
             let detail = format!("kernel `{name}` cannot have what it needs: {}", error.detail());
             Error::new(ErrorKind::Resources, format!("{detail}: {}", describe(&shortfalls)))
         };
-        let registers = raised(change.registers(), &shortfalls);
-        if registers != change.registers() {
+        let registers = raised(change.registers(), &shortfalls, needs);
+        let had = change.registers();
+        if (registers.vgprs, registers.agprs) != (had.vgprs, had.agprs) {
             change.set_registers(registers).map_err(refused)?;
+        } else if registers.sgprs != had.sgprs {
+            change.set("sgpr_count", registers.sgprs.into()).map_err(refused)?;
         }
         if let Some(scratch) = needed(&shortfalls, Resource::Scratch) {
             let scratch = u64::from(scratch.next_multiple_of(16));
@@ -413,6 +422,33 @@ impl Survey<'_, '_, '_> {
         found
     }
 
+    /// Ordinary vector registers that are accumulation registers as well, where the code of one object uses the one
+    /// kind and that of another the other: no compiler has seen both.
+    fn overlap_of_objects(&self, allocation: &Allocation, needs: &Needs<'_>) -> Option<Shortfall> {
+        let overlap = allocation.overlap(needs).filter(|it| it.agprs > 0)?;
+        let is_own = self.own_vgprs(needs) > overlap.accum_offset;
+        let shortfall = || {
+            let (allocated, needed) = (overlap.accum_offset, overlap.vgprs);
+            self.shortfall(Resource::Vgprs, allocated, needed, &needs.vgprs)
+        };
+        (!is_own).then(shortfall)
+    }
+
+    /// Such registers that the kernel's own object uses, perhaps on purpose: they stay as they are.
+    fn own_overlap(&self, needs: &Needs<'_>, kernel: &FileKernel<'_>) -> Option<String> {
+        let allocation = Allocation::of(kernel, self.processor.generation())?;
+        let overlap = allocation.overlap(needs)?;
+        let is_own = self.own_vgprs(needs) > overlap.accum_offset;
+        is_own.then(|| format!("kernel `{}`: {overlap}", kernel.name()))
+    }
+
+    /// Vector registers that the kernel and what it reaches in its own object use.
+    fn own_vgprs(&self, needs: &Needs<'_>) -> u32 {
+        let abroad: HashSet<usize> = self.abroad(needs).map(|(function, _)| function).collect();
+        let own = needs.reach.functions.iter().filter(|it| !abroad.contains(it));
+        own.filter_map(|it| self.graph.usage(*it)).map(Usage::vgprs).max().unwrap_or(0)
+    }
+
     fn shortfall(&self, resource: Resource, allocated: u32, needed: u32, need: &Need) -> Shortfall {
         Shortfall { resource, allocated, needed, path: self.path(&need.route) }
     }
@@ -422,10 +458,11 @@ impl Survey<'_, '_, '_> {
         &self,
         shortfalls: &[Shortfall],
         change: &KernelChange,
+        needs: &Needs<'_>,
         name: Str<'_>,
     ) -> Result<(), Error> {
         let limits = self.processor.limits();
-        let registers = raised(change.registers(), shortfalls);
+        let registers = raised(change.registers(), shortfalls, needs);
         let is_unified = limits.acc_vgprs == AccVgprs::Unified;
         let total = match is_unified {
             true => registers.vgprs.next_multiple_of(4).saturating_add(registers.agprs),
@@ -491,11 +528,18 @@ fn needed(shortfalls: &[Shortfall], resource: Resource) -> Option<u32> {
     shortfalls.iter().find(|it| it.resource == resource).map(|it| it.needed)
 }
 
-fn raised(registers: Registers, shortfalls: &[Shortfall]) -> Registers {
+/// The registers that a kernel must have. Where one kind of vector registers is raised, the other must have room for
+/// what code uses, too: the metadata of assembly need not say it.
+fn raised(registers: Registers, shortfalls: &[Shortfall], needs: &Needs<'_>) -> Registers {
+    let is_short = |resource| needed(shortfalls, resource).is_some();
     let raise = |had: u32, resource| had.max(needed(shortfalls, resource).unwrap_or(0));
+    let vector = |had: u32, resource| match is_short(Resource::Vgprs) || is_short(Resource::Agprs) {
+        true => had.max(needs.of(resource).count),
+        false => had,
+    };
     Registers {
-        vgprs: raise(registers.vgprs, Resource::Vgprs),
-        agprs: raise(registers.agprs, Resource::Agprs),
+        vgprs: vector(registers.vgprs, Resource::Vgprs),
+        agprs: vector(registers.agprs, Resource::Agprs),
         sgprs: raise(registers.sgprs, Resource::Sgprs),
     }
 }

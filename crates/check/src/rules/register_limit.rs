@@ -3,13 +3,16 @@
 //! Where metadata announce more than the descriptor allocates, the code decides which of them is wrong: the one case
 //! in which a rule that needs no code looks at some.
 
+use hsaco_analysis::{Resource, Shortage};
 use hsaco_isa::{AccVgprs, Limits};
 
 use crate::facts::KernelFacts;
 use crate::finding::Findings;
 
-/// Scalar registers besides the numbered ones, which counts of metadata include: VCC, FLAT_SCRATCH, XNACK_MASK.
+/// Scalar registers besides the numbered ones, which counts include: VCC, FLAT_SCRATCH, XNACK_MASK.
 const SPECIAL_SGPRS: u32 = 6;
+/// Scalar registers are allocated in blocks of so many, or of half as many.
+const SGPR_GRANULE: u32 = 16;
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let Some(limits) = facts.object.register_limits() else { return };
@@ -45,10 +48,19 @@ fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Fin
         let message = format!("declares {count} AGPRs, and a wave on {device} has {most} at most");
         findings.warning(facts.metadata_field(".agpr_count"), message, "compile it for this processor");
     }
-    let most = u64::from(limits.max_sgprs + SPECIAL_SGPRS);
-    if let Some(count) = said.and_then(|it| it.sgpr_count).filter(|count| *count > most) {
-        let message = format!("declares {count} SGPRs, and a wave on {device} has {most} at most, special ones included");
-        findings.warning(facts.metadata_field(".sgpr_count"), message, "compile it for this processor");
+    check_sgprs(facts, limits, findings);
+}
+
+/// Whether the hardware can allocate as many scalar registers as the descriptor says. It does not read the metadata's
+/// count, and where every wave has all of them, nor the descriptor's.
+fn check_sgprs(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Findings) {
+    let device = facts.object.device().map_or("", |it| &it.name);
+    let most = (limits.max_sgprs + SPECIAL_SGPRS).next_multiple_of(SGPR_GRANULE);
+    let allocated = facts.allocation.and_then(|it| it.sgprs);
+    if let Some(count) = allocated.filter(|count| *count > most) {
+        let message = format!("allocates {count} SGPRs, and a wave on {device} has {most} at most, special ones included");
+        let subject = facts.descriptor_field("granulated_wavefront_sgpr_count");
+        findings.warning(subject, message, "lower .amdhsa_next_free_sgpr");
     }
 }
 
@@ -57,16 +69,21 @@ fn check_allocated(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let (Some(allocation), Some(said)) = (facts.allocation, facts.said()) else { return };
     let Some(declared) = said.vgpr_count.filter(|count| *count > u64::from(allocation.vgprs)) else { return };
     let needs = facts.object.code().and_then(|code| code.needs(facts.kernel, allocation.wave));
+    let short = needs.and_then(|needs| allocation.shortages(&needs).into_iter().find(is_vector));
     let allocated = allocation.vgprs;
     let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
     let message = format!("the descriptor allocates {allocated} VGPRs, and the metadata declares {declared}");
-    match needs.map(|needs| needs.vgprs.count) {
-        Some(used) if used > allocation.arch_vgprs() => {
-            let message = format!("{message}; the code uses {used}");
+    match short {
+        Some(short) => {
+            let message = format!("{message}; the code uses {} {}", short.needed, short.resource.name());
             findings.error(subject, message, "raise .amdhsa_next_free_vgpr");
         }
-        _ => findings.warning(subject, message, "let the compiler write both"),
+        None => findings.warning(subject, message, "let the compiler write both"),
     }
+}
+
+fn is_vector(short: &Shortage) -> bool {
+    matches!(short.resource, Resource::Vgprs | Resource::Agprs)
 }
 
 /// Accumulation registers begin within what is allocated.

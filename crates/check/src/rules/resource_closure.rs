@@ -1,14 +1,32 @@
-//! `resource-closure`: what a kernel calls runs with the registers that the kernel was given.
+//! `resource-closure`: a kernel and what it calls run with the registers that the kernel was given.
 
-use hsaco_analysis::Resource;
+use hsaco_analysis::{Allocation, Needs, Resource};
 
+use crate::code::Code;
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let (Some(code), Some(allocation)) = (facts.object.code(), facts.allocation) else { return };
     let Some(needs) = code.needs(facts.kernel, allocation.wave) else { return };
-    for short in allocation.shortages(&needs) {
+    check_totals(facts, code, &allocation, &needs, findings);
+    if let Some(overlap) = allocation.overlap(&needs) {
+        let by = code.names(&needs.vgprs.route);
+        let message = format!("{overlap} (in {by})");
+        let help = format!("if that is not on purpose, raise .amdhsa_accum_offset to {}", overlap.vgprs.next_multiple_of(4));
+        findings.warning(facts.descriptor_field("accum_offset"), message, help);
+    }
+}
+
+/// Whether as much is allocated as code uses.
+fn check_totals(
+    facts: &KernelFacts<'_, '_>,
+    code: &Code<'_>,
+    allocation: &Allocation,
+    needs: &Needs<'_>,
+    findings: &mut Findings,
+) {
+    for short in allocation.shortages(needs) {
         let route = &needs.of(short.resource).route;
         let (severity, doubt) = match short.resource {
             // What the stack needs is worked out from how its pointer moves.
@@ -17,18 +35,32 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
             _ => (Severity::Warning, ", if that is what an indirect call calls"),
         };
         let (what, allocated, needed) = (short.resource.name(), short.allocated, short.needed);
+        let of_total = match (short.resource, allocation.accum_offset) {
+            (Resource::Agprs, Some(first)) => {
+                format!(" ({} in all, accum_offset is {first})", allocation.vgprs)
+            }
+            _ => String::new(),
+        };
         let by = code.names(route);
-        let message = format!("{what}: {allocated} allocated, {needed} needed by {by}{doubt}");
-        let help = "compile caller and callee together, or raise what the descriptor allocates";
-        findings.add(severity, facts.descriptor_field(field(short.resource)), message, help.to_owned());
+        let message = format!("{what}: {allocated} allocated{of_total}, {needed} needed by {by}{doubt}");
+        let (field, directive) = field(short.resource);
+        let help = match route.len() {
+            0 | 1 => format!("raise {directive} to what the code uses"),
+            _ => format!("compile caller and callee together, or raise {directive}"),
+        };
+        findings.add(severity, facts.descriptor_field(field), message, help);
     }
 }
 
-fn field(resource: Resource) -> &'static str {
+/// The field of the descriptor that allocates a resource, and the directive that sets it.
+fn field(resource: Resource) -> (&'static str, &'static str) {
     match resource {
-        Resource::Vgprs => "granulated_workitem_vgpr_count",
-        Resource::Agprs => "accum_offset",
-        Resource::Sgprs => "granulated_wavefront_sgpr_count",
-        Resource::Scratch => "private_segment_fixed_size",
+        Resource::Vgprs | Resource::Agprs => {
+            ("granulated_workitem_vgpr_count", ".amdhsa_next_free_vgpr")
+        }
+        Resource::Sgprs => ("granulated_wavefront_sgpr_count", ".amdhsa_next_free_sgpr"),
+        Resource::Scratch => {
+            ("private_segment_fixed_size", ".amdhsa_private_segment_fixed_size")
+        }
     }
 }
