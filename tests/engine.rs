@@ -506,7 +506,7 @@ fn capability_51_the_manifest_has_a_schema() {
             "placement": "", "jump": "", "body": [{change}, null], "way_back": 0, "relays": [{change}],
             "leases": [""], "jump_registers": ["", null]}}],
         "stubs": [{{"kernel": "", "rule": "", "address": 0, "code": "", "way_on": 0, "entry": 0, "jump_registers": ""}}],
-        "counters": [{{"site": 0, "address": 0}}],
+        "counters": [{{"site": 0, "address": 0}}], "counter_space": 0,
         "kernels": [{{"name": "", "result": "", "reason": ["", null],
             "settings": [{{"name": "", "old": "", "new": ""}}]}}],
         "refusals": {remark}, "kept": {remark}}}"#

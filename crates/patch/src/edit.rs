@@ -3,9 +3,10 @@
 
 use hsaco_analysis::{Function, FunctionKind};
 use hsaco_isa::Inst;
-use hsaco_object::write::{Edit as Writing, KernelChange, MetadataEdit};
-use hsaco_object::{CodeObject, Error, ErrorKind, Result};
+use hsaco_object::write::KernelChange;
+use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
 
+use crate::apply::apply;
 use crate::call::Callee;
 use crate::manifest::{KernelRecord, Manifest, Setting, Verdict};
 use crate::patcher::Patched;
@@ -184,37 +185,17 @@ impl std::str::FromStr for KernelSetting {
 pub fn set(file: &[u8], settings: &[KernelSetting]) -> Result<Patched> {
     let object = CodeObject::parse(file)?;
     let index = object.index();
-    let mut edit = Writing::new(file)?;
-    let mut metadata = MetadataEdit::of(&object)?;
-    let mut manifest = Manifest::new(None, file.len(), Verdict::Changed);
-    if let Some(unknown) =
-        settings.iter().find(|it| !index.kernels().iter().any(|k| k.name() == it.kernel.as_str()))
-    {
+    let is_known =
+        |it: &&KernelSetting| index.kernels().iter().any(|k| k.name() == it.kernel.as_str());
+    if let Some(unknown) = settings.iter().find(|it| !is_known(it)) {
         return Err(Error::new(ErrorKind::NotFound, "kernel", unknown.kernel.clone()));
     }
+    let mut manifest = Manifest::new(None, file.len(), Verdict::Changed);
     for kernel in index.kernels() {
-        let wanted: Vec<&KernelSetting> =
-            settings.iter().filter(|it| kernel.name() == it.kernel.as_str()).collect();
-        let mut records = Vec::new();
-        if !wanted.is_empty() {
-            let mut change = KernelChange::of(&object, kernel)?;
-            for setting in wanted {
-                let before = said(&object, kernel, &change, &setting.field);
-                change.set(&setting.field, setting.value)?;
-                let (name, new) = (setting.field.clone(), setting.value.to_string());
-                records.push(Setting { name, old: before, new });
-            }
-            change.apply(&mut edit, &mut metadata)?;
-        }
-        let verdict = match records.is_empty() {
-            true => Verdict::Unchanged("nothing was asked for".to_owned()),
-            false => Verdict::Changed,
-        };
-        let name = kernel.name().to_string();
-        manifest.kernels.push(KernelRecord { name, verdict, settings: records });
+        let own = settings.iter().filter(|it| kernel.name() == it.kernel.as_str());
+        manifest.kernels.push(kernel_record(&object, kernel, own)?);
     }
-    edit.set_metadata(&metadata)?;
-    let bytes = edit.finish()?;
+    let bytes = apply(file, file.to_vec(), &manifest)?.bytes;
     manifest.sizes.1 = bytes.len() as u64;
     let problems = CodeObject::parse(&bytes)?.problems();
     if let Some(error) = problems.first() {
@@ -223,10 +204,41 @@ pub fn set(file: &[u8], settings: &[KernelSetting]) -> Result<Patched> {
     Ok(Patched { bytes: Some(bytes), manifest })
 }
 
+/// What settings do to a kernel.
+fn kernel_record<'s>(
+    object: &CodeObject<'_>,
+    kernel: &Kernel<'_>,
+    settings: impl Iterator<Item = &'s KernelSetting>,
+) -> Result<KernelRecord> {
+    let mut settings = settings.peekable();
+    let name = kernel.name().to_string();
+    if settings.peek().is_none() {
+        let verdict = Verdict::Unchanged("nothing was asked for".to_owned());
+        return Ok(KernelRecord { name, verdict, settings: Vec::new() });
+    }
+    let mut change = KernelChange::of(object, kernel)?;
+    let mut records = Vec::new();
+    for setting in settings {
+        let KernelSetting { field, value, .. } = setting;
+        let old = said(object, kernel, &change, field);
+        change.set(field, *value)?;
+        let key = format!(".{field}");
+        let is_key = change.values().iter().any(|(it, _)| *it == key);
+        let name = if is_key { key } else { field.clone() };
+        let new = value.to_string();
+        // The last word on a number counts.
+        match records.iter_mut().find(|it: &&mut Setting| it.name == name) {
+            Some(record) => record.new = new,
+            None => records.push(Setting { name, old, new }),
+        }
+    }
+    Ok(KernelRecord { name, verdict: Verdict::Changed, settings: records })
+}
+
 /// What a number was: the metadata's, else the descriptor's.
 fn said(
     object: &CodeObject<'_>,
-    kernel: &hsaco_object::Kernel<'_>,
+    kernel: &Kernel<'_>,
     change: &KernelChange,
     field: &str,
 ) -> String {

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one object is shorter than 4 GiB")]
 
+mod apply;
 mod arrivals;
 mod body;
 mod bytes;

@@ -198,6 +198,8 @@ pub struct Manifest {
     pub stubs: Vec<Stub>,
     /// Counters: the address of the place that each counts, and its own.
     pub counters: Vec<(u64, u64)>,
+    /// Bytes of the segment that holds the counters; 0 where there is none.
+    pub counter_space: u64,
     /// Every kernel.
     pub kernels: Vec<KernelRecord>,
     /// What rules have said of what was not replaced.
@@ -215,9 +217,16 @@ impl Manifest {
             records: Vec::new(),
             stubs: Vec::new(),
             counters: Vec::new(),
+            counter_space: 0,
             kernels: Vec::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// Every change of code but stubs, record by record.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &Change> {
+        let records = self.records.iter();
+        records.flat_map(|it| std::iter::once(&it.site).chain(&it.body).chain(&it.relays))
     }
 
     /// The refusals among the remarks.

@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
 use hsaco_isa::Processor;
-use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
-use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, MovedCode, NewSymbol};
-use hsaco_object::{CodeObject, Error, ErrorKind, Result};
+use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
 
+use crate::apply::{ENTRY, apply};
 use crate::census::Census;
 use crate::edit::{CodeEdit, EDIT, Points};
 use crate::gather::{Gatherer, Wishes};
-use crate::jump::{self, CODE_END};
 use crate::manifest::{KernelRecord, Manifest, Pool, Remark, Setting, Stub, Verdict};
 use crate::option::Options;
 use crate::padding::Padding;
@@ -26,9 +24,6 @@ use crate::rule::{RuleSet, Stage};
 use crate::scan::{Filter, Hit};
 use crate::verify::{self, Finding};
 use crate::view::{Tools, View};
-
-/// The name of the section that holds replacements.
-pub(crate) const POOL: &str = ".text.hsaco";
 
 /// Why a kernel is as it was.
 const NOTHING: &str = "no rule has anything to rewrite in its own code";
@@ -455,136 +450,68 @@ impl<'p, 'a> Work<'p, 'a> {
         Ok(Patched { bytes: Some(bytes), manifest })
     }
 
+    /// Takes what was planned into the manifest, which says then all that the result depends on, and writes that.
     fn write(
         &mut self,
         file: &[u8],
         release: Release<'_>,
         manifest: &mut Manifest,
     ) -> Result<Vec<u8>> {
-        let mut edit = Edit::on_copy(file, release::copied(file, release))?;
         manifest.records = std::mem::take(&mut self.placer.records);
         manifest.stubs = self.stubs.values().cloned().collect();
-        for record in &manifest.records {
-            edit.replace_at(record.site.address, &record.site.new)?;
-            for change in record.body.iter().chain(&record.relays).filter(|it| !it.old.is_empty()) {
-                edit.replace_at(change.address, &change.new)?;
-            }
-        }
-        if self.counter_space != 0 {
-            let zeros = vec![0; self.counter_space as usize];
-            edit.append(".hsaco.counters", Access::Writable, &zeros)?;
-        }
         manifest.counters = std::mem::take(&mut self.counters);
-        manifest.pool = self.write_pool(&mut edit, manifest)?;
-        edit.add_debug(&moved_code(manifest))?;
-        let settings = self.write_kernels(&mut edit, manifest)?;
-        manifest.kernels = self.kernel_records(&manifest.remarks, settings);
-        edit.finish()
+        manifest.counter_space = self.counter_space;
+        manifest.pool = self.pool();
+        manifest.kernels = self.kernel_records(&manifest.remarks, self.kernel_settings());
+        let applied = apply(file, release::copied(file, release), manifest)?;
+        if let (Some(pool), Some(offset)) = (&mut manifest.pool, applied.pool_offset) {
+            pool.offset = offset;
+        }
+        Ok(applied.bytes)
     }
 
-    /// Appends the pool and names what is in it.
-    fn write_pool(&mut self, edit: &mut Edit<'_>, manifest: &Manifest) -> Result<Option<Pool>> {
-        let mut pool = std::mem::take(&mut self.placer.pool);
-        let mut section = None;
-        let mut placed = None;
-        if !pool.is_empty() {
-            let lines = self.census.kernels.iter().map(|kernel| kernel.prefetch).max().unwrap_or(0);
-            let guard = lines.max(1) * 128;
-            let words = guard as usize / 4;
-            pool.extend(jump::bytes(&vec![CODE_END; words]));
-            let at = edit.append(POOL, Access::Code, &pool)?;
-            if at.address != self.placer.base {
-                let detail = format!("it is at {:#x}, not at {:#x}", at.address, self.placer.base);
-                return Err(Error::new(ErrorKind::Mismatch, "pool", detail));
-            }
-            let size = pool.len() as u64;
-            placed = Some(Pool { address: at.address, offset: at.offset, size, guard });
-            section = at.section;
-        }
-        let Some(section) = section else { return Ok(placed) };
-        drop(pool);
-        let mut add = |name: String, value: u64, size: usize| {
-            edit.add_symbol(NewSymbol {
-                name: name.into_bytes(),
-                value,
-                size: size as u64,
-                kind: STT_FUNC,
-                binding: Binding::Local,
-                visibility: Visibility::Default,
-                section,
-            });
-        };
-        for stub in &manifest.stubs {
-            add(format!("{}.stub", stub.kernel), stub.address, stub.code.len());
-        }
-        for record in &manifest.records {
-            let Some(body) = record.body.as_ref().filter(|body| body.old.is_empty()) else {
-                continue;
-            };
-            let rule = record.rules.first().map_or("", |(rule, _)| rule);
-            let name = format!("{}.{rule}.{:x}", record.function, record.site.address);
-            add(name, body.address, body.new.len());
-        }
-        Ok(placed)
+    /// The pool, if there is one; where it is in the file shows when it is written.
+    fn pool(&mut self) -> Option<Pool> {
+        let code = std::mem::take(&mut self.placer.pool).len() as u64;
+        let lines = self.census.kernels.iter().map(|kernel| kernel.prefetch).max().unwrap_or(0);
+        let guard = lines.max(1) * 128;
+        let pool = Pool { address: self.placer.base, offset: 0, size: code + guard, guard };
+        (code != 0).then_some(pool)
     }
 
-    /// Lets descriptors and metadata say what the new code needs.
-    fn write_kernels(
-        &self,
-        edit: &mut Edit<'_>,
-        _manifest: &Manifest,
-    ) -> Result<BTreeMap<usize, Vec<Setting>>> {
-        let object = &self.census.object;
-        let mut settings: BTreeMap<usize, Vec<Setting>> = BTreeMap::new();
-        let mut metadata: Option<MetadataEdit<'_>> = None;
-        for (number, kernel) in self.census.index.kernels().iter().enumerate() {
-            let (sgprs, vgprs) = self.extents.get(&number).copied().unwrap_or_default();
-            let Some(facts) = self.census.kernels.get(number) else { continue };
-            // VCC counts as two more.
-            let sgprs = if sgprs == 0 { 0 } else { sgprs + 2 };
-            let mut changed = Vec::new();
-            let Ok(mut change) = KernelChange::of(object, kernel) else { continue };
-            if sgprs > facts.sgprs || vgprs > self.said_vgprs(number) {
-                if sgprs > facts.sgprs {
-                    change.set("sgpr_count", sgprs.into())?;
-                    changed.push(setting(".sgpr_count", &facts.sgprs, &sgprs));
-                }
-                if vgprs > self.said_vgprs(number) {
-                    change.set("vgpr_count", vgprs.into())?;
-                    changed.push(setting(".vgpr_count", &self.said_vgprs(number), &vgprs));
-                }
-            }
-            if let Some(stub) = self.stubs.get(&number) {
-                let address = kernel.descriptor_symbol().map_or(0, |it| it.value);
-                change.set_entry(address, stub.address)?;
-                let place = |address: u64| format!("{address:#x}");
-                changed.push(setting("entry", &place(stub.entry), &place(stub.address)));
-                if facts.prefetch > STUB_LINES {
-                    change.set("inst_pref_size", STUB_LINES)?;
-                    changed.push(setting("inst_pref_size", &facts.prefetch, &STUB_LINES));
-                }
-            }
-            let is_b0 = revision::is_b0(kernel);
-            if is_b0 {
-                changed.push(setting(revision::KEY, "B0", "A0"));
-            }
-            if changed.is_empty() {
-                continue;
-            }
-            let metadata = match &mut metadata {
-                Some(metadata) => metadata,
-                none => none.insert(MetadataEdit::of(object)?),
-            };
-            change.apply(edit, metadata)?;
-            if is_b0 {
-                metadata.set(&facts.name, revision::KEY, "A0")?;
-            }
-            settings.insert(number, changed);
+    /// What descriptors and metadata have to say of the new code.
+    fn kernel_settings(&self) -> BTreeMap<usize, Vec<Setting>> {
+        let kernels = self.census.index.kernels().iter().enumerate();
+        let settings = kernels.map(|(number, kernel)| (number, self.settings_of(number, kernel)));
+        settings.filter(|(_, settings)| !settings.is_empty()).collect()
+    }
+
+    fn settings_of(&self, number: usize, kernel: &Kernel<'_>) -> Vec<Setting> {
+        let mut changed = Vec::new();
+        let Some(facts) = self.census.kernels.get(number) else { return changed };
+        if kernel.descriptor().is_none() {
+            return changed;
         }
-        if let Some(metadata) = &metadata {
-            edit.set_metadata(metadata)?;
+        let (sgprs, vgprs) = self.extents.get(&number).copied().unwrap_or_default();
+        // VCC counts as two more.
+        let sgprs = if sgprs == 0 { 0 } else { sgprs + 2 };
+        if sgprs > facts.sgprs {
+            changed.push(setting(".sgpr_count", &facts.sgprs, &sgprs));
         }
-        Ok(settings)
+        if vgprs > self.said_vgprs(number) {
+            changed.push(setting(".vgpr_count", &self.said_vgprs(number), &vgprs));
+        }
+        if let Some(stub) = self.stubs.get(&number) {
+            let place = |address: u64| format!("{address:#x}");
+            changed.push(setting(ENTRY, &place(stub.entry), &place(stub.address)));
+            if facts.prefetch > STUB_LINES {
+                changed.push(setting("inst_pref_size", &facts.prefetch, &STUB_LINES));
+            }
+        }
+        if revision::is_b0(kernel) {
+            changed.push(setting(revision::KEY, "B0", "A0"));
+        }
+        changed
     }
 
     fn said_vgprs(&self, kernel: usize) -> u16 {
@@ -622,19 +549,4 @@ fn setting<T: ToString + ?Sized>(name: &str, old: &T, new: &T) -> Setting {
 
 fn widest(left: Extent, right: Extent) -> Extent {
     (left.0.max(right.0), left.1.max(right.1))
-}
-
-/// The code that stands elsewhere, each piece with the instruction that it stands for.
-fn moved_code(manifest: &Manifest) -> Vec<MovedCode> {
-    let bodies = manifest.records.iter().filter_map(|record| {
-        let body = record.body.as_ref()?;
-        let size = body.new.len() as u64;
-        Some(MovedCode { address: body.address, size, original: record.site.address })
-    });
-    let stubs = manifest.stubs.iter().map(|stub| MovedCode {
-        address: stub.address,
-        size: stub.code.len() as u64,
-        original: stub.entry,
-    });
-    bodies.chain(stubs).collect()
 }

@@ -8,7 +8,7 @@ use hsaco_object::descriptor::Field;
 use super::Case;
 use crate::arrivals::Arrival;
 use crate::jump::CODE_END;
-use crate::manifest::{Change, Setting};
+use crate::manifest::Setting;
 use crate::release::Walk;
 
 impl Case<'_, '_> {
@@ -32,7 +32,7 @@ impl Case<'_, '_> {
         let (old, new) = (self.old.object.elf(), self.new.object.elf());
         let mut wrong = Vec::new();
         let mut walk = Walk::new(self.release);
-        for change in self.all_changes() {
+        for change in self.manifest.changes() {
             walk.at(old.file_offset(change.address).unwrap_or(0) as usize);
             let size = change.new.len() as u64;
             if !change.old.is_empty() && old.at_address(change.address, size) != Some(&change.old) {
@@ -53,11 +53,6 @@ impl Case<'_, '_> {
         }
     }
 
-    fn all_changes(&self) -> impl Iterator<Item = &Change> {
-        let records = self.manifest.records.iter();
-        records.flat_map(|it| std::iter::once(&it.site).chain(&it.body).chain(&it.relays))
-    }
-
     /// Every byte that the manifest does not list is as it was, at its offset.
     fn unchanged_bytes(&mut self) {
         let elf = self.old.object.elf();
@@ -68,7 +63,7 @@ impl Case<'_, '_> {
             table(header.program_headers, header.program_header_size, elf.segments().len()),
             table(header.section_headers, header.section_header_size, elf.sections().len()),
         ];
-        for change in self.all_changes().filter(|change| !change.old.is_empty()) {
+        for change in self.manifest.changes().filter(|change| !change.old.is_empty()) {
             let start = elf.file_offset(change.address).unwrap_or(u64::MAX);
             changed.push(start..start.saturating_add(change.old.len() as u64));
         }
@@ -148,7 +143,8 @@ impl Case<'_, '_> {
         let Some(pool) = self.manifest.pool else { return };
         let bytes = self.new.object.elf().at_address(pool.address, pool.size).unwrap_or_default();
         let mut listed: Vec<(u64, u64)> = self
-            .all_changes()
+            .manifest
+            .changes()
             .filter(|it| (pool.address..pool.address + pool.size).contains(&it.address))
             .map(|it| (it.address, it.address + it.new.len() as u64))
             .chain(
@@ -195,8 +191,11 @@ impl Case<'_, '_> {
     /// a site, from wherever.
     pub(super) fn strangers(&mut self) {
         let decoder = self.patcher.tools.decoder();
-        let mut listed: Vec<(u64, u64)> =
-            self.all_changes().map(|it| (it.address, it.address + it.new.len() as u64)).collect();
+        let mut listed: Vec<(u64, u64)> = self
+            .manifest
+            .changes()
+            .map(|it| (it.address, it.address + it.new.len() as u64))
+            .collect();
         listed.sort_unstable();
         let is_listed = |at: u64| {
             let after = listed.partition_point(|(start, _)| *start <= at);

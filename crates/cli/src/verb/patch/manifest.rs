@@ -24,6 +24,7 @@ pub(crate) struct Document<S = Vec<SiteJson>> {
     sites: S,
     stubs: Vec<StubJson>,
     counters: Vec<CounterJson>,
+    counter_space: u64,
     kernels: Vec<KernelJson>,
     refusals: Vec<RemarkJson>,
     kept: Vec<RemarkJson>,
@@ -141,6 +142,7 @@ impl<'m> Document<Sites<'m>> {
                 .iter()
                 .map(|(site, address)| CounterJson { site: *site, address: *address })
                 .collect(),
+            counter_space: manifest.counter_space,
             kernels: manifest.kernels.iter().map(KernelJson::new).collect(),
             refusals: remarks(true),
             kept: remarks(false),
@@ -170,6 +172,7 @@ impl Document {
             records: records?,
             stubs: stubs?,
             counters: document.counters.iter().map(|it| (it.site, it.address)).collect(),
+            counter_space: document.counter_space,
             kernels: document.kernels.into_iter().map(KernelJson::read).collect::<Result<_>>()?,
             remarks: remarks.collect::<Result<_>>()?,
         })
