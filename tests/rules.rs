@@ -10,15 +10,17 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use hsaco::patch::rule::Outcome;
-use hsaco::patch::{Example, Options, Patcher, Verdict};
+use hsaco::patch::{Example, Options, Patcher, RuleSet, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel};
 use hsaco_tests::golden::Golden;
 use hsaco_tests::oracle::Target;
-use hsaco_tests::rewritten::{patcher, rule_set as set};
+use hsaco_tests::rewritten::{patcher, patcher_by, rule_set as set};
 use hsaco_tests::{assembly, fixtures_dir, have_tools, scratch_dir};
 
-fn examples() -> impl Iterator<Item = (&'static str, &'static Example)> {
-    set().rules().iter().flat_map(|rule| rule.examples.iter().map(|it| (rule.name, it)))
+/// Every example, with its set and the name of its rule.
+fn examples() -> impl Iterator<Item = (&'static RuleSet, &'static str, &'static Example)> {
+    let rules = RuleSet::all().iter().flat_map(|set| set.rules().iter().map(move |it| (set, it)));
+    rules.flat_map(|(set, rule)| rule.examples.iter().map(move |it| (set, rule.name, it)))
 }
 
 fn object(example: &Example) -> Vec<u8> {
@@ -29,10 +31,14 @@ fn object(example: &Example) -> Vec<u8> {
 }
 
 /// What becomes of an example; what is wrong with that.
-fn patched(rule: &str, example: &Example) -> Result<Option<Vec<u8>>, String> {
+fn patched(
+    set: &'static RuleSet,
+    rule: &str,
+    example: &Example,
+) -> Result<Option<Vec<u8>>, String> {
     let mut options = Options::default();
     (example.options)(&mut options);
-    let patcher = patcher(&options);
+    let patcher = patcher_by(set, &options);
     let file = object(example);
     let patched = patcher.patch(&file).map_err(|error| error.to_string())?;
     let manifest = &patched.manifest;
@@ -61,8 +67,8 @@ fn patched(rule: &str, example: &Example) -> Result<Option<Vec<u8>>, String> {
 #[test]
 fn every_example_holds_in_an_object() {
     let (mut results, mut wrong) = (Vec::new(), Vec::new());
-    for (rule, example) in examples() {
-        match patched(rule, example) {
+    for (set, rule, example) in examples() {
+        match patched(set, rule, example) {
             Ok(result) => results.extend(result),
             Err(what) => wrong.push(what),
         }
@@ -145,7 +151,7 @@ fn instructions_that_no_rule_is_about_stay() {
 #[test]
 fn eight_runs_at_once_agree() {
     let shared = Patcher::new(set(), Options::default()).unwrap();
-    let files: Vec<Vec<u8>> = examples().map(|(_, example)| object(example)).collect();
+    let files: Vec<Vec<u8>> = examples().map(|(.., example)| object(example)).collect();
     let run = || -> Vec<_> {
         let results = files.iter().map(|file| shared.patch(file).unwrap());
         results.map(|it| (it.bytes, format!("{:?}", it.manifest))).collect()
@@ -166,7 +172,7 @@ fn llvm_assembles_every_example_alike() {
     }
     let assembler = gfx1250::assembler().unwrap();
     let mut lines: Vec<&str> = Vec::new();
-    for (_, example) in examples() {
+    for (.., example) in examples() {
         let after = if let Outcome::Code(after) = example.after { after } else { "" };
         lines.extend(example.before.lines().chain(after.lines()).map(str::trim));
     }
@@ -212,7 +218,8 @@ fn descriptors_that_flush_denormals_of_16_bits_are_seen() {
 /// Every page of the folder is that of one rule, of `hsaco check` or of `hsaco patch`, and each command shows its own only.
 #[test]
 fn pages_belong_to_one_command_each() {
-    let patches: BTreeSet<&str> = set().rules().iter().map(|rule| rule.name).collect();
+    let rules = RuleSet::all().iter().flat_map(RuleSet::rules);
+    let patches: BTreeSet<&str> = rules.map(|rule| rule.name).collect();
     let checks = hsaco::check::RULES.iter().chain([&hsaco::check::BUDGET]);
     let checks: BTreeSet<&str> = checks.map(|rule| rule.name).collect();
     assert_eq!(patches.intersection(&checks).next(), None);

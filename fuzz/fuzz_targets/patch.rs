@@ -13,16 +13,18 @@ use libfuzzer_sys::fuzz_target;
 /// An object whose code is replaced.
 const OBJECT: &[u8] = include_bytes!("../../tests/fixtures/steppings.co");
 
-/// Readings that are tried, each a few switches together.
-const READINGS: [&[&str]; 4] = [
-    &["entry-stub"],
-    &[],
-    &["precise-waits", "cluster-mask"],
-    &["strict-b0", "native-scale16", "every-isfirst"],
+/// Rule sets that are tried, each with a few switches together.
+const READINGS: [(&str, &[&str]); 5] = [
+    (TO_A0, &["entry-stub"]),
+    (TO_A0, &[]),
+    (TO_A0, &["precise-waits", "cluster-mask"]),
+    (TO_A0, &["native-scale16", "every-isfirst"]),
+    ("gfx1250-b0-strict", &[]),
 ];
+const TO_A0: &str = "gfx1250-b0-to-a0";
 
 static RULES: LazyLock<Vec<Patcher>> = LazyLock::new(|| {
-    READINGS.iter().map(|switches| patcher("gfx1250-b0-to-a0", switches)).collect()
+    READINGS.iter().map(|(set, switches)| patcher(set, switches)).collect()
 });
 static EDITS: LazyLock<Patcher> =
     LazyLock::new(|| patcher("none", &[]).with_edits(vec![CodeEdit::Count(Points::Blocks)]));

@@ -4,13 +4,13 @@ use crate::machine::{BUDGET, Random, Wave, prepare, rewrite, texts, tools};
 use hsaco::patch::{Budget, Options};
 
 /// Runs code before and after: the masks that loads had, and all that is left in registers that are needed.
-fn check(before: &str, options: &Options, needed: &[usize], cluster: u32, count: u32) {
+fn check(rule: &str, before: &str, needed: &[usize], cluster: u32, count: u32) {
     let tools = tools();
-    let code = rewrite(&tools, "tensor-mask", before, options, BUDGET).unwrap();
+    let code = rewrite(&tools, rule, before, &Options::default(), BUDGET).unwrap();
     let after = prepare(&tools, &code, 0);
     let before = prepare(&tools, &crate::machine::assemble(&tools, before), 0);
     let mut random = Random(u64::from(count));
-    let keeps = options.strict_b0 && cluster != 0;
+    let keeps = rule == STRICT && cluster != 0;
     let (mut one, mut other) = (Wave::with_vgprs(0), Wave::with_vgprs(0));
     (one.cluster, other.cluster) = (cluster, cluster);
     for number in 0..count {
@@ -30,6 +30,8 @@ fn check(before: &str, options: &Options, needed: &[usize], cluster: u32, count:
     }
 }
 
+const A0: &str = "tensor-mask";
+const STRICT: &str = "tensor-mask-b0";
 const DEAD: &str = "tensor_load_to_lds s[0:3], s[4:11]";
 const LIVE: &str = "tensor_load_to_lds s[0:3], s[4:11]
     s_mov_b32 s20, s4
@@ -48,44 +50,40 @@ fn capability_19_at_the_definition_one_half_of_a_literal_changes() {
         code.iter().for_each(|inst| inst.encode(&mut bytes));
         bytes
     };
-    let code = rewrite(&tools, "tensor-mask", DEFINED, &Options::default(), BUDGET).unwrap();
+    let code = rewrite(&tools, A0, DEFINED, &Options::default(), BUDGET).unwrap();
     let (before, after) = (bytes(&crate::machine::assemble(&tools, DEFINED)), bytes(&code));
     assert_eq!(before.len(), after.len());
     let changed: Vec<usize> = (0..before.len()).filter(|at| before[*at] != after[*at]).collect();
     // s_mov 4, s_and 8, s_or 4, then the s_and's literal.
     assert_eq!(changed, [20, 21]);
     assert_eq!(after[16..24], [0x04, 0xff, 0x04, 0x8b, 0x00, 0x00, 0xf7, 0xff]);
-    check(DEFINED, &Options::default(), &[0, 5, 12], 0, 3_500_000);
+    check(A0, DEFINED, &[0, 5, 12], 0, 3_500_000);
 }
 
 #[test]
 fn capability_20_at_the_load() {
-    check(DEAD, &Options::default(), &[0, 5, 12], 0, 3_500_000);
-    check(LIVE, &Options::default(), &[0, 4, 5, 20], 0, 3_500_000);
+    check(A0, DEAD, &[0, 5, 12], 0, 3_500_000);
+    check(A0, LIVE, &[0, 4, 5, 20], 0, 3_500_000);
 }
 
 #[test]
 fn capability_21_strict_b0_clears_only_outside_clusters() {
-    let mut options = Options::default();
-    options.set("strict-b0").unwrap();
     for cluster in [0, 1, 9, 15] {
-        check(DEAD, &options, &[0, 5], cluster, 1 << 17);
-        check(LIVE, &options, &[0, 4, 5, 20], cluster, 1 << 17);
+        check(STRICT, DEAD, &[0, 5], cluster, 1 << 17);
+        check(STRICT, LIVE, &[0, 4, 5, 20], cluster, 1 << 17);
     }
     let scc = "tensor_load_to_lds s[0:3], s[4:11]
         s_cselect_b32 s20, s21, s22
         tensor_load_to_lds s[0:3], s[16:23]";
-    check(scc, &options, &[0, 5, 20], 0, 1 << 17);
+    check(STRICT, scc, &[0, 5, 20], 0, 1 << 17);
 }
 
 #[test]
 fn capability_21_without_a_scalar_register_it_is_refused() {
-    let mut options = Options::default();
-    options.set("strict-b0").unwrap();
     let budget = Budget { unused: Some((106, 256)), ..BUDGET };
-    let refusal = rewrite(&tools(), "tensor-mask", DEAD, &options, budget).unwrap_err();
+    let refusal = rewrite(&tools(), STRICT, DEAD, &Options::default(), budget).unwrap_err();
     assert_eq!(refusal, "no-register: none free of 1 scalar registers (of 106)");
     // At the definition none is needed.
-    let code = rewrite(&tools(), "tensor-mask", DEFINED, &Options::default(), budget).unwrap();
+    let code = rewrite(&tools(), A0, DEFINED, &Options::default(), budget).unwrap();
     assert_eq!(texts(&tools(), &code)[3], "s_and_b32 s4, s4, 0xfff70000");
 }

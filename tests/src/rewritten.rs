@@ -23,17 +23,24 @@ pub fn rule_set() -> &'static RuleSet {
     RuleSet::by_name("gfx1250-b0-to-a0").unwrap()
 }
 
-/// A patcher with options: making one takes longer than using it.
+/// A patcher for A0 with options.
 pub fn patcher(options: &Options) -> Rc<Patcher> {
+    patcher_by(rule_set(), options)
+}
+
+/// A patcher by a rule set with options: making one takes longer than using it.
+pub fn patcher_by(set: &'static RuleSet, options: &Options) -> Rc<Patcher> {
+    type Known = (&'static str, Options, Rc<Patcher>);
     thread_local! {
-        static KNOWN: RefCell<Vec<(Options, Rc<Patcher>)>> = RefCell::default();
+        static KNOWN: RefCell<Vec<Known>> = RefCell::default();
     }
     KNOWN.with_borrow_mut(|known| {
-        if let Some((_, patcher)) = known.iter().find(|(it, _)| it == options) {
+        let is_it = |(name, of, _): &&Known| *name == set.name() && of == options;
+        if let Some((.., patcher)) = known.iter().find(is_it) {
             return Rc::clone(patcher);
         }
-        let patcher = Rc::new(Patcher::new(rule_set(), options.clone()).unwrap());
-        known.push((options.clone(), Rc::clone(&patcher)));
+        let patcher = Rc::new(Patcher::new(set, options.clone()).unwrap());
+        known.push((set.name(), options.clone(), Rc::clone(&patcher)));
         patcher
     })
 }

@@ -51,7 +51,7 @@ pub use option::{ClusterLoads, Options, ScaleSixteen};
 pub use patcher::{Patched, Patcher};
 pub use plan::{Edit, Plan};
 pub use refusal::{Refusal, RefusalKind};
-pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Trigger};
+pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Stepping, Trigger};
 pub use scan::{Filter, Hit};
 pub use verify::Finding;
 pub use view::{Site, Tools, View};

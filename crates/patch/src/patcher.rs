@@ -22,7 +22,7 @@ use crate::release::{self, Release, Walk};
 use crate::revision::{self, Revision};
 use crate::rule::{RuleSet, Stage};
 use crate::scan::{Filter, Hit};
-use crate::verify::{self, Finding};
+use crate::verify::{self, Finding, Residual};
 use crate::view::{Tools, View};
 
 /// Why a kernel is as it was.
@@ -128,14 +128,10 @@ impl Patcher {
             let detail = "an object that is not linked";
             return Err(Error::new(ErrorKind::Unsupported, "patch", detail));
         }
-        match revision::of(&object) {
-            Revision::Done if self.edits.is_empty() && !self.set.rules().is_empty() => {
-                return Ok(self.unchanged(file, "all kernels say that they are for A0"));
-            }
-            Revision::Refused(refusal) if !self.set.rules().is_empty() => {
-                return Ok(self.refused(file, refusal));
-            }
-            _ => {}
+        let revision =
+            self.set.stepping().map(|stepping| (revision::of(&object, stepping), stepping));
+        if let Some((Revision::Refused(refusal), _)) = revision {
+            return Ok(self.refused(file, refusal));
         }
         let census = Census::new(object, self.processor, self.tools.decoder());
         if census.code.is_empty() {
@@ -147,6 +143,16 @@ impl Patcher {
                 return Err(Error::new(ErrorKind::NotFound, "code", detail));
             }
             return Ok(self.unchanged(file, "it holds no code"));
+        }
+        if let Some((Revision::Done, stepping)) = revision {
+            let claim = format!("all kernels say that they are for {}", stepping.gives);
+            let residuals = verify::residuals(self, &census);
+            if !residuals.is_empty() {
+                return Ok(self.mislabelled(file, &claim, residuals));
+            }
+            if self.edits.is_empty() && !self.options.entry_stub {
+                return Ok(self.unchanged(file, &claim));
+            }
         }
         let mut work = Work::new(self, census)?;
         work.plan_all(file, release);
@@ -178,6 +184,18 @@ impl Patcher {
 
     fn unchanged(&self, file: &[u8], why: &str) -> Patched {
         Patched { bytes: None, manifest: self.manifest(file, Verdict::Unchanged(why.to_owned())) }
+    }
+
+    /// For an object that says it is for a stepping, and holds instructions that the rules would have rewritten for it.
+    fn mislabelled(&self, file: &[u8], claim: &str, residuals: Vec<Residual>) -> Patched {
+        let mut manifest = self.manifest(file, Verdict::Refused);
+        let remarks = residuals.into_iter().map(|Residual { rule, function, address, text }| {
+            let detail = format!("{claim}, and {text} is not for it");
+            let said = Err(Refusal::new(RefusalKind::Metadata, detail));
+            Remark { rule: rule.to_owned(), function, address, said }
+        });
+        manifest.remarks = remarks.collect();
+        Patched { bytes: None, manifest }
     }
 
     fn refused(&self, file: &[u8], refusal: Refusal) -> Patched {
@@ -433,7 +451,9 @@ impl<'p, 'a> Work<'p, 'a> {
             manifest.kernels = self.kernel_records(&manifest.remarks, BTreeMap::new());
             return Ok(Patched { bytes: None, manifest });
         }
-        if self.placer.records.is_empty() && self.stubs.is_empty() {
+        let is_code_same = self.placer.records.is_empty() && self.stubs.is_empty();
+        // Rules that had nothing to rewrite may still have kernels say another stepping.
+        if is_code_same && self.kernel_settings().is_empty() {
             manifest.verdict = Verdict::Unchanged("no rule has anything to rewrite".to_owned());
             manifest.kernels = self.kernel_records(&manifest.remarks, BTreeMap::new());
             return Ok(Patched { bytes: None, manifest });
@@ -508,9 +528,8 @@ impl<'p, 'a> Work<'p, 'a> {
                 changed.push(setting("inst_pref_size", &facts.prefetch, &STUB_LINES));
             }
         }
-        if revision::is_b0(kernel) {
-            changed.push(setting(revision::KEY, "B0", "A0"));
-        }
+        let stepping = self.patcher.set.stepping().filter(|it| revision::changes(*it, kernel));
+        changed.extend(stepping.map(|it| setting(revision::KEY, it.takes, it.gives)));
         changed
     }
 

@@ -52,7 +52,7 @@ pub(crate) fn leasing(
     let stream = Stream::decode(tools.decoder(), 0x1000, &bytes);
     let cfg = std::cell::OnceCell::new();
     let view = View::new(tools, options, &stream, &cfg, FunctionKind::Kernel, budget);
-    let rule = RuleSet::by_name("gfx1250-b0-to-a0").unwrap().rule(rule).unwrap();
+    let rule = RuleSet::all().iter().find_map(|set| set.rule(rule)).unwrap();
     let mut plans: Vec<Plan> = Vec::new();
     for step in 0..code.len() {
         let site = view.site(step).unwrap();

@@ -8,7 +8,7 @@
 //!    an analysed function and answers; it changes nothing and may be asked again. `residual` says whether an
 //!    instruction in a finished object is one that the rule should have rewritten; it is asked of every
 //!    instruction that `trigger` finds, generated ones included, so what `look` makes must not be a residual.
-//! 2. One line of `RULES` below, in the place where it is to be asked.
+//! 2. One line of a set's table below, in the place where it is to be asked.
 //! 3. `docs/rules/NAME.md`: why, and when it refuses; `BLESS=1 cargo test -p hsaco-patch pages` puts the examples behind that.
 //! 4. Examples: instructions before and after, as text. `cargo test -p hsaco-patch examples` runs them all. The code
 //!    before is a kernel of its own: `s_endpgm` follows. What is compared is the code with the replacements in
@@ -47,11 +47,12 @@ mod scale_src2;
 mod set;
 mod sethalt;
 mod tensor_mask;
+mod tensor_mask_b0;
 mod vop3px_wrap;
 mod wmma_hazard;
 mod wmma_split;
 
-pub use set::RuleSet;
+pub use set::{RuleSet, Stepping};
 
 use crate::option::Options;
 use crate::plan::Plan;
@@ -79,7 +80,12 @@ const RULES: &[Rule] = &[
 ];
 
 /// For stepping B0 of gfx1250 to run on A0.
-pub(crate) const GFX1250_B0_TO_A0: RuleSet = RuleSet::new("gfx1250-b0-to-a0", "gfx1250", RULES);
+pub(crate) const GFX1250_B0_TO_A0: RuleSet =
+    RuleSet::new("gfx1250-b0-to-a0", "gfx1250", RULES).steppings("B0", "A0");
+
+/// For stepping B0 of gfx1250 to run on B0 where waves may be in no cluster.
+pub(crate) const GFX1250_B0_STRICT: RuleSet =
+    RuleSet::new("gfx1250-b0-strict", "gfx1250", &[tensor_mask_b0::RULE]).steppings("B0", "B0");
 
 /// When a rule is asked; rules are listed in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! Tables of rules, checked by the compiler.
 
-use super::{GFX1250_B0_TO_A0, Rule, Stage, Trigger};
+use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 
 /// Rules in the order in which they are asked.
 ///
@@ -139,11 +139,56 @@ use super::{GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 ///     page: "# one",
 /// };
 /// ```
+///
+/// A set that turns code for one stepping into code for another says so. Metadata say it of gfx1250 alone, as A0 or B0:
+///
+/// ```
+/// # use hsaco_patch::RuleSet;
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[]).steppings("A0", "B0");
+/// assert_eq!(SET.stepping().map(|it| it.gives), Some("B0"));
+/// ```
+///
+/// There is no other stepping:
+///
+/// ```compile_fail
+/// # use hsaco_patch::RuleSet;
+/// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[]).steppings("A0", "C0");
+/// assert_eq!(SET.stepping().map(|it| it.gives), Some("C0"));
+/// ```
+///
+/// Nor another processor that has any:
+///
+/// ```compile_fail
+/// # use hsaco_patch::RuleSet;
+/// const SET: RuleSet = RuleSet::new("set", "gfx942", &[]).steppings("A0", "B0");
+/// assert_eq!(SET.stepping().map(|it| it.gives), Some("B0"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RuleSet {
     name: &'static str,
     processor: &'static str,
     rules: &'static [Rule],
+    stepping: Option<Stepping>,
+}
+
+/// What a set takes and what its result is, as `.gfx1250_revision` of kernels' metadata says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stepping {
+    /// The stepping that code is for before. Kernels that say nothing are taken at the caller's word.
+    pub takes: &'static str,
+    /// The stepping that it is for once all rules of the set have run.
+    pub gives: &'static str,
+}
+
+impl Stepping {
+    /// The steppings that metadata can name.
+    pub(crate) const ALL: [&'static str; 2] = ["A0", "B0"];
+
+    const fn is_known(name: &str) -> bool {
+        let [first, second] = Stepping::ALL;
+        same(name, first) || same(name, second)
+    }
 }
 
 impl RuleSet {
@@ -178,13 +223,22 @@ impl RuleSet {
             }
             at += 1;
         }
-        RuleSet { name, processor, rules }
+        RuleSet { name, processor, rules, stepping: None }
+    }
+
+    /// The same set for code of one stepping, whose result is for another, or for the same. It runs on no other, and its result
+    /// says which it is for. A set that declares none runs on all of them, and leaves what objects say of it as it is.
+    #[must_use]
+    pub const fn steppings(self, takes: &'static str, gives: &'static str) -> RuleSet {
+        assert!(same(self.processor, "gfx1250"), "metadata name steppings of gfx1250 alone");
+        assert!(Stepping::is_known(takes) && Stepping::is_known(gives), "a stepping is A0 or B0");
+        RuleSet { stepping: Some(Stepping { takes, gives }), ..self }
     }
 
     /// All sets.
     #[must_use]
     pub fn all() -> &'static [RuleSet] {
-        const { &[GFX1250_B0_TO_A0, RuleSet::new("none", "gfx1250", &[])] }
+        const { &[GFX1250_B0_TO_A0, GFX1250_B0_STRICT, RuleSet::new("none", "gfx1250", &[])] }
     }
 
     /// The set of a name.
@@ -203,6 +257,12 @@ impl RuleSet {
     #[must_use]
     pub fn processor(&self) -> &'static str {
         self.processor
+    }
+
+    /// The steppings that it takes and gives, if it declares them.
+    #[must_use]
+    pub fn stepping(&self) -> Option<Stepping> {
+        self.stepping
     }
 
     /// Its rules, in the order in which they are asked.
@@ -254,9 +314,9 @@ mod tests {
 
     #[test]
     fn every_rule_file_is_listed() {
-        let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
+        let rules = RuleSet::all().iter().flat_map(RuleSet::rules);
         let mut listed: Vec<String> =
-            set.rules().iter().map(|rule| format!("{}.rs", rule.name.replace('-', "_"))).collect();
+            rules.map(|rule| format!("{}.rs", rule.name.replace('-', "_"))).collect();
         listed.extend(["mod.rs", "set.rs", "example.rs"].map(str::to_owned));
         listed.sort();
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/rule");

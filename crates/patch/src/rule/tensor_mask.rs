@@ -24,9 +24,6 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     let base = base(site).ok_or_else(|| unsupported(site, "its second group is no register"))?;
-    if site.options().strict_b0 {
-        return if is_chosen(site, &base) { Ok(Answer::NotMine) } else { choosing(site, &base) };
-    }
     match Definitions::of(site, base) {
         Some(found) if found.steps.is_empty() => Ok(Answer::NotMine),
         Some(found) => found.plan(site.view()).map(Answer::Rewrite),
@@ -36,14 +33,11 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
 
 fn residual(site: &Site<'_>) -> bool {
     let Some(base) = base(site) else { return true };
-    if site.options().strict_b0 {
-        return !is_chosen(site, &base);
-    }
     !Definitions::of(site, base).is_some_and(|found| found.steps.is_empty())
 }
 
 /// The register with the mask.
-fn base(site: &Site<'_>) -> Option<Register> {
+pub(super) fn base(site: &Site<'_>) -> Option<Register> {
     let group = site.register("vaddr1")?;
     (group.file == RegisterFile::Sgpr).then(|| part(&group, 0, 1))
 }
@@ -66,50 +60,12 @@ fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
 }
 
 /// Whether nobody needs the register after the load, nor an access that is under way and may be tried again.
-fn is_free(site: &Site<'_>, base: &Register) -> bool {
+pub(super) fn is_free(site: &Site<'_>, base: &Register) -> bool {
     !site.is_needed(base) && !site.view().in_flight(site.step()).contains(base)
 }
 
-/// For B0: clears the mask only where the wave is in no cluster.
-fn choosing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
-    let mut leases = site.leases();
-    let saved = leases.sgprs(1, 1)?;
-    let scc = if site.is_scc_needed() { Some(leases.sgprs(1, 1)?) } else { None };
-    let mut lines = vec![format!("s_mov_b32 {saved}, {base}")];
-    match scc {
-        Some(scc) => lines.push(format!("s_cselect_b32 {scc}, 1, 0")),
-        None => leases.take(&SCC),
-    }
-    lines.push(format!("s_getreg_b32 {base}, hwreg(HW_REG_IB_STS2, 6, 4)"));
-    lines.push(format!("s_cmp_eq_u32 {base}, 0"));
-    lines.push(format!("s_pack_hh_b32_b16 {base}, 0, {saved}"));
-    lines.push(format!("s_cselect_b32 {base}, {base}, {saved}"));
-    lines.extend(scc.map(|scc| format!("s_cmp_lg_u32 {scc}, 0")));
-    let mut code = site.assemble_all(&lines)?;
-    code.extend(site.inst());
-    if is_free(site, base) {
-        leases.take(base);
-    } else {
-        code.push(site.assemble(&format!("s_mov_b32 {base}, {saved}"))?);
-    }
-    Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
-}
-
-const SCC: Register =
+pub(super) const SCC: Register =
     Register { file: RegisterFile::Special(Special::Scc), first: 0, count: 1, half: None };
-
-/// Whether the choice of [`choosing`] stands before the load.
-fn is_chosen(site: &Site<'_>, base: &Register) -> bool {
-    let text = |back: usize| {
-        let step = site.step().checked_sub(back)?;
-        site.view().stream().inst(step).map(|inst| site.view().decoder().text(&inst))
-    };
-    let restores = text(1).is_some_and(|it| it.starts_with("s_cmp_lg_u32 "));
-    let choice = 1 + usize::from(restores);
-    let begins = |back: usize, start: String| text(back).is_some_and(|it| it.starts_with(&start));
-    begins(choice, format!("s_cselect_b32 {base}, {base}, "))
-        && begins(choice + 1, format!("s_pack_hh_b32_b16 {base}, 0, "))
-}
 
 /// The instructions that have to clear the mask so that it is clear at a load.
 struct Definitions {
@@ -487,37 +443,4 @@ const EXAMPLES: &[Example] = &[
          s_pack_hh_b32_b16 s4, 0, s4
          tensor_load_to_lds s[0:3], s[4:11]",
     ),
-    Example::new(
-        "TN13",
-        "tensor_load_to_lds s[0:3], s[4:11]
-         v_mov_b32_e32 v0, s4
-         global_store_b32 v1, v0, s[2:3]",
-        "s_mov_b32 s12, s4
-         s_getreg_b32 s4, hwreg(HW_REG_IB_STS2, 6, 4)
-         s_cmp_eq_u32 s4, 0
-         s_pack_hh_b32_b16 s4, 0, s12
-         s_cselect_b32 s4, s4, s12
-         tensor_load_to_lds s[0:3], s[4:11]
-         s_mov_b32 s4, s12
-         v_mov_b32_e32 v0, s4
-         global_store_b32 v1, v0, s[2:3]",
-    )
-    .options(|it| it.strict_b0 = true),
-    Example::new(
-        "TN13-scc",
-        "s_cmp_eq_u32 s20, s21
-         tensor_load_to_lds s[0:3], s[4:11]
-         s_cbranch_scc1 0",
-        "s_cmp_eq_u32 s20, s21
-         s_mov_b32 s12, s4
-         s_cselect_b32 s13, 1, 0
-         s_getreg_b32 s4, hwreg(HW_REG_IB_STS2, 6, 4)
-         s_cmp_eq_u32 s4, 0
-         s_pack_hh_b32_b16 s4, 0, s12
-         s_cselect_b32 s4, s4, s12
-         s_cmp_lg_u32 s13, 0
-         tensor_load_to_lds s[0:3], s[4:11]
-         s_cbranch_scc1 0",
-    )
-    .options(|it| it.strict_b0 = true),
 ];

@@ -7,6 +7,7 @@
 
 mod flow;
 mod layout;
+mod residual;
 mod state;
 mod waits;
 
@@ -14,18 +15,18 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use hsaco_analysis::{Function, Stream};
 use hsaco_isa::{Decoder, Inst};
 use hsaco_object::CodeObject;
 
 use crate::census::Census;
 use crate::edit::{CALL, EDIT};
-use crate::lease::Budget;
 use crate::manifest::{Manifest, Record, Stub, Verdict};
 use crate::needs::Around;
 use crate::patcher::Patcher;
 use crate::release::Release;
 use crate::view::View;
+
+pub(crate) use residual::{Residual, residuals};
 
 /// Something that does not hold.
 ///
@@ -210,7 +211,7 @@ fn instructions<'a>(
     })
 }
 
-impl<'a> Case<'_, 'a> {
+impl Case<'_, '_> {
     fn found(
         &mut self,
         check: &'static str,
@@ -247,62 +248,10 @@ impl<'a> Case<'_, 'a> {
 
     /// No rule finds anything left to do, in old code or new.
     fn residuals(&mut self) {
-        let mut found = Vec::new();
-        for function in self.new.functions.iter().chain(&self.new.leftovers()) {
-            let hits = self.patcher.filter.hits(function.code);
-            if hits.is_empty() {
-                continue;
-            }
-            found.extend(self.residuals_of(function, &hits));
+        let found = residuals(self.patcher, &self.new);
+        for it in found {
+            let detail = format!("{} is left of rule {}", it.text, it.rule);
+            self.found("residual", it.address, detail);
         }
-        self.findings.extend(found);
-    }
-
-    fn residuals_of(&self, function: &Function<'a>, hits: &[crate::Hit]) -> Vec<Finding> {
-        let tools = &self.patcher.tools;
-        let stream = function.decode(tools.decoder());
-        let rules = self.patcher.set.rules();
-        let sites: Vec<(usize, usize)> = hits
-            .iter()
-            .filter_map(|hit| {
-                let address = stream.address().wrapping_add(hit.offset as u64);
-                let step = stream.index_of(address)?;
-                let name = stream.inst(step)?.mnemonic();
-                let rule = rules.get(hit.rule)?;
-                let is_claimed = !matches!(rule.trigger, crate::Trigger::Opcodes(_));
-                (is_claimed || rule.claims(name)).then_some((step, hit.rule))
-            })
-            .collect();
-        if sites.is_empty() {
-            return Vec::new();
-        }
-        self.residuals_at(function, &stream, &sites)
-    }
-
-    fn residuals_at(
-        &self,
-        function: &Function<'a>,
-        stream: &Stream,
-        sites: &[(usize, usize)],
-    ) -> Vec<Finding> {
-        let tools = &self.patcher.tools;
-        let cfg = OnceCell::new();
-        // Who looks for what is left takes nothing.
-        let budget =
-            Budget { sgprs: 0, vgprs: 0, max_vgprs: 0, unused: Some((u16::MAX, u16::MAX)) };
-        let view = View::new(tools, &self.patcher.options, stream, &cfg, function.kind, budget)
-            .with_code(&self.new.code);
-        let mut found = Vec::new();
-        for (step, rule) in sites {
-            let (Some(site), Some(rule)) = (view.site(*step), self.patcher.set.rules().get(*rule))
-            else {
-                continue;
-            };
-            if rule.requirement == crate::Requirement::Required && (rule.residual)(&site) {
-                let detail = format!("{} is left of rule {}", site.text(), rule.name);
-                found.push(Finding::new("residual", site.address(), detail));
-            }
-        }
-        found
     }
 }
