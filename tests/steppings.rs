@@ -161,3 +161,21 @@ fn strict_b0_changes_tensor_loads_alone_and_stays_b0() {
     let (bytes, _) = changed_by(&strict, &object(&[kernel("k", &lines)]));
     assert_eq!(said(&bytes), [None]);
 }
+
+#[test]
+fn an_object_of_another_processor_is_refused() {
+    let file = std::fs::read(hsaco_tests::fixture("s1.gfx942.co")).unwrap();
+    let refused = by(&VENDOR).patch(&file).unwrap();
+    assert_eq!(refusal(&refused), "processor: vendor is for gfx1250, the object for gfx942");
+}
+
+#[test]
+fn an_edit_without_a_place_is_refused() {
+    let none = edited(&object(&[]), CodeEdit::Count(Points::Entries));
+    assert_eq!(refusal(&none), "no-place: it holds no code");
+    let device = NewKernel { is_device: true, ..kernel("f", "s_nop 0") };
+    for points in [Points::Entries, Points::Blocks] {
+        let none = edited(&object(std::slice::from_ref(&device)), CodeEdit::Count(points));
+        assert_eq!(refusal(&none), "control-flow: the object has no kernels");
+    }
+}

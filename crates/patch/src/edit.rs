@@ -21,6 +21,11 @@ pub(crate) const COUNT: &str = "count";
 /// The rule name of calls.
 pub(crate) const CALL: &str = "call";
 
+/// Whether a rule name is that of something a caller asked for.
+pub(crate) fn is_asked_for(rule: &str) -> bool {
+    [EDIT, COUNT, CALL].contains(&rule)
+}
+
 /// A change of code that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeEdit {

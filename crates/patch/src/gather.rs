@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hsaco_isa::{Inst, Register};
 
+use crate::edit::is_asked_for;
 use crate::manifest::Remark;
 use crate::plan::{Edit, Plan};
 use crate::refusal::{Refusal, RefusalKind};
@@ -139,8 +140,10 @@ impl<'v> Gatherer<'v> {
         let end = first + count;
         let before = self.windows.range_mut(..end).next_back().map(|(_, window)| window);
         if let Some(window) = before.filter(|window| window.end() > first) {
-            if (window.first, window.count, &window.code) != (first, count, &code) {
-                let detail = format!("two rules want to change {}", self.view.place(first));
+            // A change that several rules want is one; what callers ask for is done as often as they ask.
+            let is_same = (window.first, window.count, &window.code) == (first, count, &code);
+            if !is_same || is_asked_for(rule) {
+                let detail = format!("two changes are wanted at {}", self.view.place(first));
                 return Err(Refusal::new(RefusalKind::Overlap, detail));
             }
             window.rules.push((rule, address));

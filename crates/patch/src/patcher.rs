@@ -11,7 +11,7 @@ use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
 
 use crate::apply::{ENTRY, apply};
 use crate::census::Census;
-use crate::edit::{CodeEdit, EDIT, Points};
+use crate::edit::{CodeEdit, Points};
 use crate::gather::{Gatherer, Wishes};
 use crate::manifest::{KernelRecord, Manifest, Pool, Remark, Setting, Stub, Verdict};
 use crate::option::Options;
@@ -75,8 +75,8 @@ struct Work<'p, 'a> {
     next_counter: u64,
     /// Bytes for counters.
     counter_space: u64,
-    /// The edits that have found their place.
-    edited: BTreeSet<usize>,
+    /// The edits that have found a place, by their number and the address of the function.
+    edited: BTreeSet<(usize, u64)>,
     /// Kernels whose own code changes.
     touched: BTreeSet<usize>,
     /// What does not hold of the replacements.
@@ -119,7 +119,9 @@ impl Patcher {
     pub fn patch_releasing(&self, file: &[u8], release: &dyn Fn(Range<usize>)) -> Result<Patched> {
         let object = CodeObject::parse(file)?;
         if object.target().id().map(|id| id.processor) != Some(self.processor) {
-            return Ok(self.unchanged(file, "it is for another processor"));
+            let (set, processor) = (self.set.name(), self.set.processor());
+            let detail = format!("{set} is for {processor}, the object for {}", object.target());
+            return Ok(self.refused(file, Refusal::new(RefusalKind::Processor, detail)));
         }
         if let Some(error) = object.problems().first() {
             return Err(error.clone());
@@ -142,7 +144,11 @@ impl Patcher {
                 );
                 return Err(Error::new(ErrorKind::NotFound, "code", detail));
             }
-            return Ok(self.unchanged(file, "it holds no code"));
+            const NO_CODE: &str = "it holds no code";
+            return Ok(match self.edits.is_empty() {
+                true => self.unchanged(file, NO_CODE),
+                false => self.refused(file, Refusal::new(RefusalKind::NoPlace, NO_CODE)),
+            });
         }
         if let Some((Revision::Done, stepping)) = revision {
             let claim = format!("all kernels say that they are for {}", stepping.gives);
@@ -271,14 +277,33 @@ impl<'p, 'a> Work<'p, 'a> {
             records.sort_by_key(|record| record.site.address);
         }
         for (number, edit) in self.patcher.edits.iter().enumerate() {
-            if !self.edited.contains(&number) {
-                let refusal = Refusal::new(RefusalKind::ControlFlow, "no instruction begins there");
-                let (rule, function) = (EDIT.to_owned(), String::new());
-                let address = edit.address().unwrap_or(0);
-                self.remarks.push(Remark { rule, function, address, said: Err(refusal) });
-                self.is_refused = true;
-            }
+            let unmade = self.unmade(number, edit);
+            self.is_refused |= !unmade.is_empty();
+            self.remarks.extend(unmade);
         }
+    }
+
+    /// The places of an edit that were not found: its address, or kernels whose code is not there.
+    fn unmade(&self, number: usize, edit: &CodeEdit) -> Vec<Remark> {
+        let remark = |function: &str, address: u64, detail: &str| {
+            let said = Err(Refusal::new(RefusalKind::ControlFlow, detail));
+            let (rule, function) = (edit.rule().to_owned(), function.to_owned());
+            Remark { rule, function, address, said }
+        };
+        let is_made = |function: u64| self.edited.contains(&(number, function));
+        if let Some(address) = edit.address() {
+            let mut made = self.edited.range((number, 0)..=(number, u64::MAX));
+            let is_made = made.next().is_some();
+            let unmade = (!is_made).then(|| remark("", address, "no instruction begins there"));
+            return unmade.into_iter().collect();
+        }
+        let kernels = &self.census.kernels;
+        if kernels.is_empty() {
+            return vec![remark("", 0, "the object has no kernels")];
+        }
+        let unmade = kernels.iter().filter(|it| !it.entry.is_some_and(is_made));
+        let detail = "the kernel has no code in the object";
+        unmade.map(|it| remark(&it.name, it.entry.unwrap_or(0), detail)).collect()
     }
 
     /// Plans what is done to a function; calls once its bytes are not looked at any more for some time.
@@ -347,7 +372,7 @@ impl<'p, 'a> Work<'p, 'a> {
                     Ok(()) => {}
                     Err(refusal) => gatherer.refuse_edit(rule, address, refusal),
                 }
-                self.edited.insert(number);
+                self.edited.insert((number, function_start(view)));
             }
         }
     }

@@ -26,10 +26,12 @@ pub enum RefusalKind {
     Occupancy,
     /// What the object says of itself is missing or contradicts itself.
     Metadata,
+    /// The rules are for another processor.
+    Processor,
 }
 
 impl RefusalKind {
-    const ALL: [RefusalKind; 10] = [
+    const ALL: [RefusalKind; 11] = [
         Self::NoRegister,
         Self::StillNeeded,
         Self::UnknownBank,
@@ -40,6 +42,7 @@ impl RefusalKind {
         Self::NoPlace,
         Self::Occupancy,
         Self::Metadata,
+        Self::Processor,
     ];
 
     /// The class of a name.
@@ -62,6 +65,7 @@ impl RefusalKind {
             Self::NoPlace => "no-place",
             Self::Occupancy => "occupancy",
             Self::Metadata => "metadata",
+            Self::Processor => "processor",
         }
     }
 }

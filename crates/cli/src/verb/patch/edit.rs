@@ -32,7 +32,11 @@ pub(super) type Lines = (Place, Vec<String>);
 pub(super) fn parse_lines(text: &str) -> Result<Lines, String> {
     let (place, lines) = text.split_once('=').ok_or("expected PLACE=ASM")?;
     let lines = lines.split(';').map(str::trim).filter(|line| !line.is_empty());
-    Ok((parse_place(place)?, lines.map(str::to_owned).collect()))
+    let lines: Vec<String> = lines.map(str::to_owned).collect();
+    if lines.is_empty() {
+        return Err("no instructions behind `=`".to_owned());
+    }
+    Ok((parse_place(place)?, lines))
 }
 
 fn parse_place(text: &str) -> Result<Place, String> {

@@ -1,36 +1,35 @@
 //! `hsaco patch`: rewrites code objects by rules, and checks what came out.
 
-mod container;
 mod edit;
 mod manifest;
+mod many;
+mod outcome;
+mod text;
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use hsaco::db::Owner;
-use hsaco::object::container::Container;
-use hsaco::patch::{
-    CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, RuleSet, Verdict, set,
-};
+use anyhow::{Context, Result, bail, ensure};
+use hsaco::patch::{CodeEdit, KernelSetting, Options, Patcher, RuleSet, set};
 
 use crate::args::{Color, Format};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
 use crate::report::{self, Status};
 use manifest::Document;
-use serde::Serialize;
+use outcome::Outcome;
 
 /// Rewrites code objects by rules, and checks the result
 ///
 /// Nothing that is in the file moves. What grows goes to trampolines behind it; the manifest lists every change. The result
-/// is checked before it is written. Exit code 1: a rule has refused, and nothing was written.
+/// is checked before it is written. All that was asked for is done, or nothing is written: exit code 1 where the rules are for
+/// another processor, where a rule has refused, or where an edit has found no place.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Anything that holds AMD GPU code; edits and --verify take code objects, the latter three files: the original, the
-    /// result and its manifest
+    /// Anything that holds AMD GPU code, also several files, or directories; edits take one code object, and --verify three
+    /// files: the original, the result and its manifest
     #[arg(required = true, value_name = "FILE")]
     files: Vec<OsString>,
     /// The rules to rewrite by; `hsaco rules` lists them
@@ -46,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long = "option", value_name = "NAME")]
     options: Vec<String>,
     /// Set a number of a kernel, in descriptor and metadata together; any processor (foo.vgpr_count=128)
-    #[arg(long, value_name = "KERNEL.FIELD=VALUE", conflicts_with_all = ["rules", "from", "to", "verify"])]
+    #[arg(long, value_name = "KERNEL.FIELD=VALUE", conflicts_with_all = ["rules", "from", "to", "options", "replace", "insert", "count", "call", "verify"])]
     set: Vec<KernelSetting>,
     /// Put instructions in place of the one at an address, or of the first of each stretch of code of a source line
     /// (0x1600=s_nop 0; s_nop 1)
@@ -62,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHERE=FUNCTION", value_parser = edit::parse_call)]
     call: Vec<(edit::Where, String)>,
     /// Change nothing, say what would be changed
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     dry_run: bool,
     /// Check a result against its original and its manifest
     #[arg(long, conflicts_with_all = ["dry_run", "output", "manifest"])]
@@ -70,7 +69,7 @@ pub(crate) struct Args {
     /// Write the manifest to this file, as JSON
     #[arg(long, value_name = "FILE")]
     manifest: Option<OsString>,
-    /// Where the result goes
+    /// Where the result goes; of several files and of directories a directory, in which files have the names that they have
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["dry_run", "verify"])]
     output: Option<OsString>,
     /// Text for people, JSON for programs
@@ -83,29 +82,80 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
-    if !args.set.is_empty() {
-        return set_numbers(args);
+    check_paths(args)?;
+    if args.verify {
+        return verify(args);
     }
-    if args.verify { verify(args) } else { patch(args) }
+    if many::is_asked(args) {
+        ensure!(
+            args.set.is_empty() && !has_edits(args),
+            "edits are made in one code object at a time"
+        );
+        return many::patch(args, &patcher(args, Vec::new())?);
+    }
+    let [file] = args.files.as_slice() else { bail!("one file at a time") };
+    let input = open(file)?;
+    answer(args, &input, outcome(args, &input)?)
+}
+
+/// That what is written goes to different files, none of which is standard output or lost to another.
+fn check_paths(args: &Args) -> Result<()> {
+    let is_stdout = |path: &Option<OsString>| path.as_deref() == Some(OsStr::new("-"));
+    ensure!(
+        !is_stdout(&args.manifest),
+        "--manifest - is taken by the answer; --format json makes it the manifest"
+    );
+    ensure!(!is_stdout(&args.output), "-o - is taken by the answer; name a file");
+    let Some(manifest) = args.manifest.as_deref().map(Path::new) else { return Ok(()) };
+    ensure!(!manifest.is_dir(), "{}: a directory, not a manifest", manifest.display());
+    let is_same = |other: &OsString| {
+        let other = Path::new(other);
+        let same_file = manifest.canonicalize().ok().zip(other.canonicalize().ok());
+        manifest == other || same_file.is_some_and(|(one, other)| one == other)
+    };
+    let taken = args.files.iter().chain(&args.output).find(|it| is_same(it));
+    ensure!(taken.is_none(), "{}: the manifest needs a file of its own", manifest.display());
+    Ok(())
+}
+
+/// The rules that the command line names.
+fn rule_set(args: &Args) -> Result<&'static RuleSet> {
+    let name = match (&args.rules, &args.from, &args.to) {
+        (Some(name), ..) => name,
+        (None, Some(from), Some(to)) => return rules_between(from, to),
+        _ if !has_edits(args) => "gfx1250-b0-to-a0",
+        _ => "none",
+    };
+    RuleSet::by_name(name).with_context(|| {
+        let names: Vec<&str> = RuleSet::all().iter().map(RuleSet::name).collect();
+        format!("no rules `{name}`; there are {}", names.join(", "))
+    })
+}
+
+/// The rules that turn code for a stepping into code for another one.
+fn rules_between(from: &str, to: &str) -> Result<&'static RuleSet> {
+    let ways = RuleSet::all().iter().filter_map(|set| {
+        let stepping = set.stepping().filter(|it| it.takes != it.gives)?;
+        let place = |name: &str| format!("{}:{}", set.processor(), name.to_ascii_lowercase());
+        Some((set, place(stepping.takes), place(stepping.gives)))
+    });
+    let ways: Vec<_> = ways.collect();
+    let is_it = |(_, takes, gives): &&(_, String, String)| {
+        takes.eq_ignore_ascii_case(from) && gives.eq_ignore_ascii_case(to)
+    };
+    ways.iter().find(is_it).map(|(set, ..)| *set).with_context(|| {
+        let ways: Vec<_> = ways.iter().map(|(_, from, to)| format!("{from} to {to}")).collect();
+        format!("no rules make code for {from} run on {to}; there are: {}", ways.join(", "))
+    })
 }
 
 fn patcher(args: &Args, edits: Vec<CodeEdit>) -> Result<Patcher> {
-    let name = match (&args.rules, &args.from, &args.to) {
-        (Some(name), ..) => name.clone(),
-        (None, Some(from), Some(to)) => {
-            let stepping = to.split_once(':').map_or(to.as_str(), |(_, stepping)| stepping);
-            format!("{}-to-{stepping}", from.replace(':', "-"))
-        }
-        _ if !has_edits(args) => "gfx1250-b0-to-a0".to_owned(),
-        _ => "none".to_owned(),
-    };
-    let set = RuleSet::by_name(&name).with_context(|| {
-        let names: Vec<&str> = RuleSet::all().iter().map(RuleSet::name).collect();
-        format!("no rules `{name}`; there are {}", names.join(", "))
-    })?;
+    let set = rule_set(args)?;
     let mut options = Options::default();
     for name in &args.options {
         options.set(name).map_err(anyhow::Error::msg)?;
+        let is_used = Options::rule_of(name).is_some_and(|rule| set.rule(rule).is_some());
+        ensure!(is_used, "no rule of {} has an option `{name}`", set.name());
     }
     Ok(Patcher::new(set, options)?.with_edits(edits))
 }
@@ -115,78 +165,67 @@ fn has_edits(args: &Args) -> bool {
     places != 0
 }
 
-fn set_numbers(args: &Args) -> Result<Status> {
-    let [file] = args.files.as_slice() else { bail!("one file at a time") };
-    let input = open(file)?;
-    let patched = set(&input, &args.set).with_context(|| input.name.clone())?;
-    answer(args, &input, &patched)
-}
-
 fn open(file: &OsString) -> Result<Input> {
     let opened = input::inputs(std::slice::from_ref(file)).next().context("no such file")?;
     opened.map_err(|it| it.error.context(it.name))
 }
 
-fn patch(args: &Args) -> Result<Status> {
-    let [file] = args.files.as_slice() else { bail!("one file at a time") };
-    let input = open(file)?;
-    if !matches!(Container::detect(&input), None | Some(Container::CodeObject)) {
-        if has_edits(args) {
-            bail!("{}: addresses are those of one object: extract it, then edit it", input.name);
-        }
-        return container::patch(args, &patcher(args, Vec::new())?, &input);
+/// What becomes of one file.
+fn outcome(args: &Args, input: &Input) -> Result<Outcome> {
+    let edits_code = has_edits(args);
+    if outcome::is_container(input) && (edits_code || !args.set.is_empty()) {
+        bail!("{}: edits are made in one code object: extract it, then edit it", input.name);
     }
-    let edits = edit::all(args, &input).with_context(|| input.name.clone())?;
-    let release = |part: Range<usize>| Owner::release(&input, part);
-    let patched = patcher(args, edits)?.patch_releasing(&input, &release);
-    let patched = patched.with_context(|| input.name.clone())?;
-    answer(args, &input, &patched)
+    if !args.set.is_empty() {
+        check_settings(&args.set)?;
+        let patched = set(input, &args.set).with_context(|| input.name.clone())?;
+        return Ok(Outcome::new(input, patched));
+    }
+    let edits = match edits_code {
+        true => edit::all(args, input).with_context(|| input.name.clone())?,
+        false => Vec::new(),
+    };
+    let outcome = Outcome::of(&patcher(args, edits)?, input)?;
+    let mut outcome = outcome.with_context(|| format!("{}: it holds no code", input.name))?;
+    Outcome::settle(std::iter::once(&mut outcome));
+    Ok(outcome)
+}
+
+/// That no number is set twice.
+fn check_settings(settings: &[KernelSetting]) -> Result<()> {
+    let mut known = BTreeSet::new();
+    let twice = settings.iter().find(|it| !known.insert((&it.kernel, &it.field)));
+    ensure!(twice.is_none(), "{} is set twice", twice.map_or("", |it| &it.field));
+    Ok(())
 }
 
 /// Writes the result and its manifest, and says what became of it.
-fn answer(args: &Args, input: &Input, patched: &Patched) -> Result<Status> {
-    write_manifest(args, || Document::new(&patched.manifest))?;
-    let is_refused = patched.manifest.verdict == Verdict::Refused;
-    if let Some(path) = result_path(args, is_refused)? {
-        output::write_file(path, patched.bytes.as_deref().unwrap_or(input))?;
+fn answer(args: &Args, input: &Input, mut outcome: Outcome) -> Result<Status> {
+    let is_refused = outcome.is_refused();
+    let path = args.output.as_deref().filter(|_| !is_refused);
+    let result = path.map(|_| outcome.take_bytes(input)).transpose()?;
+    // The manifest takes its place once the result is there.
+    let manifest = args.manifest.as_deref().map(|path| {
+        let mut out = Output::open(Some(path))?;
+        serde_json::to_writer(&mut out, &outcome.document())?;
+        anyhow::Ok(out)
+    });
+    let manifest = manifest.transpose()?;
+    if let Some((path, bytes)) = path.zip(result) {
+        output::write_file(Path::new(path), &bytes)?;
     }
+    manifest.map(Output::finish).transpose()?;
     let mut out = Output::open(None)?;
     match args.format {
         Format::Json => {
-            serde_json::to_writer(&mut out, &Document::new(&patched.manifest))?;
+            serde_json::to_writer(&mut out, &outcome.document())?;
             writeln!(out)?;
         }
-        Format::Text => write_text(&input.name, &patched.manifest, &mut out)?,
+        Format::Text => outcome.write_text(&mut out)?,
     }
     out.finish()?;
-    report_refusals(&input.name, &patched.manifest);
+    outcome.report();
     Ok(if is_refused { Status::Findings } else { Status::Fine })
-}
-
-fn write_manifest<T: Serialize>(args: &Args, manifest: impl FnOnce() -> T) -> Result<()> {
-    let Some(path) = args.manifest.as_deref() else { return Ok(()) };
-    if path == "-" {
-        bail!("--manifest - is taken by the answer; --format json makes it the manifest");
-    }
-    let mut out = Output::open(Some(path))?;
-    serde_json::to_writer(&mut out, &manifest())?;
-    out.finish()
-}
-
-/// Where the result is to be written, if it is.
-fn result_path(args: &Args, is_refused: bool) -> Result<Option<&Path>> {
-    let path = args.output.as_deref().filter(|_| !args.dry_run && !is_refused);
-    if path.is_some_and(|it| it == "-") {
-        bail!("-o - is taken by the answer; name a file");
-    }
-    Ok(path.map(Path::new))
-}
-
-fn report_refusals(place: &str, manifest: &Manifest) {
-    for (remark, refusal) in manifest.refusals() {
-        let place = format!("{place}: {} at {:#x}", remark.function, remark.address);
-        report::line(&place, &format!("{}: {refusal}", remark.rule));
-    }
 }
 
 fn verify(args: &Args) -> Result<Status> {
@@ -206,74 +245,4 @@ fn verify(args: &Args) -> Result<Status> {
     }
     out.finish()?;
     Ok(if findings.is_empty() { Status::Fine } else { Status::Findings })
-}
-
-fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> Result<()> {
-    match &manifest.verdict {
-        Verdict::Unchanged(reason) => writeln!(out, "{name}: unchanged: {reason}")?,
-        Verdict::Refused => writeln!(out, "{name}: refused")?,
-        Verdict::Changed => {
-            let changed = manifest.kernels.iter().filter(|it| it.verdict == Verdict::Changed);
-            writeln!(
-                out,
-                "{name}: changed: {} places, {} of {} kernels, {} bytes more",
-                manifest.records.len() + manifest.stubs.len(),
-                changed.count(),
-                manifest.kernels.len(),
-                manifest.sizes.1.saturating_sub(manifest.sizes.0),
-            )?;
-        }
-    }
-    for record in &manifest.records {
-        let rules: Vec<&str> = record.rules.iter().map(|(rule, _)| *rule).collect();
-        let place = match &record.body {
-            Some(body) => {
-                format!("{} {:#x}, {}", record.placement.name(), body.address, record.jump.name())
-            }
-            None => record.placement.name().to_owned(),
-        };
-        let registers: Vec<String> =
-            record.leases.iter().chain(&record.pair).map(ToString::to_string).collect();
-        let taken = if registers.is_empty() {
-            String::new()
-        } else {
-            format!(", takes {}", registers.join(" "))
-        };
-        writeln!(
-            out,
-            "  {:#x} {}: {} ({place}{taken})",
-            record.site.address,
-            record.function,
-            rules.join(", ")
-        )?;
-    }
-    for (site, address) in &manifest.counters {
-        writeln!(out, "  {site:#x}: counted at {address:#x}")?;
-    }
-    for stub in &manifest.stubs {
-        writeln!(
-            out,
-            "  {:#x} {}: {} (stub, takes {})",
-            stub.address, stub.kernel, stub.rule, stub.pair
-        )?;
-    }
-    for kernel in &manifest.kernels {
-        for setting in &kernel.settings {
-            writeln!(
-                out,
-                "  {} {}: {} -> {}",
-                kernel.name, setting.name, setting.old, setting.new
-            )?;
-        }
-    }
-    for (remark, reason) in
-        manifest.remarks.iter().filter_map(|it| Some((it, it.said.as_ref().ok()?)))
-    {
-        writeln!(
-            out,
-            "  {:#x} {}: {} kept: {reason}",
-            remark.address, remark.function, remark.rule
-        )?;
-    }
-    Ok(())
 }
