@@ -159,6 +159,21 @@ repeated: call shared, by dynamic_relocation, loaded
     check("many", MANY, "-ffunction-sections", expected);
 }
 
+/// Sections that are not loaded name functions too: debug information, and the sizes of stacks.
+#[test]
+fn sections_that_are_not_loaded_take_no_address_of_a_function() {
+    require_tools!("clang-22", "ld.lld-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("many.c"), format!("{HEAD}{MANY}")).unwrap();
+    for target in ["gfx90a", "gfx1030", "gfx1250"] {
+        let plain = build(folder.path(), "many", target, "");
+        for options in ["-g", "-gdwarf-4", "-g -gz", "-gsplit-dwarf", "-fstack-size-section"] {
+            let named = build(folder.path(), "many", target, options);
+            assert_eq!(named, plain, "{target} with {options}");
+        }
+    }
+}
+
 #[test]
 fn calls_are_found_without_symbols() {
     require_tools!("clang-22", "ld.lld-22", "llvm-strip-22");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use hsaco_object::elf::Section;
+use hsaco_object::elf::{SHF_ALLOC, Section};
 use hsaco_object::relocation::{Relocation, RelocationType};
 use hsaco_object::symbol::{Symbol, SymbolTable};
 use hsaco_object::{CodeObject, Str};
@@ -74,6 +74,8 @@ impl<'a> Links<'a> {
         let dynamic = SymbolTable::find_dynamic(object.elf()).ok().flatten();
         for relocation in &relocations {
             match relocation.section {
+                // Debug information names functions, but no code can get their addresses from there.
+                Some(section) if !is_loaded(object, section) => {}
                 Some(section) if links.is_relocatable || is_code(object, section) => {
                     let symbol = find(fixed.as_ref(), relocation.symbol);
                     links.add_in_section(object, section, relocation, symbol, &addresses);
@@ -218,6 +220,11 @@ fn pointer_to<'a>(symbol: &Symbol<'a>) -> Pointer<'a> {
 
 fn find<'a>(symbols: Option<&SymbolTable<'a>>, index: u32) -> Option<Symbol<'a>> {
     symbols?.symbol(index).ok().filter(|_| index != 0)
+}
+
+/// Whether a section is part of memory when its object runs.
+fn is_loaded(object: &CodeObject<'_>, section: u32) -> bool {
+    object.elf().section(section).is_some_and(|it| it.flags & SHF_ALLOC != 0)
 }
 
 fn is_code(object: &CodeObject<'_>, section: u32) -> bool {
