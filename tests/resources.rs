@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hsaco::analysis::{Allocation, CallGraph, Decoders, demand};
 use hsaco::object::CodeObject;
-use hsaco_tests::program::sh;
+use hsaco_tests::program::{hsaco_fine, sh};
 use hsaco_tests::{require_tools, scratch_dir};
 
 const COMPILE: &str = "clang-22 -x c --target=amdgcn-amd-amdhsa -nogpulib -O2";
@@ -147,6 +147,88 @@ fn c16_compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_c
     }
     println!("{equal} of {all} kernels use exactly as many vector registers as declared");
     assert!(equal * 10 >= all * 6, "{equal} of {all}");
+}
+
+/// Stacks of a size that only run time knows, and stacks of a known size.
+const STACKS: &str = "
+extern __attribute__((visibility(\"default\"))) int extdev(int);
+__attribute__((visibility(\"protected\"))) int (*pointer)(int);
+NOINLINE int leaf(int x) { return x * 3 + 1; }
+NOINLINE int again(int x) { return x < 2 ? 1 : x * again(x - 1) + leaf(x); }
+NOINLINE int any_size(int n) { volatile int a[n]; a[0] = n; return a[n / 2]; }
+NOINLINE int fixed_size(int n) { volatile int a[9]; a[n & 7] = n; return a[n / 2 & 7]; }
+KERNEL() array(GLOBAL int *out, int n) { volatile int a[n]; a[n / 2] = n; out[0] = a[1]; }
+KERNEL() allocated(GLOBAL int *out, int n) {
+  volatile int *a = __builtin_alloca(n); a[n / 8] = n; out[0] = a[1];
+}
+KERNEL() array_below(GLOBAL int *out, int n) { out[0] = any_size(n); }
+KERNEL() recursive(GLOBAL int *out, int n) { out[0] = again(n); }
+KERNEL() external(GLOBAL int *out, int n) { out[0] = extdev(n); }
+KERNEL() indirect(GLOBAL int *out, int n) { out[0] = pointer(n); }
+KERNEL() calls(GLOBAL int *out, int n) { out[0] = leaf(n); }
+KERNEL() fixed(GLOBAL int *out, int n) { out[0] = fixed_size(n); }
+KERNEL() none(GLOBAL int *out, int n) { out[0] = n; }
+";
+
+/// Whether the stack of each kernel grows, as the command says it.
+fn dynamic_stacks(path: &Path) -> BTreeMap<String, bool> {
+    let words = ["resources", "--format", "json"].map(std::ffi::OsString::from);
+    let ran = hsaco_fine(words.into_iter().chain([path.into()]));
+    let answer: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let kernels = answer["files"][0]["objects"][0]["kernels"].as_array().unwrap();
+    let row = |kernel: &serde_json::Value| {
+        let name = kernel["name"].as_str().unwrap().to_owned();
+        (name, kernel["dynamic_stack"].as_bool().unwrap())
+    };
+    kernels.iter().map(row).collect()
+}
+
+#[test]
+fn stacks_that_grow_are_those_that_llvm_says() {
+    require_tools!("clang-22", "ld.lld-22", "llvm-readelf-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("stacks.c"), format!("{HEAD}{STACKS}")).unwrap();
+    for target in ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
+        // Without optimisation LLVM knows no callee, and all that call are among them.
+        for (level, growing) in [("-O0", 8), ("-O2", 6)] {
+            sh(folder.path(), &format!("{COMPILE} {level} -mcpu={target} -c stacks.c -o stacks.o"));
+            sh(folder.path(), "ld.lld-22 -shared stacks.o -o stacks.co");
+            let notes = sh(folder.path(), "llvm-readelf-22 --notes stacks.co");
+            // A kernel is four blanks in, an argument of one six.
+            let values = |key: &str| {
+                let key = format!("    {key}:");
+                let lines = notes.lines().filter_map(move |line| line.strip_prefix(&key));
+                lines.map(|it| it.trim().to_owned()).collect::<Vec<_>>()
+            };
+            let says = values(".uses_dynamic_stack").into_iter().map(|it| it == "true");
+            let llvm: BTreeMap<String, bool> = values(".name").into_iter().zip(says).collect();
+            assert_eq!(llvm.values().filter(|it| **it).count(), growing, "{llvm:?}");
+            for file in ["stacks.o", "stacks.co"] {
+                let ours = dynamic_stacks(&folder.path().join(file));
+                assert_eq!(ours, llvm, "{target} {level} {file}");
+            }
+        }
+    }
+}
+
+/// Before version 5 neither descriptor nor metadata say it: the code does, where there are calls.
+#[test]
+fn calls_show_that_stacks_grow_where_the_object_does_not_say_it() {
+    require_tools!("clang-22", "ld.lld-22");
+    let folder = scratch_dir();
+    fs::write(folder.path().join("stacks.c"), format!("{HEAD}{STACKS}")).unwrap();
+    for target in ["gfx90a", "gfx1030"] {
+        let options = format!("-mcode-object-version=4 -mcpu={target}");
+        sh(folder.path(), &format!("{COMPILE} {options} -c stacks.c -o stacks.o"));
+        sh(folder.path(), "ld.lld-22 -shared stacks.o -o stacks.co");
+        let stacks = dynamic_stacks(&folder.path().join("stacks.co"));
+        for name in ["array_below", "recursive", "external", "indirect"] {
+            assert!(stacks[name], "{target}: {name}");
+        }
+        for name in ["calls", "fixed", "none"] {
+            assert!(!stacks[name], "{target}: {name}");
+        }
+    }
 }
 
 /// Kernels that differ in registers, LDS and workgroups: attributes, LDS bytes, live values.

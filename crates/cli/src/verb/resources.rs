@@ -90,7 +90,7 @@ struct KernelResources {
     sgprs: Amounts,
     lds: LdsAmounts,
     scratch: Amounts,
-    /// Whether the stack can grow by what only run time knows.
+    /// Whether the stack can grow by what only run time knows, after the code, the descriptor or the metadata.
     dynamic_stack: bool,
     recursive: bool,
     /// Whether all that runs is in this object, and known; else more may be needed.
@@ -191,6 +191,9 @@ impl Reader<'_, '_> {
         row.name = kernel.name().to_string();
         row.demangled = source_name(kernel.name()).into_owned();
         row.occupancy = occupancy(kernel, processor, generation);
+        row.dynamic_stack = allocation.is_some_and(|it| it.has_dynamic_stack)
+            || declares_dynamic_stack(kernel)
+            || needs.is_some_and(|needs| needs.is_dynamic || !needs.reach.is_complete());
         row
     }
 
@@ -226,7 +229,7 @@ impl Reader<'_, '_> {
                 by: lds_route.map_or_else(Vec::new, |route| self.names(route)),
             },
             scratch: amounts(Resource::Scratch, declared.scratch, allocated(|it| it.scratch)),
-            dynamic_stack: needs.is_some_and(|needs| needs.is_dynamic),
+            dynamic_stack: false,
             recursive: reach.is_some_and(|reach| reach.is_recursive),
             complete: reach.is_some_and(Reach::is_complete),
             externals: reach.map_or_else(Vec::new, |reach| {
@@ -260,6 +263,12 @@ impl Reader<'_, '_> {
         };
         functions.map(name).collect()
     }
+}
+
+/// Whether the metadata say that the stack grows.
+fn declares_dynamic_stack(kernel: &Kernel<'_>) -> bool {
+    let metadata = kernel.metadata().and_then(|it| it.decode().ok());
+    metadata.and_then(|it| it.uses_dynamic_stack).unwrap_or(false)
 }
 
 fn occupancy(
@@ -329,6 +338,19 @@ fn table(kernels: &[KernelResources]) -> Table {
     table
 }
 
+impl KernelResources {
+    /// What makes the stack grow.
+    fn growth(&self) -> &'static str {
+        if self.recursive {
+            "recursion"
+        } else if self.unknown_calls > 0 || !self.externals.is_empty() {
+            "what callees need that are not known"
+        } else {
+            "what only run time knows"
+        }
+    }
+}
+
 impl Amounts {
     fn shown(&self) -> String {
         [self.needed, self.declared, self.allocated].map(shown).join("/")
@@ -372,8 +394,7 @@ fn write_remarks(out: &mut Vec<u8>, kernel: &KernelResources) -> Result<()> {
         writeln!(out, "{name}: {calls}: every function counted whose address is taken")?;
     }
     if kernel.dynamic_stack {
-        let why = if kernel.recursive { "recursion" } else { "what only run time knows" };
-        writeln!(out, "{name}: scratch also grows by {why}")?;
+        writeln!(out, "{name}: scratch also grows by {}", kernel.growth())?;
     }
     Ok(())
 }
