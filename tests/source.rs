@@ -12,9 +12,9 @@ use std::process::Command;
 
 use hsaco::analysis::{DebugSections, Frame, SourceMap};
 use hsaco::object::CodeObject;
-use hsaco_tests::program::with_input;
+use hsaco_tests::program::{hsaco_command, run, sh, with_input};
 use hsaco_tests::random::Random;
-use hsaco_tests::{corpus_file, fixture, require_tools};
+use hsaco_tests::{corpus_file, fixture, require_tools, scratch_dir};
 use serde_json::Value;
 
 /// The objects of `lines.hip` and `lines-two.hip`.
@@ -49,6 +49,121 @@ fn types_apart_do_not_hide_where_code_comes_from() {
     for name in ["types.units.co", "types.units4.co"] {
         let found = check(&fixture(name));
         assert!(found.placed > 100, "{name}: {found:?}");
+    }
+}
+
+/// A kernel with a loop, and a function that is inlined into it.
+const SPLIT: &str = "
+static int twice(int x) { return x * 2; }
+__attribute__((amdgpu_kernel, visibility(\"protected\")))
+void kernel_one(__attribute__((address_space(1))) int *out, int n) {
+  out[0] = twice(n);
+  for (int i = 0; i < n; i++)
+    out[i] += i;
+}
+";
+
+/// What the command says of lines, without what has the file's name in it.
+fn lines_of(folder: &Path, file: &str) -> String {
+    let ran = run(hsaco_command().current_dir(folder).args(["lines", file]));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{file}");
+    ran.text().lines().skip(2).map(|line| format!("{line}\n")).collect()
+}
+
+/// The remarks of a listing: functions and source lines.
+fn remarks(folder: &Path, command: &mut Command) -> Vec<String> {
+    let ran = run(command.current_dir(folder));
+    assert_eq!(ran.code, Some(0), "{command:?}: {}", ran.stderr);
+    ran.text().lines().filter(|line| line.starts_with("; ")).map(str::to_owned).collect()
+}
+
+/// What stays in the object when debug information goes to a file of its own has the line table.
+#[test]
+fn skeletons_of_split_debug_information_have_lines() {
+    require_tools!("clang-22", "ld.lld-22", "llvm-objdump-22");
+    let scratch = scratch_dir();
+    let folder = scratch.path();
+    fs::write(folder.join("split.c"), SPLIT).unwrap();
+    let compile = "clang-22 -x c --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -O2";
+    for version in [4, 5] {
+        for sections in ["", "-ffunction-sections"] {
+            sh(folder, &format!("{compile} -gdwarf-{version} {sections} -c split.c -o whole.o"));
+            sh(folder, "ld.lld-22 -shared whole.o -o whole.co");
+            for split in ["split", "single"] {
+                let options = format!("-gdwarf-{version} -gsplit-dwarf={split} {sections}");
+                sh(folder, &format!("{compile} {options} -c split.c -o split.o"));
+                sh(folder, "ld.lld-22 -shared split.o -o split.co");
+                for form in ["o", "co"] {
+                    let (part, whole) = (format!("split.{form}"), format!("whole.{form}"));
+                    let lines = lines_of(folder, &part);
+                    assert!(lines.contains("split.c:7:"), "{options} {form}: {lines}");
+                    assert_eq!(lines, lines_of(folder, &whole), "{options} {form}");
+                }
+                let ours =
+                    remarks(folder, hsaco_command().args(["disasm", "-l", "-S", "split.co"]));
+                let mut objdump = Command::new("llvm-objdump-22");
+                let theirs = remarks(folder, objdump.args(["-d", "-l", "-S", "split.co"]));
+                assert_eq!(ours, theirs, "{options}");
+                assert!(ours.len() > 8, "{ours:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn line_tables_that_have_lost_their_units_have_lines() {
+    require_tools!("llvm-objcopy-22");
+    let scratch = scratch_dir();
+    let folder = scratch.path();
+    for form in FORMS {
+        fs::copy(fixture(&format!("lines.{form}.co")), folder.join("whole.co")).unwrap();
+        sh(folder, "llvm-objcopy-22 --remove-section .debug_info whole.co part.co");
+        assert_eq!(lines_of(folder, "part.co"), lines_of(folder, "whole.co"), "{form}");
+    }
+}
+
+/// A file that is not all there, or not as it was written, is not one that was compiled without -g.
+#[test]
+fn lines_of_damaged_files_are_an_error() {
+    let scratch = scratch_dir();
+    let path = scratch.path().join("damaged.co");
+    let whole = fs::read(fixture("lines.dwarf5.co")).unwrap();
+    let mut damaged: Vec<(String, Vec<u8>)> = Vec::new();
+    for size in [whole.len() - 1, 16_000, 15_064, 11_000, 8_000] {
+        damaged.push((format!("cut to {size}"), whole[..size].to_vec()));
+    }
+    for (form, name, at) in [
+        ("zlib", ".debug_line", 40),
+        ("zstd", ".debug_line", 30),
+        ("zstd", ".debug_info", 24),
+        ("dwarf5", ".debug_line", 4),
+        ("dwarf4", ".debug_line", 4),
+        ("dwarf5", ".debug_info", 4),
+        ("dwarf5", ".debug_abbrev", 1),
+    ] {
+        let mut file = fs::read(fixture(&format!("lines.{form}.co"))).unwrap();
+        let start = {
+            let object = CodeObject::parse(&file).unwrap();
+            object.elf().section_named(name).unwrap().offset as usize
+        };
+        file[start + at..start + at + 8].fill(0xff);
+        damaged.push((format!("{form} {name}"), file));
+    }
+    for (what, file) in damaged {
+        fs::write(&path, file).unwrap();
+        for words in [
+            &["lines"][..],
+            &["lines", "--format", "json"],
+            &["disasm", "-l"],
+            &["disasm", "-S"],
+            &["source"],
+            &["query", "--at", "lines.h:12"],
+        ] {
+            let ran = run(hsaco_command().args(words).arg(&path));
+            assert_eq!(ran.code, Some(2), "{what}: {words:?}: {}{}", ran.text(), ran.stderr);
+            assert!(ran.stderr.contains("0x"), "{what}: {words:?}: {}", ran.stderr);
+            assert!(!ran.text().contains("compile with"), "{what}: {words:?}: {}", ran.text());
+        }
     }
 }
 

@@ -56,6 +56,11 @@ impl Trouble {
         self.0.push((place, problem));
     }
 
+    /// Whether nothing is.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds what another part of the work found.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.0.append(&mut other.0);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gimli::{Dwarf, LineProgramHeader};
+use gimli::{AttributeValue, DebugLineOffset, Dwarf, LineProgramHeader, Reader as _, Section as _};
 
 use super::path::join;
 use super::program::{self, Event, Registers};
@@ -71,7 +71,29 @@ impl Lines {
     ) -> gimli::Result<Self> {
         let Some(program) = &unit.line_program else { return Ok(Self::default()) };
         let header = program.header();
-        let mut lines = Lines { files: paths(dwarf, unit, header), ..Self::default() };
+        let folder = unit.comp_dir.map(AttributeValue::String);
+        let files = paths(folder, header, |value| dwarf.attr_string(unit, value));
+        Self::run(files, header, window)
+    }
+
+    /// Reads a table to which no unit belongs.
+    pub(super) fn read_table(
+        dwarf: &Dwarf<Reader<'_>>,
+        offset: usize,
+        window: &Range<u64>,
+    ) -> gimli::Result<Self> {
+        let header = table_at(dwarf, offset)?;
+        let folder = header.directory(0);
+        let files = paths(folder, &header, |value| dwarf.attr_line_string(value));
+        Self::run(files, &header, window)
+    }
+
+    fn run(
+        files: Vec<String>,
+        header: &LineProgramHeader<Reader<'_>>,
+        window: &Range<u64>,
+    ) -> gimli::Result<Self> {
+        let mut lines = Lines { files, ..Self::default() };
         let mut open = Open::new(0);
         let mut covers_window = false;
         program::run(header, |event| {
@@ -165,17 +187,38 @@ impl Lines {
     }
 }
 
-/// The paths of all files, by number.
-fn paths(
-    dwarf: &Dwarf<Reader<'_>>,
-    unit: &gimli::Unit<Reader<'_>>,
-    header: &LineProgramHeader<Reader<'_>>,
+/// All tables of an object that has no units: where each is, and the code that it is about.
+pub(super) fn tables(dwarf: &Dwarf<Reader<'_>>) -> gimli::Result<Vec<(usize, Vec<Range<u64>>)>> {
+    let end = dwarf.debug_line.reader().len();
+    let mut found = Vec::new();
+    let mut offset = 0_usize;
+    while offset < end {
+        let header = table_at(dwarf, offset)?;
+        let lines = Lines::run(Vec::new(), &header, &(0..u64::MAX))?;
+        found.push((offset, lines.code().collect()));
+        let size = usize::from(header.format().initial_length_size());
+        offset = offset.saturating_add(size).saturating_add(header.unit_length());
+    }
+    Ok(found)
+}
+
+fn table_at<'s>(
+    dwarf: &Dwarf<Reader<'s>>,
+    offset: usize,
+) -> gimli::Result<LineProgramHeader<Reader<'s>>> {
+    const ADDRESS_SIZE: u8 = 8;
+    let program = dwarf.debug_line.program(DebugLineOffset(offset), ADDRESS_SIZE, None, None)?;
+    Ok(program.header().clone())
+}
+
+/// The paths of all files, by number; `text` is what their attributes say.
+fn paths<'s>(
+    unit_folder: Option<AttributeValue<Reader<'s>>>,
+    header: &LineProgramHeader<Reader<'s>>,
+    text: impl Fn(AttributeValue<Reader<'s>>) -> gimli::Result<Reader<'s>>,
 ) -> Vec<String> {
-    let text = |value| match dwarf.attr_string(unit, value) {
-        Ok(text) => text.to_string_lossy().into_owned(),
-        Err(_) => String::new(),
-    };
-    let unit_folder = unit.comp_dir.map_or(String::new(), |it| it.to_string_lossy().into_owned());
+    let text = |value| text(value).map_or(String::new(), |it| it.to_string_lossy().into_owned());
+    let unit_folder = unit_folder.map_or(String::new(), text);
     let numbers = 0..=header.file_names().len() as u64;
     let path = |number| {
         let Some(file) = header.file(number) else { return String::new() };

@@ -49,6 +49,8 @@ type Reader<'s> = EndianSlice<'s, LittleEndian>;
 #[derive(Debug)]
 pub struct DebugSections<'a> {
     sections: Vec<(SectionId, Cow<'a, [u8]>)>,
+    /// Where those of them are in the file that are what the file has there.
+    starts: Vec<(SectionId, u64)>,
     /// Where sections of code are taken to be that all begin at zero.
     bases: Vec<(u32, u64)>,
 }
@@ -73,13 +75,17 @@ impl<'a> DebugSections<'a> {
         if object.is_relocatable() {
             return relocate::sections(object, cap);
         }
-        let mut found = Vec::new();
+        let (mut found, mut starts) = (Vec::new(), Vec::new());
         for id in SECTIONS {
             if let Some(section) = object.elf().section_named(id.name()) {
-                found.push((id, object.elf().section_content(section, cap)?));
+                let content = object.elf().section_content(section, cap)?;
+                if matches!(content, Cow::Borrowed(_)) {
+                    starts.push((id, section.offset));
+                }
+                found.push((id, content));
             }
         }
-        Ok(DebugSections { sections: found, bases: Vec::new() })
+        Ok(DebugSections { sections: found, starts, bases: Vec::new() })
     }
 
     /// What to add to addresses in a section of code before asking for their source. Nothing, unless the object is
@@ -100,8 +106,7 @@ impl<'a> DebugSections<'a> {
     /// Whether there is nothing in them that maps code to its source.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.section(SectionId::DebugInfo).is_empty()
-            || self.section(SectionId::DebugLine).is_empty()
+        self.section(SectionId::DebugLine).is_empty()
     }
 
     /// Whether they are all parts of the object: none was compressed.
@@ -115,7 +120,7 @@ impl<'a> DebugSections<'a> {
     pub fn into_owned(self) -> DebugSections<'static> {
         let owned = |(id, content): (_, Cow<'_, [u8]>)| (id, Cow::Owned(content.into_owned()));
         let sections = self.sections.into_iter().map(owned).collect();
-        DebugSections { sections, bases: self.bases }
+        DebugSections { sections, starts: self.starts, bases: self.bases }
     }
 
     /// What a section holds; nothing, if there is none.
@@ -128,6 +133,17 @@ impl<'a> DebugSections<'a> {
         let section = |id| Ok::<_, Infallible>(EndianSlice::new(self.section(id), LittleEndian));
         let Ok(dwarf) = Dwarf::load(section);
         dwarf
+    }
+
+    /// An error of what begins there in a section.
+    fn malformed(&self, id: SectionId, offset: usize, error: gimli::Error) -> Error {
+        let what = self.dwarf().format_error(error);
+        let detail = format!("{what}, after {offset:#x} of {}", id.name());
+        let error = Error::new(ErrorKind::Malformed, "DWARF", detail);
+        match self.starts.iter().find(|(other, _)| *other == id) {
+            Some((_, start)) => error.at(start.saturating_add(offset as u64)),
+            None => error,
+        }
     }
 }
 
@@ -186,13 +202,23 @@ pub struct SourceMap {
 
 #[derive(Debug)]
 struct Unit {
-    /// Where its header is; in `.debug_types`, counted on from the end of `.debug_info`.
+    /// Where its header is; in `.debug_types`, counted on from the end of `.debug_info`. Of a line table without
+    /// a unit, where the table is.
     offset: usize,
-    /// Whether it is a type's: it has no code, and shares the line table of one that has.
-    is_type: bool,
+    kind: UnitKind,
     lines: OnceLock<Result<Lines, Error>>,
     functions: OnceLock<Result<Functions, Error>>,
     scopes: OnceLock<Result<Scopes, Error>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnitKind {
+    /// It has code, although the rest of it may be in another file.
+    Code,
+    /// A type's: it has no code, and shares the line table of one that has.
+    Type,
+    /// A line table that is all there is: the object has lost its `.debug_info`.
+    Table,
 }
 
 impl Location<'_> {
@@ -224,19 +250,29 @@ impl SourceMap {
         let dwarf = sections.dwarf();
         let (mut units, mut ranges) = (Vec::new(), Vec::new());
         let mut tables = BTreeSet::new();
+        let wrong = |id, offset| move |error| sections.malformed(id, offset, error);
         let mut headers = dwarf.units();
-        while let Some(header) = headers.next().map_err(|error| malformed(&dwarf, error))? {
+        let mut offset = 0;
+        while let Some(header) = headers.next().map_err(wrong(SectionId::DebugInfo, offset))? {
+            offset = header.debug_info_offset().map_or(0, |offset| offset.0);
             let found = unit_ranges(&dwarf, header, &mut tables);
-            let found = found.map_err(|error| malformed(&dwarf, error))?;
+            let found = found.map_err(wrong(SectionId::DebugInfo, offset))?;
             ranges.extend(found.into_iter().map(|range| (range, units.len())));
-            let offset = header.debug_info_offset().map_or(0, |offset| offset.0);
-            units.push(Unit::new(offset, matches!(header.type_(), UnitType::Type { .. })));
+            let is_type = matches!(header.type_(), UnitType::Type { .. });
+            units.push(Unit::new(offset, if is_type { UnitKind::Type } else { UnitKind::Code }));
         }
         let info = dwarf.debug_info.reader().len();
         let mut headers = dwarf.type_units();
-        while let Some(header) = headers.next().map_err(|error| malformed(&dwarf, error))? {
+        while let Some(header) = headers.next().map_err(wrong(SectionId::DebugTypes, 0))? {
             let offset = header.debug_types_offset().map_or(0, |offset| offset.0);
-            units.push(Unit::new(info.saturating_add(offset), true));
+            units.push(Unit::new(info.saturating_add(offset), UnitKind::Type));
+        }
+        if units.is_empty() {
+            let tables = line::tables(&dwarf).map_err(wrong(SectionId::DebugLine, 0))?;
+            for (offset, code) in tables {
+                ranges.extend(code.into_iter().map(|range| (range, units.len())));
+                units.push(Unit::new(offset, UnitKind::Table));
+            }
         }
         ranges.sort_by_key(|(range, unit)| (range.start, *unit));
         Ok(SourceMap { units, ranges, window })
@@ -300,10 +336,19 @@ impl SourceMap {
         sections: &DebugSections<'_>,
     ) -> Result<Vec<(Range<u64>, Location<'_>)>, Error> {
         let mut all = Vec::new();
-        for unit in self.units.iter().filter(|unit| !unit.is_type) {
+        for unit in self.units.iter().filter(|unit| unit.kind != UnitKind::Type) {
             all.extend(self.lines(unit, sections)?.stretches());
         }
         Ok(all)
+    }
+
+    /// What could not be read of all that was asked for until now.
+    pub fn errors(&self) -> impl Iterator<Item = &Error> {
+        self.units.iter().flat_map(|unit| {
+            let lines = unit.lines.get().and_then(|it| it.as_ref().err());
+            let functions = unit.functions.get().and_then(|it| it.as_ref().err());
+            lines.into_iter().chain(functions)
+        })
     }
 
     fn unit_at(&self, address: u64) -> Option<usize> {
@@ -313,40 +358,57 @@ impl SourceMap {
     }
 
     fn lines<'m>(&self, unit: &'m Unit, sections: &DebugSections<'_>) -> Result<&'m Lines, Error> {
-        read_once(&unit.lines, sections, unit.offset, |dwarf, unit| {
-            Lines::read(dwarf, unit, &self.window)
-        })
+        let read = |dwarf: &Dwarf<Reader<'_>>| match unit.kind {
+            UnitKind::Table => Lines::read_table(dwarf, unit.offset, &self.window),
+            _ => Lines::read(dwarf, &unit_at_offset(dwarf, unit.offset)?, &self.window),
+        };
+        unit.read_once(&unit.lines, sections, read)
     }
 }
 
 impl Unit {
-    fn new(offset: usize, is_type: bool) -> Self {
+    fn new(offset: usize, kind: UnitKind) -> Self {
         let (lines, functions, scopes) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Unit { offset, is_type, lines, functions, scopes }
+        Unit { offset, kind, lines, functions, scopes }
     }
 
     fn functions(&self, sections: &DebugSections<'_>) -> Result<&Functions, Error> {
-        read_once(&self.functions, sections, self.offset, Functions::read)
+        self.read_entries(&self.functions, sections, Functions::read)
     }
 
     fn scopes(&self, sections: &DebugSections<'_>) -> Result<&Scopes, Error> {
-        read_once(&self.scopes, sections, self.offset, Scopes::read)
+        self.read_entries(&self.scopes, sections, Scopes::read)
     }
-}
 
-/// What a unit holds of something, read when it is first asked for; a failure is remembered.
-fn read_once<'c, T>(
-    cell: &'c OnceLock<Result<T, Error>>,
-    sections: &DebugSections<'_>,
-    offset: usize,
-    read: impl Fn(&Dwarf<Reader<'_>>, &gimli::Unit<Reader<'_>>) -> gimli::Result<T>,
-) -> Result<&'c T, Error> {
-    let result = cell.get_or_init(|| {
-        let dwarf = sections.dwarf();
-        let unit = unit_at_offset(&dwarf, offset);
-        unit.and_then(|unit| read(&dwarf, &unit)).map_err(|error| malformed(&dwarf, error))
-    });
-    result.as_ref().map_err(Clone::clone)
+    /// What its entries hold of something; a line table by itself has none.
+    fn read_entries<'c, T: Default>(
+        &self,
+        cell: &'c OnceLock<Result<T, Error>>,
+        sections: &DebugSections<'_>,
+        read: impl Fn(&Dwarf<Reader<'_>>, &gimli::Unit<Reader<'_>>) -> gimli::Result<T>,
+    ) -> Result<&'c T, Error> {
+        self.read_once(cell, sections, |dwarf| match self.kind {
+            UnitKind::Table => Ok(T::default()),
+            _ => read(dwarf, &unit_at_offset(dwarf, self.offset)?),
+        })
+    }
+
+    /// What it holds of something, read when it is first asked for; a failure is remembered.
+    fn read_once<'c, T>(
+        &self,
+        cell: &'c OnceLock<Result<T, Error>>,
+        sections: &DebugSections<'_>,
+        read: impl Fn(&Dwarf<Reader<'_>>) -> gimli::Result<T>,
+    ) -> Result<&'c T, Error> {
+        let section = match self.kind {
+            UnitKind::Table => SectionId::DebugLine,
+            _ => SectionId::DebugInfo,
+        };
+        let result = cell.get_or_init(|| {
+            read(&sections.dwarf()).map_err(|error| sections.malformed(section, self.offset, error))
+        });
+        result.as_ref().map_err(Clone::clone)
+    }
 }
 
 fn unit_at_offset<'s>(
@@ -370,14 +432,15 @@ fn header_at_offset<'s>(
     header.ok_or(gimli::Error::UnexpectedEof(types.offset_id()))
 }
 
-/// The code of a unit. One that does not say has that of its line table, unless another had it: `tables` are
-/// those that were read. Types have none.
+/// The code of a unit, which a skeleton has too: the line table stays when the rest goes to a file of its own. A
+/// unit that does not say has the code of its line table, unless another had it: `tables` are those that were
+/// read. Types have none.
 fn unit_ranges(
     dwarf: &Dwarf<Reader<'_>>,
     header: UnitHeader<Reader<'_>>,
     tables: &mut BTreeSet<usize>,
 ) -> gimli::Result<Vec<Range<u64>>> {
-    if !matches!(header.type_(), UnitType::Compilation) {
+    if !matches!(header.type_(), UnitType::Compilation | UnitType::Skeleton(_)) {
         return Ok(Vec::new());
     }
     let unit = dwarf.unit(header)?;

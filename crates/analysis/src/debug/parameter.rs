@@ -7,7 +7,7 @@ use hsaco_object::Error;
 
 use super::entry::{Entries, Entry, Position};
 use super::types::{Gathering, TypeId, Types};
-use super::{DebugSections, SourceMap};
+use super::{DebugSections, SourceMap, UnitKind};
 
 /// What a function takes, with the types of it.
 ///
@@ -69,7 +69,7 @@ impl SourceMap {
     ) -> Result<Option<Signature>, Error> {
         let dwarf = sections.dwarf();
         let mut entries = Entries::new(self, sections);
-        for unit in self.units.iter().filter(|unit| !unit.is_type) {
+        for unit in self.units.iter().filter(|unit| unit.kind != UnitKind::Type) {
             for function in unit.functions(sections)?.outermost() {
                 let at = Position(unit.offset.saturating_add(function.entry));
                 if function.name(&dwarf, unit.offset).as_deref() == Some(linkage_name)

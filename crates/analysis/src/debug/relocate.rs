@@ -56,7 +56,7 @@ pub(super) fn sections<'a>(object: &CodeObject<'a>, cap: u64) -> Result<DebugSec
     fill_in(object, &bases, &mut all);
     let sections = all.into_iter().filter(|it| !it.pieces.is_empty());
     let sections = sections.map(|it| (it.id, Cow::Owned(it.content))).collect();
-    Ok(DebugSections { sections, bases: apart })
+    Ok(DebugSections { sections, starts: Vec::new(), bases: apart })
 }
 
 fn overlap() -> Error {

@@ -131,7 +131,7 @@ impl Question<'_> {
         trouble: &mut Trouble,
     ) -> Vec<(Str<'e>, Vec<Stretch>)> {
         let Some(object) = &item.object else { return Vec::new() };
-        let index = object.index();
+        let index = item.index(object, trouble);
         let kernels = self.kernels.of(&index);
         match self.stretches(object, &kernels) {
             Ok(stretches) => kernels.iter().map(|it| it.name()).zip(stretches).collect(),
@@ -289,14 +289,16 @@ impl Visit for TextLines<'_, '_> {
     fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<String> {
         use std::fmt::Write;
         let mut text = format!("{}\n", object_line(item));
-        for (name, stretches) in self.question.answers(item, trouble) {
+        let answers = self.question.answers(item, trouble);
+        let nothing = nothing(trouble);
+        for (name, stretches) in answers {
             if stretches.is_empty() && !self.question.at.is_empty() {
                 continue;
             }
             let readable = demangle(name).unwrap_or_else(|| name.to_string());
             writeln!(text, "  {readable}")?;
             if stretches.is_empty() {
-                writeln!(text, "    no line information; compile with -g or -gline-tables-only")?;
+                writeln!(text, "    {nothing}")?;
             }
             for stretch in stretches {
                 write_stretch(&mut text, &stretch)?;
@@ -311,6 +313,14 @@ impl Visit for TextLines<'_, '_> {
 
     fn end(&mut self, _error: Option<&str>) -> Result<()> {
         Ok(())
+    }
+}
+
+/// What to say of a kernel without lines: of a damaged object nobody knows whether it had some.
+pub(crate) fn nothing(trouble: &Trouble) -> &'static str {
+    match trouble.is_empty() {
+        true => "no line information; compile with -g or -gline-tables-only",
+        false => "no line information could be read",
     }
 }
 

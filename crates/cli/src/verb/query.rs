@@ -288,6 +288,9 @@ impl Question<'_> {
                 });
             }
         }
+        for error in source.iter().flat_map(|source| source.map.errors()) {
+            trouble.note(item.place(), item.located(error.clone()));
+        }
         found
     }
 

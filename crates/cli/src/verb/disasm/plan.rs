@@ -88,11 +88,19 @@ impl<'a> Plan<'a> {
             plan.reassembly = decoding.reassembly(processor, options).ok();
         }
         if decoding.live {
-            let code = plan.spans.iter().filter(|it| !it.is_data);
-            let shown = code.filter_map(|it| Some((it.section, plan.addresses(it)?)));
-            plan.live = Some(Live::new(object, &plan.decoder, shown));
+            plan.live = Some(Live::new(object, &plan.decoder, plan.shown_code()));
+        }
+        if let Some(source) = &plan.source {
+            let starts = plan.shown_code().map(|(section, code)| (section, code.start));
+            problems.extend(source.errors(starts));
         }
         Some(plan)
+    }
+
+    /// The code to show: the number of its section, and its addresses there.
+    fn shown_code(&self) -> impl Iterator<Item = (usize, Range<u64>)> {
+        let code = self.spans.iter().filter(|it| !it.is_data);
+        code.filter_map(|it| Some((it.section, self.addresses(it)?)))
     }
 
     fn whole(
@@ -155,8 +163,7 @@ impl<'a> Plan<'a> {
 
     /// The addresses of all code to show, in order.
     fn code_addresses(&self) -> Vec<Range<u64>> {
-        let code = self.spans.iter().filter(|it| !it.is_data);
-        let mut ranges: Vec<_> = code.filter_map(|it| self.addresses(it)).collect();
+        let mut ranges: Vec<_> = self.shown_code().map(|(_, code)| code).collect();
         ranges.sort_by_key(|it| it.start);
         ranges
     }

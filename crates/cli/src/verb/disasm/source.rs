@@ -117,6 +117,14 @@ impl<'a> Source<'a> {
         Self { args: args.clone(), sections, map, symbols, files: SourceFiles::default() }
     }
 
+    /// What cannot be read of the lines of the code that is shown, given where stretches of it begin.
+    pub(super) fn errors(&self, starts: impl Iterator<Item = (usize, u64)>) -> Vec<Error> {
+        for (section, address) in starts {
+            self.at(section, address);
+        }
+        self.map.errors().cloned().collect()
+    }
+
     /// Where the instruction at an address of a section comes from. Its function is that of the symbol, else the one
     /// that was inlined there.
     pub(super) fn at(&self, section: usize, address: u64) -> Place<'_> {

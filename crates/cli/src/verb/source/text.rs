@@ -10,6 +10,7 @@ use crate::output::Output;
 use crate::report::Trouble;
 use crate::scan::{FileItem, ObjectItem, Visit};
 use crate::source_files::Moved;
+use crate::verb::lines::nothing;
 use crate::verb::ls::object_line;
 
 pub(super) struct TextSource<'o, 'q> {
@@ -30,7 +31,7 @@ impl Visit for TextSource<'_, '_> {
         let found = ObjectSource::new(item, self.question, trouble);
         let mut text = format!("{}\n", object_line(item));
         for kernel in &found.kernels {
-            self.write_kernel(&mut text, kernel)?;
+            self.write_kernel(&mut text, kernel, nothing(trouble))?;
         }
         Ok(text)
     }
@@ -45,10 +46,11 @@ impl Visit for TextSource<'_, '_> {
 }
 
 impl TextSource<'_, '_> {
-    fn write_kernel(&self, text: &mut String, kernel: &KernelSource) -> Result<()> {
+    /// Writes a kernel; `nothing` is what to say if it has no lines.
+    fn write_kernel(&self, text: &mut String, kernel: &KernelSource, nothing: &str) -> Result<()> {
         writeln!(text, "  {}", kernel.demangled)?;
         if kernel.stretches.iter().all(|it| it.place.file.is_none()) {
-            writeln!(text, "    no line information; compile with -g or -gline-tables-only")?;
+            writeln!(text, "    {nothing}")?;
         }
         let mut file = None;
         for stretch in &kernel.stretches {
