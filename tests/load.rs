@@ -15,6 +15,8 @@ mod errors;
 mod link;
 #[path = "load/mutations.rs"]
 mod mutations;
+#[path = "load/packed.rs"]
+mod packed;
 #[path = "load/relocations.rs"]
 mod relocations;
 #[path = "load/resolution.rs"]

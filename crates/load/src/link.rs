@@ -10,10 +10,10 @@ use hsaco_isa::{AbiVersion, EFlags};
 use hsaco_object::CodeObject;
 use hsaco_object::elf::{
     PF_W, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNAMIC, SHT_DYNSYM, SHT_GNU_HASH, SHT_HASH,
-    SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_RELA, SHT_STRTAB, Section,
+    SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, Section,
 };
 use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
-use hsaco_object::relocation::RelocationType;
+use hsaco_object::relocation::{Encoding, RelocationType};
 use hsaco_object::symbol::{Binding, SHN_ABS, SHN_AMDGPU_LDS};
 use hsaco_object::write::{
     Builder, Identity, MetadataEdit, NewRelocation, NewSection, NewSymbol, PAGE,
@@ -106,8 +106,8 @@ fn parts(object: &Object<'_>, file: &CodeObject<'_>) -> Vec<Part> {
 fn is_kept(section: &Section<'_>) -> bool {
     let is_table = matches!(
         section.kind,
-        SHT_DYNSYM | SHT_STRTAB | SHT_HASH | SHT_GNU_HASH | SHT_DYNAMIC | SHT_NOTE | SHT_RELA
-    );
+        SHT_DYNSYM | SHT_STRTAB | SHT_HASH | SHT_GNU_HASH | SHT_DYNAMIC | SHT_NOTE
+    ) || Encoding::of_section(section.kind).is_some();
     section.flags & SHF_ALLOC != 0 && !is_table && section.size != 0
 }
 

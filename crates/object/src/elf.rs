@@ -60,6 +60,8 @@ pub const SHT_DYNSYM: u32 = 11;
 pub const SHT_GROUP: u32 = 17;
 /// Section indices of symbols whose own field is too small.
 pub const SHT_SYMTAB_SHNDX: u32 = 18;
+/// Relocations of addresses, as bitmaps.
+pub const SHT_RELR: u32 = 19;
 /// GNU hash table of the loader's symbols.
 pub const SHT_GNU_HASH: u32 = 0x6fff_fff6;
 /// Section flag: writable.
@@ -535,6 +537,11 @@ pub fn section_type_name(kind: u32) -> Option<&'static str> {
         15 => "FINI_ARRAY",
         17 => "GROUP",
         18 => "SYMTAB_SHNDX",
+        19 => "RELR",
+        0x4000_0014 => "CREL",
+        0x6000_0001 => "ANDROID_REL",
+        0x6000_0002 => "ANDROID_RELA",
+        0x6fff_ff00 => "ANDROID_RELR",
         0x6fff_4c03 => "LLVM_ADDRSIG",
         0x6fff_fff6 => "GNU_HASH",
         _ => return None,

@@ -53,7 +53,7 @@ pub(super) fn sections<'a>(object: &CodeObject<'a>, cap: u64) -> Result<DebugSec
         }
         all.push(Linked { id, content, pieces });
     }
-    fill_in(object, &bases, &mut all);
+    fill_in(object, &bases, &mut all)?;
     let sections = all.into_iter().filter(|it| !it.pieces.is_empty());
     let sections = sections.map(|it| (it.id, Cow::Owned(it.content))).collect();
     Ok(DebugSections { sections, starts: Vec::new(), bases: apart })
@@ -75,16 +75,20 @@ struct Linked {
     pieces: Vec<(u32, usize)>,
 }
 
-/// Writes what relocations ask for; one that nobody can follow is left alone.
-fn fill_in(object: &CodeObject<'_>, bases: &Bases, all: &mut [Linked]) {
-    let Ok(Some(symbols)) = object.symbol_table() else { return };
+/// Writes what relocations ask for; a type that means nothing here is left alone.
+fn fill_in(object: &CodeObject<'_>, bases: &Bases, all: &mut [Linked]) -> Result<(), Error> {
+    let Ok(Some(symbols)) = object.symbol_table() else { return Ok(()) };
+    let (relocations, problems) = object.relocations();
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(problem);
+    }
     let mut places = vec![None; object.elf().sections().len()];
     for (number, linked) in all.iter().enumerate() {
         for &(section, start) in &linked.pieces {
             places.get_mut(section as usize).into_iter().for_each(|it| *it = Some((number, start)));
         }
     }
-    for relocation in object.relocations().0 {
+    for relocation in relocations {
         let place = relocation.section.and_then(|it| places.get(it as usize).copied().flatten());
         let Some((number, start)) = place else { continue };
         let symbol = symbols.symbol(relocation.symbol).ok().filter(|_| relocation.symbol != 0);
@@ -95,6 +99,7 @@ fn fill_in(object: &CodeObject<'_>, bases: &Bases, all: &mut [Linked]) {
             field.iter_mut().zip(value).for_each(|(to, from)| *to = from);
         }
     }
+    Ok(())
 }
 
 /// The bytes that a relocation is about, if it stores a sum.

@@ -1,7 +1,8 @@
 //! `truncated`: what the headers announce is not there.
 
 use hsaco_object::container::Container;
-use hsaco_object::elf::{Elf, SHT_DYNSYM, SHT_NOTE, SHT_RELA, SHT_SYMTAB};
+use hsaco_object::elf::{Elf, SHT_DYNSYM, SHT_NOTE, SHT_SYMTAB};
+use hsaco_object::relocation::Encoding;
 use hsaco_object::{Error, ErrorKind};
 
 use crate::facts::FileFacts;
@@ -39,6 +40,9 @@ fn is_needed(elf: &Elf<'_>, problem: &Error) -> bool {
         return true;
     }
     let mut sections = elf.sections().iter().filter(|it| Some(it.offset) == problem.offset());
-    let table = [SHT_SYMTAB, SHT_DYNSYM, SHT_STRTAB, SHT_RELA, SHT_NOTE];
-    sections.any(|it| it.flags & SHF_ALLOC != 0 || table.contains(&it.kind))
+    let is_table = |kind| {
+        [SHT_SYMTAB, SHT_DYNSYM, SHT_STRTAB, SHT_NOTE].contains(&kind)
+            || Encoding::of_section(kind).is_some()
+    };
+    sections.any(|it| it.flags & SHF_ALLOC != 0 || is_table(it.kind))
 }

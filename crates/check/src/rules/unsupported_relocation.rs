@@ -1,5 +1,8 @@
 //! `unsupported-relocation`: what the loader would have to patch and does not.
 
+use std::collections::BTreeMap;
+
+use hsaco_object::relocation::{Encoding, Relocation};
 use hsaco_object::symbol::{STT_AMDGPU_HSA_KERNEL, STT_FUNC, STT_NOTYPE, STT_OBJECT, SymbolTable};
 
 use crate::facts::ObjectFacts;
@@ -16,6 +19,7 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
         let subject = Subject::field("relocations").at(problem.offset());
         findings.error(subject, problem.detail().to_owned(), "link it again");
     }
+    check_tables(&relocations, findings);
     let symbols = SymbolTable::find_dynamic(elf).ok().flatten();
     for relocation in relocations.iter().filter(|it| it.section.is_none()) {
         let place = relocation.offset;
@@ -37,5 +41,21 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
             let message = format!("{kind} at {place:#x} for a symbol of type {}, which the loader refuses", symbol.kind);
             findings.error(subject(), message, "refer to data or functions");
         }
+    }
+}
+
+/// ROCr reads sections of type RELA and no other (`GElfImage::pullElf` of `amd_elf_image.cpp`).
+fn check_tables(relocations: &[Relocation<'_>], findings: &mut Findings) {
+    let mut unread: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    let dynamic = relocations.iter().filter(|it| it.section.is_none());
+    for relocation in dynamic.filter(|it| it.encoding != Encoding::Rela) {
+        unread.entry(relocation.encoding.name()).or_insert((0, relocation.offset)).0 += 1;
+    }
+    for (table, (count, first)) in unread {
+        let message = format!(
+            "{count} relocations, the first at {first:#x}, are in a {table} table, and the loader reads RELA only"
+        );
+        let help = "link it without --pack-dyn-relocs and -z rel";
+        findings.error(Subject::field(table), message, help);
     }
 }

@@ -1,8 +1,8 @@
 //! The relocations of an object, with what they refer to looked up and their places checked.
 
 use hsaco_object::CodeObject;
-use hsaco_object::elf::{SHT_DYNSYM, SHT_RELA, SHT_SYMTAB, Segment};
-use hsaco_object::relocation::{Relocation as Row, RelocationType};
+use hsaco_object::elf::{SHT_DYNSYM, SHT_SYMTAB, Segment};
+use hsaco_object::relocation::{Encoding, Relocation as Row, RelocationType};
 
 use super::segment::{file_backed, mapped};
 use super::symbol::{Slot, Tables};
@@ -56,8 +56,9 @@ pub(super) fn read(
 /// Every relocation section must name a symbol table of its own kind.
 fn check_links(code: &CodeObject<'_>) -> Result<()> {
     let elf = code.elf();
-    for section in elf.sections().iter().filter(|it| it.kind == SHT_RELA) {
-        let wanted = if section.info == 0 { SHT_DYNSYM } else { SHT_SYMTAB };
+    let tables = elf.sections().iter().filter(|it| Encoding::of_section(it.kind).is_some());
+    for section in tables {
+        let wanted = if section.is_dynamic(elf) { SHT_DYNSYM } else { SHT_SYMTAB };
         let linked = elf.section(section.link);
         let fits = linked.is_some_and(|it| it.index == 0 || it.kind == wanted);
         if !fits {

@@ -90,5 +90,9 @@ pub(crate) fn graph<'e>(
     trouble: &mut Trouble,
 ) -> Option<(CallGraph<'e>, Decoders)> {
     let (object, decoders) = code::open(item, trouble)?;
+    // A pointer that is not relocated is a call that is not seen.
+    for problem in object.relocations().1 {
+        trouble.note(item.place(), item.located(problem));
+    }
     Some((CallGraph::new(object, &decoders), decoders))
 }

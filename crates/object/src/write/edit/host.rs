@@ -2,6 +2,7 @@
 
 use crate::bytes::{read_u16, read_u64};
 use crate::elf::{ET_REL, Elf, PF_R, SHF_ALLOC, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB, Section};
+use crate::relocation::{self, Encoding};
 use crate::{Error, ErrorKind, Result};
 
 use super::super::row::change_u64;
@@ -22,6 +23,7 @@ pub(crate) type GrownSection = ((u64, u64), Vec<u8>, Vec<(u64, u64)>);
 /// relocations, wrappers and symbols that point into them follow.
 pub(crate) fn host_sections(data: &[u8], grown: Vec<GrownSection>) -> Result<Vec<u8>> {
     let elf = Elf::parse(data)?;
+    check_relocations(&elf)?;
     let mut edit = Edit::of(elf.clone())?;
     for ((offset, size), content, moves) in grown {
         let found = elf.sections().iter().find(|it| (it.offset, it.file_size()) == (offset, size));
@@ -38,6 +40,20 @@ pub(crate) fn host_sections(data: &[u8], grown: Vec<GrownSection>) -> Result<Vec
         }
     }
     edit.finish()
+}
+
+/// Pointers must be found to follow what moves: in rows with addends, or in their places.
+fn check_relocations(elf: &Elf<'_>) -> Result<()> {
+    for section in elf.sections() {
+        match Encoding::of_section(section.kind) {
+            None | Some(Encoding::Rela | Encoding::Relr | Encoding::AndroidRelr) => {}
+            Some(encoding) => {
+                let detail = format!("device code that grew in a file with {encoding} relocations");
+                return Err(unsupported(CONTEXT, detail).at(section.offset));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Edit<'_> {
@@ -82,7 +98,7 @@ impl Edit<'_> {
             let into = last.map_or(into, |(before, now)| now + (into - before));
             address.checked_add(into)
         };
-        let mut pointers = 0;
+        let mut pointers = self.change_in_place(moved);
         self.change_entries(SHT_RELA, 24, |entry| {
             let has_symbol = read_u64(entry, 8).is_none_or(|info| info >> 32 != 0);
             if let Some(new) = read_u64(entry, 16).filter(|_| !has_symbol).and_then(moved) {
@@ -111,6 +127,20 @@ impl Edit<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// Changes pointers whose relocations are bitmaps: they stand in their places. Says how many there were.
+    fn change_in_place(&mut self, moved: impl Fn(u64) -> Option<u64>) -> usize {
+        let (relocations, _) = relocation::read(&self.elf);
+        let mut count = 0;
+        for it in relocations.iter().filter(|it| it.encoding.is_bitmap()) {
+            let place = self.elf.file_offset(it.offset).and_then(|at| usize::try_from(at).ok());
+            if let Some((new, place)) = moved(it.addend.cast_unsigned()).zip(place) {
+                change_u64(&mut self.bytes, place, |_| new);
+                count += 1;
+            }
+        }
+        count
     }
 
     /// Appends a read-only segment at the distance from its address that the first one has: what

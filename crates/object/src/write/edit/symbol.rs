@@ -5,6 +5,8 @@ use crate::elf::{
     ET_REL, SHT_DYNSYM, SHT_GROUP, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
 };
 
+use crate::relocation::Encoding;
+
 use super::super::row::{SectionRow, change_u64};
 use super::super::{NewSymbol, add_string, unsupported};
 use super::{CONTEXT, Edit};
@@ -84,6 +86,13 @@ impl Edit<'_> {
         let by_group = |it: &SectionRow| it.kind == SHT_GROUP && it.link == table;
         if self.sections.iter().any(by_group) || self.elf.header().e_type == ET_REL {
             return Err(unsupported(CONTEXT, "local symbols of an object that is not linked"));
+        }
+        let is_packed = |it: &&SectionRow| {
+            Encoding::of_section(it.kind).is_some_and(|encoding| encoding.row_size().is_none())
+        };
+        if let Some(row) = self.sections.iter().filter(is_packed).find(|it| it.link == table) {
+            let detail = "local symbols of an object with packed relocations that name symbols";
+            return Err(unsupported(CONTEXT, detail).at(row.offset));
         }
         let rows = self.sections.iter().zip(0_u32..);
         let referring = rows.filter(|(it, _)| {
