@@ -362,3 +362,54 @@ fn c16_occupancy_is_what_llvm_says() {
     println!("{compared} kernels compared, {} of them different", different.len());
     assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// A kernel with a number of VGPRs, which its descriptor rounds up.
+fn with_vgprs(count: u32) -> String {
+    format!(
+        "
+.amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"
+.text
+.globl k
+.p2align 8
+.type k,@function
+k: s_endpgm
+.size k, .-k
+.rodata
+.p2align 6
+.amdhsa_kernel k
+.amdhsa_next_free_vgpr {count}
+.amdhsa_next_free_sgpr 8
+.amdhsa_accum_offset {offset}
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.target: amdgcn-amd-amdhsa--gfx942
+amdhsa.kernels:
+  - {{.name: k, .symbol: k.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0, .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 8, .vgpr_count: {count}, .max_flat_workgroup_size: 256}}
+...
+.end_amdgpu_metadata
+",
+        offset = count.next_multiple_of(4)
+    )
+}
+
+#[test]
+fn registers_to_free_are_counted_from_what_was_asked_for() {
+    require_tools!("llvm-mc-22", "ld.lld-22");
+    let folder = scratch_dir();
+    for (count, waves, fewer) in
+        [(70, 8, 6), (72, 8, 8), (65, 8, 1), (66, 8, 2), (97, 5, 1), (130, 4, 2), (136, 4, 8)]
+    {
+        fs::write(folder.path().join("k.s"), with_vgprs(count)).unwrap();
+        sh(folder.path(), &format!("{ASSEMBLE} -mcpu=gfx942 k.s -o k.o"));
+        sh(folder.path(), "ld.lld-22 -shared k.o -o k.co");
+        let bytes = fs::read(folder.path().join("k.co")).unwrap();
+        let object = CodeObject::parse(&bytes).unwrap();
+        let processor = object.target().id().unwrap().processor;
+        let kernel = object.index().kernels()[0];
+        let demand = demand(&kernel, processor.generation()).unwrap();
+        let next = processor.limits().occupancy(&demand).unwrap().next.unwrap();
+        assert_eq!((next.waves, next.vgprs), (waves, fewer), "{count} VGPRs");
+    }
+}

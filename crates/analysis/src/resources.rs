@@ -164,6 +164,8 @@ const SHARED_VGPR_GRANULE: u32 = 8;
 pub struct Allocation {
     /// Vector registers of a lane, accumulation registers included where they share a file.
     pub vgprs: u32,
+    /// The descriptor counts them in multiples of so many.
+    pub vgpr_granule: u32,
     /// How many of them are accumulation registers, where they share a file.
     pub agprs: Option<u32>,
     /// Where accumulation registers begin, where they share a file.
@@ -223,6 +225,7 @@ impl Allocation {
         };
         Allocation {
             vgprs: descriptor.vgprs(generation),
+            vgpr_granule: descriptor.vgpr_granule(generation),
             agprs: descriptor.agprs(generation),
             accum_offset: descriptor.accum_offset(generation),
             shared_vgprs: SHARED_VGPR_GRANULE * field("shared_vgpr_count"),
@@ -256,6 +259,15 @@ impl Allocation {
             (needed > allocated).then_some(Shortage { resource, allocated, needed })
         });
         short.collect()
+    }
+
+    /// How many vector registers were asked for: as many as the metadata declares, if the descriptor's count is that
+    /// rounded up; else the descriptor's.
+    fn asked_for(&self, declared: Option<u64>) -> u32 {
+        let is_rounded =
+            |count: &u32| *count <= self.vgprs && self.vgprs - count < self.vgpr_granule;
+        let declared = declared.and_then(|count| u32::try_from(count).ok());
+        declared.filter(is_rounded).unwrap_or(self.vgprs)
     }
 
     /// Vector registers that code uses by both of their numbers: allocated, and at or above `accum_offset`.
@@ -335,7 +347,8 @@ pub struct Shortage {
     pub needed: u32,
 }
 
-/// What a kernel takes of a device: what its descriptor allocates, with workgroups as its metadata allows them.
+/// What a kernel takes of a device: what its descriptor allocates, with workgroups as its metadata allows them. Vector
+/// registers are counted as they were asked for, before the descriptor's count was rounded up.
 ///
 /// ```no_run
 /// # fn example(kernel: &hsaco_object::Kernel<'_>, processor: hsaco_isa::Processor) -> Option<()> {
@@ -358,7 +371,7 @@ pub fn demand(kernel: &Kernel<'_>, generation: Generation) -> Option<Demand> {
     };
     Some(Demand {
         wave: allocation.wave,
-        vgprs: allocation.vgprs,
+        vgprs: allocation.asked_for(declared.vgprs),
         sgprs: declared.sgprs.map(number).or(allocation.sgprs).unwrap_or(0),
         lds: allocation.lds,
         workgroup,

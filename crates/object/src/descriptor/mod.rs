@@ -280,7 +280,18 @@ impl KernelDescriptor {
     /// file ([`agprs`](Self::agprs)).
     pub fn vgprs(self, generation: Generation) -> u32 {
         let blocks = (self.compute_pgm_rsrc1 & 0x3f) + 1;
-        blocks * fields::vgpr_granule(generation, self.is_wave32(generation))
+        blocks * self.vgpr_granule(generation)
+    }
+
+    /// The vector registers that the descriptor counts in: its counts are multiples of it.
+    ///
+    /// ```
+    /// use hsaco_isa::Generation;
+    /// use hsaco_object::descriptor::KernelDescriptor;
+    /// assert_eq!(KernelDescriptor::default().vgpr_granule(Generation::Gfx940), 8);
+    /// ```
+    pub fn vgpr_granule(self, generation: Generation) -> u32 {
+        fields::vgpr_granule(generation, self.is_wave32(generation))
     }
 
     /// The first accumulation register's place in the register file, on generations with one file
