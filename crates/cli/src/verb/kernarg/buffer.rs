@@ -40,8 +40,8 @@ struct BufferArgs {
 }
 
 impl BufferArgs {
-    fn subject(&self) -> Result<Option<Subject>> {
-        Subject::find(&self.inputs, &self.objects, &self.kernels, self.inference.inference())?.one()
+    fn subjects(&self) -> Result<Subjects> {
+        Subject::find(&self.inputs, &self.objects, &self.kernels, self.inference.inference())
     }
 }
 
@@ -63,8 +63,11 @@ pub(super) struct UnpackArgs {
     buffer: BufferArgs,
 }
 
-/// The kernels that were asked for.
-pub(super) struct Subjects(Vec<Subject>);
+/// The kernels that were asked for, and whether all input could be read.
+pub(super) struct Subjects {
+    found: Vec<Subject>,
+    pub(super) status: Status,
+}
 
 /// One kernel.
 pub(super) struct Subject {
@@ -87,23 +90,24 @@ impl Subject {
             Question { kernels: &kernels, inference, registers: false, max_size: inputs.max_size };
         let mut finder = Finder { question: &question, found: Vec::new() };
         let status = scan::run(inputs, objects, Verify::All, &mut finder)?;
-        kernels.conclude(status);
+        let mut status = kernels.conclude(status);
         if kernels.is_all() && finder.found.is_empty() {
             report::error("no kernel in any object");
+            status.note(Status::Unreadable);
         }
-        Ok(Subjects(finder.found))
+        Ok(Subjects { found: finder.found, status })
     }
 }
 
 impl Subjects {
     /// The one kernel, if there is one; several are an error, none has been reported.
     pub(super) fn one(mut self) -> Result<Option<Subject>> {
-        if self.0.len() > 1 && self.0.iter().any(|it| it.exact) {
-            self.0.retain(|it| it.exact);
+        if self.found.len() > 1 && self.found.iter().any(|it| it.exact) {
+            self.found.retain(|it| it.exact);
         }
-        if self.0.len() > 1 {
+        if self.found.len() > 1 {
             let places: Vec<_> =
-                self.0.iter().map(|it| format!("{} in {}", it.kernel, it.place)).collect();
+                self.found.iter().map(|it| format!("{} in {}", it.kernel, it.place)).collect();
             let (shown, more) = places.split_at(places.len().min(5));
             let more =
                 if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
@@ -112,7 +116,7 @@ impl Subjects {
                 shown.join(", ")
             );
         }
-        Ok(self.0.pop())
+        Ok(self.found.pop())
     }
 }
 
@@ -181,7 +185,9 @@ struct PointerSlot {
 pub(super) fn check(args: &CheckArgs) -> Result<Status> {
     let args = &args.buffer;
     args.answer.color.apply();
-    let Some(subject) = args.subject()? else { return Ok(Status::Unreadable) };
+    let subjects = args.subjects()?;
+    let mut status = subjects.status;
+    let Some(subject) = subjects.one()? else { return Ok(Status::Unreadable) };
     let bytes = read_bytes(&args.buffer)?;
     let native = subject.arguments.native.as_ref().ok();
     let accepted = match native {
@@ -217,7 +223,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<Status> {
         }
     }
     out.finish()?;
-    Ok(if checked.accepted { Status::Fine } else { Status::Findings })
+    status.note(if checked.accepted { Status::Fine } else { Status::Findings });
+    Ok(status)
 }
 
 fn pointers(layout: &NativeLayout, bytes: &[u8]) -> Vec<PointerSlot> {
@@ -283,7 +290,9 @@ struct UnpackedArgument<'a> {
 pub(super) fn unpack(args: &UnpackArgs) -> Result<Status> {
     let args = &args.buffer;
     args.answer.color.apply();
-    let Some(subject) = args.subject()? else { return Ok(Status::Unreadable) };
+    let subjects = args.subjects()?;
+    let status = subjects.status;
+    let Some(subject) = subjects.one()? else { return Ok(Status::Unreadable) };
     let bytes = read_bytes(&args.buffer)?;
     let layout = subject.arguments.native.as_ref().map_err(Clone::clone)?;
     let unpacked = Unpacked {
@@ -302,7 +311,7 @@ pub(super) fn unpack(args: &UnpackArgs) -> Result<Status> {
         Format::Text => write_unpacked(&mut out, &unpacked)?,
     }
     out.finish()?;
-    Ok(Status::Fine)
+    Ok(status)
 }
 
 fn unpacked<'a>(layout: &'a NativeLayout, bytes: &'a [u8]) -> Result<Vec<UnpackedArgument<'a>>> {

@@ -122,9 +122,10 @@ struct Packed<'a> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    let subject =
+    let subjects =
         Subject::find(&args.inputs, &args.objects, &args.kernels, args.inference.inference())?;
-    let Some(subject) = subject.one()? else { return Ok(Status::Unreadable) };
+    let status = subjects.status;
+    let Some(subject) = subjects.one()? else { return Ok(Status::Unreadable) };
     let layout = subject.arguments.native.as_ref().map_err(Clone::clone)?;
     let bytes = argument_bytes(args, layout)?;
     let values: Vec<_> = bytes.iter().map(|it| Value::Bytes(it)).collect();
@@ -164,7 +165,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         }
     }
     out.finish()?;
-    Ok(Status::Fine)
+    Ok(status)
 }
 
 /// The bytes of every argument, in their order.
