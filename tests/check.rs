@@ -7,6 +7,8 @@ mod assembled;
 mod corruption;
 #[path = "check/headers.rs"]
 mod headers;
+#[path = "check/loadable.rs"]
+mod loadable;
 #[path = "check/output.rs"]
 mod output;
 #[path = "check/real.rs"]
@@ -15,6 +17,7 @@ mod real;
 mod registers;
 #[path = "check/sarif.rs"]
 mod sarif;
+
 
 use std::fs;
 

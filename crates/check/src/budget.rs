@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsaco_analysis::demand;
+use hsaco_isa::Limits;
 
 use crate::facts::KernelFacts;
-use crate::finding::Findings;
+use crate::finding::{Findings, Severity};
 
 /// What can be counted of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,7 +154,7 @@ impl Metric {
     }
 
     /// How much a kernel has of it; nothing where nobody says.
-    fn of(self, facts: &KernelFacts<'_, '_>) -> Option<u64> {
+    fn of(self, facts: &KernelFacts<'_, '_>, limits: Option<&Limits>) -> Option<u64> {
         let (resources, _) = facts.kernel.resources(facts.object.generation());
         match self {
             Metric::Vgprs => resources.vgprs,
@@ -173,16 +175,53 @@ impl Metric {
             }
             Metric::Occupancy => {
                 let demand = demand(facts.kernel, facts.object.generation()?)?;
-                let occupancy = facts.object.register_limits()?.occupancy(&demand)?;
+                let occupancy = limits?.occupancy(&demand)?;
                 Some(u64::from(occupancy.waves))
             }
         }
     }
 }
 
+/// What a kernel uses, on the processor that it is for.
+///
+/// ```
+/// use hsaco_check::{Checker, Metric};
+/// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+/// let report = Checker::new().with_measures().object(&file);
+/// let foo = report.measures.iter().find(|it| it.kernel == "foo").unwrap();
+/// assert_eq!(foo.get(Metric::Lds), Some(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measures {
+    /// The number of its object in the container, counted from 0; none where the file is the object.
+    pub object: Option<usize>,
+    /// The kernel, by its mangled name.
+    pub kernel: String,
+    /// What is known, each metric once.
+    pub values: Vec<(Metric, u64)>,
+}
+
+impl Measures {
+    pub(crate) fn new(facts: &KernelFacts<'_, '_>) -> Self {
+        let limits = facts.object.processor().map(hsaco_isa::Processor::limits);
+        let value = |metric: Metric| Some((metric, metric.of(facts, limits)?));
+        let values = METRICS.iter().filter_map(|(_, metric, _)| value(*metric)).collect();
+        Self { object: None, kernel: facts.kernel.name().to_string(), values }
+    }
+
+    /// The value of a metric, if it is known.
+    #[must_use]
+    pub fn get(&self, metric: Metric) -> Option<u64> {
+        self.values.iter().find(|(it, _)| *it == metric).map(|(_, value)| *value)
+    }
+}
+
 /// A budget and the kernels that it is for.
 pub(crate) struct KernelBudget {
     pub(crate) budget: Budget,
+    /// Whether there was such a kernel.
+    pub(crate) is_used: AtomicBool,
     pub(crate) applies: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
@@ -200,13 +239,14 @@ impl KernelBudget {
         if !applies {
             return;
         }
+        self.is_used.store(true, Ordering::Relaxed);
         let Budget { metric, relation, value } = self.budget;
         let (metric_name, field) = metric.row();
         let subject = || match field.starts_with('.') {
             true => facts.metadata_field(field),
             false => facts.absent_field(field),
         };
-        let Some(found) = metric.of(facts) else {
+        let Some(found) = metric.of(facts, facts.object.register_limits()) else {
             let message = format!("{metric_name} is not known, and the budget is {}", self.budget);
             return findings.warning(subject(), message, "compile with metadata that says it");
         };
@@ -220,7 +260,8 @@ impl KernelBudget {
             let side = if found > value { "over" } else { "under" };
             let message =
                 format!("{metric_name} is {found}, {by} {side} the budget of {}", self.budget);
-            findings.error(subject(), message, "make the kernel smaller, or raise its budget");
+            let help = "make the kernel smaller, or raise its budget";
+            findings.exceeds(Severity::Error, subject(), message, help, by);
         }
     }
 }

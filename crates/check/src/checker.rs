@@ -1,10 +1,11 @@
 //! What to check with: a device, a launch, kernels, rules.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsaco_object::{CodeObject, Kernel, demangle};
 
-use crate::budget::{Budget, KernelBudget};
+use crate::budget::{Budget, KernelBudget, Measures};
 use crate::device::Device;
 use crate::facts::{FileFacts, KernelFacts, ObjectFacts};
 use crate::file::{ObjectReport, Report};
@@ -33,6 +34,7 @@ pub struct Checker {
     selected: Vec<&'static str>,
     ignored: Vec<&'static str>,
     code: bool,
+    measures: bool,
 }
 
 impl Checker {
@@ -94,6 +96,13 @@ impl Checker {
         self
     }
 
+    /// Says what each kernel uses as well, see [`Measures`].
+    #[must_use]
+    pub fn with_measures(mut self) -> Self {
+        self.measures = true;
+        self
+    }
+
     /// Holds those kernels to a budget whose name the function accepts.
     #[must_use]
     pub fn budget(
@@ -101,7 +110,8 @@ impl Checker {
         budget: Budget,
         applies: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.budgets.push(KernelBudget { budget, applies: Box::new(applies) });
+        let is_used = AtomicBool::new(false);
+        self.budgets.push(KernelBudget { budget, is_used, applies: Box::new(applies) });
         self
     }
 
@@ -117,10 +127,42 @@ impl Checker {
         self.selected.contains(&rule)
     }
 
-    fn runs(&self, rule: &Rule) -> bool {
+    /// Whether a rule is asked for. A kernel that is named and not there is always told, unless that is ignored: else
+    /// the rules that are selected would pass although they saw nothing.
+    #[must_use]
+    pub fn runs(&self, rule: &Rule) -> bool {
         let wanted = self.selects(rule.name)
-            || self.selected.is_empty() && (self.code || rule.needs < Needs::Code);
+            || self.selected.is_empty() && (self.code || rule.needs < Needs::Code)
+            || !self.kernels.is_empty() && rule.name == rules::KERNEL_NOT_FOUND;
         wanted && !self.ignored.contains(&rule.name)
+    }
+
+    /// Whether some rule is left that could find something.
+    ///
+    /// ```
+    /// use hsaco_check::{Checker, Rule};
+    /// let rule = Rule::by_name("lds-limit").unwrap();
+    /// assert!(!Checker::new().select(rule).ignore(rule).has_rules());
+    /// ```
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        let can_find = |rule: &&Rule| match rule.check {
+            Check::Budgets => !self.budgets.is_empty(),
+            Check::Baseline => self.measures,
+            _ => rule.name != rules::KERNEL_NOT_FOUND || self.selects(rule.name),
+        };
+        rules::all().filter(|rule| self.runs(rule)).any(|rule| can_find(&rule))
+    }
+
+    /// Whether kernels are asked for by name.
+    #[must_use]
+    pub fn names_kernels(&self) -> bool {
+        !self.kernels.is_empty()
+    }
+
+    /// For each budget, in the order in which they were given, whether a kernel was held to it.
+    pub fn used_budgets(&self) -> impl Iterator<Item = bool> {
+        self.budgets.iter().map(|it| it.is_used.load(Ordering::Relaxed))
     }
 
     /// Checks a file: a code object, or whatever carries some.
@@ -159,21 +201,32 @@ impl Checker {
             let facts = ObjectFacts::new(object, self);
             report.target = facts.target;
             report.runs = facts.runs();
-            report.kernels = self.check_object(&facts, &mut findings);
+            self.check_object(&facts, &mut report, &mut findings);
+        }
+        if !is_broken {
+            self.each_rule(&mut findings, |rule, findings| {
+                if let Check::Load(check) = rule.check {
+                    check(bytes, findings);
+                }
+            });
         }
         report.findings = findings.found;
         report
     }
 
-    /// Checks an object and its kernels; gives the number of kernels.
-    fn check_object(&self, facts: &ObjectFacts<'_, '_>, findings: &mut Findings) -> usize {
+    /// Checks an object and its kernels.
+    fn check_object(
+        &self,
+        facts: &ObjectFacts<'_, '_>,
+        report: &mut ObjectReport,
+        findings: &mut Findings,
+    ) {
         self.each_rule(findings, |rule, findings| {
             if let Check::Object(check) = rule.check {
                 check(facts, findings);
             }
         });
         let rules: Vec<&Rule> = rules::all().filter(|rule| self.runs(rule)).collect();
-        let mut kernels = 0;
         for kernel in facts.index.kernels().iter().filter(|kernel| self.wants(kernel)) {
             let facts = KernelFacts::new(facts, kernel);
             for rule in &rules {
@@ -181,12 +234,14 @@ impl Checker {
                 match rule.check {
                     Check::Kernel(check) => check(&facts, findings),
                     Check::Budgets => self.budgets.iter().for_each(|it| it.check(&facts, findings)),
-                    Check::File(_) | Check::Object(_) => {}
+                    Check::File(_) | Check::Object(_) | Check::Load(_) | Check::Baseline => {}
                 }
             }
-            kernels += 1;
+            report.kernels += 1;
+            if self.measures {
+                report.measures.push(Measures::new(&facts));
+            }
         }
-        kernels
     }
 
     fn each_rule(&self, findings: &mut Findings, check: impl Fn(&Rule, &mut Findings)) {

@@ -4,6 +4,7 @@ use hsaco_isa::TargetId;
 use hsaco_object::Error;
 use hsaco_object::container::{Container, Entry, EntryKind, Options, entries};
 
+use crate::budget::Measures;
 use crate::checker::Checker;
 use crate::device::Device;
 use crate::finding::{Finding, Severity, Subject};
@@ -35,6 +36,8 @@ pub struct ObjectReport {
     pub kernels: usize,
     /// What is wrong, of the object first, then kernel by kernel.
     pub findings: Vec<Finding>,
+    /// What kernels use, if that was asked for.
+    pub measures: Vec<Measures>,
 }
 
 /// What was found in one file.
@@ -46,6 +49,10 @@ pub struct Report {
     pub objects: usize,
     /// How many of a container's objects are for other devices.
     pub skipped: usize,
+    /// How many kernels were looked at.
+    pub kernels: usize,
+    /// What kernels use, if that was asked for.
+    pub measures: Vec<Measures>,
 }
 
 impl Report {
@@ -121,7 +128,10 @@ impl Report {
             }
         }
         let (taken, mut missing) = (objects.len(), Vec::<Finding>::new());
+        let kernels = objects.iter().map(|it| it.kernels).sum();
+        let mut measures = Vec::new();
         for object in &mut objects {
+            measures.append(&mut object.measures);
             let (absent, others) = std::mem::take(&mut object.findings)
                 .into_iter()
                 .partition::<Vec<_>, _>(|it| it.rule == rules::KERNEL_NOT_FOUND);
@@ -129,7 +139,7 @@ impl Report {
             findings.extend(others);
         }
         findings.extend(missing_everywhere(missing, taken));
-        Self { findings, objects: taken, skipped: all - taken }
+        Self { findings, objects: taken, skipped: all - taken, kernels, measures }
     }
 }
 
@@ -139,6 +149,9 @@ impl ObjectReport {
         for subject in self.findings.iter_mut().map(|finding| &mut finding.subject) {
             subject.object = Some(number);
             subject.offset = subject.offset.map(|offset| offset.saturating_add(base));
+        }
+        for measures in &mut self.measures {
+            measures.object = Some(number);
         }
     }
 }

@@ -87,11 +87,13 @@ pub struct Finding {
     pub message: String,
     /// What to do.
     pub help: String,
+    /// By how much a limit is missed, where that is a number: the more, the worse.
+    pub excess: Option<u64>,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rule, severity, subject, message, help } = self;
+        let Self { rule, severity, subject, message, help, excess: _ } = self;
         write!(f, "{severity}: {rule}: ")?;
         if let Some(kernel) = &subject.kernel {
             write!(f, "{kernel}: ")?;
@@ -167,8 +169,36 @@ impl Findings {
         message: String,
         help: String,
     ) {
+        self.push(severity, subject, message, help, None);
+    }
+
+    /// Adds what misses a limit by a number.
+    pub(crate) fn exceeds(
+        &mut self,
+        severity: Severity,
+        subject: Subject,
+        message: String,
+        help: impl Into<String>,
+        excess: u64,
+    ) {
+        self.push(severity, subject, message, help.into(), Some(excess));
+    }
+
+    fn push(
+        &mut self,
+        severity: Severity,
+        subject: Subject,
+        message: String,
+        help: String,
+        excess: Option<u64>,
+    ) {
         if !self.is_full() {
-            self.found.push(Finding { rule: self.rule, severity, subject, message, help });
+            self.found.push(Finding { rule: self.rule, severity, subject, message, help, excess });
         }
+    }
+
+    /// Whether one of these rules has found an error.
+    pub(crate) fn has_error_of(&self, rules: &[&str]) -> bool {
+        self.found.iter().any(|it| it.severity == Severity::Error && rules.contains(&it.rule))
     }
 }

@@ -30,11 +30,11 @@ mod nearest;
 mod rule;
 mod rules;
 
-pub use budget::{Budget, Metric, ParseBudgetError};
+pub use budget::{Budget, Measures, Metric, ParseBudgetError};
 pub use checker::Checker;
 pub use device::{Device, Limit};
 pub use file::{ObjectReport, Report, check};
 pub use finding::{Finding, Severity, Subject};
 pub use launch::Launch;
 pub use rule::{Needs, Rule};
-pub use rules::{BUDGET, RULES};
+pub use rules::{BUDGET, REGRESSION, RULES};

@@ -59,11 +59,25 @@ pub(crate) enum Check {
     File(fn(&FileFacts<'_, '_>, &mut Findings)),
     Object(fn(&ObjectFacts<'_, '_>, &mut Findings)),
     Kernel(fn(&KernelFacts<'_, '_>, &mut Findings)),
+    /// Once for the bytes of an object, when all other rules have spoken.
+    Load(fn(&[u8], &mut Findings)),
     /// What the caller brings, see [`Budget`](crate::Budget).
     Budgets,
+    /// What the caller compares, see [`REGRESSION`](crate::REGRESSION).
+    Baseline,
 }
 
 impl Rule {
+    /// Every rule, those behind budgets and baselines included.
+    ///
+    /// ```
+    /// use hsaco_check::{RULES, Rule};
+    /// assert_eq!(Rule::all().count(), RULES.len() + 2);
+    /// ```
+    pub fn all() -> impl Iterator<Item = &'static Rule> + Clone {
+        crate::rules::all()
+    }
+
     /// The rule of that name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Rule> {

@@ -300,20 +300,7 @@ impl<'a> Executable<'a> {
     /// Everything that is wrong, at once. The executable is as it was then.
     pub fn freeze(&mut self, options: Freeze) -> std::result::Result<(), Errors> {
         self.check_unfrozen("freezing")?;
-        if let Some(object) = self.objects.iter().find(|it| !it.is_linked) {
-            let error = Error::new(ErrorKind::NotLinked, "it was only to be inspected");
-            return Err(error.in_object(&object.name).into());
-        }
-        let deltas = image::place(&self.objects, options.base, |object| object.base)?;
-        let Resolution { bound, mut errors } =
-            resolve::resolve(&self.objects, &self.definitions, &self.names);
-        let mut images = self.unrelocated(&deltas);
-        let log = self.addresses(&deltas, &bound).apply(&mut images, &mut errors);
-        Errors::check(errors)?;
-        let mut order: Vec<u32> = (0..).take(images.len()).collect();
-        order.sort_by_key(|at| images.get(*at as usize).map(|image| image.range().start));
-        let frozen = Frozen { bound, deltas, images, log, order, ..Frozen::default() };
-        self.frozen = Some(frozen);
+        self.frozen = Some(self.put_together(options.base)?);
         match resource::propagate(self) {
             Ok(found) => {
                 resource::apply(self, found, options.fix_resources);
@@ -324,6 +311,23 @@ impl<'a> Executable<'a> {
                 Err(errors)
             }
         }
+    }
+
+    /// Places the objects, finds who provides each name, and applies relocations.
+    fn put_together(&self, base: u64) -> std::result::Result<Frozen, Errors> {
+        if let Some(object) = self.objects.iter().find(|it| !it.is_linked) {
+            let error = Error::new(ErrorKind::NotLinked, "it was only to be inspected");
+            return Err(error.in_object(&object.name).into());
+        }
+        let deltas = image::place(&self.objects, base, |object| object.base)?;
+        let Resolution { bound, mut errors } =
+            resolve::resolve(&self.objects, &self.definitions, &self.names);
+        let mut images = self.unrelocated(&deltas);
+        let log = self.addresses(&deltas, &bound).apply(&mut images, &mut errors);
+        Errors::check(errors)?;
+        let mut order: Vec<u32> = (0..).take(images.len()).collect();
+        order.sort_by_key(|at| images.get(*at as usize).map(|image| image.range().start));
+        Ok(Frozen { bound, deltas, images, log, order, ..Frozen::default() })
     }
 
     fn unrelocated(&self, deltas: &[u64]) -> Vec<Image> {
@@ -565,6 +569,26 @@ impl<'a> Executable<'a> {
     pub(crate) fn kernel(&self, object: u32, kernel: u32) -> Option<&Kernel> {
         self.objects.get(object as usize)?.kernels.get(kernel as usize)
     }
+}
+
+/// Whether an object can be loaded by itself: read, placed and relocated. No device is asked, no code is looked at,
+/// and nothing is kept.
+///
+/// ```
+/// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+/// assert!(hsaco_load::check_object(&file).is_ok());
+/// let errors = hsaco_load::check_object(&file[..100]).unwrap_err();
+/// assert_eq!(errors[0].kind(), hsaco_load::ErrorKind::Unreadable);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Everything for which [`Executable::load`] or [`Executable::freeze`] would refuse it.
+pub fn check_object(bytes: &[u8]) -> std::result::Result<(), Errors> {
+    let mut executable = Executable::new(None);
+    executable.load("", bytes)?;
+    executable.put_together(Freeze::default().base)?;
+    Ok(())
 }
 
 /// Adds to a list in a map, where there is a key.

@@ -33,7 +33,7 @@ mod symbol;
 
 pub use calls::{CallEdge, CallTarget, CallView, FunctionRef};
 pub use error::{Error, ErrorKind, Errors, Result};
-pub use executable::{AppliedRelocation, Executable, Freeze, Located, ObjectId};
+pub use executable::{AppliedRelocation, Executable, Freeze, Located, ObjectId, check_object};
 pub use image::{Image, Segment};
 pub use object::KernelInfo;
 pub use resource::{Raise, Shortfall};

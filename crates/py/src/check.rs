@@ -1,6 +1,7 @@
 //! `hsaco.check`.
 
-use hsaco::check::{Checker, Device, Finding, Launch, Rule};
+use hsaco::check::{Checker, Device, Finding, Launch, Report, Rule};
+use hsaco::object::container::Container;
 use hsaco_cli::input::inputs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -43,23 +44,40 @@ pub(crate) fn check<'py>(
     for name in &ignore {
         checker = checker.ignore(rule(name)?);
     }
+    if !checker.has_rules() {
+        return Err(PyValueError::new_err(
+            "nothing is to be checked: no rule is left that could find something",
+        ));
+    }
     let source = Source::new(source)?;
-    let findings = py.detach(|| found(&checker, source))?;
-    findings.iter().map(|finding| row(py, finding)).collect()
+    let reports = py.detach(|| reports(&checker, source))?;
+    if reports.iter().all(|it| is_vacuous(&checker, it)) {
+        return Err(error::nothing_checked(py));
+    }
+    reports.iter().flat_map(|it| &it.findings).map(|finding| row(py, finding)).collect()
 }
 
-/// Every finding of every file that the source stands for.
-fn found(checker: &Checker, source: Source) -> PyResult<Vec<Finding>> {
+/// A report of every file that the source stands for.
+fn reports(checker: &Checker, source: Source) -> PyResult<Vec<Report>> {
     let path = match source {
-        Source::Bytes(bytes) => return Ok(checker.file(&bytes).findings),
+        Source::Bytes(bytes) => return Ok(vec![checker.file(&bytes)]),
         Source::Path(path) => path,
     };
-    let mut findings = Vec::new();
+    let mut reports = Vec::new();
     for input in inputs(&[path]) {
         let input = input.map_err(|it| error::unopened(&it.name, &it.error))?;
-        findings.extend(checker.file(&input).findings);
+        // What a folder holds besides device code is not the question.
+        if !input.found || Container::detect(&input).is_some() {
+            reports.push(checker.file(&input));
+        }
     }
-    Ok(findings)
+    Ok(reports)
+}
+
+/// Whether nothing was found because nothing was looked at.
+fn is_vacuous(checker: &Checker, report: &Report) -> bool {
+    let is_done = report.objects > 0 && (report.kernels > 0 || !checker.names_kernels());
+    report.findings.is_empty() && !is_done
 }
 
 fn rule(name: &str) -> PyResult<&'static Rule> {

@@ -30,6 +30,12 @@ pub(crate) fn target(py: Python<'_>, error: &ParseTargetError) -> PyErr {
     new(py, "Error", (error.to_string(), "not-recognised", error.offset()))
 }
 
+/// A check that looked at nothing.
+pub(crate) fn nothing_checked(py: Python<'_>) -> PyErr {
+    let message = "nothing was checked: there is no such object or kernel";
+    new(py, "Error", (message, "not-found"))
+}
+
 /// A processor without instruction tables.
 pub(crate) fn unsupported(py: Python<'_>, error: UnsupportedProcessor) -> PyErr {
     new(py, "Error", (error.to_string(), "unsupported"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,27 @@ class Check(unittest.TestCase):
         self.assertEqual([it.rule for it in wrong(fixture("short.co"), code=True)], ["resource-closure"] * 2)
         with self.assertRaisesRegex(ValueError, "no rule 'lds'; nearest: "):
             hsaco.check(OBJECT, select=["lds"])
+
+    def test_a_check_of_nothing_does_not_pass(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(hsaco.Error, "nothing was checked"):
+                hsaco.check(folder)
+            Path(folder, "notes.txt").write_text("no code")
+            with self.assertRaisesRegex(hsaco.Error, "nothing was checked"):
+                hsaco.check(folder)
+            Path(folder, "kernels.co").write_bytes(Path(OBJECT).read_bytes())
+            self.assertEqual(wrong(folder), [])
+        (missing,) = wrong(OBJECT, kernels=["no_such"], select=["lds-limit"])
+        self.assertEqual(missing.rule, "kernel-not-found")
+        with self.assertRaisesRegex(hsaco.Error, "nothing was checked"):
+            hsaco.check(OBJECT, kernels=["no_such"], ignore=["kernel-not-found"])
+        with self.assertRaisesRegex(ValueError, "no rule is left"):
+            hsaco.check(OBJECT, select=["lds-limit"], ignore=["lds-limit"])
+
+    def test_what_a_loader_refuses_is_found(self) -> None:
+        broken = bytearray(Path(OBJECT).read_bytes())
+        broken[64 + 56 + 48] = 3  # the alignment of the second program header
+        self.assertIn("not-loadable", [it.rule for it in wrong(bytes(broken))])
 
     def test_what_cannot_be_is_an_exception(self) -> None:
         with self.assertRaises(hsaco.Error):

@@ -1,7 +1,7 @@
 //! `lds-limit`: more LDS than a workgroup can have.
 
 use crate::facts::KernelFacts;
-use crate::finding::Findings;
+use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let Some(device) = facts.object.device() else { return };
@@ -23,5 +23,5 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let own = made_for.filter(|it| *it != device.target.processor);
     let own = own.map_or_else(String::new, |it| format!("; {it}, which it is compiled for, has {}", it.limits().lds_bytes));
     let message = format!("needs {needed} bytes of LDS{sum}, and a workgroup on {} has {limit}: {} too many{own}", device.name, needed - limit);
-    findings.error(subject, message, "use smaller tiles, or another device");
+    findings.exceeds(Severity::Error, subject, message, "use smaller tiles, or another device", needed - limit);
 }

@@ -17,12 +17,12 @@ macro_rules! rules {
         /// Every rule about code objects, in the order in which they are checked.
         ///
         /// ```
-        /// assert_eq!(hsaco_check::RULES.len(), 30);
+        /// assert_eq!(hsaco_check::RULES.len(), 31);
         /// ```
         pub static RULES: &[Rule] = &[$(rule($name, $severity, $needs, $summary, page!($name), $check($module::check)),)*];
 
         /// The names must differ.
-        const _: () = assert!(are_distinct(&[$($name,)* BUDGET_NAME]), "two rules have one name");
+        const _: () = assert!(are_distinct(&[$($name,)* BUDGET_NAME, REGRESSION_NAME]), "two rules have one name");
     };
 }
 
@@ -32,7 +32,7 @@ macro_rules! page {
     };
 }
 
-use Check::{File, Kernel, Object};
+use Check::{File, Kernel, Load, Object};
 use Needs::{Code, Descriptor, Header, Metadata};
 use Severity::{Error as E, Note as N, Warning as W};
 
@@ -67,10 +67,12 @@ rules! {
     metadata_descriptor_mismatch "metadata-descriptor-mismatch" Kernel W Descriptor "metadata and descriptor say different things"
     caller_duties                "caller-duties"                Kernel N Metadata   "what the caller must do besides launching"
     undecodable_code             "undecodable-code"             Kernel E Code       "words that are no instructions of the processor"
-    resource_closure             "resource-closure"             Kernel E Code       "called code that needs more than the kernel is given"
+    resource_closure             "resource-closure"             Kernel E Code       "code that needs more than the kernel is given"
+    not_loadable                 "not-loadable"                 Load   E Header     "what a loader refuses, and no other rule says"
 }
 
 const BUDGET_NAME: &str = "budget";
+const REGRESSION_NAME: &str = "regression";
 
 /// The rule behind budgets, which are the caller's own.
 pub static BUDGET: Rule = rule(
@@ -82,9 +84,19 @@ pub static BUDGET: Rule = rule(
     Check::Budgets,
 );
 
-/// Every rule, budgets included.
+/// The rule behind baselines: kernels that need more than they did. Who keeps baselines finds it, no check does.
+pub static REGRESSION: Rule = rule(
+    REGRESSION_NAME,
+    E,
+    Descriptor,
+    "more than in the baseline",
+    page!("regression"),
+    Check::Baseline,
+);
+
+/// Every rule, those of budgets and baselines included.
 pub(crate) fn all() -> impl Iterator<Item = &'static Rule> + Clone {
-    RULES.iter().chain([&BUDGET])
+    RULES.iter().chain([&BUDGET, &REGRESSION])
 }
 
 const fn rule(
@@ -137,7 +149,7 @@ pub(crate) fn unreadable(error: &Error) -> Finding {
         "truncated" => truncated::describe(error),
         _ => not_a_code_object::describe(error),
     };
-    Finding { rule, severity: Severity::Error, subject, message, help }
+    Finding { rule, severity: Severity::Error, subject, message, help, excess: None }
 }
 
 /// What to say of a container that holds nothing for a device: if the processor is there, settings are the matter.
@@ -164,6 +176,7 @@ pub(crate) fn none_fits(device: &Device, targets: &[TargetId]) -> Finding {
             true => format!("compile for {}", device.name),
             false => target_mismatch::advice(wanted),
         },
+        excess: None,
     }
 }
 

@@ -15,6 +15,6 @@ pub(super) fn check(file: &FileFacts<'_, '_>, findings: &mut Findings) {
     } else if object.is_hsa() && object.elf().header().e_type != ET_DYN {
         let kind = object.elf().header().e_type;
         let message = format!("file type {kind}, and the loader takes shared objects ({ET_DYN}, ET_DYN)");
-        findings.warning(subject(), message, help);
+        findings.error(subject(), message, help);
     }
 }

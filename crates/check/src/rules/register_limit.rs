@@ -7,7 +7,7 @@ use hsaco_analysis::{Resource, Shortage};
 use hsaco_isa::{AccVgprs, Limits};
 
 use crate::facts::KernelFacts;
-use crate::finding::Findings;
+use crate::finding::{Findings, Severity};
 
 /// Scalar registers besides the numbered ones, which counts include: VCC, FLAT_SCRATCH, XNACK_MASK.
 const SPECIAL_SGPRS: u32 = 6;
@@ -34,9 +34,10 @@ fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Fin
     let help = "compile with fewer registers: __launch_bounds__, or .amdhsa_next_free_vgpr";
     if let Some(count) = allocated.filter(|count| *count > most) {
         let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
-        findings.error(subject, too_many(count, "allocates"), help);
+        findings.exceeds(Severity::Error, subject, too_many(count, "allocates"), help, count - most);
     } else if let Some(count) = vgprs.filter(|count| *count > most) {
-        findings.error(facts.metadata_field(".vgpr_count"), too_many(count, "declares"), help);
+        let subject = facts.metadata_field(".vgpr_count");
+        findings.exceeds(Severity::Error, subject, too_many(count, "declares"), help, count - most);
     }
     let agprs = said.and_then(|it| it.agpr_count);
     let most = match limits.acc_vgprs {
@@ -46,7 +47,8 @@ fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Fin
     };
     if let Some(count) = agprs.filter(|count| *count > most) {
         let message = format!("declares {count} AGPRs, and a wave on {device} has {most} at most");
-        findings.warning(facts.metadata_field(".agpr_count"), message, "compile it for this processor");
+        let subject = facts.metadata_field(".agpr_count");
+        findings.exceeds(Severity::Warning, subject, message, "compile it for this processor", count - most);
     }
     check_sgprs(facts, limits, findings);
 }
@@ -60,7 +62,7 @@ fn check_sgprs(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Find
     if let Some(count) = allocated.filter(|count| *count > most) {
         let message = format!("allocates {count} SGPRs, and a wave on {device} has {most} at most, special ones included");
         let subject = facts.descriptor_field("granulated_wavefront_sgpr_count");
-        findings.warning(subject, message, "lower .amdhsa_next_free_sgpr");
+        findings.exceeds(Severity::Warning, subject, message, "lower .amdhsa_next_free_sgpr", u64::from(count - most));
     }
 }
 
@@ -76,9 +78,13 @@ fn check_allocated(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     match short {
         Some(short) => {
             let message = format!("{message}; the code uses {} {}", short.needed, short.resource.name());
-            findings.error(subject, message, "raise .amdhsa_next_free_vgpr");
+            let excess = u64::from(short.needed - short.allocated);
+            findings.exceeds(Severity::Error, subject, message, "raise .amdhsa_next_free_vgpr", excess);
         }
-        None => findings.warning(subject, message, "let the compiler write both"),
+        None => {
+            let excess = declared - u64::from(allocated);
+            findings.exceeds(Severity::Warning, subject, message, "let the compiler write both", excess);
+        }
     }
 }
 

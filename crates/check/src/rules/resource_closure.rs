@@ -14,7 +14,9 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         let by = code.names(&needs.vgprs.route);
         let message = format!("{overlap} (in {by})");
         let help = format!("if that is not on purpose, raise .amdhsa_accum_offset to {}", overlap.vgprs.next_multiple_of(4));
-        findings.warning(facts.descriptor_field("accum_offset"), message, help);
+        let excess = u64::from(overlap.vgprs - overlap.accum_offset);
+        let subject = facts.descriptor_field("accum_offset");
+        findings.exceeds(Severity::Warning, subject, message, help, excess);
     }
 }
 
@@ -48,7 +50,8 @@ fn check_totals(
             0 | 1 => format!("raise {directive} to what the code uses"),
             _ => format!("compile caller and callee together, or raise {directive}"),
         };
-        findings.add(severity, facts.descriptor_field(field), message, help);
+        let excess = u64::from(needed - allocated);
+        findings.exceeds(severity, facts.descriptor_field(field), message, help, excess);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `scratch-needed`: memory that whoever dispatches has to provide.
 
 use crate::facts::KernelFacts;
-use crate::finding::Findings;
+use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let Some(allocation) = facts.allocation else { return };
@@ -10,9 +10,10 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     if allocation.has_dynamic_stack {
         let message = format!("needs {fixed} bytes of scratch for each work-item, and a stack whose depth only run time knows");
         let help = "set private_segment_size in the packet, hipDeviceSetLimit(hipLimitStackSize, …) in HIP";
-        findings.note(subject(), message, help);
+        findings.exceeds(Severity::Note, subject(), message, help, fixed.into());
     } else if fixed > 0 {
         let message = format!("needs {fixed} bytes of scratch for each work-item");
-        findings.note(subject(), message, "set private_segment_size in the dispatch packet");
+        let help = "set private_segment_size in the dispatch packet";
+        findings.exceeds(Severity::Note, subject(), message, help, fixed.into());
     }
 }

@@ -3,7 +3,7 @@
 use hsaco_object::descriptor::KernelDescriptor;
 
 use crate::facts::KernelFacts;
-use crate::finding::Findings;
+use crate::finding::{Findings, Severity};
 
 /// Registers that each bit of the properties stands for, lowest bit first.
 const WIDTHS: [u32; 7] = [4, 2, 2, 2, 2, 2, 1];
@@ -31,10 +31,10 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let help = "let the assembler count: leave out .amdhsa_user_sgpr_count";
     if count > most {
         let message = format!("{count} user SGPRs, and the hardware fills {most} at most ({sum})");
-        findings.error(subject, message, help);
+        findings.exceeds(Severity::Error, subject, message, help, u64::from(count - most));
     } else {
         let message = format!("{count} user SGPRs, and {sum}: {} are not filled in", total - count);
-        findings.error(subject, message, help);
+        findings.exceeds(Severity::Error, subject, message, help, u64::from(total - count));
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let vgprs = allocation.vgprs;
     let message = format!("{whose} of {items} work-items are {waves} waves, and {room} of them have room with {vgprs} VGPRs each: {on_simd} on each of {simds} SIMDs");
     let help = format!("use workgroups of {} at most, or fewer registers", room * lanes);
-    findings.add(severity, facts.descriptor_field("granulated_workitem_vgpr_count"), message, help);
+    let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
+    findings.exceeds(severity, subject, message, help, waves - room);
 }
 
 /// The work-items that a workgroup has, for certain or at most, and who says it.

@@ -1,7 +1,7 @@
 //! `workgroup-limit`: workgroups of a size that the device or the kernel does not allow.
 
 use crate::facts::KernelFacts;
-use crate::finding::Findings;
+use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let Some(device) = facts.object.device() else { return };
@@ -16,7 +16,8 @@ fn check_declared(facts: &KernelFacts<'_, '_>, limit: u64, findings: &mut Findin
     let most = said.max_flat_workgroup_size;
     if let Some(most) = most.filter(|most| *most > limit) {
         let message = format!("declares workgroups of up to {most} work-items, and devices run {limit} at most");
-        findings.warning(facts.metadata_field(".max_flat_workgroup_size"), message, "lower __launch_bounds__");
+        let subject = facts.metadata_field(".max_flat_workgroup_size");
+        findings.exceeds(Severity::Warning, subject, message, "lower __launch_bounds__", most - limit);
     }
     let Some(required) = said.reqd_workgroup_size.filter(|sizes| sizes.iter().all(|size| *size > 0)) else { return };
     let items = required.into_iter().fold(1, u64::saturating_mul);
@@ -24,10 +25,10 @@ fn check_declared(facts: &KernelFacts<'_, '_>, limit: u64, findings: &mut Findin
     let shown = shown(required);
     if items > limit {
         let message = format!("requires workgroups of {shown}, {items} work-items, and devices run {limit} at most");
-        findings.error(subject(), message, "require a smaller workgroup");
+        findings.exceeds(Severity::Error, subject(), message, "require a smaller workgroup", items - limit);
     } else if let Some(most) = most.filter(|most| items > *most) {
         let message = format!("requires workgroups of {shown}, {items} work-items, and declares {most} at most");
-        findings.warning(subject(), message, "make .max_flat_workgroup_size as large");
+        findings.exceeds(Severity::Warning, subject(), message, "make .max_flat_workgroup_size as large", items - most);
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::check::{BUDGET, RULES};
+use hsaco::check::Rule;
 
 use crate::args::Color;
 use crate::output::Output;
@@ -51,7 +51,7 @@ fn list(out: &mut dyn Write, color: bool) -> Result<()> {
         ("NEEDS", Align::Left),
         ("FINDS", Align::Left),
     ]);
-    for rule in RULES.iter().chain([&BUDGET]) {
+    for rule in Rule::all() {
         table.row([
             Cell::from(rule.name),
             Cell::from(rule.severity.name()),
