@@ -3,6 +3,8 @@
 
 #[path = "check/assembled.rs"]
 mod assembled;
+#[path = "check/baseline.rs"]
+mod baseline;
 #[path = "check/corruption.rs"]
 mod corruption;
 #[path = "check/headers.rs"]
@@ -18,6 +20,8 @@ mod registers;
 #[path = "check/sarif.rs"]
 mod sarif;
 
+#[path = "check/vacuous.rs"]
+mod vacuous;
 
 use std::fs;
 

@@ -5,15 +5,16 @@ mod config;
 mod matrix;
 mod model;
 mod options;
+mod path;
 mod probe;
 mod render;
 mod source;
 mod walk;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use hsaco::check::Device;
 
-use crate::output::{Output, write_file};
+use crate::output::Output;
 use crate::report::{Report, Status};
 
 use baseline::Baseline;
@@ -28,14 +29,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let settings = Settings::new(args, &config)?;
     let mut report = Report::default();
     let mut files = walk::files(args, &settings, &mut report)?;
+    if report.status() == Status::Fine {
+        check_done(&settings, &files)?;
+    }
     if let Some(path) = &args.write_baseline {
-        let text = Baseline::of(&files).to_json()?;
-        write_file(path, text.as_bytes())?;
+        Baseline::write(path, &files)?;
     }
     if let Some(path) = settings.baseline.as_deref() {
-        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let baseline = Baseline::from_json(&text).with_context(|| path.display().to_string())?;
-        baseline.apply(&mut files);
+        Baseline::read(path)?.apply(&mut files, &settings);
     }
     let mut out = Output::open(args.output.as_deref())?;
     let color = out.color();
@@ -47,6 +48,24 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = report.status();
     status.note(verdict(args, &settings, &files));
     Ok(status)
+}
+
+/// Whether something was checked: what passes because nothing was looked at has not passed.
+fn check_done(settings: &Settings, files: &[FileResult]) -> Result<()> {
+    let devices = || files.iter().flat_map(|file| &file.devices);
+    if devices().all(model::DeviceResult::is_empty) {
+        bail!("nothing was checked: {}", settings.unmatched());
+    }
+    let is_silent = devices().all(|it| it.kernels == 0 && it.findings.is_empty());
+    if is_silent && settings.names_kernels() {
+        bail!("nothing was checked: no kernel has a name that was asked for");
+    }
+    if let Some(budget) = settings.unused_budget() {
+        bail!(
+            "nothing was held to the budget '{budget}': no kernel that was checked has such a name"
+        );
+    }
+    Ok(())
 }
 
 /// What the findings make of the exit code. A matrix is a question: it is answered well if some device runs the file.
@@ -61,7 +80,7 @@ fn verdict(args: &Args, settings: &Settings, files: &[FileResult]) -> Status {
     }
     // Limits of a processor that nobody knows are not checked.
     let unknown = |file: &FileResult| {
-        file.findings().any(|(_, shown)| shown.finding.rule == "unknown-target" && shown.is_new)
+        file.findings().any(|(_, shown)| shown.finding.rule == "unknown-target" && shown.is_new())
     };
     if settings.devices.is_empty() && files.iter().any(unknown) {
         status.note(Status::Unsupported);

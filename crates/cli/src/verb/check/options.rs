@@ -61,10 +61,10 @@ pub(crate) struct Args {
     /// Hold kernels to a budget: 'vgprs <= 128', or 'NAME: spills = 0' with a regular expression for NAME
     #[arg(long, value_name = "BUDGET")]
     budget: Vec<String>,
-    /// Do not fail for findings of this file, which --write-baseline has written
+    /// Fail only for findings that this file does not have, or not as bad, and for kernels that use more than it says
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write all findings to this file, so that later runs fail for new ones only
+    /// Write all findings and what kernels use to this file, so that later runs fail only for what is new or worse
     #[arg(long, value_name = "FILE")]
     pub(super) write_baseline: Option<PathBuf>,
     /// The least severity that makes the exit code 1
@@ -152,6 +152,8 @@ pub(super) struct Settings {
     pub(super) fail_on: FailOn,
     pub(super) baseline: Option<PathBuf>,
     notes: bool,
+    /// The budgets of the command line, which are the last of each checker's.
+    budgets: Vec<String>,
 }
 
 impl Settings {
@@ -165,13 +167,22 @@ impl Settings {
             false if args.device.is_empty() => super::devices(&config.check.devices, &own)?,
             false => super::devices(&args.device, &own)?,
         };
-        let make = |device: Option<&Device>| checker(args, config, device);
+        let baseline = args.baseline.clone().or_else(|| config.baseline());
+        let measures = baseline.is_some() || args.write_baseline.is_some();
+        let make = |device: Option<&Device>| {
+            let checker = checker(args, config, device)?;
+            Ok(if measures { checker.with_measures() } else { checker })
+        };
         let checkers: Result<Vec<Checker>> = match devices.is_empty() {
             true => Ok(vec![make(None)?]),
             false => devices.iter().map(|device| make(Some(device))).collect(),
         };
+        let checkers = checkers?;
+        if !checkers.iter().all(Checker::has_rules) {
+            bail!("nothing is to be checked: no rule is left that could find something");
+        }
         Ok(Self {
-            checkers: checkers?,
+            checkers,
             devices,
             objects: ObjectFilter {
                 target: args.target.clone(),
@@ -179,9 +190,43 @@ impl Settings {
                 object: args.object,
             },
             fail_on: args.fail_on.or(config.check.fail_on()?).unwrap_or(FailOn::Error),
-            baseline: args.baseline.clone().or_else(|| config.baseline()),
+            baseline,
             notes: args.notes,
+            budgets: args.budget.clone(),
         })
+    }
+
+    /// Whether a rule is asked for.
+    pub(super) fn runs(&self, rule: &Rule) -> bool {
+        self.checkers.iter().any(|checker| checker.runs(rule))
+    }
+
+    /// Whether kernels are asked for by name.
+    pub(super) fn names_kernels(&self) -> bool {
+        self.checkers.iter().any(Checker::names_kernels)
+    }
+
+    /// Why no object was checked.
+    pub(super) fn unmatched(&self) -> String {
+        let targets = self.objects.target.iter().map(|target| format!("-t {target}"));
+        let number = self.objects.object.map(|number| format!("--object {number}"));
+        let options: Vec<String> = targets.chain(number).collect();
+        match options.is_empty() {
+            true => "no code object is in any of the files".to_owned(),
+            false => format!("no object fits {}; hsaco ls lists them", options.join(" ")),
+        }
+    }
+
+    /// A budget of the command line that no kernel was held to.
+    pub(super) fn unused_budget(&self) -> Option<&str> {
+        let mut used = vec![false; self.budgets.len()];
+        for checker in &self.checkers {
+            let all: Vec<bool> = checker.used_budgets().collect();
+            let given = all.iter().rev().zip(used.iter_mut().rev());
+            given.for_each(|(is_used, used)| *used |= is_used);
+        }
+        let unused = used.iter().position(|used| !used)?;
+        self.budgets.get(unused).map(String::as_str)
     }
 
     /// Whether a finding is to be shown: notes are, if anybody asked for them.

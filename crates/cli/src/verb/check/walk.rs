@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::scan::Verify;
 use crate::select::ObjectSelection;
 
-use super::model::{DeviceResult, FileResult, ObjectInfo, Shown};
+use super::model::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
 use super::options::{Args, Settings};
 use super::probe::Probe;
 use super::source::{Sources, located};
@@ -59,8 +59,11 @@ impl Walk<'_> {
         report.begin(&input.name);
         let container = Container::detect(input).filter(|it| *it != Container::CodeObject);
         if container.is_none() {
-            let object = self.object(0, None, input);
-            return Some(self.result(input, vec![object], false));
+            // What is no object at all is told, whatever is wanted.
+            let is_wanted =
+                CodeObject::parse(input).map_or(true, |object| self.selection.wants(0, &object));
+            let objects = is_wanted.then(|| self.object(0, None, input));
+            return Some(self.result(input, objects.into_iter().collect(), false));
         }
         let mut objects = Vec::new();
         let mut batch: Vec<(usize, Entry<'_>)> = Vec::new();
@@ -174,10 +177,22 @@ impl Walk<'_> {
         let shown =
             report.findings.into_iter().filter(|it| self.settings.shows(it.rule, it.severity));
         let findings: Vec<Shown> = shown
-            .map(|finding| Shown { source: located(sources, &finding), finding, is_new: true })
+            .map(|finding| Shown {
+                source: located(sources, &finding),
+                finding,
+                standing: Standing::New,
+            })
             .collect();
-        let hidden = all - findings.len();
-        DeviceResult { device, objects: report.objects, skipped: report.skipped, findings, hidden }
+        DeviceResult {
+            device,
+            objects: report.objects,
+            skipped: report.skipped,
+            kernels: report.kernels,
+            hidden: all - findings.len(),
+            better: 0,
+            measures: report.measures,
+            findings,
+        }
     }
 }
 

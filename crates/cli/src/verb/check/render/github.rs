@@ -9,7 +9,7 @@ use super::super::model::{FileResult, Shown};
 
 pub(super) fn write(out: &mut dyn Write, files: &[FileResult]) -> Result<()> {
     for file in files {
-        for (device, shown) in file.findings().filter(|(_, it)| it.is_new) {
+        for (device, shown) in file.findings().filter(|(_, it)| it.is_new()) {
             write_one(out, file, device.device.as_deref(), shown)?;
         }
     }
@@ -33,9 +33,8 @@ fn write_one(
         None => format!("file={}", property(&file.name)),
     };
     let on = device.map_or_else(String::new, |name| format!("on {name}: "));
-    let kernel =
-        finding.subject.kernel.as_deref().map_or_else(String::new, |name| format!("{name}: "));
-    let message = data(&format!("{on}{kernel}{}\nhelp: {}", finding.message, finding.help));
+    let about = file.about(shown);
+    let message = data(&format!("{on}{about}{}\nhelp: {}", finding.message, finding.help));
     writeln!(out, "::{command} {place},title={}::{message}", property(finding.rule))?;
     Ok(())
 }

@@ -58,8 +58,11 @@ struct Finding<'a> {
     source: Option<Source<'a>>,
     message: &'a str,
     help: &'a str,
-    /// False for findings that the baseline has.
+    /// False for findings that the baseline has as bad as they are.
     new: bool,
+    /// How it stands to the baseline: new, worse, known or better.
+    baseline: &'a str,
+    target: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -79,7 +82,7 @@ struct Line<'a> {
 }
 
 impl<'a> Finding<'a> {
-    fn new(shown: &'a Shown) -> Self {
+    fn new(file: &'a FileResult, shown: &'a Shown) -> Self {
         let finding = &shown.finding;
         let subject = &finding.subject;
         let kernel = subject.kernel.as_deref();
@@ -95,7 +98,9 @@ impl<'a> Finding<'a> {
             source: shown.source.as_ref().map(|it| Source { file: &it.file, line: it.line }),
             message: &finding.message,
             help: &finding.help,
-            new: shown.is_new,
+            new: shown.is_new(),
+            baseline: shown.standing.name(),
+            target: file.target(shown),
         }
     }
 }
@@ -122,17 +127,17 @@ fn file(file: &FileResult) -> File<'_> {
     File {
         path: &file.name,
         objects: objects.collect(),
-        devices: file.devices.iter().map(device).collect(),
+        devices: file.devices.iter().map(|it| device(file, it)).collect(),
     }
 }
 
-fn device(device: &DeviceResult) -> Device<'_> {
+fn device<'a>(file: &'a FileResult, device: &'a DeviceResult) -> Device<'a> {
     Device {
         device: device.device.as_deref(),
         passes: device.count(Severity::Error) == 0,
         objects_checked: device.objects,
         objects_skipped: device.skipped,
-        findings: device.findings.iter().map(Finding::new).collect(),
+        findings: device.findings.iter().map(|it| Finding::new(file, it)).collect(),
     }
 }
 
@@ -143,7 +148,7 @@ pub(super) fn write_lines(out: &mut dyn Write, files: &[FileResult]) -> Result<(
                 schema_version: SCHEMA_VERSION,
                 path: &file.name,
                 device: device.device.as_deref(),
-                finding: Finding::new(shown),
+                finding: Finding::new(file, shown),
             };
             serde_json::to_writer(&mut *out, &line)?;
             writeln!(out)?;

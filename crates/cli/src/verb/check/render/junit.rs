@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::check::{BUDGET, RULES, Rule};
+use hsaco::check::Rule;
 
 use super::super::model::{DeviceResult, FileResult, Shown};
 use super::super::options::FailOn;
@@ -30,7 +30,7 @@ fn write_suite(
         Some(device) => format!("{} on {device}", file.name),
         None => file.name.clone(),
     };
-    let rules: Vec<&Rule> = RULES.iter().chain([&BUDGET]).collect();
+    let rules: Vec<&Rule> = Rule::all().collect();
     let failed = |rule: &Rule| failures(device, rule, fail_on).next().is_some();
     let count = rules.iter().filter(|rule| failed(rule)).count();
     writeln!(
@@ -88,7 +88,7 @@ fn failures<'d>(
 }
 
 fn fails(shown: &Shown, fail_on: FailOn) -> bool {
-    shown.is_new && fail_on.includes(shown.finding.severity)
+    shown.is_new() && fail_on.includes(shown.finding.severity)
 }
 
 /// Text for XML, which has no place for most control characters.

@@ -12,7 +12,7 @@ pub(super) fn write(out: &mut dyn Write, files: &[FileResult]) -> Result<()> {
     let mut rows = files
         .iter()
         .flat_map(|file| file.findings().map(move |(device, shown)| (file, device, shown)))
-        .filter(|(_, _, shown)| shown.is_new)
+        .filter(|(_, _, shown)| shown.is_told())
         .peekable();
     if rows.peek().is_none() {
         writeln!(out, "No findings.")?;

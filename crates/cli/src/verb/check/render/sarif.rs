@@ -1,25 +1,33 @@
 //! For code scanning: SARIF 2.1.0.
 
+use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Result;
-use hsaco::check::{BUDGET, RULES, Rule, Severity};
+use hsaco::check::{Rule, Severity};
 use serde_json::{Value, json};
 
-use super::super::model::{FileResult, Shown};
+use crate::verb::ls::source_name;
+
+use super::super::model::{FileResult, Shown, Standing};
+use super::super::path::seen_from;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 pub(super) fn write(out: &mut dyn Write, files: &[FileResult]) -> Result<()> {
-    let rules: Vec<&Rule> = RULES.iter().chain([&BUDGET]).collect();
+    let rules: Vec<&Rule> = Rule::all().collect();
     let index = |name: &str| rules.iter().position(|rule| rule.name == name);
-    let results = files.iter().flat_map(|file| {
-        file.findings().map(move |(device, shown)| {
+    let mut prints = Fingerprints::default();
+    let mut results = Vec::new();
+    for file in files {
+        let name = seen_from(Path::new("."), &file.name);
+        for (device, shown) in file.findings() {
             let device = device.device.as_deref();
-            result(file, device, shown, index(shown.finding.rule))
-        })
-    });
-    let results: Vec<Value> = results.collect();
+            let print = prints.of(&identity(file, &name, device, shown));
+            results.push(result(file, device, shown, index(shown.finding.rule), &print));
+        }
+    }
     let document = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -52,9 +60,16 @@ fn level(severity: Severity) -> &'static str {
     severity.name()
 }
 
-fn result(file: &FileResult, device: Option<&str>, shown: &Shown, index: Option<usize>) -> Value {
+fn result(
+    file: &FileResult,
+    device: Option<&str>,
+    shown: &Shown,
+    index: Option<usize>,
+    fingerprints: &Value,
+) -> Value {
     let finding = &shown.finding;
     let subject = &finding.subject;
+    let about = file.about(shown);
     let on = device.map_or_else(String::new, |name| format!(" (on {name})"));
     let mut binary = json!({
         "physicalLocation": {
@@ -71,17 +86,23 @@ fn result(file: &FileResult, device: Option<&str>, shown: &Shown, index: Option<
     if let Some(kernel) = &subject.kernel
         && let Some(location) = binary.as_object_mut()
     {
-        let logical = json!([{ "name": kernel, "kind": "function" }]);
+        let name = source_name(kernel.as_str().into());
+        let logical = json!([{ "name": name, "decoratedName": kernel, "kind": "function" }]);
         location.insert("logicalLocations".to_owned(), logical);
     }
     let mut result = json!({
         "ruleId": finding.rule,
         "ruleIndex": index.unwrap_or_default(),
         "level": level(finding.severity),
-        "message": { "text": format!("{}{on}. {}", finding.message, capital(&finding.help)) },
+        "message": { "text": format!("{about}{}{on}. {}", finding.message, capital(&finding.help)) },
         "locations": [binary],
-        "partialFingerprints": { "hsaco/v1": fingerprint(file, device, shown) },
-        "baselineState": if shown.is_new { "new" } else { "unchanged" },
+        "partialFingerprints": fingerprints,
+        "baselineState": match shown.standing {
+            Standing::New => "new",
+            Standing::Known => "unchanged",
+            Standing::Worse | Standing::Better => "updated",
+        },
+        "properties": { "target": file.target(shown) },
     });
     if let (Some(source), Some(members)) = (&shown.source, result.as_object_mut()) {
         let binary = members.insert(
@@ -98,17 +119,41 @@ fn result(file: &FileResult, device: Option<&str>, shown: &Shown, index: Option<
     result
 }
 
-/// What stays the same when the file is built again.
-fn fingerprint(file: &FileResult, device: Option<&str>, shown: &Shown) -> String {
+/// What stays the same when the file is built again: no offsets, no number of the object, no value.
+fn identity(file: &FileResult, name: &str, device: Option<&str>, shown: &Shown) -> String {
     let subject = &shown.finding.subject;
     let parts = [
-        Some(file.name.as_str()),
+        Some(name),
+        file.target(shown),
         device,
         Some(shown.finding.rule),
         subject.kernel.as_deref(),
         shown.lasting_field(),
     ];
     parts.map(Option::unwrap_or_default).join("|")
+}
+
+/// Fingerprints of results, of which no two are the same.
+#[derive(Default)]
+struct Fingerprints(HashMap<String, usize>);
+
+impl Fingerprints {
+    /// Those of the next result of an identity. GitHub knows results by `primaryLocationLineHash` alone, and makes one of
+    /// the line otherwise, of which a binary has but one.
+    fn of(&mut self, identity: &str) -> Value {
+        let count = self.0.entry(identity.to_owned()).or_insert(0);
+        *count += 1;
+        json!({
+            "hsaco/v2": format!("{identity}|{count}"),
+            "primaryLocationLineHash": format!("{:016x}:{count}", fnv1a(identity.as_bytes())),
+        })
+    }
+}
+
+/// A hash that is the same wherever and whenever it is made: FNV-1a.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 fn capital(text: &str) -> String {

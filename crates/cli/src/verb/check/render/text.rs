@@ -4,12 +4,12 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
-use hsaco::check::{Severity, Subject};
+use hsaco::check::{REGRESSION, Severity, Subject};
 
 use crate::table::count;
 use crate::verb::ls::source_name;
 
-use super::super::model::{DeviceResult, FileResult, ObjectInfo, Shown};
+use super::super::model::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
 
 pub(super) fn write(
     out: &mut dyn Write,
@@ -18,7 +18,7 @@ pub(super) fn write(
     color: bool,
 ) -> Result<()> {
     for file in files {
-        for (device, shown) in file.findings().filter(|(_, it)| it.is_new) {
+        for (device, shown) in file.findings().filter(|(_, it)| it.is_told()) {
             let device = device.device.as_deref().filter(|_| names_devices);
             write_finding(out, file, device, shown, color)?;
         }
@@ -52,6 +52,15 @@ fn write_finding(
         finding.severity, finding.rule, finding.message
     )?;
     writeln!(out, "  in {}{}", file.place(shown), place(&finding.subject))?;
+    match shown.standing {
+        Standing::Worse if !is_comparison(shown) => {
+            writeln!(out, "  baseline: known, and worse than it was")?;
+        }
+        Standing::Better if !is_comparison(shown) => {
+            writeln!(out, "  baseline: known, and better than it was")?;
+        }
+        _ => {}
+    }
     if let Some(source) = &shown.source {
         writeln!(out, "  from {}:{}", source.file, source.line)?;
         if let Some(text) = &source.text {
@@ -83,6 +92,11 @@ fn place(subject: &Subject) -> String {
     }
 }
 
+/// Whether it is about a kernel that was compared with the baseline.
+fn is_comparison(shown: &Shown) -> bool {
+    shown.finding.rule == REGRESSION.name
+}
+
 /// One line of a file against a device.
 fn write_summary(out: &mut dyn Write, file: &FileResult, device: &DeviceResult) -> Result<()> {
     let on = device.device.as_deref().map_or_else(String::new, |name| format!(" on {name}"));
@@ -98,12 +112,18 @@ fn write_summary(out: &mut dyn Write, file: &FileResult, device: &DeviceResult) 
         .filter(|(number, _)| *number > 0)
         .map(|(number, name)| count(*number, name))
         .collect();
-    let known = device.findings.iter().filter(|it| !it.is_new).count();
+    let known = device.findings.iter().filter(|it| !it.is_new() && !is_comparison(it)).count();
     if known > 0 {
         parts.push(format!("{known} of the baseline"));
     }
+    if device.better > 0 {
+        parts.push(format!("{} better than the baseline", count(device.better, "kernel")));
+    }
     if device.hidden > 0 {
         parts.push(format!("{} not shown (--notes)", count(device.hidden, "note")));
+    }
+    if device.is_empty() {
+        parts.push("nothing was checked".to_owned());
     }
     let verdict = if parts.is_empty() { "nothing to say".to_owned() } else { parts.join(", ") };
     writeln!(out, "{}{on}: {objects}{others}: {verdict}", file.name)?;
