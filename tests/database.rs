@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
 
-use hsaco::db::{Database, ErrorKind, Kernel};
+use hsaco::db::{Database, ErrorKind, Kernel, Wanted, Which};
 use hsaco::object::CodeObject;
 use hsaco_tests::{corpus_file, fixture};
 
@@ -43,6 +43,40 @@ fn a7_listing_decodes_nothing_and_asking_decodes_only_what_is_asked_for() {
     assert_eq!((counts.decoded_kernels, counts.decoded_bytes), (1, size));
     texts(&database.kernel("_Z10kernel_twoPfN3vec4PairIfEE").unwrap());
     assert_eq!(database.counts().decoded_kernels, 2);
+}
+
+/// Of an exact and a generic object in one bundle a runtime takes the exact one.
+#[test]
+fn a_device_takes_of_each_bundle_what_fits_it_most_closely() {
+    let [exact, generic] =
+        ["s1.gfx1100.co", "s1.gfx11-generic.co"].map(|it| fs::read(fixture(it)).unwrap());
+    let id = |target: &str| format!("hipv4-amdgcn-amd-amdhsa--{target}");
+    let (exact_id, generic_id) = (id("gfx1100"), id("gfx11-generic"));
+    let entries = [(generic_id.as_str(), &*generic), (exact_id.as_str(), &*exact)];
+    let bundle = hsaco::object::container::bundle::write(&entries, 4096);
+    for (device, expected) in [("gfx1100", "gfx1100"), ("gfx1151", "gfx11-generic")] {
+        let objects = Wanted::Device(device.parse().unwrap());
+        let which = Which { objects, ..Which::default() };
+        for is_known in [false, true] {
+            let database = Database::new();
+            if is_known {
+                database.add("bundle", bundle.clone()).unwrap();
+            }
+            let added = database.add_some("bundle", bundle.clone(), &which).unwrap();
+            let targets: Vec<_> = added.objects.iter().map(|it| it.target()).collect();
+            assert_eq!(targets, [expected], "{device}");
+            let name = added.objects[0].kernel(0).unwrap().name().to_string();
+            let kernel = database.kernel_for(&name, objects).unwrap();
+            assert_eq!(kernel.object().target(), expected, "{device}");
+        }
+    }
+    let wanted = Wanted::Device("gfx942".parse().unwrap());
+    let which = Which { objects: wanted, ..Which::default() };
+    let error = Database::new().add_some("bundle", bundle, &which).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "not found: file: no object that gfx942 runs is in it, only for gfx11-generic, gfx1100"
+    );
 }
 
 #[test]
@@ -102,8 +136,8 @@ fn b3_a_kernel_is_all_there_and_in_program_order() {
             next += instruction.bytes().len() as u64;
             bytes.extend_from_slice(instruction.bytes());
         }
-        assert_eq!(bytes, kernel.code().unwrap());
-        let size = kernel.tables().unwrap().code_size().unwrap();
+        assert_eq!(bytes, *kernel.code().unwrap());
+        let size = kernel.tables().unwrap().kernel().code_size().unwrap();
         assert_eq!(next - kernel.entry().unwrap(), size);
     }
 }
@@ -195,7 +229,8 @@ fn b11_without_debug_information_there_is_all_but_lines() {
             assert_eq!(instruction.location().unwrap(), None);
             assert!(instruction.frames().unwrap().is_empty());
         }
-        let metadata = kernel.tables().unwrap().metadata().copied().unwrap();
+        let metadata = kernel.tables().unwrap();
+        let metadata = metadata.kernel().metadata().copied().unwrap();
         assert!(metadata.decode().unwrap().arguments().unwrap().count() > 0);
     }
 }
@@ -278,7 +313,8 @@ fn check_library(path: &Path) {
     database.add("library", fs::read(path).unwrap()).unwrap();
     let mut kernels = 0;
     for object in database.objects() {
-        let parsed = CodeObject::parse(object.data()).unwrap();
+        let data = object.data().unwrap();
+        let parsed = CodeObject::parse(&data).unwrap();
         assert_eq!(object.kernel_count(), parsed.index().kernels().len());
         kernels += object.kernel_count();
     }
@@ -286,7 +322,7 @@ fn check_library(path: &Path) {
     for kernel in database.kernels() {
         let size: usize = kernel.instructions().unwrap().map(|it| it.bytes().len()).sum();
         assert_eq!(size, kernel.code().unwrap().len());
-        assert_eq!(Some(size as u64), kernel.tables().unwrap().code_size());
+        assert_eq!(Some(size as u64), kernel.tables().unwrap().kernel().code_size());
     }
     assert_eq!(database.counts().decoded_kernels, kernels as u64);
     assert!(kernels > 50, "{kernels}");

@@ -83,7 +83,7 @@ fn a2_a_host_file_has_the_kernels_of_all_its_units() {
     let mut union = BTreeSet::new();
     for object in whole.objects() {
         let alone = Database::new();
-        alone.add("alone", object.data().to_vec()).unwrap();
+        alone.add("alone", object.data().unwrap().to_vec()).unwrap();
         union.extend(names(&alone));
     }
     assert_eq!(names(&whole), union);
@@ -411,7 +411,7 @@ fn c18_objects_are_parts_of_the_file() {
         let database = Database::new();
         database.add(name, hsaco::db::Data::new(file)).unwrap();
         for object in database.objects() {
-            assert!(file.as_ptr_range().contains(&object.data().as_ptr()), "{name}");
+            assert!(file.as_ptr_range().contains(&object.data().unwrap().as_ptr()), "{name}");
         }
         for kernel in database.kernels() {
             assert!(file.as_ptr_range().contains(&kernel.code().unwrap().as_ptr()), "{name}");

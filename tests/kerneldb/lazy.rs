@@ -98,7 +98,7 @@ fn lazy_e368f69_objects_without_code_are_no_trouble() {
         let whole = super::database(&["s1.no-sections.co"]);
         let object = &whole.objects()[0];
         let codes = object.kernels().map(|it| it.code().unwrap().as_ptr() as usize);
-        codes.min().unwrap() - object.data().as_ptr() as usize
+        codes.min().unwrap() - object.data().unwrap().as_ptr() as usize
     };
     cut.truncate(start);
     let database = Database::new();
@@ -117,11 +117,11 @@ fn lazy_af065a9_any_bytes_are_decoded_to_their_end() {
         let ranges: Vec<_> = {
             let database = database(&[name]);
             let object = &database.objects()[0];
-            let base = object.data().as_ptr() as usize;
+            let base = object.data().unwrap().as_ptr() as usize;
             let range = |code: &[u8]| {
                 code.as_ptr() as usize - base..code.as_ptr() as usize - base + code.len()
             };
-            object.kernels().map(|it| range(it.code().unwrap())).collect()
+            object.kernels().map(|it| range(&it.code().unwrap())).collect()
         };
         for _ in 0..50 {
             for range in &ranges {
@@ -218,7 +218,7 @@ fn lazy_98a2bfa_a_file_without_gpu_code_is_an_error_that_says_so() {
 fn lazy_4e899dc_without_debug_information_there_is_the_rest() {
     for kernel in database(&["mangled.co"]).kernels() {
         assert!(!texts(&kernel).is_empty() && !kernel.blocks().unwrap().blocks().is_empty());
-        assert!(kernel.arguments().arguments.iter().all(|it| it.offset.is_some()));
+        assert!(kernel.arguments().unwrap().arguments.iter().all(|it| it.offset.is_some()));
     }
 }
 

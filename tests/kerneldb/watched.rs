@@ -50,7 +50,7 @@ fn ask(kernel: &Kernel, which: usize) {
         0 => instructions.for_each(|it| _ = it.frames().unwrap()),
         1 => instructions.for_each(|it| _ = (it.text(), it.memory(), it.location().unwrap())),
         2 => assert!(!kernel.blocks().unwrap().blocks().is_empty()),
-        _ => assert!(kernel.arguments().problems.is_empty()),
+        _ => assert!(kernel.arguments().unwrap().problems.is_empty()),
     }
 }
 

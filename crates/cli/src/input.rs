@@ -7,9 +7,12 @@ use std::io::Read;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use hsaco::db::{Content, Stored as _};
 use hsaco::object::uri::Uri;
 use memmap2::Mmap;
+
+use crate::stored::StoredFile;
 
 /// One file's bytes.
 pub struct Input {
@@ -40,12 +43,6 @@ impl AsRef<[u8]> for Input {
     }
 }
 
-impl hsaco::db::Owner for Input {
-    fn release(&self, range: Range<usize>) {
-        Input::release(self, range.start as u64, range.len() as u64);
-    }
-}
-
 impl Deref for Data {
     type Target = [u8];
 
@@ -70,7 +67,7 @@ impl Input {
 }
 
 #[cfg(unix)]
-fn release_pages(map: &Mmap, offset: usize, size: usize) {
+pub(crate) fn release_pages(map: &Mmap, offset: usize, size: usize) {
     let size = size.min(map.len().saturating_sub(offset));
     let advice = memmap2::UncheckedAdvice::DontNeed;
     // SAFETY: the mapping is shared, read-only and of a file: dropped pages are read from the file
@@ -82,12 +79,30 @@ fn release_pages(map: &Mmap, offset: usize, size: usize) {
 }
 
 #[cfg(not(unix))]
-fn release_pages(_map: &Mmap, _offset: usize, _size: usize) {}
+pub(crate) fn release_pages(_map: &Mmap, _offset: usize, _size: usize) {}
 
 /// The files that arguments stand for, opened one at a time.
 pub fn inputs(arguments: &[OsString]) -> Inputs {
     let pending = arguments.iter().map(|it| Pending { path: it.clone(), found: false }).collect();
     Inputs { pending }
+}
+
+/// The files that arguments stand for, for a database: one at a time, and read when something of them is asked for.
+pub fn stored_inputs(
+    arguments: &[OsString],
+) -> impl Iterator<Item = Result<StoredInput, Unopened>> + use<> {
+    let mut inputs = inputs(arguments);
+    std::iter::from_fn(move || Some(inputs.next_place()?.and_then(Place::store)))
+}
+
+/// A file for a database.
+pub struct StoredInput {
+    /// What to call it: as the user spelled it.
+    pub name: String,
+    /// True when nobody named the file: it was found in a directory, and may be anything.
+    pub found: bool,
+    /// What it holds.
+    pub content: Content,
 }
 
 /// Iterator over [`Input`]s; an error names what could not be opened.
@@ -125,6 +140,27 @@ impl Place {
 
     fn is_uri(&self) -> bool {
         self.name.starts_with("file://") || self.name.starts_with("memory://")
+    }
+
+    /// Opens it for a database, which reads of a file what it is asked for.
+    fn store(self) -> Result<StoredInput, Unopened> {
+        let stored = match self.path == "-" {
+            true => Ok(None),
+            false if self.is_uri() => store_uri(&self.name),
+            false => StoredFile::open(Path::new(&self.path)).map_err(Into::into),
+        };
+        match stored {
+            Ok(Some(file)) => {
+                let content = Content::stored(file);
+                Ok(StoredInput { name: self.name, found: self.found, content })
+            }
+            Ok(None) => {
+                let input = self.open()?;
+                let content = hsaco::db::Data::from(input.to_vec()).into();
+                Ok(StoredInput { name: input.name, found: input.found, content })
+            }
+            Err(error) => Err(Unopened { name: self.name, error }),
+        }
     }
 
     /// Opens it.
@@ -213,7 +249,7 @@ fn open_file(path: &Path) -> Result<Data> {
     Ok(Data::Read(bytes))
 }
 
-fn map(file: &File) -> std::io::Result<Mmap> {
+pub(crate) fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is only read, and read as bytes of which nothing is assumed. A file that
     // another process cuts short while it is read ends this process with a signal, as it would end
     // any tool that maps files; nothing is written before the answer is complete.
@@ -224,21 +260,36 @@ fn map(file: &File) -> std::io::Result<Mmap> {
 }
 
 fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {
+    let (path, range) = parse_uri(text)?;
+    let data = open_file(&path).with_context(|| path.display().to_string())?;
+    let length = data.len();
+    match range.unwrap_or(0..length) {
+        range if range.end <= length => Ok((data, range)),
+        _ => Err(asks_for_more(&path, length)),
+    }
+}
+
+fn store_uri(text: &str) -> Result<Option<StoredFile>> {
+    let (path, range) = parse_uri(text)?;
+    let file = StoredFile::open(&path).with_context(|| path.display().to_string())?;
+    let Some(file) = file else { return Ok(None) };
+    let length = file.size();
+    let part = file.part(range.unwrap_or(0..length));
+    part.map(Some).ok_or_else(|| asks_for_more(&path, length))
+}
+
+/// The file that a URI names, and which of its bytes if it does not name all.
+fn parse_uri(text: &str) -> Result<(PathBuf, Option<Range<usize>>)> {
     let Uri::File { path, range } = Uri::parse(text)? else {
         bail!("only file:// URIs can be opened: the memory of a process is not read");
     };
-    let path = path_from_bytes(path)?;
-    let data = open_file(&path).with_context(|| path.display().to_string())?;
-    let length = data.len();
-    let Some(range) = range else {
-        return Ok((data, 0..length));
-    };
-    let start = usize::try_from(range.offset).ok();
-    let end = range.offset.checked_add(range.size).and_then(|end| usize::try_from(end).ok());
-    match start.zip(end) {
-        Some((start, end)) if end <= length => Ok((data, start..end)),
-        _ => bail!("{} has {length} bytes, and the URI asks for more", path.display()),
-    }
+    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+    let range = range.map(|it| at(it.offset)..at(it.offset.saturating_add(it.size)));
+    Ok((path_from_bytes(path)?, range))
+}
+
+fn asks_for_more(path: &Path, length: usize) -> anyhow::Error {
+    anyhow!("{} has {length} bytes, and the URI asks for more", path.display())
 }
 
 #[cfg(unix)]

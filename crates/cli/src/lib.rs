@@ -17,6 +17,7 @@ mod scan;
 mod schema;
 mod select;
 mod source_files;
+mod stored;
 mod stream;
 mod table;
 mod text_files;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use hsaco::isa::{Setting, TargetId};
+use hsaco::isa::TargetId;
 use hsaco::object::{CodeObject, Index, Kernel, Str, demangle};
 use regex::Regex;
 
@@ -69,14 +69,9 @@ impl TargetPattern {
     }
 
     fn matches(&self, id: Option<TargetId>, text: &str) -> bool {
-        let agrees = |wanted: Setting, found: Setting| wanted == Setting::Any || wanted == found;
         match self {
             Self::Glob(pattern) => pattern.is_match(text),
-            Self::Exact(wanted) => id.is_some_and(|id| {
-                id.processor == wanted.processor
-                    && agrees(wanted.xnack, id.xnack)
-                    && agrees(wanted.sramecc, id.sramecc)
-            }),
+            Self::Exact(wanted) => id.is_some_and(|id| id.is_a(*wanted)),
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hsaco_analysis::Stream;
 use hsaco_isa::{DecodeOptions, DecoderCache};
 use hsaco_object::container::{self, Entry, EntryKind, entries};
-use hsaco_object::{Error, ErrorKind, Result, Str};
+use hsaco_object::{CodeObject, Error, ErrorKind, Result, Str};
 
-use crate::data::Data;
+use crate::catalog::Catalog;
+use crate::content::{Content, View};
 use crate::kernel::Kernel;
-use crate::name::Names;
-use crate::object::Object;
+use crate::object::{Found, Object};
+use crate::wanted::Wanted;
 
 /// How files are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +33,39 @@ pub struct Added {
     pub problems: Vec<Error>,
 }
 
+impl Added {
+    /// An error if there is no object: what was wrong first, else that none is wanted of what there is.
+    fn or_nothing(self, wanted: Wanted, passed_over: &[String]) -> Result<Self> {
+        if !self.objects.is_empty() {
+            return Ok(self);
+        }
+        let nothing = || wanted.nothing(passed_over.iter());
+        Err(self.problems.into_iter().next().unwrap_or_else(nothing))
+    }
+}
+
+/// Of wanted objects those that remain where a device chooses.
+fn closest<O: AsRef<Object>>(wanted: Wanted, objects: Vec<O>) -> Vec<O> {
+    let target = |it: &O| it.as_ref().target_id();
+    wanted.closest(objects, target, |one, other| one.as_ref().shares_bundle(other.as_ref()))
+}
+
+/// What becomes of an object of a file.
+enum Choice {
+    Taken(Box<Object>),
+    /// It is not wanted: its target.
+    PassedOver(String),
+}
+
+/// What was found in a file.
+#[derive(Default)]
+struct Indexed {
+    objects: Vec<Object>,
+    problems: Vec<Error>,
+    /// The targets of objects that are not wanted.
+    passed_over: Vec<String>,
+}
+
 /// What was worked out so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -47,8 +81,26 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub struct Database {
     shared: Arc<Shared>,
-    objects: RwLock<Vec<Arc<Object>>>,
-    names: Mutex<Names>,
+    catalog: Mutex<Catalog>,
+}
+
+/// Which objects of a file are added, and which of their kernels.
+#[derive(Clone, Copy, Default)]
+pub struct Which<'f> {
+    /// The objects.
+    pub objects: Wanted,
+    /// Whether a kernel of a mangled name is wanted; without it all are.
+    pub kernels: Option<&'f dyn Fn(Str<'_>) -> bool>,
+}
+
+impl Which<'_> {
+    fn is_all(&self) -> bool {
+        self.objects == Wanted::All && self.kernels.is_none()
+    }
+
+    fn wants_kernel(&self, name: Str<'_>) -> bool {
+        self.kernels.is_none_or(|is_wanted| is_wanted(name))
+    }
 }
 
 /// What all objects of a database share.
@@ -95,63 +147,107 @@ impl Database {
     }
 
     /// Adds every code object of a file, whatever holds it. Nothing is decoded.
-    pub fn add(&self, name: &str, file: impl Into<Data>) -> Result<Added> {
-        self.add_where(name, file, |_| true)
+    pub fn add(&self, name: &str, file: impl Into<Content>) -> Result<Added> {
+        self.add_some(name, file, &Which::default())
     }
 
     /// Adds a file, of its kernels only those whose mangled names are wanted.
     pub fn add_where(
         &self,
         name: &str,
-        file: impl Into<Data>,
+        file: impl Into<Content>,
         is_wanted: impl Fn(Str<'_>) -> bool,
     ) -> Result<Added> {
-        let (name, file) = (Arc::from(name), file.into());
-        let mut added = Added::default();
-        let mut names = Vec::new();
+        self.add_some(name, file, &Which { kernels: Some(&is_wanted), ..Which::default() })
+    }
+
+    /// Adds some objects and kernels of a file. A kernel that is there stays as it is, and is there once: a file that is
+    /// added again brings what it did not bring before. One that is not as it was takes the place of what it was.
+    pub fn add_some(
+        &self,
+        name: &str,
+        file: impl Into<Content>,
+        which: &Which<'_>,
+    ) -> Result<Added> {
+        let file = file.into();
+        let place = file.place(name);
+        let known = self.catalog().whole(&place);
+        if let Some(all) = known {
+            let (objects, others): (Vec<_>, Vec<_>) =
+                all.into_iter().partition(|it| it.is_wanted(which.objects));
+            let passed_over: Vec<_> = others.iter().map(|it| it.target().to_owned()).collect();
+            let objects = closest(which.objects, objects);
+            return Added { objects, problems: Vec::new() }.or_nothing(which.objects, &passed_over);
+        }
+        let Indexed { objects, problems, passed_over } = self.index(name, &file, which)?;
+        file.check()?;
+        let objects = self.catalog().add(place, file, which.is_all(), objects);
+        Added { objects, problems }.or_nothing(which.objects, &passed_over)
+    }
+
+    /// Indexes the wanted objects of a file.
+    fn index(&self, name: &str, file: &Content, which: &Which<'_>) -> Result<Indexed> {
+        let name = Arc::from(name);
+        let view = file.view()?;
+        let bytes = (*view).as_ref();
+        let mut indexed = Indexed::default();
+        let mut found = Vec::new();
         let mut seen = Seen::default();
-        let objects = entries(file.as_ref(), &self.shared.options.container);
         let mut number = 0;
-        for entry in objects {
+        for entry in entries(bytes, &self.shared.options.container) {
             let entry = match entry {
                 Ok(entry) if entry.is_object() => entry,
                 Ok(_) => continue,
                 Err(error) => {
-                    added.problems.push(error);
+                    indexed.problems.push(error);
                     continue;
                 }
             };
-            let at = |error: Error| entry.offset.map_or(error.clone(), |base| error.rebased(base));
-            let indexed = match entry.kind {
-                EntryKind::Bitcode | EntryKind::Spirv => Err(not_compiled(entry.kind)),
-                _ => Object::index(&name, number, &entry, &file, &is_wanted, &self.shared),
+            let place = Found {
+                file: &name,
+                number,
+                entry: &entry,
+                content: file.entry(bytes, &entry.data),
             };
-            match indexed {
-                Ok(object) => {
-                    names.push(object.kernel_names().map(|it| it.to_string()).collect());
-                    added.objects.push(Arc::new(object));
+            match self.index_entry(place, which) {
+                Ok(Choice::Taken(object)) => found.push(*object),
+                Ok(Choice::PassedOver(target)) => indexed.passed_over.push(target),
+                Err(error) => {
+                    let base = entry.offset.unwrap_or(0);
+                    indexed.problems.push(error.rebased(base));
                 }
-                Err(error) => added.problems.push(at(error)),
             }
             number += 1;
-            seen.add(&entry, &file);
+            seen.add(&entry, &*view);
         }
-        seen.release(&file);
-        if added.objects.is_empty() {
-            let nothing =
-                || Error::new(ErrorKind::NotFound, "file", "no AMD GPU code object is in it");
-            return Err(added.problems.into_iter().next().unwrap_or_else(nothing));
+        seen.release(&*view);
+        indexed.objects = closest(which.objects, found);
+        Ok(indexed)
+    }
+
+    /// Indexes an entry of a file, if it is wanted.
+    fn index_entry(&self, place: Found<'_>, which: &Which<'_>) -> Result<Choice> {
+        if matches!(place.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) {
+            return Err(not_compiled(place.entry.kind));
         }
-        let mut all = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).add(all.len(), names);
-        all.extend(added.objects.iter().cloned());
-        Ok(added)
+        let object = CodeObject::parse(&place.entry.data)?;
+        if !which.objects.takes(object.target().id(), object.e_flags().generic_version()) {
+            return Ok(Choice::PassedOver(object.target().to_string()));
+        }
+        let is_wanted = |name: Str<'_>| which.wants_kernel(name);
+        let intern = |name: Str<'_>| self.catalog().names.intern(name);
+        let indexed = Object::index(place, &object, &is_wanted, &intern, &self.shared);
+        Ok(Choice::Taken(Box::new(indexed)))
+    }
+
+    fn catalog(&self) -> MutexGuard<'_, Catalog> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All objects, in the order in which they were added.
     #[must_use]
     pub fn objects(&self) -> Vec<Arc<Object>> {
-        self.objects.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.catalog().objects.clone()
     }
 
     /// All kernels, in the order in which they were added.
@@ -163,24 +259,37 @@ impl Database {
     /// many kernels.
     #[must_use]
     pub fn kernels_named(&self, name: &str) -> Vec<Kernel> {
-        let objects = self.objects();
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = names.find(&objects, name);
-        let kernel = |(object, number): (usize, usize)| {
-            Some(Kernel::new(Arc::clone(objects.get(object)?), number))
-        };
-        found.into_iter().filter_map(kernel).collect()
+        self.catalog().find(name)
     }
 
     /// The only kernel of a name.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let mut found = self.kernels_named(name);
-        match found.len() {
-            0 => Err(Error::new(ErrorKind::NotFound, "kernel", format!("`{name}`"))),
-            1 => Ok(found.swap_remove(0)),
-            count => {
-                let places: Vec<_> = found.iter().map(|it| format!("{:?}", it.object())).collect();
-                let detail = format!("`{name}` is {count} kernels: {}", places.join(", "));
+        self.kernel_for(name, Wanted::All)
+    }
+
+    /// The only kernel of a name in the objects for a target or a device. Of several a device takes the closest.
+    pub fn kernel_for(&self, name: &str, wanted: Wanted) -> Result<Kernel> {
+        let named = self.kernels_named(name);
+        let is_wanted = |it: &&Kernel| it.object().is_wanted(wanted);
+        let found: Vec<_> = named.iter().filter(is_wanted).collect();
+        let found = wanted.closest(found, |it| it.object().target_id(), |_, _| true);
+        let places = |all: &mut dyn Iterator<Item = &Kernel>| {
+            all.map(|it| format!("{:?}", it.object())).collect::<Vec<_>>().join(", ")
+        };
+        match *found {
+            [kernel] => Ok(kernel.clone()),
+            [] => {
+                let wanted = wanted.words().map(|it| format!(" {it}")).unwrap_or_default();
+                let others = match named.is_empty() {
+                    true => String::new(),
+                    false => format!(", only in {}", places(&mut named.iter())),
+                };
+                let detail = format!("`{name}`{wanted}{others}");
+                Err(Error::new(ErrorKind::NotFound, "kernel", detail))
+            }
+            _ => {
+                let places = places(&mut found.iter().copied());
+                let detail = format!("`{name}` is {} kernels: {places}", found.len());
                 Err(Error::new(ErrorKind::Ambiguous, "kernel", detail))
             }
         }
@@ -223,7 +332,7 @@ impl Seen {
     const ENOUGH: usize = 16 << 20;
 
     /// Takes note of an entry that is a part of the file.
-    fn add(&mut self, entry: &Entry<'_>, file: &Data) {
+    fn add(&mut self, entry: &Entry<'_>, file: &dyn View) {
         let Some(start) = entry.offset.and_then(|it| usize::try_from(it).ok()) else { return };
         let end = start.saturating_add(entry.data.len());
         let before = self.0.take().unwrap_or(start..end);
@@ -233,7 +342,7 @@ impl Seen {
         }
     }
 
-    fn release(&mut self, file: &Data) {
+    fn release(&mut self, file: &dyn View) {
         if file.as_ref().len() >= Self::ENOUGH {
             self.0.take().into_iter().for_each(|range| file.release(range));
         }

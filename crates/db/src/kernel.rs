@@ -8,8 +8,9 @@ use hsaco_isa::{Decoder, Inst, Memory, Operand, Token};
 use hsaco_object::{Resources, Result, Str};
 
 use crate::code::Code;
+use crate::data::Data;
 use crate::name::readable;
-use crate::object::Object;
+use crate::object::{Object, Tables};
 
 /// A kernel of the database. Cloning copies nothing; all clones share what was decoded.
 #[derive(Clone)]
@@ -61,35 +62,38 @@ impl Kernel {
         readable(self.name())
     }
 
-    /// What the object's tables say of it: descriptor, metadata, entry.
-    #[must_use]
-    pub fn tables(&self) -> Option<hsaco_object::Kernel<'_>> {
+    /// What the object's tables say of it: descriptor, metadata, entry. As all that is read from the file, it is an
+    /// error of kind [`Changed`](crate::ErrorKind::Changed) if the file is not as it was.
+    pub fn tables(&self) -> Result<Tables<'_>> {
         self.object.kernel_tables(self.number)
     }
 
     /// What it needs of a device.
-    #[must_use]
-    pub fn resources(&self) -> Resources {
+    pub fn resources(&self) -> Result<Resources> {
         let generation = self.object.target_id().map(|id| id.processor.generation());
-        self.tables().map_or_else(Resources::default, |it| it.resources(generation).0)
+        Ok(self.tables()?.kernel().resources(generation).0)
     }
 
     /// Its arguments: what the metadata says of them, joined with the types of the debug information.
-    #[must_use]
-    pub fn arguments(&self) -> KernelArguments {
+    pub fn arguments(&self) -> Result<KernelArguments> {
         self.object.arguments(self.number)
     }
 
     /// Where its code starts.
     #[must_use]
     pub fn entry(&self) -> Option<u64> {
-        self.object.code_bytes(self.number).map(|(address, _)| address)
+        self.object.code_range(self.number).map(|(address, _)| address)
+    }
+
+    /// How many bytes of code it has.
+    #[must_use]
+    pub fn code_size(&self) -> Option<usize> {
+        self.object.code_range(self.number).map(|(_, range)| range.len())
     }
 
     /// Its code.
-    #[must_use]
-    pub fn code(&self) -> Option<&[u8]> {
-        self.object.code_bytes(self.number).map(|(_, code)| code)
+    pub fn code(&self) -> Result<Data> {
+        self.object.code_bytes(self.number)
     }
 
     /// Its instructions in the order of their addresses. Decodes it, the first time.

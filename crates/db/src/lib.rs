@@ -19,17 +19,22 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod catalog;
 mod code;
+mod content;
 mod data;
 mod database;
 pub mod index;
 mod kernel;
 mod name;
 mod object;
+mod wanted;
 
 pub use code::Listing;
-pub use data::{Data, Owner};
-pub use database::{Added, Counts, Database, Options};
+pub use content::{Content, Stored, View};
+pub use data::Data;
+pub use database::{Added, Counts, Database, Options, Which};
 pub use hsaco_object::{Error, ErrorKind, Result};
 pub use kernel::{Instruction, Kernel};
-pub use object::{Function, Object, kernel_code};
+pub use object::{Function, Object, Tables, kernel_code};
+pub use wanted::Wanted;

@@ -21,28 +21,42 @@ pub(crate) fn readable(mangled: Str<'_>) -> String {
 /// Kernels by name. Readable names are made when the first is looked for that is no mangled one.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    exact: HashMap<String, Vec<KernelNumber>>,
+    exact: HashMap<Arc<[u8]>, Vec<KernelNumber>>,
     readable: HashMap<String, Vec<KernelNumber>>,
     /// How many objects are in the readable ones.
     objects: usize,
 }
 
 impl Names {
-    /// Adds the mangled names of new objects, the first of which has that number.
-    pub(crate) fn add(&mut self, first: usize, names: Vec<Vec<String>>) {
-        for (at, names) in (first..).zip(names) {
-            for (number, name) in names.into_iter().enumerate() {
-                self.exact.entry(name).or_default().push((at, number));
-            }
+    /// The one copy of a mangled name: kernels for many targets share theirs.
+    pub(crate) fn intern(&mut self, name: Str<'_>) -> Arc<[u8]> {
+        if let Some((known, _)) = self.exact.get_key_value(name.as_bytes()) {
+            return Arc::clone(known);
         }
+        let name: Arc<[u8]> = name.as_bytes().into();
+        self.exact.insert(Arc::clone(&name), Vec::new());
+        name
+    }
+
+    /// Adds the kernels of the object of that number.
+    pub(crate) fn add(&mut self, at: usize, object: &Object) {
+        for (number, name) in object.interned_names().enumerate() {
+            self.exact.entry(Arc::clone(name)).or_default().push((at, number));
+        }
+    }
+
+    /// Knows these objects and no others.
+    pub(crate) fn renumber(&mut self, objects: &[Arc<Object>]) {
+        *self = Names::default();
+        objects.iter().enumerate().for_each(|(at, object)| self.add(at, object));
     }
 
     /// The kernels of a name: mangled, or as people read it; with or without the descriptor's suffix.
     pub(crate) fn find(&mut self, objects: &[Arc<Object>], name: &str) -> Vec<KernelNumber> {
         let bare = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
         let spellings = [Some(name), bare];
-        let mut found = spellings.iter().flatten().filter_map(|it| self.exact.get(*it));
-        if let Some(found) = found.next() {
+        let mut exact = spellings.iter().flatten().filter_map(|it| self.exact.get(it.as_bytes()));
+        if let Some(found) = exact.find(|found| !found.is_empty()) {
             return found.clone();
         }
         self.make_readable(objects);

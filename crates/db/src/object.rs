@@ -1,32 +1,43 @@
 //! An indexed code object.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use hsaco_analysis::{DebugSections, Frame, KernelArguments, PlaceId, SourceMap, kernel_decoder};
 use hsaco_isa::{TargetId, WaveSize};
-use hsaco_object::container::Entry;
+use hsaco_object::container::{Entry, Trail};
 use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
 
 use crate::code::Code;
+use crate::content::Content;
 use crate::data::Data;
 use crate::database::Shared;
 use crate::kernel::Kernel;
+use crate::wanted::Wanted;
 
 /// A code object of the database: where it was found, what it is for, what it defines.
 pub struct Object {
     file: Arc<str>,
     number: usize,
     id: Option<String>,
-    data: Data,
+    trail: Trail,
+    content: Content,
     target: Option<TargetId>,
+    generic_version: u8,
     target_text: String,
     kernels: Vec<Slot>,
     functions: Vec<Function>,
     problems: Vec<Error>,
     source: OnceLock<Result<Source>>,
     shared: Arc<Shared>,
+}
+
+impl AsRef<Object> for Object {
+    fn as_ref(&self) -> &Object {
+        self
+    }
 }
 
 impl fmt::Debug for Object {
@@ -48,6 +59,7 @@ pub struct Function {
 
 /// A kernel, and what was worked out about it.
 pub(crate) struct Slot {
+    name: Arc<[u8]>,
     kernel: DetachedKernel,
     /// Where its code starts, and which bytes of the object it is.
     code: Option<(u64, Range<usize>)>,
@@ -55,30 +67,28 @@ pub(crate) struct Slot {
     places: OnceLock<Result<Vec<Option<PlaceId>>>>,
 }
 
-/// What maps an object's code to its source; sections that had to be unpacked are kept.
+/// What maps an object's code to its source; sections that are not in memory already are kept.
 struct Source {
-    unpacked: Option<DebugSections<'static>>,
+    kept: Option<DebugSections<'static>>,
     map: SourceMap,
 }
 
 impl Object {
-    /// Indexes an entry of a file: its kernels that are wanted, by name.
+    /// Indexes an object of a file: its kernels that are wanted, by name.
     pub(crate) fn index(
-        file: &Arc<str>,
-        number: usize,
-        entry: &Entry<'_>,
-        data: &Data,
+        found: Found<'_>,
+        object: &CodeObject<'_>,
         is_wanted: &dyn Fn(Str<'_>) -> bool,
+        intern: &dyn Fn(Str<'_>) -> Arc<[u8]>,
         shared: &Arc<Shared>,
-    ) -> Result<Self> {
-        let data = data.part(&entry.data);
-        let object = CodeObject::parse(data.as_ref())?;
+    ) -> Self {
         let index = object.index();
         let starts = starts(&index);
         let wanted = index.kernels().iter().filter(|kernel| is_wanted(kernel.name()));
         let slot = |kernel: &hsaco_object::Kernel<'_>| Slot {
-            kernel: kernel.detach(&object),
-            code: code_range(&object, kernel, &starts),
+            name: intern(kernel.name()),
+            kernel: kernel.detach(object),
+            code: code_range(object, kernel, &starts),
             decoded: OnceLock::new(),
             places: OnceLock::new(),
         };
@@ -87,19 +97,26 @@ impl Object {
             address: symbol.value,
             size: symbol.size,
         };
-        Ok(Object {
-            file: Arc::clone(file),
-            number,
-            id: entry.id.clone(),
+        Object {
+            file: Arc::clone(found.file),
+            number: found.number,
+            id: found.entry.id.clone(),
+            trail: found.entry.trail.clone(),
+            content: found.content,
             target: object.target().id(),
+            generic_version: object.e_flags().generic_version(),
             target_text: object.target().to_string(),
             kernels: wanted.map(slot).collect(),
             functions: index.functions().iter().map(function).collect(),
             problems: index.problems().to_vec(),
             source: OnceLock::new(),
             shared: Arc::clone(shared),
-            data,
-        })
+        }
+    }
+
+    /// Leaves out kernels of some names.
+    pub(crate) fn drop_kernels(&mut self, is_unwanted: impl Fn(&Arc<[u8]>) -> bool) {
+        self.kernels.retain(|slot| !is_unwanted(&slot.name));
     }
 
     /// The name under which the file was added.
@@ -132,10 +149,20 @@ impl Object {
         self.target
     }
 
-    /// Its bytes.
+    /// Whether it is one of those that are wanted.
     #[must_use]
-    pub fn data(&self) -> &[u8] {
-        self.data.as_ref()
+    pub fn is_wanted(&self, wanted: Wanted) -> bool {
+        wanted.takes(self.target, self.generic_version)
+    }
+
+    /// Whether it is in the same bundle as another object of its file.
+    pub(crate) fn shares_bundle(&self, other: &Object) -> bool {
+        self.trail == other.trail
+    }
+
+    /// Its bytes. They are read if its file is not in memory, which is an error if the file is not as it was.
+    pub fn data(&self) -> Result<Cow<'_, [u8]>> {
+        self.content.read()
     }
 
     /// Its kernels that are in the database.
@@ -168,22 +195,37 @@ impl Object {
         &self.problems
     }
 
+    pub(crate) fn interned_names(&self) -> impl Iterator<Item = &Arc<[u8]>> {
+        self.kernels.iter().map(|slot| &slot.name)
+    }
+
     pub(crate) fn kernel_names(&self) -> impl Iterator<Item = Str<'_>> {
-        self.kernels.iter().map(|slot| slot.kernel.name(self.data()))
+        self.interned_names().map(|name| Str::new(name))
     }
 
     pub(crate) fn kernel_name(&self, number: usize) -> Option<Str<'_>> {
-        Some(self.kernels.get(number)?.kernel.name(self.data()))
+        self.kernels.get(number).map(|slot| Str::new(&slot.name))
     }
 
-    pub(crate) fn kernel_tables(&self, number: usize) -> Option<hsaco_object::Kernel<'_>> {
-        Some(self.kernels.get(number)?.kernel.attach(self.data()))
+    /// What the tables say of a kernel.
+    pub(crate) fn kernel_tables(&self, number: usize) -> Result<Tables<'_>> {
+        let kernel = self.kernels.get(number).ok_or_else(no_kernel)?.kernel;
+        if let Some(bytes) = self.content.in_memory() {
+            return Ok(Tables { bytes: Cow::Borrowed(bytes), kernel });
+        }
+        let (kernel, bytes) = kernel.copy_parts(|range, to| self.content.append(range, to))?;
+        Ok(Tables { bytes: Cow::Owned(bytes), kernel })
     }
 
-    /// Where a kernel's code starts, and its bytes.
-    pub(crate) fn code_bytes(&self, number: usize) -> Option<(u64, &[u8])> {
-        let (address, range) = self.kernels.get(number)?.code.clone()?;
-        Some((address, self.data().get(range)?))
+    /// Where a kernel's code starts, and where it is in the object.
+    pub(crate) fn code_range(&self, number: usize) -> Option<(u64, Range<usize>)> {
+        self.kernels.get(number)?.code.clone()
+    }
+
+    /// The bytes of a kernel's code.
+    pub(crate) fn code_bytes(&self, number: usize) -> Result<Data> {
+        let (_, range) = self.code_range(number).ok_or_else(no_code)?;
+        self.content.load(range)
     }
 
     /// The instructions of a kernel, decoded when they are first asked for.
@@ -193,15 +235,13 @@ impl Object {
     }
 
     fn decode(&self, number: usize) -> Result<Code> {
-        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
-        let (address, range) = slot.code.clone().ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
-        })?;
-        let code = self.data.range(range);
+        let (address, range) = self.code_range(number).ok_or_else(no_code)?;
+        let code = self.content.load(range)?;
+        let tables = self.kernel_tables(number)?;
         let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "target", detail);
         let target = self.target.ok_or_else(|| unsupported(self.target_text.clone()))?;
         let generation = Some(target.processor.generation());
-        let lanes = slot.kernel.attach(self.data()).resources(generation).0.wavefront_size;
+        let lanes = tables.kernel().resources(generation).0.wavefront_size;
         let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
         let decoder = kernel_decoder(
             &self.shared.decoders,
@@ -221,10 +261,10 @@ impl Object {
         let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
         let places = slot.places.get_or_init(|| {
             let stream = &self.code(number)?.stream;
-            let kernel = slot.kernel.attach(self.data());
             let addresses = (0..stream.len()).map(|index| stream.address_of(index));
             self.with_source(|sections, map| {
-                let place = |at| map.place(sections, sections.address_of(&kernel, at));
+                let base = slot.source_base(sections);
+                let place = |at: u64| map.place(sections, at.wrapping_add(base));
                 addresses.map(place).collect()
             })
         });
@@ -232,22 +272,26 @@ impl Object {
     }
 
     /// The arguments of a kernel; debug information that cannot be read leaves the metadata, and is a problem.
-    pub(crate) fn arguments(&self, number: usize) -> KernelArguments {
-        let Some(kernel) = self.kernel_tables(number) else { return KernelArguments::default() };
+    pub(crate) fn arguments(&self, number: usize) -> Result<KernelArguments> {
+        let tables = self.kernel_tables(number)?;
+        let kernel = tables.kernel();
         let joined = self
             .with_source(|sections, map| Ok(KernelArguments::new(&kernel, Some((map, sections)))));
-        joined.unwrap_or_else(|error| {
+        joined.or_else(|error| {
+            if error.kind() == ErrorKind::Changed {
+                return Err(error);
+            }
             let mut arguments = KernelArguments::new(&kernel, None);
             arguments.problems.push(error);
-            arguments
+            Ok(arguments)
         })
     }
 
     /// The functions that an instruction of a kernel is in.
     pub(crate) fn frames(&self, number: usize, address: u64) -> Result<Vec<Frame<'_>>> {
-        let kernel = self.kernel_tables(number).ok_or_else(no_kernel)?;
+        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
         self.with_source(|sections, map| {
-            map.frames(sections, sections.address_of(&kernel, address))
+            map.frames(sections, address.wrapping_add(slot.source_base(sections)))
         })
     }
 
@@ -262,24 +306,60 @@ impl Object {
         read: impl FnOnce(&DebugSections<'_>, &'o SourceMap) -> Result<T>,
     ) -> Result<T> {
         let source = self.source()?;
-        match &source.unpacked {
+        match &source.kept {
             Some(sections) => read(sections, &source.map),
-            None => read(&self.debug_sections()?, &source.map),
+            None => read(&self.debug_sections(&self.content.read()?)?, &source.map),
         }
     }
 
     fn source(&self) -> Result<&Source> {
         let source = self.source.get_or_init(|| {
-            let sections = self.debug_sections()?;
+            let bytes = self.content.read()?;
+            let sections = self.debug_sections(&bytes)?;
             let map = SourceMap::new(&sections)?;
-            let unpacked = (!sections.is_borrowed()).then(|| sections.into_owned());
-            Ok(Source { unpacked, map })
+            let is_there = self.content.in_memory().is_some() && sections.is_borrowed();
+            let kept = (!is_there).then(|| sections.into_owned());
+            Ok(Source { kept, map })
         });
         source.as_ref().map_err(Clone::clone)
     }
 
-    fn debug_sections(&self) -> Result<DebugSections<'_>> {
-        DebugSections::new(&CodeObject::parse(self.data())?, self.shared.options.container.max_size)
+    fn debug_sections<'b>(&self, bytes: &'b [u8]) -> Result<DebugSections<'b>> {
+        DebugSections::new(&CodeObject::parse(bytes)?, self.shared.options.container.max_size)
+    }
+}
+
+/// Where an object was found.
+pub(crate) struct Found<'f> {
+    /// The name under which the file was added.
+    pub(crate) file: &'f Arc<str>,
+    /// Which object of the file it is.
+    pub(crate) number: usize,
+    /// The entry of the file that holds it.
+    pub(crate) entry: &'f Entry<'f>,
+    /// Its bytes.
+    pub(crate) content: Content,
+}
+
+impl Slot {
+    /// What to add to its addresses before asking for their source.
+    fn source_base(&self, sections: &DebugSections<'_>) -> u64 {
+        self.kernel.entry_section().map_or(0, |section| sections.base_of(section))
+    }
+}
+
+/// What the tables of an object say of a kernel, with the bytes that say it.
+#[derive(Clone, Debug)]
+pub struct Tables<'o> {
+    bytes: Cow<'o, [u8]>,
+    kernel: DetachedKernel,
+}
+
+impl Tables<'_> {
+    /// Descriptor, metadata and entry.
+    #[must_use]
+    pub fn kernel(&self) -> hsaco_object::Kernel<'_> {
+        self.kernel.attach(&self.bytes)
     }
 }
 
@@ -335,6 +415,10 @@ pub fn kernel_code<'a>(
         None => code_range(object, kernel, &starts(&object.index()))?,
     };
     Some((entry, object.data().get(range)?))
+}
+
+fn no_code() -> Error {
+    Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
 }
 
 fn no_kernel() -> Error {

@@ -52,6 +52,32 @@ impl TargetId {
         }
         Ok(())
     }
+
+    /// Whether it is a wanted target; features that the wanted one does not pin may be anything.
+    ///
+    /// ```
+    /// use hsaco_isa::TargetId;
+    /// let code: TargetId = "gfx90a:xnack+".parse()?;
+    /// assert!(code.is_a("gfx90a".parse()?) && !code.is_a("gfx90a:xnack-".parse()?));
+    /// # Ok::<(), hsaco_isa::ParseTargetError>(())
+    /// ```
+    #[must_use]
+    pub fn is_a(self, wanted: TargetId) -> bool {
+        let agrees = |feature| {
+            let setting = wanted.setting(feature);
+            setting == Setting::Any || setting == self.setting(feature)
+        };
+        self.processor == wanted.processor && Feature::ALL.into_iter().all(agrees)
+    }
+
+    /// How closely code fits a device that runs it: of several objects a runtime takes the closest, one for the exact
+    /// processor before a generic one, then one with more features pinned.
+    #[must_use]
+    pub fn closeness(self) -> (bool, usize) {
+        let is_pinned =
+            |feature: &Feature| matches!(self.setting(*feature), Setting::On | Setting::Off);
+        (!self.processor.is_generic(), Feature::ALL.iter().filter(|it| is_pinned(it)).count())
+    }
 }
 
 impl EFlags {

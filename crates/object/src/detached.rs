@@ -1,9 +1,11 @@
 //! Kernels without the bytes that they are views of, for whoever keeps both.
 
+use std::ops::Range;
+
 use crate::kernel::{EntrySymbol, Header, Kernel};
 use crate::metadata;
 use crate::symbol::Symbol;
-use crate::{CodeObject, Str};
+use crate::{CodeObject, Result, Str};
 
 /// Where a kernel's parts are in its object: all that must be kept to have it again at once.
 ///
@@ -16,7 +18,7 @@ use crate::{CodeObject, Str};
 /// };
 /// let copy = file.clone();
 /// let kernel = kept.attach(&copy);
-/// assert_eq!(kernel.name().to_string(), kept.name(&file).to_string());
+/// assert_eq!(kernel.name().to_string(), "foo");
 /// assert!(kernel.descriptor().is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -66,6 +68,10 @@ impl Span {
     fn text(self, file: &[u8]) -> Str<'_> {
         Str::new(self.bytes(file))
     }
+
+    fn range(self) -> Range<usize> {
+        self.start..self.start.saturating_add(self.len as usize)
+    }
 }
 
 impl<'a> Kernel<'a> {
@@ -98,10 +104,47 @@ impl<'a> Kernel<'a> {
 }
 
 impl DetachedKernel {
-    /// The mangled name; `file` holds the object that the kernel is of.
+    /// The section that the symbol of the entry is in.
     #[must_use]
-    pub fn name(self, file: &[u8]) -> Str<'_> {
-        self.name.text(file)
+    pub fn entry_section(self) -> Option<u32> {
+        self.entry_symbol.map(|it| it.section)
+    }
+
+    /// The same kernel in a copy of only those bytes that it is a view of, which `append` reads one part after the other.
+    ///
+    /// ```
+    /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+    /// let object = hsaco_object::CodeObject::parse(&file)?;
+    /// let kernel = object.index().kernels()[0];
+    /// let (copied, bytes) = kernel.detach(&object).copy_parts(|range, copy| {
+    ///     copy.extend_from_slice(&file[range]);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(copied.attach(&bytes).resources(None).0, kernel.resources(None).0);
+    /// assert!(bytes.len() < file.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn copy_parts(
+        mut self,
+        append: impl Fn(Range<usize>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<(Self, Vec<u8>)> {
+        let mut copy = Vec::new();
+        for span in self.spans() {
+            let start = copy.len();
+            append(span.range(), &mut copy)?;
+            span.start = start;
+        }
+        Ok((self, copy))
+    }
+
+    /// All parts of the file that it is a view of.
+    fn spans(&mut self) -> impl Iterator<Item = &mut Span> {
+        let symbol = self.symbol.iter_mut().map(|(_, name)| name);
+        let metadata = self.metadata.iter_mut().flat_map(|it| {
+            [Some(&mut it.name), it.symbol.as_mut(), Some(&mut it.raw)].into_iter().flatten()
+        });
+        let header = self.header.iter_mut().map(|(_, bytes)| bytes);
+        [&mut self.name].into_iter().chain(symbol).chain(metadata).chain(header)
     }
 
     /// The kernel again; `file` holds the object that it is of, here or elsewhere in memory.

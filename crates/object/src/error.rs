@@ -43,6 +43,8 @@ pub enum ErrorKind {
     NotFound,
     /// What was asked for is there more than once.
     Ambiguous,
+    /// A file is not as it was when it was indexed.
+    Changed,
 }
 
 impl ErrorKind {
@@ -57,6 +59,7 @@ impl ErrorKind {
             Self::Mismatch => "mismatch",
             Self::NotFound => "not found",
             Self::Ambiguous => "ambiguous",
+            Self::Changed => "changed",
         }
     }
 }

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hsaco::db::{self, Data};
-use hsaco::object::{Error, ErrorKind};
-use hsaco_cli::input::{Unopened, inputs};
-use pyo3::exceptions::PyTypeError;
+use hsaco::db::{self, Content, Data, Wanted, Which};
+use hsaco::object::{Error, ErrorKind, Str};
+use hsaco_cli::input::{Unopened, stored_inputs};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyMemoryView, PyRange};
@@ -21,7 +21,8 @@ use crate::sequence::sequence;
 
 /// The kernels of many files: indexed by name, decoded when they are first asked for.
 ///
-/// Files are mapped, not read. All methods may be called from any thread.
+/// Of files only what is asked for is read, when it is asked for; a file that is not as it was when it was added is an error.
+/// All methods may be called from any thread.
 #[pyclass(frozen, module = "hsaco")]
 pub(crate) struct Database {
     kernels: db::Database,
@@ -83,6 +84,8 @@ impl Source {
 struct Added {
     objects: Vec<Arc<db::Object>>,
     problems: Vec<Problem>,
+    /// Why a file of a directory brought nothing.
+    passed_over: Option<Error>,
 }
 
 impl Added {
@@ -93,7 +96,9 @@ impl Added {
                 self.objects.extend(added.objects);
                 self.problems.extend(added.problems.into_iter().map(problem));
             }
-            Err(error) if is_found && is_no_code(&error) => {}
+            Err(error) if is_found && is_no_code(&error) => {
+                self.passed_over.get_or_insert(error);
+            }
             Err(error) => self.problems.push(problem(error)),
         }
     }
@@ -104,26 +109,42 @@ fn is_no_code(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotRecognised | ErrorKind::NotFound)
 }
 
+/// Which objects are wanted: those of a target, those that a device runs, or all.
+fn wanted(py: Python<'_>, target: Option<&str>, device: Option<&str>) -> PyResult<Wanted> {
+    let parse = |text: &str| text.parse().map_err(|error| error::target(py, &error));
+    match (target, device) {
+        (None, None) => Ok(Wanted::All),
+        (Some(target), None) => parse(target).map(Wanted::Target),
+        (None, Some(device)) => parse(device).map(Wanted::Device),
+        (Some(_), Some(_)) => Err(PyValueError::new_err("target and device exclude each other")),
+    }
+}
+
 impl Database {
-    fn load(&self, source: Source, name: Option<String>, filter: Option<&Filter>) -> Added {
-        let add = |name: &str, data: Data| match filter {
-            Some(filter) => self.kernels.add_where(name, data, |it| filter.is_wanted(it)),
-            None => self.kernels.add(name, data),
-        };
+    fn load(
+        &self,
+        source: Source,
+        name: Option<String>,
+        objects: Wanted,
+        filter: Option<&Filter>,
+    ) -> Added {
+        let is_wanted = filter.map(|filter| |name: Str<'_>| filter.is_wanted(name));
+        let kernels = is_wanted.as_ref().map(|it| it as &dyn Fn(Str<'_>) -> bool);
+        let which = Which { objects, kernels };
+        let add = |name: &str, content: Content| self.kernels.add_some(name, content, &which);
         let mut added = Added::default();
         match source {
             Source::Bytes(bytes) => {
                 let name = name.unwrap_or_else(|| "<bytes>".to_owned());
-                added.take(&name, false, add(&name, Data::new(bytes)));
+                added.take(&name, false, add(&name, Data::new(bytes).into()));
             }
             Source::Path(path) => {
-                for input in inputs(&[path]) {
+                for input in stored_inputs(&[path]) {
                     match input {
                         Ok(input) => {
                             let own = name.as_ref().filter(|_| !input.found);
                             let name = own.unwrap_or(&input.name).clone();
-                            let found = input.found;
-                            added.take(&name, found, add(&name, Data::owned_by(input)));
+                            added.take(&name, input.found, add(&name, input.content));
                         }
                         Err(unopened) => added.problems.push(unopened.into()),
                     }
@@ -138,7 +159,8 @@ impl Database {
         if added.objects.is_empty() {
             let nothing = || {
                 let detail = "no AMD GPU code object is in it";
-                error::raised(py, place, &Error::new(ErrorKind::NotFound, "file", detail))
+                let error = || Error::new(ErrorKind::NotFound, "file", detail);
+                error::raised(py, place, &added.passed_over.unwrap_or_else(error))
             };
             return Err(added.problems.first().map_or_else(nothing, |it| it.exception(py)));
         }
@@ -156,25 +178,55 @@ impl Database {
         Database { kernels: db::Database::new(), problems: Mutex::default() }
     }
 
+    /// A database of the kernels of a file, a directory or bytes, or of several of them; see `add`.
+    #[staticmethod]
+    #[pyo3(signature = (sources, *, filter=None, target=None, device=None))]
+    fn open(
+        py: Python<'_>,
+        sources: &Bound<'_, PyAny>,
+        filter: Option<&Bound<'_, PyAny>>,
+        target: Option<&str>,
+        device: Option<&str>,
+    ) -> PyResult<Self> {
+        let database = Self::new();
+        let add = |source: &Bound<'_, PyAny>| {
+            database.add(py, source, None, filter, target, device).map(drop)
+        };
+        match Source::new(sources) {
+            Ok(_) => add(sources)?,
+            Err(not_a_source) => {
+                let sources = sources.try_iter().map_err(|_| not_a_source)?;
+                sources.into_iter().try_for_each(|source| add(&source?))?;
+            }
+        }
+        Ok(database)
+    }
+
     /// Adds every code object of a file, a directory of files, or bytes, and returns the objects.
     ///
     /// `filter` takes only some kernels: a regular expression that is searched for in the mangled and the readable
-    /// name, or a function of the mangled name. Nothing is decoded.
-    #[pyo3(signature = (source, name=None, *, filter=None))]
+    /// name, or a function of the mangled name. `target` takes only objects of a target, features that it does not name
+    /// being anything; `device` those that a device loads. Nothing is decoded.
+    ///
+    /// What is there already is not added again. A file that was changed since takes the place of what it was.
+    #[pyo3(signature = (source, name=None, *, filter=None, target=None, device=None))]
     fn add(
         &self,
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
         name: Option<String>,
         filter: Option<&Bound<'_, PyAny>>,
+        target: Option<&str>,
+        device: Option<&str>,
     ) -> PyResult<Vec<Object>> {
         let source = Source::new(source)?;
+        let wanted = wanted(py, target, device)?;
         let place = match &source {
             Source::Path(path) => path.to_string_lossy().into_owned(),
             Source::Bytes(_) => name.clone().unwrap_or_default(),
         };
         let filter = filter.map(Filter::new).transpose()?;
-        let added = py.detach(|| self.load(source, name, filter.as_ref()));
+        let added = py.detach(|| self.load(source, name, wanted, filter.as_ref()));
         filter.map_or(Ok(()), Filter::finish)?;
         self.settle(py, added, &place)
     }
@@ -194,9 +246,18 @@ impl Database {
 
     /// The only kernel of a name: mangled or readable, with or without `.kd`.
     ///
-    /// Raises NotFoundError, a KeyError, if there is none, and Error of kind "ambiguous" if there are several.
-    fn kernel(&self, py: Python<'_>, name: &str) -> PyResult<Kernel> {
-        let found = py.detach(|| self.kernels.kernel(name));
+    /// `target` and `device` choose between objects as `add` does; of several a device takes the closest. Raises
+    /// NotFoundError, a KeyError, if there is none, and Error of kind "ambiguous" if there are several.
+    #[pyo3(signature = (name, *, target=None, device=None))]
+    fn kernel(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        target: Option<&str>,
+        device: Option<&str>,
+    ) -> PyResult<Kernel> {
+        let wanted = wanted(py, target, device)?;
+        let found = py.detach(|| self.kernels.kernel_for(name, wanted));
         found.map(Kernel).map_err(|error| error::lookup(py, &error))
     }
 

@@ -50,9 +50,14 @@ impl Kernel {
     /// What registers hold when it begins, or that nobody knows.
     fn begins(&self, py: Python<'_>) -> PyResult<Entry> {
         let processor = self.0.object().target_id().map(|it| it.processor);
-        let found = processor.zip(self.0.tables()).map(|(it, kernel)| layout::entry(it, &kernel));
+        let tables = self.tables(py)?;
+        let found = processor.map(|it| layout::entry(it, &tables.kernel()));
         let found = found.transpose().map_err(|error| self.raised(py, &error))?;
         found.flatten().ok_or_else(|| self.raised(py, &no_tables(&self.0)))
+    }
+
+    fn tables(&self, py: Python<'_>) -> PyResult<db::Tables<'_>> {
+        self.0.tables().map_err(|error| self.raised(py, &error))
     }
 
     /// Does what may decode, while other threads run.
@@ -100,19 +105,23 @@ impl Kernel {
     /// How many bytes of code it has.
     #[getter]
     fn size(&self) -> Option<usize> {
-        self.0.code().map(<[u8]>::len)
+        self.0.code_size()
     }
 
     /// Its code.
     #[getter]
-    fn code<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        self.0.code().map(|code| PyBytes::new(py, code))
+    fn code<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        if self.0.code_size().is_none() {
+            return Ok(None);
+        }
+        let code = self.detached(py, db::Kernel::code)?;
+        Ok(Some(PyBytes::new(py, code.as_ref())))
     }
 
     /// What it needs of a device; None is "not known".
     #[getter]
     fn resources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let needs = self.0.resources();
+        let needs = self.0.resources().map_err(|error| self.raised(py, &error))?;
         Ok(dict!(py,
             vgprs: needs.vgprs,
             agprs: needs.agprs,
@@ -128,8 +137,9 @@ impl Kernel {
     /// Its arguments, as its metadata has them, hidden ones included; None if it has no metadata.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
-        let tables = self.0.tables();
-        let Some(metadata) = tables.as_ref().and_then(|it| it.metadata()) else { return Ok(None) };
+        let tables = self.tables(py)?;
+        let kernel = tables.kernel();
+        let Some(metadata) = kernel.metadata() else { return Ok(None) };
         let metadata = metadata.decode().map_err(|error| self.raised(py, &error))?;
         let arguments = metadata.arguments().into_iter().flatten();
         let argument = |it: Result<Argument<'_>, Error>| {
@@ -149,7 +159,8 @@ impl Kernel {
         keywords: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let spelling = Spelling { resolve_typedefs, keywords };
-        let described = py.detach(|| hsaco_cli::arguments_json(&self.0.arguments(), spelling));
+        let arguments = self.detached(py, db::Kernel::arguments)?;
+        let described = py.detach(|| hsaco_cli::arguments_json(&arguments, spelling));
         let text = described.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let module = py.import(pyo3::intern!(py, "hsaco._records"))?;
         module.getattr(pyo3::intern!(py, "typed_arguments"))?.call1((text,))
@@ -157,17 +168,16 @@ impl Kernel {
 
     /// Where metadata and debug information contradict each other about its arguments, in words.
     #[getter]
-    fn argument_disagreements(&self, py: Python<'_>) -> Vec<String> {
-        let found = py.detach(|| self.0.arguments());
-        found.disagreements.iter().map(ToString::to_string).collect()
+    fn argument_disagreements(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let found = self.detached(py, db::Kernel::arguments)?;
+        Ok(found.disagreements.iter().map(ToString::to_string).collect())
     }
 
     /// Where the bytes of its arguments go; an error where that is not known, and only prepacked buffers will do.
     #[getter]
     fn layout(&self, py: Python<'_>) -> PyResult<Layout> {
         self.detached(py, |kernel| {
-            let tables = kernel.tables().ok_or_else(|| no_tables(kernel))?;
-            layout::of_kernel(&tables, &kernel.arguments())
+            layout::of_kernel(&kernel.tables()?.kernel(), &kernel.arguments()?)
         })
     }
 

@@ -43,8 +43,10 @@ impl Object {
 
     /// Its bytes.
     #[getter]
-    fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.data())
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.0.data());
+        let bytes = bytes.map_err(|error| error::raised(py, self.0.file(), &error))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Its kernels.

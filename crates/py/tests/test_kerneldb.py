@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
+from unittest.mock import patch
 
 import hsaco
 import hsaco.kerneldb as kerneldb
@@ -108,6 +111,68 @@ class Discovery(unittest.TestCase):
             [it.text for it in bundle.objects[1].kernels[0].instructions],
             [line.split("//")[0].strip() for line in db.get_kernel(name).assembly],
         )
+
+    def test_the_agents_architecture_is_picked_and_not_the_files_first(self) -> None:
+        raw = kerneldb._kerneldb
+        bundle, name = fixture("plain.bundle"), hsaco.open(fixture("plain.bundle")).kernels[0].name
+        for target in ("gfx942", "gfx1100"):
+            agent = raw.HsaAgent(7, target)
+            by_name = raw.KernelDB(agent, bundle)
+            added = raw.KernelDB(raw.HsaAgent())
+            self.assertEqual(added.get_kernels(), [])
+            self.assertTrue(added.add_file(bundle, agent, "", True))
+            scanned = raw.KernelDB(agent)
+            self.assertTrue(scanned.scan_code_object(co_file=bundle))
+            self.assertTrue(scanned.scan_code_object(bundle))
+            for db in (by_name, added, scanned):
+                self.assertEqual(db.get_kernel(name).target, target)
+                self.assertEqual(len(db.get_kernels()), 1)
+        with patch.dict(os.environ, {"HSA_OVERRIDE_GFX_VERSION": "11.0.0"}):
+            db = kerneldb.KernelDB(bundle)
+            self.assertEqual(db.agent.target, "gfx1100")
+            self.assertEqual(db._kdb.get_kernel(name).target, "gfx1100")
+            self.assertEqual(kerneldb.KernelDB(bundle, agent_id=5).agent.target, "gfx1100")
+
+    def test_the_driver_says_which_gpu_there_is(self) -> None:
+        from hsaco.kerneldb import _agent
+
+        with tempfile.TemporaryDirectory() as folder:
+            for number, version in (("0", "0"), ("2", "90402"), ("10", "110000")):
+                (Path(folder) / number).mkdir()
+                text = f"cpu_cores_count 0\ngfx_target_version {version}\n"
+                (Path(folder) / number / "properties").write_text(text)
+            with patch.object(_agent, "_NODES", Path(folder)):
+                self.assertEqual(_agent.gpu_target(), "gfx942")
+            (Path(folder) / "2" / "properties").write_text("gfx_target_version 90010\n")
+            with patch.object(_agent, "_NODES", Path(folder)):
+                self.assertEqual(_agent.gpu_target(), "gfx90a")
+                self.assertEqual(kerneldb.KernelDB(lazy=True).agent.target, "gfx90a")
+        with patch.object(_agent, "_NODES", Path(folder)):
+            self.assertIsNone(_agent.gpu_target())
+
+    def test_a_target_that_does_not_exist_is_an_error(self) -> None:
+        bundle = fixture("plain.bundle")
+        for wrong in ("gfx943", "nonsense"):
+            for path in (bundle, None):
+                with self.assertRaisesRegex(hsaco.Error, "gfx943|nonsense"):
+                    kerneldb.KernelDB(path, target=wrong)
+                with self.assertRaisesRegex(hsaco.Error, "gfx943|nonsense"):
+                    kerneldb._kerneldb.KernelDB(kerneldb.HsaAgent(1, wrong), path)
+        for ask in (
+            lambda: kerneldb.KernelDB(bundle, target="gfx90a"),
+            lambda: kerneldb.KernelDB(lazy=True, target="gfx90a").add_file(bundle),
+            lambda: kerneldb.KernelDB(lazy=True, target="gfx90a").scan_code_object(bundle),
+            lambda: kerneldb._kerneldb.KernelDB(kerneldb.HsaAgent(1, "gfx90a"), bundle),
+        ):
+            with self.assertRaisesRegex(hsaco.Error, "gfx90a.*gfx1100, gfx942"):
+                ask()
+
+    def test_a_kernel_of_several_targets_is_not_picked_by_its_place(self) -> None:
+        db = kerneldb.KernelDB(fixture("plain.bundle"))
+        (name,) = db.get_kernels()
+        self.assertTrue(db.has_kernel(name))
+        with self.assertRaisesRegex(hsaco.Error, "gfx942, gfx1100: choose one with target="):
+            db.get_kernel(name)
 
     def test_a4_the_running_process_is_searched(self) -> None:
         db = kerneldb.KernelDB()

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use hsaco::db::{Data, Database};
-use hsaco_cli::input::inputs;
+use hsaco::db::Database;
+use hsaco_cli::input::stored_inputs;
 use hsaco_tests::tool;
 
 use super::measure::{in_turns, usage, wall_time};
@@ -34,9 +34,9 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let kernel = args.positional();
     args.finish()?;
     let database = Database::new();
-    for input in inputs(&[file.clone().into()]) {
+    for input in stored_inputs(&[file.clone().into()]) {
         let input = input.map_err(|it| it.error)?;
-        database.add(&file, Data::owned_by(input))?;
+        database.add(&file, input.content)?;
     }
     if let Some(name) = kernel {
         let kernel = database.kernel(&name)?;

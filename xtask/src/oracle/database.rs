@@ -100,7 +100,7 @@ fn check(object: &[u8]) -> Result<Tally> {
             at += bytes.len() as u64;
         }
         let size = at - entry;
-        let said = one.tables().and_then(|it| it.code_size());
+        let said = one.tables()?.kernel().code_size();
         ensure!(said.is_none_or(|it| it == size), "{name}: {size} bytes of {said:?}");
         match whole.get(&entry) {
             Some(lengths) => ensure!(

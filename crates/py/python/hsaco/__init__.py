@@ -1,6 +1,6 @@
 """AMD GPU code objects: their kernels, instructions, blocks, source lines, arguments and resources.
 
->>> database = hsaco.open("libexample.so")            # any file that holds GPU code, mapped; nothing is decoded
+>>> database = hsaco.open("libexample.so")            # any file that holds GPU code; nothing is decoded
 >>> kernel = database.kernel("vector_add(float*, float*, float*, int)")
 >>> kernel.instructions[0].text                       # decodes this kernel, once
 's_load_dword s4, s[0:1], 0x2c'
@@ -104,16 +104,15 @@ Filter = Union[str, "Pattern[str]", Callable[[str], object]]
 
 
 def open(
-    sources: Union[Source, Iterable[Source]], *, filter: Optional[Filter] = None
+    sources: Union[Source, Iterable[Source]],
+    *,
+    filter: Optional[Filter] = None,
+    target: Optional[str] = None,
+    device: Optional[str] = None,
 ) -> Database:
     """A database of the kernels of a file, a directory, bytes, or several of them.
 
     ``filter`` takes only some kernels: a regular expression that is searched for in the mangled and the readable name,
-    or a function of the mangled name.
+    or a function of the mangled name. ``target`` takes only objects of a target, ``device`` those that a device loads.
     """
-    if isinstance(sources, (str, bytes, bytearray, memoryview, os.PathLike)):
-        sources = [sources]
-    database = Database()
-    for source in sources:
-        database.add(source, filter=filter)
-    return database
+    return Database.open(sources, filter=filter, target=target, device=device)

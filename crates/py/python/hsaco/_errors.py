@@ -9,7 +9,7 @@ class Error(Exception):
     """Something could not be read, found or done.
 
     ``kind`` is one of "not-recognised", "truncated", "malformed", "unsupported", "limit-exceeded", "mismatch",
-    "not-found", "ambiguous" and "syntax". ``offset`` is the byte where the trouble is, where there is one.
+    "not-found", "ambiguous", "changed" and "syntax". ``offset`` is the byte where the trouble is, where there is one.
     """
 
     def __init__(self, message: str, kind: str = "", offset: Optional[int] = None) -> None:

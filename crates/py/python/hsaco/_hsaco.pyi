@@ -2,7 +2,7 @@
 
 import builtins
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from re import Pattern
 from typing import Any, Callable, Final, Optional, Union, final
 
@@ -70,18 +70,37 @@ def check(
 @final
 class Database:
     def __new__(cls) -> Database: ...
+    @staticmethod
+    def open(
+        sources: Union[
+            str,
+            "os.PathLike[str]",
+            bytes,
+            bytearray,
+            memoryview,
+            Iterable[Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]],
+        ],
+        *,
+        filter: Optional[Union[str, Pattern[str], Callable[[str], object]]] = None,
+        target: Optional[str] = None,
+        device: Optional[str] = None,
+    ) -> Database: ...
     def add(
         self,
         source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
         name: Optional[str] = None,
         *,
         filter: Optional[Union[str, Pattern[str], Callable[[str], object]]] = None,
+        target: Optional[str] = None,
+        device: Optional[str] = None,
     ) -> list[Object]: ...
     @property
     def objects(self) -> LazySequence[Object]: ...
     @property
     def kernels(self) -> LazySequence[Kernel]: ...
-    def kernel(self, name: str) -> Kernel: ...
+    def kernel(
+        self, name: str, *, target: Optional[str] = None, device: Optional[str] = None
+    ) -> Kernel: ...
     def kernels_named(self, name: str) -> list[Kernel]: ...
     def code_of_line(
         self, file: str, line: int, column: Optional[int] = None

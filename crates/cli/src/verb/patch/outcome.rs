@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail};
-use hsaco::db::Owner;
 use hsaco::object::container::{self, Container, Entry, EntryKind, put_back};
 use hsaco::patch::{Manifest, Patched, Patcher, RefusalKind, Verdict};
 use serde::Serialize;
@@ -95,7 +94,7 @@ impl Outcome {
             return Ok(None);
         }
         if !is_container(input) {
-            let release = |part: Range<usize>| Owner::release(input, part);
+            let release = |part: Range<usize>| input.release(part.start as u64, part.len() as u64);
             let patched = patcher.patch_releasing(input, &release);
             let patched = patched.with_context(|| input.name.clone())?;
             return Ok(Some(Outcome::new(input, patched)));

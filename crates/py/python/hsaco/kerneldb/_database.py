@@ -17,7 +17,7 @@ class KernelDB:
 
     Kernels are decoded when they are first asked for, ``lazy`` or not: it only says whether a database without a path
     is empty or has the kernels of the running process. ``target`` picks one of several targets of a file; without it
-    the first that has a kernel gives it.
+    the GPU of the system does. Where there is none, a kernel that is there for several targets is an error.
     """
 
     def __init__(
@@ -28,7 +28,9 @@ class KernelDB:
         *,
         target: Optional[str] = None,
     ) -> None:
-        self.agent = get_first_gpu_agent() if agent_id is None else HsaAgent(agent_id)
+        self.agent = get_first_gpu_agent()
+        if agent_id is not None:
+            self.agent = HsaAgent(agent_id, self.agent.target)
         self.binary_path = os.fspath(binary_path) if binary_path else ""
         self._kdb = _KernelDB(self.agent, target=target)
         if self.binary_path:
@@ -38,12 +40,11 @@ class KernelDB:
 
     def add_file(self, path: str, filter: str = "", lazy: bool = True) -> bool:
         """Adds a file, of its kernels only those whose name matches ``filter``; False if it holds no GPU code."""
-        del lazy
-        return self._kdb.add_file(os.fspath(path), filter)
+        return self._kdb.add_file(os.fspath(path), self.agent, filter, lazy)
 
     def scan_code_object(self, co_file: str) -> bool:
         """Adds a code object; one that was added before is left as it is."""
-        return self._kdb.add_file(os.fspath(co_file))
+        return self._kdb.scan_code_object(os.fspath(co_file))
 
     def has_kernel(self, name: str) -> bool:
         """Whether there is a kernel of that name, mangled or not."""

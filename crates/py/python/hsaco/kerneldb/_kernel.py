@@ -80,6 +80,11 @@ class CDNAKernel:
         self._kernel = kernel
         self._name = name_of(kernel)
 
+    @property
+    def target(self) -> str:
+        """The target that it was compiled for."""
+        return self._kernel.target
+
     @cached_property
     def _instructions(self) -> list[Instruction]:
         paths: dict[str, int] = {}

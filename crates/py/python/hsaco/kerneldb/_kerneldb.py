@@ -12,6 +12,7 @@ from typing import Optional
 import hsaco
 
 from .._hsaco import __version__ as __version__
+from ._agent import gpu_target
 from ._arguments import KernelArgument as KernelArgument
 from ._kernel import BasicBlock as BasicBlock
 from ._kernel import CDNAKernel, KernelNotFoundError, name_of
@@ -23,9 +24,10 @@ _NO_CODE = ("not-recognised", "not-found")
 
 @dataclass
 class HsaAgent:
-    """Stands where a GPU stands in kernelDB; nothing asks it anything."""
+    """A GPU. ``target`` is its architecture, such as "gfx942"; None where nothing says which it is."""
 
     handle: int = 0
+    target: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -47,75 +49,102 @@ def hsa_init() -> int:
 
 
 def get_first_gpu_agent() -> HsaAgent:
-    """An agent that stands for every target."""
-    return HsaAgent(1)
+    """The first GPU of the system; without one, an agent of no architecture, which stands for every target."""
+    return HsaAgent(1, gpu_target())
 
 
 class KernelDB:
-    """Kernels by name. All methods may be called from any thread."""
+    """Kernels by name. All methods may be called from any thread.
+
+    Without a file it is empty; an empty name stands for the running process. Of a file with several targets it takes
+    ``target``, else what the agent runs.
+    """
 
     def __init__(
-        self, agent: HsaAgent, filename: str = "", *, target: Optional[str] = None
+        self, agent: HsaAgent, filename: Optional[str] = None, *, target: Optional[str] = None
     ) -> None:
         self.agent = agent
         self._target = target
         self._database = hsaco.Database()
-        self._kernels: dict[str, CDNAKernel] = {}
+        self._kernels: dict[str, list[CDNAKernel]] = {}
         self._mangled: dict[str, str] = {}
-        self._files: set[tuple[str, str]] = set()
+        self._objects: set[hsaco.Object] = set()
         self._lock = Lock()
+        self._check_choice()
         if filename:
             self.load(filename)
+        elif filename is not None:
+            self.load_process()
 
-    def load(self, path: str, filter: str = "") -> None:
-        """Adds a file; one that was added before is left as it is."""
-        file = (os.path.realpath(path), filter)
+    def _choice(self, agent: HsaAgent) -> dict[str, Optional[str]]:
+        """What chooses between the objects of a file."""
+        if self._target is not None:
+            return {"target": self._target}
+        return {"device": agent.target}
+
+    def _check_choice(self) -> None:
+        """Raises if there is no such target."""
+        try:
+            self._database.kernel("", **self._choice(self.agent))
+        except hsaco.NotFoundError:
+            pass
+
+    def load(self, path: str, filter: str = "", agent: Optional[HsaAgent] = None) -> None:
+        """Adds a file; what was added before is left as it is."""
+        choice = self._choice(agent or self.agent)
         with self._lock:
-            if file in self._files:
-                return
-            for found in self._database.add(path, filter=filter or None):
-                self._index(found)
-            self._files.add(file)
+            for found in self._database.add(path, filter=filter or None, **choice):
+                if found not in self._objects:
+                    self._objects.add(found)
+                    self._index(found)
 
     def _index(self, found: hsaco.Object) -> None:
-        """Names an object's kernels; of several kernels of a name the first stays."""
-        if self._target is not None and not _is_of_target(found.target, self._target):
-            return
+        """Names an object's kernels; of several kernels of a name and a target the first stays."""
         for kernel in found.kernels:
             name = name_of(kernel)
             self._mangled.setdefault(kernel.name, name)
-            self._kernels.setdefault(name, CDNAKernel(kernel))
+            known = self._kernels.setdefault(name, [])
+            if kernel.target not in (each.target for each in known):
+                known.append(CDNAKernel(kernel))
 
     def load_process(self) -> None:
         """Adds the files that the running process has mapped, those that hold GPU code."""
         for path in _mapped_files():
             try:
-                self.add_file(path)
+                self.load(path)
             except (hsaco.Error, OSError):
                 # Whatever else is mapped is not asked for.
                 continue
 
-    def add_file(self, name: str, filter: str = "") -> bool:
-        """Adds a file; False if it holds no GPU code."""
+    def add_file(self, path: str, agent: HsaAgent, filter: str = "", lazy: bool = True) -> bool:
+        """Adds what an agent runs of a file, of its kernels only those whose name matches ``filter``; False if the file
+        holds no GPU code. Kernels are decoded when they are first asked for, ``lazy`` or not."""
+        del lazy
         try:
-            self.load(name, filter)
+            self.load(path, filter, agent)
         except hsaco.Error as error:
-            if error.kind in _NO_CODE:
+            if error.kind in _NO_CODE and not _holds_code(path):
                 return False
             raise
         return True
 
-    def _find(self, name: str) -> Optional[CDNAKernel]:
+    def scan_code_object(self, co_file: str) -> bool:
+        """Adds a code object; one that was added before is left as it is."""
+        return self.add_file(co_file, self.agent)
+
+    def _named(self, name: str) -> list[CDNAKernel]:
+        """The kernels of a name, one for each target."""
         bare = name[: -len(".kd")] if name.endswith(".kd") else name
-        for spelling in (name, bare):
-            found = self._kernels.get(self._mangled.get(spelling, spelling))
-            if found is not None:
-                return found
-        return None
+        spellings = (self._mangled.get(each, each) for each in (name, bare))
+        return next((self._kernels[each] for each in spellings if each in self._kernels), [])
+
+    def _find(self, name: str) -> Optional[CDNAKernel]:
+        named = self._named(name)
+        return _only(named) if named else None
 
     def has_kernel(self, name: str) -> bool:
         """Whether there is a kernel of that name, mangled or not."""
-        return self._find(name) is not None
+        return bool(self._named(name))
 
     def get_kernels(self) -> list[str]:
         """The names of all kernels, demangled."""
@@ -154,9 +183,21 @@ class KernelDB:
         return f"<KernelDB: {len(self._kernels)} kernels>"
 
 
-def _is_of_target(target: str, wanted: str) -> bool:
-    """Whether a target is the wanted one, with any features that it does not name."""
-    return target == wanted or target.startswith(wanted + ":")
+def _only(kernels: list[CDNAKernel]) -> CDNAKernel:
+    """The kernel, if it is there for one target."""
+    if len(kernels) > 1:
+        targets = ", ".join(each.target for each in kernels)
+        message = f"`{kernels[0].get_name()}` is there for {targets}: choose one with target="
+        raise hsaco.Error(message, "ambiguous")
+    return kernels[0]
+
+
+def _holds_code(path: str) -> bool:
+    """Whether a file holds GPU code, for whatever target."""
+    try:
+        return bool(hsaco.Database().add(path))
+    except hsaco.Error:
+        return False
 
 
 def _mapped_files() -> Iterator[str]:

@@ -1,0 +1,175 @@
+//! Bytes of files: in memory, or in files that are read when something of them is asked for.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use hsaco_object::Result;
+use hsaco_object::container::Bytes;
+
+use crate::data::Data;
+use crate::index::key_of;
+
+/// A file that stays where it is. The database keeps none of its bytes: it reads what it is asked for.
+///
+/// Whoever implements it does the reading, and notices when the file is not as it was: such bytes must not be read as
+/// what was indexed.
+pub trait Stored: Send + Sync {
+    /// Which bytes of which file these are: the same text, however its path was spelled.
+    fn place(&self) -> &str;
+
+    /// How many bytes there are.
+    fn size(&self) -> usize;
+
+    /// All of them, while they are indexed.
+    fn view(&self) -> Result<Box<dyn View + '_>>;
+
+    /// Appends a part of them. An error of kind [`Changed`](crate::ErrorKind::Changed) if the file is not as it was.
+    fn append(&self, range: Range<usize>, to: &mut Vec<u8>) -> Result<()>;
+
+    /// The same error, if the file is not as it was.
+    fn check(&self) -> Result<()>;
+}
+
+/// All bytes of a file, for a short time.
+pub trait View: AsRef<[u8]> {
+    /// These bytes were looked at and are not needed for now: the memory behind them may be let go.
+    fn release(&self, range: Range<usize>) {
+        let _ = range;
+    }
+}
+
+struct Borrowed<'a>(&'a [u8]);
+
+impl AsRef<[u8]> for Borrowed<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
+impl View for Borrowed<'_> {}
+
+/// What a file holds, or a part of that. Cloning copies nothing.
+///
+/// ```
+/// use hsaco_db::{Content, Database};
+/// let content: Content = std::fs::read("../../tests/fixtures/s1.gfx942.co")?.into();
+/// Database::new().add("s1.co", content)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Content(Keeper);
+
+#[derive(Clone)]
+enum Keeper {
+    Memory(Data),
+    Stored(Arc<dyn Stored>, Range<usize>),
+}
+
+impl Content {
+    /// What a file holds that is read when something of it is asked for.
+    pub fn stored(file: impl Stored + 'static) -> Self {
+        let range = 0..file.size();
+        Content(Keeper::Stored(Arc::new(file), range))
+    }
+
+    /// What tells it from the content of other files; `name` is what bytes in memory are called.
+    pub(crate) fn place(&self, name: &str) -> String {
+        match &self.0 {
+            Keeper::Memory(data) => format!("{name}\0{:x?}", key_of(data.as_ref())),
+            Keeper::Stored(file, _) => file.place().to_owned(),
+        }
+    }
+
+    /// An error if the file is not as it was.
+    pub(crate) fn check(&self) -> Result<()> {
+        match &self.0 {
+            Keeper::Memory(_) => Ok(()),
+            Keeper::Stored(file, _) => file.check(),
+        }
+    }
+
+    /// All bytes of the file, while they are indexed.
+    pub(crate) fn view(&self) -> Result<Box<dyn View + '_>> {
+        match &self.0 {
+            Keeper::Memory(data) => Ok(Box::new(Borrowed(data.as_ref()))),
+            Keeper::Stored(file, _) => file.view(),
+        }
+    }
+
+    /// What an entry of the file holds, which `view` shows: a part of the file, or what was unpacked.
+    pub(crate) fn entry(&self, view: &[u8], bytes: &Bytes<'_>) -> Self {
+        if let Some(shared) = bytes.shared() {
+            return Content(Keeper::Memory(Data::new(shared)));
+        }
+        let start = bytes.as_ptr().addr().saturating_sub(view.as_ptr().addr());
+        self.part(start..start.saturating_add(bytes.len()))
+    }
+
+    fn part(&self, part: Range<usize>) -> Self {
+        Content(match &self.0 {
+            Keeper::Memory(data) => Keeper::Memory(data.range(part)),
+            Keeper::Stored(file, range) => {
+                let at = |offset: usize| range.start.saturating_add(offset).min(range.end);
+                Keeper::Stored(Arc::clone(file), at(part.start)..at(part.end))
+            }
+        })
+    }
+
+    /// The bytes, if they are in memory.
+    pub(crate) fn in_memory(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Keeper::Memory(data) => Some(data.as_ref()),
+            Keeper::Stored(..) => None,
+        }
+    }
+
+    /// All bytes.
+    pub(crate) fn read(&self) -> Result<Cow<'_, [u8]>> {
+        match &self.0 {
+            Keeper::Memory(data) => Ok(Cow::Borrowed(data.as_ref())),
+            Keeper::Stored(file, range) => {
+                let mut bytes = Vec::new();
+                file.append(range.clone(), &mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    /// Appends a part of the bytes.
+    pub(crate) fn append(&self, range: Range<usize>, to: &mut Vec<u8>) -> Result<()> {
+        match self.part(range).0 {
+            Keeper::Memory(data) => to.extend_from_slice(data.as_ref()),
+            Keeper::Stored(file, range) => file.append(range, to)?,
+        }
+        Ok(())
+    }
+
+    /// A part of the bytes, in memory.
+    pub(crate) fn load(&self, range: Range<usize>) -> Result<Data> {
+        match self.part(range).0 {
+            Keeper::Memory(data) => Ok(data),
+            Keeper::Stored(file, range) => {
+                let mut bytes = Vec::new();
+                file.append(range, &mut bytes)?;
+                Ok(bytes.into())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Keeper::Memory(data) => data.fmt(f),
+            Keeper::Stored(file, range) => write!(f, "{}[{range:?}]", file.place()),
+        }
+    }
+}
+
+impl<T: Into<Data>> From<T> for Content {
+    fn from(data: T) -> Self {
+        Content(Keeper::Memory(data.into()))
+    }
+}
