@@ -16,6 +16,8 @@ mod cli;
 mod elf;
 #[path = "robustness/exercise.rs"]
 mod exercise;
+#[path = "robustness/exit_codes.rs"]
+mod exit_codes;
 #[path = "robustness/metadata.rs"]
 mod metadata;
 #[path = "robustness/mutation.rs"]

@@ -16,6 +16,7 @@ mod report;
 mod scan;
 mod schema;
 mod select;
+mod sought;
 mod source_files;
 mod stored;
 mod stream;

@@ -14,7 +14,11 @@ use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::select::KernelSelection;
+use crate::sought::Sought;
 use crate::verb::ls::object_line;
+
+/// What to say where nothing maps code to its source.
+pub(crate) const NO_LINES: &str = "no line information; compile with -g or -gline-tables-only";
 
 /// Shows which source lines the code of kernels comes from
 ///
@@ -66,6 +70,13 @@ impl std::str::FromStr for PlacePattern {
     }
 }
 
+impl std::fmt::Display for PlacePattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        self.column.map_or(Ok(()), |column| write!(f, ":{column}"))
+    }
+}
+
 impl PlacePattern {
     /// Whether a place is the one, its path being the same or ending in it.
     pub(crate) fn matches(&self, place: Location<'_>) -> bool {
@@ -80,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let question = Question {
         kernels: &kernels,
         at: &args.at,
+        found: Sought::default(),
         inlines: args.inlines,
         max_size: args.inputs.max_size,
     };
@@ -96,13 +108,19 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
-    Ok(kernels.conclude(status))
+    let places: Vec<String> = args.at.iter().map(ToString::to_string).collect();
+    let missing = match places.is_empty() {
+        true => NO_LINES.to_owned(),
+        false => format!("no code comes from {}", places.join(" or ")),
+    };
+    Ok(question.found.conclude(kernels.conclude(status), Status::Unreadable, &missing))
 }
 
 /// What is asked of every object.
 struct Question<'q> {
     kernels: &'q KernelSelection,
     at: &'q [PlacePattern],
+    found: Sought,
     inlines: bool,
     max_size: u64,
 }
@@ -134,7 +152,10 @@ impl Question<'_> {
         let index = item.index(object, trouble);
         let kernels = self.kernels.of(&index);
         match self.stretches(object, &kernels) {
-            Ok(stretches) => kernels.iter().map(|it| it.name()).zip(stretches).collect(),
+            Ok(stretches) => {
+                self.found.note(stretches.iter().any(|it| !it.is_empty()));
+                kernels.iter().map(|it| it.name()).zip(stretches).collect()
+            }
             Err(error) => {
                 trouble.note(item.place(), item.located(error));
                 Vec::new()
@@ -319,7 +340,7 @@ impl Visit for TextLines<'_, '_> {
 /// What to say of a kernel without lines: of a damaged object nobody knows whether it had some.
 pub(crate) fn nothing(trouble: &Trouble) -> &'static str {
     match trouble.is_empty() {
-        true => "no line information; compile with -g or -gline-tables-only",
+        true => NO_LINES,
         false => "no line information could be read",
     }
 }

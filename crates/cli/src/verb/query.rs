@@ -24,6 +24,7 @@ use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::select::KernelSelection;
+use crate::sought::Sought;
 use crate::verb::lines::PlacePattern;
 use crate::verb::ls::object_line;
 
@@ -201,7 +202,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Output::open(args.answer.output.as_deref())?;
     let kernels = KernelSelection::new(&args.kernels);
     let mnemonic = args.mnemonic.as_deref().map(Regex::new).transpose().context("--mnemonic")?;
-    let question = Question { args, kernels: &kernels, mnemonic };
+    let question = Question { args, kernels: &kernels, mnemonic, found: Sought::default() };
     let status = match args.answer.format {
         Format::Json => {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
@@ -215,7 +216,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
-    Ok(kernels.conclude(status))
+    let missing = "no instruction is of that kind";
+    Ok(question.found.conclude(kernels.conclude(status), Status::Findings, missing))
 }
 
 /// What is asked of every instruction.
@@ -223,6 +225,7 @@ struct Question<'q> {
     args: &'q Args,
     kernels: &'q KernelSelection,
     mnemonic: Option<Regex>,
+    found: Sought,
 }
 
 #[derive(Serialize)]
@@ -319,6 +322,7 @@ impl Question<'_> {
             }
         }
         found.sort_by_key(|it| it.address);
+        self.found.note(!found.is_empty());
         found
     }
 

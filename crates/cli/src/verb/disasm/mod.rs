@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
-    Ok(selection.conclude(status))
+    Ok(decoding.conclude(selection.conclude(status)))
 }
 
 /// One object, as it was found and as it will be listed.

@@ -10,6 +10,9 @@ use hsaco::isa::{
 };
 
 use super::source::SourceArgs;
+use crate::report::Status;
+use crate::sought::Sought;
+use crate::verb::lines::NO_LINES;
 
 /// What one `--mattr` can be, with a sign before it.
 const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"];
@@ -78,6 +81,8 @@ pub(in crate::verb) struct Decoding {
     /// Whether what is printed is to be assembled again.
     pub(super) reassembles: bool,
     pub(super) source: Option<SourceArgs>,
+    /// Debug information, where it is wanted.
+    pub(super) lines: Sought,
     made: DecoderCache,
     assemblers: Mutex<Vec<(Processor, DecodeOptions, Reassembly)>>,
 }
@@ -108,6 +113,7 @@ impl Decoding {
             live: false,
             reassembles: false,
             source: None,
+            lines: Sought::default(),
             made: DecoderCache::default(),
             assemblers: Mutex::default(),
         }
@@ -126,6 +132,14 @@ impl Decoding {
     /// The same, and what it comes from if that is wanted.
     pub(super) fn with_source(self, source: &SourceArgs) -> Self {
         Self { source: Some(source.clone()).filter(SourceArgs::is_wanted), ..self }
+    }
+
+    /// The status of a run, which is not fine if source lines are wanted and no object has any.
+    pub(super) fn conclude(&self, status: Status) -> Status {
+        match self.source {
+            Some(_) => self.lines.conclude(status, Status::Unreadable, NO_LINES),
+            None => status,
+        }
     }
 
     /// The decoder for a processor.

@@ -90,7 +90,9 @@ impl<'a> Plan<'a> {
         if decoding.live {
             plan.live = Some(Live::new(object, &plan.decoder, plan.shown_code()));
         }
+        selection.code.note(!plan.spans.is_empty());
         if let Some(source) = &plan.source {
+            decoding.lines.note(source.has_lines());
             let starts = plan.shown_code().map(|(section, code)| (section, code.start));
             problems.extend(source.errors(starts));
         }

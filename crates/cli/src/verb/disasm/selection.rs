@@ -10,6 +10,7 @@ use super::layout::{Label, Layout};
 use super::plan::shown_by_default;
 use crate::report::{self, Status};
 use crate::select::KernelSelection;
+use crate::sought::Sought;
 
 /// What the command line asks for.
 pub(super) struct Selection {
@@ -18,6 +19,8 @@ pub(super) struct Selection {
     pub(super) symbols: HashMap<Vec<u8>, AtomicBool>,
     /// The addresses from the first to before the second.
     pub(super) addresses: Range<u64>,
+    /// Anything to show.
+    pub(super) code: Sought,
 }
 
 /// What that comes to in one object.
@@ -30,7 +33,12 @@ pub(super) struct Wanted<'s> {
 impl Selection {
     pub(super) fn new(kernels: KernelSelection, symbols: &[String], addresses: Range<u64>) -> Self {
         let symbol = |name: &String| (name.clone().into_bytes(), AtomicBool::new(false));
-        Self { kernels, symbols: symbols.iter().map(symbol).collect(), addresses }
+        Self {
+            kernels,
+            symbols: symbols.iter().map(symbol).collect(),
+            addresses,
+            code: Sought::default(),
+        }
     }
 
     pub(super) fn of(&self, object: &CodeObject<'_>, layout: &Layout<'_>) -> Wanted<'_> {
@@ -66,7 +74,13 @@ impl Selection {
             ));
             status.note(Status::Unreadable);
         }
-        self.kernels.conclude(status)
+        let status = self.kernels.conclude(status);
+        let Range { start, end } = self.addresses;
+        if (start, end) == (0, u64::MAX) {
+            return status;
+        }
+        let missing = format!("no code from {start:#x} to {end:#x}");
+        self.code.conclude(status, Status::Unreadable, &missing)
     }
 }
 

@@ -125,6 +125,11 @@ impl<'a> Source<'a> {
         self.map.errors().cloned().collect()
     }
 
+    /// Whether there is anything that maps code to its source.
+    pub(super) fn has_lines(&self) -> bool {
+        !self.sections.is_empty()
+    }
+
     /// Where the instruction at an address of a section comes from. Its function is that of the symbol, else the one
     /// that was inlined there.
     pub(super) fn at(&self, section: usize, address: u64) -> Place<'_> {

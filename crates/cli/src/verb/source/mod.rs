@@ -13,7 +13,9 @@ use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, ObjectItem, Verify};
 use crate::select::KernelSelection;
+use crate::sought::Sought;
 use crate::source_files::{Moved, SourceFiles};
+use crate::verb::lines::NO_LINES;
 
 /// Shows source lines and the instructions that they became, one below the other
 ///
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let kernels = KernelSelection::new(&args.kernels);
     let question = Question {
         kernels: &kernels,
+        lines: Sought::default(),
         inlines: args.inlines,
         max_size: args.inputs.max_size,
         moves: &args.map,
@@ -65,5 +68,5 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
-    Ok(kernels.conclude(status))
+    Ok(question.lines.conclude(kernels.conclude(status), Status::Unreadable, NO_LINES))
 }

@@ -13,11 +13,14 @@ use crate::json::hex;
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::select::KernelSelection;
+use crate::sought::Sought;
 use crate::source_files::{Moved, SourceFiles};
 
 /// What is asked of every object.
 pub(super) struct Question<'q> {
     pub(super) kernels: &'q KernelSelection,
+    /// Code that debug information maps to a file.
+    pub(super) lines: Sought,
     pub(super) inlines: bool,
     /// Largest size that a debug section may unfold to.
     pub(super) max_size: u64,
@@ -181,6 +184,7 @@ impl Source<'_, '_> {
     fn stretch(&self, places: &[Place]) -> Stretch {
         let (place, calls) = places.split_first().map_or((None, &[][..]), |(a, b)| (Some(a), b));
         let place = place.cloned().unwrap_or_default();
+        self.question.lines.note(place.file.is_some());
         let source = place.file.as_deref().zip(place.line).and_then(|(file, line)| {
             self.question.files.line(&Moved::apply(self.question.moves, file), line)
         });
