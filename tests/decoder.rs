@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs};
 
+use hsaco::isa::{DecodeOptions, Decoder, Mode, Processor};
 use hsaco_tests::diff::diff;
 use hsaco_tests::golden::{FAMILIES, Golden, golden_dir, manifest_line};
 use hsaco_tests::oracle::EXCEPTIONS;
@@ -60,6 +61,66 @@ fn c5_golden_rows_agree() {
         document += &format!("| {} | {count} | {} |\n", it.name, it.reason);
     }
     check_document(&document);
+}
+
+/// Every encoding that LLVM takes, and each with every one of its bits flipped: bits that lenient decoding ignores
+/// change nothing, and it takes nothing else.
+#[test]
+fn lenient_decoding_adds_only_bits_that_say_nothing() {
+    let golden = Golden::read("gfx12").unwrap();
+    for processor in ["gfx1200", "gfx1250"] {
+        for real_true16 in [false, true] {
+            let processor = Processor::from_name(processor).unwrap();
+            let decoder = |mode| {
+                let real_true16 = Some(real_true16);
+                let options = DecodeOptions { mode, real_true16, ..DecodeOptions::default() };
+                Decoder::with_options(processor, options).unwrap()
+            };
+            let (strict, lenient) = (decoder(Mode::Strict), decoder(Mode::Lenient));
+            let mut ignored = 0_usize;
+            for row in golden.rows() {
+                ignored += check_flips(&strict, &lenient, row.slot());
+            }
+            assert!(ignored > 100_000 || processor.name() == "gfx1200", "{processor}: {ignored}");
+        }
+    }
+}
+
+/// How many bits lenient decoding ignores.
+fn check_flips<const SIZE: usize>(strict: &Decoder, lenient: &Decoder, row: [u8; SIZE]) -> usize {
+    let Some(inst) = strict.decode(&row) else { return 0 };
+    assert_eq!(lenient.decode(&row), Some(inst), "{row:x?}");
+    let text = strict.text(&inst);
+    let (mut all, mut count) = (row, 0);
+    for bit in 0..inst.len() * 8 {
+        let mut flipped = row;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        match (strict.decode(&flipped), lenient.decode(&flipped)) {
+            (None, None) => {}
+            // A bit of the opcode makes another instruction of it, with bits that this one ignores.
+            (None, Some(it)) if bit < 32 && names(&lenient.text(&it)) != names(&text) => {
+                assert!(it.is_lenient(), "{flipped:x?}");
+            }
+            (None, Some(it)) => {
+                assert!(it.is_lenient(), "{flipped:x?}");
+                assert_eq!(lenient.text(&it), text, "{flipped:x?}");
+                assert_eq!(it.len(), inst.len(), "{flipped:x?}");
+                all[bit / 8] ^= 1 << (bit % 8);
+                count += 1;
+            }
+            (strict, lenient) => assert_eq!(strict, lenient, "{flipped:x?}"),
+        }
+    }
+    // Together they say no more than each of them alone.
+    if count > 0 {
+        assert_eq!(lenient.decode(&all).map(|it| lenient.text(&it)), Some(text), "{all:x?}");
+    }
+    count
+}
+
+/// The names of an instruction: two where two are issued at once.
+fn names(text: &str) -> Vec<&str> {
+    text.split(" :: ").filter_map(|it| it.split(' ').next()).collect()
 }
 
 const HEAD: &str = "# Agreement with LLVM 22

@@ -497,3 +497,27 @@ fn every_pair_is_a_test() {
         }
     }
 }
+
+/// Words that shipped kernels have: no dimension, no mask of data, no fifth address; LLVM refuses them.
+#[test]
+fn tensor_loads_as_they_ship_are_rewritten_and_keep_their_words() {
+    for policy in ["00000000", "00100000", "00200000", "00500000", "7c100000"] {
+        for groups in ["7c7c2420", "302c2420"] {
+            let words = |first: &str| format!(".long {first}, {policy}, {groups}");
+            for first in ["d0310000", "d0710001", "d0310001", "d0710000"] {
+                let load = words(first);
+                let kernel = NewKernel { sgprs: 64, ..kernel("k", &load).unwrap() };
+                let run = Run::with(&Options::default(), object(&[kernel]).unwrap());
+                assert_eq!(run.manifest.verdict, Verdict::Changed, "{load}: {:?}", run.manifest);
+                let expected =
+                    assemble(&format!("s_pack_hh_b32_b16 s36, 0, s36\n{load}\ns_endpgm"));
+                let code = run.executed(TEXT, expected.len() as u64 - 4);
+                assert_eq!(hex(&code), hex(&expected), "{load}");
+            }
+            let store = words("d0314000");
+            let kernel = NewKernel { sgprs: 64, ..kernel("k", &store).unwrap() };
+            let run = Run::with(&Options::default(), object(&[kernel]).unwrap());
+            assert!(run.manifest.records.is_empty(), "{store}: {:?}", run.manifest);
+        }
+    }
+}

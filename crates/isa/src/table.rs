@@ -10,6 +10,8 @@ pub(crate) struct Form {
     pub(crate) value: u64,
     /// Which of `HIGH_VALUES` the bytes after the eighth must hold.
     pub(crate) high: u8,
+    /// Which of `IGNORED` the hardware ignores: fixed bits that a lenient decoder does not look at.
+    pub(crate) ignored: u8,
     pub(crate) mask: u16,
     pub(crate) name: u16,
     pub(crate) shape: u16,

@@ -102,8 +102,9 @@ pub(crate) struct Facts {
     pub(crate) images: HashMap<String, Row>,
     pub(crate) image_shapes: HashMap<ImageKey, ImageShapes>,
     pub(crate) order: Vec<Row>,
-    /// Bits that the hardware ignores, by instruction.
+    /// Bits that the hardware ignores, of all instructions whose names start alike.
     pub(crate) lenient: Vec<(String, u128)>,
+    pub(crate) fields: Vec<FieldFact>,
     pub(crate) effects: Vec<EffectFact>,
     /// Other names of instructions: name, instruction, predicates.
     pub(crate) aliases: Vec<Alias>,
@@ -124,6 +125,17 @@ fn aliases(folder: &Path, llvm: &Path) -> Result<Vec<Alias>> {
 fn alias(row: &Row) -> Alias {
     let [name, instruction] = ["name", "instruction"].map(|column| row.get(column).to_owned());
     (name, instruction, names(row.get("predicates")))
+}
+
+/// A field of a format, and the operands that use it.
+pub(crate) struct FieldFact {
+    /// The bits of the first word that are alike in all instructions of the format, and what they are.
+    pub(crate) mask: u128,
+    pub(crate) value: u128,
+    /// The sizes that its instructions have.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) bits: u128,
+    pub(crate) operands: Vec<String>,
 }
 
 /// What LLVM's operand lists do not say about the operand of all instructions whose names start alike.
@@ -178,6 +190,7 @@ impl Facts {
             aliases: aliases(folder, &llvm)?,
             order: table(folder, "decode-order.tsv")?,
             lenient: table(folder, "lenient.tsv")?.iter().map(lenient).collect::<Result<_>>()?,
+            fields: table(folder, "fields.tsv")?.iter().map(field).collect::<Result<_>>()?,
             effects: table(folder, "effects.tsv")?.iter().map(effect).collect::<Result<_>>()?,
         })
     }
@@ -193,8 +206,24 @@ fn effect(row: &Row) -> Result<EffectFact> {
     })
 }
 
+fn field(row: &Row) -> Result<FieldFact> {
+    let name = format!("fields.tsv: {} {}", row.get("format"), row.get("field"));
+    ensure!(!row.get("reason").is_empty(), "{name}: no reason given");
+    let (at, width) = row.get("bits").split_once('.').with_context(|| name.clone())?;
+    let (at, width): (u32, u32) = (at.parse()?, width.parse()?);
+    ensure!(width > 0 && at + width <= 128, "{name}: no such bits");
+    let bytes = names(row.get("bytes")).iter().map(|it| it.parse()).collect::<Result<_, _>>();
+    Ok(FieldFact {
+        mask: row.hex("mask")?,
+        value: row.hex("value")?,
+        bytes: bytes.with_context(|| name)?,
+        bits: u128::MAX >> (128 - width) << at,
+        operands: names(row.get("operands")),
+    })
+}
+
 fn lenient(row: &Row) -> Result<(String, u128)> {
-    let name = row.get("instruction");
+    let name = row.get("instructions");
     ensure!(!row.get("reason").is_empty(), "lenient.tsv: {name}: no reason given");
     Ok((name.to_owned(), row.hex("ignored")?))
 }

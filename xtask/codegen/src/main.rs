@@ -9,6 +9,7 @@
 mod effects;
 mod facts;
 mod import;
+mod lenient;
 mod operands;
 mod pool;
 mod tables;

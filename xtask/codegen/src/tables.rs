@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::effects;
 use crate::facts::{Facts, Instruction, Operand};
+use crate::lenient;
 use crate::operands::{self, Place, Step};
 use crate::pool::Pool;
 
@@ -104,6 +105,7 @@ const SPECIAL: &[&str] = &[
 #[derive(Default)]
 struct Pools {
     masks: Pool,
+    ignored: Pool,
     high: Pool,
     names: Pool,
     flags: Pool,
@@ -128,7 +130,8 @@ struct Tables<'a> {
     text: String,
     forms: String,
     tables: String,
-    numbers: HashMap<&'a str, usize>,
+    /// Bits that the hardware ignores, by the forms' names.
+    ignored: HashMap<&'a str, u128>,
     /// The instructions in the order of their forms.
     numbered: Vec<&'a Instruction>,
 }
@@ -141,9 +144,10 @@ impl<'a> Tables<'a> {
             text: String::new(),
             forms: String::new(),
             tables: String::new(),
-            numbers: HashMap::new(),
+            ignored: lenient::ignored(facts)?,
             numbered: Vec::new(),
         };
+        tables.pools.ignored.add("0".to_owned());
         // Features that the decoder asks for by name come first, whether or not a predicate names them.
         let all: BTreeSet<&str> = facts.processors.values().flatten().map(String::as_str).collect();
         for feature in all.into_iter().chain(["FeatureWavefrontSize32"]) {
@@ -173,7 +177,6 @@ impl<'a> Tables<'a> {
                     let start = count;
                     for instruction in members {
                         self.add_form(instruction).with_context(|| instruction.name.clone())?;
-                        self.numbers.insert(&instruction.name, count);
                         self.numbered.push(instruction);
                         count += 1;
                     }
@@ -217,12 +220,15 @@ impl<'a> Tables<'a> {
         let predicates = self.condition(&instruction.predicates)?;
         let predicates = self.pools.predicates.add(predicates);
         let mask = self.pools.masks.add(format!("{:#x}", instruction.mask));
+        let ignored = self.ignored.get(instruction.name.as_str()).copied().unwrap_or_default();
+        let ignored = self.pools.ignored.add(hex(ignored));
+        ensure!(ignored < 256, "more than 256 sets of ignored bits");
         let high = self.pools.high.add(format!("{:#x}", instruction.value >> 64));
         let flags = self.pools.flags.add(flags(self.facts, instruction));
         let value = instruction.value as u64;
         writeln!(
             self.forms,
-            "    f({value:#x}, {high}, {mask}, {name}, {shape}, {predicates}, {flags}), // {}",
+            "    f({value:#x}, {high}, {ignored}, {mask}, {name}, {shape}, {predicates}, {flags}), // {}",
             instruction.name
         )?;
         Ok(())
@@ -554,7 +560,7 @@ impl<'a> Tables<'a> {
         let mut out = String::from(HEADER);
         out.push_str("\nuse crate::table::{Alias, Check, Class, Condition, Field, Flags, Form, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};\n");
         out.push_str(
-            "\nconst fn f(value: u64, high: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> Form {\n    Form { value, high, mask, name, shape, predicates, flags }\n}\n\
+            "\nconst fn f(value: u64, high: u8, ignored: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> Form {\n    Form { value, high, ignored, mask, name, shape, predicates, flags }\n}\n\
              \nconst fn n(start: u32, base: u8, full: u8) -> Name {\n    Name { start, base, full }\n}\n\
              \nconst fn s(field: u8, fixed: u16, kind: u16, name: u8, is_output: bool, msb: u8) -> Slot {\n    Slot { field, fixed, kind, name, is_output, msb }\n}\n\
              \nconst fn c(slot: u8, role: Role) -> Check {\n    Check { slot, role }\n}\n",
@@ -571,6 +577,7 @@ impl<'a> Tables<'a> {
             ("OPERAND_NAMES", "&str", &pools.operand_names),
             ("PIECES", "&str", &pools.pieces),
             ("MASKS", "u128", &pools.masks),
+            ("IGNORED", "u128", &pools.ignored),
             ("HIGH_VALUES", "u64", &pools.high),
             ("NAMES", "Name", &pools.names),
             ("FLAGS", "Flags", &pools.flags),
@@ -615,24 +622,13 @@ impl<'a> Tables<'a> {
                 "    Alias {{ name: {name:?}, instruction: {instruction:?}, when: {when} }},"
             );
         }
-        out.push_str("];\n\npub(crate) static LENIENT: &[(u16, u128)] = &[\n");
-        let mut lenient = self.lenient_forms()?;
-        lenient.sort();
-        for (number, ignored) in lenient {
-            let _ = writeln!(out, "    ({number}, {ignored:#x}),");
-        }
         out.push_str("];\n");
         Ok(out)
     }
+}
 
-    /// Forms keep their order: where two fit, the one with more fixed bits comes first.
-    fn lenient_forms(&self) -> Result<Vec<(usize, u128)>> {
-        let number = |(name, ignored): &(String, u128)| {
-            let number = self.numbers.get(name.as_str());
-            Ok((*number.with_context(|| format!("lenient.tsv: no instruction {name}"))?, *ignored))
-        };
-        self.facts.lenient.iter().map(number).collect()
-    }
+fn hex(bits: u128) -> String {
+    if bits == 0 { "0".to_owned() } else { format!("{bits:#x}") }
 }
 
 fn negate(alternatives: &[Features]) -> Vec<Features> {
@@ -653,7 +649,7 @@ fn negate(alternatives: &[Features]) -> Vec<Features> {
 }
 
 /// Splits at commas that stand in no inner brackets.
-fn split_arguments(text: &str) -> Vec<&str> {
+pub(crate) fn split_arguments(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
     for (at, c) in text.char_indices() {
         match c {

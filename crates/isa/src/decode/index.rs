@@ -7,7 +7,7 @@ use super::codes::Codes;
 use super::tops::{self, Place, TABLE_STARTS};
 use super::{Features, Mode, has_rules};
 use crate::arch::Arch;
-use crate::generated::{FLAGS, FORMS, HIGH_VALUES, LENIENT, MASKS, PREDICATES, TABLES};
+use crate::generated::{FLAGS, FORMS, HIGH_VALUES, IGNORED, MASKS, PREDICATES, TABLES};
 use crate::table::{Form, Table};
 
 /// A form that the processor has, with all that most encodings need in one line of the cache.
@@ -154,29 +154,23 @@ impl Index {
         let mut new = |table, number, form| {
             candidate(table, number, form, self.forms.arch, book.program(form.shape, operands))
         };
-        let mut candidates: Vec<_> = tops::places(top)
-            .iter()
-            .filter_map(|place| self.forms.at(*place))
-            .map(|(table, number, form)| new(table, number, form))
-            .collect();
-        let lenient = self.forms.lenient.iter().filter_map(|(place, ignored)| {
-            let (table, number, form) = self.forms.at(*place)?;
-            let allows = allows(form, *ignored, top);
-            allows.then(|| new(table, number, form).ignoring(*ignored))
-        });
-        candidates.extend(lenient);
+        let known = tops::places(top).iter().filter_map(|place| self.forms.at(*place));
+        let mut candidates: Vec<_> =
+            known.clone().map(|(table, number, form)| new(table, number, form)).collect();
+        let lenient = known.filter_map(|it| self.forms.lenient(it));
+        candidates.extend(
+            lenient
+                .map(|(table, number, form, ignored)| new(table, number, form).ignoring(ignored)),
+        );
         Builder { candidates, leaves: Vec::new(), others: Vec::new() }.build()
     }
 
     /// The fixed bits in the first word of the forms that are wanted.
     pub(super) fn first_words(&self, is_wanted: impl Fn(u16) -> bool) -> Vec<(u32, u32)> {
-        let strict = self.forms.all().map(|(_, number, form)| (number, form, 0));
-        let lenient = self.forms.lenient.iter().filter_map(|(place, ignored)| {
-            let (_, number, form) = self.forms.at(*place)?;
-            Some((number, form, *ignored))
-        });
-        let wanted = strict.chain(lenient).filter(|(number, ..)| is_wanted(*number));
-        wanted.map(|(_, form, ignored)| first_word(form, ignored)).collect()
+        let strict = self.forms.all().map(|(table, number, form)| (table, number, form, 0));
+        let lenient = self.forms.all().filter_map(|it| self.forms.lenient(it));
+        let wanted = strict.chain(lenient).filter(|(_, number, ..)| is_wanted(*number));
+        wanted.map(|(.., form, ignored)| first_word(form, ignored)).collect()
     }
 
     /// The forms that the processor has, in the order in which they are tried, and their sizes.
@@ -212,29 +206,30 @@ pub(super) struct Forms {
     arch: Arch,
     tables: [bool; TABLES.len()],
     predicates: [bool; PREDICATES.len()],
-    /// Those that are also taken with some bits that may be anything, after all others.
-    lenient: Vec<(Place, u128)>,
+    mode: Mode,
 }
+
+/// A form, its table and its number.
+type Known = (&'static Table, u16, &'static Form);
 
 impl Forms {
     pub(super) fn new(features: &Features, arch: Arch, mode: Mode) -> Self {
-        let mut forms = Forms {
+        Forms {
             arch,
             tables: std::array::from_fn(|it| features.any(TABLES[it].when)),
             predicates: std::array::from_fn(|it| features.fulfil(&PREDICATES[it])),
-            lenient: Vec::new(),
-        };
-        if mode == Mode::Lenient {
-            let place = |number| forms.place(number);
-            let lenient =
-                LENIENT.iter().filter_map(|(number, bits)| Some((place(*number)?, *bits)));
-            forms.lenient = lenient.collect();
+            mode,
         }
-        forms
+    }
+
+    /// A form with the bits of it that may be anything: a lenient decoder takes it so after all others.
+    fn lenient(&self, (table, number, form): Known) -> Option<(&Table, u16, &Form, u128)> {
+        let ignored = IGNORED.get(usize::from(form.ignored)).copied().unwrap_or_default();
+        (self.mode == Mode::Lenient && ignored != 0).then_some((table, number, form, ignored))
     }
 
     /// The form at a place, and its table, if the processor has them.
-    fn at(&self, place: Place) -> Option<(&'static Table, u16, &'static Form)> {
+    fn at(&self, place: Place) -> Option<Known> {
         let table = TABLE_STARTS.partition_point(|start| *start <= place).checked_sub(1)?;
         if !*self.tables.get(table)? {
             return None;
@@ -246,17 +241,8 @@ impl Forms {
         self.predicates.get(usize::from(form.predicates))?.then_some((table, number, form))
     }
 
-    /// The first place of a form.
-    fn place(&self, number: u16) -> Option<Place> {
-        let tables = TABLES.iter().zip(TABLE_STARTS);
-        let mut places = tables
-            .filter(|(table, _)| (table.forms.0..table.forms.1).contains(&number))
-            .map(|(table, start)| start + (number - table.forms.0));
-        places.find(|place| self.at(*place).is_some())
-    }
-
     /// All of them, in the order in which they are tried.
-    fn all(&self) -> impl Iterator<Item = (&'static Table, u16, &'static Form)> {
+    fn all(&self) -> impl Iterator<Item = Known> {
         let tables = TABLES.iter().zip(TABLE_STARTS).zip(&self.tables);
         let places = tables
             .filter(|(_, applies)| **applies)
@@ -269,12 +255,6 @@ impl Forms {
 fn first_word(form: &Form, ignored: u128) -> (u32, u32) {
     let mask = fixed_bits(form) & !ignored;
     (mask as u32, (form.value & mask as u64) as u32)
-}
-
-/// Whether a first word with these upper bits may be of the form where some bits may be anything.
-fn allows(form: &Form, ignored: u128, top: usize) -> bool {
-    let (mask, value) = first_word(form, ignored);
-    (top as u32) << tops::SHIFT & mask == value >> tops::SHIFT << tops::SHIFT
 }
 
 fn fixed_bits(form: &Form) -> u128 {

@@ -1,6 +1,6 @@
 //! Which forms the upper bits of a first word leave, whatever the processor; the compiler works it out.
 
-use crate::generated::{FORMS, MASKS, TABLES};
+use crate::generated::{FORMS, IGNORED, MASKS, TABLES};
 
 /// The bits that choose among all forms.
 pub(super) const SHIFT: u32 = 23;
@@ -23,7 +23,7 @@ pub(super) static TABLE_STARTS: [Place; TABLES.len() + 1] = {
     starts
 };
 
-/// The places whose fixed bits allow these upper bits.
+/// The places whose fixed bits, but for ignored ones, allow these upper bits.
 pub(super) fn places(top: usize) -> &'static [Place] {
     let [start, end] = [top, top + 1].map(|it| STARTS.get(it).copied().unwrap_or_default());
     PLACES.get(start as usize..end as usize).unwrap_or_default()
@@ -90,7 +90,7 @@ impl Members {
     /// The mask of the upper bits, and what they are under it.
     const fn bits(&self) -> (u32, u32) {
         let form = &FORMS[self.form as usize];
-        let mask = MASKS[form.mask as usize] as u32 >> SHIFT;
+        let mask = (MASKS[form.mask as usize] & !IGNORED[form.ignored as usize]) as u32 >> SHIFT;
         (mask, form.value as u32 >> SHIFT & mask)
     }
 
