@@ -1,17 +1,109 @@
-//! The decoders that an object's code takes.
+//! The decoders that an object's code takes: the one place that chooses them.
 
 use std::collections::BTreeMap;
 
 use hsaco_isa::{
-    DecodeOptions, Decoder, DecoderCache, Generation, Processor, UnsupportedProcessor, WaveSize,
+    DecodeOptions, Decoder, DecoderCache, Generation, Mode, Processor, UnsupportedProcessor,
+    WaveSize,
 };
 use hsaco_object::CodeObject;
 
 use crate::code_address::CodeAddresses;
 use crate::function::{Function, executable};
 
-/// The decoders for the code of one object: waves of each size have one, and 16-bit operands name halves of
-/// registers where that decodes more.
+/// How the code of an object is read, and which text it has.
+///
+/// It is read as the hardware runs it: bits that the hardware ignores may be anything, 16-bit operands name halves of
+/// registers where that decodes as much, and waves have the size that the kernel's descriptor says. The text is what
+/// `hsaco disasm --mode lenient --true16 auto` prints, which is LLVM's wherever LLVM decodes the code: with halves only where
+/// that leaves fewer words undecoded, and with waves of LLVM's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    processor: Processor,
+    read: DecodeOptions,
+    shown: DecodeOptions,
+}
+
+impl Reading {
+    /// How all code for a processor is read, but for what `asked` says already; nothing where that takes a look at it.
+    #[must_use]
+    pub fn of_processor(processor: Processor, asked: DecodeOptions) -> Option<Self> {
+        let is_known = asked.real_true16.is_some() || processor.generation() < Generation::Gfx11;
+        is_known.then_some(Reading { processor, read: asked, shown: asked })
+    }
+
+    /// How the code of an object for a processor is read, but for what `asked` says already. Decodes all of it where
+    /// the processor has halves of registers.
+    pub fn new(
+        object: &CodeObject<'_>,
+        processor: Processor,
+        asked: DecodeOptions,
+        cache: &DecoderCache,
+    ) -> Result<Self, UnsupportedProcessor> {
+        if let Some(known) = Self::of_processor(processor, asked) {
+            return Ok(known);
+        }
+        let halves = Halves::of(object, processor, cache)?;
+        let read = DecodeOptions { real_true16: Some(halves.are_read), ..asked };
+        let shown = DecodeOptions { real_true16: halves.are_shown, ..asked };
+        Ok(Reading { processor, read, shown })
+    }
+
+    /// Whether 16-bit operands name halves of registers in the text; nothing where they do as LLVM has it.
+    #[must_use]
+    pub fn shows_halves(&self) -> Option<bool> {
+        self.shown.real_true16
+    }
+
+    /// The decoder for code that runs in waves of a size, where that is known.
+    pub fn decoder(
+        &self,
+        wave_size: Option<WaveSize>,
+        cache: &DecoderCache,
+    ) -> Result<Decoder, UnsupportedProcessor> {
+        let wave_size = self.read.wave_size.or(wave_size);
+        let read = cache.decoder(self.processor, DecodeOptions { wave_size, ..self.read })?;
+        Ok(read.with_text_of(&cache.decoder(self.processor, self.shown)?))
+    }
+}
+
+/// What analyses are asked for unless somebody says otherwise.
+pub const LENIENT: DecodeOptions =
+    DecodeOptions { mode: Mode::Lenient, real_true16: None, wave_size: None };
+
+/// Whether 16-bit operands name halves of registers.
+struct Halves {
+    are_read: bool,
+    are_shown: Option<bool>,
+}
+
+impl Halves {
+    /// Counts what each of both leaves undecoded. As many: they are read, as registers have halves; and the text is
+    /// LLVM's.
+    fn of(
+        object: &CodeObject<'_>,
+        processor: Processor,
+        cache: &DecoderCache,
+    ) -> Result<Self, UnsupportedProcessor> {
+        let code = executable(object);
+        let undecoded = |real_true16| {
+            let real_true16 = Some(real_true16);
+            let decoder = cache.decoder(processor, DecodeOptions { real_true16, ..LENIENT })?;
+            Ok(code.iter().map(|(_, code)| undecoded_in(code, &decoder)).sum::<usize>())
+        };
+        let does_llvm = cache.decoder(processor, LENIENT)?.names_halves();
+        let with = undecoded(true)?;
+        if does_llvm && with == 0 {
+            return Ok(Halves { are_read: true, are_shown: None });
+        }
+        let without = undecoded(false)?;
+        let (as_llvm, otherwise) = if does_llvm { (with, without) } else { (without, with) };
+        let are_shown = (otherwise < as_llvm).then_some(!does_llvm);
+        Ok(Halves { are_read: with <= without, are_shown })
+    }
+}
+
+/// The decoders for the code of one object: waves of each size have one. How it is read and shown [`Reading`] says.
 ///
 /// ```no_run
 /// # fn example(object: &hsaco_object::CodeObject<'_>) {
@@ -53,12 +145,9 @@ impl Decoders {
             _ => Some(WaveSize::Wave64),
         };
         let usual_size = usual_size.unwrap_or(WaveSize::Wave64);
-        let real_true16 = names_halves(object, processor)?;
-        let decoder = |wave_size| {
-            let options =
-                DecodeOptions { real_true16, wave_size: Some(wave_size), ..Default::default() };
-            Decoder::with_options(processor, options)
-        };
+        let cache = DecoderCache::default();
+        let reading = Reading::new(object, processor, LENIENT, &cache)?;
+        let decoder = |wave_size| reading.decoder(Some(wave_size), &cache);
         let unusual: Vec<u64> = sizes
             .iter()
             .filter(|(_, size)| **size != usual_size)
@@ -100,35 +189,6 @@ impl Decoders {
     }
 }
 
-/// The decoder for one kernel, by what is known of it alone: the size of its waves, and whether its code has to be read
-/// with halves of registers, or without, for more of it to be instructions; in doubt as LLVM does. What `options` say
-/// comes first.
-pub fn kernel_decoder(
-    cache: &DecoderCache,
-    processor: Processor,
-    mut options: DecodeOptions,
-    wave_size: Option<WaveSize>,
-    code: &[u8],
-) -> Result<Decoder, UnsupportedProcessor> {
-    options.wave_size = options.wave_size.or(wave_size);
-    let usual = cache.decoder(processor, options)?;
-    if options.real_true16.is_some() || processor.generation() < Generation::Gfx11 {
-        return Ok(usual);
-    }
-    let (mut best, mut fewest) = (usual, usize::MAX);
-    for real_true16 in [None, Some(true), Some(false)] {
-        let decoder = cache.decoder(processor, DecodeOptions { real_true16, ..options })?;
-        let undecoded = undecoded_in(code, &decoder, fewest);
-        if undecoded < fewest {
-            (best, fewest) = (decoder, undecoded);
-        }
-        if fewest == 0 {
-            break;
-        }
-    }
-    Ok(best)
-}
-
 /// The sizes of waves, by the entries of kernels.
 fn kernel_sizes(object: &CodeObject<'_>, processor: Processor) -> BTreeMap<u64, WaveSize> {
     let index = object.index();
@@ -141,37 +201,10 @@ fn kernel_sizes(object: &CodeObject<'_>, processor: Processor) -> BTreeMap<u64, 
     sizes.collect()
 }
 
-/// Whether 16-bit operands name halves of registers: what leaves fewer words undecoded, halves if both do as
-/// well; nothing where processors have none.
-fn names_halves(
-    object: &CodeObject<'_>,
-    processor: Processor,
-) -> Result<Option<bool>, UnsupportedProcessor> {
-    if processor.generation() < Generation::Gfx11 {
-        return Ok(None);
-    }
-    let undecoded = |real_true16: bool, most: usize| {
-        let options = DecodeOptions { real_true16: Some(real_true16), ..Default::default() };
-        let decoder = Decoder::with_options(processor, options)?;
-        Ok(undecoded_words(object, &decoder, most))
-    };
-    let with = undecoded(true, 1)?;
-    if with == 0 {
-        return Ok(Some(true));
-    }
-    Ok(Some(undecoded(true, usize::MAX)? <= undecoded(false, usize::MAX)?))
-}
-
-/// Words of code that are no instructions, counted up to so many.
-fn undecoded_words(object: &CodeObject<'_>, decoder: &Decoder, most: usize) -> usize {
-    executable(object).iter().fold(0, |count: usize, (_, code)| {
-        count.saturating_add(undecoded_in(code, decoder, most.saturating_sub(count)))
-    })
-}
-
-fn undecoded_in(code: &[u8], decoder: &Decoder, most: usize) -> usize {
+/// How many words of code are no instructions.
+fn undecoded_in(code: &[u8], decoder: &Decoder) -> usize {
     let (mut count, mut rest) = (0, code);
-    while !rest.is_empty() && count < most {
+    while !rest.is_empty() {
         let inst = decoder.decode(rest);
         count += usize::from(inst.is_none());
         rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();

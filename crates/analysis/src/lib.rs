@@ -52,7 +52,7 @@ pub use debug::{
     PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
     TypeKind, Types,
 };
-pub use decoders::{Decoders, kernel_decoder};
+pub use decoders::{Decoders, LENIENT, Reading};
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hsaco_isa::Lanes;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hsaco_analysis::Stream;
+use hsaco_analysis::{LENIENT, Stream};
 use hsaco_isa::{DecodeOptions, DecoderCache};
 use hsaco_object::container::{self, Entry, EntryKind, entries};
 use hsaco_object::{CodeObject, Error, ErrorKind, Result, Str};
@@ -16,12 +16,19 @@ use crate::object::{Found, Object};
 use crate::wanted::Wanted;
 
 /// How files are read.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How far to go into containers, and how large what is compressed may become.
     pub container: container::Options,
-    /// How instructions are decoded.
+    /// How instructions are decoded; what is not said here is found out for each object. Unless told otherwise
+    /// lenient: as the hardware runs them.
     pub decode: DecodeOptions,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { container: container::Options::default(), decode: LENIENT }
+    }
 }
 
 /// What adding a file brought.

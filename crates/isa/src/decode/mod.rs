@@ -68,16 +68,21 @@ impl std::error::Error for UnsupportedProcessor {}
 /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone)]
-pub struct Decoder(Arc<Tables>);
+pub struct Decoder {
+    tables: Arc<Tables>,
+    /// What prints, where the text is another decoder's.
+    text: Option<Arc<Tables>>,
+}
 
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Decoder").field(&self.0.arch).finish()
+        f.debug_tuple("Decoder").field(&self.tables.arch).finish()
     }
 }
 
 /// What a decoder has worked out for its processor.
 pub(crate) struct Tables {
+    features: Features,
     pub(crate) arch: Arch,
     /// Which of LLVM's modes chooses register classes.
     pub(crate) class_mode: usize,
@@ -101,14 +106,42 @@ impl Decoder {
         options: DecodeOptions,
     ) -> Result<Self, UnsupportedProcessor> {
         let features = Features::of(processor, options).ok_or(UnsupportedProcessor(processor))?;
-        Ok(Decoder(Arc::new(Tables::new(&features, options.mode))))
+        let tables = Arc::new(Tables::new(features, options.mode));
+        Ok(Decoder { tables, text: None })
+    }
+
+    /// The same decoder with the text of another: who looks at what code does takes its waves and registers as they
+    /// are, who reads it the text that everything else prints. What the other does not decode has its own text.
+    ///
+    /// ```
+    /// use hsaco_isa::{DecodeOptions, Decoder, Processor, WaveSize};
+    /// let gfx1030 = Processor::from_name("gfx1030").unwrap();
+    /// let wave64 = DecodeOptions { wave_size: Some(WaveSize::Wave64), ..DecodeOptions::default() };
+    /// let wave64 = Decoder::with_options(gfx1030, wave64)?;
+    /// let llvm = Decoder::new(gfx1030)?;
+    /// let inst = wave64.decode(&[0x01, 0x05, 0x84, 0x7d]).unwrap();
+    /// assert_eq!(wave64.text(&inst), "v_cmp_eq_u32_e32 vcc, v1, v2");
+    /// assert_eq!(wave64.with_text_of(&llvm).text(&inst), "v_cmp_eq_u32_e32 vcc_lo, v1, v2");
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn with_text_of(&self, other: &Decoder) -> Self {
+        let text = Some(&other.tables).filter(|it| it.features != self.tables.features);
+        Decoder { tables: Arc::clone(&self.tables), text: text.cloned() }
     }
 
     /// The instruction at the start of `bytes`, if there is one.
     #[inline(always)]
     #[must_use]
     pub fn decode(&self, bytes: &[u8]) -> Option<Inst> {
-        self.0.decode(bytes)
+        self.tables.decode(bytes)
+    }
+
+    /// The instruction at the start of `bytes` that LLVM decodes and then refuses; it remarks on its operands all
+    /// the same ([`print_remarks`](Self::print_remarks)).
+    #[must_use]
+    pub fn refused(&self, bytes: &[u8]) -> Option<Inst> {
+        self.tables.examine(bytes).err().flatten()
     }
 
     /// What the first four bytes of an instruction of this name look like: pairs of a mask and the value
@@ -123,7 +156,7 @@ impl Decoder {
     /// ```
     #[must_use]
     pub fn first_words(&self, mnemonic: &str) -> Vec<(u32, u32)> {
-        let mut words = self.0.index.first_words(|form| {
+        let mut words = self.tables.index.first_words(|form| {
             let inst = Inst::blank(form, 4);
             inst.mnemonic() == mnemonic || inst.full_mnemonic() == mnemonic
         });
@@ -135,11 +168,35 @@ impl Decoder {
     /// Whether it is the same decoder, or a copy of it.
     #[inline]
     pub(crate) fn is(&self, other: &Decoder) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        let is_same = |one: &Option<Arc<Tables>>, other: &Option<Arc<Tables>>| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        };
+        Arc::ptr_eq(&self.tables, &other.tables) && is_same(&self.text, &other.text)
     }
 
     pub(crate) fn tables(&self) -> &Tables {
-        &self.0
+        &self.tables
+    }
+
+    /// What prints an instruction, and the instruction as that decodes it.
+    #[inline]
+    pub(crate) fn printer(&self, inst: &Inst) -> (&Tables, Inst) {
+        match &self.text {
+            None => (&self.tables, *inst),
+            Some(text) => self.printer_of(text, inst),
+        }
+    }
+
+    #[cold]
+    fn printer_of<'t>(&'t self, text: &'t Tables, inst: &Inst) -> (&'t Tables, Inst) {
+        let bytes = inst.bytes();
+        let own = bytes.get(..inst.len()).unwrap_or_default();
+        match text.decode(own).filter(|it| it.len() == inst.len()) {
+            Some(read) => (text, read),
+            None => (&self.tables, *inst),
+        }
     }
 }
 
@@ -162,6 +219,7 @@ const fn is_same(one: &str, other: &str) -> bool {
 }
 
 /// The features of a processor under its settings.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Features([bool; FEATURES.len()]);
 
 impl Features {
@@ -230,17 +288,18 @@ enum Verdict {
     /// It is not; others may be.
     Next,
     /// It is, but an operand rules the whole encoding out.
-    Refused,
+    Refused(Inst),
 }
 
 impl Tables {
-    fn new(features: &Features, mode: Mode) -> Self {
-        let arch = Arch::of(features);
+    fn new(features: Features, mode: Mode) -> Self {
+        let arch = Arch::of(&features);
         Tables {
             arch,
             class_mode: class_mode(arch),
-            max_len: max_len(features),
-            index: Index::new(Forms::new(features, arch, mode)),
+            max_len: max_len(&features),
+            index: Index::new(Forms::new(&features, arch, mode)),
+            features,
             verdicts: Verdicts::new(),
             codes: Codes::new(arch),
             texts: Texts::new(),
@@ -315,32 +374,37 @@ impl Tables {
 
     #[cold]
     fn decode_carefully(&self, bytes: &[u8]) -> Option<Found> {
+        self.examine(bytes).ok()
+    }
+
+    /// Tries every form; what is refused as a whole is the error, where there is any.
+    fn examine(&self, bytes: &[u8]) -> Result<Found, Option<Inst>> {
         let (low, high, last) = load(bytes);
         let bucket = self.bucket(low);
         let (leaf, _) = bucket.leaf(low);
         let available = bytes.len().min(self.max_len);
         if available < 4 {
-            return None;
+            return Err(None);
         }
         for number in [leaf.first].iter().chain(bucket.others(leaf)) {
-            let candidate = bucket.candidate(*number)?;
+            let candidate = bucket.candidate(*number).ok_or(None)?;
             if !candidate.fits(low, high) || available < usize::from(candidate.size) {
                 continue;
             }
             if candidate.is_plain
                 && let Some(found) = self.take_plain(candidate, low, available)
             {
-                return Some(found);
+                return Ok(found);
             }
             let marks = if candidate.lenient { inst::LENIENT } else { 0 };
             let inst = Inst { low, last, form: candidate.form, len: candidate.size, marks, high };
             match self.take(candidate, inst, available) {
-                Verdict::Taken(inst) => return Some(Found::new(inst.form, inst.len, inst.marks)),
+                Verdict::Taken(inst) => return Ok(Found::new(inst.form, inst.len, inst.marks)),
                 Verdict::Next => {}
-                Verdict::Refused => return None,
+                Verdict::Refused(inst) => return Err(Some(inst)),
             }
         }
-        None
+        Err(None)
     }
 
     /// Nothing if its operands take a closer look.
@@ -439,13 +503,13 @@ impl Tables {
             && let Some(slot) = inst.named("offset")
             && inst.value(slot) & 0x80_0000 != 0
         {
-            return Verdict::Refused;
+            return Verdict::Refused(inst);
         }
         if flags.any(Flags::MIMG) {
             let extra = inst.extra_addresses();
             inst.len += extra.div_ceil(4) * 4;
             if inst.len() > available {
-                return Verdict::Refused;
+                return Verdict::Refused(inst);
             }
         }
         if flags.has(Flags::WRITES_EXEC_ONLY) && inst.low as u8 != 126 {

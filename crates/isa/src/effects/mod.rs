@@ -199,6 +199,12 @@ impl Decoder {
         self.tables().arch.has(Arch::WAVE32)
     }
 
+    /// Whether 16-bit operands name halves of registers.
+    #[must_use]
+    pub fn names_halves(&self) -> bool {
+        self.tables().arch.has(Arch::REAL_TRUE16)
+    }
+
     /// Whether register numbers have upper bits that `s_set_vgpr_msb` sets: on gfx1250.
     #[must_use]
     pub fn has_vgpr_msb(&self) -> bool {

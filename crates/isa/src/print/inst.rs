@@ -65,7 +65,8 @@ impl Decoder {
 
     /// The same where `s_set_vgpr_msb` came before.
     pub fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
-        Out::append(out, (), |out| self.tables().print(inst, state.0, out));
+        let (tables, inst) = self.printer(inst);
+        Out::append(out, (), |out| tables.print(&inst, state.0, out));
     }
 
     /// The same, and where each token starts: they follow one another and cover the text.
@@ -76,7 +77,8 @@ impl Decoder {
         out: &mut Vec<u8>,
         tokens: &mut Vec<(Token, usize)>,
     ) {
-        Out::append(out, &mut *tokens, |out| self.tables().print(inst, state.0, out));
+        let (tables, inst) = self.printer(inst);
+        Out::append(out, &mut *tokens, |out| tables.print(&inst, state.0, out));
         tokens.pop_if(|(_, start)| *start == out.len());
     }
 

@@ -4,10 +4,12 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum;
+use hsaco::analysis::Reading;
 use hsaco::isa::{
     Assembler, DecodeOptions, Decoder, DecoderCache, Mode, Processor, UnsupportedProcessor,
     WaveSize,
 };
+use hsaco::object::CodeObject;
 
 use super::source::SourceArgs;
 use crate::report::Status;
@@ -142,19 +144,19 @@ impl Decoding {
         }
     }
 
-    /// The decoder for a processor.
-    pub(super) fn decoder(&self, processor: Processor) -> Result<Decoder, UnsupportedProcessor> {
-        self.made.decoder(processor, self.options)
-    }
-
-    /// The same with or without halves of registers.
-    pub(super) fn with_true16(
+    /// The decoder for an object's code, and its settings.
+    pub(super) fn decoder(
         &self,
+        object: &CodeObject<'_>,
         processor: Processor,
-        real_true16: bool,
-    ) -> Result<Decoder, UnsupportedProcessor> {
-        let options = DecodeOptions { real_true16: Some(real_true16), ..self.options };
-        self.made.decoder(processor, options)
+    ) -> Result<(Decoder, DecodeOptions), UnsupportedProcessor> {
+        let mut options = self.options;
+        if self.true16 == True16::Auto {
+            let asked = DecodeOptions { real_true16: None, ..options };
+            let reading = Reading::new(object, processor, asked, &self.made)?;
+            options.real_true16 = reading.shows_halves().or(options.real_true16);
+        }
+        Ok((self.made.decoder(processor, options)?, options))
     }
 }
 

@@ -9,11 +9,10 @@ use hsaco::object::{CodeObject, Error, ErrorKind, KernelDescriptor};
 
 use super::layout::{Label, Layout, Section};
 use super::live::Live;
-use super::options::{Decoding, Reassembly, True16};
+use super::options::{Decoding, Reassembly};
 use super::selection::{Selection, Wanted};
 use super::source::Source;
 use super::steps::{Step, Steps};
-use crate::parallel;
 
 /// Code that threads take at a time: enough to be worth it, little enough to be held as text.
 const UNIT: usize = 12 << 10;
@@ -70,8 +69,8 @@ impl<'a> Plan<'a> {
             problems.push(unsupported(detail));
             return None;
         };
-        let decoder = match decoding.decoder(processor) {
-            Ok(decoder) => decoder,
+        let (decoder, options) = match decoding.decoder(object, processor) {
+            Ok(known) => known,
             Err(error) => {
                 problems.push(unsupported(error.to_string()));
                 return None;
@@ -79,11 +78,6 @@ impl<'a> Plan<'a> {
         };
         let mut plan = Self::narrow(object, decoding, selection, &decoder, problems)
             .unwrap_or_else(|| Self::whole(object, decoding, selection, decoder, problems));
-        let mut options = decoding.options;
-        if decoding.true16 == True16::Auto {
-            let with = |real_true16| decoding.with_true16(processor, real_true16).ok();
-            options.real_true16 = plan.detect_true16(with).or(options.real_true16);
-        }
         if decoding.reassembles {
             plan.reassembly = decoding.reassembly(processor, options).ok();
         }
@@ -129,9 +123,6 @@ impl<'a> Plan<'a> {
         decoder: &Decoder,
         problems: &mut Vec<Error>,
     ) -> Option<Self> {
-        if decoding.true16 == True16::Auto {
-            return None;
-        }
         let (layout, functions) = Layout::near(object, selection.few_symbols()?)?;
         let wanted = selection.of(object, &layout);
         let spans = Planner::new(object, &layout, &wanted, decoding).spans();
@@ -173,32 +164,6 @@ impl<'a> Plan<'a> {
     fn addresses(&self, span: &Span) -> Option<Range<u64>> {
         let address = |at: usize| Some(self.section(span)?.address.wrapping_add(at as u64));
         Some(address(span.bytes.start)?..address(span.bytes.end)?)
-    }
-
-    /// Takes the decoder that leaves the fewest bytes without an instruction; in doubt LLVM's. Whether it is one with
-    /// halves of registers, unless it is LLVM's.
-    fn detect_true16(&mut self, with: impl Fn(bool) -> Option<Decoder>) -> Option<bool> {
-        let mut fewest = self.unknown(&self.decoder);
-        let mut found = None;
-        for real_true16 in [true, false] {
-            let Some(decoder) = with(real_true16) else { continue };
-            let unknown = self.unknown(&decoder);
-            if unknown < fewest {
-                fewest = unknown;
-                self.decoder = decoder;
-                found = Some(real_true16);
-            }
-        }
-        found
-    }
-
-    fn unknown(&self, decoder: &Decoder) -> usize {
-        let code: Vec<&Span> = self.spans.iter().filter(|it| !it.is_data).collect();
-        let count = |span: &&Span| {
-            let steps = self.steps_with(decoder, span);
-            steps.filter(|(_, step, _)| matches!(step, Step::Unknown)).count()
-        };
-        parallel::map(&code, 16, count).into_iter().sum()
     }
 
     /// The section that a span is in.

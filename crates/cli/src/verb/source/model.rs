@@ -1,10 +1,11 @@
 //! What `source` says of an object: the JSON shape, which the text is made from too.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use hsaco::analysis::{DebugSections, Frame, Location, SourceMap, kernel_decoder};
+use hsaco::analysis::{DebugSections, Frame, LENIENT, Location, Reading, SourceMap};
 use hsaco::db::Listing;
-use hsaco::isa::{DecodeOptions, DecoderCache, WaveSize};
+use hsaco::isa::{Decoder, DecoderCache, WaveSize};
 use hsaco::object::container::EntryKind;
 use hsaco::object::{CodeObject, Error, ErrorKind, Kernel, demangle};
 use serde::Serialize;
@@ -106,7 +107,8 @@ impl ObjectSource {
         let index = item.index(object, trouble);
         let sections = DebugSections::new(object, question.max_size)?;
         let map = SourceMap::new(&sections)?;
-        let source = Source { object, sections: &sections, map: &map, question };
+        let source =
+            Source { object, sections: &sections, map: &map, question, reading: OnceCell::new() };
         for kernel in question.kernels.of(&index) {
             match source.kernel(kernel) {
                 Ok(kernel) => self.kernels.push(kernel),
@@ -126,6 +128,8 @@ struct Source<'s, 'a> {
     sections: &'s DebugSections<'a>,
     map: &'s SourceMap,
     question: &'s Question<'s>,
+    /// How the object's code is read, once a kernel is.
+    reading: OnceCell<Result<Reading, Error>>,
 }
 
 impl Source<'_, '_> {
@@ -154,20 +158,27 @@ impl Source<'_, '_> {
     }
 
     fn listing(&self, kernel: &Kernel<'_>) -> Result<Listing, Error> {
+        let (address, code) = hsaco::db::kernel_code(self.object, kernel).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
+        })?;
+        Ok(Listing::decode(self.decoder(kernel)?, address, code.to_vec()))
+    }
+
+    fn decoder(&self, kernel: &Kernel<'_>) -> Result<Decoder, Error> {
         let unsupported = |detail| Error::new(ErrorKind::Unsupported, "instructions", detail);
         let target = self.object.target();
         let processor = target.id().map(|it| it.processor);
         let processor =
             processor.ok_or_else(|| unsupported(format!("those of {target} are not known")))?;
-        let (address, code) = hsaco::db::kernel_code(self.object, kernel).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
-        })?;
         let lanes = kernel.resources(Some(processor.generation())).0.wavefront_size;
         let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
-        let (decoders, options) = (&self.question.decoders, DecodeOptions::default());
-        let decoder = kernel_decoder(decoders, processor, options, wave_size, code)
-            .map_err(|error| unsupported(error.to_string()))?;
-        Ok(Listing::decode(decoder, address, code.to_vec()))
+        let cache = &self.question.decoders;
+        let reading = self.reading.get_or_init(|| {
+            Reading::new(self.object, processor, LENIENT, cache)
+                .map_err(|error| unsupported(error.to_string()))
+        });
+        let decoder = reading.clone()?.decoder(wave_size, cache);
+        decoder.map_err(|error| unsupported(error.to_string()))
     }
 
     /// Where an instruction comes from, and if wanted the calls that brought it there.
