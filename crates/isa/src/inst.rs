@@ -174,6 +174,12 @@ impl Inst {
         Some(address.wrapping_add_signed(offset))
     }
 
+    /// Whether the target of a branch is LLVM's first operand: then `llvm-objdump` names it behind the encoding.
+    #[must_use]
+    pub fn has_target_first(&self) -> bool {
+        self.slots().first().is_some_and(is_branch_target)
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn bytes(&self) -> [u8; 20] {

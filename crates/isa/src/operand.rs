@@ -224,15 +224,15 @@ pub(crate) fn decode(arch: Arch, source: Source, dwords: u8, value: u16) -> Code
     }
 }
 
-/// The register that a field names, where that was rounded down to where scalar tuples start.
+/// The register that a field names, where that was rounded down to where scalar tuples start: at multiples of four at
+/// most, and so do the numbers of both files.
 pub(crate) fn misaligned(source: Source, value: u16, code: Code) -> Option<u16> {
+    if !matches!(code.tag(), tag::SGPR | tag::TTMP) {
+        return None;
+    }
     let value = value & if source == Source::SdwaMask { 0x7f } else { 0xff };
-    let number = match code.tag() {
-        tag::SGPR => value,
-        tag::TTMP => value - 108,
-        _ => return None,
-    };
-    (number != code.number()).then_some(number)
+    let rounded = value.wrapping_sub(code.number()) & 3;
+    (rounded != 0).then_some(code.number() + rounded)
 }
 
 const fn mask_dwords(arch: Arch) -> u8 {

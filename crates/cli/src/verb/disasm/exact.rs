@@ -69,7 +69,7 @@ impl ExactWriter<'_, '_> {
             msb.update(&inst);
             push_comment(out, blanks(start, out), encoding, address);
             let target = inst.branch_target(address);
-            match target.and_then(|it| span.target(self.plan, encoding, it)) {
+            match target.and_then(|it| span.target(self.plan, &inst, it)) {
                 Some(Target::Annotation(name, distance)) => {
                     push_annotation(out, plain(name).as_bytes(), distance);
                 }

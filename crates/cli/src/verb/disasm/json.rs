@@ -90,7 +90,7 @@ impl JsonWriter<'_, '_> {
                 }
                 Step::Inst(inst) => {
                     let branch = inst.branch_target(address);
-                    let target = branch.and_then(|it| span.target(self.plan, encoding, it));
+                    let target = branch.and_then(|it| span.target(self.plan, &inst, it));
                     line.inst(self.plan, &inst, msb, target.as_ref());
                     msb.update(&inst);
                     branch

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hsaco::isa::Inst;
 use hsaco::object::symbol::STT_NOTYPE;
 
 use super::layout::Label;
@@ -20,14 +21,14 @@ impl Span {
     pub(super) fn target<'p>(
         &self,
         plan: &'p Plan<'_>,
-        encoding: &[u8],
+        branch: &Inst,
         target: u64,
     ) -> Option<Target<'p>> {
         let labels = &plan.section(self)?.labels;
         if let Some(label) = operand(labels, target) {
             return Some(Target::Operand(quoted(&label.name)));
         }
-        if !is_sopp(encoding) {
+        if !branch.has_target_first() {
             return None;
         }
         let label = match self.own.contains(&target) {
@@ -43,11 +44,6 @@ fn operand<'l, 'a>(labels: &'l [Label<'a>], address: u64) -> Option<&'l Label<'a
     let first = labels.partition_point(|it| it.address < address);
     let here = labels.get(first..)?.iter().take_while(|it| it.address == address);
     here.into_iter().find(|it| it.kind == STT_NOTYPE)
-}
-
-/// True when the target is the only operand: other branches are not annotated.
-fn is_sopp(encoding: &[u8]) -> bool {
-    encoding.first_chunk().is_some_and(|it| u32::from_le_bytes(*it) >> 23 == 0x17f)
 }
 
 /// A name as the assembler reads it: between quotes unless it is a plain word.

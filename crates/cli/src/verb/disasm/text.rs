@@ -129,10 +129,15 @@ impl TextWriter<'_, '_> {
                 Step::Unknown => {
                     msb = VgprMsb::default();
                     self.unknown(encoding, address, out);
+                    let rest = section.code.get(at..).unwrap_or_default();
+                    if let Some(refused) = self.plan.decoder.refused(rest) {
+                        self.plan.decoder.print_remarks(&refused, out);
+                    }
+                    out.push(b'\n');
                 }
                 Step::Inst(inst) => {
                     let branch = inst.branch_target(address);
-                    let target = branch.and_then(|it| span.target(self.plan, encoding, it));
+                    let target = branch.and_then(|it| span.target(self.plan, &inst, it));
                     let blanks = self.inst(&inst, msb, target.as_ref(), &mut printing, out);
                     msb.update(&inst);
                     self.comment(blanks, encoding, address, out);
@@ -184,7 +189,6 @@ impl TextWriter<'_, '_> {
         push_directive(out, bytes);
         let width = out.len() - start;
         self.comment(COMMENT_COLUMN.saturating_sub(width), bytes, address, out);
-        out.push(b'\n');
     }
 
     /// Blanks, then address and encoding.
