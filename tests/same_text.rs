@@ -102,13 +102,15 @@ fn texts(json: &str) -> Vec<String> {
 fn database(file: &Path) -> Vec<String> {
     let database = Database::new();
     let added = database.add("k.co", fs::read(file).unwrap()).unwrap();
-    let kernel = added.objects.iter().flat_map(|it| it.kernels()).next().unwrap();
-    let instructions = kernel.instructions().unwrap();
     let text = |it: hsaco::db::Instruction<'_>| {
         assert_eq!(it.tokens().0, it.text());
         it.text()
     };
-    instructions.map(text).collect()
+    let mut texts = Vec::new();
+    for kernel in added.objects.iter().flat_map(|it| it.kernels()) {
+        texts.extend(kernel.instructions().unwrap().map(text));
+    }
+    texts
 }
 
 /// What every verb prints for `a.co` is what `disasm` with these options prints.
@@ -167,6 +169,30 @@ fn every_verb_finds_halves_of_registers_alike() {
         let theirs = listed(&sh(folder, "llvm-objdump-22 -d --mattr=+real-true16 a.co"));
         assert_eq!(shown, theirs, "{processor}");
         assert!(shown.iter().any(|it| it == "v_add_f16_e32 v1.h, v2.l, v3.h"), "{shown:?}");
+    }
+}
+
+/// A function is read by its own code: what another one of the object needs does not change its text.
+#[test]
+fn every_verb_judges_each_function_by_its_own_code() {
+    require_tools!("llvm-mc-22", "ld.lld-22");
+    let case = Case { processor: "gfx1200", wave64: false, halves: Some(true) };
+    let plain = case.source(LINES, "s_mov_b32 s0, s1");
+    let lines = format!("{LINES}\n v_add_f16_e32 v1.h, v2.l, v3.h");
+    let halves = case.source(&lines, "s_mov_b32 s0, s1");
+    let halves = halves.replace(" k", " j").replace("\nk:", "\nj:").replace(".-k", ".-j");
+    let folder = scratch_dir();
+    let folder = folder.path();
+    case.build(folder, "a", &format!("{plain}\n.text\n{halves}"));
+    let file = folder.join("a.co");
+    let expected = database(&file);
+    let count = |text: &str| expected.iter().filter(|it| *it == text).count();
+    assert_eq!(count("v_add_f16_e32 v1, v2, v3"), 1, "{expected:#?}");
+    assert_eq!(count("v_add_f16_e32 v1.l, v2.l, v3.l"), 1, "{expected:#?}");
+    assert_eq!(count("v_add_f16_e32 v1.h, v2.l, v3.h"), 1, "{expected:#?}");
+    for verb in [&["query", "-m", "."][..], &["source"], &["cfg", "--instructions"]] {
+        let shown = texts(&hsaco(folder, &[verb, &["--format", "json", "a.co"]].concat()));
+        assert_eq!(shown, expected, "{verb:?}");
     }
 }
 

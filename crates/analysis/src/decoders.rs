@@ -1,6 +1,7 @@
 //! The decoders that an object's code takes: the one place that chooses them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hsaco_isa::{
     DecodeOptions, Decoder, DecoderCache, Generation, Mode, Processor, UnsupportedProcessor,
@@ -11,31 +12,45 @@ use hsaco_object::CodeObject;
 use crate::code_address::CodeAddresses;
 use crate::function::{Function, executable};
 
-/// How the code of an object is read, and which text it has.
+/// How code is read, and which text it has. Each function is judged by its own code, so that decoding a kernel touches
+/// no other.
 ///
 /// It is read as the hardware runs it: bits that the hardware ignores may be anything, 16-bit operands name halves of
-/// registers where that decodes as much, and waves have the size that the kernel's descriptor says. The text is what
-/// `hsaco disasm --mode lenient --true16 auto` prints, which is LLVM's wherever LLVM decodes the code: with halves only where
-/// that leaves fewer words undecoded, and with waves of LLVM's size.
+/// registers where that decodes as much, and waves have the size that the kernel's descriptor says. The text is LLVM's
+/// wherever LLVM decodes the code: 16-bit operands are spelled otherwise only where that leaves fewer words undecoded, and
+/// waves are of LLVM's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     processor: Processor,
     read: DecodeOptions,
     shown: DecodeOptions,
+    /// Whether any part of the code would be read and shown alike if it were judged alone.
+    holds_for_parts: bool,
 }
 
 impl Reading {
     /// How all code for a processor is read, but for what `asked` says already; nothing where that takes a look at it.
-    #[must_use]
-    pub fn of_processor(processor: Processor, asked: DecodeOptions) -> Option<Self> {
+    fn of_processor(processor: Processor, asked: DecodeOptions) -> Option<Self> {
         let is_known = asked.real_true16.is_some() || processor.generation() < Generation::Gfx11;
-        is_known.then_some(Reading { processor, read: asked, shown: asked })
+        let reading = Reading { processor, read: asked, shown: asked, holds_for_parts: true };
+        is_known.then_some(reading)
     }
 
-    /// How the code of an object for a processor is read, but for what `asked` says already. Decodes all of it where
-    /// the processor has halves of registers.
-    pub fn new(
+    /// How the code of an object is read as a whole.
+    pub fn of_object(
         object: &CodeObject<'_>,
+        processor: Processor,
+        asked: DecodeOptions,
+        cache: &DecoderCache,
+    ) -> Result<Self, UnsupportedProcessor> {
+        let code: Vec<&[u8]> = executable(object).iter().map(|(_, code)| *code).collect();
+        Self::of_code(&code, processor, asked, cache)
+    }
+
+    /// How some code for a processor is read, but for what `asked` says already. Decodes all of it where the
+    /// processor has halves of registers.
+    pub fn of_code(
+        code: &[&[u8]],
         processor: Processor,
         asked: DecodeOptions,
         cache: &DecoderCache,
@@ -43,10 +58,10 @@ impl Reading {
         if let Some(known) = Self::of_processor(processor, asked) {
             return Ok(known);
         }
-        let halves = Halves::of(object, processor, cache)?;
+        let halves = Halves::of(code, processor, cache)?;
         let read = DecodeOptions { real_true16: Some(halves.are_read), ..asked };
         let shown = DecodeOptions { real_true16: halves.are_shown, ..asked };
-        Ok(Reading { processor, read, shown })
+        Ok(Reading { processor, read, shown, holds_for_parts: halves.hold_for_parts })
     }
 
     /// Whether 16-bit operands name halves of registers in the text; nothing where they do as LLVM has it.
@@ -75,42 +90,44 @@ pub const LENIENT: DecodeOptions =
 struct Halves {
     are_read: bool,
     are_shown: Option<bool>,
+    hold_for_parts: bool,
 }
 
 impl Halves {
     /// Counts what each of both leaves undecoded. As many: they are read, as registers have halves; and the text is
     /// LLVM's.
     fn of(
-        object: &CodeObject<'_>,
+        code: &[&[u8]],
         processor: Processor,
         cache: &DecoderCache,
     ) -> Result<Self, UnsupportedProcessor> {
-        let code = executable(object);
         let undecoded = |real_true16| {
             let real_true16 = Some(real_true16);
             let decoder = cache.decoder(processor, DecodeOptions { real_true16, ..LENIENT })?;
-            Ok(code.iter().map(|(_, code)| undecoded_in(code, &decoder)).sum::<usize>())
+            Ok(code.iter().map(|code| undecoded_in(code, &decoder)).sum::<usize>())
         };
         let does_llvm = cache.decoder(processor, LENIENT)?.names_halves();
         let with = undecoded(true)?;
         if does_llvm && with == 0 {
-            return Ok(Halves { are_read: true, are_shown: None });
+            return Ok(Halves { are_read: true, are_shown: None, hold_for_parts: true });
         }
         let without = undecoded(false)?;
         let (as_llvm, otherwise) = if does_llvm { (with, without) } else { (without, with) };
         let are_shown = (otherwise < as_llvm).then_some(!does_llvm);
-        Ok(Halves { are_read: with <= without, are_shown })
+        let hold_for_parts = with == 0 && without == 0;
+        Ok(Halves { are_read: with <= without, are_shown, hold_for_parts })
     }
 }
 
-/// The decoders for the code of one object: waves of each size have one. How it is read and shown [`Reading`] says.
+/// The decoders for the code of one object: waves of each size have one. How code is read and shown [`Reading`] says,
+/// for each function.
 ///
 /// ```no_run
 /// # fn example(object: &hsaco_object::CodeObject<'_>) {
 /// use hsaco_analysis::{Decoders, Functions};
 /// let Some(Ok(decoders)) = Decoders::new(object) else { return };
 /// for function in Functions::new(object, decoders.usual()).as_slice() {
-///     println!("{} instructions", function.decode(decoders.of(function)).len());
+///     println!("{} instructions", function.decode(&decoders.of(function)).len());
 /// }
 /// # }
 /// ```
@@ -123,6 +140,8 @@ pub struct Decoders {
     unusual: Vec<u64>,
     processor: Processor,
     usual_size: WaveSize,
+    /// For functions that have to be judged one by one.
+    each: Option<Arc<DecoderCache>>,
 }
 
 impl Decoders {
@@ -146,19 +165,17 @@ impl Decoders {
         };
         let usual_size = usual_size.unwrap_or(WaveSize::Wave64);
         let cache = DecoderCache::default();
-        let reading = Reading::new(object, processor, LENIENT, &cache)?;
+        let reading = Reading::of_object(object, processor, LENIENT, &cache)?;
         let decoder = |wave_size| reading.decoder(Some(wave_size), &cache);
         let unusual: Vec<u64> = sizes
             .iter()
             .filter(|(_, size)| **size != usual_size)
             .map(|(entry, _)| *entry)
             .collect();
-        let other_size = match usual_size {
-            WaveSize::Wave32 => WaveSize::Wave64,
-            WaveSize::Wave64 => WaveSize::Wave32,
-        };
-        let other = if unusual.is_empty() { None } else { Some(decoder(other_size)?) };
-        Ok(Decoders { usual: decoder(usual_size)?, other, unusual, processor, usual_size })
+        let other = if unusual.is_empty() { None } else { Some(decoder(other_size(usual_size))?) };
+        let usual = decoder(usual_size)?;
+        let each = (!reading.holds_for_parts).then(|| Arc::new(cache));
+        Ok(Decoders { usual, other, unusual, processor, usual_size, each })
     }
 
     /// The processor.
@@ -167,7 +184,7 @@ impl Decoders {
         self.processor
     }
 
-    /// The decoder for most of the code, and for what is no kernel.
+    /// The decoder for the code as a whole: it finds functions.
     #[must_use]
     pub fn usual(&self) -> &Decoder {
         &self.usual
@@ -181,11 +198,24 @@ impl Decoders {
 
     /// The decoder for a function.
     #[must_use]
-    pub fn of(&self, function: &Function<'_>) -> &Decoder {
-        match &self.other {
-            Some(other) if self.unusual.binary_search(&function.address).is_ok() => other,
-            _ => &self.usual,
-        }
+    pub fn of(&self, function: &Function<'_>) -> Decoder {
+        let is_unusual = self.unusual.binary_search(&function.address).is_ok();
+        let (size, decoder) = match &self.other {
+            Some(other) if is_unusual => (other_size(self.usual_size), other),
+            _ => (self.usual_size, &self.usual),
+        };
+        let own = |cache: &Arc<DecoderCache>| {
+            let reading = Reading::of_code(&[function.code], self.processor, LENIENT, cache);
+            reading.ok()?.decoder(Some(size), cache).ok()
+        };
+        self.each.as_ref().and_then(own).unwrap_or_else(|| decoder.clone())
+    }
+}
+
+const fn other_size(size: WaveSize) -> WaveSize {
+    match size {
+        WaveSize::Wave32 => WaveSize::Wave64,
+        WaveSize::Wave64 => WaveSize::Wave32,
     }
 }
 

@@ -56,7 +56,7 @@ impl<'a> Code<'a> {
 
     fn undecodable_in(&self, function: usize) -> Option<Undecodable> {
         let code = self.graph.functions().get(function)?;
-        let decoder = self.decoders.of(code);
+        let decoder = &self.decoders.of(code);
         let stream = code.decode(decoder);
         let cfg = Cfg::new(decoder, &stream);
         let blocks = cfg.reverse_post_order().iter().filter_map(|block| cfg.blocks().get(*block));

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use hsaco_analysis::{DebugSections, Frame, KernelArguments, PlaceId, Reading, SourceMap};
-use hsaco_isa::{Processor, TargetId, WaveSize};
+use hsaco_isa::{TargetId, WaveSize};
 use hsaco_object::container::{Entry, Trail};
 use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
 
@@ -30,7 +30,6 @@ pub struct Object {
     kernels: Vec<Slot>,
     functions: Vec<Function>,
     problems: Vec<Error>,
-    reading: OnceLock<Result<Reading>>,
     source: OnceLock<Result<Source>>,
     shared: Arc<Shared>,
 }
@@ -110,7 +109,6 @@ impl Object {
             kernels: wanted.map(slot).collect(),
             functions: index.functions().iter().map(function).collect(),
             problems: index.problems().to_vec(),
-            reading: OnceLock::new(),
             source: OnceLock::new(),
             shared: Arc::clone(shared),
         }
@@ -245,25 +243,13 @@ impl Object {
         let generation = Some(target.processor.generation());
         let lanes = tables.kernel().resources(generation).0.wavefront_size;
         let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
-        let decoder = self.reading(target.processor)?.decoder(wave_size, &self.shared.decoders);
+        let (asked, decoders) = (self.shared.options.decode, &self.shared.decoders);
+        let reading = Reading::of_code(&[code.as_ref()], target.processor, asked, decoders);
+        let decoder = reading.and_then(|reading| reading.decoder(wave_size, decoders));
         let decoder = decoder.map_err(|error| unsupported(error.to_string()))?;
         let code = Code::decode(decoder, address, code);
         self.shared.count(&code.stream);
         Ok(code)
-    }
-
-    /// How its code is read; where that takes a look at all of it, worked out when a kernel is first decoded.
-    fn reading(&self, processor: Processor) -> Result<Reading> {
-        let (asked, decoders) = (self.shared.options.decode, &self.shared.decoders);
-        if let Some(reading) = Reading::of_processor(processor, asked) {
-            return Ok(reading);
-        }
-        let reading = self.reading.get_or_init(|| {
-            let bytes = self.data()?;
-            let reading = Reading::new(&CodeObject::parse(&bytes)?, processor, asked, decoders);
-            reading.map_err(|error| Error::new(ErrorKind::Unsupported, "target", error.to_string()))
-        });
-        reading.clone()
     }
 
     /// The places of a kernel's instructions; none where nothing says.

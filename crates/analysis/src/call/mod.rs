@@ -170,7 +170,7 @@ impl<'a> CallGraph<'a> {
         let links = Links::new(object);
         let mut nodes = Vec::with_capacity(functions.as_slice().len());
         for function in functions.as_slice() {
-            let decoder = decoders.of(function);
+            let decoder = &decoders.of(function);
             let stream = function.decode(decoder);
             let cfg = Cfg::new(decoder, &stream);
             let effects = BlockEffects::new(decoder, &stream, &cfg, Lanes::All);
@@ -261,7 +261,7 @@ impl<'a> CallGraph<'a> {
         const ROUNDS: usize = 4;
         let Some(function) = self.functions.as_slice().get(number) else { return false };
         let Some(node) = self.nodes.get(number) else { return false };
-        let decoder = decoders.of(function);
+        let decoder = &decoders.of(function);
         let stream = &function.decode(decoder);
         let cfg = &Cfg::new(decoder, stream);
         let functions = &self.functions;

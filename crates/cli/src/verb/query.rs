@@ -281,7 +281,7 @@ impl Question<'_> {
             if !is_wanted && !self.kernels.is_all() {
                 continue;
             }
-            let instructions = self.function(function, decoders.of(function), source.as_ref());
+            let instructions = self.function(function, &decoders.of(function), source.as_ref());
             if !instructions.is_empty() {
                 let name = function.name.map(|name| name.to_string());
                 found.functions.push(FoundFunction {

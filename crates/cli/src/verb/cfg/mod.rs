@@ -127,7 +127,7 @@ impl<'e> Chosen<'e> {
     }
 
     fn graph(&self, function: &Function<'_>) -> Graph {
-        Graph::new(self.decoders.of(function), &self.functions, function)
+        Graph::new(&self.decoders.of(function), &self.functions, function)
     }
 }
 

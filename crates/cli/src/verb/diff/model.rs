@@ -144,7 +144,7 @@ impl<'o> Opened<'o> {
     fn instructions(&self, name: &str) -> Vec<(u64, String)> {
         let pair = self.functions.get(name).zip(self.decoders.as_ref());
         let Some((function, decoders)) = pair else { return Vec::new() };
-        let decoder = decoders.of(function).clone();
+        let decoder = decoders.of(function);
         let listing = Listing::decode(decoder, function.address, function.code.to_vec());
         listing.instructions().map(|it| (it.address(), it.text())).collect()
     }

@@ -153,7 +153,7 @@ impl Decoding {
         let mut options = self.options;
         if self.true16 == True16::Auto {
             let asked = DecodeOptions { real_true16: None, ..options };
-            let reading = Reading::new(object, processor, asked, &self.made)?;
+            let reading = Reading::of_object(object, processor, asked, &self.made)?;
             options.real_true16 = reading.shows_halves().or(options.real_true16);
         }
         Ok((self.made.decoder(processor, options)?, options))

@@ -1,6 +1,5 @@
 //! What `source` says of an object: the JSON shape, which the text is made from too.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use hsaco::analysis::{DebugSections, Frame, LENIENT, Location, Reading, SourceMap};
@@ -107,8 +106,7 @@ impl ObjectSource {
         let index = item.index(object, trouble);
         let sections = DebugSections::new(object, question.max_size)?;
         let map = SourceMap::new(&sections)?;
-        let source =
-            Source { object, sections: &sections, map: &map, question, reading: OnceCell::new() };
+        let source = Source { object, sections: &sections, map: &map, question };
         for kernel in question.kernels.of(&index) {
             match source.kernel(kernel) {
                 Ok(kernel) => self.kernels.push(kernel),
@@ -128,8 +126,6 @@ struct Source<'s, 'a> {
     sections: &'s DebugSections<'a>,
     map: &'s SourceMap,
     question: &'s Question<'s>,
-    /// How the object's code is read, once a kernel is.
-    reading: OnceCell<Result<Reading, Error>>,
 }
 
 impl Source<'_, '_> {
@@ -161,10 +157,10 @@ impl Source<'_, '_> {
         let (address, code) = hsaco::db::kernel_code(self.object, kernel).ok_or_else(|| {
             Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
         })?;
-        Ok(Listing::decode(self.decoder(kernel)?, address, code.to_vec()))
+        Ok(Listing::decode(self.decoder(kernel, code)?, address, code.to_vec()))
     }
 
-    fn decoder(&self, kernel: &Kernel<'_>) -> Result<Decoder, Error> {
+    fn decoder(&self, kernel: &Kernel<'_>, code: &[u8]) -> Result<Decoder, Error> {
         let unsupported = |detail| Error::new(ErrorKind::Unsupported, "instructions", detail);
         let target = self.object.target();
         let processor = target.id().map(|it| it.processor);
@@ -173,11 +169,8 @@ impl Source<'_, '_> {
         let lanes = kernel.resources(Some(processor.generation())).0.wavefront_size;
         let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
         let cache = &self.question.decoders;
-        let reading = self.reading.get_or_init(|| {
-            Reading::new(self.object, processor, LENIENT, cache)
-                .map_err(|error| unsupported(error.to_string()))
-        });
-        let decoder = reading.clone()?.decoder(wave_size, cache);
+        let reading = Reading::of_code(&[code], processor, LENIENT, cache);
+        let decoder = reading.and_then(|reading| reading.decoder(wave_size, cache));
         decoder.map_err(|error| unsupported(error.to_string()))
     }
 
