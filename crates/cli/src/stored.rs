@@ -158,10 +158,14 @@ impl StoredFile {
         Err(Error::new(ErrorKind::Changed, "file", detail))
     }
 
-    fn read(&self, file: &File, range: &Range<usize>) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; range.len()];
-        let offset = self.range.start.saturating_add(range.start);
-        read_at(file, &mut bytes, offset as u64)?;
+    fn read_parts(&self, file: &File, parts: &[Range<usize>]) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(parts.iter().map(Range::len).sum());
+        for part in parts {
+            let start = bytes.len();
+            bytes.resize(start + part.len(), 0);
+            let offset = self.range.start.saturating_add(part.start);
+            read_at(file, bytes.get_mut(start..).unwrap_or_default(), offset as u64)?;
+        }
         Ok(bytes)
     }
 }
@@ -177,16 +181,15 @@ impl Stored for StoredFile {
 
     fn view(&self) -> Result<Box<dyn View + '_>, Error> {
         if self.size() <= SMALL {
-            let bytes = self.with(|file| self.read(file, &(0..self.size())))?;
+            let bytes = self.read(&[0..self.size()])?;
             return Ok(Box::new(InMemory(bytes)));
         }
         let map = self.with(map)?;
         Ok(Box::new(Mapped { map, range: self.range.clone() }))
     }
 
-    fn append(&self, range: Range<usize>, to: &mut Vec<u8>) -> Result<(), Error> {
-        to.extend(self.with(|file| self.read(file, &range))?);
-        Ok(())
+    fn read(&self, parts: &[Range<usize>]) -> Result<Vec<u8>, Error> {
+        self.with(|file| self.read_parts(file, parts))
     }
 
     fn check(&self) -> Result<(), Error> {

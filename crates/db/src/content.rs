@@ -25,8 +25,9 @@ pub trait Stored: Send + Sync {
     /// All of them, while they are indexed.
     fn view(&self) -> Result<Box<dyn View + '_>>;
 
-    /// Appends a part of them. An error of kind [`Changed`](crate::ErrorKind::Changed) if the file is not as it was.
-    fn append(&self, range: Range<usize>, to: &mut Vec<u8>) -> Result<()>;
+    /// Some parts of them, one after the other. An error of kind [`Changed`](crate::ErrorKind::Changed) if the file is not
+    /// as it was.
+    fn read(&self, parts: &[Range<usize>]) -> Result<Vec<u8>>;
 
     /// The same error, if the file is not as it was.
     fn check(&self) -> Result<()>;
@@ -110,10 +111,7 @@ impl Content {
     fn part(&self, part: Range<usize>) -> Self {
         Content(match &self.0 {
             Keeper::Memory(data) => Keeper::Memory(data.range(part)),
-            Keeper::Stored(file, range) => {
-                let at = |offset: usize| range.start.saturating_add(offset).min(range.end);
-                Keeper::Stored(Arc::clone(file), at(part.start)..at(part.end))
-            }
+            Keeper::Stored(file, range) => Keeper::Stored(Arc::clone(file), within(range, &part)),
         })
     }
 
@@ -129,34 +127,36 @@ impl Content {
     pub(crate) fn read(&self) -> Result<Cow<'_, [u8]>> {
         match &self.0 {
             Keeper::Memory(data) => Ok(Cow::Borrowed(data.as_ref())),
-            Keeper::Stored(file, range) => {
-                let mut bytes = Vec::new();
-                file.append(range.clone(), &mut bytes)?;
-                Ok(Cow::Owned(bytes))
-            }
+            Keeper::Stored(file, range) => file.read(std::slice::from_ref(range)).map(Cow::Owned),
         }
     }
 
-    /// Appends a part of the bytes.
-    pub(crate) fn append(&self, range: Range<usize>, to: &mut Vec<u8>) -> Result<()> {
-        match self.part(range).0 {
-            Keeper::Memory(data) => to.extend_from_slice(data.as_ref()),
-            Keeper::Stored(file, range) => file.append(range, to)?,
+    /// Some parts of the bytes, one after the other.
+    pub(crate) fn read_parts(&self, parts: &[Range<usize>]) -> Result<Vec<u8>> {
+        match &self.0 {
+            Keeper::Memory(data) => {
+                Ok(parts.iter().flat_map(|part| data.range(part.clone()).to_vec()).collect())
+            }
+            Keeper::Stored(file, range) => {
+                let parts: Vec<_> = parts.iter().map(|part| within(range, part)).collect();
+                file.read(&parts)
+            }
         }
-        Ok(())
     }
 
     /// A part of the bytes, in memory.
-    pub(crate) fn load(&self, range: Range<usize>) -> Result<Data> {
-        match self.part(range).0 {
+    pub(crate) fn load(&self, part: Range<usize>) -> Result<Data> {
+        match self.part(part).0 {
             Keeper::Memory(data) => Ok(data),
-            Keeper::Stored(file, range) => {
-                let mut bytes = Vec::new();
-                file.append(range, &mut bytes)?;
-                Ok(bytes.into())
-            }
+            Keeper::Stored(file, range) => file.read(&[range]).map(Data::from),
         }
     }
+}
+
+/// A part of a range, counted from its start.
+fn within(range: &Range<usize>, part: &Range<usize>) -> Range<usize> {
+    let at = |offset: usize| range.start.saturating_add(offset).min(range.end);
+    at(part.start)..at(part.end)
 }
 
 impl fmt::Debug for Content {

@@ -213,7 +213,7 @@ impl Object {
         if let Some(bytes) = self.content.in_memory() {
             return Ok(Tables { bytes: Cow::Borrowed(bytes), kernel });
         }
-        let (kernel, bytes) = kernel.copy_parts(|range, to| self.content.append(range, to))?;
+        let (kernel, bytes) = kernel.copy_parts(|parts| self.content.read_parts(parts))?;
         Ok(Tables { bytes: Cow::Owned(bytes), kernel })
     }
 

@@ -110,15 +110,15 @@ impl DetachedKernel {
         self.entry_symbol.map(|it| it.section)
     }
 
-    /// The same kernel in a copy of only those bytes that it is a view of, which `append` reads one part after the other.
+    /// The same kernel in a copy of only those bytes that it is a view of. `read` gives the bytes of parts of the file, one
+    /// part after the other.
     ///
     /// ```
     /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
     /// let object = hsaco_object::CodeObject::parse(&file)?;
     /// let kernel = object.index().kernels()[0];
-    /// let (copied, bytes) = kernel.detach(&object).copy_parts(|range, copy| {
-    ///     copy.extend_from_slice(&file[range]);
-    ///     Ok(())
+    /// let (copied, bytes) = kernel.detach(&object).copy_parts(|parts| {
+    ///     Ok(parts.iter().flat_map(|part| file[part.clone()].to_vec()).collect())
     /// })?;
     /// assert_eq!(copied.attach(&bytes).resources(None).0, kernel.resources(None).0);
     /// assert!(bytes.len() < file.len());
@@ -126,13 +126,22 @@ impl DetachedKernel {
     /// ```
     pub fn copy_parts(
         mut self,
-        append: impl Fn(Range<usize>, &mut Vec<u8>) -> Result<()>,
+        read: impl FnOnce(&[Range<usize>]) -> Result<Vec<u8>>,
     ) -> Result<(Self, Vec<u8>)> {
-        let mut copy = Vec::new();
+        let mut parts: Vec<Range<usize>> = self.spans().map(|it| it.range()).collect();
+        parts.sort_unstable_by_key(|it| (it.start, std::cmp::Reverse(it.end)));
+        // Names are parts of other parts.
+        parts.dedup_by(|part, before| part.end <= before.end);
+        let copy = read(&parts)?;
         for span in self.spans() {
-            let start = copy.len();
-            append(span.range(), &mut copy)?;
-            span.start = start;
+            let mut start = 0;
+            for part in &parts {
+                if part.start <= span.start && span.range().end <= part.end {
+                    span.start = start + (span.start - part.start);
+                    break;
+                }
+                start += part.len();
+            }
         }
         Ok((self, copy))
     }
