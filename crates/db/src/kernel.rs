@@ -165,16 +165,16 @@ impl<'k> Instruction<'k> {
         self.code.stream.inst(self.index)
     }
 
-    /// Its name without the suffix of its encoding; `.long` of a word that is none.
+    /// Its name without the suffix of its encoding; `.long` of a word that is none, `.byte` of less than a word.
     #[must_use]
     pub fn mnemonic(&self) -> &'static str {
-        self.inst().map_or(".long", |inst| inst.mnemonic())
+        self.inst().map_or_else(|| self.directive(), |inst| inst.mnemonic())
     }
 
     /// Its name with the suffix of its encoding, as its text has it.
     #[must_use]
     pub fn full_mnemonic(&self) -> &'static str {
-        self.inst().map_or(".long", |inst| inst.full_mnemonic())
+        self.inst().map_or_else(|| self.directive(), |inst| inst.full_mnemonic())
     }
 
     /// Its text, as llvm-objdump prints it.
@@ -203,11 +203,14 @@ impl<'k> Instruction<'k> {
         (String::from_utf8_lossy(&text).into_owned(), tokens)
     }
 
-    /// The directive of a word that is no instruction.
+    /// The name of the directive of bytes that are no instruction: the last may be less than a word.
+    fn directive(&self) -> &'static str {
+        if self.bytes().len() < 4 { ".byte" } else { ".long" }
+    }
+
+    /// The directive of bytes that are no instruction.
     fn word(&self) -> String {
-        let mut word = [0; 4];
-        word.iter_mut().zip(self.bytes()).for_each(|(to, from)| *to = *from);
-        format!(".long {:#010x}", u32::from_le_bytes(word))
+        hsaco_isa::Data::of_bytes(self.bytes()).to_string()
     }
 
     /// Its operands.

@@ -344,6 +344,21 @@ class Code(unittest.TestCase):
         self.assertEqual(caught.exception.kind, "syntax")
         self.assertIsInstance(caught.exception, ValueError)
 
+    def test_bytes_that_are_no_whole_word_are_told_as_the_command_tells_them(self) -> None:
+        for code, text in (
+            (b"\1\2\3", ".byte 0x01, 0x02, 0x03"),
+            (b"\xff", ".byte 0xff"),
+            (b"\xff\xff\xff\xff", ".long 0xffffffff"),
+        ):
+            (only,) = hsaco.disassemble(code, "gfx942")
+            mnemonic, operands = text.split(" ", 1)
+            self.assertEqual((only.text, only.bytes, only.size), (text, code, len(code)))
+            self.assertEqual((only.mnemonic, only.base_mnemonic), (mnemonic, mnemonic))
+            self.assertEqual((only.operands, only.modifiers), (operands.split(", "), []))
+            self.assertEqual(hsaco.assemble(only.text, "gfx942"), code)
+        whole, tail = hsaco.disassemble(b"\0\0\x81\xbf\1\2", "gfx942")
+        self.assertEqual((whole.text, tail.text), ("s_endpgm", ".byte 0x01, 0x02"))
+
     def test_targets_are_checked(self) -> None:
         for target, kind in (("gfx943", "not-recognised"), ("gfx600", "unsupported")):
             with self.assertRaises(hsaco.Error) as caught:
