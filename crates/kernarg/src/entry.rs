@@ -364,6 +364,54 @@ impl Entry {
         self.wave_size
     }
 
+    /// Whether there is such a workgroup in the launch, such a wave in it and such a lane in that.
+    ///
+    /// ```
+    /// # use hsaco_isa::Processor;
+    /// # use hsaco_kernarg::{Entry, Launch, Wave};
+    /// # use hsaco_object::descriptor::KernelDescriptor;
+    /// let entry = Entry::new(Processor::from_name("gfx942").unwrap(), &KernelDescriptor::default())?;
+    /// let launch = Launch::new(&[192], &[96])?;
+    /// let wave = Wave { wave: 1, ..Wave::first(&launch, &[]) };
+    /// assert!(entry.check(&wave, 31).is_ok());
+    /// assert!(entry.check(&wave, 32).unwrap_err().to_string().ends_with("work-item 96 of a workgroup of 96"));
+    /// # Ok::<(), hsaco_object::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is not; the error has both numbers.
+    pub fn check(&self, wave: &Wave<'_>, lane: u32) -> Result<()> {
+        let refuse = |detail: String| Err(Error::new(ErrorKind::NotFound, CONTEXT, detail));
+        let sizes = wave.launch.grid().into_iter().zip(wave.launch.workgroup());
+        for ((number, (grid, size)), axis) in
+            wave.workgroup.into_iter().zip(sizes).zip(["x", "y", "z"])
+        {
+            let count = grid.div_ceil(u32::from(size).max(1));
+            if number >= count {
+                return refuse(format!("workgroup {number} of {count} in {axis}"));
+            }
+        }
+        let items: u64 = wave.items().into_iter().map(u64::from).product();
+        let lanes = u64::from(self.wave_size);
+        let (number, lane) = (u64::from(wave.wave), u64::from(lane));
+        if lane >= lanes {
+            return refuse(format!("lane {lane} of a wave of {lanes} lanes"));
+        }
+        if number * lanes >= items {
+            let waves = items.div_ceil(lanes.max(1));
+            return refuse(format!(
+                "wave {number} of a workgroup of {items} work-items, which has {waves} waves of {lanes}"
+            ));
+        }
+        let item = number * lanes + lane;
+        if item >= items {
+            return refuse(format!(
+                "lane {lane} of wave {number}, work-item {item} of a workgroup of {items}"
+            ));
+        }
+        Ok(())
+    }
+
     /// The scalar registers of a wave, each with its value; none where nobody but the driver knows it.
     pub fn scalar_values(&self, wave: &Wave<'_>) -> Vec<(Register, Option<u32>)> {
         let mut values: Vec<(Register, Option<u32>)> = Vec::new();

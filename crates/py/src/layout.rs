@@ -414,6 +414,7 @@ pub(crate) fn entry_values<'py>(
     wave: &Wave<'_>,
     lane: u32,
 ) -> PyResult<Bound<'py, PyDict>> {
+    entry.check(wave, lane).map_err(|it| raised(py, &it))?;
     let values = PyDict::new(py);
     for (register, value) in entry.scalar_values(wave) {
         values.set_item(register.to_string(), value)?;

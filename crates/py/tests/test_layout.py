@@ -115,6 +115,25 @@ class Registers(unittest.TestCase):
         values = kernel.entry_values(launch, workgroup=[3, 0, 0], lane=5, kernarg_address=0x1_0000_0010)
         self.assertEqual((values["s0"], values["s1"], values["s2"], values["v0"]), (0x10, 1, 3, 5))
 
+    def test_waves_lanes_and_workgroups_that_cannot_be_are_refused(self) -> None:
+        kernel = hsaco.open(fixture("s1.gfx942.co")).kernels[0]
+        launch = hsaco.Launch([200], [96])
+        kernel.entry_values(launch, wave=1, lane=31, workgroup=[1, 0, 0])
+        # The last workgroup has 8 work-items.
+        kernel.entry_values(launch, lane=7, workgroup=[2, 0, 0])
+        for words, message in (
+            ({"lane": 64}, "lane 64 of a wave of 64 lanes"),
+            ({"wave": 2}, "wave 2 of a workgroup of 96 work-items, which has 2 waves of 64"),
+            ({"wave": 99}, "wave 99 of a workgroup of 96 work-items, which has 2 waves of 64"),
+            ({"wave": 1, "lane": 32}, "lane 32 of wave 1, work-item 96 of a workgroup of 96"),
+            ({"workgroup": [2, 0, 0], "lane": 8}, "lane 8 of wave 0, work-item 8 of a workgroup of 8"),
+            ({"workgroup": [3, 0, 0]}, "workgroup 3 of 3 in x"),
+            ({"workgroup": [0, 1, 0]}, "workgroup 1 of 1 in y"),
+        ):
+            with self.subTest(words), self.assertRaises(hsaco.Error) as raised:
+                kernel.entry_values(launch, **words)  # type: ignore[arg-type]
+            self.assertIn(message, str(raised.exception))
+
 
 class Packets(unittest.TestCase):
     def test_they_are_built_and_decoded(self) -> None:
