@@ -1,5 +1,7 @@
 //! Who calls whom in an executable, across its objects.
 
+use std::sync::Arc;
+
 use hsaco_analysis::{CallGraph, CallKind, Callee, Decoders, Evidence};
 use hsaco_isa::Processor;
 use hsaco_object::CodeObject;
@@ -43,6 +45,9 @@ pub struct CallEdge {
     pub callee: CallTarget,
     /// How that is known.
     pub evidence: Evidence,
+    /// Of a call of an unknown callee, such as through a table, the functions that it may go to: those whose addresses are
+    /// taken. All such calls share the list.
+    pub candidates: Arc<[FunctionRef]>,
 }
 
 impl CallEdge {
@@ -106,6 +111,9 @@ impl Executable<'_> {
             let name = function.name.map(|it| it.to_string());
             Some(FunctionRef { object, address, name })
         };
+        let taken: Arc<[FunctionRef]> =
+            graph.address_taken().iter().filter_map(|&it| function(it)).collect();
+        let none: Arc<[FunctionRef]> = Arc::default();
         let mut edges = Vec::new();
         for (number, caller) in
             (0..graph.functions().len()).filter_map(|it| Some((it, function(it)?)))
@@ -120,12 +128,15 @@ impl Executable<'_> {
                     _ => None,
                 };
                 let Some((_, site)) = memory(call.site) else { continue };
+                let callee = callee.unwrap_or(CallTarget::Unknown);
+                let candidates = if callee == CallTarget::Unknown { &taken } else { &none };
                 edges.push(CallEdge {
                     caller: caller.clone(),
                     site,
                     kind: call.kind,
-                    callee: callee.unwrap_or(CallTarget::Unknown),
+                    callee,
                     evidence: call.evidence,
+                    candidates: Arc::clone(candidates),
                 });
             }
         }

@@ -61,7 +61,7 @@ impl Default for Freeze {
 /// assert_eq!(helper.address(), Some(0x7f00_0000_1d00));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Executable<'a> {
     device: Option<TargetId>,
     flags: Option<EFlags>,

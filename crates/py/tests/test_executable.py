@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import unittest
 from pathlib import Path
+from typing import Callable
 
 import hsaco
 from support import fixture
@@ -44,6 +46,67 @@ class Executables(unittest.TestCase):
         self.assertEqual(executable.symbol("apply.kd").vgprs, 208)
         again = hsaco.open(executable.link())
         self.assertEqual([it.name for it in again.kernels], ["apply"])
+
+    def test_calls_through_tables_list_their_candidates(self) -> None:
+        executable = hsaco.Executable()
+        executable.load("flow", data("flow.co"))
+        executable.load("other", data("s1.gfx942.co"))
+        executable.freeze()
+        calls = {it.site: it for it in executable.calls()}
+        known = [it for it in calls.values() if it.callee is not None]
+        unknown = [it for it in calls.values() if it.callee is None]
+        self.assertTrue(known and unknown)
+        for call in known:
+            self.assertEqual((call.candidates, call.candidate_objects), ((), ()))
+        for call in unknown:
+            self.assertEqual(call.evidence, "address_taken")
+            self.assertIn(("count", "flow"), set(zip(call.candidates, call.candidate_objects)))
+            for name, owner in zip(call.candidates, call.candidate_objects):
+                self.assertEqual(executable.symbol(name).object, owner)
+
+    def test_any_thread_may_use_a_shared_executable(self) -> None:
+        """While one thread loads, freezes or decodes, others ask and add."""
+        executable = hsaco.Executable("gfx942")
+        content = data("lines.dwarf5.co")
+        failures: list[Exception] = []
+        barrier = threading.Barrier(8)
+
+        def together(use: Callable[[int], object]) -> None:
+            def guarded(number: int) -> None:
+                barrier.wait()
+                try:
+                    use(number)
+                except Exception as error:
+                    failures.append(error)
+
+            threads = [threading.Thread(target=guarded, args=(number,)) for number in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        def add_and_ask(number: int) -> None:
+            for turn in range(25):
+                executable.define_variable(f"variable {number} {turn}", 0x1000)
+                executable.load(f"{number} {turn}", content)
+                self.assertIn(f"{number} {turn}", executable.objects)
+                self.assertEqual((executable.frozen, executable.locate(0)), (False, None))
+
+        together(add_and_ask)
+        self.assertEqual(failures, [])
+        self.assertEqual(len(executable.objects), 200)
+        # Each of them defines the same kernels: that is wrong, and all threads are told so.
+        together(lambda number: executable.freeze())
+        self.assertEqual({type(it) for it in failures}, {hsaco.LinkError})
+        failures.clear()
+        linked = self.linked()
+
+        def ask(number: int) -> None:
+            for _ in range(5):
+                linked.calls(), linked.link(), linked.symbols, linked.segments, repr(linked)
+
+        together(ask)
+        self.assertEqual(failures, [])
 
     def test_all_that_is_wrong_is_said_at_once(self) -> None:
         executable = hsaco.Executable()

@@ -355,7 +355,8 @@ class Raise(_Record):
 
 @dataclass(frozen=True)
 class Call(_Record):
-    """A call in an executable. Without a callee nobody knows who is called."""
+    """A call in an executable. Where the callee is not known, ``candidates`` are the functions that it may be, and
+    ``candidate_objects`` the objects that these are in."""
 
     caller: str
     caller_object: str
@@ -364,4 +365,6 @@ class Call(_Record):
     callee: Optional[str]
     callee_object: Optional[str]
     evidence: str
+    candidates: tuple[str, ...]
+    candidate_objects: tuple[str, ...]
     crosses_objects: bool
