@@ -16,6 +16,8 @@ mod container;
 mod debug;
 #[path = "write/edit.rs"]
 mod edit;
+#[path = "write/host.rs"]
+mod host;
 #[path = "write/kernel.rs"]
 mod kernel;
 #[path = "write/metadata.rs"]

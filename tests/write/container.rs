@@ -13,7 +13,7 @@ use hsaco_tests::{require_tools, scratch_dir};
 use super::{fixture, says};
 
 /// Entries as a list of what tells them apart.
-fn listed(file: &[u8]) -> Vec<(Option<String>, EntryKind, Vec<u8>, String)> {
+pub(super) fn listed(file: &[u8]) -> Vec<(Option<String>, EntryKind, Vec<u8>, String)> {
     entries(file, &Options::default())
         .map(Result::unwrap)
         .map(|it| (it.id.clone(), it.kind, it.data.to_vec(), it.trail.to_string()))
@@ -21,14 +21,14 @@ fn listed(file: &[u8]) -> Vec<(Option<String>, EntryKind, Vec<u8>, String)> {
 }
 
 /// The objects of a file, changed.
-fn changed(file: &[u8], change: impl Fn(&[u8]) -> Vec<u8>) -> BTreeMap<usize, Vec<u8>> {
+pub(super) fn changed(file: &[u8], change: impl Fn(&[u8]) -> Vec<u8>) -> BTreeMap<usize, Vec<u8>> {
     let all = listed(file).into_iter().enumerate();
     let objects = all.filter(|(_, it)| matches!(it.1, EntryKind::CodeObject | EntryKind::Bitcode));
     objects.map(|(number, it)| (number, change(&it.2))).collect()
 }
 
 /// An object with a segment more; one that is not linked is just longer.
-fn grown(object: &[u8]) -> Vec<u8> {
+pub(super) fn grown(object: &[u8]) -> Vec<u8> {
     let edited = Edit::new(object).and_then(|mut edit| {
         edit.append(".text.hsaco", Access::Code, &[7; 5000])?;
         edit.finish()
@@ -44,7 +44,7 @@ fn touched(object: &[u8]) -> Vec<u8> {
 }
 
 /// Puts objects back and looks whether they, and all others, are there.
-fn check(name: &str, file: &[u8], new: BTreeMap<usize, Vec<u8>>) -> Vec<u8> {
+pub(super) fn check(name: &str, file: &[u8], new: BTreeMap<usize, Vec<u8>>) -> Vec<u8> {
     let mut expected = listed(file);
     for (number, object) in &new {
         expected[*number].2.clone_from(object);
@@ -58,7 +58,7 @@ fn check(name: &str, file: &[u8], new: BTreeMap<usize, Vec<u8>>) -> Vec<u8> {
     written
 }
 
-const CONTAINERS: [&str; 15] = [
+const CONTAINERS: [&str; 17] = [
     "plain.bundle",
     "aligned.bundle",
     "back-to-back.bundle",
@@ -73,6 +73,8 @@ const CONTAINERS: [&str; 15] = [
     "host-rdc.o",
     "host-rdc-new.o",
     "host.a",
+    "host.dll",
+    "host.obj",
     "s1.gfx942.co",
 ];
 
@@ -88,7 +90,7 @@ const HAVE_COMPRESSED: [&str; 6] = [
 
 #[test]
 fn objects_of_the_same_size_take_their_place() {
-    for name in CONTAINERS.into_iter().chain(["host.dll", "host.obj"]) {
+    for name in CONTAINERS {
         let file = fixture(name);
         let same = changed(&file, <[u8]>::to_vec);
         assert!(!same.is_empty(), "{name}");
@@ -120,11 +122,14 @@ fn objects_that_grew_make_room() {
 
 #[test]
 fn what_cannot_grow_says_so() {
-    for name in ["host.dll", "host.obj"] {
-        let file = fixture(name);
+    // A Windows image with something behind its section headers; one with a signature.
+    let file = fixture("host.dll");
+    for (at, reason) in [(0x2c8, "room for a section header"), (0x120, "a signed image")] {
+        let mut file = file.clone();
+        file[at..at + 8].fill(1);
         let error = put_back(&file, &Options::default(), changed(&file, grown)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported, "{name}: {error}");
-        assert!(error.to_string().contains("it cannot grow"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
     let file = fixture("plain.bundle");
     let error = put_back(&file, &Options::default(), BTreeMap::from([(99, Vec::new())]));

@@ -31,7 +31,15 @@ struct Document {
 struct SetJson {
     name: &'static str,
     processor: &'static str,
+    stepping: Option<SteppingJson>,
     rules: Vec<RuleJson>,
+}
+
+/// The stepping that code is for before, and the one that it is for afterwards.
+#[derive(Serialize)]
+struct SteppingJson {
+    takes: &'static str,
+    gives: &'static str,
 }
 
 #[derive(Serialize)]
@@ -75,7 +83,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 fn write_text(out: &mut Output) -> Result<()> {
     for set in RuleSet::all() {
-        writeln!(out, "{} (code for {})", set.name(), set.processor())?;
+        let stepping = set.stepping().map(|it| format!(", {} to {}", it.takes, it.gives));
+        let stepping = stepping.unwrap_or_default();
+        writeln!(out, "{} (code for {}{stepping})", set.name(), set.processor())?;
         let width = set.rules().iter().map(|rule| rule.name.len()).max().unwrap_or(0);
         for rule in set.rules() {
             let may_fail =
@@ -93,7 +103,8 @@ fn write_text(out: &mut Output) -> Result<()> {
 
 fn set_json(set: &RuleSet) -> SetJson {
     let rules = set.rules().iter().map(rule_json).collect();
-    SetJson { name: set.name(), processor: set.processor(), rules }
+    let stepping = set.stepping().map(|it| SteppingJson { takes: it.takes, gives: it.gives });
+    SetJson { name: set.name(), processor: set.processor(), stepping, rules }
 }
 
 fn rule_json(rule: &Rule) -> RuleJson {

@@ -177,7 +177,7 @@ pub(super) fn is_object(data: &[u8]) -> bool {
         && header.sections(data, offset).is_ok()
 }
 
-fn is_big_object(data: &[u8]) -> bool {
+pub(super) fn is_big_object(data: &[u8]) -> bool {
     pe::AnonObjectHeaderBigobj::parse(data, &mut 0).is_ok()
 }
 

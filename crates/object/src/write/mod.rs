@@ -32,8 +32,8 @@ mod symbol;
 
 pub use build::{Builder, Identity, NewRelocation, NewSection};
 pub use debug::{MovedCode, MovedDebug};
-pub(crate) use edit::host_sections;
 pub use edit::{Access, Edit, Placed};
+pub(crate) use edit::{WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved};
 pub use kernel::{KernelChange, Registers};
 pub use metadata::MetadataEdit;
 pub use msgpack::NewValue;

@@ -18,14 +18,16 @@
 //! ```
 
 mod archive;
+mod coff;
 mod host;
+mod pe;
 mod slot;
 
 use std::collections::BTreeMap;
 
 use super::ccob::{self, Ccob};
 use super::{Container, Options, Region, RegionKind, traced_entries};
-use crate::bytes::slice;
+use crate::bytes::{read_u16, read_u32, read_u64, slice};
 use crate::compress::Method;
 use crate::{Error, ErrorKind, Result};
 
@@ -39,7 +41,8 @@ const PAGE: u64 = 4096;
 ///
 /// # Errors
 /// When there is no such entry, when the file cannot be read as far as that, or when an object grew
-/// in a container that cannot: a Windows image, a host file of 32 bits or without section headers.
+/// in a container that cannot: a host file of 32 bits or without section headers, a Windows image that is signed or has no
+/// room for another section header.
 pub fn put_back(
     data: &[u8],
     options: &Options,
@@ -124,7 +127,11 @@ fn rewritten(region: &Region<'_>, changes: Vec<Change>) -> Result<(Vec<u8>, Move
         RegionKind::Container(Container::OffloadBinary) => slot::offload_binary(data, changes)?,
         RegionKind::Container(Container::Archive) => archive::archive(data, changes)?,
         RegionKind::Container(Container::HostElf) => host::elf(data, changes)?,
-        RegionKind::Container(container) => in_place(data, &changes, container.name())?,
+        RegionKind::Container(Container::HostCoff) => coff::object(data, changes)?,
+        RegionKind::Container(Container::HostPe) => pe::image(data, changes)?,
+        RegionKind::Container(container @ Container::CodeObject) => {
+            in_place(data, &changes, container.name())?
+        }
     };
     Ok((bytes, Vec::new()))
 }
@@ -158,6 +165,33 @@ fn overwrite(bytes: &mut [u8], start: u64, old: u64, new: &[u8]) -> Result<()> {
     Ok(())
 }
 
+macro_rules! getter {
+    ($name:ident, $read:ident, $int:ty) => {
+        /// Reads one little-endian integer of a host file.
+        fn $name(bytes: &[u8], at: u64) -> Result<$int> {
+            let missing = || Error::truncated(CONTEXT, at, size_of::<$int>() as u64, 0);
+            let index = usize::try_from(at).map_err(|_| missing())?;
+            $read(bytes, index).ok_or_else(missing)
+        }
+    };
+}
+
+getter!(get_u16, read_u16, u16);
+getter!(get_u32, read_u32, u32);
+getter!(get_u64, read_u64, u64);
+
+/// Writes one little-endian integer of 32 bits.
+fn put_u32(bytes: &mut [u8], at: u64, value: u64) -> Result<()> {
+    let value = u32::try_from(value).map_err(|_| {
+        Error::new(ErrorKind::LimitExceeded, CONTEXT, "more than 4 GiB in a Windows file").at(at)
+    })?;
+    overwrite(bytes, at, 4, &value.to_le_bytes())
+}
+
+fn unsupported(detail: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Unsupported, CONTEXT, detail)
+}
+
 /// Bytes with ranges replaced. What comes after a range stays at its offset if padding before it
 /// gives way; else it moves by whole pages, so that its alignment is what it was.
 fn splice(data: &[u8], changes: Vec<Change>) -> Result<(Vec<u8>, Moves)> {
@@ -170,38 +204,41 @@ fn splice(data: &[u8], changes: Vec<Change>) -> Result<(Vec<u8>, Moves)> {
             let detail = "two entries share bytes, and one of them changed";
             return Err(Error::new(ErrorKind::Unsupported, CONTEXT, detail).at(change.start));
         }
-        let start = fill(&mut out, gap, copied, change.start)?;
-        moves.push((change.start, start));
+        moves.push((copied, fill(&mut out, gap, copied, change.start)?));
+        moves.push((change.start, out.len() as u64));
         copied = change.end();
         out.extend(change.new);
     }
     let tail = slice(data, copied, (data.len() as u64).saturating_sub(copied), CONTEXT)?;
     if !tail.is_empty() {
-        fill(&mut out, tail, copied, data.len() as u64)?;
+        moves.push((copied, fill(&mut out, tail, copied, data.len() as u64)?));
     }
     Ok((out, moves))
 }
 
-/// Puts the bytes between two changes, which ended at `from` and go on at `to`; answers where that
-/// is now.
+/// Puts the bytes between two changes, which ended at `from` and go on at `to`; answers where they are
+/// now.
 fn fill(out: &mut Vec<u8>, gap: &[u8], from: u64, to: u64) -> Result<u64> {
     let end = out.len() as u64;
     let is_padding = gap.iter().all(|&byte| byte == 0);
     if end <= from {
         out.resize(index(from)?, 0);
         out.extend_from_slice(gap);
-    } else if end <= to && is_padding {
-        out.resize(index(to)?, 0);
-    } else {
-        if !is_padding {
-            let shifted = congruent(end, from)?;
-            out.resize(index(shifted)?, 0);
-            out.extend_from_slice(gap);
-        }
-        let start = congruent(out.len() as u64, to)?;
-        out.resize(index(start)?, 0);
+        return Ok(from);
     }
-    Ok(out.len() as u64)
+    if end <= to && is_padding {
+        out.resize(index(to)?, 0);
+        return Ok(from);
+    }
+    let mut place = end;
+    if !is_padding {
+        place = congruent(end, from)?;
+        out.resize(index(place)?, 0);
+        out.extend_from_slice(gap);
+    }
+    let start = congruent(out.len() as u64, to)?;
+    out.resize(index(start)?, 0);
+    Ok(place)
 }
 
 /// The next offset that is in its page where another one is in its own.

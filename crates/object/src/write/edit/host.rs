@@ -1,5 +1,7 @@
 //! Host files whose device code grew: the one other kind of ELF that is edited.
 
+use std::collections::BTreeMap;
+
 use crate::bytes::{read_u16, read_u64};
 use crate::elf::{ET_REL, Elf, PF_R, SHF_ALLOC, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB, Section};
 use crate::relocation::{self, Encoding};
@@ -12,12 +14,18 @@ use super::{CONTEXT, Edit};
 /// What clang calls the section of the structures through which the runtime finds device code.
 const WRAPPERS: &str = ".hipFatBinSegment";
 /// What each of them begins with: `HIPF`.
-const WRAPPER_MAGIC: [u8; 4] = 0x4849_5046_u32.to_le_bytes();
-const WRAPPER_SIZE: usize = 24;
+pub(crate) const WRAPPER_MAGIC: [u8; 4] = 0x4849_5046_u32.to_le_bytes();
+pub(crate) const WRAPPER_SIZE: usize = 24;
 
 /// New content for a section: where it was and how large, the bytes, and where things in it were and
 /// are now.
 pub(crate) type GrownSection = ((u64, u64), Vec<u8>, Vec<(u64, u64)>);
+
+/// Where something in a section is now.
+pub(crate) fn moved(moves: &[(u64, u64)], old: u64) -> u64 {
+    let last = moves.iter().rev().find(|(before, _)| *before <= old);
+    last.map_or(old, |(before, now)| now + (old - before))
+}
 
 /// A host file with new contents for sections that grew. In a linked file they become segments, and
 /// relocations, wrappers and symbols that point into them follow.
@@ -59,24 +67,23 @@ fn check_relocations(elf: &Elf<'_>) -> Result<()> {
 impl Edit<'_> {
     /// Tells symbols and relocations of an object that is not linked where things in a section are.
     fn move_within(&mut self, section: &Section<'_>, moves: &[(u64, u64)]) -> Result<()> {
-        let moved = |old: u64| moves.iter().find(|(it, _)| *it == old).map(|(_, new)| *new);
         let index = u16::try_from(section.index).ok();
-        let (mut number, mut own) = (0, Vec::new());
+        // Symbols of the section by number, with what they were.
+        let (mut number, mut own) = (0, BTreeMap::new());
         self.change_entries(SHT_SYMTAB, 24, |entry| {
-            if read_u16(entry, 6) == index {
-                own.push(number);
-                if let Some(new) = read_u64(entry, 8).and_then(moved) {
-                    change_u64(entry, 8, |_| new);
-                }
+            if read_u16(entry, 6) == index
+                && let Some(value) = read_u64(entry, 8)
+            {
+                own.insert(number, value);
+                change_u64(entry, 8, |old| moved(moves, old));
             }
             number += 1;
         })?;
         self.change_entries(SHT_RELA, 24, |entry| {
             let symbol = read_u64(entry, 8).map(|info| info >> 32);
-            if symbol.is_some_and(|it| own.contains(&it))
-                && let Some(new) = read_u64(entry, 16).filter(|&it| it != 0).and_then(moved)
-            {
-                change_u64(entry, 16, |_| new);
+            if let Some(value) = symbol.and_then(|it| own.get(&it)) {
+                let new = |addend: u64| moved(moves, value.wrapping_add(addend));
+                change_u64(entry, 16, |addend| new(addend).wrapping_sub(moved(moves, *value)));
             }
         })
     }
@@ -94,9 +101,7 @@ impl Edit<'_> {
         }
         let moved = |old: u64| {
             let into = old.checked_sub(section.address).filter(|&into| into < section.size)?;
-            let last = moves.iter().rev().find(|(before, _)| *before <= into);
-            let into = last.map_or(into, |(before, now)| now + (into - before));
-            address.checked_add(into)
+            address.checked_add(moved(moves, into))
         };
         let mut pointers = self.change_in_place(moved);
         self.change_entries(SHT_RELA, 24, |entry| {

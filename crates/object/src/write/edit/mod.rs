@@ -17,7 +17,7 @@ mod symbol;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub(crate) use host::host_sections;
+pub(crate) use host::{WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved};
 
 use crate::elf::{
     ET_REL, Elf, PF_R, PF_W, PF_X, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHF_WRITE,
