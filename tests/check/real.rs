@@ -72,7 +72,7 @@ const SOURCE: &str = "
 #define GLOBAL __attribute__((address_space(1)))
 #define LOCAL __attribute__((address_space(3)))
 #define NOINLINE __attribute__((noinline))
-static LOCAL float tile[256];
+__attribute__((loader_uninitialized)) static LOCAL float tile[256];
 NOINLINE static int leaf(int x) { return x * 3 + 1; }
 NOINLINE static int deep(int n) { return n < 2 ? 1 : deep(n - 1) + deep(n - 2); }
 NOINLINE static int array(int x) { volatile int a[40]; a[x & 31] = x; return a[7]; }
@@ -86,7 +86,8 @@ KERNEL copy(GLOBAL float *to, GLOBAL float *from) {
 KERNEL wide(GLOBAL float *out, GLOBAL float *in) {
   float v[96], sum = 0;
   for (int i = 0; i < 96; i++) v[i] = in[i * 64 + __builtin_amdgcn_workitem_id_x()];
-  for (int i = 0; i < 96; i++) for (int j = 0; j < 96; j++) sum += v[i] * v[j];
+  __builtin_amdgcn_s_barrier();
+  for (int i = 0; i < 96; i++) sum += v[i] * v[95 - i];
   out[0] = sum;
 }
 KERNEL calls(GLOBAL int *out, int n) { out[0] = leaf(n) + array(n); }

@@ -11,7 +11,7 @@ use crate::error;
 use crate::record::{dict, record};
 
 /// What would go wrong when a device loads and runs this: a list of findings, the worst not first but in the order of
-/// objects and kernels.
+/// objects and kernels. Where there is nothing to look at, hsaco.Error is raised.
 #[pyfunction]
 #[pyo3(signature = (source, device=None, *, kernels=Vec::new(), workgroup=None, grid=None, dynamic_lds=0, code=false, select=Vec::new(), ignore=Vec::new()))]
 #[allow(
