@@ -5,6 +5,9 @@ use hsaco_object::{Error, ErrorKind, Result};
 use crate::CONTEXT;
 use crate::value::Value;
 
+/// What compilers round the size of a segment up to.
+const SEGMENT_UNIT: u32 = 8;
+
 /// A buffer as callers of C interfaces give it: a length, and bytes that may not be there.
 ///
 /// ```
@@ -105,9 +108,11 @@ impl<'b> Prepacked<'b> {
 /// use hsaco_kernarg::DirectLayout;
 /// let layout = DirectLayout::new(Some(16));
 /// assert!(layout.prepacked([0; 16][..].into()).is_ok());
-/// assert!(layout.prepacked([0; 15][..].into()).is_err());
+/// assert_eq!(layout.prepacked([0; 9][..].into())?.padding(), 7);
+/// assert!(layout.prepacked([0; 8][..].into()).is_err());
 /// assert!(layout.pack(&[]).is_ok());
 /// assert!(layout.pack(&[7_u32.into()]).is_err());
+/// # Ok::<(), hsaco_object::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectLayout {
@@ -125,14 +130,15 @@ impl DirectLayout {
         self.size
     }
 
-    /// Accepts a buffer that has all of the segment.
+    /// Accepts a buffer that has all of the segment, but for the padding that compilers put behind the last argument: up
+    /// to a multiple of 8.
     pub fn prepacked(self, blob: Blob<'_>) -> Result<Prepacked<'_>> {
         let length = u32::try_from(blob.length).map_err(|_| {
             let detail = format!("a buffer of {} bytes, more than 2^32 - 1", blob.length);
             Error::new(ErrorKind::LimitExceeded, CONTEXT, detail)
         })?;
         let size = self.size.unwrap_or(length);
-        if length < size {
+        if length < size && length.checked_next_multiple_of(SEGMENT_UNIT) != Some(size) {
             let detail = format!("the segment has {size} bytes, and the buffer {length}");
             return Err(Error::new(ErrorKind::Truncated, CONTEXT, detail));
         }

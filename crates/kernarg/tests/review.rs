@@ -548,7 +548,32 @@ fn k30_a_kernel_that_does_not_say_its_arguments() {
     assert!(CompactLayout::new(&unknown, Some(AbiMarker::seen())).is_err());
     let direct = DirectLayout::new(Some(24));
     assert_eq!(direct.prepacked([0; 24][..].into()).unwrap().explicit().len(), 24);
-    assert!(direct.prepacked([0; 23][..].into()).is_err());
+    assert!(direct.prepacked([0; 16][..].into()).is_err());
+}
+
+/// Compilers round the size of a segment up to 8; callers who pack what they declare leave that out.
+#[test]
+fn kernels_without_metadata_take_buffers_that_lack_only_padding() {
+    let direct = DirectLayout::new(Some(24));
+    for (length, padding) in [(24, 0), (23, 1), (20, 4), (17, 7)] {
+        let buffer = vec![1; length];
+        let taken = direct.prepacked(buffer[..].into()).unwrap();
+        assert_eq!(
+            (taken.explicit().len(), taken.padding(), taken.surplus()),
+            (length, padding, 0)
+        );
+    }
+    for length in [0, 8, 15, 16] {
+        let detail = format!("the segment has 24 bytes, and the buffer {length}");
+        assert_eq!(
+            refused(direct.prepacked(vec![1; length][..].into())),
+            (ErrorKind::Truncated, detail)
+        );
+    }
+    // A size that is no multiple of 8 has no such padding.
+    let odd = DirectLayout::new(Some(20));
+    assert!(odd.prepacked([0; 20][..].into()).is_ok());
+    assert!(odd.prepacked([0; 17][..].into()).is_err());
 }
 
 #[test]
