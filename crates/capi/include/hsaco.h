@@ -106,7 +106,7 @@ typedef enum hsaco_executable_symbol_info {
   HSACO_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT = 22,
   // uint64_t: where its code is in memory.
   HSACO_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_OBJECT = 23,
-  // uint64_t: where the code of a kernel or function is in memory.
+  // uint64_t: where the code of a kernel or function is in memory; an error before freezing.
   HSACO_EXECUTABLE_SYMBOL_INFO_CODE_ADDRESS = 200,
   // uint64_t: bytes of that code, 0 if nobody says.
   HSACO_EXECUTABLE_SYMBOL_INFO_CODE_SIZE = 201,
@@ -202,8 +202,8 @@ const struct hsaco_finding *hsaco_report_finding(const struct hsaco_report *repo
 // `report` is null or from hsaco_check, and not freed before.
 void hsaco_report_free(struct hsaco_report *report);
 
-// Why the last call on this thread did not give HSACO_STATUS_OK, in one line for each reason; empty when it did. The
-// text lives until the next call of this library on this thread.
+// Why the last call on this thread did not give HSACO_STATUS_OK, in one line for each reason; empty when it did, unless
+// the function says otherwise. The text lives until the next call of this library on this thread.
 const char *hsaco_last_error(void);
 
 // The version of the library, such as "0.1.0".
@@ -256,7 +256,8 @@ enum hsaco_status hsaco_executable_load_code_object(struct hsaco_executable *exe
 
 // Puts the objects together, from `base` on. `fix_resources` says whether kernels get what they need with all that they
 // call. On HSACO_STATUS_FINDINGS hsaco_last_error() has everything that is wrong, a line each, and the executable is as
-// it was.
+// it was. On HSACO_STATUS_OK without `fix_resources` it has a line for each kernel that falls short of what it needs, with
+// both numbers, and is empty if none does.
 //
 // # Safety
 // `executable` is from hsaco_executable_create and alive.
@@ -297,7 +298,8 @@ enum hsaco_status hsaco_executable_symbol_get_info(const struct hsaco_executable
                                                    uint32_t attribute,
                                                    void *value);
 
-// Calls back with each segment of a frozen executable: what memory holds, relocations applied.
+// Calls back with each segment of a frozen executable: what memory holds, relocations applied. It is an error before
+// freezing.
 //
 // # Safety
 // `executable` is from hsaco_executable_create and alive; `callback` may be called with `data`, and keeps no pointer.

@@ -21,8 +21,8 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Why the last call on this thread did not give HSACO_STATUS_OK, in one line for each reason; empty when it did. The
-/// text lives until the next call of this library on this thread.
+/// Why the last call on this thread did not give HSACO_STATUS_OK, in one line for each reason; empty when it did, unless
+/// the function says otherwise. The text lives until the next call of this library on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn hsaco_last_error() -> *const c_char {
     LAST.with_borrow(|last| last.as_ptr())

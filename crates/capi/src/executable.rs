@@ -98,7 +98,7 @@ pub enum ExecutableSymbolInfo {
     KernelObject = 22,
     /// uint64_t: where its code is in memory.
     IndirectFunctionObject = 23,
-    /// uint64_t: where the code of a kernel or function is in memory.
+    /// uint64_t: where the code of a kernel or function is in memory; an error before freezing.
     CodeAddress = 200,
     /// uint64_t: bytes of that code, 0 if nobody says.
     CodeSize = 201,
@@ -273,7 +273,8 @@ pub unsafe extern "C" fn hsaco_executable_load_code_object(
 
 /// Puts the objects together, from `base` on. `fix_resources` says whether kernels get what they need with all that they
 /// call. On HSACO_STATUS_FINDINGS hsaco_last_error() has everything that is wrong, a line each, and the executable is as
-/// it was.
+/// it was. On HSACO_STATUS_OK without `fix_resources` it has a line for each kernel that falls short of what it needs, with
+/// both numbers, and is empty if none does.
 ///
 /// # Safety
 /// `executable` is from hsaco_executable_create and alive.
@@ -288,7 +289,17 @@ pub unsafe extern "C" fn hsaco_executable_freeze(
         return end(Status::InvalidArgument, "executable is null");
     };
     let result = executable.inner.freeze(Freeze { base, fix_resources });
-    executable.ended(result).map_or_else(|status| status, |()| Status::Ok)
+    match executable.ended(result) {
+        Ok(()) => end(Status::Ok, &short_kernels(&executable.inner)),
+        Err(status) => status,
+    }
+}
+
+/// The kernels that need more than they have and were not raised, a line each.
+fn short_kernels(executable: &load::Executable<'_>) -> String {
+    let short = executable.raises().iter().filter(|it| !it.is_applied);
+    let line = |it: &load::Raise| format!("{}: {it}", executable.object_name(it.object));
+    short.map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The `hsa_status_t` that ROCm's loader has for why the last call that changes this executable failed; 0 if it did not.
@@ -372,8 +383,11 @@ pub unsafe extern "C" fn hsaco_executable_symbol_get_info(
     let Some(found) = found else {
         return end(Status::InvalidArgument, "the executable has no such symbol");
     };
-    let Some(answer) = answer(&found, attribute) else {
-        let detail = format!("attribute {attribute} of a {}", found.kind().name());
+    let is_frozen = this.inner.is_frozen();
+    let Some(answer) = answer(&found, attribute, is_frozen) else {
+        let why = if is_frozen { "" } else { ", or not before the executable is frozen" };
+        let detail =
+            format!("attribute {attribute} of a {} is not known{why}", found.kind().name());
         return end(Status::InvalidArgument, &detail);
     };
     // SAFETY: not null, and the caller promises that there is room for an answer of this kind.
@@ -382,7 +396,7 @@ pub unsafe extern "C" fn hsaco_executable_symbol_get_info(
 }
 
 /// The bytes of an answer; none where the symbol or the attribute has none.
-fn answer(symbol: &load::Symbol<'_>, attribute: u32) -> Option<Vec<u8>> {
+fn answer(symbol: &load::Symbol<'_>, attribute: u32, is_frozen: bool) -> Option<Vec<u8>> {
     let word = |value: u32| Some(value.to_ne_bytes().to_vec());
     let long = |value: u64| Some(value.to_ne_bytes().to_vec());
     let flag = |value: bool| Some(vec![u8::from(value)]);
@@ -392,6 +406,8 @@ fn answer(symbol: &load::Symbol<'_>, attribute: u32) -> Option<Vec<u8>> {
     let variable = is(SymbolKind::Variable).then_some(());
     let indirect = is(SymbolKind::IndirectFunction).then_some(());
     let kernel = symbol.kernel();
+    // Before freezing nobody knows where in memory code will be.
+    let code_address = symbol.code().filter(|_| is_frozen).map(|code| code.0);
     match attribute {
         0 => word(kind(symbol.kind()) as u32),
         1 => narrow(name.len() as u64),
@@ -416,8 +432,8 @@ fn answer(symbol: &load::Symbol<'_>, attribute: u32) -> Option<Vec<u8>> {
         20 => long(0),
         21 => variable.and_then(|()| long(symbol.address()?)),
         22 => kernel.and_then(|_| long(symbol.address()?)),
-        23 => indirect.and_then(|()| long(symbol.code()?.0)),
-        200 => long(symbol.code()?.0),
+        23 => indirect.and_then(|()| long(code_address?)),
+        200 => long(code_address?),
         201 => long(symbol.code()?.1),
         202 => word(
             symbol.object().map_or(u32::MAX, |it| u32::try_from(it.index()).unwrap_or(u32::MAX)),
@@ -446,7 +462,8 @@ fn kind(kind: SymbolKind) -> ExecutableSymbolKind {
     }
 }
 
-/// Calls back with each segment of a frozen executable: what memory holds, relocations applied.
+/// Calls back with each segment of a frozen executable: what memory holds, relocations applied. It is an error before
+/// freezing.
 ///
 /// # Safety
 /// `executable` is from hsaco_executable_create and alive; `callback` may be called with `data`, and keeps no pointer.
@@ -460,6 +477,9 @@ pub unsafe extern "C" fn hsaco_executable_iterate_segments(
     let (Some(this), Some(callback)) = (unsafe { executable.as_ref() }, callback) else {
         return end(Status::InvalidArgument, "executable or callback is null");
     };
+    if !this.inner.is_frozen() {
+        return end(Status::InvalidArgument, "the executable is not frozen");
+    }
     let images = this.inner.objects().filter_map(|it| this.inner.image(it));
     for segment in images.flat_map(|image| &image.segments) {
         let (bytes, count) = (segment.bytes.as_ptr(), segment.bytes.len());
@@ -641,6 +661,59 @@ mod tests {
             (ask::<u8>(&executable, factor, 10), ask::<u32>(&executable, factor, 9)),
             (Some(0), Some(4))
         );
+    }
+
+    #[test]
+    fn code_has_no_address_in_memory_before_freezing() {
+        unsafe extern "C" fn never(
+            _: u64,
+            _: u64,
+            _: *const u8,
+            _: usize,
+            _: u32,
+            _: *mut c_void,
+        ) -> Status {
+            Status::Unsupported
+        }
+        let executable = create();
+        assert_eq!(load(&executable, c"library", &fixture("scale-library.co")), Status::Ok);
+        assert_eq!(load(&executable, c"user", &fixture("scale-user.co")), Status::Ok);
+        for name in [c"scale", c"apply.kd"] {
+            let symbol = find(&executable, name);
+            for address in [200, 204] {
+                assert_eq!(ask::<u64>(&executable, symbol, address), None, "{name:?} {address}");
+                assert!(last_error().ends_with("not before the executable is frozen"));
+            }
+            assert!(ask::<u64>(&executable, symbol, 201).is_some_and(|size| size > 0));
+        }
+        let segments = unsafe {
+            hsaco_executable_iterate_segments(executable.0, Some(never), ptr::null_mut())
+        };
+        assert_eq!(
+            (segments, &*last_error()),
+            (Status::InvalidArgument, "the executable is not frozen")
+        );
+        assert_eq!(unsafe { hsaco_executable_freeze(executable.0, 0x10_0000, true) }, Status::Ok);
+        for name in [c"scale", c"apply.kd"] {
+            let address = ask::<u64>(&executable, find(&executable, name), 200);
+            assert!(address.is_some_and(|it| it > 0x10_0000), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn freezing_without_raising_says_which_kernels_fall_short() {
+        for (fix_resources, lines) in [(false, 1), (true, 0)] {
+            let executable = create();
+            assert_eq!(load(&executable, c"library", &fixture("scale-library.co")), Status::Ok);
+            assert_eq!(load(&executable, c"user", &fixture("scale-user.co")), Status::Ok);
+            let frozen = unsafe { hsaco_executable_freeze(executable.0, 0x1000, fix_resources) };
+            assert_eq!(frozen, Status::Ok);
+            let said = last_error();
+            assert_eq!(said.lines().count(), lines, "{said}");
+            for word in ["user: kernel `apply`", "vgprs", "48", "201"].iter().take(4 * lines) {
+                assert!(said.contains(word), "{said}");
+            }
+        }
     }
 
     #[test]

@@ -260,6 +260,8 @@ fn symbol_record<'py>(
     let provider = symbol.provider().filter(|it| it.id() != symbol.id());
     let kernel = symbol.kernel();
     let code = symbol.code();
+    // Before freezing nobody knows where in memory code will be.
+    let code_address = code.filter(|_| executable.is_frozen()).map(|it| it.0);
     let fields = dict!(py,
         name: symbol.name().to_string(),
         demangled: symbol.readable_name(),
@@ -276,7 +278,7 @@ fn symbol_record<'py>(
         binding: symbol.binding().name(),
         visibility: symbol.visibility().name(),
         provider: provider.and_then(|it| object(&it)),
-        code_address: code.map(|it| it.0),
+        code_address: code_address,
         code_size: code.map(|it| it.1),
         kernarg_size: kernel.map(|it| it.kernarg_size),
         kernarg_align: kernel.map(|it| it.kernarg_align),

@@ -47,6 +47,17 @@ class Executables(unittest.TestCase):
         again = hsaco.open(executable.link())
         self.assertEqual([it.name for it in again.kernels], ["apply"])
 
+    def test_code_has_no_address_in_memory_before_freezing(self) -> None:
+        executable = hsaco.Executable()
+        executable.load("library", data("scale-library.co"))
+        scale = executable.symbol("scale")
+        self.assertEqual((scale.address, scale.code_address), (None, None))
+        self.assertIsNotNone(scale.code_size)
+        executable.freeze(0x10_0000)
+        scale = executable.symbol("scale")
+        assert scale.code_address is not None
+        self.assertGreater(scale.code_address, 0x10_0000)
+
     def test_calls_through_tables_list_their_candidates(self) -> None:
         executable = hsaco.Executable()
         executable.load("flow", data("flow.co"))
