@@ -462,6 +462,42 @@ fn b14_metadata_and_debug_information_agree() {
     }
 }
 
+/// The debug information of a pipe has the type of its packets, which says nothing about the argument.
+#[test]
+fn opencl_pipes_are_addresses_whatever_their_packets_are() {
+    require_tools!("clang-22", "ld.lld-22");
+    let folder = tempfile::tempdir().unwrap();
+    let source = "kernel void pipes(read_only pipe int in, global int *out, write_only pipe float4 wide,\n\
+                  char last) { *out = last; }\n";
+    fs::write(folder.path().join("pipes.cl"), source).unwrap();
+    let mut clang = Command::new("clang-22");
+    clang.args([
+        "-target",
+        "amdgcn-amd-amdhsa",
+        "-mcpu=gfx942",
+        "-cl-std=CL2.0",
+        "-nogpulib",
+        "-g",
+    ]);
+    clang.args(["-Xclang", "-finclude-default-header", "-O2", "pipes.cl", "-o", "pipes.co"]);
+    assert!(clang.current_dir(&folder).status().unwrap().success());
+    let file = fs::read(folder.path().join("pipes.co")).unwrap();
+    let all = all_arguments(&file).remove(0).1;
+    assert_eq!(all.disagreements, []);
+    let explicit: Vec<_> = all.arguments.iter().filter(|it| !it.hidden).collect();
+    let shown =
+        |it: &&Argument| (it.name.clone().unwrap(), it.kind.clone().unwrap(), it.size.unwrap());
+    let shown: Vec<_> = explicit.iter().map(shown).collect();
+    let expected = [
+        ("in", "pipe", 8),
+        ("out", "global_buffer", 8),
+        ("wide", "pipe", 8),
+        ("last", "by_value", 1),
+    ];
+    assert_eq!(shown, expected.map(|(name, kind, size)| (name.to_owned(), kind.to_owned(), size)));
+    assert_eq!(explicit[0].alignment, None);
+}
+
 #[test]
 fn opencl_arguments_have_the_same_names_and_short_addresses_of_lds() {
     let all = arguments("opencl.co", "opencl");

@@ -238,9 +238,9 @@ impl KernelArguments {
     /// Gives an argument its type, and says where that does not fit.
     fn join_one(&mut self, at: usize, position: usize, parameter: &Parameter) {
         let Some(argument) = self.arguments.get_mut(at) else { return };
-        let ty = parameter.ty.and_then(|ty| self.types.get(ty));
+        argument.ty = argument.own_type(parameter);
+        let ty = argument.ty.and_then(|ty| self.types.get(ty));
         argument.source = Source::Both;
-        argument.ty = parameter.ty;
         argument.alignment = ty.and_then(|ty| ty.alignment).or(argument.alignment);
         if let (Some(metadata), Some(debug)) = (argument.size, ty.and_then(|ty| ty.size))
             && metadata != debug
@@ -259,9 +259,11 @@ impl KernelArguments {
 
     /// Says where an argument does not follow the one before it, which ends at `end`.
     fn compare_offset(&mut self, at: usize, position: usize, parameter: &Parameter, end: u64) {
-        let alignment = parameter.ty.and_then(|ty| passed_alignment(&self.types, ty));
+        let Some(argument) = self.arguments.get(at) else { return };
+        let ty = argument.own_type(parameter);
+        let alignment = ty.and_then(|ty| passed_alignment(&self.types, ty));
         let debug = alignment.and_then(|it| end.checked_next_multiple_of(it));
-        let metadata = self.arguments.get(at).and_then(|it| it.offset);
+        let metadata = argument.offset;
         if let (Some(metadata), Some(debug)) = (metadata, debug)
             && metadata != debug
         {
@@ -293,6 +295,12 @@ impl KernelArguments {
 }
 
 impl Argument {
+    /// The type that the debug information gives it. Of an OpenCL pipe that is the type of its packets: the argument itself
+    /// is the pipe's address.
+    fn own_type(&self, parameter: &Parameter) -> Option<TypeId> {
+        parameter.ty.filter(|_| self.kind.as_deref() != Some("pipe"))
+    }
+
     fn unknown() -> Self {
         Argument {
             name: None,
