@@ -1,9 +1,12 @@
 //! The objects of the command line in one executable: what `link` and `load` begin with.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
+use hsaco::db::Wanted;
 use hsaco::isa::TargetId;
 use hsaco::load::{Error, ErrorKind, Errors, Executable, Raise, Symbol};
-use hsaco::object::container::Container;
+use hsaco::object::container::{Container, Trail};
 use serde::Serialize;
 
 use crate::args::{Inputs, ObjectFilter};
@@ -58,13 +61,16 @@ pub(crate) fn read(
     }
     let mut loader = Loader {
         executable,
+        device,
         places,
         file: String::new(),
         is_container: false,
         status: Status::Fine,
         loaded: 0,
+        candidates: Vec::new(),
+        passed_over: BTreeSet::new(),
     };
-    // Objects for other devices are to be told, not passed over.
+    // Of a container a device takes what it runs. An object that stands alone and is for another device is told.
     let filter = ObjectFilter { device: None, ..filter.clone() };
     let mut status = scan::run(inputs, &filter, Verify::All, &mut loader)?;
     status.note(loader.status);
@@ -74,66 +80,131 @@ pub(crate) fn read(
 /// Loads objects as they are found.
 struct Loader<'p> {
     executable: Executable<'static>,
+    device: Option<TargetId>,
     places: &'p [(String, u64)],
     file: String,
     /// Whether the file may hold several objects.
     is_container: bool,
     status: Status,
     loaded: usize,
+    /// Objects of a container that the device runs, of which it takes the closest of each bundle.
+    candidates: Vec<Candidate>,
+    /// The targets of those that it does not run.
+    passed_over: BTreeSet<String>,
+}
+
+/// An object of a file.
+struct Candidate {
+    number: usize,
+    target: Option<TargetId>,
+    trail: Trail,
+    bytes: Vec<u8>,
 }
 
 impl Visit for Loader<'_> {
-    type Row<'e> = (usize, Option<&'e [u8]>);
+    type Row<'e> = Found;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.file.clone_from(&file.input.name);
         self.is_container = file.container != Some(Container::CodeObject);
         self.loaded = 0;
+        self.candidates.clear();
+        self.passed_over.clear();
         Ok(())
     }
 
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>> {
-        let bytes = item.object.as_ref().map(hsaco::object::CodeObject::data);
-        if bytes.is_none() && item.entry.kind == hsaco::object::container::EntryKind::Bitcode {
-            let kind = hsaco::object::ErrorKind::Unsupported;
-            let detail = "it is not compiled yet";
-            trouble.note(item.place(), hsaco::object::Error::new(kind, "bitcode", detail));
+        let Some(object) = &item.object else {
+            if item.entry.kind == hsaco::object::container::EntryKind::Bitcode {
+                let kind = hsaco::object::ErrorKind::Unsupported;
+                let detail = "it is not compiled yet";
+                trouble.note(item.place(), hsaco::object::Error::new(kind, "bitcode", detail));
+            }
+            return Ok(Found::Nothing);
+        };
+        let target = object.target().id();
+        let wanted = self.wanted();
+        if self.is_container && !wanted.takes(target, object.e_flags().generic_version()) {
+            return Ok(Found::ForAnother(object.target().to_string()));
         }
-        Ok((item.number, bytes))
+        Ok(Found::Object(Candidate {
+            number: item.number,
+            target,
+            trail: item.entry.trail.clone(),
+            bytes: object.data().to_vec(),
+        }))
     }
 
-    fn object(&mut self, (number, bytes): Self::Row<'_>) -> Result<()> {
-        let Some(bytes) = bytes else { return Ok(()) };
-        let name = match self.is_container {
-            true => format!("{}[{number}]", self.file),
-            false => self.file.clone(),
-        };
-        let place = self.places.iter().find(|(file, _)| *file == self.file);
-        let loaded = match place {
-            Some((_, base)) => self.executable.load_at(&name, bytes.to_vec(), *base),
-            None => self.executable.load(&name, bytes.to_vec()),
-        };
-        self.loaded += 1;
-        if let Err(error) = loaded {
-            self.refused(&error);
+    fn object(&mut self, found: Self::Row<'_>) -> Result<()> {
+        match found {
+            Found::Nothing => {}
+            Found::ForAnother(target) => _ = self.passed_over.insert(target),
+            Found::Object(object) if self.device.is_some() => self.candidates.push(object),
+            Found::Object(object) => self.load(object),
         }
         Ok(())
     }
 
     fn end(&mut self, error: Option<&str>) -> Result<()> {
-        if self.loaded == 0 && error.is_none() {
-            report::error(&format!("{}: holds no object to load", self.file));
-            self.status.note(Status::Unreadable);
+        let candidates = std::mem::take(&mut self.candidates);
+        let are_of_one_bundle = |one: &Candidate, other: &Candidate| one.trail == other.trail;
+        let chosen = self.wanted().closest(candidates, |it| it.target, are_of_one_bundle);
+        chosen.into_iter().for_each(|object| self.load(object));
+        if self.loaded > 0 || error.is_some() {
+            return Ok(());
+        }
+        match self.device {
+            Some(device) if !self.passed_over.is_empty() => {
+                let targets: Vec<_> = self.passed_over.iter().map(String::as_str).collect();
+                let targets = targets.join(", ");
+                report::error(&format!(
+                    "{}: no object that {device} runs is in it, only for {targets}",
+                    self.file
+                ));
+                self.status.note(Status::Findings);
+            }
+            _ => {
+                report::error(&format!("{}: holds no object to load", self.file));
+                self.status.note(Status::Unreadable);
+            }
         }
         Ok(())
     }
 }
 
+/// What an entry of a file is.
+enum Found {
+    Nothing,
+    Object(Candidate),
+    /// An object that the device does not run: its target.
+    ForAnother(String),
+}
+
 impl Loader<'_> {
+    fn wanted(&self) -> Wanted {
+        self.device.map_or(Wanted::All, Wanted::Device)
+    }
+
+    fn load(&mut self, object: Candidate) {
+        let name = match self.is_container {
+            true => format!("{}[{}]", self.file, object.number),
+            false => self.file.clone(),
+        };
+        let place = self.places.iter().find(|(file, _)| *file == self.file);
+        let loaded = match place {
+            Some((_, base)) => self.executable.load_at(&name, object.bytes, *base),
+            None => self.executable.load(&name, object.bytes),
+        };
+        self.loaded += 1;
+        if let Err(error) = loaded {
+            self.refused(&error);
+        }
+    }
+
     fn refused(&mut self, error: &Error) {
         report::error(&error.to_string());
         if self.is_container && error.kind() == ErrorKind::TargetMismatch {
-            report::error(&format!("{}: choose one target with --target", self.file));
+            report::error(&format!("{}: choose one target with --target or --device", self.file));
         }
         self.status.note(status_of(error.kind()));
     }
