@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 fn build(args: &BuildArgs) -> Result<Status> {
     let Some(launch) = args.launch.launch()? else {
-        bail!("a packet needs --grid and --workgroup")
+        bail!("a packet needs --workgroup and one of --grid and --work-items")
     };
     let Some(kernel) = args.kernel()? else { return Ok(Status::Unreadable) };
     if let Some(required) = kernel.required_workgroup

@@ -51,9 +51,12 @@ pub(super) struct Args {
 /// How the kernel is launched, for hidden arguments.
 #[derive(clap::Args)]
 pub(crate) struct LaunchArgs {
-    /// Work-items of the grid: 1024, 64,2 or 8,8,8
+    /// Workgroups of the grid: 1024, 64,2 or 8,8,8
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes_parser)]
     grid: Option<Sizes>,
+    /// Work-items of the grid instead, as AQL packets count it: the last workgroup may be smaller
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes_parser, conflicts_with = "grid")]
+    work_items: Option<Sizes>,
     /// Work-items of a workgroup
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes_parser)]
     workgroup: Option<Sizes>,
@@ -83,11 +86,14 @@ fn parse_hidden(text: &str) -> Result<(Hidden, u64), String> {
 impl LaunchArgs {
     /// The launch, if one is described.
     pub(crate) fn launch(&self) -> Result<Option<Launch>> {
-        let launch = match (&self.grid, &self.workgroup) {
-            (Some(grid), Some(workgroup)) => Launch::new(&grid.0, &workgroup.0)?,
-            (None, None) if self.hidden.is_empty() && self.dynamic_lds == 0 => return Ok(None),
+        let launch = match (&self.grid, &self.work_items, &self.workgroup) {
+            (Some(count), _, Some(workgroup)) => Launch::of_workgroups(&count.0, &workgroup.0)?,
+            (None, Some(items), Some(workgroup)) => Launch::new(&items.0, &workgroup.0)?,
+            (None, None, None) if self.hidden.is_empty() && self.dynamic_lds == 0 => {
+                return Ok(None);
+            }
             _ => bail!(
-                "--grid and --workgroup belong together, and --hidden and --dynamic-lds to both"
+                "--workgroup and one of --grid and --work-items belong together, and --hidden and --dynamic-lds to both"
             ),
         };
         let launch = launch.with_dynamic_lds(self.dynamic_lds);
