@@ -578,7 +578,7 @@ impl<'a> Executable<'a> {
 /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 /// assert!(hsaco_load::check_object(&file).is_ok());
 /// let errors = hsaco_load::check_object(&file[..100]).unwrap_err();
-/// assert_eq!(errors[0].kind(), hsaco_load::ErrorKind::Unreadable);
+/// assert_eq!(errors[0].kind(), hsaco_load::ErrorKind::BadSegment);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
