@@ -308,7 +308,7 @@ mod tests {
             (SectionId::DebugInfo, Cow::Owned(info)),
             (SectionId::DebugStr, Cow::Borrowed(names)),
         ];
-        let sections = DebugSections { sections, bases: Vec::new() };
+        let sections = DebugSections { sections, starts: Vec::new(), bases: Vec::new() };
         let map = SourceMap::new(&sections).unwrap();
         map.signature_at(&sections, 0).map_err(|error| error.kind())
     }
