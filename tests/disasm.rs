@@ -344,6 +344,18 @@ fn random_words_and_what_llvm_remarks_on_them() {
     assert!(remarks > 10, "{remarks} words that are refused with a remark");
 }
 
+/// LLVM has no three trap registers in a row: it takes, and speaks of, eight.
+#[test]
+fn remarks_name_the_tuples_that_llvm_has() {
+    require_tools!("llvm-mc-22", "llvm-objdump-22");
+    let folder = scratch_dir();
+    let words = ".type f,@function\nf:\n.long 0xf782bdd3, 0x86e8d8f4, 0xf782bdd3, 0x866858f4\n";
+    assemble_for(folder.path(), "gfx1200", words);
+    check(folder.path(), &["case.o"]);
+    let listing = String::from_utf8(disasm(folder.path(), &["case.o"]).stdout).unwrap();
+    assert_eq!(listing.matches("TTMP_256").count(), 2, "{listing}");
+}
+
 /// Often one whose scalar operands may be misaligned. LLVM dies of literals in encodings of gfx8 and gfx9 that have none:
 /// no operand of nine bits is one.
 fn random_word(random: &mut Random) -> u32 {

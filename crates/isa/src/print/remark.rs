@@ -3,7 +3,7 @@
 use crate::decode::{Decoder, Tables};
 use crate::generated::{CHECKS, KINDS};
 use crate::inst::{Inst, MISALIGNED};
-use crate::operand::{misaligned, tag};
+use crate::operand::{misaligned, scalar_dwords, tag};
 use crate::table::{Check, Role, Slot};
 
 use super::out::Out;
@@ -60,6 +60,7 @@ impl Tables {
         let kind = KINDS.get(usize::from(slot.kind))?;
         let number = misaligned(kind.source, inst.value(slot) as u16, code)?;
         let file = if code.tag() == tag::SGPR { "SGPR" } else { "TTMP" };
-        Some(Rounded { file, bits: u32::from(self.dwords(kind)) * 32, number })
+        let dwords = scalar_dwords(code.tag(), self.dwords(kind));
+        Some(Rounded { file, bits: u32::from(dwords) * 32, number })
     }
 }
