@@ -309,8 +309,44 @@ fn without_registers_branch_follows_branch() {
         // Without padding on the way it is refused, and says why.
         let lines = format!("{site}\n{live}\n.rept 40000 s_mov_b32 s4, s5");
         let alone = patch(&self::object(&[NewKernel { sgprs: 106, ..kernel("k", &lines) }]));
-        assert!(refusal(&alone).starts_with("no-place: the pool is out of a branch's reach"));
+        let why = refusal(&alone);
+        assert!(why.starts_with("no-place: the pool at 0x"), "{why}");
+        assert!(
+            why.contains("a far jump needs registers that are free there: none free of"),
+            "{why}"
+        );
     }
+}
+
+/// A site of one word that branches and their targets enclose, in code without padding that is longer than a branch
+/// reaches: others move to make room for a far jump.
+#[test]
+fn a_site_whose_neighbours_may_not_move_is_reached_by_an_island() {
+    let lines = format!("s_cbranch_scc0 1\ns_nop 5\ns_cbranch_scc1 0\n{FAR}");
+    let file = object(&[kernel("k", &lines)]);
+    let insert = CodeEdit::Insert(TEXT + 4, vec!["s_nop 6".to_owned()]);
+    let Patched { bytes, manifest } = edited(&file, insert);
+    assert!(bytes.is_some(), "{}", refusal(&edited(&file, CodeEdit::Count(Points::Entries))));
+    let [site, host] = manifest.records.as_slice() else { panic!("{:?}", manifest.records) };
+    assert_eq!((site.site.address, site.jump.name()), (TEXT + 4, "far"));
+    let [island] = site.relays.as_slice() else { panic!("{:?}", site.relays) };
+    let inside = host.site.address..host.site.address + host.site.new.len() as u64;
+    assert!(inside.contains(&island.address), "{:#x} of {inside:x?}", island.address);
+    let offset = (island.address - host.site.address) as usize;
+    assert_eq!(host.site.new[offset..offset + island.new.len()], island.new[..]);
+    assert_eq!(text(host.code()), text(&host.site.old));
+    assert_eq!(text(site.code()), ["s_nop 6", "s_nop 5"]);
+}
+
+/// Where a word does not decode, that is the reason, and not what somebody guesses.
+#[test]
+fn words_that_do_not_decode_are_named_as_the_reason() {
+    let mut hidden = kernel("k", "s_set_vgpr_msb 0x41\ns_nop 0\nv_add_f32_e32 v0, v1, v2");
+    hidden.code[4..8].copy_from_slice(&0xffff_ffff_u32.to_le_bytes());
+    let refused = edited(&object(&[hidden]), CodeEdit::Count(Points::Address(TEXT + 8)));
+    let why = refusal(&refused);
+    assert!(why.contains(&format!("the word at {:#x} does not decode", TEXT + 4)), "{why}");
+    assert!(!why.contains("paths lead here"), "{why}");
 }
 
 #[test]
@@ -338,7 +374,7 @@ fn functions_are_called_with_what_is_needed_saved() {
         s_cselect_b32 s4, s3, s5
         s_mov_b32 s6, s4";
     let file = object(&[kernel("k", lines), probe.clone()]);
-    let call = |name: &str| CodeEdit::Call(Points::Address(TEXT + 4), name.to_owned());
+    let call = |name: &str| CodeEdit::Call(Points::Address(TEXT + 4), name.into());
     let Patched { bytes, manifest } = edited(&file, call("probe"));
     assert!(bytes.is_some(), "{:?}", manifest.remarks);
     let record = &manifest.records[0];
@@ -371,8 +407,8 @@ fn functions_are_called_with_what_is_needed_saved() {
     assert!(refusal(&edited(&file, call("nobody"))).contains("the object has no such function"));
     let lds = self::function("probe", "ds_load_b32 v1, v2\ns_set_pc_i64 s[30:31]");
     assert!(refused(lds).contains("it uses LDS"));
-    let exec = self::function("probe", "s_mov_b32 exec_lo, 1\ns_set_pc_i64 s[30:31]");
-    assert!(refused(exec).contains("it changes EXEC"));
+    let more = self::function("probe", "v_mov_b32_e32 v1, v3\ns_set_pc_i64 s[30:31]");
+    assert!(refused(more).contains("it takes v3, which it is not given"));
     let ends = self::function("probe", "s_endpgm");
     assert!(refused(ends).contains("it does more than run to its return"));
 }

@@ -100,7 +100,7 @@ fn capability_18_banks() {
 
 #[test]
 fn at5_without_a_register_a_store_is_refused() {
-    let budget = Budget { sgprs: 8, vgprs: 9, max_vgprs: 9, unused: Some((8, 9)) };
+    let budget = Budget { sgprs: 8, max_sgprs: 106, vgprs: 9, max_vgprs: 9, unused: Some((8, 9)) };
     let text = "ds_store_addtid_b32 v8 offset:64";
     let refusal = rewrite(&tools(), "ds-addtid", text, &Options::default(), budget).unwrap_err();
     assert_eq!(refusal, "no-register: none free of 1 vector registers below v9");

@@ -181,7 +181,8 @@ fn capability_24_the_overlapping_pair_is_never_made() {
     let code = texts(&tools, &rules(&tools, text));
     assert_eq!(code, ["v_wmma_scale_f32_16x16x128_f8f6f4 v[16:23], v[0:15], v[8:23], 1.0, 0, 0"]);
     // Where registers are needed and there are none, it is refused.
-    let budget = Budget { sgprs: 8, vgprs: 36, max_vgprs: 36, unused: Some((8, 36)) };
+    let budget =
+        Budget { sgprs: 8, max_sgprs: 106, vgprs: 36, max_vgprs: 36, unused: Some((8, 36)) };
     let text = "v_wmma_f32_32x16x128_f4 v[0:15], v[16:31], v[4:11], 0";
     let refusal = rewrite(&tools, "wmma-split", text, &Options::default(), budget).unwrap_err();
     assert_eq!(refusal, "no-register: none free of 8 vector registers below v36");

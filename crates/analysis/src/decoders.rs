@@ -190,6 +190,12 @@ impl Decoders {
         &self.usual
     }
 
+    /// The entries of the kernels whose waves have the other size, in order.
+    #[must_use]
+    pub fn unusual(&self) -> &[u64] {
+        &self.unusual
+    }
+
     /// The size of most waves.
     #[must_use]
     pub fn usual_size(&self) -> WaveSize {

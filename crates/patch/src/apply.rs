@@ -3,12 +3,14 @@
 //! The patcher and the validator both come here. So the manifest says everything that a result depends on, and a result
 //! can be made again from its original to compare every byte.
 
+use hsaco_isa::WaveSize;
 use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco_object::write::{
     Access, Edit, KernelChange, MetadataEdit, MovedCode, NewSymbol, NewValue, Placed,
 };
 use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
 
+use crate::dialect::Dialect;
 use crate::jump::{self, CODE_END};
 use crate::manifest::{Change, Manifest, Pool, Setting};
 
@@ -41,7 +43,8 @@ pub(crate) fn apply(original: &[u8], copy: Vec<u8>, manifest: &Manifest) -> Resu
         let size = usize::try_from(manifest.counter_space).unwrap_or(usize::MAX);
         edit.append(COUNTERS, Access::Writable, &vec![0; size])?;
     }
-    let placed = manifest.pool.map(|pool| append_pool(&mut edit, manifest, pool)).transpose()?;
+    let placed =
+        manifest.pool.map(|pool| append_pool(&mut edit, &object, manifest, pool)).transpose()?;
     if let Some(section) = placed.and_then(|it| it.section) {
         symbols(manifest, section).for_each(|symbol| edit.add_symbol(symbol));
     }
@@ -54,8 +57,16 @@ fn mismatch(detail: String) -> Error {
     Error::new(ErrorKind::Mismatch, CONTEXT, detail)
 }
 
-fn append_pool(edit: &mut Edit<'_>, manifest: &Manifest, pool: Pool) -> Result<Placed> {
-    let placed = edit.append(POOL, Access::Code, &pool_bytes(manifest, pool)?)?;
+fn append_pool(
+    edit: &mut Edit<'_>,
+    object: &CodeObject<'_>,
+    manifest: &Manifest,
+    pool: Pool,
+) -> Result<Placed> {
+    let processor = object.target().id().map(|id| id.processor);
+    let dialect = processor.and_then(|it| Dialect::of(it, WaveSize::Wave64));
+    let pad = dialect.map_or(CODE_END, |it| it.pad);
+    let placed = edit.append(POOL, Access::Code, &pool_bytes(manifest, pool, pad)?)?;
     if placed.address != pool.address {
         let (is, said) = (placed.address, pool.address);
         return Err(mismatch(format!("the pool belongs at {is:#x}, not at {said:#x}")));
@@ -63,10 +74,10 @@ fn append_pool(edit: &mut Edit<'_>, manifest: &Manifest, pool: Pool) -> Result<P
     Ok(placed)
 }
 
-/// The pool: what the manifest places there, and between and behind it words that end code.
-fn pool_bytes(manifest: &Manifest, pool: Pool) -> Result<Vec<u8>> {
+/// The pool: what the manifest places there, and between and behind it words of padding.
+fn pool_bytes(manifest: &Manifest, pool: Pool, pad: u32) -> Result<Vec<u8>> {
     let size = usize::try_from(pool.size).unwrap_or(usize::MAX);
-    let mut bytes = jump::bytes(&vec![CODE_END; size / 4]);
+    let mut bytes = jump::bytes(&vec![pad; size / 4]);
     let appended = manifest.changes().filter(|it| it.old.is_empty());
     let appended = appended.map(|Change { address, new, .. }| (*address, &**new));
     let stubs = manifest.stubs.iter().map(|it| (it.address, it.code.as_slice()));

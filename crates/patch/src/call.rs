@@ -1,29 +1,78 @@
 //! Calls of device functions that a caller asks for.
 
-use hsaco_analysis::{Cfg, Exit, Function, Usage};
-use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special, VgprMsb};
+use std::collections::BTreeSet;
 
+use hsaco_analysis::{Cfg, Exit, Function, RegisterSet, StackFrame, Stream, Usage};
+use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, Special, VgprMsb};
+
+use crate::argument::{Argument, Given};
 use crate::lease::{BANK, Leases};
 use crate::plan::Plan;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::view::Site;
 
+/// A call that a caller asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The name of the function.
+    pub function: String,
+    /// What it is given, in the order of its parameters.
+    pub arguments: Vec<Argument>,
+}
+
+impl From<&str> for Call {
+    /// A call without arguments.
+    fn from(function: &str) -> Self {
+        Call { function: function.to_owned(), arguments: Vec::new() }
+    }
+}
+
+impl std::str::FromStr for Call {
+    type Err = String;
+
+    /// Reads `FUNCTION` or `FUNCTION(ARGUMENT, …)`.
+    ///
+    /// ```
+    /// use hsaco_patch::{Argument, Call};
+    /// let call: Call = "probe(kernarg, workgroup_id_x, 42)".parse()?;
+    /// assert_eq!(call.arguments[1..], [Argument::WorkgroupId(0), Argument::Constant(42)]);
+    /// assert!("probe(kernarg".parse::<Call>().is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((function, rest)) = text.split_once('(') else { return Ok(text.into()) };
+        let list = rest.strip_suffix(')').ok_or_else(|| format!("`{text}` lacks its `)`"))?;
+        let parts = list.split(',').map(str::trim).filter(|_| !list.trim().is_empty());
+        let arguments = parts.map(str::parse).collect::<Result<_, String>>()?;
+        Ok(Call { function: function.trim().to_owned(), arguments })
+    }
+}
+
 /// A function that code can be made to call: it ends by returning, and what it changes is known.
-pub(crate) struct Callee {
+pub(crate) struct Callee<'c> {
+    call: &'c Call,
     address: u64,
     usage: Usage,
+    /// Whether it may write lanes that EXEC does not enable where it is called.
+    is_unmasked: bool,
+    /// Bytes of its stack frame, if it has one.
+    frame: Option<u32>,
 }
 
 /// Where LLVM's calling convention has the address to return to.
 const LINK: Register = Register { file: RegisterFile::Sgpr, first: 30, count: 2, half: None };
 
-impl Callee {
-    /// The function of a name.
+/// The stack pointer, and the frame pointer, which functions keep.
+const STACK: Register = Register { file: RegisterFile::Sgpr, first: 32, count: 2, half: None };
+
+impl<'c> Callee<'c> {
+    /// The function of a call.
     pub(crate) fn find(
         decoder: &Decoder,
         functions: &[Function<'_>],
-        name: &str,
+        call: &'c Call,
     ) -> Result<Self, Refusal> {
+        let name = call.function.as_str();
         let refuse = |why: &str| {
             Refusal::new(RefusalKind::Unsupported, format!("`{name}` cannot be called: {why}"))
         };
@@ -39,8 +88,8 @@ impl Callee {
             !effects.is_masked() && effects.writes().any(is_vector)
         };
         let returns = |exit: Option<Exit>| matches!(exit, None | Some(Exit::Return));
-        let exec = [Special::ExecLo, Special::ExecHi].map(single);
         let why = match () {
+            () if usage.undecoded != 0 => "it has words that do not decode",
             () if !cfg.blocks().iter().all(|block| returns(block.exit)) => {
                 "it does more than run to its return"
             }
@@ -51,65 +100,178 @@ impl Callee {
                 "it calls others"
             }
             () if usage.lds => "it uses LDS, which kernels that do not would have to allocate",
-            () if usage.frame != hsaco_analysis::StackFrame::default() => "it uses a stack",
-            () if exec.iter().any(|it| usage.writes.contains(it)) => "it changes EXEC",
-            () if usage.writes.contains(&single(Special::Mode)) => "it changes MODE",
-            () if insts().any(is_unmasked) => "it writes lanes that EXEC does not enable",
-            () => return Ok(Callee { address: function.address, usage }),
+            () if usage.frame.is_dynamic => "its stack grows by what only run time knows",
+            () if usage.frame.is_exposed && usage.frame.raised == 0 => {
+                "it uses a stack, and the size of its frame is not known"
+            }
+            () => {
+                let exec = [Special::ExecLo, Special::ExecHi].map(single);
+                let is_unmasked =
+                    insts().any(is_unmasked) || exec.iter().any(|it| usage.writes.contains(it));
+                let has_frame = usage.frame != StackFrame::default();
+                let frame = has_frame.then(|| usage.frame.raised.max(usage.frame.accessed));
+                let address = function.address;
+                let callee = Callee { call, address, usage, is_unmasked, frame };
+                let missing = callee.missing(&expected(decoder, &stream, &cfg));
+                let missing = without_undefined(decoder, &stream, missing);
+                return match missing.is_empty() {
+                    true => Ok(callee),
+                    false => Err(refuse(&format!("it takes {missing}, which it is not given"))),
+                };
+            }
         };
         Err(refuse(why))
     }
 
+    /// The vector registers that arguments are passed in.
+    fn parameters(&self) -> Register {
+        let count = self.call.arguments.iter().map(|it| it.registers()).sum::<usize>();
+        let count = u8::try_from(count).unwrap_or(u8::MAX);
+        Register { file: RegisterFile::Vgpr, first: 0, count, half: None }
+    }
+
+    /// The registers that it expects something in that the call does not give it.
+    fn missing(&self, expected: &RegisterSet) -> RegisterSet {
+        let mut missing = *expected;
+        missing.remove(&LINK);
+        if self.parameters().count > 0 {
+            missing.remove(&self.parameters());
+        }
+        if self.frame.is_some() {
+            let buffer = Register { first: 0, count: 4, ..LINK };
+            let scratch = [Special::FlatScratchLo, Special::FlatScratchHi].map(single);
+            let buffer = (!self.usage.frame.is_flat).then_some(buffer);
+            [STACK].iter().chain(&scratch).chain(&buffer).for_each(|it| missing.remove(it));
+        }
+        // What says how to compute, and for which lanes, is there anyhow.
+        for special in [
+            Special::ExecLo,
+            Special::ExecHi,
+            Special::Mode,
+            Special::SharedBase,
+            Special::PrivateBase,
+        ] {
+            missing.remove(&single(special));
+        }
+        missing
+    }
+
     /// The call before an instruction, with what is needed and changed saved in registers that nobody uses.
     pub(crate) fn call(&self, site: &Site<'_>) -> Result<Plan, Refusal> {
+        let view = site.view();
+        let dialect = view.dialect();
+        site.refuse_relative_registers()?;
         let mut leases = site.leases();
         self.usage.registers.iter().for_each(|register| leases.avoid(&register));
         leases.avoid(&LINK);
+        let parameters = self.parameters();
+        if parameters.count > 0 {
+            leases.avoid(&parameters);
+        }
+        let stack = self.frame.map(|_| self.stack(site)).transpose()?;
+        let given = Given::find(site, &self.call.arguments)?;
+        given.registers().for_each(|register| leases.avoid(&register));
         let address = leases.sgprs(2, 2)?;
-        let (mut lines, mut restore) = (Vec::new(), Vec::new());
         let mut changed = self.usage.writes;
         changed.insert(&LINK);
-        let live = site.view().live_before(site.step());
-        for register in changed.iter().flat_map(singles).filter(|it| live.contains(it)) {
-            let (before, after) = saved(&mut leases, &register)?;
-            lines.push(before);
-            restore.push(after);
+        if parameters.count > 0 {
+            changed.insert(&parameters);
+        }
+        if stack.is_some() {
+            leases.avoid(&STACK);
+            changed.insert(&STACK);
+        }
+        let pass = given.lines(site, &mut leases)?;
+        if dialect.loses_scc() || given.loses_scc() {
+            changed.insert(&single(Special::Scc));
+        }
+        let live = view.live_before(site.step());
+        let mut saves = Saves::default();
+        let wanted: Vec<Register> =
+            changed.iter().flat_map(singles).filter(|it| live.contains(it)).collect();
+        for register in &wanted {
+            saves.add(&mut leases, register, &wanted)?;
+        }
+        let all_lanes =
+            self.is_unmasked && (!saves.vectors.is_empty() || !saves.scalars.is_empty());
+        let mut lanes = Vec::new();
+        if self.is_unmasked {
+            for half in site.exec_halves() {
+                lanes.push((*half, leases.sgprs(1, 1)?));
+            }
         }
         let msb = site.msb()?.bits();
+        let enable = |to_all: bool| -> Vec<String> {
+            let line = |(half, saved): &(&str, Register)| match to_all {
+                true => format!("s_mov_b32 {half}, -1"),
+                false => format!("s_mov_b32 {half}, {saved}"),
+            };
+            lanes.iter().filter(|_| self.is_unmasked).map(line).collect()
+        };
         // Nothing that is under way may come back while the function uses its registers, nor may it leave more.
-        let idle = || "s_wait_idle".to_owned();
-        let mut all = vec![idle()];
+        let idle = || dialect.drain.iter().map(|line| (*line).to_owned());
+        let mut before: Vec<String> = idle().collect();
+        before.extend(site.distance());
         if msb != 0 {
-            all.push(format!("s_set_vgpr_msb {:#x}", u32::from(msb) << 8));
+            before.push(format!("s_set_vgpr_msb {:#x}", u32::from(msb) << 8));
         }
         // SCC is saved first and comes back last: moves leave it alone.
-        lines.sort_by_key(|line| !line.starts_with("s_cselect"));
-        restore.sort_by_key(|line| line.starts_with("s_cmp"));
-        all.append(&mut lines);
-        let start = all.len();
-        all.extend([
-            format!("s_get_pc_i64 {address}"),
-            format!("s_add_nc_u64 {address}, {address}, 0x1000000000"),
-            format!("s_swap_pc_i64 {LINK}, {address}"),
-            idle(),
-        ]);
-        all.append(&mut restore);
-        if msb != 0 {
-            all.push(format!("s_set_vgpr_msb {msb:#x}"));
+        before.extend(saves.scc.iter().map(|(save, _)| save.clone()));
+        before.extend(saves.scalars.iter().map(|(save, _)| save.clone()));
+        before.extend(lanes.iter().map(|(half, saved)| format!("s_mov_b32 {saved}, {half}")));
+        if all_lanes {
+            before.extend(enable(true));
         }
-        let mut code = site.assemble_all(&all)?;
+        before.extend(saves.vectors.iter().map(|(save, _)| save.clone()));
+        if all_lanes {
+            before.extend(enable(false));
+        }
+        before.extend(stack.map(|base| format!("s_mov_b32 s32, {base:#x}")));
+        before.extend(pass);
+        let mut after = vec![format!("{} {LINK}, {address}", dialect.swap_pc)];
+        after.extend(idle());
+        if all_lanes {
+            after.extend(enable(true));
+        }
+        after.extend(saves.vectors.iter().map(|(_, restore)| restore.clone()));
+        after.extend(enable(false));
+        after.extend(saves.scalars.iter().map(|(_, restore)| restore.clone()));
+        after.extend(saves.scc.iter().map(|(_, restore)| restore.clone()));
+        if msb != 0 {
+            after.push(format!("s_set_vgpr_msb {msb:#x}"));
+        }
+        after.extend(site.distance());
+        let mut code = site.assemble_all(&dialect.settled(before))?;
+        let start = code.len();
+        code.extend(site.address_code(address, self.address)?);
+        code.extend(site.assemble_all(&dialect.settled(after))?);
         code.extend(site.inst());
         let mut plan = Plan::replace(site, code).leasing(leases);
         plan.fixups.push((start, self.address));
         plan.leases.extend(self.highest(site)?);
+        plan.scratch = stack.map_or(0, |base| base.saturating_add(self.frame.unwrap_or(0)));
         Ok(plan)
+    }
+
+    /// Where its stack frame begins: behind all that the kernel has in scratch memory.
+    fn stack(&self, site: &Site<'_>) -> Result<u32, Refusal> {
+        site.view().stack().map_err(|why| {
+            let detail = format!("`{}` uses a stack: {why}", self.call.function);
+            Refusal::new(RefusalKind::Unsupported, detail)
+        })
     }
 
     /// The highest registers that the function writes: kernels have to allocate them.
     fn highest(&self, site: &Site<'_>) -> Result<Vec<Register>, Refusal> {
-        let (vgprs, most) = (self.usage.vgprs(), u32::from(site.view().budget().max_vgprs));
+        let vgprs = self.usage.vgprs().max(u32::from(self.parameters().count));
+        let most = u32::from(site.view().budget().max_vgprs);
         if vgprs > most {
             let detail = format!("the function needs {vgprs} vector registers, and {most} may be");
+            return Err(Refusal::new(RefusalKind::Occupancy, detail));
+        }
+        let agprs = self.usage.agprs();
+        if agprs > 0 {
+            let detail = format!("the function needs {agprs} accumulation registers");
             return Err(Refusal::new(RefusalKind::Occupancy, detail));
         }
         let last = |file, count: u32| {
@@ -117,9 +279,47 @@ impl Callee {
             Some(Register { file, first, count: 1, half: None })
         };
         let vector = last(RegisterFile::Vgpr, vgprs);
-        let scalar = last(RegisterFile::Sgpr, self.usage.sgprs().max(u32::from(LINK.first) + 2));
+        let last_scalar = if self.frame.is_some() { STACK } else { LINK };
+        let scalars = self.usage.sgprs().max(u32::from(last_scalar.first) + 2);
+        let scalar = last(RegisterFile::Sgpr, scalars);
         Ok(vector.into_iter().chain(scalar).collect())
     }
+}
+
+/// The registers that a function reads before it writes them, on any path.
+fn expected(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> RegisterSet {
+    let mut before = vec![RegisterSet::default(); cfg.blocks().len()];
+    let mut left: BTreeSet<usize> = (0..before.len()).collect();
+    while let Some(number) = left.pop_last() {
+        let Some(block) = cfg.blocks().get(number) else { continue };
+        let mut needed = RegisterSet::default();
+        for next in cfg.successors(number) {
+            needed.union_with(before.get(next).unwrap_or(&RegisterSet::default()));
+        }
+        for inst in block.steps().rev().filter_map(|step| stream.inst(step)) {
+            let effects = decoder.effects(&inst, VgprMsb::default());
+            effects.overwrites(Lanes::All).for_each(|register| needed.remove(&register));
+            effects.reads().for_each(|register| needed.insert(&register));
+        }
+        if before.get_mut(number).is_some_and(|it| it.union_with(&needed)) {
+            left.extend(cfg.predecessors(number));
+        }
+    }
+    before.first().copied().unwrap_or_default()
+}
+
+/// Without the vector registers that are only ever read as the upper part of an operand: compilers leave that undefined
+/// where it does not matter.
+fn without_undefined(decoder: &Decoder, stream: &Stream, mut missing: RegisterSet) -> RegisterSet {
+    let mut firsts = RegisterSet::default();
+    for inst in stream.insts() {
+        let effects = decoder.effects(&inst, VgprMsb::default());
+        effects.reads().for_each(|it| firsts.insert(&Register { count: 1, ..it }));
+    }
+    let vectors: Vec<Register> =
+        missing.iter().flat_map(singles).filter(|it| it.file == RegisterFile::Vgpr).collect();
+    vectors.iter().filter(|it| !firsts.contains(it)).for_each(|it| missing.remove(it));
+    missing
 }
 
 fn single(special: Special) -> Register {
@@ -133,26 +333,61 @@ fn singles(register: Register) -> impl Iterator<Item = Register> {
     })
 }
 
-/// The lines that save a register and restore it.
-fn saved(leases: &mut Leases<'_>, register: &Register) -> Result<(String, String), Refusal> {
-    let moved = |name: &str, to: Register| {
-        (format!("{name} {to}, {register}"), format!("{name} {register}, {to}"))
-    };
-    Ok(match register.file {
-        RegisterFile::Vgpr if register.first < BANK => {
-            moved("v_mov_b32_e32", leases.vgprs(1, 1, 0)?)
+/// Lines that save registers, each with the line that restores it.
+#[derive(Default)]
+struct Saves {
+    scalars: Vec<(String, String)>,
+    vectors: Vec<(String, String)>,
+    scc: Option<(String, String)>,
+}
+
+impl Saves {
+    /// Saves one more of all that are to be saved.
+    fn add(
+        &mut self,
+        leases: &mut Leases<'_>,
+        register: &Register,
+        all: &[Register],
+    ) -> Result<(), Refusal> {
+        let few = |is_vector: bool, got: usize| {
+            let needed = all.iter().filter(|it| (it.file == RegisterFile::Vgpr) == is_vector);
+            let (count, kind) = (needed.count(), if is_vector { "vector" } else { "scalar" });
+            let detail = format!(
+                "{count} {kind} registers that the function changes are needed, and {got} are free to save them in"
+            );
+            Refusal::new(RefusalKind::NoRegister, detail)
+        };
+        let moved = |name: &str, to: Register| {
+            (format!("{name} {to}, {register}"), format!("{name} {register}, {to}"))
+        };
+        match register.file {
+            RegisterFile::Vgpr if register.first < BANK => {
+                let to = leases.vgprs(1, 1, 0).map_err(|_| few(true, self.vectors.len()))?;
+                self.vectors.push(moved("v_mov_b32_e32", to));
+            }
+            RegisterFile::Sgpr
+            | RegisterFile::Special(Special::VccLo | Special::VccHi | Special::M0) => {
+                let to = leases.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
+                self.scalars.push(moved("s_mov_b32", to));
+            }
+            RegisterFile::Special(Special::Mode) => {
+                let to = leases.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
+                let mode = "hwreg(HW_REG_MODE)";
+                let save = format!("s_getreg_b32 {to}, {mode}");
+                self.scalars.push((save, format!("s_setreg_b32 {mode}, {to}")));
+            }
+            RegisterFile::Special(Special::Scc) => {
+                let to = leases.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
+                let save = format!("s_cselect_b32 {to}, 1, 0");
+                self.scc = Some((save, format!("s_cmp_lg_u32 {to}, 0")));
+            }
+            // Saved by itself, and there is no upper half in waves of 32 lanes.
+            RegisterFile::Special(Special::ExecLo | Special::ExecHi | Special::Exec) => {}
+            _ => {
+                let detail = format!("{register} is needed, and the function changes it");
+                return Err(Refusal::new(RefusalKind::StillNeeded, detail));
+            }
         }
-        RegisterFile::Sgpr
-        | RegisterFile::Special(Special::VccLo | Special::VccHi | Special::M0) => {
-            moved("s_mov_b32", leases.sgprs(1, 1)?)
-        }
-        RegisterFile::Special(Special::Scc) => {
-            let to = leases.sgprs(1, 1)?;
-            (format!("s_cselect_b32 {to}, 1, 0"), format!("s_cmp_lg_u32 {to}, 0"))
-        }
-        _ => {
-            let detail = format!("{register} is needed, and the function changes it");
-            return Err(Refusal::new(RefusalKind::StillNeeded, detail));
-        }
-    })
+        Ok(())
+    }
 }

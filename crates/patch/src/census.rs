@@ -2,14 +2,16 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use hsaco_analysis::{Function, FunctionKind, Functions, Stream, vgpr_msb_after};
-use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
+use hsaco_isa::{Decoder, Demand, FlatScratch, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
 use hsaco_object::descriptor::Field;
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::arrivals::{Arrival, Arrivals};
-use crate::lease::{Budget, SGPRS};
+use crate::lease::{BANK, Budget};
+use crate::tools::{Kit, Tools};
 
 /// What a descriptor says of denormals that are kept, read or written.
 const FLUSH_NONE: u64 = 3;
@@ -22,6 +24,10 @@ pub(crate) struct KernelFacts {
     pub(crate) sgprs: u16,
     pub(crate) vgprs: u16,
     max_vgprs: u16,
+    max_sgprs: u16,
+    /// Bytes of scratch memory of a lane.
+    pub(crate) scratch: u32,
+    has_dynamic_stack: bool,
     /// Lines of 128 bytes that are fetched before the first instruction runs.
     pub(crate) prefetch: u64,
     /// Whether denormals of 16 bits are kept when it begins.
@@ -53,7 +59,8 @@ pub(crate) struct Census<'a> {
 }
 
 impl<'a> Census<'a> {
-    pub(crate) fn new(object: CodeObject<'a>, processor: Processor, decoder: &Decoder) -> Self {
+    pub(crate) fn new(object: CodeObject<'a>, kit: &Kit) -> Self {
+        let (processor, decoder) = (kit.processor(), kit.usual().decoder());
         let index = object.index();
         let mut limits = BTreeMap::new();
         let kernels: Vec<KernelFacts> =
@@ -76,33 +83,33 @@ impl<'a> Census<'a> {
     }
 
     /// The jumps of all code that name where they lead.
-    pub(crate) fn direct(&self, decoder: &Decoder) -> &Arrivals {
-        self.direct.get_or_init(|| Arrivals::direct(decoder, &self.code))
+    pub(crate) fn direct(&self, tools: &Tools) -> &Arrivals {
+        self.direct.get_or_init(|| Arrivals::direct(tools, &self.code))
     }
 
     /// The jumps of all functions through registers, as far as it is known where they lead.
-    pub(crate) fn indirect(&self, decoder: &Decoder) -> &Arrivals {
-        self.indirect.get_or_init(|| Arrivals::indirect(decoder, &self.stretches()))
+    pub(crate) fn indirect(&self, tools: &Tools) -> &Arrivals {
+        self.indirect.get_or_init(|| Arrivals::indirect(tools, &self.stretches()))
     }
 
     /// The jumps that lead to an address from one on and before another.
     pub(crate) fn arrivals(
         &self,
-        decoder: &Decoder,
+        tools: &Tools,
         start: u64,
         end: u64,
     ) -> impl Iterator<Item = Arrival> {
-        let indirect = self.indirect(decoder).within(start, end);
-        self.direct(decoder).within(start, end).iter().chain(indirect).copied()
+        let indirect = self.indirect(tools).within(start, end);
+        self.direct(tools).within(start, end).iter().chain(indirect).copied()
     }
 
     /// Whether code of others leads into the middle of a function, or a symbol names a place there: its own
     /// control flow does not show how it is entered then.
-    pub(crate) fn is_entered_inside(&self, decoder: &Decoder, function: &Function<'_>) -> bool {
+    pub(crate) fn is_entered_inside(&self, tools: &Tools, function: &Function<'_>) -> bool {
         let (start, end) = (function.address, function.end());
         let after = self.functions.partition_point(|it| it.address <= start);
         let is_named = self.functions.get(after).is_some_and(|it| it.address < end);
-        let mut arrivals = self.arrivals(decoder, start.saturating_add(1), end);
+        let mut arrivals = self.arrivals(tools, start.saturating_add(1), end);
         is_named || arrivals.any(|it| !(start..end).contains(&it.source))
     }
 
@@ -148,28 +155,42 @@ impl<'a> Census<'a> {
     }
 
     /// What the kernels that may run a function allocate: its own, or all of them where it is called or calls.
-    pub(crate) fn budget(
-        &self,
-        function: &Function<'a>,
-        stream: &Stream,
-        decoder: &Decoder,
-    ) -> Budget {
+    pub(crate) fn budget(&self, function: &Function<'a>, stream: &Stream, tools: &Tools) -> Budget {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::IndirectJump);
         let is_alone = !stream.has_flow(calls);
         if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
             && is_alone
-            && !self.is_entered_inside(decoder, function)
+            && !self.is_entered_inside(tools, function)
         {
-            let KernelFacts { sgprs, vgprs, max_vgprs, .. } = *kernel;
-            return Budget { sgprs, vgprs, max_vgprs, unused: None };
+            let KernelFacts { sgprs, max_sgprs, vgprs, max_vgprs, .. } = *kernel;
+            return Budget { sgprs, max_sgprs, vgprs, max_vgprs, unused: None };
         }
         let least = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).min().unwrap_or(0);
         Budget {
             sgprs: least(|it| it.sgprs),
+            max_sgprs: least(|it| it.max_sgprs),
             vgprs: least(|it| it.vgprs),
             max_vgprs: least(|it| it.max_vgprs),
-            unused: Some(self.everywhere(decoder).end),
+            unused: Some(self.everywhere(tools.decoder()).end),
         }
+    }
+
+    /// Where a stack may begin that is behind all scratch memory of some kernels, or why none may.
+    pub(crate) fn stack(&self, kernels: Range<usize>, processor: Processor) -> Result<u32, String> {
+        if processor.limits().flat_scratch != FlatScratch::Architected {
+            let why = "which kernels set up by themselves, and it is not known that it is there";
+            return Err(format!("on {processor} that is in scratch memory, {why}"));
+        }
+        let kernels = self.kernels.get(kernels).unwrap_or_default();
+        if let Some(kernel) = kernels.iter().find(|it| it.has_dynamic_stack) {
+            let name = &kernel.name;
+            return Err(format!("how much scratch memory {name} has only run time knows"));
+        }
+        if let Some(kernel) = kernels.iter().find(|it| !it.has_metadata) {
+            return Err(format!("{} has no metadata to ask for scratch memory in", kernel.name));
+        }
+        let most = kernels.iter().map(|it| it.scratch).max().unwrap_or(0);
+        most.checked_next_multiple_of(16).ok_or_else(|| "scratch memory is full".to_owned())
     }
 
     /// Whether denormals of 16 bits are kept when the kernels begin that may run a function.
@@ -194,7 +215,7 @@ impl<'a> Census<'a> {
         let none = Some(VgprMsb::default());
         let mut sets_banks = false;
         let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
-        let (mut sgprs, mut vgprs) = (most(|it| it.sgprs).min(SGPRS), most(|it| it.vgprs));
+        let (mut sgprs, mut vgprs) = (most(|it| it.sgprs.min(it.max_sgprs)), most(|it| it.vgprs));
         for (_, code) in &self.code {
             let mut rest = *code;
             while !rest.is_empty() {
@@ -244,9 +265,14 @@ fn facts(kernel: &Kernel<'_>, processor: Processor, limits: &mut Limits) -> Kern
     let number = |value: Option<u64>| value.map_or(0, |it| u16::try_from(it).unwrap_or(u16::MAX));
     let descriptor = kernel.descriptor();
     let allocated = descriptor.map_or(0, |it| it.vgprs(generation));
-    let vgprs = u16::try_from(allocated).unwrap_or(u16::MAX).max(number(said.vgprs));
-    let asked = (said.max_workgroup_size, said.wavefront_size, said.lds, vgprs);
-    let max_vgprs = *limits.entry(asked).or_insert_with(|| most_vgprs(processor, &said, vgprs));
+    let total = u16::try_from(allocated).unwrap_or(u16::MAX).max(number(said.vgprs));
+    let asked = (said.max_workgroup_size, said.wavefront_size, said.lds, total);
+    let most = *limits.entry(asked).or_insert_with(|| most_vgprs(processor, &said, total));
+    let accum_offset = descriptor.and_then(|it| it.accum_offset(generation));
+    let (vgprs, max_vgprs) = match accum_offset {
+        None => (total, most),
+        Some(offset) => below_accumulators(total, most, number(Some(offset.into())), said.agprs),
+    };
     let field = |name: &str| Some(descriptor?.value(Field::by_name(generation, name)?));
     KernelFacts {
         name: kernel.name().to_string(),
@@ -255,9 +281,25 @@ fn facts(kernel: &Kernel<'_>, processor: Processor, limits: &mut Limits) -> Kern
         sgprs: number(said.sgprs),
         vgprs,
         max_vgprs,
+        max_sgprs: number(Some(processor.limits().max_sgprs.into())),
+        scratch: said.scratch.map_or(0, |it| u32::try_from(it).unwrap_or(u32::MAX)),
+        has_dynamic_stack: descriptor.is_none_or(|it| it.uses_dynamic_stack()),
         prefetch: field("inst_pref_size").unwrap_or(0),
         keeps_denormals: field("float_denorm_mode_16_64") == Some(FLUSH_NONE),
     }
+}
+
+/// The vector registers of a kernel that has one file for them and for accumulation registers, and how many of them it
+/// may have: accumulation registers stay behind them, and instructions name no more than 256.
+fn below_accumulators(total: u16, most: u16, accum_offset: u16, agprs: Option<u64>) -> (u16, u16) {
+    let above = match agprs {
+        // All of it is vector registers.
+        Some(0) => return (total.min(BANK), most.min(BANK)),
+        Some(agprs) => u16::try_from(agprs).unwrap_or(u16::MAX),
+        None => return (accum_offset, accum_offset),
+    };
+    let most = most.saturating_sub(above) / 4 * 4;
+    (accum_offset, most.min(BANK).max(accum_offset))
 }
 
 /// How many vector registers a kernel may have and still run its largest workgroup. One that does not say how

@@ -7,12 +7,13 @@ use hsaco_object::write::KernelChange;
 use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
 
 use crate::apply::apply;
-use crate::call::Callee;
+use crate::argument::Argument;
+use crate::call::{Call, Callee};
 use crate::manifest::{KernelRecord, Manifest, Setting, Verdict};
 use crate::patcher::Patched;
 use crate::plan::Plan;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::view::View;
+use crate::view::{Site, View};
 
 /// The rule name of what a caller asked for.
 pub(crate) const EDIT: &str = "edit";
@@ -35,9 +36,8 @@ pub enum CodeEdit {
     Insert(u64, Vec<String>),
     /// A counter of the waves that come by at each of these places.
     Count(Points),
-    /// A call of the function of this name at each of these places; it takes no arguments and leaves everything as it
-    /// was that is still needed.
-    Call(Points, String),
+    /// A call of a function at each of these places; it leaves everything as it was that is still needed.
+    Call(Points, Call),
 }
 
 /// Where to count or call.
@@ -63,7 +63,9 @@ impl CodeEdit {
             CodeEdit::Count(_) | CodeEdit::Call(..) if view.kind() != FunctionKind::Kernel => {
                 Vec::new()
             }
-            CodeEdit::Count(Points::Entries) | CodeEdit::Call(Points::Entries, _) => vec![0],
+            CodeEdit::Count(Points::Entries) | CodeEdit::Call(Points::Entries, _) => {
+                vec![view.first_step()]
+            }
             CodeEdit::Count(Points::Blocks) | CodeEdit::Call(Points::Blocks, _) => {
                 let order = view.cfg().reverse_post_order().iter();
                 let blocks = order.filter_map(|block| view.cfg().blocks().get(*block));
@@ -80,6 +82,14 @@ impl CodeEdit {
             | CodeEdit::Count(Points::Address(address))
             | CodeEdit::Call(Points::Address(address), _) => Some(*address),
             CodeEdit::Count(_) | CodeEdit::Call(..) => None,
+        }
+    }
+
+    /// What it passes on.
+    pub(crate) fn arguments(&self) -> &[Argument] {
+        match self {
+            CodeEdit::Call(_, call) => &call.arguments,
+            _ => &[],
         }
     }
 
@@ -108,43 +118,81 @@ impl CodeEdit {
             code
         };
         match self {
-            CodeEdit::Replace(_, lines) => Ok(Plan::replace(&site, site.assemble_all(lines)?)),
-            CodeEdit::Insert(_, lines) => Ok(Plan::replace(&site, keep(site.assemble_all(lines)?))),
-            CodeEdit::Call(_, name) => Callee::find(view.decoder(), functions, name)?.call(&site),
+            CodeEdit::Replace(_, lines) => Ok(Plan::replace(&site, written(&site, lines)?)),
+            CodeEdit::Insert(_, lines) => Ok(Plan::replace(&site, keep(written(&site, lines)?))),
+            CodeEdit::Call(_, call) => Callee::find(view.decoder(), functions, call)?.call(&site),
             CodeEdit::Count(_) => {
-                let mut leases = site.leases();
-                let address = leases.sgprs(2, 2)?;
-                let lanes = leases.sgprs(1, 1)?;
-                let zero = leases.vgprs(1, 1, 0)?;
-                let one = leases.vgprs(1, 1, 0)?;
-                // Registers are named without upper bits.
-                let msb = site.msb()?.bits();
-                let mut lines = vec![
-                    format!("s_get_pc_i64 {address}"),
-                    format!("s_add_nc_u64 {address}, {address}, 0x1000000000"),
-                    format!("s_mov_b32 {lanes}, exec_lo"),
-                    "s_mov_b32 exec_lo, 1".to_owned(),
-                ];
-                if msb != 0 {
-                    lines.push(format!("s_set_vgpr_msb {:#x}", u32::from(msb) << 8));
-                }
-                lines.extend([
-                    format!("v_mov_b32_e32 {zero}, 0"),
-                    format!("v_mov_b32_e32 {one}, 1"),
-                    format!("global_atomic_add_u32 {zero}, {one}, {address}"),
-                    "s_wait_storecnt 0x0".to_owned(),
-                    "s_wait_xcnt 0x0".to_owned(),
-                ]);
-                if msb != 0 {
-                    lines.push(format!("s_set_vgpr_msb {msb:#x}"));
-                }
-                lines.push(format!("s_mov_b32 exec_lo, {lanes}"));
-                let mut plan = Plan::replace(&site, keep(site.assemble_all(&lines)?));
-                plan.fixups.push((0, counter));
-                Ok(plan.leasing(leases))
+                let (mut plan, code) = count(&site, counter)?;
+                plan.edits = Plan::replace(&site, keep(code)).edits;
+                Ok(plan)
             }
         }
     }
+}
+
+/// The instructions of a caller's lines. What counts from where it stands has to stay among them.
+fn written(site: &Site<'_>, lines: &[String]) -> std::result::Result<Vec<Inst>, Refusal> {
+    let code = site.assemble_all(lines)?;
+    let end: u64 = code.iter().map(|inst| inst.len() as u64).sum();
+    let kept = site.inst();
+    let mut at = 0;
+    for (inst, line) in code.iter().zip(lines) {
+        let target = inst.branch_target(at).filter(|_| Some(*inst) != kept);
+        if target.is_some_and(|target| target > end) {
+            let detail = format!("`{line}` leads out of the lines that it is in");
+            return Err(Refusal::new(RefusalKind::ControlFlow, detail));
+        }
+        at += inst.len() as u64;
+    }
+    Ok(code)
+}
+
+/// The code that counts one more wave, with what it takes and where its counter is.
+fn count(site: &Site<'_>, counter: u64) -> std::result::Result<(Plan, Vec<Inst>), Refusal> {
+    let view = site.view();
+    let dialect = view.dialect();
+    site.refuse_relative_registers()?;
+    let mut leases = site.leases();
+    let address = leases.sgprs(2, 2)?;
+    let halves = site.exec_halves();
+    let mut lanes = Vec::new();
+    for half in halves {
+        lanes.push((*half, leases.sgprs(1, 1)?));
+    }
+    let scc = site.keep_scc(&mut leases)?;
+    let zero = leases.vgprs(1, 1, 0)?;
+    let one = leases.vgprs(1, 1, 0)?;
+    // Registers are named without upper bits.
+    let msb = site.msb()?.bits();
+    let mut before: Vec<String> = site.distance();
+    before.extend(scc.map(|it| format!("s_cselect_b32 {it}, 1, 0")));
+    let mut lines: Vec<String> =
+        lanes.iter().map(|(half, saved)| format!("s_mov_b32 {saved}, {half}")).collect();
+    let mut first = "1";
+    for half in halves {
+        lines.push(format!("s_mov_b32 {half}, {first}"));
+        first = "0";
+    }
+    if msb != 0 {
+        lines.push(format!("s_set_vgpr_msb {:#x}", u32::from(msb) << 8));
+    }
+    lines.extend([
+        format!("v_mov_b32_e32 {zero}, 0"),
+        format!("v_mov_b32_e32 {one}, 1"),
+        format!("{} {zero}, {one}, {address}", dialect.atomic_add),
+    ]);
+    lines.extend(dialect.atomic_done.iter().map(|line| (*line).to_owned()));
+    if msb != 0 {
+        lines.push(format!("s_set_vgpr_msb {msb:#x}"));
+    }
+    lines.extend(lanes.iter().map(|(half, saved)| format!("s_mov_b32 {half}, {saved}")));
+    lines.extend(scc.map(|it| format!("s_cmp_lg_u32 {it}, 0")));
+    let mut code = site.assemble_all(&dialect.settled(before))?;
+    let mut plan = Plan { fixups: vec![(code.len(), counter)], ..Plan::default() };
+    code.extend(site.address_code(address, counter)?);
+    code.extend(site.assemble_all(&dialect.settled(lines))?);
+    plan.leases = leases.into_granted();
+    Ok((plan, code))
 }
 
 /// A number of a kernel that a caller sets.

@@ -9,7 +9,11 @@ use hsaco_isa::{Counter, Effects, Flow};
 use crate::view::View;
 
 /// The counters whose accesses matter.
-const COUNTERS: [Counter; 8] = [
+const COUNTERS: [Counter; 12] = [
+    Counter::Vmcnt,
+    Counter::Vscnt,
+    Counter::Expcnt,
+    Counter::Lgkmcnt,
     Counter::Loadcnt,
     Counter::Samplecnt,
     Counter::Bvhcnt,

@@ -1,6 +1,6 @@
 //! The instructions that lead to a replacement and back, as words.
 
-use hsaco_isa::{Decoder, OperandValue};
+use hsaco_isa::{Decoder, Inst, OperandValue, Register, RegisterFile, Special};
 
 /// How control gets from one place to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,113 +38,150 @@ impl Jump {
 pub(crate) const NOP: u32 = 0xbf80_0000;
 /// `s_code_end`.
 pub(crate) const CODE_END: u32 = 0xbf9f_0000;
-const BRANCH: u32 = 0xbfa0_0000;
 /// The number of VCC as a scalar register.
 pub(crate) const VCC: u16 = 106;
 
-/// The most that a far jump takes.
-pub(crate) const FAR: usize = 20;
-/// What a far jump forward takes, but for the smallest distances.
-pub(crate) const FAR_FORWARD: usize = 16;
-
-/// `s_branch` at an address to a target, if it is near enough.
-pub(crate) fn near(from: u64, to: u64) -> Option<u32> {
-    let distance = to.wrapping_sub(from.wrapping_add(4)).cast_signed();
-    let words = i16::try_from(distance / 4).ok().filter(|_| distance % 4 == 0)?;
-    Some(BRANCH | u32::from(words.cast_unsigned()))
+/// A far jump, as its instructions say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FarWay {
+    pub(crate) target: u64,
+    /// The scalar register in which SCC is saved before.
+    pub(crate) saved: Option<Register>,
+    /// Whether SCC is lost.
+    pub(crate) loses_scc: bool,
 }
 
-/// A jump by a pair of scalar registers: `s_get_pc_i64`, `s_add_nc_u64`, `s_set_pc_i64`. SCC is untouched.
-///
-/// `s_add_pc_i64` would be shorter, and does not work on A0.
-pub(crate) fn far(from: u64, to: u64, pair: u16) -> Vec<u32> {
-    let pair = u32::from(pair);
-    let mut words = vec![0xbe80_4700 | pair << 16];
-    words.extend(add(to.wrapping_sub(from.wrapping_add(4)).cast_signed(), pair));
-    words.push(0xbe80_4800 | pair);
-    words
-}
+/// Instructions that a far jump may have at the most.
+const LONGEST: usize = 12;
 
-/// `s_add_nc_u64` of a constant to a pair of registers, in as few bytes as can be.
-fn add(value: i64, pair: u32) -> Vec<u32> {
-    const INTEGER: u32 = 128;
-    const LITERAL: u32 = 255;
-    const LITERAL64: u32 = 254;
-    let with = |source: u32| 0xa980_0000 | pair << 16 | source << 8 | pair;
-    let low = value.cast_unsigned() as u32;
-    match value {
-        0..=64 => vec![with(INTEGER + low)],
-        -16..0 => vec![with(INTEGER + 64 + value.unsigned_abs() as u32)],
-        65..=0x7fff_ffff => vec![with(LITERAL), low],
-        _ => vec![with(LITERAL64), low, (value.cast_unsigned() >> 32) as u32],
+/// The far jump that begins here, if one does: its instructions are followed from the program counter to the jump.
+pub(crate) fn far_way(decoder: &Decoder, at: u64, bytes: &[u8]) -> Option<FarWay> {
+    let mut trace = Trace { decoder, saved: None, pair: None, value: 0, carry: None };
+    let (mut at, mut rest) = (at, bytes);
+    for _ in 0..LONGEST {
+        let inst = decoder.decode(rest)?;
+        let after = at.wrapping_add(inst.len() as u64);
+        if trace.step(&inst, after)? {
+            let loses_scc = trace.carry.is_some();
+            return Some(FarWay { target: trace.value, saved: trace.saved, loses_scc });
+        }
+        (at, rest) = (after, rest.get(inst.len()..)?);
     }
+    None
 }
 
-/// Where a far jump goes, if one begins here: read from its three instructions.
+/// Where a far jump goes, if one begins here.
 pub(crate) fn far_target(decoder: &Decoder, at: u64, bytes: &[u8]) -> Option<u64> {
-    let named = |bytes: &[u8], name| decoder.decode(bytes).filter(|it| it.mnemonic() == name);
-    let get = named(bytes, "s_get_pc_i64")?;
-    let bytes = bytes.get(get.len()..)?;
-    let add = named(bytes, "s_add_nc_u64")?;
-    let set = named(bytes.get(add.len()..)?, "s_set_pc_i64")?;
-    let pair = decoder.operand(&get, "sdst")?;
-    let is_pair = |inst, name| decoder.operand(inst, name) == Some(pair);
-    if !is_pair(&add, "sdst") || !is_pair(&add, "src0") || !is_pair(&set, "src0") {
-        return None;
+    far_way(decoder, at, bytes).map(|way| way.target)
+}
+
+/// The scalar register from which an instruction takes SCC back: `s_cmp_lg_u32 s0, 0`.
+pub(crate) fn restored_scc(decoder: &Decoder, bytes: &[u8]) -> Option<(Register, usize)> {
+    let inst = decoder.decode(bytes).filter(|it| it.mnemonic() == "s_cmp_lg_u32")?;
+    let OperandValue::Register(register) = decoder.operand(&inst, "src0")? else { return None };
+    let is_zero = decoder.operand(&inst, "src1") == Some(OperandValue::Integer(0));
+    is_zero.then_some((register, inst.len()))
+}
+
+/// What is known of a far jump so far.
+struct Trace<'d> {
+    decoder: &'d Decoder,
+    saved: Option<Register>,
+    pair: Option<Register>,
+    value: u64,
+    carry: Option<bool>,
+}
+
+impl Trace<'_> {
+    /// Follows one instruction; whether it jumps. Nothing where no far jump has such an instruction.
+    fn step(&mut self, inst: &Inst, after: u64) -> Option<bool> {
+        let name = inst.mnemonic();
+        match name {
+            "s_wait_alu" | "s_waitcnt_depctr" => {}
+            "s_cselect_b32" if self.pair.is_none() && self.saved.is_none() => {
+                let wanted = [("src0", 1), ("src1", 0)];
+                let is_scc = wanted.iter().all(|(name, number)| {
+                    self.decoder.operand(inst, name) == Some(OperandValue::Integer(*number))
+                });
+                self.saved = Some(self.register(inst, "sdst").filter(|_| is_scc)?);
+            }
+            "s_getpc_b64" | "s_get_pc_i64" if self.pair.is_none() => {
+                (self.pair, self.value) = (Some(self.register(inst, "sdst")?), after);
+            }
+            "s_setpc_b64" | "s_set_pc_i64" => {
+                return (self.register(inst, "src0") == self.pair).then_some(true);
+            }
+            _ => self.change(inst, name)?,
+        }
+        Some(false)
     }
-    let distance = match decoder.operand(&add, "src1")? {
-        OperandValue::Integer(value) => i64::from(value).cast_unsigned(),
-        OperandValue::Literal32(value) => value.into(),
-        OperandValue::Literal64(value) => value,
-        _ => return None,
-    };
-    Some(at.wrapping_add(get.len() as u64).wrapping_add(distance))
+
+    /// Follows an instruction that changes the address.
+    fn change(&mut self, inst: &Inst, name: &str) -> Option<()> {
+        let pair = self.pair?;
+        let [low, high] = halves(&pair);
+        let (dst, src) = (self.register(inst, "sdst")?, self.register(inst, "src0")?);
+        let is_wide = matches!(name, "s_add_nc_u64" | "s_sub_nc_u64");
+        let is_low = matches!(name, "s_add_u32" | "s_add_co_u32");
+        let place = if is_wide {
+            pair
+        } else if is_low {
+            low
+        } else {
+            high
+        };
+        if dst != place || src != place {
+            return None;
+        }
+        let (value_low, value_high) = (self.value as u32, (self.value >> 32) as u32);
+        let join = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        match name {
+            "s_add_nc_u64" => self.value = self.value.wrapping_add(self.constant(inst)?),
+            "s_sub_nc_u64" => self.value = self.value.wrapping_sub(self.constant(inst)?),
+            "s_add_u32" | "s_add_co_u32" => {
+                let (sum, carry) = value_low.overflowing_add(self.constant(inst)? as u32);
+                (self.value, self.carry) = (join(sum, value_high), Some(carry));
+            }
+            "s_addc_u32" | "s_add_co_ci_u32" => {
+                let sum = value_high.wrapping_add(self.constant(inst)? as u32);
+                self.value = join(value_low, sum.wrapping_add(self.carry?.into()));
+            }
+            "s_sext_i32_i16" => {
+                let high = i32::from(value_high.cast_signed() as i16).cast_unsigned();
+                self.value = join(value_low, high);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn register(&self, inst: &Inst, name: &str) -> Option<Register> {
+        match self.decoder.operand(inst, name)? {
+            OperandValue::Register(register) => Some(register),
+            _ => None,
+        }
+    }
+
+    fn constant(&self, inst: &Inst) -> Option<u64> {
+        match self.decoder.operand(inst, "src1")? {
+            OperandValue::Integer(value) => Some(i64::from(value).cast_unsigned()),
+            OperandValue::Literal32(value) => Some(value.into()),
+            OperandValue::Literal64(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The two registers of a pair.
+fn halves(pair: &Register) -> [Register; 2] {
+    let special = |special| Register { file: RegisterFile::Special(special), count: 1, ..*pair };
+    match pair.file {
+        RegisterFile::Special(_) => [special(Special::VccLo), special(Special::VccHi)],
+        _ => [0, 1].map(|at| Register { first: pair.first + at, count: 1, ..*pair }),
+    }
 }
 
 /// Words as bytes.
 pub(crate) fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use hsaco_isa::{Assembler, DecodeOptions, Processor};
-
-    use super::*;
-
-    #[test]
-    fn capability_34_distances_take_as_few_bytes_as_the_assembler_gives_them() {
-        let gfx1250 = Processor::from_name("gfx1250").unwrap();
-        let assembler = Assembler::new(gfx1250, DecodeOptions::default()).unwrap();
-        let pairs = [(4, "s[4:5]"), (104, "s[104:105]"), (VCC, "vcc")];
-        let values = [64_i64, 0, -16, 65, -17, 0x12345, -0x12345, 0x7fff_ffff, 0x8000_0000];
-        for (pair, name) in pairs {
-            for value in values {
-                let lines = [
-                    format!("s_get_pc_i64 {name}"),
-                    format!("s_add_nc_u64 {name}, {name}, {value}"),
-                    format!("s_set_pc_i64 {name}"),
-                ];
-                let mut expected = Vec::new();
-                for line in &lines {
-                    assembler.assemble(line).unwrap().encode(&mut expected);
-                }
-                let to = 0x10_0004_u64.wrapping_add_signed(value);
-                assert_eq!(bytes(&far(0x10_0000, to, pair)), expected, "{lines:?}");
-            }
-        }
-        let len = |value: i64| far(0, 4_u64.wrapping_add_signed(value), 4).len() * 4;
-        assert_eq!([len(64), len(0x12345), len(-0x12345)], [12, 16, 20]);
-    }
-
-    #[test]
-    fn a_branch_reaches_so_far_and_no_further() {
-        assert_eq!(near(0, 4), Some(0xbfa0_0000));
-        assert_eq!(near(0, 0), Some(0xbfa0_ffff));
-        assert_eq!(near(0, 0x1_fffc + 4), Some(0xbfa0_7fff));
-        assert_eq!(near(0, 0x2_0000 + 4), None);
-        assert_eq!(near(0x2_0000, 4), Some(0xbfa0_8000));
-        assert_eq!(near(0x2_0004, 4), None);
-        assert_eq!(near(0, 6), None);
-    }
 }

@@ -9,8 +9,6 @@ use crate::needs::Around;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::view::focus_on;
 
-/// The first scalar register that is none: VCC has the next two numbers.
-pub(crate) const SGPRS: u16 = 106;
 /// How many vector registers a bank has.
 pub(crate) const BANK: u16 = 256;
 
@@ -19,6 +17,8 @@ pub(crate) const BANK: u16 = 256;
 pub struct Budget {
     /// Scalar registers that every kernel that may run the function says it has.
     pub sgprs: u16,
+    /// Scalar registers that code can name by number: 102 up to gfx9, 106 later.
+    pub max_sgprs: u16,
     /// Vector registers that every one of them allocates.
     pub vgprs: u16,
     /// Vector registers that every one of them may allocate and still run its largest workgroup.
@@ -57,7 +57,7 @@ impl<'v> Leases<'v> {
     /// For what replaces some instructions: none that is needed before or after them, that they name, or that a memory
     /// access may still use.
     pub(crate) fn around(around: Around<'v>) -> Self {
-        Leases { around: Some(around), ..Leases::new(RegisterSet::default(), around.view.budget()) }
+        Leases { around: Some(around), ..Leases::new(around.view.reserved(), around.view.budget()) }
     }
 
     /// For what may take all but these.
@@ -98,11 +98,12 @@ impl<'v> Leases<'v> {
     pub fn sgprs(&mut self, count: u8, align: u16) -> Result<Register, Refusal> {
         let file = RegisterFile::Sgpr;
         let start = self.beyond.map_or(0, |(sgprs, _)| sgprs.next_multiple_of(align.max(1)));
-        let starts = (start..SGPRS).step_by(usize::from(align.max(1)));
-        let found = starts.map(|first| Register { file, first, count, half: None }).find(|it| {
-            it.first + u16::from(count) <= SGPRS && self.is_free(it) && !is_odd_pair(it)
-        });
-        self.grant(found, || format!("{count} scalar registers (of {SGPRS})"))
+        let end = self.budget.max_sgprs;
+        let starts = (start..end).step_by(usize::from(align.max(1)));
+        let found = starts
+            .map(|first| Register { file, first, count, half: None })
+            .find(|it| it.first + u16::from(count) <= end && self.is_free(it) && !is_odd_pair(it));
+        self.grant(found, || format!("{count} scalar registers (of {end})"))
     }
 
     /// Vector registers in a row within a bank of 256, the first a multiple of `align`.
@@ -163,7 +164,9 @@ impl<'v> Leases<'v> {
         wanted: impl FnOnce() -> String,
     ) -> Result<Register, Refusal> {
         let register = found.ok_or_else(|| {
-            Refusal::new(RefusalKind::NoRegister, format!("none free of {}", wanted()))
+            let why = self.around.and_then(|around| around.view.opacity());
+            let why = why.map(|it| format!(", as far as is known: {it}")).unwrap_or_default();
+            Refusal::new(RefusalKind::NoRegister, format!("none free of {}{why}", wanted()))
         })?;
         self.taken.insert(&register);
         self.granted.push(register);
@@ -180,7 +183,8 @@ fn is_odd_pair(register: &Register) -> bool {
 mod tests {
     use super::*;
 
-    const BUDGET: Budget = Budget { sgprs: 8, vgprs: 16, max_vgprs: 64, unused: None };
+    const BUDGET: Budget =
+        Budget { sgprs: 8, max_sgprs: 106, vgprs: 16, max_vgprs: 64, unused: None };
 
     #[test]
     fn what_is_taken_is_not_taken_again() {

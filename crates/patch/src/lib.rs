@@ -13,11 +13,13 @@
 #![allow(clippy::cast_possible_truncation, reason = "code of one object is shorter than 4 GiB")]
 
 mod apply;
+mod argument;
 mod arrivals;
 mod body;
 mod bytes;
 mod call;
 mod census;
+mod dialect;
 mod edit;
 mod flight;
 mod gather;
@@ -36,10 +38,13 @@ mod release;
 mod revision;
 pub mod rule;
 mod scan;
+mod tools;
 mod verify;
 mod view;
 
+pub use argument::Argument;
 pub use bytes::Bytes;
+pub use call::Call;
 pub use edit::{CodeEdit, KernelSetting, Points, set};
 pub use jump::Jump;
 pub use lease::{Budget, Leases};
@@ -53,5 +58,6 @@ pub use plan::{Edit, Plan};
 pub use refusal::{Refusal, RefusalKind};
 pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Stepping, Trigger};
 pub use scan::{Filter, Hit};
+pub use tools::Tools;
 pub use verify::Finding;
-pub use view::{Site, Tools, View};
+pub use view::{Site, View};

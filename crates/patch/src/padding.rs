@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::census::Census;
-use crate::jump::{self, CODE_END, NOP};
+use crate::dialect::Dialect;
+use crate::jump::{CODE_END, NOP};
+use crate::tools::Tools;
 use hsaco_analysis::Function;
 use hsaco_isa::{Decoder, Flow};
 
@@ -26,7 +28,8 @@ impl Padding {
     /// The padding of an object: `s_nop`, `s_code_end` or zeros between a function that ends and the next one, where
     /// no jump of the object leads. What is behind the last function stays, because fetching runs ahead of
     /// execution.
-    pub(crate) fn new(census: &Census<'_>, decoder: &Decoder) -> Self {
+    pub(crate) fn new(census: &Census<'_>, tools: &Tools) -> Self {
+        let decoder = tools.decoder();
         let mut padding = Padding::default();
         for pair in census.functions.windows(2) {
             let [function, next] = pair else { continue };
@@ -40,7 +43,7 @@ impl Padding {
                 let word = word.try_into().map_or(1, u32::from_le_bytes);
                 word == 0 || word == CODE_END || word & 0xffff_0000 == NOP
             };
-            let is_reached = || census.arrivals(decoder, start, end).next().is_some();
+            let is_reached = || census.arrivals(tools, start, end).next().is_some();
             if bytes.chunks_exact(4).all(is_padding) && ends(function, decoder) && !is_reached() {
                 padding.free.insert(start, end);
                 padding.content.insert(start, bytes.to_vec());
@@ -58,20 +61,21 @@ impl Padding {
     }
 
     /// Where so many bytes are free within the reach of a branch.
-    pub(crate) fn near(&self, from: u64, size: usize) -> Option<u64> {
+    pub(crate) fn near(&self, dialect: &Dialect, from: u64, size: usize) -> Option<u64> {
         let reachable =
             self.free.range(from.saturating_sub(0x2_0000)..from.saturating_add(0x2_0004));
         let fits = |(start, stop): &(&u64, &u64)| {
-            **stop - **start >= size as u64 && jump::near(from, **start).is_some()
+            **stop - **start >= size as u64 && dialect.near(from, **start).is_some()
         };
         reachable.filter(fits).map(|(start, _)| *start).next()
     }
 
     /// The free word within the reach of a branch that is nearest to another place, if it is nearer than here.
-    pub(crate) fn towards(&self, from: u64, to: u64) -> Option<u64> {
+    pub(crate) fn towards(&self, dialect: &Dialect, from: u64, to: u64) -> Option<u64> {
         let reachable =
             self.free.range(from.saturating_sub(0x2_0000)..from.saturating_add(0x2_0004));
-        let near = reachable.map(|(start, _)| *start).filter(|it| jump::near(from, *it).is_some());
+        let near =
+            reachable.map(|(start, _)| *start).filter(|it| dialect.near(from, *it).is_some());
         near.filter(|it| it.abs_diff(to) < from.abs_diff(to)).min_by_key(|it| it.abs_diff(to))
     }
 

@@ -7,9 +7,13 @@ use std::sync::Arc;
 
 use hsaco_analysis::{Cfg, Function, FunctionKind, Stream};
 use hsaco_isa::Processor;
+use hsaco_kernarg::Entry;
+use hsaco_object::descriptor::Field;
+use hsaco_object::write::{KernelChange, NewValue, Registers};
 use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
 
 use crate::apply::{ENTRY, apply};
+use crate::argument::Argument;
 use crate::census::Census;
 use crate::edit::{CodeEdit, Points};
 use crate::gather::{Gatherer, Wishes};
@@ -22,8 +26,9 @@ use crate::release::{self, Release, Walk};
 use crate::revision::{self, Revision};
 use crate::rule::{RuleSet, Stage};
 use crate::scan::{Filter, Hit};
+use crate::tools::{Kit, Tools, Workshop};
 use crate::verify::{self, Finding, Residual};
-use crate::view::{Tools, View};
+use crate::view::View;
 
 /// Why a kernel is as it was.
 const NOTHING: &str = "no rule has anything to rewrite in its own code";
@@ -40,9 +45,9 @@ const NOTHING: &str = "no rule has anything to rewrite in its own code";
 pub struct Patcher {
     pub(crate) set: &'static RuleSet,
     pub(crate) options: Options,
-    pub(crate) tools: Tools,
     pub(crate) filter: Filter,
-    pub(crate) processor: Processor,
+    /// Tools of the objects so far.
+    pub(crate) workshop: Workshop,
     edits: Vec<CodeEdit>,
 }
 
@@ -61,12 +66,15 @@ type Extent = (u16, u16);
 /// What is to be done to an object, before any of it is.
 struct Work<'p, 'a> {
     patcher: &'p Patcher,
+    kit: &'p Kit,
     census: Census<'a>,
     placer: Placer,
     remarks: Vec<Remark>,
     is_refused: bool,
     /// Kernels that need more registers, by number.
     extents: BTreeMap<usize, Extent>,
+    /// Scratch memory that kernels need, by number.
+    scratch: BTreeMap<usize, u32>,
     /// What runs before kernels, by their numbers.
     stubs: BTreeMap<usize, Stub>,
     /// Counters: what each counts, and where it is.
@@ -94,7 +102,7 @@ impl Patcher {
             .ok_or_else(|| unsupported(format!("no processor {}", set.processor())))?;
         let tools = Tools::new(processor).map_err(|error| unsupported(error.to_string()))?;
         let filter = Filter::new(set, tools.decoder());
-        Ok(Patcher { set, options, tools, filter, processor, edits: Vec::new() })
+        Ok(Patcher { set, options, filter, workshop: Workshop::default(), edits: Vec::new() })
     }
 
     /// The same, which also makes these edits in every object.
@@ -118,7 +126,8 @@ impl Patcher {
     /// As [`patch`](Self::patch).
     pub fn patch_releasing(&self, file: &[u8], release: &dyn Fn(Range<usize>)) -> Result<Patched> {
         let object = CodeObject::parse(file)?;
-        if object.target().id().map(|id| id.processor) != Some(self.processor) {
+        let processor = object.target().id().map(|id| id.processor.name());
+        if !self.set.rules().is_empty() && processor != Some(self.set.processor()) {
             let (set, processor) = (self.set.name(), self.set.processor());
             let detail = format!("{set} is for {processor}, the object for {}", object.target());
             return Ok(self.refused(file, Refusal::new(RefusalKind::Processor, detail)));
@@ -135,7 +144,8 @@ impl Patcher {
         if let Some((Revision::Refused(refusal), _)) = revision {
             return Ok(self.refused(file, refusal));
         }
-        let census = Census::new(object, self.processor, self.tools.decoder());
+        let kit = self.workshop.kit(&object)?;
+        let census = Census::new(object, &kit);
         if census.code.is_empty() {
             let (kernels, functions) = (census.kernels.len(), census.index.functions().len());
             if kernels + functions != 0 {
@@ -152,7 +162,7 @@ impl Patcher {
         }
         if let Some((Revision::Done, stepping)) = revision {
             let claim = format!("all kernels say that they are for {}", stepping.gives);
-            let residuals = verify::residuals(self, &census);
+            let residuals = verify::residuals(self, &kit, &census);
             if !residuals.is_empty() {
                 return Ok(self.mislabelled(file, &claim, residuals));
             }
@@ -160,18 +170,18 @@ impl Patcher {
                 return Ok(self.unchanged(file, &claim));
             }
         }
-        let mut work = Work::new(self, census)?;
+        let mut work = Work::new(self, &kit, census)?;
         work.plan_all(file, release);
         work.finish(file, release)
     }
 
     /// How many bytes counters take.
-    fn counter_space(&self, census: &Census<'_>) -> u64 {
+    fn counter_space(&self, census: &Census<'_>, kit: &Kit) -> u64 {
         let blocks = || {
             let kernels = census.functions.iter().filter(|it| it.kind == FunctionKind::Kernel);
             let count = |function: &Function<'_>| {
-                let stream = function.decode(self.tools.decoder());
-                Cfg::new(self.tools.decoder(), &stream).blocks().len()
+                let decoder = kit.of(function).decoder();
+                Cfg::new(decoder, &function.decode(decoder)).blocks().len()
             };
             kernels.map(count).sum::<usize>()
         };
@@ -226,7 +236,7 @@ fn function_start(view: &View<'_>) -> u64 {
 ///
 /// # Errors
 /// When there is no room for it below the end of all addresses.
-fn pool_base(object: &CodeObject<'_>) -> Result<u64> {
+fn pool_base(object: &CodeObject<'_>, reach: u64) -> Result<u64> {
     /// No code is larger, as instructions' offsets are of 32 bits.
     const ROOM: u64 = 1 << 33;
     const ALLOC: u64 = 2;
@@ -236,16 +246,18 @@ fn pool_base(object: &CodeObject<'_>) -> Result<u64> {
     let segments = elf.loads().map(|it| it.address.saturating_add(it.memory_size));
     let end = sections.chain(segments).max().unwrap_or(0);
     let base = end.checked_next_multiple_of(hsaco_object::write::PAGE);
-    base.filter(|base| base.checked_add(ROOM).is_some()).ok_or_else(|| {
+    let start = elf.loads().map(|it| it.address).min().unwrap_or(0);
+    let is_within = |base: &u64| base.checked_add(ROOM).is_some() && base - start < reach;
+    base.filter(is_within).ok_or_else(|| {
         let detail = format!("the object ends at {end:#x}, and nothing can be put behind it");
         Error::new(ErrorKind::Unsupported, "patch", detail)
     })
 }
 
 impl<'p, 'a> Work<'p, 'a> {
-    fn new(patcher: &'p Patcher, census: Census<'a>) -> Result<Self> {
-        let base = pool_base(&census.object)?;
-        let counter_space = patcher.counter_space(&census);
+    fn new(patcher: &'p Patcher, kit: &'p Kit, census: Census<'a>) -> Result<Self> {
+        let base = pool_base(&census.object, kit.usual().dialect().reach())?;
+        let counter_space = patcher.counter_space(&census, kit);
         let pool = base + counter_space.next_multiple_of(hsaco_object::write::PAGE);
         let placer = Placer::new(pool);
         Ok(Work {
@@ -254,11 +266,13 @@ impl<'p, 'a> Work<'p, 'a> {
             counter_space,
             edited: BTreeSet::new(),
             patcher,
+            kit,
             census,
             placer,
             remarks: Vec::new(),
             is_refused: false,
             extents: BTreeMap::new(),
+            scratch: BTreeMap::new(),
             stubs: BTreeMap::new(),
             touched: BTreeSet::new(),
             findings: Vec::new(),
@@ -317,7 +331,7 @@ impl<'p, 'a> Work<'p, 'a> {
         if hits.is_empty() && !wants_stub && !has_edit {
             return;
         }
-        let (tools, options) = (&self.patcher.tools, &self.patcher.options);
+        let (tools, options) = (self.kit.of(function), &self.patcher.options);
         let stream = function.decode(tools.decoder());
         have_read();
         let hits: Vec<Hit> = hits.into_iter().filter(|hit| self.is_real(&stream, hit)).collect();
@@ -330,10 +344,18 @@ impl<'p, 'a> Work<'p, 'a> {
         };
         let code = self.census.code.clone();
         let cfg = OnceCell::new();
-        let budget = self.census.budget(function, &stream, tools.decoder());
-        let is_entered = self.census.is_entered_inside(tools.decoder(), function);
+        let launched = self.launched(function);
+        let passed: Vec<Argument> =
+            self.patcher.edits.iter().flat_map(CodeEdit::arguments).copied().collect();
+        let reserved = Argument::homes(&passed, launched.as_ref());
+        let budget = self.census.budget(function, &stream, tools);
+        let is_entered = self.census.is_entered_inside(tools, function);
+        let kernels = self.kernels_of(function, budget.unused.is_none());
+        let stack = self.census.stack(kernels, self.kit.processor());
         let view = View::new(tools, options, &stream, &cfg, function.kind, budget)
+            .with_stack(stack)
             .entered_inside(is_entered)
+            .launched_with(launched, reserved)
             .without_banks(self.census.calls_without_banks(&stream, tools.decoder()))
             .with_code(&code)
             .with_denormals(self.census.keeps_denormals(function));
@@ -355,6 +377,12 @@ impl<'p, 'a> Work<'p, 'a> {
         }
         let wishes = gatherer.finish();
         self.place(function, &view, &name, wishes);
+    }
+
+    /// What registers hold when the kernel of a function begins.
+    fn launched(&self, function: &Function<'a>) -> Option<Entry> {
+        let kernel = self.census.index.kernels().get(self.census.kernel_of(function)?)?;
+        Entry::new(self.kit.processor(), &kernel.descriptor()?).ok()
     }
 
     /// Makes the edits of a function.
@@ -396,7 +424,7 @@ impl<'p, 'a> Work<'p, 'a> {
         }
         let before = self.placer.records.len();
         if !wishes.windows.is_empty() {
-            let padding = || Padding::new(&self.census, self.patcher.tools.decoder());
+            let padding = || Padding::new(&self.census, self.kit.usual());
             self.placer.padding.get_or_insert_with(padding);
         }
         if let Err((address, rule, refusal)) = self.placer.place(view, name, &wishes.windows) {
@@ -426,7 +454,7 @@ impl<'p, 'a> Work<'p, 'a> {
                 }
             }
         }
-        if let Err(refusal) = self.need(function, view, extent) {
+        if let Err(refusal) = self.need(function, view, extent, wishes.scratch) {
             self.is_refused = true;
             let window = wishes.windows.first().and_then(|it| it.rules.first().copied());
             let (rule, address) = window.unwrap_or(("", function_start(view)));
@@ -439,19 +467,23 @@ impl<'p, 'a> Work<'p, 'a> {
         self.findings.extend(verify::function(view, records, stub));
     }
 
-    /// Has every kernel that may run a function allocate so many registers.
+    /// The kernels that may run a function: its own where it is alone, else all.
+    fn kernels_of(&self, function: &Function<'a>, is_alone: bool) -> Range<usize> {
+        match self.census.kernel_of(function).filter(|_| is_alone) {
+            Some(kernel) => kernel..kernel + 1,
+            None => 0..self.census.kernels.len(),
+        }
+    }
+
+    /// Has every kernel that may run a function allocate so many registers, and so much scratch memory.
     fn need(
         &mut self,
         function: &Function<'a>,
         view: &View<'_>,
         extent: Extent,
+        scratch: u32,
     ) -> std::result::Result<(), Refusal> {
-        let own = self.census.kernel_of(function).filter(|_| view.budget().unused.is_none());
-        let kernels = match own {
-            Some(kernel) => kernel..kernel + 1,
-            None => 0..self.census.kernels.len(),
-        };
-        for kernel in kernels {
+        for kernel in self.kernels_of(function, view.budget().unused.is_none()) {
             if let Some(facts) = self.census.kernels.get(kernel)
                 && !facts.has_metadata
                 && (extent.0 != 0 || extent.1 > facts.vgprs)
@@ -464,6 +496,8 @@ impl<'p, 'a> Work<'p, 'a> {
             }
             let known = self.extents.entry(kernel).or_default();
             *known = widest(*known, extent);
+            let known = self.scratch.entry(kernel).or_default();
+            *known = scratch.max(*known);
         }
         Ok(())
     }
@@ -486,7 +520,8 @@ impl<'p, 'a> Work<'p, 'a> {
         release(0..file.len());
         let bytes = self.write(file, release, &mut manifest)?;
         manifest.sizes.1 = bytes.len() as u64;
-        let found = verify::result(self.patcher, &self.census, &bytes, &manifest, release);
+        let found =
+            verify::result(self.patcher, self.kit, &self.census, &bytes, &manifest, release);
         self.findings.extend(found);
         if let Some(finding) = self.findings.first() {
             let detail = format!("the result does not hold: {finding}");
@@ -519,7 +554,7 @@ impl<'p, 'a> Work<'p, 'a> {
     fn pool(&mut self) -> Option<Pool> {
         let code = std::mem::take(&mut self.placer.pool).len() as u64;
         let lines = self.census.kernels.iter().map(|kernel| kernel.prefetch).max().unwrap_or(0);
-        let guard = lines.max(1) * 128;
+        let guard = (lines * 128).max(self.kit.usual().dialect().guard);
         let pool = Pool { address: self.placer.base, offset: 0, size: code + guard, guard };
         (code != 0).then_some(pool)
     }
@@ -538,13 +573,15 @@ impl<'p, 'a> Work<'p, 'a> {
             return changed;
         }
         let (sgprs, vgprs) = self.extents.get(&number).copied().unwrap_or_default();
-        // VCC counts as two more.
-        let sgprs = if sgprs == 0 { 0 } else { sgprs + 2 };
+        let reserved = self.kit.usual().dialect().reserved_sgprs;
+        let sgprs = if sgprs == 0 { 0 } else { sgprs + reserved };
         if sgprs > facts.sgprs {
             changed.push(setting(".sgpr_count", &facts.sgprs, &sgprs));
         }
-        if vgprs > self.said_vgprs(number) {
-            changed.push(setting(".vgpr_count", &self.said_vgprs(number), &vgprs));
+        changed.extend(self.vgpr_settings(kernel, vgprs.into()));
+        let scratch = self.scratch.get(&number).copied().unwrap_or(0);
+        if scratch > facts.scratch {
+            changed.push(setting(".private_segment_fixed_size", &facts.scratch, &scratch));
         }
         if let Some(stub) = self.stubs.get(&number) {
             let place = |address: u64| format!("{address:#x}");
@@ -558,11 +595,35 @@ impl<'p, 'a> Work<'p, 'a> {
         changed
     }
 
-    fn said_vgprs(&self, kernel: usize) -> u16 {
-        let said = self.census.index.kernels().get(kernel);
-        let said =
-            said.and_then(|it| it.resources(Some(self.patcher.processor.generation())).0.vgprs);
-        said.map_or(0, |it| u16::try_from(it).unwrap_or(u16::MAX))
+    /// What has a kernel allocate so many vector registers: accumulation registers stay behind them.
+    fn vgpr_settings(&self, kernel: &Kernel<'_>, vgprs: u32) -> Vec<Setting> {
+        let generation = self.kit.processor().generation();
+        let Ok(mut change) = KernelChange::of(&self.census.object, kernel) else {
+            return Vec::new();
+        };
+        if vgprs <= change.registers().vgprs {
+            return Vec::new();
+        }
+        let before = kernel.resources(Some(generation)).0.vgprs.unwrap_or(0);
+        let field = Field::by_name(generation, "accum_offset");
+        let offset = |change: &KernelChange| field.map(|field| change.descriptor().value(field));
+        let old = offset(&change);
+        if change.set_registers(Registers { vgprs, ..change.registers() }).is_err() {
+            return Vec::new();
+        }
+        let after = change.values().iter().find(|(key, _)| key == ".vgpr_count");
+        let after = match after {
+            Some((_, NewValue::UInt(count))) => *count,
+            _ => vgprs.into(),
+        };
+        let mut changed = vec![setting(".vgpr_count", &before, &after)];
+        if let (Some(old), Some(new)) = (old, offset(&change))
+            && change.registers().agprs != 0
+            && old != new
+        {
+            changed.push(setting("accum_offset", &old, &new));
+        }
+        changed
     }
 
     fn kernel_records(

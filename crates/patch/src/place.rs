@@ -2,17 +2,20 @@
 //!
 //! In place where they fit. Else in padding behind the function that nothing reaches, else in a pool behind the
 //! object: by `s_branch` where that reaches, else by an address in a pair of scalar registers, for which
-//! neighbours of the site may have to move too; else by way of padding anywhere near. Nothing else moves.
+//! neighbours of the site may have to move too; else by way of padding anywhere near; else by way of an island, for which
+//! other instructions within reach move. Nothing else moves.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hsaco_analysis::Focus;
 use hsaco_isa::{Flow, Inst, Register, RegisterFile, Special, VgprMsb};
 
 use crate::bytes::Bytes;
-use crate::gather::{Prologue, Window};
-use crate::jump::{self, CODE_END, FAR, FAR_FORWARD, Jump, NOP, VCC};
-use crate::lease::{Leases, SGPRS};
+use crate::dialect::Dialect;
+use crate::gather::{Branch, Prologue, Window};
+use crate::jump::{self, Jump, NOP, VCC};
+use crate::lease::Leases;
 use crate::manifest::{Change, Placement, Record, Stub};
 use crate::needs::Around;
 use crate::padding::Padding;
@@ -35,12 +38,45 @@ pub(crate) struct Placer {
 /// A replacement that does not fit in place.
 struct Body<'a> {
     window: &'a Window,
+    dialect: &'static Dialect,
     /// Where the site is, and its bytes.
     site: u64,
     old: Vec<u8>,
     code: Vec<u8>,
     /// Where control goes on; nowhere if the wave ends.
     next: Option<u64>,
+    /// The conditional branch at its end, which leads elsewhere.
+    branch: Option<Branch>,
+}
+
+/// What far jumps of a site take.
+struct Crossing {
+    /// The pair of scalar registers that holds the address.
+    pair: u16,
+    /// The scalar register that keeps SCC, where it is needed and lost.
+    saved: Option<u16>,
+    /// The registers that are taken beside the pair.
+    taken: Vec<Register>,
+}
+
+impl Crossing {
+    /// The bytes that save SCC before a far jump.
+    fn save(&self, dialect: &Dialect) -> Vec<u32> {
+        self.saved.map(|register| dialect.save_scc(register)).unwrap_or_default()
+    }
+
+    fn restore(&self, dialect: &Dialect) -> Option<u32> {
+        self.saved.map(|register| dialect.restore_scc(register))
+    }
+
+    /// Bytes of a jump at the site, and of what takes SCC back.
+    fn there_size(&self, dialect: &Dialect) -> usize {
+        self.save(dialect).len() * 4 + dialect.far_size()
+    }
+
+    fn site_size(&self, dialect: &Dialect) -> usize {
+        self.there_size(dialect) + if self.saved.is_some() { 4 } else { 0 }
+    }
 }
 
 impl Placer {
@@ -57,13 +93,21 @@ impl Placer {
     ) -> Result<(), (u64, &'static str, Refusal)> {
         let mut rest = windows;
         let mut free_from = 0;
+        let mut occupied: Vec<Range<usize>> = windows.iter().map(|it| it.first..it.end()).collect();
+        let mut stranded = Vec::new();
         while let Some((window, others)) = rest.split_first() {
-            let taken = self.place_first(view, function, free_from, rest).map_err(|refusal| {
-                let (rule, address) = window.rules.first().copied().unwrap_or(("", 0));
-                (address, rule, refusal)
-            })?;
+            let taken = self.place_first(view, function, free_from, rest).unwrap_or_else(|why| {
+                stranded.push((window, why));
+                Taken { windows: 1, first: window.first, end: window.end() }
+            });
+            occupied.push(taken.first..taken.end);
             rest = others.get(taken.windows.saturating_sub(1)..).unwrap_or_default();
             free_from = taken.end;
+        }
+        for (window, why) in stranded {
+            let (rule, address) = window.rules.first().copied().unwrap_or(("", 0));
+            let placed = self.by_island(view, function, window, why, &mut occupied);
+            placed.map_err(|refusal| (address, rule, refusal))?;
         }
         Ok(())
     }
@@ -75,11 +119,13 @@ impl Placer {
         function: &Arc<str>,
         free_from: usize,
         windows: &[Window],
-    ) -> Result<Taken, Refusal> {
-        let Some(window) = windows.first() else { return Ok(Taken { windows: 0, end: 0 }) };
+    ) -> Result<Taken, Stranded> {
+        let Some(window) = windows.first() else {
+            return Ok(Taken { windows: 0, first: 0, end: 0 });
+        };
         let body = Body::new(view, window);
-        let one = Taken { windows: 1, end: window.end() };
-        if body.code.len() <= body.old.len() {
+        let one = Taken { windows: 1, first: window.first, end: window.end() };
+        if body.fits_in_place() {
             self.records.push(body.in_place(function));
             return Ok(one);
         }
@@ -91,20 +137,30 @@ impl Placer {
             self.records.push(record);
             return Ok(one);
         }
-        let (wide, taken) = widened(view, free_from, windows);
-        let pair = free_pair(view, &wide);
-        let body = Body::new(view, &wide);
-        if let Ok(pair) = pair
-            && body.old.len() >= FAR_FORWARD
+        let dialect = view.dialect();
+        let mut size = dialect.far_size();
+        let (mut wide, mut taken) = widened(view, free_from, windows, size);
+        let mut crossing = crossing(view, &wide);
+        // Where SCC is to be kept, there is more to put in the site.
+        if let Ok(found) = &crossing
+            && found.saved.is_some()
         {
-            let record = self.far(&body, function, pair);
+            size = found.site_size(dialect);
+            (wide, taken) = widened(view, free_from, windows, size);
+            crossing = self::crossing(view, &wide);
+        }
+        let movable = Body::new(view, &wide).old.len();
+        if let Ok(crossing) = &crossing
+            && movable >= crossing.site_size(dialect)
+            && let Some(record) = self.far(&Body::new(view, &wide), function, crossing)
+        {
             self.records.push(record);
             return Ok(taken);
         }
         // What was taken in to make room is of no use to branches.
-        let body = Body::new(view, window);
-        let record = self.by_padding(view, &body, function, pair.ok())?;
-        self.records.push(record);
+        let crossing = self::crossing(view, window);
+        let record = self.by_padding(&body, function, crossing.as_ref().ok());
+        self.records.push(record.ok_or(Stranded { crossing, movable, size })?);
         Ok(one)
     }
 
@@ -116,6 +172,7 @@ impl Placer {
         kernel: &str,
         prologue: &Prologue,
     ) -> Result<(Stub, u16), Refusal> {
+        let dialect = view.dialect();
         let mut taken = view.needs(Focus::Scalars).before(view, 0);
         for inst in &prologue.code {
             let effects = view.decoder().effects(inst, VgprMsb::default());
@@ -126,12 +183,12 @@ impl Placer {
         let mut code = Vec::with_capacity(STUB);
         prologue.code.iter().for_each(|inst| inst.encode(&mut code));
         while !self.pool.len().is_multiple_of(STUB) {
-            self.pool.extend(CODE_END.to_le_bytes());
+            self.pool.extend(dialect.pad.to_le_bytes());
         }
         let (address, way_on, entry) = (self.pool_end(), code.len(), view.stream().address());
-        code.extend(jump::bytes(&jump::far(address + way_on as u64, entry, pair)));
+        code.extend(jump::bytes(&dialect.far(address + way_on as u64, entry, pair)));
         while code.len() < STUB {
-            code.extend(CODE_END.to_le_bytes());
+            code.extend(dialect.pad.to_le_bytes());
         }
         self.pool.extend_from_slice(&code);
         let (kernel, rule) = (kernel.to_owned(), prologue.rule.to_owned());
@@ -153,7 +210,7 @@ impl Placer {
             return None;
         }
         let end = view.stream().address_of(view.stream().len());
-        let size = body.code.len() + 4;
+        let size = body.code.len() + body.near_exits_size();
         let padding = self.padding.as_mut()?;
         let at = padding.behind(end, size)?;
         let (there, back) = body.branches(at)?;
@@ -169,96 +226,280 @@ impl Placer {
         let at = self.pool_end();
         let (there, back) = body.branches(at)?;
         let mut record = body.record(function, Placement::Pool, Jump::Near, &[there]);
-        self.add_body(&mut record, body, &back);
+        self.add_body(&mut record, body, None, &back);
         Some(record)
     }
 
-    fn far(&mut self, body: &Body<'_>, function: &Arc<str>, pair: u16) -> Record {
+    /// By a far jump in the site itself, which has room for it.
+    fn far(&mut self, body: &Body<'_>, function: &Arc<str>, crossing: &Crossing) -> Option<Record> {
         let at = self.pool_end();
-        let there = jump::far(body.site, at, pair);
-        let back = body.far_back(at, pair);
+        let there = body.far_there(body.site, at, crossing);
+        let landing = match crossing.saved {
+            Some(_) => Some(body.site + body.old.len() as u64 - 4),
+            None => body.next,
+        };
+        let back = body.far_exits(at, crossing, landing)?;
         let mut record = body.record(function, Placement::Pool, Jump::Far, &there);
-        record.pair = Some(pair_register(pair));
-        self.add_body(&mut record, body, &back);
-        record
+        body.add_crossing(&mut record, crossing);
+        self.add_body(&mut record, body, crossing.restore(body.dialect), &back);
+        Some(record)
     }
 
     /// By way of padding within reach: with a pair of registers one stretch of it is enough, without one
     /// branch follows branch.
     fn by_padding(
         &mut self,
-        view: &View<'_>,
         body: &Body<'_>,
         function: &Arc<str>,
-        pair: Option<u16>,
-    ) -> Result<Record, Refusal> {
-        let at = self.pool_end();
-        let no_place = || {
-            let detail = format!(
-                "the pool is out of a branch's reach of {}, {}, and there is not enough padding on the way",
-                view.place(body.window.first),
-                if pair.is_some() {
-                    "no neighbour may move"
-                } else {
-                    "no scalar registers are free"
-                },
-            );
-            Refusal::new(RefusalKind::NoPlace, detail)
-        };
-        let padding = self.padding.as_mut().ok_or_else(no_place)?;
+        crossing: Option<&Crossing>,
+    ) -> Option<Record> {
+        let padding = self.padding.as_mut()?;
         let mark = padding.mark();
-        if let Some(pair) = pair
-            && let Some(gateway) = padding.near(body.site, FAR_FORWARD)
-        {
-            let there = jump::near(body.site, gateway).ok_or_else(no_place)?;
-            let old = padding.take(gateway, FAR_FORWARD);
-            let new = jump::bytes(&jump::far(gateway, at, pair));
-            let back = body.far_back(at, pair);
-            let mut record = body.record(function, Placement::Pool, Jump::Far, &[there]);
-            record.pair = Some(pair_register(pair));
-            record.relays.push(Change { address: gateway, old: old.into(), new: new.into() });
-            self.add_body(&mut record, body, &back);
-            return Ok(record);
+        if let Some(crossing) = crossing {
+            let size = body.gateway_size(crossing);
+            let at = padding.near(body.dialect, body.site, size);
+            let record = at.and_then(|at| self.through_gateway(body, function, crossing, at));
+            if let (Some(at), Some(mut record)) = (at, record) {
+                let old = self.padding.as_mut()?.take(at, size);
+                record.relays.iter_mut().for_each(|relay| relay.old = old.as_slice().into());
+                return Some(record);
+            }
         }
+        let at = self.pool_end();
+        let padding = self.padding.as_mut()?;
         let Some((there, mut relays, back)) = relays(padding, body, at) else {
             padding.reset(mark);
-            return Err(no_place());
+            return None;
         };
         let mut record = body.record(function, Placement::Pool, Jump::Relay, &[there]);
         record.relays.append(&mut relays);
-        self.add_body(&mut record, body, &back);
-        Ok(record)
+        self.add_body(&mut record, body, None, &back);
+        Some(record)
     }
 
-    fn add_body(&mut self, record: &mut Record, body: &Body<'_>, back: &[u8]) {
+    /// By a branch to a far jump at `gateway`, which is the record's one relay; what was there is not in it yet.
+    fn through_gateway(
+        &mut self,
+        body: &Body<'_>,
+        function: &Arc<str>,
+        crossing: &Crossing,
+        gateway: u64,
+    ) -> Option<Record> {
+        let (at, dialect) = (self.pool_end(), body.dialect);
+        let there = dialect.near(body.site, gateway)?;
+        let mut new = jump::bytes(&body.far_there(gateway, at, crossing));
+        let landing = match crossing.restore(dialect) {
+            None => body.next,
+            Some(_) if body.old.len() >= 8 => Some(body.site + body.old.len() as u64 - 4),
+            Some(restore) => {
+                let pad = gateway + new.len() as u64;
+                new.extend(jump::bytes(&[restore, dialect.near(pad + 4, body.next?)?]));
+                Some(pad)
+            }
+        };
+        let back = body.far_exits(at, crossing, landing)?;
+        let mut record = body.record(function, Placement::Pool, Jump::Far, &[there]);
+        body.add_crossing(&mut record, crossing);
+        record.relays.push(Change { address: gateway, old: Bytes::default(), new: new.into() });
+        self.add_body(&mut record, body, crossing.restore(dialect), &back);
+        Some(record)
+    }
+
+    /// By a far jump on an island: instructions within reach move into the pool to make room for it.
+    fn by_island(
+        &mut self,
+        view: &View<'_>,
+        function: &Arc<str>,
+        window: &Window,
+        why: Stranded,
+        occupied: &mut Vec<Range<usize>>,
+    ) -> Result<(), Refusal> {
+        let body = Body::new(view, window);
+        let Ok(crossing) = &why.crossing else { return Err(why.refusal(view, &body, self.base)) };
+        let size = body.gateway_size(crossing);
+        let Some(host) = host(view, occupied, &body, size) else {
+            return Err(why.refusal(view, &body, self.base));
+        };
+        let host_body = Body::new(view, &host.window);
+        let moved = self.far(&host_body, function, &host.crossing);
+        let gateway = host_body.site + host.crossing.there_size(body.dialect) as u64;
+        let arrived = self.through_gateway(&body, function, crossing, gateway);
+        let (Some(mut moved), Some(mut arrived)) = (moved, arrived) else {
+            return Err(why.refusal(view, &body, self.base));
+        };
+        occupied.push(host.window.first..host.window.end());
+        let start = (gateway - host_body.site) as usize;
+        let mut site = moved.site.new.to_vec();
+        for relay in &mut arrived.relays {
+            let range = start..start + relay.new.len();
+            relay.old = host_body.old.get(range.clone()).unwrap_or_default().into();
+            site.get_mut(range).into_iter().for_each(|it| it.copy_from_slice(&relay.new));
+        }
+        moved.site.new = site.into();
+        self.records.extend([moved, arrived]);
+        Ok(())
+    }
+
+    fn add_body(
+        &mut self,
+        record: &mut Record,
+        body: &Body<'_>,
+        restore: Option<u32>,
+        back: &[u8],
+    ) {
         let address = self.pool_end();
-        let new = [body.placed(address), back.to_vec()].concat();
+        let mut new = jump::bytes(restore.as_slice());
+        new.extend(body.placed(address + new.len() as u64));
+        new.extend(back);
         self.pool.extend_from_slice(&new);
         record.way_back = back.len();
         record.body = Some(Change { address, old: Bytes::default(), new: new.into() });
     }
 }
 
+/// Why a replacement has found no place by itself.
+struct Stranded {
+    crossing: Result<Crossing, Refusal>,
+    /// Bytes that may move at the site.
+    movable: usize,
+    /// Bytes that a far jump takes there.
+    size: usize,
+}
+
+impl Stranded {
+    /// All that is missing.
+    fn refusal(self, view: &View<'_>, body: &Body<'_>, pool: u64) -> Refusal {
+        let place = view.place(body.window.first);
+        let mut detail = format!("the pool at {pool:#x} is out of a branch's reach of {place}");
+        match self.crossing {
+            Err(refusal) => {
+                detail.push_str(&format!(
+                    "; a far jump needs registers that are free there: {}; branches from padding to padding do not lead there either",
+                    refusal.detail
+                ));
+            }
+            Ok(crossing) => {
+                let Stranded { movable, size, .. } = self;
+                let closed = match view.is_closed() {
+                    true => "may move there",
+                    false => {
+                        "may move there, as it is not known where all jumps of the function lead"
+                    }
+                };
+                detail.push_str(&format!(
+                    "; a far jump takes {size} bytes, and {movable} {closed}; neither {} bytes of padding are within reach nor {} bytes of instructions that may move to make room",
+                    body.gateway_size(&crossing),
+                    body.gateway_size(&crossing) + view.dialect().far_size(),
+                ));
+                if let (Some(_), Some(branch)) = (crossing.saved, body.branch) {
+                    detail.push_str(&format!(
+                        "; and SCC, which far jumps lose, is needed at {:#x} where the branch leads",
+                        branch.target
+                    ));
+                }
+            }
+        }
+        Refusal::new(RefusalKind::NoPlace, detail)
+    }
+}
+
+/// Instructions that move to make room for an island.
+struct Host {
+    window: Window,
+    crossing: Crossing,
+}
+
+/// The nearest instructions within a branch's reach that may move and leave so many bytes beside their own far jump.
+fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize) -> Option<Host> {
+    if !view.is_closed() {
+        return None;
+    }
+    let (stream, dialect) = (view.stream(), view.dialect());
+    let mut blocks: Vec<&hsaco_analysis::Block> = view.cfg().blocks().iter().collect();
+    blocks.sort_by_key(|block| stream.address_of(block.first).abs_diff(body.site));
+    let rules = &body.window.rules;
+    blocks.into_iter().find_map(|block| {
+        let mut first = block.first;
+        while first < block.end {
+            let wanted = dialect.far_size() + size;
+            let Some(window) = stretch(view, occupied, first..block.end, wanted, rules) else {
+                first += 1;
+                continue;
+            };
+            let start = stream.address_of(window.first);
+            if dialect.near(body.site, start + dialect.far_size() as u64).is_none() {
+                first += 1;
+                continue;
+            }
+            if let Ok(crossing) = crossing(view, &window) {
+                let wanted = crossing.site_size(dialect) + size;
+                let window = stretch(view, occupied, first..block.end, wanted, rules)?;
+                let crossing = self::crossing(view, &window).ok()?;
+                let room = stream.address_of(window.end()) - stream.address_of(window.first);
+                if crossing.site_size(dialect) + size <= room as usize {
+                    return Some(Host { window, crossing });
+                }
+            }
+            first += 1;
+        }
+        None
+    })
+}
+
+/// Instructions from the first of a range on that may move together and have so many bytes.
+fn stretch(
+    view: &View<'_>,
+    occupied: &[Range<usize>],
+    range: Range<usize>,
+    size: usize,
+    rules: &[(&'static str, u64)],
+) -> Option<Window> {
+    let stream = view.stream();
+    let mut code = Vec::new();
+    let mut bytes = 0;
+    for step in range.clone() {
+        let is_free = occupied.iter().all(|it| !it.contains(&step));
+        let inst = stream.inst(step).filter(|it| is_free && may_move(it, false))?;
+        bytes += inst.len();
+        code.push(inst);
+        if bytes >= size {
+            break;
+        }
+    }
+    let (first, count, rules) = (range.start, code.len(), rules.to_vec());
+    let (leases, fixups) = (Vec::new(), Vec::new());
+    (bytes >= size).then_some(Window { first, count, code, rules, leases, fixups, branch: None })
+}
+
 /// The branch at the site, those on the way there and back, and the one at the body's end.
 fn relays(padding: &mut Padding, body: &Body<'_>, at: u64) -> Option<(u32, Vec<Change>, Vec<u8>)> {
+    if body.branch.is_some() {
+        return None;
+    }
     let mut relays = Vec::new();
-    let there = chain(padding, body.site, at, &mut relays)?;
+    let there = chain(padding, body.dialect, body.site, at, &mut relays)?;
     let back = match body.next {
         None => Vec::new(),
         Some(next) => {
             let end = at.wrapping_add(body.code.len() as u64);
-            jump::bytes(&[chain(padding, end, next, &mut relays)?])
+            jump::bytes(&[chain(padding, body.dialect, end, next, &mut relays)?])
         }
     };
     Some((there, relays, back))
 }
 
 /// The branch at `from` that is the first of those that lead to `to`.
-fn chain(padding: &mut Padding, from: u64, to: u64, relays: &mut Vec<Change>) -> Option<u32> {
+fn chain(
+    padding: &mut Padding,
+    dialect: &Dialect,
+    from: u64,
+    to: u64,
+    relays: &mut Vec<Change>,
+) -> Option<u32> {
     let mut stops = Vec::new();
     let mut at = from;
-    while jump::near(at, to).is_none() {
-        let stop = padding.towards(at, to)?;
+    while dialect.near(at, to).is_none() {
+        let stop = padding.towards(dialect, at, to)?;
         let old = padding.take(stop, 4);
         stops.push((stop, old));
         at = stop;
@@ -266,7 +507,7 @@ fn chain(padding: &mut Padding, from: u64, to: u64, relays: &mut Vec<Change>) ->
     let targets = stops.iter().map(|(stop, _)| *stop).chain([to]);
     let sources = std::iter::once(from).chain(stops.iter().map(|(stop, _)| *stop));
     let branches: Option<Vec<u32>> =
-        sources.zip(targets).map(|(from, to)| jump::near(from, to)).collect();
+        sources.zip(targets).map(|(from, to)| dialect.near(from, to)).collect();
     let branches = branches?;
     let (first, others) = branches.split_first()?;
     relays.extend(stops.into_iter().zip(others).map(|((address, old), branch)| Change {
@@ -280,6 +521,7 @@ fn chain(padding: &mut Padding, from: u64, to: u64, relays: &mut Vec<Change>) ->
 /// How much of a list of windows was placed.
 struct Taken {
     windows: usize,
+    first: usize,
     end: usize,
 }
 
@@ -293,37 +535,104 @@ impl<'a> Body<'a> {
         let mut code = Vec::new();
         window.code.iter().for_each(|it| it.encode(&mut code));
         let ends = window.code.last().is_some_and(|it| it.flow() == Flow::End);
-        let next = (!ends).then(|| stream.address_of(window.end()));
-        Body { window, site: stream.address_of(window.first), old, code, next }
+        let next = match window.branch {
+            Some(branch) if !branch.is_conditional => Some(branch.target),
+            Some(_) => Some(stream.address_of(window.end())),
+            None => (!ends).then(|| stream.address_of(window.end())),
+        };
+        let branch = window.branch.filter(|it| it.is_conditional);
+        let (site, dialect) = (stream.address_of(window.first), view.dialect());
+        Body { window, dialect, site, old, code, next, branch }
     }
 
-    /// The code as it is at an address: constants of addresses that it makes are distances from there.
+    /// Whether the code has room where it stood. A branch would have to stay where it is.
+    fn fits_in_place(&self) -> bool {
+        self.window.branch.is_none()
+            && self.window.fixups.is_empty()
+            && self.code.len() <= self.old.len()
+    }
+
+    /// The code as it is at an address: addresses that it makes are distances from there.
     fn placed(&self, at: u64) -> Vec<u8> {
         let mut code = self.code.clone();
         for (number, target) in &self.window.fixups {
             let before = self.window.code.iter().take(*number);
             let start: usize = before.map(Inst::len).sum();
-            let distance = target.wrapping_sub(at.wrapping_add(start as u64 + 4));
-            let constant = code.get_mut(start + 8..start + 16).into_iter().flatten();
-            constant.zip(distance.to_le_bytes()).for_each(|(to, from)| *to = from);
+            let first = code.get(start..).and_then(|it| it.first_chunk()).copied();
+            let pair = self.dialect.address_pair(first.map_or(0, u32::from_le_bytes));
+            let words = self.dialect.address(at.wrapping_add(start as u64), *target, pair);
+            let place = code.get_mut(start..).into_iter().flatten();
+            place.zip(jump::bytes(&words)).for_each(|(to, from)| *to = from);
         }
         code
     }
 
-    /// The branches there and back, if both reach.
-    fn branches(&self, at: u64) -> Option<(u32, Vec<u8>)> {
-        let there = jump::near(self.site, at)?;
-        let end = at.wrapping_add(self.code.len() as u64);
-        let back = match self.next {
-            Some(next) => jump::bytes(&[jump::near(end, next)?]),
-            None => Vec::new(),
-        };
-        Some((there, back))
+    /// Bytes of the branches at the end.
+    fn near_exits_size(&self) -> usize {
+        let on = usize::from(self.next.is_some()) * 4;
+        on + usize::from(self.branch.is_some()) * 4
     }
 
-    fn far_back(&self, at: u64, pair: u16) -> Vec<u8> {
-        let end = at.wrapping_add(self.code.len() as u64);
-        self.next.map(|next| jump::bytes(&jump::far(end, next, pair))).unwrap_or_default()
+    /// The branches there and back, if all reach.
+    fn branches(&self, at: u64) -> Option<(u32, Vec<u8>)> {
+        let there = self.dialect.near(self.site, at)?;
+        let mut end = at.wrapping_add(self.code.len() as u64);
+        let mut back = Vec::new();
+        if let Some(Branch { word, target, .. }) = self.branch {
+            back.push(self.dialect.near_like(word, end, target)?);
+            end += 4;
+        }
+        if let Some(next) = self.next {
+            back.push(self.dialect.near(end, next)?);
+        }
+        Some((there, jump::bytes(&back)))
+    }
+
+    /// A far jump from somewhere to a place, with SCC saved where it has to be.
+    fn far_there(&self, from: u64, to: u64, crossing: &Crossing) -> Vec<u32> {
+        let mut words = crossing.save(self.dialect);
+        let from = from.wrapping_add(words.len() as u64 * 4);
+        words.extend(self.dialect.far(from, to, crossing.pair));
+        words
+    }
+
+    /// The far jumps at the end of a body that is at an address; nothing where they would lose SCC.
+    fn far_exits(&self, at: u64, crossing: &Crossing, landing: Option<u64>) -> Option<Vec<u8>> {
+        let prefix = if crossing.saved.is_some() { 4 } else { 0 };
+        let end = at.wrapping_add(self.code.len() as u64 + prefix);
+        let Some(landing) = landing else { return Some(Vec::new()) };
+        if self.window.branch.is_some() && crossing.saved.is_some() {
+            return None;
+        }
+        let Some(Branch { word, target, .. }) = self.branch else {
+            return Some(jump::bytes(&self.far_there(end, landing, crossing)));
+        };
+        let on = self.far_there(end + 4, landing, crossing);
+        let taken = end + 4 + on.len() as u64 * 4;
+        let mut words = vec![self.dialect.near_like(word, end, taken)?];
+        words.extend(on);
+        words.extend(self.far_there(taken, target, crossing));
+        Some(jump::bytes(&words))
+    }
+
+    /// Bytes of a far jump beside the site, and of what takes SCC back where the site has no room for it.
+    fn gateway_size(&self, crossing: &Crossing) -> usize {
+        let landing = if crossing.saved.is_some() && self.old.len() < 8 { 8 } else { 0 };
+        crossing.there_size(self.dialect) + landing
+    }
+
+    /// Takes note of the registers that far jumps take, and takes SCC back at the end of the site.
+    fn add_crossing(&self, record: &mut Record, crossing: &Crossing) {
+        record.pair = Some(pair_register(crossing.pair));
+        record.leases.extend(&crossing.taken);
+        let Some(restore) = crossing.restore(self.dialect) else { return };
+        let mut site = record.site.new.to_vec();
+        if site.len() < 8 {
+            return;
+        }
+        let last = site.len() - 4;
+        site.get_mut(last..).into_iter().for_each(|it| it.copy_from_slice(&restore.to_le_bytes()));
+        record.site.new = site.into();
     }
 
     fn in_place(&self, function: &Arc<str>) -> Record {
@@ -367,7 +676,7 @@ const LAUNCHED: u16 = 34;
 /// A pair of scalar registers that holds nothing when a kernel begins, whatever its code is.
 fn unset_pair(view: &View<'_>) -> Option<u16> {
     let first = view.budget().sgprs.max(LAUNCHED).next_multiple_of(2);
-    (first..SGPRS).step_by(2).find(|pair| *pair != 102)
+    (first..view.budget().max_sgprs.saturating_sub(1)).step_by(2).find(|pair| *pair != 102)
 }
 
 /// Whether a pair of scalar registers holds nothing when a kernel begins.
@@ -384,7 +693,7 @@ fn pair_register(pair: u16) -> Register {
 }
 
 /// A window that has taken in its neighbours, and other windows with them, until a far jump fits in its place.
-fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Taken) {
+fn widened(view: &View<'_>, free_from: usize, windows: &[Window], size: usize) -> (Window, Taken) {
     let stream = view.stream();
     let mut wide = windows.first().cloned().unwrap_or_else(|| Window {
         first: 0,
@@ -393,15 +702,16 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         rules: Vec::new(),
         leases: Vec::new(),
         fixups: Vec::new(),
+        branch: None,
     });
     let mut taken = 1;
     let room = |wide: &Window| stream.address_of(wide.end()) - stream.address_of(wide.first);
     let Some(block) = view.cfg().block_of(wide.first).and_then(|it| view.cfg().blocks().get(it))
     else {
-        let end = wide.end();
-        return (wide, Taken { windows: taken, end });
+        let (first, end) = (wide.first, wide.end());
+        return (wide, Taken { windows: taken, first, end });
     };
-    while view.is_closed() && room(&wide) < FAR_FORWARD as u64 && wide.end() < block.end {
+    while view.is_closed() && room(&wide) < size as u64 && wide.end() < block.end {
         let next = windows.get(taken).filter(|next| next.first == wide.end());
         let is_movable = (wide.end()..next.map_or(wide.end() + 1, Window::end)).all(|step| {
             step < block.end
@@ -427,7 +737,7 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         }
     }
     while view.is_closed()
-        && room(&wide) < FAR_FORWARD as u64
+        && room(&wide) < size as u64
         && wide.first > block.first.max(free_from)
         && let Some(before) = stream.inst(wide.first - 1).filter(|it| may_move(it, false))
     {
@@ -436,8 +746,8 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window]) -> (Window, Ta
         wide.first -= 1;
         wide.count += 1;
     }
-    let end = wide.end();
-    (wide, Taken { windows: taken, end })
+    let (first, end) = (wide.first, wide.end());
+    (wide, Taken { windows: taken, first, end })
 }
 
 /// Whether an instruction does the same elsewhere; the end of the wave does, if nothing has to follow it.
@@ -455,18 +765,32 @@ fn may_move(inst: &Inst, is_last: bool) -> bool {
     flows && !is_bound
 }
 
-/// A pair of scalar registers that nobody needs on the way there and back.
-fn free_pair(view: &View<'_>, window: &Window) -> Result<u16, Refusal> {
-    let mut leases = Leases::around(Around { view, first: window.first, last: window.end() - 1 });
+/// What far jumps there and back take: scalar registers that nobody needs.
+fn crossing(view: &View<'_>, window: &Window) -> Result<Crossing, Refusal> {
+    let around = Around { view, first: window.first, last: window.end() - 1 };
+    let mut leases = Leases::around(around);
     for inst in &window.code {
         let effects = view.decoder().effects(inst, VgprMsb::default());
         let (writes, reads) = effects.scalars();
         writes.chain(reads).for_each(|register| leases.avoid(&register));
     }
-    if let Ok(pair) = leases.sgprs(2, 2) {
-        return Ok(pair.first);
+    let pair = match leases.sgprs(2, 2) {
+        Ok(pair) => pair.first,
+        Err(_) => leases.vcc().map(|_| VCC)?,
+    };
+    let (mut saved, mut taken) = (None, Vec::new());
+    if view.dialect().loses_scc() {
+        let file = RegisterFile::Special(Special::Scc);
+        let scc = Register { file, first: 0, count: 1, half: None };
+        if around.needed(Focus::Scalars).contains(&scc) {
+            let register = leases.sgprs(1, 1)?;
+            saved = Some(register.first);
+            taken.push(register);
+        } else {
+            taken.push(scc);
+        }
     }
-    leases.vcc().map(|_| VCC)
+    Ok(Crossing { pair, saved, taken })
 }
 
 /// The scalar registers of a list of registers, as one more than the highest, and the vector registers.
@@ -478,5 +802,3 @@ pub(crate) fn extent(registers: &[Register], pair: Option<u16>) -> (u16, u16) {
     let pair = pair.filter(|pair| *pair != VCC).map_or(0, |pair| pair + 2);
     (end(RegisterFile::Sgpr).max(pair), end(RegisterFile::Vgpr))
 }
-
-const _: () = assert!(FAR_FORWARD <= FAR);

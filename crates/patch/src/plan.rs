@@ -25,9 +25,11 @@ pub struct Plan {
     pub pads: Vec<(usize, u8)>,
     /// The registers that the replacements may write beside those that the replaced ones write.
     pub leases: Vec<Register>,
-    /// Addresses that the first edit's code makes: the number of an `s_get_pc_i64` that `s_add_nc_u64` with a 64-bit
-    /// constant follows, and the address that the two are to make.
+    /// Addresses that the first edit's code makes: the number of the first of the instructions that make one of the
+    /// program counter, and the address. On gfx1250 these are `s_get_pc_i64` and `s_add_nc_u64` with a 64-bit constant.
     pub fixups: Vec<(usize, u64)>,
+    /// Bytes of scratch memory that kernels need for it, all that they had included; 0 where it needs none.
+    pub scratch: u32,
     /// What to run before a kernel's first instruction.
     pub prologue: Vec<Inst>,
 }

@@ -4,59 +4,18 @@ use std::cell::OnceCell;
 
 use hsaco_analysis::{
     Address, Block, Cfg, Exit, Focus, FunctionKind, Lanes, RegisterSet, States, Stream,
+    vgpr_msb_after,
 };
-use hsaco_isa::{
-    AsmError, Assembler, DecodeOptions, Decoder, Flow, Inst, Mode, OperandValue, Processor,
-    Register, RegisterFile, Special, UnsupportedProcessor, VgprMsb,
-};
+use hsaco_isa::{Decoder, Flow, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco_kernarg::Entry;
 
+use crate::dialect::Dialect;
 use crate::jump;
 use crate::lease::{Budget, Leases};
 use crate::needs::{Around, Needs};
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};
-
-/// What reads and writes instructions, made once and shared by all objects of a processor.
-pub struct Tools {
-    assembler: Assembler,
-    decoder: Decoder,
-}
-
-impl Tools {
-    /// For a processor. Encodings that differ only in bits that the hardware ignores are read too: some
-    /// rules are about such bits.
-    ///
-    /// ```
-    /// use hsaco_patch::Tools;
-    /// let tools = Tools::new(hsaco_isa::Processor::from_name("gfx1250").unwrap())?;
-    /// assert_eq!(tools.assemble("s_nop 0").unwrap().len(), 4);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    pub fn new(processor: Processor) -> Result<Self, UnsupportedProcessor> {
-        let lenient = DecodeOptions { mode: Mode::Lenient, ..DecodeOptions::default() };
-        Ok(Tools {
-            assembler: Assembler::new(processor, DecodeOptions::default())?,
-            decoder: Decoder::with_options(processor, lenient)?,
-        })
-    }
-
-    /// The decoder.
-    #[must_use]
-    pub fn decoder(&self) -> &Decoder {
-        &self.decoder
-    }
-
-    /// The instruction that a line is.
-    pub fn assemble(&self, line: &str) -> Result<Inst, AsmError> {
-        self.assembler.assemble(line)
-    }
-}
-
-impl std::fmt::Debug for Tools {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Tools").field(&self.decoder).finish()
-    }
-}
+use crate::tools::Tools;
 
 /// One analysed function.
 pub struct View<'a> {
@@ -74,6 +33,11 @@ pub struct View<'a> {
     is_closed: OnceCell<bool>,
     is_entered_inside: bool,
     has_no_banks: bool,
+    /// What registers hold when the kernel begins.
+    launched: Option<Entry>,
+    /// Registers that nobody may take, as calls pass on what they hold.
+    reserved: RegisterSet,
+    stack: Result<u32, String>,
     code: &'a [(u64, &'a [u8])],
     starts_with_denormals: bool,
     keeps_denormals: OnceCell<bool>,
@@ -105,6 +69,9 @@ impl<'a> View<'a> {
             is_closed: OnceCell::new(),
             is_entered_inside: false,
             has_no_banks: false,
+            launched: None,
+            reserved: RegisterSet::default(),
+            stack: Err("nothing is known of scratch memory".to_owned()),
             code: &[],
             starts_with_denormals: true,
             keeps_denormals: OnceCell::new(),
@@ -127,7 +94,8 @@ impl<'a> View<'a> {
     /// Whether the function has matrix instructions.
     pub(crate) fn has_matrices(&self) -> bool {
         let is_one = |inst: Inst| {
-            inst.mnemonic().starts_with("v_wmma") || inst.mnemonic().starts_with("v_swmmac")
+            let names = ["v_wmma", "v_swmmac", "v_mfma", "v_smfmac"];
+            names.iter().any(|name| inst.mnemonic().starts_with(name))
         };
         let mut steps = self.stream.steps();
         *self.has_matrices.get_or_init(|| steps.any(|step| step.inst.is_some_and(is_one)))
@@ -186,6 +154,39 @@ impl<'a> View<'a> {
         View { has_no_banks: has_none, ..self }
     }
 
+    /// The same function, with what registers hold when its kernel begins, and which of them nobody may take.
+    pub(crate) fn launched_with(self, launched: Option<Entry>, reserved: RegisterSet) -> Self {
+        View { launched, reserved, ..self }
+    }
+
+    /// The same function, with where a stack may begin in scratch memory, or why none may.
+    pub(crate) fn with_stack(self, stack: Result<u32, String>) -> Self {
+        View { stack, ..self }
+    }
+
+    /// Where a stack may begin in scratch memory.
+    pub(crate) fn stack(&self) -> Result<u32, String> {
+        self.stack.clone()
+    }
+
+    /// What registers hold when the kernel begins.
+    pub(crate) fn launched(&self) -> Option<&Entry> {
+        self.launched.as_ref()
+    }
+
+    /// Registers that nobody may take.
+    pub(crate) fn reserved(&self) -> RegisterSet {
+        self.reserved
+    }
+
+    /// The first instruction that every wave of the kernel runs: where firmware preloads arguments, it skips what is
+    /// before.
+    pub(crate) fn first_step(&self) -> usize {
+        let preload = self.launched.as_ref().and_then(Entry::preload);
+        let skipped = preload.map_or(0, |it| u64::from(it.skipped));
+        self.stream.index_of(self.stream.address() + skipped).unwrap_or(0)
+    }
+
     /// The bytes of the object's code from an address on.
     #[must_use]
     pub fn code_at(&self, address: u64) -> Option<&'a [u8]> {
@@ -229,6 +230,11 @@ impl<'a> View<'a> {
         self.tools.decoder()
     }
 
+    /// What jumps and waits are on this processor.
+    pub(crate) fn dialect(&self) -> &'static Dialect {
+        self.tools.dialect()
+    }
+
     /// How rules are to read what is not settled.
     #[must_use]
     pub fn options(&self) -> &'a Options {
@@ -266,6 +272,58 @@ impl<'a> View<'a> {
         *self
             .is_closed
             .get_or_init(|| !self.is_entered_inside && self.cfg().blocks().iter().all(is_known))
+    }
+
+    /// Why the function's control flow is not known, if it is not.
+    pub(crate) fn opacity(&self) -> Option<String> {
+        if self.is_entered_inside {
+            return Some("other code enters the function in its middle".to_owned());
+        }
+        let blocks = self.cfg().blocks().iter();
+        let unknown = blocks.filter(|it| matches!(it.exit, Some(Exit::Unknown)));
+        let last = unknown.map(|it| it.end.saturating_sub(1)).next()?;
+        Some(match self.stream.inst(last) {
+            None => self.undecoded(last),
+            Some(_) => format!("it is not known where {} leads", self.place(last)),
+        })
+    }
+
+    fn undecoded(&self, step: usize) -> String {
+        format!("the word at {:#x} does not decode", self.stream.address_of(step))
+    }
+
+    /// What may run before an instruction and leaves upper bits of register numbers that nobody knows.
+    fn bank_breaker(&self, step: usize) -> Option<String> {
+        let decoder = self.decoder();
+        let known = Some(VgprMsb::default());
+        let breaks = |step: &usize| match self.stream.inst(*step) {
+            None => true,
+            Some(inst) => vgpr_msb_after(decoder, known, &inst).is_none(),
+        };
+        let step = self.before(step).find(breaks)?;
+        Some(match self.stream.inst(step) {
+            None => self.undecoded(step),
+            Some(_) => format!("{} may set them to anything", self.place(step)),
+        })
+    }
+
+    /// The instructions that may run before one, those of its own block first.
+    pub(crate) fn before(&self, step: usize) -> impl Iterator<Item = usize> {
+        let cfg = self.cfg();
+        let here = cfg.block_of(step);
+        let first = here.and_then(|it| cfg.blocks().get(it)).map_or(step, |it| it.first);
+        let mut seen = vec![false; cfg.blocks().len()];
+        let mut left: Vec<usize> = here.into_iter().flat_map(|it| cfg.predecessors(it)).collect();
+        let others = std::iter::from_fn(move || {
+            while let Some(block) = left.pop() {
+                if !std::mem::replace(seen.get_mut(block)?, true) {
+                    left.extend(cfg.predecessors(block));
+                    return cfg.blocks().get(block).map(Block::steps);
+                }
+            }
+            None
+        });
+        (first..step).rev().chain(others.flatten())
     }
 
     /// The instruction of a number, to look at.
@@ -482,7 +540,14 @@ impl<'v> Site<'v> {
     /// The upper bits of vector register numbers, or the refusal that a rule gives which needs them.
     pub fn msb(&self) -> Result<VgprMsb, Refusal> {
         self.view.msb(self.step).ok_or_else(|| {
-            let detail = "paths lead here with different upper bits of vector register numbers";
+            let why = self.view.opacity().or_else(|| self.view.bank_breaker(self.step));
+            let detail = match why {
+                Some(why) => {
+                    format!("the upper bits of vector register numbers are not known: {why}")
+                }
+                None => "paths lead here with different upper bits of vector register numbers"
+                    .to_owned(),
+            };
             Refusal::new(RefusalKind::UnknownBank, detail)
         })
     }
@@ -498,6 +563,59 @@ impl<'v> Site<'v> {
     pub fn is_scc_needed(&self) -> bool {
         let file = RegisterFile::Special(Special::Scc);
         self.is_needed(&Register { file, first: 0, count: 1, half: None })
+    }
+
+    /// The halves of EXEC that a wave has.
+    pub(crate) fn exec_halves(&self) -> &'static [&'static str] {
+        match self.view.decoder().is_wave32() {
+            true => &["exec_lo"],
+            false => &["exec_lo", "exec_hi"],
+        }
+    }
+
+    /// Waits that have to be between matrix instructions of the function and writes of vector registers.
+    pub(crate) fn distance(&self) -> Vec<String> {
+        let lines = self.view.dialect().distance;
+        let lines = if lines.is_empty() || !self.view.has_matrices() { &[][..] } else { lines };
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    /// A scalar register to keep SCC in, where making an address loses it and somebody needs it.
+    pub(crate) fn keep_scc(&self, leases: &mut Leases<'_>) -> Result<Option<Register>, Refusal> {
+        if !self.view.dialect().loses_scc() {
+            return Ok(None);
+        }
+        let file = RegisterFile::Special(Special::Scc);
+        let scc = Register { file, first: 0, count: 1, half: None };
+        let around = Around { view: self.view, first: self.step, last: self.step };
+        if around.needed(Focus::Scalars).contains(&scc) {
+            return leases.sgprs(1, 1).map(Some);
+        }
+        leases.take(&scc);
+        Ok(None)
+    }
+
+    /// The instructions that make an address in a pair of scalar registers, wherever they are put.
+    pub(crate) fn address_code(&self, pair: Register, address: u64) -> Result<Vec<Inst>, Refusal> {
+        let words = self.view.dialect().address(0, address, pair.first);
+        self.view.tools.insts(&words).ok_or_else(|| {
+            Refusal::new(RefusalKind::Unsupported, "the address of something makes no instructions")
+        })
+    }
+
+    /// Refuses where M0 may be added to the numbers of vector registers.
+    pub(crate) fn refuse_relative_registers(&self) -> Result<(), Refusal> {
+        let View { stream, .. } = *self.view;
+        let decoder = self.view.decoder();
+        if !decoder.has_gpr_index_mode() || !stream.writes_mode() {
+            return Ok(());
+        }
+        let states = States::new(decoder, stream, self.view.cfg(), Lanes::All);
+        if states.has_index_mode() && states.before(self.step).indexed.is_some() {
+            let detail = "s_set_gpr_idx_on is in force: M0 is added to the numbers of registers";
+            return Err(Refusal::new(RefusalKind::UnknownBank, detail));
+        }
+        Ok(())
     }
 
     /// Registers to take for what replaces the instruction: none that is needed before or after it, that it

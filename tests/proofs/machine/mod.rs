@@ -11,7 +11,8 @@ use hsaco::isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special}
 use hsaco::patch::{Answer, Budget, Options, Plan, RuleSet, Tools, View};
 
 pub(crate) const LANES: usize = 32;
-pub(crate) const BUDGET: Budget = Budget { sgprs: 32, vgprs: 256, max_vgprs: 1024, unused: None };
+pub(crate) const BUDGET: Budget =
+    Budget { sgprs: 32, max_sgprs: 106, vgprs: 256, max_vgprs: 1024, unused: None };
 
 pub(crate) fn tools() -> Tools {
     Tools::new(Processor::from_name("gfx1250").unwrap()).unwrap()

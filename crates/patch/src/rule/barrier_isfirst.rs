@@ -49,7 +49,10 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
         return Ok(Answer::Keep("only the cluster's barrier is affected"));
     }
     if site.is_scc_needed() {
-        let detail = "SCC tells the first wave, and is read before it is written again";
+        let detail = match site.view().opacity() {
+            Some(why) => format!("SCC tells the first wave, and may be read later: {why}"),
+            None => "SCC tells the first wave, and is read before it is written again".to_owned(),
+        };
         return Err(Refusal::new(RefusalKind::StillNeeded, detail));
     }
     let mut bytes = site.bytes();

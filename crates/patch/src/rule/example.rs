@@ -7,7 +7,8 @@ use crate::lease::Budget;
 use crate::option::Options;
 use crate::plan::{Edit, Plan};
 use crate::rule::{Answer, Example, Outcome, Rule, RuleSet, Stage, Trigger};
-use crate::view::{Tools, View};
+use crate::tools::Tools;
+use crate::view::View;
 
 /// The bytes of lines of assembly.
 fn assemble(tools: &Tools, text: &str) -> Vec<u8> {
@@ -96,7 +97,7 @@ fn check(tools: &Tools, rule: &Rule, example: &Example) {
     assert!(stream.steps().all(|step| step.inst.is_some()), "{}: no code", example.name);
     let cfg = std::cell::OnceCell::new();
     let (sgprs, vgprs) = example.registers;
-    let budget = Budget { sgprs, vgprs, max_vgprs: 1024, unused: None };
+    let budget = Budget { sgprs, max_sgprs: 106, vgprs, max_vgprs: 1024, unused: None };
     let view = View::new(tools, &options, &stream, &cfg, FunctionKind::Kernel, budget);
     let found = plans(rule, &view, &before);
     let expected = match (&example.after, &found) {

@@ -3,11 +3,12 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use hsaco_analysis::Address;
-use hsaco_isa::{Decoder, Flow};
+use hsaco_analysis::{Address, Focus};
+use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special};
 
 use super::{Finding, instructions};
-use crate::jump;
+use crate::edit::EDIT;
+use crate::jump::{self, FarWay};
 use crate::manifest::{Placement, Record};
 use crate::needs::Around;
 use crate::view::View;
@@ -62,13 +63,14 @@ pub(super) fn check(
     if !decodes(decoder, &body.new) {
         say(body.address, "the replacement does not decode");
     }
-    if arrival(decoder, record, site) != Some(body.address) {
+    let ways = Ways { decoder, record };
+    if ways.arrival(site) != Some(body.address) {
         say(site, "the site does not lead to the replacement");
     }
     let code = body.new.len().saturating_sub(record.way_back);
     if record.way_back > 0 {
         let back = body.address + code as u64;
-        if arrival(decoder, record, back) != Some(end) {
+        if !ways.leads_on(view, replaced, back) {
             say(back, "the replacement does not lead back");
         }
     } else {
@@ -77,6 +79,9 @@ pub(super) fn check(
             say(body.address, "the replacement runs on past its end");
         }
     }
+    if replaced.is_some_and(|around| ways.loses_scc(around, body.address + code as u64)) {
+        say(site, "SCC is needed, and the way there or back loses it");
+    }
     found
 }
 
@@ -84,33 +89,121 @@ fn decodes(decoder: &Decoder, bytes: &[u8]) -> bool {
     instructions(decoder, bytes).all(|inst| inst.is_some())
 }
 
-/// Where control arrives from a jump, through the relays of its record. A jump is one branch or a few instructions
-/// that make an address.
-fn arrival(decoder: &Decoder, record: &Record, from: u64) -> Option<u64> {
-    let mut at = from;
-    for _ in 0..=record.relays.len() {
-        let target = jump_target(decoder, at, written_at(record, at)?)?;
-        if !record.relays.iter().any(|relay| relay.address == target) {
-            return Some(target);
+/// The ways of one record.
+struct Ways<'r> {
+    decoder: &'r Decoder,
+    record: &'r Record,
+}
+
+impl Ways<'_> {
+    /// Where control arrives from a jump, through the relays of its record. A jump is one branch or a few instructions
+    /// that make an address.
+    fn arrival(&self, from: u64) -> Option<u64> {
+        let mut at = from;
+        for _ in 0..=self.record.relays.len() {
+            let target = jump_target(self.decoder, at, self.written_at(at)?)?;
+            if !self.is_relay(target) {
+                return Some(target);
+            }
+            at = target;
         }
-        at = target;
+        None
     }
-    None
+
+    fn is_relay(&self, address: u64) -> bool {
+        self.record
+            .relays
+            .iter()
+            .any(|relay| (relay.address..relay.address + relay.new.len() as u64).contains(&address))
+    }
+
+    /// What the record has written from an address on; that the file holds it is another check.
+    fn written_at(&self, at: u64) -> Option<&[u8]> {
+        let Record { site, body, relays, .. } = self.record;
+        let changes = relays.iter().chain(std::iter::once(site)).chain(body);
+        changes.into_iter().find_map(|change| {
+            let offset = usize::try_from(at.checked_sub(change.address)?).ok()?;
+            change.new.get(offset..).filter(|bytes| !bytes.is_empty())
+        })
+    }
+
+    /// Whether what follows a replacement leads where the replaced instructions led.
+    fn leads_on(&self, view: &View<'_>, replaced: Option<&Around<'_>>, back: u64) -> bool {
+        let stream = view.stream();
+        let last =
+            replaced.and_then(|it| Some((stream.inst(it.last)?, stream.address_of(it.last))));
+        let led = last.and_then(|(inst, at)| Some((inst, inst.branch_target(at)?)));
+        let is_direct = |inst: &Inst| inst.flow() == Flow::Branch;
+        // A caller may have a branch replaced.
+        let is_free = self.record.rules.iter().any(|(rule, _)| *rule == EDIT);
+        let here = self.written_at(back).and_then(|bytes| self.decoder.decode(bytes));
+        let Some(here) = here else { return false };
+        let condition = here.branch_target(back).filter(|_| !is_direct(&here));
+        if let Some(target) = condition {
+            let Some((inst, wanted)) = led else { return false };
+            let is_same = inst.mnemonic() == here.mnemonic();
+            let leads = target == wanted || self.arrival(target) == Some(wanted);
+            return is_same && leads && self.lands(back + here.len() as u64);
+        }
+        match led {
+            Some((inst, wanted)) if is_direct(&inst) => {
+                self.arrival(back) == Some(wanted) || is_free && self.lands(back)
+            }
+            Some((inst, _)) if inst.flow() != Flow::Call => is_free && self.lands(back),
+            _ => self.lands(back),
+        }
+    }
+
+    /// Whether a jump leads behind the site, or to its end where SCC is taken back.
+    fn lands(&self, from: u64) -> bool {
+        let site = &self.record.site;
+        let end = site.address + site.new.len() as u64;
+        let Some(landing) = self.arrival(from) else { return false };
+        let rest = landing.checked_sub(site.address).and_then(|at| site.new.get(at as usize..));
+        let restored = rest.and_then(|rest| jump::restored_scc(self.decoder, rest));
+        landing == end || restored.is_some_and(|(_, size)| landing + size as u64 == end)
+    }
+
+    /// Whether far jumps lose SCC where somebody needs it.
+    fn loses_scc(&self, around: &Around<'_>, back: u64) -> bool {
+        let scc =
+            Register { file: RegisterFile::Special(Special::Scc), first: 0, count: 1, half: None };
+        let there = self.far_from(self.record.site.address);
+        let back = self.far_from(back);
+        let is_lost = [&there, &back].into_iter().flatten().any(|(way, _)| way.loses_scc);
+        let is_kept = |way: &Option<(FarWay, Option<Register>)>| {
+            way.is_none_or(|(way, taken)| way.saved.is_some() && way.saved == taken)
+        };
+        is_lost
+            && around.needed(Focus::Scalars).contains(&scc)
+            && !(is_kept(&there) && is_kept(&back))
+    }
+
+    /// The far jump on a way, and from where SCC is taken back where it arrives.
+    fn far_from(&self, from: u64) -> Option<(FarWay, Option<Register>)> {
+        let mut at = from;
+        for _ in 0..=self.record.relays.len() {
+            let bytes = self.written_at(at)?;
+            if let Some(way) = jump::far_way(self.decoder, at, bytes) {
+                let taken = self.written_at(way.target);
+                let taken = taken.and_then(|bytes| jump::restored_scc(self.decoder, bytes));
+                return Some((way, taken.map(|(register, _)| register)));
+            }
+            at = jump_target(self.decoder, at, bytes)?;
+        }
+        None
+    }
 }
 
-/// What a record has written from an address on; that the file holds it is another check.
-fn written_at(record: &Record, at: u64) -> Option<&[u8]> {
-    let changes = std::iter::once(&record.site).chain(&record.body).chain(&record.relays);
-    changes.into_iter().find_map(|change| {
-        let offset = usize::try_from(at.checked_sub(change.address)?).ok()?;
-        change.new.get(offset..).filter(|bytes| !bytes.is_empty())
-    })
-}
-
+/// Where a jump leads; SCC may be taken back before it.
 pub(super) fn jump_target(decoder: &Decoder, at: u64, bytes: &[u8]) -> Option<u64> {
     let first = decoder.decode(bytes)?;
     if first.flow() == Flow::Branch {
         return first.branch_target(at);
+    }
+    if let Some((_, size)) = jump::restored_scc(decoder, bytes) {
+        let next = decoder.decode(bytes.get(size..)?)?;
+        return next.branch_target(at + size as u64).filter(|_| next.flow() == Flow::Branch);
     }
     jump::far_target(decoder, at, bytes)
 }

@@ -7,9 +7,17 @@ use hsaco_object::descriptor::Field;
 
 use super::Case;
 use crate::arrivals::Arrival;
-use crate::jump::CODE_END;
 use crate::manifest::Setting;
 use crate::release::Walk;
+
+/// Fields of descriptors that follow from keys of the metadata.
+const FOLLOWS: [(&str, &str); 5] = [
+    ("private_segment_fixed_size", ".private_segment_fixed_size"),
+    ("enable_private_segment", ".private_segment_fixed_size"),
+    ("granulated_workitem_vgpr_count", ".vgpr_count"),
+    ("granulated_wavefront_sgpr_count", ".sgpr_count"),
+    ("accum_offset", ".vgpr_count"),
+];
 
 impl Case<'_, '_> {
     pub(super) fn layout(&mut self) {
@@ -141,6 +149,8 @@ impl Case<'_, '_> {
     /// Every byte of the pool is listed, or keeps prefetching inside.
     pub(super) fn pool(&mut self) {
         let Some(pool) = self.manifest.pool else { return };
+        let dialect = self.kit.usual().dialect();
+        let pad = dialect.pad.to_le_bytes();
         let bytes = self.new.object.elf().at_address(pool.address, pool.size).unwrap_or_default();
         let mut listed: Vec<(u64, u64)> = self
             .manifest
@@ -165,7 +175,7 @@ impl Case<'_, '_> {
             let gap =
                 bytes.get((at - pool.address) as usize..(start.max(at) - pool.address) as usize);
             let words = gap.unwrap_or_default().chunks_exact(4);
-            if words.into_iter().any(|word| word != CODE_END.to_le_bytes()) {
+            if words.into_iter().any(|word| word != pad) {
                 stray = stray.or(Some((at, "code that the manifest does not list")));
             }
             at = at.max(stop);
@@ -177,8 +187,8 @@ impl Case<'_, '_> {
         let guard = pool.guard as usize;
         let tail =
             bytes.len().checked_sub(guard).and_then(|at| bytes.get(at..)).unwrap_or_default();
-        let is_guard = tail.chunks_exact(4).all(|word| word == CODE_END.to_le_bytes());
-        if pool.guard < lines * 128 || !is_guard {
+        let is_guard = tail.chunks_exact(4).all(|word| word == pad);
+        if pool.guard < dialect.guard.max(lines * 128) || !is_guard {
             self.found(
                 "prefetch",
                 pool.address,
@@ -190,7 +200,7 @@ impl Case<'_, '_> {
     /// No jump that the manifest does not list leads into a replacement, a branch on the way to one or the middle of
     /// a site, from wherever.
     pub(super) fn strangers(&mut self) {
-        let decoder = self.patcher.tools.decoder();
+        let tools = self.kit.usual();
         let mut listed: Vec<(u64, u64)> = self
             .manifest
             .changes()
@@ -202,7 +212,7 @@ impl Case<'_, '_> {
             after.checked_sub(1).and_then(|it| listed.get(it)).is_some_and(|(_, end)| at < *end)
         };
         // Jumps through registers are where they were; those of replacements are looked at with them.
-        let (direct, indirect) = (self.new.direct(decoder), self.old.indirect(decoder));
+        let (direct, indirect) = (self.new.direct(tools), self.old.indirect(tools));
         let mut found = None;
         for record in &self.manifest.records {
             let size = (record.site.new.len() as u64).saturating_sub(1);
@@ -226,8 +236,7 @@ impl Case<'_, '_> {
     fn is_instruction(&self, address: u64) -> bool {
         let function =
             self.new.functions.iter().find(|it| (it.address..it.end()).contains(&address));
-        function
-            .is_none_or(|it| it.decode(self.patcher.tools.decoder()).index_of(address).is_some())
+        function.is_none_or(|it| it.decode(self.kit.of(it).decoder()).index_of(address).is_some())
     }
 
     /// A field of the descriptor that differs and should not.
@@ -238,11 +247,11 @@ impl Case<'_, '_> {
         settings: &[Setting],
     ) -> Option<&'static str> {
         let (old, new) = (old.descriptor()?, new.descriptor()?);
-        let generation = self.patcher.processor.generation();
+        let generation = self.kit.processor().generation();
         let is_listed = |name: &str| settings.iter().any(|it| it.name == name);
         let fields = Field::all(generation);
         let field = fields.filter(|it| old.value(it) != new.value(it)).find(|it| {
-            let follows = it.name == "granulated_workitem_vgpr_count" && is_listed(".vgpr_count");
+            let follows = FOLLOWS.iter().any(|(field, key)| it.name == *field && is_listed(key));
             !follows && !is_listed(it.name)
         });
         let moved = old.kernel_code_entry_byte_offset != new.kernel_code_entry_byte_offset;
@@ -252,7 +261,7 @@ impl Case<'_, '_> {
 
     /// Descriptors and metadata differ in what the manifest lists only, and agree.
     fn kernels(&mut self) {
-        let generation = self.patcher.processor.generation();
+        let generation = self.kit.processor().generation();
         let mut wrong = Vec::new();
         let pairs = self.old.index.kernels().iter().zip(self.new.index.kernels());
         for (number, (old, new)) in pairs.enumerate() {

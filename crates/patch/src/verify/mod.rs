@@ -24,6 +24,7 @@ use crate::manifest::{Manifest, Record, Stub, Verdict};
 use crate::needs::Around;
 use crate::patcher::Patcher;
 use crate::release::Release;
+use crate::tools::Kit;
 use crate::view::View;
 
 pub(crate) use residual::{Residual, residuals};
@@ -71,6 +72,7 @@ const ENOUGH: usize = 64;
 /// All that is looked at.
 struct Case<'p, 'a> {
     patcher: &'p Patcher,
+    kit: &'p Kit,
     old: &'p Census<'a>,
     new: Census<'a>,
     manifest: &'p Manifest,
@@ -88,14 +90,16 @@ impl Patcher {
             let finding = Finding::new("bytes", None, detail);
             return if original == new { Vec::new() } else { vec![finding] };
         }
-        let old = match CodeObject::parse(original) {
-            Ok(old) => Census::new(old, self.processor, self.tools.decoder()),
+        let opened = CodeObject::parse(original)
+            .and_then(|old| self.workshop.kit(&old).map(|kit| (old, kit)));
+        let (old, kit) = match opened {
+            Ok((old, kit)) => (Census::new(old, &kit), kit),
             Err(error) => return vec![Finding::new("elf", None, error.to_string())],
         };
-        let mut findings = result(self, &old, new, manifest, &|_| ());
+        let mut findings = result(self, &kit, &old, new, manifest, &|_| ());
         // Code is read where the manifest says it is; where that is not so, it says nothing.
         if findings.is_empty() {
-            findings = functions(self, &old, manifest);
+            findings = functions(self, &kit, &old, manifest);
         }
         findings
     }
@@ -104,16 +108,17 @@ impl Patcher {
 /// What is wrong with a file, beside what the replacements in it do.
 pub(crate) fn result(
     patcher: &Patcher,
+    kit: &Kit,
     old: &Census<'_>,
     new: &[u8],
     manifest: &Manifest,
     release: Release<'_>,
 ) -> Vec<Finding> {
     let fresh = match CodeObject::parse(new) {
-        Ok(fresh) => Census::new(fresh, patcher.processor, patcher.tools.decoder()),
+        Ok(fresh) => Census::new(fresh, kit),
         Err(error) => return vec![Finding::new("elf", None, error.to_string())],
     };
-    let mut case = Case { patcher, old, new: fresh, manifest, findings: Vec::new(), release };
+    let mut case = Case { patcher, kit, old, new: fresh, manifest, findings: Vec::new(), release };
     case.layout();
     // What follows reads code where the manifest says it is; without that it says nothing.
     if case.findings.is_empty() {
@@ -127,10 +132,9 @@ pub(crate) fn result(
 }
 
 /// What is wrong with what replacements do, in every function that has any.
-fn functions(patcher: &Patcher, old: &Census<'_>, manifest: &Manifest) -> Vec<Finding> {
+fn functions(patcher: &Patcher, kit: &Kit, old: &Census<'_>, manifest: &Manifest) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut rest: &[Record] = &manifest.records;
-    let tools = &patcher.tools;
     let mut stubs: BTreeMap<u64, &Stub> = manifest.stubs.iter().map(|it| (it.entry, it)).collect();
     for function in old.stretches() {
         let count = rest.partition_point(|record| record.site.address < function.end());
@@ -140,10 +144,11 @@ fn functions(patcher: &Patcher, old: &Census<'_>, manifest: &Manifest) -> Vec<Fi
         if here.is_empty() && stub.is_none() {
             continue;
         }
+        let tools = kit.of(&function);
         let stream = function.decode(tools.decoder());
         let cfg = OnceCell::new();
-        let budget = old.budget(&function, &stream, tools.decoder());
-        let is_entered = old.is_entered_inside(tools.decoder(), &function);
+        let budget = old.budget(&function, &stream, tools);
+        let is_entered = old.is_entered_inside(tools, &function);
         let view = View::new(tools, &patcher.options, &stream, &cfg, function.kind, budget)
             .entered_inside(is_entered)
             .without_banks(old.calls_without_banks(&stream, tools.decoder()));
@@ -223,7 +228,7 @@ impl Case<'_, '_> {
 
     /// Stubs lead to where kernels began.
     fn stubs(&mut self) {
-        let decoder = self.patcher.tools.decoder();
+        let decoder = self.kit.usual().decoder();
         let mut wrong = Vec::new();
         for stub in &self.manifest.stubs {
             let way_on = stub.address + stub.way_on as u64;
@@ -248,7 +253,7 @@ impl Case<'_, '_> {
 
     /// No rule finds anything left to do, in old code or new.
     fn residuals(&mut self) {
-        let found = residuals(self.patcher, &self.new);
+        let found = residuals(self.patcher, self.kit, &self.new);
         for it in found {
             let detail = format!("{} is left of rule {}", it.text, it.rule);
             self.found("residual", it.address, detail);

@@ -9,6 +9,7 @@ use crate::lease::Budget;
 use crate::patcher::Patcher;
 use crate::rule::{Requirement, Trigger};
 use crate::scan::Hit;
+use crate::tools::{Kit, Tools};
 use crate::view::View;
 
 /// An instruction that a rule should have rewritten.
@@ -21,12 +22,12 @@ pub(crate) struct Residual {
 }
 
 /// All of them, in all code of an object.
-pub(crate) fn residuals(patcher: &Patcher, census: &Census<'_>) -> Vec<Residual> {
+pub(crate) fn residuals(patcher: &Patcher, kit: &Kit, census: &Census<'_>) -> Vec<Residual> {
     let mut found = Vec::new();
     for function in census.functions.iter().chain(&census.leftovers()) {
         let hits = patcher.filter.hits(function.code);
         if !hits.is_empty() {
-            found.extend(residuals_of(patcher, census, function, &hits));
+            found.extend(residuals_of(patcher, kit.of(function), census, function, &hits));
         }
     }
     found
@@ -34,11 +35,12 @@ pub(crate) fn residuals(patcher: &Patcher, census: &Census<'_>) -> Vec<Residual>
 
 fn residuals_of(
     patcher: &Patcher,
+    tools: &Tools,
     census: &Census<'_>,
     function: &Function<'_>,
     hits: &[Hit],
 ) -> Vec<Residual> {
-    let stream = function.decode(patcher.tools.decoder());
+    let stream = function.decode(tools.decoder());
     let sites: Vec<(usize, usize)> = hits
         .iter()
         .filter_map(|hit| {
@@ -53,12 +55,13 @@ fn residuals_of(
     if sites.is_empty() {
         return Vec::new();
     }
-    residuals_at(patcher, census, function, &stream, &sites)
+    residuals_at(patcher, tools, census, function, &stream, &sites)
 }
 
 /// The residuals among the sites of a function, which are instructions and the numbers of the rules that are about them.
 fn residuals_at(
     patcher: &Patcher,
+    tools: &Tools,
     census: &Census<'_>,
     function: &Function<'_>,
     stream: &Stream,
@@ -66,8 +69,9 @@ fn residuals_at(
 ) -> Vec<Residual> {
     let cfg = OnceCell::new();
     // Who looks for what is left takes nothing.
-    let budget = Budget { sgprs: 0, vgprs: 0, max_vgprs: 0, unused: Some((u16::MAX, u16::MAX)) };
-    let view = View::new(&patcher.tools, &patcher.options, stream, &cfg, function.kind, budget)
+    let unused = Some((u16::MAX, u16::MAX));
+    let budget = Budget { sgprs: 0, max_sgprs: 0, vgprs: 0, max_vgprs: 0, unused };
+    let view = View::new(tools, &patcher.options, stream, &cfg, function.kind, budget)
         .with_code(&census.code);
     let mut found = Vec::new();
     for (step, rule) in sites {

@@ -4,6 +4,7 @@ use hsaco_analysis::{Focus, RegisterSet};
 use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
 
 use super::{Finding, instructions};
+use crate::jump;
 use crate::manifest::{Record, Stub};
 use crate::needs::Around;
 use crate::place;
@@ -46,7 +47,7 @@ pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<Finding> {
     let site = record.site.address;
     let msb = view.msb(first);
     let old = deeds(view.decoder(), &record.site.old, msb);
-    let new = deeds(view.decoder(), record.code(), msb);
+    let new = deeds(view.decoder(), body(view.decoder(), record), msb);
     let mut found = Vec::new();
     let mut say = |detail: String| found.push(Finding::new("state", site, detail));
     let leases = || record.leases.iter().chain(&record.pair);
@@ -119,6 +120,17 @@ pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// What runs instead of what the site was; far jumps to it may have lost SCC, which is taken back first: that is another
+/// check.
+fn body<'r>(decoder: &Decoder, record: &'r Record) -> &'r [u8] {
+    let code = record.code();
+    let is_saved = |it: &Register| record.leases.contains(it) && record.pair.is_some();
+    match jump::restored_scc(decoder, code).filter(|(register, _)| is_saved(register)) {
+        Some((_, size)) if record.body.is_some() => code.get(size..).unwrap_or_default(),
+        _ => code,
+    }
 }
 
 /// Whether what runs before a kernel writes what the kernel needs.

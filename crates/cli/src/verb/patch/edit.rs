@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use hsaco::analysis::{DebugSections, SourceMap};
 use hsaco::object::CodeObject;
-use hsaco::patch::{CodeEdit, Points};
+use hsaco::patch::{Call, CodeEdit, Points};
 
 use super::Args;
 
@@ -60,10 +60,10 @@ pub(super) fn parse_points(text: &str) -> Result<Where, String> {
     }
 }
 
-/// Reads `WHERE=FUNCTION`.
-pub(super) fn parse_call(text: &str) -> Result<(Where, String), String> {
+/// Reads `WHERE=FUNCTION` or `WHERE=FUNCTION(ARGUMENT, …)`.
+pub(super) fn parse_call(text: &str) -> Result<(Where, Call), String> {
     let (place, function) = text.split_once('=').ok_or("expected WHERE=FUNCTION")?;
-    Ok((parse_points(place)?, function.to_owned()))
+    Ok((parse_points(place)?, function.parse()?))
 }
 
 /// What the command line asks to be done to the code of an object.
@@ -80,9 +80,9 @@ pub(super) fn all(args: &Args, file: &[u8]) -> Result<Vec<CodeEdit>> {
     for place in &args.count {
         edits.extend(points(file, place)?.into_iter().map(CodeEdit::Count));
     }
-    for (place, function) in &args.call {
+    for (place, call) in &args.call {
         let points = points(file, place)?.into_iter();
-        edits.extend(points.map(|it| CodeEdit::Call(it, function.clone())));
+        edits.extend(points.map(|it| CodeEdit::Call(it, call.clone())));
     }
     Ok(edits)
 }

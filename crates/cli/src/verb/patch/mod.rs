@@ -57,9 +57,11 @@ pub(crate) struct Args {
     /// Count the waves that come by: at `entries` of kernels, at `blocks`, at an address or a source line
     #[arg(long, value_name = "WHERE", value_parser = edit::parse_points)]
     count: Vec<edit::Where>,
-    /// Call a function of the object there; what is needed and what it changes is saved around it (entries=probe)
+    /// Call a function of the object there; what is needed and what it changes is saved around it. Arguments: kernarg,
+    /// dispatch_ptr, workgroup_id_x, _y and _z, numbers of 32 bits, and of 64 bits with an l behind them
+    /// (entries=probe(kernarg, workgroup_id_x, 42))
     #[arg(long, value_name = "WHERE=FUNCTION", value_parser = edit::parse_call)]
-    call: Vec<(edit::Where, String)>,
+    call: Vec<(edit::Where, hsaco::patch::Call)>,
     /// Change nothing, say what would be changed
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
