@@ -84,12 +84,13 @@ pub static BUDGET: Rule = rule(
     Check::Budgets,
 );
 
-/// The rule behind baselines: kernels that need more than they did. Who keeps baselines finds it, no check does.
+/// The rule behind comparisons with a baseline or with another file: kernels that need more than they did. A check of one
+/// object does not find it.
 pub static REGRESSION: Rule = rule(
     REGRESSION_NAME,
     E,
     Descriptor,
-    "more than in the baseline",
+    "a kernel that takes more of the device than it did",
     page!("regression"),
     Check::Baseline,
 );

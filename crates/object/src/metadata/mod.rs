@@ -237,6 +237,11 @@ impl<'a> Kernel<'a> {
         }
     }
 
+    /// The bytes of the map.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.raw
+    }
+
     /// The map itself, every key of it.
     pub fn map(&self) -> Result<Map<'a>> {
         let value = Reader::new(self.raw, self.offset).value()?;

@@ -11,17 +11,20 @@ mod render;
 mod source;
 mod walk;
 
+use std::io::Write;
+
 use anyhow::{Context, Result, bail};
-use hsaco::check::Device;
+use hsaco::check::{Device, Finding, Rule};
 
 use crate::output::Output;
 use crate::report::{Report, Status};
 
 use baseline::Baseline;
 use config::Config;
-use model::FileResult;
+use model::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
 use options::Settings;
 pub(crate) use options::{Args, rule};
+pub(crate) use render::Exchange;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
@@ -53,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 /// Whether something was checked: what passes because nothing was looked at has not passed.
 fn check_done(settings: &Settings, files: &[FileResult]) -> Result<()> {
     let devices = || files.iter().flat_map(|file| &file.devices);
-    if devices().all(model::DeviceResult::is_empty) {
+    if devices().all(DeviceResult::is_empty) {
         bail!("nothing was checked: {}", settings.unmatched());
     }
     let is_silent = devices().all(|it| it.kernels == 0 && it.findings.is_empty());
@@ -66,6 +69,43 @@ fn check_done(settings: &Settings, files: &[FileResult]) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// What another verb found in a file by one rule, for other programs. Of the file's objects it takes number, entry's
+/// id and target.
+pub(crate) struct Found<'f> {
+    pub(crate) verb: &'f str,
+    pub(crate) rule: &'f Rule,
+    pub(crate) file: &'f str,
+    pub(crate) objects: Vec<(usize, Option<String>, Option<String>)>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Found<'_> {
+    /// Shows it as findings of `check` are shown.
+    pub(crate) fn write(self, format: Exchange, out: &mut dyn Write) -> Result<()> {
+        let objects = self.objects.into_iter().map(|(number, entry_id, target)| ObjectInfo {
+            number,
+            entry_id,
+            target,
+            probe: None,
+        });
+        let objects: Vec<ObjectInfo> = objects.collect();
+        let shown = |finding| Shown { finding, source: None, standing: Standing::New };
+        let device = DeviceResult {
+            device: None,
+            objects: objects.len(),
+            skipped: 0,
+            kernels: 0,
+            findings: self.findings.into_iter().map(shown).collect(),
+            hidden: 0,
+            better: 0,
+            measures: Vec::new(),
+        };
+        let name = self.file.to_owned();
+        let file = FileResult { name, objects, devices: vec![device] };
+        render::write_for(self.verb, format, out, file, self.rule)
+    }
 }
 
 /// What the findings make of the exit code. A matrix is a question: it is answered well if some device runs the file.

@@ -1,28 +1,42 @@
 //! `hsaco diff`: what is different between two files, kernel by kernel.
 
 mod align;
+mod digest;
 mod model;
+mod pairing;
+mod record;
+mod resources;
+mod side;
 mod text;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use hsaco::object::container::{self, Entry, Options};
-use serde::Serialize;
+use clap::ValueEnum;
+use hsaco::check::REGRESSION;
 
-use self::model::{ObjectDiff, Reader};
-use crate::args::{Answer, Format, KernelFilter, ObjectFilter, parse_size};
+use self::digest::Digest;
+use self::model::{FunctionDiff, ObjectDiff, ObjectName, Reader, changes};
+use self::pairing::Group;
+use self::record::{FunctionRecord, ObjectRecord, What};
+use self::resources::{Changes, KernelChange};
+use self::side::{Side, each_pair};
+use crate::args::{Color, KernelFilter, ObjectFilter, parse_size};
 use crate::input::{self, Input};
 use crate::output::Output;
 use crate::report::{Report, Status, Trouble};
 use crate::scan::{ObjectItem, Verify};
 use crate::select::{KernelSelection, ObjectSelection};
+use crate::verb::check::{Exchange, Found};
 
 /// Shows what is different between two files: kernels, their metadata, arguments and instructions
 ///
-/// Objects are compared with those of the same target, in the order of the files; kernels and
-/// functions with those of the same name. Instructions are aligned, and shown with the ones around
-/// those that differ. The exit code is 1 when something is different.
+/// Kernels and functions are compared with those of the same target and name, wherever in the file
+/// they are; where a target is in one file only, with those that a device would choose instead, such
+/// as generic ones. Instructions are aligned, and shown with the ones around those that differ. The
+/// exit code is 1 when something is different, or, with --fail-on-regression, when a kernel is worse.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Anything that holds AMD GPU code; `-` is standard input
@@ -44,52 +58,69 @@ pub(crate) struct Args {
     /// How many instructions to show around those that differ
     #[arg(short = 'U', long, value_name = "N", default_value_t = 3)]
     context: usize,
-    #[command(flatten)]
-    answer: Answer,
+    /// Compare only what kernels take of the device: registers, LDS, scratch, spills, occupancy
+    #[arg(long)]
+    resources: bool,
+    /// Exit with 1 only when a kernel takes more of the device than it did, or has fewer waves
+    #[arg(long)]
+    fail_on_regression: bool,
+    /// How to answer; csv, sarif, github and junit are about resources
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write the answer to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<OsString>,
+    /// When to colour the answer
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
 }
 
-/// All that is different.
-#[derive(Serialize)]
-struct Answered<'d> {
-    schema_version: u32,
-    a: &'d str,
-    b: &'d str,
-    identical: bool,
-    objects: &'d [ObjectDiff],
+/// Who the answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// People
+    Text,
+    /// Programs: one document
+    Json,
+    /// Tables: a line for each kernel whose resources changed
+    Csv,
+    /// Code scanning: SARIF 2.1.0, a result for each regression
+    Sarif,
+    /// GitHub Actions: an annotation for each regression
+    Github,
+    /// Test reports: JUnit XML, a failure for each regression
+    Junit,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    args.color.apply();
+    let mut out = Output::open(args.output.as_deref())?;
     let mut report = Report::default();
     let (old, new) = (open(&args.old)?, open(&args.new)?);
     let kernels = KernelSelection::new(&args.kernels);
     let selection = ObjectSelection::new(&args.objects)?;
-    let options = Verify::All.options(args.max_size);
-    let old_entries = read(&old, &options, &mut report);
-    let new_entries = read(&new, &options, &mut report);
-    let mut trouble = Trouble::default();
-    let old_items = wanted(&old_entries, &selection, &mut trouble);
-    let new_items = wanted(&new_entries, &selection, &mut trouble);
-    let reader = Reader { kernels: &kernels, code: !args.no_code, context: args.context };
-    let objects: Vec<_> = pairs(&old_items, &new_items)
-        .into_iter()
-        .map(|(old, new)| reader.object(old, new, &mut trouble))
-        .collect();
-    report.trouble(trouble);
-    let mut status = report.status();
-    let identical = objects.iter().all(ObjectDiff::is_empty);
-    match args.answer.format {
-        Format::Json => {
-            let (a, b) = (old.name.as_str(), new.name.as_str());
-            let answer = Answered { schema_version: 1, a, b, identical, objects: &objects };
-            serde_json::to_writer(&mut out, &answer)?;
-            std::io::Write::write_all(&mut out, b"\n")?;
+    let options = Verify::Cheap.options(args.max_size);
+    let mut a = Side::new(&old, options, &selection, &kernels, &mut report)?;
+    let mut b = Side::new(&new, options, &selection, &kernels, &mut report)?;
+    let is_about_resources = args.resources || !matches!(args.format, Format::Text | Format::Json);
+    let what = What {
+        kernels: &kernels,
+        functions: !is_about_resources,
+        code: !is_about_resources && !args.no_code,
+    };
+    let comparison = Comparison::new(&mut a, &mut b, what, &mut report);
+    let changes = comparison.changes(&a, &b);
+    let is_different = match is_about_resources {
+        true => {
+            write_resources(args, &mut out, (&a, &b), &changes)?;
+            !changes.is_empty()
         }
-        Format::Text => text::write(&mut out, &objects)?,
-    }
+        false => comparison.write(args, &mut out, &mut a, &mut b)?,
+    };
     out.finish()?;
-    if !identical {
+    let mut status = report.status();
+    let fails = if args.fail_on_regression { changes.regressions() > 0 } else { is_different };
+    if fails {
         status.note(Status::Findings);
     }
     Ok(kernels.conclude(status))
@@ -106,47 +137,242 @@ fn open(argument: &OsString) -> Result<Input> {
     Ok(first)
 }
 
-/// The entries of a file that hold device code.
-fn read<'i>(input: &'i Input, options: &Options, report: &mut Report) -> Vec<Entry<'i>> {
-    report.begin(&input.name);
-    let mut found = Vec::new();
-    for entry in container::entries(input, options) {
-        match entry {
-            Ok(entry) if entry.is_object() => found.push(entry),
-            Ok(_) => {}
-            Err(error) => report.problem("", &error),
+/// What belongs together in two files, before anything of it is looked at closely.
+struct Comparison {
+    /// Objects that are not the same, byte for byte, as one of the other file.
+    a: Vec<ObjectRecord>,
+    b: Vec<ObjectRecord>,
+    groups: Vec<Group>,
+    /// Kernels of objects that are.
+    identical: usize,
+}
+
+impl Comparison {
+    fn new(a: &mut Side<'_>, b: &mut Side<'_>, what: What<'_>, report: &mut Report) -> Self {
+        let (rest_a, rest_b, identical) = without_same(a, b);
+        let is_one_each = a.objects.len() == 1 && b.objects.len() == 1;
+        let (a, b) = (records(a, &rest_a, what, report), records(b, &rest_b, what, report));
+        let groups = pairing::groups(&a, &b, is_one_each);
+        Self { a, b, groups, identical }
+    }
+
+    fn old(&self, group: &Group, function: usize) -> Option<&FunctionRecord> {
+        self.a.get(group.objects.0?)?.functions.get(function)
+    }
+
+    fn new_one(&self, group: &Group, function: usize) -> Option<&FunctionRecord> {
+        self.b.get(group.objects.1?)?.functions.get(function)
+    }
+
+    /// The numbers of a group's objects in their files.
+    fn numbers(&self, group: &Group) -> (Option<usize>, Option<usize>) {
+        let number = |records: &[ObjectRecord], at: usize| records.get(at).map(|it| it.number);
+        let (x, y) = group.objects;
+        (x.and_then(|x| number(&self.a, x)), y.and_then(|y| number(&self.b, y)))
+    }
+
+    /// What changed of what kernels take of the device.
+    fn changes(&self, a: &Side<'_>, b: &Side<'_>) -> Changes {
+        let mut changes = Changes { same: self.identical, ..Changes::default() };
+        let kernel = |record: Option<&FunctionRecord>| record.is_some_and(|it| it.is_kernel);
+        for group in &self.groups {
+            let (x, y) = self.numbers(group);
+            changes.only_a +=
+                group.only.0.iter().filter(|it| kernel(self.old(group, **it))).count();
+            changes.only_b +=
+                group.only.1.iter().filter(|it| kernel(self.new_one(group, **it))).count();
+            changes.same += group.identical;
+            let names = x.and_then(|x| a.seen(x)).zip(y.and_then(|y| b.seen(y)));
+            let Some((x, y)) = names else { continue };
+            for (old, new) in &group.different {
+                let pair = self.old(group, *old).zip(self.new_one(group, *new));
+                let Some((old, new)) = pair.filter(|(old, _)| old.is_kernel) else { continue };
+                let names = (ObjectName::new(x), ObjectName::new(y));
+                let change = KernelChange::new(&old.name, names, (old.metrics, new.metrics));
+                changes.same += usize::from(change.is_none());
+                changes.kernels.extend(change);
+            }
+        }
+        changes
+    }
+
+    /// Writes all that is different; whether something is.
+    fn write(
+        &self,
+        args: &Args,
+        out: &mut Output,
+        a: &mut Side<'_>,
+        b: &mut Side<'_>,
+    ) -> Result<bool> {
+        let reader = Reader { code: !args.no_code, context: args.context };
+        let shown: Vec<Shown<'_>> =
+            self.groups.iter().map(|group| Shown::new(self, group, a, b)).collect();
+        let numbers = |it: &Shown<'_>| it.numbers.filter(|_| !it.group.different.is_empty());
+        let compare =
+            |it: &Shown<'_>, items: Option<(&ObjectItem<'_, '_>, &ObjectItem<'_, '_>)>| {
+                self.object(reader, it, items)
+            };
+        let (old, new) = (a.input.name.clone(), b.input.name.clone());
+        let mut is_different = false;
+        match args.format {
+            Format::Json => {
+                let (old, new) = (serde_json::to_string(&old)?, serde_json::to_string(&new)?);
+                write!(out, "{{\"schema_version\":1,\"a\":{old},\"b\":{new},\"objects\":[")?;
+                let mut comma = "";
+                each_pair((a, b), &shown, numbers, compare, |object| {
+                    is_different |= !object.is_empty();
+                    write!(out, "{comma}")?;
+                    comma = ",";
+                    Ok(serde_json::to_writer(&mut *out, &object)?)
+                })?;
+                writeln!(out, "],\"identical\":{}}}", !is_different)?;
+            }
+            _ => {
+                let mut writer = text::Writer::new(out);
+                each_pair((a, b), &shown, numbers, compare, |object| {
+                    is_different |= !object.is_empty();
+                    Ok(writer.write(&object)?)
+                })?;
+            }
+        }
+        Ok(is_different)
+    }
+
+    /// What is different in a group. Of an object that the other file has not it is enough to name it.
+    fn object(
+        &self,
+        reader: Reader,
+        Shown { group, a, b, .. }: &Shown<'_>,
+        items: Option<(&ObjectItem<'_, '_>, &ObjectItem<'_, '_>)>,
+    ) -> ObjectDiff {
+        let (x, y) = group.objects;
+        let records = x.and_then(|x| self.a.get(x)).zip(y.and_then(|y| self.b.get(y)));
+        let header =
+            records.map_or_else(Vec::new, |(a, b)| changes(a.header.clone(), b.header.clone()));
+        let mut diff = ObjectDiff {
+            a: a.clone(),
+            b: b.clone(),
+            header,
+            functions: Vec::new(),
+            identical: group.identical,
+        };
+        if records.is_none() {
+            return diff;
+        }
+        if let Some((a, b)) = items {
+            let pairs = group.different.iter().filter_map(|(old, _)| self.old(group, *old));
+            let compared = reader.functions(a, b, &pairs.collect::<Vec<_>>());
+            let (same, different): (Vec<_>, Vec<_>) =
+                compared.into_iter().partition(FunctionDiff::is_empty);
+            diff.identical += same.len();
+            diff.functions = different;
+        }
+        let only_a = group.only.0.iter().filter_map(|it| self.old(group, *it));
+        let only_b = group.only.1.iter().filter_map(|it| self.new_one(group, *it));
+        let only_a = only_a.map(|it| FunctionDiff::new(it, model::Side::OnlyA));
+        diff.functions.extend(only_a);
+        diff.functions.extend(only_b.map(|it| FunctionDiff::new(it, model::Side::OnlyB)));
+        diff.functions.sort_by(|a, b| a.name.cmp(&b.name));
+        diff
+    }
+}
+
+/// A group, and how its objects are called.
+struct Shown<'g> {
+    group: &'g Group,
+    a: Option<ObjectName>,
+    b: Option<ObjectName>,
+    /// The numbers of the objects in their files, if both have one.
+    numbers: Option<(usize, usize)>,
+}
+
+impl<'g> Shown<'g> {
+    fn new(comparison: &Comparison, group: &'g Group, a: &Side<'_>, b: &Side<'_>) -> Self {
+        let (x, y) = comparison.numbers(group);
+        let name = |side: &Side<'_>, number| side.seen(number).map(ObjectName::new);
+        let (a, b) = (x.and_then(|x| name(a, x)), y.and_then(|y| name(b, y)));
+        Self { group, a, b, numbers: x.zip(y) }
+    }
+}
+
+/// The numbers of the objects that are not the same, byte for byte, as one of the same target in the other file, and
+/// how many kernels are in those that are.
+fn without_same(a: &Side<'_>, b: &Side<'_>) -> (Vec<usize>, Vec<usize>, usize) {
+    let mut same: HashMap<(Option<&str>, Digest), Vec<usize>> = HashMap::new();
+    for seen in b.objects.iter().rev() {
+        same.entry((seen.target.as_deref(), seen.digest)).or_default().push(seen.number);
+    }
+    let (mut rest_a, mut identical) = (Vec::new(), 0);
+    for seen in &a.objects {
+        let other = same.get_mut(&(seen.target.as_deref(), seen.digest)).and_then(Vec::pop);
+        match other {
+            Some(_) => identical += seen.kernels,
+            None => rest_a.push(seen.number),
         }
     }
-    found
+    let mut rest_b: Vec<usize> = same.into_values().flatten().collect();
+    rest_b.sort_unstable();
+    (rest_a, rest_b, identical)
 }
 
-fn wanted<'e, 'a>(
-    entries: &'e [Entry<'a>],
-    selection: &ObjectSelection,
-    trouble: &mut Trouble,
-) -> Vec<ObjectItem<'e, 'a>> {
-    let items = entries.iter().enumerate();
-    let items = items.map(|(number, entry)| ObjectItem::new(number, entry, trouble));
-    items.filter(|item| item.is_wanted(selection)).collect()
+/// What these objects of a file have.
+fn records(
+    side: &mut Side<'_>,
+    numbers: &[usize],
+    what: What<'_>,
+    report: &mut Report,
+) -> Vec<ObjectRecord> {
+    report.begin(&side.input.name);
+    let read = |item: &ObjectItem<'_, '_>| {
+        let mut trouble = Trouble::default();
+        (ObjectRecord::new(item, what, &mut trouble), trouble)
+    };
+    let mut records = Vec::with_capacity(numbers.len());
+    for (record, trouble) in side.each(numbers, read) {
+        report.trouble(trouble);
+        records.push(record);
+    }
+    records
 }
 
-/// Objects of the same target, in order; the rest alone. Two files of one object each are compared
-/// whatever their targets.
-fn pairs<'i, 'e, 'a>(
-    old: &'i [ObjectItem<'e, 'a>],
-    new: &'i [ObjectItem<'e, 'a>],
-) -> Vec<(Option<&'i ObjectItem<'e, 'a>>, Option<&'i ObjectItem<'e, 'a>>)> {
-    if let ([old], [new]) = (old, new) {
-        return vec![(Some(old), Some(new))];
-    }
-    let mut left: Vec<_> = new.iter().collect();
-    let mut pairs = Vec::new();
-    for item in old {
-        let same =
-            left.iter().position(|it| (&it.target, &it.entry.id) == (&item.target, &item.entry.id));
-        let same = same.or_else(|| left.iter().position(|it| it.target == item.target));
-        pairs.push((Some(item), same.map(|at| left.remove(at))));
-    }
-    pairs.extend(left.into_iter().map(|item| (None, Some(item))));
-    pairs
+/// Writes what changed of what kernels take of the device.
+fn write_resources(
+    args: &Args,
+    out: &mut Output,
+    (a, b): (&Side<'_>, &Side<'_>),
+    changes: &Changes,
+) -> Result<()> {
+    let exchange = match args.format {
+        Format::Text => {
+            let color = out.color();
+            return changes.write_text(out, color);
+        }
+        Format::Csv => return changes.write_csv(out),
+        Format::Json => {
+            let answer = serde_json::json!({
+                "schema_version": 1,
+                "a": a.input.name,
+                "b": b.input.name,
+                "kernels": changes.kernels,
+                "same": changes.same,
+                "only_a": changes.only_a,
+                "only_b": changes.only_b,
+                "regressions": changes.regressions(),
+            });
+            serde_json::to_writer(&mut *out, &answer)?;
+            return Ok(writeln!(out)?);
+        }
+        Format::Sarif => Exchange::Sarif,
+        Format::Github => Exchange::Github,
+        Format::Junit => Exchange::Junit,
+    };
+    let object = |seen: &side::Seen| (seen.number, seen.id.clone(), seen.target.clone());
+    let found = Found {
+        verb: "diff",
+        rule: &REGRESSION,
+        file: &b.input.name,
+        objects: b.objects.iter().map(object).collect(),
+        findings: changes.findings(),
+    };
+    found.write(exchange, out)
 }

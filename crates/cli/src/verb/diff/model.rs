@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use hsaco::analysis::{Decoders, Function, FunctionKind, Functions};
 use hsaco::db::Listing;
 use hsaco::isa::Generation;
+use hsaco::object::Kernel;
 use hsaco::object::msgpack::Value;
-use hsaco::object::{CodeObject, Kernel};
 use serde::Serialize;
 
 use super::align::{Pair, align};
+use super::record::FunctionRecord;
+use super::side::Seen;
 use crate::code;
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
-use crate::select::KernelSelection;
 use crate::verb::ls::source_name;
 
 /// One object beside another.
@@ -28,7 +29,7 @@ pub(super) struct ObjectDiff {
     pub(super) identical: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(super) struct ObjectName {
     pub(super) index: usize,
     pub(super) entry_id: Option<String>,
@@ -67,6 +68,8 @@ pub(super) struct FunctionDiff {
     /// How many instructions only one of them has; null where nobody looked.
     pub(super) removed: Option<usize>,
     pub(super) added: Option<usize>,
+    /// How many have the same text in both, of one target, and other bytes; null where nobody looked.
+    pub(super) reencoded: Option<usize>,
     pub(super) hunks: Vec<Vec<Line>>,
 }
 
@@ -84,24 +87,48 @@ impl ObjectDiff {
     }
 }
 
+impl ObjectName {
+    pub(super) fn new(seen: &Seen) -> Self {
+        let (entry_id, target) = (seen.id.clone(), seen.target.clone());
+        Self { index: seen.number, entry_id, target }
+    }
+}
+
 impl FunctionDiff {
-    fn is_empty(&self) -> bool {
+    pub(super) fn new(record: &FunctionRecord, found_in: Side) -> Self {
+        Self {
+            name: record.name.clone(),
+            demangled: source_name(record.name.as_str().into()).into_owned(),
+            kernel: record.is_kernel,
+            found_in,
+            metadata: Vec::new(),
+            descriptor: Vec::new(),
+            arguments: Vec::new(),
+            removed: None,
+            added: None,
+            reencoded: None,
+            hunks: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
         self.found_in == Side::Both
             && self.metadata.is_empty()
             && self.descriptor.is_empty()
             && self.arguments.is_empty()
             && self.hunks.is_empty()
+            && self.reencoded.unwrap_or(0) == 0
     }
 }
 
 /// How to compare.
-pub(super) struct Reader<'r> {
-    pub(super) kernels: &'r KernelSelection,
+#[derive(Clone, Copy)]
+pub(super) struct Reader {
     pub(super) code: bool,
     pub(super) context: usize,
 }
 
-/// One side of an object.
+/// One side of an object, as far as it is compared.
 struct Opened<'o> {
     generation: Option<Generation>,
     kernels: BTreeMap<String, Kernel<'o>>,
@@ -110,7 +137,7 @@ struct Opened<'o> {
 }
 
 impl<'o> Opened<'o> {
-    fn new(item: &'o ObjectItem<'_, '_>, wanted: &KernelSelection, trouble: &mut Trouble) -> Self {
+    fn new(item: &'o ObjectItem<'_, '_>, names: &BTreeSet<&str>, with_code: bool) -> Self {
         let mut opened = Self {
             generation: None,
             kernels: BTreeMap::new(),
@@ -120,14 +147,21 @@ impl<'o> Opened<'o> {
         let Some(object) = &item.object else { return opened };
         opened.generation = object.target().generation();
         let index = object.index();
-        let kernels = wanted.of(&index).into_iter();
-        opened.kernels = kernels.map(|it| (it.name().to_string(), *it)).collect();
-        if let Some((object, decoders)) = code::open(item, trouble) {
-            let functions = Functions::new(object, decoders.usual());
-            for function in functions.as_slice() {
+        for kernel in index.kernels() {
+            let name = kernel.name().to_string();
+            if names.contains(name.as_str()) {
+                opened.kernels.insert(name, *kernel);
+            }
+        }
+        // What cannot be opened was complained about before it was paired.
+        let code = if with_code { code::open(item, &mut Trouble::default()) } else { None };
+        if let Some((object, decoders)) = code {
+            for function in Functions::new(object, decoders.usual()).as_slice() {
                 let is_kernel = function.kind == FunctionKind::Kernel;
                 let Some(name) = function.name.map(|it| it.to_string()) else { continue };
-                if opened.kernels.contains_key(&name) || (!is_kernel && wanted.is_all()) {
+                if names.contains(name.as_str())
+                    && (opened.kernels.contains_key(&name) || !is_kernel)
+                {
                     opened.functions.insert(name, *function);
                 }
             }
@@ -136,88 +170,32 @@ impl<'o> Opened<'o> {
         opened
     }
 
-    fn names(&self) -> impl Iterator<Item = &String> {
-        self.kernels.keys().chain(self.functions.keys())
-    }
-
-    /// The instructions of a function: where they are, and their text.
-    fn instructions(&self, name: &str) -> Vec<(u64, String)> {
+    /// The instructions of a function: where they are, their text and their bytes.
+    fn instructions(&self, name: &str) -> Vec<(u64, String, Vec<u8>)> {
         let pair = self.functions.get(name).zip(self.decoders.as_ref());
         let Some((function, decoders)) = pair else { return Vec::new() };
         let decoder = decoders.of(function);
         let listing = Listing::decode(decoder, function.address, function.code.to_vec());
-        listing.instructions().map(|it| (it.address(), it.text())).collect()
+        listing.instructions().map(|it| (it.address(), it.text(), it.bytes().to_vec())).collect()
     }
 }
 
-impl Reader<'_> {
-    pub(super) fn object(
-        &self,
-        a: Option<&ObjectItem<'_, '_>>,
-        b: Option<&ObjectItem<'_, '_>>,
-        trouble: &mut Trouble,
-    ) -> ObjectDiff {
-        let name = |item: &ObjectItem<'_, '_>| ObjectName {
-            index: item.number,
-            entry_id: item.entry.id.clone(),
-            target: item.target.clone(),
-        };
-        let mut diff = ObjectDiff {
-            a: a.map(name),
-            b: b.map(name),
-            header: Vec::new(),
-            functions: Vec::new(),
-            identical: 0,
-        };
-        let (Some(a), Some(b)) = (a, b) else { return diff };
-        if *a.entry.data == *b.entry.data && a.target == b.target {
-            let index = a.object.as_ref().map(CodeObject::index);
-            diff.identical = index.map_or(0, |it| it.kernels().len());
-            // Names that were asked for are found here too.
-            if let Some(object) = &a.object {
-                self.kernels.of(&object.index());
-            }
-            return diff;
-        }
-        diff.header = changes(header(a), header(b));
-        let (a, b) = (Opened::new(a, self.kernels, trouble), Opened::new(b, self.kernels, trouble));
-        let names: BTreeSet<_> = a.names().chain(b.names()).cloned().collect();
-        for name in names {
-            let function = self.function(name, &a, &b);
-            match function.is_empty() {
-                true => diff.identical += 1,
-                false => diff.functions.push(function),
-            }
-        }
-        diff
+impl Reader {
+    /// What is different between functions of one name in two objects.
+    pub(super) fn functions(
+        self,
+        a: &ObjectItem<'_, '_>,
+        b: &ObjectItem<'_, '_>,
+        functions: &[&FunctionRecord],
+    ) -> Vec<FunctionDiff> {
+        let names: BTreeSet<&str> = functions.iter().map(|it| it.name.as_str()).collect();
+        let (a, b) = (Opened::new(a, &names, self.code), Opened::new(b, &names, self.code));
+        functions.iter().map(|record| self.function(record, &a, &b)).collect()
     }
 
-    fn function(&self, name: String, a: &Opened<'_>, b: &Opened<'_>) -> FunctionDiff {
-        let kernels = (a.kernels.get(&name), b.kernels.get(&name));
-        let has = |side: &Opened<'_>| {
-            side.kernels.contains_key(&name) || side.functions.contains_key(&name)
-        };
-        let found_in = match (has(a), has(b)) {
-            (true, false) => Side::OnlyA,
-            (false, true) => Side::OnlyB,
-            _ => Side::Both,
-        };
-        let mut diff = FunctionDiff {
-            demangled: source_name(hsaco::object::Str::from(name.as_str())).into_owned(),
-            kernel: kernels.0.or(kernels.1).is_some(),
-            found_in,
-            metadata: Vec::new(),
-            descriptor: Vec::new(),
-            arguments: Vec::new(),
-            removed: None,
-            added: None,
-            hunks: Vec::new(),
-            name,
-        };
-        if found_in != Side::Both {
-            return diff;
-        }
-        if let (Some(old), Some(new)) = kernels {
+    fn function(self, record: &FunctionRecord, a: &Opened<'_>, b: &Opened<'_>) -> FunctionDiff {
+        let mut diff = FunctionDiff::new(record, Side::Both);
+        if let (Some(old), Some(new)) = (a.kernels.get(&diff.name), b.kernels.get(&diff.name)) {
             diff.metadata = changes(metadata(old), metadata(new));
             diff.descriptor = changes(descriptor(old, a.generation), descriptor(new, b.generation));
             // What a generation does not have is zero there.
@@ -235,10 +213,19 @@ impl Reader<'_> {
         diff
     }
 
-    fn compare_code(&self, diff: &mut FunctionDiff, a: &Opened<'_>, b: &Opened<'_>) {
+    fn compare_code(self, diff: &mut FunctionDiff, a: &Opened<'_>, b: &Opened<'_>) {
         let (old, new) = (a.instructions(&diff.name), b.instructions(&diff.name));
-        let texts = |list: &[(u64, String)]| list.iter().map(|it| it.1.clone()).collect::<Vec<_>>();
-        let pairs = align(&texts(&old), &texts(&new));
+        let old_texts: Vec<&str> = old.iter().map(|it| it.1.as_str()).collect();
+        let new_texts: Vec<&str> = new.iter().map(|it| it.1.as_str()).collect();
+        let pairs = align(&old_texts, &new_texts);
+        let processor = |side: &Opened<'_>| side.decoders.as_ref().map(Decoders::processor);
+        let is_one_target = processor(a) == processor(b);
+        let is_reencoded = |pair: &&Pair| match **pair {
+            Pair::Same(x, y) => old.get(x).map(|it| &it.2) != new.get(y).map(|it| &it.2),
+            _ => false,
+        };
+        let reencoded = pairs.iter().filter(is_reencoded).count();
+        diff.reencoded = Some(if is_one_target { reencoded } else { 0 });
         diff.removed = Some(pairs.iter().filter(|it| matches!(it, Pair::Removed(_))).count());
         diff.added = Some(pairs.iter().filter(|it| matches!(it, Pair::Added(_))).count());
         let line = |pair: &Pair| {
@@ -271,10 +258,10 @@ fn hunks(pairs: &[Pair], context: usize) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-type Values = BTreeMap<String, serde_json::Value>;
+pub(super) type Values = BTreeMap<String, serde_json::Value>;
 
 /// What is not the same in both.
-fn changes(mut a: Values, mut b: Values) -> Vec<Change> {
+pub(super) fn changes(mut a: Values, mut b: Values) -> Vec<Change> {
     let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
     let change = |name: String| {
         let (a, b) = (a.remove(&name), b.remove(&name));
@@ -284,7 +271,7 @@ fn changes(mut a: Values, mut b: Values) -> Vec<Change> {
     names.into_iter().filter_map(change).collect()
 }
 
-fn header(item: &ObjectItem<'_, '_>) -> Values {
+pub(super) fn header(item: &ObjectItem<'_, '_>) -> Values {
     let mut values = Values::new();
     values.insert("target".to_owned(), item.target.clone().into());
     if let Some(object) = &item.object {

@@ -9,31 +9,35 @@ use crate::output::Output;
 use crate::table::count;
 
 /// Where the text goes, and its colours.
-struct Writer<'o> {
+pub(super) struct Writer<'o> {
     out: &'o mut Output,
     removed: Style,
     added: Style,
     bold: Style,
+    is_first: bool,
 }
 
-pub(super) fn write(out: &mut Output, objects: &[ObjectDiff]) -> io::Result<()> {
-    let plain = Style::new();
-    let (removed, added, bold) = match out.color() {
-        true => (AnsiColor::Red.on_default(), AnsiColor::Green.on_default(), plain.bold()),
-        false => (plain, plain, plain),
-    };
-    let mut writer = Writer { out, removed, added, bold };
-    let mut first = true;
-    for object in objects.iter().filter(|it| !it.is_empty()) {
-        if !std::mem::take(&mut first) {
-            writeln!(writer.out)?;
-        }
-        writer.object(object)?;
+impl<'o> Writer<'o> {
+    pub(super) fn new(out: &'o mut Output) -> Self {
+        let plain = Style::new();
+        let (removed, added, bold) = match out.color() {
+            true => (AnsiColor::Red.on_default(), AnsiColor::Green.on_default(), plain.bold()),
+            false => (plain, plain, plain),
+        };
+        Self { out, removed, added, bold, is_first: true }
     }
-    Ok(())
-}
 
-impl Writer<'_> {
+    /// Writes what is different between two objects, if anything is.
+    pub(super) fn write(&mut self, object: &ObjectDiff) -> io::Result<()> {
+        if object.is_empty() {
+            return Ok(());
+        }
+        if !std::mem::take(&mut self.is_first) {
+            writeln!(self.out)?;
+        }
+        self.object(object)
+    }
+
     fn object(&mut self, object: &ObjectDiff) -> io::Result<()> {
         let bold = self.bold;
         let out = &mut *self.out;
@@ -71,9 +75,10 @@ impl Writer<'_> {
             Side::Both => {}
         }
         match (function.removed, function.added) {
-            (Some(0), Some(0)) => writeln!(out, "the same instructions")?,
+            (Some(0), Some(0)) => writeln!(out, "the same instructions{}", encoded(function))?,
             (Some(removed), Some(added)) => {
-                writeln!(out, "{} removed, {added} added", count(removed, "instruction"))?;
+                let removed = count(removed, "instruction");
+                writeln!(out, "{removed} removed, {added} added{}", encoded(function))?;
             }
             _ => writeln!(out, "instructions not compared")?,
         }
@@ -121,5 +126,13 @@ impl Writer<'_> {
         let place = |address: Option<u64>| address.map_or(String::new(), |it| format!("{it:x}"));
         let (left, right) = (place(line.a), place(line.b));
         writeln!(self.out, "{style}{sign} {left:>a$} {right:>b$}  {}{style:#}", line.text)
+    }
+}
+
+/// What to say of instructions that have the same text and other bytes.
+fn encoded(function: &FunctionDiff) -> String {
+    match function.reencoded.unwrap_or(0) {
+        0 => String::new(),
+        number => format!(", {number} encoded otherwise"),
     }
 }

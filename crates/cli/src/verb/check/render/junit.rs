@@ -8,12 +8,20 @@ use hsaco::check::Rule;
 use super::super::model::{DeviceResult, FileResult, Shown};
 use super::super::options::FailOn;
 
-pub(super) fn write(out: &mut dyn Write, files: &[FileResult], fail_on: FailOn) -> Result<()> {
+/// A suite of the verb that has these rules.
+#[derive(Clone, Copy)]
+pub(super) struct Suite<'s> {
+    pub(super) verb: &'s str,
+    pub(super) rules: &'s [&'s Rule],
+    pub(super) fail_on: FailOn,
+}
+
+pub(super) fn write(out: &mut dyn Write, files: &[FileResult], suite: Suite<'_>) -> Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(out, "<testsuites name=\"hsaco check\">")?;
+    writeln!(out, "<testsuites name=\"hsaco {}\">", suite.verb)?;
     for file in files {
         for device in &file.devices {
-            write_suite(out, file, device, fail_on)?;
+            write_suite(out, file, device, suite)?;
         }
     }
     writeln!(out, "</testsuites>")?;
@@ -24,13 +32,13 @@ fn write_suite(
     out: &mut dyn Write,
     file: &FileResult,
     device: &DeviceResult,
-    fail_on: FailOn,
+    suite: Suite<'_>,
 ) -> Result<()> {
+    let Suite { rules, fail_on, .. } = suite;
     let name = match &device.device {
         Some(device) => format!("{} on {device}", file.name),
         None => file.name.clone(),
     };
-    let rules: Vec<&Rule> = Rule::all().collect();
     let failed = |rule: &Rule| failures(device, rule, fail_on).next().is_some();
     let count = rules.iter().filter(|rule| failed(rule)).count();
     writeln!(
@@ -39,8 +47,8 @@ fn write_suite(
         escaped(&name),
         rules.len()
     )?;
-    for rule in &rules {
-        write_case(out, device, rule, fail_on)?;
+    for rule in rules {
+        write_case(out, device, rule, suite)?;
     }
     writeln!(out, "  </testsuite>")?;
     Ok(())
@@ -50,9 +58,9 @@ fn write_case(
     out: &mut dyn Write,
     device: &DeviceResult,
     rule: &Rule,
-    fail_on: FailOn,
+    Suite { verb, fail_on, .. }: Suite<'_>,
 ) -> Result<()> {
-    write!(out, "    <testcase classname=\"hsaco.check\" name=\"{}\"", rule.name)?;
+    write!(out, "    <testcase classname=\"hsaco.{verb}\" name=\"{}\"", rule.name)?;
     let all: Vec<&Shown> =
         device.findings.iter().filter(|it| it.finding.rule == rule.name).collect();
     if all.is_empty() {

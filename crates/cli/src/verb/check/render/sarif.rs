@@ -15,8 +15,7 @@ use super::super::path::seen_from;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-pub(super) fn write(out: &mut dyn Write, files: &[FileResult]) -> Result<()> {
-    let rules: Vec<&Rule> = Rule::all().collect();
+pub(super) fn write(out: &mut dyn Write, files: &[FileResult], rules: &[&Rule]) -> Result<()> {
     let index = |name: &str| rules.iter().position(|rule| rule.name == name);
     let mut prints = Fingerprints::default();
     let mut results = Vec::new();
