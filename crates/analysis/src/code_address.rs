@@ -46,7 +46,9 @@ impl CodeAddresses {
     /// The address of what is so far into a section, or at that address of a linked object.
     #[must_use]
     pub fn of(&self, section: u32, value: u64) -> u64 {
-        let start = self.0.iter().find(|(index, _)| *index == section);
+        // They are in the order of their numbers.
+        let at = self.0.binary_search_by_key(&section, |(index, _)| *index).ok();
+        let start = at.and_then(|at| self.0.get(at));
         start.map_or(value, |(_, start)| start.saturating_add(value))
     }
 

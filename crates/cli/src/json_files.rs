@@ -51,11 +51,7 @@ where
     }
 
     fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
-        self.stream.other(OtherEntry {
-            entry_id: entry.id.clone(),
-            offset: entry.offset,
-            size: entry.data.len() as u64,
-        });
+        self.stream.other(OtherEntry::new(entry));
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::object::Str;
+use hsaco::object::container::Entry;
 use serde::Serialize;
 
 /// Version of every shape in this module.
@@ -130,6 +131,13 @@ pub(crate) struct OtherEntry {
     pub(crate) entry_id: Option<String>,
     pub(crate) offset: Option<u64>,
     pub(crate) size: u64,
+}
+
+impl OtherEntry {
+    pub(crate) fn new(entry: &Entry<'_>) -> Self {
+        let (entry_id, offset) = (entry.id.clone(), entry.offset);
+        Self { entry_id, offset, size: entry.data.len() as u64 }
+    }
 }
 
 /// Writes `{"schema_version":1,"files":[…]}` file by file and object by object, so that no more than

@@ -92,8 +92,9 @@ impl<'a> DebugSections<'a> {
     /// not linked and has several such sections: they all begin at zero, and are told apart by this.
     #[must_use]
     pub fn base_of(&self, section: u32) -> u64 {
-        let found = self.bases.iter().find(|(other, _)| *other == section);
-        found.map_or(0, |(_, base)| *base)
+        // They are in the order of their numbers.
+        let at = self.bases.binary_search_by_key(&section, |(other, _)| *other).ok();
+        at.and_then(|at| self.bases.get(at)).map_or(0, |(_, base)| *base)
     }
 
     /// What to ask about for an address in a kernel; see [`base_of`](Self::base_of).

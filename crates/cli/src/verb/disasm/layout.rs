@@ -159,8 +159,10 @@ impl<'a> Layout<'a> {
         if self.is_relocatable {
             return 0..u64::MAX;
         }
-        let mut after = self.by_address.iter().skip_while(|&&at| at != section).skip(1);
-        match after.next().and_then(|&at| self.sections.get(at)) {
+        // Sections are in the order of address, size and number.
+        let key = |at: usize| self.sections.get(at).map(|it| (it.address, it.size, at));
+        let after = self.by_address.partition_point(|&at| key(at) <= key(section));
+        match self.by_address.get(after).and_then(|&at| self.sections.get(at)) {
             Some(next) => address..next.address,
             None => address..u64::MAX,
         }

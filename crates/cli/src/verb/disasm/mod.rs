@@ -313,11 +313,7 @@ impl Visit for JsonListing<'_> {
     }
 
     fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
-        self.stream.other(OtherEntry {
-            entry_id: entry.id.clone(),
-            offset: entry.offset,
-            size: entry.data.len() as u64,
-        });
+        self.stream.other(OtherEntry::new(entry));
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use hsaco::object::metadata::Metadata;
 use hsaco::object::note::{self, IsaVersion, Note};
 use hsaco::object::relocation::Relocation;
 use hsaco::object::symbol::Symbol;
-use hsaco::object::{CodeObject, Kernel, SymbolKind};
+use hsaco::object::{CodeObject, Index, Kernel, SymbolKind};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -13,12 +13,11 @@ use crate::json::{entries_to_json, hex, map_to_json};
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::schema;
-use crate::select::KernelSelection;
 use crate::verb::ls::{kernel_row, kind_name, source_name};
 
-/// One object of `info`.
+/// One object of `info`, without what there may be a million of: kernels, symbols, relocations.
 #[derive(Serialize)]
-pub(super) struct ObjectInfo<'a> {
+pub(super) struct ObjectInfo {
     pub(super) index: usize,
     pub(super) entry_id: Option<String>,
     pub(super) offset: Option<u64>,
@@ -29,13 +28,12 @@ pub(super) struct ObjectInfo<'a> {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     #[serde(flatten)]
-    pub(super) elf: Option<ElfInfo<'a>>,
-    pub(super) problems: Vec<String>,
+    pub(super) elf: Option<ElfInfo>,
 }
 
 /// What only a code object has.
 #[derive(Serialize)]
-pub(super) struct ElfInfo<'a> {
+pub(super) struct ElfInfo {
     pub(super) os_abi: u8,
     pub(super) e_flags: u32,
     pub(super) e_flags_text: String,
@@ -45,9 +43,6 @@ pub(super) struct ElfInfo<'a> {
     pub(super) sections: Vec<SectionInfo>,
     pub(super) notes: Vec<NoteInfo>,
     pub(super) metadata: MetadataInfo,
-    pub(super) kernels: Vec<KernelInfo<'a>>,
-    pub(super) symbols: Vec<SymbolInfo>,
-    pub(super) relocations: Vec<RelocationInfo>,
 }
 
 #[derive(Serialize)]
@@ -143,54 +138,28 @@ pub(super) struct RelocationInfo {
     pub(super) section: Option<u32>,
 }
 
-impl<'a> ObjectInfo<'a> {
-    pub(super) fn new(
-        item: &ObjectItem<'a, '_>,
-        kernels: &KernelSelection,
-        trouble: &mut Trouble,
-    ) -> Self {
-        let mut info = Self {
+impl ObjectInfo {
+    pub(super) fn new(item: &ObjectItem<'_, '_>, index: &Index<'_>) -> Self {
+        let object = item.object.as_ref();
+        let version = |it: &CodeObject<'_>| it.abi_version().code_object_version();
+        Self {
             index: item.number,
             entry_id: item.entry.id.clone(),
             offset: item.entry.offset,
             size: item.entry.data.len() as u64,
             target: item.target.clone(),
-            abi_version: None,
-            code_object_version: None,
-            kind: kind_name(item.entry.kind, item.object.as_ref()),
-            elf: None,
-            problems: Vec::new(),
-        };
-        if let Some(object) = &item.object {
-            info.abi_version = Some(object.elf().header().abi_version);
-            info.code_object_version =
-                object.abi_version().code_object_version().filter(|_| object.is_hsa());
-            info.elf = Some(info.read(item, object, kernels, trouble));
+            abi_version: object.map(|it| it.elf().header().abi_version),
+            code_object_version: object.filter(|it| it.is_hsa()).and_then(version),
+            kind: kind_name(item.entry.kind, object),
+            elf: object.map(|it| ElfInfo::new(it, index)),
         }
-        info
     }
+}
 
-    fn read(
-        &mut self,
-        item: &ObjectItem<'_, '_>,
-        object: &CodeObject<'a>,
-        kernels: &KernelSelection,
-        trouble: &mut Trouble,
-    ) -> ElfInfo<'a> {
-        let index = object.index();
-        let (relocations, relocation_problems) = object.relocations();
-        let problems = object.problems();
-        let problems = problems.iter().chain(index.problems()).chain(&relocation_problems);
-        for problem in problems {
-            let problem = item.located(problem.clone());
-            trouble.note(item.place(), problem.clone());
-            self.problems.push(problem.to_string());
-        }
-        let wanted = index.kernels().iter().filter(|it| kernels.wants(it.name()));
-        let kernels = wanted.map(|it| KernelInfo::new(it, object, item, trouble)).collect();
+impl ElfInfo {
+    fn new(object: &CodeObject<'_>, index: &Index<'_>) -> Self {
         let table = object.symbol_table().ok().flatten();
-        let symbols = table.iter().flat_map(|it| it.iter().flatten());
-        ElfInfo {
+        Self {
             os_abi: object.elf().header().os_abi,
             e_flags: object.elf().header().flags,
             e_flags_text: object.e_flags().readelf_text(),
@@ -200,11 +169,16 @@ impl<'a> ObjectInfo<'a> {
             sections: object.elf().sections().iter().map(SectionInfo::new).collect(),
             notes: object.notes().flatten().map(|it| NoteInfo::new(&it)).collect(),
             metadata: MetadataInfo::new(index.metadata()),
-            kernels,
-            symbols: symbols.map(|it| SymbolInfo::new(&it, object.is_v2())).collect(),
-            relocations: relocations.iter().map(RelocationInfo::new).collect(),
         }
     }
+}
+
+/// The symbols of an object, each when it is asked for.
+pub(super) fn symbols(object: &CodeObject<'_>) -> impl Iterator<Item = SymbolInfo> {
+    let table = object.symbol_table().ok().flatten();
+    let is_v2 = object.is_v2();
+    let symbols = table.into_iter().flat_map(|it| it.iter().flatten());
+    symbols.map(move |it| SymbolInfo::new(&it, is_v2))
 }
 
 impl SegmentInfo {

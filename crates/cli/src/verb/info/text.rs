@@ -7,42 +7,25 @@ use hsaco::object::metadata::Argument;
 use hsaco::object::{CodeObject, Kernel, Str};
 use serde_json::Value;
 
-use super::model::{ElfInfo, KernelInfo, ObjectInfo};
-use crate::report::Trouble;
-use crate::scan::ObjectItem;
-use crate::select::KernelSelection;
+use super::model::{self, ElfInfo, KernelInfo, ObjectInfo, RelocationInfo};
+use super::row::Row;
 use crate::table::{Align, Cell, Table};
 use crate::text_files::Page;
 use crate::verb::ls::{object_line, version_name};
 
 impl Page {
-    /// Puts one object's tables on its page.
-    pub(super) fn object(
-        &mut self,
-        item: &ObjectItem<'_, '_>,
-        kernels: &KernelSelection,
-        trouble: &mut Trouble,
-    ) -> Result<()> {
-        let info = ObjectInfo::new(item, kernels, trouble);
-        writeln!(self.out, "\n{}", object_line(item))?;
-        let (Some(object), Some(elf)) = (&item.object, &info.elf) else {
-            return Ok(());
-        };
-        if kernels.is_all() {
+    /// Puts what comes before the kernels on an object's page.
+    pub(super) fn head(&mut self, row: &Row<'_>, has_tables: bool) -> Result<()> {
+        writeln!(self.out, "\n{}", object_line(&row.item))?;
+        let info = ObjectInfo::new(&row.item, &row.index);
+        if let (Some(object), Some(elf), true) = (&row.item.object, &info.elf, has_tables) {
             self.header(object, elf)?;
             self.tables(elf)?;
-        }
-        let index = object.index();
-        for (kernel, info) in kernels.of(&index).into_iter().zip(&elf.kernels) {
-            self.kernel(kernel, info, item, trouble)?;
-        }
-        if kernels.is_all() {
-            self.symbols(elf)?;
         }
         Ok(())
     }
 
-    fn header(&mut self, object: &CodeObject<'_>, elf: &ElfInfo<'_>) -> Result<()> {
+    fn header(&mut self, object: &CodeObject<'_>, elf: &ElfInfo) -> Result<()> {
         let header = object.elf().header();
         let flags = format!("{:#x}, {}", elf.e_flags, elf.e_flags_text);
         let source = elf.symbol_source.unwrap_or("none");
@@ -71,7 +54,7 @@ impl Page {
         Ok(())
     }
 
-    fn tables(&mut self, elf: &ElfInfo<'_>) -> Result<()> {
+    fn tables(&mut self, elf: &ElfInfo) -> Result<()> {
         let mut segments = Table::new(&[
             ("SEGMENT", Align::Left),
             ("FLAGS", Align::Left),
@@ -131,24 +114,14 @@ impl Page {
                 Cell::from(text.lines().next().unwrap_or_default()),
             ]);
         }
-        self.titled(&[segments, sections, notes])
+        self.titled([segments, sections, notes])
     }
 
-    fn titled(&mut self, tables: &[Table]) -> Result<()> {
-        for table in tables.iter().filter(|it| !it.is_empty()) {
-            writeln!(self.out)?;
-            table.write(&mut self.out, self.color)?;
-        }
-        Ok(())
+    fn titled<const N: usize>(&mut self, tables: [Table; N]) -> Result<()> {
+        tables.into_iter().try_for_each(|it| write_titled(&mut self.out, it, self.color))
     }
 
-    fn kernel(
-        &mut self,
-        kernel: &Kernel<'_>,
-        info: &KernelInfo<'_>,
-        item: &ObjectItem<'_, '_>,
-        trouble: &mut Trouble,
-    ) -> Result<()> {
+    pub(super) fn kernel(&mut self, kernel: &Kernel<'_>, info: &KernelInfo<'_>) -> Result<()> {
         let row = &info.row;
         writeln!(self.out, "\nkernel {}", row.demangled)?;
         let mut facts = Table::new(&[("FACT", Align::Left), ("VALUE", Align::Left)]);
@@ -173,17 +146,12 @@ impl Page {
         for (key, value) in other_metadata(info) {
             facts.row([Cell::from(key), Cell::from(&value.to_string())]);
         }
-        self.titled(&[facts])?;
-        self.arguments(kernel, item, trouble)?;
+        self.titled([facts])?;
+        self.arguments(kernel)?;
         self.descriptor(info)
     }
 
-    fn arguments(
-        &mut self,
-        kernel: &Kernel<'_>,
-        item: &ObjectItem<'_, '_>,
-        trouble: &mut Trouble,
-    ) -> Result<()> {
+    fn arguments(&mut self, kernel: &Kernel<'_>) -> Result<()> {
         let decoded = kernel.metadata().and_then(|it| it.decode().ok());
         let Some(arguments) = decoded.and_then(|it| it.arguments()) else {
             return Ok(());
@@ -195,25 +163,18 @@ impl Page {
             ("SPACE", Align::Left),
             ("ARGUMENT", Align::Left),
         ]);
-        for argument in arguments {
-            match argument {
-                Ok(argument) => {
-                    let space = argument.address_space.map(Str::to_str_lossy);
-                    table.row([
-                        Cell::from(argument.offset),
-                        Cell::from(argument.size),
-                        Cell::Text(&argument.value_kind.name().to_str_lossy()),
-                        space.as_deref().map_or(Cell::Unknown, Cell::Text),
-                        Cell::Text(&argument_name(&argument)),
-                    ]);
-                }
-                Err(error) => {
-                    let place = format!("{}: kernel {}", item.place(), kernel.name());
-                    trouble.note(place, item.located(error));
-                }
-            }
+        // What is wrong with the others was said when the object was read.
+        for argument in arguments.flatten() {
+            let space = argument.address_space.map(Str::to_str_lossy);
+            table.row([
+                Cell::from(argument.offset),
+                Cell::from(argument.size),
+                Cell::Text(&argument.value_kind.name().to_str_lossy()),
+                space.as_deref().map_or(Cell::Unknown, Cell::Text),
+                Cell::Text(&argument_name(&argument)),
+            ]);
         }
-        self.titled(&[table])
+        self.titled([table])
     }
 
     fn descriptor(&mut self, info: &KernelInfo<'_>) -> Result<()> {
@@ -224,50 +185,64 @@ impl Page {
         for (name, value) in fields {
             table.row([Cell::from(*value), Cell::from(*name)]);
         }
-        self.titled(&[table])?;
+        self.titled([table])?;
         for line in info.directives.iter().flatten() {
             writeln!(self.out, "  {line}")?;
         }
         Ok(())
     }
+}
 
-    fn symbols(&mut self, elf: &ElfInfo<'_>) -> Result<()> {
-        let mut symbols = Table::new(&[
-            ("VALUE", Align::Right),
-            ("SIZE", Align::Right),
-            ("KIND", Align::Left),
-            ("BINDING", Align::Left),
-            ("VISIBILITY", Align::Left),
-            ("SYMBOL", Align::Left),
+/// Writes the symbols and relocations of an object.
+pub(super) fn write_symbols(
+    out: &mut dyn Write,
+    object: &CodeObject<'_>,
+    color: bool,
+) -> Result<()> {
+    let mut symbols = Table::new(&[
+        ("VALUE", Align::Right),
+        ("SIZE", Align::Right),
+        ("KIND", Align::Left),
+        ("BINDING", Align::Left),
+        ("VISIBILITY", Align::Left),
+        ("SYMBOL", Align::Left),
+    ]);
+    for it in model::symbols(object) {
+        symbols.row([
+            Cell::Hex(it.value),
+            Cell::from(it.size),
+            Cell::from(it.kind),
+            Cell::from(it.binding),
+            Cell::from(it.visibility),
+            Cell::from(&it.name),
         ]);
-        for it in &elf.symbols {
-            symbols.row([
-                Cell::Hex(it.value),
-                Cell::from(it.size),
-                Cell::from(it.kind),
-                Cell::from(it.binding),
-                Cell::from(it.visibility),
-                Cell::from(&it.name),
-            ]);
-        }
-        let mut relocations = Table::new(&[
-            ("OFFSET", Align::Right),
-            ("RELOCATION", Align::Left),
-            ("ADDEND", Align::Right),
-            ("SECTION", Align::Right),
-            ("SYMBOL", Align::Left),
-        ]);
-        for it in &elf.relocations {
-            relocations.row([
-                Cell::Hex(it.offset),
-                Cell::from(&it.kind),
-                Cell::from(&it.addend.to_string()),
-                Cell::from(it.section.map(u64::from)),
-                it.symbol.as_ref().map_or(Cell::Unknown, Cell::from),
-            ]);
-        }
-        self.titled(&[symbols, relocations])
     }
+    write_titled(out, symbols, color)?;
+    let mut relocations = Table::new(&[
+        ("OFFSET", Align::Right),
+        ("RELOCATION", Align::Left),
+        ("ADDEND", Align::Right),
+        ("SECTION", Align::Right),
+        ("SYMBOL", Align::Left),
+    ]);
+    for it in object.relocations().0.iter().map(RelocationInfo::new) {
+        relocations.row([
+            Cell::Hex(it.offset),
+            Cell::from(&it.kind),
+            Cell::from(&it.addend.to_string()),
+            Cell::from(it.section.map(u64::from)),
+            it.symbol.as_ref().map_or(Cell::Unknown, Cell::from),
+        ]);
+    }
+    write_titled(out, relocations, color)
+}
+
+fn write_titled(out: &mut dyn Write, table: Table, color: bool) -> Result<()> {
+    if !table.is_empty() {
+        writeln!(out)?;
+        table.write(out, color)?;
+    }
+    Ok(())
 }
 
 /// The keys of a kernel's metadata that no row of its own shows.
