@@ -9,6 +9,9 @@ use super::record::{FunctionRecord, ObjectRecord};
 /// A function: the places of its object in the list of objects, and of it in its object.
 type Place = (usize, usize);
 
+/// Places in the first file, and in the second.
+type Sides = (Vec<Place>, Vec<Place>);
+
 /// What is to be shown together: an object of either file, or of one of them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Group {
@@ -140,7 +143,7 @@ fn all(records: &[ObjectRecord]) -> impl Iterator<Item = (Place, &ObjectRecord, 
 
 fn pairs(a: &[ObjectRecord], b: &[ObjectRecord], ignores_targets: bool) -> Pairs {
     let mut found = Pairs::default();
-    let mut by_key: BTreeMap<(&str, &str), (Vec<Place>, Vec<Place>)> = BTreeMap::new();
+    let mut by_key: BTreeMap<(&str, &str), Sides> = BTreeMap::new();
     for (place, object, function) in all(a) {
         let target = if ignores_targets { "" } else { object.target.as_str() };
         by_key.entry((target, &function.name)).or_default().0.push(place);
@@ -170,7 +173,7 @@ fn take_same(
     old: Vec<Place>,
     new: Vec<Place>,
     found: &mut Pairs,
-) -> (Vec<Place>, Vec<Place>) {
+) -> Sides {
     let mut same: HashMap<Option<Digest>, Vec<Place>> = HashMap::new();
     for place in new.iter().rev() {
         same.entry(digest(b, *place)).or_default().push(*place);

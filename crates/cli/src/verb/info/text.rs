@@ -114,11 +114,11 @@ impl Page {
                 Cell::from(text.lines().next().unwrap_or_default()),
             ]);
         }
-        self.titled([segments, sections, notes])
+        self.titled(&[segments, sections, notes])
     }
 
-    fn titled<const N: usize>(&mut self, tables: [Table; N]) -> Result<()> {
-        tables.into_iter().try_for_each(|it| write_titled(&mut self.out, it, self.color))
+    fn titled(&mut self, tables: &[Table]) -> Result<()> {
+        tables.iter().try_for_each(|it| write_titled(&mut self.out, it, self.color))
     }
 
     pub(super) fn kernel(&mut self, kernel: &Kernel<'_>, info: &KernelInfo<'_>) -> Result<()> {
@@ -146,7 +146,7 @@ impl Page {
         for (key, value) in other_metadata(info) {
             facts.row([Cell::from(key), Cell::from(&value.to_string())]);
         }
-        self.titled([facts])?;
+        self.titled(&[facts])?;
         self.arguments(kernel)?;
         self.descriptor(info)
     }
@@ -174,7 +174,7 @@ impl Page {
                 Cell::Text(&argument_name(&argument)),
             ]);
         }
-        self.titled([table])
+        self.titled(&[table])
     }
 
     fn descriptor(&mut self, info: &KernelInfo<'_>) -> Result<()> {
@@ -185,7 +185,7 @@ impl Page {
         for (name, value) in fields {
             table.row([Cell::from(*value), Cell::from(*name)]);
         }
-        self.titled([table])?;
+        self.titled(&[table])?;
         for line in info.directives.iter().flatten() {
             writeln!(self.out, "  {line}")?;
         }
@@ -217,7 +217,7 @@ pub(super) fn write_symbols(
             Cell::from(&it.name),
         ]);
     }
-    write_titled(out, symbols, color)?;
+    write_titled(out, &symbols, color)?;
     let mut relocations = Table::new(&[
         ("OFFSET", Align::Right),
         ("RELOCATION", Align::Left),
@@ -234,10 +234,10 @@ pub(super) fn write_symbols(
             it.symbol.as_ref().map_or(Cell::Unknown, Cell::from),
         ]);
     }
-    write_titled(out, relocations, color)
+    write_titled(out, &relocations, color)
 }
 
-fn write_titled(out: &mut dyn Write, table: Table, color: bool) -> Result<()> {
+fn write_titled(out: &mut dyn Write, table: &Table, color: bool) -> Result<()> {
     if !table.is_empty() {
         writeln!(out)?;
         table.write(out, color)?;
