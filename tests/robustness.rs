@@ -18,6 +18,9 @@ mod elf;
 mod exercise;
 #[path = "robustness/exit_codes.rs"]
 mod exit_codes;
+#[path = "robustness/memory.rs"]
+#[cfg(unix)]
+mod memory;
 #[path = "robustness/metadata.rs"]
 mod metadata;
 #[path = "robustness/mutation.rs"]

@@ -7,6 +7,7 @@ use hsaco::db::Wanted;
 use hsaco::isa::TargetId;
 use hsaco::load::{Error, ErrorKind, Errors, Executable, Raise, Symbol};
 use hsaco::object::container::{Container, Trail};
+use hsaco::object::memory;
 use serde::Serialize;
 
 use crate::args::{Inputs, ObjectFilter};
@@ -131,7 +132,7 @@ impl Visit for Loader<'_> {
             number: item.number,
             target,
             trail: item.entry.trail.clone(),
-            bytes: object.data().to_vec(),
+            bytes: memory::copy(object.data(), "code object")?,
         }))
     }
 

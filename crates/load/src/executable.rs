@@ -322,7 +322,7 @@ impl<'a> Executable<'a> {
         let deltas = image::place(&self.objects, base, |object| object.base)?;
         let Resolution { bound, mut errors } =
             resolve::resolve(&self.objects, &self.definitions, &self.names);
-        let mut images = self.unrelocated(&deltas);
+        let mut images = self.unrelocated(&deltas)?;
         let log = self.addresses(&deltas, &bound).apply(&mut images, &mut errors);
         Errors::check(errors)?;
         let mut order: Vec<u32> = (0..).take(images.len()).collect();
@@ -330,7 +330,7 @@ impl<'a> Executable<'a> {
         Ok(Frozen { bound, deltas, images, log, order, ..Frozen::default() })
     }
 
-    fn unrelocated(&self, deltas: &[u64]) -> Vec<Image> {
+    fn unrelocated(&self, deltas: &[u64]) -> Result<Vec<Image>> {
         let pairs = self.objects.iter().zip(deltas);
         pairs.map(|(object, delta)| Image::new(object, *delta)).collect()
     }
@@ -342,7 +342,7 @@ impl<'a> Executable<'a> {
         bound: &[Vec<Bound>],
     ) -> std::result::Result<(Vec<Image>, Vec<Applied>), Errors> {
         let mut errors = Vec::new();
-        let mut images = self.unrelocated(deltas);
+        let mut images = self.unrelocated(deltas)?;
         let log = self.addresses(deltas, bound).apply(&mut images, &mut errors);
         Errors::check(errors)?;
         Ok((images, log))

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hsaco_object::memory;
 use hsaco_object::relocation::RelocationType;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -46,19 +47,21 @@ pub struct Image {
 }
 
 impl Image {
-    pub(crate) fn new(object: &Object<'_>, delta: u64) -> Self {
+    pub(crate) fn new(object: &Object<'_>, delta: u64) -> Result<Self> {
         let segment = |segment: &hsaco_object::elf::Segment| {
             let start = usize::try_from(segment.offset).unwrap_or(usize::MAX);
             let size = usize::try_from(segment.file_size).unwrap_or(0);
             let bytes = object.bytes.get(start..).and_then(|tail| tail.get(..size));
-            Segment {
+            Ok(Segment {
                 address: segment.address.wrapping_add(delta),
-                bytes: bytes.unwrap_or_default().to_vec(),
+                bytes: memory::copy(bytes.unwrap_or_default(), "segment")?,
                 size: segment.memory_size,
                 flags: segment.flags,
-            }
+            })
         };
-        Self { delta, segments: object.segments.iter().map(segment).collect() }
+        let segments: hsaco_object::Result<_> = object.segments.iter().map(segment).collect();
+        let segments = segments.map_err(|it| Error::unreadable(&it).in_object(&object.name))?;
+        Ok(Self { delta, segments })
     }
 
     /// The addresses it takes, from the first to the last.

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use hsaco_isa::{AbiVersion, EFlags};
-use hsaco_object::CodeObject;
 use hsaco_object::elf::{
     PF_W, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNAMIC, SHT_DYNSYM, SHT_GNU_HASH, SHT_HASH,
     SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, Section,
@@ -18,6 +17,7 @@ use hsaco_object::symbol::{Binding, SHN_ABS, SHN_AMDGPU_LDS};
 use hsaco_object::write::{
     Builder, Identity, MetadataEdit, NewRelocation, NewSection, NewSymbol, PAGE,
 };
+use hsaco_object::{CodeObject, memory};
 
 use crate::error::{Error, ErrorKind, Errors, Result};
 use crate::executable::Executable;
@@ -68,7 +68,7 @@ pub(crate) fn link(
     }
     let mut linker = Linker::new(executable, &deltas)?;
     for (number, (parts, image)) in parts.iter().zip(&images).enumerate() {
-        linker.add_sections(number, parts, image);
+        linker.add_sections(number, parts, image)?;
     }
     linker.add_symbols(&frozen.bound);
     linker.add_relocations(&log)?;
@@ -187,7 +187,7 @@ impl<'l, 'a> Linker<'l, 'a> {
         self.deltas.get(object).copied().unwrap_or(0)
     }
 
-    fn add_sections(&mut self, object: usize, parts: &[Part], image: &Image) {
+    fn add_sections(&mut self, object: usize, parts: &[Part], image: &Image) -> Result<()> {
         let delta = self.delta(object);
         let mut placed = Vec::with_capacity(parts.len());
         for part in parts {
@@ -195,7 +195,7 @@ impl<'l, 'a> Linker<'l, 'a> {
             let size = part.range.end - part.range.start;
             let content = match part.kind {
                 SHT_NOBITS => Vec::new(),
-                _ => file_bytes(image, address, size),
+                _ => file_bytes(image, address, size)?,
             };
             let number = self.builder.section(NewSection {
                 name: part.name.clone(),
@@ -210,6 +210,7 @@ impl<'l, 'a> Linker<'l, 'a> {
             placed.push((address..address.wrapping_add(size), number));
         }
         self.placed.push(placed);
+        Ok(())
     }
 
     /// The section of the new object that an address is in, or right behind.
@@ -349,11 +350,12 @@ impl<'l, 'a> Linker<'l, 'a> {
 }
 
 /// `size` bytes of memory at an address, as many as the file has of them.
-fn file_bytes(image: &Image, address: u64, size: u64) -> Vec<u8> {
+fn file_bytes(image: &Image, address: u64, size: u64) -> Result<Vec<u8>> {
     let Some(segment) = image.segments.iter().find(|it| it.range().contains(&address)) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let start = usize::try_from(address - segment.address).unwrap_or(usize::MAX);
     let have = segment.bytes.get(start..).unwrap_or_default();
-    have.get(..usize::try_from(size).unwrap_or(usize::MAX)).unwrap_or(have).to_vec()
+    let have = have.get(..usize::try_from(size).unwrap_or(usize::MAX)).unwrap_or(have);
+    memory::copy(have, "section").map_err(|error| Error::unreadable(&error))
 }

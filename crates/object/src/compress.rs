@@ -11,7 +11,7 @@
 //! ```
 
 use crate::bytes::read_u32;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, memory};
 
 /// How bytes were compressed.
 ///
@@ -120,7 +120,7 @@ fn inflate(data: &[u8], size: usize) -> Result<Vec<u8>> {
     }
     let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
         | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-    let mut out = vec![0; size];
+    let mut out = memory::zeros(size, Method::Zlib.context())?;
     let mut decoder = Box::<DecompressorOxide>::default();
     let (status, consumed, written) = decompress(&mut decoder, data, &mut out, 0, flags);
     match status {
@@ -331,12 +331,18 @@ fn zstd_truncated(data: &[u8], offset: usize, needed: u64) -> Error {
 
 #[cfg(feature = "zstd-c")]
 mod zstd_library {
-    use super::{Error, ErrorKind, Method, Result};
+    use super::{Error, ErrorKind, Method, Result, memory};
 
     pub(super) fn decompress(data: &[u8], size: usize, window: u64) -> Result<Vec<u8>> {
         // One shot into its own buffer: the window is the output, and its size needs no limit.
         let _ = window;
-        zstd::bulk::decompress(data, size).map_err(|error| failure(&error))
+        let mut out = Vec::new();
+        memory::reserve(&mut out, size, Method::Zstd.context())?;
+        // What is reserved is what it may fill.
+        zstd::bulk::Decompressor::new()
+            .and_then(|mut decoder| decoder.decompress_to_buffer(data, &mut out))
+            .map_err(|error| failure(&error))?;
+        Ok(out)
     }
 
     pub(super) fn compress(data: &[u8], level: i32) -> Result<Vec<u8>> {
@@ -353,17 +359,26 @@ mod zstd_library {
     use ruzstd::decoding::FrameDecoder;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-    use super::{Error, ErrorKind, Method, Result};
+    use super::{Error, ErrorKind, Method, Result, memory};
 
     pub(super) fn decompress(data: &[u8], size: usize, window: u64) -> Result<Vec<u8>> {
+        let mut out = memory::zeros(size, Method::Zstd.context())?;
+        check_window(window)?;
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(window);
-        let mut out = vec![0; size];
         let written = decoder.decode_all(data, &mut out).map_err(|error| {
             Error::new(ErrorKind::Malformed, Method::Zstd.context(), error.to_string())
         })?;
         out.truncate(written);
         Ok(out)
+    }
+
+    /// The decoder takes memory for its window without asking whether there is any: twice what it needs while it
+    /// grows, in powers of two.
+    fn check_window(window: u64) -> Result<()> {
+        let most = window.checked_next_power_of_two().and_then(|it| it.checked_mul(3));
+        let most = most.and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX);
+        memory::reserve(&mut Vec::<u8>::new(), most, Method::Zstd.context())
     }
 
     pub(super) fn compress(data: &[u8], _level: i32) -> Result<Vec<u8>> {

@@ -19,6 +19,7 @@ pub mod descriptor;
 pub mod elf;
 pub mod layout;
 pub mod md5;
+pub mod memory;
 pub mod metadata;
 pub mod msgpack;
 pub mod note;

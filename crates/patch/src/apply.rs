@@ -8,7 +8,7 @@ use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco_object::write::{
     Access, Edit, KernelChange, MetadataEdit, MovedCode, NewSymbol, NewValue, Placed,
 };
-use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
+use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result, memory};
 
 use crate::dialect::Dialect;
 use crate::jump::{self, CODE_END};
@@ -41,7 +41,7 @@ pub(crate) fn apply(original: &[u8], copy: Vec<u8>, manifest: &Manifest) -> Resu
     }
     if manifest.counter_space != 0 {
         let size = usize::try_from(manifest.counter_space).unwrap_or(usize::MAX);
-        edit.append(COUNTERS, Access::Writable, &vec![0; size])?;
+        edit.append(COUNTERS, Access::Writable, &memory::zeros(size, CONTEXT)?)?;
     }
     let placed =
         manifest.pool.map(|pool| append_pool(&mut edit, &object, manifest, pool)).transpose()?;

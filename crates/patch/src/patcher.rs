@@ -543,7 +543,7 @@ impl<'p, 'a> Work<'p, 'a> {
         manifest.counter_space = self.counter_space;
         manifest.pool = self.pool();
         manifest.kernels = self.kernel_records(&manifest.remarks, self.kernel_settings());
-        let applied = apply(file, release::copied(file, release), manifest)?;
+        let applied = apply(file, release::copied(file, release)?, manifest)?;
         if let (Some(pool), Some(offset)) = (&mut manifest.pool, applied.pool_offset) {
             pool.offset = offset;
         }

@@ -29,15 +29,16 @@ impl<'r> Walk<'r> {
 }
 
 /// A copy of a file with room for more, made without a need for all of the file at once.
-pub(crate) fn copied(file: &[u8], release: Release<'_>) -> Vec<u8> {
+pub(crate) fn copied(file: &[u8], release: Release<'_>) -> hsaco_object::Result<Vec<u8>> {
     // What is appended is seldom more than this; a large file should not be copied again for it.
-    let mut copy = Vec::with_capacity(file.len() + file.len() / 4);
+    let mut copy = Vec::new();
+    hsaco_object::memory::reserve(&mut copy, file.len() + file.len() / 4, "code object")?;
     let mut walk = Walk::new(release);
     for part in file.chunks(STEP) {
         copy.extend_from_slice(part);
         walk.at(copy.len());
     }
-    copy
+    Ok(copy)
 }
 
 /// Where a part of a file begins in it.

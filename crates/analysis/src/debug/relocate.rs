@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use gimli::SectionId;
 use hsaco_object::elf::{Elf, Section};
 use hsaco_object::relocation::{Relocation, RelocationType};
-use hsaco_object::{CodeObject, Error, ErrorKind};
+use hsaco_object::{CodeObject, Error, ErrorKind, memory};
 
 use super::{DebugSections, SECTIONS};
 
@@ -49,7 +49,7 @@ pub(super) fn sections<'a>(object: &CodeObject<'a>, cap: u64) -> Result<DebugSec
             bases.0.get_mut(section.index as usize).into_iter().for_each(|it| {
                 *it = content.len() as u64;
             });
-            content.extend_from_slice(&piece);
+            memory::append(&mut content, &piece, "debug sections")?;
         }
         all.push(Linked { id, content, pieces });
     }

@@ -128,9 +128,9 @@ fn rebuild(args: &Args, path: &Path) -> Result<Vec<u8>> {
         let place = || format!("bundle at {:#x}", record.offset);
         let bytes = rebuild.bundle(record).with_context(place)?;
         let before = record.before.to_bytes(args.max_size).with_context(place)?;
-        joined.push(&before, &bytes, record.size);
+        joined.push(&before, &bytes, record.size)?;
     }
-    joined.end(&manifest.after.to_bytes(args.max_size)?);
+    joined.end(&manifest.after.to_bytes(args.max_size)?)?;
     Ok(joined.bytes)
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use hsaco::object::container::{Container, EntryKind, Options};
+use hsaco::object::memory;
 use hsaco::object::uri::{Uri, UriRange};
 use serde::Serialize;
 
@@ -134,7 +135,7 @@ impl Sink for Single {
         let target = item.target.as_deref().unwrap_or("unknown");
         self.names.push(format!("{} object {number} ({target})", input.name));
         if self.data.is_none() {
-            self.data = Some(item.entry.data.to_vec());
+            self.data = Some(memory::copy(&item.entry.data, "object")?);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use hsaco::load::{CallEdge, CallTarget, Errors, Executable, Freeze, FunctionRef};
+use hsaco::object::memory;
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
@@ -91,7 +92,7 @@ fn image(executable: &Executable<'_>) -> Result<Vec<u8>> {
     let (low, high) = span(executable);
     let size = high - low;
     ensure!(size <= MOST, "an image of {size:#x} bytes: place the objects closer together");
-    let mut bytes = vec![0; usize::try_from(size).context("a size")?];
+    let mut bytes = memory::zeros(usize::try_from(size).context("a size")?, "image")?;
     for image in executable.objects().filter_map(|it| executable.image(it)) {
         for segment in &image.segments {
             let start = usize::try_from(segment.address - low).context("an address")?;

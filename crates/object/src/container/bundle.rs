@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use crate::bytes::{read_u64, slice};
-use crate::{Error, Result, Str};
+use crate::{Error, Result, Str, memory};
 
 /// What every bundle begins with.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -231,18 +231,44 @@ fn layout(header: u64, sizes: &[u64], alignment: u64) -> impl Iterator<Item = u6
 /// assert_eq!(file.len(), 24 + 8 + 24 + 30 + 24 + 10 + 3);
 /// ```
 pub fn write<I: AsRef<[u8]>, D: AsRef<[u8]>>(entries: &[(I, D)], alignment: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_into(&mut out, entries, alignment);
+    out
+}
+
+/// As [`write`], where contents are as large as input makes them.
+pub(crate) fn try_write<I: AsRef<[u8]>, D: AsRef<[u8]>>(
+    entries: &[(I, D)],
+    alignment: u64,
+) -> Result<Vec<u8>> {
+    let step = usize::try_from(alignment).unwrap_or(usize::MAX);
+    let room = |(id, data): &(I, D)| {
+        let id = ENTRY_FIXED.saturating_add(id.as_ref().len());
+        id.saturating_add(data.as_ref().len()).saturating_add(step)
+    };
+    let room = entries.iter().map(room).fold(COUNT_END, usize::saturating_add);
+    let mut out = Vec::new();
+    memory::reserve(&mut out, room, CONTEXT)?;
+    write_into(&mut out, entries, alignment);
+    Ok(out)
+}
+
+fn write_into<I: AsRef<[u8]>, D: AsRef<[u8]>>(
+    out: &mut Vec<u8>,
+    entries: &[(I, D)],
+    alignment: u64,
+) {
     let sizes: Vec<u64> = entries.iter().map(|(_, data)| data.as_ref().len() as u64).collect();
     let ids: usize = entries.iter().map(|(id, _)| id.as_ref().len()).sum();
     let header = (COUNT_END + ENTRY_FIXED * entries.len() + ids) as u64;
     let rows = entries.iter().zip(&sizes).zip(layout(header, &sizes, alignment));
     let rows: Vec<_> = rows.map(|(((id, _), &size), offset)| (id.as_ref(), offset, size)).collect();
-    let mut out = header_bytes(&rows);
+    out.extend(header_bytes(&rows));
     for (_, data) in entries {
         let aligned = out.len().checked_next_multiple_of(alignment.max(1).try_into().unwrap_or(1));
         out.resize(aligned.unwrap_or(out.len()), 0);
         out.extend_from_slice(data.as_ref());
     }
-    out
 }
 
 /// Magic, count and table of these ids, offsets and sizes.
@@ -313,7 +339,7 @@ fn range_mut(data: &mut [u8], offset: u64, size: usize) -> Option<&mut [u8]> {
 /// ```
 pub fn blank(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
     let bundle = Bundle::parse(data)?;
-    let mut out = slice(data, 0, bundle.extent(), CONTEXT)?.to_vec();
+    let mut out = memory::copy(slice(data, 0, bundle.extent(), CONTEXT)?, CONTEXT)?;
     let (kept, dropped): (Vec<&BundleEntry<'_>>, Vec<_>) =
         bundle.entries.iter().partition(|it| it.is_host() || keep(&it.id.to_str_lossy()));
     for entry in dropped {
@@ -356,7 +382,7 @@ pub fn prune(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
             kept.push((entry.id.as_bytes(), bundle.content(data, entry)?));
         }
     }
-    Ok(write(&kept, bundle.alignment().unwrap_or_else(|| bundle.common_alignment())))
+    try_write(&kept, bundle.alignment().unwrap_or_else(|| bundle.common_alignment()))
 }
 
 impl Bundle<'_> {

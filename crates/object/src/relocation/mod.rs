@@ -6,7 +6,7 @@ mod table;
 use crate::bytes::{read_u32, read_u64, slice};
 use crate::elf::{ET_REL, Elf, SHT_REL, SHT_RELA, SHT_RELR};
 use crate::error::Problems;
-use crate::{Error, ErrorKind, Result, Str};
+use crate::{Error, ErrorKind, Result, Str, memory};
 
 use decode::Row;
 use table::Table;
@@ -161,6 +161,9 @@ fn append<'a>(elf: &Elf<'a>, table: &Table<'a>, all: &mut Vec<Relocation<'a>>) -
         match names.checked_sub(relocation.symbol_name.as_bytes().len() as u64) {
             Some(left) => names = left,
             None => relocation.symbol_name = Str::default(),
+        }
+        if all.len() == all.capacity() {
+            memory::reserve(all, all.len().max(64), CONTEXT)?;
         }
         all.push(relocation);
         Ok(())

@@ -39,7 +39,7 @@ pub use metadata::MetadataEdit;
 pub use msgpack::NewValue;
 pub use symbol::NewSymbol;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, memory};
 
 /// The page size of code objects: what `ld.lld` aligns their segments to.
 pub const PAGE: u64 = 4096;
@@ -85,13 +85,12 @@ fn add_string(table: &mut Vec<u8>, text: &[u8], context: &'static str) -> Result
 fn put_at(bytes: &mut Vec<u8>, offset: u64, content: &[u8], context: &'static str) -> Result<()> {
     let start = usize::try_from(offset).map_err(|_| too_large(context))?;
     if start > bytes.len() {
-        bytes.resize(start, 0);
+        memory::resize(bytes, start, context)?;
     }
     let inside = content.len().min(bytes.len() - start);
     let (over, behind) = content.split_at(inside);
     if let Some(place) = bytes.get_mut(start..start + inside) {
         place.copy_from_slice(over);
     }
-    bytes.extend_from_slice(behind);
-    Ok(())
+    memory::append(bytes, behind, context)
 }

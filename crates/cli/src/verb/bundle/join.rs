@@ -1,5 +1,7 @@
 //! Bundles one after the other, with what lies between them.
 
+use hsaco::object::{Result, memory};
+
 /// Alignments above a page mean nothing to a loader.
 const MAX_ALIGNMENT: u64 = 4096;
 
@@ -14,22 +16,24 @@ pub(crate) struct Joined {
 
 impl Joined {
     /// Adds what comes before a bundle, and the bundle, which had `original` bytes.
-    pub(crate) fn push(&mut self, before: &[u8], bundle: &[u8], original: u64) {
-        self.end(before);
+    pub(crate) fn push(&mut self, before: &[u8], bundle: &[u8], original: u64) -> Result<()> {
+        self.end(before)?;
         if self.bytes.len() as u64 != self.original && is_zero(before) {
             let alignment = alignment_of(self.original);
             let end = self.bytes.len() - before.len();
             self.bytes.truncate(end);
             self.bytes.resize(end.next_multiple_of(alignment), 0);
         }
-        self.bytes.extend_from_slice(bundle);
+        memory::append(&mut self.bytes, bundle, "bundles")?;
         self.original = self.original.saturating_add(original);
+        Ok(())
     }
 
     /// Adds what comes after the last bundle.
-    pub(crate) fn end(&mut self, after: &[u8]) {
-        self.bytes.extend_from_slice(after);
+    pub(crate) fn end(&mut self, after: &[u8]) -> Result<()> {
+        memory::append(&mut self.bytes, after, "bundles")?;
         self.original = self.original.saturating_add(after.len() as u64);
+        Ok(())
     }
 }
 
@@ -49,16 +53,16 @@ mod tests {
     #[test]
     fn nothing_moves_unless_it_must() {
         let mut joined = Joined::default();
-        joined.push(b"", b"aaa", 3);
-        joined.push(&[0; 5], b"bb", 2);
-        joined.push(b"", b"c", 1);
-        joined.end(b"\0");
+        joined.push(b"", b"aaa", 3).unwrap();
+        joined.push(&[0; 5], b"bb", 2).unwrap();
+        joined.push(b"", b"c", 1).unwrap();
+        joined.end(b"\0").unwrap();
         assert_eq!(joined.bytes, b"aaa\0\0\0\0\0bbc\0");
 
         let mut joined = Joined::default();
-        joined.push(b"", b"aaaaaaaaa", 3);
-        joined.push(&[0; 5], b"bb", 2);
-        joined.push(b"xx", b"c", 1);
+        joined.push(b"", b"aaaaaaaaa", 3).unwrap();
+        joined.push(&[0; 5], b"bb", 2).unwrap();
+        joined.push(b"xx", b"c", 1).unwrap();
         assert_eq!(joined.bytes, b"aaaaaaaaa\0\0\0\0\0\0\0bbxxc");
     }
 }

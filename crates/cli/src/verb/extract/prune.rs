@@ -10,6 +10,7 @@ use hsaco::object::compress::Method;
 use hsaco::object::container::bundle::{self, Bundle};
 use hsaco::object::container::ccob;
 use hsaco::object::container::{Container, Entry, EntryKind, Options, Trail};
+use hsaco::object::memory;
 use serde::Serialize;
 
 use super::describe::{Opened, between};
@@ -165,7 +166,7 @@ impl Prune<'_> {
             let kept = self.kept_ids(&opened.plain)?;
             let original = between(rest, 0, opened.size);
             let pruned = match &opened.header {
-                _ if kept.is_all => original.to_vec(),
+                _ if kept.is_all => memory::copy(original, "bundle")?,
                 None => bundle::prune(&opened.plain, |id| kept.ids.contains(id))?,
                 Some(header) => {
                     let plain = bundle::prune(&opened.plain, |id| kept.ids.contains(id))?;
@@ -173,16 +174,16 @@ impl Prune<'_> {
                     ccob::write(&plain, header.version, header.method, level)?
                 }
             };
-            joined.push(before, &pruned, opened.size);
+            joined.push(before, &pruned, opened.size)?;
             end = place.offset.saturating_add(opened.size);
         }
-        joined.end(between(data, end, data.len() as u64));
+        joined.end(between(data, end, data.len() as u64))?;
         Ok(joined.bytes)
     }
 
     /// The file with nothing moved: code elsewhere in it points at the bundles.
     fn in_place(&self, data: &[u8]) -> Result<Vec<u8>> {
-        let mut out = data.to_vec();
+        let mut out = memory::copy(data, "file")?;
         for place in &self.places.0 {
             let rest = between(data, place.offset, data.len() as u64);
             let pruned = self.blanked(rest).with_context(|| where_it_is(place))?;
@@ -198,7 +199,7 @@ impl Prune<'_> {
         let opened = Opened::new(data, self.max_size)?;
         let kept = self.kept_ids(&opened.plain)?;
         if kept.is_all {
-            return Ok(between(data, 0, opened.size).to_vec());
+            return Ok(memory::copy(between(data, 0, opened.size), "bundle")?);
         }
         let Some(header) = &opened.header else {
             return Ok(bundle::blank(data, |id| kept.ids.contains(id))?);

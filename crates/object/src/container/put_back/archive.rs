@@ -3,7 +3,7 @@
 use super::super::archive::{Part, parts};
 use super::{CONTEXT, Change, splice};
 use crate::bytes::{read_u32, slice};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, memory};
 
 const HEADER_SIZE: u64 = 60;
 
@@ -11,7 +11,9 @@ const HEADER_SIZE: u64 = 60;
 pub(super) fn archive(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8>> {
     let all = parts(data);
     let first = all.first().map_or(data.len() as u64, |it| it.header.start);
-    let mut out = slice(data, 0, first, CONTEXT)?.to_vec();
+    let mut out = Vec::new();
+    memory::reserve(&mut out, data.len(), CONTEXT)?;
+    out.extend_from_slice(slice(data, 0, first, CONTEXT)?);
     let mut moves = Vec::new();
     let mut changes = changes.into_iter().peekable();
     let mut end = first;
@@ -26,13 +28,13 @@ pub(super) fn archive(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8>> {
         }
         end = part.content.end;
         if inside.is_empty() {
-            out.extend_from_slice(old);
+            memory::append(&mut out, old, CONTEXT)?;
         } else {
             let content = splice(old, inside)?.0;
             let name = part.content.start - part.header.start - HEADER_SIZE;
             let header = out.len() as u64 - name - HEADER_SIZE;
             set_size(&mut out, header, name + content.len() as u64)?;
-            out.extend(content);
+            memory::append(&mut out, &content, CONTEXT)?;
             // Members begin at even offsets; the last one need not be padded, and then is not.
             let is_odd = !(size_of(part) + name).is_multiple_of(2);
             let is_padded = !is_odd || end < data.len() as u64;

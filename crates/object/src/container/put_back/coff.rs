@@ -6,7 +6,7 @@ use super::{
 };
 use crate::bytes::slice;
 use crate::write::moved;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, memory};
 
 const SECTION_SIZE: u64 = 40;
 const RELOCATION_SIZE: u64 = 10;
@@ -148,8 +148,8 @@ impl Form {
         let offset = (file.len() as u64).next_multiple_of(ALIGN);
         put_u32(file, header + 16, change.new.len() as u64)?;
         put_u32(file, header + 20, offset)?;
-        file.resize(super::index(offset)?, 0);
-        file.extend_from_slice(&change.new);
+        memory::resize(file, super::index(offset)?, CONTEXT)?;
+        memory::append(file, &change.new, CONTEXT)?;
         Ok(())
     }
 

@@ -29,7 +29,7 @@ use super::ccob::{self, Ccob};
 use super::{Container, Options, Region, RegionKind, traced_entries};
 use crate::bytes::{read_u16, read_u32, read_u64, slice};
 use crate::compress::Method;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, memory};
 
 const CONTEXT: &str = "putting back";
 
@@ -85,7 +85,7 @@ pub fn put_back(
         let change = Change { start, old: region.data.len() as u64, new: bytes, moves };
         changes.entry(outer).or_default().push(change);
     }
-    Ok(data.to_vec())
+    memory::copy(data, CONTEXT)
 }
 
 /// New bytes for a range of a region.
@@ -119,7 +119,8 @@ fn rewritten(region: &Region<'_>, changes: Vec<Change>) -> Result<(Vec<u8>, Move
         RegionKind::Section(_) => {
             let (mut bytes, moves) = splice(data, changes)?;
             // What follows a section stays where it is.
-            bytes.resize(bytes.len().max(data.len()), 0);
+            let size = bytes.len().max(data.len());
+            memory::resize(&mut bytes, size, CONTEXT)?;
             return Ok((bytes, moves));
         }
         RegionKind::Container(Container::CompressedBundle) => compressed(data, changes)?,
@@ -138,7 +139,7 @@ fn rewritten(region: &Region<'_>, changes: Vec<Change>) -> Result<(Vec<u8>, Move
 
 /// Changes that fit, for a container in which nothing can grow.
 fn in_place(data: &[u8], changes: &[Change], name: &str) -> Result<Vec<u8>> {
-    let mut bytes = data.to_vec();
+    let mut bytes = memory::copy(data, CONTEXT)?;
     for change in changes {
         if !change.fits() {
             let detail = format!(
@@ -195,7 +196,8 @@ fn unsupported(detail: impl Into<String>) -> Error {
 /// Bytes with ranges replaced. What comes after a range stays at its offset if padding before it
 /// gives way; else it moves by whole pages, so that its alignment is what it was.
 fn splice(data: &[u8], changes: Vec<Change>) -> Result<(Vec<u8>, Moves)> {
-    let mut out = Vec::with_capacity(data.len());
+    let mut out = Vec::new();
+    memory::reserve(&mut out, data.len(), CONTEXT)?;
     let mut moves = Vec::new();
     let mut copied = 0;
     for change in changes {
@@ -207,7 +209,7 @@ fn splice(data: &[u8], changes: Vec<Change>) -> Result<(Vec<u8>, Moves)> {
         moves.push((copied, fill(&mut out, gap, copied, change.start)?));
         moves.push((change.start, out.len() as u64));
         copied = change.end();
-        out.extend(change.new);
+        memory::append(&mut out, &change.new, CONTEXT)?;
     }
     let tail = slice(data, copied, (data.len() as u64).saturating_sub(copied), CONTEXT)?;
     if !tail.is_empty() {
@@ -222,22 +224,22 @@ fn fill(out: &mut Vec<u8>, gap: &[u8], from: u64, to: u64) -> Result<u64> {
     let end = out.len() as u64;
     let is_padding = gap.iter().all(|&byte| byte == 0);
     if end <= from {
-        out.resize(index(from)?, 0);
-        out.extend_from_slice(gap);
+        memory::resize(out, index(from)?, CONTEXT)?;
+        memory::append(out, gap, CONTEXT)?;
         return Ok(from);
     }
     if end <= to && is_padding {
-        out.resize(index(to)?, 0);
+        memory::resize(out, index(to)?, CONTEXT)?;
         return Ok(from);
     }
     let mut place = end;
     if !is_padding {
         place = congruent(end, from)?;
-        out.resize(index(place)?, 0);
-        out.extend_from_slice(gap);
+        memory::resize(out, index(place)?, CONTEXT)?;
+        memory::append(out, gap, CONTEXT)?;
     }
     let start = congruent(out.len() as u64, to)?;
-    out.resize(index(start)?, 0);
+    memory::resize(out, index(start)?, CONTEXT)?;
     Ok(place)
 }
 
@@ -257,7 +259,7 @@ fn too_large() -> Error {
 
 fn compressed(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8>> {
     let header = Ccob::parse(data)?;
-    let Some(change) = changes.into_iter().next_back() else { return Ok(data.to_vec()) };
+    let Some(change) = changes.into_iter().next_back() else { return memory::copy(data, CONTEXT) };
     let level = match header.method {
         Method::Zlib => 6,
         Method::Zstd => 3,

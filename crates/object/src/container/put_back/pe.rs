@@ -13,7 +13,7 @@ use super::{
 };
 use crate::bytes::slice;
 use crate::write::{WRAPPER_MAGIC, WRAPPER_SIZE, moved};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, memory};
 
 const SECTION_SIZE: u64 = 40;
 /// The name of a section whose content is elsewhere now.
@@ -125,9 +125,9 @@ impl Image {
         let data = u64::from(get_u32(file, self.optional + 8)?);
         put_u32(file, self.optional + 8, data + raw_size)?;
         put_u32(file, self.optional + 56, memory_end)?;
-        file.resize(super::index(offset)?, 0);
-        file.extend_from_slice(&change.new);
-        file.resize(super::index(offset + raw_size)?, 0);
+        memory::resize(file, super::index(offset)?, CONTEXT)?;
+        memory::append(file, &change.new, CONTEXT)?;
+        memory::resize(file, super::index(offset + raw_size)?, CONTEXT)?;
         Ok(())
     }
 

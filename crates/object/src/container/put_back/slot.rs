@@ -4,7 +4,7 @@ use super::super::bundle::{self, Bundle};
 use super::super::offload_binary::OffloadBinary;
 use super::{CONTEXT, Change, overwrite, splice};
 use crate::bytes::slice;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, memory};
 
 /// A content, where it is, and what it becomes.
 struct Slot {
@@ -61,13 +61,13 @@ pub(super) fn bundle(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8>> {
     assign(data, &mut slots, changes)?;
     // The last content may grow as it likes.
     if all_fit(&slots, u64::MAX) {
-        let mut out = data.to_vec();
+        let mut out = memory::copy(data, CONTEXT)?;
         for (slot, row) in slots.iter().zip(&bundle.entries) {
             let Some(new) = &slot.new else { continue };
             let start = usize::try_from(slot.offset).unwrap_or(usize::MAX);
             let end = start.saturating_add(new.len().max(usize::try_from(slot.size).unwrap_or(0)));
             if out.len() < end {
-                out.resize(end, 0);
+                memory::resize(&mut out, end, CONTEXT)?;
             }
             overwrite(&mut out, slot.offset, (end - start) as u64, new)?;
             overwrite(&mut out, row.row + 8, 8, &slot.size().to_le_bytes())?;
@@ -85,7 +85,7 @@ pub(super) fn bundle(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8>> {
     });
     let contents: Vec<_> = contents.collect::<Result<_>>()?;
     let alignment = bundle.alignment().unwrap_or_else(|| bundle.common_alignment());
-    Ok(bundle::write(&contents, alignment))
+    bundle::try_write(&contents, alignment)
 }
 
 /// An offload binary: what grew goes behind its end.
@@ -97,7 +97,7 @@ pub(super) fn offload_binary(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8
         images.map(|it| Slot { offset: it.offset, size: it.size, new: None }).collect();
     assign(data, &mut slots, changes)?;
     let size = usize::try_from(binary.size).unwrap_or(usize::MAX);
-    let mut out = data.get(..size).unwrap_or(data).to_vec();
+    let mut out = memory::copy(data.get(..size).unwrap_or(data), CONTEXT)?;
     for (slot, row) in slots.iter().zip(0_u64..) {
         let Some(new) = &slot.new else { continue };
         let row = table + row * 40;
@@ -113,7 +113,7 @@ pub(super) fn offload_binary(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8
             }
             out.resize(out.len().next_multiple_of(8), 0);
             let offset = out.len() as u64;
-            out.extend_from_slice(new);
+            memory::append(&mut out, new, CONTEXT)?;
             offset
         };
         overwrite(&mut out, row + 24, 8, &offset.to_le_bytes())?;

@@ -23,7 +23,7 @@ use crate::elf::{
     ET_REL, Elf, PF_R, PF_W, PF_X, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHF_WRITE,
     SHT_PROGBITS, Segment,
 };
-use crate::{CodeObject, Error, ErrorKind, Result};
+use crate::{CodeObject, Error, ErrorKind, Result, memory};
 
 use super::note::NoteChange;
 use super::row::SectionRow;
@@ -118,7 +118,8 @@ impl<'a> Edit<'a> {
     /// As [`new`](Self::new), for any ELF file that can be read.
     fn of(elf: Elf<'a>) -> Result<Self> {
         // What is appended is seldom more than this; a large file should not be copied again for it.
-        let mut bytes = Vec::with_capacity(elf.data().len() + elf.data().len() / 4);
+        let mut bytes = Vec::new();
+        memory::reserve(&mut bytes, elf.data().len() + elf.data().len() / 4, CONTEXT)?;
         bytes.extend_from_slice(elf.data());
         Self::of_copy(elf, bytes)
     }
@@ -275,7 +276,7 @@ impl<'a> Edit<'a> {
         match section {
             // Bytes that were replaced are in the new file alone.
             Some(section) if !is_packed(section.flags) => {
-                self.section_bytes(section.index).map(|it| Some(it.to_vec()))
+                self.section_bytes(section.index).and_then(|it| memory::copy(it, CONTEXT).map(Some))
             }
             Some(section) => self.elf.section_content(section, MOST).map(Cow::into_owned).map(Some),
             None => Ok(None),

@@ -1,7 +1,7 @@
 //! Sections of an edited object, and their headers.
 
 use crate::elf::{SHF_ALLOC, SHT_NOBITS, SHT_NULL};
-use crate::{Error, ErrorKind, Result, Str};
+use crate::{Error, ErrorKind, Result, Str, memory};
 
 use super::super::row::{SectionRow, place};
 use super::super::{add_string, align_up, put_at, unsupported};
@@ -41,7 +41,7 @@ impl Edit<'_> {
     pub(super) fn content(&mut self, index: u32) -> Result<&mut Vec<u8>> {
         if !self.contents.contains_key(&index) {
             self.refuse_mapped(index)?;
-            let content = self.section_bytes(index)?.to_vec();
+            let content = memory::copy(self.section_bytes(index)?, CONTEXT)?;
             self.contents.insert(index, content);
         }
         let missing = || Error::new(ErrorKind::NotFound, CONTEXT, format!("section {index}"));

@@ -1,9 +1,9 @@
 //! Symbols of an edited object.
 
-use crate::Result;
 use crate::elf::{
     ET_REL, SHT_DYNSYM, SHT_GROUP, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
 };
+use crate::{Result, memory};
 
 use crate::relocation::Encoding;
 
@@ -60,8 +60,8 @@ impl Edit<'_> {
         let dynamic = find(SHT_DYNSYM).map(|(row, index)| (*row, index));
         let (symbols, strings, info) = match dynamic {
             Some((row, index)) => {
-                let strings = self.section_bytes(row.link)?.to_vec();
-                (self.section_bytes(index)?.to_vec(), strings, row.info)
+                let strings = memory::copy(self.section_bytes(row.link)?, CONTEXT)?;
+                (memory::copy(self.section_bytes(index)?, CONTEXT)?, strings, row.info)
             }
             None => (vec![0; 24], vec![0], 1),
         };
