@@ -13,6 +13,7 @@ use hsaco_isa::{Limits, ParseTargetError, Processor, TargetId};
 /// assert_eq!((device.name.as_ref(), device.limits.lds_bytes), ("gfx942:xnack-", 65536));
 /// device.set(Limit::Lds, 32768);
 /// assert_eq!(device.limits.lds_bytes, 32768);
+/// assert_eq!("MI300X".parse::<Device>()?.name, "gfx942");
 /// # Ok::<(), hsaco_isa::ParseTargetError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +92,6 @@ impl FromStr for Device {
     type Err = ParseTargetError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self::new)
+        TargetId::of_device(text).map(Self::new)
     }
 }

@@ -59,6 +59,7 @@ mod operands;
 )]
 mod print;
 mod processor;
+mod product;
 mod setting;
 mod table;
 mod target;
