@@ -25,6 +25,10 @@ mod memory;
 mod metadata;
 #[path = "robustness/mutation.rs"]
 mod mutation;
+#[path = "robustness/names.rs"]
+mod names;
+#[path = "robustness/outputs.rs"]
+mod outputs;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -22,7 +22,7 @@ pub(crate) struct ObjectFilter {
     /// gfx90a:xnack-, gfx11*)
     #[arg(short, long, value_name = "TARGET")]
     pub(crate) target: Vec<String>,
-    /// Only objects that this device can run (gfx90a:sramecc+:xnack-)
+    /// Only objects that this device can run (gfx90a:sramecc+:xnack-, mi300x, strix-halo)
     #[arg(long, value_name = "TARGET")]
     pub(crate) device: Option<String>,
     /// Only the object with this number, counted from 0 in each file

@@ -10,6 +10,7 @@ pub mod input;
 mod json;
 mod json_files;
 mod layered;
+mod named_files;
 mod output;
 mod parallel;
 mod report;
@@ -21,11 +22,13 @@ mod source_files;
 mod stored;
 mod stream;
 mod table;
+mod text;
 mod text_files;
 mod verb;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser};
@@ -63,6 +66,9 @@ pub(crate) fn task(words: Vec<OsString>) -> clap::error::Result<Task> {
         None => command(),
     };
     let matches = command.try_get_matches_from_mut(words)?;
+    if let Some(conflict) = named_files::conflict(&matches) {
+        return Err(command.error(ErrorKind::ArgumentConflict, conflict));
+    }
     let asked = matches.subcommand().and_then(|(name, its)| Some((Verb::named(name)?, its)));
     match asked {
         Some((verb, arguments)) => verb.task(arguments).map_err(|error| error.format(&mut command)),
@@ -72,13 +78,17 @@ pub(crate) fn task(words: Vec<OsString>) -> clap::error::Result<Task> {
 
 /// Runs the command; the first argument is its name. Gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let code = match task(with_default_verb(args.into_iter().collect())) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let task = match misspelt_verb(&args) {
+        Some(message) => Err(command().error(ErrorKind::InvalidSubcommand, message)),
+        None => task(with_default_verb(args)),
+    };
+    let code = match task {
         Ok(task) => answer(task),
-        Err(error) => {
-            // Nobody is left to be told that help could not be printed.
-            drop(error.print());
-            u8::try_from(error.exit_code()).unwrap_or(u8::MAX)
-        }
+        Err(error) => match error.print().and_then(|()| std::io::stdout().flush()) {
+            Ok(()) => u8::try_from(error.exit_code()).unwrap_or(u8::MAX),
+            Err(unprinted) => failed(&unprinted.into()).exit_code(),
+        },
     };
     // In a process that is not ours nobody else does it.
     drop(std::io::stdout().flush());
@@ -86,14 +96,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn answer(task: Task) -> u8 {
-    let status = task().unwrap_or_else(|error| {
-        if is_broken_pipe(&error) {
-            return Status::Fine;
-        }
-        report::error(&format!("{error:#}"));
-        Status::Unreadable
-    });
-    status.exit_code()
+    task().unwrap_or_else(|error| failed(&error)).exit_code()
+}
+
+/// Says why the command could not go on. Whoever has closed the pipe wants no more of it.
+fn failed(error: &anyhow::Error) -> Status {
+    if is_broken_pipe(error) {
+        return Status::Fine;
+    }
+    report::error(&format!("{error:#}"));
+    Status::Unreadable
 }
 
 /// Puts `ls` before the first argument unless that is a verb or a flag of `hsaco` itself.
@@ -107,6 +119,20 @@ fn with_default_verb(mut args: Vec<OsString>) -> Vec<OsString> {
         _ => {}
     }
     args
+}
+
+/// What to say of a first argument that is no verb and no file, and was most likely meant to be a verb.
+fn misspelt_verb(args: &[OsString]) -> Option<String> {
+    let word = args.get(1)?.to_str()?;
+    let is_word = word.chars().all(|letter| letter.is_ascii_alphanumeric());
+    if !is_word || Verb::named(word).is_some() || word == "help" || Path::new(word).exists() {
+        return None;
+    }
+    let nearest =
+        VERBS.iter().map(|verb| (strsim::damerau_levenshtein(word, verb.name), verb.name));
+    let (distance, verb) = nearest.min()?;
+    let is_near = distance <= 2 && distance < verb.len();
+    is_near.then(|| format!("'{word}' is neither a verb nor a file; did you mean '{verb}'?"))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

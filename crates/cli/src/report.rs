@@ -1,7 +1,11 @@
 //! What goes to standard error, and what that makes of the exit code.
 
+use std::io::Write as _;
+
 use anstyle::{AnsiColor, Style};
 use hsaco::object::{Error, ErrorKind};
+
+use crate::text::shown;
 
 /// How a run ended; the largest of all files wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,13 +41,24 @@ impl Status {
 /// Prints one line that begins with the program's name.
 pub(crate) fn error(message: &str) {
     let style = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
-    anstream::eprintln!("{style}hsaco:{style:#} {message}");
+    tell(&format!("{style}hsaco:{style:#} {}", shown_lines(message)));
 }
 
 /// Prints one line that begins with a place in a text, as compilers do.
 pub(crate) fn line(place: &str, message: &str) {
     let style = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
-    anstream::eprintln!("{place}: {style}error:{style:#} {message}");
+    tell(&format!("{}: {style}error:{style:#} {}", shown(place), shown_lines(message)));
+}
+
+/// A message may have several lines; none but the first can be taken for one that the command began.
+fn shown_lines(message: &str) -> String {
+    let lines: Vec<_> = message.split('\n').map(shown).collect();
+    lines.join("\n  ").replace("\n  \n", "\n\n")
+}
+
+/// The exit code says that something is wrong also where standard error takes no more.
+fn tell(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 /// What is wrong with one object, found on whichever thread read it.

@@ -128,7 +128,7 @@ pub(crate) fn run<V: Visit>(
             }
         }
     }
-    Ok(report.status())
+    Ok(selection.conclude(report.status()))
 }
 
 /// Shows a visitor every wanted object of one input.

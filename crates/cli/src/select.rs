@@ -15,6 +15,10 @@ pub(crate) struct ObjectSelection {
     targets: Vec<TargetPattern>,
     device: Option<TargetId>,
     number: Option<usize>,
+    /// The selection in words of the command line; empty where every object is wanted.
+    asked: String,
+    /// Whether any object was wanted.
+    found: AtomicBool,
 }
 
 enum TargetPattern {
@@ -28,9 +32,16 @@ impl ObjectSelection {
     pub(crate) fn new(filter: &ObjectFilter) -> Result<Self> {
         let targets =
             filter.target.iter().map(|it| TargetPattern::new(it)).collect::<Result<_>>()?;
-        let parse = |text: &String| text.parse().with_context(|| format!("--device {text}"));
+        let parse =
+            |text: &String| TargetId::of_device(text).with_context(|| format!("--device {text}"));
         let device = filter.device.as_ref().map(parse).transpose()?;
-        Ok(Self { targets, device, number: filter.object })
+        Ok(Self {
+            targets,
+            device,
+            number: filter.object,
+            asked: asked(filter),
+            found: AtomicBool::new(false),
+        })
     }
 
     /// True when the object at this place of its file is wanted.
@@ -54,10 +65,31 @@ impl ObjectSelection {
     ) -> bool {
         let runs =
             |device: TargetId| id.is_some_and(|id| id.runs_on(device, generic_version).is_ok());
-        self.number.is_none_or(|wanted| wanted == number)
+        let wanted = self.number.is_none_or(|wanted| wanted == number)
             && (self.targets.is_empty() || self.targets.iter().any(|it| it.matches(id, text)))
-            && self.device.is_none_or(runs)
+            && self.device.is_none_or(runs);
+        if wanted {
+            self.found.store(true, Ordering::Relaxed);
+        }
+        wanted
     }
+
+    /// The status of a run, which is not fine if no object was what was asked for. What could not be read may have been it.
+    pub(crate) fn conclude(&self, mut status: Status) -> Status {
+        let is_fine = matches!(status, Status::Fine | Status::Findings);
+        if is_fine && !self.asked.is_empty() && !self.found.load(Ordering::Relaxed) {
+            report::error(&format!("no object fits {}; hsaco ls lists them", self.asked));
+            status.note(Status::Unreadable);
+        }
+        status
+    }
+}
+
+fn asked(filter: &ObjectFilter) -> String {
+    let targets = filter.target.iter().map(|it| format!("--target {it}"));
+    let device = filter.device.iter().map(|it| format!("--device {it}"));
+    let number = filter.object.iter().map(|it| format!("--object {it}"));
+    targets.chain(device).chain(number).collect::<Vec<_>>().join(" ")
 }
 
 impl TargetPattern {

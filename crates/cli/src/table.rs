@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
+use crate::text::shown;
+
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -220,7 +222,7 @@ fn push_cell(text: &mut Vec<u8>, cell: &Cell<'_>) -> (u32, usize) {
         Cell::Hex(number) => write!(text, "{number:#x}"),
         Cell::Text(it) if is_printable_ascii(it) => text.write_all(it.as_bytes()),
         // One line for each row, whatever bytes a file holds.
-        Cell::Text(it) => write!(text, "{}", it.replace(char::is_control, "\u{fffd}")),
+        Cell::Text(it) => write!(text, "{}", shown(it)),
     };
     let width = text.get(start..).map_or(0, columns_of);
     (u32::try_from(text.len()).unwrap_or(u32::MAX), width)

@@ -9,6 +9,7 @@ use crate::args::{Inputs, ObjectFilter};
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::text::shown;
 
 /// A page that is being written.
 pub(crate) struct Page {
@@ -40,7 +41,7 @@ where
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         // What is no container has been complained about, and has nothing to show.
         if let Some(container) = file.container {
-            writeln!(self.out, "{}: {}", file.input.name, describe(container))?;
+            writeln!(self.out, "{}: {}", shown(&file.input.name), describe(container))?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::check::Rule;
+use hsaco::patch::RuleSet;
 
 use crate::args::Color;
 use crate::output::Output;
@@ -12,7 +13,7 @@ use crate::report::Status;
 use crate::table::{Align, Cell, Table};
 use crate::verb::check::rule;
 
-/// Explains a rule of `hsaco check`: what it means, how runtimes fail, how to fix it
+/// Explains a rule of `hsaco check` or of rewriting: what it means, how runtimes fail, how to fix it
 ///
 /// Without a rule, lists them all.
 #[derive(clap::Args)]
@@ -30,18 +31,27 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
-    let rules: Vec<_> = args.rule.iter().map(|name| rule(name)).collect::<Result<_>>()?;
+    let pages: Vec<_> = args.rule.iter().map(|name| page(name)).collect::<Result<_>>()?;
     let mut out = Output::open(args.output.as_deref())?;
     let color = out.color();
-    if rules.is_empty() {
+    if pages.is_empty() {
         list(&mut out, color)?;
     }
-    for (number, rule) in rules.iter().enumerate() {
+    for (number, page) in pages.iter().enumerate() {
         let gap = if number > 0 { "\n" } else { "" };
-        write!(out, "{gap}{}", rule.page)?;
+        write!(out, "{gap}{page}")?;
     }
     out.finish()?;
     Ok(Status::Fine)
+}
+
+/// The page of a rule: of `check`, else of rewriting.
+fn page(name: &str) -> Result<&'static str> {
+    let mut rewriting = RuleSet::all().iter().flat_map(RuleSet::rules);
+    match rewriting.find(|rule| rule.name == name) {
+        Some(rule) => Ok(rule.page),
+        None => rule(name).map(|rule| rule.page),
+    }
 }
 
 fn list(out: &mut dyn Write, color: bool) -> Result<()> {
@@ -58,6 +68,14 @@ fn list(out: &mut dyn Write, color: bool) -> Result<()> {
             Cell::from(rule.needs.name()),
             Cell::from(rule.summary),
         ]);
+    }
+    table.write(out, color)?;
+    writeln!(out)?;
+    let mut table = Table::new(&[("REWRITING RULE", Align::Left), ("SET", Align::Left)]);
+    for set in RuleSet::all() {
+        for rule in set.rules() {
+            table.row([Cell::from(rule.name), Cell::from(set.name())]);
+        }
     }
     table.write(out, color)?;
     Ok(())

@@ -82,7 +82,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         directory: (!args.uri).then_some(directory),
         wants_manifest: !args.no_manifest && !is_filtered && !args.uri,
         max_size: options.max_size,
-        text: (args.format == Format::Text).then(|| Output::open(None)).transpose()?,
+        text: (args.format == Format::Text)
+            .then(|| Ok::<_, anyhow::Error>(Output::open(None)?.for_people(true)))
+            .transpose()?,
         files: Vec::new(),
         stems: HashSet::new(),
         stem: String::new(),
@@ -98,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         status.note(Status::Unsupported);
     }
     extract.finish()?;
-    Ok(status)
+    Ok(selection.conclude(status))
 }
 
 /// Writes the one object that is selected to standard output.

@@ -21,8 +21,8 @@ pub(crate) struct Args {
     /// What to write
     #[arg(value_enum)]
     what: What,
-    /// For man the directory to write to [default: .]; for completions the file [default: standard
-    /// output]
+    /// For man the directory to write to, which must be named; for completions the file [default:
+    /// standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<OsString>,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let output = args.output.as_deref();
     match args.what.shell() {
         Some(shell) => completions(shell, output.unwrap_or(OsStr::new("-")))?,
-        None => manual(output.unwrap_or(OsStr::new(".")))?,
+        None => manual(output.unwrap_or(OsStr::new("-")))?,
     }
     Ok(Status::Fine)
 }

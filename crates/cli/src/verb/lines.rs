@@ -15,6 +15,7 @@ use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::select::KernelSelection;
 use crate::sought::Sought;
+use crate::text::shown;
 use crate::verb::ls::object_line;
 
 /// What to say where nothing maps code to its source.
@@ -86,7 +87,7 @@ impl PlacePattern {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let kernels = KernelSelection::new(&args.kernels);
     let question = Question {
         kernels: &kernels,
@@ -304,7 +305,7 @@ impl Visit for TextLines<'_, '_> {
     type Row<'e> = String;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        Ok(writeln!(self.out, "{}", file.input.name)?)
+        Ok(writeln!(self.out, "{}", shown(&file.input.name))?)
     }
 
     fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<String> {
@@ -317,7 +318,7 @@ impl Visit for TextLines<'_, '_> {
                 continue;
             }
             let readable = demangle(name).unwrap_or_else(|| name.to_string());
-            writeln!(text, "  {readable}")?;
+            writeln!(text, "  {}", shown(&readable))?;
             if stretches.is_empty() {
                 writeln!(text, "    {nothing}")?;
             }
@@ -353,7 +354,8 @@ fn write_stretch(text: &mut String, stretch: &Stretch) -> Result<()> {
             .function
             .as_deref()
             .map(|name| format!("  {}", demangle(name.into()).unwrap_or_else(|| name.to_owned())));
-        writeln!(text, "    {code:<16}  {}{}", frame.text(), function.unwrap_or_default())?;
+        let line = format!("{}{}", frame.text(), function.unwrap_or_default());
+        writeln!(text, "    {code:<16}  {}", shown(&line))?;
         code.clear();
     }
     Ok(())

@@ -14,6 +14,7 @@ use crate::executable::{self, RaiseRow, Together};
 use crate::report::{self, Status};
 use crate::schema::SCHEMA_VERSION;
 use crate::table::count;
+use crate::text::shown;
 use crate::verb::bundle::write_bytes;
 
 /// Links code objects into one: every name resolved, one note, kernels given what they call needs
@@ -119,9 +120,9 @@ fn tell(args: &Args, executable: &Executable<'_>, size: usize) -> Result<()> {
                 count(summary.relocations, "relocation"),
             ];
             let target = summary.target.as_deref().unwrap_or("unknown");
-            writeln!(out, "{}: {target}, {}", summary.output, parts.join(", "))?;
+            writeln!(out, "{}: {target}, {}", shown(&summary.output), parts.join(", "))?;
             for line in executable::needs_lines(executable) {
-                writeln!(out, "{line}")?;
+                writeln!(out, "{}", shown(&line))?;
             }
         }
     }

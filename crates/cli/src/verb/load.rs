@@ -15,6 +15,7 @@ use crate::output::{self, Output};
 use crate::report::Status;
 use crate::schema::SCHEMA_VERSION;
 use crate::table::{Align, Cell, Table};
+use crate::text::shown;
 
 /// Loads code objects as a runtime does, and shows the memory map and every relocation
 ///
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         output::write_file(Path::new(path), &image(&executable)?)?;
     }
     let answer = Loaded::new(args, &executable, errors.as_ref())?;
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     match args.answer.format {
         Format::Json => {
             serde_json::to_writer(&mut out, &answer)?;
@@ -311,7 +312,7 @@ impl Loaded {
         section(out, "relocations", &log, color)?;
         self.write_calls(out)?;
         for line in executable::needs_lines(executable) {
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", shown(&line))?;
         }
         if !self.errors.is_empty() {
             writeln!(out, "not loaded: {}", crate::table::count(self.errors.len(), "error"))?;
@@ -323,12 +324,13 @@ impl Loaded {
         let Some(calls) = &self.calls else { return Ok(()) };
         writeln!(out, "calls")?;
         for call in calls {
-            let callee = call.callee.as_deref().unwrap_or("?");
+            let callee = shown(call.callee.as_deref().unwrap_or("?"));
             let object = match &call.callee_object {
                 Some(object) if call.crosses_objects => format!(" ({object})"),
                 _ => String::new(),
             };
             let caller = format!("{} ({})", call.caller, call.caller_object);
+            let caller = shown(&caller);
             writeln!(
                 out,
                 "  {:#x} {caller} {} {callee}{object}, by {}",
@@ -343,13 +345,13 @@ impl Loaded {
         for place in &self.places {
             let object = place.object.as_deref().unwrap_or("nothing");
             let symbol = match (&place.symbol, place.symbol_offset) {
-                (Some(symbol), Some(offset)) => format!(" {symbol}+{offset:#x}"),
+                (Some(symbol), Some(offset)) => format!(" {}+{offset:#x}", shown(symbol)),
                 _ => String::new(),
             };
             writeln!(out, "{:#x}: {object}{symbol}", place.address)?;
             for frame in &place.source {
-                let function = frame.function.as_deref().unwrap_or("?");
-                let file = frame.file.as_deref().unwrap_or("?");
+                let function = shown(frame.function.as_deref().unwrap_or("?"));
+                let file = shown(frame.file.as_deref().unwrap_or("?"));
                 let line = frame.line.unwrap_or(0);
                 writeln!(out, "  {function} at {file}:{line}:{}", frame.column.unwrap_or(0))?;
             }

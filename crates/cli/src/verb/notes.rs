@@ -32,7 +32,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out =
+        Output::open(args.answer.output.as_deref())?.exact(args.answer.format == Format::Text);
     let status = match args.answer.format {
         Format::Text => {
             let several = args.inputs.files.len() > 1;

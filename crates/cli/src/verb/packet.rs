@@ -293,7 +293,7 @@ fn decode(args: &DecodeArgs) -> Result<Status> {
         bail!("{} bytes are no packets of {}", content.len(), Packet::SIZE);
     }
     let mut status = Status::Fine;
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let mut problems: Vec<(usize, Error)> = Vec::new();
     for (number, bytes) in packets.iter().enumerate() {
         let (packet, wrong) = Packet::decode(bytes);

@@ -25,6 +25,7 @@ use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::select::KernelSelection;
 use crate::sought::Sought;
+use crate::text::shown;
 use crate::verb::lines::PlacePattern;
 use crate::verb::ls::object_line;
 
@@ -199,7 +200,7 @@ fn register(text: &str) -> Option<Register> {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let kernels = KernelSelection::new(&args.kernels);
     let mnemonic = args.mnemonic.as_deref().map(Regex::new).transpose().context("--mnemonic")?;
     let question = Question { args, kernels: &kernels, mnemonic, found: Sought::default() };
@@ -407,10 +408,10 @@ fn write_function(text: &mut String, function: &FoundFunction) -> Result<()> {
     use std::fmt::Write;
     let name = function.name.as_deref().unwrap_or("unnamed");
     let readable = demangle(name.into()).unwrap_or_else(|| name.to_owned());
-    writeln!(text, "  {readable}")?;
+    writeln!(text, "  {}", shown(&readable))?;
     for it in &function.instructions {
         let place = match (&it.file, it.line) {
-            (Some(file), Some(line)) => format!("  {file}:{line}"),
+            (Some(file), Some(line)) => format!("  {}:{line}", shown(file)),
             _ => String::new(),
         };
         let line = format!("    {:#x}  {:<48}{place}", it.address, it.text.trim_start());

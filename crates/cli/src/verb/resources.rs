@@ -16,6 +16,7 @@ use crate::report::{Status, Trouble};
 use crate::scan::{ObjectItem, Verify};
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, Table};
+use crate::text;
 use crate::text_files::{self, Page};
 use crate::verb::calls;
 use crate::verb::ls::{object_line, source_name};
@@ -40,7 +41,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let kernels = KernelSelection::new(&args.kernels);
     let short = AtomicBool::new(false);
     let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
@@ -379,14 +380,16 @@ impl NextRow {
 
 /// What the table has no room for.
 fn write_remarks(out: &mut Vec<u8>, kernel: &KernelResources) -> Result<()> {
-    let name = &kernel.demangled;
+    let name = text::shown(&kernel.demangled);
     for short in &kernel.shortages {
         let (what, by) = (short.resource, short.by.join(" > "));
+        let by = text::shown(&by);
         let (allocated, needed) = (short.allocated, short.needed);
         writeln!(out, "{name}: {what}: {allocated} allocated, {needed} needed by {by}")?;
     }
     if !kernel.externals.is_empty() {
         let externals = kernel.externals.join(", ");
+        let externals = text::shown(&externals);
         writeln!(out, "{name}: not counted, as other objects have it: {externals}")?;
     }
     if kernel.unknown_calls > 0 {

@@ -61,7 +61,7 @@ struct ExampleJson {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     match (&args.rule, args.answer.format) {
         (Some(name), _) => {
             let mut rules = RuleSet::all().iter().flat_map(RuleSet::rules);

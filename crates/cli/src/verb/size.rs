@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
     let selection = Selection::new(args)?;
     let options = Verify::Cheap.options(args.inputs.max_size);
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let mut writer = Writer { args, out: &mut out, files: 0 };
     let mut report = Report::default();
     writer.begin()?;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     writer.end()?;
     out.finish()?;
-    Ok(report.status())
+    Ok(selection.objects.conclude(report.status()))
 }
 
 /// One file, from its bytes to its answer.

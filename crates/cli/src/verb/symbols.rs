@@ -16,6 +16,7 @@ use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::table::{Align, Cell, Table};
+use crate::text::shown;
 use crate::verb::calls;
 use crate::verb::ls::object_line;
 
@@ -52,7 +53,7 @@ fn parse_kind(text: &str) -> Result<SymbolKind, String> {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let status = match args.answer.format {
         Format::Json => {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
@@ -158,7 +159,7 @@ impl Visit for Text<'_> {
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let gap = if self.files == 0 { "" } else { "\n" };
         self.files += 1;
-        Ok(writeln!(self.out, "{gap}{}", file.input.name)?)
+        Ok(writeln!(self.out, "{gap}{}", shown(&file.input.name))?)
     }
 
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>> {

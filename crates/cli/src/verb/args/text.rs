@@ -9,6 +9,7 @@ use super::model::{ArgumentInfo, KernelInfo, MemberInfo, ObjectArguments};
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
+use crate::text::shown;
 use crate::text_files;
 use crate::verb::ls::object_line;
 
@@ -26,7 +27,7 @@ pub(super) fn write(
 }
 
 fn write_kernel(out: &mut Vec<u8>, kernel: &KernelInfo, color: bool) -> Result<()> {
-    writeln!(out, "\nkernel {}", kernel.demangled)?;
+    writeln!(out, "\nkernel {}", shown(&kernel.demangled))?;
     if kernel.computed {
         writeln!(out, "no metadata: offsets are computed from the types")?;
     }
@@ -44,7 +45,7 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &KernelInfo, color: bool) -> Result<(
     }
     page.0.write(out, color)?;
     for disagreement in &kernel.disagreements {
-        writeln!(out, "disagreement: {}", disagreement.message)?;
+        writeln!(out, "disagreement: {}", shown(&disagreement.message))?;
     }
     Ok(())
 }

@@ -115,20 +115,9 @@ fn style(call: &CallRow) -> &'static str {
     }
 }
 
-/// A text as DOT takes it: between quotes, in which backslashes would begin escapes.
+/// A text as DOT takes it: between quotes.
 pub(super) fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            c if c.is_control() => quoted.push('\u{fffd}'),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
+    format!("\"{}\"", crate::text::dot(text))
 }
 
 #[cfg(test)]

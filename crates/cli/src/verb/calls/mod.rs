@@ -60,7 +60,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
-    let mut out = Output::open(args.output.as_deref())?;
+    let mut out = Output::open(args.output.as_deref())?.for_people(args.format == Format::Text);
     let kernels = KernelSelection::new(&args.kernels);
     let status = match args.format {
         _ if args.together => together::run(args, &kernels, &mut out)?,

@@ -12,6 +12,7 @@ use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::select::KernelSelection;
 use crate::table::count;
+use crate::text::shown;
 use crate::text_files::Page;
 use crate::verb::ls::object_line;
 
@@ -57,7 +58,7 @@ struct Tree<'t> {
 impl Tree<'_> {
     fn kernel(&mut self, kernel: &KernelCalls) -> Result<()> {
         let style = if self.color { Style::new().bold() } else { Style::new() };
-        writeln!(self.out, "\n{style}{}{style:#}{}", kernel.demangled, summary(kernel))?;
+        writeln!(self.out, "\n{style}{}{style:#}{}", shown(&kernel.demangled), summary(kernel))?;
         self.function(kernel.function)
     }
 
@@ -74,6 +75,7 @@ impl Tree<'_> {
     fn call(&mut self, call: &CallRow) -> Result<()> {
         let indent = "  ".repeat(self.path.len());
         let callee = self.callee(call);
+        let callee = shown(&callee);
         let mut notes = String::new();
         if call.exact {
             notes.push_str(", exact");
@@ -141,7 +143,7 @@ impl Tree<'_> {
         self.path.push(usize::MAX);
         for &function in taken.iter().take(SHOWN_CANDIDATES) {
             let name = self.name(function);
-            writeln!(self.out, "{indent}{name}{}", self.seen(function))?;
+            writeln!(self.out, "{indent}{}{}", shown(&name), self.seen(function))?;
             self.descend(function)?;
         }
         self.path.pop();

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::model::{EdgeKind, Graph, Node, label};
 use super::picture::outsides;
+use crate::text;
 
 /// The graph in the DOT language.
 pub(super) fn picture(graph: &Graph, instructions: bool) -> String {
@@ -61,34 +62,10 @@ fn block_text(graph: &Graph, number: usize, block: &Node, instructions: bool) ->
         true => lines.extend(block.instructions.iter().map(|it| it.text.clone())),
         false => lines.push(super::text::counted(block.instructions.len(), "instruction")),
     }
-    let lines: String = lines.iter().map(|it| escaped(it) + "\\l").collect();
+    let lines: String = lines.iter().map(|it| text::dot(it) + "\\l").collect();
     format!("\"{lines}\"")
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", escaped(text))
-}
-
-/// For between quotes: a backslash would begin one of Graphviz's own words.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            c if c.is_control() => out.push(char::REPLACEMENT_CHARACTER),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn names_cannot_end_the_quotes() {
-        assert_eq!(escaped("a\"b\\N\nc\0"), "a\\\"b\\\\N\\nc\u{fffd}");
-    }
+    format!("\"{}\"", text::dot(text))
 }

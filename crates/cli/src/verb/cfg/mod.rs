@@ -71,7 +71,7 @@ enum FlowFormat {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
-    let mut out = Output::open(args.output.as_deref())?;
+    let mut out = Output::open(args.output.as_deref())?.for_people(args.format == FlowFormat::Text);
     let kernels = KernelSelection::new(&KernelFilter { kernel: args.kernel.clone() });
     let status = match args.format {
         FlowFormat::Text => {

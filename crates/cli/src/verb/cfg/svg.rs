@@ -7,6 +7,7 @@ use super::picture::{Outside, outsides};
 use super::spine::Spine;
 use super::text::counted;
 use crate::layered::{self, Edge, Loop, Point, Size};
+use crate::text::Xml;
 
 /// Colours for bright and dark surroundings; nothing is fetched from anywhere.
 const STYLE: &str = include_str!("style.css");
@@ -207,12 +208,12 @@ impl Picture<'_> {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"hsaco-cfg\" role=\"img\" \
              width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
         )?;
-        writeln!(out, "<title>Control flow of {}</title>", Escaped(name))?;
+        writeln!(out, "<title>Control flow of {}</title>", Xml(name))?;
         writeln!(out, "<style>\n{STYLE}</style>")?;
         write_tips(out, &kinds)?;
         writeln!(out, "<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>")?;
-        writeln!(out, "<text class=\"name\" x=\"16\" y=\"22\">{}</text>", Escaped(&shown))?;
-        writeln!(out, "<text class=\"faint\" x=\"16\" y=\"38\">{}</text>", Escaped(&summary))?;
+        writeln!(out, "<text class=\"name\" x=\"16\" y=\"22\">{}</text>", Xml(&shown))?;
+        writeln!(out, "<text class=\"faint\" x=\"16\" y=\"38\">{}</text>", Xml(&summary))?;
         write_legend(out, &kinds)?;
         let left = (width - self.drawing.size.width) / 2;
         writeln!(out, "<g transform=\"translate({left} {TITLE})\">")?;
@@ -241,7 +242,7 @@ impl Picture<'_> {
         let Some(&Point { x, y }) = self.drawing.boxes.get(number) else { return Ok(()) };
         let Size { width, height } = card.size();
         let class = if card.is_reached { "" } else { " class=\"unreached\"" };
-        writeln!(out, "<g{class}><title>{}</title>", Escaped(&card.title))?;
+        writeln!(out, "<g{class}><title>{}</title>", Xml(&card.title))?;
         let radius = if card.head.is_some() { 4 } else { height / 2 };
         write!(out, "<rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" ")?;
         writeln!(out, "height=\"{height}\" rx=\"{radius}\"/>")?;
@@ -255,10 +256,10 @@ impl Picture<'_> {
             write!(out, "q0 -3 3 -3H{}q3 0 3 3V{bottom}z\"/>", right - 4)?;
             writeln!(out, "<path class=\"rule\" d=\"M{x} {bottom}H{right}\"/>")?;
             let (left, base) = (x + PADDING, y + 15);
-            let name = Escaped(name);
+            let name = Xml(name);
             writeln!(out, "<text class=\"label\" x=\"{left}\" y=\"{base}\">{name}</text>")?;
             if !role.is_empty() {
-                let (right, role) = (right - PADDING, Escaped(role));
+                let (right, role) = (right - PADDING, Xml(role));
                 write!(out, "<text class=\"faint\" text-anchor=\"end\" ")?;
                 writeln!(out, "x=\"{right}\" y=\"{base}\">{role}</text>")?;
             }
@@ -282,7 +283,7 @@ impl Picture<'_> {
             _ => label(wire.to),
         };
         let title = format!("{} \u{2192} {to}: {}", label(wire.from), wire.kind.words());
-        write!(out, "<g class=\"edge\"><title>{}</title>", Escaped(&title))?;
+        write!(out, "<g class=\"edge\"><title>{}</title>", Xml(&title))?;
         write!(out, "<path class=\"line {class}{goes_back}{outside}\" ")?;
         writeln!(out, "marker-end=\"url(#hsaco-{class})\" d=\"{}\"/></g>", Rounded(route))
     }
@@ -292,11 +293,11 @@ impl Picture<'_> {
 fn write_line(out: &mut String, x: i64, y: i64, line: &str, is_code: bool) -> fmt::Result {
     if !is_code || line.starts_with(ELLIPSIS) {
         let class = if is_code { " class=\"faint\"" } else { "" };
-        return writeln!(out, "<text{class} x=\"{x}\" y=\"{y}\">{}</text>", Escaped(line));
+        return writeln!(out, "<text{class} x=\"{x}\" y=\"{y}\">{}</text>", Xml(line));
     }
     let (word, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
-    write!(out, "<text x=\"{x}\" y=\"{y}\"><tspan class=\"mnemonic\">{}</tspan>", Escaped(word))?;
-    writeln!(out, "{}</text>", Escaped(rest))
+    write!(out, "<text x=\"{x}\" y=\"{y}\"><tspan class=\"mnemonic\">{}</tspan>", Xml(word))?;
+    writeln!(out, "{}</text>", Xml(rest))
 }
 
 /// The tips of arrows, one for each kind of edge.
@@ -366,36 +367,9 @@ fn towards(from: Point, to: Point, distance: i64) -> Point {
     }
 }
 
-/// Text as XML has it.
-struct Escaped<'t>(&'t str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
-                    f.write_char(char::REPLACEMENT_CHARACTER)?;
-                }
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_is_escaped() {
-        let text = Escaped("a<b>&\"\u{1}\t").to_string();
-        assert_eq!(text, "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}");
-    }
 
     #[test]
     fn corners_are_round_as_far_as_there_is_room() {

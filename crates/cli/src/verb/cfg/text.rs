@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::model::{Graph, Node, label};
+use crate::text::shown;
 
 /// How to write.
 #[derive(Clone, Copy)]
@@ -18,7 +19,7 @@ pub(super) fn write(out: &mut dyn Write, graph: &Graph, style: TextStyle) -> io:
         out,
         "{} {}: {:#x}, {}, {}, {}, {}",
         graph.kind_name(),
-        graph.source_name(),
+        shown(graph.source_name()),
         graph.address,
         counted(graph.size, "byte"),
         counted(graph.instructions(), "instruction"),
@@ -74,7 +75,7 @@ fn write_block(
         }
     }
     for call in &block.calls {
-        writeln!(out, "  call at {:#x} -> {}", call.address, call.callee.words())?;
+        writeln!(out, "  call at {:#x} -> {}", call.address, shown(&call.callee.words()))?;
     }
     for successor in &block.successors {
         writeln!(out, "  {} -> {}", successor.kind.words(), label(successor.block))?;
@@ -83,7 +84,9 @@ fn write_block(
         None => Ok(()),
         Some(exit) => match exit.target() {
             None => writeln!(out, "  {}", exit.name()),
-            Some((kind, target)) => writeln!(out, "  {} -> {target}", kind.words()),
+            Some((kind, target)) => {
+                writeln!(out, "  {} -> {}", kind.words(), shown(&target.to_string()))
+            }
         },
     }
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use hsaco::check::Severity;
 
 use crate::table::{Align, Cell, Table};
+use crate::text::shown;
 
 use super::model::{DeviceResult, FileResult};
 
@@ -24,7 +25,7 @@ pub(super) fn write(out: &mut dyn Write, files: &[FileResult], color: bool) -> R
 fn write_file(out: &mut dyn Write, file: &FileResult, color: bool) -> Result<()> {
     let (run, refuse): (Vec<_>, Vec<_>) =
         file.devices.iter().partition(|it| it.count(Severity::Error) == 0);
-    writeln!(out, "{}: {} of {} devices run it", file.name, run.len(), file.devices.len())?;
+    writeln!(out, "{}: {} of {} devices run it", shown(&file.name), run.len(), file.devices.len())?;
     if !run.is_empty() {
         writeln!(out)?;
         let mut table = Table::new(&[

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Baseline::read(path)?.apply(&mut files, &settings);
     }
     let mut out = Output::open(args.output.as_deref())?;
+    out = out.for_people(args.format.is_for_people());
     let color = out.color();
     match args.all_devices && args.format == options::Format::Text {
         true => matrix::write(&mut out, &files, color)?,

@@ -109,6 +109,13 @@ pub(crate) enum Format {
     Markdown,
 }
 
+impl Format {
+    /// True for text that is read on a terminal or in a log. Other formats have their own ways to write any name.
+    pub(crate) fn is_for_people(self) -> bool {
+        matches!(self, Self::Text | Self::Github | Self::Markdown)
+    }
+}
+
 /// From which severity on a run fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {

@@ -94,7 +94,8 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
-    let mut out = Output::open(args.output.as_deref())?;
+    let out = Output::open(args.output.as_deref())?;
+    let mut out = out.for_people(args.format == Format::Text);
     let mut report = Report::default();
     let (old, new) = (open(&args.old)?, open(&args.new)?);
     let kernels = KernelSelection::new(&args.kernels);
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if fails {
         status.note(Status::Findings);
     }
-    Ok(kernels.conclude(status))
+    Ok(kernels.conclude(selection.conclude(status)))
 }
 
 /// The one file that an argument stands for.

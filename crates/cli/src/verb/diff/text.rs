@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use super::model::{Change, FunctionDiff, Line, ObjectDiff, ObjectName, Side};
 use crate::output::Output;
 use crate::table::count;
+use crate::text::shown;
 
 /// Where the text goes, and its colours.
 pub(super) struct Writer<'o> {
@@ -68,7 +69,7 @@ impl<'o> Writer<'o> {
         let bold = self.bold;
         let out = &mut *self.out;
         let kind = if function.kernel { "kernel" } else { "function" };
-        write!(out, "{kind} {bold}{}{bold:#}: ", function.demangled)?;
+        write!(out, "{kind} {bold}{}{bold:#}: ", shown(&function.demangled))?;
         match function.found_in {
             Side::OnlyA => return writeln!(out, "only in A"),
             Side::OnlyB => return writeln!(out, "only in B"),

@@ -96,7 +96,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if args.reassemble && args.answer.format == Format::Json {
         bail!("--reassemble is about text: leave --format json out");
     }
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out =
+        Output::open(args.answer.output.as_deref())?.exact(args.answer.format == Format::Text);
     let decoding = Decoding::new(&args.mattr, args.true16, args.mode)
         .with_live(args.live)
         .with_reassembly(args.reassemble)

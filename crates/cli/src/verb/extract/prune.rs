@@ -17,7 +17,7 @@ use super::describe::{Opened, between};
 use super::walk::{self, Item, Place, Places, Sink};
 use crate::args::{Format, ObjectFilter};
 use crate::input::Input;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::report::{Report, Status, Trouble};
 use crate::scan::ObjectItem;
 use crate::schema::SCHEMA_VERSION;
@@ -48,15 +48,20 @@ pub(super) fn run(
         objects: 0,
         stuck: None,
         result: None,
+        size: 0,
     };
     let status = walk::run(files, &selection, options, &mut prune)?;
     // What is wrong has been told; nothing is written that could be taken for a whole file.
     let Some(bytes) = prune.result else { return Ok(status) };
-    write_bytes(output, &bytes)?;
-    if output != "-" {
-        copy_permissions(Path::new(file), output);
-        answer(format, output, prune.kept, prune.objects, bytes.len())?;
+    if output == "-" {
+        write_bytes(output, &bytes)?;
+        return Ok(status);
     }
+    output::write_sparse(Path::new(output), &bytes)?;
+    copy_permissions(Path::new(file), output);
+    let stored = bytes.len().saturating_sub(output::holes(&bytes)) as u64;
+    let sizes = Sizes { size: bytes.len(), stored, saved: prune.size.saturating_sub(stored) };
+    answer(format, output, prune.kept, prune.objects, sizes)?;
     Ok(status)
 }
 
@@ -64,23 +69,36 @@ pub(super) fn run(
 struct Answer<'a> {
     schema_version: u32,
     file: &'a str,
-    size: usize,
+    #[serde(flatten)]
+    sizes: Sizes,
     kept_objects: usize,
     dropped_objects: usize,
 }
 
-fn answer(format: Format, file: &OsStr, kept: usize, objects: usize, size: usize) -> Result<()> {
-    let mut out = Output::open(None)?;
+/// How large the file is, in bytes.
+#[derive(Clone, Copy, Serialize)]
+struct Sizes {
+    size: usize,
+    /// Without its holes: what it takes on disk.
+    stored: u64,
+    /// How much less that is than the file it was made of.
+    saved: u64,
+}
+
+fn answer(format: Format, file: &OsStr, kept: usize, objects: usize, sizes: Sizes) -> Result<()> {
+    let mut out = Output::open(None)?.for_people(format == Format::Text);
     let file = file.to_string_lossy();
     match format {
         Format::Text => {
-            let size = human_size(size as u64);
-            writeln!(out, "{file}: {kept} of {}, {size}", count(objects, "object"))?;
+            let [size, stored, saved] =
+                [sizes.size as u64, sizes.stored, sizes.saved].map(human_size);
+            let objects = count(objects, "object");
+            writeln!(out, "{file}: {kept} of {objects}, {size}, {stored} on disk, {saved} saved")?;
         }
         Format::Json => {
             let (schema_version, dropped_objects) = (SCHEMA_VERSION, objects - kept);
             let answer =
-                Answer { schema_version, file: &file, size, kept_objects: kept, dropped_objects };
+                Answer { schema_version, file: &file, sizes, kept_objects: kept, dropped_objects };
             serde_json::to_writer(&mut out, &answer)?;
             writeln!(out)?;
         }
@@ -110,11 +128,14 @@ struct Prune<'p> {
     /// The first object that should go but is in no bundle.
     stuck: Option<String>,
     result: Option<Vec<u8>>,
+    /// How large the file was.
+    size: u64,
 }
 
 impl Sink for Prune<'_> {
-    fn begin(&mut self, _input: &Input, container: Option<Container>) -> Result<()> {
+    fn begin(&mut self, input: &Input, container: Option<Container>) -> Result<()> {
         self.container = container;
+        self.size = input.len() as u64;
         Ok(())
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let kernels = KernelSelection::new(&args.kernels);
     let status = match args.answer.format {
         Format::Json => {

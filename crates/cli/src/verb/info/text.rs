@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::model::{self, ElfInfo, KernelInfo, ObjectInfo, RelocationInfo};
 use super::row::Row;
 use crate::table::{Align, Cell, Table};
+use crate::text::shown;
 use crate::text_files::Page;
 use crate::verb::ls::{object_line, version_name};
 
@@ -41,14 +42,14 @@ impl Page {
             ("metadata version", optional(&version.map(|[a, b]| format!("{a}.{b}")))),
             ("metadata target", optional(&elf.metadata.target)),
         ] {
-            writeln!(self.out, "  {label:<18}{value}")?;
+            writeln!(self.out, "  {label:<18}{}", shown(&value))?;
         }
         for format in &elf.metadata.printf {
-            writeln!(self.out, "  {:<18}{format}", "printf")?;
+            writeln!(self.out, "  {:<18}{}", "printf", shown(format))?;
         }
         if let Value::Object(unknown) = &elf.metadata.unknown {
             for (key, value) in unknown {
-                writeln!(self.out, "  {key:<18}{value}")?;
+                writeln!(self.out, "  {:<18}{}", shown(key), shown(&value.to_string()))?;
             }
         }
         Ok(())
@@ -123,7 +124,7 @@ impl Page {
 
     pub(super) fn kernel(&mut self, kernel: &Kernel<'_>, info: &KernelInfo<'_>) -> Result<()> {
         let row = &info.row;
-        writeln!(self.out, "\nkernel {}", row.demangled)?;
+        writeln!(self.out, "\nkernel {}", shown(&row.demangled))?;
         let mut facts = Table::new(&[("FACT", Align::Left), ("VALUE", Align::Left)]);
         let address = |value: Option<u64>| value.map_or(Cell::Unknown, Cell::Hex);
         for (label, value) in [
@@ -187,7 +188,7 @@ impl Page {
         }
         self.titled(&[table])?;
         for line in info.directives.iter().flatten() {
-            writeln!(self.out, "  {line}")?;
+            writeln!(self.out, "  {}", shown(&line))?;
         }
         Ok(())
     }

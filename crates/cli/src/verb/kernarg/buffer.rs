@@ -211,7 +211,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Status> {
             .map(|it| pointers(it, &bytes))
             .unwrap_or_default(),
     };
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     match args.answer.format {
         Format::Json => {
             serde_json::to_writer(&mut out, &checked)?;
@@ -302,7 +302,7 @@ pub(super) fn unpack(args: &UnpackArgs) -> Result<Status> {
         inferred_from: subject.arguments.template.as_deref(),
         arguments: unpacked(layout, &bytes)?,
     };
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     match args.answer.format {
         Format::Json => {
             serde_json::to_writer(&mut out, &unpacked)?;

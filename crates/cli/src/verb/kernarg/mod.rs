@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 fn layouts(args: &LayoutArgs) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let kernels = KernelSelection::new(&args.kernels);
     let question = Question {
         kernels: &kernels,

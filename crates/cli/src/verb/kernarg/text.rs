@@ -10,6 +10,7 @@ use super::model::{ArgumentLayout, Compact, KernelLayout, ObjectLayouts};
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
+use crate::text::shown;
 use crate::text_files::Page;
 use crate::verb::ls::object_line;
 
@@ -27,19 +28,19 @@ pub(super) fn write(
 }
 
 fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
-    writeln!(out, "\nkernel {}", kernel.demangled)?;
+    writeln!(out, "\nkernel {}", shown(&kernel.demangled))?;
     if let Some(template) = &kernel.inferred_from {
-        writeln!(out, "inferred: a guess, from the arguments of {template}")?;
+        writeln!(out, "inferred: a guess, from the arguments of {}", shown(template))?;
     }
     for remark in &kernel.remarks {
-        writeln!(out, "remark: {remark}")?;
+        writeln!(out, "remark: {}", shown(remark))?;
     }
     match (&kernel.refused, &kernel.hash) {
         (Some(reason), _) => {
             let size = kernel
                 .size
                 .map_or("of a size that nobody says".to_owned(), |size| format!("of {size} bytes"));
-            writeln!(out, "prepacked buffers only, {size}: {reason}")?;
+            writeln!(out, "prepacked buffers only, {size}: {}", shown(reason))?;
         }
         (None, hash) => {
             write_native(out, kernel, hash.as_deref().unwrap_or("-"), color)?;
@@ -48,7 +49,7 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result
     match (&kernel.compact, &kernel.compact_refused) {
         (Some(compact), _) => write_compact(out, compact)?,
         (None, Some(reason)) if kernel.refused.is_none() => {
-            writeln!(out, "compact: none: {reason}")?;
+            writeln!(out, "compact: none: {}", shown(reason))?;
         }
         _ => {}
     }
@@ -61,7 +62,7 @@ fn write_native(out: &mut Vec<u8>, kernel: &KernelLayout, hash: &str, color: boo
     let required = kernel.required.unwrap_or(0);
     writeln!(out, "native: {size} bytes{alignment}; the caller brings {required}; layout {hash}")?;
     for line in draw(u32::try_from(size).unwrap_or(u32::MAX), &kernel.arguments) {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", shown(&line))?;
     }
     if !kernel.arguments.is_empty() {
         write_arguments(out, &kernel.arguments, color)?;

@@ -56,7 +56,7 @@ pub(super) fn run(
         stream.end(out)?;
     }
     index.save()?;
-    Ok(report.status())
+    Ok(selection.conclude(report.status()))
 }
 
 struct Reader<'a> {

@@ -22,6 +22,7 @@ use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{self, Pieces};
 use crate::select::KernelSelection;
 use crate::table::{Align, Cell, ROWS_A_PART, Table, count, human_size};
+use crate::text::shown;
 use crate::text_files::describe;
 
 /// Lists the code objects, kernels, functions and variables in files
@@ -54,7 +55,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
-    let mut out = Output::open(args.answer.output.as_deref())?;
+    let mut out = Output::answer(&args.answer)?;
     let verify = if args.verify { Verify::All } else { Verify::Cheap };
     let kernels = KernelSelection::new(&args.kernels);
     if let Some(index) = &args.index {
@@ -292,6 +293,10 @@ impl Visit for TextLister<'_> {
     }
 
     fn object(&mut self, row: TextRow) -> Result<()> {
+        // Who asks for a kernel asks where it is.
+        if !self.kernels.is_all() && row.summary.kernels == 0 {
+            return Ok(());
+        }
         self.file.objects += 1;
         self.file.add(row.summary);
         if self.file.objects == 1 {
@@ -303,7 +308,8 @@ impl Visit for TextLister<'_> {
     }
 
     fn end(&mut self, error: Option<&str>) -> Result<()> {
-        if self.file.container.is_none() {
+        let is_without = !self.kernels.is_all() && self.file.objects == 0;
+        if self.file.container.is_none() || is_without {
             return Ok(());
         }
         if self.files > 0 {
@@ -315,7 +321,7 @@ impl Visit for TextLister<'_> {
             (None, true) => "nothing selected",
             (None, false) => "no AMD GPU code",
         };
-        writeln!(self.out, "{}", self.file.headline(nothing))?;
+        writeln!(self.out, "{}", shown(&self.file.headline(nothing)))?;
         if self.long || self.file.objects == 1 {
             self.out.write_all(&self.file.detail)?;
         } else if self.file.objects > 1 {
@@ -518,14 +524,15 @@ fn push_titled(out: &mut Vec<u8>, parts: &[Table], color: bool) {
 
 /// `object 3: gfx942, V6, ET_DYN, 7.8 KiB at 0x1000, hipv4-amdgcn-amd-amdhsa--gfx942`
 pub(crate) fn object_line(item: &ObjectItem<'_, '_>) -> String {
-    object_parts(
+    let line = object_parts(
         item.number,
         item.target.clone(),
         item.object.as_ref().map(version_name),
         kind_name(item.entry.kind, item.object.as_ref()),
         (item.entry.data.len() as u64, item.entry.offset),
         item.entry.id.clone(),
-    )
+    );
+    shown(&line).into_owned()
 }
 
 fn object_parts(

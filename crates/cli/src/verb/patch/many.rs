@@ -58,7 +58,7 @@ pub(super) fn patch(args: &Args, patcher: &Patcher) -> Result<Status> {
     if let Some(staging) = staging.filter(|_| !is_refused) {
         staging.commit()?;
     }
-    let mut out = Output::open(None)?;
+    let mut out = Output::open(None)?.for_people(args.format == Format::Text);
     match args.format {
         Format::Json => {
             serde_json::to_writer(&mut out, &Documents::new(&outcomes))?;

@@ -217,7 +217,7 @@ fn answer(args: &Args, input: &Input, mut outcome: Outcome) -> Result<Status> {
         output::write_file(Path::new(path), &bytes)?;
     }
     manifest.map(Output::finish).transpose()?;
-    let mut out = Output::open(None)?;
+    let mut out = Output::open(None)?.for_people(args.format == Format::Text);
     match args.format {
         Format::Json => {
             serde_json::to_writer(&mut out, &outcome.document())?;
@@ -240,7 +240,7 @@ fn verify(args: &Args) -> Result<Status> {
     for finding in &findings {
         report::line(&result.name, &finding.to_string());
     }
-    let mut out = Output::open(None)?;
+    let mut out = Output::open(None)?.for_people(true);
     match findings.len() {
         0 => writeln!(out, "{}: holds", result.name)?,
         count => writeln!(out, "{}: {count} findings", result.name)?,

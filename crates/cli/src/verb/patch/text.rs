@@ -6,6 +6,7 @@ use anyhow::Result;
 use hsaco::patch::{Manifest, Verdict};
 
 use crate::output::Output;
+use crate::text::shown;
 
 pub(super) fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> Result<()> {
     match &manifest.verdict {
@@ -42,7 +43,7 @@ pub(super) fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> R
             out,
             "  {:#x} {}: {} ({place}{taken})",
             record.site.address,
-            record.function,
+            shown(&record.function),
             rules.join(", ")
         )?;
     }
@@ -53,7 +54,10 @@ pub(super) fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> R
         writeln!(
             out,
             "  {:#x} {}: {} (stub, takes {})",
-            stub.address, stub.kernel, stub.rule, stub.pair
+            stub.address,
+            shown(&stub.kernel),
+            stub.rule,
+            stub.pair
         )?;
     }
     for kernel in &manifest.kernels {
@@ -61,7 +65,10 @@ pub(super) fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> R
             writeln!(
                 out,
                 "  {} {}: {} -> {}",
-                kernel.name, setting.name, setting.old, setting.new
+                shown(&kernel.name),
+                setting.name,
+                setting.old,
+                setting.new
             )?;
         }
     }
@@ -71,7 +78,9 @@ pub(super) fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> R
         writeln!(
             out,
             "  {:#x} {}: {} kept: {reason}",
-            remark.address, remark.function, remark.rule
+            remark.address,
+            shown(&remark.function),
+            remark.rule
         )?;
     }
     Ok(())

@@ -10,6 +10,7 @@ use crate::output::Output;
 use crate::report::Trouble;
 use crate::scan::{FileItem, ObjectItem, Visit};
 use crate::source_files::Moved;
+use crate::text::shown;
 use crate::verb::lines::nothing;
 use crate::verb::ls::object_line;
 
@@ -24,7 +25,7 @@ impl Visit for TextSource<'_, '_> {
     type Row<'e> = String;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        Ok(writeln!(self.out, "{}", file.input.name)?)
+        Ok(writeln!(self.out, "{}", shown(&file.input.name))?)
     }
 
     fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<String> {
@@ -48,7 +49,7 @@ impl Visit for TextSource<'_, '_> {
 impl TextSource<'_, '_> {
     /// Writes a kernel; `nothing` is what to say if it has no lines.
     fn write_kernel(&self, text: &mut String, kernel: &KernelSource, nothing: &str) -> Result<()> {
-        writeln!(text, "  {}", kernel.demangled)?;
+        writeln!(text, "  {}", shown(&kernel.demangled))?;
         if kernel.stretches.iter().all(|it| it.place.file.is_none()) {
             writeln!(text, "    {nothing}")?;
         }
@@ -66,9 +67,10 @@ impl TextSource<'_, '_> {
     fn write_file(&self, text: &mut String, file: Option<&str>) -> Result<()> {
         let Some(file) = file else { return Ok(writeln!(text, "    code without a place")?) };
         let moved = Moved::apply(self.question.moves, file);
+        let name = shown(&moved);
         match self.question.files.text(&moved) {
-            Some(_) => writeln!(text, "    {moved}")?,
-            None => writeln!(text, "    {moved} (not found; --map OLD=NEW says where it is)")?,
+            Some(_) => writeln!(text, "    {name}")?,
+            None => writeln!(text, "    {name} (not found; --map OLD=NEW says where it is)")?,
         }
         Ok(())
     }
@@ -86,7 +88,7 @@ fn write_stretch(text: &mut String, stretch: &Stretch, columns: bool) -> Result<
     let mut inlined = stretch.place.function.as_deref();
     for call in stretch.inlined_at.iter().flatten() {
         let function = inlined.unwrap_or("a function");
-        writeln!(text, "          | {function}, inlined at {}", place(call))?;
+        writeln!(text, "          | {}, inlined at {}", shown(function), shown(&place(call)))?;
         inlined = call.function.as_deref();
     }
     for instruction in &stretch.instructions {

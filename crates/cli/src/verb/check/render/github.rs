@@ -6,6 +6,7 @@ use anyhow::Result;
 use hsaco::check::Severity;
 
 use super::super::model::{FileResult, Shown};
+use crate::text::shown;
 
 pub(super) fn write(out: &mut dyn Write, files: &[FileResult]) -> Result<()> {
     for file in files {
@@ -41,7 +42,8 @@ fn write_one(
 
 /// Text of a message: a line cannot end in it.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let lines: Vec<_> = text.split('\n').map(shown).collect();
+    lines.join("\n").replace('%', "%25").replace('\n', "%0A")
 }
 
 /// Text of a property, which commas and colons end.

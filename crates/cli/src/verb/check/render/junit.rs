@@ -7,6 +7,7 @@ use hsaco::check::Rule;
 
 use super::super::model::{DeviceResult, FileResult, Shown};
 use super::super::options::FailOn;
+use crate::text::Xml;
 
 /// A suite of the verb that has these rules.
 #[derive(Clone, Copy)]
@@ -99,15 +100,6 @@ fn fails(shown: &Shown, fail_on: FailOn) -> bool {
     shown.is_new() && fail_on.includes(shown.finding.severity)
 }
 
-/// Text for XML, which has no place for most control characters.
 fn escaped(text: &str) -> String {
-    let escape = |letter: char| match letter {
-        '&' => "&amp;".to_owned(),
-        '<' => "&lt;".to_owned(),
-        '>' => "&gt;".to_owned(),
-        '"' => "&quot;".to_owned(),
-        letter if letter < ' ' && !matches!(letter, '\n' | '\t') => "\u{fffd}".to_owned(),
-        letter => letter.to_string(),
-    };
-    text.chars().map(escape).collect()
+    Xml(text).to_string()
 }

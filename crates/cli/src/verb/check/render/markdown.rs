@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
+use crate::text::shown;
 use crate::verb::ls::source_name;
 
 use super::super::model::FileResult;
@@ -54,5 +55,5 @@ fn escaped(text: &str) -> String {
 }
 
 fn flat(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    shown(&text.replace(['\n', '\r'], " ")).into_owned()
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use hsaco::check::{REGRESSION, Severity, Subject};
 
 use crate::table::count;
+use crate::text;
 use crate::verb::ls::source_name;
 
 use super::super::model::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
@@ -44,14 +45,22 @@ fn write_finding(
     let finding = &shown.finding;
     let style = if color { style(finding.severity) } else { Style::new() };
     let kernel = finding.subject.kernel.as_deref();
-    let kernel = kernel.map_or_else(String::new, |name| format!("{}: ", source_name(name.into())));
+    let kernel = kernel
+        .map_or_else(String::new, |name| format!("{}: ", text::shown(&source_name(name.into()))));
     let device = device.map_or_else(String::new, |name| format!("on {name}: "));
     writeln!(
         out,
         "{style}{}[{}]{style:#}: {device}{kernel}{}",
-        finding.severity, finding.rule, finding.message
+        finding.severity,
+        finding.rule,
+        text::shown(&finding.message)
     )?;
-    writeln!(out, "  in {}{}", file.place(shown), place(&finding.subject))?;
+    writeln!(
+        out,
+        "  in {}{}",
+        text::shown(&file.place(shown)),
+        text::shown(&place(&finding.subject))
+    )?;
     match shown.standing {
         Standing::Worse if !is_comparison(shown) => {
             writeln!(out, "  baseline: known, and worse than it was")?;
@@ -62,13 +71,13 @@ fn write_finding(
         _ => {}
     }
     if let Some(source) = &shown.source {
-        writeln!(out, "  from {}:{}", source.file, source.line)?;
-        if let Some(text) = &source.text {
-            writeln!(out, "  {:>5} | {text}", source.line)?;
+        writeln!(out, "  from {}:{}", text::shown(&source.file), source.line)?;
+        if let Some(line) = &source.text {
+            writeln!(out, "  {:>5} | {}", source.line, text::shown(line))?;
         }
     }
     if !finding.help.is_empty() {
-        writeln!(out, "  help: {}", finding.help)?;
+        writeln!(out, "  help: {}", text::shown(&finding.help))?;
     }
     writeln!(out)?;
     Ok(())
@@ -122,11 +131,19 @@ fn write_summary(out: &mut dyn Write, file: &FileResult, device: &DeviceResult) 
     if device.hidden > 0 {
         parts.push(format!("{} not shown (--notes)", count(device.hidden, "note")));
     }
+    let is_clear =
+        counts.iter().all(|(number, name)| *number == 0 || *name == Severity::Note.name());
     if device.is_empty() {
         parts.push("nothing was checked".to_owned());
+    } else if is_clear && known == 0 {
+        let device = device.device.as_deref();
+        parts.insert(
+            0,
+            device.map_or("nothing is wrong".to_owned(), |name| format!("runs on {name}")),
+        );
     }
-    let verdict = if parts.is_empty() { "nothing to say".to_owned() } else { parts.join(", ") };
-    writeln!(out, "{}{on}: {objects}{others}: {verdict}", file.name)?;
+    let verdict = parts.join(", ");
+    writeln!(out, "{}{on}: {objects}{others}: {verdict}", text::shown(&file.name))?;
     Ok(())
 }
 

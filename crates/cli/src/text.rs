@@ -1,0 +1,182 @@
+//! Names of files as each format can hold them. A name is any bytes: it must not end a line, a quote or an element, and
+//! must not tell a terminal what to do.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write};
+
+const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
+/// True for what a terminal obeys instead of showing it: control characters, ends of lines, and what turns the direction
+/// of text around.
+fn is_obeyed(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A name in a line of text.
+///
+/// The same text where nothing in it is a command to a terminal; else U+FFFD stands for each such character.
+pub(crate) fn shown(name: &str) -> Cow<'_, str> {
+    match name.chars().any(is_obeyed) {
+        true => Cow::Owned(name.replace(is_obeyed, "\u{fffd}")),
+        false => Cow::Borrowed(name),
+    }
+}
+
+/// A name between the quotes of DOT, in which backslashes begin Graphviz's own words. Ends of lines stay what they are.
+pub(crate) fn dot(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            '\n' => out.push_str("\\n"),
+            letter if is_obeyed(letter) => out.push(REPLACEMENT),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+/// A name in XML, as text or between quotes.
+pub(crate) struct Xml<'t>(pub(crate) &'t str);
+
+impl fmt::Display for Xml<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for letter in self.0.chars() {
+            match letter {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                // XML 1.0 has no way at all to write these two, nor most control characters.
+                '\u{fffe}' | '\u{ffff}' => f.write_char(REPLACEMENT)?,
+                letter if is_obeyed(letter) => f.write_char(REPLACEMENT)?,
+                letter => f.write_char(letter)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The last thing before an output for people: lets lines, tabs and our own colours through, and no other command to a
+/// terminal.
+#[derive(Debug, Default)]
+pub(crate) struct Guard {
+    /// Whether colours are ours; where there are none, none are.
+    pub(crate) color: bool,
+    /// The beginning of a character or a colour whose end is not written yet.
+    begun: Vec<u8>,
+}
+
+impl Guard {
+    /// A guard of an output with or without colours.
+    pub(crate) fn new(color: bool) -> Self {
+        Self { color, begun: Vec::new() }
+    }
+
+    /// Writes all of these bytes, or what stands for them.
+    pub(crate) fn write(&mut self, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+        // Nearly all text is this.
+        if self.begun.is_empty() && bytes.iter().fold(true, |all, &byte| all & is_plain(byte)) {
+            return out.write_all(bytes);
+        }
+        let mut all = std::mem::take(&mut self.begun);
+        all.extend_from_slice(bytes);
+        let mut rest = all.as_slice();
+        while let Some(first) = rest.iter().position(|&byte| !is_plain(byte)) {
+            let (plain, unusual) = rest.split_at(first);
+            out.write_all(plain)?;
+            let Some((size, is_ours)) = self.unusual(unusual) else {
+                self.begun = unusual.to_vec();
+                return Ok(());
+            };
+            let (unit, after) = unusual.split_at(size);
+            match is_ours {
+                true => out.write_all(unit)?,
+                false => out.write_all(REPLACEMENT.encode_utf8(&mut [0; 4]).as_bytes())?,
+            }
+            rest = after;
+        }
+        out.write_all(rest)
+    }
+
+    /// Writes what stands for a character that never ended.
+    pub(crate) fn finish(&mut self, out: &mut impl Write) -> io::Result<()> {
+        match std::mem::take(&mut self.begun).is_empty() {
+            true => Ok(()),
+            false => out.write_all(REPLACEMENT.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+
+    /// How many bytes the character or colour at the beginning has, and whether it may pass; nothing if it is not all there.
+    fn unusual(&self, bytes: &[u8]) -> Option<(usize, bool)> {
+        const ESCAPE: u8 = 0x1b;
+        match *bytes {
+            [ESCAPE, ref rest @ ..] if self.color => match rest {
+                [] => None,
+                [b'[', rest @ ..] => {
+                    let end = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
+                    let end = end?;
+                    Some(if rest.get(end) == Some(&b'm') { (end + 3, true) } else { (1, false) })
+                }
+                _ => Some((1, false)),
+            },
+            [0xc2, second, ..] => Some((2, !(0x80..=0x9f).contains(&second))),
+            [0xe2, 0x80, third, ..] => Some((3, !matches!(third, 0xa8..=0xae))),
+            [0xe2, 0x81, third, ..] => Some((3, !matches!(third, 0xa6..=0xa9))),
+            [0xc2] | [0xe2] | [0xe2, 0x80 | 0x81] => None,
+            [0xe2, ..] => Some((1, true)),
+            _ => Some((1, false)),
+        }
+    }
+}
+
+/// False for what may be, or begin, a command.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\t' | b' '..=b'~') || byte >= 0x80 && byte != 0xc2 && byte != 0xe2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "a\x1b[31m\n\r\u{9b}\u{202e}\u{2066}\u{2028}\u{7f}\u{e9}\u{a0}\u{2030}b";
+
+    fn guarded(text: &str, color: bool, step: usize) -> String {
+        let (mut guard, mut out) = (Guard::new(color), Vec::new());
+        for part in text.as_bytes().chunks(step) {
+            guard.write(part, &mut out).unwrap();
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_name_is_one_line_and_no_command() {
+        let bad = "\u{fffd}";
+        let expected = format!("a{bad}[31m{}\u{e9}\u{a0}\u{2030}b", bad.repeat(7));
+        assert_eq!(shown(HOSTILE), expected);
+        assert!(matches!(shown("vadd(float*)"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_guard_lets_lines_and_our_colours_through() {
+        let bad = "\u{fffd}";
+        let text = format!("\x1b[1mN\x1b[0m\tx\n{HOSTILE}\x1b]0;title\x07\x1b[2J");
+        for step in [1, 2, 3, 5, 1000] {
+            let rest = format!("\n{}\u{e9}\u{a0}\u{2030}b", bad.repeat(6));
+            let title = format!("{bad}]0;title{bad}{bad}[2J");
+            let plain = format!("{bad}[1mN{bad}[0m\tx\na{bad}[31m{rest}{title}");
+            assert_eq!(guarded(&text, false, step), plain, "{step}");
+            let colored = format!("\x1b[1mN\x1b[0m\tx\na\x1b[31m{rest}{title}");
+            assert_eq!(guarded(&text, true, step), colored, "{step}");
+        }
+    }
+
+    #[test]
+    fn names_cannot_end_quotes_or_elements() {
+        assert_eq!(dot("a\"b\\N\nc\0"), "a\\\"b\\\\N\\nc\u{fffd}");
+        let text = Xml("a<b>&\"\u{1}\u{fffe}\u{ffff}\u{9b}\u{202e}").to_string();
+        assert_eq!(text, format!("a&lt;b&gt;&amp;&quot;{}", "\u{fffd}".repeat(5)));
+    }
+}
