@@ -108,7 +108,11 @@ for ask in (lambda: kernel.code, lambda: kernel.resources, lambda: kernel.object
 
     def test_a_file_that_was_removed_or_replaced_is_still_the_one_that_was_added(self) -> None:
         expected = hsaco.open(LINES).kernel(KERNEL_ONE)
-        for change in (lambda: self.path.unlink(), lambda: os.replace(fixture_copy(self), self.path)):
+        changes: list[Callable[[], object]] = [
+            self.path.unlink,
+            lambda: os.replace(fixture_copy(self), self.path),
+        ]
+        for change in changes:
             shutil.copy(LINES, self.path)
             kernel = hsaco.open(self.path).kernel(KERNEL_ONE)
             change()

@@ -128,9 +128,9 @@ class Discovery(unittest.TestCase):
                 self.assertEqual(db.get_kernel(name).target, target)
                 self.assertEqual(len(db.get_kernels()), 1)
         with patch.dict(os.environ, {"HSA_OVERRIDE_GFX_VERSION": "11.0.0"}):
-            db = kerneldb.KernelDB(bundle)
-            self.assertEqual(db.agent.target, "gfx1100")
-            self.assertEqual(db._kdb.get_kernel(name).target, "gfx1100")
+            overridden = kerneldb.KernelDB(bundle)
+            self.assertEqual(overridden.agent.target, "gfx1100")
+            self.assertEqual(overridden._kdb.get_kernel(name).target, "gfx1100")
             self.assertEqual(kerneldb.KernelDB(bundle, agent_id=5).agent.target, "gfx1100")
 
     def test_the_driver_says_which_gpu_there_is(self) -> None:

@@ -131,7 +131,7 @@ class Registers(unittest.TestCase):
             ({"workgroup": [0, 1, 0]}, "workgroup 1 of 1 in y"),
         ):
             with self.subTest(words), self.assertRaises(hsaco.Error) as raised:
-                kernel.entry_values(launch, **words)  # type: ignore[arg-type]
+                kernel.entry_values(launch, **words)
             self.assertIn(message, str(raised.exception))
 
 
