@@ -560,7 +560,7 @@ impl<'a> Tables<'a> {
         let mut out = String::from(HEADER);
         out.push_str("\nuse crate::table::{Alias, Check, Class, Condition, Field, Flags, Form, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};\n");
         out.push_str(
-            "\nconst fn f(value: u64, high: u8, ignored: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> Form {\n    Form { value, high, ignored, mask, name, shape, predicates, flags }\n}\n\
+            "\n#[allow(clippy::too_many_arguments, reason = \"a row of the table\")]\nconst fn f(value: u64, high: u8, ignored: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> Form {\n    Form { value, high, ignored, mask, name, shape, predicates, flags }\n}\n\
              \nconst fn n(start: u32, base: u8, full: u8) -> Name {\n    Name { start, base, full }\n}\n\
              \nconst fn s(field: u8, fixed: u16, kind: u16, name: u8, is_output: bool, msb: u8) -> Slot {\n    Slot { field, fixed, kind, name, is_output, msb }\n}\n\
              \nconst fn c(slot: u8, role: Role) -> Check {\n    Check { slot, role }\n}\n",

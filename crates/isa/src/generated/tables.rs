@@ -3,6 +3,7 @@
 
 use crate::table::{Alias, Check, Class, Condition, Field, Flags, Form, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};
 
+#[allow(clippy::too_many_arguments, reason = "a row of the table")]
 const fn f(value: u64, high: u8, ignored: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> Form {
     Form { value, high, ignored, mask, name, shape, predicates, flags }
 }
