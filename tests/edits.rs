@@ -255,7 +255,8 @@ fn functions_that_clang_compiled_are_called_on_any_target() {
             let (_, manifest) = held(&what, &file, edit, folder.path());
             check_lanes(&what, &file, &manifest);
         }
-        let missing = edited(&file, CodeEdit::Call(Points::Entries, "given".into()));
+        let missing =
+            edited(&file, CodeEdit::Call(Points::Entries, "given(kernarg)".parse().unwrap()));
         let (_, why) = missing.manifest.refusals().next().unwrap();
         assert!(why.detail.contains("`given` cannot be called: it takes v"), "{target}: {why}");
     }

@@ -407,8 +407,8 @@ fn functions_are_called_with_what_is_needed_saved() {
     assert!(refusal(&edited(&file, call("nobody"))).contains("the object has no such function"));
     let lds = self::function("probe", "ds_load_b32 v1, v2\ns_set_pc_i64 s[30:31]");
     assert!(refused(lds).contains("it uses LDS"));
-    let more = self::function("probe", "v_mov_b32_e32 v1, v3\ns_set_pc_i64 s[30:31]");
-    assert!(refused(more).contains("it takes v3, which it is not given"));
+    let more = self::function("probe", "s_mov_b32 s3, s4\ns_set_pc_i64 s[30:31]");
+    assert!(refused(more).contains("it takes s4, which it is not given"));
     let ends = self::function("probe", "s_endpgm");
     assert!(refused(ends).contains("it does more than run to its return"));
 }

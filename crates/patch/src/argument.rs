@@ -97,7 +97,7 @@ impl Argument {
         let mut homes = RegisterSet::default();
         let held = arguments.iter().filter_map(|it| it.held());
         for value in held {
-            let registers = entry.map_or(&[][..], |it| it.registers());
+            let registers = entry.map_or(&[][..], hsaco_kernarg::Entry::registers);
             let found = registers.iter().find(|it| it.holds == value);
             found.iter().for_each(|it| homes.insert(&it.register));
         }

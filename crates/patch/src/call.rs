@@ -136,6 +136,9 @@ impl<'c> Callee<'c> {
         missing.remove(&LINK);
         if self.parameters().count > 0 {
             missing.remove(&self.parameters());
+        } else {
+            // Without a list of arguments, parameters hold whatever is there.
+            missing.subtract(&RegisterSet::vectors());
         }
         if self.frame.is_some() {
             let buffer = Register { first: 0, count: 4, ..LINK };

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use hsaco_analysis::{Function, FunctionKind, Functions, Stream, vgpr_msb_after};
 use hsaco_isa::{Decoder, Demand, FlatScratch, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
-use hsaco_object::descriptor::Field;
+use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::arrivals::{Arrival, Arrivals};
@@ -283,7 +283,7 @@ fn facts(kernel: &Kernel<'_>, processor: Processor, limits: &mut Limits) -> Kern
         max_vgprs,
         max_sgprs: number(Some(processor.limits().max_sgprs.into())),
         scratch: said.scratch.map_or(0, |it| u32::try_from(it).unwrap_or(u32::MAX)),
-        has_dynamic_stack: descriptor.is_none_or(|it| it.uses_dynamic_stack()),
+        has_dynamic_stack: descriptor.is_none_or(KernelDescriptor::uses_dynamic_stack),
         prefetch: field("inst_pref_size").unwrap_or(0),
         keeps_denormals: field("float_denorm_mode_16_64") == Some(FLUSH_NONE),
     }

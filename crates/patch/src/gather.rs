@@ -247,7 +247,9 @@ impl<'v> Gatherer<'v> {
         let clauses = steps.filter_map(|(step, it)| {
             let inst = it.inst.filter(|inst| inst.mnemonic() == "s_clause")?;
             match self.view.decoder().operand(&inst, "simm16")? {
-                OperandValue::Number(number) => Some((step, (number & 0x3f) as usize + 1)),
+                OperandValue::Number(number) => {
+                    Some((step, (number.cast_unsigned() & 0x3f) as usize + 1))
+                }
                 _ => None,
             }
         });

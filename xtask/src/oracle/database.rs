@@ -123,7 +123,7 @@ fn whole_object(object: &[u8]) -> Result<BTreeMap<u64, Vec<usize>>> {
     let Some(Ok(decoders)) = Decoders::new(&object) else { return Ok(BTreeMap::new()) };
     let mut all = BTreeMap::new();
     for function in Functions::new(&object, decoders.usual()).as_slice() {
-        let stream = function.decode(decoders.of(function));
+        let stream = function.decode(&decoders.of(function));
         let ends = (1..=stream.len()).map(|it| stream.address_of(it));
         let starts = (0..stream.len()).map(|it| stream.address_of(it));
         let lengths = starts.zip(ends).map(|(start, end)| Ok(usize::try_from(end - start)?));
