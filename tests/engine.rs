@@ -535,8 +535,8 @@ fn capability_51_the_manifest_has_a_schema() {
     let remark =
         r#"[{"rule": "", "function": "", "address": 0, "kind": ["", null], "detail": ""}]"#;
     let shape = format!(
-        r#"{{"schema_version": 1, "rule_set": ["", null], "result": "", "reason": ["", null],
-        "size_before": 0, "size_after": 0,
+        r#"{{"schema_version": 1, "rule_set": ["", null], "options": [""], "result": "", "reason": ["", null],
+        "size_before": 0, "size_after": 0, "sha256_before": "", "sha256_after": "",
         "pool": [{{"address": 0, "offset": 0, "size": 0, "guard": 0}}, null],
         "sites": [{{"function": "", "rules": [{{"rule": "", "address": 0}}], "address": 0, "old": "", "new": "",
             "placement": "", "jump": "", "body": [{change}, null], "way_back": 0, "relays": [{change}],

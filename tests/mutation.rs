@@ -2,6 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::cast_possible_truncation,
     reason = "helpers of tests fail them"
 )]
@@ -11,10 +12,14 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use hsaco::analysis::Stream;
-use hsaco::isa::{Decoder, OperandValue};
-use hsaco::object::CodeObject;
+use hsaco::isa::{DecodeOptions, Decoder, Mode, OperandValue, Processor};
+use hsaco::object::compress::Method;
+use hsaco::object::{CodeObject, container};
 use hsaco::patch::rule::Outcome;
-use hsaco::patch::{Example, Jump, Manifest, Options, Patcher, Placement, Stage};
+use hsaco::patch::{
+    CodeEdit, Example, Expected, Jump, KernelSetting, Manifest, Options, Patcher, Placement,
+    Points, Stage, Verdict, verify_set,
+};
 use hsaco_tests::gfx1250::{self, NewKernel, kernel, object};
 use hsaco_tests::random::Random;
 use hsaco_tests::rewritten::{patcher, rule_set};
@@ -287,6 +292,14 @@ fn bytes_all_over_the_replacements_of_each_example_count() {
     }
 }
 
+/// Code as the hardware reads it, a line for each instruction.
+fn lines(code: &[u8]) -> Vec<Option<String>> {
+    let options = DecodeOptions { mode: Mode::Lenient, ..DecodeOptions::default() };
+    let decoder = Decoder::with_options(Processor::from_name("gfx1250").unwrap(), options).unwrap();
+    let stream = Stream::decode(&decoder, 0, code);
+    stream.steps().map(|it| it.inst.map(|it| decoder.text(&it))).collect()
+}
+
 /// A placer that errs writes its mistake into the manifest, too.
 #[test]
 fn a_way_that_leads_elsewhere_is_found_even_if_the_manifest_has_it_so() {
@@ -308,6 +321,10 @@ fn a_way_that_leads_elsewhere_is_found_even_if_the_manifest_has_it_so() {
             let bit = 1 << random.below(8);
             let (mut after, mut manifest) = (case.after.clone(), case.manifest.clone());
             after[range.start + at] ^= bit;
+            // A field that the hardware does not look at leads nowhere else.
+            if lines(&after[range.clone()]) == lines(&case.after[range.clone()]) {
+                continue;
+            }
             let record = &mut manifest.records[number];
             let body = record.body.as_mut().unwrap();
             let code = body.new.len() - record.way_back;
@@ -328,4 +345,360 @@ fn a_way_that_leads_elsewhere_is_found_even_if_the_manifest_has_it_so() {
         }
     }
     assert_eq!(ways.len(), 3);
+}
+
+/// The parts of an ELF file that no code is in, each with its name and its bytes.
+fn format_parts(file: &[u8]) -> Vec<(String, Range<usize>)> {
+    let object = CodeObject::parse(file).unwrap();
+    let elf = object.elf();
+    let header = elf.header();
+    let table = |at: u64, size: u16, count: usize| {
+        let start = at as usize;
+        start..start + usize::from(size) * count
+    };
+    let segments = elf.segments().len();
+    let sections = elf.sections().len();
+    let mut parts = vec![
+        ("file header (e_".to_owned(), 0..64),
+        (
+            "program headers (p_".to_owned(),
+            table(header.program_headers, header.program_header_size, segments),
+        ),
+        (
+            "section headers (sh_".to_owned(),
+            table(header.section_headers, header.section_header_size, sections),
+        ),
+    ];
+    for section in elf.sections().iter().filter(|it| it.file_size() != 0 && !it.is_executable()) {
+        let start = section.offset as usize;
+        parts.push((section.name.to_string(), start..start + section.file_size() as usize));
+    }
+    parts
+}
+
+#[test]
+fn flipped_bits_of_headers_notes_and_symbols_are_found_and_named() {
+    let before = std::fs::read(hsaco_tests::fixture("steppings.co")).unwrap();
+    let patcher = patcher(&Options::default());
+    let patched = patcher.patch(&before).unwrap();
+    let (mut after, manifest) = (patched.bytes.unwrap(), patched.manifest);
+    assert_eq!(patcher.verify(&before, &after, &manifest), []);
+    let parts = format_parts(&after);
+    for name in [".note", ".dynsym", ".dynamic", ".rodata", ".symtab", ".strtab", ".shstrtab"] {
+        assert!(parts.iter().any(|(part, _)| part == name), "{name} of {parts:?}");
+    }
+    let mut missed: BTreeMap<String, usize> = BTreeMap::new();
+    for (name, range) in parts {
+        for at in range {
+            after[at] ^= 1 << (at % 8);
+            let found = patcher.verify(&before, &after, &manifest);
+            after[at] ^= 1 << (at % 8);
+            let is_named =
+                |text: String| text.contains(&name) && text.contains(&format!("{at:#x}"));
+            if !found.iter().any(|it| is_named(it.to_string())) {
+                *missed.entry(name.clone()).or_default() += 1;
+            }
+        }
+    }
+    assert_eq!(missed, BTreeMap::new());
+}
+
+/// A whole output: an object that was rewritten, or a file that holds some.
+struct Whole {
+    what: String,
+    original: Vec<u8>,
+    result: Vec<u8>,
+    /// The manifests of its objects, each with the number of its entry; one without a number is of the file itself.
+    manifests: Vec<(Option<usize>, Manifest)>,
+}
+
+/// How many bits of an output are flipped.
+#[derive(Clone, Copy)]
+enum Flips {
+    EveryBit,
+    /// One of each byte.
+    EveryByte,
+}
+
+impl Whole {
+    fn new(what: String, original: Vec<u8>, result: Vec<u8>, manifest: Manifest) -> Whole {
+        Whole { what, original, result, manifests: vec![(None, manifest)] }
+    }
+
+    /// An object that rules or edits change, which the validator accepts.
+    fn by(what: &str, patcher: &Patcher, original: Vec<u8>) -> Whole {
+        let patched = patcher.patch(&original).unwrap();
+        let remarks = &patched.manifest.remarks;
+        let result = patched.bytes.unwrap_or_else(|| panic!("{what}: {remarks:?}"));
+        assert_eq!(patcher.verify(&original, &result, &patched.manifest), [], "{what}");
+        Whole::new(what.to_owned(), original, result, patched.manifest)
+    }
+
+    /// A fixture with other numbers.
+    fn set(fixture: &str, settings: &[&str]) -> Whole {
+        let original = std::fs::read(hsaco_tests::fixture(fixture)).unwrap();
+        let parsed: Vec<KernelSetting> = settings.iter().map(|it| it.parse().unwrap()).collect();
+        let patched = hsaco::patch::set(&original, &parsed).unwrap();
+        let result = patched.bytes.unwrap();
+        assert_eq!(verify_set(&original, &result, &patched.manifest), [], "{fixture} {settings:?}");
+        Whole::new(format!("{fixture} {settings:?}"), original, result, patched.manifest)
+    }
+
+    /// A file that holds objects, some of which rules change.
+    fn container(what: &str, original: Vec<u8>) -> Whole {
+        let (patcher, options) = (patcher(&Options::default()), container::Options::default());
+        let (mut new, mut manifests) = (BTreeMap::new(), Vec::new());
+        for (number, entry) in container::entries(&original, &options).enumerate() {
+            let entry = entry.unwrap();
+            if entry.kind != container::EntryKind::CodeObject {
+                continue;
+            }
+            let patched = patcher.patch(&entry.data).unwrap();
+            let mut manifest = patched.manifest;
+            match patched.bytes {
+                Some(bytes) => _ = new.insert(number, bytes),
+                // One for another processor is left as it is among others.
+                None => manifest.verdict = Verdict::Unchanged(String::new()),
+            }
+            manifests.push((Some(number), manifest));
+        }
+        assert!(!new.is_empty(), "{what}");
+        let result = container::put_back(&original, &options, new).unwrap();
+        Whole { what: what.to_owned(), original, result, manifests }
+    }
+
+    fn expected(&self) -> Expected<'_> {
+        match self.manifests.as_slice() {
+            [(None, manifest)] => Expected::new(&self.original, manifest).unwrap(),
+            all => {
+                let all = all.iter().map(|(number, it)| (number.unwrap(), it)).collect();
+                let options = container::Options::default();
+                Expected::in_container(&self.original, &options, &all).unwrap()
+            }
+        }
+    }
+
+    /// Flips bits all over the result, one at a time; each is found, and where it is.
+    fn flip(&mut self, flips: Flips) -> usize {
+        let mut result = std::mem::take(&mut self.result);
+        let expected = self.expected();
+        assert_eq!(expected.compare(&result), [], "{}", self.what);
+        let mut count = 0;
+        for at in 0..result.len() {
+            let bits = match flips {
+                Flips::EveryBit => 0..8,
+                Flips::EveryByte => at % 8..at % 8 + 1,
+            };
+            for bit in bits {
+                result[at] ^= 1 << bit;
+                let found = expected.compare(&result);
+                result[at] ^= 1 << bit;
+                let place = (found.len(), found.first().and_then(|it| it.offset));
+                assert_eq!(place, (1, Some(at as u64)), "{}: bit {bit} of {at:#x}", self.what);
+                count += 1;
+            }
+        }
+        drop(expected);
+        self.result = result;
+        count
+    }
+}
+
+/// What edits make of an object with a function to call, branches and padding.
+fn edited_outputs() -> Vec<Whole> {
+    let none = hsaco::patch::RuleSet::by_name("none").unwrap();
+    let by = |what: &str, edits: Vec<CodeEdit>, original: Vec<u8>| {
+        let patcher = Patcher::new(none, Options::default()).unwrap().with_edits(edits);
+        Whole::by(what, &patcher, original)
+    };
+    let branches = "v_mov_b32_e32 v5, v6\ns_cbranch_scc1 1\nv_mov_b32_e32 v5, v7\nv_mov_b32_e32 v8, v5\nds_store_b32 v8, v5";
+    let long = vec!["s_nop 7".to_owned(); 80];
+    let kernels = |lines: &str| {
+        vec![kernel("k", lines).unwrap(), kernel("other", "s_mov_b32 s4, 0\ns_nop 3").unwrap()]
+    };
+    let mut all = Vec::new();
+    let fixture = |name: &str| std::fs::read(hsaco_tests::fixture(name)).unwrap();
+    for (name, file) in [
+        ("two kernels", object(&kernels(branches)).unwrap()),
+        ("one kernel", object(&kernels(branches)[..1]).unwrap()),
+        ("s1", fixture("s1.gfx1250.co")),
+        ("steppings", fixture("steppings.co")),
+    ] {
+        let entry = CodeObject::parse(&file).unwrap().index().kernels()[0].entry().unwrap();
+        let points = [Points::Entries, Points::Blocks, Points::Address(entry)];
+        for points in points {
+            all.push(by(
+                &format!("{name}: count {points:?}"),
+                vec![CodeEdit::Count(points)],
+                file.clone(),
+            ));
+        }
+        let edits = [
+            CodeEdit::Insert(entry, vec!["s_nop 3".to_owned()]),
+            CodeEdit::Insert(entry, long.clone()),
+            CodeEdit::Replace(entry, vec!["s_nop 3".to_owned()]),
+            CodeEdit::Replace(entry, long.clone()),
+        ];
+        for edit in edits {
+            let what = format!("{name}: {edit:?}").chars().take(60).collect::<String>();
+            all.push(by(&what, vec![edit.clone()], file.clone()));
+            let both = vec![edit, CodeEdit::Count(Points::Address(entry + 4))];
+            let patcher = Patcher::new(none, Options::default()).unwrap().with_edits(both);
+            // Some of them are in each other's way.
+            if patcher.patch(&file).unwrap().bytes.is_some() {
+                all.push(Whole::by(&format!("{what} and count"), &patcher, file.clone()));
+            }
+        }
+    }
+    for points in [Points::Entries, Points::Address(0x1f00)] {
+        let call = CodeEdit::Call(points, "helper".into());
+        all.push(by(&format!("call {points:?}"), vec![call], fixture("s1.gfx1250.co")));
+    }
+    all
+}
+
+/// What setting numbers makes of objects for many processors, with debug information and without.
+fn set_outputs() -> Vec<Whole> {
+    let fields: [&[&str]; 5] = [
+        &["vgpr_count=77"],
+        &["sgpr_count=61"],
+        &["group_segment_fixed_size=70000"],
+        &["float_round_mode_32=1"],
+        &[
+            "vgpr_count=200",
+            "sgpr_count=20",
+            "kernarg_segment_size=640",
+            "max_flat_workgroup_size=70000",
+        ],
+    ];
+    let fixtures = [
+        "s1.gfx942.co",
+        "s1.gfx1100.co",
+        "s1.gfx1250.co",
+        "s1.gfx90a-xnack-off.co",
+        "s1.gfx11-generic.co",
+        "s1.v4.co",
+        "s1.v5.co",
+        "s1.wave64.co",
+        "s1.stripped.co",
+        "two-notes.co",
+        "steppings.co",
+        "lines.dwarf4.co",
+        "lines.dwarf5.co",
+        "lines.zlib.co",
+    ];
+    let mut all = Vec::new();
+    for fixture in fixtures {
+        let file = std::fs::read(hsaco_tests::fixture(fixture)).unwrap();
+        let name = CodeObject::parse(&file).unwrap().index().kernels()[0].name().to_string();
+        for fields in fields {
+            let settings: Vec<String> = fields.iter().map(|it| format!("{name}.{it}")).collect();
+            let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+            all.push(Whole::set(fixture, &settings));
+        }
+    }
+    all
+}
+
+/// What rules make of bundles, plain and compressed, of one object and of several.
+fn container_outputs() -> Vec<Whole> {
+    let fixture = |name: &str| std::fs::read(hsaco_tests::fixture(name)).unwrap();
+    let id = |target: &str| format!("hipv4-amdgcn-amd-amdhsa--{target}");
+    let (first, second) = (fixture("steppings.co"), fixture("s1.gfx942.co"));
+    let host = ("host-x86_64-unknown-linux-gnu-".to_owned(), Vec::new());
+    let one = container::bundle::write(&[host.clone(), (id("gfx1250"), first.clone())], 4096);
+    let two =
+        container::bundle::write(&[host, (id("gfx942"), second), (id("gfx1250"), first)], 256);
+    let packed = |bundle: &[u8], method| container::ccob::write(bundle, 3, method, 3).unwrap();
+    let zlib = packed(&one, Method::Zlib);
+    let zstd = packed(&two, Method::Zstd);
+    vec![
+        Whole::container("bundle of one", one),
+        Whole::container("bundle of two", two),
+        Whole::container("bundle packed by zlib", zlib),
+        Whole::container("bundle packed by zstd", zstd),
+    ]
+}
+
+/// What rewriting makes of an object with debug information, if clang is there to compile it.
+fn debug_outputs() -> Vec<Whole> {
+    if !hsaco_tests::have_tools(&["clang-22", "ld.lld-22"]) {
+        return Vec::new();
+    }
+    let folder = hsaco_tests::scratch_dir();
+    let folder = folder.path();
+    std::fs::copy(hsaco_tests::fixtures_dir().join("src/s1.c"), folder.join("s1.c")).unwrap();
+    let none = hsaco::patch::RuleSet::by_name("none").unwrap();
+    let mut all = Vec::new();
+    for debug in ["-gdwarf-4", "-gdwarf-5", "-gz"] {
+        let compile = ["-x", "c", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-O2", "-g", debug];
+        let output = ["-mcpu=gfx1250", "-c", "s1.c", "-o", "s1.o"];
+        let words: Vec<&str> = compile.into_iter().chain(output).collect();
+        hsaco_tests::program::succeed(folder, "clang-22", &words);
+        hsaco_tests::program::succeed(folder, "ld.lld-22", &["-shared", "s1.o", "-o", "s1.co"]);
+        let file = std::fs::read(folder.join("s1.co")).unwrap();
+        let entry = CodeObject::parse(&file).unwrap().index().kernels()[0].entry().unwrap();
+        let edits = [
+            CodeEdit::Insert(entry, vec!["s_nop 7".to_owned(); 80]),
+            CodeEdit::Count(Points::Blocks),
+        ];
+        for edit in edits {
+            let patcher = Patcher::new(none, Options::default()).unwrap().with_edits(vec![edit]);
+            all.push(Whole::by(&format!("debug information, {debug}"), &patcher, file.clone()));
+        }
+    }
+    all
+}
+
+/// What rules make of their examples, in all surroundings, until there are so many outputs.
+fn rule_outputs(count: usize) -> Vec<Whole> {
+    let (mut random, changing) = (Random::new(51), changing());
+    let mut all = Vec::new();
+    for round in 0.. {
+        if all.len() == count {
+            break;
+        }
+        assert!(round < 10 * count, "{}", all.len());
+        let surroundings = match round % 40 {
+            7 => Surroundings::Far,
+            23 => Surroundings::Crowded,
+            it if it % 2 == 0 => Surroundings::Padding,
+            _ => Surroundings::None,
+        };
+        let mut examples = vec![changing[round % changing.len()].1];
+        (0..random.below(3)).for_each(|_| examples.push(random.pick(&changing).1));
+        let Some(case) = Case::new(&mut random, &examples, surroundings) else { continue };
+        let what = format!("rules, round {round}");
+        all.push(Whole::new(what, case.before, case.after, case.manifest));
+    }
+    all
+}
+
+/// The validator without digests: the bytes that an original and a manifest make. `HSACO_EVERY_BIT=1` flips every bit of every
+/// output; else those of each eighth are flipped, and one of each byte of the others.
+#[test]
+fn a_flipped_bit_anywhere_in_200_whole_outputs_is_found() {
+    const OUTPUTS: usize = 200;
+    const LARGE: usize = 64 << 10;
+    let mut outputs = edited_outputs();
+    outputs.extend(set_outputs());
+    outputs.extend(container_outputs());
+    outputs.extend(debug_outputs());
+    let rules = OUTPUTS.saturating_sub(outputs.len()).max(60);
+    outputs.extend(rule_outputs(rules));
+    assert!(outputs.len() >= OUTPUTS, "{}", outputs.len());
+    let is_all = std::env::var_os("HSACO_EVERY_BIT").is_some();
+    let (mut flips, mut bytes) = (0, 0);
+    for (number, output) in outputs.iter_mut().enumerate() {
+        let is_small = output.result.len() <= LARGE;
+        let every_bit = is_all || number % 8 == 0 && is_small;
+        bytes += output.result.len();
+        flips += output.flip(if every_bit { Flips::EveryBit } else { Flips::EveryByte });
+    }
+    eprintln!("{} outputs, {bytes} bytes, {flips} flipped bits, all found", outputs.len());
+    // Placements of all kinds were among them.
+    let records = outputs.iter().flat_map(|it| &it.manifests).flat_map(|(_, it)| &it.records);
+    let placements: BTreeSet<_> = records.map(|it| (it.placement.name(), it.jump.name())).collect();
+    assert_eq!(placements.len(), 5, "{placements:?}");
+    assert!(outputs.iter().any(|it| it.manifests.iter().any(|(_, it)| !it.stubs.is_empty())));
 }

@@ -11,9 +11,11 @@ use std::fmt::Write as _;
 
 use hsaco::object::CodeObject;
 use hsaco::patch::{
-    CodeEdit, Jump, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet, Verdict,
+    CodeEdit, Digest, Jump, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet,
+    Verdict,
 };
 use hsaco_tests::gfx1250::{self, NewKernel as Kernel};
+use hsaco_tests::program::{Ran, hsaco, hsaco_fine};
 use hsaco_tests::rewritten::{
     self, changed, kernel, llvm_accepts, object, patch, patcher, refusal,
 };
@@ -449,4 +451,159 @@ fn an_object_at_the_end_of_all_addresses_is_an_error() {
     let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
     let error = Patcher::new(set, Options::default()).unwrap().patch(&file).unwrap_err();
     assert!(error.to_string().contains("nothing can be put behind it"), "{error}");
+}
+
+/// A fixture that the command has patched, with its result and manifest in a folder.
+struct OnDisk {
+    folder: hsaco_tests::TempDir,
+    original: String,
+}
+
+impl OnDisk {
+    fn new(original: String, arguments: &[&str]) -> OnDisk {
+        let disk = OnDisk { folder: hsaco_tests::scratch_dir(), original };
+        let (result, manifest) = (disk.path("result"), disk.path("manifest"));
+        let words = ["patch", &disk.original, "-o", &result, "--manifest", &manifest];
+        hsaco_fine(words.iter().chain(arguments));
+        disk
+    }
+
+    fn of_fixture(name: &str, arguments: &[&str]) -> OnDisk {
+        OnDisk::new(hsaco_tests::fixture(name).to_str().unwrap().to_owned(), arguments)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    fn verify(&self, original: &str, result: &str) -> Ran {
+        hsaco(["patch", "--verify", original, result, &self.path("manifest")])
+    }
+
+    /// What is said of the result with one bit flipped.
+    fn verify_flipped(&self, at: usize) -> Ran {
+        let mut bytes = self.read("result");
+        bytes[at] ^= 1;
+        std::fs::write(self.path("flipped"), bytes).unwrap();
+        self.verify(&self.original, &self.path("flipped"))
+    }
+}
+
+#[test]
+fn another_file_than_the_manifests_is_told_by_its_digest_before_anything_else() {
+    let disk = OnDisk::of_fixture("steppings.co", &[]);
+    let manifest = String::from_utf8(disk.read("manifest")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let digest = Digest::of(&disk.read("result")).to_string();
+    assert_eq!(manifest["sha256_after"], digest);
+    let before = Digest::of(&std::fs::read(&disk.original).unwrap()).to_string();
+    assert_eq!(manifest["sha256_before"], before);
+    let holds = disk.verify(&disk.original, &disk.path("result"));
+    assert_eq!((holds.code, holds.stderr.as_str()), (Some(0), ""));
+    let swapped = disk.verify(&disk.original, &disk.original);
+    let wrong = format!(
+        "digest: the result is not the file that this manifest describes: SHA-256 {before} instead of {digest}"
+    );
+    assert_eq!(swapped.code, Some(1));
+    assert!(swapped.stderr.lines().next().unwrap().ends_with(&wrong), "{}", swapped.stderr);
+    let other = disk.verify(&disk.path("result"), &disk.path("result"));
+    assert!(other.stderr.contains("the original is not the file that this manifest"));
+}
+
+#[test]
+fn the_command_names_a_flipped_bit() {
+    let disk = OnDisk::of_fixture("steppings.co", &[]);
+    let flags = disk.verify_flipped(0x30);
+    let said = "bytes: file header (e_flags): 48 instead of 49 (at offset 0x30)";
+    assert_eq!((flags.code, flags.stderr.contains(said)), (Some(1), true), "{}", flags.stderr);
+}
+
+/// A bundle of an object that rules rewrite and one that they do not, in a folder, patched.
+fn patched_bundle(folder: &std::path::Path, options: &[&str]) -> OnDisk {
+    let bundle = folder.join("bundle").to_str().unwrap().to_owned();
+    let fixture = |name| hsaco_tests::fixture(name).to_str().unwrap().to_owned();
+    let (first, second) = (fixture("steppings.co"), fixture("s1.gfx942.co"));
+    let words = ["bundle", &first, &second, "-o", &bundle];
+    hsaco_fine(words.iter().chain(options));
+    OnDisk::new(bundle, &[])
+}
+
+#[test]
+fn a_flipped_bit_around_the_objects_of_a_file_is_found() {
+    let folder = hsaco_tests::scratch_dir();
+    let disk = patched_bundle(folder.path(), &[]);
+    let holds = disk.verify(&disk.original, &disk.path("result"));
+    assert_eq!((holds.code, holds.stderr.as_str()), (Some(0), ""));
+    let result = disk.read("result");
+    let elf = |after: usize| {
+        let found = result[after..].windows(4).position(|it| it == b"\x7fELF");
+        after + found.unwrap()
+    };
+    // In the bundle's table, in the object that changed, in the one that did not.
+    let (first, second) = (elf(0), elf(elf(0) + 4));
+    let parts =
+        [(33, "bundle entry header"), (first + 0x30, "e_flags"), (second + 0x30, "e_flags")];
+    for (at, part) in parts {
+        let said = disk.verify_flipped(at);
+        assert_eq!(said.code, Some(1), "{at:#x}");
+        let place = format!("(at offset {at:#x})");
+        let is_named = |line: &str| line.contains(part) && line.contains(&place);
+        assert!(said.stderr.lines().any(is_named), "{at:#x}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn compressed_bundles_can_be_verified() {
+    let folder = hsaco_tests::scratch_dir();
+    let disk = patched_bundle(folder.path(), &["--compress"]);
+    let holds = disk.verify(&disk.original, &disk.path("result"));
+    assert_eq!((holds.code, holds.stderr.as_str()), (Some(0), ""));
+    let size = disk.read("result").len();
+    for at in [4, 20, 30, size / 2, size - 1] {
+        assert_eq!(disk.verify_flipped(at).code, Some(1), "{at:#x}");
+    }
+}
+
+#[test]
+fn a_manifest_of_unknown_rules_is_an_error_that_names_them() {
+    let disk = OnDisk::of_fixture("steppings.co", &[]);
+    let manifest = String::from_utf8(disk.read("manifest")).unwrap();
+    for (known, unknown, error) in [
+        ("\"rule\":\"clause\"", "\"rule\":\"claws\"", "rule `claws` is none that this hsaco knows"),
+        (
+            "gfx1250-b0-to-a0",
+            "vendor-rules",
+            "rule set `vendor-rules` is none that this hsaco knows",
+        ),
+        ("\"options\":[]", "\"options\":[\"guess\"]", "no option `guess`"),
+        (
+            "\"schema_version\":1",
+            "\"schema_version\":9",
+            "a manifest of version 9; this hsaco knows 1",
+        ),
+        ("\"result\":", "\"objects\":", "no manifest of a code object"),
+        ("\"sha256_before\":", "\"sha1_before\":", "it has no digests: an older hsaco wrote it"),
+    ] {
+        assert!(manifest.contains(known), "{known}");
+        std::fs::write(disk.path("manifest"), manifest.replace(known, unknown)).unwrap();
+        let said = disk.verify(&disk.original, &disk.path("result"));
+        assert_eq!((said.code, said.stderr.contains(error)), (Some(2), true), "{}", said.stderr);
+    }
+}
+
+/// The manifest says what it likes: the result still has to be right.
+#[test]
+fn a_size_that_no_file_has_is_an_error_and_no_allocation() {
+    let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
+    let (bytes, manifest) = changed(&file);
+    let patcher = patcher(&Options::default());
+    let huge = Manifest { counter_space: u64::MAX / 2, ..manifest.clone() };
+    assert_eq!(patcher.verify(&file, &bytes, &huge)[0].check, "manifest");
+    let mut huge = manifest;
+    huge.pool.as_mut().unwrap().size = u64::MAX / 2;
+    assert_eq!(patcher.verify(&file, &bytes, &huge)[0].check, "manifest");
 }

@@ -17,7 +17,7 @@ use crate::manifest::{Change, Manifest, Pool, Setting};
 /// The name of the section that holds replacements.
 pub(crate) const POOL: &str = ".text.hsaco";
 /// The name of the section that holds counters.
-const COUNTERS: &str = ".hsaco.counters";
+pub(crate) const COUNTERS: &str = ".hsaco.counters";
 /// The name of the setting that moves a kernel's entry.
 pub(crate) const ENTRY: &str = "entry";
 

@@ -3,7 +3,7 @@
 
 use hsaco_analysis::{Function, FunctionKind};
 use hsaco_isa::Inst;
-use hsaco_object::write::KernelChange;
+use hsaco_object::write::{KernelChange, NewValue};
 use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
 
 use crate::apply::apply;
@@ -285,7 +285,24 @@ fn kernel_record<'s>(
             None => records.push(Setting { name, old, new }),
         }
     }
+    // One setting may move what another has set: vector registers are counted with accumulation registers.
+    let is_undone = |setting: &&Setting| {
+        let mut values = change.values().iter().filter(|(key, _)| *key == setting.name);
+        values.any(|(_, value)| number(value).is_some_and(|it| it.to_string() != setting.new))
+    };
+    if let Some(undone) = records.iter().find(is_undone) {
+        let detail =
+            format!("{} of {name} cannot be {} beside the others", undone.name, undone.new);
+        return Err(Error::new(ErrorKind::Mismatch, "settings", detail));
+    }
     Ok(KernelRecord { name, verdict: Verdict::Changed, settings: records })
+}
+
+fn number(value: &NewValue) -> Option<u64> {
+    match value {
+        NewValue::UInt(value) => Some(*value),
+        _ => None,
+    }
 }
 
 /// What a number was: the metadata's, else the descriptor's.

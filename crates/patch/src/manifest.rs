@@ -7,6 +7,7 @@ use hsaco_isa::{Half, Register, RegisterFile, Special};
 use crate::bytes::Bytes;
 use crate::edit::{CALL, COUNT, EDIT};
 use crate::jump::Jump;
+use crate::option::Options;
 use crate::refusal::Refusal;
 use crate::rule::RuleSet;
 
@@ -186,6 +187,8 @@ pub struct Pool {
 pub struct Manifest {
     /// The name of the rule set; none where only edits were asked for.
     pub rule_set: Option<String>,
+    /// The readings of what is not settled that the rules had.
+    pub options: Options,
     /// How the object came out.
     pub verdict: Verdict,
     /// Bytes before and after.
@@ -208,9 +211,10 @@ pub struct Manifest {
 
 impl Manifest {
     /// Of a file of so many bytes, before anything else is known of it.
-    pub(crate) fn new(rule_set: Option<&RuleSet>, size: usize, verdict: Verdict) -> Self {
+    pub(crate) fn new(rules: Option<(&RuleSet, &Options)>, size: usize, verdict: Verdict) -> Self {
         Manifest {
-            rule_set: rule_set.map(|set| set.name().to_owned()),
+            rule_set: rules.map(|(set, _)| set.name().to_owned()),
+            options: rules.map(|(_, options)| options.clone()).unwrap_or_default(),
             verdict,
             sizes: (size as u64, size as u64),
             pool: None,

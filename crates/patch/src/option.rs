@@ -93,6 +93,22 @@ impl Options {
         SWITCHES.iter().map(|it| (it.name, it.help))
     }
 
+    /// The names of the switches that are on.
+    ///
+    /// ```
+    /// let mut options = hsaco_patch::Options::default();
+    /// options.set("entry-stub").unwrap();
+    /// assert_eq!(options.names().collect::<Vec<_>>(), ["entry-stub"]);
+    /// ```
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let is_on = |switch: &&Switch| {
+            let mut with = self.clone();
+            (switch.turn_on)(&mut with);
+            with == *self
+        };
+        SWITCHES.iter().filter(is_on).map(|it| it.name)
+    }
+
     /// The rule that a switch is about.
     ///
     /// ```

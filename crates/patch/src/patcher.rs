@@ -195,7 +195,7 @@ impl Patcher {
     }
 
     fn manifest(&self, file: &[u8], verdict: Verdict) -> Manifest {
-        Manifest::new(Some(self.set), file.len(), verdict)
+        Manifest::new(Some((self.set, &self.options)), file.len(), verdict)
     }
 
     fn unchanged(&self, file: &[u8], why: &str) -> Patched {

@@ -5,8 +5,12 @@
 //! can tell leads to the start of a function or back to behind a call, or stays in its own function, in which then nothing
 //! moves. Jumps of any function whose target can be told are followed wherever they lead.
 
+mod elf;
+mod expected;
 mod flow;
+mod kernel;
 mod layout;
+mod pool;
 mod residual;
 mod state;
 mod waits;
@@ -27,21 +31,25 @@ use crate::release::Release;
 use crate::tools::Kit;
 use crate::view::View;
 
+pub use expected::Expected;
 pub(crate) use residual::{Residual, residuals};
 
 /// Something that does not hold.
 ///
 /// ```
 /// use hsaco_patch::Finding;
-/// let finding = Finding { check: "bytes", address: Some(0x1000), detail: "differs".to_owned() };
+/// let (check, detail) = ("bytes", "differs".to_owned());
+/// let finding = Finding { check, address: Some(0x1000), offset: None, detail };
 /// assert_eq!(finding.to_string(), "bytes: differs (at address 0x1000)");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What was checked.
     pub check: &'static str,
-    /// Where.
+    /// The address that it is about.
     pub address: Option<u64>,
+    /// The offset in the file that it is about.
+    pub offset: Option<u64>,
     /// What is wrong.
     pub detail: String,
 }
@@ -52,16 +60,21 @@ impl Finding {
         address: impl Into<Option<u64>>,
         detail: impl Into<String>,
     ) -> Self {
-        Finding { check, address: address.into(), detail: detail.into() }
+        Finding { check, address: address.into(), offset: None, detail: detail.into() }
+    }
+
+    fn at_offset(self, offset: u64) -> Self {
+        Finding { offset: Some(offset), ..self }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.check, self.detail)?;
-        match self.address {
-            Some(address) => write!(f, " (at address {address:#x})"),
-            None => Ok(()),
+        match (self.address, self.offset) {
+            (Some(address), _) => write!(f, " (at address {address:#x})"),
+            (None, Some(offset)) => write!(f, " (at offset {offset:#x})"),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -77,18 +90,19 @@ struct Case<'p, 'a> {
     new: Census<'a>,
     manifest: &'p Manifest,
     findings: Vec<Finding>,
-    /// Takes note of what is not needed of the old file.
-    release: Release<'p>,
 }
 
 impl Patcher {
-    /// Checks a result; what is wrong with it, nothing if it holds.
+    /// Checks a result: what is wrong with it, nothing if it holds.
+    ///
+    /// Every byte has to be what the original and the manifest make it ([`Expected`]). And what they make of it has to be
+    /// right: this part believes neither the rules nor who placed their replacements. [`Digests`](crate::Digests) are
+    /// another check: they tell whether these are the files of a manifest, not whether the result is right.
     #[must_use]
     pub fn verify(&self, original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
-        if manifest.verdict != Verdict::Changed {
-            let detail = "nothing was to change, and the files differ";
-            let finding = Finding::new("bytes", None, detail);
-            return if original == new { Vec::new() } else { vec![finding] };
+        let findings = bytes(original, new, manifest);
+        if !findings.is_empty() || manifest.verdict != Verdict::Changed {
+            return findings;
         }
         let opened = CodeObject::parse(original)
             .and_then(|old| self.workshop.kit(&old).map(|kit| (old, kit)));
@@ -105,6 +119,47 @@ impl Patcher {
     }
 }
 
+/// Checks the result of [`set`](crate::set), as [`Patcher::verify`] checks that of a patcher, for any processor.
+///
+/// ```
+/// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co").unwrap();
+/// use hsaco_patch::{KernelSetting, set, verify_set};
+/// let setting: KernelSetting = "foo.vgpr_count=77".parse().unwrap();
+/// let patched = set(&file, &[setting]).unwrap();
+/// assert_eq!(verify_set(&file, &patched.bytes.unwrap(), &patched.manifest), []);
+/// assert_ne!(verify_set(&file, &file, &patched.manifest), []);
+/// ```
+#[must_use]
+pub fn verify_set(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
+    let findings = bytes(original, new, manifest);
+    if !findings.is_empty() || manifest.verdict != Verdict::Changed {
+        return findings;
+    }
+    if manifest.rule_set.is_some() || manifest.changes().next().is_some() || manifest.pool.is_some()
+    {
+        let detail = "it has changes of code, which are for a patcher to check";
+        return vec![Finding::new("manifest", None, detail)];
+    }
+    let (old, new) = match (CodeObject::parse(original), CodeObject::parse(new)) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(error), _) | (_, Err(error)) => {
+            return vec![Finding::new("elf", None, error.to_string())];
+        }
+    };
+    let (old_index, new_index) = (old.index(), new.index());
+    let old = layout::File { object: &old, index: &old_index };
+    let new = layout::File { object: &new, index: &new_index };
+    layout::check(old, new, manifest, &|_| ())
+}
+
+/// Where a result is not what the original and the manifest make it.
+fn bytes(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
+    match Expected::new(original, manifest) {
+        Ok(expected) => expected.compare(new),
+        Err(error) => vec![Finding::new("manifest", None, error.to_string())],
+    }
+}
+
 /// What is wrong with a file, beside what the replacements in it do.
 pub(crate) fn result(
     patcher: &Patcher,
@@ -118,8 +173,10 @@ pub(crate) fn result(
         Ok(fresh) => Census::new(fresh, kit),
         Err(error) => return vec![Finding::new("elf", None, error.to_string())],
     };
-    let mut case = Case { patcher, kit, old, new: fresh, manifest, findings: Vec::new(), release };
-    case.layout();
+    let file = |object, index| layout::File { object, index };
+    let (before, after) = (file(&old.object, &old.index), file(&fresh.object, &fresh.index));
+    let findings = layout::check(before, after, manifest, release);
+    let mut case = Case { patcher, kit, old, new: fresh, manifest, findings };
     // What follows reads code where the manifest says it is; without that it says nothing.
     if case.findings.is_empty() {
         case.pool();

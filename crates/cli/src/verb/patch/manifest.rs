@@ -1,10 +1,12 @@
 //! The manifest as JSON, both ways.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail};
 use hsaco::isa::Register;
 use hsaco::patch::{
-    Change, Jump, KernelRecord, Manifest, Placement, Pool, Record, Refusal, RefusalKind, Remark,
-    Setting, Stub, Verdict, register_named, rule_named,
+    Change, Digest, Digests, Jump, KernelRecord, Manifest, Options, Placement, Pool, Record,
+    Refusal, RefusalKind, Remark, Setting, Stub, Verdict, register_named, rule_named,
 };
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -16,18 +18,121 @@ use crate::schema::SCHEMA_VERSION;
 pub(crate) struct Document<S = Vec<SiteJson>> {
     schema_version: u32,
     rule_set: Option<String>,
+    #[serde(default)]
+    options: Vec<String>,
     result: String,
     reason: Option<String>,
-    size_before: u64,
-    size_after: u64,
+    #[serde(flatten)]
+    files: FilesJson,
     pool: Option<PoolJson>,
     sites: S,
     stubs: Vec<StubJson>,
     counters: Vec<CounterJson>,
+    #[serde(default)]
     counter_space: u64,
     kernels: Vec<KernelJson>,
     refusals: Vec<RemarkJson>,
     kept: Vec<RemarkJson>,
+}
+
+/// The original and the result; a run that was refused has none.
+#[derive(Serialize, Deserialize)]
+struct FilesJson {
+    size_before: u64,
+    size_after: u64,
+    sha256_before: Option<String>,
+    sha256_after: Option<String>,
+}
+
+impl FilesJson {
+    fn new(sizes: (u64, u64), before: Digest, after: Option<Digest>) -> Self {
+        FilesJson {
+            size_before: sizes.0,
+            size_after: sizes.1,
+            sha256_before: Some(before.to_string()),
+            sha256_after: after.map(|it| it.to_string()),
+        }
+    }
+
+    fn digests(&self) -> Result<Digests> {
+        let digest = |text: &Option<String>| -> Result<Digest> {
+            let text = text.as_deref().context("it has no digests: an older hsaco wrote it")?;
+            text.parse().map_err(anyhow::Error::msg)
+        };
+        Ok(Digests { original: digest(&self.sha256_before)?, result: digest(&self.sha256_after)? })
+    }
+}
+
+/// The manifest of a file that holds objects.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ContainerDocument<S = Vec<SiteJson>> {
+    schema_version: u32,
+    #[serde(flatten)]
+    files: FilesJson,
+    objects: Vec<ObjectDocument<S>>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ObjectDocument<S = Vec<SiteJson>> {
+    /// The number of the entry in the file.
+    entry: usize,
+    entry_id: Option<String>,
+    manifest: Document<S>,
+}
+
+/// A manifest, and the digests of its files.
+pub(crate) struct Described {
+    pub(crate) manifest: Manifest,
+    pub(crate) digests: Digests,
+}
+
+/// The manifests of a file that holds objects, by the numbers of their entries, and the digests of the file.
+pub(crate) struct DescribedObjects {
+    pub(crate) objects: BTreeMap<usize, Described>,
+    pub(crate) digests: Digests,
+}
+
+impl<'m> ContainerDocument<Sites<'m>> {
+    /// Of a file of so many bytes, and of its result if there is one.
+    pub(super) fn new(
+        sizes: (u64, u64),
+        before: Digest,
+        after: Option<Digest>,
+        objects: Vec<ObjectDocument<Sites<'m>>>,
+    ) -> Self {
+        let files = FilesJson::new(sizes, before, after);
+        ContainerDocument { schema_version: SCHEMA_VERSION, files, objects }
+    }
+}
+
+impl<'m> ObjectDocument<Sites<'m>> {
+    pub(crate) fn new(entry: usize, id: Option<&str>, manifest: Document<Sites<'m>>) -> Self {
+        ObjectDocument { entry, entry_id: id.map(str::to_owned), manifest }
+    }
+}
+
+impl ContainerDocument {
+    pub(crate) fn parse(text: &[u8]) -> Result<DescribedObjects> {
+        let document: ContainerDocument =
+            serde_json::from_slice(text).context("no manifest of a file that holds objects")?;
+        check_version(document.schema_version)?;
+        let digests = document.files.digests()?;
+        let mut objects = BTreeMap::new();
+        for ObjectDocument { entry, manifest, .. } in document.objects {
+            let read = manifest.read().with_context(|| format!("entry {entry}"))?;
+            if objects.insert(entry, read).is_some() {
+                bail!("entry {entry} is there twice");
+            }
+        }
+        Ok(DescribedObjects { objects, digests })
+    }
+}
+
+fn check_version(version: u32) -> Result<()> {
+    if version != SCHEMA_VERSION {
+        bail!("a manifest of version {version}; this hsaco knows {SCHEMA_VERSION}");
+    }
+    Ok(())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -117,18 +222,20 @@ struct RemarkJson {
 }
 
 impl<'m> Document<Sites<'m>> {
-    pub(crate) fn new(manifest: &'m Manifest) -> Self {
+    /// A manifest, with the digests of its files.
+    pub(crate) fn new(manifest: &'m Manifest, digests: &Digests) -> Self {
         let remarks = |wanted: bool| {
             let remarks = manifest.remarks.iter().filter(move |it| it.said.is_err() == wanted);
             remarks.map(RemarkJson::new).collect()
         };
+        let after = Some(digests.result).filter(|_| manifest.verdict != Verdict::Refused);
         Document {
             schema_version: SCHEMA_VERSION,
             rule_set: manifest.rule_set.clone(),
+            options: manifest.options.names().map(str::to_owned).collect(),
             result: manifest.verdict.name().to_owned(),
             reason: reason(&manifest.verdict),
-            size_before: manifest.sizes.0,
-            size_after: manifest.sizes.1,
+            files: FilesJson::new(manifest.sizes, digests.original, after),
             pool: manifest.pool.map(|it| PoolJson {
                 address: it.address,
                 offset: it.offset,
@@ -151,18 +258,32 @@ impl<'m> Document<Sites<'m>> {
 }
 
 impl Document {
-    pub(crate) fn parse(text: &[u8]) -> Result<Manifest> {
-        let document: Document = serde_json::from_slice(text).context("no manifest")?;
-        if document.schema_version != SCHEMA_VERSION {
-            bail!("a manifest of version {}, not {SCHEMA_VERSION}", document.schema_version);
+    pub(crate) fn parse(text: &[u8]) -> Result<Described> {
+        let document: Document =
+            serde_json::from_slice(text).context("no manifest of a code object")?;
+        document.read()
+    }
+
+    fn read(self) -> Result<Described> {
+        let document = self;
+        check_version(document.schema_version)?;
+        let verdict = verdict(&document.result, document.reason)?;
+        if verdict == Verdict::Refused {
+            bail!("it is of a refused run, which has no result");
+        }
+        let digests = document.files.digests()?;
+        let mut options = Options::default();
+        for name in &document.options {
+            options.set(name).map_err(anyhow::Error::msg)?;
         }
         let records: Result<Vec<Record>> = document.sites.into_iter().map(SiteJson::read).collect();
         let stubs: Result<Vec<Stub>> = document.stubs.into_iter().map(StubJson::read).collect();
         let remarks = document.refusals.into_iter().chain(document.kept).map(RemarkJson::read);
-        Ok(Manifest {
+        let manifest = Manifest {
             rule_set: document.rule_set,
-            verdict: verdict(&document.result, document.reason)?,
-            sizes: (document.size_before, document.size_after),
+            options,
+            verdict,
+            sizes: (document.files.size_before, document.files.size_after),
             pool: document.pool.map(|it| Pool {
                 address: it.address,
                 offset: it.offset,
@@ -175,7 +296,8 @@ impl Document {
             counter_space: document.counter_space,
             kernels: document.kernels.into_iter().map(KernelJson::read).collect::<Result<_>>()?,
             remarks: remarks.collect::<Result<_>>()?,
-        })
+        };
+        Ok(Described { manifest, digests })
     }
 }
 
@@ -210,7 +332,8 @@ fn register(name: &str) -> Result<Register> {
 
 impl RuleJson {
     fn read(&self) -> Result<(&'static str, u64)> {
-        let name = rule_named(&self.rule).with_context(|| format!("a rule `{}`", self.rule))?;
+        let unknown = || format!("rule `{}` is none that this hsaco knows", self.rule);
+        let name = rule_named(&self.rule).with_context(unknown)?;
         Ok((name, self.address))
     }
 }

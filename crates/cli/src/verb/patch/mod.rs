@@ -5,6 +5,7 @@ mod manifest;
 mod many;
 mod outcome;
 mod text;
+mod verify;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -17,8 +18,7 @@ use hsaco::patch::{CodeEdit, KernelSetting, Options, Patcher, RuleSet, set};
 use crate::args::{Color, Format};
 use crate::input::{self, Input};
 use crate::output::{self, Output};
-use crate::report::{self, Status};
-use manifest::Document;
+use crate::report::Status;
 use outcome::Outcome;
 
 /// Rewrites code objects by rules, and checks the result
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Change nothing, say what would be changed
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
-    /// Check a result against its original and its manifest
+    /// Check a result against its original and its manifest, which says by what rules and options it was made
     #[arg(long, conflicts_with_all = ["dry_run", "output", "manifest"])]
     verify: bool,
     /// Write the manifest to this file, as JSON
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
     check_paths(args)?;
     if args.verify {
-        return verify(args);
+        return verify::run(args);
     }
     if many::is_asked(args) {
         ensure!(
@@ -120,14 +120,25 @@ fn check_paths(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The rules that the command line names.
+/// The rules that are asked for.
 fn rule_set(args: &Args) -> Result<&'static RuleSet> {
-    let name = match (&args.rules, &args.from, &args.to) {
-        (Some(name), ..) => name,
-        (None, Some(from), Some(to)) => return rules_between(from, to),
-        _ if !has_edits(args) => "gfx1250-b0-to-a0",
-        _ => "none",
-    };
+    match named_rule_set(args)? {
+        Some(set) => Ok(set),
+        None if has_edits(args) => rule_set_named("none"),
+        None => rule_set_named("gfx1250-b0-to-a0"),
+    }
+}
+
+/// The rules that the command line names, if it names any.
+fn named_rule_set(args: &Args) -> Result<Option<&'static RuleSet>> {
+    match (&args.rules, &args.from, &args.to) {
+        (Some(name), ..) => rule_set_named(name).map(Some),
+        (None, Some(from), Some(to)) => rules_between(from, to).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn rule_set_named(name: &str) -> Result<&'static RuleSet> {
     RuleSet::by_name(name).with_context(|| {
         let names: Vec<&str> = RuleSet::all().iter().map(RuleSet::name).collect();
         format!("no rules `{name}`; there are {}", names.join(", "))
@@ -205,22 +216,23 @@ fn check_settings(settings: &[KernelSetting]) -> Result<()> {
 fn answer(args: &Args, input: &Input, mut outcome: Outcome) -> Result<Status> {
     let is_refused = outcome.is_refused();
     let path = args.output.as_deref().filter(|_| !is_refused);
-    let result = path.map(|_| outcome.take_bytes(input)).transpose()?;
+    let result = (!is_refused).then(|| outcome.take_bytes(input)).transpose()?;
+    let document = || outcome.document(input, result.as_deref());
     // The manifest takes its place once the result is there.
     let manifest = args.manifest.as_deref().map(|path| {
         let mut out = Output::open(Some(path))?;
-        serde_json::to_writer(&mut out, &outcome.document())?;
+        serde_json::to_writer(&mut out, &document())?;
         anyhow::Ok(out)
     });
     let manifest = manifest.transpose()?;
-    if let Some((path, bytes)) = path.zip(result) {
-        output::write_file(Path::new(path), &bytes)?;
+    if let Some((path, bytes)) = path.zip(result.as_deref()) {
+        output::write_file(Path::new(path), bytes)?;
     }
     manifest.map(Output::finish).transpose()?;
     let mut out = Output::open(None)?.for_people(args.format == Format::Text);
     match args.format {
         Format::Json => {
-            serde_json::to_writer(&mut out, &outcome.document())?;
+            serde_json::to_writer(&mut out, &document())?;
             writeln!(out)?;
         }
         Format::Text => outcome.write_text(&mut out)?,
@@ -228,23 +240,4 @@ fn answer(args: &Args, input: &Input, mut outcome: Outcome) -> Result<Status> {
     out.finish()?;
     outcome.report();
     Ok(if is_refused { Status::Findings } else { Status::Fine })
-}
-
-fn verify(args: &Args) -> Result<Status> {
-    let [original, result, manifest] = args.files.as_slice() else {
-        bail!("--verify takes three files: the original, the result and its manifest");
-    };
-    let (original, result, manifest) = (open(original)?, open(result)?, open(manifest)?);
-    let manifest = Document::parse(&manifest).with_context(|| manifest.name.clone())?;
-    let findings = patcher(args, Vec::new())?.verify(&original, &result, &manifest);
-    for finding in &findings {
-        report::line(&result.name, &finding.to_string());
-    }
-    let mut out = Output::open(None)?.for_people(true);
-    match findings.len() {
-        0 => writeln!(out, "{}: holds", result.name)?,
-        count => writeln!(out, "{}: {count} findings", result.name)?,
-    }
-    out.finish()?;
-    Ok(if findings.is_empty() { Status::Fine } else { Status::Findings })
 }

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use anyhow::{Context, Result, bail};
 use hsaco::object::container::{self, Container, Entry, EntryKind, put_back};
-use hsaco::patch::{Manifest, Patched, Patcher, RefusalKind, Verdict};
+use hsaco::patch::{Digest, Digests, Manifest, Patched, Patcher, RefusalKind, Verdict};
 use serde::Serialize;
 
-use super::manifest::{Document, Sites};
+use super::manifest::{ContainerDocument, Document, ObjectDocument, Sites};
 use super::text::write_text;
 use crate::input::Input;
 use crate::output::Output;
@@ -18,10 +18,10 @@ use crate::report;
 use crate::scan::Verify;
 
 /// Largest size that a compressed payload may unfold to.
-const MAX_SIZE: u64 = 4 << 30;
+pub(super) const MAX_SIZE: u64 = 4 << 30;
 
 /// Rewriting an object is worth a thread.
-const OBJECT_WEIGHT: usize = 128;
+pub(super) const OBJECT_WEIGHT: usize = 128;
 
 /// What became of a file.
 pub(super) struct Outcome {
@@ -38,27 +38,20 @@ struct ObjectOutcome {
     entry: Option<usize>,
     id: Option<String>,
     patched: Patched,
+    digests: Digests,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
 enum FileDocument<'m> {
     Object(Box<Document<Sites<'m>>>),
-    Container { schema_version: u32, objects: Vec<ObjectDocument<'m>> },
-}
-
-#[derive(Serialize)]
-struct ObjectDocument<'m> {
-    /// The number of the entry in the file.
-    entry: usize,
-    entry_id: Option<&'m str>,
-    manifest: Document<Sites<'m>>,
+    Container(ContainerDocument<Sites<'m>>),
 }
 
 #[derive(Serialize)]
 struct NamedDocument<'m> {
     file: &'m str,
-    objects: Vec<ObjectDocument<'m>>,
+    objects: Vec<ObjectDocument<Sites<'m>>>,
 }
 
 /// What became of several files, as JSON.
@@ -84,7 +77,8 @@ pub(super) fn is_container(input: &Input) -> bool {
 impl Outcome {
     /// Of a file that is an object, which was rewritten.
     pub(super) fn new(input: &Input, patched: Patched) -> Self {
-        let object = ObjectOutcome { entry: None, id: None, patched };
+        let digests = digests(of_input(input), &patched);
+        let object = ObjectOutcome { entry: None, id: None, patched, digests };
         Outcome { name: input.name.clone(), found: input.found, objects: vec![object] }
     }
 
@@ -113,12 +107,15 @@ impl Outcome {
             }
             bail!("{}: it holds no code objects", input.name);
         }
-        let patched =
-            parallel::map(&objects, OBJECT_WEIGHT, |(_, entry)| patcher.patch(&entry.data));
+        let patched = parallel::map(&objects, OBJECT_WEIGHT, |(_, entry)| {
+            let patched = patcher.patch(&entry.data)?;
+            let digests = digests(Digest::of(&entry.data), &patched);
+            Ok::<_, hsaco::object::Error>((patched, digests))
+        });
         let objects = objects.into_iter().zip(patched).map(|((number, entry), patched)| {
-            let patched = patched.with_context(|| place(&input.name, Some(number)))?;
+            let (patched, digests) = patched.with_context(|| place(&input.name, Some(number)))?;
             let id = entry.id.as_deref().map(str::to_owned);
-            Ok(ObjectOutcome { entry: Some(number), id, patched })
+            Ok(ObjectOutcome { entry: Some(number), id, patched, digests })
         });
         let objects = objects.collect::<Result<_>>()?;
         Ok(Some(Outcome { name: input.name.clone(), found: input.found, objects }))
@@ -160,21 +157,22 @@ impl Outcome {
         bytes.map(Cow::Owned).with_context(|| input.name.clone())
     }
 
-    /// What is written as the manifest.
-    pub(super) fn document(&self) -> impl Serialize {
-        match self.objects.as_slice() {
-            [ObjectOutcome { entry: None, patched, .. }] => {
-                FileDocument::Object(Box::new(Document::new(&patched.manifest)))
-            }
-            _ => FileDocument::Container { schema_version: 1, objects: self.documents() },
+    /// What is written as the manifest of a file and of its result, if there is one.
+    pub(super) fn document(&self, input: &Input, result: Option<&[u8]>) -> impl Serialize {
+        if let [ObjectOutcome { entry: None, patched, digests, .. }] = self.objects.as_slice() {
+            return FileDocument::Object(Box::new(Document::new(&patched.manifest, digests)));
         }
+        let before = of_input(input);
+        let sizes = (input.len() as u64, result.map_or(input.len(), <[u8]>::len) as u64);
+        let objects = self.documents();
+        let after = result.map(Digest::of);
+        FileDocument::Container(ContainerDocument::new(sizes, before, after, objects))
     }
 
-    fn documents(&self) -> Vec<ObjectDocument<'_>> {
-        let objects = self.objects.iter().map(|it| ObjectDocument {
-            entry: it.entry.unwrap_or(0),
-            entry_id: it.id.as_deref(),
-            manifest: Document::new(&it.patched.manifest),
+    fn documents(&self) -> Vec<ObjectDocument<Sites<'_>>> {
+        let objects = self.objects.iter().map(|it| {
+            let document = Document::new(&it.patched.manifest, &it.digests);
+            ObjectDocument::new(it.entry.unwrap_or(0), it.id.as_deref(), document)
         });
         objects.collect()
     }
@@ -194,7 +192,23 @@ impl Outcome {
     }
 }
 
-fn place(name: &str, entry: Option<usize>) -> String {
+/// The digest of a file, which need not be in memory as a whole.
+fn of_input(input: &Input) -> Digest {
+    const PART: usize = 4 << 20;
+    let parts = input.chunks(PART).enumerate().map(|(number, part)| {
+        let done = number.saturating_sub(1).saturating_mul(PART);
+        input.release(done as u64, PART as u64);
+        part
+    });
+    Digest::of_parts(parts)
+}
+
+/// The digests of an object and of its result.
+fn digests(original: Digest, patched: &Patched) -> Digests {
+    Digests { original, result: patched.bytes.as_deref().map_or(original, Digest::of) }
+}
+
+pub(super) fn place(name: &str, entry: Option<usize>) -> String {
     entry.map_or_else(|| name.to_owned(), |number| format!("{name}, entry {number}"))
 }
 
