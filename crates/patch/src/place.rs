@@ -387,7 +387,7 @@ impl Stranded {
                     }
                 };
                 detail.push_str(&format!(
-                    "; a far jump takes {size} bytes, and {movable} {closed}; neither {} bytes of padding are within reach nor {} bytes of instructions that may move to make room",
+                    "; a far jump takes {size} bytes, and {movable} {closed}; neither {} bytes of padding are within reach, nor do the nearest instructions leave {} bytes if they move",
                     body.gateway_size(&crossing),
                     body.gateway_size(&crossing) + view.dialect().far_size(),
                 ));
@@ -409,6 +409,10 @@ struct Host {
     crossing: Crossing,
 }
 
+/// How many places are looked at for an island, the nearest first: each takes a walk over live registers, and where the
+/// nearest have no registers free the others rarely have.
+const HOSTS_TRIED: usize = 16;
+
 /// The nearest instructions within a branch's reach that may move and leave so many bytes beside their own far jump.
 fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize) -> Option<Host> {
     if !view.is_closed() {
@@ -418,9 +422,10 @@ fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize
     let mut blocks: Vec<&hsaco_analysis::Block> = view.cfg().blocks().iter().collect();
     blocks.sort_by_key(|block| stream.address_of(block.first).abs_diff(body.site));
     let rules = &body.window.rules;
+    let mut tried = 0;
     blocks.into_iter().find_map(|block| {
         let mut first = block.first;
-        while first < block.end {
+        while first < block.end && tried < HOSTS_TRIED {
             let wanted = dialect.far_size() + size;
             let Some(window) = stretch(view, occupied, first..block.end, wanted, rules) else {
                 first += 1;
@@ -431,6 +436,7 @@ fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize
                 first += 1;
                 continue;
             }
+            tried += 1;
             if let Ok(crossing) = crossing(view, &window) {
                 let wanted = crossing.site_size(dialect) + size;
                 let window = stretch(view, occupied, first..block.end, wanted, rules)?;
@@ -440,7 +446,7 @@ fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize
                     return Some(Host { window, crossing });
                 }
             }
-            first += 1;
+            first = window.end();
         }
         None
     })
