@@ -71,16 +71,12 @@ fn compile(folder: &Path, target: &str, source: &str, flags: &[&str]) -> Vec<u8>
     let (input, output) = (folder.join("edits.cl"), folder.join("edits.co"));
     std::fs::write(&input, source).unwrap();
     let mut clang = Command::new("clang-22");
-    clang.args([
-        "-x",
-        "cl",
-        "-cl-std=CL2.0",
-        "-Xclang",
-        "-finclude-default-header",
-        "-nogpulib",
-        "-w",
-    ]);
-    clang.args(["--target=amdgcn-amd-amdhsa", &format!("-mcpu={target}")]).args(flags);
+    let is_opencl = !flags.contains(&"-x");
+    if is_opencl {
+        clang.args(["-x", "cl", "-cl-std=CL2.0", "-Xclang", "-finclude-default-header"]);
+    }
+    clang.args(["-nogpulib", "-w", "--target=amdgcn-amd-amdhsa", &format!("-mcpu={target}")]);
+    clang.args(flags);
     let status = clang.arg("-o").arg(&output).arg(&input).status().unwrap();
     assert!(status.success(), "{target} {flags:?}");
     std::fs::read(output).unwrap()
@@ -160,9 +156,12 @@ fn what_clang_compiles_for_any_target_can_be_edited() {
     }
     let folder = scratch_dir();
     for target in TARGETS {
-        for level in ["-O0", "-O2"] {
-            let file = compile(folder.path(), target, SOURCE, &[level]);
-            let at = kernel_entry(&file, "loops");
+        for (level, source, kernel) in
+            [("-O0", SOURCE, "loops"), ("-O2", SOURCE, "loops"), ("-O0", DIRECT, "direct")]
+        {
+            let language: &[&str] = if kernel == "direct" { &["-x", "c", "-std=c11"] } else { &[] };
+            let file = compile(folder.path(), target, source, &[&[level], language].concat());
+            let at = kernel_entry(&file, kernel);
             let lines = vec!["s_nop 3".to_owned(), "s_nop 4".to_owned()];
             let edits = [
                 CodeEdit::Count(Points::Blocks),
@@ -171,7 +170,7 @@ fn what_clang_compiles_for_any_target_can_be_edited() {
                 CodeEdit::Replace(at, lines),
             ];
             for edit in edits {
-                let what = format!("{target} {level} {edit:?}");
+                let what = format!("{target} {level} {kernel} {edit:?}");
                 held(&what, &file, edit, folder.path());
             }
         }
@@ -288,30 +287,105 @@ fn check_lanes(what: &str, file: &[u8], manifest: &Manifest) {
 
 /// A function that keeps its variables in memory has its stack behind what kernels have there.
 #[test]
-fn functions_with_a_stack_are_called_where_the_hardware_sets_it_up() {
+fn functions_with_a_stack_are_called_on_any_target() {
     if !have_tools(&TOOLS) {
         return;
     }
     let folder = scratch_dir();
     for target in TARGETS {
-        let file = compile(folder.path(), target, SOURCE, &["-O0"]);
-        let call = "given(kernarg, workgroup_id_x, 42)".parse().unwrap();
-        let edit = CodeEdit::Call(Points::Entries, call);
-        if ["gfx90a", "gfx1030"].contains(&target) {
-            let refused = edited(&file, edit);
-            let (_, why) = refused.manifest.refusals().next().unwrap();
-            assert!(why.detail.contains("`given` uses a stack: "), "{target}: {why}");
-            continue;
+        let split = compile(folder.path(), target, SOURCE, &["-O0"]);
+        let direct = compile(folder.path(), target, DIRECT, &["-O0", "-x", "c", "-std=c11"]);
+        let given = "given(kernarg, workgroup_id_x, 42)";
+        let calls = [
+            (&split, Points::Entries, given),
+            (&split, Points::Blocks, "probe"),
+            (&direct, Points::Entries, "probe"),
+            (&direct, Points::Blocks, "probe"),
+        ];
+        for (file, points, call) in calls {
+            let what = format!("{target} {points:?} {call}");
+            let edit = CodeEdit::Call(points, call.parse().unwrap());
+            let (bytes, manifest) = held(&what, file, edit, folder.path());
+            check_scratch(&what, &bytes, &manifest);
         }
-        let (bytes, manifest) = held(target, &file, edit, folder.path());
-        let object = CodeObject::parse(&bytes).unwrap();
-        for (kernel, record) in object.index().kernels().iter().zip(&manifest.kernels) {
-            let scratch = kernel.metadata().unwrap().decode().unwrap().private_segment_fixed_size;
-            let named = record.settings.iter().find(|it| it.name == ".private_segment_fixed_size");
-            let named = named.unwrap();
-            assert_eq!(scratch.unwrap().to_string(), named.new, "{target}");
-            assert!(named.new.parse::<u64>().unwrap() > named.old.parse().unwrap(), "{target}");
-        }
+        let edit = CodeEdit::Call(Points::Blocks, "probe".into());
+        let (_, manifest) = held(target, &direct, edit, folder.path());
+        assert!(manifest.records.len() > 4, "{target}: {}", manifest.records.len());
+        check_set_up(target, &direct, &manifest);
+    }
+}
+
+/// A kernel that is the function of its body also where nothing is optimised.
+const DIRECT: &str = r"
+__attribute__((address_space(1))) unsigned hits[16];
+__attribute__((noinline, used)) void probe(void) {
+  __scoped_atomic_fetch_add(&hits[0], 1u, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+__attribute__((amdgpu_kernel)) void direct(__attribute__((address_space(1))) float *p, int n) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  float acc = 0;
+  for (int i = 0; i < n; i++) { if ((id ^ i) & 1) acc += p[i]; else acc -= p[i + id]; }
+  p[id] = acc;
+}
+";
+
+/// Kernels ask for more scratch memory than they had.
+fn check_scratch(what: &str, bytes: &[u8], manifest: &Manifest) {
+    let object = CodeObject::parse(bytes).unwrap();
+    for (kernel, record) in object.index().kernels().iter().zip(&manifest.kernels) {
+        let scratch = kernel.metadata().unwrap().decode().unwrap().private_segment_fixed_size;
+        let named = record.settings.iter().find(|it| it.name == ".private_segment_fixed_size");
+        let named = named.unwrap();
+        assert_eq!(scratch.unwrap().to_string(), named.new, "{what}");
+        assert!(named.new.parse::<u64>().unwrap() > named.old.parse().unwrap(), "{what}");
+    }
+}
+
+/// Where a kernel sets up scratch memory, a call before that does what the kernel does, and no other call does.
+fn check_set_up(what: &str, file: &[u8], manifest: &Manifest) {
+    let object = CodeObject::parse(file).unwrap();
+    let decoder = decoder(&object);
+    let entry = kernel_entry(file, "direct");
+    let code = object.elf().at_address(entry, 64).unwrap();
+    let text = |code: &[u8]| -> Vec<String> {
+        Stream::decode(&decoder, 0, code).insts().map(|inst| decoder.text(&inst)).collect()
+    };
+    let made = |line: &&String| {
+        line.starts_with("s_add_u32 s0, s0,") || line.starts_with("s_add_u32 flat_scratch_lo,")
+    };
+    let sets = |line: &&String| line.contains("HW_REG_FLAT_SCR");
+    let prologue = text(code);
+    let expected: Vec<&String> = prologue.iter().filter(made).collect();
+    let is_set_up = ["gfx90a", "gfx1030"].contains(&what);
+    assert_eq!(!expected.is_empty(), is_set_up, "{what}: {prologue:#?}");
+    for record in &manifest.records {
+        let body = text(record.code());
+        let is_first = record.site.address == entry;
+        let found: Vec<&String> = body.iter().filter(made).collect();
+        let wanted = if is_first { expected.clone() } else { Vec::new() };
+        assert_eq!(found, wanted, "{what} {:#x}: {body:#?}", record.site.address);
+        let setregs = if is_first { prologue.iter().filter(sets).count() } else { 0 };
+        assert_eq!(body.iter().filter(sets).count(), setregs, "{what}");
+    }
+}
+
+/// A kernel that has no scratch memory set up is not given any.
+#[test]
+fn a_kernel_without_scratch_memory_that_would_have_to_set_it_up_is_refused() {
+    if !have_tools(&TOOLS) {
+        return;
+    }
+    let folder = scratch_dir();
+    let kept = "(void) { private *kept = (private *)__builtin_alloca(4); *kept = 0;";
+    let private = "typedef volatile __attribute__((address_space(5))) int private;";
+    let without = [private, &DIRECT.replace("(void) {", kept)].concat();
+    for target in ["gfx90a", "gfx1030"] {
+        let file = compile(folder.path(), target, &without, &["-O2", "-x", "c", "-std=c11"]);
+        let refused = edited(&file, CodeEdit::Call(Points::Entries, "probe".into()));
+        let (_, why) = refused.manifest.refusals().next().unwrap();
+        let said = "`probe` uses a stack: kernels of";
+        assert!(why.detail.starts_with(said), "{target}: {why}");
+        assert!(why.detail.ends_with("the kernel does not ask for it"), "{target}: {why}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hsaco_analysis::{FunctionKind, RegisterSet};
 use hsaco_isa::{Flow, Generation, Register, RegisterFile, VgprMsb};
-use hsaco_kernarg::EntryValue;
+use hsaco_kernarg::{EntryRegister, EntryValue};
 
 use crate::lease::Leases;
 use crate::refusal::{Refusal, RefusalKind};
@@ -224,29 +224,33 @@ fn source(site: &Site<'_>, argument: Argument) -> Result<Source, Refusal> {
             _ => Source::Number(0),
         });
     };
-    let view = site.view();
-    let refuse = |why: String| {
-        let detail = format!("{} cannot be passed: {why}", value.name());
-        Refusal::new(RefusalKind::Unsupported, detail)
-    };
-    if view.kind() != FunctionKind::Kernel {
-        return Err(refuse("only kernels have it in registers when they begin".to_owned()));
-    }
-    let entry = view.launched().ok_or_else(|| {
-        refuse("the kernel's descriptor does not say what registers hold".to_owned())
-    })?;
-    let found = entry.registers().iter().find(|it| it.holds == value);
-    let found = found.ok_or_else(|| refuse("the kernel does not ask for it".to_owned()))?;
-    if found.register.file != RegisterFile::Ttmp
-        && let Some(writer) = writer_before(site, &found.register)
-    {
-        let at = view.place(writer);
-        return Err(refuse(format!("{}, which holds it, may be changed by {at}", found.register)));
-    }
+    let found = holder(site, value);
+    let found = found.map_err(|why| Refusal::new(RefusalKind::Unsupported, why))?;
     Ok(match found.bits {
         Some((first, width)) => Source::Bits(found.register, first, width),
         None => Source::Registers(found.register),
     })
+}
+
+/// The register that holds at a place what was in it when the kernel began, or why none does.
+pub(crate) fn holder(site: &Site<'_>, value: EntryValue) -> Result<EntryRegister, String> {
+    let view = site.view();
+    let refuse = |why: &str| format!("{} is in no register: {why}", value.name());
+    if view.kind() != FunctionKind::Kernel {
+        return Err(refuse("only kernels have it when they begin"));
+    }
+    let entry = view
+        .launched()
+        .ok_or_else(|| refuse("the kernel's descriptor does not say what registers hold"))?;
+    let found = entry.registers().iter().find(|it| it.holds == value);
+    let found = found.ok_or_else(|| refuse("the kernel does not ask for it"))?;
+    if found.register.file != RegisterFile::Ttmp
+        && let Some(writer) = writer_before(site, &found.register)
+    {
+        let (register, at) = (found.register, view.place(writer));
+        return Err(refuse(&format!("{register}, which held it, may be changed by {at}")));
+    }
+    Ok(*found)
 }
 
 /// An instruction that may run before a place and change a register, if there is one.

@@ -9,6 +9,7 @@ use crate::argument::{Argument, Given};
 use crate::lease::{BANK, Leases};
 use crate::plan::Plan;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::stack::{self, Stack};
 use crate::view::Site;
 
 /// A call that a caller asks for.
@@ -55,15 +56,12 @@ pub(crate) struct Callee<'c> {
     usage: Usage,
     /// Whether it may write lanes that EXEC does not enable where it is called.
     is_unmasked: bool,
-    /// Bytes of its stack frame, if it has one.
-    frame: Option<u32>,
+    /// Its stack frame, if it has one.
+    frame: Option<StackFrame>,
 }
 
 /// Where LLVM's calling convention has the address to return to.
 const LINK: Register = Register { file: RegisterFile::Sgpr, first: 30, count: 2, half: None };
-
-/// The stack pointer, and the frame pointer, which functions keep.
-const STACK: Register = Register { file: RegisterFile::Sgpr, first: 32, count: 2, half: None };
 
 impl<'c> Callee<'c> {
     /// The function of a call.
@@ -108,8 +106,7 @@ impl<'c> Callee<'c> {
                 let exec = [Special::ExecLo, Special::ExecHi].map(single);
                 let is_unmasked =
                     insts().any(is_unmasked) || exec.iter().any(|it| usage.writes.contains(it));
-                let has_frame = usage.frame != StackFrame::default();
-                let frame = has_frame.then(|| usage.frame.raised.max(usage.frame.accessed));
+                let frame = Some(usage.frame).filter(|it| *it != StackFrame::default());
                 let address = function.address;
                 let callee = Callee { call, address, usage, is_unmasked, frame };
                 let missing = callee.missing(&expected(decoder, &stream, &cfg));
@@ -140,11 +137,15 @@ impl<'c> Callee<'c> {
             // Without a list of arguments, parameters hold whatever is there.
             missing.subtract(&RegisterSet::vectors());
         }
-        if self.frame.is_some() {
+        if let Some(frame) = self.frame {
             let buffer = Register { first: 0, count: 4, ..LINK };
             let scratch = [Special::FlatScratchLo, Special::FlatScratchHi].map(single);
-            let buffer = (!self.usage.frame.is_flat).then_some(buffer);
-            [STACK].iter().chain(&scratch).chain(&buffer).for_each(|it| missing.remove(it));
+            let buffer = (!frame.is_flat).then_some(buffer);
+            [stack::POINTERS]
+                .iter()
+                .chain(&scratch)
+                .chain(&buffer)
+                .for_each(|it| missing.remove(it));
         }
         // What says how to compute, and for which lanes, is there anyhow.
         for special in [
@@ -171,7 +172,7 @@ impl<'c> Callee<'c> {
         if parameters.count > 0 {
             leases.avoid(&parameters);
         }
-        let stack = self.frame.map(|_| self.stack(site)).transpose()?;
+        let stack = self.frame.map(|frame| self.stack(site, frame, &mut leases)).transpose()?;
         let given = Given::find(site, &self.call.arguments)?;
         given.registers().for_each(|register| leases.avoid(&register));
         let address = leases.sgprs(2, 2)?;
@@ -180,10 +181,7 @@ impl<'c> Callee<'c> {
         if parameters.count > 0 {
             changed.insert(&parameters);
         }
-        if stack.is_some() {
-            leases.avoid(&STACK);
-            changed.insert(&STACK);
-        }
+        stack.iter().flat_map(|it| &it.changed).for_each(|register| changed.insert(register));
         let pass = given.lines(site, &mut leases)?;
         if dialect.loses_scc() || given.loses_scc() {
             changed.insert(&single(Special::Scc));
@@ -229,7 +227,7 @@ impl<'c> Callee<'c> {
         if all_lanes {
             before.extend(enable(false));
         }
-        before.extend(stack.map(|base| format!("s_mov_b32 s32, {base:#x}")));
+        before.extend(stack.iter().flat_map(|it| it.lines.clone()));
         before.extend(pass);
         let mut after = vec![format!("{} {LINK}, {address}", dialect.swap_pc)];
         after.extend(idle());
@@ -252,15 +250,20 @@ impl<'c> Callee<'c> {
         let mut plan = Plan::replace(site, code).leasing(leases);
         plan.fixups.push((start, self.address));
         plan.leases.extend(self.highest(site)?);
-        plan.scratch = stack.map_or(0, |base| base.saturating_add(self.frame.unwrap_or(0)));
+        plan.scratch = stack.map_or(0, |it| it.scratch);
         Ok(plan)
     }
 
-    /// Where its stack frame begins: behind all that the kernel has in scratch memory.
-    fn stack(&self, site: &Site<'_>) -> Result<u32, Refusal> {
-        site.view().stack().map_err(|why| {
-            let detail = format!("`{}` uses a stack: {why}", self.call.function);
-            Refusal::new(RefusalKind::Unsupported, detail)
+    /// What makes its stack.
+    fn stack(
+        &self,
+        site: &Site<'_>,
+        frame: StackFrame,
+        leases: &mut Leases<'_>,
+    ) -> Result<Stack, Refusal> {
+        Stack::find(site, frame, leases).map_err(|refusal| {
+            let detail = format!("`{}` uses a stack: {}", self.call.function, refusal.detail);
+            Refusal { detail, ..refusal }
         })
     }
 
@@ -282,7 +285,7 @@ impl<'c> Callee<'c> {
             Some(Register { file, first, count: 1, half: None })
         };
         let vector = last(RegisterFile::Vgpr, vgprs);
-        let last_scalar = if self.frame.is_some() { STACK } else { LINK };
+        let last_scalar = if self.frame.is_some() { stack::POINTERS } else { LINK };
         let scalars = self.usage.sgprs().max(u32::from(last_scalar.first) + 2);
         let scalar = last(RegisterFile::Sgpr, scalars);
         Ok(vector.into_iter().chain(scalar).collect())

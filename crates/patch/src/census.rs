@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hsaco_analysis::{Function, FunctionKind, Functions, Stream, vgpr_msb_after};
-use hsaco_isa::{Decoder, Demand, FlatScratch, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
+use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeObject, Index, Kernel};
 
@@ -176,11 +176,7 @@ impl<'a> Census<'a> {
     }
 
     /// Where a stack may begin that is behind all scratch memory of some kernels, or why none may.
-    pub(crate) fn stack(&self, kernels: Range<usize>, processor: Processor) -> Result<u32, String> {
-        if processor.limits().flat_scratch != FlatScratch::Architected {
-            let why = "which kernels set up by themselves, and it is not known that it is there";
-            return Err(format!("on {processor} that is in scratch memory, {why}"));
-        }
+    pub(crate) fn stack(&self, kernels: Range<usize>) -> Result<u32, String> {
         let kernels = self.kernels.get(kernels).unwrap_or_default();
         if let Some(kernel) = kernels.iter().find(|it| it.has_dynamic_stack) {
             let name = &kernel.name;

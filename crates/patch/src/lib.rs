@@ -39,6 +39,7 @@ mod release;
 mod revision;
 pub mod rule;
 mod scan;
+mod stack;
 mod tools;
 mod verify;
 mod view;

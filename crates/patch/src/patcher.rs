@@ -26,6 +26,7 @@ use crate::release::{self, Release, Walk};
 use crate::revision::{self, Revision};
 use crate::rule::{RuleSet, Stage};
 use crate::scan::{Filter, Hit};
+use crate::stack;
 use crate::tools::{Kit, Tools, Workshop};
 use crate::verify::{self, Finding, Residual};
 use crate::view::View;
@@ -347,11 +348,15 @@ impl<'p, 'a> Work<'p, 'a> {
         let launched = self.launched(function);
         let passed: Vec<Argument> =
             self.patcher.edits.iter().flat_map(CodeEdit::arguments).copied().collect();
-        let reserved = Argument::homes(&passed, launched.as_ref());
+        let mut reserved = Argument::homes(&passed, launched.as_ref());
+        if self.patcher.edits.iter().any(|it| matches!(it, CodeEdit::Call(..))) {
+            let homes = stack::homes(self.kit.processor(), launched.as_ref());
+            homes.iter().for_each(|register| reserved.insert(register));
+        }
         let budget = self.census.budget(function, &stream, tools);
         let is_entered = self.census.is_entered_inside(tools, function);
         let kernels = self.kernels_of(function, budget.unused.is_none());
-        let stack = self.census.stack(kernels, self.kit.processor());
+        let stack = self.census.stack(kernels);
         let view = View::new(tools, options, &stream, &cfg, function.kind, budget)
             .with_stack(stack)
             .entered_inside(is_entered)
