@@ -4,7 +4,7 @@
 use hsaco_analysis::{Function, FunctionKind};
 use hsaco_isa::Inst;
 use hsaco_object::write::{KernelChange, NewValue};
-use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result};
+use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result, memory};
 
 use crate::apply::apply;
 use crate::argument::Argument;
@@ -248,7 +248,7 @@ pub fn set(file: &[u8], settings: &[KernelSetting]) -> Result<Patched> {
         let own = settings.iter().filter(|it| kernel.name() == it.kernel.as_str());
         manifest.kernels.push(kernel_record(&object, kernel, own)?);
     }
-    let bytes = apply(file, file.to_vec(), &manifest)?.bytes;
+    let bytes = apply(file, memory::copy(file, "file")?, &manifest)?.bytes;
     manifest.sizes.1 = bytes.len() as u64;
     let problems = CodeObject::parse(&bytes)?.problems();
     if let Some(error) = problems.first() {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use hsaco_object::container::{Options, entries, put_back};
 use hsaco_object::layout::{self, Kind, Layout, Owner};
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_object::{Error, ErrorKind, Result, memory};
 
 use super::Finding;
 use crate::apply::apply;
@@ -56,7 +56,7 @@ impl<'a> Expected<'a> {
             Verdict::Unchanged(_) => Cow::Borrowed(original),
             Verdict::Changed => {
                 is_sane(manifest)?;
-                Cow::Owned(apply(original, original.to_vec(), manifest)?.bytes)
+                Cow::Owned(apply(original, memory::copy(original, "file")?, manifest)?.bytes)
             }
             Verdict::Refused => {
                 return Err(mismatch("it is of a refused run, which has no result".to_owned()));
