@@ -42,6 +42,13 @@ fn check(folder: &Path, arguments: &[&str]) {
     check_ending(folder, arguments, 0);
 }
 
+/// Both tools print the same. Where there is nothing in a range, llvm-objdump prints a warning and ends with 0; an empty
+/// answer of ours ends with 2.
+fn check_range(folder: &Path, arguments: &[&str]) {
+    let is_empty = !disasm(folder, arguments).text().contains("Disassembly of section");
+    check_ending(folder, arguments, if is_empty { 2 } else { 0 });
+}
+
 fn assemble(folder: &Path, name: &str, source: &str) {
     fs::write(folder.join(format!("{name}.s")), source).unwrap();
     sh(
@@ -448,12 +455,12 @@ fn flags() {
         "--mattr=-real-true16",
         "--mattr=+wavefrontsize64",
     ] {
-        check(folder, &[flag, "case.co"]);
-        check(folder, &[flag, "case.o"]);
+        check_range(folder, &[flag, "case.co"]);
+        check_range(folder, &[flag, "case.o"]);
     }
     check(folder, &["--start-address=0x1904", "--stop-address=0x1910", "case.co"]);
     check(folder, &["--start-address=0x1904", "--disassemble-symbols=f,h", "case.co"]);
-    check(folder, &["--start-address=0x100000", "case.co"]);
+    check_range(folder, &["--start-address=0x100000", "case.co"]);
     check_ending(folder, &["--disassemble-symbols=f,nowhere", "case.co"], 2);
 }
 

@@ -41,7 +41,17 @@ fn fill(folder: &Path) {
     fs::write(folder.join("text.txt"), "hello\n").unwrap();
     fs::write(folder.join("bad.s"), "v_bogus v1\n").unwrap();
     fs::write(folder.join("short.bin"), [0; 8]).unwrap();
+    fs::write(folder.join("host.o"), host_object()).unwrap();
     fs::create_dir(folder.join("empty")).unwrap();
+}
+
+/// The header of a relocatable file for x86-64 without sections.
+fn host_object() -> [u8; 64] {
+    let mut header = [0; 64];
+    header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    header[16..24].copy_from_slice(&[1, 0, 62, 0, 1, 0, 0, 0]);
+    header[52] = 64;
+    header
 }
 
 fn names(folder: &Path) -> BTreeSet<String> {

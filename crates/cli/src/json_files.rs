@@ -17,8 +17,30 @@ pub(crate) fn run(
     verify: Verify,
     read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 ) -> Result<Status> {
+    write(out, inputs, filter, verify, read, false)
+}
+
+/// As [`run`], for a verb that has an answer for files without objects, too.
+pub(crate) fn list(
+    out: &mut Output,
+    inputs: &Inputs,
+    filter: &ObjectFilter,
+    verify: Verify,
+    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
+) -> Result<Status> {
+    write(out, inputs, filter, verify, read, true)
+}
+
+fn write(
+    out: &mut Output,
+    inputs: &Inputs,
+    filter: &ObjectFilter,
+    verify: Verify,
+    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
+    takes_any_file: bool,
+) -> Result<Status> {
     let stream = FileStream::begin(out)?;
-    let mut visitor = JsonFiles { out, stream, read };
+    let mut visitor = JsonFiles { out, stream, read, takes_any_file };
     let status = scan::run(inputs, filter, verify, &mut visitor)?;
     let JsonFiles { out, stream, .. } = visitor;
     stream.end(out)?;
@@ -29,6 +51,7 @@ struct JsonFiles<'o, R> {
     out: &'o mut Output,
     stream: FileStream,
     read: R,
+    takes_any_file: bool,
 }
 
 impl<R> Visit for JsonFiles<'_, R>
@@ -36,6 +59,10 @@ where
     R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 {
     type Row<'e> = Pieces;
+
+    fn takes_any_file(&self) -> bool {
+        self.takes_any_file
+    }
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);

@@ -1,5 +1,6 @@
 //! What goes to standard error, and what that makes of the exit code.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -88,6 +89,8 @@ pub(crate) struct Report {
     status: Status,
     file: String,
     first: Option<String>,
+    /// Whether a file was looked into; those of folders are not if they are none of ours.
+    any: bool,
 }
 
 impl Report {
@@ -95,6 +98,27 @@ impl Report {
     pub(crate) fn begin(&mut self, file: &str) {
         file.clone_into(&mut self.file);
         self.first = None;
+    }
+
+    /// Notes that the file is one of ours.
+    pub(crate) fn look_into(&mut self) {
+        self.any = true;
+    }
+
+    /// Says that the file, which somebody named, has nothing to look into.
+    pub(crate) fn no_code(&mut self) {
+        let text = "it holds no AMD GPU code; hsaco ls says what files hold";
+        self.tell(text.to_owned(), Status::Unreadable);
+    }
+
+    /// How the run over these arguments ended, which is not fine if there was no file to look into.
+    pub(crate) fn conclude(&self, arguments: &[OsString]) -> Status {
+        if self.any || self.status != Status::Fine {
+            return self.status;
+        }
+        let names: Vec<_> = arguments.iter().map(|it| it.to_string_lossy()).collect();
+        error(&format!("{}: no file in it holds AMD GPU code", names.join(", ")));
+        Status::Unreadable
     }
 
     /// Says what is wrong with a part of the file that `place` names, or with all of it.

@@ -67,6 +67,10 @@ pub(crate) trait Visit: Sync {
     fn is_brief(&self) -> bool {
         false
     }
+    /// Whether it has an answer for a file without objects.
+    fn takes_any_file(&self) -> bool {
+        false
+    }
     /// A file begins.
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()>;
     /// Reads a wanted object, on any thread.
@@ -128,7 +132,7 @@ pub(crate) fn run<V: Visit>(
             }
         }
     }
-    Ok(selection.conclude(report.status()))
+    Ok(selection.conclude(report.conclude(&inputs.files)))
 }
 
 /// Shows a visitor every wanted object of one input.
@@ -152,6 +156,7 @@ pub(crate) fn walk<V: Visit>(
     if input.found && first.is_none() {
         return Ok(());
     }
+    report.look_into();
     visitor.begin(&file)?;
     let mut batch = Batch { input, selection, entries: Vec::new(), size: 0, number: 0 };
     let mut next = first;
@@ -170,6 +175,9 @@ pub(crate) fn walk<V: Visit>(
         next = entries.next();
     }
     batch.flush(visitor, report)?;
+    if batch.number == 0 && report.first().is_none() && !visitor.takes_any_file() {
+        report.no_code();
+    }
     visitor.end(report.first())
 }
 

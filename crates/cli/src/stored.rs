@@ -181,7 +181,7 @@ impl Stored for StoredFile {
 
     fn view(&self) -> Result<Box<dyn View + '_>, Error> {
         if self.size() <= SMALL {
-            let bytes = self.read(&[0..self.size()])?;
+            let bytes = self.read(std::slice::from_ref(&(0..self.size())))?;
             return Ok(Box::new(InMemory(bytes)));
         }
         let map = self.with(map)?;

@@ -92,9 +92,6 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         compressed: 0,
         left_out: false,
     };
-    if let Some(directory) = &extract.directory {
-        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    }
     let mut status = walk::run(&args.inputs.files, &selection, &options, &mut extract)?;
     if extract.left_out {
         status.note(Status::Unsupported);
@@ -303,8 +300,9 @@ impl Extract {
     }
 
     fn write(&mut self, name: &str, data: &[u8], what: &str) -> Result<()> {
-        let path = self.directory.as_deref().unwrap_or(Path::new(".")).join(name);
-        output::write_file(&path, data)?;
+        let directory = self.directory.as_deref().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+        output::write_file(&directory.join(name), data)?;
         let shown = self.shown(name);
         self.say(format_args!("{shown}: {what}"))
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
 use crate::executable::{self, RaiseRow, SymbolRow, Together, parse_address, parse_definition};
 use crate::output::{self, Output};
-use crate::report::Status;
+use crate::report::{self, Status};
 use crate::schema::SCHEMA_VERSION;
 use crate::table::{Align, Cell, Table};
 use crate::text::shown;
@@ -77,6 +77,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Format::Text => answer.write(&mut out, &executable)?,
     }
     out.finish()?;
+    for place in answer.places.iter().filter(|it| it.object.is_none()) {
+        report::error(&format!("no object has memory at {:#x}", place.address));
+        status.note(Status::Unreadable);
+    }
     Ok(status)
 }
 

@@ -88,7 +88,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     writer.end()?;
     out.finish()?;
-    Ok(selection.objects.conclude(report.status()))
+    let status = selection.objects.conclude(report.conclude(&args.inputs.files));
+    Ok(selection.kernels.conclude(status))
 }
 
 /// One file, from its bytes to its answer.
@@ -108,6 +109,7 @@ fn measure(
     if input.found && layout.objects.is_empty() && layout.problems.is_empty() {
         return Ok(());
     }
+    report.look_into();
     for problem in &layout.problems {
         let object = problem.object.and_then(|at| Some((at, layout.objects.get(at)?)));
         match object {

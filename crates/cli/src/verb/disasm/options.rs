@@ -136,10 +136,11 @@ impl Decoding {
         Self { source: Some(source.clone()).filter(SourceArgs::is_wanted), ..self }
     }
 
-    /// The status of a run, which is not fine if source lines are wanted and no object has any.
+    /// The status of a run. The listing is whole without source lines: as with llvm-objdump, that no object has any is
+    /// only said.
     pub(super) fn conclude(&self, status: Status) -> Status {
         match self.source {
-            Some(_) => self.lines.conclude(status, Status::Unreadable, NO_LINES),
+            Some(_) => self.lines.conclude(status, Status::Fine, NO_LINES),
             None => status,
         }
     }

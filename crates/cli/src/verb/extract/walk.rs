@@ -55,7 +55,7 @@ pub(super) fn run(
             }
         }
     }
-    Ok(report.status())
+    Ok(report.conclude(files))
 }
 
 fn walk(
@@ -70,6 +70,7 @@ fn walk(
     if input.found && (container.is_none() || entries.peek().is_none()) {
         return Ok(());
     }
+    report.look_into();
     sink.begin(input, container)?;
     let (mut whole, mut objects) = (true, 0);
     for entry in entries {
@@ -88,6 +89,9 @@ fn walk(
         if let Some(offset) = entry.offset {
             input.release(offset, entry.data.len() as u64);
         }
+    }
+    if objects == 0 && whole {
+        report.no_code();
     }
     sink.end(input, whole, report)
 }

@@ -188,7 +188,7 @@ impl Page {
         }
         self.titled(&[table])?;
         for line in info.directives.iter().flatten() {
-            writeln!(self.out, "  {}", shown(&line))?;
+            writeln!(self.out, "  {}", shown(line))?;
         }
         Ok(())
     }

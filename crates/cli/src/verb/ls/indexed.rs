@@ -42,6 +42,7 @@ pub(super) fn run(
             place.and_then(|place| Reader { args, verify }.read(place, &mut index, &mut report));
         match read {
             Ok(Some((name, record))) => {
+                report.look_into();
                 listing.file(&name, &record, &selection, report.first())?;
             }
             Ok(None) => {}
@@ -56,7 +57,7 @@ pub(super) fn run(
         stream.end(out)?;
     }
     index.save()?;
-    Ok(selection.conclude(report.status()))
+    Ok(selection.conclude(report.conclude(&args.inputs.files)))
 }
 
 struct Reader<'a> {
@@ -114,6 +115,10 @@ struct Recorder(FileRecord);
 
 impl Visit for Recorder {
     type Row<'e> = ObjectRecord;
+
+    fn takes_any_file(&self) -> bool {
+        true
+    }
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.0.container = file.container.map(|it| it.name().to_owned());

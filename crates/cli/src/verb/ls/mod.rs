@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
                 json_object(item, &kernels, trouble)
             };
-            json_files::run(&mut out, &args.inputs, &args.objects, verify, read)?
+            json_files::list(&mut out, &args.inputs, &args.objects, verify, read)?
         }
         Format::Text => {
             let mut lister = TextLister::new(args, &kernels, &mut out);
@@ -269,6 +269,10 @@ struct TextRow {
 
 impl Visit for TextLister<'_> {
     type Row<'e> = TextRow;
+
+    fn takes_any_file(&self) -> bool {
+        true
+    }
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.begin_file(&file.input.name, file.container);

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     answer(args, &input, outcome(args, &input)?)
 }
 
-/// That what is written goes to different files, none of which is standard output or lost to another.
+/// That what is written goes to files, and not to standard output, where the answer goes.
 fn check_paths(args: &Args) -> Result<()> {
     let is_stdout = |path: &Option<OsString>| path.as_deref() == Some(OsStr::new("-"));
     ensure!(
@@ -110,13 +110,6 @@ fn check_paths(args: &Args) -> Result<()> {
     ensure!(!is_stdout(&args.output), "-o - is taken by the answer; name a file");
     let Some(manifest) = args.manifest.as_deref().map(Path::new) else { return Ok(()) };
     ensure!(!manifest.is_dir(), "{}: a directory, not a manifest", manifest.display());
-    let is_same = |other: &OsString| {
-        let other = Path::new(other);
-        let same_file = manifest.canonicalize().ok().zip(other.canonicalize().ok());
-        manifest == other || same_file.is_some_and(|(one, other)| one == other)
-    };
-    let taken = args.files.iter().chain(&args.output).find(|it| is_same(it));
-    ensure!(taken.is_none(), "{}: the manifest needs a file of its own", manifest.display());
     Ok(())
 }
 

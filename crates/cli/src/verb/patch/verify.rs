@@ -150,7 +150,7 @@ fn objects(
         match (before.get(number), after.get(number)) {
             (Some(before), Some(after)) => pairs.push((*number, before, after, described)),
             (Some(_), None) => {
-                say(place(&result.name, Some(*number)), "container", "it is gone".to_owned())
+                say(place(&result.name, Some(*number)), "container", "it is gone".to_owned());
             }
             (None, _) => bail!("{} has no object that is entry {number}", original.name),
         }
