@@ -523,6 +523,11 @@ fn edited_outputs() -> Vec<Whole> {
         ("one kernel", object(&kernels(branches)[..1]).unwrap()),
         ("s1", fixture("s1.gfx1250.co")),
         ("steppings", fixture("steppings.co")),
+        ("gfx90a", fixture("s1.gfx90a-xnack-off.co")),
+        ("gfx942", fixture("s1.gfx942.co")),
+        ("gfx1100", fixture("s1.gfx1100.co")),
+        ("gfx11-generic", fixture("s1.gfx11-generic.co")),
+        ("waves of 64 lanes", fixture("s1.wave64.co")),
     ] {
         let entry = CodeObject::parse(&file).unwrap().index().kernels()[0].entry().unwrap();
         let points = [Points::Entries, Points::Blocks, Points::Address(entry)];
@@ -553,6 +558,10 @@ fn edited_outputs() -> Vec<Whole> {
     for points in [Points::Entries, Points::Address(0x1f00)] {
         let call = CodeEdit::Call(points, "helper".into());
         all.push(by(&format!("call {points:?}"), vec![call], fixture("s1.gfx1250.co")));
+    }
+    for name in ["s1.gfx90a-xnack-off.co", "s1.gfx942.co", "s1.gfx1100.co", "s1.wave64.co"] {
+        let call = CodeEdit::Call(Points::Entries, "helper".into());
+        all.push(by(&format!("call in {name}"), vec![call], fixture(name)));
     }
     all
 }
@@ -684,7 +693,7 @@ fn a_flipped_bit_anywhere_in_200_whole_outputs_is_found() {
     outputs.extend(set_outputs());
     outputs.extend(container_outputs());
     outputs.extend(debug_outputs());
-    let rules = OUTPUTS.saturating_sub(outputs.len()).max(60);
+    let rules = OUTPUTS.saturating_sub(outputs.len()).max(100);
     outputs.extend(rule_outputs(rules));
     assert!(outputs.len() >= OUTPUTS, "{}", outputs.len());
     let is_all = std::env::var_os("HSACO_EVERY_BIT").is_some();

@@ -15,9 +15,9 @@ use std::fmt::Write as _;
 
 use hsaco::object::CodeObject;
 use hsaco::patch::rule::Outcome;
-use hsaco::patch::{Example, Jump, Options, Placement, Stage, Verdict};
+use hsaco::patch::{Example, Jump, Options, Placement, RuleSet, Stage, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel, TEXT, kernel, object};
-use hsaco_tests::rewritten::{Rewritten as Run, hex, rule_set, text};
+use hsaco_tests::rewritten::{Rewritten as Run, hex, patcher_by, text};
 
 const DS: &str = "ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3";
 const DS_AFTER: [&str; 3] =
@@ -38,12 +38,15 @@ fn pair(name: &str, bytes: Option<(&str, &str)>) {
         let varied = example.name.strip_prefix(&name);
         varied.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    let rules = rule_set().rules().iter().filter(|rule| rule.stage != Stage::Entry);
-    let mut examples: Vec<&Example> =
-        rules.flat_map(|rule| rule.examples).filter(is_asked).collect();
-    examples.sort_by_key(|it| it.name.len());
+    let of_set = |set: &'static RuleSet| {
+        let rules = set.rules().iter().filter(|rule| rule.stage != Stage::Entry);
+        let examples = rules.flat_map(|rule| rule.examples).filter(is_asked);
+        examples.map(move |example| (set, example)).collect::<Vec<_>>()
+    };
+    let mut examples: Vec<_> = RuleSet::all().iter().flat_map(of_set).collect();
+    examples.sort_by_key(|(_, example)| example.name.len());
     assert!(!examples.is_empty(), "no example {name}");
-    let codes: Vec<_> = examples.iter().map(|it| holds(it)).collect();
+    let codes: Vec<_> = examples.iter().map(|(set, example)| holds(set, example)).collect();
     if let Some((before, after)) = bytes {
         let (old, new) = &codes[0];
         assert!(old.contains(before), "{name}: no {before} in {old}");
@@ -51,14 +54,15 @@ fn pair(name: &str, bytes: Option<(&str, &str)>) {
     }
 }
 
-/// Runs one example: its bytes before and after.
-fn holds(example: &Example) -> (String, String) {
+/// Runs one example of a set: its bytes before and after.
+fn holds(set: &'static RuleSet, example: &Example) -> (String, String) {
     let mut options = Options::default();
     (example.options)(&mut options);
     let (sgprs, vgprs) = example.registers;
     let (sgprs, vgprs) = (sgprs.into(), vgprs.into());
     let kernel = NewKernel { sgprs, vgprs, ..kernel("k", example.before).unwrap() };
-    let run = Run::with(&options, object(std::slice::from_ref(&kernel)).unwrap());
+    let patcher = patcher_by(set, &options);
+    let run = Run::by(&patcher, object(std::slice::from_ref(&kernel)).unwrap());
     let expected = match example.after {
         Outcome::Refused(reason) => {
             assert!(run.refusal().contains(reason), "{}: {}", example.name, run.refusal());

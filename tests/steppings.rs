@@ -6,7 +6,7 @@ use hsaco::patch::{
     Answer, CodeEdit, Example, Options, Patched, Patcher, Plan, Points, Requirement, Rule, RuleSet,
     Stage, Trigger, Verdict,
 };
-use hsaco_tests::gfx1250::NewKernel;
+use hsaco_tests::gfx1250::{NewKernel, TEXT};
 use hsaco_tests::rewritten::{
     changed, changed_by, kernel, llvm_accepts, object, patch, patcher, refusal,
 };
@@ -148,8 +148,11 @@ fn strict_b0_changes_tensor_loads_alone_and_stays_b0() {
     let strict = by(RuleSet::by_name("gfx1250-b0-strict").unwrap());
     let lines = format!("s_clause 0x1\n{STRIDE}\ntensor_load_to_lds s[0:3], s[4:11]");
     let (bytes, manifest) = changed_by(&strict, &object(&[with("k", &lines, "B0")]));
-    let rules: Vec<_> = manifest.records.iter().flat_map(|it| &it.rules).map(|it| it.0).collect();
-    assert_eq!((rules, said(&bytes)), (vec!["tensor-mask-b0"], says("B0")));
+    // The load, and the clause that it is taken out of.
+    let sites: Vec<_> =
+        manifest.records.iter().map(|it| (it.rules[0].0, it.site.address)).collect();
+    assert_eq!(sites, [("tensor-mask-b0", TEXT), ("tensor-mask-b0", TEXT + 12)]);
+    assert_eq!(said(&bytes), says("B0"));
     llvm_accepts(&bytes);
     // Code that becomes code for A0 loses the mask inside of clusters too.
     let (bytes, _) = changed(&bytes);

@@ -95,10 +95,14 @@ pub struct Rewritten {
 impl Rewritten {
     /// Rewrites an object; the result holds, and a second run leaves it as it is.
     pub fn with(options: &Options, before: Vec<u8>) -> Rewritten {
-        let patcher = patcher(options);
+        Rewritten::by(&patcher(options), before)
+    }
+
+    /// The same by other rules.
+    pub fn by(patcher: &Patcher, before: Vec<u8>) -> Rewritten {
         let patched = patcher.patch(&before).unwrap();
         if patched.bytes.is_some() {
-            let (after, manifest) = changed_by(&patcher, &before);
+            let (after, manifest) = changed_by(patcher, &before);
             return Rewritten { before, after, manifest };
         }
         assert_ne!(patched.manifest.verdict, Verdict::Changed);
