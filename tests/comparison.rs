@@ -206,7 +206,11 @@ fn one_changed_bit_of_a_real_library_is_one_kernel() {
     let mut bytes = fs::read(&path).unwrap();
     let place = {
         let entries = hsaco::object::container::entries(&bytes, &<_>::default());
-        let entry = entries.filter_map(Result::ok).filter(|it| it.is_object()).nth(3).unwrap();
+        let entry = entries
+            .filter_map(Result::ok)
+            .filter(hsaco::object::container::Entry::is_object)
+            .nth(3)
+            .unwrap();
         let object = hsaco::object::CodeObject::parse(&entry.data).unwrap();
         let index = object.index();
         let kernel = &index.kernels()[5];

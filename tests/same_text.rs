@@ -107,7 +107,7 @@ fn database(file: &Path) -> Vec<String> {
         it.text()
     };
     let mut texts = Vec::new();
-    for kernel in added.objects.iter().flat_map(|it| it.kernels()) {
+    for kernel in added.objects.iter().flat_map(hsaco::db::Object::kernels) {
         texts.extend(kernel.instructions().unwrap().map(text));
     }
     texts

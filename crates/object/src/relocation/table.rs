@@ -99,7 +99,7 @@ fn check_rows(encoding: Encoding, said: u64, size: u64, offset: u64) -> Result<(
         let detail = format!("{encoding} rows of {said} bytes, not {row}");
         return Err(Error::malformed(CONTEXT, offset, detail));
     }
-    if size % row != 0 {
+    if !size.is_multiple_of(row) {
         let detail = format!("{size} bytes are no whole number of {encoding} rows of {row}");
         return Err(Error::malformed(CONTEXT, offset, detail));
     }
