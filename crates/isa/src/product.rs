@@ -26,7 +26,7 @@ const PRODUCTS: [(&str, &[&str]); 29] = [
     ("gfx1035", &["rembrandt", "660m", "680m"]),
     ("gfx1036", &["raphael"]),
     ("gfx1100", &["navi31", "rx7900gre", "rx7900xt", "rx7900xtx", "prow7800", "prow7900"]),
-    ("gfx1101", &["navi32", "rx7700xt", "rx7800xt", "prow7700", "prov710"]),
+    ("gfx1101", &["navi32", "rx7700", "rx7700xt", "rx7800xt", "prow7700", "prov710"]),
     ("gfx1102", &["navi33", "rx7600", "rx7600xt", "prow7500", "prow7600"]),
     ("gfx1103", &["phoenix", "hawkpoint", "740m", "760m", "780m"]),
     ("gfx1150", &["strix", "strixpoint", "880m", "890m"]),
