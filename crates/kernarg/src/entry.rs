@@ -201,7 +201,9 @@ impl<'w> Wave<'w> {
     /// Work-items of its workgroup, which at the end of the grid may be fewer.
     fn items(&self) -> [u32; 3] {
         let mut items = self.launch.workgroup().map(u32::from);
-        for ((size, grid), number) in items.iter_mut().zip(self.launch.grid()).zip(self.workgroup) {
+        for ((size, grid), number) in
+            items.iter_mut().zip(self.launch.work_items()).zip(self.workgroup)
+        {
             *size = (*size).min(grid.saturating_sub(number.saturating_mul(*size)));
         }
         items
@@ -382,7 +384,7 @@ impl Entry {
     /// There is not; the error has both numbers.
     pub fn check(&self, wave: &Wave<'_>, lane: u32) -> Result<()> {
         let refuse = |detail: String| Err(Error::new(ErrorKind::NotFound, CONTEXT, detail));
-        let sizes = wave.launch.grid().into_iter().zip(wave.launch.workgroup());
+        let sizes = wave.launch.work_items().into_iter().zip(wave.launch.workgroup());
         for ((number, (grid, size)), axis) in
             wave.workgroup.into_iter().zip(sizes).zip(["x", "y", "z"])
         {

@@ -20,19 +20,19 @@ const CONTEXT: &str = "launch";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     dimensions: u8,
-    grid: [u32; 3],
+    work_items: [u32; 3],
     workgroup: [u16; 3],
     dynamic_lds: u32,
     supplied: [Option<u64>; Hidden::COUNT],
 }
 
 impl Launch {
-    /// A grid of so many work-items in workgroups of so many, with one number for each dimension.
-    pub fn new(grid: &[u32], workgroup: &[u32]) -> Result<Self> {
-        let dimensions = dimensions(grid.len(), workgroup.len())?;
+    /// So many work-items in workgroups of so many, with one number for each dimension.
+    pub fn new(work_items: &[u32], workgroup: &[u32]) -> Result<Self> {
+        let dimensions = dimensions(work_items.len(), workgroup.len())?;
         let workgroup = workgroup_size(workgroup)?;
         let mut all = [1; 3];
-        for (axis, (place, &size)) in all.iter_mut().zip(grid).enumerate() {
+        for (axis, (place, &size)) in all.iter_mut().zip(work_items).enumerate() {
             if size == 0 {
                 let detail = format!("the grid has no work-items in {}", name(axis));
                 return Err(Error::new(ErrorKind::Malformed, CONTEXT, detail));
@@ -40,14 +40,14 @@ impl Launch {
             *place = size;
         }
         let supplied = [None; Hidden::COUNT];
-        Ok(Self { dimensions, grid: all, workgroup, dynamic_lds: 0, supplied })
+        Ok(Self { dimensions, work_items: all, workgroup, dynamic_lds: 0, supplied })
     }
 
     /// So many whole workgroups of so many work-items.
     ///
     /// ```
     /// use hsaco_kernarg::Launch;
-    /// assert_eq!(Launch::of_workgroups(&[4, 2], &[256, 1])?.grid(), [1024, 2, 1]);
+    /// assert_eq!(Launch::of_workgroups(&[4, 2], &[256, 1])?.work_items(), [1024, 2, 1]);
     /// let error = Launch::of_workgroups(&[1 << 31], &[2]).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
@@ -98,8 +98,8 @@ impl Launch {
     }
 
     /// Work-items of the grid; 1 in dimensions that are not used.
-    pub fn grid(&self) -> [u32; 3] {
-        self.grid
+    pub fn work_items(&self) -> [u32; 3] {
+        self.work_items
     }
 
     /// Work-items of a workgroup; 1 in dimensions that are not used.
@@ -136,7 +136,7 @@ impl Launch {
             [Hidden::BlockCountZ, Hidden::GroupSizeZ, Hidden::RemainderZ, Hidden::GlobalOffsetZ],
         ];
         for ([count, size, remainder, offset], (grid, group)) in
-            AXES.into_iter().zip(self.grid.into_iter().zip(self.workgroup))
+            AXES.into_iter().zip(self.work_items.into_iter().zip(self.workgroup))
         {
             // The constructors take no workgroup of 0.
             let group32 = u32::from(group).max(1);

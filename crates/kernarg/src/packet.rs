@@ -300,7 +300,7 @@ impl DispatchPacket {
             fences: needs.fences,
             dimensions: launch.dimensions(),
             workgroup: launch.workgroup(),
-            grid: launch.grid(),
+            grid: launch.work_items(),
             private_segment: needs.private_segment,
             group_segment: group_segment(needs.static_lds, launch.dynamic_lds(), needs.lds_limit)?,
             kernel_object: needs.kernel_object,

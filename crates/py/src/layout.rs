@@ -16,7 +16,7 @@ use crate::record::{dict, record};
 /// How deep lists and members of a value may be nested.
 const MAX_DEPTH: usize = 32;
 
-/// How a kernel is launched: work-items of the grid and of a workgroup, one number for each dimension.
+/// How a kernel is launched: work-items in all and of a workgroup, one number for each dimension.
 ///
 /// `hidden` has values of hidden arguments by their names, such as `{"heap_v1": 0x1000}`.
 #[pyclass(frozen, module = "hsaco", from_py_object)]
@@ -30,31 +30,38 @@ fn raised(py: Python<'_>, error: &Error) -> PyErr {
 #[pymethods]
 impl Launch {
     #[new]
-    #[pyo3(signature = (grid, workgroup, *, dynamic_lds=0, hidden=None))]
+    #[pyo3(signature = (work_items, workgroup, *, dynamic_lds=0, hidden=None))]
     #[expect(clippy::needless_pass_by_value, reason = "sequences come from Python as vectors")]
     fn new(
+        py: Python<'_>,
+        work_items: Vec<u32>,
+        workgroup: Vec<u32>,
+        dynamic_lds: u32,
+        hidden: Option<HiddenValues>,
+    ) -> PyResult<Self> {
+        let launch = hsaco::kernarg::Launch::new(&work_items, &workgroup);
+        Self::with(py, launch, dynamic_lds, hidden)
+    }
+
+    /// A grid of so many whole workgroups.
+    #[staticmethod]
+    #[pyo3(signature = (grid, workgroup, *, dynamic_lds=0, hidden=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "sequences come from Python as vectors")]
+    fn of_workgroups(
         py: Python<'_>,
         grid: Vec<u32>,
         workgroup: Vec<u32>,
         dynamic_lds: u32,
-        hidden: Option<std::collections::BTreeMap<String, u64>>,
+        hidden: Option<HiddenValues>,
     ) -> PyResult<Self> {
-        let launch = hsaco::kernarg::Launch::new(&grid, &workgroup);
-        let mut launch = launch.map_err(|it| raised(py, &it))?.with_dynamic_lds(dynamic_lds);
-        for (name, value) in hidden.unwrap_or_default() {
-            let kind = Hidden::from_name(&name).ok_or_else(|| {
-                let detail = format!("no hidden argument is called {name}");
-                raised(py, &Error::new(ErrorKind::NotFound, "launch", detail))
-            })?;
-            launch = launch.with_hidden(kind, value).map_err(|it| raised(py, &it))?;
-        }
-        Ok(Self(launch))
+        let launch = hsaco::kernarg::Launch::of_workgroups(&grid, &workgroup);
+        Self::with(py, launch, dynamic_lds, hidden)
     }
 
-    /// Work-items of the grid; 1 in dimensions that are not used.
+    /// Work-items in all; 1 in dimensions that are not used.
     #[getter]
-    fn grid(&self) -> [u32; 3] {
-        self.0.grid()
+    fn work_items(&self) -> [u32; 3] {
+        self.0.work_items()
     }
 
     /// Work-items of a workgroup; 1 in dimensions that are not used.
@@ -76,7 +83,29 @@ impl Launch {
     }
 
     fn __repr__(&self) -> String {
-        format!("Launch({:?}, {:?})", self.0.grid(), self.0.workgroup())
+        format!("Launch({:?}, {:?})", self.0.work_items(), self.0.workgroup())
+    }
+}
+
+/// Values of hidden arguments by their names.
+type HiddenValues = std::collections::BTreeMap<String, u64>;
+
+impl Launch {
+    fn with(
+        py: Python<'_>,
+        launch: Result<hsaco::kernarg::Launch, Error>,
+        dynamic_lds: u32,
+        hidden: Option<HiddenValues>,
+    ) -> PyResult<Self> {
+        let mut launch = launch.map_err(|it| raised(py, &it))?.with_dynamic_lds(dynamic_lds);
+        for (name, value) in hidden.unwrap_or_default() {
+            let kind = Hidden::from_name(&name).ok_or_else(|| {
+                let detail = format!("no hidden argument is called {name}");
+                raised(py, &Error::new(ErrorKind::NotFound, "launch", detail))
+            })?;
+            launch = launch.with_hidden(kind, value).map_err(|it| raised(py, &it))?;
+        }
+        Ok(Self(launch))
     }
 }
 

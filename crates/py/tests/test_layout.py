@@ -96,6 +96,13 @@ class Packing(unittest.TestCase):
         with self.assertRaises(hsaco.Error):
             hsaco.Launch([1], [70000])
 
+    def test_a_grid_counts_workgroups(self) -> None:
+        launch = hsaco.Launch.of_workgroups(grid=[4, 2], workgroup=[256, 1], dynamic_lds=8)
+        self.assertEqual((launch.work_items, launch.workgroup), ([1024, 2, 1], [256, 1, 1]))
+        self.assertEqual((launch.dynamic_lds, repr(launch)), (8, "Launch([1024, 2, 1], [256, 1, 1])"))
+        with self.assertRaisesRegex(hsaco.Error, "more than 4294967295 work-items"):
+            hsaco.Launch.of_workgroups([1 << 31], [2])
+
     def test_prepacked_buffers(self) -> None:
         found = layout("s1.v5.co", "ind")
         self.assertEqual(found.check(bytes(8)).to_dict(), {"padding": 0, "hidden": 0, "surplus": 0})

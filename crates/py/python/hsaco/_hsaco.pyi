@@ -276,6 +276,14 @@ class Instruction:
 class Launch:
     def __new__(
         cls,
+        work_items: Sequence[int],
+        workgroup: Sequence[int],
+        *,
+        dynamic_lds: int = 0,
+        hidden: Optional[dict[str, int]] = None,
+    ) -> Launch: ...
+    @staticmethod
+    def of_workgroups(
         grid: Sequence[int],
         workgroup: Sequence[int],
         *,
@@ -283,7 +291,7 @@ class Launch:
         hidden: Optional[dict[str, int]] = None,
     ) -> Launch: ...
     @property
-    def grid(self) -> list[int]: ...
+    def work_items(self) -> list[int]: ...
     @property
     def workgroup(self) -> list[int]: ...
     @property
