@@ -17,34 +17,23 @@ pub(crate) fn run(
     verify: Verify,
     read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 ) -> Result<Status> {
-    write(out, inputs, filter, verify, read, false)
+    let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| read(item, trouble).map(Some);
+    let stream = FileStream::begin(out)?;
+    JsonFiles { out, stream, read, takes_any_file: false }.walk(inputs, filter, verify)
 }
 
-/// As [`run`], for a verb that has an answer for files without objects, too.
+/// As [`run`], for a verb that has an answer for files without objects. With `leaves_out_empty` it has none, and objects
+/// of which `read` makes nothing are left out as well.
 pub(crate) fn list(
     out: &mut Output,
     inputs: &Inputs,
     filter: &ObjectFilter,
     verify: Verify,
-    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
+    leaves_out_empty: bool,
+    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Option<Pieces>> + Sync,
 ) -> Result<Status> {
-    write(out, inputs, filter, verify, read, true)
-}
-
-fn write(
-    out: &mut Output,
-    inputs: &Inputs,
-    filter: &ObjectFilter,
-    verify: Verify,
-    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
-    takes_any_file: bool,
-) -> Result<Status> {
-    let stream = FileStream::begin(out)?;
-    let mut visitor = JsonFiles { out, stream, read, takes_any_file };
-    let status = scan::run(inputs, filter, verify, &mut visitor)?;
-    let JsonFiles { out, stream, .. } = visitor;
-    stream.end(out)?;
-    Ok(status)
+    let stream = FileStream::begin(out)?.leaving_out_empty(leaves_out_empty);
+    JsonFiles { out, stream, read, takes_any_file: true }.walk(inputs, filter, verify)
 }
 
 struct JsonFiles<'o, R> {
@@ -54,11 +43,22 @@ struct JsonFiles<'o, R> {
     takes_any_file: bool,
 }
 
+impl<R> JsonFiles<'_, R>
+where
+    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Option<Pieces>> + Sync,
+{
+    fn walk(mut self, inputs: &Inputs, filter: &ObjectFilter, verify: Verify) -> Result<Status> {
+        let status = scan::run(inputs, filter, verify, &mut self)?;
+        self.stream.end(self.out)?;
+        Ok(status)
+    }
+}
+
 impl<R> Visit for JsonFiles<'_, R>
 where
-    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
+    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Option<Pieces>> + Sync,
 {
-    type Row<'e> = Pieces;
+    type Row<'e> = Option<Pieces>;
 
     fn takes_any_file(&self) -> bool {
         self.takes_any_file
@@ -66,15 +66,15 @@ where
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);
-        self.stream.begin_file(self.out, &file.input.name, container)
+        self.stream.begin_file(&file.input.name, container)
     }
 
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Pieces> {
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Option<Pieces>> {
         (self.read)(item, trouble)
     }
 
-    fn object(&mut self, row: Pieces) -> Result<()> {
-        self.stream.object(self.out, &row)
+    fn object(&mut self, row: Option<Pieces>) -> Result<()> {
+        row.map_or(Ok(()), |row| self.stream.object(self.out, &row))
     }
 
     fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
@@ -83,7 +83,7 @@ where
     }
 
     fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        self.stream.begin_file(self.out, name, None)?;
+        self.stream.begin_file(name, None)?;
         self.end(error)
     }
 

@@ -146,27 +146,45 @@ pub(crate) struct FileStream {
     files: usize,
     objects: usize,
     others: Vec<OtherEntry>,
+    /// The beginning of a file that is not written yet.
+    begun: Vec<u8>,
+    /// Whether files of which no object is shown are left out.
+    leaves_out_empty: bool,
 }
 
 impl FileStream {
     pub(crate) fn begin(out: &mut dyn Write) -> Result<Self> {
         write!(out, "{{\"schema_version\":{SCHEMA_VERSION},\"files\":[")?;
-        Ok(Self { files: 0, objects: 0, others: Vec::new() })
+        Ok(Self {
+            files: 0,
+            objects: 0,
+            others: Vec::new(),
+            begun: Vec::new(),
+            leaves_out_empty: false,
+        })
     }
 
-    pub(crate) fn begin_file(
-        &mut self,
-        out: &mut dyn Write,
-        path: &str,
-        container: Option<&str>,
-    ) -> Result<()> {
-        out.write_all(if self.files == 0 { b"{" } else { b",{" })?;
-        self.files += 1;
+    /// The same; with true, files of which no object is shown are left out, unless something is wrong with them.
+    pub(crate) fn leaving_out_empty(self, leaves_out_empty: bool) -> Self {
+        Self { leaves_out_empty, ..self }
+    }
+
+    pub(crate) fn begin_file(&mut self, path: &str, container: Option<&str>) -> Result<()> {
         self.objects = 0;
-        member(out, "path", path)?;
-        out.write_all(b",")?;
-        member(out, "container", &container)?;
-        out.write_all(b",\"objects\":[")?;
+        self.begun.clear();
+        self.begun.extend_from_slice(if self.files == 0 { b"{" } else { b",{" });
+        member(&mut self.begun, "path", path)?;
+        self.begun.push(b',');
+        member(&mut self.begun, "container", &container)?;
+        self.begun.extend_from_slice(b",\"objects\":[");
+        Ok(())
+    }
+
+    fn write_begun(&mut self, out: &mut dyn Write) -> Result<()> {
+        if !self.begun.is_empty() {
+            out.write_all(&std::mem::take(&mut self.begun))?;
+            self.files += 1;
+        }
         Ok(())
     }
 
@@ -181,6 +199,7 @@ impl FileStream {
 
     /// Begins an object; its JSON is what is written next.
     pub(crate) fn begin_object(&mut self, out: &mut dyn Write) -> Result<()> {
+        self.write_begun(out)?;
         if self.objects > 0 {
             out.write_all(b",")?;
         }
@@ -193,8 +212,13 @@ impl FileStream {
     }
 
     pub(crate) fn end_file(&mut self, out: &mut dyn Write, error: Option<&str>) -> Result<()> {
+        let others = std::mem::take(&mut self.others);
+        if self.leaves_out_empty && self.objects == 0 && error.is_none() {
+            return Ok(());
+        }
+        self.write_begun(out)?;
         out.write_all(b"],")?;
-        member(out, "other_entries", &std::mem::take(&mut self.others))?;
+        member(out, "other_entries", &others)?;
         out.write_all(b",")?;
         member(out, "error", &error)?;
         out.write_all(b"}")?;

@@ -99,7 +99,7 @@ impl Visit for JsonInfo<'_> {
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         let container = file.container.map(Container::name);
-        self.stream.begin_file(self.out, &file.input.name, container)
+        self.stream.begin_file(&file.input.name, container)
     }
 
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Row<'e>> {
@@ -117,7 +117,7 @@ impl Visit for JsonInfo<'_> {
     }
 
     fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        self.stream.begin_file(self.out, name, None)?;
+        self.stream.begin_file(name, None)?;
         self.end(error)
     }
 

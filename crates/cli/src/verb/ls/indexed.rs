@@ -34,7 +34,10 @@ pub(super) fn run(
     let mut report = Report::default();
     let mut listing = match args.answer.format {
         Format::Text => Listing::Text(TextLister::new(args, kernels, out)),
-        Format::Json => Listing::Json(FileStream::begin(out)?, kernels, out),
+        Format::Json => {
+            let stream = FileStream::begin(out)?.leaving_out_empty(!kernels.is_all());
+            Listing::Json(stream, kernels, out)
+        }
     };
     let mut places = input::inputs(&args.inputs.files);
     while let Some(place) = places.next_place() {
@@ -197,8 +200,11 @@ impl Listing<'_> {
                 lister.end(error)
             }
             Self::Json(stream, kernels, out) => {
-                stream.begin_file(*out, name, container.map(Container::name))?;
-                for object in wanted {
+                stream.begin_file(name, container.map(Container::name))?;
+                let has_one = |it: &&ObjectRecord| {
+                    kernels.is_all() || wanted_kernels(it, kernels).next().is_some()
+                };
+                for object in wanted.filter(has_one) {
                     stream.object(*out, &json_object(object, kernels)?)?;
                 }
                 for (entry_id, offset, size) in record.others.clone() {
@@ -213,7 +219,7 @@ impl Listing<'_> {
         match self {
             Self::Text(_) => Ok(()),
             Self::Json(stream, _, out) => {
-                stream.begin_file(*out, name, None)?;
+                stream.begin_file(name, None)?;
                 stream.end_file(*out, error)
             }
         }

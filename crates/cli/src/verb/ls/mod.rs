@@ -68,7 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
                 json_object(item, &kernels, trouble)
             };
-            json_files::list(&mut out, &args.inputs, &args.objects, verify, read)?
+            let selects = !kernels.is_all();
+            json_files::list(&mut out, &args.inputs, &args.objects, verify, selects, read)?
         }
         Format::Text => {
             let mut lister = TextLister::new(args, &kernels, &mut out);
@@ -104,7 +105,7 @@ fn json_object(
     item: &ObjectItem<'_, '_>,
     kernels: &KernelSelection,
     trouble: &mut Trouble,
-) -> Result<Pieces> {
+) -> Result<Option<Pieces>> {
     let mut head = schema::Object {
         index: item.number,
         entry_id: item.entry.id.as_deref(),
@@ -116,19 +117,24 @@ fn json_object(
         kind: kind_name(item.entry.kind, item.object.as_ref()),
     };
     let Some(object) = &item.object else {
-        return schema::object(&head, Pieces::new(), &schema::Others::default());
+        let json = schema::object(&head, Pieces::new(), &schema::Others::default());
+        return json.map(|json| kernels.is_all().then_some(json));
     };
     head.abi_version = Some(object.elf().header().abi_version);
     head.code_object_version =
         object.abi_version().code_object_version().filter(|_| object.is_hsa());
     let index = object.index();
     report_problems(item, object, &index, trouble);
-    let kernels = json_kernels(item, object, &kernels.of(&index), trouble)?;
+    let wanted = kernels.of(&index);
+    if wanted.is_empty() && !kernels.is_all() {
+        return Ok(None);
+    }
+    let kernels = json_kernels(item, object, &wanted, trouble)?;
     let others = schema::Others {
         functions: index.functions().iter().map(function_row).collect(),
         variables: index.variables().iter().map(variable_row).collect(),
     };
-    schema::object(&head, kernels, &others)
+    schema::object(&head, kernels, &others).map(Some)
 }
 
 /// Kernels as JSON maps, and commas between them.
