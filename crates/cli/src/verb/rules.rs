@@ -30,7 +30,8 @@ struct Document {
 #[derive(Serialize)]
 struct SetJson {
     name: &'static str,
-    processor: &'static str,
+    /// Null where there are no rules to be for one.
+    processor: Option<&'static str>,
     stepping: Option<SteppingJson>,
     rules: Vec<RuleJson>,
 }
@@ -85,7 +86,8 @@ fn write_text(out: &mut Output) -> Result<()> {
     for set in RuleSet::all() {
         let stepping = set.stepping().map(|it| format!(", {} to {}", it.takes, it.gives));
         let stepping = stepping.unwrap_or_default();
-        writeln!(out, "{} (code for {}{stepping})", set.name(), set.processor())?;
+        let processor = processor(set).unwrap_or("any processor");
+        writeln!(out, "{} (code for {processor}{stepping})", set.name())?;
         let width = set.rules().iter().map(|rule| rule.name.len()).max().unwrap_or(0);
         for rule in set.rules() {
             let may_fail =
@@ -104,7 +106,12 @@ fn write_text(out: &mut Output) -> Result<()> {
 fn set_json(set: &RuleSet) -> SetJson {
     let rules = set.rules().iter().map(rule_json).collect();
     let stepping = set.stepping().map(|it| SteppingJson { takes: it.takes, gives: it.gives });
-    SetJson { name: set.name(), processor: set.processor(), stepping, rules }
+    SetJson { name: set.name(), processor: processor(set), stepping, rules }
+}
+
+/// The processor that a set is for: without rules it is for edits, of code for any.
+fn processor(set: &RuleSet) -> Option<&'static str> {
+    (!set.rules().is_empty()).then(|| set.processor())
 }
 
 fn rule_json(rule: &Rule) -> RuleJson {
