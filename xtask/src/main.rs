@@ -9,6 +9,7 @@ mod corpus;
 mod fixtures;
 mod fuzz;
 mod golden;
+mod house;
 mod llvm;
 mod oracle;
 mod pip;
@@ -71,6 +72,12 @@ const VERBS: &[Verb] = &[
         usage: "[--filter NAME] [--runs N]",
         about: "time hsaco against the incumbents, side by side",
         run: bench::run,
+    },
+    Verb {
+        name: "house",
+        usage: "[--check]",
+        about: "count lines, exports and long functions of each crate, and list modules that use each other; --check wants none of these",
+        run: house::run,
     },
     Verb {
         name: "codegen",

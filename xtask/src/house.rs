@@ -1,0 +1,292 @@
+//! What the house looks like: lines, names, long functions and cycles between modules, crate by crate.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens as _;
+use syn::spanned::Spanned as _;
+use syn::visit::Visit;
+use syn::{Attribute, ImplItemFn, Item, ItemFn, ItemMod, UseTree, Visibility};
+
+use crate::args::Args;
+
+/// Functions longer than this are listed.
+const LONG: usize = 60;
+
+/// One crate as its sources show it.
+#[derive(Default)]
+struct Crate {
+    name: String,
+    /// Lines of code and comments, tests and generated code left out.
+    lines: usize,
+    /// What `lib.rs` exports under its own name.
+    exports: BTreeSet<String>,
+    /// The top-level modules, each with those that it uses.
+    uses: BTreeMap<String, BTreeSet<String>>,
+    /// `path:line name` of long functions.
+    long: Vec<String>,
+    dependencies: usize,
+}
+
+pub(crate) fn run(mut args: Args) -> Result<()> {
+    let check = args.flag("--check");
+    args.finish()?;
+    let root = hsaco_tests::workspace_root();
+    let mut crates = Vec::new();
+    for entry in fs::read_dir(root.join("crates"))? {
+        let path = entry?.path();
+        if path.join("src").is_dir() {
+            crates.push(Crate::read(&path)?);
+        }
+    }
+    crates.sort_by_key(|it| std::cmp::Reverse(it.lines));
+    print_table(&crates);
+    let mut knotted = Vec::new();
+    for it in &crates {
+        for knot in cycles(&it.uses) {
+            println!("cycle in {}: {}", it.name, knot.join(", "));
+            knotted.push(it.name.clone());
+        }
+    }
+    print_shared(&crates);
+    crates.iter().flat_map(|it| &it.long).for_each(|it| println!("long function: {it}"));
+    ensure!(!check || knotted.is_empty(), "modules of {} use each other", knotted.join(", "));
+    Ok(())
+}
+
+fn print_table(crates: &[Crate]) {
+    println!("{:>7} {:>7} {:>7} {:>5}  CRATE", "LINES", "EXPORTS", "MODULES", "DEPS");
+    for it in crates {
+        let (exports, modules) = (it.exports.len(), it.uses.len());
+        println!("{:>7} {exports:>7} {modules:>7} {:>5}  {}", it.lines, it.dependencies, it.name);
+    }
+    let lines: usize = crates.iter().map(|it| it.lines).sum();
+    let exports: usize = crates.iter().map(|it| it.exports.len()).sum();
+    println!("{lines:>7} {exports:>7} {:>7} {:>5}  in all", "", "");
+}
+
+/// Names that several crates export.
+fn print_shared(crates: &[Crate]) {
+    let mut owners: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for it in crates {
+        it.exports.iter().for_each(|name| owners.entry(name).or_default().push(&it.name));
+    }
+    for (name, owners) in owners.iter().filter(|(_, owners)| owners.len() > 1) {
+        println!("exported more than once: {name} ({})", owners.join(", "));
+    }
+}
+
+impl Crate {
+    fn read(folder: &Path) -> Result<Self> {
+        let name = folder.file_name().context("a crate's folder")?.to_string_lossy().into_owned();
+        let mut it = Self { name, ..Self::default() };
+        let source = folder.join("src");
+        let mut files = Vec::new();
+        list(&source, &mut files)?;
+        let library = fs::read_to_string(source.join("lib.rs")).unwrap_or_default();
+        let roots = it.exported(&syn::parse_file(&library)?);
+        for file in files {
+            it.add(&source, &file, &roots)
+                .with_context(|| format!("cannot read {}", file.display()))?;
+        }
+        let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+        let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+        let lines = lines.take_while(|line| !line.starts_with('['));
+        it.dependencies = lines.filter(|line| line.contains('=')).count();
+        Ok(it)
+    }
+
+    /// Takes the names that `lib.rs` exports, and returns the module that each comes from.
+    fn exported(&mut self, library: &syn::File) -> BTreeMap<String, String> {
+        let mut roots = BTreeMap::new();
+        for item in &library.items {
+            match item {
+                Item::Use(it) => {
+                    let mut names = Vec::new();
+                    leaves(&it.tree, None, &mut names);
+                    for (module, name) in names {
+                        if matches!(it.vis, Visibility::Public(_)) {
+                            self.exports.insert(name.clone());
+                        }
+                        roots.insert(name, module);
+                    }
+                }
+                Item::Mod(it) => {
+                    let name = it.ident.to_string();
+                    if matches!(it.vis, Visibility::Public(_)) {
+                        self.exports.insert(name.clone());
+                    }
+                    self.uses.insert(name.clone(), BTreeSet::new());
+                    roots.insert(name.clone(), name);
+                }
+                _ => {}
+            }
+        }
+        roots
+    }
+
+    fn add(&mut self, source: &Path, file: &Path, roots: &BTreeMap<String, String>) -> Result<()> {
+        let text = fs::read_to_string(file)?;
+        let mut parsed = syn::parse_file(&text)?;
+        let mut tests = 0;
+        parsed.items.retain(|item| match item {
+            Item::Mod(it) if is_test(&it.attrs) => {
+                tests += it.span().end().line + 1 - it.span().start().line;
+                false
+            }
+            _ => true,
+        });
+        self.lines += text.lines().count() - tests;
+        let relative = file.strip_prefix(source)?;
+        let mut long = LongFunctions {
+            file: format!("{}/{}", self.name, relative.display()),
+            found: Vec::new(),
+        };
+        long.visit_file(&parsed);
+        self.long.append(&mut long.found);
+        let Some(module) = top_module(relative).filter(|it| self.uses.contains_key(it)) else {
+            return Ok(());
+        };
+        let is_root_file = relative.components().count() == 1
+            || relative.ends_with("mod.rs") && relative.components().count() == 2;
+        let mut used = BTreeSet::new();
+        paths(parsed.to_token_stream(), is_root_file, roots, &mut used);
+        used.remove(&module);
+        self.uses.entry(module).or_default().extend(used);
+        Ok(())
+    }
+}
+
+/// All files of Rust in a folder but generated ones.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with("generated") {
+            list(&path, files)?;
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The names that a `use` ends in, each with the first part of its path.
+fn leaves(tree: &UseTree, first: Option<String>, names: &mut Vec<(String, String)>) {
+    let module = |name: &syn::Ident| first.clone().unwrap_or_else(|| name.to_string());
+    match tree {
+        UseTree::Path(it) => leaves(&it.tree, Some(module(&it.ident)), names),
+        UseTree::Group(it) => it.items.iter().for_each(|tree| leaves(tree, first.clone(), names)),
+        UseTree::Name(it) => names.push((module(&it.ident), it.ident.to_string())),
+        UseTree::Rename(it) => names.push((module(&it.ident), it.rename.to_string())),
+        UseTree::Glob(_) => {}
+    }
+}
+
+fn top_module(relative: &Path) -> Option<String> {
+    let first = relative.components().next()?.as_os_str().to_str()?;
+    Some(first.trim_end_matches(".rs").to_owned())
+}
+
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes
+        .iter()
+        .any(|it| it.to_token_stream().to_string().replace(' ', "").contains("cfg(test)"))
+}
+
+/// Modules that paths lead to: those that begin with `crate`, and in files of the root's modules with `super`.
+fn paths(
+    tokens: TokenStream,
+    is_root_file: bool,
+    roots: &BTreeMap<String, String>,
+    used: &mut BTreeSet<String>,
+) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => paths(group.stream(), is_root_file, roots, used),
+            TokenTree::Ident(it) if it == "crate" || is_root_file && it == "super" => {
+                let is_path =
+                    matches!(tokens.get(at + 1), Some(TokenTree::Punct(it)) if it.as_char() == ':');
+                match tokens.get(at + 3).filter(|_| is_path) {
+                    Some(TokenTree::Ident(name)) => {
+                        used.extend(roots.get(&name.to_string()).cloned())
+                    }
+                    Some(TokenTree::Group(group)) => {
+                        let names = group.stream().into_iter().filter_map(|it| match it {
+                            TokenTree::Ident(name) => roots.get(&name.to_string()).cloned(),
+                            _ => None,
+                        });
+                        used.extend(names);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+struct LongFunctions {
+    file: String,
+    found: Vec<String>,
+}
+
+impl LongFunctions {
+    fn look(&mut self, name: &syn::Ident, from: usize, to: usize) {
+        let lines = to + 1 - from;
+        if lines > LONG {
+            self.found.push(format!("{}:{from} {name} ({lines} lines)", self.file));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for LongFunctions {
+    fn visit_item_fn(&mut self, it: &'ast ItemFn) {
+        self.look(&it.sig.ident, it.sig.span().start().line, it.block.span().end().line);
+        syn::visit::visit_item_fn(self, it);
+    }
+
+    fn visit_impl_item_fn(&mut self, it: &'ast ImplItemFn) {
+        self.look(&it.sig.ident, it.sig.span().start().line, it.block.span().end().line);
+        syn::visit::visit_impl_item_fn(self, it);
+    }
+
+    fn visit_item_mod(&mut self, it: &'ast ItemMod) {
+        if !is_test(&it.attrs) {
+            syn::visit::visit_item_mod(self, it);
+        }
+    }
+}
+
+/// Modules that reach one another: each set of them, in order.
+fn cycles(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        uses.keys().map(|it| (it.as_str(), reached(uses, it))).collect();
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for (module, reached) in &reach {
+        let is_mutual = |other: &&&str| reach.get(**other).is_some_and(|it| it.contains(module));
+        let knot: Vec<String> =
+            reached.iter().filter(is_mutual).map(|it| (*it).to_owned()).collect();
+        if knot.len() > 1 && !found.contains(&knot) {
+            found.push(knot);
+        }
+    }
+    found
+}
+
+/// All that a module uses, by way of others too.
+fn reached<'u>(uses: &'u BTreeMap<String, BTreeSet<String>>, module: &str) -> BTreeSet<&'u str> {
+    let mut seen = BTreeSet::new();
+    let mut left = vec![module];
+    while let Some(module) = left.pop() {
+        for next in uses.get(module).into_iter().flatten() {
+            if seen.insert(next.as_str()) {
+                left.push(next);
+            }
+        }
+    }
+    seen
+}
