@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect;
 use hsaco::analysis::{
-    Address, CallGraph, Cfg, Decoders, Exit, Function, FunctionKind, Functions, Lanes, RegisterSet,
-    State, States, Stream, Values,
+    Address, CallGraph, Cfg, Code, CodeMap, Exit, Function, FunctionKind, Functions, Lanes,
+    RegisterSet, State, States, Stream, Values,
 };
 use hsaco::isa::{DecodeOptions, Decoder, Flow, RegisterFile, WaveSize};
 use hsaco::object::container::{EntryKind, Options, entries};
@@ -62,7 +62,7 @@ fn each_kernel(
     each_object(path, every, |object| {
         let Some(processor) = object.target().id().map(|id| id.processor) else { return };
         let Ok(plain) = Decoder::new(processor) else { return };
-        let functions = Functions::new(object, &plain);
+        let functions = Functions::new(&CodeMap::new(object, &object.index()), &plain);
         let real_true16 = names_halves(object, &functions);
         let decoder = |wave_size: WaveSize| {
             let options = DecodeOptions {
@@ -166,13 +166,13 @@ fn registers_are_within_what_the_metadata_declares() {
 fn registers_of_all_that_a_kernel_calls_are_within_what_the_metadata_declares() {
     let (mut kernels, mut callers, mut wrong) = (0, 0, Vec::new());
     let mut check = |object: &CodeObject<'_>| {
-        let Some(Ok(decoders)) = Decoders::new(object) else { return };
-        let processor = decoders.processor();
-        let graph = CallGraph::new(object, &decoders);
+        let Ok(code) = Code::of(object) else { return };
+        let processor = code.processor();
+        let graph = CallGraph::new(&code);
         for kernel in object.index().kernels() {
             let declared = kernel.resources(object.target().generation()).0;
             let function = graph.function_at(kernel.entry().unwrap()).unwrap();
-            let needs = graph.needs(function, processor, decoders.usual_size());
+            let needs = graph.needs(function, processor, code.usual_wave_size());
             let agprs = declared.agprs.unwrap_or(0);
             let unified = processor.limits().acc_vgprs == hsaco::isa::AccVgprs::Unified;
             let vgprs = declared.vgprs.unwrap() - if unified { agprs } else { 0 };
@@ -268,7 +268,7 @@ KERNEL repeated(GLOBAL int *p, int n) { for (int i = 0; i < n; i++) p[i] = helpe
 
 /// What the indirect jumps and calls of each function go to.
 fn targets(object: &CodeObject<'_>, decoder: &Decoder) -> String {
-    let functions = Functions::new(object, decoder);
+    let functions = Functions::new(&CodeMap::new(object, &object.index()), decoder);
     let name = |address: u64| {
         functions.at(address).and_then(|it| it.name).map_or("?".to_owned(), |it| it.to_string())
     };

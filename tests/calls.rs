@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use hsaco::analysis::{CallGraph, Callee, Decoders, FunctionKind};
+use hsaco::analysis::{CallGraph, Callee, Code, FunctionKind};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::sh;
 use hsaco_tests::{require_tools, scratch_dir};
@@ -56,8 +56,8 @@ KERNEL hands_on(GLOBAL long *out) { *out = (long)handed_on; }
 
 /// Every call of an object: caller, kind, callee, evidence.
 fn edges(object: &CodeObject<'_>) -> String {
-    let decoders = Decoders::new(object).unwrap().unwrap();
-    let graph = CallGraph::new(object, &decoders);
+    let code = Code::of(object).unwrap();
+    let graph = CallGraph::new(&code);
     let name = |number: usize| match graph.functions()[number].name {
         Some(name) => name.to_string(),
         None => format!("{:#x}", graph.functions()[number].address),
@@ -184,7 +184,7 @@ fn calls_are_found_without_symbols() {
         let graph = |file: &str| {
             let bytes = fs::read(folder.path().join(file)).unwrap();
             let object = CodeObject::parse(&bytes).unwrap();
-            let graph = CallGraph::new(&object, &Decoders::new(&object).unwrap().unwrap());
+            let graph = CallGraph::new(&Code::of(&object).unwrap());
             let calls = |number: usize| -> Vec<String> {
                 graph.calls(number).iter().map(|call| format!("{call:?}")).collect()
             };

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hsaco::analysis::{Address, Cfg, Decoders, Stream, Values};
+use hsaco::analysis::{Address, Cfg, Code, Stream, Values};
 use hsaco::isa::{DecodeOptions, Decoder, Flow, WaveSize};
 use hsaco::object::CodeObject;
 use hsaco::patch::{CodeEdit, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict};
@@ -109,7 +109,7 @@ fn held(what: &str, file: &[u8], edit: CodeEdit, folder: &Path) -> (Vec<u8>, Man
 }
 
 fn decoder(object: &CodeObject<'_>) -> Decoder {
-    Decoders::new(object).unwrap().unwrap().usual().clone()
+    Code::of(object).unwrap().usual_decoder().clone()
 }
 
 /// Every branch of every replacement leads to code of the original, or inside its own replacement.

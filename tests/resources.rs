@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use hsaco::analysis::{Allocation, CallGraph, Decoders, demand};
+use hsaco::analysis::{Allocation, CallGraph, Code, demand};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{hsaco_fine, sh};
 use hsaco_tests::{require_tools, scratch_dir};
@@ -44,9 +44,9 @@ extdev:
 fn shortages(path: &Path) -> String {
     let bytes = fs::read(path).unwrap();
     let object = CodeObject::parse(&bytes).unwrap();
-    let decoders = Decoders::new(&object).unwrap().unwrap();
-    let processor = decoders.processor();
-    let graph = CallGraph::new(&object, &decoders);
+    let code = Code::of(&object).unwrap();
+    let processor = code.processor();
+    let graph = CallGraph::new(&code);
     let mut text = String::new();
     for kernel in object.index().kernels() {
         let allocation = Allocation::of(kernel, processor.generation()).unwrap();
@@ -120,13 +120,13 @@ fn c16_compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_c
             sh(folder.path(), "ld.lld-22 -shared calls.o -o calls.co");
             let bytes = fs::read(folder.path().join("calls.co")).unwrap();
             let object = CodeObject::parse(&bytes).unwrap();
-            let decoders = Decoders::new(&object).unwrap().unwrap();
-            let processor = decoders.processor();
-            let graph = CallGraph::new(&object, &decoders);
+            let code = Code::of(&object).unwrap();
+            let processor = code.processor();
+            let graph = CallGraph::new(&code);
             for kernel in object.index().kernels() {
                 let declared = kernel.resources(Some(processor.generation())).0;
                 let function = graph.function_at(kernel.entry().unwrap()).unwrap();
-                let needs = graph.needs(function, processor, decoders.usual_size());
+                let needs = graph.needs(function, processor, code.usual_wave_size());
                 assert!(needs.reach.functions.len() > 1);
                 let needed = [&needs.vgprs, &needs.sgprs, &needs.scratch].map(|it| it.count);
                 let given = [declared.vgprs, declared.sgprs, declared.scratch];

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hsaco::analysis::{Allocation, CallGraph, Decoders};
+use hsaco::analysis::{Allocation, CallGraph, Code};
 use hsaco::object::CodeObject;
 use hsaco_tests::fixture;
 use hsaco_tests::random::Random;
@@ -22,11 +22,11 @@ const OBJECTS: [&str; 7] = [
 /// Asks for all there is to ask for.
 fn ask(bytes: &[u8]) {
     let Ok(object) = CodeObject::parse(bytes) else { return };
-    let Some(Ok(decoders)) = Decoders::new(&object) else { return };
-    let processor = decoders.processor();
-    let graph = CallGraph::new(&object, &decoders);
+    let Ok(code) = Code::of(&object) else { return };
+    let processor = code.processor();
+    let graph = CallGraph::new(&code);
     for number in 0..graph.functions().len() {
-        let needs = graph.needs(number, processor, decoders.usual_size());
+        let needs = graph.needs(number, processor, code.usual_wave_size());
         assert_eq!(needs.reach.functions.first(), Some(&number));
         let last = needs.reach.functions.last().copied().unwrap_or(number);
         assert_eq!(needs.reach.route(last).first(), Some(&number));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hsaco::analysis::{Function, Functions};
+use hsaco::analysis::{CodeMap, Function, Functions};
 use hsaco::isa::{DecodeOptions, Decoder, Processor, VgprMsb, WaveSize};
 use hsaco::object::CodeObject;
 use hsaco::object::container::{EntryKind, Options, entries};
@@ -64,7 +64,8 @@ impl Reassembly {
             wave_sizes.extend(kernel.entry().map(|entry| (entry, size == Some(32))));
         }
         let any = wave_sizes.values().next().copied();
-        for function in Functions::new(object, &plain).as_slice() {
+        let map = CodeMap::new(object, &object.index());
+        for function in Functions::new(&map, &plain).as_slice() {
             if let Some(narrow) = wave_sizes.get(&function.address).copied().or(any) {
                 self.add_function(processor, narrow, function)?;
             }

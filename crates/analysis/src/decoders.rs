@@ -7,10 +7,10 @@ use hsaco_isa::{
     DecodeOptions, Decoder, DecoderCache, Generation, Mode, Processor, UnsupportedProcessor,
     WaveSize,
 };
-use hsaco_object::CodeObject;
+use hsaco_object::{CodeObject, Index};
 
-use crate::code_address::CodeAddresses;
-use crate::function::{Function, executable};
+use crate::code_map::{self, CodeMap, CodeRange};
+use crate::function::Function;
 
 /// How code is read, and which text it has. Each function is judged by its own code, so that decoding a kernel touches
 /// no other.
@@ -43,7 +43,16 @@ impl Reading {
         asked: DecodeOptions,
         cache: &DecoderCache,
     ) -> Result<Self, UnsupportedProcessor> {
-        let code: Vec<&[u8]> = executable(object).iter().map(|(_, code)| *code).collect();
+        Self::of_ranges(&code_map::ranges(object), processor, asked, cache)
+    }
+
+    fn of_ranges(
+        ranges: &[CodeRange<'_>],
+        processor: Processor,
+        asked: DecodeOptions,
+        cache: &DecoderCache,
+    ) -> Result<Self, UnsupportedProcessor> {
+        let code: Vec<&[u8]> = ranges.iter().map(|range| range.bytes).collect();
         Self::of_code(&code, processor, asked, cache)
     }
 
@@ -121,18 +130,8 @@ impl Halves {
 
 /// The decoders for the code of one object: waves of each size have one. How code is read and shown [`Reading`] says,
 /// for each function.
-///
-/// ```no_run
-/// # fn example(object: &hsaco_object::CodeObject<'_>) {
-/// use hsaco_analysis::{Decoders, Functions};
-/// let Some(Ok(decoders)) = Decoders::new(object) else { return };
-/// for function in Functions::new(object, decoders.usual()).as_slice() {
-///     println!("{} instructions", function.decode(&decoders.of(function)).len());
-/// }
-/// # }
-/// ```
 #[derive(Clone, Debug)]
-pub struct Decoders {
+pub(crate) struct Decoders {
     usual: Decoder,
     /// Where kernels have waves of the other size.
     other: Option<Decoder>,
@@ -145,18 +144,12 @@ pub struct Decoders {
 }
 
 impl Decoders {
-    /// The decoders for an object; nothing where its processor is not known.
-    #[must_use]
-    pub fn new(object: &CodeObject<'_>) -> Option<Result<Self, UnsupportedProcessor>> {
-        let processor = object.target().id()?.processor;
-        Some(Self::for_processor(object, processor))
-    }
-
-    fn for_processor(
-        object: &CodeObject<'_>,
+    pub(crate) fn new(
+        index: &Index<'_>,
+        map: &CodeMap<'_>,
         processor: Processor,
     ) -> Result<Self, UnsupportedProcessor> {
-        let sizes = kernel_sizes(object, processor);
+        let sizes = kernel_sizes(index, map, processor);
         let narrow = sizes.values().filter(|size| **size == WaveSize::Wave32).count();
         let usual_size = match processor.limits().wave_sizes().next() {
             _ if sizes.is_empty() => processor.limits().wave_sizes().next(),
@@ -165,7 +158,7 @@ impl Decoders {
         };
         let usual_size = usual_size.unwrap_or(WaveSize::Wave64);
         let cache = DecoderCache::default();
-        let reading = Reading::of_object(object, processor, LENIENT, &cache)?;
+        let reading = Reading::of_ranges(map.ranges(), processor, LENIENT, &cache)?;
         let decoder = |wave_size| reading.decoder(Some(wave_size), &cache);
         let unusual: Vec<u64> = sizes
             .iter()
@@ -179,32 +172,27 @@ impl Decoders {
     }
 
     /// The processor.
-    #[must_use]
-    pub fn processor(&self) -> Processor {
+    pub(crate) fn processor(&self) -> Processor {
         self.processor
     }
 
     /// The decoder for the code as a whole: it finds functions.
-    #[must_use]
-    pub fn usual(&self) -> &Decoder {
+    pub(crate) fn usual(&self) -> &Decoder {
         &self.usual
     }
 
     /// The entries of the kernels whose waves have the other size, in order.
-    #[must_use]
-    pub fn unusual(&self) -> &[u64] {
+    pub(crate) fn unusual(&self) -> &[u64] {
         &self.unusual
     }
 
     /// The size of most waves.
-    #[must_use]
-    pub fn usual_size(&self) -> WaveSize {
+    pub(crate) fn usual_size(&self) -> WaveSize {
         self.usual_size
     }
 
     /// The decoder for a function.
-    #[must_use]
-    pub fn of(&self, function: &Function<'_>) -> Decoder {
+    pub(crate) fn of(&self, function: &Function<'_>) -> Decoder {
         let is_unusual = self.unusual.binary_search(&function.address).is_ok();
         let (size, decoder) = match &self.other {
             Some(other) if is_unusual => (other_size(self.usual_size), other),
@@ -226,13 +214,15 @@ const fn other_size(size: WaveSize) -> WaveSize {
 }
 
 /// The sizes of waves, by the entries of kernels.
-fn kernel_sizes(object: &CodeObject<'_>, processor: Processor) -> BTreeMap<u64, WaveSize> {
-    let index = object.index();
-    let addresses = CodeAddresses::new(object);
+fn kernel_sizes(
+    index: &Index<'_>,
+    map: &CodeMap<'_>,
+    processor: Processor,
+) -> BTreeMap<u64, WaveSize> {
     let generation = Some(processor.generation());
     let sizes = index.kernels().iter().filter_map(|kernel| {
         let lanes = kernel.resources(generation).0.wavefront_size?;
-        Some((addresses.entry(kernel)?, WaveSize::from_lanes(u32::try_from(lanes).ok()?)?))
+        Some((map.entry(kernel)?, WaveSize::from_lanes(u32::try_from(lanes).ok()?)?))
     });
     sizes.collect()
 }

@@ -1,23 +1,10 @@
 //! The functions of a code object.
 
-use std::collections::BTreeMap;
-
 use hsaco_isa::{Decoder, Flow};
-use hsaco_object::{CodeObject, Str};
+use hsaco_object::Str;
 
-use crate::code_address::CodeAddresses;
+use crate::code_map::{CodeMap, CodeRange, FunctionKind};
 use crate::stream::Stream;
-
-/// What a function is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FunctionKind {
-    /// A kernel's entry: it has a descriptor.
-    Kernel,
-    /// Other code that a symbol names.
-    Device,
-    /// Code that no symbol names, found by its shape.
-    Unnamed,
-}
 
 /// A function.
 #[derive(Clone, Copy, Debug)]
@@ -50,20 +37,17 @@ impl Function<'_> {
 #[derive(Clone, Debug)]
 pub struct Functions<'a>(Vec<Function<'a>>);
 
-/// A start: what it is, its name and, if known, its size.
-type Start<'a> = (FunctionKind, Option<Str<'a>>, Option<u64>);
-
 impl<'a> Functions<'a> {
     /// Finds them: kernels and functions by their symbols and descriptors; in code between them, of which
     /// stripped objects have some, by its shape.
     #[must_use]
-    pub fn new(object: &CodeObject<'a>, decoder: &Decoder) -> Self {
-        let starts = named_starts(object);
-        let mut functions = Vec::with_capacity(starts.len());
-        for (address, code) in executable(object) {
+    pub fn new(map: &CodeMap<'a>, decoder: &Decoder) -> Self {
+        let mut functions = Vec::with_capacity(map.named().len());
+        for range in map.ranges() {
             let before = functions.len();
-            add_named(&mut functions, &starts, address, code);
-            let gaps = gaps(functions.get(before..).unwrap_or_default(), address, code);
+            add_named(&mut functions, map, range);
+            let gaps =
+                gaps(functions.get(before..).unwrap_or_default(), range.address, range.bytes);
             for (address, code) in gaps {
                 add_by_shape(&mut functions, decoder, address, code);
             }
@@ -107,53 +91,14 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// The code of an object with its addresses: in sections, else in segments.
-pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
-    let elf = object.elf();
-    let addresses = CodeAddresses::new(object);
-    let sections = elf.sections().iter().filter(|section| section.is_executable());
-    let in_sections = sections.filter_map(|section| {
-        let address = addresses.of(section.index, section.address);
-        Some((address, elf.section_data(section).ok()?))
-    });
-    let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
-    let in_segments =
-        segments.filter_map(|segment| Some((segment.address, elf.segment_data(segment).ok()?)));
-    in_sections.chain(in_segments).collect()
-}
-
-fn named_starts<'a>(object: &CodeObject<'a>) -> BTreeMap<u64, Start<'a>> {
-    let index = object.index();
-    let addresses = CodeAddresses::new(object);
-    let mut starts = BTreeMap::new();
-    for symbol in index.functions() {
-        let size = Some(symbol.size).filter(|size| *size != 0);
-        let address = addresses.of(symbol.section, symbol.value);
-        starts.insert(address, (FunctionKind::Device, Some(symbol.name), size));
-    }
-    for kernel in index.kernels() {
-        if let Some(entry) = addresses.entry(kernel) {
-            starts.insert(entry, (FunctionKind::Kernel, Some(kernel.name()), kernel.code_size()));
-        }
-    }
-    starts
-}
-
-/// A function ends where its symbol says, else at the next one, at the latest at the section's end.
-fn add_named<'a>(
-    functions: &mut Vec<Function<'a>>,
-    starts: &BTreeMap<u64, Start<'a>>,
-    start: u64,
-    code: &'a [u8],
-) {
-    let end = start.saturating_add(code.len() as u64);
-    let mut inside = starts.range(start..end).peekable();
-    while let Some((address, (kind, name, size))) = inside.next() {
-        let next = inside.peek().map_or(end, |(next, _)| **next);
-        let stop = size.map_or(next, |size| address.saturating_add(size).min(end));
-        let range = (address - start) as usize..(stop - start) as usize;
-        let code = code.get(range).unwrap_or_default();
-        functions.push(Function { name: *name, kind: *kind, address: *address, code });
+/// Those in a range that symbols and descriptors name.
+fn add_named<'a>(functions: &mut Vec<Function<'a>>, map: &CodeMap<'a>, range: &CodeRange<'a>) {
+    let named = map.named();
+    let first = named.partition_point(|it| it.address < range.address);
+    let inside = named.iter().skip(first).take_while(|it| it.address < range.end());
+    for it in inside {
+        let code = map.extent(it).map_or(&[][..], |extent| extent.bytes);
+        functions.push(Function { name: Some(it.name), kind: it.kind, address: it.address, code });
     }
 }
 
@@ -215,6 +160,7 @@ fn is_padding(mnemonic: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use hsaco_isa::Processor;
+    use hsaco_object::CodeObject;
 
     use super::*;
 
@@ -223,7 +169,7 @@ mod tests {
         let decoder = Decoder::new(Processor::from_name("gfx942").unwrap()).unwrap();
         let name =
             |function: &Function<'_>| function.name.map_or("-".to_owned(), |it| it.to_string());
-        let functions = Functions::new(&object, &decoder);
+        let functions = Functions::new(&CodeMap::new(&object, &object.index()), &decoder);
         functions.as_slice().iter().map(|it| (name(it), it.address, it.code.len())).collect()
     }
 

@@ -1,6 +1,6 @@
 //! What AMD GPU code does.
 //!
-//! [`Functions`] finds the functions of a code object; [`Stream`] decodes one; [`Cfg`] is its blocks and
+//! [`Code`] is the code of an object, with its functions; [`Stream`] is the instructions of one; [`Cfg`] is its blocks and
 //! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
 //! vector register numbers on gfx1250, and where M0 is added to them; [`Liveness`] says which registers are still needed where.
 //! [`CallGraph`] knows who calls whom, [`Needs`] what a kernel needs with all that it calls.
@@ -28,7 +28,8 @@ mod argument;
 mod block_effects;
 mod call;
 mod cfg;
-mod code_address;
+mod code;
+mod code_map;
 mod debug;
 mod decoders;
 mod dominator;
@@ -46,15 +47,16 @@ pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use block_effects::{BlockEffects, Focus};
 pub use call::{Bounds, Call, CallGraph, CallKind, Callee, Closures, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
-pub use code_address::CodeAddresses;
+pub use code::Code;
+pub use code_map::{CodeMap, CodeRange, FunctionKind, NamedCode};
 pub use debug::{
     BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
     PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
     TypeKind, Types,
 };
-pub use decoders::{Decoders, LENIENT, Reading};
+pub use decoders::{LENIENT, Reading};
 pub use dominator::Dominators;
-pub use function::{Function, FunctionKind, Functions};
+pub use function::{Function, Functions};
 pub use hsaco_isa::Lanes;
 pub use liveness::{Liveness, LivenessMemo};
 pub use natural_loop::{Loop, Loops};

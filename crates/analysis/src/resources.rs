@@ -9,7 +9,7 @@ use hsaco_object::Kernel;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 
 use crate::call::{ANYBODY, CallGraph, CallKind, Reach, Route};
-use crate::function::FunctionKind;
+use crate::code_map::FunctionKind;
 use crate::usage::Usage;
 
 /// How much of a resource is needed, and by whom.
@@ -384,16 +384,16 @@ mod tests {
     use hsaco_object::CodeObject;
 
     use super::*;
-    use crate::decoders::Decoders;
+    use crate::code::Code;
 
     fn check(bytes: &[u8], test: impl Fn(&CallGraph<'_>, Needs<'_>, Allocation, &str)) {
         let object = CodeObject::parse(bytes).unwrap();
-        let decoders = Decoders::new(&object).unwrap().unwrap();
-        let graph = CallGraph::new(&object, &decoders);
+        let code = Code::of(&object).unwrap();
+        let graph = CallGraph::new(&code);
         for kernel in object.index().kernels() {
-            let allocation = Allocation::of(kernel, decoders.processor().generation()).unwrap();
+            let allocation = Allocation::of(kernel, code.processor().generation()).unwrap();
             let function = graph.function_at(kernel.entry().unwrap()).unwrap();
-            let needs = graph.needs(function, decoders.processor(), allocation.wave);
+            let needs = graph.needs(function, code.processor(), allocation.wave);
             test(&graph, needs, allocation, &kernel.name().to_string());
         }
     }

@@ -1,12 +1,12 @@
 //! The code of an object, decoded once for all rules that look into it.
 
-use hsaco_analysis::{CallGraph, Cfg, Decoders, Needs};
+use hsaco_analysis::{CallGraph, Cfg, Needs};
 use hsaco_isa::WaveSize;
 use hsaco_object::{CodeObject, Kernel};
 
 /// Who calls whom, and what that takes.
 pub(crate) struct Code<'a> {
-    decoders: Decoders,
+    code: hsaco_analysis::Code<'a>,
     pub(crate) graph: CallGraph<'a>,
 }
 
@@ -20,15 +20,15 @@ pub(crate) struct Undecodable {
 impl<'a> Code<'a> {
     /// Decodes an object; nothing where its processor is unknown.
     pub(crate) fn new(object: &CodeObject<'a>) -> Option<Self> {
-        let decoders = Decoders::new(object)?.ok()?;
-        let graph = CallGraph::new(object, &decoders);
-        Some(Self { decoders, graph })
+        let code = hsaco_analysis::Code::of(object).ok()?;
+        let graph = CallGraph::new(&code);
+        Some(Self { code, graph })
     }
 
     /// What a kernel and all that it reaches need.
     pub(crate) fn needs(&self, kernel: &Kernel<'_>, wave: WaveSize) -> Option<Needs<'a>> {
         let function = self.graph.function_at(kernel.entry()?)?;
-        Some(self.graph.needs(function, self.decoders.processor(), wave))
+        Some(self.graph.needs(function, self.code.processor(), wave))
     }
 
     /// The first word that is no instruction among those that a kernel gets to for certain.
@@ -56,7 +56,7 @@ impl<'a> Code<'a> {
 
     fn undecodable_in(&self, function: usize) -> Option<Undecodable> {
         let code = self.graph.functions().get(function)?;
-        let decoder = &self.decoders.of(code);
+        let decoder = &self.code.decoder(code);
         let stream = code.decode(decoder);
         let cfg = Cfg::new(decoder, &stream);
         let blocks = cfg.reverse_post_order().iter().filter_map(|block| cfg.blocks().get(*block));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hsaco_analysis::{CallGraph, CallKind, Callee, Decoders, Evidence};
+use hsaco_analysis::{CallGraph, CallKind, Callee, Code, Evidence};
 use hsaco_isa::Processor;
 use hsaco_object::CodeObject;
 
@@ -193,9 +193,9 @@ impl Whole {
         look: impl for<'g> FnOnce(&'g CodeObject<'g>, &'g CallGraph<'g>, Processor) -> T,
     ) -> Option<T> {
         let object = CodeObject::parse(&self.linked.bytes).ok()?;
-        let decoders = Decoders::new(&object)?.ok()?;
-        let graph = CallGraph::new(&object, &decoders);
-        Some(look(&object, &graph, decoders.processor()))
+        let code = Code::of(&object).ok()?;
+        let graph = CallGraph::new(&code);
+        Some(look(&object, &graph, code.processor()))
     }
 
     /// Where an address of an object is in the whole.

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hsaco_analysis::{Function, FunctionKind, Functions, Stream, vgpr_msb_after};
+use hsaco_analysis::{CodeMap, Function, FunctionKind, Functions, Stream, vgpr_msb_after};
 use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeObject, Index, Kernel};
@@ -67,8 +67,10 @@ impl<'a> Census<'a> {
             index.kernels().iter().map(|it| facts(it, processor, &mut limits)).collect();
         let entries =
             kernels.iter().enumerate().filter_map(|(at, it)| Some((it.entry?, at))).collect();
-        let code = executable(&object);
-        let functions = Functions::new(&object, decoder).into_vec();
+        let map = CodeMap::new(&object, &index);
+        let ranges = map.ranges().iter().filter(|it| !it.bytes.is_empty());
+        let code = ranges.map(|it| (it.address, it.bytes)).collect();
+        let functions = Functions::new(&map, decoder).into_vec();
         Census {
             object,
             index,
@@ -240,16 +242,6 @@ impl<'a> Census<'a> {
             code.get(usize::try_from(address.checked_sub(*start)?).ok()?..)
         })
     }
-}
-
-/// The code of an object with its addresses: in sections, else in segments.
-pub(crate) fn executable<'a>(object: &CodeObject<'a>) -> Vec<(u64, &'a [u8])> {
-    let elf = object.elf();
-    let sections = elf.sections().iter().filter(|section| section.is_executable());
-    let in_sections = sections.filter_map(|it| Some((it.address, elf.section_data(it).ok()?)));
-    let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
-    let in_segments = segments.filter_map(|it| Some((it.address, elf.segment_data(it).ok()?)));
-    in_sections.chain(in_segments).filter(|(_, code)| !code.is_empty()).collect()
 }
 
 /// The most vector registers of kernels by what that depends on: many kernels have it alike.

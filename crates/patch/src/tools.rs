@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hsaco_analysis::{Decoders, Function, LENIENT, Reading};
+use hsaco_analysis::{Code, Function, LENIENT, Reading};
 use hsaco_isa::{
     AsmError, Assembler, DecodeOptions, Decoder, DecoderCache, Generation, Inst, Mode, Processor,
     UnsupportedProcessor, WaveSize,
@@ -136,7 +136,10 @@ impl Kit {
 
 /// Tools that were made, for the objects to come.
 #[derive(Default)]
-pub(crate) struct Workshop(Mutex<Vec<(Processor, DecodeOptions, Arc<Tools>)>>);
+pub(crate) struct Workshop {
+    made: Mutex<Vec<(Processor, DecodeOptions, Arc<Tools>)>>,
+    decoders: DecoderCache,
+}
 
 impl Workshop {
     /// The tools of an object.
@@ -156,30 +159,27 @@ impl Workshop {
         let no_tables = |error: UnsupportedProcessor| unsupported(error.to_string());
         // Waves of one size, and halves of registers as LLVM has them: nothing to look for.
         if processor.generation() == Generation::Gfx125 {
-            let usual = self.tools(processor, DecodeOptions::default()).map_err(no_tables)?;
-            return Ok(Kit { processor, usual, other: None, unusual: Vec::new() });
+            let tools = self.tools(processor, DecodeOptions::default()).map_err(no_tables)?;
+            return Ok(Kit { processor, usual: tools, other: None, unusual: Vec::new() });
         }
-        let decoders = match Decoders::new(object) {
-            Some(decoders) => decoders.map_err(no_tables)?,
-            None => return Err(unsupported(format!("code of {processor} cannot be read"))),
-        };
-        let cache = DecoderCache::default();
-        let reading = Reading::of_object(object, processor, LENIENT, &cache).map_err(no_tables)?;
+        let code = Code::of(object)?;
+        let cache = &self.decoders;
+        let reading = Reading::of_object(object, processor, LENIENT, cache).map_err(no_tables)?;
         let tools = |wave_size| {
             let wave_size = Some(wave_size);
             let real_true16 = reading.shows_halves();
             let options = DecodeOptions { real_true16, wave_size, ..DecodeOptions::default() };
             let tools = self.tools(processor, options).map_err(no_tables)?;
-            let decoder = reading.decoder(wave_size, &cache).map_err(no_tables)?;
+            let decoder = reading.decoder(wave_size, cache).map_err(no_tables)?;
             Ok::<_, Error>(Arc::new(tools.reading_with(decoder)))
         };
-        let unusual = decoders.unusual().to_vec();
-        let other = match decoders.usual_size() {
+        let unusual = code.unusual_entries().to_vec();
+        let other = match code.usual_wave_size() {
             WaveSize::Wave32 => WaveSize::Wave64,
             WaveSize::Wave64 => WaveSize::Wave32,
         };
         let other = if unusual.is_empty() { None } else { Some(tools(other)?) };
-        Ok(Kit { processor, usual: tools(decoders.usual_size())?, other, unusual })
+        Ok(Kit { processor, usual: tools(code.usual_wave_size())?, other, unusual })
     }
 
     fn tools(
@@ -187,7 +187,7 @@ impl Workshop {
         processor: Processor,
         options: DecodeOptions,
     ) -> std::result::Result<Arc<Tools>, UnsupportedProcessor> {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let known = made.iter().find(|(of, with, _)| (*of, *with) == (processor, options));
         if let Some((.., tools)) = known {
             return Ok(Arc::clone(tools));

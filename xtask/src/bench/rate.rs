@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use hsaco::analysis::{CallGraph, Cfg, Decoders, Function, Functions, Lanes, Liveness};
+use hsaco::analysis::{CallGraph, Cfg, Code, Function, Functions, Lanes, Liveness};
 use hsaco::isa::{DecodeOptions, Decoder, Inst, TextMemory, VgprMsb};
 use hsaco::object::CodeObject;
 
@@ -41,10 +41,10 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     // Code for gfx12 names halves of registers, which LLVM has off there.
     let options = DecodeOptions { real_true16: Some(true), ..DecodeOptions::default() };
     let decoder = Decoder::with_options(target.processor, options)?;
-    let functions = Functions::new(&object, &decoder);
+    let whole = Code::of(&object)?;
+    let functions = Functions::new(whole.map(), &decoder);
     let analyse = best_rate(|| functions.as_slice().iter().map(|it| analysed(&decoder, it)).sum());
-    let decoders = Decoders::new(&object).context("its target is not known")??;
-    let with_calls = best_rate(|| analysed_with_calls(&object, &decoders));
+    let with_calls = best_rate(|| analysed_with_calls(&whole));
     let encode = encode_rate(&decoder, code);
     println!("{decode} {print} {encode} {analyse} {with_calls}");
     Ok(())
@@ -72,9 +72,9 @@ fn encode_rate(decoder: &Decoder, code: &[u8]) -> f64 {
 }
 
 /// Finds blocks, live registers, what each function uses and who calls whom, in a whole object.
-fn analysed_with_calls(object: &CodeObject<'_>, decoders: &Decoders) -> u32 {
+fn analysed_with_calls(code: &Code<'_>) -> u32 {
     let mut count = 0;
-    let graph = CallGraph::with_visitor(object, decoders, |_, effects| {
+    let graph = CallGraph::with_visitor(code, |_, effects| {
         count += effects.usage().instructions;
         black_box(Liveness::of(effects));
     });

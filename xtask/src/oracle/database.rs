@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hsaco::analysis::{Decoders, Functions};
+use hsaco::analysis::Code;
 use hsaco::db::{Database, Kernel};
 use hsaco::object::CodeObject;
 use hsaco::object::container::{Entry, EntryKind, HashCheck, Options, entries};
@@ -120,10 +120,10 @@ fn check(object: &[u8]) -> Result<Tally> {
 /// The lengths of the instructions of each function, by where it starts.
 fn whole_object(object: &[u8]) -> Result<BTreeMap<u64, Vec<usize>>> {
     let object = CodeObject::parse(object)?;
-    let Some(Ok(decoders)) = Decoders::new(&object) else { return Ok(BTreeMap::new()) };
+    let Ok(code) = Code::of(&object) else { return Ok(BTreeMap::new()) };
     let mut all = BTreeMap::new();
-    for function in Functions::new(&object, decoders.usual()).as_slice() {
-        let stream = function.decode(&decoders.of(function));
+    for function in code.functions().as_slice() {
+        let stream = code.stream(function);
         let ends = (1..=stream.len()).map(|it| stream.address_of(it));
         let starts = (0..stream.len()).map(|it| stream.address_of(it));
         let lengths = starts.zip(ends).map(|(start, end)| Ok(usize::try_from(end - start)?));

@@ -154,7 +154,7 @@ mod tests {
     use hsaco_object::CodeObject;
 
     use super::*;
-    use crate::decoders::Decoders;
+    use crate::code::Code;
 
     #[test]
     fn all_at_once_is_what_each_needs_alone() {
@@ -169,9 +169,9 @@ mod tests {
         let mut compared = 0;
         for bytes in fixtures {
             let object = CodeObject::parse(bytes).unwrap();
-            let decoders = Decoders::new(&object).unwrap().unwrap();
-            let graph = CallGraph::new(&object, &decoders);
-            let (processor, wave) = (decoders.processor(), WaveSize::Wave64);
+            let code = Code::of(&object).unwrap();
+            let graph = CallGraph::new(&code);
+            let (processor, wave) = (code.processor(), WaveSize::Wave64);
             let bounds = Closures::new(&graph).bounds(processor, wave);
             for function in 0..graph.functions().len() {
                 let alone = graph.needs(function, processor, wave);

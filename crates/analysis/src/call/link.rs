@@ -8,7 +8,7 @@ use hsaco_object::relocation::{Relocation, RelocationType};
 use hsaco_object::symbol::{Symbol, SymbolTable};
 use hsaco_object::{CodeObject, Str};
 
-use crate::code_address::CodeAddresses;
+use crate::code_map::CodeMap;
 use crate::stream::Stream;
 
 const ABS32_LO: u32 = 1;
@@ -61,7 +61,7 @@ pub(super) struct Links<'a> {
 }
 
 impl<'a> Links<'a> {
-    pub(super) fn new(object: &CodeObject<'a>) -> Self {
+    pub(super) fn new(object: &CodeObject<'a>, map: &CodeMap<'_>) -> Self {
         let mut links = Links {
             in_code: Vec::new(),
             pointers: BTreeMap::new(),
@@ -69,7 +69,6 @@ impl<'a> Links<'a> {
             is_relocatable: object.is_relocatable(),
         };
         let (relocations, _) = object.relocations();
-        let addresses = CodeAddresses::new(object);
         let fixed = object.symbol_table().ok().flatten();
         let dynamic = SymbolTable::find_dynamic(object.elf()).ok().flatten();
         for relocation in &relocations {
@@ -78,7 +77,7 @@ impl<'a> Links<'a> {
                 Some(section) if !is_loaded(object, section) => {}
                 Some(section) if links.is_relocatable || is_code(object, section) => {
                     let symbol = find(fixed.as_ref(), relocation.symbol);
-                    links.add_in_section(object, section, relocation, symbol, &addresses);
+                    links.add_in_section(object, section, relocation, symbol, map);
                 }
                 Some(_) => {}
                 None => links.add_pointer(relocation, dynamic.as_ref()),
@@ -94,17 +93,17 @@ impl<'a> Links<'a> {
         section: u32,
         relocation: &Relocation<'a>,
         symbol: Option<Symbol<'a>>,
-        addresses: &CodeAddresses,
+        map: &CodeMap<'_>,
     ) {
         let Some(symbol) = symbol else { return };
-        let value = addresses.of(symbol.section, symbol.value);
+        let value = map.address_of(symbol.section, symbol.value);
         let pointer = pointer_to(&Symbol { value, ..symbol });
         // Data of an object that is not linked has no address that could be told from one of code.
         let is_data =
             self.is_relocatable && symbol.is_defined() && !is_code(object, symbol.section);
         if is_code(object, section) && !is_data {
             self.in_code.push(InCode {
-                place: addresses.of(section, relocation.offset),
+                place: map.address_of(section, relocation.offset),
                 kind: relocation.kind,
                 symbol: pointer,
                 addend: relocation.addend,

@@ -8,12 +8,12 @@ mod site;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_isa::Lanes;
-use hsaco_object::{CodeObject, Kernel, Str};
+use hsaco_object::{Kernel, Str};
 
 use crate::block_effects::BlockEffects;
 use crate::cfg::Cfg;
-use crate::code_address::CodeAddresses;
-use crate::decoders::Decoders;
+use crate::code::Code;
+use crate::code_map::CodeMap;
 use crate::function::{Function, Functions};
 use crate::register_set::RegisterSet;
 use crate::usage::Usage;
@@ -119,22 +119,22 @@ pub struct Call<'a> {
 /// Nothing that can be called is left out: where it is not known who is called, it may be any function whose
 /// address is taken, by code or by a pointer in memory. What another object brings is not seen.
 ///
-/// ```no_run
-/// # fn example(object: &hsaco_object::CodeObject<'_>) {
-/// use hsaco_analysis::{CallGraph, Callee, Decoders};
-/// let Some(Ok(decoders)) = Decoders::new(object) else { return };
-/// let graph = CallGraph::new(object, &decoders);
+/// ```
+/// use hsaco_analysis::{CallGraph, Code};
+/// use hsaco_object::CodeObject;
+/// # let file = include_bytes!("../../../../tests/fixtures/s1.gfx942.co");
+/// let graph = CallGraph::new(&Code::of(&CodeObject::parse(file)?)?);
 /// for (number, function) in graph.functions().iter().enumerate() {
 ///     for call in graph.calls(number) {
 ///         println!("{:?} calls {:?} at {:#x}", function.name, call.callee, call.site);
 ///     }
 /// }
-/// # }
+/// # Ok::<(), hsaco_object::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CallGraph<'a> {
     functions: Functions<'a>,
-    addresses: CodeAddresses,
+    map: CodeMap<'a>,
     nodes: Vec<Node<'a>>,
     taken: Vec<usize>,
 }
@@ -154,23 +154,22 @@ const ROUNDS: usize = 16;
 impl<'a> CallGraph<'a> {
     /// Decodes every function and finds its calls.
     #[must_use]
-    pub fn new(object: &CodeObject<'a>, decoders: &Decoders) -> Self {
-        Self::with_visitor(object, decoders, |_, _| ())
+    pub fn new(code: &Code<'a>) -> Self {
+        Self::with_visitor(code, |_, _| ())
     }
 
     /// The same; on the way, `visit` is shown each function with what its blocks do, of which
     /// [`Liveness::of`](crate::Liveness::of) makes liveness.
     #[must_use]
     pub fn with_visitor(
-        object: &CodeObject<'a>,
-        decoders: &Decoders,
+        code: &Code<'a>,
         mut visit: impl FnMut(&Function<'a>, BlockEffects<'_>),
     ) -> Self {
-        let functions = Functions::new(object, decoders.usual());
-        let links = Links::new(object);
+        let functions = code.functions().clone();
+        let links = Links::new(code.object(), code.map());
         let mut nodes = Vec::with_capacity(functions.as_slice().len());
         for function in functions.as_slice() {
-            let decoder = &decoders.of(function);
+            let decoder = &code.decoder(function);
             let stream = function.decode(decoder);
             let cfg = Cfg::new(decoder, &stream);
             let effects = BlockEffects::new(decoder, &stream, &cfg, Lanes::All);
@@ -182,9 +181,9 @@ impl<'a> CallGraph<'a> {
             nodes.push(Node::new(found, usage));
             visit(function, effects);
         }
-        let addresses = CodeAddresses::new(object);
-        let mut graph = CallGraph { functions, addresses, nodes, taken: Vec::new() };
-        graph.settle(&links, decoders);
+        let map = code.map().clone();
+        let mut graph = CallGraph { functions, map, nodes, taken: Vec::new() };
+        graph.settle(&links, code);
         graph.taken = graph.address_taken_by(&links);
         graph
     }
@@ -204,7 +203,7 @@ impl<'a> CallGraph<'a> {
     /// The number of the function that is a kernel's code.
     #[must_use]
     pub fn function_of(&self, kernel: &Kernel<'_>) -> Option<usize> {
-        self.function_at(self.addresses.entry(kernel)?)
+        self.function_at(self.map.entry(kernel)?)
     }
 
     /// The calls of a function, in the order of their addresses.
@@ -226,7 +225,7 @@ impl<'a> CallGraph<'a> {
     }
 
     /// Looks again at functions with unknown calls, with what is known of the registers that others keep.
-    fn settle(&mut self, links: &Links<'a>, decoders: &Decoders) {
+    fn settle(&mut self, links: &Links<'a>, code: &Code<'a>) {
         for _ in 0..ROUNDS {
             let open: Vec<usize> =
                 (0..self.nodes.len()).filter(|number| self.is_open(*number)).collect();
@@ -236,7 +235,7 @@ impl<'a> CallGraph<'a> {
             let written = self.written();
             let mut changed = false;
             for number in open {
-                changed |= self.look_again(number, &written, links, decoders);
+                changed |= self.look_again(number, &written, links, code);
             }
             if !changed {
                 break;
@@ -256,12 +255,12 @@ impl<'a> CallGraph<'a> {
         number: usize,
         written: &[Option<RegisterSet>],
         links: &Links<'a>,
-        decoders: &Decoders,
+        code: &Code<'a>,
     ) -> bool {
         const ROUNDS: usize = 4;
         let Some(function) = self.functions.as_slice().get(number) else { return false };
         let Some(node) = self.nodes.get(number) else { return false };
-        let decoder = &decoders.of(function);
+        let decoder = &code.decoder(function);
         let stream = &function.decode(decoder);
         let cfg = &Cfg::new(decoder, stream);
         let functions = &self.functions;

@@ -6,8 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use hsaco::analysis::{
-    Block, Cfg, DebugSections, Function, Functions, Lanes, Location, RegisterSet, SourceMap,
-    States, Stream,
+    Block, Cfg, DebugSections, Function, Lanes, Location, RegisterSet, SourceMap, States, Stream,
 };
 use hsaco::isa::{
     Access, Decoder, Effects, Flow, Inst, Memory, Register, RegisterFile, Space, Special,
@@ -273,16 +272,16 @@ impl Question<'_> {
     fn object(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> FoundObject {
         let mut found =
             FoundObject { index: item.number, target: item.target.clone(), functions: Vec::new() };
-        let Some((object, decoders)) = code::open(item, trouble) else { return found };
-        let source = DebugSections::new(object, self.args.inputs.max_size)
+        let Some(code) = code::open(item, trouble) else { return found };
+        let source = DebugSections::new(code.object(), self.args.inputs.max_size)
             .and_then(|sections| Ok(Source { map: SourceMap::new(&sections)?, sections }));
         let source = source.map_err(|error| trouble.note(item.place(), item.located(error))).ok();
-        for function in Functions::new(object, decoders.usual()).as_slice() {
+        for function in code.functions().as_slice() {
             let is_wanted = function.name.is_some_and(|name| self.kernels.wants(name));
             if !is_wanted && !self.kernels.is_all() {
                 continue;
             }
-            let instructions = self.function(function, &decoders.of(function), source.as_ref());
+            let instructions = self.function(function, &code.decoder(function), source.as_ref());
             if !instructions.is_empty() {
                 let name = function.name.map(|name| name.to_string());
                 found.functions.push(FoundFunction {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use hsaco::analysis::{Allocation, CallGraph, Decoders, Needs, Reach, Resource, Shortage, demand};
+use hsaco::analysis::{Allocation, CallGraph, Code, Needs, Reach, Resource, Shortage, demand};
 use hsaco::isa::{Generation, NextStep, Processor};
 use hsaco::object::{Kernel, Resources};
 use serde::Serialize;
@@ -152,7 +152,7 @@ struct ShortageRow {
 /// What kernels of one object are looked at with.
 struct Reader<'r, 'a> {
     graph: &'r CallGraph<'a>,
-    decoders: &'r Decoders,
+    code: &'r Code<'a>,
 }
 
 impl ObjectResources {
@@ -163,11 +163,9 @@ impl ObjectResources {
             target: item.target.clone(),
             kernels: Vec::new(),
         };
-        if let (Some(object), Some((graph, decoders))) = (&item.object, calls::graph(item, trouble))
-        {
-            let reader = Reader { graph: &graph, decoders: &decoders };
-            let index = object.index();
-            let kernels = selection.of(&index);
+        if let Some((graph, code)) = calls::graph(item, trouble) {
+            let reader = Reader { graph: &graph, code: &code };
+            let kernels = selection.of(code.index());
             resources.kernels = kernels.into_iter().map(|kernel| reader.kernel(kernel)).collect();
         }
         resources
@@ -180,11 +178,11 @@ impl ObjectResources {
 
 impl Reader<'_, '_> {
     fn kernel(&self, kernel: &Kernel<'_>) -> KernelResources {
-        let processor = self.decoders.processor();
+        let processor = self.code.processor();
         let generation = processor.generation();
         let allocation = Allocation::of(kernel, generation);
         let declared = kernel.metadata().map(|_| kernel.resources(Some(generation)).0);
-        let wave = allocation.map_or(self.decoders.usual_size(), |it| it.wave);
+        let wave = allocation.map_or(self.code.usual_wave_size(), |it| it.wave);
         let function = self.graph.function_of(kernel);
         let needs = function.map(|function| self.graph.needs(function, processor, wave));
         let mut row =

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use hsaco::analysis::{CallGraph, Decoders};
+use hsaco::analysis::{CallGraph, Code};
 
 use crate::args::{Color, Inputs, KernelFilter, ObjectFilter};
 use crate::code;
@@ -88,11 +88,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 pub(crate) fn graph<'e>(
     item: &ObjectItem<'e, '_>,
     trouble: &mut Trouble,
-) -> Option<(CallGraph<'e>, Decoders)> {
-    let (object, decoders) = code::open(item, trouble)?;
+) -> Option<(CallGraph<'e>, Code<'e>)> {
+    let code = code::open(item, trouble)?;
     // A pointer that is not relocated is a call that is not seen.
-    for problem in object.relocations().1 {
+    for problem in code.object().relocations().1 {
         trouble.note(item.place(), item.located(problem));
     }
-    Some((CallGraph::new(object, &decoders), decoders))
+    Some((CallGraph::new(&code), code))
 }

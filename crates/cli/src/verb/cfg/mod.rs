@@ -13,7 +13,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hsaco::analysis::{Decoders, Function, FunctionKind, Functions};
+use hsaco::analysis::{Code, Function, FunctionKind, Functions};
 use hsaco::object::container::Container;
 
 use crate::args::{Color, Inputs, KernelFilter, ObjectFilter};
@@ -104,8 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 /// The wanted functions of an object, and what it takes to look into them.
 struct Chosen<'e> {
-    decoders: Decoders,
-    functions: Functions<'e>,
+    code: Code<'e>,
     /// By number among the functions.
     wanted: Vec<usize>,
 }
@@ -116,18 +115,17 @@ impl<'e> Chosen<'e> {
         kernels: &KernelSelection,
         trouble: &mut Trouble,
     ) -> Option<Self> {
-        let (object, decoders) = code::open(item, trouble)?;
-        let functions = Functions::new(object, decoders.usual());
-        let wanted = wanted(&functions, kernels);
-        Some(Self { decoders, functions, wanted })
+        let code = code::open(item, trouble)?;
+        let wanted = wanted(code.functions(), kernels);
+        Some(Self { code, wanted })
     }
 
     fn functions(&self) -> impl Iterator<Item = &Function<'e>> {
-        self.wanted.iter().filter_map(|&it| self.functions.as_slice().get(it))
+        self.wanted.iter().filter_map(|&it| self.code.functions().as_slice().get(it))
     }
 
     fn graph(&self, function: &Function<'_>) -> Graph {
-        Graph::new(&self.decoders.of(function), &self.functions, function)
+        Graph::new(&self.code.decoder(function), self.code.functions(), function)
     }
 }
 

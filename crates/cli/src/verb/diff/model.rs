@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hsaco::analysis::{Decoders, Function, FunctionKind, Functions};
+use hsaco::analysis::{Code, Function, FunctionKind};
 use hsaco::db::Listing;
 use hsaco::isa::Generation;
 use hsaco::object::Kernel;
@@ -133,7 +133,7 @@ struct Opened<'o> {
     generation: Option<Generation>,
     kernels: BTreeMap<String, Kernel<'o>>,
     functions: BTreeMap<String, Function<'o>>,
-    decoders: Option<Decoders>,
+    code: Option<Code<'o>>,
 }
 
 impl<'o> Opened<'o> {
@@ -142,7 +142,7 @@ impl<'o> Opened<'o> {
             generation: None,
             kernels: BTreeMap::new(),
             functions: BTreeMap::new(),
-            decoders: None,
+            code: None,
         };
         let Some(object) = &item.object else { return opened };
         opened.generation = object.target().generation();
@@ -155,8 +155,8 @@ impl<'o> Opened<'o> {
         }
         // What cannot be opened was complained about before it was paired.
         let code = if with_code { code::open(item, &mut Trouble::default()) } else { None };
-        if let Some((object, decoders)) = code {
-            for function in Functions::new(object, decoders.usual()).as_slice() {
+        if let Some(code) = code {
+            for function in code.functions().as_slice() {
                 let is_kernel = function.kind == FunctionKind::Kernel;
                 let Some(name) = function.name.map(|it| it.to_string()) else { continue };
                 if names.contains(name.as_str())
@@ -165,16 +165,16 @@ impl<'o> Opened<'o> {
                     opened.functions.insert(name, *function);
                 }
             }
-            opened.decoders = Some(decoders);
+            opened.code = Some(code);
         }
         opened
     }
 
     /// The instructions of a function: where they are, their text and their bytes.
     fn instructions(&self, name: &str) -> Vec<(u64, String, Vec<u8>)> {
-        let pair = self.functions.get(name).zip(self.decoders.as_ref());
-        let Some((function, decoders)) = pair else { return Vec::new() };
-        let decoder = decoders.of(function);
+        let pair = self.functions.get(name).zip(self.code.as_ref());
+        let Some((function, code)) = pair else { return Vec::new() };
+        let decoder = code.decoder(function);
         let listing = Listing::decode(decoder, function.address, function.code.to_vec());
         listing.instructions().map(|it| (it.address(), it.text(), it.bytes().to_vec())).collect()
     }
@@ -218,7 +218,7 @@ impl Reader {
         let old_texts: Vec<&str> = old.iter().map(|it| it.1.as_str()).collect();
         let new_texts: Vec<&str> = new.iter().map(|it| it.1.as_str()).collect();
         let pairs = align(&old_texts, &new_texts);
-        let processor = |side: &Opened<'_>| side.decoders.as_ref().map(Decoders::processor);
+        let processor = |side: &Opened<'_>| side.code.as_ref().map(Code::processor);
         let is_one_target = processor(a) == processor(b);
         let is_reencoded = |pair: &&Pair| match **pair {
             Pair::Same(x, y) => old.get(x).map(|it| &it.2) != new.get(y).map(|it| &it.2),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hsaco::analysis::{Function, FunctionKind, Functions};
+use hsaco::analysis::{Function, FunctionKind};
 use hsaco::isa::TargetId;
 use hsaco::object::Kernel;
 use hsaco::object::descriptor::KernelDescriptor;
@@ -64,8 +64,7 @@ impl ObjectRecord {
         let index = object.index();
         let kernels = what.kernels.of(&index);
         let opened = if what.functions { code::open(item, trouble) } else { None };
-        let functions = opened.map(|(object, decoders)| Functions::new(object, decoders.usual()));
-        let functions = functions.as_ref().map_or(&[][..], Functions::as_slice);
+        let functions = opened.as_ref().map_or(&[][..], |code| code.functions().as_slice());
         let named = functions.iter().filter_map(|it| Some((it.name?.to_string(), it)));
         let mut code: BTreeMap<String, &Function<'_>> = named.collect();
         // Of kernels of one name the last counts.

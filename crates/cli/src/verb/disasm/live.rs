@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hsaco::analysis::{
-    Block, Cfg, CodeAddresses, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream,
+    Block, Cfg, CodeMap, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream,
 };
 use hsaco::isa::{Decoder, Register, RegisterFile, Special, VgprMsb};
 use hsaco::object::CodeObject;
@@ -26,9 +26,9 @@ impl Counts {
 }
 
 /// The counts of an object, by function and instruction.
-pub(super) struct Live {
+pub(super) struct Live<'a> {
     functions: Vec<Lines>,
-    addresses: CodeAddresses,
+    map: CodeMap<'a>,
 }
 
 /// The counts of one function.
@@ -38,14 +38,16 @@ struct Lines {
     counts: Vec<(u64, Counts)>,
 }
 
-impl Live {
+impl<'a> Live<'a> {
     /// Works them out for the functions that have code in some ranges of sections.
     pub(super) fn new(
-        object: &CodeObject<'_>,
+        object: &CodeObject<'a>,
         decoder: &Decoder,
         shown: impl Iterator<Item = (usize, Range<u64>)>,
     ) -> Self {
-        let mut live = Self { functions: Vec::new(), addresses: CodeAddresses::new(object) };
+        let map = CodeMap::new(object, &object.index());
+        let functions = Functions::new(&map, decoder);
+        let mut live = Self { functions: Vec::new(), map };
         let mut shown: Vec<_> = shown
             .map(|(section, range)| {
                 let start = live.start(section);
@@ -53,7 +55,6 @@ impl Live {
             })
             .collect();
         shown.sort_by_key(|range| range.start);
-        let functions = Functions::new(object, decoder);
         let is_shown = |it: &&Function<'_>| {
             let before = shown.partition_point(|range| range.start < it.end());
             let last = before.checked_sub(1).and_then(|at| shown.get(at));
@@ -68,7 +69,7 @@ impl Live {
     /// What is added to the addresses of a section, so that those of several differ: all of them begin at zero in
     /// objects that are not linked.
     pub(super) fn start(&self, section: usize) -> u64 {
-        u32::try_from(section).map_or(0, |section| self.addresses.of(section, 0))
+        u32::try_from(section).map_or(0, |section| self.map.address_of(section, 0))
     }
 
     /// What is live before the instruction at an address with that added; none for what is in no function, such as padding.

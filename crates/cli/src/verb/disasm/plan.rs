@@ -25,7 +25,7 @@ pub(super) struct Plan<'a> {
     pub(super) reassembly: Option<Reassembly>,
     pub(super) spans: Vec<Span>,
     /// Live registers, where they are wanted.
-    pub(super) live: Option<Live>,
+    pub(super) live: Option<Live<'a>>,
     /// What the code comes from, where that is wanted.
     pub(super) source: Option<Source<'a>>,
 }

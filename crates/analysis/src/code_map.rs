@@ -1,0 +1,217 @@
+//! Which bytes of an object are code, at which addresses, and how long each kernel is.
+
+use hsaco_object::elf::Section;
+use hsaco_object::{CodeObject, Index, Kernel, Str};
+
+/// Code that stands together: a section, or a segment where there are no sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeRange<'a> {
+    /// The address of its first byte.
+    pub address: u64,
+    /// The code.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> CodeRange<'a> {
+    /// The address behind its last byte.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.address.saturating_add(self.bytes.len() as u64)
+    }
+
+    /// The bytes between two addresses, as far as they are in it.
+    fn between(&self, start: u64, end: u64) -> Option<&'a [u8]> {
+        let offset = |address: u64| usize::try_from(address.checked_sub(self.address)?).ok();
+        self.bytes.get(offset(start)?..offset(end.min(self.end()))?)
+    }
+}
+
+/// What a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// A kernel's entry: it has a descriptor.
+    Kernel,
+    /// Other code that a symbol names.
+    Device,
+    /// Code that no symbol names, found by its shape.
+    Unnamed,
+}
+
+/// Code that a symbol or a descriptor names.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedCode<'a> {
+    /// Its name.
+    pub name: Str<'a>,
+    /// A kernel, or a device function.
+    pub kind: FunctionKind,
+    /// The address of its first instruction.
+    pub address: u64,
+    /// How many bytes its symbol says that it has.
+    pub size: Option<u64>,
+}
+
+/// The code of an object, before anything of it is decoded.
+///
+/// ```
+/// use hsaco_analysis::CodeMap;
+/// use hsaco_object::CodeObject;
+/// # let file = include_bytes!("../../../tests/fixtures/s1.gfx942.co");
+/// let object = CodeObject::parse(file)?;
+/// let index = object.index();
+/// let map = CodeMap::new(&object, &index);
+/// let kernel = &index.kernels()[0];
+/// assert_eq!(map.entry(kernel), kernel.entry());
+/// assert_eq!(map.kernel(kernel).map(|code| code.bytes.len() as u64), kernel.code_size());
+/// # Ok::<(), hsaco_object::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CodeMap<'a> {
+    bases: CodeAddresses,
+    ranges: Vec<CodeRange<'a>>,
+    /// In the order of their addresses, one at each.
+    named: Vec<NamedCode<'a>>,
+}
+
+impl<'a> CodeMap<'a> {
+    /// Reads it from the headers and the index of an object.
+    #[must_use]
+    pub fn new(object: &CodeObject<'a>, index: &Index<'a>) -> Self {
+        let bases = CodeAddresses::new(object);
+        let ranges = code_ranges(object, &bases);
+        let named = named(index, &bases);
+        Self { bases, ranges, named }
+    }
+
+    /// All of it, by address.
+    #[must_use]
+    pub fn ranges(&self) -> &[CodeRange<'a>] {
+        &self.ranges
+    }
+
+    /// What symbols and descriptors name, in the order of addresses.
+    #[must_use]
+    pub fn named(&self) -> &[NamedCode<'a>] {
+        &self.named
+    }
+
+    /// The address of a place in a section, or of an address in a linked object.
+    #[must_use]
+    pub fn address_of(&self, section: u32, value: u64) -> u64 {
+        self.bases.of(section, value)
+    }
+
+    /// The address of a kernel's first instruction.
+    #[must_use]
+    pub fn entry(&self, kernel: &Kernel<'_>) -> Option<u64> {
+        self.bases.entry(kernel)
+    }
+
+    /// The code of a kernel.
+    #[must_use]
+    pub fn kernel(&self, kernel: &Kernel<'_>) -> Option<CodeRange<'a>> {
+        let entry = self.entry(kernel)?;
+        let at = self.named.binary_search_by_key(&entry, |it| it.address).ok()?;
+        self.extent(self.named.get(at)?)
+    }
+
+    /// The code of one that is named: as long as its symbol says, else up to the next that is named, at the most up to
+    /// the end of the range that it is in.
+    pub(crate) fn extent(&self, named: &NamedCode<'a>) -> Option<CodeRange<'a>> {
+        let after = self.ranges.partition_point(|it| it.address <= named.address);
+        let range = self.ranges.get(after.checked_sub(1)?)?;
+        let end = named.size.map(|size| named.address.saturating_add(size));
+        let end = end.or_else(|| self.next_start(named.address)).unwrap_or(u64::MAX);
+        let bytes = range.between(named.address, end)?;
+        Some(CodeRange { address: named.address, bytes })
+    }
+
+    fn next_start(&self, address: u64) -> Option<u64> {
+        let next = self.named.partition_point(|it| it.address <= address);
+        self.named.get(next).map(|it| it.address)
+    }
+}
+
+/// The code of an object: in sections, else in segments.
+pub(crate) fn ranges<'a>(object: &CodeObject<'a>) -> Vec<CodeRange<'a>> {
+    code_ranges(object, &CodeAddresses::new(object))
+}
+
+fn code_ranges<'a>(object: &CodeObject<'a>, bases: &CodeAddresses) -> Vec<CodeRange<'a>> {
+    let elf = object.elf();
+    let sections = elf.sections().iter().filter(|section| section.is_executable());
+    let in_sections = sections.filter_map(|section| {
+        let address = bases.of(section.index, section.address);
+        Some(CodeRange { address, bytes: elf.section_data(section).ok()? })
+    });
+    let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
+    let in_segments = segments.filter_map(|segment| {
+        Some(CodeRange { address: segment.address, bytes: elf.segment_data(segment).ok()? })
+    });
+    let mut ranges: Vec<_> = in_sections.chain(in_segments).collect();
+    ranges.sort_by_key(|it| it.address);
+    ranges
+}
+
+fn named<'a>(index: &Index<'a>, bases: &CodeAddresses) -> Vec<NamedCode<'a>> {
+    let kernels = index.kernels().iter().filter_map(|kernel| {
+        let (name, address, size) = (kernel.name(), bases.entry(kernel)?, kernel.code_size());
+        Some(NamedCode { name, kind: FunctionKind::Kernel, address, size })
+    });
+    let functions = index.functions().iter().map(|symbol| NamedCode {
+        name: symbol.name,
+        kind: FunctionKind::Device,
+        address: bases.of(symbol.section, symbol.value),
+        size: Some(symbol.size).filter(|size| *size != 0),
+    });
+    // Of several names at one address the last kernel's counts, else the last function's.
+    let mut named: Vec<_> = functions.chain(kernels).collect();
+    named.reverse();
+    named.sort_by_key(|it| it.address);
+    named.dedup_by_key(|it| it.address);
+    named
+}
+
+/// Where the sections of an object's code begin.
+///
+/// Those of a linked object say so. Those of a relocatable object all begin at zero; here they follow one
+/// another in the order of the file, so that an address tells in which of them it is. Where there is one, it
+/// still begins at zero.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CodeAddresses(Vec<(u32, u64)>);
+
+/// What functions begin at a multiple of.
+const ALIGNMENT: u64 = 256;
+
+impl CodeAddresses {
+    pub(crate) fn new(object: &CodeObject<'_>) -> Self {
+        if !object.is_relocatable() {
+            return Self::default();
+        }
+        let mut next = 0_u64;
+        let code = object.elf().sections().iter().filter(|section| is_code(section));
+        let starts = code.map(|section| {
+            let start = next;
+            let end = start.saturating_add(section.size);
+            next = end.checked_next_multiple_of(ALIGNMENT).unwrap_or(end);
+            (section.index, start)
+        });
+        Self(starts.collect())
+    }
+
+    /// The address of what is so far into a section, or at that address of a linked object.
+    pub(crate) fn of(&self, section: u32, value: u64) -> u64 {
+        // They are in the order of their numbers.
+        let at = self.0.binary_search_by_key(&section, |(index, _)| *index).ok();
+        let start = at.and_then(|at| self.0.get(at));
+        start.map_or(value, |(_, start)| start.saturating_add(value))
+    }
+
+    fn entry(&self, kernel: &Kernel<'_>) -> Option<u64> {
+        let entry = kernel.entry()?;
+        Some(kernel.entry_section().map_or(entry, |section| self.of(section, entry)))
+    }
+}
+
+fn is_code(section: &Section<'_>) -> bool {
+    section.is_executable() && section.size > 0
+}
