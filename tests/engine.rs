@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hsaco::analysis::{Address, Cfg, Stream};
-use hsaco::isa::{Processor, VgprMsb};
+use hsaco::isa::{Assembler, DecodeOptions, Processor, VgprMsb};
 use hsaco::object::CodeObject;
 use hsaco::patch::{
     CodeEdit, Jump, KernelSetting, Options, Patched, Patcher, Placement, Points, RuleSet, Tools,
@@ -557,4 +557,25 @@ fn capability_51_the_manifest_has_a_schema() {
         has_shape(&value, &shape, "manifest");
         assert_eq!((&value["schema_version"], &value["result"]), (&1.into(), &"changed".into()));
     }
+}
+
+/// LLVM 22 does not name halves of registers in code for gfx1250, but the hardware has them: v5.h is part of v5, and no v133.
+#[test]
+fn halves_of_registers_are_needed_as_the_registers_that_they_are_of() {
+    let options = DecodeOptions { real_true16: Some(true), ..DecodeOptions::default() };
+    let assembler = Assembler::new(Processor::from_name("gfx1250").unwrap(), options).unwrap();
+    let lines = "v_mov_b32_e32 v5, 0x12340000
+        s_nop 0
+        v_add_f16_e32 v1.l, v5.h, v2.l
+        global_store_b128 v[6:7], v[0:3], off
+        global_store_b32 v[6:7], v4, off
+        s_endpgm";
+    let code = gfx1250::assemble(&assembler, lines).unwrap();
+    let file = object(&[NewKernel { code, vgprs: 8, ..kernel("k", "s_nop 0") }]);
+    let Patched { bytes, manifest } = edited(&file, CodeEdit::Count(Points::Address(TEXT + 8)));
+    assert!(bytes.is_some(), "{:?}", manifest.remarks);
+    let leases: Vec<String> =
+        manifest.records.iter().flat_map(|it| &it.leases).map(ToString::to_string).collect();
+    assert!(leases.iter().any(|it| it.starts_with('v')), "{leases:?}");
+    assert!(!leases.contains(&"v5".to_owned()), "{leases:?}");
 }

@@ -52,9 +52,10 @@ impl<'s, 'v> Body<'s, 'v> {
         Body { site, code: Vec::new(), before, now: before.unwrap_or_default() }
     }
 
-    /// The register operand of a name, with its full number.
+    /// The register operand of a name, with its full number; a whole one where the operand names a half, which its
+    /// modifiers name as well.
     pub(crate) fn register(&self, name: &str, role: Role) -> Option<Register> {
-        let register = self.site.register(name)?;
+        let register = Register { half: None, ..self.site.register(name)? };
         Some(match register.file {
             RegisterFile::Vgpr => Register { first: register.first + self.bank(role), ..register },
             _ => register,

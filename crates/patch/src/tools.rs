@@ -157,10 +157,13 @@ impl Workshop {
             return Err(unsupported(detail));
         }
         let no_tables = |error: UnsupportedProcessor| unsupported(error.to_string());
-        // Waves of one size, and halves of registers as LLVM has them: nothing to look for.
+        // Waves of one size, and 16-bit operands name halves of registers whatever LLVM calls them: nothing to look for.
         if processor.generation() == Generation::Gfx125 {
             let tools = self.tools(processor, DecodeOptions::default()).map_err(no_tables)?;
-            return Ok(Kit { processor, usual: tools, other: None, unusual: Vec::new() });
+            let halves = DecodeOptions { real_true16: Some(true), ..LENIENT };
+            let decoder = self.decoders.decoder(processor, halves).map_err(no_tables)?;
+            let usual = Arc::new(tools.reading_with(decoder.with_text_of(tools.decoder())));
+            return Ok(Kit { processor, usual, other: None, unusual: Vec::new() });
         }
         let code = Code::of(object)?;
         let cache = &self.decoders;
