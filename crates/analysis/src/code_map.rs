@@ -109,20 +109,17 @@ impl<'a> CodeMap<'a> {
     /// The code of a kernel.
     #[must_use]
     pub fn kernel(&self, kernel: &Kernel<'_>) -> Option<CodeRange<'a>> {
-        let entry = self.entry(kernel)?;
-        let at = self.named.binary_search_by_key(&entry, |it| it.address).ok()?;
-        self.extent(self.named.get(at)?)
+        self.extent(self.entry(kernel)?, kernel.code_size())
     }
 
-    /// The code of one that is named: as long as its symbol says, else up to the next that is named, at the most up to
-    /// the end of the range that it is in.
-    pub(crate) fn extent(&self, named: &NamedCode<'a>) -> Option<CodeRange<'a>> {
-        let after = self.ranges.partition_point(|it| it.address <= named.address);
+    /// The code that begins at an address: as long as its symbol says, else up to the next that is named, at the most up
+    /// to the end of the range that it is in.
+    pub(crate) fn extent(&self, address: u64, size: Option<u64>) -> Option<CodeRange<'a>> {
+        let after = self.ranges.partition_point(|it| it.address <= address);
         let range = self.ranges.get(after.checked_sub(1)?)?;
-        let end = named.size.map(|size| named.address.saturating_add(size));
-        let end = end.or_else(|| self.next_start(named.address)).unwrap_or(u64::MAX);
-        let bytes = range.between(named.address, end)?;
-        Some(CodeRange { address: named.address, bytes })
+        let end = size.map(|size| address.saturating_add(size));
+        let end = end.or_else(|| self.next_start(address)).unwrap_or(u64::MAX);
+        Some(CodeRange { address, bytes: range.between(address, end)? })
     }
 
     fn next_start(&self, address: u64) -> Option<u64> {

@@ -7,7 +7,7 @@ use hsaco_isa::{
     DecodeOptions, Decoder, DecoderCache, Generation, Mode, Processor, UnsupportedProcessor,
     WaveSize,
 };
-use hsaco_object::{CodeObject, Index};
+use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::code_map::{self, CodeMap, CodeRange};
 use crate::function::Function;
@@ -71,6 +71,18 @@ impl Reading {
         let read = DecodeOptions { real_true16: Some(halves.are_read), ..asked };
         let shown = DecodeOptions { real_true16: halves.are_shown, ..asked };
         Ok(Reading { processor, read, shown, holds_for_parts: halves.hold_for_parts })
+    }
+
+    /// The decoder for a kernel whose code is looked at alone.
+    pub fn kernel_decoder(
+        kernel: &Kernel<'_>,
+        code: &[u8],
+        processor: Processor,
+        asked: DecodeOptions,
+        cache: &DecoderCache,
+    ) -> Result<Decoder, UnsupportedProcessor> {
+        let wave_size = wave_size(kernel, processor);
+        Self::of_code(&[code], processor, asked, cache)?.decoder(wave_size, cache)
     }
 
     /// Whether 16-bit operands name halves of registers in the text; nothing where they do as LLVM has it.
@@ -219,12 +231,14 @@ fn kernel_sizes(
     map: &CodeMap<'_>,
     processor: Processor,
 ) -> BTreeMap<u64, WaveSize> {
-    let generation = Some(processor.generation());
-    let sizes = index.kernels().iter().filter_map(|kernel| {
-        let lanes = kernel.resources(generation).0.wavefront_size?;
-        Some((map.entry(kernel)?, WaveSize::from_lanes(u32::try_from(lanes).ok()?)?))
-    });
-    sizes.collect()
+    let kernels = index.kernels().iter();
+    kernels.filter_map(|it| Some((map.entry(it)?, wave_size(it, processor)?))).collect()
+}
+
+/// The size of a kernel's waves.
+fn wave_size(kernel: &Kernel<'_>, processor: Processor) -> Option<WaveSize> {
+    let lanes = kernel.resources(Some(processor.generation())).0.wavefront_size?;
+    WaveSize::from_lanes(u32::try_from(lanes).ok()?)
 }
 
 /// How many words of code are no instructions.

@@ -97,7 +97,7 @@ fn add_named<'a>(functions: &mut Vec<Function<'a>>, map: &CodeMap<'a>, range: &C
     let first = named.partition_point(|it| it.address < range.address);
     let inside = named.iter().skip(first).take_while(|it| it.address < range.end());
     for it in inside {
-        let code = map.extent(it).map_or(&[][..], |extent| extent.bytes);
+        let code = map.extent(it.address, it.size).map_or(&[][..], |extent| extent.bytes);
         functions.push(Function { name: Some(it.name), kind: it.kind, address: it.address, code });
     }
 }

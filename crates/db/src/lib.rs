@@ -36,5 +36,5 @@ pub use data::Data;
 pub use database::{Added, Counts, Database, Options, Which};
 pub use hsaco_object::{Error, ErrorKind, Result};
 pub use kernel::{Instruction, Kernel};
-pub use object::{Function, Object, Tables, kernel_code};
+pub use object::{Function, Object, Tables};
 pub use wanted::Wanted;

@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use hsaco_analysis::{DebugSections, Frame, KernelArguments, PlaceId, Reading, SourceMap};
-use hsaco_isa::{TargetId, WaveSize};
+use hsaco_analysis::{CodeMap, DebugSections, Frame, KernelArguments, PlaceId, Reading, SourceMap};
+use hsaco_isa::TargetId;
 use hsaco_object::container::{Entry, Trail};
 use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
 
@@ -83,12 +83,12 @@ impl Object {
         shared: &Arc<Shared>,
     ) -> Self {
         let index = object.index();
-        let starts = starts(&index);
+        let map = CodeMap::new(object, &index);
         let wanted = index.kernels().iter().filter(|kernel| is_wanted(kernel.name()));
         let slot = |kernel: &hsaco_object::Kernel<'_>| Slot {
             name: intern(kernel.name()),
             kernel: kernel.detach(object),
-            code: code_range(object, kernel, &starts),
+            code: code_range(object, kernel, &map),
             decoded: OnceLock::new(),
             places: OnceLock::new(),
         };
@@ -240,12 +240,9 @@ impl Object {
         let tables = self.kernel_tables(number)?;
         let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "target", detail);
         let target = self.target.ok_or_else(|| unsupported(self.target_text.clone()))?;
-        let generation = Some(target.processor.generation());
-        let lanes = tables.kernel().resources(generation).0.wavefront_size;
-        let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
+        let (kernel, processor) = (tables.kernel(), target.processor);
         let (asked, decoders) = (self.shared.options.decode, &self.shared.decoders);
-        let reading = Reading::of_code(&[code.as_ref()], target.processor, asked, decoders);
-        let decoder = reading.and_then(|reading| reading.decoder(wave_size, decoders));
+        let decoder = Reading::kernel_decoder(&kernel, code.as_ref(), processor, asked, decoders);
         let decoder = decoder.map_err(|error| unsupported(error.to_string()))?;
         let code = Code::decode(decoder, address, code);
         self.shared.count(&code.stream);
@@ -359,58 +356,15 @@ impl Tables<'_> {
     }
 }
 
-/// Where code that a symbol names starts, sorted.
-fn starts(index: &hsaco_object::Index<'_>) -> Vec<u64> {
-    let kernels = index.kernels().iter().filter_map(hsaco_object::Kernel::entry);
-    let functions = index.functions().iter().map(|symbol| symbol.value);
-    let mut starts: Vec<_> = kernels.chain(functions).collect();
-    starts.sort_unstable();
-    starts
-}
-
-/// A kernel's code: as long as its symbol says, else up to the next symbol or the section's end.
+/// Where a kernel's code starts, and which bytes of the object it is.
 fn code_range(
     object: &CodeObject<'_>,
     kernel: &hsaco_object::Kernel<'_>,
-    starts: &[u64],
+    map: &CodeMap<'_>,
 ) -> Option<(u64, Range<usize>)> {
-    let entry = kernel.entry()?;
-    let code = kernel.code(object).or_else(|| {
-        let is_around = |start: u64, size: u64| {
-            entry.checked_sub(start).and_then(|into| size.checked_sub(into))
-        };
-        let sections = object.elf().sections().iter().filter(|section| section.is_executable());
-        let in_section = sections.filter_map(|it| is_around(it.address, it.size)).next();
-        let segments = object.elf().loads().filter(|segment| segment.is_executable());
-        let left = in_section
-            .or_else(|| segments.filter_map(|it| is_around(it.address, it.file_size)).next())?;
-        let next = starts.get(starts.partition_point(|start| *start <= entry));
-        object.elf().at_address(entry, next.map_or(left, |next| left.min(next - entry)))
-    })?;
+    let code = map.kernel(kernel)?.bytes;
     let start = code.as_ptr().addr().checked_sub(object.data().as_ptr().addr())?;
-    Some((entry, start..start + code.len()))
-}
-
-/// Where a kernel's code starts, and its bytes: as many as its symbol says, else those up to the next symbol or the
-/// section's end.
-///
-/// ```
-/// # let file = std::fs::read("../../tests/fixtures/s1.stripped.co")?;
-/// let object = hsaco_object::CodeObject::parse(&file)?;
-/// let (address, code) = hsaco_db::kernel_code(&object, &object.index().kernels()[0]).unwrap();
-/// assert!(address > 0 && !code.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[must_use]
-pub fn kernel_code<'a>(
-    object: &CodeObject<'a>,
-    kernel: &hsaco_object::Kernel<'a>,
-) -> Option<(u64, &'a [u8])> {
-    let (entry, range) = match kernel.code(object) {
-        Some(_) => code_range(object, kernel, &[])?,
-        None => code_range(object, kernel, &starts(&object.index()))?,
-    };
-    Some((entry, object.data().get(range)?))
+    Some((kernel.entry()?, start..start + code.len())).filter(|_| !code.is_empty())
 }
 
 fn no_code() -> Error {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use anyhow::Result;
-use hsaco::analysis::{DebugSections, Frame, Location, SourceMap};
+use hsaco::analysis::{CodeMap, DebugSections, Frame, Location, SourceMap};
 use hsaco::object::{CodeObject, Kernel, Str, demangle};
 use serde::Serialize;
 
@@ -171,9 +171,10 @@ impl Question<'_> {
     ) -> hsaco::object::Result<Vec<Vec<Stretch>>> {
         let sections = DebugSections::new(object, self.max_size)?;
         let map = SourceMap::new(&sections)?;
+        let code = CodeMap::new(object, &object.index());
         let of = |kernel: &&Kernel<'_>| {
             let start = kernel.entry().unwrap_or_default();
-            let size = kernel.code(object).map_or(0, |code| code.len() as u64);
+            let size = code.kernel(kernel).map_or(0, |code| code.bytes.len() as u64);
             let base = sections.address_of(kernel, 0);
             self.stretches_of(&sections, &map, base, start..start.saturating_add(size))
         };

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hsaco::analysis::{DebugSections, Frame, LENIENT, Location, Reading, SourceMap};
+use hsaco::analysis::{CodeMap, DebugSections, Frame, LENIENT, Location, Reading, SourceMap};
 use hsaco::db::Listing;
-use hsaco::isa::{Decoder, DecoderCache, WaveSize};
+use hsaco::isa::{Decoder, DecoderCache};
 use hsaco::object::container::EntryKind;
 use hsaco::object::{CodeObject, Error, ErrorKind, Kernel, demangle};
 use serde::Serialize;
@@ -106,7 +106,8 @@ impl ObjectSource {
         let index = item.index(object, trouble);
         let sections = DebugSections::new(object, question.max_size)?;
         let map = SourceMap::new(&sections)?;
-        let source = Source { object, sections: &sections, map: &map, question };
+        let code = CodeMap::new(object, &index);
+        let source = Source { object, code, sections: &sections, map: &map, question };
         for kernel in question.kernels.of(&index) {
             match source.kernel(kernel) {
                 Ok(kernel) => self.kernels.push(kernel),
@@ -123,6 +124,7 @@ impl ObjectSource {
 /// What it takes to show the kernels of an object.
 struct Source<'s, 'a> {
     object: &'s CodeObject<'a>,
+    code: CodeMap<'a>,
     sections: &'s DebugSections<'a>,
     map: &'s SourceMap,
     question: &'s Question<'s>,
@@ -154,9 +156,11 @@ impl Source<'_, '_> {
     }
 
     fn listing(&self, kernel: &Kernel<'_>) -> Result<Listing, Error> {
-        let (address, code) = hsaco::db::kernel_code(self.object, kernel).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
-        })?;
+        let code = self.code.kernel(kernel).map_or(&[][..], |it| it.bytes);
+        let Some(address) = kernel.entry().filter(|_| !code.is_empty()) else {
+            let detail = "its code is not in the object";
+            return Err(Error::new(ErrorKind::NotFound, "kernel", detail));
+        };
         Ok(Listing::decode(self.decoder(kernel, code)?, address, code.to_vec()))
     }
 
@@ -166,11 +170,8 @@ impl Source<'_, '_> {
         let processor = target.id().map(|it| it.processor);
         let processor =
             processor.ok_or_else(|| unsupported(format!("those of {target} are not known")))?;
-        let lanes = kernel.resources(Some(processor.generation())).0.wavefront_size;
-        let wave_size = lanes.and_then(|it| u32::try_from(it).ok()).and_then(WaveSize::from_lanes);
         let cache = &self.question.decoders;
-        let reading = Reading::of_code(&[code], processor, LENIENT, cache);
-        let decoder = reading.and_then(|reading| reading.decoder(wave_size, cache));
+        let decoder = Reading::kernel_decoder(kernel, code, processor, LENIENT, cache);
         decoder.map_err(|error| unsupported(error.to_string()))
     }
 
