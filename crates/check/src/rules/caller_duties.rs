@@ -17,20 +17,40 @@ const SERVICES: [(ValueKind<'static>, &str); 6] = [
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let Some(said) = facts.said() else { return };
-    if let Some(kind @ ("init" | "fini")) = said.kind.map(hsaco_object::Str::to_str_lossy).as_deref() {
-        let when = if kind == "init" { "once after loading, before any other" } else { "once before unloading" };
+    if let Some(kind @ ("init" | "fini")) =
+        said.kind.map(hsaco_object::Str::to_str_lossy).as_deref()
+    {
+        let when = if kind == "init" {
+            "once after loading, before any other"
+        } else {
+            "once before unloading"
+        };
         let message = format!("is of kind {kind}: the caller launches it {when}");
-        findings.note(facts.metadata_field(".kind"), message, "runtimes below HIP do not do it by themselves");
+        findings.note(
+            facts.metadata_field(".kind"),
+            message,
+            "runtimes below HIP do not do it by themselves",
+        );
     }
     if let Some(symbol) = said.device_enqueue_symbol {
-        let message = format!("is enqueued by device code: the caller writes its handle to {symbol}");
-        findings.note(facts.metadata_field(".device_enqueue_symbol"), message, "see the runtime's device enqueue");
+        let message =
+            format!("is enqueued by device code: the caller writes its handle to {symbol}");
+        findings.note(
+            facts.metadata_field(".device_enqueue_symbol"),
+            message,
+            "see the runtime's device enqueue",
+        );
     }
-    let has = |kind: ValueKind<'_>| facts.arguments().iter().any(|argument| argument.value_kind == kind);
+    let has =
+        |kind: ValueKind<'_>| facts.arguments().iter().any(|argument| argument.value_kind == kind);
     let wanted: Vec<&str> =
         SERVICES.iter().filter(|(kind, _)| has(*kind)).map(|(_, service)| *service).collect();
     if !wanted.is_empty() {
         let message = format!("its hidden arguments ask for {}", wanted.join(", "));
-        findings.note(facts.metadata_field(".args"), message, "provide what the code uses; pointers may stay 0 if it does not");
+        findings.note(
+            facts.metadata_field(".args"),
+            message,
+            "provide what the code uses; pointers may stay 0 if it does not",
+        );
     }
 }

@@ -25,13 +25,25 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     });
     if !is_code {
         let message = format!("its entry {entry:#x} is in no executable segment");
-        findings.error(subject(), message, "link it again; the descriptor's field is relative to the descriptor");
+        findings.error(
+            subject(),
+            message,
+            "link it again; the descriptor's field is relative to the descriptor",
+        );
     } else if !entry.is_multiple_of(ALIGNMENT) {
-        let message = format!("its entry {entry:#x} is no multiple of {ALIGNMENT}: the hardware starts at {:#x}", entry & !0xff);
+        let message = format!(
+            "its entry {entry:#x} is no multiple of {ALIGNMENT}: the hardware starts at {:#x}",
+            entry & !0xff
+        );
         findings.error(subject(), message, "align the code: .p2align 8");
     } else if let Some(named) = named_entry(facts).filter(|named| *named != entry) {
-        let message = format!("its entry is {entry:#x}, and the function of its name is at {named:#x}");
-        findings.warning(subject(), message, "the descriptor decides; see that it is of this kernel");
+        let message =
+            format!("its entry is {entry:#x}, and the function of its name is at {named:#x}");
+        findings.warning(
+            subject(),
+            message,
+            "the descriptor decides; see that it is of this kernel",
+        );
     }
 }
 

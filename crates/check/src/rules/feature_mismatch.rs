@@ -21,12 +21,15 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
             Setting::Unsupported => "has no such setting".to_owned(),
             _ => format!("has it {setting}"),
         };
-        let message = format!("compiled with {feature} {object}, and the device {} {has}", device.name);
+        let message =
+            format!("compiled with {feature} {object}, and the device {} {has}", device.name);
         let help = match setting {
             Setting::Unsupported => format!("compile for {made_for} without {feature}"),
             _ => {
                 let sign = if setting == Setting::On { '+' } else { '-' };
-                format!("compile for {made_for}:{feature}{sign}, or without {feature} for both settings")
+                format!(
+                    "compile for {made_for}:{feature}{sign}, or without {feature} for both settings"
+                )
             }
         };
         findings.error(Subject::field("e_flags").at(48), message, help);

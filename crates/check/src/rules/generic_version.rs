@@ -13,7 +13,9 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
     let (made_for, wanted) = (target.processor, device.target.processor);
     if !made_for.is_generic() {
         if version != 0 {
-            let message = format!("generic version {version}, and {made_for} is no generic processor: 0 is due");
+            let message = format!(
+                "generic version {version}, and {made_for} is no generic processor: 0 is due"
+            );
             findings.warning(subject(), message, "clear the upper 8 bits of e_flags");
         }
         return;
@@ -25,10 +27,14 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
     };
     let abi = facts.object.abi_version();
     if abi.byte() < FIRST_ABI {
-        let message = format!("{made_for} in code object version {abi}, and generic processors need 6");
+        let message =
+            format!("{made_for} in code object version {abi}, and generic processors need 6");
         findings.error(subject(), message, "compile with -mcode-object-version=6");
     } else if version < needed {
-        let message = format!("generic version {version}, and {} runs {made_for} from version {needed}", device.name);
+        let message = format!(
+            "generic version {version}, and {} runs {made_for} from version {needed}",
+            device.name
+        );
         findings.error(subject(), message, "compile with a newer compiler");
     }
 }

@@ -18,10 +18,26 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         true => facts.descriptor_field("group_segment_fixed_size"),
         false => facts.metadata_field(".group_segment_fixed_size"),
     };
-    let sum = if dynamic == 0 { String::new() } else { format!(" ({fixed} of its own and {dynamic} of the launch)") };
+    let sum = if dynamic == 0 {
+        String::new()
+    } else {
+        format!(" ({fixed} of its own and {dynamic} of the launch)")
+    };
     let made_for = facts.object.target.map(|target| target.processor);
     let own = made_for.filter(|it| *it != device.target.processor);
-    let own = own.map_or_else(String::new, |it| format!("; {it}, which it is compiled for, has {}", it.limits().lds_bytes));
-    let message = format!("needs {needed} bytes of LDS{sum}, and a workgroup on {} has {limit}: {} too many{own}", device.name, needed - limit);
-    findings.exceeds(Severity::Error, subject, message, "use smaller tiles, or another device", needed - limit);
+    let own = own.map_or_else(String::new, |it| {
+        format!("; {it}, which it is compiled for, has {}", it.limits().lds_bytes)
+    });
+    let message = format!(
+        "needs {needed} bytes of LDS{sum}, and a workgroup on {} has {limit}: {} too many{own}",
+        device.name,
+        needed - limit
+    );
+    findings.exceeds(
+        Severity::Error,
+        subject,
+        message,
+        "use smaller tiles, or another device",
+        needed - limit,
+    );
 }

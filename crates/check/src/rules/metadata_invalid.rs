@@ -1,8 +1,8 @@
 //! `metadata-invalid`: notes that cannot be read, that break LLVM's rules, or that are not there.
 
+use hsaco_object::ErrorKind;
 use hsaco_object::metadata::{Broken, Kernel, path_at, verify_at};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use hsaco_object::ErrorKind;
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Severity, Subject};
@@ -12,7 +12,9 @@ const HELP: &str = "make the metadata again: compilers and .amdgpu_metadata writ
 pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
     for note in facts.object.notes() {
         match note {
-            Ok(note) if note.is(OWNER_AMDGPU, NT_AMDGPU_METADATA) => check_note(facts, &note, findings),
+            Ok(note) if note.is(OWNER_AMDGPU, NT_AMDGPU_METADATA) => {
+                check_note(facts, &note, findings)
+            }
             Ok(_) => {}
             Err(error) => {
                 let subject = Subject::field(".note").at(error.offset());
@@ -72,7 +74,10 @@ fn check_merged(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
     };
     let message = match metadata.documents() {
         0 => format!("no metadata note, and {unsaid} kernels: HIP finds none of them"),
-        _ => format!("{unsaid} of {} kernels are not in the metadata: HIP does not find them", kernels.len()),
+        _ => format!(
+            "{unsaid} of {} kernels are not in the metadata: HIP does not find them",
+            kernels.len()
+        ),
     };
     findings.warning(subject, message, HELP);
 }

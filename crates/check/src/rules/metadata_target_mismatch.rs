@@ -6,7 +6,9 @@ use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
 
 pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(said), Some(target)) = (facts.index.metadata().target(), facts.target) else { return };
+    let (Some(said), Some(target)) = (facts.index.metadata().target(), facts.target) else {
+        return;
+    };
     let text = said.to_str_lossy();
     let agrees = text.parse::<TargetId>().is_ok_and(|said| agree(said, target));
     if !agrees {

@@ -1,5 +1,37 @@
 //! The rules: one file each, and one line in this table.
 
+mod caller_duties;
+mod descriptor_missing;
+mod entry_invalid;
+mod feature_mismatch;
+mod generic_version;
+mod grid_limit;
+mod kernarg_layout;
+mod kernel_not_found;
+mod lds_limit;
+mod metadata_descriptor_mismatch;
+mod metadata_invalid;
+mod metadata_target_mismatch;
+mod no_section_headers;
+mod no_symbol_table;
+mod not_a_code_object;
+mod not_linked;
+mod not_loadable;
+mod register_limit;
+mod reserved_bits;
+mod resource_closure;
+mod scratch_needed;
+mod target_mismatch;
+mod truncated;
+mod undecodable_code;
+mod unknown_target;
+mod unresolved_symbol;
+mod unsupported_relocation;
+mod user_sgprs;
+mod wave_size;
+mod waves_do_not_fit;
+mod workgroup_limit;
+
 use std::collections::BTreeSet;
 
 use hsaco_isa::TargetId;
@@ -9,11 +41,9 @@ use crate::device::Device;
 use crate::finding::{Finding, Severity, Subject};
 use crate::rule::{Check, Needs, Rule};
 
-/// Declares the module and the row of each rule; its page of `docs/rules` has to be there.
+/// Declares the row of each rule; its page of `docs/rules` has to be there.
 macro_rules! rules {
     ($($module:ident $name:literal $check:ident $severity:ident $needs:ident $summary:literal)*) => {
-        $(mod $module;)*
-
         /// Every rule about code objects, in the order in which they are checked.
         ///
         /// ```

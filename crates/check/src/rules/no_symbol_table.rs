@@ -13,7 +13,9 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
     }
     let kernels = facts.index.kernels().len();
     let left = if has(SHT_DYNSYM) { ", only .dynsym" } else { "" };
-    let message = format!("no .symtab{left}: ROCr lists no symbols of this object, and {kernels} kernels are in it");
+    let message = format!(
+        "no .symtab{left}: ROCr lists no symbols of this object, and {kernels} kernels are in it"
+    );
     let help = "do not strip it, or set LOADER_USE_DYNSYM=1 where it is loaded";
     findings.warning(Subject::field(".symtab"), message, help);
 }

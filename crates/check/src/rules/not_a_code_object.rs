@@ -12,7 +12,8 @@ const NEWEST_ABI: u8 = 4;
 
 pub(super) fn check(file: &FileFacts<'_, '_>, findings: &mut Findings) {
     match file.object {
-        Err(error) if error.kind() == ErrorKind::Truncated && Container::detect(file.bytes).is_some() => {}
+        Err(error)
+            if error.kind() == ErrorKind::Truncated && Container::detect(file.bytes).is_some() => {}
         Err(error) => {
             let subject = Subject::field(error.context()).at(error.offset());
             let (message, help) = describe(error);
@@ -35,12 +36,16 @@ fn check_identity(object: &CodeObject<'_>, findings: &mut Findings) {
             ELFOSABI_AMDGPU_MESA3D => " (Mesa)",
             _ => "",
         };
-        let message = format!("OS ABI {}{system}, and the HSA runtime takes 64 only", header.os_abi);
+        let message =
+            format!("OS ABI {}{system}, and the HSA runtime takes 64 only", header.os_abi);
         let help = "compile for the triple amdgcn-amd-amdhsa";
         return findings.error(Subject::field("EI_OSABI").at(7), message, help);
     }
     if header.abi_version > NEWEST_ABI {
-        let message = format!("ABI version {}, and the newest that is known is {NEWEST_ABI}", header.abi_version);
+        let message = format!(
+            "ABI version {}, and the newest that is known is {NEWEST_ABI}",
+            header.abi_version
+        );
         let help = "a runtime that is as new as the compiler may take it; else compile with -mcode-object-version=6";
         findings.warning(Subject::field("EI_ABIVERSION").at(8), message, help);
     }

@@ -14,7 +14,8 @@ pub(super) fn check(file: &FileFacts<'_, '_>, findings: &mut Findings) {
         findings.error(subject(), message.to_owned(), help);
     } else if object.is_hsa() && object.elf().header().e_type != ET_DYN {
         let kind = object.elf().header().e_type;
-        let message = format!("file type {kind}, and the loader takes shared objects ({ET_DYN}, ET_DYN)");
+        let message =
+            format!("file type {kind}, and the loader takes shared objects ({ET_DYN}, ET_DYN)");
         findings.error(subject(), message, help);
     }
 }

@@ -29,12 +29,21 @@ fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Fin
     let vgprs = said.and_then(|it| it.vgpr_count);
     let most = u64::from(limits.max_vgprs);
     let too_many = |count: u64, what: &str| {
-        format!("{what} {count} VGPRs, and a wave on {device} has {most} at most: {} too many", count - most)
+        format!(
+            "{what} {count} VGPRs, and a wave on {device} has {most} at most: {} too many",
+            count - most
+        )
     };
     let help = "compile with fewer registers: __launch_bounds__, or .amdhsa_next_free_vgpr";
     if let Some(count) = allocated.filter(|count| *count > most) {
         let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
-        findings.exceeds(Severity::Error, subject, too_many(count, "allocates"), help, count - most);
+        findings.exceeds(
+            Severity::Error,
+            subject,
+            too_many(count, "allocates"),
+            help,
+            count - most,
+        );
     } else if let Some(count) = vgprs.filter(|count| *count > most) {
         let subject = facts.metadata_field(".vgpr_count");
         findings.exceeds(Severity::Error, subject, too_many(count, "declares"), help, count - most);
@@ -48,7 +57,13 @@ fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Fin
     if let Some(count) = agprs.filter(|count| *count > most) {
         let message = format!("declares {count} AGPRs, and a wave on {device} has {most} at most");
         let subject = facts.metadata_field(".agpr_count");
-        findings.exceeds(Severity::Warning, subject, message, "compile it for this processor", count - most);
+        findings.exceeds(
+            Severity::Warning,
+            subject,
+            message,
+            "compile it for this processor",
+            count - most,
+        );
     }
     check_sgprs(facts, limits, findings);
 }
@@ -60,30 +75,55 @@ fn check_sgprs(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Find
     let most = (limits.max_sgprs + SPECIAL_SGPRS).next_multiple_of(SGPR_GRANULE);
     let allocated = facts.allocation.and_then(|it| it.sgprs);
     if let Some(count) = allocated.filter(|count| *count > most) {
-        let message = format!("allocates {count} SGPRs, and a wave on {device} has {most} at most, special ones included");
+        let message = format!(
+            "allocates {count} SGPRs, and a wave on {device} has {most} at most, special ones included"
+        );
         let subject = facts.descriptor_field("granulated_wavefront_sgpr_count");
-        findings.exceeds(Severity::Warning, subject, message, "lower .amdhsa_next_free_sgpr", u64::from(count - most));
+        findings.exceeds(
+            Severity::Warning,
+            subject,
+            message,
+            "lower .amdhsa_next_free_sgpr",
+            u64::from(count - most),
+        );
     }
 }
 
 /// Whether the descriptor allocates what the metadata announce; if not, whether the code needs it.
 fn check_allocated(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let (Some(allocation), Some(said)) = (facts.allocation, facts.said()) else { return };
-    let Some(declared) = said.vgpr_count.filter(|count| *count > u64::from(allocation.vgprs)) else { return };
+    let Some(declared) = said.vgpr_count.filter(|count| *count > u64::from(allocation.vgprs))
+    else {
+        return;
+    };
     let needs = facts.object.code().and_then(|code| code.needs(facts.kernel, allocation.wave));
     let short = needs.and_then(|needs| allocation.shortages(&needs).into_iter().find(is_vector));
     let allocated = allocation.vgprs;
     let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
-    let message = format!("the descriptor allocates {allocated} VGPRs, and the metadata declares {declared}");
+    let message =
+        format!("the descriptor allocates {allocated} VGPRs, and the metadata declares {declared}");
     match short {
         Some(short) => {
-            let message = format!("{message}; the code uses {} {}", short.needed, short.resource.name());
+            let message =
+                format!("{message}; the code uses {} {}", short.needed, short.resource.name());
             let excess = u64::from(short.needed - short.allocated);
-            findings.exceeds(Severity::Error, subject, message, "raise .amdhsa_next_free_vgpr", excess);
+            findings.exceeds(
+                Severity::Error,
+                subject,
+                message,
+                "raise .amdhsa_next_free_vgpr",
+                excess,
+            );
         }
         None => {
             let excess = declared - u64::from(allocated);
-            findings.exceeds(Severity::Warning, subject, message, "let the compiler write both", excess);
+            findings.exceeds(
+                Severity::Warning,
+                subject,
+                message,
+                "let the compiler write both",
+                excess,
+            );
         }
     }
 }
@@ -99,7 +139,12 @@ fn check_accum_offset(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let allocated = descriptor.vgprs(generation);
     // The field counts in fours, the allocation in eights, so that an offset ends within the last eight at most.
     if first > allocated {
-        let message = format!("AGPRs begin at register {first}, and {allocated} VGPRs are allocated");
-        findings.warning(facts.descriptor_field("accum_offset"), message, "lower .amdhsa_accum_offset");
+        let message =
+            format!("AGPRs begin at register {first}, and {allocated} VGPRs are allocated");
+        findings.warning(
+            facts.descriptor_field("accum_offset"),
+            message,
+            "lower .amdhsa_accum_offset",
+        );
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
             1 => format!("bit {}", field.low),
             width => format!("bits {} to {}", field.low, field.low + width - 1),
         };
-        let message = format!("{} is {value:#x}, and {bits} must be zero on this processor", field.name);
+        let message =
+            format!("{} is {value:#x}, and {bits} must be zero on this processor", field.name);
         // Compilers wrote it for years, and the hardware does not look.
         let severity = match field.name {
             "granulated_wavefront_sgpr_count" => Severity::Note,

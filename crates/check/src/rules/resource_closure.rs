@@ -13,7 +13,10 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     if let Some(overlap) = allocation.overlap(&needs) {
         let by = code.names(&needs.vgprs.route);
         let message = format!("{overlap} (in {by})");
-        let help = format!("if that is not on purpose, raise .amdhsa_accum_offset to {}", overlap.vgprs.next_multiple_of(4));
+        let help = format!(
+            "if that is not on purpose, raise .amdhsa_accum_offset to {}",
+            overlap.vgprs.next_multiple_of(4)
+        );
         let excess = u64::from(overlap.vgprs - overlap.accum_offset);
         let subject = facts.descriptor_field("accum_offset");
         findings.exceeds(Severity::Warning, subject, message, help, excess);
@@ -44,7 +47,8 @@ fn check_totals(
             _ => String::new(),
         };
         let by = code.names(route);
-        let message = format!("{what}: {allocated} allocated{of_total}, {needed} needed by {by}{doubt}");
+        let message =
+            format!("{what}: {allocated} allocated{of_total}, {needed} needed by {by}{doubt}");
         let (field, directive) = field(short.resource);
         let help = match route.len() {
             0 | 1 => format!("raise {directive} to what the code uses"),
@@ -62,8 +66,6 @@ fn field(resource: Resource) -> (&'static str, &'static str) {
             ("granulated_workitem_vgpr_count", ".amdhsa_next_free_vgpr")
         }
         Resource::Sgprs => ("granulated_wavefront_sgpr_count", ".amdhsa_next_free_sgpr"),
-        Resource::Scratch => {
-            ("private_segment_fixed_size", ".amdhsa_private_segment_fixed_size")
-        }
+        Resource::Scratch => ("private_segment_fixed_size", ".amdhsa_private_segment_fixed_size"),
     }
 }

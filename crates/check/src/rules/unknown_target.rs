@@ -13,9 +13,15 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
         Some(device) => {
             let wanted = device.target.processor.mach();
             let name = &device.name;
-            (Severity::Error, format!("made for machine {mach:#x}, and {name} is machine {wanted:#x}"))
+            (
+                Severity::Error,
+                format!("made for machine {mach:#x}, and {name} is machine {wanted:#x}"),
+            )
         }
-        None => (Severity::Warning, format!("made for machine {mach:#x}, which is not known: limits are not checked")),
+        None => (
+            Severity::Warning,
+            format!("made for machine {mach:#x}, which is not known: limits are not checked"),
+        ),
     };
     findings.add(severity, subject, message, "compile for a processor of this device".to_owned());
 }

@@ -25,9 +25,14 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
         let (name, kind, addend) = (symbol.name, relocation.kind, relocation.addend);
         let silent = match addend {
             0 => String::new(),
-            addend => format!(" + {addend}, which ROCr accepts and turns into the address {addend:#x}"),
+            addend => {
+                format!(" + {addend}, which ROCr accepts and turns into the address {addend:#x}")
+            }
         };
-        let message = format!("'{name}' is not defined, and {kind} at {:#x} needs it{silent}", relocation.offset);
+        let message = format!(
+            "'{name}' is not defined, and {kind} at {:#x} needs it{silent}",
+            relocation.offset
+        );
         let subject = Subject::field(name.to_string()).at(elf.file_offset(relocation.offset));
         let help = "link the object that defines it, or load that one first";
         findings.error(subject, message, help);

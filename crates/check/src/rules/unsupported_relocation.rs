@@ -29,8 +29,14 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
             place.checked_sub(load.address).is_some_and(|into| into < load.memory_size)
         });
         if !APPLIED.contains(&kind.0) {
-            let message = format!("{kind} at {place:#x}, and the loader applies ABS32, ABS64 and RELATIVE64 only");
-            findings.error(subject(), message, "link it with ld.lld -shared, without options that keep such relocations");
+            let message = format!(
+                "{kind} at {place:#x}, and the loader applies ABS32, ABS64 and RELATIVE64 only"
+            );
+            findings.error(
+                subject(),
+                message,
+                "link it with ld.lld -shared, without options that keep such relocations",
+            );
         } else if !is_loaded {
             let message = format!("{kind} at {place:#x}, which is in no loaded segment");
             findings.error(subject(), message, "link it again");
@@ -38,7 +44,10 @@ pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
             && let Some(Ok(symbol)) = symbols.map(|it| it.symbol(relocation.symbol))
             && ![STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_AMDGPU_HSA_KERNEL].contains(&symbol.kind)
         {
-            let message = format!("{kind} at {place:#x} for a symbol of type {}, which the loader refuses", symbol.kind);
+            let message = format!(
+                "{kind} at {place:#x} for a symbol of type {}, which the loader refuses",
+                symbol.kind
+            );
             findings.error(subject(), message, "refer to data or functions");
         }
     }

@@ -14,15 +14,20 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let said = facts.said().and_then(|it| it.wavefront_size);
     let help = "compile it for this processor";
     if let Some(lanes) = described.filter(|lanes| !has(*lanes)) {
-        let message = format!("the descriptor asks for waves of {lanes}, and {processor} has waves of {}", only());
+        let message = format!(
+            "the descriptor asks for waves of {lanes}, and {processor} has waves of {}",
+            only()
+        );
         findings.error(facts.descriptor_field("enable_wavefront_size32"), message, help);
     } else if let Some(lanes) = said.filter(|lanes| !has(*lanes)) {
-        let message = format!("the metadata says waves of {lanes}, and {processor} has waves of {}", only());
+        let message =
+            format!("the metadata says waves of {lanes}, and {processor} has waves of {}", only());
         findings.warning(facts.metadata_field(".wavefront_size"), message, help);
     } else if let (Some(lanes), Some(said)) = (described, said)
         && lanes != said
     {
-        let message = format!("the descriptor asks for waves of {lanes}, and the metadata says {said}");
+        let message =
+            format!("the descriptor asks for waves of {lanes}, and the metadata says {said}");
         let help = "the descriptor decides; callers that go by the metadata count lanes wrongly";
         findings.warning(facts.descriptor_field("enable_wavefront_size32"), message, help);
     }

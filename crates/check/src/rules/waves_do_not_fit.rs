@@ -6,8 +6,13 @@ use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(limits), Some(allocation)) = (facts.object.register_limits(), facts.allocation) else { return };
-    let Some(on_simd) = limits.waves_with_vgprs(allocation.wave, allocation.vgprs).filter(|it| *it > 0) else {
+    let (Some(limits), Some(allocation)) = (facts.object.register_limits(), facts.allocation)
+    else {
+        return;
+    };
+    let Some(on_simd) =
+        limits.waves_with_vgprs(allocation.wave, allocation.vgprs).filter(|it| *it > 0)
+    else {
         // `register-limit` and `wave-size` say why not even one fits.
         return;
     };
@@ -23,7 +28,9 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         return;
     }
     let vgprs = allocation.vgprs;
-    let message = format!("{whose} of {items} work-items are {waves} waves, and {room} of them have room with {vgprs} VGPRs each: {on_simd} on each of {simds} SIMDs");
+    let message = format!(
+        "{whose} of {items} work-items are {waves} waves, and {room} of them have room with {vgprs} VGPRs each: {on_simd} on each of {simds} SIMDs"
+    );
     let help = format!("use workgroups of {} at most, or fewer registers", room * lanes);
     let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
     findings.exceeds(severity, subject, message, help, waves - room);
@@ -35,7 +42,8 @@ fn workgroup(facts: &KernelFacts<'_, '_>) -> Option<(Severity, u64, &'static str
         return Some((Severity::Error, items, "workgroups"));
     }
     let said = facts.said()?;
-    let required = said.reqd_workgroup_size.map(|sizes| sizes.into_iter().fold(1, u64::saturating_mul));
+    let required =
+        said.reqd_workgroup_size.map(|sizes| sizes.into_iter().fold(1, u64::saturating_mul));
     if let Some(items) = required.filter(|items| *items > 0) {
         return Some((Severity::Error, items, "the required workgroups"));
     }

@@ -15,20 +15,48 @@ fn check_declared(facts: &KernelFacts<'_, '_>, limit: u64, findings: &mut Findin
     let Some(said) = facts.said() else { return };
     let most = said.max_flat_workgroup_size;
     if let Some(most) = most.filter(|most| *most > limit) {
-        let message = format!("declares workgroups of up to {most} work-items, and devices run {limit} at most");
+        let message = format!(
+            "declares workgroups of up to {most} work-items, and devices run {limit} at most"
+        );
         let subject = facts.metadata_field(".max_flat_workgroup_size");
-        findings.exceeds(Severity::Warning, subject, message, "lower __launch_bounds__", most - limit);
+        findings.exceeds(
+            Severity::Warning,
+            subject,
+            message,
+            "lower __launch_bounds__",
+            most - limit,
+        );
     }
-    let Some(required) = said.reqd_workgroup_size.filter(|sizes| sizes.iter().all(|size| *size > 0)) else { return };
+    let Some(required) =
+        said.reqd_workgroup_size.filter(|sizes| sizes.iter().all(|size| *size > 0))
+    else {
+        return;
+    };
     let items = required.into_iter().fold(1, u64::saturating_mul);
     let subject = || facts.metadata_field(".reqd_workgroup_size");
     let shown = shown(required);
     if items > limit {
-        let message = format!("requires workgroups of {shown}, {items} work-items, and devices run {limit} at most");
-        findings.exceeds(Severity::Error, subject(), message, "require a smaller workgroup", items - limit);
+        let message = format!(
+            "requires workgroups of {shown}, {items} work-items, and devices run {limit} at most"
+        );
+        findings.exceeds(
+            Severity::Error,
+            subject(),
+            message,
+            "require a smaller workgroup",
+            items - limit,
+        );
     } else if let Some(most) = most.filter(|most| items > *most) {
-        let message = format!("requires workgroups of {shown}, {items} work-items, and declares {most} at most");
-        findings.exceeds(Severity::Warning, subject(), message, "make .max_flat_workgroup_size as large", items - most);
+        let message = format!(
+            "requires workgroups of {shown}, {items} work-items, and declares {most} at most"
+        );
+        findings.exceeds(
+            Severity::Warning,
+            subject(),
+            message,
+            "make .max_flat_workgroup_size as large",
+            items - most,
+        );
     }
 }
 
@@ -40,19 +68,35 @@ fn check_launch(facts: &KernelFacts<'_, '_>, limit: u64, findings: &mut Findings
     let shown = shown(sizes);
     let said = facts.said();
     let most = said.and_then(|it| it.max_flat_workgroup_size);
-    let required = said.and_then(|it| it.reqd_workgroup_size).filter(|it| it.iter().all(|size| *size > 0));
+    let required =
+        said.and_then(|it| it.reqd_workgroup_size).filter(|it| it.iter().all(|size| *size > 0));
     if sizes.contains(&0) {
         let message = format!("launched with workgroups of {shown}: a dimension is 0");
-        findings.error(facts.absent_field("workgroup_size"), message, "use 1 for dimensions that are not used");
+        findings.error(
+            facts.absent_field("workgroup_size"),
+            message,
+            "use 1 for dimensions that are not used",
+        );
     } else if items > limit || sizes.iter().any(|size| *size > limit) {
-        let message = format!("launched with workgroups of {shown}, {items} work-items, and devices run {limit} at most");
-        findings.error(facts.absent_field("workgroup_size"), message, "launch more, smaller workgroups");
+        let message = format!(
+            "launched with workgroups of {shown}, {items} work-items, and devices run {limit} at most"
+        );
+        findings.error(
+            facts.absent_field("workgroup_size"),
+            message,
+            "launch more, smaller workgroups",
+        );
     } else if let Some(most) = most.filter(|most| items > *most) {
-        let message = format!("launched with workgroups of {shown}, {items} work-items, and compiled for {most} at most");
+        let message = format!(
+            "launched with workgroups of {shown}, {items} work-items, and compiled for {most} at most"
+        );
         let help = "launch smaller workgroups, or compile with larger __launch_bounds__";
         findings.error(facts.metadata_field(".max_flat_workgroup_size"), message, help);
     } else if let Some(required) = required.filter(|required| *required != sizes) {
-        let message = format!("launched with workgroups of {shown}, and compiled for {} only", self::shown(required));
+        let message = format!(
+            "launched with workgroups of {shown}, and compiled for {} only",
+            self::shown(required)
+        );
         findings.error(facts.metadata_field(".reqd_workgroup_size"), message, "launch that size");
     }
 }
