@@ -7,9 +7,9 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let device: Device = "gfx942:xnack-".parse().unwrap();
     let launch = Launch { workgroup: Some([256, 2, 1]), grid: Some([7, 1, 1]), dynamic_lds: 4096 };
-    let launched = Checker::new().device(device).launch(launch).kernel("foo");
-    for checker in [Checker::new().with_code(), launched.budget("vgprs <= 4".parse().unwrap(), |_| true)] {
-        let report = checker.file(data);
+    let own = Checker::new().with_code().file(data, None, &Launch::default());
+    let some = Checker::new().kernel("foo").budget("vgprs <= 4".parse().unwrap(), |_| true);
+    for report in [own, some.file(data, Some(&device), &launch)] {
         assert_eq!(report.passes(), report.worst() < Some(Severity::Error));
         for finding in &report.findings {
             let subject = &finding.subject;

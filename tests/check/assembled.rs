@@ -8,7 +8,7 @@ use hsaco::check::{Checker, Launch};
 use hsaco_tests::program::sh;
 use hsaco_tests::scratch_dir;
 
-use crate::{findings, on, only};
+use crate::{Asked, findings, on, only, own};
 
 /// A kernel to assemble: what differs from one that is fine on every device.
 #[derive(Clone, Copy)]
@@ -124,7 +124,7 @@ fn a_plain_kernel_passes_everywhere() {
         "gfx1250",
     ] {
         let object = object(target, &[PLAIN]);
-        assert_eq!(findings(&Checker::new().with_code(), &object), "", "{target}");
+        assert_eq!(findings(&own(Checker::new().with_code()), &object), "", "{target}");
     }
 }
 
@@ -170,7 +170,7 @@ fn limits_can_be_the_projects_own() {
     expect![[r#"
         error: lds-limit: tiles: needs 65536 bytes of LDS, and a workgroup on half has 32768: 32768 too many (group_segment_fixed_size, at offset 0x440); use smaller tiles, or another device
     "#]]
-        .assert_eq(&findings(&Checker::new().device(device), &object("gfx942", &[kernel])));
+        .assert_eq(&findings(&Asked { device: Some(device), ..own(Checker::new()) }, &object("gfx942", &[kernel])));
 }
 
 #[test]
@@ -239,18 +239,20 @@ fn waves_do_not_fit() {
         warning: waves-do-not-fit: groups: the largest declared workgroups of 1024 work-items are 16 waves, and 12 of them have room with 136 VGPRs each: 3 on each of 4 SIMDs (granulated_workitem_vgpr_count, at offset 0x470); use workgroups of 768 at most, or fewer registers
     "#]].assert_eq(&findings(&on("gfx942"), &odd));
     let launched = |size| Launch { workgroup: Some([size, 1, 1]), ..Launch::default() };
-    assert_eq!(findings(&on("gfx942").launch(launched(768)), &odd), "");
+    assert_eq!(findings(&Asked { launch: launched(768), ..on("gfx942") }, &odd), "");
     expect![[r#"
         error: waves-do-not-fit: groups: workgroups of 769 work-items are 13 waves, and 12 of them have room with 136 VGPRs each: 3 on each of 4 SIMDs (granulated_workitem_vgpr_count, at offset 0x470); use workgroups of 768 at most, or fewer registers
-    "#]].assert_eq(&findings(&on("gfx942").launch(launched(769)), &odd));
+    "#]].assert_eq(&findings(&Asked { launch: launched(769), ..on("gfx942") }, &odd));
 }
 
 #[test]
 fn workgroup_limit() {
     require_llvm!();
     let plain = object("gfx942", &[PLAIN]);
-    let launched =
-        |size| on("gfx942").launch(Launch { workgroup: Some([size, 1, 1]), ..Launch::default() });
+    let launched = |size| Asked {
+        launch: Launch { workgroup: Some([size, 1, 1]), ..Launch::default() },
+        ..on("gfx942")
+    };
     assert_eq!(findings(&launched(256), &plain), "");
     expect![[r#"
         error: workgroup-limit: plain: launched with workgroups of 257x1x1, 257 work-items, and compiled for 256 at most (amdhsa.kernels[0].max_flat_workgroup_size, at offset 0x2e5); launch smaller workgroups, or compile with larger __launch_bounds__
@@ -363,8 +365,10 @@ fn grid_limit_knows_clusters() {
     require_llvm!();
     let clustered = Kernel { metadata: &[(".cluster_dims", "[4, 1, 1]")], ..PLAIN };
     let clustered = object("gfx1250", &[clustered]);
-    let launched =
-        |groups| on("gfx1250").launch(Launch { grid: Some([groups, 1, 1]), ..Launch::default() });
+    let launched = |groups| Asked {
+        launch: Launch { grid: Some([groups, 1, 1]), ..Launch::default() },
+        ..on("gfx1250")
+    };
     assert_eq!(findings(&launched(8), &clustered), "");
     expect![[r#"
         error: grid-limit: plain: launched with 9 workgroups in x, and clusters have 4: that does not divide (amdhsa.kernels[0].cluster_dims, at offset 0x27c); launch whole clusters
@@ -378,11 +382,11 @@ fn undecodable_code() {
     let object_with = object("gfx942", &[bad]);
     expect![[r#"
         error: undecodable-code: plain: 0xffffffff at 0x1500 in plain is no instruction of gfx942 (.text, at offset 0x500); assemble it for this processor; hsaco disasm shows what is around it
-    "#]].assert_eq(&findings(&on("gfx942").with_code(), &object_with));
+    "#]].assert_eq(&findings(&on("gfx942").with(Checker::with_code), &object_with));
     assert_eq!(findings(&on("gfx942"), &object_with), "", "code is looked at when asked for");
     // Words that are never reached may be anything.
     let data = Kernel { code: "s_branch 1\n.long 0xffffffff", ..PLAIN };
-    assert_eq!(findings(&on("gfx942").with_code(), &object("gfx942", &[data])), "");
+    assert_eq!(findings(&on("gfx942").with(Checker::with_code), &object("gfx942", &[data])), "");
 }
 
 #[test]
@@ -426,7 +430,7 @@ fn budgets() {
     let object = object("gfx942", &[PLAIN, Kernel { name: "other", ..PLAIN }]);
     let hold = |budget: &str| {
         let budget = budget.parse().unwrap();
-        findings(&on("gfx942").budget(budget, |name| name.starts_with("pl")), &object)
+        findings(&on("gfx942").with(|it| it.budget(budget, |name| name.starts_with("pl"))), &object)
     };
     for kept in
         ["vgprs <= 4", "vgprs = 4", "lds <= 64K", "occupancy >= 8", "scratch = 0", "code <= 64"]

@@ -9,7 +9,7 @@ use hsaco::object::metadata::path_at;
 use hsaco::object::{CodeObject, Kernel};
 use hsaco_tests::random::Random;
 
-use crate::fixture;
+use crate::{fixture, own};
 
 const CASES: usize = 10_000;
 const FIXTURES: [&str; 6] =
@@ -80,7 +80,7 @@ fn findings_of_corrupted_bytes_name_the_field() {
     let mut nameless = Vec::new();
     for name in FIXTURES {
         let good = Good::new(name);
-        let known = Checker::new().file(&good.bytes).findings;
+        let known = own(Checker::new()).file(&good.bytes).findings;
         let ranges = good.descriptors.iter().chain(&good.notes);
         let places: Vec<usize> = ranges.cloned().flatten().collect();
         for case in 0..CASES.div_ceil(FIXTURES.len()) {
@@ -93,7 +93,7 @@ fn findings_of_corrupted_bytes_name_the_field() {
             if case % 16 == 0 {
                 checkers.push(Checker::new().with_code());
             }
-            let findings = checkers.iter().flat_map(|it| it.file(&bad).findings);
+            let findings = checkers.into_iter().flat_map(|it| own(it).file(&bad).findings);
             for finding in findings.filter(|it| !known.contains(it)) {
                 let place = format!("{name}: {byte:#04x} at {at:#x}: {finding}");
                 let is_code = ["undecodable-code", "resource-closure"].contains(&finding.rule);

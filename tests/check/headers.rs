@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hsaco::check::{Checker, Launch, check};
 use hsaco::object::CodeObject;
 
-use crate::{findings, fixture, on, only};
+use crate::{Asked, findings, fixture, on, only, own};
 
 /// A fixture with some bytes replaced.
 fn patched(name: &str, patch: &[(usize, &[u8])]) -> Vec<u8> {
@@ -133,7 +133,7 @@ fn unknown_target() {
     );
     expect![[r#"
         warning: unknown-target: made for machine 0x40, which is not known: limits are not checked (e_flags, at offset 0x30); compile for a processor of this device
-    "#]].assert_eq(&findings(&Checker::new(), &bad));
+    "#]].assert_eq(&findings(&own(Checker::new()), &bad));
 }
 
 #[test]
@@ -211,14 +211,14 @@ fn kernel_not_found() {
     let object = fixture("s1.gfx942.co");
     expect![[r#"
         error: kernel-not-found: nones: no kernel of this name among 3 (.symbol); nearest: none, foo, ind
-    "#]].assert_eq(&findings(&on("gfx942").kernel("nones"), &object));
-    assert_eq!(findings(&on("gfx942").kernel("none").kernel("foo.kd"), &object), "");
+    "#]].assert_eq(&findings(&on("gfx942").with(|it| it.kernel("nones")), &object));
+    assert_eq!(findings(&on("gfx942").with(|it| it.kernel("none").kernel("foo.kd")), &object), "");
 }
 
 #[test]
 fn a_kernel_may_be_in_any_object_of_a_file() {
     let file = fixture("plain.bundle");
-    let names = |name: &str| only("kernel-not-found", Checker::new().kernel(name), &file);
+    let names = |name: &str| only("kernel-not-found", own(Checker::new().kernel(name)), &file);
     let object = CodeObject::parse(&fixture("s1.gfx942.co")).unwrap().index().kernels().len();
     assert_eq!(object, 3);
     assert_ne!(names("no_such_kernel"), "");
@@ -410,13 +410,13 @@ fn resource_closure() {
     expect![[r#"
         error: resource-closure: far: vgprs: 48 allocated, 201 needed by far > between > needs_more (granulated_workitem_vgpr_count, at offset 0xe70); compile caller and callee together, or raise .amdhsa_next_free_vgpr
         error: resource-closure: near: vgprs: 48 allocated, 201 needed by near > needs_more (granulated_workitem_vgpr_count, at offset 0xeb0); compile caller and callee together, or raise .amdhsa_next_free_vgpr
-    "#]].assert_eq(&findings(&on("gfx942").with_code(), &fixture("short.co")));
+    "#]].assert_eq(&findings(&on("gfx942").with(Checker::with_code), &fixture("short.co")));
     assert_eq!(
         findings(&on("gfx942"), &fixture("short.co")),
         "",
         "code is looked at when asked for"
     );
-    assert_eq!(findings(&on("gfx942").with_code(), &fixture("s1.gfx942.co")), "");
+    assert_eq!(findings(&on("gfx942").with(Checker::with_code), &fixture("s1.gfx942.co")), "");
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn launches() {
     let object = fixture("s1.gfx942.co");
     let launched = |workgroup: [u32; 3], grid: [u32; 3]| {
         let launch = Launch { workgroup: Some(workgroup), grid: Some(grid), dynamic_lds: 0 };
-        findings(&on("gfx942").launch(launch).kernel("foo"), &object)
+        findings(&Asked { launch, checker: Checker::new().kernel("foo"), ..on("gfx942") }, &object)
     };
     assert_eq!(launched([1024, 1, 1], [4_194_303, 1, 1]), "");
     expect![[r#"
@@ -449,7 +449,7 @@ fn dynamic_lds_counts() {
     let object = fixture("s1.gfx942.co");
     let with = |dynamic_lds| {
         let launch = Launch { dynamic_lds, ..Launch::default() };
-        findings(&on("gfx942").launch(launch).kernel("foo"), &object)
+        findings(&Asked { launch, checker: Checker::new().kernel("foo"), ..on("gfx942") }, &object)
     };
     assert_eq!(with(65536), "");
     expect![[r#"

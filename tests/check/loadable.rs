@@ -9,7 +9,7 @@ use hsaco::load::{Executable, Freeze};
 use hsaco::object::CodeObject;
 use hsaco_tests::random::Random;
 
-use crate::{findings, fixture, only};
+use crate::{findings, fixture, only, own};
 
 /// Whether loading it alone fails, at whichever step.
 fn is_refused(bytes: &[u8]) -> bool {
@@ -54,7 +54,7 @@ fn said(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
     assert!(!is_refused(&bytes) || name == "external.co", "{name}");
     change(&mut bytes);
     assert!(is_refused(&bytes), "{name}");
-    findings(&Checker::new().with_code(), &bytes)
+    findings(&own(Checker::new().with_code()), &bytes)
 }
 
 #[test]
@@ -123,13 +123,13 @@ fn a_file_type_that_is_no_shared_object_is_an_error() {
 
 #[test]
 fn what_another_rule_says_is_not_said_twice() {
-    let said_twice = |bytes: &[u8]| findings(&Checker::new(), bytes).contains("not-loadable");
+    let said_twice = |bytes: &[u8]| findings(&own(Checker::new()), bytes).contains("not-loadable");
     assert!(!said_twice(&fixture("s1.gfx942.o")));
     assert!(!said_twice(&fixture("external.co")));
     assert!(!said_twice(b"nothing"));
     // Asked alone, the rule says all of it.
     for broken in [fixture("s1.gfx942.o"), b"nothing".to_vec()] {
-        let text = only("not-loadable", Checker::new(), &broken);
+        let text = only("not-loadable", own(Checker::new()), &broken);
         assert!(text.starts_with("error: not-loadable: the loader refuses it: "), "{text}");
     }
 }
@@ -144,7 +144,7 @@ fn objects_that_load_have_no_such_finding() {
         }
         let bytes = fs::read(&file).unwrap();
         let refused = hsaco::load::check_object(&bytes).is_err();
-        let text = only("not-loadable", Checker::new(), &bytes);
+        let text = only("not-loadable", own(Checker::new()), &bytes);
         assert_eq!(refused, !text.is_empty(), "{}: {text}", file.display());
         compared += 1;
     }
@@ -198,7 +198,7 @@ fn whatever_loading_refuses_is_an_error_of_a_check() {
                 continue;
             }
             refused += 1;
-            let report = Checker::new().with_code().file(&bytes);
+            let report = own(Checker::new().with_code()).file(&bytes);
             let is_unknown = report.findings.iter().any(|it| it.rule == "unknown-target");
             if report.worst() != Some(Severity::Error) && !is_unknown {
                 let mut executable = Executable::new(None);

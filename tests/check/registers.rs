@@ -7,7 +7,7 @@ use hsaco::check::{Checker, Severity};
 use hsaco::load::{Executable, Freeze};
 
 use crate::assembled::{Kernel, PLAIN, object, require_llvm};
-use crate::{findings, on};
+use crate::{findings, on, own};
 
 /// Targets on which both kinds of vector registers share a file.
 const UNIFIED: [&str; 3] = ["gfx90a", "gfx942", "gfx950"];
@@ -19,7 +19,7 @@ fn kernel(directives: &'static str, code: &'static str) -> Kernel {
 const SPLIT: &str = ".amdhsa_next_free_vgpr 256\n.amdhsa_accum_offset 160";
 
 fn with_code(target: &str, kernel: Kernel) -> String {
-    findings(&Checker::new().with_code(), &object(target, &[kernel]))
+    findings(&own(Checker::new().with_code()), &object(target, &[kernel]))
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn granules_are_those_of_the_wave_size() {
     ];
     for (target, directives, metadata, code, numbers) in cases {
         let kernel = Kernel { directives, metadata, code, ..PLAIN };
-        let report = Checker::new().with_code().file(&object(target, &[kernel]));
+        let report = own(Checker::new().with_code()).file(&object(target, &[kernel]));
         let errors = report.findings.iter().filter(|it| it.severity == Severity::Error);
         let text: String = errors.map(ToString::to_string).collect();
         assert_eq!(text.is_empty(), numbers.is_empty(), "{target}: {code}: {text}");
@@ -165,7 +165,10 @@ fn kernels_that_use_vgprs_above_accum_offset_are_loaded_and_linked_as_they_are()
             assert!(remark.contains("accum_offset is 160"), "{remark}");
             assert!(remark.contains("v160 to v235"), "{remark}");
             let linked = executable.link().unwrap();
-            assert!(!findings(&Checker::new().with_code(), &linked).contains("error"), "{target}");
+            assert!(
+                !findings(&own(Checker::new().with_code()), &linked).contains("error"),
+                "{target}"
+            );
         }
     }
 }

@@ -9,6 +9,7 @@ use hsaco_isa::Limits;
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
+use crate::question::Question;
 
 /// What can be counted of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -155,7 +156,7 @@ impl Metric {
 
     /// How much a kernel has of it; nothing where nobody says.
     fn of(self, facts: &KernelFacts<'_, '_>, limits: Option<&Limits>) -> Option<u64> {
-        let (resources, _) = facts.kernel.resources(facts.object.generation());
+        let resources = facts.resources();
         match self {
             Metric::Vgprs => resources.vgprs,
             Metric::Agprs => resources.agprs,
@@ -185,9 +186,9 @@ impl Metric {
 /// What a kernel uses, on the processor that it is for.
 ///
 /// ```
-/// use hsaco_check::{Checker, Metric};
+/// use hsaco_check::{Checker, Launch, Metric};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
-/// let report = Checker::new().with_measures().object(&file);
+/// let report = Checker::new().with_measures().file(&file, None, &Launch::default());
 /// let foo = report.measures.iter().find(|it| it.kernel == "foo").unwrap();
 /// assert_eq!(foo.get(Metric::Lds), Some(0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -232,10 +233,14 @@ impl fmt::Debug for KernelBudget {
 }
 
 impl KernelBudget {
-    pub(crate) fn check(&self, facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-        let name = facts.kernel.name();
-        let applies = (self.applies)(&name.to_str_lossy())
-            || hsaco_object::demangle(name).is_some_and(|name| (self.applies)(&name));
+    pub(crate) fn check(
+        &self,
+        facts: &KernelFacts<'_, '_>,
+        question: &Question<'_>,
+        findings: &mut Findings,
+    ) {
+        let applies = (self.applies)(&facts.kernel.name().to_str_lossy())
+            || facts.source_name().is_some_and(&self.applies);
         if !applies {
             return;
         }
@@ -246,7 +251,7 @@ impl KernelBudget {
             true => facts.metadata_field(field),
             false => facts.absent_field(field),
         };
-        let Some(found) = metric.of(facts, facts.object.register_limits()) else {
+        let Some(found) = metric.of(facts, question.register_limits) else {
             let message = format!("{metric_name} is not known, and the budget is {}", self.budget);
             return findings.warning(subject(), message, "compile with metadata that says it");
         };

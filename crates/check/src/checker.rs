@@ -1,36 +1,50 @@
-//! What to check with: a device, a launch, kernels, rules.
+//! What to check: rules, kernels, budgets.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hsaco_object::{CodeObject, Kernel, demangle};
+use hsaco_object::container::{Container, Options, entries};
+use hsaco_object::{Error, ErrorKind};
 
 use crate::budget::{Budget, KernelBudget, Measures};
 use crate::device::Device;
-use crate::facts::{FileFacts, KernelFacts, ObjectFacts};
-use crate::file::{ObjectReport, Report};
-use crate::finding::{Findings, MOST_OF_A_KERNEL, MOST_OF_AN_OBJECT, Severity};
+use crate::facts::{Facts, ObjectFacts};
+use crate::finding::{Findings, MOST_OF_A_KERNEL, MOST_OF_AN_OBJECT};
 use crate::launch::Launch;
+use crate::question::{Question, Wanted};
+use crate::report::{ObjectReport, Report};
 use crate::rule::{Check, Needs, Rule};
 use crate::rules;
 
-/// Checks code objects in one way: against one device, as one launch, by some rules.
+/// Checks a code object, or whatever carries some, against a device: what would go wrong when it is loaded there?
+///
+/// Headers, metadata and descriptors are looked at, code is not; [`Checker`] can do more.
+///
+/// ```
+/// let file = std::fs::read("../../tests/fixtures/s1.gfx11-generic.co")?;
+/// assert!(hsaco_check::check(&file, &"gfx1151".parse()?).passes());
+/// assert!(!hsaco_check::check(&file, &"gfx1201".parse()?).passes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn check(bytes: &[u8], device: &Device) -> Report {
+    Checker::new().file(bytes, Some(device), &Launch::default())
+}
+
+/// Which rules to hold which kernels to, on any device.
 ///
 /// ```
 /// use hsaco_check::{Checker, Launch};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 /// let launch = Launch { workgroup: Some([2048, 1, 1]), ..Launch::default() };
-/// let checker = Checker::new().device("gfx942".parse()?).launch(launch).kernel("foo");
-/// let findings = checker.file(&file).findings;
+/// let checker = Checker::new().kernel("foo");
+/// let findings = checker.file(&file, Some(&"gfx942".parse()?), &launch).findings;
 /// assert_eq!(findings[0].rule, "workgroup-limit");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Checker {
-    pub(crate) device: Option<Device>,
-    pub(crate) launch: Launch,
-    pub(crate) kernels: Vec<Wanted>,
-    pub(crate) budgets: Vec<KernelBudget>,
+    kernels: Vec<Wanted>,
+    budgets: Vec<KernelBudget>,
     selected: Vec<&'static str>,
     ignored: Vec<&'static str>,
     code: bool,
@@ -38,24 +52,10 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Every rule that needs no code, every kernel, each object against the device that it is for.
+    /// Every rule that needs no code, every kernel.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Against this device.
-    #[must_use]
-    pub fn device(mut self, device: Device) -> Self {
-        self.device = Some(device);
-        self
-    }
-
-    /// As it is launched.
-    #[must_use]
-    pub fn launch(mut self, launch: Launch) -> Self {
-        self.launch = launch;
-        self
     }
 
     /// Only kernels of such names, mangled or not; a name that no kernel has is a finding.
@@ -115,12 +115,6 @@ impl Checker {
         self
     }
 
-    /// The device that was asked for.
-    #[must_use]
-    pub fn checked_device(&self) -> Option<&Device> {
-        self.device.as_ref()
-    }
-
     /// Whether a rule is asked for by its name.
     #[must_use]
     pub fn selects(&self, rule: &str) -> bool {
@@ -165,76 +159,110 @@ impl Checker {
         self.budgets.iter().map(|it| it.is_used.load(Ordering::Relaxed))
     }
 
-    /// Checks a file: a code object, or whatever carries some.
+    /// Checks a file, a code object or whatever carries some: against a device, else each object against the one that
+    /// it is for, and as it is launched.
     #[must_use]
-    pub fn file(&self, bytes: &[u8]) -> Report {
-        Report::of_file(self, bytes)
-    }
-
-    /// Checks one object of a container; of one for another device no more than that is looked at.
-    #[must_use]
-    pub fn entry(&self, bytes: &[u8]) -> ObjectReport {
-        if let (Some(device), Ok(object)) = (&self.device, CodeObject::parse(bytes)) {
-            let target = object.target().id();
-            let version = object.e_flags().generic_version();
-            if target.is_some_and(|target| target.runs_on(device.target, version).is_err()) {
-                return ObjectReport { target, ..ObjectReport::default() };
+    pub fn file(&self, bytes: &[u8], device: Option<&Device>, launch: &Launch) -> Report {
+        if !matches!(Container::detect(bytes), Some(container) if container != Container::CodeObject)
+        {
+            return Report::from_iter([self.object(&Facts::read(bytes), device, launch)]);
+        }
+        let (mut objects, mut broken, mut number) = (Vec::new(), Vec::new(), 0);
+        for entry in entries(bytes, &Options::default()) {
+            match entry {
+                Ok(entry) if entry.is_object() => {
+                    let facts = Facts::of_entry(number, &entry);
+                    objects.extend(facts.map(|facts| self.object(&facts, device, launch)));
+                    number += 1;
+                }
+                Ok(_) => {}
+                Err(error) => broken.push(rules::unreadable(&error)),
             }
         }
-        self.object(bytes)
+        if objects.is_empty() && broken.is_empty() {
+            let error = Error::new(ErrorKind::NotRecognised, "file", "it holds no code object");
+            broken.push(rules::unreadable(&error));
+        }
+        let mut report = Report::from_iter(objects);
+        report.findings.splice(0..0, broken);
+        report
     }
 
-    /// Checks one code object by itself.
+    /// Checks one object, which was read once for every device and launch. Of one in a container that is for another
+    /// device no more than that is looked at.
     #[must_use]
-    pub fn object(&self, bytes: &[u8]) -> ObjectReport {
-        let parsed = CodeObject::parse(bytes);
+    pub fn object(
+        &self,
+        facts: &Facts<'_>,
+        device: Option<&Device>,
+        launch: &Launch,
+    ) -> ObjectReport {
+        if let (Some(_), Some(device), Ok(object)) = (facts.place, device, &facts.object)
+            && object.target.is_some()
+            && !object.runs_on(Some(device))
+        {
+            let left_by = Some(device.clone());
+            return ObjectReport { target: object.target, left_by, ..ObjectReport::default() };
+        }
         let mut findings = Findings::new();
         let mut report = ObjectReport::default();
-        let file = FileFacts { bytes, object: parsed.as_ref() };
         self.each_rule(&mut findings, |rule, findings| {
             if let Check::File(check) = rule.check {
-                check(&file, findings);
+                check(facts, findings);
             }
         });
-        let is_broken = findings.found.iter().any(|it| it.severity == Severity::Error);
-        if let (Ok(object), false) = (&parsed, is_broken) {
-            let facts = ObjectFacts::new(object, self);
-            report.target = facts.target;
-            report.runs = facts.runs();
-            self.check_object(&facts, &mut report, &mut findings);
-        }
-        if !is_broken {
+        if !findings.has_error() {
+            if let Ok(object) = &facts.object {
+                let question = Question::new(object, device, launch, &self.kernels);
+                report.target = object.target;
+                report.runs = object.runs_on(device);
+                self.check_object(object, &question, &mut findings);
+                self.check_kernels(object, &question, &mut report, &mut findings);
+            }
             self.each_rule(&mut findings, |rule, findings| {
                 if let Check::Load(check) = rule.check {
-                    check(bytes, findings);
+                    check(facts, findings);
                 }
             });
         }
         report.findings = findings.found;
+        if let Some(place) = facts.place {
+            report.place(place);
+        }
         report
     }
 
-    /// Checks an object and its kernels.
     fn check_object(
         &self,
-        facts: &ObjectFacts<'_, '_>,
+        object: &ObjectFacts<'_>,
+        question: &Question<'_>,
+        findings: &mut Findings,
+    ) {
+        self.each_rule(findings, |rule, findings| match rule.check {
+            Check::Object(check) => check(object, findings),
+            Check::ObjectOn(check) => check(object, question, findings),
+            _ => {}
+        });
+    }
+
+    fn check_kernels(
+        &self,
+        object: &ObjectFacts<'_>,
+        question: &Question<'_>,
         report: &mut ObjectReport,
         findings: &mut Findings,
     ) {
-        self.each_rule(findings, |rule, findings| {
-            if let Check::Object(check) = rule.check {
-                check(facts, findings);
-            }
-        });
         let rules: Vec<&Rule> = rules::all().filter(|rule| self.runs(rule)).collect();
-        for kernel in facts.index.kernels().iter().filter(|kernel| self.wants(kernel)) {
-            let facts = KernelFacts::new(facts, kernel);
+        for facts in object.kernels().filter(|kernel| question.wants(kernel)) {
             for rule in &rules {
                 findings.begin(rule.name, MOST_OF_A_KERNEL);
                 match rule.check {
                     Check::Kernel(check) => check(&facts, findings),
-                    Check::Budgets => self.budgets.iter().for_each(|it| it.check(&facts, findings)),
-                    Check::File(_) | Check::Object(_) | Check::Load(_) | Check::Baseline => {}
+                    Check::KernelOn(check) => check(&facts, question, findings),
+                    Check::Budgets => {
+                        self.budgets.iter().for_each(|it| it.check(&facts, question, findings));
+                    }
+                    _ => {}
                 }
             }
             report.kernels += 1;
@@ -249,32 +277,5 @@ impl Checker {
             findings.begin(rule.name, MOST_OF_AN_OBJECT);
             check(rule, findings);
         }
-    }
-
-    fn wants(&self, kernel: &Kernel<'_>) -> bool {
-        self.kernels.is_empty() || self.kernels.iter().any(|wanted| wanted.is(kernel))
-    }
-}
-
-/// A kernel that is asked for.
-pub(crate) struct Wanted {
-    pub(crate) name: String,
-    accepts: Box<dyn Fn(&str) -> bool + Send + Sync>,
-}
-
-impl fmt::Debug for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Wanted({})", self.name)
-    }
-}
-
-impl Wanted {
-    /// Whether a kernel is called that: mangled or not, with the descriptor's `.kd` or without.
-    pub(crate) fn is(&self, kernel: &Kernel<'_>) -> bool {
-        let name = self.name.strip_suffix(".kd").unwrap_or(&self.name);
-        let is = |it: &str| it == name || (self.accepts)(it);
-        is(&kernel.name().to_str_lossy())
-            || kernel.metadata().is_some_and(|it| it.name() == name)
-            || demangle(kernel.name()).is_some_and(|it| is(&it))
     }
 }

@@ -1,16 +1,22 @@
 //! The code of an object, decoded once for all rules that look into it.
 
-use hsaco_analysis::{CallGraph, Cfg, Needs};
-use hsaco_isa::WaveSize;
+use hsaco_analysis::{Allocation, CallGraph, Cfg, Overlap, Route, Shortage};
 use hsaco_object::{CodeObject, Kernel};
 
 /// Who calls whom, and what that takes.
 pub(crate) struct Code<'a> {
     code: hsaco_analysis::Code<'a>,
-    pub(crate) graph: CallGraph<'a>,
+    graph: CallGraph<'a>,
+}
+
+/// Less than code needs, each with the way to the function that needs it.
+pub(crate) struct Shortages {
+    pub(crate) short: Vec<(Shortage, Route)>,
+    pub(crate) overlap: Option<(Overlap, Route)>,
 }
 
 /// A word that is no instruction, where code gets to.
+#[derive(Clone, Copy)]
 pub(crate) struct Undecodable {
     pub(crate) address: u64,
     /// The function that it is in, by its number.
@@ -25,10 +31,15 @@ impl<'a> Code<'a> {
         Some(Self { code, graph })
     }
 
-    /// What a kernel and all that it reaches need.
-    pub(crate) fn needs(&self, kernel: &Kernel<'_>, wave: WaveSize) -> Option<Needs<'a>> {
+    /// What a kernel and all that it reaches need, and the kernel is not given.
+    pub(crate) fn shortages(&self, kernel: &Kernel<'_>, given: Allocation) -> Option<Shortages> {
         let function = self.graph.function_at(kernel.entry()?)?;
-        Some(self.graph.needs(function, self.code.processor(), wave))
+        let needs = self.graph.needs(function, self.code.processor(), given.wave);
+        let short = given.shortages(&needs).into_iter();
+        Some(Shortages {
+            short: short.map(|it| (it, needs.of(it.resource).route.clone())).collect(),
+            overlap: given.overlap(&needs).map(|it| (it, needs.vgprs.route)),
+        })
     }
 
     /// The first word that is no instruction among those that a kernel gets to for certain.

@@ -197,6 +197,11 @@ impl Findings {
         }
     }
 
+    /// Whether something is certainly wrong.
+    pub(crate) fn has_error(&self) -> bool {
+        self.found.iter().any(|it| it.severity == Severity::Error)
+    }
+
     /// Whether one of these rules has found an error.
     pub(crate) fn has_error_of(&self, rules: &[&str]) -> bool {
         self.found.iter().any(|it| it.severity == Severity::Error && rules.contains(&it.rule))

@@ -1,7 +1,8 @@
 //! What a rule is.
 
-use crate::facts::{FileFacts, KernelFacts, ObjectFacts};
+use crate::facts::{Facts, KernelFacts, ObjectFacts};
 use crate::finding::{Findings, Severity};
+use crate::question::Question;
 
 /// What a rule has to look at, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,40 +54,19 @@ pub struct Rule {
     pub(crate) check: Check,
 }
 
-/// How a rule looks at things: once for a file, for an object, or for each of its kernels.
+/// How a rule looks at things: once for a file, for an object, or for each of its kernels. Where device and launch do
+/// not matter it does not see them.
 #[derive(Debug)]
 pub(crate) enum Check {
-    File(fn(&FileFacts<'_, '_>, &mut Findings)),
-    Object(fn(&ObjectFacts<'_, '_>, &mut Findings)),
+    File(fn(&Facts<'_>, &mut Findings)),
+    Object(fn(&ObjectFacts<'_>, &mut Findings)),
+    ObjectOn(fn(&ObjectFacts<'_>, &Question<'_>, &mut Findings)),
     Kernel(fn(&KernelFacts<'_, '_>, &mut Findings)),
+    KernelOn(fn(&KernelFacts<'_, '_>, &Question<'_>, &mut Findings)),
     /// Once for the bytes of an object, when all other rules have spoken.
-    Load(fn(&[u8], &mut Findings)),
+    Load(fn(&Facts<'_>, &mut Findings)),
     /// What the caller brings, see [`Budget`](crate::Budget).
     Budgets,
     /// What the caller compares, see [`REGRESSION`](crate::REGRESSION).
     Baseline,
-}
-
-impl Rule {
-    /// Every rule, those behind budgets and baselines included.
-    ///
-    /// ```
-    /// use hsaco_check::{RULES, Rule};
-    /// assert_eq!(Rule::all().count(), RULES.len() + 2);
-    /// ```
-    pub fn all() -> impl Iterator<Item = &'static Rule> + Clone {
-        crate::rules::all()
-    }
-
-    /// The rule of that name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<&'static Rule> {
-        crate::rules::all().find(|rule| rule.name == name)
-    }
-
-    /// The names that are most like one that no rule has.
-    #[must_use]
-    pub fn nearest(name: &str) -> Vec<&'static str> {
-        crate::nearest::nearest(name, crate::rules::all().map(|rule| rule.name))
-    }
 }

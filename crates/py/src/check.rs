@@ -31,12 +31,10 @@ pub(crate) fn check<'py>(
     select: Vec<String>,
     ignore: Vec<String>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let mut checker = Checker::new().launch(Launch { workgroup, grid, dynamic_lds });
-    if let Some(device) = device {
-        let device: Device = device.parse().map_err(|it| error::target(py, &it))?;
-        checker = checker.device(device);
-    }
-    checker = if code { checker.with_code() } else { checker };
+    let device = device.map(str::parse::<Device>).transpose();
+    let device = device.map_err(|it| error::target(py, &it))?;
+    let launch = Launch { workgroup, grid, dynamic_lds };
+    let mut checker = if code { Checker::new().with_code() } else { Checker::new() };
     checker = kernels.into_iter().fold(checker, Checker::kernel);
     for name in &select {
         checker = checker.select(rule(name)?);
@@ -50,7 +48,8 @@ pub(crate) fn check<'py>(
         ));
     }
     let source = Source::new(source)?;
-    let reports = py.detach(|| reports(&checker, source))?;
+    let reports =
+        py.detach(|| reports(source, |bytes| checker.file(bytes, device.as_ref(), &launch)))?;
     if reports.iter().all(|it| is_vacuous(&checker, it)) {
         return Err(error::nothing_checked(py));
     }
@@ -58,9 +57,9 @@ pub(crate) fn check<'py>(
 }
 
 /// A report of every file that the source stands for.
-fn reports(checker: &Checker, source: Source) -> PyResult<Vec<Report>> {
+fn reports(source: Source, check: impl Fn(&[u8]) -> Report) -> PyResult<Vec<Report>> {
     let path = match source {
-        Source::Bytes(bytes) => return Ok(vec![checker.file(&bytes)]),
+        Source::Bytes(bytes) => return Ok(vec![check(&bytes)]),
         Source::Path(path) => path,
     };
     let mut reports = Vec::new();
@@ -68,7 +67,7 @@ fn reports(checker: &Checker, source: Source) -> PyResult<Vec<Report>> {
         let input = input.map_err(|it| error::unopened(&it.name, &it.error))?;
         // What a folder holds besides device code is not the question.
         if !input.found || Container::detect(&input).is_some() {
-            reports.push(checker.file(&input));
+            reports.push(check(&input));
         }
     }
     Ok(reports)

@@ -15,7 +15,7 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     }
     let subject = || facts.subject();
     let (name, address) = (symbol.name, symbol.value);
-    if facts.descriptor.is_none() {
+    if facts.descriptor().is_none() {
         let message = format!(
             "its descriptor {name} is at {address:#x}, of which the loaded segments do not hold {SIZE} bytes"
         );

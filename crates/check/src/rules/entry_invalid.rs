@@ -10,7 +10,7 @@ const ALIGNMENT: u64 = 256;
 const FIELD: &str = "kernel_code_entry_byte_offset";
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    if facts.descriptor.is_none() && facts.kernel.v2_header().is_none() {
+    if facts.descriptor().is_none() && facts.kernel.v2_header().is_none() {
         return;
     }
     let subject = || facts.descriptor_field(FIELD);
@@ -50,7 +50,7 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
 /// Where the descriptor says that code begins.
 fn described(facts: &KernelFacts<'_, '_>) -> Option<u64> {
     let from = facts.kernel.descriptor_address()?;
-    match (facts.descriptor, facts.kernel.v2_header()) {
+    match (facts.descriptor(), facts.kernel.v2_header()) {
         (Some(descriptor), _) => descriptor.entry(from),
         (None, Some(header)) => header.entry(from),
         (None, None) => None,

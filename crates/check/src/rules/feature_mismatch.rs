@@ -4,9 +4,10 @@ use hsaco_isa::{Feature, Setting};
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
+use crate::question::Question;
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(target), Some(device)) = (facts.target, &facts.checker.device) else { return };
+pub(super) fn check(facts: &ObjectFacts<'_>, question: &Question<'_>, findings: &mut Findings) {
+    let (Some(target), Some(device)) = (facts.target, question.asked) else { return };
     let (made_for, wanted) = (target.processor, device.target.processor);
     if made_for != wanted && wanted.generic() != Some(made_for) {
         return;

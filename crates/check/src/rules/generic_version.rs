@@ -2,12 +2,13 @@
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
+use crate::question::Question;
 
 /// The first ABI version that can say it.
 const FIRST_ABI: u8 = 4;
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(target), Some(device)) = (facts.target, facts.device()) else { return };
+pub(super) fn check(facts: &ObjectFacts<'_>, question: &Question<'_>, findings: &mut Findings) {
+    let (Some(target), Some(device)) = (facts.target, question.device) else { return };
     let subject = || Subject::field("e_flags").at(48);
     let version = facts.object.e_flags().generic_version();
     let (made_for, wanted) = (target.processor, device.target.processor);

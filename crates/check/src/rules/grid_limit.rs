@@ -2,14 +2,15 @@
 
 use crate::facts::KernelFacts;
 use crate::finding::Findings;
+use crate::question::Question;
 
 /// Work-items in one dimension, as a dispatch packet counts them.
 const MAX_SIZE: u64 = u32::MAX as u64;
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    check_clusters(facts, findings);
-    let launch = &facts.object.checker.launch;
+pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findings: &mut Findings) {
+    check_clusters(facts, question, findings);
+    let launch = question.launch;
     let Some(groups) = launch.grid else { return };
     let sizes = launch.workgroup.unwrap_or([1; 3]);
     let items: Vec<u64> = groups
@@ -80,14 +81,12 @@ fn check_declared(facts: &KernelFacts<'_, '_>, groups: [u32; 3], findings: &mut 
 }
 
 /// Clusters are for devices that have them.
-fn check_clusters(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+fn check_clusters(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findings: &mut Findings) {
     let clustered = facts
         .said()
         .and_then(|it| it.cluster_dims)
         .is_some_and(|dims| dims.iter().any(|dim| *dim > 1));
-    if let Some(device) =
-        facts.object.device().filter(|device| clustered && !device.limits.clusters)
-    {
+    if let Some(device) = question.device.filter(|device| clustered && !device.limits.clusters) {
         let message = format!("wants clusters of workgroups, and {} has none", device.name);
         findings.warning(
             facts.metadata_field(".cluster_dims"),

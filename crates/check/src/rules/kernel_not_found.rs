@@ -3,22 +3,22 @@
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
 use crate::nearest::nearest;
+use crate::question::Question;
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
-    let kernels = facts.index.kernels();
-    for wanted in &facts.checker.kernels {
-        if kernels.iter().any(|kernel| wanted.is(kernel)) {
+pub(super) fn check(facts: &ObjectFacts<'_>, question: &Question<'_>, findings: &mut Findings) {
+    for wanted in question.kernels {
+        if facts.kernels().any(|kernel| wanted.is(&kernel)) {
             continue;
         }
-        let mut names: Vec<String> = kernels.iter().map(|it| it.name().to_string()).collect();
-        names.extend(kernels.iter().filter_map(|it| hsaco_object::demangle(it.name())));
-        let near = nearest(&wanted.name, names.iter().map(String::as_str));
+        let mangled: Vec<String> = facts.kernels().map(|it| it.kernel.name().to_string()).collect();
+        let written = facts.kernels().filter_map(|it| it.source_name());
+        let near = nearest(&wanted.name, mangled.iter().map(String::as_str).chain(written));
         let help = match near.is_empty() {
             true => "the object has no kernels".to_owned(),
             false => format!("nearest: {}", near.join(", ")),
         };
         let subject = Subject { kernel: Some(wanted.name.clone()), ..Subject::field(".symbol") };
-        let message = format!("no kernel of this name among {}", kernels.len());
+        let message = format!("no kernel of this name among {}", mangled.len());
         findings.error(subject, message, help);
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
+use crate::question::Question;
 
-pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let Some(device) = facts.object.device() else { return };
+pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findings: &mut Findings) {
+    let Some(device) = question.device else { return };
     let limit = u64::from(device.limits.lds_bytes);
-    let dynamic = facts.object.checker.launch.dynamic_lds;
-    let described = facts.allocation.map(|it| u64::from(it.lds));
+    let dynamic = question.launch.dynamic_lds;
+    let described = facts.allocation().map(|it| u64::from(it.lds));
     let said = facts.said().and_then(|it| it.group_segment_fixed_size);
     let Some(fixed) = described.max(said) else { return };
     let needed = fixed.saturating_add(dynamic);

@@ -4,7 +4,7 @@ use crate::facts::KernelFacts;
 use crate::finding::Findings;
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(descriptor), Some(said)) = (facts.descriptor, facts.said()) else { return };
+    let (Some(descriptor), Some(said)) = (facts.descriptor(), facts.said()) else { return };
     let numbers = [
         (
             "group_segment_fixed_size",

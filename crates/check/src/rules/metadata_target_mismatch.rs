@@ -5,8 +5,8 @@ use hsaco_isa::{Feature, Setting, TargetId};
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(said), Some(target)) = (facts.index.metadata().target(), facts.target) else {
+pub(super) fn check(facts: &ObjectFacts<'_>, findings: &mut Findings) {
+    let (Some(said), Some(target)) = (facts.index().metadata().target(), facts.target) else {
         return;
     };
     let text = said.to_str_lossy();

@@ -39,6 +39,7 @@ use hsaco_object::{Error, ErrorKind};
 
 use crate::device::Device;
 use crate::finding::{Finding, Severity, Subject};
+use crate::nearest::nearest;
 use crate::rule::{Check, Needs, Rule};
 
 /// Declares the row of each rule; its page of `docs/rules` has to be there.
@@ -62,43 +63,43 @@ macro_rules! page {
     };
 }
 
-use Check::{File, Kernel, Load, Object};
+use Check::{File, Kernel, KernelOn, Load, Object, ObjectOn};
 use Needs::{Code, Descriptor, Header, Metadata};
 use Severity::{Error as E, Note as N, Warning as W};
 
 #[rustfmt::skip]
 rules! {
-    not_a_code_object            "not-a-code-object"            File   E Header     "not an ELF file of the HSA runtime"
-    not_linked                   "not-linked"                   File   E Header     "the compiler's output, which no linker has seen"
-    truncated                    "truncated"                    File   E Header     "tables or segments reach past the end of the file"
-    unknown_target               "unknown-target"               Object E Header     "made for a processor that nobody knows"
-    target_mismatch              "target-mismatch"              Object E Header     "made for another processor than the device's"
-    feature_mismatch             "feature-mismatch"             Object E Header     "xnack or sramecc set otherwise than on the device"
-    generic_version              "generic-version"              Object E Header     "generic code of a version that the device does not run"
-    no_section_headers           "no-section-headers"           Object E Header     "no section headers, which the loader reads"
-    no_symbol_table              "no-symbol-table"              Object W Header     "no .symtab, where the loader looks for kernels"
-    kernel_not_found             "kernel-not-found"             Object E Header     "no kernel has the name that was asked for"
-    metadata_invalid             "metadata-invalid"             Object E Metadata   "metadata that cannot be read, or breaks its format"
-    metadata_target_mismatch     "metadata-target-mismatch"     Object W Metadata   "metadata and header name different targets"
-    unresolved_symbol            "unresolved-symbol"            Object E Header     "a symbol that no object defines"
-    unsupported_relocation       "unsupported-relocation"       Object E Header     "a relocation that the loader does not apply"
-    descriptor_missing           "descriptor-missing"           Kernel E Descriptor "a kernel without a descriptor where the loader looks for it"
-    entry_invalid                "entry-invalid"                Kernel E Descriptor "a kernel that starts where no code can"
-    reserved_bits                "reserved-bits"                Kernel W Descriptor "bits set in a descriptor that must be zero"
-    lds_limit                    "lds-limit"                    Kernel E Descriptor "more LDS than a workgroup can have"
-    register_limit               "register-limit"               Kernel E Descriptor "more registers than a wave can have"
-    waves_do_not_fit             "waves-do-not-fit"             Kernel E Descriptor "a workgroup whose waves have too many registers to run together"
-    workgroup_limit              "workgroup-limit"              Kernel E Metadata   "a workgroup of a size that cannot be launched"
-    wave_size                    "wave-size"                    Kernel E Descriptor "waves of a size that the processor does not have"
-    kernarg_layout               "kernarg-layout"               Kernel W Metadata   "arguments that overlap, or leave their segment"
-    user_sgprs                   "user-sgprs"                   Kernel E Descriptor "scalar registers set up otherwise than announced"
-    scratch_needed               "scratch-needed"               Kernel N Descriptor "scratch memory that the caller must provide"
-    grid_limit                   "grid-limit"                   Kernel E Metadata   "a grid of a size that cannot be launched"
-    metadata_descriptor_mismatch "metadata-descriptor-mismatch" Kernel W Descriptor "metadata and descriptor say different things"
-    caller_duties                "caller-duties"                Kernel N Metadata   "what the caller must do besides launching"
-    undecodable_code             "undecodable-code"             Kernel E Code       "words that are no instructions of the processor"
-    resource_closure             "resource-closure"             Kernel E Code       "code that needs more than the kernel is given"
-    not_loadable                 "not-loadable"                 Load   E Header     "what a loader refuses, and no other rule says"
+    not_a_code_object            "not-a-code-object"            File     E Header     "not an ELF file of the HSA runtime"
+    not_linked                   "not-linked"                   File     E Header     "the compiler's output, which no linker has seen"
+    truncated                    "truncated"                    File     E Header     "tables or segments reach past the end of the file"
+    unknown_target               "unknown-target"               ObjectOn E Header     "made for a processor that nobody knows"
+    target_mismatch              "target-mismatch"              ObjectOn E Header     "made for another processor than the device's"
+    feature_mismatch             "feature-mismatch"             ObjectOn E Header     "xnack or sramecc set otherwise than on the device"
+    generic_version              "generic-version"              ObjectOn E Header     "generic code of a version that the device does not run"
+    no_section_headers           "no-section-headers"           Object   E Header     "no section headers, which the loader reads"
+    no_symbol_table              "no-symbol-table"              Object   W Header     "no .symtab, where the loader looks for kernels"
+    kernel_not_found             "kernel-not-found"             ObjectOn E Header     "no kernel has the name that was asked for"
+    metadata_invalid             "metadata-invalid"             Object   E Metadata   "metadata that cannot be read, or breaks its format"
+    metadata_target_mismatch     "metadata-target-mismatch"     Object   W Metadata   "metadata and header name different targets"
+    unresolved_symbol            "unresolved-symbol"            Object   E Header     "a symbol that no object defines"
+    unsupported_relocation       "unsupported-relocation"       Object   E Header     "a relocation that the loader does not apply"
+    descriptor_missing           "descriptor-missing"           Kernel   E Descriptor "a kernel without a descriptor where the loader looks for it"
+    entry_invalid                "entry-invalid"                Kernel   E Descriptor "a kernel that starts where no code can"
+    reserved_bits                "reserved-bits"                Kernel   W Descriptor "bits set in a descriptor that must be zero"
+    lds_limit                    "lds-limit"                    KernelOn E Descriptor "more LDS than a workgroup can have"
+    register_limit               "register-limit"               KernelOn E Descriptor "more registers than a wave can have"
+    waves_do_not_fit             "waves-do-not-fit"             KernelOn E Descriptor "a workgroup whose waves have too many registers to run together"
+    workgroup_limit              "workgroup-limit"              KernelOn E Metadata   "a workgroup of a size that cannot be launched"
+    wave_size                    "wave-size"                    Kernel   E Descriptor "waves of a size that the processor does not have"
+    kernarg_layout               "kernarg-layout"               Kernel   W Metadata   "arguments that overlap, or leave their segment"
+    user_sgprs                   "user-sgprs"                   KernelOn E Descriptor "scalar registers set up otherwise than announced"
+    scratch_needed               "scratch-needed"               Kernel   N Descriptor "scratch memory that the caller must provide"
+    grid_limit                   "grid-limit"                   KernelOn E Metadata   "a grid of a size that cannot be launched"
+    metadata_descriptor_mismatch "metadata-descriptor-mismatch" Kernel   W Descriptor "metadata and descriptor say different things"
+    caller_duties                "caller-duties"                Kernel   N Metadata   "what the caller must do besides launching"
+    undecodable_code             "undecodable-code"             Kernel   E Code       "words that are no instructions of the processor"
+    resource_closure             "resource-closure"             Kernel   E Code       "code that needs more than the kernel is given"
+    not_loadable                 "not-loadable"                 Load     E Header     "what a loader refuses, and no other rule says"
 }
 
 const BUDGET_NAME: &str = "budget";
@@ -128,6 +129,30 @@ pub static REGRESSION: Rule = rule(
 /// Every rule, those of budgets and baselines included.
 pub(crate) fn all() -> impl Iterator<Item = &'static Rule> + Clone {
     RULES.iter().chain([&BUDGET, &REGRESSION])
+}
+
+impl Rule {
+    /// Every rule, those behind budgets and baselines included.
+    ///
+    /// ```
+    /// use hsaco_check::{RULES, Rule};
+    /// assert_eq!(Rule::all().count(), RULES.len() + 2);
+    /// ```
+    pub fn all() -> impl Iterator<Item = &'static Rule> + Clone {
+        all()
+    }
+
+    /// The rule of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Rule> {
+        all().find(|rule| rule.name == name)
+    }
+
+    /// The names that are most like one that no rule has.
+    #[must_use]
+    pub fn nearest(name: &str) -> Vec<&'static str> {
+        nearest(name, all().map(|rule| rule.name))
+    }
 }
 
 const fn rule(

@@ -3,7 +3,7 @@
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(facts: &ObjectFacts<'_>, findings: &mut Findings) {
     if !facts.object.elf().sections().is_empty() {
         return;
     }

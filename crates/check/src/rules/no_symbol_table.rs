@@ -5,13 +5,13 @@ use hsaco_object::elf::{SHT_DYNSYM, SHT_SYMTAB};
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(facts: &ObjectFacts<'_>, findings: &mut Findings) {
     let sections = facts.object.elf().sections();
     let has = |kind| sections.iter().any(|section| section.kind == kind);
-    if sections.is_empty() || has(SHT_SYMTAB) || facts.index.kernels().is_empty() {
+    if sections.is_empty() || has(SHT_SYMTAB) || facts.index().kernels().is_empty() {
         return;
     }
-    let kernels = facts.index.kernels().len();
+    let kernels = facts.index().kernels().len();
     let left = if has(SHT_DYNSYM) { ", only .dynsym" } else { "" };
     let message = format!(
         "no .symtab{left}: ROCr lists no symbols of this object, and {kernels} kernels are in it"

@@ -4,14 +4,14 @@ use hsaco_object::container::Container;
 use hsaco_object::elf::{ELFOSABI_AMDGPU_MESA3D, ELFOSABI_AMDGPU_PAL};
 use hsaco_object::{CodeObject, Error, ErrorKind};
 
-use crate::facts::FileFacts;
+use crate::facts::Facts;
 use crate::finding::{Findings, Subject};
 
 /// `EI_ABIVERSION` of code object V6.
 const NEWEST_ABI: u8 = 4;
 
-pub(super) fn check(file: &FileFacts<'_, '_>, findings: &mut Findings) {
-    match file.object {
+pub(super) fn check(file: &Facts<'_>, findings: &mut Findings) {
+    match &file.object {
         Err(error)
             if error.kind() == ErrorKind::Truncated && Container::detect(file.bytes).is_some() => {}
         Err(error) => {
@@ -19,7 +19,7 @@ pub(super) fn check(file: &FileFacts<'_, '_>, findings: &mut Findings) {
             let (message, help) = describe(error);
             findings.error(subject, message, help);
         }
-        Ok(object) => check_identity(object, findings),
+        Ok(facts) => check_identity(&facts.object, findings),
     }
 }
 

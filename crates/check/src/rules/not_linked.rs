@@ -2,11 +2,11 @@
 
 use hsaco_object::elf::ET_DYN;
 
-use crate::facts::FileFacts;
+use crate::facts::Facts;
 use crate::finding::{Findings, Subject};
 
-pub(super) fn check(file: &FileFacts<'_, '_>, findings: &mut Findings) {
-    let Ok(object) = file.object else { return };
+pub(super) fn check(file: &Facts<'_>, findings: &mut Findings) {
+    let Some(object) = file.object() else { return };
     let subject = || Subject::field("e_type").at(16);
     let help = "link it: ld.lld -shared object.o -o object.co";
     if object.is_relocatable() {

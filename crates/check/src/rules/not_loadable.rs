@@ -4,10 +4,11 @@
 
 use hsaco_load::{Error, ErrorKind};
 
+use crate::facts::Facts;
 use crate::finding::{Findings, Subject};
 
-pub(super) fn check(bytes: &[u8], findings: &mut Findings) {
-    let Err(errors) = hsaco_load::check_object(bytes) else { return };
+pub(super) fn check(facts: &Facts<'_>, findings: &mut Findings) {
+    let Some(errors) = facts.refusals() else { return };
     // A processor that is not known here may be known to the device's loader: `unknown-target` judges that.
     let is_untold = |error: &&Error| {
         error.kind() != ErrorKind::UnknownTarget && !findings.has_error_of(closer(error.kind()))

@@ -8,23 +8,29 @@ use hsaco_isa::{AccVgprs, Limits};
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
+use crate::question::Question;
 
 /// Scalar registers besides the numbered ones, which counts include: VCC, FLAT_SCRATCH, XNACK_MASK.
 const SPECIAL_SGPRS: u32 = 6;
 /// Scalar registers are allocated in blocks of so many, or of half as many.
 const SGPR_GRANULE: u32 = 16;
 
-pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let Some(limits) = facts.object.register_limits() else { return };
-    check_limits(facts, limits, findings);
+pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findings: &mut Findings) {
+    let Some(limits) = question.register_limits else { return };
+    check_limits(facts, question, limits, findings);
     check_allocated(facts, findings);
     check_accum_offset(facts, findings);
 }
 
 /// Whether the device has as many.
-fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Findings) {
-    let device = facts.object.device().map_or("", |it| &it.name);
-    let allocated = facts.allocation.map(|it| u64::from(it.vgprs));
+fn check_limits(
+    facts: &KernelFacts<'_, '_>,
+    question: &Question<'_>,
+    limits: &Limits,
+    findings: &mut Findings,
+) {
+    let device = question.device.map_or("", |it| &it.name);
+    let allocated = facts.allocation().map(|it| u64::from(it.vgprs));
     let said = facts.said();
     let vgprs = said.and_then(|it| it.vgpr_count);
     let most = u64::from(limits.max_vgprs);
@@ -65,15 +71,20 @@ fn check_limits(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Fin
             count - most,
         );
     }
-    check_sgprs(facts, limits, findings);
+    check_sgprs(facts, question, limits, findings);
 }
 
 /// Whether the hardware can allocate as many scalar registers as the descriptor says. It does not read the metadata's
 /// count, and where every wave has all of them, nor the descriptor's.
-fn check_sgprs(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Findings) {
-    let device = facts.object.device().map_or("", |it| &it.name);
+fn check_sgprs(
+    facts: &KernelFacts<'_, '_>,
+    question: &Question<'_>,
+    limits: &Limits,
+    findings: &mut Findings,
+) {
+    let device = question.device.map_or("", |it| &it.name);
     let most = (limits.max_sgprs + SPECIAL_SGPRS).next_multiple_of(SGPR_GRANULE);
-    let allocated = facts.allocation.and_then(|it| it.sgprs);
+    let allocated = facts.allocation().and_then(|it| it.sgprs);
     if let Some(count) = allocated.filter(|count| *count > most) {
         let message = format!(
             "allocates {count} SGPRs, and a wave on {device} has {most} at most, special ones included"
@@ -91,13 +102,13 @@ fn check_sgprs(facts: &KernelFacts<'_, '_>, limits: &Limits, findings: &mut Find
 
 /// Whether the descriptor allocates what the metadata announce; if not, whether the code needs it.
 fn check_allocated(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(allocation), Some(said)) = (facts.allocation, facts.said()) else { return };
+    let (Some(allocation), Some(said)) = (facts.allocation(), facts.said()) else { return };
     let Some(declared) = said.vgpr_count.filter(|count| *count > u64::from(allocation.vgprs))
     else {
         return;
     };
-    let needs = facts.object.code().and_then(|code| code.needs(facts.kernel, allocation.wave));
-    let short = needs.and_then(|needs| allocation.shortages(&needs).into_iter().find(is_vector));
+    let mut short = facts.shortages().into_iter().flat_map(|it| &it.short).map(|(short, _)| short);
+    let short = short.find(|short| is_vector(short));
     let allocated = allocation.vgprs;
     let subject = facts.descriptor_field("granulated_workitem_vgpr_count");
     let message =

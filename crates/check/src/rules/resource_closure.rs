@@ -1,17 +1,17 @@
 //! `resource-closure`: a kernel and what it calls run with the registers that the kernel was given.
 
-use hsaco_analysis::{Allocation, Needs, Resource};
+use hsaco_analysis::{Allocation, Resource};
 
-use crate::code::Code;
+use crate::code::{Code, Shortages};
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(code), Some(allocation)) = (facts.object.code(), facts.allocation) else { return };
-    let Some(needs) = code.needs(facts.kernel, allocation.wave) else { return };
-    check_totals(facts, code, &allocation, &needs, findings);
-    if let Some(overlap) = allocation.overlap(&needs) {
-        let by = code.names(&needs.vgprs.route);
+    let (Some(code), Some(allocation)) = (facts.object.code(), facts.allocation()) else { return };
+    let Some(shortages) = facts.shortages() else { return };
+    check_totals(facts, code, &allocation, shortages, findings);
+    if let Some((overlap, route)) = &shortages.overlap {
+        let by = code.names(route);
         let message = format!("{overlap} (in {by})");
         let help = format!(
             "if that is not on purpose, raise .amdhsa_accum_offset to {}",
@@ -28,11 +28,10 @@ fn check_totals(
     facts: &KernelFacts<'_, '_>,
     code: &Code<'_>,
     allocation: &Allocation,
-    needs: &Needs<'_>,
+    shortages: &Shortages,
     findings: &mut Findings,
 ) {
-    for short in allocation.shortages(needs) {
-        let route = &needs.of(short.resource).route;
+    for (short, route) in &shortages.short {
         let (severity, doubt) = match short.resource {
             // What the stack needs is worked out from how its pointer moves.
             Resource::Scratch => (Severity::Warning, ""),

@@ -4,7 +4,7 @@ use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let Some(allocation) = facts.allocation else { return };
+    let Some(allocation) = facts.allocation() else { return };
     let fixed = allocation.scratch;
     let subject = || facts.descriptor_field("private_segment_fixed_size");
     if allocation.has_dynamic_stack {

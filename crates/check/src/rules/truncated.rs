@@ -5,23 +5,23 @@ use hsaco_object::elf::{Elf, SHT_DYNSYM, SHT_NOTE, SHT_SYMTAB};
 use hsaco_object::relocation::Encoding;
 use hsaco_object::{Error, ErrorKind};
 
-use crate::facts::FileFacts;
+use crate::facts::Facts;
 use crate::finding::{Findings, Severity, Subject};
 
 const SHF_ALLOC: u64 = 2;
 const SHT_STRTAB: u32 = 3;
 
-pub(super) fn check(file: &FileFacts<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(file: &Facts<'_>, findings: &mut Findings) {
     let is_short = |error: &&Error| error.kind() == ErrorKind::Truncated;
-    let problems = match file.object {
+    let problems = match &file.object {
         Err(error) if Container::detect(file.bytes).is_some() => std::slice::from_ref(error),
         Err(_) => &[],
-        Ok(object) => object.elf().problems(),
+        Ok(facts) => facts.object.elf().problems(),
     };
     for problem in problems.iter().filter(is_short) {
         let subject = Subject::field(problem.context()).at(problem.offset());
-        let severity = match file.object {
-            Ok(object) if !is_needed(object.elf(), problem) => Severity::Warning,
+        let severity = match file.object() {
+            Some(object) if !is_needed(object.elf(), problem) => Severity::Warning,
             _ => Severity::Error,
         };
         let (message, help) = describe(problem);

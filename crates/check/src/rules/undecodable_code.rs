@@ -7,7 +7,7 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let (Some(code), Some(processor)) = (facts.object.code(), facts.object.processor()) else {
         return;
     };
-    let Some(bad) = code.undecodable(facts.kernel) else { return };
+    let Some(bad) = facts.undecodable() else { return };
     let elf = facts.object.object.elf();
     let word = elf.at_address(bad.address, 4).and_then(|it| it.first_chunk()).copied();
     let word = u32::from_le_bytes(word.unwrap_or_default());

@@ -2,14 +2,15 @@
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Severity, Subject};
+use crate::question::Question;
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(facts: &ObjectFacts<'_>, question: &Question<'_>, findings: &mut Findings) {
     if facts.target.is_some() {
         return;
     }
     let subject = Subject::field("e_flags").at(48);
     let mach = facts.object.e_flags().mach();
-    let (severity, message) = match &facts.checker.device {
+    let (severity, message) = match question.asked {
         Some(device) => {
             let wanted = device.target.processor.mach();
             let name = &device.name;

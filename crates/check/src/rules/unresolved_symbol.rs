@@ -8,9 +8,9 @@ use crate::finding::{Findings, Subject};
 /// `R_AMDGPU_RELATIVE64`, which has no symbol.
 const RELATIVE64: u32 = 13;
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(facts: &ObjectFacts<'_>, findings: &mut Findings) {
     let elf = facts.object.elf();
-    let (relocations, _) = facts.object.relocations();
+    let (relocations, _) = facts.relocations();
     let mut dynamic = relocations.iter().filter(|it| it.section.is_none()).peekable();
     if dynamic.peek().is_none() {
         return;

@@ -12,14 +12,14 @@ use crate::finding::{Findings, Subject};
 const APPLIED: [u32; 5] = [1, 2, 3, 6, 13];
 const RELATIVE64: u32 = 13;
 
-pub(super) fn check(facts: &ObjectFacts<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(facts: &ObjectFacts<'_>, findings: &mut Findings) {
     let elf = facts.object.elf();
-    let (relocations, problems) = facts.object.relocations();
+    let (relocations, problems) = facts.relocations();
     for problem in problems {
         let subject = Subject::field("relocations").at(problem.offset());
         findings.error(subject, problem.detail().to_owned(), "link it again");
     }
-    check_tables(&relocations, findings);
+    check_tables(relocations, findings);
     let symbols = SymbolTable::find_dynamic(elf).ok().flatten();
     for relocation in relocations.iter().filter(|it| it.section.is_none()) {
         let place = relocation.offset;

@@ -4,14 +4,15 @@ use hsaco_object::descriptor::KernelDescriptor;
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
+use crate::question::Question;
 
 /// Registers that each bit of the properties stands for, lowest bit first.
 const WIDTHS: [u32; 7] = [4, 2, 2, 2, 2, 2, 1];
 const FIELD: &str = "user_sgpr_count";
 
-pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findings: &mut Findings) {
     let Some((descriptor, generation)) = facts.described() else { return };
-    let Some(limits) = facts.object.register_limits() else { return };
+    let Some(limits) = question.register_limits else { return };
     let count = descriptor.user_sgprs(generation);
     let preloaded = match limits.kernarg_preload {
         true => u32::from(descriptor.kernarg_preload_length()),

@@ -4,10 +4,10 @@ use hsaco_isa::Limits;
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
+use crate::question::Question;
 
-pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let (Some(limits), Some(allocation)) = (facts.object.register_limits(), facts.allocation)
-    else {
+pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findings: &mut Findings) {
+    let (Some(limits), Some(allocation)) = (question.register_limits, facts.allocation()) else {
         return;
     };
     let Some(on_simd) =
@@ -16,8 +16,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         // `register-limit` and `wave-size` say why not even one fits.
         return;
     };
-    let Some((severity, items, whose)) = workgroup(facts) else { return };
-    if is_split(facts) {
+    let Some((severity, items, whose)) = workgroup(facts, question) else { return };
+    if is_split(facts, limits) {
         return;
     }
     let simds = simds(limits, allocation.cu_mode);
@@ -37,8 +37,11 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
 }
 
 /// The work-items that a workgroup has, for certain or at most, and who says it.
-fn workgroup(facts: &KernelFacts<'_, '_>) -> Option<(Severity, u64, &'static str)> {
-    if let Some(items) = facts.object.checker.launch.work_items() {
+fn workgroup(
+    facts: &KernelFacts<'_, '_>,
+    question: &Question<'_>,
+) -> Option<(Severity, u64, &'static str)> {
+    if let Some(items) = question.launch.work_items() {
         return Some((Severity::Error, items, "workgroups"));
     }
     let said = facts.said()?;
@@ -52,10 +55,9 @@ fn workgroup(facts: &KernelFacts<'_, '_>) -> Option<(Severity, u64, &'static str
 }
 
 /// Whether the waves of a workgroup may run on several compute units.
-fn is_split(facts: &KernelFacts<'_, '_>) -> bool {
+fn is_split(facts: &KernelFacts<'_, '_>, limits: &Limits) -> bool {
     const TG_SPLIT: u32 = 1 << 16;
-    let has = facts.object.register_limits().is_some_and(|it| it.tgsplit);
-    has && facts.descriptor.is_some_and(|it| it.compute_pgm_rsrc3 & TG_SPLIT != 0)
+    limits.tgsplit && facts.descriptor().is_some_and(|it| it.compute_pgm_rsrc3 & TG_SPLIT != 0)
 }
 
 /// SIMDs that a workgroup's waves share.

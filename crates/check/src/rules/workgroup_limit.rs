@@ -2,12 +2,13 @@
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
+use crate::question::Question;
 
-pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
-    let Some(device) = facts.object.device() else { return };
+pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findings: &mut Findings) {
+    let Some(device) = question.device else { return };
     let limit = u64::from(device.limits.max_workgroup);
     check_declared(facts, limit, findings);
-    check_launch(facts, limit, findings);
+    check_launch(facts, question, limit, findings);
 }
 
 /// What the metadata say of every launch.
@@ -61,8 +62,13 @@ fn check_declared(facts: &KernelFacts<'_, '_>, limit: u64, findings: &mut Findin
 }
 
 /// What is known of this launch.
-fn check_launch(facts: &KernelFacts<'_, '_>, limit: u64, findings: &mut Findings) {
-    let launch = &facts.object.checker.launch;
+fn check_launch(
+    facts: &KernelFacts<'_, '_>,
+    question: &Question<'_>,
+    limit: u64,
+    findings: &mut Findings,
+) {
+    let launch = question.launch;
     let (Some(sizes), Some(items)) = (launch.workgroup, launch.work_items()) else { return };
     let sizes = sizes.map(u64::from);
     let shown = shown(sizes);

@@ -160,7 +160,7 @@ impl Baseline {
     pub(super) fn apply(&self, files: &mut [FileResult], settings: &Settings) {
         for file in files {
             self.compare_findings(file);
-            if settings.runs(&REGRESSION) {
+            if settings.checker.runs(&REGRESSION) {
                 self.compare_kernels(file, settings);
             }
         }

@@ -61,7 +61,7 @@ fn check_done(settings: &Settings, files: &[FileResult]) -> Result<()> {
         bail!("nothing was checked: {}", settings.unmatched());
     }
     let is_silent = devices().all(|it| it.kernels == 0 && it.findings.is_empty());
-    if is_silent && settings.names_kernels() {
+    if is_silent && settings.checker.names_kernels() {
         bail!("nothing was checked: no kernel has a name that was asked for");
     }
     if let Some(budget) = settings.unused_budget() {

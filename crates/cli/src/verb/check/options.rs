@@ -153,13 +153,13 @@ impl std::str::FromStr for Sizes {
 /// What to check, with what.
 pub(super) struct Settings {
     pub(super) devices: Vec<Device>,
-    /// One for each device; without devices one for all.
-    pub(super) checkers: Vec<Checker>,
+    pub(super) launch: Launch,
+    pub(super) checker: Checker,
     pub(super) objects: ObjectFilter,
     pub(super) fail_on: FailOn,
     pub(super) baseline: Option<PathBuf>,
     notes: bool,
-    /// The budgets of the command line, which are the last of each checker's.
+    /// The budgets of the command line, which are the checker's last.
     budgets: Vec<String>,
 }
 
@@ -175,21 +175,20 @@ impl Settings {
             false => super::devices(&args.device, &own)?,
         };
         let baseline = args.baseline.clone().or_else(|| config.baseline());
-        let measures = baseline.is_some() || args.write_baseline.is_some();
-        let make = |device: Option<&Device>| {
-            let checker = checker(args, config, device)?;
-            Ok(if measures { checker.with_measures() } else { checker })
-        };
-        let checkers: Result<Vec<Checker>> = match devices.is_empty() {
-            true => Ok(vec![make(None)?]),
-            false => devices.iter().map(|device| make(Some(device))).collect(),
-        };
-        let checkers = checkers?;
-        if !checkers.iter().all(Checker::has_rules) {
+        let mut checker = checker(args, config)?;
+        if baseline.is_some() || args.write_baseline.is_some() {
+            checker = checker.with_measures();
+        }
+        if !checker.has_rules() {
             bail!("nothing is to be checked: no rule is left that could find something");
         }
         Ok(Self {
-            checkers,
+            checker,
+            launch: Launch {
+                workgroup: args.workgroup.map(|it| it.0),
+                grid: args.grid.map(|it| it.0),
+                dynamic_lds: args.dynamic_lds,
+            },
             devices,
             objects: ObjectFilter {
                 target: args.target.clone(),
@@ -203,14 +202,10 @@ impl Settings {
         })
     }
 
-    /// Whether a rule is asked for.
-    pub(super) fn runs(&self, rule: &Rule) -> bool {
-        self.checkers.iter().any(|checker| checker.runs(rule))
-    }
-
-    /// Whether kernels are asked for by name.
-    pub(super) fn names_kernels(&self) -> bool {
-        self.checkers.iter().any(Checker::names_kernels)
+    /// The devices, one after the other; without any, once each object's own.
+    pub(super) fn questions(&self) -> impl Iterator<Item = Option<&Device>> {
+        let own = self.devices.is_empty().then_some(None);
+        self.devices.iter().map(Some).chain(own)
     }
 
     /// Why no object was checked.
@@ -226,33 +221,20 @@ impl Settings {
 
     /// A budget of the command line that no kernel was held to.
     pub(super) fn unused_budget(&self) -> Option<&str> {
-        let mut used = vec![false; self.budgets.len()];
-        for checker in &self.checkers {
-            let all: Vec<bool> = checker.used_budgets().collect();
-            let given = all.iter().rev().zip(used.iter_mut().rev());
-            given.for_each(|(is_used, used)| *used |= is_used);
-        }
-        let unused = used.iter().position(|used| !used)?;
-        self.budgets.get(unused).map(String::as_str)
+        let used: Vec<bool> = self.checker.used_budgets().collect();
+        let configured = used.len() - self.budgets.len();
+        let mut given = self.budgets.iter().zip(used.iter().skip(configured));
+        given.find(|(_, is_used)| !**is_used).map(|(budget, _)| budget.as_str())
     }
 
     /// Whether a finding is to be shown: notes are, if anybody asked for them.
     pub(super) fn shows(&self, rule: &str, severity: Severity) -> bool {
-        let is_selected = self.checkers.first().is_some_and(|checker| checker.selects(rule));
-        self.notes || is_selected || severity > Severity::Note
+        self.notes || self.checker.selects(rule) || severity > Severity::Note
     }
 }
 
-fn checker(args: &Args, config: &Config, device: Option<&Device>) -> Result<Checker> {
-    let launch = Launch {
-        workgroup: args.workgroup.map(|it| it.0),
-        grid: args.grid.map(|it| it.0),
-        dynamic_lds: args.dynamic_lds,
-    };
-    let mut checker = Checker::new().launch(launch);
-    if let Some(device) = device {
-        checker = checker.device(device.clone());
-    }
+fn checker(args: &Args, config: &Config) -> Result<Checker> {
+    let mut checker = Checker::new();
     if args.code || config.check.code {
         checker = checker.with_code();
     }

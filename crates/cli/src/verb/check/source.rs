@@ -1,11 +1,10 @@
 //! Source lines of what findings are about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use hsaco::analysis::{DebugSections, SourceMap};
-use hsaco::check::Finding;
-use hsaco::object::CodeObject;
+use hsaco::check::{Facts, Finding};
 
 use super::model::SourceLine;
 
@@ -14,33 +13,32 @@ const MAX_SECTION: u64 = 4 << 30;
 
 /// Lines by what findings name: a kernel, and perhaps an instruction.
 #[derive(Default)]
-pub(super) struct Sources(BTreeMap<(String, Option<u64>), SourceLine>);
+pub(super) struct Sources(BTreeMap<Key, SourceLine>);
+
+type Key = (String, Option<u64>);
 
 impl Sources {
     /// Looks up the places of those findings that name kernels.
-    pub(super) fn new<'f>(
-        object: &CodeObject<'_>,
-        findings: impl Iterator<Item = &'f Finding>,
-    ) -> Self {
-        let mut wanted = findings.filter_map(key).peekable();
-        if wanted.peek().is_none() {
-            return Self::default();
+    pub(super) fn new<'f>(facts: &Facts<'_>, findings: impl Iterator<Item = &'f Finding>) -> Self {
+        let wanted: BTreeSet<_> = findings.filter_map(key).collect();
+        Self::find(facts, wanted).unwrap_or_default()
+    }
+
+    fn find(facts: &Facts<'_>, wanted: BTreeSet<Key>) -> Option<Self> {
+        let (object, index) = (facts.object()?, facts.index()?);
+        if wanted.is_empty() {
+            return None;
         }
-        let Some(sections) =
-            DebugSections::new(object, MAX_SECTION).ok().filter(|it| !it.is_empty())
-        else {
-            return Self::default();
-        };
-        let Ok(map) = SourceMap::new(&sections) else { return Self::default() };
-        let index = object.index();
+        let sections = DebugSections::new(object, MAX_SECTION).ok().filter(|it| !it.is_empty())?;
+        let map = SourceMap::new(&sections).ok()?;
         let entry = |name: &str| index.kernels().iter().find(|it| it.name() == name)?.entry();
-        let place = |key: (String, Option<u64>)| {
+        let place = |key: Key| {
             let address = key.1.or_else(|| entry(&key.0))?;
             let location = map.location(&sections, address).ok().flatten()?;
             let (file, line) = (location.file.to_owned(), location.line?);
             Some((key, SourceLine { text: text(&file, line), file, line }))
         };
-        Self(wanted.filter_map(place).collect())
+        Some(Self(wanted.into_iter().filter_map(place).collect()))
     }
 }
 
@@ -51,7 +49,7 @@ pub(super) fn located(sources: &[(usize, Sources)], finding: &Finding) -> Option
     lines.0.get(&key(finding)?).cloned()
 }
 
-fn key(finding: &Finding) -> Option<(String, Option<u64>)> {
+fn key(finding: &Finding) -> Option<Key> {
     Some((finding.subject.kernel.clone()?, finding.subject.address))
 }
 

@@ -1,9 +1,8 @@
 //! The objects of every file, each checked against every device.
 
 use anyhow::Result;
-use hsaco::check::{Checker, ObjectReport, Report as Checked};
-use hsaco::object::CodeObject;
-use hsaco::object::container::{self, Container, Entry, EntryKind};
+use hsaco::check::{Device, Facts, ObjectReport, Report as Checked};
+use hsaco::object::container::{self, Container, Entry};
 
 use crate::input::{self, Input};
 use crate::parallel;
@@ -59,11 +58,11 @@ impl Walk<'_> {
         report.begin(&input.name);
         let container = Container::detect(input).filter(|it| *it != Container::CodeObject);
         if container.is_none() {
+            let facts = Facts::read(input);
             // What is no object at all is told, whatever is wanted.
-            let is_wanted =
-                CodeObject::parse(input).map_or(true, |object| self.selection.wants(0, &object));
-            let objects = is_wanted.then(|| self.object(0, None, input));
-            return Some(self.result(input, objects.into_iter().collect(), false));
+            let is_wanted = facts.object().is_none_or(|object| self.selection.wants(0, object));
+            let objects = is_wanted.then(|| self.object(0, None, input, &facts));
+            return Some(self.result(input, objects.into_iter().collect()));
         }
         let mut objects = Vec::new();
         let mut batch: Vec<(usize, Entry<'_>)> = Vec::new();
@@ -91,55 +90,49 @@ impl Walk<'_> {
             // The library says what is wrong with a file that holds nothing.
             return Some(self.empty(input));
         }
-        Some(self.result(input, objects, true))
+        Some(self.result(input, objects))
     }
 
     fn batch(&self, entries: &[(usize, Entry<'_>)]) -> Vec<CheckedObject> {
-        let compiled =
-            |kind| !matches!(kind, EntryKind::Bitcode | EntryKind::Spirv | EntryKind::Empty);
-        let wanted: Vec<_> = entries
-            .iter()
-            .filter(|(number, entry)| compiled(entry.kind) && self.wants(*number, entry))
-            .collect();
-        parallel::map(&wanted, OBJECT_WEIGHT, |(number, entry)| {
-            self.object(*number, Some(entry), &entry.data)
-        })
-    }
-
-    fn wants(&self, number: usize, entry: &Entry<'_>) -> bool {
-        match CodeObject::parse(&entry.data) {
-            Ok(object) => self.selection.wants(number, &object),
-            Err(_) => !self.settings.objects.selects(),
-        }
+        let checked = parallel::map(entries, OBJECT_WEIGHT, |(number, entry)| {
+            let facts = Facts::of_entry(*number, entry)?;
+            let wants = match facts.object() {
+                Some(object) => self.selection.wants(*number, object),
+                None => !self.settings.objects.selects(),
+            };
+            wants.then(|| self.object(*number, Some(entry), &entry.data, &facts))
+        });
+        checked.into_iter().flatten().collect()
     }
 
     /// Checks a file that is an object, or an entry of one that holds some.
-    fn object(&self, number: usize, entry: Option<&Entry<'_>>, data: &[u8]) -> CheckedObject {
-        let check = |checker: &Checker| match entry {
-            Some(_) => checker.entry(data),
-            None => checker.object(data),
-        };
-        let mut reports: Vec<ObjectReport> = self.settings.checkers.iter().map(check).collect();
-        let object = CodeObject::parse(data).ok();
+    fn object(
+        &self,
+        number: usize,
+        entry: Option<&Entry<'_>>,
+        data: &[u8],
+        facts: &Facts<'_>,
+    ) -> CheckedObject {
+        let Settings { checker, launch, .. } = self.settings;
+        let questions = self.settings.questions();
+        let reports: Vec<ObjectReport> =
+            questions.map(|device| checker.object(facts, device, launch)).collect();
         let shown = reports.iter().flat_map(|it| &it.findings);
         let shown = shown.filter(|it| self.settings.shows(it.rule, it.severity));
-        let sources = object.as_ref().map(|it| Sources::new(it, shown)).unwrap_or_default();
-        if let Some(entry) = entry {
-            reports.iter_mut().for_each(|it| it.place(number, entry.offset.unwrap_or(0)));
-        }
+        let sources = Sources::new(facts, shown);
         let info = ObjectInfo {
             number,
             entry_id: entry.and_then(|it| it.id.clone()),
-            target: object.map(|it| it.target().to_string()),
+            target: facts.object().map(|it| it.target().to_string()),
             probe: self.probe.as_ref().map(|probe| probe.load(data)),
         };
         CheckedObject { info, reports, sources }
     }
 
     /// Puts the objects together, device by device.
-    fn result(&self, input: &Input, objects: Vec<CheckedObject>, in_container: bool) -> FileResult {
+    fn result(&self, input: &Input, objects: Vec<CheckedObject>) -> FileResult {
         let mut per_device: Vec<Vec<ObjectReport>> =
-            self.settings.checkers.iter().map(|_| Vec::new()).collect();
+            self.settings.questions().map(|_| Vec::new()).collect();
         let (mut infos, mut sources) = (Vec::new(), Vec::new());
         for object in objects {
             for (all, report) in per_device.iter_mut().zip(object.reports) {
@@ -148,28 +141,24 @@ impl Walk<'_> {
             sources.push((object.info.number, object.sources));
             infos.push(object.info);
         }
-        let checked = self.settings.checkers.iter().zip(per_device);
-        let devices = checked.map(|(checker, reports)| {
-            let report = Checked::of_objects(checker, reports, in_container);
-            self.device(checker.checked_device().map(|it| it.name.to_string()), report, &sources)
-        });
+        let checked = self.settings.questions().zip(per_device);
+        let devices = checked
+            .map(|(device, reports)| self.device(device, Checked::from_iter(reports), &sources));
         FileResult { name: input.name.clone(), devices: devices.collect(), objects: infos }
     }
 
     fn empty(&self, input: &Input) -> FileResult {
-        let devices = self.settings.checkers.iter().map(|checker| {
-            self.device(
-                checker.checked_device().map(|it| it.name.to_string()),
-                checker.file(input),
-                &[],
-            )
-        });
+        let Settings { checker, launch, .. } = self.settings;
+        let devices = self
+            .settings
+            .questions()
+            .map(|device| self.device(device, checker.file(input, device, launch), &[]));
         FileResult { name: input.name.clone(), devices: devices.collect(), objects: Vec::new() }
     }
 
     fn device(
         &self,
-        device: Option<String>,
+        device: Option<&Device>,
         report: Checked,
         sources: &[(usize, Sources)],
     ) -> DeviceResult {
@@ -184,7 +173,7 @@ impl Walk<'_> {
             })
             .collect();
         DeviceResult {
-            device,
+            device: device.map(|it| it.name.to_string()),
             objects: report.objects,
             skipped: report.skipped,
             kernels: report.kernels,
