@@ -9,7 +9,7 @@ use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSiz
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeObject, Index, Kernel};
 
-use crate::arrivals::{Arrival, Arrivals};
+use crate::branch_target::{Branch, BranchTargets};
 use crate::lease::{BANK, Budget};
 use crate::tools::{Kit, Tools};
 
@@ -52,8 +52,8 @@ pub(crate) struct Census<'a> {
     /// Functions, and what stands between them.
     pub(crate) functions: Vec<Function<'a>>,
     everywhere: OnceCell<Everywhere>,
-    direct: OnceCell<Arrivals>,
-    indirect: OnceCell<Arrivals>,
+    direct: OnceCell<BranchTargets>,
+    indirect: OnceCell<BranchTargets>,
     /// Kernels' numbers by entry.
     entries: BTreeMap<u64, usize>,
 }
@@ -85,22 +85,25 @@ impl<'a> Census<'a> {
     }
 
     /// The jumps of all code that name where they lead.
-    pub(crate) fn direct(&self, tools: &Tools) -> &Arrivals {
-        self.direct.get_or_init(|| Arrivals::direct(tools, &self.code))
+    pub(crate) fn direct(&self, tools: &Tools) -> &BranchTargets {
+        self.direct
+            .get_or_init(|| BranchTargets::direct(tools.decoder(), tools.signs(), &self.code))
     }
 
     /// The jumps of all functions through registers, as far as it is known where they lead.
-    pub(crate) fn indirect(&self, tools: &Tools) -> &Arrivals {
-        self.indirect.get_or_init(|| Arrivals::indirect(tools, &self.stretches()))
+    pub(crate) fn indirect(&self, tools: &Tools) -> &BranchTargets {
+        self.indirect.get_or_init(|| {
+            BranchTargets::indirect(tools.decoder(), tools.signs(), &self.stretches())
+        })
     }
 
     /// The jumps that lead to an address from one on and before another.
-    pub(crate) fn arrivals(
+    pub(crate) fn branches_into(
         &self,
         tools: &Tools,
         start: u64,
         end: u64,
-    ) -> impl Iterator<Item = Arrival> {
+    ) -> impl Iterator<Item = Branch> {
         let indirect = self.indirect(tools).within(start, end);
         self.direct(tools).within(start, end).iter().chain(indirect).copied()
     }
@@ -111,8 +114,8 @@ impl<'a> Census<'a> {
         let (start, end) = (function.address, function.end());
         let after = self.functions.partition_point(|it| it.address <= start);
         let is_named = self.functions.get(after).is_some_and(|it| it.address < end);
-        let mut arrivals = self.arrivals(tools, start.saturating_add(1), end);
-        is_named || arrivals.any(|it| !(start..end).contains(&it.source))
+        let mut branches = self.branches_into(tools, start.saturating_add(1), end);
+        is_named || branches.any(|it| !(start..end).contains(&it.source))
     }
 
     /// Code that is in no function: what no symbol names and nothing ends.

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use hsaco_isa::{Flow, Inst, OperandValue, Register};
 
-use crate::edit::is_asked_for;
 use crate::lease::Leases;
-use crate::manifest::Remark;
+use crate::manifest::{Remark, is_asked_for};
 use crate::needs::Around;
 use crate::plan::{Edit, Plan};
 use crate::refusal::{Refusal, RefusalKind};

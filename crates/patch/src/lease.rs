@@ -28,6 +28,22 @@ pub struct Budget {
     pub unused: Option<(u16, u16)>,
 }
 
+/// The most scalar registers that a launch fills.
+const LAUNCHED: u16 = 34;
+
+impl Budget {
+    /// A pair of scalar registers that holds nothing when a kernel begins, whatever its code is.
+    pub(crate) fn unset_pair(&self) -> Option<u16> {
+        let first = self.sgprs.max(LAUNCHED).next_multiple_of(2);
+        (first..self.max_sgprs.saturating_sub(1)).step_by(2).find(|pair| *pair != 102)
+    }
+
+    /// Whether a pair of scalar registers holds nothing when a kernel begins.
+    pub(crate) fn is_unset(&self, pair: u16) -> bool {
+        pair >= self.sgprs.max(LAUNCHED)
+    }
+}
+
 /// The registers that a replacement may write beside those that the replaced instructions write.
 ///
 /// ```no_run

@@ -14,8 +14,8 @@
 
 mod apply;
 mod argument;
-mod arrivals;
 mod body;
+mod branch_target;
 mod bytes;
 mod call;
 mod census;
@@ -39,6 +39,7 @@ mod release;
 mod revision;
 pub mod rule;
 mod scan;
+mod setting;
 mod stack;
 mod tools;
 mod verify;
@@ -48,19 +49,20 @@ pub use argument::Argument;
 pub use bytes::Bytes;
 pub use call::Call;
 pub use digest::{Digest, Digests};
-pub use edit::{CodeEdit, KernelSetting, Points, set};
+pub use edit::{CodeEdit, Points};
 pub use jump::Jump;
 pub use lease::{Budget, Leases};
 pub use manifest::{
-    Change, KernelRecord, Manifest, Placement, Pool, Record, Remark, Setting, Stub, Verdict,
-    register_named, rule_named,
+    Change, KernelRecord, Manifest, Patched, Placement, Pool, Record, Remark, Setting, Stub,
+    Verdict, register_named, rule_named,
 };
 pub use option::{ClusterLoads, Options, ScaleSixteen};
-pub use patcher::{Patched, Patcher};
+pub use patcher::Patcher;
 pub use plan::{Edit, Plan};
 pub use refusal::{Refusal, RefusalKind};
 pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Stepping, Trigger};
 pub use scan::{Filter, Hit};
+pub use setting::{KernelSetting, set};
 pub use tools::Tools;
 pub use verify::{Expected, Finding, verify_set};
 pub use view::{Site, View};

@@ -5,11 +5,22 @@ use std::sync::Arc;
 use hsaco_isa::{Half, Register, RegisterFile, Special};
 
 use crate::bytes::Bytes;
-use crate::edit::{CALL, COUNT, EDIT};
 use crate::jump::Jump;
 use crate::option::Options;
 use crate::refusal::Refusal;
 use crate::rule::RuleSet;
+
+/// The rule name of what a caller asked for.
+pub(crate) const EDIT: &str = "edit";
+/// The rule name of counters.
+pub(crate) const COUNT: &str = "count";
+/// The rule name of calls.
+pub(crate) const CALL: &str = "call";
+
+/// Whether a rule name is that of something a caller asked for.
+pub(crate) fn is_asked_for(rule: &str) -> bool {
+    [EDIT, COUNT, CALL].contains(&rule)
+}
 
 /// How a run, or a kernel in it, came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,6 +248,15 @@ impl Manifest {
     pub fn refusals(&self) -> impl Iterator<Item = (&Remark, &Refusal)> {
         self.remarks.iter().filter_map(|remark| Some((remark, remark.said.as_ref().err()?)))
     }
+}
+
+/// What became of an object.
+#[derive(Clone, Debug)]
+pub struct Patched {
+    /// The new object; none where it is the old one.
+    pub bytes: Option<Vec<u8>>,
+    /// What was changed, and what was not.
+    pub manifest: Manifest,
 }
 
 /// The register of a name, as manifests write it.

@@ -43,7 +43,7 @@ impl Padding {
                 let word = word.try_into().map_or(1, u32::from_le_bytes);
                 word == 0 || word == CODE_END || word & 0xffff_0000 == NOP
             };
-            let is_reached = || census.arrivals(tools, start, end).next().is_some();
+            let is_reached = || census.branches_into(tools, start, end).next().is_some();
             if bytes.chunks_exact(4).all(is_padding) && ends(function, decoder) && !is_reached() {
                 padding.free.insert(start, end);
                 padding.content.insert(start, bytes.to_vec());

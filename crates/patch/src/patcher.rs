@@ -17,7 +17,7 @@ use crate::argument::Argument;
 use crate::census::Census;
 use crate::edit::{CodeEdit, Points};
 use crate::gather::{Gatherer, Wishes};
-use crate::manifest::{KernelRecord, Manifest, Pool, Remark, Setting, Stub, Verdict};
+use crate::manifest::{KernelRecord, Manifest, Patched, Pool, Remark, Setting, Stub, Verdict};
 use crate::option::Options;
 use crate::padding::Padding;
 use crate::place::{self, Placer};
@@ -50,15 +50,6 @@ pub struct Patcher {
     /// Tools of the objects so far.
     pub(crate) workshop: Workshop,
     edits: Vec<CodeEdit>,
-}
-
-/// What became of an object.
-#[derive(Clone, Debug)]
-pub struct Patched {
-    /// The new object; none where it is the old one.
-    pub bytes: Option<Vec<u8>>,
-    /// What was changed, and what was not.
-    pub manifest: Manifest,
 }
 
 /// Registers that kernels need for replacements: one more than the highest scalar and vector one.

@@ -179,7 +179,9 @@ impl Placer {
             effects.reads().chain(effects.writes()).for_each(|register| taken.insert(&register));
         }
         let found = Leases::new(taken, view.budget()).sgprs(2, 2);
-        let pair = found.map(|it| it.first).or_else(|refusal| unset_pair(view).ok_or(refusal))?;
+        let pair = found
+            .map(|it| it.first)
+            .or_else(|refusal| view.budget().unset_pair().ok_or(refusal))?;
         let mut code = Vec::with_capacity(STUB);
         prologue.code.iter().for_each(|inst| inst.encode(&mut code));
         while !self.pool.len().is_multiple_of(STUB) {
@@ -674,20 +676,6 @@ impl<'a> Body<'a> {
             pair: None,
         }
     }
-}
-
-/// The most scalar registers that a launch fills.
-const LAUNCHED: u16 = 34;
-
-/// A pair of scalar registers that holds nothing when a kernel begins, whatever its code is.
-fn unset_pair(view: &View<'_>) -> Option<u16> {
-    let first = view.budget().sgprs.max(LAUNCHED).next_multiple_of(2);
-    (first..view.budget().max_sgprs.saturating_sub(1)).step_by(2).find(|pair| *pair != 102)
-}
-
-/// Whether a pair of scalar registers holds nothing when a kernel begins.
-pub(crate) fn is_unset(view: &View<'_>, pair: u16) -> bool {
-    pair >= view.budget().sgprs.max(LAUNCHED)
 }
 
 fn pair_register(pair: u16) -> Register {

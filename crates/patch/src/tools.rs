@@ -9,7 +9,7 @@ use hsaco_isa::{
 };
 use hsaco_object::{CodeObject, Error, ErrorKind, Result};
 
-use crate::arrivals::Signs;
+use crate::branch_target::Signs;
 use crate::dialect::Dialect;
 use crate::jump;
 

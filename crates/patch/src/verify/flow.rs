@@ -7,9 +7,8 @@ use hsaco_analysis::{Address, Focus};
 use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special};
 
 use super::{Finding, instructions};
-use crate::edit::EDIT;
 use crate::jump::{self, FarWay};
-use crate::manifest::{Placement, Record};
+use crate::manifest::{EDIT, Placement, Record};
 use crate::needs::Around;
 use crate::view::View;
 

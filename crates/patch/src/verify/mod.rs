@@ -23,8 +23,7 @@ use hsaco_isa::{Decoder, Inst};
 use hsaco_object::CodeObject;
 
 use crate::census::Census;
-use crate::edit::{CALL, EDIT};
-use crate::manifest::{Manifest, Record, Stub, Verdict};
+use crate::manifest::{CALL, EDIT, Manifest, Record, Stub, Verdict};
 use crate::needs::Around;
 use crate::patcher::Patcher;
 use crate::release::Release;

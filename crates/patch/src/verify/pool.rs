@@ -1,7 +1,7 @@
 //! The pool, and jumps that lead to what was placed.
 
 use super::Case;
-use crate::arrivals::Arrival;
+use crate::branch_target::Branch;
 
 impl Case<'_, '_> {
     /// Every byte of the pool is listed, or keeps prefetching inside.
@@ -77,11 +77,11 @@ impl Case<'_, '_> {
             let site = std::iter::once((record.site.address + 1, size));
             let others = record.body.iter().chain(&record.relays);
             for (start, size) in site.chain(others.map(|it| (it.address, it.new.len() as u64))) {
-                let arrivals = direct.within(start, start + size).iter();
-                let mut arrivals = arrivals.chain(indirect.within(start, start + size));
+                let branches = direct.within(start, start + size).iter();
+                let mut branches = branches.chain(indirect.within(start, start + size));
                 let is_stranger =
-                    |it: &&Arrival| !is_listed(it.source) && self.is_instruction(it.source);
-                found = found.or(arrivals.find(is_stranger).map(|it| it.source));
+                    |it: &&Branch| !is_listed(it.source) && self.is_instruction(it.source);
+                found = found.or(branches.find(is_stranger).map(|it| it.source));
             }
         }
         if let Some(at) = found {

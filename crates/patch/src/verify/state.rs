@@ -7,7 +7,6 @@ use super::{Finding, instructions};
 use crate::jump;
 use crate::manifest::{Record, Stub};
 use crate::needs::Around;
-use crate::place;
 use crate::view::{View, focus_on};
 
 /// What a stretch of code does, from its start to its end.
@@ -137,7 +136,7 @@ fn body<'r>(decoder: &Decoder, record: &'r Record) -> &'r [u8] {
 pub(super) fn stub_clobbers(view: &View<'_>, stub: &Stub) -> bool {
     let deeds = deeds(view.decoder(), stub.code.get(..stub.way_on).unwrap_or_default(), None);
     let needed = view.live_before(0);
-    let pair = Some(stub.pair).filter(|pair| !place::is_unset(view, pair.first));
+    let pair = Some(stub.pair).filter(|pair| !view.budget().is_unset(pair.first));
     deeds.written.iter().chain(pair).any(|register| needed.contains(&register))
 }
 

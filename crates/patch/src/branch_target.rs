@@ -1,43 +1,39 @@
-//! Where the jumps of an object lead, whichever function they are in.
+//! Branch targets of all code of an object, whichever function they are in.
 
 use hsaco_analysis::{Address, Cfg, Function, Stream, Values};
 use hsaco_isa::{Decoder, Flow};
 
-use crate::tools::Tools;
-
-/// Where a jump leads, and where it stands.
+/// A branch, call or jump: where it leads, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Arrival {
+pub(crate) struct Branch {
     pub(crate) target: u64,
     pub(crate) source: u64,
 }
 
-/// Jumps, by where they lead.
+/// Branches of an object, by their targets.
 #[derive(Debug, Default)]
-pub(crate) struct Arrivals(Vec<Arrival>);
+pub(crate) struct BranchTargets(Vec<Branch>);
 
-impl Arrivals {
+impl BranchTargets {
     /// All words of some code that look like branches and calls. Some may be constants of other instructions: who
     /// keeps away from where they lead keeps away from too much.
-    pub(crate) fn direct(tools: &Tools, code: &[(u64, &[u8])]) -> Self {
-        let (decoder, signs) = (tools.decoder(), tools.signs());
+    pub(crate) fn direct(decoder: &Decoder, signs: &Signs, code: &[(u64, &[u8])]) -> Self {
         let mut found = Vec::new();
         for (start, code) in code {
             for (word, at) in code.as_chunks().0.iter().zip((*start..).step_by(4)) {
                 if signs.direct.fits(word)
                     && let Some(target) = decoder.decode(word).and_then(|it| it.branch_target(at))
                 {
-                    found.push(Arrival { target, source: at });
+                    found.push(Branch { target, source: at });
                 }
             }
         }
         found.sort_unstable();
-        Arrivals(found)
+        BranchTargets(found)
     }
 
     /// The jumps and calls of functions through registers, as far as their addresses are made in the function itself.
-    pub(crate) fn indirect(tools: &Tools, functions: &[Function<'_>]) -> Self {
-        let (decoder, signs) = (tools.decoder(), tools.signs());
+    pub(crate) fn indirect(decoder: &Decoder, signs: &Signs, functions: &[Function<'_>]) -> Self {
         let mut found = Vec::new();
         for function in functions {
             if function.code.as_chunks().0.iter().any(|word| signs.indirect.fits(word)) {
@@ -45,11 +41,11 @@ impl Arrivals {
             }
         }
         found.sort_unstable();
-        Arrivals(found)
+        BranchTargets(found)
     }
 
     /// Those that lead to an address from one on and before another.
-    pub(crate) fn within(&self, start: u64, end: u64) -> &[Arrival] {
+    pub(crate) fn within(&self, start: u64, end: u64) -> &[Branch] {
         let first = self.0.partition_point(|it| it.target < start);
         let last = self.0.partition_point(|it| it.target < end);
         self.0.get(first..last).unwrap_or_default()
@@ -127,14 +123,14 @@ impl Words {
     }
 }
 
-fn add_indirect(decoder: &Decoder, stream: &Stream, found: &mut Vec<Arrival>) {
+fn add_indirect(decoder: &Decoder, stream: &Stream, found: &mut Vec<Branch>) {
     let cfg = Cfg::new(decoder, stream);
     let values = Values::new(decoder, stream, &cfg);
     for (step, inst) in stream.turns().filter_map(|at| Some((at, stream.inst(at)?))) {
         if matches!(inst.flow(), Flow::IndirectJump | Flow::IndirectCall)
             && let Address::Known(target) = values.target(step)
         {
-            found.push(Arrival { target, source: stream.address_of(step) });
+            found.push(Branch { target, source: stream.address_of(step) });
         }
     }
 }
@@ -144,6 +140,7 @@ mod tests {
     use hsaco_isa::Processor;
 
     use super::*;
+    use crate::tools::Tools;
 
     #[test]
     fn every_direct_jump_is_seen() {
@@ -157,17 +154,18 @@ mod tests {
                 tools.assemble(line).unwrap().encode(&mut code);
                 code
             };
+            let (decoder, signs) = (tools.decoder(), tools.signs());
             let [call, indirect @ ..] = if name == "gfx1250" { newer } else { older };
             for line in ["s_branch 2", "s_cbranch_scc0 2", "s_cbranch_execnz 2", call] {
-                let arrivals = Arrivals::direct(&tools, &[(0x1000, &encoded(line))]);
-                let wanted = [Arrival { target: 0x100c, source: 0x1000 }];
-                assert_eq!(arrivals.within(0x100c, 0x100d), wanted, "{name}: {line}");
-                assert!(arrivals.within(0, 0x100c).is_empty(), "{name}: {line}");
+                let branches = BranchTargets::direct(decoder, signs, &[(0x1000, &encoded(line))]);
+                let wanted = [Branch { target: 0x100c, source: 0x1000 }];
+                assert_eq!(branches.within(0x100c, 0x100d), wanted, "{name}: {line}");
+                assert!(branches.within(0, 0x100c).is_empty(), "{name}: {line}");
             }
             for line in indirect {
                 let code = encoded(line);
                 let mut words = code.as_chunks().0.iter();
-                assert!(words.any(|word| tools.signs().indirect.fits(word)), "{name}: {line}");
+                assert!(words.any(|word| signs.indirect.fits(word)), "{name}: {line}");
             }
         }
     }
