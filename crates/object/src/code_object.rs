@@ -15,13 +15,13 @@ use std::fmt;
 use hsaco_isa::{AbiVersion, EFlags, Generation, TargetId};
 
 use crate::elf::{ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, Elf};
-use crate::error::Problems;
 use crate::index::Index;
 use crate::metadata::Metadata;
 use crate::note::{self, IsaVersion, NT_AMD_HSA_ISA_VERSION, Note, OWNER_AMD};
 use crate::relocation::{self, Relocation};
 use crate::symbol::{Symbol, SymbolTable};
 use crate::{Error, ErrorKind, Result};
+use hsaco_bytes::Problems;
 
 /// An ELF file for an AMD GPU.
 #[derive(Clone, Debug)]
@@ -179,6 +179,6 @@ impl<'a> CodeObject<'a> {
         let section = self.elf.section(symbol.section)?;
         let start = symbol.value.checked_sub(section.address)?;
         let content = self.elf.section_data(section).ok()?;
-        crate::bytes::slice(content, start, size, "symbol content").ok()
+        hsaco_bytes::slice(content, start, size, "symbol content").ok()
     }
 }

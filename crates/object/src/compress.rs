@@ -10,8 +10,8 @@
 //! # Ok::<(), hsaco_object::Error>(())
 //! ```
 
-use crate::bytes::read_u32;
 use crate::{Error, ErrorKind, Result, memory};
+use hsaco_bytes::read_u32;
 
 /// How bytes were compressed.
 ///

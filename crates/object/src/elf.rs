@@ -14,10 +14,10 @@
 
 use std::borrow::Cow;
 
-use crate::bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 use crate::compress::{Method, decompress};
-use crate::error::Problems;
 use crate::{Error, ErrorKind, Result, Str};
+use hsaco_bytes::Problems;
+use hsaco_bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 
 /// The first four bytes of every ELF file.
 pub const MAGIC: [u8; 4] = *b"\x7fELF";

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use crate::code_object::CodeObject;
-use crate::error::Problems;
 use crate::kernel::Kernel;
 use crate::metadata::Metadata;
 use crate::symbol::{
@@ -13,6 +12,7 @@ use crate::symbol::{
     STT_NOTYPE, STT_OBJECT, STT_SECTION, Symbol, SymbolTable,
 };
 use crate::{Error, Str};
+use hsaco_bytes::Problems;
 
 /// Everything a code object defines or wants, by kind.
 #[derive(Clone, Debug, Default)]

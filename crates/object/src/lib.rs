@@ -5,11 +5,9 @@
 //! and shown.
 #![forbid(unsafe_code)]
 
-mod bytes;
 mod code_object;
 mod demangle;
 mod detached;
-mod error;
 mod index;
 mod kernel;
 
@@ -19,7 +17,6 @@ pub mod descriptor;
 pub mod elf;
 pub mod layout;
 pub mod md5;
-pub mod memory;
 pub mod metadata;
 pub mod msgpack;
 pub mod note;
@@ -29,11 +26,10 @@ pub mod uri;
 pub mod write;
 pub mod yaml;
 
-pub use bytes::Str;
 pub use code_object::{CodeObject, Target};
 pub use demangle::{demangle, demangle_into};
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use detached::DetachedKernel;
-pub use error::{Error, ErrorKind, Result};
+pub use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};
 pub use index::{Index, SymbolKind};
 pub use kernel::{Kernel, Resources};

@@ -5,7 +5,7 @@
 //! assert_eq!(digest[..4], [0x90, 0x01, 0x50, 0x98]);
 //! ```
 
-use crate::bytes::read_u64;
+use hsaco_bytes::read_u64;
 
 const INITIAL: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 

@@ -1,8 +1,8 @@
 //! ELF notes: where metadata, ISA names and producers' remarks live.
 
-use crate::bytes::{read_u32, read_u64, slice};
 use crate::elf::{Elf, PT_NOTE, SHT_NOTE};
 use crate::{Error, Result, Str};
+use hsaco_bytes::{read_u32, read_u64, slice};
 
 /// Owner of the notes of code objects V3 and later.
 pub const OWNER_AMDGPU: &str = "AMDGPU";
@@ -110,7 +110,7 @@ fn without_overlap<'a>(
     let mut left = elf.data().len() as u64;
     let take = |table: Result<NoteTable<'a>>| {
         let table = table?;
-        left = crate::bytes::spend(left, table.size, "notes", table.offset)?;
+        left = hsaco_bytes::spend(left, table.size, "notes", table.offset)?;
         Ok(table)
     };
     tables.into_iter().map(take).collect()
@@ -214,7 +214,7 @@ impl<'a> IsaVersion<'a> {
     pub fn parse(desc: &'a [u8]) -> Result<Self> {
         const CONTEXT: &str = "ISA version note";
         let header = slice(desc, 0, 16, CONTEXT)?;
-        let half = |at| u64::from(crate::bytes::read_u16(header, at).unwrap_or(0));
+        let half = |at| u64::from(hsaco_bytes::read_u16(header, at).unwrap_or(0));
         let word = |at| read_u32(header, at).unwrap_or(0);
         let vendor = slice(desc, 16, half(0), CONTEXT)?;
         let architecture = slice(desc, 16 + half(0), half(2), CONTEXT)?;

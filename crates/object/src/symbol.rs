@@ -1,8 +1,8 @@
 //! Symbol tables: `.symtab`, else `.dynsym`, else what the dynamic segment names.
 
-use crate::bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 use crate::elf::{Elf, PT_DYNAMIC, SHT_DYNSYM, SHT_SYMTAB, SHT_SYMTAB_SHNDX, Section};
 use crate::{Error, Result, Str};
+use hsaco_bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 
 /// Symbol without a type.
 pub const STT_NOTYPE: u8 = 0;

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use crate::bytes::slice;
 use crate::{Error, ErrorKind, Result};
+use hsaco_bytes::slice;
 
 const CONTEXT: &str = "archive";
 const HEADER_SIZE: u64 = 60;
@@ -161,7 +161,7 @@ pub(super) mod tests {
 
     fn names(file: &[u8]) -> Vec<(String, Vec<u8>)> {
         let content = |member: &Member| {
-            crate::bytes::slice(file, member.offset, member.size, "member").unwrap().to_vec()
+            hsaco_bytes::slice(file, member.offset, member.size, "member").unwrap().to_vec()
         };
         members(file)
             .into_iter()

@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
-use crate::bytes::{read_u64, slice};
 use crate::{Error, Result, Str, memory};
+use hsaco_bytes::{read_u64, slice};
 
 /// What every bundle begins with.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";

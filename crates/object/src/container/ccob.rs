@@ -10,9 +10,9 @@
 //! # Ok::<(), hsaco_object::Error>(())
 //! ```
 
-use crate::bytes::{read_u16, read_u32, read_u64, slice};
 use crate::compress::{self, Method};
 use crate::{Error, ErrorKind, Result, md5};
+use hsaco_bytes::{read_u16, read_u32, read_u64, slice};
 
 /// What every compressed bundle begins with.
 pub const MAGIC: &[u8; 4] = b"CCOB";

@@ -135,7 +135,7 @@ fn parts_of<Header: CoffHeader>(
     let strings = string_table(header, data);
     let symbols = u64::from(header.pointer_to_symbol_table());
     let symbols_end = (data.len() - strings.len()) as u64;
-    let strings_size = u64::from(crate::bytes::read_u32(strings, 0).unwrap_or(0));
+    let strings_size = u64::from(hsaco_bytes::read_u32(strings, 0).unwrap_or(0));
     let mut parts =
         vec![(0..table_offset, Part::FileHeader), (table_offset..table_end, Part::SectionHeaders)];
     if symbols != 0 {

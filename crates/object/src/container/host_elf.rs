@@ -1,8 +1,8 @@
 //! The sections of a host ELF file, of either class and byte order, every field checked.
 
 use super::host::{Part, PartRange, Section, device_section, section_part, short_name};
-use crate::bytes::slice;
 use crate::{Error, Result};
+use hsaco_bytes::slice;
 
 const CONTEXT: &str = "ELF section table";
 const SHT_NULL: u64 = 0;

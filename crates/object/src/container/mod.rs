@@ -36,7 +36,7 @@ pub(crate) use walk::{Place, Region, RegionKind, traced_entries};
 
 use hsaco_isa::EntryId;
 
-use crate::bytes::{read_u16, read_u32};
+use hsaco_bytes::{read_u16, read_u32};
 
 const EM_AMDGPU: u16 = 224;
 const ELF_MAGIC: &[u8] = b"\x7fELF";

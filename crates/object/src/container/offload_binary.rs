@@ -6,8 +6,8 @@
 //! assert_eq!(error.to_string(), "truncated: offload binary: 4 bytes of 32 (at offset 0x0)");
 //! ```
 
-use crate::bytes::{c_str, read_u16, read_u32, read_u64, slice};
 use crate::{Error, ErrorKind, Result, Str};
+use hsaco_bytes::{c_str, read_u16, read_u32, read_u64, slice};
 
 /// What every offload binary begins with.
 pub const MAGIC: &[u8; 4] = b"\x10\xff\x10\xad";

@@ -109,7 +109,7 @@ enum Otherwise {
 impl<'a> Node<'a> {
     /// The part at `offset`, as a node of its own.
     fn part(&self, offset: u64, size: u64, context: &'static str) -> Result<Self> {
-        crate::bytes::slice(&self.data, offset, size, context)?;
+        hsaco_bytes::slice(&self.data, offset, size, context)?;
         let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());
         let data = range.and_then(|(start, size)| self.data.slice(start..start + size));
         let data = data.unwrap_or_else(|| Bytes::from([].as_slice()));

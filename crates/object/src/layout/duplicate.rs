@@ -135,7 +135,7 @@ impl Finder<'_> {
 
 /// Kernels with the same print, told apart by their bytes where these are in the file.
 fn split(data: &[u8], size: u64, found: Vec<Found>) -> Vec<Duplicate> {
-    let code = |offset: Option<u64>| crate::bytes::slice(data, offset?, size, "code").ok();
+    let code = |offset: Option<u64>| hsaco_bytes::slice(data, offset?, size, "code").ok();
     let mut groups: Vec<(Option<&[u8]>, Duplicate)> = Vec::new();
     for Found { code: kernel, offset } in found {
         let code = code(offset);

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::Kind;
-use crate::bytes::slice;
 use crate::elf::{Elf, SHT_NOBITS};
 use crate::msgpack::Reader;
 use crate::symbol::SymbolSource;
 use crate::{CodeObject, Index, Kernel, Str, metadata};
+use hsaco_bytes::slice;
 
 const FILE_HEADER: u64 = 64;
 const DESCRIPTOR: u64 = 64;

@@ -18,10 +18,10 @@ pub use path::path_at;
 pub use schema::{Broken, verify, verify_at};
 pub use value_kind::ValueKind;
 
-use crate::error::Problems;
 use crate::msgpack::{Entry, Head, Map, Reader};
 use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
 use crate::{Error, Resources, Result, Str};
+use hsaco_bytes::Problems;
 
 use key::Keys;
 use read::{integer, integers, put, string, strings, take, twice};

@@ -1,8 +1,8 @@
 //! The encodings of relocation tables.
 
 use super::{CONTEXT, Encoding, RELATIVE64, RelocationType};
-use crate::bytes::{read_u32, read_u64};
 use crate::{Error, Result};
+use hsaco_bytes::{read_u32, read_u64};
 
 /// A relocation as its table has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 mod decode;
 mod table;
 
-use crate::bytes::{read_u32, read_u64, slice};
 use crate::elf::{ET_REL, Elf, SHT_REL, SHT_RELA, SHT_RELR};
-use crate::error::Problems;
 use crate::{Error, ErrorKind, Result, Str, memory};
+use hsaco_bytes::Problems;
+use hsaco_bytes::{read_u32, read_u64, slice};
 
 use decode::Row;
 use table::Table;

@@ -47,7 +47,7 @@ impl Run {
         let mut run =
             Self { bytes: Vec::new(), old_offset: base, old_size: table.size, ends: Vec::new() };
         let piece = |from: u64, to: u64| {
-            crate::bytes::slice(old, from - base, to.saturating_sub(from), "notes")
+            hsaco_bytes::slice(old, from - base, to.saturating_sub(from), "notes")
         };
         let mut copied = base;
         for note in table.notes() {

@@ -1,8 +1,8 @@
 //! Rows of ELF's tables, as bytes.
 
-use crate::bytes::{read_u32, read_u64};
 use crate::elf::{Elf, HEADER_SIZE, PROGRAM_HEADER_SIZE, SECTION_HEADER_SIZE, Segment};
 use crate::relocation::RelocationType;
+use hsaco_bytes::{read_u32, read_u64};
 
 /// A section header as it stands in the file, its name an offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

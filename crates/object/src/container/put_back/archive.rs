@@ -2,8 +2,8 @@
 
 use super::super::archive::{Part, parts};
 use super::{CONTEXT, Change, splice};
-use crate::bytes::{read_u32, slice};
 use crate::{Error, ErrorKind, Result, memory};
+use hsaco_bytes::{read_u32, slice};
 
 const HEADER_SIZE: u64 = 60;
 

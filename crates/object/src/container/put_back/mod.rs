@@ -27,9 +27,9 @@ use std::collections::BTreeMap;
 
 use super::ccob::{self, Ccob};
 use super::{Container, Options, Region, RegionKind, traced_entries};
-use crate::bytes::{read_u16, read_u32, read_u64, slice};
 use crate::compress::Method;
 use crate::{Error, ErrorKind, Result, memory};
+use hsaco_bytes::{read_u16, read_u32, read_u64, slice};
 
 const CONTEXT: &str = "putting back";
 

@@ -3,8 +3,8 @@
 use super::super::bundle::{self, Bundle};
 use super::super::offload_binary::OffloadBinary;
 use super::{CONTEXT, Change, overwrite, splice};
-use crate::bytes::slice;
 use crate::{Error, ErrorKind, Result, memory};
+use hsaco_bytes::slice;
 
 /// A content, where it is, and what it becomes.
 struct Slot {

@@ -1,6 +1,6 @@
 //! Reading DWARF's integers.
 
-use crate::bytes::{read_u16, read_u32, read_u64};
+use hsaco_bytes::{read_u16, read_u32, read_u64};
 
 /// A position in bytes; `None` past the end.
 #[derive(Clone, Copy)]

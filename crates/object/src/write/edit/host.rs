@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::bytes::{read_u16, read_u64};
 use crate::elf::{ET_REL, Elf, PF_R, SHF_ALLOC, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB, Section};
 use crate::relocation::{self, Encoding};
 use crate::{Error, ErrorKind, Result};
+use hsaco_bytes::{read_u16, read_u64};
 
 use super::super::row::change_u64;
 use super::super::{PAGE, add, align_up, put_at, unsupported};
@@ -199,7 +199,7 @@ impl Edit<'_> {
         mut change: impl FnMut(&mut [u8]),
     ) -> Result<()> {
         for &(start, size) in ranges {
-            crate::bytes::slice(&self.bytes, start, size, CONTEXT)?;
+            hsaco_bytes::slice(&self.bytes, start, size, CONTEXT)?;
             let start = usize::try_from(start).unwrap_or(usize::MAX);
             let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
             let bytes = self.bytes.get_mut(start..end).unwrap_or_default();

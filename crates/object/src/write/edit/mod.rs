@@ -152,7 +152,7 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// When they are not all in the file.
     pub fn replace(&mut self, offset: u64, new: &[u8]) -> Result<()> {
-        crate::bytes::slice(&self.bytes, offset, new.len() as u64, CONTEXT)?;
+        hsaco_bytes::slice(&self.bytes, offset, new.len() as u64, CONTEXT)?;
         put_at(&mut self.bytes, offset, new, CONTEXT)
     }
 

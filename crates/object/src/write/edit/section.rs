@@ -52,7 +52,7 @@ impl Edit<'_> {
         let row = self.sections.get(index as usize);
         let row = row.filter(|it| !matches!(it.kind, SHT_NOBITS | SHT_NULL));
         row.map_or(Ok(&[]), |it| {
-            crate::bytes::slice(&self.bytes, it.offset, it.size, "section content")
+            hsaco_bytes::slice(&self.bytes, it.offset, it.size, "section content")
         })
     }
 

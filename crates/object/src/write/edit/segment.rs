@@ -136,7 +136,7 @@ impl Edit<'_> {
             || elf.loads().any(|it| {
                 it.offset <= header.program_headers && end <= it.offset.saturating_add(it.file_size)
             });
-        let gap = crate::bytes::slice(elf.data(), start, end.saturating_sub(start), CONTEXT);
+        let gap = hsaco_bytes::slice(elf.data(), start, end.saturating_sub(start), CONTEXT);
         is_free && is_mapped && gap.is_ok_and(|it| it.iter().all(|&byte| byte == 0))
     }
 

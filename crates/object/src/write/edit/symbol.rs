@@ -101,7 +101,7 @@ impl Edit<'_> {
         let referring: Vec<_> = referring.map(|(it, _)| *it).collect();
         for row in referring {
             let (start, size) = (row.offset, row.size);
-            crate::bytes::slice(&self.bytes, start, size, "relocations")?;
+            hsaco_bytes::slice(&self.bytes, start, size, "relocations")?;
             let start = usize::try_from(start).unwrap_or(usize::MAX);
             let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
             let step = usize::try_from(row.entry_size).unwrap_or(usize::MAX);

@@ -6,10 +6,10 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// ```
 /// let mut bytes = vec![1_u8];
-/// hsaco_object::memory::reserve(&mut bytes, 100, "payload")?;
+/// hsaco_bytes::memory::reserve(&mut bytes, 100, "payload")?;
 /// assert!(bytes.capacity() >= 101);
-/// assert!(hsaco_object::memory::reserve(&mut bytes, 1 << 60, "payload").is_err());
-/// # Ok::<(), hsaco_object::Error>(())
+/// assert!(hsaco_bytes::memory::reserve(&mut bytes, 1 << 60, "payload").is_err());
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 ///
 /// # Errors
@@ -25,8 +25,8 @@ pub fn reserve<T>(list: &mut Vec<T>, more: usize, context: &'static str) -> Resu
 /// As many zeros.
 ///
 /// ```
-/// assert_eq!(hsaco_object::memory::zeros(2, "payload")?, [0, 0]);
-/// # Ok::<(), hsaco_object::Error>(())
+/// assert_eq!(hsaco_bytes::memory::zeros(2, "payload")?, [0, 0]);
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 ///
 /// # Errors
@@ -40,8 +40,8 @@ pub fn zeros(size: usize, context: &'static str) -> Result<Vec<u8>> {
 /// A copy of bytes.
 ///
 /// ```
-/// assert_eq!(hsaco_object::memory::copy(b"abc", "payload")?, b"abc");
-/// # Ok::<(), hsaco_object::Error>(())
+/// assert_eq!(hsaco_bytes::memory::copy(b"abc", "payload")?, b"abc");
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 ///
 /// # Errors
@@ -56,9 +56,9 @@ pub fn copy(data: &[u8], context: &'static str) -> Result<Vec<u8>> {
 ///
 /// ```
 /// let mut bytes = b"ab".to_vec();
-/// hsaco_object::memory::append(&mut bytes, b"c", "payload")?;
+/// hsaco_bytes::memory::append(&mut bytes, b"c", "payload")?;
 /// assert_eq!(bytes, b"abc");
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 ///
 /// # Errors
@@ -73,9 +73,9 @@ pub fn append(bytes: &mut Vec<u8>, data: &[u8], context: &'static str) -> Result
 ///
 /// ```
 /// let mut bytes = b"ab".to_vec();
-/// hsaco_object::memory::resize(&mut bytes, 3, "payload")?;
+/// hsaco_bytes::memory::resize(&mut bytes, 3, "payload")?;
 /// assert_eq!(bytes, b"ab\0");
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 ///
 /// # Errors

@@ -1,15 +1,15 @@
-//! The one error type of this crate: what, where, why, in one word of memory.
+//! The one error type: what, where, why, in one word of memory.
 
 use std::fmt;
 
-/// Result of everything in this crate that can fail.
+/// Result of everything that reads or writes bytes of a file.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a file, or a part of it, could not be read.
 ///
 /// ```
-/// let error = hsaco_object::CodeObject::parse(b"\x7fELF").unwrap_err();
-/// assert_eq!(error.kind(), hsaco_object::ErrorKind::Truncated);
+/// let error = hsaco_bytes::slice(b"\x7fELF", 0, 64, "ELF header").unwrap_err();
+/// assert_eq!(error.kind(), hsaco_bytes::ErrorKind::Truncated);
 /// assert_eq!(error.to_string(), "truncated: ELF header: 4 bytes of 64 (at offset 0x0)");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -27,13 +27,13 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The content is no format this crate knows.
+    /// The content is no format we know.
     NotRecognised,
     /// A structure reaches past the end of the bytes that hold it.
     Truncated,
     /// A structure is all there and breaks a rule of its format.
     Malformed,
-    /// A structure is well formed and this crate does not handle it.
+    /// A structure is well formed and not handled here.
     Unsupported,
     /// A structure is larger or deeper than the caller allowed.
     LimitExceeded,
@@ -143,30 +143,33 @@ impl std::error::Error for Error {}
 /// What was wrong with a file that could still be read in part. Keeps the first few: a broken table
 /// repeats itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Problems(Vec<Error>);
+pub struct Problems(Vec<Error>);
 
 impl Problems {
     const KEPT: usize = 32;
 
-    pub(crate) fn note(&mut self, error: Error) {
+    /// Keeps an error, unless it is kept already or there are many.
+    pub fn note(&mut self, error: Error) {
         if self.0.len() < Self::KEPT && !self.0.contains(&error) {
             self.0.push(error);
         }
     }
 
-    pub(crate) fn extend(&mut self, errors: &[Error]) {
+    /// Keeps each of these.
+    pub fn extend(&mut self, errors: &[Error]) {
         errors.iter().for_each(|error| self.note(error.clone()));
     }
 
     /// The value, or its default with the error kept.
-    pub(crate) fn or_empty<T: Default>(&mut self, result: Result<T>) -> T {
+    pub fn or_empty<T: Default>(&mut self, result: Result<T>) -> T {
         result.unwrap_or_else(|error| {
             self.note(error);
             T::default()
         })
     }
 
-    pub(crate) fn as_slice(&self) -> &[Error] {
+    /// The errors that were kept, in the order in which they came.
+    pub fn as_slice(&self) -> &[Error] {
         &self.0
     }
 }
