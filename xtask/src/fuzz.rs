@@ -19,6 +19,7 @@ const TARGETS: &[&str] = &[
     "object",
     "dwarf",
     "msgpack",
+    "demangle",
     "decode",
     "assemble",
     "load",
@@ -29,7 +30,7 @@ const TARGETS: &[&str] = &[
 
 /// Targets of nothing but safe code: no sanitizer has anything to find there, and without one they are
 /// several times as fast.
-const SAFE: &[&str] = &["decode", "assemble", "patch"];
+const SAFE: &[&str] = &["demangle", "decode", "assemble", "patch"];
 /// The byte that chooses the processor, and a few instructions: what a run takes grows with its input, and what
 /// it finds does not.
 const LONGEST_CODE: usize = 1 + 4 * 20;
@@ -75,10 +76,11 @@ fn fuzz(target: &str, minutes: u64, processors: &str) -> Result<()> {
 }
 
 /// Objects and containers start from whole fixtures, `msgpack` and `kernarg` from the metadata inside them,
-/// `decode` and `assemble` from golden files, `patch` from the examples of its rules.
+/// `demangle` from its measured cases, `decode` and `assemble` from golden files, `patch` from the examples of its rules.
 fn seed(target: &str, corpus: &Path, processors: &str) -> Result<()> {
     fs::create_dir_all(corpus)?;
     match target {
+        "demangle" => return seed_names(corpus),
         "decode" => return seed_encodings(corpus, processors),
         "assemble" => return seed_lines(corpus),
         "patch" => return seed_examples(corpus),
@@ -100,6 +102,17 @@ fn seed(target: &str, corpus: &Path, processors: &str) -> Result<()> {
             let buffer: &[u8] = if target == "kernarg" { &[0; 48] } else { &[] };
             fs::write(corpus.join(format!("{name}.{index}")), [buffer, metadata].concat())?;
         }
+    }
+    Ok(())
+}
+
+/// The mangled names of the demangler's measured cases.
+fn seed_names(corpus: &Path) -> Result<()> {
+    let cases = workspace_root().join("crates/demangle/tests/demangle.txt");
+    let cases = fs::read_to_string(cases)?;
+    let names = cases.lines().filter_map(|line| Some(line.split_once('\t')?.0));
+    for (index, name) in names.enumerate() {
+        fs::write(corpus.join(index.to_string()), name)?;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub mod write;
 pub mod yaml;
 
 pub use code_object::{CodeObject, Target};
-pub use demangle::{demangle, demangle_into};
+pub use demangle::demangle;
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use detached::DetachedKernel;
 pub use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};

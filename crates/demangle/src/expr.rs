@@ -1,11 +1,11 @@
 //! Expressions, which stand in template arguments, array bounds, `decltype` and constraints.
 
-use super::node::{Id, NEW_ARRAY, NEW_GLOBAL, Node};
-use super::parser::Parser;
-use super::tables::{Kind, Precedence, find_operator, integer_style, operator};
+use crate::node::{Id, NEW_ARRAY, NEW_GLOBAL, Node};
+use crate::parser::Parser;
+use crate::tables::{Kind, Precedence, find_operator, integer_style, operator};
 
 impl Parser<'_> {
-    pub(super) fn expression(&mut self) -> Option<Id> {
+    pub(crate) fn expression(&mut self) -> Option<Id> {
         self.deeper(|parser| {
             let global = parser.eat_str("gs");
             match find_operator([parser.peek(), parser.peek_at(1)]) {
@@ -366,7 +366,7 @@ impl Parser<'_> {
 
     // Literals.
 
-    pub(super) fn primary(&mut self) -> Option<Id> {
+    pub(crate) fn primary(&mut self) -> Option<Id> {
         self.expect(b'L')?;
         let code = self.peek();
         if integer_style(code).is_some() {

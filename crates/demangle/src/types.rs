@@ -1,14 +1,14 @@
 //! Types.
 
-use super::node::{Id, Node};
-use super::parser::Parser;
-use super::tables::{Precedence, builtin, builtin_d, fixed_point};
+use crate::node::{Id, Node};
+use crate::parser::Parser;
+use crate::tables::{Precedence, builtin, builtin_d, fixed_point};
 
 /// Whether a type may be substituted later.
 type Type = (Id, bool);
 
 impl Parser<'_> {
-    pub(super) fn ty(&mut self) -> Option<Id> {
+    pub(crate) fn ty(&mut self) -> Option<Id> {
         if let Some(text) = builtin(self.peek()) {
             self.pos += 1;
             return self.add(Node::Text(text));
@@ -172,7 +172,7 @@ impl Parser<'_> {
         self.add(Node::Postfixed { child, postfix })
     }
 
-    pub(super) fn decltype(&mut self) -> Option<Id> {
+    pub(crate) fn decltype(&mut self) -> Option<Id> {
         self.pos += 2;
         let child = self.expression()?;
         self.expect(b'E')?;

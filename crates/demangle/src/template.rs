@@ -1,11 +1,11 @@
 //! Template arguments, parameters and their declarations.
 
-use super::node::{Clauses, Id, Node};
-use super::parser::{Level, Parser};
+use crate::node::{Clauses, Id, Node};
+use crate::parser::{Level, Parser};
 
 impl Parser<'_> {
     /// Arguments in angle brackets; `named` ones are what later template parameters refer to.
-    pub(super) fn template_args(&mut self, named: bool) -> Option<Id> {
+    pub(crate) fn template_args(&mut self, named: bool) -> Option<Id> {
         self.expect(b'I')?;
         if named {
             let first = self.first_argument;
@@ -41,7 +41,7 @@ impl Parser<'_> {
         Some(id)
     }
 
-    pub(super) fn template_arg(&mut self) -> Option<Id> {
+    pub(crate) fn template_arg(&mut self) -> Option<Id> {
         self.deeper(|parser| match parser.peek() {
             b'X' => {
                 parser.pos += 1;
@@ -70,7 +70,7 @@ impl Parser<'_> {
         })
     }
 
-    pub(super) fn template_param(&mut self) -> Option<Id> {
+    pub(crate) fn template_param(&mut self) -> Option<Id> {
         let start = self.pos;
         self.expect(b'T')?;
         let level = if self.eat(b'L') {
@@ -120,13 +120,13 @@ impl Parser<'_> {
         self.add(Node::Text("auto"))
     }
 
-    pub(super) fn at_template_param_decl(&self) -> bool {
+    pub(crate) fn at_template_param_decl(&self) -> bool {
         self.peek() == b'T' && matches!(self.peek_at(1), b'y' | b'p' | b't' | b'n' | b'k')
     }
 
     /// A declaration of a parameter, that later ones of the innermost level may refer to if it is
     /// `known`.
-    pub(super) fn template_param_decl(&mut self, known: bool) -> Option<Id> {
+    pub(crate) fn template_param_decl(&mut self, known: bool) -> Option<Id> {
         self.deeper(|parser| parser.template_param_decl_here(known))
     }
 
@@ -193,7 +193,7 @@ impl Parser<'_> {
         Some(name)
     }
 
-    pub(super) fn constraint(&mut self) -> Option<Id> {
+    pub(crate) fn constraint(&mut self) -> Option<Id> {
         let outer = std::mem::replace(&mut self.in_constraint, true);
         let id = self.expression();
         self.in_constraint = outer;

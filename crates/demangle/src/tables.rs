@@ -3,7 +3,7 @@
 /// How tightly an expression binds, tightest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
-pub(super) enum Precedence {
+pub(crate) enum Precedence {
     Primary,
     Postfix,
     Unary,
@@ -27,7 +27,7 @@ pub(super) enum Precedence {
 
 /// How the operands of an operator are encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Prefix,
     Postfix,
     Binary,
@@ -50,14 +50,14 @@ pub(super) enum Kind {
 
 /// One operator.
 #[derive(Debug)]
-pub(super) struct Operator {
-    pub(super) code: [u8; 2],
-    pub(super) kind: Kind,
-    pub(super) precedence: Precedence,
+pub(crate) struct Operator {
+    pub(crate) code: [u8; 2],
+    pub(crate) kind: Kind,
+    pub(crate) precedence: Precedence,
     /// What stands after `operator`, or the word of a cast.
-    pub(super) text: &'static str,
+    pub(crate) text: &'static str,
     /// True when a function can have the name.
-    pub(super) nameable: bool,
+    pub(crate) nameable: bool,
 }
 
 const fn op(code: &[u8; 2], kind: Kind, precedence: Precedence, text: &'static str) -> Operator {
@@ -83,7 +83,7 @@ use Precedence::{
 };
 
 /// Sorted by code.
-pub(super) static OPERATORS: [Operator; 63] = [
+pub(crate) static OPERATORS: [Operator; 63] = [
     op(b"aN", Binary, Assign, "&="),
     op(b"aS", Binary, Assign, "="),
     op(b"aa", Binary, AndIf, "&&"),
@@ -150,19 +150,19 @@ pub(super) static OPERATORS: [Operator; 63] = [
 ];
 
 /// The index in [`OPERATORS`] of a two-letter code.
-pub(super) fn find_operator(code: [u8; 2]) -> Option<u8> {
+pub(crate) fn find_operator(code: [u8; 2]) -> Option<u8> {
     let index = OPERATORS.binary_search_by(|operator| operator.code.cmp(&code)).ok()?;
     u8::try_from(index).ok()
 }
 
 /// The operator at an index that [`find_operator`] gave.
-pub(super) fn operator(index: u8) -> &'static Operator {
+pub(crate) fn operator(index: u8) -> &'static Operator {
     static NONE: Operator = op(b"  ", NameOnly, Precedence::Primary, "");
     OPERATORS.get(usize::from(index)).unwrap_or(&NONE)
 }
 
 /// A builtin type of one letter.
-pub(super) const fn builtin(code: u8) -> Option<&'static str> {
+pub(crate) const fn builtin(code: u8) -> Option<&'static str> {
     Some(match code {
         b'a' => "signed char",
         b'b' => "bool",
@@ -190,7 +190,7 @@ pub(super) const fn builtin(code: u8) -> Option<&'static str> {
 }
 
 /// A builtin type of two letters, the first of which is `D`.
-pub(super) const fn builtin_d(code: u8) -> Option<&'static str> {
+pub(crate) const fn builtin_d(code: u8) -> Option<&'static str> {
     Some(match code {
         b'a' => "auto",
         b'c' => "decltype(auto)",
@@ -207,7 +207,7 @@ pub(super) const fn builtin_d(code: u8) -> Option<&'static str> {
 }
 
 /// A fixed-point type, by whether it saturates, its kind (`A` or `R`) and its size.
-pub(super) const fn fixed_point(saturates: bool, kind: u8, size: u8) -> Option<&'static str> {
+pub(crate) const fn fixed_point(saturates: bool, kind: u8, size: u8) -> Option<&'static str> {
     Some(match (saturates, kind, size) {
         (false, b'A', b's') => "short _Accum",
         (false, b'A', b't') => "unsigned short _Accum",
@@ -238,13 +238,13 @@ pub(super) const fn fixed_point(saturates: bool, kind: u8, size: u8) -> Option<&
 }
 
 /// How the type of an integer literal shows.
-pub(super) enum IntegerStyle {
+pub(crate) enum IntegerStyle {
     Suffix(&'static str),
     Cast(&'static str),
 }
 
 /// The style of literals of a builtin integer type.
-pub(super) const fn integer_style(code: u8) -> Option<IntegerStyle> {
+pub(crate) const fn integer_style(code: u8) -> Option<IntegerStyle> {
     Some(match code {
         b'i' => IntegerStyle::Suffix(""),
         b'j' => IntegerStyle::Suffix("u"),
@@ -261,17 +261,17 @@ pub(super) const fn integer_style(code: u8) -> Option<IntegerStyle> {
 }
 
 /// An abbreviated class of the standard library.
-pub(super) struct StdClass {
+pub(crate) struct StdClass {
     /// The abbreviation's own spelling, without `std::`.
-    pub(super) short: &'static str,
+    pub(crate) short: &'static str,
     /// The class template's name, which constructors have too.
-    pub(super) class: &'static str,
+    pub(crate) class: &'static str,
     /// The template arguments it abbreviates.
-    pub(super) args: &'static str,
+    pub(crate) args: &'static str,
 }
 
 /// The classes that have a two-letter substitution.
-pub(super) const fn std_class(letter: u8) -> Option<StdClass> {
+pub(crate) const fn std_class(letter: u8) -> Option<StdClass> {
     const TRAITS: &str = "<char, std::char_traits<char>>";
     Some(match letter {
         b'a' => StdClass { short: "allocator", class: "allocator", args: "" },
@@ -290,14 +290,14 @@ pub(super) const fn std_class(letter: u8) -> Option<StdClass> {
 
 /// What a special name is about.
 #[derive(Clone, Copy)]
-pub(super) enum SpecialOf {
+pub(crate) enum SpecialOf {
     Type,
     Name,
     TemplateArg,
 }
 
 /// Special names of two letters and one operand.
-pub(super) const fn special(code: [u8; 2]) -> Option<(&'static str, SpecialOf)> {
+pub(crate) const fn special(code: [u8; 2]) -> Option<(&'static str, SpecialOf)> {
     Some(match &code {
         b"TA" => ("template parameter object for ", SpecialOf::TemplateArg),
         b"TH" => ("thread-local initialization routine for ", SpecialOf::Name),

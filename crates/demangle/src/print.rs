@@ -3,10 +3,10 @@
 //! A type is written around its declarator, as C++ wants it: what stands left of it
 //! (`int (*`), then what stands right (`)(float)`).
 
-use super::node::{
+use crate::node::{
     Arena, CONST, Clauses, ClausesId, Id, LVALUE, List, Node, RESTRICT, RVALUE, Span, VOLATILE,
 };
-use super::tables::{Precedence, operator, std_class};
+use crate::tables::{Precedence, operator, std_class};
 
 /// Longest text of one name: substitutions can make a short name explode.
 const MAX_LENGTH: usize = 1 << 16;
@@ -25,10 +25,10 @@ struct PackState {
     len: Option<u32>,
 }
 
-pub(super) struct Printer<'a> {
-    pub(super) text: &'a str,
-    pub(super) arena: &'a Arena,
-    pub(super) out: &'a mut String,
+pub(crate) struct Printer<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) arena: &'a Arena,
+    pub(crate) out: &'a mut String,
     start: usize,
     depth: u32,
     steps: u32,
@@ -56,7 +56,7 @@ enum Shape {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         text: &'a str,
         arena: &'a Arena,
         written: &'a mut Vec<Span>,
@@ -82,7 +82,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Writes a whole name; on failure the output is as it was.
-    pub(super) fn write(mut self, id: Id) -> bool {
+    pub(crate) fn write(mut self, id: Id) -> bool {
         self.print(id);
         self.failed |= self.out.len() - self.start > MAX_LENGTH;
         if self.failed {
@@ -93,23 +93,23 @@ impl<'a> Printer<'a> {
 
     /// The length is looked at once for each node, which is often enough.
     #[inline]
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
     #[inline]
-    pub(super) fn push_span(&mut self, span: Span) {
+    pub(crate) fn push_span(&mut self, span: Span) {
         self.push(self.slice(span));
     }
 
     #[inline]
-    pub(super) fn slice(&self, span: Span) -> &'a str {
+    pub(crate) fn slice(&self, span: Span) -> &'a str {
         let start = span.start as usize;
         self.text.get(start..start + span.len as usize).unwrap_or_default()
     }
 
     /// A number, with its sign in front.
-    pub(super) fn push_number(&mut self, span: Span) {
+    pub(crate) fn push_number(&mut self, span: Span) {
         let text = self.slice(span);
         if let Some(digits) = text.strip_prefix('n') {
             self.push("-");
@@ -120,19 +120,19 @@ impl<'a> Printer<'a> {
     }
 
     #[inline]
-    pub(super) fn open(&mut self, bracket: &str) {
+    pub(crate) fn open(&mut self, bracket: &str) {
         self.brackets = self.brackets.map(|depth| depth + 1);
         self.push(bracket);
     }
 
     #[inline]
-    pub(super) fn close(&mut self, bracket: &str) {
+    pub(crate) fn close(&mut self, bracket: &str) {
         self.brackets = self.brackets.map(|depth| depth.saturating_sub(1));
         self.push(bracket);
     }
 
     /// Angle brackets around something, in which `>` would end them.
-    pub(super) fn angled(&mut self, write: impl FnOnce(&mut Self)) {
+    pub(crate) fn angled(&mut self, write: impl FnOnce(&mut Self)) {
         let outer = self.brackets;
         self.brackets.get_or_insert(0);
         self.push("<");
@@ -143,18 +143,18 @@ impl<'a> Printer<'a> {
 
     /// Whether a `>` would be read as the end of template arguments. LLVM fears so outside of
     /// them too.
-    pub(super) fn greater_is_ambiguous(&mut self) -> bool {
+    pub(crate) fn greater_is_ambiguous(&mut self) -> bool {
         self.variable += 1;
         self.brackets.unwrap_or(0) == 0
     }
 
     #[inline]
-    pub(super) fn print(&mut self, id: Id) {
+    pub(crate) fn print(&mut self, id: Id) {
         self.left(id);
         self.right(id);
     }
 
-    pub(super) fn bracketed(&mut self, id: Id) {
+    pub(crate) fn bracketed(&mut self, id: Id) {
         self.open("(");
         self.print(id);
         self.close(")");
@@ -162,7 +162,7 @@ impl<'a> Printer<'a> {
 
     /// Writes an operand, in brackets unless it binds tighter than `limit` (or as tight, if
     /// `or_equal`).
-    pub(super) fn operand(&mut self, id: Id, limit: Precedence, or_equal: bool) {
+    pub(crate) fn operand(&mut self, id: Id, limit: Precedence, or_equal: bool) {
         if id.is_compound() {
             let precedence = self.arena.node(id).precedence();
             if precedence > limit || (precedence == limit && !or_equal) {
@@ -173,7 +173,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Items with commas between; those that write nothing (empty packs) take no comma.
-    pub(super) fn commas(&mut self, list: List) {
+    pub(crate) fn commas(&mut self, list: List) {
         let arena = self.arena;
         let mut first = true;
         for &id in arena.list(list) {
@@ -205,7 +205,7 @@ impl<'a> Printer<'a> {
     }
 
     #[inline]
-    pub(super) fn left(&mut self, id: Id) {
+    pub(crate) fn left(&mut self, id: Id) {
         // Half of all nodes are mere words.
         match self.arena.node(id) {
             Node::Text(text) => self.push(text),
@@ -223,7 +223,7 @@ impl<'a> Printer<'a> {
     }
 
     #[inline]
-    pub(super) fn right(&mut self, id: Id) {
+    pub(crate) fn right(&mut self, id: Id) {
         if id.has_right() && self.enter() {
             self.right_of(self.arena.node(id), id);
             self.depth -= 1;
@@ -550,7 +550,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    pub(super) fn params(&mut self, params: List) {
+    pub(crate) fn params(&mut self, params: List) {
         self.open("(");
         self.commas(params);
         self.close(")");
@@ -769,7 +769,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Writes a pattern once for each part of the packs in it.
-    pub(super) fn expansion(&mut self, child: Id) {
+    pub(crate) fn expansion(&mut self, child: Id) {
         let outer = std::mem::replace(&mut self.pack, PackState { index: 0, len: None });
         let start = self.out.len();
         self.print(child);

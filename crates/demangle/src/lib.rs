@@ -1,10 +1,21 @@
 //! Names as their authors wrote them, to the letter as LLVM's tools write them.
 //!
+//! ```
+//! use hsaco_demangle::demangle;
+//! assert_eq!(demangle(b"_Z4axpyIfLj16EEvPT_").as_deref(), Some("void axpy<float, 16u>(float*)"));
+//! assert_eq!(demangle(b"vector_add"), None);
+//! ```
+//!
 //! Written from the Itanium C++ ABI and by measuring LLVM 22. Where we differ, and why:
 //! - LLVM follows any depth and writes any length; we refuse past a bound, as a name is input.
 //! - LLVM copies bytes that are not UTF-8; our output is a `String`, so such names are refused.
 //! - LLVM reads names of the D language; no compiler for AMD GPUs writes them.
 //! - Of broken Rust names, `rustc-demangle` reads a few that LLVM refuses.
+//!
+//! Why not `cpp_demangle`? Of the 32,021 mangled names in the code objects of our corpus (rocSPARSE, rocRAND, bitsandbytes,
+//! Triton, the fixtures) cpp_demangle 0.5.1 spells 30,024 unlike llvm-cxxfilt 22: `(unsigned int)128` for `128u`, `> >` for
+//! `>>`, `__vector(4)` for `vector[4]`. This crate spells all of them alike.
+#![forbid(unsafe_code)]
 
 mod expr;
 mod float;
@@ -20,7 +31,6 @@ mod types;
 use std::cell::RefCell;
 use std::fmt::{self, Write};
 
-use crate::Str;
 use parser::{Buffers, Parser};
 use print::Printer;
 
@@ -41,18 +51,18 @@ thread_local! {
 /// The source spelling of a C++ or Rust symbol; `None` when the name is not mangled.
 ///
 /// ```
-/// use hsaco_object::demangle;
-/// assert_eq!(demangle("_Z3addPfi".into()).as_deref(), Some("add(float*, int)"));
-/// assert_eq!(demangle("_Z3addPfi.kd".into()).as_deref(), Some("add(float*, int) (.kd)"));
-/// assert_eq!(demangle("_RNvCskwGfYPst2Cb_3foo16example_function".into()).as_deref(),
+/// use hsaco_demangle::demangle;
+/// assert_eq!(demangle(b"_Z3addPfi").as_deref(), Some("add(float*, int)"));
+/// assert_eq!(demangle(b"_Z3addPfi.kd").as_deref(), Some("add(float*, int) (.kd)"));
+/// assert_eq!(demangle(b"_RNvCskwGfYPst2Cb_3foo16example_function").as_deref(),
 ///            Some("foo::example_function"));
-/// assert_eq!(demangle("vector_add".into()), None);
+/// assert_eq!(demangle(b"vector_add"), None);
 /// ```
-pub fn demangle(name: Str<'_>) -> Option<String> {
-    if !name.as_bytes().starts_with(b"_") && !name.as_bytes().starts_with(b".") {
+pub fn demangle(name: &[u8]) -> Option<String> {
+    if !name.starts_with(b"_") && !name.starts_with(b".") {
         return None;
     }
-    let mut out = String::with_capacity(2 * name.as_bytes().len());
+    let mut out = String::with_capacity(2 * name.len());
     demangle_into(name, &mut out).then_some(out)
 }
 
@@ -60,14 +70,14 @@ pub fn demangle(name: Str<'_>) -> Option<String> {
 /// name is not mangled.
 ///
 /// ```
-/// use hsaco_object::demangle_into;
+/// use hsaco_demangle::demangle_into;
 /// let mut out = String::from("kernel ");
-/// assert!(demangle_into("_Z4axpyIfLj16EEvPT_".into(), &mut out));
+/// assert!(demangle_into(b"_Z4axpyIfLj16EEvPT_", &mut out));
 /// assert_eq!(out, "kernel void axpy<float, 16u>(float*)");
-/// assert!(!demangle_into("axpy".into(), &mut out));
+/// assert!(!demangle_into(b"axpy", &mut out));
 /// ```
-pub fn demangle_into(name: Str<'_>, out: &mut String) -> bool {
-    let Ok(name) = std::str::from_utf8(name.as_bytes()) else { return false };
+pub fn demangle_into(name: &[u8], out: &mut String) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else { return false };
     if name.len() > MAX_MANGLED {
         return false;
     }

@@ -1,7 +1,7 @@
 //! Floating-point literals, which a name holds as the digits of their bits.
 
 /// The value in C's hexadecimal notation (`%a`), with the suffix of its type.
-pub(super) fn hexadecimal(code: u8, digits: &str) -> String {
+pub(crate) fn hexadecimal(code: u8, digits: &str) -> String {
     let bits = u128::from_str_radix(digits, 16).unwrap_or(0);
     let (text, suffix) = match code {
         b'f' => (double(f64::from(f32::from_bits(low(bits)))), "f"),

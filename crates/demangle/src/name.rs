@@ -1,11 +1,11 @@
 //! Names: nested, local, unqualified, operators, constructors, lambdas, modules.
 
-use super::node::{Clauses, Id, Node, Span};
-use super::parser::{Level, NameState, Parser};
-use super::tables::{Kind, find_operator, operator};
+use crate::node::{Clauses, Id, Node, Span};
+use crate::parser::{Level, NameState, Parser};
+use crate::tables::{Kind, find_operator, operator};
 
 impl Parser<'_> {
-    pub(super) fn name(&mut self, state: Option<&mut NameState>) -> Option<Id> {
+    pub(crate) fn name(&mut self, state: Option<&mut NameState>) -> Option<Id> {
         self.deeper(|parser| match parser.peek() {
             b'N' => parser.nested_name(state),
             b'Z' => parser.isolated(|parser| parser.local_name(state)),
@@ -30,7 +30,7 @@ impl Parser<'_> {
     }
 
     /// A name without scope or in `std`, and whether it is a substitution.
-    pub(super) fn unscoped_name(&mut self, state: Option<&mut NameState>) -> Option<(Id, bool)> {
+    pub(crate) fn unscoped_name(&mut self, state: Option<&mut NameState>) -> Option<(Id, bool)> {
         let scope = if self.eat_str("St") { Some(self.add(Node::Text("std"))?) } else { None };
         let mut module = None;
         if self.peek() == b'S' {
@@ -192,7 +192,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn source_name(&mut self) -> Option<Id> {
+    pub(crate) fn source_name(&mut self) -> Option<Id> {
         let span = self.bare_source_name()?;
         if self.slice(span)?.starts_with("_GLOBAL__N") {
             return self.add(Node::Text("(anonymous namespace)"));
@@ -213,7 +213,7 @@ impl Parser<'_> {
     }
 
     #[inline]
-    pub(super) fn abi_tags(&mut self, mut name: Id) -> Option<Id> {
+    pub(crate) fn abi_tags(&mut self, mut name: Id) -> Option<Id> {
         while self.eat(b'B') {
             let tag = self.bare_source_name()?;
             name = self.add(Node::Tagged { name, tag })?;
@@ -222,7 +222,7 @@ impl Parser<'_> {
     }
 
     #[inline]
-    pub(super) fn module_name(&mut self, mut module: Option<Id>) -> Option<Option<Id>> {
+    pub(crate) fn module_name(&mut self, mut module: Option<Id>) -> Option<Option<Id>> {
         while self.eat(b'W') {
             let partition = self.eat(b'P');
             let name = self.source_name()?;
@@ -255,7 +255,7 @@ impl Parser<'_> {
         self.add(Node::Constructor { class, destructor })
     }
 
-    pub(super) fn operator_name(&mut self, state: Option<&mut NameState>) -> Option<Id> {
+    pub(crate) fn operator_name(&mut self, state: Option<&mut NameState>) -> Option<Id> {
         if let Some(index) = find_operator([self.peek(), self.peek_at(1)]) {
             self.pos += 2;
             if operator(index).kind == Kind::CCast {
@@ -312,7 +312,7 @@ impl Parser<'_> {
         Some(count)
     }
 
-    pub(super) fn closure(&mut self) -> Option<Id> {
+    pub(crate) fn closure(&mut self) -> Option<Id> {
         let outer = self.auto_level.replace(self.levels());
         let depth = self.levels();
         let declarator = self.closure_declarator();

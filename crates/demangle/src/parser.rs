@@ -1,14 +1,14 @@
 //! The cursor over a mangled name, and what a whole name is: encodings and special names.
 
-use super::node::{Arena, Clauses, Id, LVALUE, List, Node, RVALUE, Span};
-use super::tables::{SpecialOf, special};
+use crate::node::{Arena, Clauses, Id, LVALUE, List, Node, RVALUE, Span};
+use crate::tables::{SpecialOf, special};
 
 /// Deepest nesting that is followed; real names stay below a hundred.
 const MAX_DEPTH: u32 = 512;
 
 /// What the template parameters of one level stand for.
 #[derive(Debug)]
-pub(super) enum Level {
+pub(crate) enum Level {
     /// The arguments of the name that is being read, which are in `Parser::arguments`.
     Arguments,
     /// A generic lambda's, which have no declaration: each is `auto`.
@@ -19,16 +19,16 @@ pub(super) enum Level {
 
 /// The memory that parsing needs, to be used again for the next name.
 #[derive(Default, Debug)]
-pub(super) struct Buffers {
-    pub(super) arena: Arena,
+pub(crate) struct Buffers {
+    pub(crate) arena: Arena,
     substitutions: Vec<Id>,
-    pub(super) arguments: Vec<Id>,
+    pub(crate) arguments: Vec<Id>,
     levels: Vec<Level>,
-    pub(super) forward: Vec<Id>,
+    pub(crate) forward: Vec<Id>,
     /// Lists that are not complete yet, one after another.
     pending: Vec<Id>,
     /// For the printer.
-    pub(super) written: Vec<Span>,
+    pub(crate) written: Vec<Span>,
 }
 
 impl Buffers {
@@ -44,36 +44,36 @@ impl Buffers {
 
 /// What a name says about the function it names.
 #[derive(Default)]
-pub(super) struct NameState {
-    pub(super) qualifiers: u8,
-    pub(super) special_member: bool,
-    pub(super) ends_with_arguments: bool,
-    pub(super) explicit_object: bool,
+pub(crate) struct NameState {
+    pub(crate) qualifiers: u8,
+    pub(crate) special_member: bool,
+    pub(crate) ends_with_arguments: bool,
+    pub(crate) explicit_object: bool,
 }
 
-pub(super) struct Parser<'a> {
+pub(crate) struct Parser<'a> {
     text: &'a str,
-    pub(super) pos: usize,
+    pub(crate) pos: usize,
     depth: u32,
-    pub(super) buffers: &'a mut Buffers,
+    pub(crate) buffers: &'a mut Buffers,
     /// Where the arguments of the encoding at hand begin in `Buffers::arguments`.
-    pub(super) first_argument: usize,
+    pub(crate) first_argument: usize,
     /// Where its levels of template parameters begin in `Buffers::levels`.
     first_level: usize,
     /// Off where `<type> <template-args>` would be ambiguous.
-    pub(super) type_arguments: bool,
+    pub(crate) type_arguments: bool,
     /// On in conversion operators, whose type may use arguments that come later.
-    pub(super) forward_references: bool,
+    pub(crate) forward_references: bool,
     /// The level whose undeclared parameters are `auto`.
-    pub(super) auto_level: Option<usize>,
+    pub(crate) auto_level: Option<usize>,
     /// On in constraints, whose template parameters are not tracked.
-    pub(super) in_constraint: bool,
+    pub(crate) in_constraint: bool,
     /// How many names of each kind (type, value, template) were invented.
-    pub(super) invented: [u32; 3],
+    pub(crate) invented: [u32; 3],
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str, buffers: &'a mut Buffers) -> Self {
+    pub(crate) fn new(text: &'a str, buffers: &'a mut Buffers) -> Self {
         buffers.clear();
         Self {
             text,
@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The whole name, to its last byte.
-    pub(super) fn symbol(&mut self) -> Option<Id> {
+    pub(crate) fn symbol(&mut self) -> Option<Id> {
         if self.eat_str("_Z") || self.eat_str("__Z") {
             let encoding = self.encoding()?;
             let id = self.suffix(encoding)?;
@@ -131,12 +131,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A function with its parameters, a variable, or a special name.
-    pub(super) fn encoding(&mut self) -> Option<Id> {
+    pub(crate) fn encoding(&mut self) -> Option<Id> {
         self.deeper(|parser| parser.isolated(Self::encoding_in_scope))
     }
 
     /// Runs a rule that sees no template parameters from outside, and lets none out.
-    pub(super) fn isolated(&mut self, rule: impl FnOnce(&mut Self) -> Option<Id>) -> Option<Id> {
+    pub(crate) fn isolated(&mut self, rule: impl FnOnce(&mut Self) -> Option<Id>) -> Option<Id> {
         let (argument, level) = (self.first_argument, self.first_level);
         self.first_argument = self.buffers.arguments.len();
         self.first_level = self.buffers.levels.len();
@@ -288,8 +288,8 @@ impl<'a> Parser<'a> {
         self.expect(b'_')
     }
 
-    pub(super) fn cv_qualifiers(&mut self) -> u8 {
-        use super::node::{CONST, RESTRICT, VOLATILE};
+    pub(crate) fn cv_qualifiers(&mut self) -> u8 {
+        use crate::node::{CONST, RESTRICT, VOLATILE};
         let mut qualifiers = 0;
         for (code, bit) in [(b'r', RESTRICT), (b'V', VOLATILE), (b'K', CONST)] {
             if self.eat(code) {
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
         qualifiers
     }
 
-    pub(super) fn ref_qualifier(&mut self) -> u8 {
+    pub(crate) fn ref_qualifier(&mut self) -> u8 {
         if self.eat(b'O') {
             RVALUE
         } else if self.eat(b'R') {
@@ -313,24 +313,24 @@ impl<'a> Parser<'a> {
 
     /// How many levels of template parameters can be seen.
     #[inline]
-    pub(super) fn levels(&self) -> usize {
+    pub(crate) fn levels(&self) -> usize {
         self.buffers.levels.len() - self.first_level
     }
 
-    pub(super) fn level(&self, level: usize) -> Option<&Level> {
+    pub(crate) fn level(&self, level: usize) -> Option<&Level> {
         self.buffers.levels.get(self.first_level.checked_add(level)?)
     }
 
-    pub(super) fn last_level(&mut self) -> Option<&mut Level> {
+    pub(crate) fn last_level(&mut self) -> Option<&mut Level> {
         self.buffers.levels.last_mut()
     }
 
-    pub(super) fn push_level(&mut self, level: Level) {
+    pub(crate) fn push_level(&mut self, level: Level) {
         self.buffers.levels.push(level);
     }
 
     /// Forgets all levels but the first few.
-    pub(super) fn keep_levels(&mut self, count: usize) {
+    pub(crate) fn keep_levels(&mut self, count: usize) {
         self.buffers.levels.truncate(self.first_level + count);
     }
 
@@ -338,15 +338,15 @@ impl<'a> Parser<'a> {
 
     /// Makes a component available to later `S_` codes.
     #[inline]
-    pub(super) fn substitutable(&mut self, id: Id) {
+    pub(crate) fn substitutable(&mut self, id: Id) {
         self.buffers.substitutions.push(id);
     }
 
-    pub(super) fn forget_substitution(&mut self) -> Option<()> {
+    pub(crate) fn forget_substitution(&mut self) -> Option<()> {
         self.buffers.substitutions.pop().map(|_| ())
     }
 
-    pub(super) fn substitution(&mut self) -> Option<Id> {
+    pub(crate) fn substitution(&mut self) -> Option<Id> {
         self.expect(b'S')?;
         if self.peek().is_ascii_lowercase() {
             let letter = self.peek();
@@ -383,30 +383,30 @@ impl<'a> Parser<'a> {
     // The cursor.
 
     #[inline]
-    pub(super) fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.text.len() - self.pos
     }
 
     /// The next byte; 0 at the end.
     #[inline]
-    pub(super) fn peek(&self) -> u8 {
+    pub(crate) fn peek(&self) -> u8 {
         self.peek_at(0)
     }
 
     #[inline]
-    pub(super) fn peek_at(&self, ahead: usize) -> u8 {
+    pub(crate) fn peek_at(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }
 
     #[inline]
-    pub(super) fn eat(&mut self, byte: u8) -> bool {
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.left() != 0 && self.peek() == byte;
         self.pos += usize::from(found);
         found
     }
 
     #[inline]
-    pub(super) fn eat_str(&mut self, wanted: &str) -> bool {
+    pub(crate) fn eat_str(&mut self, wanted: &str) -> bool {
         let rest = self.text.as_bytes().get(self.pos..).unwrap_or_default();
         let found = rest.starts_with(wanted.as_bytes());
         if found {
@@ -416,18 +416,18 @@ impl<'a> Parser<'a> {
     }
 
     #[inline]
-    pub(super) fn expect(&mut self, byte: u8) -> Option<()> {
+    pub(crate) fn expect(&mut self, byte: u8) -> Option<()> {
         self.eat(byte).then_some(())
     }
 
     #[inline]
-    pub(super) fn span(&self, start: usize, end: usize) -> Option<Span> {
+    pub(crate) fn span(&self, start: usize, end: usize) -> Option<Span> {
         let len = u32::try_from(end.checked_sub(start)?).ok()?;
         Some(Span { start: u32::try_from(start).ok()?, len })
     }
 
     /// Decimal digits, maybe none, after an `n` if it may be negative.
-    pub(super) fn number(&mut self, negative: bool) -> Option<Span> {
+    pub(crate) fn number(&mut self, negative: bool) -> Option<Span> {
         let start = self.pos;
         if negative {
             self.eat(b'n');
@@ -440,12 +440,12 @@ impl<'a> Parser<'a> {
     }
 
     /// At least one digit.
-    pub(super) fn some_number(&mut self, negative: bool) -> Option<Span> {
+    pub(crate) fn some_number(&mut self, negative: bool) -> Option<Span> {
         self.number(negative).filter(|span| span.len != 0)
     }
 
     /// The value of decimal digits, of which there must be one.
-    pub(super) fn integer(&mut self) -> Option<usize> {
+    pub(crate) fn integer(&mut self) -> Option<usize> {
         let mut value: Option<usize> = None;
         while self.peek().is_ascii_digit() {
             let digit = usize::from(self.peek() - b'0');
@@ -456,7 +456,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The `<length> <text>` of an identifier.
-    pub(super) fn bare_source_name(&mut self) -> Option<Span> {
+    pub(crate) fn bare_source_name(&mut self) -> Option<Span> {
         let len = self.integer()?;
         if len == 0 || len > self.left() {
             return None;
@@ -468,7 +468,7 @@ impl<'a> Parser<'a> {
 
     /// `None` when a length cut a character in two.
     #[inline]
-    pub(super) fn slice(&self, span: Span) -> Option<&'a str> {
+    pub(crate) fn slice(&self, span: Span) -> Option<&'a str> {
         let start = span.start as usize;
         self.text.get(start..start + span.len as usize)
     }
@@ -476,31 +476,31 @@ impl<'a> Parser<'a> {
     // Nodes and lists.
 
     #[inline]
-    pub(super) fn add(&mut self, node: Node) -> Option<Id> {
+    pub(crate) fn add(&mut self, node: Node) -> Option<Id> {
         self.buffers.arena.add(node)
     }
 
     #[inline]
-    pub(super) fn node(&self, id: Id) -> Node {
+    pub(crate) fn node(&self, id: Id) -> Node {
         self.buffers.arena.node(id)
     }
 
-    pub(super) fn prefixed(&mut self, prefix: &'static str, child: Id) -> Option<Id> {
+    pub(crate) fn prefixed(&mut self, prefix: &'static str, child: Id) -> Option<Id> {
         self.add(Node::Prefixed { prefix, child })
     }
 
     /// Begins a list; [`list`](Self::list) with the mark ends it.
     #[inline]
-    pub(super) fn mark(&self) -> usize {
+    pub(crate) fn mark(&self) -> usize {
         self.buffers.pending.len()
     }
 
     #[inline]
-    pub(super) fn push(&mut self, id: Id) {
+    pub(crate) fn push(&mut self, id: Id) {
         self.buffers.pending.push(id);
     }
 
-    pub(super) fn list(&mut self, mark: usize) -> Option<List> {
+    pub(crate) fn list(&mut self, mark: usize) -> Option<List> {
         let items = self.buffers.pending.get(mark..).unwrap_or_default();
         let list = self.buffers.arena.add_list(items);
         self.buffers.pending.truncate(mark);
@@ -508,7 +508,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Items up to an `E`.
-    pub(super) fn until_end(&mut self, item: fn(&mut Self) -> Option<Id>) -> Option<List> {
+    pub(crate) fn until_end(&mut self, item: fn(&mut Self) -> Option<Id>) -> Option<List> {
         let mark = self.mark();
         while !self.eat(b'E') {
             let id = item(self)?;
@@ -518,7 +518,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Runs a rule one level deeper, or refuses.
-    pub(super) fn deeper<T>(&mut self, rule: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    pub(crate) fn deeper<T>(&mut self, rule: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth == MAX_DEPTH {
             return None;
         }

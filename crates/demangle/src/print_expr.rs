@@ -1,12 +1,12 @@
 //! Writing expressions.
 
-use super::float::hexadecimal;
-use super::node::{Id, NEW_ARRAY, NEW_GLOBAL, Node, Span};
-use super::print::Printer;
-use super::tables::{IntegerStyle, Precedence, integer_style, operator};
+use crate::float::hexadecimal;
+use crate::node::{Id, NEW_ARRAY, NEW_GLOBAL, Node, Span};
+use crate::print::Printer;
+use crate::tables::{IntegerStyle, Precedence, integer_style, operator};
 
 impl Printer<'_> {
-    pub(super) fn expression(&mut self, node: Node) {
+    pub(crate) fn expression(&mut self, node: Node) {
         match node {
             Node::Binary { op, left, right } => self.binary(op, left, right),
             Node::Prefix { op, child } => {
@@ -189,7 +189,7 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn integer(&mut self, code: u8, value: Span) {
+    pub(crate) fn integer(&mut self, code: u8, value: Span) {
         match integer_style(code) {
             Some(IntegerStyle::Suffix(suffix)) => {
                 self.push_number(value);

@@ -2,12 +2,12 @@
 
 use std::num::NonZeroU32;
 
-use super::tables::{Precedence, operator};
+use crate::tables::{Precedence, operator};
 
 /// A node's place in the [`Arena`], with two facts about it that printing asks for all the time.
 /// The place counts from 1, so that an `Option` takes no more room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Id(NonZeroU32);
+pub(crate) struct Id(NonZeroU32);
 
 impl Id {
     const RIGHT: u32 = 1;
@@ -20,67 +20,67 @@ impl Id {
     }
 
     #[inline]
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         (self.0.get() >> Self::SHIFT) as usize - 1
     }
 
     /// Whether something of the node can stand right of the declarator.
     #[inline]
-    pub(super) fn has_right(self) -> bool {
+    pub(crate) fn has_right(self) -> bool {
         self.0.get() & Self::RIGHT != 0
     }
 
     /// Whether the node is an expression that brackets may have to keep together.
     #[inline]
-    pub(super) fn is_compound(self) -> bool {
+    pub(crate) fn is_compound(self) -> bool {
         self.0.get() & Self::COMPOUND != 0
     }
 }
 
 /// The place of some [`Clauses`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ClausesId(Id);
+pub(crate) struct ClausesId(Id);
 
 /// A piece of the mangled name.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Span {
-    pub(super) start: u32,
-    pub(super) len: u32,
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
 }
 
 /// Several nodes, in order.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct List {
+pub(crate) struct List {
     start: u32,
     len: u32,
 }
 
 impl List {
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    pub(super) fn len(self) -> u32 {
+    pub(crate) fn len(self) -> u32 {
         self.len
     }
 }
 
-pub(super) const CONST: u8 = 1;
-pub(super) const VOLATILE: u8 = 2;
-pub(super) const RESTRICT: u8 = 4;
-pub(super) const LVALUE: u8 = 8;
-pub(super) const RVALUE: u8 = 16;
+pub(crate) const CONST: u8 = 1;
+pub(crate) const VOLATILE: u8 = 2;
+pub(crate) const RESTRICT: u8 = 4;
+pub(crate) const LVALUE: u8 = 8;
+pub(crate) const RVALUE: u8 = 16;
 
 /// The three places a `requires` clause and attributes can stand in, behind one index.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Clauses {
-    pub(super) attributes: Option<List>,
-    pub(super) before: Option<Id>,
-    pub(super) after: Option<Id>,
+pub(crate) struct Clauses {
+    pub(crate) attributes: Option<List>,
+    pub(crate) before: Option<Id>,
+    pub(crate) after: Option<Id>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     // Names.
     Source(Span),
     Text(&'static str),
@@ -356,7 +356,7 @@ pub(super) enum Node {
 impl Node {
     /// How tightly a node binds; what is no expression is a word.
     #[inline]
-    pub(super) fn precedence(self) -> Precedence {
+    pub(crate) fn precedence(self) -> Precedence {
         match self {
             Node::Binary { op, .. }
             | Node::Dot { op, .. }
@@ -400,12 +400,12 @@ impl Node {
 // The arena is read and written a few dozen times for each name.
 const _: () = assert!(size_of::<Node>() <= 24);
 
-pub(super) const NEW_GLOBAL: u8 = 1;
-pub(super) const NEW_ARRAY: u8 = 2;
+pub(crate) const NEW_GLOBAL: u8 = 1;
+pub(crate) const NEW_ARRAY: u8 = 2;
 
 /// All nodes of one name. Ids and lists are made here only, so a look-up never misses.
 #[derive(Default, Debug)]
-pub(super) struct Arena {
+pub(crate) struct Arena {
     nodes: Vec<Node>,
     lists: Vec<Id>,
     clauses: Vec<Clauses>,
@@ -413,7 +413,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.lists.clear();
         self.clauses.clear();
@@ -422,7 +422,7 @@ impl Arena {
 
     /// `None` past four thousand million nodes, which no bounded input reaches.
     #[inline]
-    pub(super) fn add(&mut self, node: Node) -> Option<Id> {
+    pub(crate) fn add(&mut self, node: Node) -> Option<Id> {
         let facts = if node.has_right() { Id::RIGHT } else { 0 }
             | if node.precedence() == Precedence::Primary { 0 } else { Id::COMPOUND };
         self.nodes.push(node);
@@ -430,37 +430,37 @@ impl Arena {
     }
 
     #[inline]
-    pub(super) fn node(&self, id: Id) -> Node {
+    pub(crate) fn node(&self, id: Id) -> Node {
         self.nodes.get(id.index()).copied().unwrap_or(Node::Text(""))
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    pub(super) fn add_list(&mut self, items: &[Id]) -> Option<List> {
+    pub(crate) fn add_list(&mut self, items: &[Id]) -> Option<List> {
         let start = u32::try_from(self.lists.len()).ok()?;
         self.lists.extend_from_slice(items);
         Some(List { start, len: u32::try_from(items.len()).ok()? })
     }
 
     #[inline]
-    pub(super) fn list(&self, list: List) -> &[Id] {
+    pub(crate) fn list(&self, list: List) -> &[Id] {
         let start = list.start as usize;
         self.lists.get(start..start + list.len as usize).unwrap_or_default()
     }
 
-    pub(super) fn add_clauses(&mut self, clauses: Clauses) -> Option<ClausesId> {
+    pub(crate) fn add_clauses(&mut self, clauses: Clauses) -> Option<ClausesId> {
         self.clauses.push(clauses);
         Id::new(self.clauses.len(), 0).map(ClausesId)
     }
 
-    pub(super) fn clauses(&self, id: ClausesId) -> Clauses {
+    pub(crate) fn clauses(&self, id: ClausesId) -> Clauses {
         self.clauses.get(id.0.index()).copied().unwrap_or_default()
     }
 
     /// Ties a forward reference to the argument it turned out to mean.
-    pub(super) fn resolve(&mut self, id: Id, to: Id) {
+    pub(crate) fn resolve(&mut self, id: Id, to: Id) {
         if let Some(Node::Forward { target, .. }) = self.nodes.get_mut(id.index()) {
             *target = Some(to);
             self.has_forward = true;
@@ -468,7 +468,7 @@ impl Arena {
     }
 
     /// Whether any node refers to one that came after it, maybe in a circle.
-    pub(super) fn has_forward(&self) -> bool {
+    pub(crate) fn has_forward(&self) -> bool {
         self.has_forward
     }
 }
