@@ -57,7 +57,7 @@ fn lint() -> Result<()> {
 }
 
 fn lint_zstd_c() -> Result<()> {
-    let arguments = "clippy -p hsaco-object --features zstd-c --all-targets -- -D warnings";
+    let arguments = "clippy -p hsaco-compress --features zstd-c --all-targets -- -D warnings";
     process::run(&mut cargo(arguments))
 }
 

@@ -11,7 +11,6 @@ mod detached;
 mod index;
 mod kernel;
 
-pub mod compress;
 pub mod container;
 pub mod descriptor;
 pub mod elf;
@@ -31,5 +30,6 @@ pub use demangle::demangle;
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use detached::DetachedKernel;
 pub use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};
+pub use hsaco_compress as compress;
 pub use index::{Index, SymbolKind};
 pub use kernel::{Kernel, Resources};

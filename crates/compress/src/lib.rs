@@ -1,22 +1,22 @@
 //! Compressed streams behind one function each way, with a cap on what may come out.
 //!
 //! ```
-//! use hsaco_object::compress::{Method, compress, decompress};
+//! use hsaco_compress::{Method, compress, decompress};
 //! let text = b"kernel kernel kernel kernel kernel kernel kernel".as_slice();
 //! for method in [Method::Zlib, Method::Zstd] {
 //!     let packed = compress(method, text, 3)?;
 //!     assert_eq!(decompress(method, &packed, text.len() as u64, 1 << 20)?, text);
 //! }
-//! # Ok::<(), hsaco_object::Error>(())
+//! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
+#![forbid(unsafe_code)]
 
-use crate::{Error, ErrorKind, Result, memory};
-use hsaco_bytes::read_u32;
+use hsaco_bytes::{Error, ErrorKind, Result, memory, read_u32};
 
 /// How bytes were compressed.
 ///
 /// ```
-/// assert_eq!(hsaco_object::compress::Method::Zstd.name(), "zstd");
+/// assert_eq!(hsaco_compress::Method::Zstd.name(), "zstd");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
@@ -45,13 +45,14 @@ const ZLIB_MAX_RATIO: u64 = 1032;
 /// a large allocation.
 ///
 /// ```
-/// use hsaco_object::{ErrorKind, compress::{Method, compress, decompress}};
+/// use hsaco_bytes::ErrorKind;
+/// use hsaco_compress::{Method, compress, decompress};
 /// let packed = compress(Method::Zstd, &[7; 5000], 3)?;
 /// assert_eq!(decompress(Method::Zstd, &packed, 5000, 5000)?, [7; 5000]);
 /// let kind = |size, cap| decompress(Method::Zstd, &packed, size, cap).unwrap_err().kind();
 /// assert_eq!(kind(5000, 4999), ErrorKind::LimitExceeded);
 /// assert_eq!(kind(5001, 1 << 20), ErrorKind::Mismatch);
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn decompress(method: Method, data: &[u8], expected_size: u64, cap: u64) -> Result<Vec<u8>> {
     if expected_size > cap {
@@ -72,9 +73,9 @@ pub fn decompress(method: Method, data: &[u8], expected_size: u64, cap: u64) -> 
 /// only one, and takes any level for it.
 ///
 /// ```
-/// use hsaco_object::compress::{Method, compress};
+/// use hsaco_compress::{Method, compress};
 /// assert!(compress(Method::Zlib, &[0; 1000], 9)?.len() < 100);
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn compress(method: Method, data: &[u8], level: i32) -> Result<Vec<u8>> {
     match method {
@@ -89,7 +90,7 @@ pub fn compress(method: Method, data: &[u8], level: i32) -> Result<Vec<u8>> {
 /// How many bytes of `data` the stream at its start takes, for containers that do not say.
 ///
 /// The error's offset is how far the stream could be followed.
-pub(crate) fn stream_size(method: Method, data: &[u8]) -> Result<usize> {
+pub fn stream_size(method: Method, data: &[u8]) -> Result<usize> {
     match method {
         Method::Zlib => zlib_stream_size(data),
         Method::Zstd => ZstdFrame::parse(data, 0).map(|frame| frame.end),
@@ -356,10 +357,9 @@ mod zstd_library {
 
 #[cfg(not(feature = "zstd-c"))]
 mod zstd_library {
+    use super::{Error, ErrorKind, Method, Result, memory};
     use ruzstd::decoding::FrameDecoder;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-
-    use super::{Error, ErrorKind, Method, Result, memory};
 
     pub(super) fn decompress(data: &[u8], size: usize, window: u64) -> Result<Vec<u8>> {
         let mut out = memory::zeros(size, Method::Zstd.context())?;
