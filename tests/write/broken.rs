@@ -34,7 +34,7 @@ fn exercise(file: &[u8]) {
                 let _ = change.apply(&mut edit, &mut metadata);
             }
         }
-        let _ = edit.set_metadata(&metadata);
+        let _ = metadata.apply(&mut edit);
     }
     if let Ok(new) = edit.finish() {
         assert!(new.len() < 2 * file.len() + (64 << 10));

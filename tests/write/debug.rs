@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hsaco::object::CodeObject;
 use hsaco::object::symbol::{Binding, STT_FUNC, Visibility};
-use hsaco::object::write::{Access, Edit, MovedCode, MovedDebug, NewSymbol};
+use hsaco::object::write::{Access, Edit, MovedCode, MovedDebug, NewSymbol, add_debug};
 use hsaco_tests::program::sh;
 use hsaco_tests::{require_tools, scratch_dir};
 
@@ -45,7 +45,7 @@ fn with_moved_code(file: &[u8]) -> (Vec<u8>, Vec<MovedCode>, MovedDebug) {
             section: placed.section.unwrap(),
         });
     }
-    let debug = edit.add_debug(&moved).unwrap();
+    let debug = add_debug(&mut edit, &moved).unwrap();
     (edit.finish().unwrap(), moved, debug)
 }
 
@@ -197,7 +197,7 @@ fn rules_are_those_at_the_original_address() {
             original: start + at * 4,
         })
         .collect();
-    assert_eq!(edit.add_debug(&moved).unwrap(), MovedDebug { lines: 0, frames: 5 });
+    assert_eq!(add_debug(&mut edit, &moved).unwrap(), MovedDebug { lines: 0, frames: 5 });
     let new = edit.finish().unwrap();
     let text = says("llvm-dwarfdump-22", &["--debug-frame"], folder, &new).0;
     let rule = |address: u64| {

@@ -50,7 +50,7 @@ fn change(file: &[u8], change: impl Fn(&mut KernelChange)) -> Vec<u8> {
     change(&mut edited);
     let (mut edit, mut metadata) = (Edit::new(file).unwrap(), MetadataEdit::of(&object).unwrap());
     edited.apply(&mut edit, &mut metadata).unwrap();
-    edit.set_metadata(&metadata).unwrap();
+    metadata.apply(&mut edit).unwrap();
     edit.finish().unwrap()
 }
 

@@ -12,7 +12,7 @@ fn edited(file: &[u8], change: impl Fn(&mut MetadataEdit<'_>)) -> Vec<u8> {
     let mut metadata = MetadataEdit::of(&object).unwrap();
     change(&mut metadata);
     let mut edit = Edit::new(file).unwrap();
-    edit.set_metadata(&metadata).unwrap();
+    metadata.apply(&mut edit).unwrap();
     edit.finish().unwrap()
 }
 
@@ -170,7 +170,7 @@ fn setting_what_is_there_is_no_change() {
             }
         }
         let mut edit = Edit::new(&file).unwrap();
-        edit.set_metadata(&metadata).unwrap();
+        metadata.apply(&mut edit).unwrap();
         assert!(edit.finish().unwrap() == file, "{name}");
     }
 }
@@ -203,7 +203,7 @@ fn real_metadata_is_changed_and_changed_back() {
                 metadata.set(&kernel.name().to_string(), ".hsaco", value(&change)).unwrap();
             }
             let mut edit = Edit::new(file).unwrap();
-            edit.set_metadata(&metadata).unwrap();
+            metadata.apply(&mut edit).unwrap();
             edit.finish().unwrap()
         };
         let grown = set(&file, &|_| 70_000);

@@ -13,8 +13,8 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 use hsaco_demangle::{demangle, demangle_into};
-use hsaco_object::elf::Elf;
-use hsaco_object::symbol::SymbolTable;
+use hsaco_elf::Elf;
+use hsaco_elf::symbol::SymbolTable;
 use llvm::{Random, run, tools};
 
 const CASES: &str = include_str!("demangle.txt");

@@ -14,13 +14,13 @@ use std::fmt;
 
 use hsaco_isa::{AbiVersion, EFlags, Generation, TargetId};
 
-use crate::elf::{ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, Elf};
+use crate::elf::{ELFOSABI_AMDGPU_HSA, ET_REL, Elf};
 use crate::index::Index;
 use crate::metadata::Metadata;
 use crate::note::{self, IsaVersion, NT_AMD_HSA_ISA_VERSION, Note, OWNER_AMD};
 use crate::relocation::{self, Relocation};
 use crate::symbol::{Symbol, SymbolTable};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 use hsaco_bytes::Problems;
 
 /// An ELF file for an AMD GPU.
@@ -65,13 +65,7 @@ impl fmt::Display for Target {
 impl<'a> CodeObject<'a> {
     /// Reads the headers of a code object. Costs the size of the header tables.
     pub fn parse(data: &'a [u8]) -> Result<Self> {
-        let elf = Elf::parse(data)?;
-        let machine = elf.header().machine;
-        if machine != EM_AMDGPU {
-            let detail = format!("machine {machine}, not {EM_AMDGPU} (AMD GPU)");
-            return Err(Error::new(ErrorKind::NotRecognised, "code object", detail).at(18));
-        }
-        Ok(Self { elf })
+        Ok(Self { elf: Elf::parse_amdgpu(data)? })
     }
 
     /// The ELF file underneath.

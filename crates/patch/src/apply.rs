@@ -6,7 +6,7 @@
 use hsaco_isa::WaveSize;
 use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco_object::write::{
-    Access, Edit, KernelChange, MetadataEdit, MovedCode, NewSymbol, NewValue, Placed,
+    Access, Edit, KernelChange, MetadataEdit, MovedCode, NewSymbol, NewValue, Placed, add_debug,
 };
 use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result, memory};
 
@@ -48,7 +48,7 @@ pub(crate) fn apply(original: &[u8], copy: Vec<u8>, manifest: &Manifest) -> Resu
     if let Some(section) = placed.and_then(|it| it.section) {
         symbols(manifest, section).for_each(|symbol| edit.add_symbol(symbol));
     }
-    edit.add_debug(&moved_code(manifest))?;
+    add_debug(&mut edit, &moved_code(manifest))?;
     set_kernels(&mut edit, &object, manifest)?;
     Ok(Applied { bytes: edit.finish()?, pool_offset: placed.map(|it| it.offset) })
 }
@@ -149,7 +149,7 @@ fn set_kernels(edit: &mut Edit<'_>, object: &CodeObject<'_>, manifest: &Manifest
         }
         change.apply(edit, &mut metadata)?;
     }
-    edit.set_metadata(&metadata)
+    metadata.apply(edit)
 }
 
 fn descriptor(kernel: &Kernel<'_>) -> u64 {

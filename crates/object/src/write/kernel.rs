@@ -33,7 +33,7 @@ pub struct Registers {
 ///
 /// let (mut edit, mut metadata) = (Edit::new(&file)?, MetadataEdit::of(&object)?);
 /// change.apply(&mut edit, &mut metadata)?;
-/// edit.set_metadata(&metadata)?;
+/// metadata.apply(&mut edit)?;
 /// let edited = edit.finish()?;
 /// let object = CodeObject::parse(&edited)?;
 /// let kernel = object.index().kernels()[0];

@@ -6,10 +6,9 @@ use crate::msgpack::{Head, Reader};
 use crate::note::{NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, Note, OWNER_AMD, OWNER_AMDGPU};
 use crate::{CodeObject, Error, ErrorKind, Result, Str};
 
-use super::NewValue;
 use super::msgpack::{write_array_head, write_map_head, write_str};
-use super::note::NoteChange;
 use super::unsupported;
+use super::{Edit, NewValue};
 
 const CONTEXT: &str = "metadata edit";
 const KERNELS: &str = "amdhsa.kernels";
@@ -27,7 +26,7 @@ const VERSION: &str = "amdhsa.version";
 /// let mut metadata = MetadataEdit::of(&object)?;
 /// metadata.set("foo", ".vgpr_count", 300_u64)?;
 /// let mut edit = Edit::new(&file)?;
-/// edit.set_metadata(&metadata)?;
+/// metadata.apply(&mut edit)?;
 /// let edited = edit.finish()?;
 /// let merged = CodeObject::parse(&edited)?.metadata();
 /// assert_eq!(merged.kernels()[0].decode()?.vgpr_count, Some(300));
@@ -185,9 +184,15 @@ impl<'a> MetadataEdit<'a> {
         merged.bytes()
     }
 
-    pub(super) fn note_changes(&self) -> Result<Vec<NoteChange>> {
-        let changed = self.documents.iter().filter(|it| it.is_changed);
-        changed.map(|it| Ok(NoteChange { offset: it.offset, desc: it.bytes()? })).collect()
+    /// Replaces the contents of the notes that changed.
+    ///
+    /// # Errors
+    /// When a note cannot be written.
+    pub fn apply(&self, edit: &mut Edit<'_>) -> Result<()> {
+        for document in self.documents.iter().filter(|it| it.is_changed) {
+            edit.set_note(document.offset, document.bytes()?);
+        }
+        Ok(())
     }
 
     /// Whether a kernel's document has changed, and the kernel's map.

@@ -4,9 +4,9 @@ use super::super::host_coff::is_big_object;
 use super::{
     CONTEXT, Change, get_u16, get_u32, get_u64, in_place, overwrite, put_u32, unsupported,
 };
-use crate::write::moved;
 use crate::{Error, ErrorKind, Result, memory};
 use hsaco_bytes::slice;
+use hsaco_elf::write::moved;
 
 const SECTION_SIZE: u64 = 40;
 const RELOCATION_SIZE: u64 = 10;

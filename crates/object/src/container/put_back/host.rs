@@ -3,7 +3,7 @@
 use super::super::host_elf;
 use super::{CONTEXT, Change, in_place};
 use crate::Result;
-use crate::write::host_sections;
+use hsaco_elf::write::host_sections;
 
 /// A host file. What fits stays in its section; a section that grew goes behind the end of the file,
 /// in a linked one as a segment, and whatever points at it is told.

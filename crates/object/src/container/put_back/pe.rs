@@ -11,9 +11,9 @@ use std::ops::Range;
 use super::{
     CONTEXT, Change, get_u16, get_u32, get_u64, in_place, overwrite, put_u32, unsupported,
 };
-use crate::write::{WRAPPER_MAGIC, WRAPPER_SIZE, moved};
 use crate::{Error, ErrorKind, Result, memory};
 use hsaco_bytes::slice;
+use hsaco_elf::write::{WRAPPER_MAGIC, WRAPPER_SIZE, moved};
 
 const SECTION_SIZE: u64 = 40;
 /// The name of a section whose content is elsewhere now.

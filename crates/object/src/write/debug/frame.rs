@@ -30,7 +30,7 @@ struct Description {
 /// Adds a description for each piece of moved code: the rules in force at the instruction that it
 /// stands for. Answers how many have one.
 pub(super) fn add(edit: &mut Edit<'_>, moved: &[MovedCode]) -> Result<usize> {
-    let Some(mut section) = edit.debug_section(SECTION)? else { return Ok(0) };
+    let Some(mut section) = edit.section_content(SECTION)? else { return Ok(0) };
     let mut all = descriptions(&section);
     all.sort_by_key(|it| (it.start, it.end));
     let mut count = 0;

@@ -43,64 +43,62 @@ pub struct MovedDebug {
     pub frames: usize,
 }
 
-impl Edit<'_> {
-    /// Gives moved code the lines and frame descriptions of the instructions that it stands for, as
-    /// far as the object has those. The sections that say so are written anew, plain where they were
-    /// compressed: every byte of the old ones stays.
-    ///
-    /// ```
-    /// use hsaco_object::write::{Access, Edit, MovedCode};
-    /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
-    /// let mut edit = Edit::new(&file)?;
-    /// let pool = edit.append(".text.hsaco", Access::Code, &[0; 64])?;
-    /// let moved = MovedCode { address: pool.address, size: 64, original: 0x2000 };
-    /// let added = edit.add_debug(&[moved])?;
-    /// assert_eq!((added.lines, added.frames), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When a section cannot be unpacked or written. Debug information that cannot be read is left
-    /// as it is, and counts as none.
-    pub fn add_debug(&mut self, moved: &[MovedCode]) -> Result<MovedDebug> {
-        let mut moved = moved.to_vec();
-        moved.retain(|it| it.size != 0);
-        moved.sort_by_key(|it| it.address);
-        Ok(MovedDebug { lines: self.add_lines(&moved)?, frames: frame::add(self, &moved)? })
-    }
+/// Gives moved code the lines and frame descriptions of the instructions that it stands for, as
+/// far as the object has those. The sections that say so are written anew, plain where they were
+/// compressed: every byte of the old ones stays.
+///
+/// ```
+/// use hsaco_object::write::{Access, Edit, MovedCode, add_debug};
+/// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
+/// let mut edit = Edit::new(&file)?;
+/// let pool = edit.append(".text.hsaco", Access::Code, &[0; 64])?;
+/// let moved = MovedCode { address: pool.address, size: 64, original: 0x2000 };
+/// let added = add_debug(&mut edit, &[moved])?;
+/// assert_eq!((added.lines, added.frames), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When a section cannot be unpacked or written. Debug information that cannot be read is left
+/// as it is, and counts as none.
+pub fn add_debug(edit: &mut Edit<'_>, moved: &[MovedCode]) -> Result<MovedDebug> {
+    let mut moved = moved.to_vec();
+    moved.retain(|it| it.size != 0);
+    moved.sort_by_key(|it| it.address);
+    Ok(MovedDebug { lines: add_lines(edit, &moved)?, frames: frame::add(edit, &moved)? })
+}
 
-    fn add_lines(&mut self, moved: &[MovedCode]) -> Result<usize> {
-        let (Some(mut info), Some(mut lines), Some(mut abbreviations)) = (
-            self.debug_section(".debug_info")?,
-            self.debug_section(".debug_line")?,
-            self.debug_section(".debug_abbrev")?,
-        ) else {
-            return Ok(0);
-        };
-        let units: Vec<Unit> = unit::compile_units(&info, &abbreviations).collect();
-        let tables: Vec<_> = units.iter().map(|it| LineTable::read(&lines, it.lines()?)).collect();
-        let owners = owners(&tables, moved);
-        let mut ranges = range::Ranges::read(self)?;
-        for ((unit, table), number) in units.iter().zip(&tables).zip(0..) {
-            let own = moved.iter().zip(&owners).filter(|(_, owner)| **owner == Some(number));
-            let own: Vec<MovedCode> = own.map(|(it, _)| *it).collect();
-            let (Some(table), false) = (table, own.is_empty()) else { continue };
-            let offset = lines.len() as u64;
-            lines.extend(table.with_rows(&lines, &own));
-            if let Some((at, size)) = unit.statements {
-                put_word(&mut info, at, size, offset);
-            }
-            ranges.extend(unit, &mut info, &mut abbreviations, &own);
+fn add_lines(edit: &mut Edit<'_>, moved: &[MovedCode]) -> Result<usize> {
+    let (Some(mut info), Some(mut lines), Some(mut abbreviations)) = (
+        edit.section_content(".debug_info")?,
+        edit.section_content(".debug_line")?,
+        edit.section_content(".debug_abbrev")?,
+    ) else {
+        return Ok(0);
+    };
+    let units: Vec<Unit> = unit::compile_units(&info, &abbreviations).collect();
+    let tables: Vec<_> = units.iter().map(|it| LineTable::read(&lines, it.lines()?)).collect();
+    let owners = owners(&tables, moved);
+    let mut ranges = range::Ranges::read(edit)?;
+    for ((unit, table), number) in units.iter().zip(&tables).zip(0..) {
+        let own = moved.iter().zip(&owners).filter(|(_, owner)| **owner == Some(number));
+        let own: Vec<MovedCode> = own.map(|(it, _)| *it).collect();
+        let (Some(table), false) = (table, own.is_empty()) else { continue };
+        let offset = lines.len() as u64;
+        lines.extend(table.with_rows(&lines, &own));
+        if let Some((at, size)) = unit.statements {
+            put_word(&mut info, at, size, offset);
         }
-        let count = owners.iter().flatten().count();
-        if count != 0 {
-            self.write_anew(".debug_info", info)?;
-            self.write_anew(".debug_line", lines)?;
-            self.write_anew(".debug_abbrev", abbreviations)?;
-            ranges.write(self)?;
-        }
-        Ok(count)
+        ranges.extend(unit, &mut info, &mut abbreviations, &own);
     }
+    let count = owners.iter().flatten().count();
+    if count != 0 {
+        edit.write_anew(".debug_info", info)?;
+        edit.write_anew(".debug_line", lines)?;
+        edit.write_anew(".debug_abbrev", abbreviations)?;
+        ranges.write(edit)?;
+    }
+    Ok(count)
 }
 
 /// Which table has the line of each piece of code: of those that say they do the one whose run of

@@ -33,7 +33,7 @@ struct Section {
 
 impl Section {
     fn read(edit: &Edit<'_>, name: &'static str) -> Result<Self> {
-        Ok(Self { name, bytes: edit.debug_section(name)?, is_changed: false })
+        Ok(Self { name, bytes: edit.section_content(name)?, is_changed: false })
     }
 
     /// Appends bytes, and answers where they begin.
@@ -59,7 +59,7 @@ impl Ranges {
             old: Section::read(edit, ".debug_ranges")?,
             new: Section::read(edit, ".debug_rnglists")?,
             index: Section::read(edit, ".debug_aranges")?,
-            addresses: edit.debug_section(".debug_addr")?.unwrap_or_default(),
+            addresses: edit.section_content(".debug_addr")?.unwrap_or_default(),
         })
     }
 

@@ -1,8 +1,10 @@
 //! Symbol tables: `.symtab`, else `.dynsym`, else what the dynamic segment names.
 
-use crate::elf::{Elf, PT_DYNAMIC, SHT_DYNSYM, SHT_SYMTAB, SHT_SYMTAB_SHNDX, Section};
-use crate::{Error, Result, Str};
-use hsaco_bytes::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
+use hsaco_bytes::{
+    Error, Result, Str, c_str, names_budget, read_u16, read_u32, read_u64, slice, spend,
+};
+
+use crate::{Elf, PT_DYNAMIC, SHT_DYNSYM, SHT_SYMTAB, SHT_SYMTAB_SHNDX, Section};
 
 /// Symbol without a type.
 pub const STT_NOTYPE: u8 = 0;
@@ -173,7 +175,7 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// The best table that can be read, and what was wrong with a better one.
-    pub(crate) fn find_readable(elf: &Elf<'a>) -> (Option<Self>, Option<Error>) {
+    pub fn find_readable(elf: &Elf<'a>) -> (Option<Self>, Option<Error>) {
         let mut wrong = None;
         for (kind, source) in
             [(SHT_SYMTAB, SymbolSource::Symtab), (SHT_DYNSYM, SymbolSource::Dynsym)]
@@ -277,8 +279,8 @@ impl<'a> SymbolTable<'a> {
     ///
     /// ```
     /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
-    /// let object = hsaco_object::CodeObject::parse(&file)?;
-    /// let symbols = object.symbol_table()?.unwrap();
+    /// let elf = hsaco_elf::Elf::parse(&file)?;
+    /// let symbols = hsaco_elf::symbol::SymbolTable::find(&elf)?.unwrap();
     /// assert_eq!(symbols.find_named(b"helper").unwrap().name.to_string(), "helper");
     /// assert!(symbols.find_named(b"help").is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -311,7 +313,7 @@ impl<'a> SymbolTable<'a> {
 
     /// As [`iter`](Self::iter), without labels, sections, files and numbers: of the symbols that a
     /// compiler writes, nearly all.
-    pub(crate) fn named_things(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
+    pub fn named_things(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
         self.read_rows(is_named_thing)
     }
 

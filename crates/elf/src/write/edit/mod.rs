@@ -17,17 +17,17 @@ mod symbol;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub(crate) use host::{WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved};
+pub use host::{GrownSection, WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved};
+use hsaco_bytes::{Error, ErrorKind, Result, memory};
 
-use crate::elf::{
+use crate::{
     ET_REL, Elf, PF_R, PF_W, PF_X, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHF_WRITE,
     SHT_PROGBITS, Segment,
 };
-use crate::{CodeObject, Error, ErrorKind, Result, memory};
 
 use super::note::NoteChange;
 use super::row::SectionRow;
-use super::{MetadataEdit, NewSymbol, PAGE, add, align_up, put_at, unsupported};
+use super::{NewSymbol, PAGE, add, align_up, put_at, unsupported};
 
 const CONTEXT: &str = "edit of a code object";
 
@@ -99,7 +99,7 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// When the headers cannot be read, or say things that a new file cannot repeat.
     pub fn new(data: &'a [u8]) -> Result<Self> {
-        Self::of(CodeObject::parse(data)?.elf().clone())
+        Self::of(Elf::parse_amdgpu(data)?)
     }
 
     /// As [`new`](Self::new), on a copy of the object that the caller has made, perhaps with room for what will be
@@ -112,7 +112,7 @@ impl<'a> Edit<'a> {
             let detail = format!("a copy of {} bytes of {}", copy.len(), data.len());
             return Err(Error::new(ErrorKind::Mismatch, CONTEXT, detail));
         }
-        Self::of_copy(CodeObject::parse(data)?.elf().clone(), copy)
+        Self::of_copy(Elf::parse_amdgpu(data)?, copy)
     }
 
     /// As [`new`](Self::new), for any ELF file that can be read.
@@ -204,13 +204,9 @@ impl<'a> Edit<'a> {
         Ok(Placed { address, offset, section: self.push_section(name, section)? })
     }
 
-    /// Replaces the contents of the notes that a metadata edit changed.
-    ///
-    /// # Errors
-    /// When a note would be larger than 4 GiB.
-    pub fn set_metadata(&mut self, metadata: &MetadataEdit<'_>) -> Result<()> {
-        self.notes.extend(metadata.note_changes()?);
-        Ok(())
+    /// Replaces the content of the note whose record begins at an offset of the file.
+    pub fn set_note(&mut self, offset: u64, desc: Vec<u8>) {
+        self.notes.push(NoteChange { offset, desc });
     }
 
     /// Adds a symbol to `.symtab`; an object without one gets it, with the symbols of `.dynsym`.
@@ -247,7 +243,10 @@ impl<'a> Edit<'a> {
     }
 
     /// Writes a section that has no address anew behind the end of the file, though it might fit.
-    pub(super) fn write_anew(&mut self, name: &str, content: Vec<u8>) -> Result<()> {
+    ///
+    /// # Errors
+    /// As [`set_section`](Self::set_section).
+    pub fn write_anew(&mut self, name: &str, content: Vec<u8>) -> Result<()> {
         let Some(index) = self.elf.section_named(name).map(|it| it.index) else {
             return self.set_section(name, content);
         };
@@ -264,7 +263,10 @@ impl<'a> Edit<'a> {
     }
 
     /// What a section holds now, unpacked; `None` where there is none of this name.
-    pub(super) fn debug_section(&self, name: &str) -> Result<Option<Vec<u8>>> {
+    ///
+    /// # Errors
+    /// When its bytes are not all in the file, or cannot be unpacked.
+    pub fn section_content(&self, name: &str) -> Result<Option<Vec<u8>>> {
         const MOST: u64 = 4 << 30;
         let added = self.added.iter().find(|(it, _)| it == name).map(|(_, index)| *index);
         let section = self.elf.section_named(name);

@@ -1,8 +1,8 @@
 //! The encodings of relocation tables.
 
+use hsaco_bytes::{Error, Result, read_u32, read_u64};
+
 use super::{CONTEXT, Encoding, RELATIVE64, RelocationType};
-use crate::{Error, Result};
-use hsaco_bytes::{read_u32, read_u64};
 
 /// A relocation as its table has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

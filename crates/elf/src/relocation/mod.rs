@@ -3,13 +3,11 @@
 mod decode;
 mod table;
 
-use crate::elf::{ET_REL, Elf, SHT_REL, SHT_RELA, SHT_RELR};
-use crate::{Error, ErrorKind, Result, Str, memory};
-use hsaco_bytes::Problems;
-use hsaco_bytes::{read_u32, read_u64, slice};
-
 use decode::Row;
+use hsaco_bytes::{Error, ErrorKind, Problems, Result, Str, memory, read_u32, read_u64, slice};
 use table::Table;
+
+use crate::{ET_REL, Elf, SHT_REL, SHT_RELA, SHT_RELR};
 
 /// How a table writes its relocations down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,7 +131,7 @@ pub struct Relocation<'a> {
 }
 
 /// Every relocation of a file, and what was wrong with the tables.
-pub(crate) fn read<'a>(elf: &Elf<'a>) -> (Vec<Relocation<'a>>, Vec<Error>) {
+pub fn read<'a>(elf: &Elf<'a>) -> (Vec<Relocation<'a>>, Vec<Error>) {
     let mut problems = Problems::default();
     let tables = table::find(elf, &mut problems);
     let mut all = Vec::new();

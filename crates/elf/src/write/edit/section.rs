@@ -1,7 +1,8 @@
 //! Sections of an edited object, and their headers.
 
-use crate::elf::{SHF_ALLOC, SHT_NOBITS, SHT_NULL};
-use crate::{Error, ErrorKind, Result, Str, memory};
+use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};
+
+use crate::{SHF_ALLOC, SHT_NOBITS, SHT_NULL};
 
 use super::super::row::{SectionRow, place};
 use super::super::{add_string, align_up, put_at, unsupported};

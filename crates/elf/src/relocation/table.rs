@@ -1,11 +1,11 @@
 //! Where a file keeps its relocations: sections, and what the dynamic segment names beside them.
 
-use super::{CONTEXT, Encoding};
-use crate::elf::{ET_REL, Elf, SHF_ALLOC, SHT_SYMTAB, Section, section_type_name};
+use hsaco_bytes::{Error, ErrorKind, Problems, Result, slice, spend};
+
 use crate::symbol::{SymbolSource, SymbolTable, dynamic_entries};
-use crate::{Error, ErrorKind, Result};
-use hsaco_bytes::Problems;
-use hsaco_bytes::{slice, spend};
+use crate::{ET_REL, Elf, SHF_ALLOC, SHT_SYMTAB, Section, section_type_name};
+
+use super::{CONTEXT, Encoding};
 
 /// One table of relocations.
 pub(super) struct Table<'a> {

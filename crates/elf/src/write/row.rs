@@ -1,8 +1,9 @@
 //! Rows of ELF's tables, as bytes.
 
-use crate::elf::{Elf, HEADER_SIZE, PROGRAM_HEADER_SIZE, SECTION_HEADER_SIZE, Segment};
-use crate::relocation::RelocationType;
 use hsaco_bytes::{read_u32, read_u64};
+
+use crate::relocation::RelocationType;
+use crate::{Elf, HEADER_SIZE, PROGRAM_HEADER_SIZE, SECTION_HEADER_SIZE, Segment};
 
 /// A section header as it stands in the file, its name an offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl SectionRow {
     /// Every section header of a file.
     pub(super) fn read_all(elf: &Elf<'_>) -> Vec<Self> {
         let header = elf.header();
-        let row = |(section, index): (&crate::elf::Section<'_>, u64)| {
+        let row = |(section, index): (&crate::Section<'_>, u64)| {
             let at = header.section_headers + index * u64::from(header.section_header_size);
             let name = usize::try_from(at).ok().and_then(|at| read_u32(elf.data(), at));
             Self {
@@ -121,7 +122,7 @@ pub(super) fn header_bytes(
     [
         &identity[..],
         &e_type.to_le_bytes(),
-        &crate::elf::EM_AMDGPU.to_le_bytes(),
+        &crate::EM_AMDGPU.to_le_bytes(),
         &1_u32.to_le_bytes(),
         &0_u64.to_le_bytes(),
         &tables.program_headers.to_le_bytes(),

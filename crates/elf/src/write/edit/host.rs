@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::elf::{ET_REL, Elf, PF_R, SHF_ALLOC, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB, Section};
+use hsaco_bytes::{Error, ErrorKind, Result, read_u16, read_u64};
+
 use crate::relocation::{self, Encoding};
-use crate::{Error, ErrorKind, Result};
-use hsaco_bytes::{read_u16, read_u64};
+use crate::{ET_REL, Elf, PF_R, SHF_ALLOC, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB, Section};
 
 use super::super::row::change_u64;
 use super::super::{PAGE, add, align_up, put_at, unsupported};
@@ -14,22 +14,26 @@ use super::{CONTEXT, Edit};
 /// What clang calls the section of the structures through which the runtime finds device code.
 const WRAPPERS: &str = ".hipFatBinSegment";
 /// What each of them begins with: `HIPF`.
-pub(crate) const WRAPPER_MAGIC: [u8; 4] = 0x4849_5046_u32.to_le_bytes();
-pub(crate) const WRAPPER_SIZE: usize = 24;
+pub const WRAPPER_MAGIC: [u8; 4] = 0x4849_5046_u32.to_le_bytes();
+/// How many bytes each of them takes.
+pub const WRAPPER_SIZE: usize = 24;
 
 /// New content for a section: where it was and how large, the bytes, and where things in it were and
 /// are now.
-pub(crate) type GrownSection = ((u64, u64), Vec<u8>, Vec<(u64, u64)>);
+pub type GrownSection = ((u64, u64), Vec<u8>, Vec<(u64, u64)>);
 
 /// Where something in a section is now.
-pub(crate) fn moved(moves: &[(u64, u64)], old: u64) -> u64 {
+pub fn moved(moves: &[(u64, u64)], old: u64) -> u64 {
     let last = moves.iter().rev().find(|(before, _)| *before <= old);
     last.map_or(old, |(before, now)| now + (old - before))
 }
 
 /// A host file with new contents for sections that grew. In a linked file they become segments, and
 /// relocations, wrappers and symbols that point into them follow.
-pub(crate) fn host_sections(data: &[u8], grown: Vec<GrownSection>) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// When a section is not there, or what points into it cannot be followed.
+pub fn host_sections(data: &[u8], grown: Vec<GrownSection>) -> Result<Vec<u8>> {
     let elf = Elf::parse(data)?;
     check_relocations(&elf)?;
     let mut edit = Edit::of(elf.clone())?;

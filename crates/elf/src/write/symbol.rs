@@ -1,7 +1,8 @@
 //! Symbols as they are written.
 
+use hsaco_bytes::{Result, Str};
+
 use crate::symbol::{Binding, Visibility};
-use crate::{Result, Str};
 
 use super::unsupported;
 
@@ -13,8 +14,9 @@ const SHN_LORESERVE: u32 = 0xff00;
 /// A symbol to add.
 ///
 /// ```
-/// use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
-/// use hsaco_object::write::{Access, Edit, NewSymbol};
+/// use hsaco_elf::Elf;
+/// use hsaco_elf::symbol::{Binding, STT_FUNC, SymbolTable, Visibility};
+/// use hsaco_elf::write::{Access, Edit, NewSymbol};
 /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 /// let mut edit = Edit::new(&file)?;
 /// let pool = edit.append(".text.hsaco", Access::Code, &[0; 64])?;
@@ -28,8 +30,7 @@ const SHN_LORESERVE: u32 = 0xff00;
 ///     section: pool.section.unwrap_or(0),
 /// });
 /// let edited = edit.finish()?;
-/// let object = hsaco_object::CodeObject::parse(&edited)?;
-/// let table = object.symbol_table()?.unwrap();
+/// let table = SymbolTable::find(&Elf::parse(&edited)?)?.unwrap();
 /// assert!(table.iter().flatten().any(|it| it.name == "foo.patch.0" && it.value == 0x5000));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,7 +1,8 @@
 //! Note records, and runs of them in which some contents are replaced.
 
+use hsaco_bytes::{Error, ErrorKind, Result};
+
 use crate::note::NoteTable;
-use crate::{Error, ErrorKind, Result};
 
 const CONTEXT: &str = "new note";
 

@@ -1,7 +1,8 @@
 //! Notes and segments of an edited object, and the program headers.
 
-use crate::Result;
-use crate::elf::{PF_R, PT_LOAD, PT_NOTE, PT_PHDR, SHF_ALLOC, SHT_NOTE, Segment};
+use hsaco_bytes::Result;
+
+use crate::{PF_R, PT_LOAD, PT_NOTE, PT_PHDR, SHF_ALLOC, SHT_NOTE, Segment};
 
 use super::super::note::Run;
 use super::super::row::{SEGMENT_SIZE, place, segment_bytes};

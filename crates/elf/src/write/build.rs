@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 
-use crate::elf::{
+use hsaco_bytes::{Error, ErrorKind, Result, Str};
+
+use crate::relocation::RelocationType;
+use crate::symbol::{Binding, STT_NOTYPE, Visibility};
+use crate::{
     ET_DYN, HEADER_SIZE, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_GNU_STACK, PT_LOAD, PT_NOTE, PT_PHDR,
     SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNAMIC, SHT_DYNSYM, SHT_GNU_HASH, SHT_HASH,
     SHT_NOBITS, SHT_NOTE, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, Segment,
 };
-use crate::relocation::RelocationType;
-use crate::symbol::{Binding, STT_NOTYPE, Visibility};
-use crate::{Error, ErrorKind, Result, Str};
 
 use super::hash::{gnu_table, sort_by_bucket, sysv_table};
 use super::row::{SEGMENT_SIZE, SectionRow, Tables, header_bytes, relocation_bytes, segment_bytes};
@@ -93,9 +94,9 @@ pub struct NewRelocation {
 /// A shared object in the making.
 ///
 /// ```
-/// use hsaco_object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS};
-/// use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
-/// use hsaco_object::write::{Builder, Identity, NewSection, NewSymbol};
+/// use hsaco_elf::{Elf, SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS};
+/// use hsaco_elf::symbol::{Binding, STT_FUNC, Visibility};
+/// use hsaco_elf::write::{Builder, Identity, NewSection, NewSymbol};
 /// let mut builder = Builder::new(Identity { os_abi: 64, abi_version: 4, flags: 0x54c });
 /// let text = builder.section(NewSection {
 ///     name: ".text".to_owned(),
@@ -117,10 +118,10 @@ pub struct NewRelocation {
 ///     section: text,
 /// });
 /// let file = builder.finish()?;
-/// let object = hsaco_object::CodeObject::parse(&file)?;
-/// assert_eq!(object.target().to_string(), "gfx942");
-/// assert_eq!(object.index().functions()[0].name, "f");
-/// # Ok::<(), hsaco_object::Error>(())
+/// let elf = Elf::parse_amdgpu(&file)?;
+/// assert_eq!(elf.header().flags, 0x54c);
+/// assert_eq!(elf.section(text).unwrap().address, Builder::FIRST_ADDRESS);
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder<'a> {

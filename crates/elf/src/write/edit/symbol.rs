@@ -1,11 +1,11 @@
 //! Symbols of an edited object.
 
-use crate::elf::{
-    ET_REL, SHT_DYNSYM, SHT_GROUP, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
-};
-use crate::{Result, memory};
+use hsaco_bytes::{Result, memory};
 
 use crate::relocation::Encoding;
+use crate::{
+    ET_REL, SHT_DYNSYM, SHT_GROUP, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
+};
 
 use super::super::row::{SectionRow, change_u64};
 use super::super::{NewSymbol, add_string, unsupported};
