@@ -9,7 +9,6 @@ mod index_file;
 pub mod input;
 mod json;
 mod json_files;
-mod layered;
 mod named_files;
 mod output;
 mod parallel;

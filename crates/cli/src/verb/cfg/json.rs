@@ -1,8 +1,7 @@
 //! Control flow as JSON.
 
+use hsaco::draw::{Block, Call, Callee, Exit, Graph, Line, Loop, label};
 use serde::Serialize;
-
-use super::model::{Call, Callee, Graph, Line, Node, Ring, Way, label};
 
 /// One object.
 #[derive(Serialize)]
@@ -102,7 +101,7 @@ impl<'g> JsonFunction<'g> {
 }
 
 impl<'g> JsonBlock<'g> {
-    fn new(index: usize, block: &'g Node, instructions: bool) -> Self {
+    fn new(index: usize, block: &'g Block, instructions: bool) -> Self {
         let successors = block.successors.iter();
         let lines = || block.instructions.iter().map(JsonLine::new).collect();
         Self {
@@ -143,9 +142,9 @@ impl<'g> JsonCallee<'g> {
 }
 
 impl<'g> JsonExit<'g> {
-    fn new(exit: &'g Way) -> Self {
+    fn new(exit: &'g Exit) -> Self {
         let callee = match exit {
-            Way::Outside(callee) => JsonCallee::new(callee),
+            Exit::Outside(callee) => JsonCallee::new(callee),
             _ => JsonCallee::default(),
         };
         Self { kind: exit.name(), target: callee.target, name: callee.name }
@@ -159,8 +158,8 @@ impl<'g> JsonLine<'g> {
 }
 
 impl<'g> JsonLoop<'g> {
-    fn new(index: usize, ring: &'g Ring) -> Self {
-        let &Ring { header, parent, depth, ref blocks } = ring;
+    fn new(index: usize, ring: &'g Loop) -> Self {
+        let &Loop { header, parent, depth, ref blocks } = ring;
         Self { index, header, parent, depth, blocks }
     }
 }

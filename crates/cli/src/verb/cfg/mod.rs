@@ -1,11 +1,6 @@
 //! `hsaco cfg`: the control flow of kernels and functions, as text, JSON, Graphviz or a picture.
 
-mod dot;
 mod json;
-mod model;
-mod picture;
-mod spine;
-mod svg;
 mod text;
 
 use std::ffi::OsString;
@@ -14,6 +9,7 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::analysis::{Code, Function, FunctionKind, Functions};
+use hsaco::draw::Graph;
 use hsaco::object::container::Container;
 
 use crate::args::{Color, Inputs, KernelFilter, ObjectFilter};
@@ -27,7 +23,6 @@ use crate::select::KernelSelection;
 use crate::verb::ls::object_line;
 
 use json::{JsonFunction, ObjectFlow};
-use model::Graph;
 use text::TextStyle;
 
 /// Shows the control flow of kernels: blocks, edges, loops, dominators
@@ -224,8 +219,8 @@ struct PictureFlow<'o> {
 impl PictureFlow<'_> {
     fn picture(&self, graph: &Graph) -> Result<String> {
         match self.args.format {
-            FlowFormat::Dot => Ok(dot::picture(graph, self.args.instructions)),
-            _ => svg::picture(graph, self.args.full).with_context(|| {
+            FlowFormat::Dot => Ok(graph.to_dot(self.args.instructions)),
+            _ => graph.to_svg(self.args.full).with_context(|| {
                 format!(
                     "{}: {} blocks with so many edges make no picture; --format dot, json and text \
                      show them",

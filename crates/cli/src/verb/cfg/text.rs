@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use hsaco::draw::{Block, Graph, counted, label};
 
-use super::model::{Graph, Node, label};
 use crate::text::shown;
 
 /// How to write.
@@ -53,7 +53,7 @@ fn write_block(
     out: &mut dyn Write,
     graph: &Graph,
     number: usize,
-    block: &Node,
+    block: &Block,
     style: TextStyle,
 ) -> io::Result<()> {
     let bold = if style.color { Style::new().bold() } else { Style::new() };
@@ -92,7 +92,7 @@ fn write_block(
 }
 
 /// What there is to know of a block beside its edges.
-fn remarks(graph: &Graph, number: usize, block: &Node) -> Vec<String> {
+fn remarks(graph: &Graph, number: usize, block: &Block) -> Vec<String> {
     let mut remarks = Vec::new();
     match block.dominator {
         Some(above) => remarks.push(format!("dominator {}", label(above))),
@@ -106,25 +106,4 @@ fn remarks(graph: &Graph, number: usize, block: &Node) -> Vec<String> {
         remarks.push(format!("{role} {innermost} (depth {})", ring.depth));
     }
     remarks
-}
-
-/// A number of things.
-pub(super) fn counted(count: impl Into<Count>, thing: &str) -> String {
-    let Count(count) = count.into();
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A number of any width.
-pub(super) struct Count(u64);
-
-impl From<usize> for Count {
-    fn from(count: usize) -> Self {
-        Self(count as u64)
-    }
-}
-
-impl From<u64> for Count {
-    fn from(count: u64) -> Self {
-        Self(count)
-    }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::model::{EdgeKind, Graph, Node, label};
-use super::picture::outsides;
-use crate::text;
+use crate::escape;
+use crate::flow::{Block, EdgeKind, Graph, counted, label};
+use crate::outside::outsides;
 
 /// The graph in the DOT language.
-pub(super) fn picture(graph: &Graph, instructions: bool) -> String {
+pub(crate) fn picture(graph: &Graph, instructions: bool) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_graph(&mut out, graph, instructions);
@@ -53,19 +53,19 @@ fn write_edge(out: &mut String, from: &str, to: &str, kind: EdgeKind) -> std::fm
 }
 
 /// What stands in a block, its lines to the left.
-fn block_text(graph: &Graph, number: usize, block: &Node, instructions: bool) -> String {
+fn block_text(graph: &Graph, number: usize, block: &Block, instructions: bool) -> String {
     let mut lines = vec![format!("{} {:#x}", label(number), block.address)];
     if let Some(ring) = block.innermost.and_then(|it| graph.loops.get(it)) {
         lines.push(format!("loop of {}, depth {}", label(ring.header), ring.depth));
     }
     match instructions {
         true => lines.extend(block.instructions.iter().map(|it| it.text.clone())),
-        false => lines.push(super::text::counted(block.instructions.len(), "instruction")),
+        false => lines.push(counted(block.instructions.len(), "instruction")),
     }
-    let lines: String = lines.iter().map(|it| text::dot(it) + "\\l").collect();
+    let lines: String = lines.iter().map(|it| escape::dot(it) + "\\l").collect();
     format!("\"{lines}\"")
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text::dot(text))
+    format!("\"{}\"", escape::dot(text))
 }

@@ -1,20 +1,20 @@
 //! What pictures have beside blocks: the places outside that a block calls or leaves to.
 
-use super::model::{EdgeKind, Graph, Way};
+use crate::flow::{EdgeKind, Exit, Graph};
 
 /// A place outside, beside the block that goes there.
-pub(super) struct Outside {
-    pub(super) from: usize,
-    pub(super) kind: EdgeKind,
-    pub(super) words: String,
+pub(crate) struct Outside {
+    pub(crate) from: usize,
+    pub(crate) kind: EdgeKind,
+    pub(crate) words: String,
 }
 
 /// The places outside, each once for a block.
-pub(super) fn outsides(graph: &Graph) -> Vec<Outside> {
+pub(crate) fn outsides(graph: &Graph) -> Vec<Outside> {
     let mut outsides: Vec<Outside> = Vec::new();
     for (from, block) in graph.blocks.iter().enumerate() {
         let calls = block.calls.iter().map(|it| (EdgeKind::Call, it.callee.words()));
-        let exit = block.exit.as_ref().and_then(Way::target);
+        let exit = block.exit.as_ref().and_then(Exit::target);
         let start = outsides.len();
         for (kind, words) in calls.chain(exit) {
             let own = outsides.iter().skip(start);

@@ -2,12 +2,11 @@
 
 use std::fmt::{self, Display, Write};
 
-use super::model::{EDGE_KINDS, EdgeKind, Graph, Node, label};
-use super::picture::{Outside, outsides};
-use super::spine::Spine;
-use super::text::counted;
+use crate::escape::Xml;
+use crate::flow::{Block, EDGE_KINDS, EdgeKind, Graph, counted, label};
 use crate::layered::{self, Edge, Loop, Point, Size};
-use crate::text::Xml;
+use crate::outside::{Outside, outsides};
+use crate::spine::Spine;
 
 /// Colours for bright and dark surroundings; nothing is fetched from anywhere.
 const STYLE: &str = include_str!("style.css");
@@ -32,7 +31,7 @@ const LONG: usize = 76;
 const LONG_NAME: usize = 120;
 
 /// The picture; none where no layout is found.
-pub(super) fn picture(graph: &Graph, is_full: bool) -> Option<String> {
+pub(crate) fn picture(graph: &Graph, is_full: bool) -> Option<String> {
     let outsides = outsides(graph);
     let cards: Vec<Card> = graph
         .blocks
@@ -51,10 +50,10 @@ pub(super) fn picture(graph: &Graph, is_full: bool) -> Option<String> {
 }
 
 /// An edge between cards.
-pub(super) struct Wire {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) kind: EdgeKind,
+pub(crate) struct Wire {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) kind: EdgeKind,
 }
 
 fn wires(graph: &Graph, outsides: &[Outside]) -> Vec<Wire> {
@@ -91,7 +90,7 @@ struct Card {
 }
 
 impl Card {
-    fn of_block(graph: &Graph, number: usize, block: &Node, is_full: bool) -> Self {
+    fn of_block(graph: &Graph, number: usize, block: &Block, is_full: bool) -> Self {
         let ring = block.innermost.and_then(|it| graph.loops.get(it));
         let role = match ring {
             Some(ring) if ring.header == number => format!("loop, depth {}", ring.depth),
@@ -132,7 +131,7 @@ impl Card {
     }
 }
 
-fn shown_lines(block: &Node, is_full: bool) -> Vec<String> {
+fn shown_lines(block: &Block, is_full: bool) -> Vec<String> {
     let lines: Vec<&str> = block.instructions.iter().map(|it| it.text.as_str()).collect();
     if is_full {
         return lines.into_iter().map(str::to_owned).collect();

@@ -3,19 +3,19 @@
 //! A block comes under one of the blocks before it, if possible under one that is in the column of its
 //! dominator, so that the code after a condition or a loop stands where the code before it stood.
 
-use super::model::{EdgeKind, Graph, Node};
-use super::svg::Wire;
+use crate::flow::{Block, EdgeKind, Graph};
+use crate::svg::Wire;
 
 /// The answer.
-pub(super) struct Spine {
+pub(crate) struct Spine {
     /// By edge: whether both ends are in one column.
-    pub(super) is_main: Vec<bool>,
+    pub(crate) is_main: Vec<bool>,
     /// Blocks in one column that no edge joins: the end of a loop, and what follows the loop.
-    pub(super) pairs: Vec<(usize, usize)>,
+    pub(crate) pairs: Vec<(usize, usize)>,
 }
 
 impl Spine {
-    pub(super) fn new(graph: &Graph, wires: &[Wire]) -> Self {
+    pub(crate) fn new(graph: &Graph, wires: &[Wire]) -> Self {
         let mut into: Vec<Vec<usize>> = vec![Vec::new(); graph.blocks.len()];
         for (number, wire) in wires.iter().enumerate() {
             if let Some(list) = into.get_mut(wire.to).filter(|_| wire.from < wire.to) {
@@ -118,7 +118,7 @@ impl Search<'_> {
         (!stays).then_some(lowest)
     }
 
-    fn block(&self, number: usize) -> Option<&Node> {
+    fn block(&self, number: usize) -> Option<&Block> {
         self.graph.blocks.get(number)
     }
 }

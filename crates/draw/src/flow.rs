@@ -1,68 +1,99 @@
 //! The control flow of a function, as every format shows it.
 
-use hsaco::analysis::{
-    Address, Block, Cfg, Dominators, Exit, Function, FunctionKind, Functions, Loop, Loops, Stream,
+use std::fmt::Display;
+
+use hsaco_analysis::{
+    self as analysis, Address, Cfg, Dominators, Function, FunctionKind, Functions, Loops, Stream,
     Values,
 };
-use hsaco::isa::{Decoder, Flow, Inst, VgprMsb};
-use hsaco::object::demangle;
+use hsaco_isa::{Decoder, Flow, Inst, VgprMsb};
+use hsaco_object::demangle;
+
+use crate::{dot, svg};
 
 /// A function and its blocks, of which the first is the entry.
-pub(super) struct Graph {
+#[derive(Clone, Debug)]
+pub struct Graph {
     /// As the symbol has it, else the address.
-    pub(super) name: String,
-    pub(super) demangled: Option<String>,
-    pub(super) kind: FunctionKind,
-    pub(super) address: u64,
-    pub(super) size: usize,
-    pub(super) blocks: Vec<Node>,
+    pub name: String,
+    /// As in the source, where the name is a mangled one.
+    pub demangled: Option<String>,
+    /// Whether it is a kernel.
+    pub kind: FunctionKind,
+    /// Of the first instruction.
+    pub address: u64,
+    /// In bytes.
+    pub size: usize,
+    /// In the order of their addresses; other items name a block by its number here.
+    pub blocks: Vec<Block>,
     /// Outer ones first.
-    pub(super) loops: Vec<Ring>,
+    pub loops: Vec<Loop>,
 }
 
-/// A block.
-pub(super) struct Node {
-    pub(super) address: u64,
-    pub(super) size: u64,
-    pub(super) instructions: Vec<Line>,
-    pub(super) successors: Vec<Successor>,
-    pub(super) calls: Vec<Call>,
-    pub(super) exit: Option<Way>,
-    pub(super) innermost: Option<usize>,
-    pub(super) dominator: Option<usize>,
-    pub(super) is_reached: bool,
+/// A basic block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Of its first instruction.
+    pub address: u64,
+    /// In bytes.
+    pub size: u64,
+    /// In order.
+    pub instructions: Vec<Line>,
+    /// The blocks that may come next.
+    pub successors: Vec<Successor>,
+    /// The calls that it makes.
+    pub calls: Vec<Call>,
+    /// How it leaves the function, if it does.
+    pub exit: Option<Exit>,
+    /// The innermost loop around it, by number.
+    pub innermost: Option<usize>,
+    /// Its immediate dominator, by number.
+    pub dominator: Option<usize>,
+    /// Whether a path leads here from the entry.
+    pub is_reached: bool,
 }
 
 /// An instruction, with the names of blocks where it branches to one.
-pub(super) struct Line {
-    pub(super) address: u64,
-    pub(super) text: String,
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Where it is.
+    pub address: u64,
+    /// As a listing has it.
+    pub text: String,
 }
 
-pub(super) struct Successor {
-    pub(super) block: usize,
-    pub(super) kind: EdgeKind,
+/// An edge to another block.
+#[derive(Clone, Copy, Debug)]
+pub struct Successor {
+    /// By number.
+    pub block: usize,
+    /// How it comes to be next.
+    pub kind: EdgeKind,
 }
 
 /// How one block comes after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EdgeKind {
+pub enum EdgeKind {
     /// The next one begins where something else branches to.
     FallThrough,
+    /// A conditional branch, taken.
     Taken,
+    /// A conditional branch, not taken.
     NotTaken,
     /// An unconditional branch.
     Jump,
     /// A jump to an address in registers, which the code itself puts there.
     Indirect,
+    /// A call.
     Call,
     /// Out of the function.
     Leave,
+    /// The code does not show where to.
     Unknown,
 }
 
 /// Every kind, in the order in which they are explained.
-pub(super) const EDGE_KINDS: [EdgeKind; 8] = [
+pub(crate) const EDGE_KINDS: [EdgeKind; 8] = [
     EdgeKind::FallThrough,
     EdgeKind::Taken,
     EdgeKind::NotTaken,
@@ -74,7 +105,8 @@ pub(super) const EDGE_KINDS: [EdgeKind; 8] = [
 ];
 
 impl EdgeKind {
-    pub(super) fn name(self) -> &'static str {
+    /// A word for programs: `not_taken`.
+    pub fn name(self) -> &'static str {
         match self {
             Self::FallThrough => "fall_through",
             Self::Taken => "taken",
@@ -88,32 +120,39 @@ impl EdgeKind {
     }
 
     /// Whether it leads out of the function, for ever or for a while.
-    pub(super) fn is_outside(self) -> bool {
+    pub(crate) fn is_outside(self) -> bool {
         matches!(self, Self::Call | Self::Leave | Self::Unknown)
     }
 
-    pub(super) fn words(self) -> String {
+    /// The same for people: `not taken`.
+    pub fn words(self) -> String {
         self.name().replace('_', " ")
     }
 }
 
-pub(super) struct Call {
+/// A call that a block makes.
+#[derive(Clone, Debug)]
+pub struct Call {
     /// Of the instruction.
-    pub(super) address: u64,
-    pub(super) callee: Callee,
+    pub address: u64,
+    /// What is called.
+    pub callee: Callee,
 }
 
 /// What is called or jumped to outside.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) enum Callee {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// An address, and the name of the function that begins there.
     Known(u64, Option<String>),
     /// What memory holds at this address, such as an entry of the GOT.
     Loaded(u64),
+    /// The code does not show what.
     Unknown,
 }
 
 impl Callee {
-    pub(super) fn words(&self) -> String {
+    /// A name, or what is known instead.
+    pub fn words(&self) -> String {
         match self {
             Self::Known(_, Some(name)) => name.clone(),
             Self::Known(address, None) => format!("{address:#x}"),
@@ -124,15 +163,21 @@ impl Callee {
 }
 
 /// How a block leaves the function, beside its edges.
-pub(super) enum Way {
+#[derive(Clone, Debug)]
+pub enum Exit {
+    /// The wave ends.
     End,
+    /// To the caller.
     Return,
+    /// To a place outside the function.
     Outside(Callee),
+    /// The code does not show where to.
     Unknown,
 }
 
-impl Way {
-    pub(super) fn name(&self) -> &'static str {
+impl Exit {
+    /// A word for programs.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::End => "end",
             Self::Return => "return",
@@ -142,7 +187,7 @@ impl Way {
     }
 
     /// Where it goes, unless the wave or the function ends.
-    pub(super) fn target(&self) -> Option<(EdgeKind, String)> {
+    pub fn target(&self) -> Option<(EdgeKind, String)> {
         match self {
             Self::End | Self::Return => None,
             Self::Outside(callee) => Some((EdgeKind::Leave, callee.words())),
@@ -152,25 +197,32 @@ impl Way {
 }
 
 /// A loop.
-pub(super) struct Ring {
-    pub(super) header: usize,
-    pub(super) parent: Option<usize>,
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// The block through which it is entered.
+    pub header: usize,
+    /// The loop around it, by number.
+    pub parent: Option<usize>,
     /// 1 for a loop that is in no other.
-    pub(super) depth: usize,
-    pub(super) blocks: Vec<usize>,
+    pub depth: usize,
+    /// Those of inner loops among them.
+    pub blocks: Vec<usize>,
+}
+
+/// A number of things in words: `1 block`, `2 blocks`.
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, thing: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {thing}{plural}")
 }
 
 /// The name of a block.
-pub(super) fn label(block: usize) -> String {
+pub fn label(block: usize) -> String {
     format!("bb{block}")
 }
 
 impl Graph {
-    pub(super) fn new(
-        decoder: &Decoder,
-        functions: &Functions<'_>,
-        function: &Function<'_>,
-    ) -> Self {
+    /// Decodes a function and works out its control flow; other functions give calls their names.
+    pub fn new(decoder: &Decoder, functions: &Functions<'_>, function: &Function<'_>) -> Self {
         let stream = function.decode(decoder);
         let cfg = Cfg::new(decoder, &stream);
         let dominators = Dominators::new(&cfg);
@@ -178,7 +230,7 @@ impl Graph {
         let values = Values::new(decoder, &stream, &cfg);
         let reader = Reader { decoder, functions, stream: &stream, cfg: &cfg, values };
         let mut texts = reader.texts().into_iter();
-        let mut blocks: Vec<Node> =
+        let mut blocks: Vec<Block> =
             cfg.blocks().iter().map(|block| reader.block(block, &mut texts)).collect();
         for (number, block) in blocks.iter_mut().enumerate() {
             block.innermost = loops.innermost(number);
@@ -198,7 +250,8 @@ impl Graph {
         }
     }
 
-    pub(super) fn kind_name(&self) -> &'static str {
+    /// A word for what it is.
+    pub fn kind_name(&self) -> &'static str {
         match self.kind {
             FunctionKind::Kernel => "kernel",
             FunctionKind::Device => "function",
@@ -207,21 +260,33 @@ impl Graph {
     }
 
     /// As in the source, if that can be known.
-    pub(super) fn source_name(&self) -> &str {
+    pub fn source_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 
-    pub(super) fn instructions(&self) -> usize {
+    /// How many instructions its blocks have.
+    pub fn instructions(&self) -> usize {
         self.blocks.iter().map(|it| it.instructions.len()).sum()
+    }
+
+    /// The graph in the DOT language, for Graphviz.
+    pub fn to_dot(&self, instructions: bool) -> String {
+        dot::picture(self, instructions)
+    }
+
+    /// A picture that needs nothing from elsewhere, with all of long blocks only if it is full; none where edges have so
+    /// many bends that they could not be followed.
+    pub fn to_svg(&self, is_full: bool) -> Option<String> {
+        svg::picture(self, is_full)
     }
 }
 
 /// The loops, with the blocks of inner ones among theirs.
-fn rings(loops: &Loops, blocks: &[Node]) -> Vec<Ring> {
-    let mut rings: Vec<Ring> = Vec::with_capacity(loops.loops().len());
-    for &Loop { header, parent } in loops.loops() {
+fn rings(loops: &Loops, blocks: &[Block]) -> Vec<Loop> {
+    let mut rings: Vec<Loop> = Vec::with_capacity(loops.loops().len());
+    for &analysis::Loop { header, parent } in loops.loops() {
         let outside = parent.and_then(|it| rings.get(it)).map_or(0, |it| it.depth);
-        rings.push(Ring { header, parent, depth: outside + 1, blocks: Vec::new() });
+        rings.push(Loop { header, parent, depth: outside + 1, blocks: Vec::new() });
     }
     for number in 0..blocks.len() {
         for around in loops.around(number) {
@@ -285,23 +350,23 @@ impl Reader<'_> {
         self.cfg.block_of(self.stream.index_of(address)?)
     }
 
-    fn block(&self, block: &Block, texts: &mut impl Iterator<Item = Line>) -> Node {
+    fn block(&self, block: &analysis::Block, texts: &mut impl Iterator<Item = Line>) -> Block {
         let (address, end) =
             (self.stream.address_of(block.first), self.stream.address_of(block.end));
-        Node {
+        Block {
             address,
             size: end - address,
             instructions: texts.take(block.steps().len()).collect(),
             successors: self.successors(block),
             calls: block.steps().filter_map(|it| self.call(it)).collect(),
-            exit: block.exit.map(|it| self.way(it)),
+            exit: block.exit.map(|it| self.exit(it)),
             innermost: None,
             dominator: None,
             is_reached: false,
         }
     }
 
-    fn successors(&self, block: &Block) -> Vec<Successor> {
+    fn successors(&self, block: &analysis::Block) -> Vec<Successor> {
         let last = block.end - 1;
         let next = self.block_at(self.stream.address_of(block.end));
         let Some(inst) = self.stream.inst(last) else {
@@ -348,12 +413,12 @@ impl Reader<'_> {
         Some(Call { address, callee })
     }
 
-    fn way(&self, exit: Exit) -> Way {
+    fn exit(&self, exit: analysis::Exit) -> Exit {
         match exit {
-            Exit::End => Way::End,
-            Exit::Return => Way::Return,
-            Exit::Outside(address) => Way::Outside(self.outside(address)),
-            Exit::Unknown => Way::Unknown,
+            analysis::Exit::End => Exit::End,
+            analysis::Exit::Return => Exit::Return,
+            analysis::Exit::Outside(address) => Exit::Outside(self.outside(address)),
+            analysis::Exit::Unknown => Exit::Unknown,
         }
     }
 

@@ -1,0 +1,32 @@
+//! Pictures of what AMD GPU code does.
+//!
+//! [`Graph`] is the control flow of a function: blocks with their instructions, edges, loops and calls. It is drawn as SVG,
+//! by a layout of its own, or written in the DOT language for Graphviz.
+//!
+//! ```
+//! use hsaco_analysis::{Decoders, Functions};
+//! use hsaco_draw::Graph;
+//! use hsaco_object::CodeObject;
+//! # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
+//! let object = CodeObject::parse(&file)?;
+//! let decoders = Decoders::new(&object).ok_or("instructions of an unknown processor")??;
+//! let functions = Functions::new(&object, decoders.usual());
+//! let kernel = functions.as_slice().first().ok_or("no code")?;
+//!
+//! let graph = Graph::new(&decoders.of(kernel), &functions, kernel);
+//! let picture = graph.to_svg(false).ok_or("too many edges")?;
+//! assert!(picture.starts_with("<svg "));
+//! assert!(graph.to_dot(false).starts_with("digraph "));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod dot;
+pub mod escape;
+mod flow;
+mod layered;
+mod outside;
+mod spine;
+mod svg;
+
+pub use flow::{Block, Call, Callee, EdgeKind, Exit, Graph, Line, Loop, Successor, counted, label};
