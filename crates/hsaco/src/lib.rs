@@ -3,13 +3,15 @@
 //! [`isa`] knows targets and instructions; [`object`] knows files, containers and code objects; [`analysis`] knows
 //! what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse an object;
 //! [`kernarg`] lays out and packs arguments; [`load`] puts objects together as a runtime does; [`patch`] rewrites
-//! code; [`draw`] makes pictures of it.
+//! code; [`draw`] makes pictures of it; [`mod@diff`] says what is different
+//! between objects.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
 pub use hsaco_check as check;
 pub use hsaco_check::check;
 pub use hsaco_db as db;
+pub use hsaco_diff as diff;
 pub use hsaco_draw as draw;
 pub use hsaco_isa as isa;
 pub use hsaco_kernarg as kernarg;

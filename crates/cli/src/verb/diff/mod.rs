@@ -1,10 +1,5 @@
 //! `hsaco diff`: what is different between two files, kernel by kernel.
 
-mod align;
-mod digest;
-mod model;
-mod pairing;
-mod record;
 mod resources;
 mod side;
 mod text;
@@ -16,14 +11,12 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::check::REGRESSION;
+use hsaco::diff::{Changes, Comparison, Detail, Digest, Group, ObjectRecord, Subject, What};
+use hsaco::object::Str;
 
-use self::digest::Digest;
-use self::model::{FunctionDiff, ObjectDiff, ObjectName, Reader, changes};
-use self::pairing::Group;
-use self::record::{FunctionRecord, ObjectRecord, What};
-use self::resources::{Changes, KernelChange};
 use self::side::{Side, each_pair};
 use crate::args::{Color, KernelFilter, ObjectFilter, parse_size};
+use crate::code;
 use crate::input::{self, Input};
 use crate::output::Output;
 use crate::report::{Report, Status, Trouble};
@@ -104,19 +97,21 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut a = Side::new(&old, options, &selection, &kernels, &mut report)?;
     let mut b = Side::new(&new, options, &selection, &kernels, &mut report)?;
     let is_about_resources = args.resources || !matches!(args.format, Format::Text | Format::Json);
+    let is_chosen = |name: Str<'_>| kernels.wants(name);
     let what = What {
-        kernels: &kernels,
+        chosen: if kernels.is_all() { None } else { Some(&is_chosen) },
         functions: !is_about_resources,
         code: !is_about_resources && !args.no_code,
     };
-    let comparison = Comparison::new(&mut a, &mut b, what, &mut report);
-    let changes = comparison.changes(&a, &b);
+    let (comparison, identical) = compare(&mut a, &mut b, what, &mut report);
+    let mut changes = comparison.changes();
+    changes.same += identical;
     let is_different = match is_about_resources {
         true => {
             write_resources(args, &mut out, (&a, &b), &changes)?;
             !changes.is_empty()
         }
-        false => comparison.write(args, &mut out, &mut a, &mut b)?,
+        false => write_code(args, &comparison, &mut out, &mut a, &mut b)?,
     };
     out.finish()?;
     let mut status = report.status();
@@ -138,161 +133,66 @@ fn open(argument: &OsString) -> Result<Input> {
     Ok(first)
 }
 
-/// What belongs together in two files, before anything of it is looked at closely.
-struct Comparison {
-    /// Objects that are not the same, byte for byte, as one of the other file.
-    a: Vec<ObjectRecord>,
-    b: Vec<ObjectRecord>,
-    groups: Vec<Group>,
-    /// Kernels of objects that are.
-    identical: usize,
+/// What belongs together in two files, and how many kernels are in objects that are the same, byte for byte.
+fn compare(
+    a: &mut Side<'_>,
+    b: &mut Side<'_>,
+    what: What<'_>,
+    report: &mut Report,
+) -> (Comparison, usize) {
+    let (rest_a, rest_b, identical) = without_same(a, b);
+    let is_one_each = a.objects.len() == 1 && b.objects.len() == 1;
+    let (a, b) = (records(a, &rest_a, what, report), records(b, &rest_b, what, report));
+    (Comparison::new(a, b, is_one_each), identical)
 }
 
-impl Comparison {
-    fn new(a: &mut Side<'_>, b: &mut Side<'_>, what: What<'_>, report: &mut Report) -> Self {
-        let (rest_a, rest_b, identical) = without_same(a, b);
-        let is_one_each = a.objects.len() == 1 && b.objects.len() == 1;
-        let (a, b) = (records(a, &rest_a, what, report), records(b, &rest_b, what, report));
-        let groups = pairing::groups(&a, &b, is_one_each);
-        Self { a, b, groups, identical }
-    }
-
-    fn old(&self, group: &Group, function: usize) -> Option<&FunctionRecord> {
-        self.a.get(group.objects.0?)?.functions.get(function)
-    }
-
-    fn new_one(&self, group: &Group, function: usize) -> Option<&FunctionRecord> {
-        self.b.get(group.objects.1?)?.functions.get(function)
-    }
-
-    /// The numbers of a group's objects in their files.
-    fn numbers(&self, group: &Group) -> (Option<usize>, Option<usize>) {
-        let number = |records: &[ObjectRecord], at: usize| records.get(at).map(|it| it.number);
-        let (x, y) = group.objects;
-        (x.and_then(|x| number(&self.a, x)), y.and_then(|y| number(&self.b, y)))
-    }
-
-    /// What changed of what kernels take of the device.
-    fn changes(&self, a: &Side<'_>, b: &Side<'_>) -> Changes {
-        let mut changes = Changes { same: self.identical, ..Changes::default() };
-        let kernel = |record: Option<&FunctionRecord>| record.is_some_and(|it| it.is_kernel);
-        for group in &self.groups {
-            let (x, y) = self.numbers(group);
-            changes.only_a +=
-                group.only.0.iter().filter(|it| kernel(self.old(group, **it))).count();
-            changes.only_b +=
-                group.only.1.iter().filter(|it| kernel(self.new_one(group, **it))).count();
-            changes.same += group.identical;
-            let names = x.and_then(|x| a.seen(x)).zip(y.and_then(|y| b.seen(y)));
-            let Some((x, y)) = names else { continue };
-            for (old, new) in &group.different {
-                let pair = self.old(group, *old).zip(self.new_one(group, *new));
-                let Some((old, new)) = pair.filter(|(old, _)| old.is_kernel) else { continue };
-                let names = (ObjectName::new(x), ObjectName::new(y));
-                let change = KernelChange::new(&old.name, names, (old.metrics, new.metrics));
-                changes.same += usize::from(change.is_none());
-                changes.kernels.extend(change);
-            }
+/// Writes all that is different; whether something is.
+fn write_code(
+    args: &Args,
+    comparison: &Comparison,
+    out: &mut Output,
+    a: &mut Side<'_>,
+    b: &mut Side<'_>,
+) -> Result<bool> {
+    let detail = Detail { code: !args.no_code, context: args.context };
+    let needed = |group: &Group| comparison.needed(group);
+    let compare = |group: &Group, items: Option<(&ObjectItem<'_, '_>, &ObjectItem<'_, '_>)>| {
+        let subjects = items.map(|(a, b)| (subject(a), subject(b)));
+        comparison.object(detail, group, subjects)
+    };
+    let (old, new) = (a.input.name.clone(), b.input.name.clone());
+    let mut is_different = false;
+    match args.format {
+        Format::Json => {
+            let (old, new) = (serde_json::to_string(&old)?, serde_json::to_string(&new)?);
+            write!(out, "{{\"schema_version\":1,\"a\":{old},\"b\":{new},\"objects\":[")?;
+            let mut comma = "";
+            each_pair((a, b), comparison.groups(), needed, compare, |object| {
+                is_different |= !object.is_empty();
+                write!(out, "{comma}")?;
+                comma = ",";
+                Ok(serde_json::to_writer(&mut *out, &object)?)
+            })?;
+            writeln!(out, "],\"identical\":{}}}", !is_different)?;
         }
-        changes
-    }
-
-    /// Writes all that is different; whether something is.
-    fn write(
-        &self,
-        args: &Args,
-        out: &mut Output,
-        a: &mut Side<'_>,
-        b: &mut Side<'_>,
-    ) -> Result<bool> {
-        let reader = Reader { code: !args.no_code, context: args.context };
-        let shown: Vec<Shown<'_>> =
-            self.groups.iter().map(|group| Shown::new(self, group, a, b)).collect();
-        let numbers = |it: &Shown<'_>| it.numbers.filter(|_| !it.group.different.is_empty());
-        let compare =
-            |it: &Shown<'_>, items: Option<(&ObjectItem<'_, '_>, &ObjectItem<'_, '_>)>| {
-                self.object(reader, it, items)
-            };
-        let (old, new) = (a.input.name.clone(), b.input.name.clone());
-        let mut is_different = false;
-        match args.format {
-            Format::Json => {
-                let (old, new) = (serde_json::to_string(&old)?, serde_json::to_string(&new)?);
-                write!(out, "{{\"schema_version\":1,\"a\":{old},\"b\":{new},\"objects\":[")?;
-                let mut comma = "";
-                each_pair((a, b), &shown, numbers, compare, |object| {
-                    is_different |= !object.is_empty();
-                    write!(out, "{comma}")?;
-                    comma = ",";
-                    Ok(serde_json::to_writer(&mut *out, &object)?)
-                })?;
-                writeln!(out, "],\"identical\":{}}}", !is_different)?;
-            }
-            _ => {
-                let mut writer = text::Writer::new(out);
-                each_pair((a, b), &shown, numbers, compare, |object| {
-                    is_different |= !object.is_empty();
-                    Ok(writer.write(&object)?)
-                })?;
-            }
+        _ => {
+            let mut writer = text::Writer::new(out);
+            each_pair((a, b), comparison.groups(), needed, compare, |object| {
+                is_different |= !object.is_empty();
+                Ok(writer.write(&object)?)
+            })?;
         }
-        Ok(is_different)
     }
-
-    /// What is different in a group. Of an object that the other file has not it is enough to name it.
-    fn object(
-        &self,
-        reader: Reader,
-        Shown { group, a, b, .. }: &Shown<'_>,
-        items: Option<(&ObjectItem<'_, '_>, &ObjectItem<'_, '_>)>,
-    ) -> ObjectDiff {
-        let (x, y) = group.objects;
-        let records = x.and_then(|x| self.a.get(x)).zip(y.and_then(|y| self.b.get(y)));
-        let header =
-            records.map_or_else(Vec::new, |(a, b)| changes(a.header.clone(), b.header.clone()));
-        let mut diff = ObjectDiff {
-            a: a.clone(),
-            b: b.clone(),
-            header,
-            functions: Vec::new(),
-            identical: group.identical,
-        };
-        if records.is_none() {
-            return diff;
-        }
-        if let Some((a, b)) = items {
-            let pairs = group.different.iter().filter_map(|(old, _)| self.old(group, *old));
-            let compared = reader.functions(a, b, &pairs.collect::<Vec<_>>());
-            let (same, different): (Vec<_>, Vec<_>) =
-                compared.into_iter().partition(FunctionDiff::is_empty);
-            diff.identical += same.len();
-            diff.functions = different;
-        }
-        let only_a = group.only.0.iter().filter_map(|it| self.old(group, *it));
-        let only_b = group.only.1.iter().filter_map(|it| self.new_one(group, *it));
-        let only_a = only_a.map(|it| FunctionDiff::new(it, model::Side::OnlyA));
-        diff.functions.extend(only_a);
-        diff.functions.extend(only_b.map(|it| FunctionDiff::new(it, model::Side::OnlyB)));
-        diff.functions.sort_by(|a, b| a.name.cmp(&b.name));
-        diff
-    }
+    Ok(is_different)
 }
 
-/// A group, and how its objects are called.
-struct Shown<'g> {
-    group: &'g Group,
-    a: Option<ObjectName>,
-    b: Option<ObjectName>,
-    /// The numbers of the objects in their files, if both have one.
-    numbers: Option<(usize, usize)>,
-}
-
-impl<'g> Shown<'g> {
-    fn new(comparison: &Comparison, group: &'g Group, a: &Side<'_>, b: &Side<'_>) -> Self {
-        let (x, y) = comparison.numbers(group);
-        let name = |side: &Side<'_>, number| side.seen(number).map(ObjectName::new);
-        let (a, b) = (x.and_then(|x| name(a, x)), y.and_then(|y| name(b, y)));
-        Self { group, a, b, numbers: x.zip(y) }
+/// An object as it is compared.
+fn subject<'o>(item: &'o ObjectItem<'_, '_>) -> Subject<'o> {
+    Subject {
+        index: item.number,
+        entry_id: item.entry.id.as_deref(),
+        target: item.target.as_deref(),
+        object: item.object.as_ref(),
     }
 }
 
@@ -326,7 +226,10 @@ fn records(
     report.begin(&side.input.name);
     let read = |item: &ObjectItem<'_, '_>| {
         let mut trouble = Trouble::default();
-        (ObjectRecord::new(item, what, &mut trouble), trouble)
+        if what.functions || item.object.is_none() {
+            code::open(item, &mut trouble);
+        }
+        (ObjectRecord::new(&subject(item), what), trouble)
     };
     let mut records = Vec::with_capacity(numbers.len());
     for (record, trouble) in side.each(numbers, read) {
@@ -346,9 +249,9 @@ fn write_resources(
     let exchange = match args.format {
         Format::Text => {
             let color = out.color();
-            return changes.write_text(out, color);
+            return resources::write_text(changes, out, color);
         }
-        Format::Csv => return changes.write_csv(out),
+        Format::Csv => return resources::write_csv(changes, out),
         Format::Json => {
             let answer = serde_json::json!({
                 "schema_version": 1,
@@ -373,7 +276,7 @@ fn write_resources(
         rule: &REGRESSION,
         file: &b.input.name,
         objects: b.objects.iter().map(object).collect(),
-        findings: changes.findings(),
+        findings: resources::findings(changes),
     };
     found.write(exchange, out)
 }

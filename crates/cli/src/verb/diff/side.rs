@@ -1,10 +1,10 @@
 //! One of the two files: what objects it has, and each of them again when it is needed.
 
 use anyhow::Result;
+use hsaco::diff::Digest;
 use hsaco::object::container::{self, Entry, EntryKind, Options};
 use hsaco::object::{CodeObject, Index};
 
-use super::digest::Digest;
 use crate::input::Input;
 use crate::parallel;
 use crate::report::{Report, Trouble};

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use hsaco::diff::{Change, FunctionDiff, Line, ObjectDiff, ObjectName, Side, Value};
 
-use super::model::{Change, FunctionDiff, Line, ObjectDiff, ObjectName, Side};
 use crate::output::Output;
 use crate::table::count;
 use crate::text::shown;
@@ -102,17 +102,17 @@ impl<'o> Writer<'o> {
 
     fn changes(&mut self, what: &str, changes: &[Change]) -> io::Result<()> {
         for change in changes {
-            let text = |value: &serde_json::Value| match value {
-                serde_json::Value::Null => "none".to_owned(),
-                serde_json::Value::String(text) => text.clone(),
-                value => value.to_string(),
+            let text = |value: &Value| match value {
+                Value::None => Ok("none".to_owned()),
+                Value::Text(text) => Ok(text.clone()),
+                value => serde_json::to_string(value),
             };
             writeln!(
                 self.out,
                 "  {what}{}: {} -> {}",
                 change.name,
-                text(&change.a),
-                text(&change.b)
+                text(&change.a)?,
+                text(&change.b)?
             )?;
         }
         Ok(())

@@ -6,10 +6,12 @@ use foldhash::quality::FixedState;
 
 /// What is the same for the same bytes, and for others only by a chance of one in 2^128.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Digest([u64; 2]);
+pub struct Digest([u64; 2]);
 
 impl Digest {
-    pub(super) fn of(parts: &[&[u8]]) -> Self {
+    /// Of these parts, one after the other.
+    #[must_use]
+    pub fn of(parts: &[&[u8]]) -> Self {
         const SEEDS: [u64; 2] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344];
         Self(SEEDS.map(|seed| {
             let state = FixedState::with_seed(seed);

@@ -2,103 +2,127 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hsaco::analysis::{Code, Function, FunctionKind};
-use hsaco::db::Listing;
-use hsaco::isa::Generation;
-use hsaco::object::Kernel;
-use hsaco::object::msgpack::Value;
-use serde::Serialize;
+use hsaco_analysis::{Code, Function, FunctionKind};
+use hsaco_db::Listing;
+use hsaco_isa::Generation;
+use hsaco_object::{Kernel, demangle};
 
-use super::align::{Pair, align};
-use super::record::FunctionRecord;
-use super::side::Seen;
-use crate::code;
-use crate::report::Trouble;
-use crate::scan::ObjectItem;
-use crate::verb::ls::source_name;
+use crate::align::{Pair, align};
+use crate::record::{FunctionRecord, Subject};
+use crate::value::{Value, Values};
 
 /// One object beside another.
-#[derive(Serialize)]
-pub(super) struct ObjectDiff {
-    pub(super) a: Option<ObjectName>,
-    pub(super) b: Option<ObjectName>,
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ObjectDiff {
+    /// The one of the first file, if it has one.
+    pub a: Option<ObjectName>,
+    /// The one of the second file, if it has one.
+    pub b: Option<ObjectName>,
     /// Of the header: target, code object version.
-    pub(super) header: Vec<Change>,
-    pub(super) functions: Vec<FunctionDiff>,
+    pub header: Vec<Change>,
+    /// Kernels and functions that are not the same in both, by name.
+    pub functions: Vec<FunctionDiff>,
     /// How many kernels and functions are the same in both.
-    pub(super) identical: usize,
+    pub identical: usize,
 }
 
-#[derive(Clone, Serialize)]
-pub(super) struct ObjectName {
-    pub(super) index: usize,
-    pub(super) entry_id: Option<String>,
-    pub(super) target: Option<String>,
+/// Which object it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ObjectName {
+    /// Its number in its file.
+    pub index: usize,
+    /// The id of its entry in the bundle.
+    pub entry_id: Option<String>,
+    /// Its target.
+    pub target: Option<String>,
 }
 
-/// A value in both; null where there is none.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Change {
-    pub(super) name: String,
-    pub(super) a: serde_json::Value,
-    pub(super) b: serde_json::Value,
+/// A value that is not the same in both.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Change {
+    /// Of what.
+    pub name: String,
+    /// In the first.
+    pub a: Value,
+    /// In the second.
+    pub b: Value,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Side {
+/// Where a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+pub enum Side {
+    /// In the first only.
     OnlyA,
+    /// In the second only.
     OnlyB,
+    /// In both.
     Both,
 }
 
 /// A kernel or function that is not the same in both.
-#[derive(Serialize)]
-pub(super) struct FunctionDiff {
-    pub(super) name: String,
-    pub(super) demangled: String,
-    pub(super) kernel: bool,
-    pub(super) found_in: Side,
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct FunctionDiff {
+    /// As the symbol has it.
+    pub name: String,
+    /// As in the source, if that can be known.
+    pub demangled: String,
+    /// Whether it is a kernel.
+    pub kernel: bool,
+    /// Where it is.
+    pub found_in: Side,
     /// Keys of the metadata, arguments left out.
-    pub(super) metadata: Vec<Change>,
+    pub metadata: Vec<Change>,
     /// Fields of the descriptor.
-    pub(super) descriptor: Vec<Change>,
+    pub descriptor: Vec<Change>,
     /// Arguments by their number, each with what is different.
-    pub(super) arguments: Vec<Change>,
-    /// How many instructions only one of them has; null where nobody looked.
-    pub(super) removed: Option<usize>,
-    pub(super) added: Option<usize>,
-    /// How many have the same text in both, of one target, and other bytes; null where nobody looked.
-    pub(super) reencoded: Option<usize>,
-    pub(super) hunks: Vec<Vec<Line>>,
+    pub arguments: Vec<Change>,
+    /// How many instructions only the first has; none where instructions are not compared.
+    pub removed: Option<usize>,
+    /// How many only the second has.
+    pub added: Option<usize>,
+    /// How many have the same text in both, of one target, and other bytes.
+    pub reencoded: Option<usize>,
+    /// Instructions that differ, with those around them.
+    pub hunks: Vec<Vec<Line>>,
 }
 
-/// One instruction: where it is in either, if it is.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Line {
-    pub(super) a: Option<u64>,
-    pub(super) b: Option<u64>,
-    pub(super) text: String,
+/// One instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Line {
+    /// Where it is in the first, if it is.
+    pub a: Option<u64>,
+    /// Where it is in the second, if it is.
+    pub b: Option<u64>,
+    /// As a listing has it.
+    pub text: String,
 }
 
 impl ObjectDiff {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing is different.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.a.is_some() && self.b.is_some() && self.header.is_empty() && self.functions.is_empty()
     }
 }
 
 impl ObjectName {
-    pub(super) fn new(seen: &Seen) -> Self {
-        let (entry_id, target) = (seen.id.clone(), seen.target.clone());
-        Self { index: seen.number, entry_id, target }
+    pub(crate) fn new(subject: &Subject<'_>) -> Self {
+        let Subject { index, entry_id, target, .. } = *subject;
+        Self { index, entry_id: entry_id.map(str::to_owned), target: target.map(str::to_owned) }
     }
 }
 
 impl FunctionDiff {
-    pub(super) fn new(record: &FunctionRecord, found_in: Side) -> Self {
+    pub(crate) fn new(record: &FunctionRecord, found_in: Side) -> Self {
         Self {
             name: record.name.clone(),
-            demangled: source_name(record.name.as_str().into()).into_owned(),
+            demangled: source_name(&record.name),
             kernel: record.is_kernel,
             found_in,
             metadata: Vec::new(),
@@ -111,7 +135,7 @@ impl FunctionDiff {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.found_in == Side::Both
             && self.metadata.is_empty()
             && self.descriptor.is_empty()
@@ -121,11 +145,13 @@ impl FunctionDiff {
     }
 }
 
-/// How to compare.
-#[derive(Clone, Copy)]
-pub(super) struct Reader {
-    pub(super) code: bool,
-    pub(super) context: usize,
+/// How to show what is different.
+#[derive(Clone, Copy, Debug)]
+pub struct Detail {
+    /// Whether instructions are compared.
+    pub code: bool,
+    /// How many instructions are shown around those that differ.
+    pub context: usize,
 }
 
 /// One side of an object, as far as it is compared.
@@ -137,14 +163,14 @@ struct Opened<'o> {
 }
 
 impl<'o> Opened<'o> {
-    fn new(item: &'o ObjectItem<'_, '_>, names: &BTreeSet<&str>, with_code: bool) -> Self {
+    fn new(subject: &Subject<'o>, names: &BTreeSet<&str>, with_code: bool) -> Self {
         let mut opened = Self {
             generation: None,
             kernels: BTreeMap::new(),
             functions: BTreeMap::new(),
             code: None,
         };
-        let Some(object) = &item.object else { return opened };
+        let Some(object) = subject.object else { return opened };
         opened.generation = object.target().generation();
         let index = object.index();
         for kernel in index.kernels() {
@@ -153,8 +179,7 @@ impl<'o> Opened<'o> {
                 opened.kernels.insert(name, *kernel);
             }
         }
-        // What cannot be opened was complained about before it was paired.
-        let code = if with_code { code::open(item, &mut Trouble::default()) } else { None };
+        let code = if with_code { Code::of(object).ok() } else { None };
         if let Some(code) = code {
             for function in code.functions().as_slice() {
                 let is_kernel = function.kind == FunctionKind::Kernel;
@@ -180,12 +205,12 @@ impl<'o> Opened<'o> {
     }
 }
 
-impl Reader {
+impl Detail {
     /// What is different between functions of one name in two objects.
-    pub(super) fn functions(
+    pub(crate) fn functions(
         self,
-        a: &ObjectItem<'_, '_>,
-        b: &ObjectItem<'_, '_>,
+        a: &Subject<'_>,
+        b: &Subject<'_>,
         functions: &[&FunctionRecord],
     ) -> Vec<FunctionDiff> {
         let names: BTreeSet<&str> = functions.iter().map(|it| it.name.as_str()).collect();
@@ -201,7 +226,9 @@ impl Reader {
             // What a generation does not have is zero there.
             for change in &mut diff.descriptor {
                 for side in [&mut change.a, &mut change.b] {
-                    *side = if side.is_null() { 0.into() } else { side.take() };
+                    if *side == Value::None {
+                        *side = Value::Number(0);
+                    }
                 }
             }
             diff.arguments = changes(arguments(old), arguments(new));
@@ -258,36 +285,26 @@ fn hunks(pairs: &[Pair], context: usize) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-pub(super) type Values = BTreeMap<String, serde_json::Value>;
+/// A name as its author wrote it.
+pub(crate) fn source_name(name: &str) -> String {
+    demangle(name.into()).unwrap_or_else(|| name.to_owned())
+}
 
 /// What is not the same in both.
-pub(super) fn changes(mut a: Values, mut b: Values) -> Vec<Change> {
+pub(crate) fn changes(mut a: Values, mut b: Values) -> Vec<Change> {
     let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
     let change = |name: String| {
         let (a, b) = (a.remove(&name), b.remove(&name));
-        let or_null = |value: Option<_>| value.unwrap_or(serde_json::Value::Null);
-        (a != b).then(|| Change { name, a: or_null(a), b: or_null(b) })
+        (a != b).then(|| Change { name, a: a.unwrap_or_default(), b: b.unwrap_or_default() })
     };
     names.into_iter().filter_map(change).collect()
-}
-
-pub(super) fn header(item: &ObjectItem<'_, '_>) -> Values {
-    let mut values = Values::new();
-    values.insert("target".to_owned(), item.target.clone().into());
-    if let Some(object) = &item.object {
-        let header = object.elf().header();
-        values.insert("abi_version".to_owned(), header.abi_version.into());
-        values.insert("e_type".to_owned(), header.e_type.into());
-        values.insert("e_flags".to_owned(), header.flags.into());
-    }
-    values
 }
 
 fn metadata(kernel: &Kernel<'_>) -> Values {
     let map = kernel.metadata().and_then(|it| it.map().ok());
     let entries = map.into_iter().flat_map(|it| it.iter().flatten());
     let entries = entries.filter(|it| it.key != ".args");
-    entries.map(|it| (it.key.to_string(), json(it.value))).collect()
+    entries.map(|it| (it.key.to_string(), it.value.into())).collect()
 }
 
 /// Arguments by number and what is said of them: `0.size`.
@@ -297,7 +314,7 @@ fn arguments(kernel: &Kernel<'_>) -> Values {
     let list = list.into_iter().flat_map(|it| it.iter().flatten()).enumerate();
     let keys = list.filter_map(|(number, it)| Some((number, it.as_map()?)));
     let keys = keys.flat_map(|(number, map)| map.iter().flatten().map(move |it| (number, it)));
-    keys.map(|(number, it)| (format!("{number}{}", it.key), json(it.value))).collect()
+    keys.map(|(number, it)| (format!("{number}{}", it.key), it.value.into())).collect()
 }
 
 /// What changes of arguments are sorted by: their number, then the order they have.
@@ -312,25 +329,5 @@ fn descriptor(kernel: &Kernel<'_>, generation: Option<Generation>) -> Values {
         .into_iter()
         .flatten()
         .filter(|&(field, value)| value != 0 && field.name != "kernel_code_entry_byte_offset");
-    fields.map(|(field, value)| (field.name.to_owned(), value.into())).collect()
-}
-
-fn json(value: Value<'_>) -> serde_json::Value {
-    match value {
-        Value::Nil => serde_json::Value::Null,
-        Value::Bool(value) => value.into(),
-        Value::Int(value) => value.into(),
-        Value::UInt(value) => value.into(),
-        Value::F32(value) => value.into(),
-        Value::F64(value) => value.into(),
-        Value::Str(text) => text.to_string().into(),
-        Value::Bin(bytes) | Value::Ext(_, bytes) => {
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
-        }
-        Value::Array(array) => array.iter().flatten().map(json).collect(),
-        Value::Map(map) => {
-            let entries = map.iter().flatten().map(|it| (it.key.to_string(), json(it.value)));
-            serde_json::Value::Object(entries.collect())
-        }
-    }
+    fields.map(|(field, value)| (field.name.to_owned(), Value::number(value))).collect()
 }

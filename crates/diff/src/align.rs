@@ -2,7 +2,7 @@
 
 /// One step of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pair {
+pub(crate) enum Pair {
     /// The same in both: where it is in either.
     Same(usize, usize),
     /// Only in the first.
@@ -16,7 +16,7 @@ pub(super) enum Pair {
 const WINDOW: usize = 1000;
 
 /// An alignment with few differences, by Myers' algorithm.
-pub(super) fn align<T: Eq>(old: &[T], new: &[T]) -> Vec<Pair> {
+pub(crate) fn align<T: Eq>(old: &[T], new: &[T]) -> Vec<Pair> {
     let mut pairs = Vec::with_capacity(old.len().max(new.len()));
     let (mut x, mut y) = (0, 0);
     while x < old.len() || y < new.len() {

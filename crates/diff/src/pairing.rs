@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::digest::Digest;
-use super::record::{FunctionRecord, ObjectRecord};
+use crate::digest::Digest;
+use crate::record::{FunctionRecord, ObjectRecord};
 
 /// A function: the places of its object in the list of objects, and of it in its object.
 type Place = (usize, usize);
@@ -14,15 +14,15 @@ type Sides = (Vec<Place>, Vec<Place>);
 
 /// What is to be shown together: an object of either file, or of one of them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
+pub struct Group {
     /// The places of the objects in their lists.
-    pub(super) objects: (Option<usize>, Option<usize>),
+    pub(crate) objects: (Option<usize>, Option<usize>),
     /// Functions of both that are not the same: their places in their objects.
-    pub(super) different: Vec<(usize, usize)>,
+    pub(crate) different: Vec<(usize, usize)>,
     /// Functions of the first, and of the second, that have no like in the other file.
-    pub(super) only: (Vec<usize>, Vec<usize>),
+    pub(crate) only: (Vec<usize>, Vec<usize>),
     /// How many are the same.
-    pub(super) identical: usize,
+    pub(crate) identical: usize,
 }
 
 /// The groups, by their objects.
@@ -45,7 +45,7 @@ struct Pairs {
 
 /// Puts functions together, and says of which objects they are. Files of one object each are compared whatever their
 /// targets are: `ignores_targets`.
-pub(super) fn groups(a: &[ObjectRecord], b: &[ObjectRecord], ignores_targets: bool) -> Vec<Group> {
+pub(crate) fn groups(a: &[ObjectRecord], b: &[ObjectRecord], ignores_targets: bool) -> Vec<Group> {
     let pairs = pairs(a, b, ignores_targets);
     let mut groups = Groups::default();
     let mut together: BTreeMap<(usize, usize), usize> = BTreeMap::new();
@@ -100,10 +100,10 @@ fn lone_pairs(
     }
     let mut by_target: BTreeMap<&str, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     for (x, record) in a.iter().enumerate() {
-        by_target.entry(&record.target).or_default().0.push(x);
+        by_target.entry(record.target()).or_default().0.push(x);
     }
     for (y, record) in b.iter().enumerate() {
-        by_target.entry(&record.target).or_default().1.push(y);
+        by_target.entry(record.target()).or_default().1.push(y);
     }
     let lone = by_target.into_values().filter_map(|(old, new)| match (&old[..], &new[..]) {
         ([x], [y]) => Some((*x, *y)),
@@ -117,11 +117,10 @@ fn empty_pairs(a: &[ObjectRecord], b: &[ObjectRecord]) -> Vec<(usize, usize)> {
     let empty = |it: &(usize, &ObjectRecord)| it.1.functions.is_empty();
     let mut left: HashMap<&str, Vec<usize>> = HashMap::new();
     for (y, record) in b.iter().enumerate().filter(empty).rev() {
-        left.entry(&record.target).or_default().push(y);
+        left.entry(record.target()).or_default().push(y);
     }
-    let pair = |(x, record): (usize, &ObjectRecord)| {
-        Some((x, left.get_mut(record.target.as_str())?.pop()?))
-    };
+    let pair =
+        |(x, record): (usize, &ObjectRecord)| Some((x, left.get_mut(record.target())?.pop()?));
     a.iter().enumerate().filter(empty).filter_map(pair).collect()
 }
 
@@ -145,11 +144,11 @@ fn pairs(a: &[ObjectRecord], b: &[ObjectRecord], ignores_targets: bool) -> Pairs
     let mut found = Pairs::default();
     let mut by_key: BTreeMap<(&str, &str), Sides> = BTreeMap::new();
     for (place, object, function) in all(a) {
-        let target = if ignores_targets { "" } else { object.target.as_str() };
+        let target = if ignores_targets { "" } else { object.target() };
         by_key.entry((target, &function.name)).or_default().0.push(place);
     }
     for (place, object, function) in all(b) {
-        let target = if ignores_targets { "" } else { object.target.as_str() };
+        let target = if ignores_targets { "" } else { object.target() };
         by_key.entry((target, &function.name)).or_default().1.push(place);
     }
     for (old, new) in by_key.into_values() {
@@ -226,9 +225,10 @@ fn serve_one_device(a: Option<&ObjectRecord>, b: Option<&ObjectRecord>) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::Values;
-    use super::super::resources::Metrics;
     use super::*;
+    use crate::model::ObjectName;
+    use crate::resources::Metrics;
+    use crate::value::Values;
 
     fn object(number: usize, target: &str, functions: &[(&str, u8)]) -> ObjectRecord {
         let function = |&(name, content): &(&str, u8)| FunctionRecord {
@@ -238,8 +238,7 @@ mod tests {
             metrics: Metrics::default(),
         };
         ObjectRecord {
-            number,
-            target: target.to_owned(),
+            name: ObjectName { index: number, entry_id: None, target: Some(target.to_owned()) },
             target_id: target.parse().ok().map(|id| (id, 1)),
             header: Values::new(),
             functions: functions.iter().map(function).collect(),
