@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod budget;
 mod checker;
 mod code;
@@ -27,10 +28,14 @@ mod finding;
 mod launch;
 mod nearest;
 mod question;
+pub mod render;
 mod report;
+pub mod result;
 mod rule;
 mod rules;
+mod source;
 
+pub use baseline::{Baseline, ParseBaselineError};
 pub use budget::{Budget, Measures, Metric, ParseBudgetError};
 pub use checker::{Checker, check};
 pub use device::{Device, Limit};
@@ -40,3 +45,4 @@ pub use launch::Launch;
 pub use report::{ObjectReport, Report};
 pub use rule::{Needs, Rule};
 pub use rules::{BUDGET, REGRESSION, RULES};
+pub use source::Sources;

@@ -5,11 +5,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::check::Severity;
+use hsaco::check::result::{DeviceResult, FileResult};
 
 use crate::table::{Align, Cell, Table};
 use crate::text::shown;
-
-use super::model::{DeviceResult, FileResult};
 
 /// A table for each file; devices that refuse it for the same reason share a line below it.
 pub(super) fn write(out: &mut dyn Write, files: &[FileResult], color: bool) -> Result<()> {

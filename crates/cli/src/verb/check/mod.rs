@@ -1,30 +1,28 @@
 //! `hsaco check`: would a device refuse these objects, or run them wrongly?
 
-mod baseline;
 mod config;
 mod matrix;
-mod model;
 mod options;
 mod path;
 mod probe;
-mod render;
-mod source;
+mod text;
 mod walk;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use hsaco::check::{Device, Finding, Rule};
+use hsaco::check::render::{Github, Json, JsonLines, Junit, Markdown, Sarif};
+use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo, Shown};
+use hsaco::check::{Baseline, Device, Finding, Rule, Severity};
 
-use crate::output::Output;
+use crate::output::{Output, write_file};
 use crate::report::{Report, Status};
 
-use baseline::Baseline;
 use config::Config;
-use model::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
-use options::Settings;
 pub(crate) use options::{Args, rule};
-pub(crate) use render::Exchange;
+use options::{Format, Settings};
+use path::seen_from;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
@@ -36,22 +34,63 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         check_done(&settings, &files)?;
     }
     if let Some(path) = &args.write_baseline {
-        Baseline::write(path, &files)?;
+        let baseline = Baseline::new(&files, |name| seen_from(folder(path), name));
+        write_file(path, baseline.to_string().as_bytes())?;
     }
     if let Some(path) = settings.baseline.as_deref() {
-        Baseline::read(path)?.apply(&mut files, &settings);
+        let name = |name: &str| seen_from(folder(path), name);
+        let baseline = read_baseline(path)?;
+        baseline.apply(&mut files, name, &settings.checker, |it| settings.shows(it));
     }
     let mut out = Output::open(args.output.as_deref())?;
     out = out.for_people(args.format.is_for_people());
     let color = out.color();
-    match args.all_devices && args.format == options::Format::Text {
+    match args.all_devices && args.format == Format::Text {
         true => matrix::write(&mut out, &files, color)?,
-        false => render::write(args.format, &mut out, &files, &settings, color)?,
+        false => write(args.format, &mut out, &files, &settings, color)?,
     }
     out.finish()?;
     let mut status = report.status();
     status.note(verdict(args, &settings, &files));
     Ok(status)
+}
+
+/// Writes what was found in a format.
+fn write(
+    format: Format,
+    out: &mut dyn Write,
+    files: &[FileResult],
+    settings: &Settings,
+    color: bool,
+) -> Result<()> {
+    let rules: Vec<&Rule> = Rule::all().collect();
+    let (rules, fail_on) = (rules.as_slice(), settings.fail_on);
+    match format {
+        Format::Text => text::write(out, files, settings.devices.len() > 1, color)?,
+        Format::Json => write!(out, "{}", Json { files, fail_on })?,
+        Format::Jsonl => write!(out, "{}", JsonLines { files })?,
+        Format::Sarif => write!(out, "{}", Sarif { files, rules, name: &project_name })?,
+        Format::Github => write!(out, "{}", Github { files })?,
+        Format::Junit => write!(out, "{}", Junit { verb: "check", files, rules, fail_on })?,
+        Format::Markdown => write!(out, "{}", Markdown { files })?,
+    }
+    Ok(())
+}
+
+/// A file as it is seen from the current folder, which is the project's.
+fn project_name(name: &str) -> String {
+    seen_from(Path::new("."), name)
+}
+
+fn read_baseline(path: &Path) -> Result<Baseline> {
+    let shown = || path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(shown)?;
+    Baseline::parse(&text).with_context(shown)
+}
+
+/// The folder that a baseline's files are named from: its own.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."))
 }
 
 /// Whether something was checked: what passes because nothing was looked at has not passed.
@@ -70,6 +109,14 @@ fn check_done(settings: &Settings, files: &[FileResult]) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// A format of findings for other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exchange {
+    Sarif,
+    Github,
+    Junit,
 }
 
 /// What another verb found in a file by one rule, for other programs. Of the file's objects it takes number, entry's
@@ -92,20 +139,25 @@ impl Found<'_> {
             probe: None,
         });
         let objects: Vec<ObjectInfo> = objects.collect();
-        let shown = |finding| Shown { finding, source: None, standing: Standing::New };
         let device = DeviceResult {
             device: None,
             objects: objects.len(),
             skipped: 0,
             kernels: 0,
-            findings: self.findings.into_iter().map(shown).collect(),
+            findings: self.findings.into_iter().map(Shown::new).collect(),
             hidden: 0,
             better: 0,
             measures: Vec::new(),
         };
         let name = self.file.to_owned();
-        let file = FileResult { name, objects, devices: vec![device] };
-        render::write_for(self.verb, format, out, file, self.rule)
+        let files = &[FileResult { name, objects, devices: vec![device] }];
+        let (verb, rules, fail_on) = (self.verb, &[self.rule], Severity::Error);
+        match format {
+            Exchange::Sarif => write!(out, "{}", Sarif { files, rules, name: &project_name })?,
+            Exchange::Github => write!(out, "{}", Github { files })?,
+            Exchange::Junit => write!(out, "{}", Junit { verb, files, rules, fail_on })?,
+        }
+        Ok(())
     }
 }
 

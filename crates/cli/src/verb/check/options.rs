@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hsaco::check::{Budget, Checker, Device, Launch, Rule, Severity};
+use hsaco::check::{Budget, Checker, Device, Finding, Launch, Rule, Severity};
 use regex::Regex;
 
 use crate::args::{Color, Inputs, ObjectFilter, parse_size};
@@ -123,11 +123,11 @@ pub(crate) enum FailOn {
     Warning,
 }
 
-impl FailOn {
-    pub(super) fn includes(self, severity: Severity) -> bool {
-        match self {
-            Self::Error => severity >= Severity::Error,
-            Self::Warning => severity >= Severity::Warning,
+impl From<FailOn> for Severity {
+    fn from(fail_on: FailOn) -> Self {
+        match fail_on {
+            FailOn::Error => Severity::Error,
+            FailOn::Warning => Severity::Warning,
         }
     }
 }
@@ -156,7 +156,7 @@ pub(super) struct Settings {
     pub(super) launch: Launch,
     pub(super) checker: Checker,
     pub(super) objects: ObjectFilter,
-    pub(super) fail_on: FailOn,
+    pub(super) fail_on: Severity,
     pub(super) baseline: Option<PathBuf>,
     notes: bool,
     /// The budgets of the command line, which are the checker's last.
@@ -195,7 +195,7 @@ impl Settings {
                 device: None,
                 object: args.object,
             },
-            fail_on: args.fail_on.or(config.check.fail_on()?).unwrap_or(FailOn::Error),
+            fail_on: args.fail_on.or(config.check.fail_on()?).unwrap_or(FailOn::Error).into(),
             baseline,
             notes: args.notes,
             budgets: args.budget.clone(),
@@ -228,8 +228,8 @@ impl Settings {
     }
 
     /// Whether a finding is to be shown: notes are, if anybody asked for them.
-    pub(super) fn shows(&self, rule: &str, severity: Severity) -> bool {
-        self.notes || self.checker.selects(rule) || severity > Severity::Note
+    pub(super) fn shows(&self, finding: &Finding) -> bool {
+        self.notes || self.checker.selects(finding.rule) || finding.severity > Severity::Note
     }
 }
 

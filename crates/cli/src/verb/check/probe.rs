@@ -2,38 +2,11 @@
 //!
 //! The runtime is found when it is asked for and never linked. Loading needs a device; without one the answer says so.
 
-use std::fmt;
+use hsaco::check::result::Answer;
 
-use serde::Serialize;
-
-/// What the runtime answered.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Answer {
-    /// Whether a device has loaded the object; null where none was there to try.
-    loads: Option<bool>,
-    /// The function that answered last.
-    function: Option<&'static str>,
-    /// Its status, 0 for success.
-    status: Option<u32>,
-    /// What that means, or why nobody was asked.
-    meaning: String,
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.function, self.status) {
-            (Some(function), Some(status)) => {
-                write!(f, "{function} gives {status:#x}: {}", self.meaning)
-            }
-            _ => f.write_str(&self.meaning),
-        }
-    }
-}
-
-impl Answer {
-    fn unasked(why: impl Into<String>) -> Self {
-        Self { loads: None, function: None, status: None, meaning: why.into() }
-    }
+/// Why no runtime was asked.
+fn unasked(why: impl Into<String>) -> Answer {
+    Answer { loads: None, function: None, status: None, meaning: why.into() }
 }
 
 /// The runtime, opened and started once.
@@ -55,13 +28,13 @@ impl Probe {
 
 #[cfg(not(unix))]
 mod imp {
-    use super::Answer;
+    use super::{Answer, unasked};
 
     pub(super) enum Runtime {}
 
     impl Runtime {
         pub(super) fn start() -> Result<Self, Answer> {
-            Err(Answer::unasked("there is no HSA runtime for this system"))
+            Err(unasked("there is no HSA runtime for this system"))
         }
 
         pub(super) fn load(&self, _object: &[u8]) -> Answer {
@@ -77,7 +50,7 @@ mod imp {
     use std::sync::Mutex;
     use std::{mem, ptr};
 
-    use super::Answer;
+    use super::{Answer, unasked};
 
     const LIBRARY: &CStr = c"libhsa-runtime64.so.1";
     const SUCCESS: u32 = 0;
@@ -144,7 +117,7 @@ mod imp {
             let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) };
             if library.is_null() {
                 let name = LIBRARY.to_string_lossy();
-                return Err(Answer::unasked(format!(
+                return Err(unasked(format!(
                     "no HSA runtime on this machine: {name} cannot be loaded"
                 )));
             }
@@ -165,7 +138,7 @@ mod imp {
                 None => {
                     // SAFETY: the runtime was started, and nothing of it is used after.
                     unsafe { (api.shut_down)() };
-                    Err(Answer::unasked("the HSA runtime finds no GPU on this machine"))
+                    Err(unasked("the HSA runtime finds no GPU on this machine"))
                 }
             }
         }
@@ -270,10 +243,7 @@ mod imp {
         // SAFETY: the caller promises that the library is open; the name ends in NUL.
         let symbol = unsafe { libc::dlsym(library, name.as_ptr()) };
         if symbol.is_null() {
-            return Err(Answer::unasked(format!(
-                "the HSA runtime has no {}",
-                name.to_string_lossy()
-            )));
+            return Err(unasked(format!("the HSA runtime has no {}", name.to_string_lossy())));
         }
         // SAFETY: of one size, and the caller promises that it is such a function.
         Ok(unsafe { mem::transmute_copy::<*mut c_void, F>(&symbol) })

@@ -1,7 +1,8 @@
 //! The objects of every file, each checked against every device.
 
 use anyhow::Result;
-use hsaco::check::{Device, Facts, ObjectReport, Report as Checked};
+use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo, SourceLine};
+use hsaco::check::{Facts, Finding, ObjectReport, Report as Checked, Sources};
 use hsaco::object::container::{self, Container, Entry};
 
 use crate::input::{self, Input};
@@ -9,11 +10,10 @@ use crate::parallel;
 use crate::report::Report;
 use crate::scan::Verify;
 use crate::select::ObjectSelection;
+use crate::source_files::SourceFiles;
 
-use super::model::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
 use super::options::{Args, Settings};
 use super::probe::Probe;
-use super::source::{Sources, located};
 
 /// Checks every file; what cannot be opened is reported.
 pub(super) fn files(
@@ -23,7 +23,7 @@ pub(super) fn files(
 ) -> Result<Vec<FileResult>> {
     let selection = ObjectSelection::new(&settings.objects)?;
     let probe = args.probe.then(Probe::new);
-    let walk = Walk { args, settings, selection, probe };
+    let walk = Walk { args, settings, selection, probe, sources: SourceFiles::default() };
     let mut files = Vec::new();
     for input in input::inputs(&args.inputs.files) {
         match input {
@@ -43,6 +43,7 @@ struct Walk<'w> {
     settings: &'w Settings,
     selection: ObjectSelection,
     probe: Option<Probe>,
+    sources: SourceFiles,
 }
 
 /// An object with a report for each device, and the source lines of its findings.
@@ -117,9 +118,9 @@ impl Walk<'_> {
         let questions = self.settings.questions();
         let reports: Vec<ObjectReport> =
             questions.map(|device| checker.object(facts, device, launch)).collect();
-        let shown = reports.iter().flat_map(|it| &it.findings);
-        let shown = shown.filter(|it| self.settings.shows(it.rule, it.severity));
-        let sources = Sources::new(facts, shown);
+        let findings = reports.iter().flat_map(|it| &it.findings);
+        let shown = findings.filter(|it| self.settings.shows(it));
+        let sources = Sources::new(facts, shown, |file, line| self.sources.line(file, line));
         let info = ObjectInfo {
             number,
             entry_id: entry.and_then(|it| it.id.clone()),
@@ -141,48 +142,29 @@ impl Walk<'_> {
             sources.push((object.info.number, object.sources));
             infos.push(object.info);
         }
-        let checked = self.settings.questions().zip(per_device);
-        let devices = checked
-            .map(|(device, reports)| self.device(device, Checked::from_iter(reports), &sources));
+        let devices = self.settings.questions().zip(per_device).map(|(device, reports)| {
+            let report = Checked::from_iter(reports);
+            let source = |finding: &Finding| located(&sources, finding).cloned();
+            DeviceResult::new(device, report, |it| self.settings.shows(it), source)
+        });
         FileResult { name: input.name.clone(), devices: devices.collect(), objects: infos }
     }
 
     fn empty(&self, input: &Input) -> FileResult {
         let Settings { checker, launch, .. } = self.settings;
-        let devices = self
-            .settings
-            .questions()
-            .map(|device| self.device(device, checker.file(input, device, launch), &[]));
+        let devices = self.settings.questions().map(|device| {
+            let report = checker.file(input, device, launch);
+            DeviceResult::new(device, report, |it| self.settings.shows(it), |_| None)
+        });
         FileResult { name: input.name.clone(), devices: devices.collect(), objects: Vec::new() }
     }
+}
 
-    fn device(
-        &self,
-        device: Option<&Device>,
-        report: Checked,
-        sources: &[(usize, Sources)],
-    ) -> DeviceResult {
-        let all = report.findings.len();
-        let shown =
-            report.findings.into_iter().filter(|it| self.settings.shows(it.rule, it.severity));
-        let findings: Vec<Shown> = shown
-            .map(|finding| Shown {
-                source: located(sources, &finding),
-                finding,
-                standing: Standing::New,
-            })
-            .collect();
-        DeviceResult {
-            device: device.map(|it| it.name.to_string()),
-            objects: report.objects,
-            skipped: report.skipped,
-            kernels: report.kernels,
-            hidden: all - findings.len(),
-            better: 0,
-            measures: report.measures,
-            findings,
-        }
-    }
+/// The source line of a finding, by the object that it is in.
+fn located<'s>(sources: &'s [(usize, Sources)], finding: &Finding) -> Option<&'s SourceLine> {
+    let number = finding.subject.object.or_else(|| sources.first().map(|(number, _)| *number))?;
+    let (_, lines) = sources.iter().find(|(it, _)| *it == number)?;
+    lines.line(finding)
 }
 
 /// Bytes of objects that are held at a time.

@@ -1,48 +1,67 @@
 //! For code scanning: SARIF 2.1.0.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::Path;
+use std::fmt;
 
-use anyhow::Result;
-use hsaco::check::{Rule, Severity};
 use serde_json::{Value, json};
 
-use crate::verb::ls::source_name;
-
-use super::super::model::{FileResult, Shown, Standing};
-use super::super::path::seen_from;
+use crate::finding::Severity;
+use crate::result::{FileResult, Shown, Standing};
+use crate::rule::Rule;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-pub(super) fn write(out: &mut dyn Write, files: &[FileResult], rules: &[&Rule]) -> Result<()> {
-    let index = |name: &str| rules.iter().position(|rule| rule.name == name);
-    let mut prints = Fingerprints::default();
-    let mut results = Vec::new();
-    for file in files {
-        let name = seen_from(Path::new("."), &file.name);
-        for (device, shown) in file.findings() {
-            let device = device.device.as_deref();
-            let print = prints.of(&identity(file, &name, device, shown));
-            results.push(result(file, device, shown, index(shown.finding.rule), &print));
-        }
+/// A run with a result for each finding.
+#[derive(Clone, Copy)]
+pub struct Sarif<'r> {
+    /// What was found.
+    pub files: &'r [FileResult],
+    /// The rules that were checked.
+    pub rules: &'r [&'r Rule],
+    /// What a file is called wherever the project is checked out: results are known by it in the next run.
+    pub name: &'r dyn Fn(&str) -> String,
+}
+
+impl fmt::Debug for Sarif<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sarif").field("files", &self.files).finish_non_exhaustive()
     }
-    let document = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "hsaco",
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
-            }},
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
-    });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)?;
-    Ok(())
+}
+
+impl fmt::Display for Sarif<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let document = json!({
+            "$schema": SCHEMA,
+            "version": "2.1.0",
+            "runs": [{
+                "tool": { "driver": {
+                    "name": "hsaco",
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": self.rules.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+                }},
+                "columnKind": "unicodeCodePoints",
+                "results": self.results(),
+            }],
+        });
+        writeln!(f, "{}", serde_json::to_string_pretty(&document).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Sarif<'_> {
+    fn results(&self) -> Vec<Value> {
+        let index = |name: &str| self.rules.iter().position(|rule| rule.name == name);
+        let mut prints = Fingerprints::default();
+        let mut results = Vec::new();
+        for file in self.files {
+            let name = (self.name)(&file.name);
+            for (device, shown) in file.findings() {
+                let device = device.device.as_deref();
+                let print = prints.of(&identity(file, &name, device, shown));
+                results.push(result(file, device, shown, index(shown.finding.rule), &print));
+            }
+        }
+        results
+    }
 }
 
 fn descriptor(rule: &Rule) -> Value {
@@ -85,7 +104,7 @@ fn result(
     if let Some(kernel) = &subject.kernel
         && let Some(location) = binary.as_object_mut()
     {
-        let name = source_name(kernel.as_str().into());
+        let name = shown.kernel();
         let logical = json!([{ "name": name, "decoratedName": kernel, "kind": "function" }]);
         location.insert("logicalLocations".to_owned(), logical);
     }

@@ -1,20 +1,17 @@
 //! Baselines: what is known of a project, so that later runs fail only for what is new or worse.
 //!
-//! A baseline has the findings of a run, with how bad each was, and what every kernel used. Files are named as they are
-//! seen from the baseline's own folder, so that it holds in every checkout.
+//! A baseline has the findings of a run, with how bad each was, and what every kernel used.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fmt;
 
-use anyhow::{Context, Result, bail};
-use hsaco::check::{Finding, Measures, Metric, REGRESSION, Severity, Subject};
 use serde::{Deserialize, Serialize};
 
-use crate::output::write_file;
-
-use super::model::{DeviceResult, FileResult, Shown, Standing};
-use super::options::Settings;
-use super::path::seen_from;
+use crate::budget::{Measures, Metric};
+use crate::checker::Checker;
+use crate::finding::{Finding, Severity, Subject};
+use crate::result::{DeviceResult, FileResult, Shown, Standing};
+use crate::rules::REGRESSION;
 
 /// The version of the file. The first had neither values nor targets.
 const VERSION: u32 = 2;
@@ -96,82 +93,83 @@ struct KnownKernel {
     values: Values,
 }
 
-/// What is known, and the folder that files are named from.
-pub(super) struct Baseline {
-    root: PathBuf,
+/// What is known of files and their kernels.
+///
+/// Files have names that hold wherever a project is checked out: its methods take a function that says what a file is
+/// called there.
+///
+/// ```
+/// use hsaco_check::Baseline;
+/// let none = Baseline::new(&[], |name| name.to_owned());
+/// assert!(Baseline::parse(&none.to_string()).is_ok());
+/// assert!(Baseline::parse("{}").unwrap_err().to_string().starts_with("a baseline of an older version"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Baseline {
     /// How bad each was, the worst first.
     findings: BTreeMap<FindingKey, Vec<Badness>>,
     kernels: BTreeMap<KernelKey, Values>,
 }
 
 impl Baseline {
-    /// Writes what a run found.
-    pub(super) fn write(path: &Path, files: &[FileResult]) -> Result<()> {
-        let mut known =
-            Self { root: root(path), findings: BTreeMap::new(), kernels: BTreeMap::new() };
+    /// What a run found.
+    pub fn new(files: &[FileResult], name: impl Fn(&str) -> String) -> Self {
+        let mut known = Self { findings: BTreeMap::new(), kernels: BTreeMap::new() };
         for file in files {
+            let name = name(&file.name);
             for (device, shown) in file.findings() {
-                known
-                    .findings
-                    .entry(known.key(file, device, shown))
-                    .or_default()
-                    .push(badness(shown));
+                let found = known.findings.entry(key(&name, file, device, shown)).or_default();
+                found.push(badness(shown));
             }
-            for (key, values, _) in known.measured(file) {
-                known.kernels.insert(key, values);
-            }
+            let kernels = measured(&name, file).into_iter();
+            known.kernels.extend(kernels.map(|(key, values, _)| (key, values)));
         }
-        known.findings.values_mut().for_each(|all| all.sort_by(|one, other| other.cmp(one)));
-        let findings = known.findings.into_iter().map(|(key, found)| KnownFinding { key, found });
-        let kernels = known.kernels.into_iter().map(|(key, values)| KnownKernel { key, values });
-        let document = Document {
-            baseline_version: VERSION,
-            findings: findings.collect(),
-            kernels: kernels.collect(),
-        };
-        let text = serde_json::to_string_pretty(&document)? + "\n";
-        write_file(path, text.as_bytes())
+        known.sorted()
     }
 
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        let shown = || path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(shown)?;
-        let version =
-            serde_json::from_str::<Versioned>(&text).with_context(shown)?.baseline_version;
-        if version != Some(VERSION) {
-            let is =
-                version.map_or_else(|| "an older version".to_owned(), |it| format!("version {it}"));
-            bail!(
-                "{}: a baseline of {is}, and this reads version {VERSION}; write it again with --write-baseline",
-                shown()
-            );
+    /// What the text of a baseline says.
+    pub fn parse(text: &str) -> Result<Self, ParseBaselineError> {
+        let fault = |error: serde_json::Error| ParseBaselineError(error.to_string());
+        match serde_json::from_str::<Versioned>(text).map_err(fault)?.baseline_version {
+            Some(VERSION) => {}
+            version => return Err(ParseBaselineError::of_version(version)),
         }
-        let document: Document = serde_json::from_str(&text).with_context(shown)?;
-        let findings = document.findings.into_iter().map(|it| {
-            let mut found = it.found;
-            found.sort_by(|one, other| other.cmp(one));
-            (it.key, found)
-        });
+        let document: Document = serde_json::from_str(text).map_err(fault)?;
+        let findings = document.findings.into_iter().map(|it| (it.key, it.found));
         let kernels = document.kernels.into_iter().map(|it| (it.key, it.values));
-        Ok(Self { root: root(path), findings: findings.collect(), kernels: kernels.collect() })
+        Ok(Self { findings: findings.collect(), kernels: kernels.collect() }.sorted())
     }
 
-    /// Says of each finding how it stands to what is known, and adds kernels that use more.
-    pub(super) fn apply(&self, files: &mut [FileResult], settings: &Settings) {
+    /// With the worst of each first.
+    fn sorted(mut self) -> Self {
+        self.findings.values_mut().for_each(|all| all.sort_by(|one, other| other.cmp(one)));
+        self
+    }
+
+    /// Says of each finding how it stands to what is known. If a checker has the rule for it, adds kernels that use more
+    /// or less, as far as they are to be shown.
+    pub fn apply(
+        &self,
+        files: &mut [FileResult],
+        name: impl Fn(&str) -> String,
+        checker: &Checker,
+        shows: impl Fn(&Finding) -> bool,
+    ) {
         for file in files {
-            self.compare_findings(file);
-            if settings.checker.runs(&REGRESSION) {
-                self.compare_kernels(file, settings);
+            let name = name(&file.name);
+            self.compare_findings(&name, file);
+            if checker.runs(&REGRESSION) {
+                self.compare_kernels(&name, file, &shows);
             }
         }
     }
 
     /// The worst of today is held against the worst that is known, and so on.
-    fn compare_findings(&self, file: &mut FileResult) {
+    fn compare_findings(&self, name: &str, file: &mut FileResult) {
         let mut today: BTreeMap<FindingKey, Vec<(Badness, usize, usize)>> = BTreeMap::new();
         for (at, device) in file.devices.iter().enumerate() {
             for (number, shown) in device.findings.iter().enumerate() {
-                let key = self.key(file, device, shown);
+                let key = key(name, file, device, shown);
                 today.entry(key).or_default().push((badness(shown), at, number));
             }
         }
@@ -188,9 +186,8 @@ impl Baseline {
         }
     }
 
-    fn compare_kernels(&self, file: &mut FileResult, settings: &Settings) {
-        let found: Vec<(usize, Finding)> = self
-            .measured(file)
+    fn compare_kernels(&self, name: &str, file: &mut FileResult, shows: impl Fn(&Finding) -> bool) {
+        let found: Vec<(usize, Finding)> = measured(name, file)
             .into_iter()
             .flat_map(|(key, now, place)| {
                 let then = self.kernels.get(&key);
@@ -202,42 +199,79 @@ impl Baseline {
             let Some(device) = file.devices.get_mut(at) else { continue };
             let is_worse = finding.severity == Severity::Error;
             device.better += usize::from(!is_worse);
-            match settings.shows(finding.rule, finding.severity) {
+            match shows(&finding) {
                 true => {
                     let standing = if is_worse { Standing::Worse } else { Standing::Better };
-                    device.findings.push(Shown { finding, source: None, standing });
+                    device.findings.push(Shown { standing, ..Shown::new(finding) });
                 }
                 false => device.hidden += 1,
             }
         }
     }
+}
 
-    /// What the kernels of a file use. Of several of one name and target each value is the worst.
-    fn measured(&self, file: &FileResult) -> Vec<(KernelKey, Values, Place)> {
-        let mut all: BTreeMap<KernelKey, (Values, Place)> = BTreeMap::new();
-        let name = seen_from(&self.root, &file.name);
-        for (device, result) in file.devices.iter().enumerate() {
-            for measures in &result.measures {
-                let target = file.object(measures.object).and_then(|it| it.target.clone());
-                let key = KernelKey { file: name.clone(), target, kernel: measures.kernel.clone() };
-                let place = Place { device, object: measures.object };
-                let (values, _) = all.entry(key).or_insert_with(|| (Values::new(), place));
-                merge(values, measures);
-            }
-        }
-        all.into_iter().map(|(key, (values, place))| (key, values, place)).collect()
+impl fmt::Display for Baseline {
+    /// The text that [`parse`](Self::parse) reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = self.clone();
+        let findings = known.findings.into_iter().map(|(key, found)| KnownFinding { key, found });
+        let kernels = known.kernels.into_iter().map(|(key, values)| KnownKernel { key, values });
+        let document = Document {
+            baseline_version: VERSION,
+            findings: findings.collect(),
+            kernels: kernels.collect(),
+        };
+        let text = serde_json::to_string_pretty(&document).map_err(|_| fmt::Error)?;
+        writeln!(f, "{text}")
     }
+}
 
-    fn key(&self, file: &FileResult, device: &DeviceResult, shown: &Shown) -> FindingKey {
-        let finding = &shown.finding;
-        FindingKey {
-            file: seen_from(&self.root, &file.name),
-            target: file.target(shown).map(str::to_owned),
-            device: device.device.clone(),
-            rule: finding.rule.to_owned(),
-            kernel: finding.subject.kernel.clone(),
-            field: shown.lasting_field().map(str::to_owned),
+/// A baseline that cannot be read; its text says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseBaselineError(String);
+
+impl ParseBaselineError {
+    fn of_version(version: Option<u32>) -> Self {
+        let is =
+            version.map_or_else(|| "an older version".to_owned(), |it| format!("version {it}"));
+        Self(format!(
+            "a baseline of {is}, and this reads version {VERSION}; write it again with --write-baseline"
+        ))
+    }
+}
+
+impl fmt::Display for ParseBaselineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseBaselineError {}
+
+/// What the kernels of a file use. Of several of one name and target each value is the worst.
+fn measured(name: &str, file: &FileResult) -> Vec<(KernelKey, Values, Place)> {
+    let mut all: BTreeMap<KernelKey, (Values, Place)> = BTreeMap::new();
+    for (device, result) in file.devices.iter().enumerate() {
+        for measures in &result.measures {
+            let target = file.object(measures.object).and_then(|it| it.target.clone());
+            let key = KernelKey { file: name.to_owned(), target, kernel: measures.kernel.clone() };
+            let place = Place { device, object: measures.object };
+            let (values, _) = all.entry(key).or_insert_with(|| (Values::new(), place));
+            merge(values, measures);
         }
+    }
+    all.into_iter().map(|(key, (values, place))| (key, values, place)).collect()
+}
+
+fn key(name: &str, file: &FileResult, device: &DeviceResult, shown: &Shown) -> FindingKey {
+    let finding = &shown.finding;
+    FindingKey {
+        file: name.to_owned(),
+        target: file.target(shown).map(str::to_owned),
+        device: device.device.clone(),
+        rule: finding.rule.to_owned(),
+        kernel: finding.subject.kernel.clone(),
+        field: shown.lasting_field().map(str::to_owned),
     }
 }
 
@@ -246,14 +280,6 @@ impl Baseline {
 struct Place {
     device: usize,
     object: Option<usize>,
-}
-
-/// The folder that a baseline's files are named from: its own.
-fn root(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
 }
 
 fn badness(shown: &Shown) -> Badness {

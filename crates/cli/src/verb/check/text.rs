@@ -4,13 +4,11 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
+use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
 use hsaco::check::{REGRESSION, Severity, Subject};
 
 use crate::table::count;
 use crate::text;
-use crate::verb::ls::source_name;
-
-use super::super::model::{DeviceResult, FileResult, ObjectInfo, Shown, Standing};
 
 pub(super) fn write(
     out: &mut dyn Write,
@@ -44,9 +42,8 @@ fn write_finding(
 ) -> Result<()> {
     let finding = &shown.finding;
     let style = if color { style(finding.severity) } else { Style::new() };
-    let kernel = finding.subject.kernel.as_deref();
-    let kernel = kernel
-        .map_or_else(String::new, |name| format!("{}: ", text::shown(&source_name(name.into()))));
+    let kernel =
+        shown.kernel().map_or_else(String::new, |name| format!("{}: ", text::shown(&name)));
     let device = device.map_or_else(String::new, |name| format!("on {name}: "));
     writeln!(
         out,

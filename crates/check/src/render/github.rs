@@ -1,28 +1,35 @@
 //! For GitHub Actions: workflow commands that become annotations.
 
-use std::io::Write;
+use std::fmt;
 
-use anyhow::Result;
-use hsaco::check::Severity;
+use super::escape::shown;
+use crate::finding::Severity;
+use crate::result::{FileResult, Shown};
 
-use super::super::model::{FileResult, Shown};
-use crate::text::shown;
+/// New findings as annotations.
+#[derive(Clone, Copy, Debug)]
+pub struct Github<'r> {
+    /// What was found.
+    pub files: &'r [FileResult],
+}
 
-pub(super) fn write(out: &mut dyn Write, files: &[FileResult]) -> Result<()> {
-    for file in files {
-        for (device, shown) in file.findings().filter(|(_, it)| it.is_new()) {
-            write_one(out, file, device.device.as_deref(), shown)?;
+impl fmt::Display for Github<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for file in self.files {
+            for (device, shown) in file.findings().filter(|(_, it)| it.is_new()) {
+                write_one(f, file, device.device.as_deref(), shown)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn write_one(
-    out: &mut dyn Write,
+    out: &mut fmt::Formatter<'_>,
     file: &FileResult,
     device: Option<&str>,
     shown: &Shown,
-) -> Result<()> {
+) -> fmt::Result {
     let finding = &shown.finding;
     let command = match finding.severity {
         Severity::Error => "error",
@@ -36,8 +43,7 @@ fn write_one(
     let on = device.map_or_else(String::new, |name| format!("on {name}: "));
     let about = file.about(shown);
     let message = data(&format!("{on}{about}{}\nhelp: {}", finding.message, finding.help));
-    writeln!(out, "::{command} {place},title={}::{message}", property(finding.rule))?;
-    Ok(())
+    writeln!(out, "::{command} {place},title={}::{message}", property(finding.rule))
 }
 
 /// Text of a message: a line cannot end in it.
