@@ -4,9 +4,9 @@ use hsaco_analysis::{FunctionKind, RegisterSet};
 use hsaco_isa::{Flow, Generation, Register, RegisterFile, VgprMsb};
 use hsaco_kernarg::{EntryRegister, EntryValue};
 
-use crate::lease::Leases;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::view::Site;
+use crate::scratch::Leases;
+use crate::site::Site;
 
 /// An argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +240,7 @@ pub(crate) fn holder(site: &Site<'_>, value: EntryValue) -> Result<EntryRegister
         return Err(refuse("only kernels have it when they begin"));
     }
     let entry = view
-        .launched()
+        .kernel_entry()
         .ok_or_else(|| refuse("the kernel's descriptor does not say what registers hold"))?;
     let found = entry.registers().iter().find(|it| it.holds == value);
     let found = found.ok_or_else(|| refuse("the kernel does not ask for it"))?;

@@ -2,9 +2,10 @@
 
 use hsaco_isa::{Inst, Register, RegisterFile, VgprMsb};
 
-use crate::lease::{BANK, Leases};
+use crate::budget::BANK;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::view::Site;
+use crate::scratch::Leases;
+use crate::site::Site;
 
 /// The operands whose upper bits are set apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,12 @@ use hsaco_analysis::{Cfg, Exit, Function, RegisterSet, StackFrame, Stream, Usage
 use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, Special, VgprMsb};
 
 use crate::argument::{Argument, Given};
-use crate::lease::{BANK, Leases};
-use crate::plan::Plan;
+use crate::budget::BANK;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::rewrite::Plan;
+use crate::scratch::Leases;
+use crate::site::Site;
 use crate::stack::{self, Stack};
-use crate::view::Site;
 
 /// A call that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -250,7 +251,7 @@ impl<'c> Callee<'c> {
         let mut plan = Plan::replace(site, code).leasing(leases);
         plan.fixups.push((start, self.address));
         plan.leases.extend(self.highest(site)?);
-        plan.scratch = stack.map_or(0, |it| it.scratch);
+        plan.private_segment = stack.map_or(0, |it| it.private_segment);
         Ok(plan)
     }
 

@@ -6,9 +6,10 @@ use hsaco_isa::Inst;
 use crate::argument::Argument;
 use crate::call::{Call, Callee};
 use crate::manifest::{CALL, COUNT, EDIT};
-use crate::plan::Plan;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::view::{Site, View};
+use crate::rewrite::Plan;
+use crate::site::Site;
+use crate::view::View;
 
 /// A change of code that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

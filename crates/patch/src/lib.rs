@@ -12,57 +12,61 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one object is shorter than 4 GiB")]
 
-mod apply;
 mod argument;
 mod body;
 mod branch_target;
+mod budget;
 mod bytes;
 mod call;
-mod census;
 mod dialect;
 mod digest;
 mod edit;
-mod flight;
-mod gather;
+#[cfg(test)]
+mod example;
 mod jump;
-mod lease;
 mod manifest;
 mod matrix;
-mod needs;
 mod option;
-mod padding;
 mod patcher;
 mod place;
 mod plan;
 mod refusal;
 mod release;
+mod remark;
 mod revision;
+mod rewrite;
 pub mod rule;
 mod scan;
+mod scratch;
 mod setting;
+mod site;
 mod stack;
+mod survey;
 mod tools;
 mod verify;
 mod view;
+mod write;
 
 pub use argument::Argument;
+pub use budget::Budget;
 pub use bytes::Bytes;
 pub use call::Call;
 pub use digest::{Digest, Digests};
 pub use edit::{CodeEdit, Points};
 pub use jump::Jump;
-pub use lease::{Budget, Leases};
 pub use manifest::{
     Change, KernelRecord, Manifest, Patched, Placement, Pool, Record, Remark, Setting, Stub,
     Verdict, register_named, rule_named,
 };
 pub use option::{ClusterLoads, Options, ScaleSixteen};
 pub use patcher::Patcher;
-pub use plan::{Edit, Plan};
 pub use refusal::{Refusal, RefusalKind};
+pub use rewrite::{Edit, Plan};
 pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Stepping, Trigger};
 pub use scan::{Filter, Hit};
+pub use scratch::Leases;
 pub use setting::{KernelSetting, set};
+pub use site::Site;
 pub use tools::Tools;
 pub use verify::{Expected, Finding, verify_set};
-pub use view::{Site, View};
+pub use view::{Surroundings, View};

@@ -3,9 +3,9 @@
 use hsaco_isa::{OperandValue, Register, RegisterFile};
 
 use crate::body::{Body, Role, overlap, part, scratch, unsupported};
-use crate::lease::Leases;
 use crate::refusal::Refusal;
-use crate::view::Site;
+use crate::scratch::Leases;
+use crate::site::Site;
 
 /// Vector instructions between a matrix instruction and one that overwrites what it reads or reads what it writes: LLVM
 /// 22 keeps this distance after scaled ones.

@@ -1,8 +1,48 @@
 //! Finding the instructions that rules are about, without decoding the others.
 
+use hsaco_analysis::Stream;
 use hsaco_isa::Decoder;
 
+use crate::option::Options;
 use crate::rule::{Rule, RuleSet, Trigger};
+
+/// The rules of a run, and how they read what is not settled.
+pub(crate) struct Rules {
+    pub(crate) set: &'static RuleSet,
+    pub(crate) options: Options,
+    filter: Filter,
+}
+
+impl Rules {
+    pub(crate) fn new(set: &'static RuleSet, options: Options, decoder: &Decoder) -> Self {
+        Rules { set, options, filter: Filter::new(set, decoder) }
+    }
+
+    /// The places in some code where a rule may have something to say.
+    pub(crate) fn hits(&self, code: &[u8]) -> Vec<Hit> {
+        self.filter.hits(code)
+    }
+}
+
+/// An instruction and the rule that is about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Claim {
+    /// The number of the instruction.
+    pub(crate) step: usize,
+    pub(crate) rule: &'static Rule,
+}
+
+/// The hits that are instructions that their rules are about, and not words in the middle of others.
+pub(crate) fn claims(set: &'static RuleSet, stream: &Stream, hits: &[Hit]) -> Vec<Claim> {
+    let claim = |hit: &Hit| {
+        let rule = set.rules().get(hit.rule)?;
+        let step = stream.index_of(stream.address().wrapping_add(hit.offset as u64))?;
+        let is_named = matches!(rule.trigger, Trigger::Opcodes(_));
+        let inst = stream.inst(step)?;
+        (!is_named || rule.claims(inst.mnemonic())).then_some(Claim { step, rule })
+    };
+    hits.iter().filter_map(claim).collect()
+}
 
 /// A place where a rule may have something to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use hsaco_object::write::{KernelChange, NewValue};
 use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result, memory};
 
-use crate::apply::apply;
 use crate::manifest::{KernelRecord, Manifest, Patched, Setting, Verdict};
+use crate::write::apply;
 
 /// A number of a kernel that a caller sets.
 #[derive(Clone, Debug, PartialEq, Eq)]

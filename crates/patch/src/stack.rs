@@ -7,9 +7,9 @@ use hsaco_isa::{
 use hsaco_kernarg::{Entry, EntryValue};
 
 use crate::argument::holder;
-use crate::lease::Leases;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::view::Site;
+use crate::scratch::Leases;
+use crate::site::Site;
 
 /// The stack pointer, and the frame pointer, which functions keep.
 pub(crate) const POINTERS: Register =
@@ -22,7 +22,7 @@ pub(crate) struct Stack {
     /// What they change.
     pub(crate) changed: Vec<Register>,
     /// Bytes of scratch memory that a lane needs with it.
-    pub(crate) scratch: u32,
+    pub(crate) private_segment: u32,
 }
 
 impl Stack {
@@ -41,7 +41,7 @@ impl Stack {
             FlatScratch::Architected => Ok(Self {
                 lines: vec![format!("s_mov_b32 s32, {base:#x}")],
                 changed: vec![POINTERS],
-                scratch: base.saturating_add(frame.raised.max(frame.accessed)),
+                private_segment: base.saturating_add(frame.raised.max(frame.accessed)),
             }),
             _ => Self::set_up(site, base, frame, leases),
         }
@@ -59,7 +59,7 @@ impl Stack {
         let mut stack = Self {
             lines: Vec::new(),
             changed: vec![POINTERS],
-            scratch: base.saturating_add((frame.raised / lanes).max(frame.accessed)),
+            private_segment: base.saturating_add((frame.raised / lanes).max(frame.accessed)),
         };
         if !has_set_up(site) {
             let given = Given::find(site).map_err(|why| told(site, &why))?;
@@ -163,7 +163,7 @@ fn is_set_by_setreg(site: &Site<'_>) -> bool {
 fn has_set_up(site: &Site<'_>) -> bool {
     let view = site.view();
     let stream = view.stream();
-    let Some(given) = view.launched().and_then(Given::of).filter(|_| view.is_closed()) else {
+    let Some(given) = view.kernel_entry().and_then(Given::of).filter(|_| view.is_closed()) else {
         return false;
     };
     let lines = given.lines(is_set_by_setreg(site), given.flat);

@@ -105,6 +105,7 @@ impl std::fmt::Debug for Tools {
 }
 
 /// The tools of one object.
+#[derive(Clone)]
 pub(crate) struct Kit {
     processor: Processor,
     usual: Arc<Tools>,

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use hsaco::analysis::{FunctionKind, Stream};
 use hsaco::isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special};
-use hsaco::patch::{Answer, Budget, Options, Plan, RuleSet, Tools, View};
+use hsaco::patch::{Answer, Budget, Options, Plan, RuleSet, Surroundings, Tools, View};
 
 pub(crate) const LANES: usize = 32;
 pub(crate) const BUDGET: Budget =
@@ -51,8 +51,8 @@ pub(crate) fn leasing(
     let mut bytes = Vec::new();
     code.iter().for_each(|inst| inst.encode(&mut bytes));
     let stream = Stream::decode(tools.decoder(), 0x1000, &bytes);
-    let cfg = std::cell::OnceCell::new();
-    let view = View::new(tools, options, &stream, &cfg, FunctionKind::Kernel, budget);
+    let surroundings = Surroundings::alone(FunctionKind::Kernel, budget);
+    let view = View::new(tools, options, stream, surroundings);
     let rule = RuleSet::all().iter().find_map(|set| set.rule(rule)).unwrap();
     let mut plans: Vec<Plan> = Vec::new();
     for step in 0..code.len() {

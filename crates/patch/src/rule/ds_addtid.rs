@@ -28,7 +28,7 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     let (name, role) = if is_load { ("vdst", Role::Destination) } else { ("data0", Role::Second) };
     let data = body.register(name, role).ok_or_else(|| unsupported(site, "no data register"))?;
     // A load that is still to come back may overwrite what is in its own register meanwhile.
-    let is_own = is_load && !site.view().in_flight(site.step()).contains(&data);
+    let is_own = is_load && !site.view().outstanding(site.step()).contains(&data);
     let address = if is_own { data } else { scratch(&mut leases, 1, 1, &data)? };
     compute(&mut body, address)?;
     let offset = match site.number("offset") {

@@ -39,8 +39,6 @@ mod ds_addtid;
 mod ds_two_address;
 mod e5m3;
 mod entry_stub;
-#[cfg(test)]
-mod example;
 mod mode_before_msb;
 mod scale_sixteen;
 mod scale_src2;
@@ -55,9 +53,9 @@ mod wmma_split;
 pub use set::{RuleSet, Stepping};
 
 use crate::option::Options;
-use crate::plan::Plan;
 use crate::refusal::Refusal;
-use crate::view::Site;
+use crate::rewrite::Plan;
+use crate::site::Site;
 
 /// The rules that make code for stepping B0 of gfx1250 run on A0, in the order in which they are asked.
 const RULES: &[Rule] = &[

@@ -61,7 +61,7 @@ fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
 
 /// Whether nobody needs the register after the load, nor an access that is under way and may be tried again.
 pub(super) fn is_free(site: &Site<'_>, base: &Register) -> bool {
-    !site.is_needed(base) && !site.view().in_flight(site.step()).contains(base)
+    !site.is_needed(base) && !site.view().outstanding(site.step()).contains(base)
 }
 
 pub(super) const SCC: Register =

@@ -10,8 +10,8 @@ use hsaco_object::elf::{
 use hsaco_object::symbol::{Symbol, SymbolTable};
 
 use super::Finding;
-use crate::apply::{COUNTERS, POOL};
 use crate::manifest::Manifest;
+use crate::write::{COUNTERS, POOL};
 
 /// Fields of the file header that say where tables are and how many rows they have: `e_phoff` and `e_shoff`, then
 /// `e_phentsize` to `e_shnum`.

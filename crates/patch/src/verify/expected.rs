@@ -11,8 +11,8 @@ use hsaco_object::layout::{self, Kind, Layout, Owner};
 use hsaco_object::{Error, ErrorKind, Result, memory};
 
 use super::Finding;
-use crate::apply::apply;
 use crate::manifest::{Manifest, Verdict};
+use crate::write::apply;
 
 /// How many differences are named one by one.
 const NAMED: usize = 16;

@@ -9,7 +9,7 @@ use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special};
 use super::{Finding, instructions};
 use crate::jump::{self, FarWay};
 use crate::manifest::{EDIT, Placement, Record};
-use crate::needs::Around;
+use crate::view::Around;
 use crate::view::View;
 
 /// Where the jumps of a function go, as far as anybody can tell.

@@ -8,8 +8,8 @@ use hsaco_object::msgpack::{Map, Value};
 
 use super::Finding;
 use super::layout::File;
-use crate::apply::ENTRY;
 use crate::manifest::{Manifest, Setting};
+use crate::write::ENTRY;
 
 /// The field of the descriptor that says where a kernel begins.
 const ENTRY_FIELD: &str = "kernel_code_entry_byte_offset";

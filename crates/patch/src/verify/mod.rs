@@ -1,9 +1,9 @@
-//! Holds a result against its original and its manifest. It trusts neither the rules nor who placed their
-//! replacements: what it needs to know it reads from the two files.
+//! The fifth stage: holds a result against its original and its manifest. It trusts neither the rules nor the placement
+//! of their replacements: what it needs to know it reads from the two files.
 //!
-//! One thing it takes for granted, as whoever places replacements does: a jump through registers whose target nobody
-//! can tell leads to the start of a function or back to behind a call, or stays in its own function, in which then nothing
-//! moves. Jumps of any function whose target can be told are followed wherever they lead.
+//! One thing it assumes, as placing does: an indirect jump whose target is unknown leads to the start of a function or
+//! to a return address, or stays in its own function, in which then nothing moves. Jumps of any function whose target is
+//! known are followed wherever they lead.
 
 mod elf;
 mod expected;
@@ -19,19 +19,18 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use hsaco_analysis::RegisterSet;
 use hsaco_isa::{Decoder, Inst};
-use hsaco_object::CodeObject;
+use hsaco_object::{CodeObject, Result};
 
-use crate::census::Census;
 use crate::manifest::{CALL, EDIT, Manifest, Record, Stub, Verdict};
-use crate::needs::Around;
-use crate::patcher::Patcher;
 use crate::release::Release;
-use crate::tools::Kit;
-use crate::view::View;
+use crate::scan::Rules;
+use crate::survey::Survey;
+use crate::view::{Around, View};
 
 pub use expected::Expected;
-pub(crate) use residual::{Residual, residuals};
+pub(crate) use residual::residuals;
 
 /// Something that does not hold.
 ///
@@ -83,42 +82,38 @@ const ENOUGH: usize = 64;
 
 /// All that is looked at.
 struct Case<'p, 'a> {
-    patcher: &'p Patcher,
-    kit: &'p Kit,
-    old: &'p Census<'a>,
-    new: Census<'a>,
+    rules: &'p Rules,
+    old: &'p Survey<'a>,
+    new: Survey<'a>,
     manifest: &'p Manifest,
     findings: Vec<Finding>,
 }
 
-impl Patcher {
-    /// Checks a result: what is wrong with it, nothing if it holds.
-    ///
-    /// Every byte has to be what the original and the manifest make it ([`Expected`]). And what they make of it has to be
-    /// right: this part believes neither the rules nor who placed their replacements. [`Digests`](crate::Digests) are
-    /// another check: they tell whether these are the files of a manifest, not whether the result is right.
-    #[must_use]
-    pub fn verify(&self, original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
-        let findings = bytes(original, new, manifest);
-        if !findings.is_empty() || manifest.verdict != Verdict::Changed {
-            return findings;
-        }
-        let opened = CodeObject::parse(original)
-            .and_then(|old| self.workshop.kit(&old).map(|kit| (old, kit)));
-        let (old, kit) = match opened {
-            Ok((old, kit)) => (Census::new(old, &kit), kit),
-            Err(error) => return vec![Finding::new("elf", None, error.to_string())],
-        };
-        let mut findings = result(self, &kit, &old, new, manifest, &|_| ());
-        // Code is read where the manifest says it is; where that is not so, it says nothing.
-        if findings.is_empty() {
-            findings = functions(self, &kit, &old, manifest);
-        }
-        findings
+/// The last stage: what is wrong with a result, nothing if it holds. The survey is that of the original.
+pub(crate) fn verify<'a>(
+    rules: &Rules,
+    survey: impl FnOnce() -> Result<Survey<'a>>,
+    original: &[u8],
+    new: &[u8],
+    manifest: &Manifest,
+) -> Vec<Finding> {
+    let findings = bytes(original, new, manifest);
+    if !findings.is_empty() || manifest.verdict != Verdict::Changed {
+        return findings;
     }
+    let old = match survey() {
+        Ok(old) => old,
+        Err(error) => return vec![Finding::new("elf", None, error.to_string())],
+    };
+    let mut findings = result(rules, &old, new, manifest, &|_| ());
+    // Code is read where the manifest says it is; where that is not so, it says nothing.
+    if findings.is_empty() {
+        findings = functions(rules, &old, manifest);
+    }
+    findings
 }
 
-/// Checks the result of [`set`](crate::set), as [`Patcher::verify`] checks that of a patcher, for any processor.
+/// Checks the result of [`set`](crate::set), as [`Patcher::verify`](crate::Patcher::verify) checks that of a patcher, for any processor.
 ///
 /// ```
 /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co").unwrap();
@@ -161,21 +156,20 @@ fn bytes(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
 
 /// What is wrong with a file, beside what the replacements in it do.
 pub(crate) fn result(
-    patcher: &Patcher,
-    kit: &Kit,
-    old: &Census<'_>,
+    rules: &Rules,
+    old: &Survey<'_>,
     new: &[u8],
     manifest: &Manifest,
     release: Release<'_>,
 ) -> Vec<Finding> {
     let fresh = match CodeObject::parse(new) {
-        Ok(fresh) => Census::new(fresh, kit),
+        Ok(fresh) => Survey::new(fresh, old.kit.clone()),
         Err(error) => return vec![Finding::new("elf", None, error.to_string())],
     };
     let file = |object, index| layout::File { object, index };
     let (before, after) = (file(&old.object, &old.index), file(&fresh.object, &fresh.index));
     let findings = layout::check(before, after, manifest, release);
-    let mut case = Case { patcher, kit, old, new: fresh, manifest, findings };
+    let mut case = Case { rules, old, new: fresh, manifest, findings };
     // What follows reads code where the manifest says it is; without that it says nothing.
     if case.findings.is_empty() {
         case.pool();
@@ -188,11 +182,11 @@ pub(crate) fn result(
 }
 
 /// What is wrong with what replacements do, in every function that has any.
-fn functions(patcher: &Patcher, kit: &Kit, old: &Census<'_>, manifest: &Manifest) -> Vec<Finding> {
+fn functions(rules: &Rules, old: &Survey<'_>, manifest: &Manifest) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut rest: &[Record] = &manifest.records;
     let mut stubs: BTreeMap<u64, &Stub> = manifest.stubs.iter().map(|it| (it.entry, it)).collect();
-    for function in old.stretches() {
+    for function in old.ranges() {
         let count = rest.partition_point(|record| record.site.address < function.end());
         let (here, others) = rest.split_at(count);
         rest = others;
@@ -200,17 +194,11 @@ fn functions(patcher: &Patcher, kit: &Kit, old: &Census<'_>, manifest: &Manifest
         if here.is_empty() && stub.is_none() {
             continue;
         }
-        let tools = kit.of(&function);
-        let stream = function.decode(tools.decoder());
-        let cfg = OnceCell::new();
-        let budget = old.budget(&function, &stream, tools);
-        let is_entered = old.is_entered_inside(tools, &function);
-        let view = View::new(tools, &patcher.options, &stream, &cfg, function.kind, budget)
-            .entered_inside(is_entered)
-            .without_banks(old.calls_without_banks(&stream, tools.decoder()));
+        let stream = function.decode(old.kit.of(&function).decoder());
         let sites: Vec<usize> =
             here.iter().filter_map(|record| stream.index_of(record.site.address)).collect();
-        view.prepare(&sites);
+        let view = old.view(&function, stream, &rules.options, RegisterSet::default());
+        let view = view.asked_around(&sites);
         findings.extend(self::function(&view, here, stub));
     }
     if let Some(record) = rest.first() {
@@ -284,7 +272,7 @@ impl Case<'_, '_> {
 
     /// Stubs lead to where kernels began.
     fn stubs(&mut self) {
-        let decoder = self.kit.usual().decoder();
+        let decoder = self.old.kit.usual().decoder();
         let mut wrong = Vec::new();
         for stub in &self.manifest.stubs {
             let way_on = stub.address + stub.way_on as u64;
@@ -292,8 +280,8 @@ impl Case<'_, '_> {
             if flow::jump_target(decoder, way_on, jump) != Some(stub.entry) {
                 wrong.push((stub.address, "the stub does not lead to the kernel"));
             }
-            let entry = |census: &Census<'_>| {
-                census.kernels.iter().find(|it| it.name == stub.kernel).and_then(|it| it.entry)
+            let entry = |survey: &Survey<'_>| {
+                survey.kernels.iter().find(|it| it.name == stub.kernel).and_then(|it| it.entry)
             };
             if entry(&self.new) != Some(stub.address)
                 || entry(self.old) != Some(stub.entry)
@@ -309,7 +297,7 @@ impl Case<'_, '_> {
 
     /// No rule finds anything left to do, in old code or new.
     fn residuals(&mut self) {
-        let found = residuals(self.patcher, self.kit, &self.new);
+        let found = residuals(self.rules, &self.new);
         for it in found {
             let detail = format!("{} is left of rule {}", it.text, it.rule);
             self.found("residual", it.address, detail);

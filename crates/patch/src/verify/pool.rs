@@ -7,7 +7,7 @@ impl Case<'_, '_> {
     /// Every byte of the pool is listed, or keeps prefetching inside.
     pub(super) fn pool(&mut self) {
         let Some(pool) = self.manifest.pool else { return };
-        let dialect = self.kit.usual().dialect();
+        let dialect = self.old.kit.usual().dialect();
         let pad = dialect.pad.to_le_bytes();
         let bytes = self.new.object.elf().at_address(pool.address, pool.size).unwrap_or_default();
         let mut listed: Vec<(u64, u64)> = self
@@ -58,7 +58,6 @@ impl Case<'_, '_> {
     /// No jump that the manifest does not list leads into a replacement, a branch on the way to one or the middle of
     /// a site, from wherever.
     pub(super) fn strangers(&mut self) {
-        let tools = self.kit.usual();
         let mut listed: Vec<(u64, u64)> = self
             .manifest
             .changes()
@@ -70,7 +69,7 @@ impl Case<'_, '_> {
             after.checked_sub(1).and_then(|it| listed.get(it)).is_some_and(|(_, end)| at < *end)
         };
         // Jumps through registers are where they were; those of replacements are looked at with them.
-        let (direct, indirect) = (self.new.direct(tools), self.old.indirect(tools));
+        let (direct, indirect) = (self.new.direct(), self.old.indirect());
         let mut found = None;
         for record in &self.manifest.records {
             let size = (record.site.new.len() as u64).saturating_sub(1);
@@ -94,6 +93,7 @@ impl Case<'_, '_> {
     fn is_instruction(&self, address: u64) -> bool {
         let function =
             self.new.functions.iter().find(|it| (it.address..it.end()).contains(&address));
-        function.is_none_or(|it| it.decode(self.kit.of(it).decoder()).index_of(address).is_some())
+        function
+            .is_none_or(|it| it.decode(self.old.kit.of(it).decoder()).index_of(address).is_some())
     }
 }

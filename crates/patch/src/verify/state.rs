@@ -6,7 +6,7 @@ use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Sp
 use super::{Finding, instructions};
 use crate::jump;
 use crate::manifest::{Record, Stub};
-use crate::needs::Around;
+use crate::view::Around;
 use crate::view::{View, focus_on};
 
 /// What a stretch of code does, from its start to its end.
@@ -65,7 +65,7 @@ pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<Finding> {
             let is_spent = old.consumed.contains(register)
                 && new.consumed.contains(register)
                 && !view.is_needed_after(last, register)
-                && !view.in_flight(first).contains(register);
+                && !view.outstanding(first).contains(register);
             if !is_beyond && !is_spent && needed.contains(register) {
                 say(format!("{register} is leased and needed"));
             }

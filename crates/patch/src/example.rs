@@ -3,12 +3,13 @@
 use hsaco_analysis::{FunctionKind, Stream};
 use hsaco_isa::{Inst, Processor};
 
-use crate::lease::Budget;
+use crate::budget::Budget;
 use crate::option::Options;
-use crate::plan::{Edit, Plan};
+use crate::rewrite::{Edit, Plan};
 use crate::rule::{Answer, Example, Outcome, Rule, RuleSet, Stage, Trigger};
+use crate::scan::{Filter, claims};
 use crate::tools::Tools;
-use crate::view::View;
+use crate::view::{Surroundings, View};
 
 /// The bytes of lines of assembly.
 fn assemble(tools: &Tools, text: &str) -> Vec<u8> {
@@ -27,23 +28,21 @@ fn assemble(tools: &Tools, text: &str) -> Vec<u8> {
     code
 }
 
-fn is_asked(rule: &Rule, step: usize, inst: &Inst, rest: &[u8]) -> bool {
-    match rule.trigger {
-        Trigger::Opcodes(_) => rule.claims(inst.mnemonic()),
-        Trigger::Look(_, look) => look(rest),
-        Trigger::Entry => step == 0,
+/// The instructions of a kernel that a rule of a set is asked about.
+fn asked(set: &'static RuleSet, rule: &Rule, view: &View<'_>, code: &[u8]) -> Vec<usize> {
+    if rule.stage == Stage::Entry {
+        return vec![0];
     }
+    let hits = Filter::new(set, view.decoder()).hits(code);
+    let claims = claims(set, view.stream(), &hits);
+    claims.iter().filter(|it| it.rule.name == rule.name).map(|it| it.step).collect()
 }
 
-/// What the rule wants done to the code, or why not.
-fn plans(rule: &Rule, view: &View<'_>, code: &[u8]) -> Result<Vec<Plan>, String> {
+/// What the rule wants done at these instructions, or why not.
+fn plans(rule: &Rule, view: &View<'_>, steps: &[usize]) -> Result<Vec<Plan>, String> {
     let mut plans = Vec::new();
-    for (step, it) in view.stream().steps().enumerate() {
-        let Some(inst) = it.inst else { continue };
-        if !is_asked(rule, step, &inst, &code[it.offset as usize..]) {
-            continue;
-        }
-        match (rule.look)(&view.site(step).unwrap()) {
+    for step in steps {
+        match (rule.look)(&view.site(*step).unwrap()) {
             Answer::NotMine | Answer::Keep(_) => {}
             Answer::Rewrite(plan) => plans.push(plan),
             Answer::Refuse(refusal) => return Err(refusal.to_string()),
@@ -88,18 +87,18 @@ fn text(tools: &Tools, code: &[u8]) -> Vec<String> {
     lines.collect()
 }
 
-fn check(tools: &Tools, rule: &Rule, example: &Example) {
+fn check(tools: &Tools, set: &'static RuleSet, rule: &Rule, example: &Example) {
     let mut options = Options::default();
     (example.options)(&mut options);
     let end = assemble(tools, "s_endpgm");
     let before = [assemble(tools, example.before), end.clone()].concat();
     let stream = Stream::decode(tools.decoder(), 0x1000, &before);
     assert!(stream.steps().all(|step| step.inst.is_some()), "{}: no code", example.name);
-    let cfg = std::cell::OnceCell::new();
     let (sgprs, vgprs) = example.registers;
     let budget = Budget { sgprs, max_sgprs: 106, vgprs, max_vgprs: 1024, unused: None };
-    let view = View::new(tools, &options, &stream, &cfg, FunctionKind::Kernel, budget);
-    let found = plans(rule, &view, &before);
+    let view =
+        View::new(tools, &options, stream, Surroundings::alone(FunctionKind::Kernel, budget));
+    let found = plans(rule, &view, &asked(set, rule, &view, &before));
     let expected = match (&example.after, &found) {
         (Outcome::Refused(reason), Err(refusal)) => {
             assert!(refusal.contains(reason), "{}: {refusal}", example.name);
@@ -112,32 +111,19 @@ fn check(tools: &Tools, rule: &Rule, example: &Example) {
     };
     let mut after = Vec::new();
     let plans = found.unwrap();
-    spliced(tools, &stream, &plans).iter().for_each(|inst| inst.encode(&mut after));
+    spliced(tools, view.stream(), &plans).iter().for_each(|inst| inst.encode(&mut after));
     assert_eq!(text(tools, &after), text(tools, &expected), "{} of {}", example.name, rule.name);
     // Branches do not know that something came between.
     let has_branch =
-        stream.steps().any(|it| it.inst.is_some_and(|it| it.branch_target(0).is_some()));
+        view.stream().steps().any(|it| it.inst.is_some_and(|it| it.branch_target(0).is_some()));
     if rule.stage != Stage::Entry && !has_branch {
-        no_residual(tools, rule, &options, budget, &after, example.name);
-    }
-}
-
-/// What the rule has made is nothing that it would want to rewrite.
-fn no_residual(
-    tools: &Tools,
-    rule: &Rule,
-    options: &Options,
-    budget: Budget,
-    after: &[u8],
-    name: &str,
-) {
-    let stream = Stream::decode(tools.decoder(), 0x1000, after);
-    let cfg = std::cell::OnceCell::new();
-    let view = View::new(tools, options, &stream, &cfg, FunctionKind::Kernel, budget);
-    for (step, it) in stream.steps().enumerate() {
-        let inst = it.inst.unwrap();
-        if is_asked(rule, step, &inst, &after[it.offset as usize..]) {
-            assert!(!(rule.residual)(&view.site(step).unwrap()), "{name}: residual {inst:?}");
+        let surroundings = Surroundings::alone(FunctionKind::Kernel, budget);
+        let stream = Stream::decode(tools.decoder(), 0x1000, &after);
+        let view = View::new(tools, &options, stream, surroundings);
+        // What the rule has made is nothing that it would want to rewrite.
+        for step in asked(set, rule, &view, &after) {
+            let site = view.site(step).unwrap();
+            assert!(!(rule.residual)(&site), "{}: residual {}", example.name, site.text());
         }
     }
 }
@@ -145,9 +131,9 @@ fn no_residual(
 #[test]
 fn examples_come_out_as_they_say() {
     let tools = Tools::new(Processor::from_name("gfx1250").unwrap()).unwrap();
-    for rule in RuleSet::all().iter().flat_map(RuleSet::rules) {
-        for example in rule.examples {
-            check(&tools, rule, example);
+    for set in RuleSet::all() {
+        for rule in set.rules() {
+            rule.examples.iter().for_each(|example| check(&tools, set, rule, example));
         }
     }
 }

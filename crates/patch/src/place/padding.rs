@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::census::Census;
 use crate::dialect::Dialect;
 use crate::jump::{CODE_END, NOP};
-use crate::tools::Tools;
+use crate::survey::Survey;
 use hsaco_analysis::Function;
 use hsaco_isa::{Decoder, Flow};
 
@@ -28,22 +27,22 @@ impl Padding {
     /// The padding of an object: `s_nop`, `s_code_end` or zeros between a function that ends and the next one, where
     /// no jump of the object leads. What is behind the last function stays, because fetching runs ahead of
     /// execution.
-    pub(crate) fn new(census: &Census<'_>, tools: &Tools) -> Self {
-        let decoder = tools.decoder();
+    pub(crate) fn new(survey: &Survey<'_>) -> Self {
+        let decoder = survey.kit.usual().decoder();
         let mut padding = Padding::default();
-        for pair in census.functions.windows(2) {
+        for pair in survey.functions.windows(2) {
             let [function, next] = pair else { continue };
             let (start, end) = (function.end(), next.address);
             if !start.is_multiple_of(4) || start >= end {
                 continue;
             }
-            let bytes = census.code_at(start).and_then(|code| code.get(..(end - start) as usize));
+            let bytes = survey.code_at(start).and_then(|code| code.get(..(end - start) as usize));
             let Some(bytes) = bytes else { continue };
             let is_padding = |word: &[u8]| {
                 let word = word.try_into().map_or(1, u32::from_le_bytes);
                 word == 0 || word == CODE_END || word & 0xffff_0000 == NOP
             };
-            let is_reached = || census.branches_into(tools, start, end).next().is_some();
+            let is_reached = || survey.branches_into(start, end).next().is_some();
             if bytes.chunks_exact(4).all(is_padding) && ends(function, decoder) && !is_reached() {
                 padding.free.insert(start, end);
                 padding.content.insert(start, bytes.to_vec());

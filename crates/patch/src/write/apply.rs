@@ -1,4 +1,4 @@
-//! Writes a result: what an original becomes by a manifest.
+//! What an original becomes by a manifest.
 //!
 //! The patcher and the validator both come here. So the manifest says everything that a result depends on, and a result
 //! can be made again from its original to compare every byte.

@@ -1,12 +1,12 @@
-//! Registers that memory instructions still write, or may read once more.
+//! Registers of outstanding memory operations.
 //!
-//! A register that no later instruction reads may still be the target of a load that is under way, or the
-//! address of an access that is tried again when its page was not there. Neither may be written.
+//! A register that no later instruction reads may still be the destination of an outstanding load, or the address of
+//! an access that is replayed after a page fault. Neither may be written.
 
 use hsaco_analysis::{Focus, FunctionKind, RegisterSet};
 use hsaco_isa::{Counter, Effects, Flow};
 
-use crate::view::View;
+use super::instructions::Instructions;
 
 /// The counters whose accesses matter.
 const COUNTERS: [Counter; 12] = [
@@ -24,23 +24,23 @@ const COUNTERS: [Counter; 12] = [
     Counter::Tensorcnt,
 ];
 
-/// The registers of accesses under way.
+/// The registers of outstanding memory operations.
 #[derive(Clone, Default)]
-pub(crate) struct Flight {
+pub(super) struct Outstanding {
     /// By counter, those that count any: mostly few.
     sets: Vec<(Counter, RegisterSet)>,
-    /// The counters that were waited for until they were zero: what was under way at the start is over.
+    /// The counters that were waited for until they were zero: what was outstanding at the start is complete.
     drained: Vec<Counter>,
 }
 
-impl Flight {
+impl Outstanding {
     /// Nothing is known: all registers may be.
     fn unknown() -> Self {
         let all = COUNTERS.map(|counter| (counter, RegisterSet::all()));
-        Flight { sets: all.to_vec(), drained: Vec::new() }
+        Outstanding { sets: all.to_vec(), drained: Vec::new() }
     }
 
-    pub(crate) fn registers(&self) -> RegisterSet {
+    pub(super) fn registers(&self) -> RegisterSet {
         let mut all = RegisterSet::default();
         self.sets.iter().for_each(|(_, set)| {
             all.union_with(set);
@@ -56,37 +56,36 @@ impl Flight {
         self.sets.get_mut(at).map(|(_, set)| set)
     }
 
-    /// Takes in what a path leaves under way that begins with `before` under way and leaves `left` by itself; whether that
-    /// is more.
-    fn take_path(&mut self, before: &Flight, left: &Flight) -> bool {
+    /// Merges the operations outstanding after a block (entry state `before`, block effect `left`); whether this set grew.
+    fn merge(&mut self, before: &Outstanding, left: &Outstanding) -> bool {
         let kept = before.sets.iter().filter(|(counter, _)| !left.drained.contains(counter));
         kept.chain(&left.sets).fold(false, |is_more, (counter, set)| {
             self.set(*counter).is_some_and(|to| to.union_with(set)) | is_more
         })
     }
 
-    /// What is under way after an instruction.
-    pub(crate) fn step(&mut self, view: &View<'_>, focus: Focus, step: usize) {
-        let Some(inst) = view.stream().inst(step) else {
-            *self = Flight::unknown();
+    /// What is outstanding after an instruction.
+    pub(super) fn step(&mut self, code: &Instructions<'_>, focus: Focus, step: usize) {
+        let Some(inst) = code.stream().inst(step) else {
+            *self = Outstanding::unknown();
             return;
         };
-        let msb = view.msb(step);
-        let effects = view.decoder().effects(&inst, msb.unwrap_or_default());
+        let msb = code.msb(step);
+        let effects = code.decoder().effects(&inst, msb.unwrap_or_default());
         self.take_in(&effects, focus, msb.is_some());
     }
 
-    /// What is under way after an instruction, whose vector registers are known or not.
+    /// What is outstanding after an instruction, whose vector registers are known or not.
     fn take_in(&mut self, effects: &Effects<'_>, focus: Focus, is_known: bool) {
         if matches!(effects.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap) {
-            *self = Flight::unknown();
+            *self = Outstanding::unknown();
             return;
         }
         if effects.counts_nothing() {
             return;
         }
         if effects.waits_for_idle() {
-            *self = Flight { sets: Vec::new(), drained: COUNTERS.to_vec() };
+            *self = Outstanding { sets: Vec::new(), drained: COUNTERS.to_vec() };
         }
         for (counter, _) in effects.waits().filter(|(_, value)| *value == 0) {
             self.sets.retain(|(it, _)| *it != counter);
@@ -103,7 +102,7 @@ impl Flight {
             }
             let (writes, reads) = focus.registers(effects);
             writes.for_each(|register| set.insert(&register));
-            // LDS is always there: nothing is tried again.
+            // LDS accesses are never replayed.
             if counter != Counter::Dscnt {
                 reads.for_each(|register| set.insert(&register));
             }
@@ -111,21 +110,21 @@ impl Flight {
     }
 }
 
-/// What is under way before every block.
-pub(crate) fn before_blocks(view: &View<'_>, focus: Focus) -> Vec<Flight> {
-    let (cfg, is_kernel) = (view.cfg(), view.kind() == FunctionKind::Kernel);
-    let mut before = vec![Flight::default(); cfg.blocks().len()];
+/// What is outstanding before every block.
+pub(super) fn before_blocks(code: &Instructions<'_>, focus: Focus) -> Vec<Outstanding> {
+    let (cfg, is_kernel) = (code.cfg(), code.kind() == FunctionKind::Kernel);
+    let mut before = vec![Outstanding::default(); cfg.blocks().len()];
     let mut is_reached = vec![false; before.len()];
     cfg.reverse_post_order().iter().for_each(|block| set(&mut is_reached, *block, true));
     let unknown = is_reached.iter().enumerate().filter(|(at, is)| !**is || *at == 0 && !is_kernel);
-    unknown.for_each(|(block, _)| set(&mut before, block, Flight::unknown()));
-    // What each leaves under way by itself; nobody comes after those that have none.
-    let left: Vec<Option<Flight>> = (0..before.len())
+    unknown.for_each(|(block, _)| set(&mut before, block, Outstanding::unknown()));
+    // What each block leaves outstanding by itself, where it has successors.
+    let left: Vec<Option<Outstanding>> = (0..before.len())
         .map(|block| {
             cfg.successors(block).next().filter(|_| is_reached.get(block) == Some(&true))?;
-            let mut flight = Flight::default();
-            cfg.blocks().get(block)?.steps().for_each(|step| flight.step(view, focus, step));
-            Some(flight)
+            let mut outstanding = Outstanding::default();
+            cfg.blocks().get(block)?.steps().for_each(|step| outstanding.step(code, focus, step));
+            Some(outstanding)
         })
         .collect();
     let mut has_changed = is_reached;
@@ -136,7 +135,7 @@ pub(crate) fn before_blocks(view: &View<'_>, focus: Focus) -> Vec<Flight> {
             let (Some(left), true) = (left, is_new) else { continue };
             let here = before.get(*block).cloned().unwrap_or_default();
             for next in cfg.successors(*block) {
-                if before.get_mut(next).is_some_and(|it| it.take_path(&here, left)) {
+                if before.get_mut(next).is_some_and(|it| it.merge(&here, left)) {
                     set(&mut has_changed, next, true);
                 }
             }
@@ -158,16 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_is_under_way_until_it_is_waited_for() {
+    fn a_load_is_outstanding_until_it_is_waited_for() {
         let assembler =
             Assembler::new(Processor::from_name("gfx1250").unwrap(), DecodeOptions::default())
                 .unwrap();
-        let mut flight = Flight::default();
+        let mut outstanding = Outstanding::default();
         let mut run = |line: &str| {
             let inst = assembler.assemble(line).unwrap();
             let effects = assembler.decoder().effects(&inst, VgprMsb::default());
-            flight.take_in(&effects, Focus::All, true);
-            flight.registers().to_string()
+            outstanding.take_in(&effects, Focus::All, true);
+            outstanding.registers().to_string()
         };
         assert_eq!(run("global_load_b32 v0, v2, s[4:5]"), "v0 v2 s[4:5] exec_lo");
         assert_eq!(run("ds_load_b32 v8, v9"), "v0 v2 v8 s[4:5] exec_lo");

@@ -1,76 +1,45 @@
-//! Asks the rules about a function, and makes one list of all that they want changed.
+//! Asks the rules about a function, and collects what they and edits want changed.
 
 use std::collections::BTreeMap;
 
-use hsaco_isa::{Flow, Inst, OperandValue, Register};
+use hsaco_analysis::Function;
+use hsaco_isa::{Inst, OperandValue, Register};
 
-use crate::lease::Leases;
-use crate::manifest::{Remark, is_asked_for};
-use crate::needs::Around;
-use crate::plan::{Edit, Plan};
+use super::edit::COUNTER;
+use super::window::{Prologue, Window, bound};
+use crate::edit::CodeEdit;
+use crate::manifest::is_asked_for;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rule::{Answer, Requirement, Rule, RuleSet, Stage};
-use crate::scan::Hit;
-use crate::view::{Site, View};
+use crate::remark::Remarks;
+use crate::rewrite::{Edit, Plan};
+use crate::rule::{Answer, Requirement, Rule, Stage};
+use crate::scan::Claim;
+use crate::site::Site;
+use crate::view::View;
 
 /// A rule that wants something, and the address of its instruction.
-type Wish = (&'static str, u64);
+type Request = (&'static str, u64);
 
-/// Instructions of a function and what takes their place.
-#[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub(crate) first: usize,
-    pub(crate) count: usize,
-    pub(crate) code: Vec<Inst>,
-    /// The rules that want it, each with its instruction's address.
-    pub(crate) rules: Vec<(&'static str, u64)>,
-    pub(crate) leases: Vec<Register>,
-    /// Addresses that the code makes, as in [`Plan::fixups`].
-    pub(crate) fixups: Vec<(usize, u64)>,
-    /// The branch that the code ends with, which stood at the end of the window.
-    pub(crate) branch: Option<Branch>,
-}
-
-/// A branch that leads from elsewhere to where it led.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Branch {
-    /// The instruction.
-    pub(crate) word: u32,
-    pub(crate) target: u64,
-    /// Whether control may go on behind it.
-    pub(crate) is_conditional: bool,
-}
-
-impl Window {
-    pub(crate) fn end(&self) -> usize {
-        self.first + self.count
-    }
-}
-
-/// What is to run before a kernel.
-pub(crate) struct Prologue {
-    pub(crate) rule: &'static str,
-    pub(crate) code: Vec<Inst>,
-}
-
-/// What the rules want done to a function.
+/// What rules and edits want done to a function.
 #[derive(Default)]
-pub(crate) struct Wishes {
+pub(crate) struct Requests {
     pub(crate) windows: Vec<Window>,
     pub(crate) prologue: Option<Prologue>,
-    pub(crate) remarks: Vec<Remark>,
     /// Bytes of scratch memory that kernels need.
-    pub(crate) scratch: u32,
-    /// A rule that is required has refused.
-    pub(crate) is_refused: bool,
+    pub(crate) private_segment: u32,
+    /// Counters: what each counts, and where it is.
+    pub(crate) counters: Vec<(u64, u64)>,
+    /// The numbers of the edits that have found a place here.
+    pub(crate) edited: Vec<usize>,
+    pub(crate) remarks: Remarks,
 }
 
 pub(crate) struct Gatherer<'v> {
     view: &'v View<'v>,
     name: &'v str,
     windows: BTreeMap<usize, Window>,
-    pads: BTreeMap<usize, (u8, Vec<Wish>)>,
-    wishes: Wishes,
+    pads: BTreeMap<usize, (u8, Vec<Request>)>,
+    requests: Requests,
 }
 
 impl<'v> Gatherer<'v> {
@@ -80,22 +49,20 @@ impl<'v> Gatherer<'v> {
             name,
             windows: BTreeMap::new(),
             pads: BTreeMap::new(),
-            wishes: Wishes::default(),
+            requests: Requests::default(),
         }
     }
 
-    /// Asks about all places that the filter has found, in the order of their addresses.
-    pub(crate) fn ask(&mut self, set: &'static RuleSet, hits: &[Hit]) {
+    /// Asks the rules about their instructions, in the order of these.
+    pub(crate) fn ask(&mut self, claims: &[Claim]) {
         let mut owned = None;
-        for hit in hits {
-            let Some(rule) = set.rules().get(hit.rule) else { continue };
-            let Some(site) = self.site_at(hit, rule) else { continue };
-            let is_owned = owned == Some(hit.offset);
-            if rule.stage == Stage::Site && is_owned {
+        for Claim { step, rule } in claims {
+            let Some(site) = self.view.site(*step) else { continue };
+            if rule.stage == Stage::Site && owned == Some(*step) {
                 continue;
             }
             if self.take(rule, &site) && rule.stage == Stage::Site {
-                owned = Some(hit.offset);
+                owned = Some(*step);
             }
         }
     }
@@ -104,22 +71,17 @@ impl<'v> Gatherer<'v> {
     pub(crate) fn take(&mut self, rule: &'static Rule, site: &Site<'_>) -> bool {
         match (rule.look)(site) {
             Answer::NotMine => return false,
-            Answer::Keep(reason) => self.remark(rule.name, site.address(), Ok(reason.to_owned())),
+            Answer::Keep(reason) => {
+                self.requests.remarks.keep(rule.name, self.name, site.address(), reason);
+            }
             Answer::Rewrite(plan) => {
                 if let Err(refusal) = self.add(rule.name, site.address(), plan) {
-                    self.refuse(rule, site.address(), refusal);
+                    self.refuse_rule(rule, site.address(), refusal);
                 }
             }
-            Answer::Refuse(refusal) => self.refuse(rule, site.address(), refusal),
+            Answer::Refuse(refusal) => self.refuse_rule(rule, site.address(), refusal),
         }
         true
-    }
-
-    fn site_at(&self, hit: &Hit, rule: &Rule) -> Option<Site<'v>> {
-        let address = self.view.stream().address().wrapping_add(hit.offset as u64);
-        let site = self.view.site(self.view.stream().index_of(address)?)?;
-        let is_claimed = !matches!(rule.trigger, crate::Trigger::Opcodes(_));
-        (is_claimed || rule.claims(site.mnemonic())).then_some(site)
     }
 
     pub(crate) fn add(
@@ -128,7 +90,7 @@ impl<'v> Gatherer<'v> {
         address: u64,
         plan: Plan,
     ) -> Result<(), Refusal> {
-        self.wishes.scratch = self.wishes.scratch.max(plan.scratch);
+        self.requests.private_segment = self.requests.private_segment.max(plan.private_segment);
         let mut fixups = plan.fixups;
         for edit in plan.edits {
             self.add_edit(rule, address, edit, &plan.leases, std::mem::take(&mut fixups))?;
@@ -139,7 +101,7 @@ impl<'v> Gatherer<'v> {
             pad.1.push((rule, address));
         }
         if !plan.prologue.is_empty() {
-            self.wishes.prologue = Some(Prologue { rule, code: plan.prologue });
+            self.requests.prologue = Some(Prologue { rule, code: plan.prologue });
         }
         Ok(())
     }
@@ -177,37 +139,56 @@ impl<'v> Gatherer<'v> {
         Ok(())
     }
 
-    fn refuse(&mut self, rule: &Rule, address: u64, refusal: Refusal) {
-        self.wishes.is_refused |= rule.requirement == Requirement::Required;
-        self.remark(rule.name, address, Err(refusal));
+    fn refuse_rule(&mut self, rule: &Rule, address: u64, refusal: Refusal) {
+        match rule.requirement {
+            Requirement::Required => self.refuse(rule.name, address, refusal),
+            Requirement::Optional => {
+                self.requests.remarks.pass_over(rule.name, self.name, address, refusal);
+            }
+        }
     }
 
-    /// An edit that a caller asked for cannot be made.
-    pub(crate) fn refuse_edit(&mut self, rule: &str, address: u64, refusal: Refusal) {
-        self.wishes.is_refused = true;
-        self.remark(rule, address, Err(refusal));
+    fn refuse(&mut self, rule: &str, address: u64, refusal: Refusal) {
+        self.requests.remarks.refuse(rule, self.name, address, refusal);
     }
 
-    fn remark(&mut self, rule: &str, address: u64, said: Result<String, Refusal>) {
-        let function = self.name.to_owned();
-        self.wishes.remarks.push(Remark { rule: rule.to_owned(), function, address, said });
+    /// Makes the edits of the function; counters are put from `counter` on, and `functions` are all that may be called.
+    pub(crate) fn edit(
+        &mut self,
+        edits: &[CodeEdit],
+        functions: &[Function<'_>],
+        mut counter: u64,
+    ) {
+        for (number, edit) in edits.iter().enumerate() {
+            for step in edit.steps(self.view) {
+                let (rule, address) = (edit.rule(), self.view.stream().address_of(step));
+                let plan = edit.plan(self.view, step, counter, functions);
+                match plan.and_then(|plan| self.add(rule, address, plan)) {
+                    Ok(()) if matches!(edit, CodeEdit::Count(_)) => {
+                        self.requests.counters.push((address, counter));
+                        counter += COUNTER;
+                    }
+                    Ok(()) => {}
+                    Err(refusal) => self.refuse(rule, address, refusal),
+                }
+                self.requests.edited.push(number);
+            }
+        }
     }
 
     /// Everything, with distance before what needs it.
-    pub(crate) fn finish(mut self) -> Wishes {
+    pub(crate) fn finish(mut self) -> Requests {
         for (step, (count, rules)) in std::mem::take(&mut self.pads) {
             let (rule, address) = rules.first().copied().unwrap_or(("", 0));
             if let Err(refusal) = self.pad(step, count, rules) {
-                self.wishes.is_refused = true;
-                self.remark(rule, address, Err(refusal));
+                self.refuse(rule, address, refusal);
             }
         }
         if let Err(refusal) = self.break_clauses() {
-            self.wishes.is_refused = true;
-            self.remark("clause", self.view.stream().address(), Err(refusal));
+            self.refuse("clause", self.view.stream().address(), refusal);
         }
-        self.wishes.windows = std::mem::take(&mut self.windows).into_values().collect();
-        self.wishes
+        self.requests.windows = std::mem::take(&mut self.windows).into_values().collect();
+        self.requests
     }
 
     /// A clause holds instructions of one kind alone: where one of them leads elsewhere, `s_nop` takes the place of
@@ -289,72 +270,4 @@ impl<'v> Gatherer<'v> {
         }
         Ok(())
     }
-}
-
-/// A window whose code does elsewhere what its last instruction did where it stood: a branch leads where it led, and the
-/// program counter is read as it was.
-fn bound(view: &View<'_>, mut window: Window) -> Result<Window, Refusal> {
-    let step = window.end().saturating_sub(1);
-    let (Some(last), address) = (view.stream().inst(step), view.stream().address_of(step)) else {
-        return Ok(window);
-    };
-    if window.code.last() != Some(&last) || window.code.len() == 1 {
-        return Ok(window);
-    }
-    let name = last.mnemonic();
-    if name == "s_clause" {
-        window.code.pop();
-        window.code.extend(view.tools().assemble("s_nop 0").ok());
-    } else if let Some(target) = last.branch_target(address) {
-        let is_conditional = match last.flow() {
-            Flow::Branch => false,
-            _ if name.starts_with("s_cbranch") && last.len() == 4 => true,
-            _ => {
-                let detail = format!("{} counts from where it stands", view.place(step));
-                return Err(Refusal::new(RefusalKind::ControlFlow, detail));
-            }
-        };
-        window.code.pop();
-        let [a, b, c, d, ..] = last.bytes();
-        let word = u32::from_le_bytes([a, b, c, d]);
-        window.branch = Some(Branch { word, target, is_conditional });
-    } else if matches!(name, "s_getpc_b64" | "s_get_pc_i64") {
-        window.code.pop();
-        read_counter(view, &mut window, step, address + last.len() as u64)?;
-    } else if name.contains("_pc")
-        && !matches!(last.flow(), Flow::IndirectCall | Flow::IndirectJump)
-    {
-        let detail = format!("{} reads where it stands", view.place(step));
-        return Err(Refusal::new(RefusalKind::ControlFlow, detail));
-    }
-    Ok(window)
-}
-
-/// Puts the address that an instruction read from the program counter at the end of a window.
-fn read_counter(
-    view: &View<'_>,
-    window: &mut Window,
-    step: usize,
-    value: u64,
-) -> Result<(), Refusal> {
-    let (dialect, tools) = (view.dialect(), view.tools());
-    let lost = || Refusal::new(RefusalKind::Unsupported, "the program counter's register is none");
-    let inst = view.stream().inst(step).ok_or_else(lost)?;
-    let [a, b, c, d, ..] = inst.bytes();
-    let pair = dialect.address_pair(u32::from_le_bytes([a, b, c, d]));
-    let mut leases = Leases::around(Around { view, first: window.first, last: step });
-    window.leases.iter().for_each(|register| leases.avoid(register));
-    let saved = match dialect.loses_scc() && leases.scc().is_err() {
-        true => Some(leases.sgprs(1, 1)?.first),
-        false => None,
-    };
-    let save = saved.map(|it| dialect.save_scc(it)).unwrap_or_default();
-    let restore = saved.map(|it| dialect.restore_scc(it));
-    let insts = |words: &[u32]| tools.insts(words).ok_or_else(lost);
-    window.code.extend(insts(&save)?);
-    window.fixups.push((window.code.len(), value));
-    window.code.extend(insts(&dialect.address(0, value, pair))?);
-    window.code.extend(insts(restore.as_slice())?);
-    window.leases.extend(leases.into_granted());
-    Ok(())
 }

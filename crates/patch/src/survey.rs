@@ -4,14 +4,17 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hsaco_analysis::{CodeMap, Function, FunctionKind, Functions, Stream, vgpr_msb_after};
-use hsaco_isa::{Decoder, Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
+use hsaco_analysis::{CodeMap, Function, FunctionKind, Functions, RegisterSet, Stream, vgpr_msb_after};
+use hsaco_isa::{Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
+use hsaco_kernarg::Entry;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::branch_target::{Branch, BranchTargets};
-use crate::lease::{BANK, Budget};
-use crate::tools::{Kit, Tools};
+use crate::budget::{BANK, Budget};
+use crate::option::Options;
+use crate::tools::Kit;
+use crate::view::{Surroundings, View};
 
 /// What a descriptor says of denormals that are kept, read or written.
 const FLUSH_NONE: u64 = 3;
@@ -26,7 +29,7 @@ pub(crate) struct KernelFacts {
     max_vgprs: u16,
     max_sgprs: u16,
     /// Bytes of scratch memory of a lane.
-    pub(crate) scratch: u32,
+    pub(crate) private_segment: u32,
     has_dynamic_stack: bool,
     /// Lines of 128 bytes that are fetched before the first instruction runs.
     pub(crate) prefetch: u64,
@@ -38,16 +41,18 @@ pub(crate) struct KernelFacts {
 struct Everywhere {
     /// One more than the highest scalar and vector register of any code, or that any kernel says it has.
     end: (u16, u16),
-    /// Whether any instruction sets upper bits of vector register numbers, or may.
-    sets_banks: bool,
+    /// Whether any instruction sets VGPR MSBs, or may.
+    sets_msbs: bool,
 }
 
 /// An object and what is in it.
-pub(crate) struct Census<'a> {
+pub(crate) struct Survey<'a> {
+    /// What reads and writes its instructions.
+    pub(crate) kit: Kit,
     pub(crate) object: CodeObject<'a>,
     pub(crate) index: Index<'a>,
     pub(crate) kernels: Vec<KernelFacts>,
-    /// Stretches of code, by address.
+    /// Ranges of code, by address.
     pub(crate) code: Vec<(u64, &'a [u8])>,
     /// Functions, and what stands between them.
     pub(crate) functions: Vec<Function<'a>>,
@@ -58,8 +63,8 @@ pub(crate) struct Census<'a> {
     entries: BTreeMap<u64, usize>,
 }
 
-impl<'a> Census<'a> {
-    pub(crate) fn new(object: CodeObject<'a>, kit: &Kit) -> Self {
+impl<'a> Survey<'a> {
+    pub(crate) fn new(object: CodeObject<'a>, kit: Kit) -> Self {
         let (processor, decoder) = (kit.processor(), kit.usual().decoder());
         let index = object.index();
         let mut limits = BTreeMap::new();
@@ -71,7 +76,8 @@ impl<'a> Census<'a> {
         let ranges = map.ranges().iter().filter(|it| !it.bytes.is_empty());
         let code = ranges.map(|it| (it.address, it.bytes)).collect();
         let functions = Functions::new(&map, decoder).into_vec();
-        Census {
+        Survey {
+            kit,
             object,
             index,
             kernels,
@@ -85,41 +91,37 @@ impl<'a> Census<'a> {
     }
 
     /// The jumps of all code that name where they lead.
-    pub(crate) fn direct(&self, tools: &Tools) -> &BranchTargets {
+    pub(crate) fn direct(&self) -> &BranchTargets {
+        let tools = self.kit.usual();
         self.direct
             .get_or_init(|| BranchTargets::direct(tools.decoder(), tools.signs(), &self.code))
     }
 
     /// The jumps of all functions through registers, as far as it is known where they lead.
-    pub(crate) fn indirect(&self, tools: &Tools) -> &BranchTargets {
-        self.indirect.get_or_init(|| {
-            BranchTargets::indirect(tools.decoder(), tools.signs(), &self.stretches())
-        })
+    pub(crate) fn indirect(&self) -> &BranchTargets {
+        let tools = self.kit.usual();
+        self.indirect
+            .get_or_init(|| BranchTargets::indirect(tools.decoder(), tools.signs(), &self.ranges()))
     }
 
     /// The jumps that lead to an address from one on and before another.
-    pub(crate) fn branches_into(
-        &self,
-        tools: &Tools,
-        start: u64,
-        end: u64,
-    ) -> impl Iterator<Item = Branch> {
-        let indirect = self.indirect(tools).within(start, end);
-        self.direct(tools).within(start, end).iter().chain(indirect).copied()
+    pub(crate) fn branches_into(&self, start: u64, end: u64) -> impl Iterator<Item = Branch> {
+        let indirect = self.indirect().within(start, end);
+        self.direct().within(start, end).iter().chain(indirect).copied()
     }
 
     /// Whether code of others leads into the middle of a function, or a symbol names a place there: its own
     /// control flow does not show how it is entered then.
-    pub(crate) fn is_entered_inside(&self, tools: &Tools, function: &Function<'_>) -> bool {
+    fn is_entered_inside(&self, function: &Function<'_>) -> bool {
         let (start, end) = (function.address, function.end());
         let after = self.functions.partition_point(|it| it.address <= start);
         let is_named = self.functions.get(after).is_some_and(|it| it.address < end);
-        let mut branches = self.branches_into(tools, start.saturating_add(1), end);
+        let mut branches = self.branches_into(start.saturating_add(1), end);
         is_named || branches.any(|it| !(start..end).contains(&it.source))
     }
 
     /// Code that is in no function: what no symbol names and nothing ends.
-    pub(crate) fn leftovers(&self) -> Vec<Function<'a>> {
+    pub(crate) fn unnamed(&self) -> Vec<Function<'a>> {
         let mut found = Vec::new();
         for (start, code) in &self.code {
             let end = start.saturating_add(code.len() as u64);
@@ -139,11 +141,11 @@ impl<'a> Census<'a> {
         found
     }
 
-    /// All code, each stretch of it once, by address: functions and what is in none. A function inside another is
+    /// All code, each range of it once, by address: functions and what is in none. A function inside another is
     /// entered there, and looked at with it.
-    pub(crate) fn stretches(&self) -> Vec<Function<'a>> {
+    pub(crate) fn ranges(&self) -> Vec<Function<'a>> {
         let mut all = self.functions.clone();
-        all.extend(self.leftovers());
+        all.extend(self.unnamed());
         all.sort_by_key(|function| function.address);
         let mut covered = 0;
         all.retain(|function| {
@@ -159,13 +161,50 @@ impl<'a> Census<'a> {
         self.entries.get(&function.address).copied()
     }
 
+    /// The kernels that may run a function: its own where that is all that runs it, else all.
+    pub(crate) fn kernels_of(&self, function: &Function<'_>, is_alone: bool) -> Range<usize> {
+        match self.kernel_of(function).filter(|_| is_alone) {
+            Some(kernel) => kernel..kernel + 1,
+            None => 0..self.kernels.len(),
+        }
+    }
+
+    /// What registers hold when the kernel of a function begins.
+    pub(crate) fn entry_of(&self, function: &Function<'_>) -> Option<Entry> {
+        let kernel = self.index.kernels().get(self.kernel_of(function)?)?;
+        Entry::new(self.kit.processor(), &kernel.descriptor()?).ok()
+    }
+
+    /// A function, decoded, with all that the object says of it; `reserved` registers are not to be taken.
+    pub(crate) fn view<'s>(
+        &'s self,
+        function: &Function<'_>,
+        stream: Stream,
+        options: &'s Options,
+        reserved: RegisterSet,
+    ) -> View<'s> {
+        let budget = self.budget(function, &stream);
+        let surroundings = Surroundings {
+            kind: function.kind,
+            budget,
+            is_entered_inside: self.is_entered_inside(function),
+            calls_keep_msbs: self.calls_keep_msbs(&stream),
+            entry: self.entry_of(function),
+            reserved,
+            stack: self.stack(self.kernels_of(function, budget.unused.is_none())),
+            code: &self.code,
+            starts_with_denormals: self.keeps_denormals(function),
+        };
+        View::new(self.kit.of(function), options, stream, surroundings)
+    }
+
     /// What the kernels that may run a function allocate: its own, or all of them where it is called or calls.
-    pub(crate) fn budget(&self, function: &Function<'a>, stream: &Stream, tools: &Tools) -> Budget {
+    fn budget(&self, function: &Function<'_>, stream: &Stream) -> Budget {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::IndirectJump);
         let is_alone = !stream.has_flow(calls);
         if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
             && is_alone
-            && !self.is_entered_inside(tools, function)
+            && !self.is_entered_inside(function)
         {
             let KernelFacts { sgprs, max_sgprs, vgprs, max_vgprs, .. } = *kernel;
             return Budget { sgprs, max_sgprs, vgprs, max_vgprs, unused: None };
@@ -176,12 +215,12 @@ impl<'a> Census<'a> {
             max_sgprs: least(|it| it.max_sgprs),
             vgprs: least(|it| it.vgprs),
             max_vgprs: least(|it| it.max_vgprs),
-            unused: Some(self.everywhere(tools.decoder()).end),
+            unused: Some(self.everywhere().end),
         }
     }
 
     /// Where a stack may begin that is behind all scratch memory of some kernels, or why none may.
-    pub(crate) fn stack(&self, kernels: Range<usize>) -> Result<u32, String> {
+    fn stack(&self, kernels: Range<usize>) -> Result<u32, String> {
         let kernels = self.kernels.get(kernels).unwrap_or_default();
         if let Some(kernel) = kernels.iter().find(|it| it.has_dynamic_stack) {
             let name = &kernel.name;
@@ -190,31 +229,32 @@ impl<'a> Census<'a> {
         if let Some(kernel) = kernels.iter().find(|it| !it.has_metadata) {
             return Err(format!("{} has no metadata to ask for scratch memory in", kernel.name));
         }
-        let most = kernels.iter().map(|it| it.scratch).max().unwrap_or(0);
+        let most = kernels.iter().map(|it| it.private_segment).max().unwrap_or(0);
         most.checked_next_multiple_of(16).ok_or_else(|| "scratch memory is full".to_owned())
     }
 
     /// Whether denormals of 16 bits are kept when the kernels begin that may run a function.
-    pub(crate) fn keeps_denormals(&self, function: &Function<'_>) -> bool {
+    fn keeps_denormals(&self, function: &Function<'_>) -> bool {
         match self.kernel_of(function).and_then(|it| self.kernels.get(it)) {
             Some(kernel) => kernel.keeps_denormals,
             None => self.kernels.iter().all(|kernel| kernel.keeps_denormals),
         }
     }
 
-    /// Whether a function calls others, and no code of the object sets upper bits of vector register numbers.
-    pub(crate) fn calls_without_banks(&self, stream: &Stream, decoder: &Decoder) -> bool {
+    /// Whether a function calls others, and no code of the object sets VGPR MSBs.
+    fn calls_keep_msbs(&self, stream: &Stream) -> bool {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall);
-        stream.has_flow(calls) && !self.everywhere(decoder).sets_banks
+        stream.has_flow(calls) && !self.everywhere().sets_msbs
     }
 
-    fn everywhere(&self, decoder: &Decoder) -> &Everywhere {
-        self.everywhere.get_or_init(|| self.look_everywhere(decoder))
+    fn everywhere(&self) -> &Everywhere {
+        self.everywhere.get_or_init(|| self.look_everywhere())
     }
 
-    fn look_everywhere(&self, decoder: &Decoder) -> Everywhere {
+    fn look_everywhere(&self) -> Everywhere {
+        let decoder = self.kit.usual().decoder();
         let none = Some(VgprMsb::default());
-        let mut sets_banks = false;
+        let mut sets_msbs = false;
         let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
         let (mut sgprs, mut vgprs) = (most(|it| it.sgprs.min(it.max_sgprs)), most(|it| it.vgprs));
         for (_, code) in &self.code {
@@ -223,7 +263,7 @@ impl<'a> Census<'a> {
                 let inst = decoder.decode(rest);
                 rest = rest.get(inst.map_or(4, |it| it.len())..).unwrap_or_default();
                 let Some(inst) = inst else { continue };
-                // Upper bits of vector registers are not followed: none leads beyond what kernels allocate.
+                // VGPR MSBs are not followed: none leads beyond what kernels allocate.
                 let effects = decoder.effects(&inst, VgprMsb::default());
                 effects.reads().chain(effects.writes()).for_each(|register| {
                     let end = register.first + u16::from(register.count.max(1));
@@ -233,10 +273,10 @@ impl<'a> Census<'a> {
                         _ => {}
                     }
                 });
-                sets_banks |= inst.writes_mode() && vgpr_msb_after(decoder, none, &inst) != none;
+                sets_msbs |= inst.writes_mode() && vgpr_msb_after(decoder, none, &inst) != none;
             }
         }
-        Everywhere { end: (sgprs, vgprs), sets_banks }
+        Everywhere { end: (sgprs, vgprs), sets_msbs }
     }
 
     /// The bytes at an address of the object's code.
@@ -273,7 +313,7 @@ fn facts(kernel: &Kernel<'_>, processor: Processor, limits: &mut Limits) -> Kern
         vgprs,
         max_vgprs,
         max_sgprs: number(Some(processor.limits().max_sgprs.into())),
-        scratch: said.scratch.map_or(0, |it| u32::try_from(it).unwrap_or(u32::MAX)),
+        private_segment: said.scratch.map_or(0, |it| u32::try_from(it).unwrap_or(u32::MAX)),
         has_dynamic_stack: descriptor.is_none_or(KernelDescriptor::uses_dynamic_stack),
         prefetch: field("inst_pref_size").unwrap_or(0),
         keeps_denormals: field("float_denorm_mode_16_64") == Some(FLUSH_NONE),

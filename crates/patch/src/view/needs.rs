@@ -1,46 +1,46 @@
-//! What is needed, and what is under way, around the instructions of a function.
+//! Live registers, and those of outstanding memory operations, around the instructions of a function.
 
 use std::cell::{OnceCell, RefCell};
 
 use hsaco_analysis::{Focus, Lanes, Liveness, LivenessMemo, RegisterSet, ScalarSet};
-use hsaco_isa::VgprMsb;
+use hsaco_isa::{Register, RegisterFile};
 
-use crate::flight::{self, Flight};
-use crate::view::View;
+use super::instructions::Instructions;
+use super::outstanding::{self, Outstanding};
 
-/// How far from a site somebody may ask: as far as it may have to take in its neighbours.
+/// How far from a site is asked: as far as it may have to take in its neighbours.
 const AROUND: usize = 4;
 
-/// What is known of the registers that somebody asks about, each thing once it was asked for.
-pub(crate) struct Needs {
+/// Live registers and outstanding memory operations of a function, for the register files of a focus; computed on demand.
+pub(super) struct Needs {
     focus: Focus,
     liveness: LivenessMemo,
-    /// The instructions around which somebody will ask what is needed, in order, until it is worked out.
+    /// The instructions around which will be asked, in order, until that is computed.
     wanted: RefCell<Vec<usize>>,
     before: RefCell<ByStep>,
-    /// What is under way before every block.
-    flight: OnceCell<Vec<Flight>>,
-    /// What is under way before the instruction that was asked about last: its block, its number, and that.
-    last_flight: RefCell<Option<(usize, usize, Flight)>>,
-    flying: RefCell<ByStep>,
+    /// What is outstanding before every block.
+    before_blocks: OnceCell<Vec<Outstanding>>,
+    /// The instruction that was asked about last: its block, its number, and what is outstanding before it.
+    last: RefCell<Option<(usize, usize, Outstanding)>>,
+    outstanding: RefCell<ByStep>,
 }
 
 impl Needs {
-    pub(crate) fn new(focus: Focus) -> Self {
+    pub(super) fn new(focus: Focus) -> Self {
         Needs {
             focus,
             liveness: LivenessMemo::new(focus),
             wanted: RefCell::default(),
             before: RefCell::new(ByStep::new(focus, 0)),
-            flight: OnceCell::new(),
-            last_flight: RefCell::default(),
-            flying: RefCell::new(ByStep::new(focus, 0)),
+            before_blocks: OnceCell::new(),
+            last: RefCell::default(),
+            outstanding: RefCell::new(ByStep::new(focus, 0)),
         }
     }
 
-    /// Has what is needed around these instructions, which are in order, worked out in one go when somebody asks:
-    /// asking for each by itself walks its block every time.
-    pub(crate) fn prepare(&self, sites: &[usize]) {
+    /// Has live registers around these instructions, which are in order, computed in one go on the first question: each by
+    /// itself would walk its block again.
+    pub(super) fn prepare(&self, sites: &[usize]) {
         let mut steps: Vec<usize> = Vec::with_capacity(sites.len() * (2 * AROUND + 2));
         for site in sites {
             let next = steps.last().map_or(0, |last| last + 1);
@@ -49,43 +49,43 @@ impl Needs {
         *self.wanted.borrow_mut() = steps;
     }
 
-    /// Whether somebody has asked.
-    pub(crate) fn is_worked_out(&self) -> bool {
-        self.flight.get().is_some()
+    /// Whether anything was asked of it.
+    pub(super) fn is_computed(&self) -> bool {
+        self.before_blocks.get().is_some()
     }
 
     /// The registers that are needed before an instruction.
-    pub(crate) fn before(&self, view: &View<'_>, step: usize) -> RegisterSet {
+    pub(super) fn before(&self, code: &Instructions<'_>, step: usize) -> RegisterSet {
         let wanted = self.wanted.take();
         if !wanted.is_empty() {
-            *self.before.borrow_mut() = self.walk(view, &wanted);
+            *self.before.borrow_mut() = self.walk(code, &wanted);
         }
         if let Some(known) = self.before.borrow().get(step) {
             return known;
         }
-        let found = self.walk(view, &[step]).get(step).unwrap_or(RegisterSet::all());
+        let found = self.walk(code, &[step]).get(step).unwrap_or(RegisterSet::all());
         self.before.borrow_mut().insert(step, &found);
         found
     }
 
     /// The registers that are needed after an instruction.
-    pub(crate) fn after(&self, view: &View<'_>, step: usize) -> RegisterSet {
-        let cfg = view.cfg();
+    pub(super) fn after(&self, code: &Instructions<'_>, step: usize) -> RegisterSet {
+        let cfg = code.cfg();
         match cfg.block_of(step).and_then(|block| Some((block, cfg.blocks().get(block)?.end))) {
             None => RegisterSet::all(),
-            Some((block, end)) if step + 1 == end => self.liveness(view).live_out(block),
-            Some(_) => self.before(view, step + 1),
+            Some((block, end)) if step + 1 == end => self.liveness(code).live_out(block),
+            Some(_) => self.before(code, step + 1),
         }
     }
 
-    fn liveness<'v>(&'v self, view: &'v View<'_>) -> Liveness<'v> {
-        let (decoder, stream, cfg) = (view.decoder(), view.stream(), view.cfg());
+    fn liveness<'v>(&'v self, code: &'v Instructions<'_>) -> Liveness<'v> {
+        let (decoder, stream, cfg) = (code.decoder(), code.stream(), code.cfg());
         Liveness::inside(decoder, stream, cfg, Lanes::Some, &self.liveness)
     }
 
     /// What is needed before these instructions, which are in order.
-    fn walk(&self, view: &View<'_>, steps: &[usize]) -> ByStep {
-        let cfg = view.cfg();
+    fn walk(&self, code: &Instructions<'_>, steps: &[usize]) -> ByStep {
+        let cfg = code.cfg();
         let mut found = ByStep::new(self.focus, steps.len());
         let mut rest = steps;
         while let Some(first) = rest.first() {
@@ -94,7 +94,7 @@ impl Needs {
             let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
             let mut next = here;
             let start = found.len();
-            self.liveness(view).walk_to(block, *first, |step, before| {
+            self.liveness(code).walk_to(block, *first, |step, before| {
                 if let Some((last, earlier)) = next.split_last()
                     && *last == step
                 {
@@ -108,33 +108,34 @@ impl Needs {
         found
     }
 
-    /// The registers of memory accesses that may be under way before an instruction.
-    pub(crate) fn in_flight(&self, view: &View<'_>, step: usize) -> RegisterSet {
-        if let Some(known) = self.flying.borrow().get(step) {
+    /// The registers of memory operations that may be outstanding before an instruction.
+    pub(super) fn outstanding(&self, code: &Instructions<'_>, step: usize) -> RegisterSet {
+        if let Some(known) = self.outstanding.borrow().get(step) {
             return known;
         }
-        let found = self.work_out_flight(view, step);
-        self.flying.borrow_mut().insert(step, &found);
+        let found = self.compute_outstanding(code, step);
+        self.outstanding.borrow_mut().insert(step, &found);
         found
     }
 
-    fn work_out_flight(&self, view: &View<'_>, step: usize) -> RegisterSet {
-        let cfg = view.cfg();
-        let block = cfg.block_of(step).filter(|_| !view.is_entered_inside());
+    fn compute_outstanding(&self, code: &Instructions<'_>, step: usize) -> RegisterSet {
+        let cfg = code.cfg();
+        let block = cfg.block_of(step).filter(|_| !code.is_entered_inside());
         let Some(block) = block else { return RegisterSet::all() };
-        let before = self.flight.get_or_init(|| flight::before_blocks(view, self.focus));
-        // Who asks about one instruction after the other walks each block once.
-        let mut last = self.last_flight.borrow_mut();
+        let before =
+            self.before_blocks.get_or_init(|| outstanding::before_blocks(code, self.focus));
+        // Asking about one instruction after the other walks each block once.
+        let mut last = self.last.borrow_mut();
         if last.as_ref().is_none_or(|(known, at, _)| *known != block || *at > step) {
             let first = cfg.blocks().get(block).map_or(step, |block| block.first);
             *last = Some((block, first, before.get(block).cloned().unwrap_or_default()));
         }
-        let Some((_, at, flight)) = last.as_mut() else { return RegisterSet::all() };
+        let Some((_, at, outstanding)) = last.as_mut() else { return RegisterSet::all() };
         while *at < step {
-            flight.step(view, self.focus, *at);
+            outstanding.step(code, self.focus, *at);
             *at += 1;
         }
-        flight.registers()
+        outstanding.registers()
     }
 }
 
@@ -200,38 +201,10 @@ fn insert<T>(list: &mut Vec<(usize, T)>, step: usize, set: T) {
     }
 }
 
-/// Some instructions of a function that are replaced together, from the first to the last.
-#[derive(Clone, Copy)]
-pub(crate) struct Around<'v> {
-    pub(crate) view: &'v View<'v>,
-    pub(crate) first: usize,
-    pub(crate) last: usize,
-}
-
-impl Around<'_> {
-    /// The registers that are needed before or after them, or that memory accesses may still use.
-    pub(crate) fn needed(&self, focus: Focus) -> RegisterSet {
-        let needs = self.view.needs(focus);
-        let mut needed = needs.before(self.view, self.first);
-        needed.union_with(&needs.after(self.view, self.last));
-        needed.union_with(&needs.in_flight(self.view, self.first));
-        needed
-    }
-
-    /// The registers that they name, whatever the upper bits of their numbers are.
-    pub(crate) fn operands(&self, focus: Focus) -> RegisterSet {
-        let banks: &[u8] = match focus {
-            Focus::All => &[0x00, 0x55, 0xaa, 0xff],
-            Focus::Scalars => &[0x00],
-        };
-        let mut named = RegisterSet::default();
-        for inst in (self.first..=self.last).filter_map(|step| self.view.stream().inst(step)) {
-            for bank in banks {
-                let effects = self.view.decoder().effects(&inst, VgprMsb::new(*bank));
-                let (writes, reads) = focus.registers(&effects);
-                writes.chain(reads).for_each(|register| named.insert(&register));
-            }
-        }
-        named
+/// The register files that have to be tracked to answer questions about a register.
+pub(crate) fn focus_on(register: &Register) -> Focus {
+    match register.file {
+        RegisterFile::Vgpr | RegisterFile::Agpr => Focus::All,
+        _ => Focus::Scalars,
     }
 }

@@ -1,38 +1,119 @@
-//! Where replacements go, and how control gets there and back.
+//! The third stage: where replacements go, and how control gets there and back.
 //!
 //! In place where they fit. Else in padding behind the function that nothing reaches, else in a pool behind the
 //! object: by `s_branch` where that reaches, else by an address in a pair of scalar registers, for which
 //! neighbours of the site may have to move too; else by way of padding anywhere near; else by way of an island, for which
 //! other instructions within reach move. Nothing else moves.
 
+mod padding;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use hsaco_analysis::Focus;
+use hsaco_analysis::{Focus, Function};
 use hsaco_isa::{Flow, Inst, Register, RegisterFile, Special, VgprMsb};
+use hsaco_object::{CodeObject, Error, ErrorKind};
 
 use crate::bytes::Bytes;
 use crate::dialect::Dialect;
-use crate::gather::{Branch, Prologue, Window};
 use crate::jump::{self, Jump, NOP, VCC};
-use crate::lease::Leases;
 use crate::manifest::{Change, Placement, Record, Stub};
-use crate::needs::Around;
-use crate::padding::Padding;
+use crate::plan::{Branch, COUNTER, Planned, Prologue, Requests, Window};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::view::View;
+use crate::remark::Remarks;
+use crate::scratch::Leases;
+use crate::survey::Survey;
+use crate::view::{Around, View};
+use padding::Padding;
 
 /// What a stub takes, and what kernels start at a multiple of.
 const STUB: usize = 256;
 
-/// Puts replacements in their places.
-pub(crate) struct Placer {
-    /// Where the pool will be.
-    pub(crate) base: u64,
-    pub(crate) pool: Vec<u8>,
+/// Where everything goes that was planned.
+#[derive(Default)]
+pub(crate) struct Placed {
     pub(crate) records: Vec<Record>,
+    /// What runs before kernels, by their numbers.
+    pub(crate) stubs: BTreeMap<usize, Stub>,
+    /// What kernels have to allocate, by their numbers.
+    pub(crate) allocations: BTreeMap<usize, Allocation>,
+    /// Kernels whose own code changes.
+    pub(crate) touched: BTreeSet<usize>,
+    /// Where the pool will be, and how many bytes of it are code.
+    pub(crate) pool: (u64, u64),
+    /// Counters: what each counts, and where it is.
+    pub(crate) counters: Vec<(u64, u64)>,
+    /// Bytes for counters.
+    pub(crate) counter_space: u64,
+}
+
+/// What replacements have a kernel allocate: one more than the highest scalar and vector register that they name, and
+/// bytes of scratch memory.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Allocation {
+    pub(crate) sgprs: u16,
+    pub(crate) vgprs: u16,
+    pub(crate) private_segment: u32,
+}
+
+impl Allocation {
+    /// What some registers take.
+    fn of(registers: &[Register]) -> Self {
+        let end = |file: RegisterFile| {
+            let of_file = registers.iter().filter(|it| it.file == file);
+            of_file.map(|it| it.first + u16::from(it.count.max(1))).max().unwrap_or(0)
+        };
+        let (sgprs, vgprs) = (end(RegisterFile::Sgpr), end(RegisterFile::Vgpr));
+        Allocation { sgprs, vgprs, private_segment: 0 }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.sgprs = self.sgprs.max(other.sgprs);
+        self.vgprs = self.vgprs.max(other.vgprs);
+        self.private_segment = self.private_segment.max(other.private_segment);
+    }
+}
+
+/// Where what is appended to an object will be: on the page behind all that has an address.
+///
+/// # Errors
+/// When there is no room for it below the end of all addresses.
+fn pool_base(object: &CodeObject<'_>, reach: u64) -> hsaco_object::Result<u64> {
+    /// No code is larger, as instructions' offsets are of 32 bits.
+    const ROOM: u64 = 1 << 33;
+    const ALLOC: u64 = 2;
+    let elf = object.elf();
+    let sections = elf.sections().iter().filter(|it| it.flags & ALLOC != 0);
+    let sections = sections.map(|it| it.address.saturating_add(it.size));
+    let segments = elf.loads().map(|it| it.address.saturating_add(it.memory_size));
+    let end = sections.chain(segments).max().unwrap_or(0);
+    let base = end.checked_next_multiple_of(hsaco_object::write::PAGE);
+    let start = elf.loads().map(|it| it.address).min().unwrap_or(0);
+    let is_within = |base: &u64| base.checked_add(ROOM).is_some() && base - start < reach;
+    base.filter(is_within).ok_or_else(|| {
+        let detail = format!("the object ends at {end:#x}, and nothing can be put behind it");
+        Error::new(ErrorKind::Unsupported, "patch", detail)
+    })
+}
+
+/// Puts replacements in their places, function by function.
+pub(crate) struct Placer<'p, 'a> {
+    survey: &'p Survey<'a>,
+    /// Where the counters will be, which come before the pool.
+    counters: u64,
+    /// Where the pool will be.
+    base: u64,
+    pool: Vec<u8>,
     /// Padding of the object, once something is to be placed.
-    pub(crate) padding: Option<Padding>,
+    padding: Option<Padding>,
+    placed: Placed,
+}
+
+/// What of a function was placed.
+pub(crate) struct PlacedFunction<'p> {
+    pub(crate) records: &'p [Record],
+    pub(crate) stub: Option<&'p Stub>,
 }
 
 /// A replacement that does not fit in place.
@@ -79,18 +160,104 @@ impl Crossing {
     }
 }
 
-impl Placer {
-    pub(crate) fn new(base: u64) -> Self {
-        Placer { base, pool: Vec::new(), records: Vec::new(), padding: None }
+impl<'p, 'a> Placer<'p, 'a> {
+    /// With so many bytes for counters, and a pool behind them.
+    ///
+    /// # Errors
+    /// When there is no room behind the object.
+    pub(crate) fn new(survey: &'p Survey<'a>, counter_space: u64) -> hsaco_object::Result<Self> {
+        let counters = pool_base(&survey.object, survey.kit.usual().dialect().reach())?;
+        let base = counters + counter_space.next_multiple_of(hsaco_object::write::PAGE);
+        let placed = Placed { counter_space, ..Placed::default() };
+        Ok(Placer { survey, counters, base, pool: Vec::new(), padding: None, placed })
+    }
+
+    /// Where the next counter goes.
+    pub(crate) fn next_counter(&self) -> u64 {
+        self.counters + self.placed.counters.len() as u64 * COUNTER
+    }
+
+    /// Places all that is wanted of a function; what has no place is refused.
+    pub(crate) fn add(
+        &mut self,
+        function: &Function<'_>,
+        planned: &Planned<'_>,
+        remarks: &mut Remarks,
+    ) -> PlacedFunction<'_> {
+        let Planned { view, name, requests } = planned;
+        let kernel = self.survey.kernel_of(function);
+        if !requests.windows.is_empty() || requests.prologue.is_some() {
+            self.placed.touched.extend(kernel);
+        }
+        self.placed.counters.extend(&requests.counters);
+        let before = self.placed.records.len();
+        if let Err((address, rule, refusal)) = self.place(view, name, &requests.windows) {
+            remarks.refuse(rule, name, address, refusal);
+        }
+        let records = self.placed.records.get(before..).unwrap_or_default();
+        let mut allocation = allocation(requests, records);
+        if let (Some(prologue), Some(kernel)) = (&requests.prologue, kernel) {
+            match self.stub(view, name, prologue) {
+                Ok(stub) => {
+                    allocation.join(Allocation::of(&[stub.pair]));
+                    self.placed.stubs.insert(kernel, stub);
+                }
+                Err(refusal) => remarks.refuse(prologue.rule, name, function.address, refusal),
+            }
+        }
+        if let Err(refusal) = self.allocate(function, view, allocation) {
+            let window = requests.windows.first().and_then(|it| it.rules.first().copied());
+            let (rule, address) = window.unwrap_or(("", function.address));
+            remarks.refuse(rule, name, address, refusal);
+        }
+        let records = self.placed.records.get(before..).unwrap_or_default();
+        PlacedFunction { records, stub: kernel.and_then(|it| self.placed.stubs.get(&it)) }
+    }
+
+    /// Everything that was placed, by address.
+    pub(crate) fn finish(self) -> Placed {
+        let mut placed = self.placed;
+        placed.pool = (self.base, self.pool.len() as u64);
+        let records = &mut placed.records;
+        if !records.is_sorted_by_key(|record| record.site.address) {
+            records.sort_by_key(|record| record.site.address);
+        }
+        placed
+    }
+
+    /// Has every kernel that may run a function allocate so much.
+    fn allocate(
+        &mut self,
+        function: &Function<'_>,
+        view: &View<'_>,
+        allocation: Allocation,
+    ) -> Result<(), Refusal> {
+        for kernel in self.survey.kernels_of(function, view.budget().unused.is_none()) {
+            if let Some(facts) = self.survey.kernels.get(kernel)
+                && !facts.has_metadata
+                && (allocation.sgprs != 0 || allocation.vgprs > facts.vgprs)
+            {
+                let detail = format!(
+                    "kernel {} has no metadata, so neither .sgpr_count nor .vgpr_count can say that it needs more",
+                    facts.name
+                );
+                return Err(Refusal::new(RefusalKind::Metadata, detail));
+            }
+            self.placed.allocations.entry(kernel).or_default().join(allocation);
+        }
+        Ok(())
     }
 
     /// Places all replacements of a function, which are in the order of their addresses.
-    pub(crate) fn place(
+    fn place(
         &mut self,
         view: &View<'_>,
         function: &Arc<str>,
         windows: &[Window],
     ) -> Result<(), (u64, &'static str, Refusal)> {
+        if !windows.is_empty() {
+            self.padding.get_or_insert_with(|| Padding::new(self.survey));
+        }
         let mut rest = windows;
         let mut free_from = 0;
         let mut occupied: Vec<Range<usize>> = windows.iter().map(|it| it.first..it.end()).collect();
@@ -126,15 +293,15 @@ impl Placer {
         let body = Body::new(view, window);
         let one = Taken { windows: 1, first: window.first, end: window.end() };
         if body.fits_in_place() {
-            self.records.push(body.in_place(function));
+            self.placed.records.push(body.in_place(function));
             return Ok(one);
         }
         if let Some(record) = self.in_padding(view, &body, function) {
-            self.records.push(record);
+            self.placed.records.push(record);
             return Ok(one);
         }
         if let Some(record) = self.near(&body, function) {
-            self.records.push(record);
+            self.placed.records.push(record);
             return Ok(one);
         }
         let dialect = view.dialect();
@@ -154,26 +321,25 @@ impl Placer {
             && movable >= crossing.site_size(dialect)
             && let Some(record) = self.far(&Body::new(view, &wide), function, crossing)
         {
-            self.records.push(record);
+            self.placed.records.push(record);
             return Ok(taken);
         }
         // What was taken in to make room is of no use to branches.
         let crossing = self::crossing(view, window);
         let record = self.by_padding(&body, function, crossing.as_ref().ok());
-        self.records.push(record.ok_or(Stranded { crossing, movable, size })?);
+        self.placed.records.push(record.ok_or(Stranded { crossing, movable, size })?);
         Ok(one)
     }
 
-    /// Puts what is to run before a kernel into the pool, as far as a line's start; the pair of registers that its
-    /// jump takes comes with it.
-    pub(crate) fn stub(
+    /// Puts what is to run before a kernel into the pool, as far as a line's start.
+    fn stub(
         &mut self,
         view: &View<'_>,
         kernel: &str,
         prologue: &Prologue,
-    ) -> Result<(Stub, u16), Refusal> {
+    ) -> Result<Stub, Refusal> {
         let dialect = view.dialect();
-        let mut taken = view.needs(Focus::Scalars).before(view, 0);
+        let mut taken = view.live_scalars_before(0);
         for inst in &prologue.code {
             let effects = view.decoder().effects(inst, VgprMsb::default());
             effects.reads().chain(effects.writes()).for_each(|register| taken.insert(&register));
@@ -195,7 +361,7 @@ impl Placer {
         self.pool.extend_from_slice(&code);
         let (kernel, rule) = (kernel.to_owned(), prologue.rule.to_owned());
         let registers = pair_register(pair);
-        Ok((Stub { kernel, rule, address, code, way_on, entry, pair: registers }, pair))
+        Ok(Stub { kernel, rule, address, code, way_on, entry, pair: registers })
     }
 
     fn pool_end(&self) -> u64 {
@@ -338,7 +504,7 @@ impl Placer {
             site.get_mut(range).into_iter().for_each(|it| it.copy_from_slice(&relay.new));
         }
         moved.site.new = site.into();
-        self.records.extend([moved, arrived]);
+        self.placed.records.extend([moved, arrived]);
         Ok(())
     }
 
@@ -787,12 +953,11 @@ fn crossing(view: &View<'_>, window: &Window) -> Result<Crossing, Refusal> {
     Ok(Crossing { pair, saved, taken })
 }
 
-/// The scalar registers of a list of registers, as one more than the highest, and the vector registers.
-pub(crate) fn extent(registers: &[Register], pair: Option<u16>) -> (u16, u16) {
-    let end = |file: RegisterFile| {
-        let of_file = registers.iter().filter(|it| it.file == file);
-        of_file.map(|it| it.first + u16::from(it.count.max(1))).max().unwrap_or(0)
-    };
-    let pair = pair.filter(|pair| *pair != VCC).map_or(0, |pair| pair + 2);
-    (end(RegisterFile::Sgpr).max(pair), end(RegisterFile::Vgpr))
+/// What the replacements of a function take.
+fn allocation(requests: &Requests, records: &[Record]) -> Allocation {
+    let mut all = Allocation { private_segment: requests.private_segment, ..Allocation::default() };
+    let pairs: Vec<Register> = records.iter().filter_map(|record| record.pair).collect();
+    all.join(Allocation::of(&pairs));
+    requests.windows.iter().for_each(|window| all.join(Allocation::of(&window.leases)));
+    all
 }

@@ -2,8 +2,8 @@
 
 use hsaco_isa::{Inst, Register};
 
-use crate::lease::Leases;
-use crate::view::Site;
+use crate::scratch::Leases;
+use crate::site::Site;
 
 /// Instructions in place of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Plan {
     /// program counter, and the address. On gfx1250 these are `s_get_pc_i64` and `s_add_nc_u64` with a 64-bit constant.
     pub fixups: Vec<(usize, u64)>,
     /// Bytes of scratch memory that kernels need for it, all that they had included; 0 where it needs none.
-    pub scratch: u32,
+    pub private_segment: u32,
     /// What to run before a kernel's first instruction.
     pub prologue: Vec<Inst>,
 }
