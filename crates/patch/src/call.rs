@@ -161,88 +161,28 @@ impl<'c> Callee<'c> {
         missing
     }
 
-    /// The call before an instruction, with what is needed and changed saved in registers that nobody uses.
+    /// The call before an instruction, with live registers that it changes saved in others that are free.
     pub(crate) fn call(&self, site: &Site<'_>) -> Result<Plan, Refusal> {
-        let view = site.view();
-        let dialect = view.dialect();
+        let dialect = site.view().dialect();
         site.refuse_relative_registers()?;
-        let mut leases = site.leases();
-        self.usage.registers.iter().for_each(|register| leases.avoid(&register));
-        leases.avoid(&LINK);
-        let parameters = self.parameters();
-        if parameters.count > 0 {
-            leases.avoid(&parameters);
-        }
+        let mut leases = self.free_registers(site);
         let stack = self.frame.map(|frame| self.stack(site, frame, &mut leases)).transpose()?;
         let given = Given::find(site, &self.call.arguments)?;
         given.registers().for_each(|register| leases.avoid(&register));
         let address = leases.sgprs(2, 2)?;
-        let mut changed = self.usage.writes;
-        changed.insert(&LINK);
-        if parameters.count > 0 {
-            changed.insert(&parameters);
-        }
-        stack.iter().flat_map(|it| &it.changed).for_each(|register| changed.insert(register));
         let pass = given.lines(site, &mut leases)?;
+        let mut changed = self.changed(stack.as_ref());
         if dialect.loses_scc() || given.loses_scc() {
             changed.insert(&single(Special::Scc));
         }
-        let live = view.live_before(site.step());
-        let mut saves = Saves::default();
-        let wanted: Vec<Register> =
-            changed.iter().flat_map(singles).filter(|it| live.contains(it)).collect();
-        for register in &wanted {
-            saves.add(&mut leases, register, &wanted)?;
-        }
-        let all_lanes =
-            self.is_unmasked && (!saves.vectors.is_empty() || !saves.scalars.is_empty());
-        let mut lanes = Vec::new();
-        if self.is_unmasked {
-            for half in site.exec_halves() {
-                lanes.push((*half, leases.sgprs(1, 1)?));
-            }
-        }
-        let msb = site.msb()?.bits();
-        let enable = |to_all: bool| -> Vec<String> {
-            let line = |(half, saved): &(&str, Register)| match to_all {
-                true => format!("s_mov_b32 {half}, -1"),
-                false => format!("s_mov_b32 {half}, {saved}"),
-            };
-            lanes.iter().filter(|_| self.is_unmasked).map(line).collect()
-        };
-        // Nothing that is under way may come back while the function uses its registers, nor may it leave more.
-        let idle = || dialect.drain.iter().map(|line| (*line).to_owned());
-        let mut before: Vec<String> = idle().collect();
-        before.extend(site.distance());
-        if msb != 0 {
-            before.push(format!("s_set_vgpr_msb {:#x}", u32::from(msb) << 8));
-        }
-        // SCC is saved first and comes back last: moves leave it alone.
-        before.extend(saves.scc.iter().map(|(save, _)| save.clone()));
-        before.extend(saves.scalars.iter().map(|(save, _)| save.clone()));
-        before.extend(lanes.iter().map(|(half, saved)| format!("s_mov_b32 {saved}, {half}")));
-        if all_lanes {
-            before.extend(enable(true));
-        }
-        before.extend(saves.vectors.iter().map(|(save, _)| save.clone()));
-        if all_lanes {
-            before.extend(enable(false));
-        }
+        let saves = Saves::of(site, &changed, &mut leases)?;
+        let exec = self.save_exec(site, &mut leases)?;
+        let frame = Frame { saves, exec, msb: site.msb()?.bits() };
+        let mut before = frame.save(site);
         before.extend(stack.iter().flat_map(|it| it.lines.clone()));
         before.extend(pass);
         let mut after = vec![format!("{} {LINK}, {address}", dialect.swap_pc)];
-        after.extend(idle());
-        if all_lanes {
-            after.extend(enable(true));
-        }
-        after.extend(saves.vectors.iter().map(|(_, restore)| restore.clone()));
-        after.extend(enable(false));
-        after.extend(saves.scalars.iter().map(|(_, restore)| restore.clone()));
-        after.extend(saves.scc.iter().map(|(_, restore)| restore.clone()));
-        if msb != 0 {
-            after.push(format!("s_set_vgpr_msb {msb:#x}"));
-        }
-        after.extend(site.distance());
+        after.extend(frame.restore(site));
         let mut code = site.assemble_all(&dialect.settled(before))?;
         let start = code.len();
         code.extend(site.address_code(address, self.address)?);
@@ -253,6 +193,35 @@ impl<'c> Callee<'c> {
         plan.leases.extend(self.highest(site)?);
         plan.private_segment = stack.map_or(0, |it| it.private_segment);
         Ok(plan)
+    }
+
+    /// Registers to take for the call: none that the function uses.
+    fn free_registers<'v>(&self, site: &Site<'v>) -> Leases<'v> {
+        let mut leases = site.leases();
+        self.usage.registers.iter().for_each(|register| leases.avoid(&register));
+        leases.avoid(&LINK);
+        if self.parameters().count > 0 {
+            leases.avoid(&self.parameters());
+        }
+        leases
+    }
+
+    /// The registers that the function, its arguments and its stack change.
+    fn changed(&self, stack: Option<&Stack>) -> RegisterSet {
+        let mut changed = self.usage.writes;
+        changed.insert(&LINK);
+        if self.parameters().count > 0 {
+            changed.insert(&self.parameters());
+        }
+        stack.iter().flat_map(|it| &it.changed).for_each(|register| changed.insert(register));
+        changed
+    }
+
+    /// The halves of EXEC, each with the register that keeps it, where the function may write lanes that are not enabled.
+    fn save_exec(&self, site: &Site<'_>, leases: &mut Leases<'_>) -> Result<SavedExec, Refusal> {
+        let halves = site.exec_halves().iter().filter(|_| self.is_unmasked);
+        let saved = halves.map(|half| Ok((*half, leases.sgprs(1, 1)?)));
+        saved.collect::<Result<_, Refusal>>().map(SavedExec)
     }
 
     /// What makes its stack.
@@ -340,6 +309,75 @@ fn singles(register: Register) -> impl Iterator<Item = Register> {
     })
 }
 
+/// The halves of EXEC, each with the register that keeps it while the function runs.
+struct SavedExec(Vec<(&'static str, Register)>);
+
+impl SavedExec {
+    fn save(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(half, saved)| format!("s_mov_b32 {saved}, {half}"))
+    }
+
+    fn enable_all(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(half, _)| format!("s_mov_b32 {half}, -1"))
+    }
+
+    fn restore(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(half, saved)| format!("s_mov_b32 {half}, {saved}"))
+    }
+}
+
+/// What a call saves and restores.
+struct Frame {
+    saves: Saves,
+    exec: SavedExec,
+    /// The VGPR MSBs before the call; the function runs without any.
+    msb: u8,
+}
+
+impl Frame {
+    /// The lines before the call. No outstanding operation may write a register while the function uses it.
+    fn save(&self, site: &Site<'_>) -> Vec<String> {
+        let Frame { saves, exec, msb } = self;
+        let mut lines: Vec<String> = drain(site).collect();
+        lines.extend(site.distance());
+        if *msb != 0 {
+            lines.push(format!("s_set_vgpr_msb {:#x}", u32::from(*msb) << 8));
+        }
+        // SCC is saved first and restored last: moves leave it alone.
+        lines.extend(saves.scc.iter().map(|(save, _)| save.clone()));
+        lines.extend(saves.scalars.iter().map(|(save, _)| save.clone()));
+        lines.extend(exec.save());
+        if !saves.is_empty() {
+            let vectors = saves.vectors.iter().map(|(save, _)| save.clone());
+            lines.extend(exec.enable_all().chain(vectors).chain(exec.restore()));
+        }
+        lines
+    }
+
+    /// The lines after the call. The function may leave no operation outstanding.
+    fn restore(&self, site: &Site<'_>) -> Vec<String> {
+        let Frame { saves, exec, msb } = self;
+        let mut lines: Vec<String> = drain(site).collect();
+        if !saves.is_empty() {
+            lines.extend(exec.enable_all());
+        }
+        lines.extend(saves.vectors.iter().map(|(_, restore)| restore.clone()));
+        lines.extend(exec.restore());
+        lines.extend(saves.scalars.iter().map(|(_, restore)| restore.clone()));
+        lines.extend(saves.scc.iter().map(|(_, restore)| restore.clone()));
+        if *msb != 0 {
+            lines.push(format!("s_set_vgpr_msb {msb:#x}"));
+        }
+        lines.extend(site.distance());
+        lines
+    }
+}
+
+/// Waits until no operation is outstanding.
+fn drain(site: &Site<'_>) -> impl Iterator<Item = String> {
+    site.view().dialect().drain.iter().map(|line| (*line).to_owned())
+}
+
 /// Lines that save registers, each with the line that restores it.
 #[derive(Default)]
 struct Saves {
@@ -349,6 +387,27 @@ struct Saves {
 }
 
 impl Saves {
+    /// Saves the registers that are changed before an instruction that needs them.
+    fn of(
+        site: &Site<'_>,
+        changed: &RegisterSet,
+        leases: &mut Leases<'_>,
+    ) -> Result<Self, Refusal> {
+        let live = site.view().live_before(site.step());
+        let wanted: Vec<Register> =
+            changed.iter().flat_map(singles).filter(|it| live.contains(it)).collect();
+        let mut saves = Saves::default();
+        for register in &wanted {
+            saves.add(leases, register, &wanted)?;
+        }
+        Ok(saves)
+    }
+
+    /// Whether neither scalar nor vector registers are saved.
+    fn is_empty(&self) -> bool {
+        self.vectors.is_empty() && self.scalars.is_empty()
+    }
+
     /// Saves one more of all that are to be saved.
     fn add(
         &mut self,

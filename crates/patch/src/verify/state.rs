@@ -1,4 +1,4 @@
-//! What a replacement leaves behind: registers, flags, upper bits of register numbers, and work under way.
+//! What a replacement leaves behind: registers, flags, VGPR MSBs, and outstanding operations.
 
 use hsaco_analysis::{Focus, RegisterSet};
 use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
@@ -9,9 +9,9 @@ use crate::manifest::{Record, Stub};
 use crate::view::Around;
 use crate::view::{View, focus_on};
 
-/// What a stretch of code does, from its start to its end.
+/// What some code does, from its start to its end.
 #[derive(Default)]
-struct Deeds {
+struct Summary {
     written: RegisterSet,
     /// Read before they were written.
     consumed: RegisterSet,
@@ -21,16 +21,16 @@ struct Deeds {
     writes_mode: bool,
     /// By counter; there are few.
     work: Vec<(Counter, Work)>,
-    /// It waits until nothing is under way.
+    /// It waits until nothing is outstanding.
     waits_for_all: bool,
 }
 
-/// What a stretch of code does with a counter.
+/// What some code does with a wait counter.
 #[derive(Clone, Copy, Default)]
 struct Work {
-    /// Its own operations that it leaves under way.
+    /// Its own operations that it leaves outstanding.
     left: u32,
-    /// How many operations it has let be under way at the least.
+    /// The fewest operations that it has waited down to.
     waited: Option<u32>,
 }
 
@@ -42,83 +42,130 @@ impl Work {
 }
 
 pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<Finding> {
-    let Around { view, first, last } = *around;
+    let view = around.view;
+    let msb = view.msb(around.first);
+    let old = Summary::of(view.decoder(), &record.site.old, msb);
+    let new = Summary::of(view.decoder(), body(view.decoder(), record), msb);
+    let comparison = Comparison { around, record, old, new };
+    let mut found = comparison.scratch_registers();
+    found.extend(comparison.written());
+    found.extend(comparison.lost());
+    found.extend(comparison.msbs().map(str::to_owned));
+    found.extend(comparison.counters());
     let site = record.site.address;
-    let msb = view.msb(first);
-    let old = deeds(view.decoder(), &record.site.old, msb);
-    let new = deeds(view.decoder(), body(view.decoder(), record), msb);
-    let mut found = Vec::new();
-    let mut say = |detail: String| found.push(Finding::new("state", site, detail));
-    let leases = || record.leases.iter().chain(&record.pair);
-    let beyond = view.budget().unused;
-    if leases().next().is_some() {
+    found.into_iter().map(|detail| Finding::new("state", site, detail)).collect()
+}
+
+/// What the replaced instructions do, and what their replacement does.
+struct Comparison<'c> {
+    around: &'c Around<'c>,
+    record: &'c Record,
+    old: Summary,
+    new: Summary,
+}
+
+impl Comparison<'_> {
+    fn taken(&self) -> impl Iterator<Item = &Register> {
+        self.record.leases.iter().chain(&self.record.pair)
+    }
+
+    /// Registers that the replacement takes are free.
+    fn scratch_registers(&self) -> Vec<String> {
+        let Comparison { around, old, new, .. } = self;
+        let Around { view, first, last } = **around;
+        if self.taken().next().is_none() {
+            return Vec::new();
+        }
         let is_scalar = |it: &Register| focus_on(it) == Focus::Scalars;
-        let focus = if leases().all(is_scalar) { Focus::Scalars } else { Focus::All };
+        let focus = if self.taken().all(is_scalar) { Focus::Scalars } else { Focus::All };
         let needed = around.needed(focus);
-        for register in leases() {
-            let is_beyond = beyond.is_some_and(|(sgprs, vgprs)| match register.file {
-                RegisterFile::Sgpr => register.first >= sgprs,
-                RegisterFile::Vgpr => register.first >= vgprs,
+        let is_beyond = |it: &Register| {
+            view.budget().unused.is_some_and(|(sgprs, vgprs)| match it.file {
+                RegisterFile::Sgpr => it.first >= sgprs,
+                RegisterFile::Vgpr => it.first >= vgprs,
                 _ => false,
-            });
-            // An operand that nobody needs afterwards is free once it was read.
-            let is_spent = old.consumed.contains(register)
-                && new.consumed.contains(register)
-                && !view.is_needed_after(last, register)
-                && !view.outstanding(first).contains(register);
-            if !is_beyond && !is_spent && needed.contains(register) {
-                say(format!("{register} is leased and needed"));
-            }
+            })
+        };
+        // An operand that is dead afterwards is free once it was read.
+        let is_spent = |it: &Register| {
+            old.consumed.contains(it)
+                && new.consumed.contains(it)
+                && !view.is_needed_after(last, it)
+                && !view.outstanding(first).contains(it)
+        };
+        let is_wrong = |it: &&Register| !is_beyond(it) && !is_spent(it) && needed.contains(it);
+        self.taken().filter(is_wrong).map(|it| format!("{it} is leased and needed")).collect()
+    }
+
+    /// Nothing is written but what was, and what the replacement has taken.
+    fn written(&self) -> Vec<String> {
+        let Comparison { old, new, .. } = self;
+        let mut excess = new.written;
+        excess.subtract(&old.written);
+        let mut taken = RegisterSet::default();
+        self.taken().for_each(|it| taken.insert(it));
+        excess.subtract(&taken);
+        let is_wrong = |register: &Register| {
+            let is_mode = register.file == RegisterFile::Special(Special::Mode);
+            let is_restored = new.origin(register) == Some(*register);
+            let keeps_mode = is_mode && old.msb.is_some() && old.msb == new.msb;
+            !is_restored && !keeps_mode
+        };
+        let wrong = excess.iter().flat_map(singles).filter(is_wrong);
+        wrong.map(|register| format!("{register} is written and was not")).collect()
+    }
+
+    /// What the old code wrote the new one writes, unless it is dead.
+    fn lost(&self) -> Vec<String> {
+        let mut lost = self.old.written;
+        lost.subtract(&self.new.written);
+        if lost.is_empty() {
+            return Vec::new();
         }
+        let needed = self.around.view.live_after(self.around.last);
+        let lost = lost.iter().flat_map(singles).filter(|it| needed.contains(it));
+        lost.map(|it| format!("{it} was written, is needed, and is not")).collect()
     }
-    let mut allowed = old.written;
-    leases().for_each(|it| allowed.insert(it));
-    let mut excess = new.written;
-    excess.subtract(&allowed);
-    for register in excess.iter().flat_map(singles) {
-        let is_mode = register.file == RegisterFile::Special(Special::Mode);
-        let is_restored = new.origin(&register) == Some(register);
-        let keeps_mode = is_mode && old.msb.is_some() && old.msb == new.msb;
-        if !is_restored && !keeps_mode {
-            say(format!("{register} is written and was not"));
+
+    /// VGPR MSBs are left as they were.
+    fn msbs(&self) -> Option<&'static str> {
+        let Comparison { old, new, .. } = self;
+        if old.msb.is_some() && old.msb != new.msb {
+            return Some("the upper bits of vector register numbers are not what they were");
         }
+        let is_set = old.msb.is_none() && new.writes_mode && !old.writes_mode;
+        is_set.then_some("upper bits of vector register numbers are set where nobody knows them")
     }
-    // What the old code wrote the new one has to write, unless nobody reads it.
-    let mut lost = old.written;
-    lost.subtract(&new.written);
-    if !lost.is_empty() {
-        let needed = view.live_after(last);
-        for register in lost.iter().flat_map(singles).filter(|it| needed.contains(it)) {
-            say(format!("{register} was written, is needed, and is not"));
-        }
+
+    /// Wait counters are left as they were, or lower, and nothing is waited for less.
+    fn counters(&self) -> Vec<String> {
+        let Comparison { old, new, .. } = self;
+        let added = new.work.iter().filter(|(counter, _)| old.work_of(*counter).is_none());
+        let counters = old.work.iter().chain(added).map(|(counter, _)| *counter);
+        // Where later waits count what a split leaves outstanding, the whole block is looked at.
+        let is_apart = self.around.view.options().precise_waits;
+        let counters = counters.filter(|it| !is_apart || *it != Counter::Dscnt);
+        counters.flat_map(|counter| self.counter(counter)).collect()
     }
-    if old.msb.is_some() && old.msb != new.msb {
-        say("the upper bits of vector register numbers are not what they were".to_owned());
-    }
-    if old.msb.is_none() && (new.writes_mode && !old.writes_mode) {
-        say("upper bits of vector register numbers are set where nobody knows them".to_owned());
-    }
-    let added = new.work.iter().filter(|(counter, _)| old.work_of(*counter).is_none());
-    let counters = old.work.iter().chain(added).map(|(counter, _)| counter);
-    // Where later waits count what a split leaves under way, the whole block is looked at.
-    let is_apart = |it: &&Counter| view.options().precise_waits && **it == Counter::Dscnt;
-    for counter in counters.filter(|it| !is_apart(it)) {
-        let before = old.work_of(*counter).unwrap_or_default();
-        let after = new.work_of(*counter).unwrap_or_default();
+
+    fn counter(&self, counter: Counter) -> Vec<String> {
+        let before = self.old.work_of(counter).unwrap_or_default();
+        let after = self.new.work_of(counter).unwrap_or_default();
+        let name = counter.name();
+        let mut wrong = Vec::new();
         let is_drained = after.left == 0 && after.waited == Some(0);
-        // What comes back in any order is only ever waited for as a whole, so fewer are no harm.
-        let is_fewer = *counter == Counter::Kmcnt && after.left < before.left;
+        // Operations that complete in any order are only ever waited for as a whole, so fewer are no harm.
+        let is_fewer = counter == Counter::Kmcnt && after.left < before.left;
         if after.left != before.left && !is_drained && !is_fewer {
-            let name = counter.name();
-            say(format!("{name} counts {} and counted {}", after.left, before.left));
+            wrong.push(format!("{name} counts {} and counted {}", after.left, before.left));
         }
         let is_weaker =
-            |waited: u32| !new.waits_for_all && after.waited.is_none_or(|it| it > waited);
+            |waited: u32| !self.new.waits_for_all && after.waited.is_none_or(|it| it > waited);
         if before.waited.is_some_and(is_weaker) {
-            say(format!("{} is waited for less than it was", counter.name()));
+            wrong.push(format!("{name} is waited for less than it was"));
         }
+        wrong
     }
-    found
 }
 
 /// What runs instead of what the site was; far jumps to it may have lost SCC, which is taken back first: that is another
@@ -134,19 +181,20 @@ fn body<'r>(decoder: &Decoder, record: &'r Record) -> &'r [u8] {
 
 /// Whether what runs before a kernel writes what the kernel needs.
 pub(super) fn stub_clobbers(view: &View<'_>, stub: &Stub) -> bool {
-    let deeds = deeds(view.decoder(), stub.code.get(..stub.way_on).unwrap_or_default(), None);
+    let code = stub.code.get(..stub.way_on).unwrap_or_default();
+    let written = Summary::of(view.decoder(), code, None).written;
     let needed = view.live_before(0);
     let pair = Some(stub.pair).filter(|pair| !view.budget().is_unset(pair.first));
-    deeds.written.iter().chain(pair).any(|register| needed.contains(&register))
+    written.iter().chain(pair).any(|register| needed.contains(&register))
 }
 
-fn deeds(decoder: &Decoder, code: &[u8], msb: Option<VgprMsb>) -> Deeds {
-    let mut deeds = Deeds { msb, ..Deeds::default() };
-    instructions(decoder, code).flatten().for_each(|inst| deeds.step(decoder, &inst));
-    deeds
-}
+impl Summary {
+    fn of(decoder: &Decoder, code: &[u8], msb: Option<VgprMsb>) -> Self {
+        let mut summary = Summary { msb, ..Summary::default() };
+        instructions(decoder, code).flatten().for_each(|inst| summary.step(decoder, &inst));
+        summary
+    }
 
-impl Deeds {
     /// The register whose value of the start a register holds now, if it is known.
     fn origin(&self, register: &Register) -> Option<Register> {
         let copy = self.copies.iter().find(|(to, _)| to == register).map(|(_, from)| *from);
@@ -167,7 +215,7 @@ impl Deeds {
     }
 
     fn step(&mut self, decoder: &Decoder, inst: &Inst) {
-        // A register without upper bits stands for all that have them.
+        // Where VGPR MSBs are not known, a register stands for one of each bank.
         let known = self.msb.map(|msb| [msb.bits()]);
         let banks = known.as_ref().map_or(&[0x00, 0x55, 0xaa, 0xff][..], |it| &it[..]);
         let copied = copy(decoder, inst).and_then(|(to, from)| Some((to, self.origin(&from)?)));
