@@ -407,7 +407,7 @@ fn accumulation_registers_are_not_run_into() {
             let generation = object.target().generation().unwrap();
             let descriptor = kernel.descriptor().unwrap();
             let offset = descriptor.accum_offset(generation).unwrap();
-            let leases = manifest.records.iter().flat_map(|it| &it.leases);
+            let leases = manifest.records.iter().flat_map(|it| &it.scratch_registers);
             let vectors = leases.filter(|it| it.to_string().starts_with('v'));
             let most = vectors.map(|it| u32::from(it.first) + u32::from(it.count)).max().unwrap();
             assert!(most <= offset, "{what}: {most} of {offset}");

@@ -208,7 +208,7 @@ fn ip12() {
     let lines = "cluster_load_b64 v[0:1], v2, s[4:5]";
     let run = Run::of(&[NewKernel { sgprs: 106, ..kernel("k", lines).unwrap() }]);
     assert_eq!(run.setting(0, ".sgpr_count"), None);
-    assert!(run.manifest.records[0].leases.is_empty());
+    assert!(run.manifest.records[0].scratch_registers.is_empty());
 }
 
 /// `s_nop`s that a branch leads to are code: the body goes to the pool.

@@ -5,7 +5,7 @@ use hsaco_isa::{Flow, Generation, Register, RegisterFile, VgprMsb};
 use hsaco_kernarg::{EntryRegister, EntryValue};
 
 use crate::refusal::{Refusal, RefusalKind};
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::site::Site;
 
 /// An argument of a call.
@@ -143,16 +143,16 @@ impl Given {
     pub(crate) fn lines(
         &self,
         site: &Site<'_>,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
     ) -> Result<Vec<String>, Refusal> {
         let mut lines = Vec::new();
         let mut next = 0;
         for (argument, source) in &self.0 {
             let words: Vec<String> = match source {
                 Source::Registers(register) if is_clustered(site, *argument) => {
-                    let number = leases.sgprs(1, 1)?;
+                    let number = scratch.sgprs(1, 1)?;
                     lines.push(format!("s_mov_b32 {number}, {register}"));
-                    vec![in_cluster(*argument, number, leases, &mut lines)?]
+                    vec![in_cluster(*argument, number, scratch, &mut lines)?]
                 }
                 Source::Registers(register) => {
                     let words = 0..u16::from(register.count);
@@ -161,11 +161,11 @@ impl Given {
                     words.map(|at| single(at).to_string()).collect()
                 }
                 Source::Bits(register, first, width) => {
-                    let number = leases.sgprs(1, 1)?;
+                    let number = scratch.sgprs(1, 1)?;
                     let field = u32::from(*width) << 16 | u32::from(*first);
                     lines.push(format!("s_bfe_u32 {number}, {register}, {field:#x}"));
                     match is_clustered(site, *argument) {
-                        true => vec![in_cluster(*argument, number, leases, &mut lines)?],
+                        true => vec![in_cluster(*argument, number, scratch, &mut lines)?],
                         false => vec![number.to_string()],
                     }
                 }
@@ -194,14 +194,14 @@ fn is_clustered(site: &Site<'_>, argument: Argument) -> bool {
 fn in_cluster(
     argument: Argument,
     number: Register,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     lines: &mut Vec<String>,
 ) -> Result<String, Refusal> {
     let axis = match argument {
         Argument::WorkgroupId(axis) => u32::from(axis),
         _ => 0,
     };
-    let (size, inside) = (leases.sgprs(1, 1)?, leases.sgprs(1, 1)?);
+    let (size, inside) = (scratch.sgprs(1, 1)?, scratch.sgprs(1, 1)?);
     let field = |first: u32| 4 << 16 | first;
     lines.extend([
         format!("s_bfe_u32 {size}, ttmp6, {:#x}", field(12 + 4 * axis)),

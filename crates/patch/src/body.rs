@@ -4,7 +4,7 @@ use hsaco_isa::{Inst, Register, RegisterFile, VgprMsb};
 
 use crate::budget::BANK;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::site::Site;
 
 /// The operands whose upper bits are set apart.
@@ -151,19 +151,19 @@ pub(crate) fn part(row: &Register, from: u8, count: u8) -> Register {
 }
 
 /// Vector registers in a row, in a bank that is already in use if there is one with room.
-pub(crate) fn scratch(
-    leases: &mut Leases<'_>,
+pub(crate) fn vgprs_near(
+    scratch: &mut ScratchRegisters<'_>,
     count: u8,
     align: u16,
     near: &Register,
 ) -> Result<Register, Refusal> {
     let bank = (near.first / BANK) as u8;
-    let refusal = match leases.vgprs(count, align, bank) {
+    let refusal = match scratch.vgprs(count, align, bank) {
         Ok(register) => return Ok(register),
         Err(refusal) => refusal,
     };
     let mut others = (0..4_u8).filter(|it| *it != bank);
-    others.find_map(|bank| leases.vgprs(count, align, bank).ok()).ok_or(refusal)
+    others.find_map(|bank| scratch.vgprs(count, align, bank).ok()).ok_or(refusal)
 }
 
 /// The refusal of an instruction that has a form no rule was made for.

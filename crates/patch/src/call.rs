@@ -9,7 +9,7 @@ use crate::argument::{Argument, Given};
 use crate::budget::BANK;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rewrite::Plan;
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::site::Site;
 use crate::stack::{self, Stack};
 
@@ -140,11 +140,11 @@ impl<'c> Callee<'c> {
         }
         if let Some(frame) = self.frame {
             let buffer = Register { first: 0, count: 4, ..LINK };
-            let scratch = [Special::FlatScratchLo, Special::FlatScratchHi].map(single);
+            let flat_scratch = [Special::FlatScratchLo, Special::FlatScratchHi].map(single);
             let buffer = (!frame.is_flat).then_some(buffer);
             [stack::POINTERS]
                 .iter()
-                .chain(&scratch)
+                .chain(&flat_scratch)
                 .chain(&buffer)
                 .for_each(|it| missing.remove(it));
         }
@@ -165,18 +165,18 @@ impl<'c> Callee<'c> {
     pub(crate) fn call(&self, site: &Site<'_>) -> Result<Plan, Refusal> {
         let dialect = site.view().dialect();
         site.refuse_relative_registers()?;
-        let mut leases = self.free_registers(site);
-        let stack = self.frame.map(|frame| self.stack(site, frame, &mut leases)).transpose()?;
+        let mut scratch = self.free_registers(site);
+        let stack = self.frame.map(|frame| self.stack(site, frame, &mut scratch)).transpose()?;
         let given = Given::find(site, &self.call.arguments)?;
-        given.registers().for_each(|register| leases.avoid(&register));
-        let address = leases.sgprs(2, 2)?;
-        let pass = given.lines(site, &mut leases)?;
+        given.registers().for_each(|register| scratch.avoid(&register));
+        let address = scratch.sgprs(2, 2)?;
+        let pass = given.lines(site, &mut scratch)?;
         let mut changed = self.changed(stack.as_ref());
         if dialect.loses_scc() || given.loses_scc() {
             changed.insert(&single(Special::Scc));
         }
-        let saves = Saves::of(site, &changed, &mut leases)?;
-        let exec = self.save_exec(site, &mut leases)?;
+        let saves = Saves::of(site, &changed, &mut scratch)?;
+        let exec = self.save_exec(site, &mut scratch)?;
         let frame = Frame { saves, exec, msb: site.msb()?.bits() };
         let mut before = frame.save(site);
         before.extend(stack.iter().flat_map(|it| it.lines.clone()));
@@ -188,22 +188,22 @@ impl<'c> Callee<'c> {
         code.extend(site.address_code(address, self.address)?);
         code.extend(site.assemble_all(&dialect.settled(after))?);
         code.extend(site.inst());
-        let mut plan = Plan::replace(site, code).leasing(leases);
+        let mut plan = Plan::replace(site, code).taking(scratch);
         plan.fixups.push((start, self.address));
-        plan.leases.extend(self.highest(site)?);
+        plan.scratch_registers.extend(self.highest(site)?);
         plan.private_segment = stack.map_or(0, |it| it.private_segment);
         Ok(plan)
     }
 
     /// Registers to take for the call: none that the function uses.
-    fn free_registers<'v>(&self, site: &Site<'v>) -> Leases<'v> {
-        let mut leases = site.leases();
-        self.usage.registers.iter().for_each(|register| leases.avoid(&register));
-        leases.avoid(&LINK);
+    fn free_registers<'v>(&self, site: &Site<'v>) -> ScratchRegisters<'v> {
+        let mut scratch = site.scratch_registers();
+        self.usage.registers.iter().for_each(|register| scratch.avoid(&register));
+        scratch.avoid(&LINK);
         if self.parameters().count > 0 {
-            leases.avoid(&self.parameters());
+            scratch.avoid(&self.parameters());
         }
-        leases
+        scratch
     }
 
     /// The registers that the function, its arguments and its stack change.
@@ -218,9 +218,13 @@ impl<'c> Callee<'c> {
     }
 
     /// The halves of EXEC, each with the register that keeps it, where the function may write lanes that are not enabled.
-    fn save_exec(&self, site: &Site<'_>, leases: &mut Leases<'_>) -> Result<SavedExec, Refusal> {
+    fn save_exec(
+        &self,
+        site: &Site<'_>,
+        scratch: &mut ScratchRegisters<'_>,
+    ) -> Result<SavedExec, Refusal> {
         let halves = site.exec_halves().iter().filter(|_| self.is_unmasked);
-        let saved = halves.map(|half| Ok((*half, leases.sgprs(1, 1)?)));
+        let saved = halves.map(|half| Ok((*half, scratch.sgprs(1, 1)?)));
         saved.collect::<Result<_, Refusal>>().map(SavedExec)
     }
 
@@ -229,9 +233,9 @@ impl<'c> Callee<'c> {
         &self,
         site: &Site<'_>,
         frame: StackFrame,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
     ) -> Result<Stack, Refusal> {
-        Stack::find(site, frame, leases).map_err(|refusal| {
+        Stack::find(site, frame, scratch).map_err(|refusal| {
             let detail = format!("`{}` uses a stack: {}", self.call.function, refusal.detail);
             Refusal { detail, ..refusal }
         })
@@ -391,14 +395,14 @@ impl Saves {
     fn of(
         site: &Site<'_>,
         changed: &RegisterSet,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
     ) -> Result<Self, Refusal> {
         let live = site.view().live_before(site.step());
         let wanted: Vec<Register> =
             changed.iter().flat_map(singles).filter(|it| live.contains(it)).collect();
         let mut saves = Saves::default();
         for register in &wanted {
-            saves.add(leases, register, &wanted)?;
+            saves.add(scratch, register, &wanted)?;
         }
         Ok(saves)
     }
@@ -411,7 +415,7 @@ impl Saves {
     /// Saves one more of all that are to be saved.
     fn add(
         &mut self,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
         register: &Register,
         all: &[Register],
     ) -> Result<(), Refusal> {
@@ -428,22 +432,22 @@ impl Saves {
         };
         match register.file {
             RegisterFile::Vgpr if register.first < BANK => {
-                let to = leases.vgprs(1, 1, 0).map_err(|_| few(true, self.vectors.len()))?;
+                let to = scratch.vgprs(1, 1, 0).map_err(|_| few(true, self.vectors.len()))?;
                 self.vectors.push(moved("v_mov_b32_e32", to));
             }
             RegisterFile::Sgpr
             | RegisterFile::Special(Special::VccLo | Special::VccHi | Special::M0) => {
-                let to = leases.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
+                let to = scratch.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
                 self.scalars.push(moved("s_mov_b32", to));
             }
             RegisterFile::Special(Special::Mode) => {
-                let to = leases.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
+                let to = scratch.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
                 let mode = "hwreg(HW_REG_MODE)";
                 let save = format!("s_getreg_b32 {to}, {mode}");
                 self.scalars.push((save, format!("s_setreg_b32 {mode}, {to}")));
             }
             RegisterFile::Special(Special::Scc) => {
-                let to = leases.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
+                let to = scratch.sgprs(1, 1).map_err(|_| few(false, self.scalars.len()))?;
                 let save = format!("s_cselect_b32 {to}, 1, 0");
                 self.scc = Some((save, format!("s_cmp_lg_u32 {to}, 0")));
             }

@@ -136,16 +136,16 @@ fn count(site: &Site<'_>, counter: u64) -> Result<(Plan, Vec<Inst>), Refusal> {
     let view = site.view();
     let dialect = view.dialect();
     site.refuse_relative_registers()?;
-    let mut leases = site.leases();
-    let address = leases.sgprs(2, 2)?;
+    let mut scratch = site.scratch_registers();
+    let address = scratch.sgprs(2, 2)?;
     let halves = site.exec_halves();
     let mut lanes = Vec::new();
     for half in halves {
-        lanes.push((*half, leases.sgprs(1, 1)?));
+        lanes.push((*half, scratch.sgprs(1, 1)?));
     }
-    let scc = site.keep_scc(&mut leases)?;
-    let zero = leases.vgprs(1, 1, 0)?;
-    let one = leases.vgprs(1, 1, 0)?;
+    let scc = site.keep_scc(&mut scratch)?;
+    let zero = scratch.vgprs(1, 1, 0)?;
+    let one = scratch.vgprs(1, 1, 0)?;
     // Registers are named without upper bits.
     let msb = site.msb()?.bits();
     let mut before: Vec<String> = site.distance();
@@ -175,6 +175,6 @@ fn count(site: &Site<'_>, counter: u64) -> Result<(Plan, Vec<Inst>), Refusal> {
     let mut plan = Plan { fixups: vec![(code.len(), counter)], ..Plan::default() };
     code.extend(site.address_code(address, counter)?);
     code.extend(site.assemble_all(&dialect.settled(lines))?);
-    plan.leases = leases.into_granted();
+    plan.scratch_registers = scratch.into_granted();
     Ok((plan, code))
 }

@@ -64,7 +64,7 @@ pub use refusal::{Refusal, RefusalKind};
 pub use rewrite::{Edit, Plan};
 pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Stepping, Trigger};
 pub use scan::{Filter, Hit};
-pub use scratch::Leases;
+pub use scratch::ScratchRegisters;
 pub use setting::{KernelSetting, set};
 pub use site::Site;
 pub use tools::Tools;

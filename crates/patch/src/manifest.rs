@@ -105,7 +105,7 @@ pub struct Record {
     /// Branches on the way there or back.
     pub relays: Vec<Change>,
     /// Registers that the replacement writes beside those that the old code wrote.
-    pub leases: Vec<Register>,
+    pub scratch_registers: Vec<Register>,
     /// The pair of scalar registers that far jumps take.
     pub pair: Option<Register>,
 }

@@ -2,9 +2,9 @@
 
 use hsaco_isa::{OperandValue, Register, RegisterFile};
 
-use crate::body::{Body, Role, overlap, part, scratch, unsupported};
+use crate::body::{Body, Role, overlap, part, unsupported, vgprs_near};
 use crate::refusal::Refusal;
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::site::Site;
 
 /// Vector instructions between a matrix instruction and one that overwrites what it reads or reads what it writes: LLVM
@@ -168,21 +168,21 @@ impl Product {
 /// goes to registers of its own, and from there where it belongs. `run` appends one.
 pub(crate) fn both<'s, 'v>(
     body: &mut Body<'s, 'v>,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     [first, second]: [Product; 2],
-    mut run: impl FnMut(&mut Body<'s, 'v>, &mut Leases<'_>, &Product) -> Result<(), Refusal>,
+    mut run: impl FnMut(&mut Body<'s, 'v>, &mut ScratchRegisters<'_>, &Product) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     if !first.spoils(&second) {
-        run(body, leases, &first)?;
-        return run(body, leases, &second);
+        run(body, scratch, &first)?;
+        return run(body, scratch, &second);
     }
     if !second.spoils(&first) {
-        run(body, leases, &second)?;
-        return run(body, leases, &first);
+        run(body, scratch, &second)?;
+        return run(body, scratch, &first);
     }
-    let kept = scratch(leases, first.d.count, 2, &first.d)?;
-    run(body, leases, &Product { d: kept, ..first })?;
-    run(body, leases, &second)?;
+    let kept = vgprs_near(scratch, first.d.count, 2, &first.d)?;
+    run(body, scratch, &Product { d: kept, ..first })?;
+    run(body, scratch, &second)?;
     distance(body)?;
     for at in 0..kept.count {
         let (to, from) = (part(&first.d, at, 1), part(&kept, at, 1));

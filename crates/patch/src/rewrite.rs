@@ -2,7 +2,7 @@
 
 use hsaco_isa::{Inst, Register};
 
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::site::Site;
 
 /// Instructions in place of others.
@@ -24,7 +24,7 @@ pub struct Plan {
     /// So many `v_nop`s before the instructions of these numbers; the most that anybody wants counts.
     pub pads: Vec<(usize, u8)>,
     /// The registers that the replacements may write beside those that the replaced ones write.
-    pub leases: Vec<Register>,
+    pub scratch_registers: Vec<Register>,
     /// Addresses that the first edit's code makes: the number of the first of the instructions that make one of the
     /// program counter, and the address. On gfx1250 these are `s_get_pc_i64` and `s_add_nc_u64` with a 64-bit constant.
     pub fixups: Vec<(usize, u64)>,
@@ -56,7 +56,7 @@ impl Plan {
 
     /// The same, with registers to write.
     #[must_use]
-    pub fn leasing(self, leases: Leases<'_>) -> Self {
-        Plan { leases: leases.into_granted(), ..self }
+    pub fn taking(self, scratch: ScratchRegisters<'_>) -> Self {
+        Plan { scratch_registers: scratch.into_granted(), ..self }
     }
 }

@@ -13,13 +13,13 @@ use crate::view::{Around, focus_on};
 ///
 /// ```no_run
 /// # fn look(site: &hsaco_patch::Site<'_>) -> Result<(), hsaco_patch::Refusal> {
-/// let mut leases = site.leases();
-/// let saved = leases.sgprs(1, 1)?;
-/// let scratch = leases.vgprs(2, 2, 0)?;
-/// println!("{saved} {scratch}");
+/// let mut scratch = site.scratch_registers();
+/// let saved = scratch.sgprs(1, 1)?;
+/// let pair = scratch.vgprs(2, 2, 0)?;
+/// println!("{saved} {pair}");
 /// # Ok(()) }
 /// ```
-pub struct Leases<'v> {
+pub struct ScratchRegisters<'v> {
     /// What is replaced, where it matters what is needed around it.
     around: Option<Around<'v>>,
     /// What may not be taken because of that, as far as scalar registers are concerned and altogether, once somebody
@@ -34,16 +34,19 @@ pub struct Leases<'v> {
     granted: Vec<Register>,
 }
 
-impl<'v> Leases<'v> {
+impl<'v> ScratchRegisters<'v> {
     /// For what replaces some instructions: none that is needed before or after them, that they name, or that a memory
     /// access may still use.
     pub(crate) fn around(around: Around<'v>) -> Self {
-        Leases { around: Some(around), ..Leases::new(around.view.reserved(), around.view.budget()) }
+        ScratchRegisters {
+            around: Some(around),
+            ..ScratchRegisters::new(around.view.reserved(), around.view.budget())
+        }
     }
 
     /// For what may take all but these.
     pub(crate) fn new(taken: RegisterSet, budget: Budget) -> Self {
-        Leases {
+        ScratchRegisters {
             around: None,
             scalars: OnceCell::new(),
             all: OnceCell::new(),
@@ -169,27 +172,27 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_not_taken_again() {
-        let mut leases = Leases::new(RegisterSet::default(), BUDGET);
-        assert_eq!(leases.sgprs(1, 1).unwrap().to_string(), "s0");
-        assert_eq!(leases.sgprs(2, 2).unwrap().to_string(), "s[2:3]");
-        assert_eq!(leases.vgprs(3, 2, 0).unwrap().to_string(), "v[0:2]");
-        assert_eq!(leases.vgprs(2, 2, 0).unwrap().to_string(), "v[4:5]");
-        assert_eq!(leases.granted().len(), 4);
-        let error = leases.vgprs(64, 1, 0).unwrap_err();
+        let mut scratch = ScratchRegisters::new(RegisterSet::default(), BUDGET);
+        assert_eq!(scratch.sgprs(1, 1).unwrap().to_string(), "s0");
+        assert_eq!(scratch.sgprs(2, 2).unwrap().to_string(), "s[2:3]");
+        assert_eq!(scratch.vgprs(3, 2, 0).unwrap().to_string(), "v[0:2]");
+        assert_eq!(scratch.vgprs(2, 2, 0).unwrap().to_string(), "v[4:5]");
+        assert_eq!(scratch.granted().len(), 4);
+        let error = scratch.vgprs(64, 1, 0).unwrap_err();
         assert_eq!(error.to_string(), "no-register: none free of 64 vector registers below v64");
-        assert!(leases.vgprs(1, 1, 1).is_err());
+        assert!(scratch.vgprs(1, 1, 1).is_err());
     }
 
     #[test]
     fn where_callers_matter_only_what_nobody_uses_is_free() {
         let budget = Budget { unused: Some((98, 60)), ..BUDGET };
-        let mut leases = Leases::new(RegisterSet::all(), budget);
-        assert!(leases.sgprs(2, 2).is_err());
-        let mut leases = Leases::new(RegisterSet::default(), budget);
-        assert_eq!(leases.sgprs(2, 2).unwrap().to_string(), "s[98:99]");
-        assert_eq!(leases.sgprs(1, 1).unwrap().to_string(), "s100");
-        assert_eq!(leases.sgprs(2, 2).unwrap().to_string(), "s[104:105]");
-        assert_eq!(leases.vgprs(2, 1, 0).unwrap().to_string(), "v[60:61]");
-        assert!(leases.scc().is_err());
+        let mut scratch = ScratchRegisters::new(RegisterSet::all(), budget);
+        assert!(scratch.sgprs(2, 2).is_err());
+        let mut scratch = ScratchRegisters::new(RegisterSet::default(), budget);
+        assert_eq!(scratch.sgprs(2, 2).unwrap().to_string(), "s[98:99]");
+        assert_eq!(scratch.sgprs(1, 1).unwrap().to_string(), "s100");
+        assert_eq!(scratch.sgprs(2, 2).unwrap().to_string(), "s[104:105]");
+        assert_eq!(scratch.vgprs(2, 1, 0).unwrap().to_string(), "v[60:61]");
+        assert!(scratch.scc().is_err());
     }
 }

@@ -5,7 +5,7 @@ use hsaco_isa::{Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
 
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::view::{Around, View};
 
 impl View<'_> {
@@ -156,7 +156,10 @@ impl<'v> Site<'v> {
     }
 
     /// A scalar register to keep SCC in, where making an address loses it and somebody needs it.
-    pub(crate) fn keep_scc(&self, leases: &mut Leases<'_>) -> Result<Option<Register>, Refusal> {
+    pub(crate) fn keep_scc(
+        &self,
+        scratch: &mut ScratchRegisters<'_>,
+    ) -> Result<Option<Register>, Refusal> {
         if !self.view.dialect().loses_scc() {
             return Ok(None);
         }
@@ -164,9 +167,9 @@ impl<'v> Site<'v> {
         let scc = Register { file, first: 0, count: 1, half: None };
         let around = Around { view: self.view, first: self.step, last: self.step };
         if around.needed(Focus::Scalars).contains(&scc) {
-            return leases.sgprs(1, 1).map(Some);
+            return scratch.sgprs(1, 1).map(Some);
         }
-        leases.take(&scc);
+        scratch.take(&scc);
         Ok(None)
     }
 
@@ -195,8 +198,8 @@ impl<'v> Site<'v> {
     /// Registers to take for what replaces the instruction: none that is needed before or after it, that it
     /// names, or that a memory access may still use.
     #[must_use]
-    pub fn leases(&self) -> Leases<'v> {
-        Leases::around(Around { view: self.view, first: self.step, last: self.step })
+    pub fn scratch_registers(&self) -> ScratchRegisters<'v> {
+        ScratchRegisters::around(Around { view: self.view, first: self.step, last: self.step })
     }
 
     /// The instruction that a line is.

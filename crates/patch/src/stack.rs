@@ -8,7 +8,7 @@ use hsaco_kernarg::{Entry, EntryValue};
 
 use crate::argument::holder;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::site::Site;
 
 /// The stack pointer, and the frame pointer, which functions keep.
@@ -33,17 +33,17 @@ impl Stack {
     pub(crate) fn find(
         site: &Site<'_>,
         frame: StackFrame,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
     ) -> Result<Self, Refusal> {
         let base = site.view().stack().map_err(unsupported)?;
-        leases.avoid(&POINTERS);
+        scratch.avoid(&POINTERS);
         match site.view().tools().processor().limits().flat_scratch {
             FlatScratch::Architected => Ok(Self {
                 lines: vec![format!("s_mov_b32 s32, {base:#x}")],
                 changed: vec![POINTERS],
                 private_segment: base.saturating_add(frame.raised.max(frame.accessed)),
             }),
-            _ => Self::set_up(site, base, frame, leases),
+            _ => Self::set_up(site, base, frame, scratch),
         }
     }
 
@@ -52,7 +52,7 @@ impl Stack {
         site: &Site<'_>,
         base: u32,
         frame: StackFrame,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
     ) -> Result<Self, Refusal> {
         // Here the stack pointer counts bytes of a wave.
         let lanes = if site.view().decoder().is_wave32() { 32 } else { 64 };
@@ -63,7 +63,7 @@ impl Stack {
         };
         if !has_set_up(site) {
             let given = Given::find(site).map_err(|why| told(site, &why))?;
-            stack.lines.extend(given.set_up(site, leases)?);
+            stack.lines.extend(given.set_up(site, scratch)?);
             stack.changed.extend([Register { count: 2, ..given.buffer }, single(Special::Scc)]);
         }
         stack.lines.push(format!("s_mov_b32 s32, {:#x}", base.saturating_mul(lanes)));
@@ -114,9 +114,13 @@ impl Given {
     }
 
     /// The lines that set it up.
-    fn set_up(&self, site: &Site<'_>, leases: &mut Leases<'_>) -> Result<Vec<String>, Refusal> {
+    fn set_up(
+        &self,
+        site: &Site<'_>,
+        scratch: &mut ScratchRegisters<'_>,
+    ) -> Result<Vec<String>, Refusal> {
         let by_setreg = is_set_by_setreg(site);
-        let address = if by_setreg { leases.sgprs(2, 2)? } else { self.flat };
+        let address = if by_setreg { scratch.sgprs(2, 2)? } else { self.flat };
         Ok(self.lines(by_setreg, address))
     }
 
@@ -176,7 +180,7 @@ fn has_set_up(site: &Site<'_>) -> bool {
     };
     let Some(start) = first.clone().find(is_start) else { return false };
     let end = start + lines.len();
-    let scratch = [Special::FlatScratchLo, Special::FlatScratchHi].map(single);
+    let flat_scratch = [Special::FlatScratchLo, Special::FlatScratchHi].map(single);
     let changes = |step: usize| {
         let Some(inst) = stream.inst(step) else { return true };
         let effects = view.decoder().effects(&inst, VgprMsb::default());
@@ -186,7 +190,11 @@ fn has_set_up(site: &Site<'_>) -> bool {
         let early = || step < start && given.registers().iter().any(is_written);
         let leaves = matches!(inst.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap);
         let sets = || view.decoder().text(&inst).contains("HW_REG_FLAT_SCR");
-        leaves || is_written(&given.buffer) || scratch.iter().any(is_written) || early() || sets()
+        leaves
+            || is_written(&given.buffer)
+            || flat_scratch.iter().any(is_written)
+            || early()
+            || sets()
     };
     let is_entered_again = view.cfg().predecessors(0).next().is_some();
     end <= first.end

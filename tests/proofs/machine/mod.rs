@@ -80,7 +80,7 @@ pub(crate) fn leasing(
             }
         }
     }
-    let leases = plans.into_iter().flat_map(|plan| plan.leases).collect();
+    let leases = plans.into_iter().flat_map(|plan| plan.scratch_registers).collect();
     Ok((after, leases))
 }
 

@@ -22,7 +22,7 @@ use crate::manifest::{Change, Placement, Record, Stub};
 use crate::plan::{Branch, COUNTER, Planned, Prologue, Requests, Window};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::remark::Remarks;
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::survey::Survey;
 use crate::view::{Around, View};
 use padding::Padding;
@@ -344,7 +344,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             let effects = view.decoder().effects(inst, VgprMsb::default());
             effects.reads().chain(effects.writes()).for_each(|register| taken.insert(&register));
         }
-        let found = Leases::new(taken, view.budget()).sgprs(2, 2);
+        let found = ScratchRegisters::new(taken, view.budget()).sgprs(2, 2);
         let pair = found
             .map(|it| it.first)
             .or_else(|refusal| view.budget().unset_pair().ok_or(refusal))?;
@@ -640,9 +640,7 @@ fn stretch(
             break;
         }
     }
-    let (first, count, rules) = (range.start, code.len(), rules.to_vec());
-    let (leases, fixups) = (Vec::new(), Vec::new());
-    (bytes >= size).then_some(Window { first, count, code, rules, leases, fixups, branch: None })
+    (bytes >= size).then(|| Window::new(range.start, code.len(), code, rules.to_vec()))
 }
 
 /// The branch at the site, those on the way there and back, and the one at the body's end.
@@ -798,7 +796,7 @@ impl<'a> Body<'a> {
     /// Takes note of the registers that far jumps take, and takes SCC back at the end of the site.
     fn add_crossing(&self, record: &mut Record, crossing: &Crossing) {
         record.pair = Some(pair_register(crossing.pair));
-        record.leases.extend(&crossing.taken);
+        record.scratch_registers.extend(&crossing.taken);
         let Some(restore) = crossing.restore(self.dialect) else { return };
         let mut site = record.site.new.to_vec();
         if site.len() < 8 {
@@ -838,7 +836,7 @@ impl<'a> Body<'a> {
             body: None,
             way_back: 0,
             relays: Vec::new(),
-            leases: self.window.leases.clone(),
+            scratch_registers: self.window.scratch_registers.clone(),
             pair: None,
         }
     }
@@ -855,15 +853,8 @@ fn pair_register(pair: u16) -> Register {
 /// A window that has taken in its neighbours, and other windows with them, until a far jump fits in its place.
 fn widened(view: &View<'_>, free_from: usize, windows: &[Window], size: usize) -> (Window, Taken) {
     let stream = view.stream();
-    let mut wide = windows.first().cloned().unwrap_or_else(|| Window {
-        first: 0,
-        count: 0,
-        code: Vec::new(),
-        rules: Vec::new(),
-        leases: Vec::new(),
-        fixups: Vec::new(),
-        branch: None,
-    });
+    let mut wide =
+        windows.first().cloned().unwrap_or_else(|| Window::new(0, 0, Vec::new(), Vec::new()));
     let mut taken = 1;
     let room = |wide: &Window| stream.address_of(wide.end()) - stream.address_of(wide.first);
     let Some(block) = view.cfg().block_of(wide.first).and_then(|it| view.cfg().blocks().get(it))
@@ -887,7 +878,7 @@ fn widened(view: &View<'_>, free_from: usize, windows: &[Window], size: usize) -
                 wide.code.extend(&next.code);
                 wide.count += next.count;
                 wide.rules.extend(&next.rules);
-                wide.leases.extend(&next.leases);
+                wide.scratch_registers.extend(&next.scratch_registers);
                 taken += 1;
             }
             None => {
@@ -928,22 +919,22 @@ fn may_move(inst: &Inst, is_last: bool) -> bool {
 /// What far jumps there and back take: scalar registers that nobody needs.
 fn crossing(view: &View<'_>, window: &Window) -> Result<Crossing, Refusal> {
     let around = Around { view, first: window.first, last: window.end() - 1 };
-    let mut leases = Leases::around(around);
+    let mut scratch = ScratchRegisters::around(around);
     for inst in &window.code {
         let effects = view.decoder().effects(inst, VgprMsb::default());
         let (writes, reads) = effects.scalars();
-        writes.chain(reads).for_each(|register| leases.avoid(&register));
+        writes.chain(reads).for_each(|register| scratch.avoid(&register));
     }
-    let pair = match leases.sgprs(2, 2) {
+    let pair = match scratch.sgprs(2, 2) {
         Ok(pair) => pair.first,
-        Err(_) => leases.vcc().map(|_| VCC)?,
+        Err(_) => scratch.vcc().map(|_| VCC)?,
     };
     let (mut saved, mut taken) = (None, Vec::new());
     if view.dialect().loses_scc() {
         let file = RegisterFile::Special(Special::Scc);
         let scc = Register { file, first: 0, count: 1, half: None };
         if around.needed(Focus::Scalars).contains(&scc) {
-            let register = leases.sgprs(1, 1)?;
+            let register = scratch.sgprs(1, 1)?;
             saved = Some(register.first);
             taken.push(register);
         } else {
@@ -958,6 +949,6 @@ fn allocation(requests: &Requests, records: &[Record]) -> Allocation {
     let mut all = Allocation { private_segment: requests.private_segment, ..Allocation::default() };
     let pairs: Vec<Register> = records.iter().filter_map(|record| record.pair).collect();
     all.join(Allocation::of(&pairs));
-    requests.windows.iter().for_each(|window| all.join(Allocation::of(&window.leases)));
+    requests.windows.iter().for_each(|window| all.join(Allocation::of(&window.scratch_registers)));
     all
 }

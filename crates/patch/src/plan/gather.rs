@@ -93,7 +93,13 @@ impl<'v> Gatherer<'v> {
         self.requests.private_segment = self.requests.private_segment.max(plan.private_segment);
         let mut fixups = plan.fixups;
         for edit in plan.edits {
-            self.add_edit(rule, address, edit, &plan.leases, std::mem::take(&mut fixups))?;
+            self.add_edit(
+                rule,
+                address,
+                edit,
+                &plan.scratch_registers,
+                std::mem::take(&mut fixups),
+            )?;
         }
         for (step, count) in plan.pads {
             let pad = self.pads.entry(step).or_default();
@@ -111,31 +117,25 @@ impl<'v> Gatherer<'v> {
         rule: &'static str,
         address: u64,
         edit: Edit,
-        leases: &[Register],
+        scratch: &[Register],
         fixups: Vec<(usize, u64)>,
     ) -> Result<(), Refusal> {
         let Edit { first, count, code } = edit;
-        let end = first + count;
-        let before = self.windows.range_mut(..end).next_back().map(|(_, window)| window);
-        if let Some(window) = before.filter(|window| window.end() > first) {
-            // A change that several rules want is one; what callers ask for is done as often as they ask.
-            let leases = leases.to_vec();
-            let rules = Vec::new();
-            let wanted = Window { first, count, code, rules, leases, fixups, branch: None };
-            let wanted = bound(self.view, wanted)?;
-            let is_same =
-                (window.first, window.count, &window.code) == (first, count, &wanted.code);
-            if !is_same || is_asked_for(rule) {
-                let detail = format!("two changes are wanted at {}", self.view.place(first));
-                return Err(Refusal::new(RefusalKind::Overlap, detail));
-            }
-            window.rules.push((rule, address));
+        let wanted = Window::new(first, count, code, vec![(rule, address)]);
+        let scratch_registers = scratch.to_vec();
+        let wanted = bound(self.view, Window { scratch_registers, fixups, ..wanted })?;
+        let before = self.windows.range_mut(..wanted.end()).next_back().map(|(_, window)| window);
+        let Some(window) = before.filter(|window| window.end() > first) else {
+            self.windows.insert(first, wanted);
             return Ok(());
+        };
+        // A change that several rules want is one; what callers ask for is done as often as they ask.
+        let is_same = (window.first, window.count, &window.code) == (first, count, &wanted.code);
+        if !is_same || is_asked_for(rule) {
+            let detail = format!("two changes are wanted at {}", self.view.place(first));
+            return Err(Refusal::new(RefusalKind::Overlap, detail));
         }
-        let rules = vec![(rule, address)];
-        let leases = leases.to_vec();
-        let window = Window { first, count, code, rules, leases, fixups, branch: None };
-        self.windows.insert(first, bound(self.view, window)?);
+        window.rules.push((rule, address));
         Ok(())
     }
 
@@ -209,10 +209,8 @@ impl<'v> Gatherer<'v> {
             let inside = self.windows.range(step + 1..=step + number).map(|(_, window)| window);
             let Some(window) = inside.into_iter().find(leads_away) else { continue };
             let Some(site) = self.view.site(step) else { continue };
-            let (code, rules) = (vec![site.assemble("s_nop 0")?], window.rules.clone());
-            let (leases, fixups) = (Vec::new(), Vec::new());
-            let (first, count) = (step, 1);
-            broken.push(Window { first, count, code, rules, leases, fixups, branch: None });
+            let nop = vec![site.assemble("s_nop 0")?];
+            broken.push(Window::new(step, 1, nop, window.rules.clone()));
         }
         self.windows.extend(broken.into_iter().map(|window| (window.first, window)));
         Ok(())
@@ -262,9 +260,7 @@ impl<'v> Gatherer<'v> {
             }
             None => {
                 code.extend(site.inst());
-                let (leases, fixups) = (Vec::new(), Vec::new());
-                let (first, count) = (step, 1);
-                let window = Window { first, count, code, rules, leases, fixups, branch: None };
+                let window = Window::new(step, 1, code, rules);
                 self.windows.insert(step, bound(self.view, window)?);
             }
         }

@@ -3,7 +3,7 @@
 use hsaco_isa::{Flow, Inst, Register};
 
 use crate::refusal::{Refusal, RefusalKind};
-use crate::scratch::Leases;
+use crate::scratch::ScratchRegisters;
 use crate::view::{Around, View};
 
 /// Instructions of a function and what takes their place.
@@ -14,7 +14,7 @@ pub(crate) struct Window {
     pub(crate) code: Vec<Inst>,
     /// The rules that want it, each with its instruction's address.
     pub(crate) rules: Vec<(&'static str, u64)>,
-    pub(crate) leases: Vec<Register>,
+    pub(crate) scratch_registers: Vec<Register>,
     /// Addresses that the code makes, as in [`Plan::fixups`].
     pub(crate) fixups: Vec<(usize, u64)>,
     /// The branch that the code ends with, which stood at the end of the window.
@@ -32,6 +32,17 @@ pub(crate) struct Branch {
 }
 
 impl Window {
+    /// Code in place of so many instructions, which takes no registers and leads nowhere else.
+    pub(crate) fn new(
+        first: usize,
+        count: usize,
+        code: Vec<Inst>,
+        rules: Vec<(&'static str, u64)>,
+    ) -> Self {
+        let (scratch_registers, fixups) = (Vec::new(), Vec::new());
+        Window { first, count, code, rules, scratch_registers, fixups, branch: None }
+    }
+
     pub(crate) fn end(&self) -> usize {
         self.first + self.count
     }
@@ -94,10 +105,10 @@ fn read_counter(
     let inst = view.stream().inst(step).ok_or_else(lost)?;
     let [a, b, c, d, ..] = inst.bytes();
     let pair = dialect.address_pair(u32::from_le_bytes([a, b, c, d]));
-    let mut leases = Leases::around(Around { view, first: window.first, last: step });
-    window.leases.iter().for_each(|register| leases.avoid(register));
-    let saved = match dialect.loses_scc() && leases.scc().is_err() {
-        true => Some(leases.sgprs(1, 1)?.first),
+    let mut scratch = ScratchRegisters::around(Around { view, first: window.first, last: step });
+    window.scratch_registers.iter().for_each(|register| scratch.avoid(register));
+    let saved = match dialect.loses_scc() && scratch.scc().is_err() {
+        true => Some(scratch.sgprs(1, 1)?.first),
         false => None,
     };
     let save = saved.map(|it| dialect.save_scc(it)).unwrap_or_default();
@@ -107,6 +118,6 @@ fn read_counter(
     window.fixups.push((window.code.len(), value));
     window.code.extend(insts(&dialect.address(0, value, pair))?);
     window.code.extend(insts(restore.as_slice())?);
-    window.leases.extend(leases.into_granted());
+    window.scratch_registers.extend(scratch.into_granted());
     Ok(())
 }

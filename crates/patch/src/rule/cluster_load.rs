@@ -59,8 +59,8 @@ fn masked(site: &Site<'_>) -> Result<Answer, Refusal> {
         return Ok(Answer::NotMine);
     }
     let Some(load) = site.inst() else { return Ok(Answer::NotMine) };
-    let mut leases = site.leases();
-    let saved = leases.sgprs(1, 1)?;
+    let mut scratch = site.scratch_registers();
+    let saved = scratch.sgprs(1, 1)?;
     let code = vec![
         site.assemble(&format!("s_mov_b32 {saved}, m0"))?,
         site.assemble("s_pack_hh_b32_b16 m0, 0, m0")?,
@@ -68,7 +68,7 @@ fn masked(site: &Site<'_>) -> Result<Answer, Refusal> {
         site.assemble("s_wait_xcnt 0x0")?,
         site.assemble(&format!("s_mov_b32 m0, {saved}"))?,
     ];
-    Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
+    Ok(Answer::Rewrite(Plan::replace(site, code).taking(scratch)))
 }
 
 fn residual(site: &Site<'_>) -> bool {

@@ -3,7 +3,7 @@
 use hsaco_isa::Register;
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
-use crate::body::{Body, Role, scratch, unsupported};
+use crate::body::{Body, Role, unsupported, vgprs_near};
 use crate::{Answer, Plan, Refusal, Site};
 
 const LOAD: &str = "ds_load_addtid_b32";
@@ -23,13 +23,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     let mut body = Body::new(site)?;
-    let mut leases = site.leases();
+    let mut scratch = site.scratch_registers();
     let is_load = site.mnemonic() == LOAD;
     let (name, role) = if is_load { ("vdst", Role::Destination) } else { ("data0", Role::Second) };
     let data = body.register(name, role).ok_or_else(|| unsupported(site, "no data register"))?;
     // A load that is still to come back may overwrite what is in its own register meanwhile.
     let is_own = is_load && !site.view().outstanding(site.step()).contains(&data);
-    let address = if is_own { data } else { scratch(&mut leases, 1, 1, &data)? };
+    let address = if is_own { data } else { vgprs_near(&mut scratch, 1, 1, &data)? };
     compute(&mut body, address)?;
     let offset = match site.number("offset") {
         Some(0) => String::new(),
@@ -43,7 +43,7 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
         let operands = [(Role::First, address), (Role::Second, data)];
         body.emit(&format!("ds_store_b32 @, @{offset}"), &operands)?;
     }
-    Ok(Answer::Rewrite(Plan::replace(site, body.finish()?).leasing(leases)))
+    Ok(Answer::Rewrite(Plan::replace(site, body.finish()?).taking(scratch)))
 }
 
 /// M0 and four times the lane's number, in the 20 bits that B0 has.

@@ -3,8 +3,8 @@
 use hsaco_isa::{Counter, Inst, Register, Space};
 
 use super::{Example, RULES, Requirement, Rule, Stage, Trigger, answer};
-use crate::body::{Body, Role, overlap, part, scratch};
-use crate::{Answer, Edit, Leases, Plan, Refusal, RefusalKind, Site};
+use crate::body::{Body, Role, overlap, part, vgprs_near};
+use crate::{Answer, Edit, Plan, Refusal, RefusalKind, ScratchRegisters, Site};
 
 /// An instruction with two addresses, that with one, how many bytes an offset counts, and how many registers
 /// each of the two accesses has.
@@ -86,9 +86,9 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     if site.options().precise_waits
         && let Some(waits) = later_waits(site)
     {
-        let mut leases = site.leases();
-        let code = split(site, &mut leases)?;
-        if leases.granted().is_empty() {
+        let mut scratch = site.scratch_registers();
+        let code = split(site, &mut scratch)?;
+        if scratch.granted().is_empty() {
             let mut plan = Plan::replace(site, code);
             plan.edits.extend(waits);
             return Ok(Answer::Rewrite(plan));
@@ -97,24 +97,24 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     if let Some(window) = Window::around(site) {
         let plan = window.plan(site)?;
         // What is free at the site may not be so all along the window.
-        if plan.leases.is_empty() {
+        if plan.scratch_registers.is_empty() {
             return Ok(Answer::Rewrite(plan));
         }
     }
-    let mut leases = site.leases();
-    let code = drained(site, &mut leases)?;
-    Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
+    let mut scratch = site.scratch_registers();
+    let code = drained(site, &mut scratch)?;
+    Ok(Answer::Rewrite(Plan::replace(site, code).taking(scratch)))
 }
 
 /// The two accesses, and a wait for both: what follows counts them as one.
-fn drained(site: &Site<'_>, leases: &mut Leases<'_>) -> Result<Vec<Inst>, Refusal> {
-    let mut code = split(site, leases)?;
+fn drained(site: &Site<'_>, scratch: &mut ScratchRegisters<'_>) -> Result<Vec<Inst>, Refusal> {
+    let mut code = split(site, scratch)?;
     code.push(site.assemble("s_wait_dscnt 0x0")?);
     Ok(code)
 }
 
 /// The two accesses.
-fn split(site: &Site<'_>, leases: &mut Leases<'_>) -> Result<Vec<Inst>, Refusal> {
+fn split(site: &Site<'_>, scratch: &mut ScratchRegisters<'_>) -> Result<Vec<Inst>, Refusal> {
     let unknown = || crate::body::unsupported(site, "not one of the forms with two addresses");
     let form = FORMS.iter().find(|form| form.name == site.mnemonic()).ok_or_else(unknown)?;
     let offset = |name| Some(u32::try_from(site.number(name)?).ok()? * form.unit);
@@ -135,7 +135,7 @@ fn split(site: &Site<'_>, leases: &mut Leases<'_>) -> Result<Vec<Inst>, Refusal>
         let detail = "both exchanges are with one place, and both return what was there before";
         return Err(Refusal::new(RefusalKind::Overlap, detail));
     }
-    for access in ordered(&mut body, leases, first, second)? {
+    for access in ordered(&mut body, scratch, first, second)? {
         let mut line = form.single.to_owned();
         let mut registers = Vec::with_capacity(3);
         let mut operand = |role, register: Register| {
@@ -156,12 +156,12 @@ fn split(site: &Site<'_>, leases: &mut Leases<'_>) -> Result<Vec<Inst>, Refusal>
 /// The accesses in an order in which neither overwrites what the other reads; where there is none, from copies.
 fn ordered(
     body: &mut Body<'_, '_>,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     mut first: Access,
     mut second: Access,
 ) -> Result<[Access; 2], Refusal> {
     if first.offset >= OFFSETS || second.offset >= OFFSETS {
-        let raised = scratch(leases, 1, 1, &first.address)?;
+        let raised = vgprs_near(scratch, 1, 1, &first.address)?;
         let operands = [(Role::Destination, raised), (Role::Second, first.address)];
         body.emit("v_add_nc_u32_e32 @, 0x10000, @", &operands)?;
         for access in [&mut first, &mut second].into_iter().filter(|it| it.offset >= OFFSETS) {
@@ -177,10 +177,10 @@ fn ordered(
     }
     let result = first.result.unwrap_or(first.address);
     if overlap(&result, &second.address) {
-        second.address = copy(body, leases, &second.address)?;
+        second.address = copy(body, scratch, &second.address)?;
     }
     if let Some(data) = second.data.filter(|data| overlap(&result, data)) {
-        second.data = Some(copy(body, leases, &data)?);
+        second.data = Some(copy(body, scratch, &data)?);
     }
     Ok([first, second])
 }
@@ -188,10 +188,10 @@ fn ordered(
 /// A copy of a row in registers of its own.
 fn copy(
     body: &mut Body<'_, '_>,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     row: &Register,
 ) -> Result<Register, Refusal> {
-    let to = scratch(leases, row.count, u16::from(row.count), row)?;
+    let to = vgprs_near(scratch, row.count, u16::from(row.count), row)?;
     for at in 0..row.count {
         let operands = [(Role::Destination, part(&to, at, 1)), (Role::First, part(row, at, 1))];
         body.emit("v_mov_b32_e32 @, @", &operands)?;
@@ -280,7 +280,7 @@ impl Window {
 
     fn plan(&self, site: &Site<'_>) -> Result<Plan, Refusal> {
         let mut code = Vec::new();
-        let mut leases = site.leases();
+        let mut scratch = site.scratch_registers();
         let hint = |id: u32| site.decode(&[id as u8, 0, 0x87, 0xbf]);
         if self.first != 0 {
             code.push(hint(self.first)?);
@@ -291,13 +291,13 @@ impl Window {
             }
             let Some(other) = site.view().site(step) else { continue };
             if RULE.claims(other.mnemonic()) {
-                code.extend(drained(&other, &mut leases)?);
+                code.extend(drained(&other, &mut scratch)?);
             } else {
                 code.extend(other.inst());
             }
         }
         let count = self.target + 1 - self.delay;
-        Ok(Plan::edit(Edit { first: self.delay, count, code }).leasing(leases))
+        Ok(Plan::edit(Edit { first: self.delay, count, code }).taking(scratch))
     }
 }
 

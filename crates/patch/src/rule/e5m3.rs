@@ -3,8 +3,8 @@
 use hsaco_isa::{OperandValue, Register, RegisterFile, SourceModifiers};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
-use crate::body::{Body, Role, part, scratch, unsupported};
-use crate::{Answer, Leases, Plan, Refusal, Site};
+use crate::body::{Body, Role, part, unsupported, vgprs_near};
+use crate::{Answer, Plan, Refusal, ScratchRegisters, Site};
 
 const PACK: &str = "v_cvt_pk_fp8_f32";
 const STOCHASTIC: &str = "v_cvt_sr_fp8_f32";
@@ -43,17 +43,17 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     if site.view().decoder().operands(&inst).any(|it| it.name.starts_with("dpp")) {
         return Err(unsupported(site, "its source comes from other lanes"));
     }
-    let mut leases = site.leases();
+    let mut scratch = site.scratch_registers();
     let mut body = Body::new(site)?;
     let to = body
         .register("vdst", Role::Destination)
         .ok_or_else(|| unsupported(site, "no destination"))?;
     match site.mnemonic() {
-        PACK => pack(site, &mut body, &mut leases, &to)?,
-        STOCHASTIC => stochastic(site, &mut body, &mut leases, &to)?,
-        _ => unpack(site, &mut body, &mut leases, &to)?,
+        PACK => pack(site, &mut body, &mut scratch, &to)?,
+        STOCHASTIC => stochastic(site, &mut body, &mut scratch, &to)?,
+        _ => unpack(site, &mut body, &mut scratch, &to)?,
     }
-    Ok(Answer::Rewrite(Plan::replace(site, body.finish()?).leasing(leases)))
+    Ok(Answer::Rewrite(Plan::replace(site, body.finish()?).taking(scratch)))
 }
 
 /// A source, as text with a place for its register, and the register.
@@ -112,8 +112,8 @@ struct Flags {
 }
 
 impl Flags {
-    fn new(body: &mut Body<'_, '_>, leases: &mut Leases<'_>) -> Result<Self, Refusal> {
-        let flags = Flags { is_nan: leases.sgprs(1, 1)?, saturates: leases.sgprs(1, 1)? };
+    fn new(body: &mut Body<'_, '_>, scratch: &mut ScratchRegisters<'_>) -> Result<Self, Refusal> {
+        let flags = Flags { is_nan: scratch.sgprs(1, 1)?, saturates: scratch.sgprs(1, 1)? };
         body.line(&format!("s_getreg_b32 {}, hwreg(HW_REG_WAVE_MODE, 23, 1)", flags.saturates))?;
         Ok(flags)
     }
@@ -204,12 +204,12 @@ fn merge(
 fn pack(
     site: &Site<'_>,
     body: &mut Body<'_, '_>,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     to: &Register,
 ) -> Result<(), Refusal> {
-    let room = scratch(leases, 4, 1, to)?;
+    let room = vgprs_near(scratch, 4, 1, to)?;
     let [second, first, help, more] = [0, 1, 2, 3].map(|at| part(&room, at, 1));
-    let flags = Flags::new(body, leases)?;
+    let flags = Flags::new(body, scratch)?;
     let sources = [("src1", Role::Second, second), ("src0", Role::First, first)];
     for (name, role, result) in sources {
         let source = Source::of(site, body, name, role)?;
@@ -228,7 +228,7 @@ fn pack(
 fn stochastic(
     site: &Site<'_>,
     body: &mut Body<'_, '_>,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     to: &Register,
 ) -> Result<(), Refusal> {
     let modifiers = site.operand("src1_modifiers");
@@ -236,9 +236,9 @@ fn stochastic(
         return Err(unsupported(site, "its noise is negated"));
     }
     let byte = site.number("byte_sel").and_then(|it| u32::try_from(it).ok()).unwrap_or_default();
-    let room = scratch(leases, 2, 1, to)?;
+    let room = vgprs_near(scratch, 2, 1, to)?;
     let [result, help] = [0, 1].map(|at| part(&room, at, 1));
-    let flags = Flags::new(body, leases)?;
+    let flags = Flags::new(body, scratch)?;
     let work = Work([result, help, help]);
     let source = Source::of(site, body, "src0", Role::First)?;
     let noise = Source::of(site, body, "src1", Role::Second)?;
@@ -254,13 +254,13 @@ fn stochastic(
 fn unpack(
     site: &Site<'_>,
     body: &mut Body<'_, '_>,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     to: &Register,
 ) -> Result<(), Refusal> {
     use Role::{Destination, First, Second, Third};
     let byte = site.number("byte_sel").unwrap_or_default();
-    let room = scratch(leases, 2, 1, to)?;
-    let is_nan = leases.sgprs(1, 1)?;
+    let room = vgprs_near(scratch, 2, 1, to)?;
+    let is_nan = scratch.sgprs(1, 1)?;
     let work = Work([part(&room, 0, 1), part(&room, 1, 1), *to]);
     let source = Source::of(site, body, "src0", First)?;
     let extract = format!("v_bfe_u32 @, $, {}, 8", byte * 8);

@@ -15,8 +15,8 @@
 //!    it, before anybody decides where they go.
 //!
 //! What `look` has to hold to:
-//! - Write only what the replaced instruction writes, and what [`Site::leases`] has granted
-//!   ([`Plan::leasing`](crate::Plan::leasing)). SCC and VCC are leases too.
+//! - Write only what the replaced instruction writes, and what [`Site::scratch_registers`] has granted
+//!   ([`Plan::taking`](crate::Plan::taking)). SCC and VCC are scratch too.
 //! - Leave EXEC, MODE and the upper bits of vector register numbers as the replaced instruction leaves them.
 //!   [`Site::msb`] says what they are; registers in the text of an instruction are without them.
 //! - Where one change serves several instructions, answer the same plan at each: an edit made twice is one.

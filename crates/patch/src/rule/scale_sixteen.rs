@@ -3,9 +3,9 @@
 use hsaco_isa::{OperandValue, Register, RegisterFile};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer, scale_src2};
-use crate::body::{Body, Role, overlap, part, scratch};
+use crate::body::{Body, Role, overlap, part, vgprs_near};
 use crate::matrix::{self, Product, Scale, format};
-use crate::{Answer, Leases, Plan, Refusal, ScaleSixteen, Site};
+use crate::{Answer, Plan, Refusal, ScaleSixteen, ScratchRegisters, Site};
 
 const ROWS16: &str = "v_wmma_scale16_f32_16x16x128_f8f6f4";
 const ROWS32: &str = "v_wmma_scale16_f32_32x16x128_f4";
@@ -37,22 +37,21 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
         return Ok(Answer::Rewrite(Plan::replace(site, vec![site.decode(&bytes)?])));
     }
     let mut body = Body::new(site)?;
-    let mut leases = site.leases();
+    let mut scratch = site.scratch_registers();
     let product = Product::of(site, &body, (format::FP4, format::FP4))?;
     let mut room = Room::default();
-    let mut run = |body: &mut Body<'_, '_>, leases: &mut Leases<'_>, product: &Product| match site
-        .options()
-        .scale_sixteen
-    {
+    let mut run = |body: &mut Body<'_, '_>,
+                   scratch: &mut ScratchRegisters<'_>,
+                   product: &Product| match site.options().scale_sixteen {
         ScaleSixteen::Native => product.emit(body, ROWS16),
-        ScaleSixteen::Emulate => room.emulate(body, leases, product),
+        ScaleSixteen::Emulate => room.emulate(body, scratch, product),
     };
     if site.mnemonic() == ROWS32 {
-        matrix::both(&mut body, &mut leases, product.halves(), run)?;
+        matrix::both(&mut body, &mut scratch, product.halves(), run)?;
     } else {
-        run(&mut body, &mut leases, &product)?;
+        run(&mut body, &mut scratch, &product)?;
     }
-    Ok(Answer::Rewrite(Plan::replace(site, body.finish()?).leasing(leases)))
+    Ok(Answer::Rewrite(Plan::replace(site, body.finish()?).taking(scratch)))
 }
 
 /// One half of every block of 32.
@@ -108,7 +107,7 @@ impl Room {
     fn emulate(
         &mut self,
         body: &mut Body<'_, '_>,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
         product: &Product,
     ) -> Result<(), Refusal> {
         let (a, b) = &product.scales;
@@ -121,21 +120,21 @@ impl Room {
         // What the first product writes, the second may still have to read.
         let is_read = |row: &Register| overlap(&product.d, row);
         let sum = match is_read(&product.a) || is_read(&product.b) {
-            true => scratch(leases, product.d.count, 2, &product.d)?,
+            true => vgprs_near(scratch, product.d.count, 2, &product.d)?,
             false => product.d,
         };
         let lower = (
-            self.gather(body, leases, a, Half::Lower, 0)?,
-            self.gather(body, leases, b, Half::Lower, 1)?,
+            self.gather(body, scratch, a, Half::Lower, 0)?,
+            self.gather(body, scratch, b, Half::Lower, 1)?,
         );
         let upper = (
-            self.gather(body, leases, a, Half::Upper, 2)?,
-            self.gather(body, leases, b, Half::Upper, 3)?,
+            self.gather(body, scratch, a, Half::Upper, 2)?,
+            self.gather(body, scratch, b, Half::Upper, 3)?,
         );
-        let half = self.masked(body, leases, product, Half::Lower)?;
+        let half = self.masked(body, scratch, product, Half::Lower)?;
         Product { d: sum, scales: lower, ..half }.emit(body, BLOCKS32)?;
         matrix::distance(body)?;
-        let half = self.masked(body, leases, product, Half::Upper)?;
+        let half = self.masked(body, scratch, product, Half::Upper)?;
         let c = OperandValue::Register(sum);
         Product { c, scales: upper, neg: false, abs: false, ..half }.emit(body, BLOCKS32)
     }
@@ -144,7 +143,7 @@ impl Room {
     fn gather(
         &mut self,
         body: &mut Body<'_, '_>,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
         scale: &Scale,
         half: Half,
         place: usize,
@@ -154,7 +153,7 @@ impl Room {
         }
         let OperandValue::Register(pair) = scale.source else { return Ok(*scale) };
         // Scales are in the first bank, whatever upper bits are set.
-        let to = leased(self.scales.get_mut(place), || leases.vgprs(1, 1, 0))?;
+        let to = leased(self.scales.get_mut(place), || scratch.vgprs(1, 1, 0))?;
         let operands = [
             (Role::Destination, to),
             (Role::First, part(&pair, 1, 1)),
@@ -169,7 +168,7 @@ impl Room {
     fn masked(
         &mut self,
         body: &mut Body<'_, '_>,
-        leases: &mut Leases<'_>,
+        scratch: &mut ScratchRegisters<'_>,
         product: &Product,
         half: Half,
     ) -> Result<Product, Refusal> {
@@ -178,16 +177,17 @@ impl Room {
         let mut lanes = None;
         if by_lanes(product.formats.0) || masks_b {
             let place = self.lanes.get_mut(usize::from(half == Half::Upper));
-            let mask = leased(place, || leases.sgprs(1, 1))?;
+            let mask = leased(place, || scratch.sgprs(1, 1))?;
             body.line(&format!("s_mov_b32 {mask}, {:#x}", half.lanes()))?;
             lanes = Some(mask);
         }
         let mut result = *product;
-        let to = leased(Some(&mut self.a), || scratch(leases, product.a.count, 2, &product.a))?;
+        let to = leased(Some(&mut self.a), || vgprs_near(scratch, product.a.count, 2, &product.a))?;
         mask(body, lanes, (product.a, product.formats.0), half, &to)?;
         result.a = to;
         if masks_b {
-            let to = leased(Some(&mut self.b), || scratch(leases, product.b.count, 2, &product.b))?;
+            let to =
+                leased(Some(&mut self.b), || vgprs_near(scratch, product.b.count, 2, &product.b))?;
             mask(body, lanes, (product.b, product.formats.1), half, &to)?;
             result.b = to;
         }

@@ -46,17 +46,17 @@ pub(super) fn base(site: &Site<'_>) -> Option<Register> {
 fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
     let load = site.inst().into_iter();
     let clear = site.assemble(&format!("s_pack_hh_b32_b16 {base}, 0, {base}"))?;
-    let mut leases = site.leases();
+    let mut scratch = site.scratch_registers();
     if is_free(site, base) {
-        leases.take(base);
+        scratch.take(base);
         let code = std::iter::once(clear).chain(load).collect();
-        return Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)));
+        return Ok(Answer::Rewrite(Plan::replace(site, code).taking(scratch)));
     }
-    let saved = leases.sgprs(1, 1)?;
+    let saved = scratch.sgprs(1, 1)?;
     let mut code = vec![site.assemble(&format!("s_mov_b32 {saved}, {base}"))?, clear];
     code.extend(load);
     code.push(site.assemble(&format!("s_mov_b32 {base}, {saved}"))?);
-    Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
+    Ok(Answer::Rewrite(Plan::replace(site, code).taking(scratch)))
 }
 
 /// Whether nobody needs the register after the load, nor an access that is under way and may be tried again.

@@ -26,24 +26,24 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
 
 /// Clears the mask only where the wave is in no cluster.
 fn choosing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
-    let mut leases = site.leases();
-    let saved = leases.sgprs(1, 1)?;
-    let scc = if site.is_scc_needed() { Some(leases.sgprs(1, 1)?) } else { None };
+    let mut scratch = site.scratch_registers();
+    let saved = scratch.sgprs(1, 1)?;
+    let scc = if site.is_scc_needed() { Some(scratch.sgprs(1, 1)?) } else { None };
     let mut lines = vec![format!("s_mov_b32 {saved}, {base}")];
     match scc {
         Some(scc) => lines.push(format!("s_cselect_b32 {scc}, 1, 0")),
-        None => leases.take(&SCC),
+        None => scratch.take(&SCC),
     }
     lines.extend(choice(base, &saved));
     lines.extend(scc.map(|scc| format!("s_cmp_lg_u32 {scc}, 0")));
     let mut code = site.assemble_all(&lines)?;
     code.extend(site.inst());
     if is_free(site, base) {
-        leases.take(base);
+        scratch.take(base);
     } else {
         code.push(site.assemble(&format!("s_mov_b32 {base}, {saved}"))?);
     }
-    Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
+    Ok(Answer::Rewrite(Plan::replace(site, code).taking(scratch)))
 }
 
 /// Puts a register that is saved in another one into itself again, without the mask where the number of the cluster is 0.

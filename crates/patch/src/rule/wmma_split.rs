@@ -3,9 +3,9 @@
 use hsaco_isa::{OperandValue, Register};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
-use crate::body::{Body, Role, part, scratch, unsupported};
+use crate::body::{Body, Role, part, unsupported, vgprs_near};
 use crate::matrix::{self, Product, format};
-use crate::{Answer, Leases, Plan, Refusal, RefusalKind, Site};
+use crate::{Answer, Plan, Refusal, RefusalKind, ScratchRegisters, Site};
 
 const SCALED: &str = "v_wmma_scale_f32_16x16x128_f8f6f4";
 const F4: &str = "v_wmma_f32_32x16x128_f4";
@@ -40,7 +40,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
     let k128 = K128.iter().find(|(name, ..)| *name == site.mnemonic());
-    let mut leases = site.leases();
+    let mut scratch = site.scratch_registers();
     let code = match k128 {
         Some((_, formats, false)) => {
             // Operands keep their roles and their banks.
@@ -48,24 +48,24 @@ fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
             Product::of(site, &body, *formats)?.emit(&mut body, SCALED)?;
             body.finish()?
         }
-        Some((_, formats, true)) => halves_of_sums(site, &mut leases, *formats)?,
+        Some((_, formats, true)) => halves_of_sums(site, &mut scratch, *formats)?,
         None => {
             let mut body = Body::new(site)?;
             let halves = Product::of(site, &body, (format::FP4, format::FP4))?.halves();
-            let run = |body: &mut Body<'_, '_>, _: &mut Leases<'_>, half: &Product| {
+            let run = |body: &mut Body<'_, '_>, _: &mut ScratchRegisters<'_>, half: &Product| {
                 half.emit(body, SCALED)
             };
-            matrix::both(&mut body, &mut leases, halves, run)?;
+            matrix::both(&mut body, &mut scratch, halves, run)?;
             body.finish()?
         }
     };
-    Ok(Answer::Rewrite(Plan::replace(site, code).leasing(leases)))
+    Ok(Answer::Rewrite(Plan::replace(site, code).taking(scratch)))
 }
 
 /// A sum in 16 bits is made in 32 and rounded once.
 fn halves_of_sums(
     site: &Site<'_>,
-    leases: &mut Leases<'_>,
+    scratch: &mut ScratchRegisters<'_>,
     formats: (i64, i64),
 ) -> Result<Vec<hsaco_isa::Inst>, Refusal> {
     if !site.view().keeps_denormals() {
@@ -75,7 +75,7 @@ fn halves_of_sums(
     }
     let mut body = Body::new(site)?;
     let product = Product::of(site, &body, formats)?;
-    let sums = scratch(leases, 8, 2, &product.d)?;
+    let sums = vgprs_near(scratch, 8, 2, &product.d)?;
     let c = match product.c {
         OperandValue::Register(row) => {
             widen(&mut body, &row, &sums)?;

@@ -66,7 +66,7 @@ struct Comparison<'c> {
 
 impl Comparison<'_> {
     fn taken(&self) -> impl Iterator<Item = &Register> {
-        self.record.leases.iter().chain(&self.record.pair)
+        self.record.scratch_registers.iter().chain(&self.record.pair)
     }
 
     /// Registers that the replacement takes are free.
@@ -172,7 +172,7 @@ impl Comparison<'_> {
 /// check.
 fn body<'r>(decoder: &Decoder, record: &'r Record) -> &'r [u8] {
     let code = record.code();
-    let is_saved = |it: &Register| record.leases.contains(it) && record.pair.is_some();
+    let is_saved = |it: &Register| record.scratch_registers.contains(it) && record.pair.is_some();
     match jump::restored_scc(decoder, code).filter(|(register, _)| is_saved(register)) {
         Some((_, size)) if record.body.is_some() => code.get(size..).unwrap_or_default(),
         _ => code,

@@ -364,7 +364,7 @@ impl SiteJson {
             body: record.body.as_ref().map(ChangeJson::new),
             way_back: record.way_back,
             relays: record.relays.iter().map(ChangeJson::new).collect(),
-            leases: record.leases.iter().map(Register::to_string).collect(),
+            leases: record.scratch_registers.iter().map(Register::to_string).collect(),
             jump_registers: record.pair.map(|pair| pair.to_string()),
         }
     }
@@ -380,7 +380,7 @@ impl SiteJson {
             body: self.body.map(ChangeJson::read).transpose()?,
             way_back: self.way_back,
             relays: self.relays.into_iter().map(ChangeJson::read).collect::<Result<_>>()?,
-            leases: self.leases.iter().map(|it| register(it)).collect::<Result<_>>()?,
+            scratch_registers: self.leases.iter().map(|it| register(it)).collect::<Result<_>>()?,
             pair: self.jump_registers.as_deref().map(register).transpose()?,
         })
     }

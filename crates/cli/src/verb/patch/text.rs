@@ -33,7 +33,7 @@ pub(super) fn write_text(name: &str, manifest: &Manifest, out: &mut Output) -> R
             None => record.placement.name().to_owned(),
         };
         let registers: Vec<String> =
-            record.leases.iter().chain(&record.pair).map(ToString::to_string).collect();
+            record.scratch_registers.iter().chain(&record.pair).map(ToString::to_string).collect();
         let taken = if registers.is_empty() {
             String::new()
         } else {
