@@ -4,7 +4,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hsaco_analysis::{CodeMap, Function, FunctionKind, Functions, RegisterSet, Stream, vgpr_msb_after};
+use hsaco_analysis::{
+    CodeMap, Function, FunctionKind, Functions, RegisterSet, Stream, vgpr_msb_after,
+};
 use hsaco_isa::{Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
 use hsaco_kernarg::Entry;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
