@@ -574,8 +574,12 @@ fn halves_of_registers_are_needed_as_the_registers_that_they_are_of() {
     let file = object(&[NewKernel { code, vgprs: 8, ..kernel("k", "s_nop 0") }]);
     let Patched { bytes, manifest } = edited(&file, CodeEdit::Count(Points::Address(TEXT + 8)));
     assert!(bytes.is_some(), "{:?}", manifest.remarks);
-    let leases: Vec<String> =
-        manifest.records.iter().flat_map(|it| &it.leases).map(ToString::to_string).collect();
+    let leases: Vec<String> = manifest
+        .records
+        .iter()
+        .flat_map(|it| &it.scratch_registers)
+        .map(ToString::to_string)
+        .collect();
     assert!(leases.iter().any(|it| it.starts_with('v')), "{leases:?}");
     assert!(!leases.contains(&"v5".to_owned()), "{leases:?}");
 }

@@ -15,12 +15,11 @@ use std::path::Path;
 use hsaco::analysis::{DebugSections, SourceMap};
 use hsaco::isa::{Generation, Processor, RegisterFile};
 use hsaco::kernarg::{
-    AbiMarker, CompactLayout, Datum, Declaration, Declared, DispatchPacket, Entry, EntryValue,
-    Hidden, Inference, Kind, Launch, NativeLayout, PacketNeeds, Type, Value, Wave,
+    AbiMarker, Arguments, CompactLayout, Datum, Declaration, Declared, DispatchPacket, Entry,
+    EntryValue, Hidden, Inference, Kind, Launch, NativeLayout, PacketNeeds, Type, Value, Wave,
 };
 use hsaco::object::container::{EntryKind, HashCheck, Options, entries};
 use hsaco::object::{CodeObject, Kernel};
-use hsaco_cli::arguments::Arguments;
 use hsaco_tests::program::{sh, succeed};
 use hsaco_tests::random::Random;
 use hsaco_tests::{corpus_dir, fixture, fixtures_dir, in_ci, require_tools, scratch_dir};

@@ -2,23 +2,19 @@
 
 mod alloc;
 mod args;
-pub mod arguments;
 mod code;
 mod executable;
 mod index_file;
-pub mod input;
 mod json;
 mod json_files;
 mod named_files;
 mod output;
-mod parallel;
 mod report;
 mod scan;
 mod schema;
 mod select;
 mod sought;
 mod source_files;
-mod stored;
 mod stream;
 mod table;
 mod text;
@@ -31,11 +27,11 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser};
+use hsaco_files::{input, parallel};
 
 pub use crate::alloc::{Alloc, prepare_for_little};
 use crate::report::Status;
 use crate::verb::{Task, VERBS, Verb};
-pub use crate::verb::{arguments_json, without_comment};
 
 /// Opens, lists, inspects, extracts and bundles AMD GPU code objects, with no GPU and no ROCm.
 ///

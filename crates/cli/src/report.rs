@@ -1,10 +1,12 @@
 //! What goes to standard error, and what that makes of the exit code.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use hsaco::object::{Error, ErrorKind};
+pub(crate) use hsaco_files::Trouble;
 
 use crate::text::shown;
 
@@ -62,27 +64,6 @@ fn tell(line: &str) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 
-/// What is wrong with one object, found on whichever thread read it.
-#[derive(Debug, Default)]
-pub(crate) struct Trouble(Vec<(String, Error)>);
-
-impl Trouble {
-    /// Notes what is wrong with the part that `place` names.
-    pub(crate) fn note(&mut self, place: String, problem: Error) {
-        self.0.push((place, problem));
-    }
-
-    /// Whether nothing is.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds what another part of the work found.
-    pub(crate) fn append(&mut self, mut other: Self) {
-        self.0.append(&mut other.0);
-    }
-}
-
 /// Collects what is wrong with one input after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
@@ -138,13 +119,13 @@ impl Report {
 
     /// Says what is wrong with an object.
     pub(crate) fn trouble(&mut self, trouble: Trouble) {
-        for (place, problem) in trouble.0 {
-            self.problem(&place, &problem);
+        for problem in trouble {
+            self.problem(&problem.place, &problem.error);
         }
     }
 
     /// Says why the file could not be opened.
-    pub(crate) fn failure(&mut self, error: &anyhow::Error) {
+    pub(crate) fn failure(&mut self, error: &dyn Display) {
         self.tell(format!("{error:#}"), Status::Unreadable);
     }
 

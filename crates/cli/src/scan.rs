@@ -1,12 +1,12 @@
 //! Walking inputs: each file, each object in it, with what is wrong reported on the way.
 
 use anyhow::Result;
-use hsaco::object::container::{self, Container, Entries, Entry, EntryKind, HashCheck, Options};
-use hsaco::object::{CodeObject, Error, ErrorKind, Index};
+use hsaco::object::container::{Container, Entry, HashCheck, Options};
+pub(crate) use hsaco_files::ObjectItem;
+use hsaco_files::{Problem, Walk};
 
 use crate::args::{Inputs, ObjectFilter};
 use crate::input::{self, Input};
-use crate::parallel;
 use crate::report::{Report, Status, Trouble};
 use crate::select::ObjectSelection;
 
@@ -18,44 +18,6 @@ pub(crate) struct FileItem<'i> {
     pub(crate) input: &'i Input,
     /// What the file is, if anything known.
     pub(crate) container: Option<Container>,
-}
-
-/// One entry that holds device code.
-pub(crate) struct ObjectItem<'e, 'a> {
-    /// Its number in the file.
-    pub(crate) number: usize,
-    pub(crate) entry: &'e Entry<'a>,
-    /// The code object, unless the entry is something else, such as bitcode.
-    pub(crate) object: Option<CodeObject<'e>>,
-    /// The target: of the object, else of the entry's id.
-    pub(crate) target: Option<String>,
-}
-
-impl ObjectItem<'_, '_> {
-    /// Where the object is, for messages.
-    pub(crate) fn place(&self) -> String {
-        match &self.target {
-            Some(target) => format!("object {} ({target})", self.number),
-            None => format!("object {}", self.number),
-        }
-    }
-
-    /// An error of the object, as seen from the file.
-    pub(crate) fn located(&self, error: Error) -> Error {
-        match self.entry.offset {
-            Some(offset) => error.rebased(offset),
-            None => error,
-        }
-    }
-
-    /// What the object defines; what is wrong with either is noted.
-    pub(crate) fn index<'o>(&self, object: &CodeObject<'o>, trouble: &mut Trouble) -> Index<'o> {
-        let index = object.index();
-        for problem in object.problems().iter().chain(index.problems()) {
-            trouble.note(self.place(), self.located(problem.clone()));
-        }
-        index
-    }
 }
 
 /// What a verb does with files and objects.
@@ -151,138 +113,41 @@ pub(crate) fn walk<V: Visit>(
     if input.len() > 1 << 20 && !visitor.is_brief() {
         crate::alloc::prepare_for_much();
     }
-    let mut entries = container::entries(input, options);
-    let first = entries.next();
-    if input.found && first.is_none() {
-        return Ok(());
-    }
+    let Some(walk) = Walk::new(input, options) else { return Ok(()) };
     report.look_into();
     visitor.begin(&file)?;
-    let mut batch = Batch { input, selection, entries: Vec::new(), size: 0, number: 0 };
-    let mut next = first;
-    while let Some(entry) = next {
-        match entry {
-            Ok(entry) if !entry.is_object() => visitor.other(&entry)?,
-            Ok(entry) => batch.add(entry),
-            Err(error) => {
-                batch.flush(visitor, report)?;
-                report.problem("", &error);
-            }
-        }
-        if batch.is_due(&entries) {
-            batch.flush(visitor, report)?;
-        }
-        next = entries.next();
-    }
-    batch.flush(visitor, report)?;
-    if batch.number == 0 && report.first().is_none() && !visitor.takes_any_file() {
+    let mut reporting = Reporting { visitor, report };
+    let number = walk.run(selection, &mut reporting)?;
+    let Reporting { visitor, report } = reporting;
+    if number == 0 && report.first().is_none() && !visitor.takes_any_file() {
         report.no_code();
     }
     visitor.end(report.first())
 }
 
-/// Objects that are read together, on every core.
-struct Batch<'i, 'a> {
-    input: &'i Input,
-    selection: &'i ObjectSelection,
-    entries: Vec<(usize, Entry<'a>)>,
-    size: usize,
-    number: usize,
+/// A verb's visitor, whose problems are reported.
+struct Reporting<'v, V> {
+    visitor: &'v mut V,
+    report: &'v mut Report,
 }
 
-impl<'a> Batch<'_, 'a> {
-    /// Bytes of objects that may be mapped at a time.
-    const MAX_SIZE: usize = 32 << 20;
-    /// Pages of smaller ranges are given back with the process.
-    const WORTH_RELEASING: u64 = 16 << 20;
-    /// Reading an object is about as much work as so many kernels of one.
-    const OBJECT_WEIGHT: usize = 128;
+impl<V: Visit> hsaco_files::Visit for Reporting<'_, V> {
+    type Row<'e> = V::Row<'e>;
+    type Error = anyhow::Error;
 
-    fn add(&mut self, entry: Entry<'a>) {
-        self.size += entry.data.len();
-        self.entries.push((self.number, entry));
-        self.number += 1;
+    fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<V::Row<'e>> {
+        self.visitor.read(item, trouble)
     }
 
-    /// True before the walk decompresses the next payload, and when there is enough to do: no more
-    /// than one payload is in memory at a time.
-    fn is_due(&self, walk: &Entries<'_>) -> bool {
-        let holds_payload = self.entries.iter().any(|(_, entry)| entry.offset.is_none());
-        self.size >= Self::MAX_SIZE || (holds_payload && !walk.in_payload())
+    fn objects(&mut self, rows: Vec<V::Row<'_>>) -> Result<()> {
+        self.visitor.objects(rows)
     }
 
-    fn flush<V: Visit>(&mut self, visitor: &mut V, report: &mut Report) -> Result<()> {
-        let entries = std::mem::take(&mut self.entries);
-        self.size = 0;
-        let reader: &V = visitor;
-        let selection = self.selection;
-        let rows = parallel::map(&entries, Self::OBJECT_WEIGHT, |(number, entry)| {
-            let mut trouble = Trouble::default();
-            let item = ObjectItem::new(*number, entry, &mut trouble);
-            let row = item.is_wanted(selection).then(|| reader.read(&item, &mut trouble));
-            (row.transpose(), trouble)
-        });
-        let mut read = Vec::with_capacity(rows.len());
-        for (row, trouble) in rows {
-            report.trouble(trouble);
-            read.extend(row?);
-        }
-        visitor.objects(read)?;
-        self.release(&entries);
-        Ok(())
+    fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
+        self.visitor.other(entry)
     }
 
-    fn release(&self, entries: &[(usize, Entry<'_>)]) {
-        let mapped = entries.iter().filter_map(|(_, entry)| {
-            let start = entry.offset?;
-            Some((start, start.saturating_add(entry.data.len() as u64)))
-        });
-        let range = mapped.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
-        if let Some((start, end)) = range
-            && end - start >= Self::WORTH_RELEASING
-        {
-            self.input.release(start, end - start);
-        }
-    }
-}
-
-impl<'e, 'a> ObjectItem<'e, 'a> {
-    /// Reads the headers of an entry that holds device code.
-    pub(crate) fn new(number: usize, entry: &'e Entry<'a>, trouble: &mut Trouble) -> Self {
-        let mut item = Self { number, entry, object: None, target: None };
-        match item.parse() {
-            Ok(Some(object)) => {
-                item.target = Some(object.target().to_string());
-                item.object = Some(object);
-                return item;
-            }
-            Ok(None) => {}
-            Err(error) => trouble.note(item.place(), item.located(error)),
-        }
-        item.target = entry.named_target().map(str::to_owned);
-        item
-    }
-
-    /// The code object, or `None` where the entry is something else that is known.
-    fn parse(&self) -> hsaco::object::Result<Option<CodeObject<'e>>> {
-        match self.entry.kind {
-            EntryKind::CodeObject => CodeObject::parse(&self.entry.data).map(Some),
-            EntryKind::Unknown => {
-                let detail = "neither ELF nor bitcode";
-                Err(Error::new(ErrorKind::NotRecognised, "entry", detail).at(0))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Whether the command line asks for it.
-    pub(crate) fn is_wanted(&self, selection: &ObjectSelection) -> bool {
-        match &self.object {
-            Some(object) => selection.wants(self.number, object),
-            None => {
-                let text = self.target.as_deref().unwrap_or_default();
-                selection.wants_target(self.number, text.parse().ok(), text, 0)
-            }
-        }
+    fn problem(&mut self, problem: &Problem) {
+        self.report.problem(&problem.place, &problem.error);
     }
 }

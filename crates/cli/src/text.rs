@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-pub(crate) use hsaco::draw::escape::{Xml, dot, is_obeyed};
+pub(crate) use hsaco::draw::escape::{dot, is_obeyed};
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 

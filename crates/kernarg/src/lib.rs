@@ -22,6 +22,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "analysis")]
+mod arguments;
 mod compact;
 mod declaration;
 mod elf_only;
@@ -33,9 +35,13 @@ mod launch;
 mod native;
 mod packet;
 mod prepacked;
+#[cfg(feature = "analysis")]
+mod spelled;
 mod types;
 mod value;
 
+#[cfg(feature = "analysis")]
+pub use arguments::{Arguments, describe};
 pub use compact::{AbiMarker, Binding, CompactLayout, Span};
 pub use declaration::{Declaration, Declared, Kind, Remark};
 pub use elf_only::{ElfOnlyKernel, Inference, Inferred, elf_only};
@@ -46,6 +52,8 @@ pub use launch::{BLOCK_SIZE, Launch, blocks, command_words, group_segment};
 pub use native::{NativeLayout, Parameter};
 pub use packet::{AgentPacket, BarrierPacket, DispatchPacket, Fences, Packet, PacketNeeds, Scope};
 pub use prepacked::{Blob, DirectLayout, Prepacked};
+#[cfg(feature = "analysis")]
+pub use spelled::{Pointee, SpelledArgument, SpelledMember, spell};
 pub use types::{Datum, Float, Member, Record, Type};
 pub use value::Value;
 

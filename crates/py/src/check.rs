@@ -2,7 +2,7 @@
 
 use hsaco::check::{Checker, Device, Finding, Launch, Report, Rule};
 use hsaco::object::container::Container;
-use hsaco_cli::input::inputs;
+use hsaco_files::input::inputs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -40,9 +40,7 @@ pub(crate) fn assemble(py: Python<'_>, text: &str, target: &str) -> PyResult<Vec
     let assembler = made.map_err(|error| error::unsupported(py, error))?;
     let mut code = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        let line = hsaco_cli::without_comment(line);
-        if !line.trim().is_empty() {
-            let statement = assembler.statement(line);
+        if let Some(statement) = assembler.line(line) {
             statement.map_err(|error| error::assembly(py, number, &error))?.encode(&mut code);
         }
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco::db::{self, Content, Data, Wanted, Which};
 use hsaco::object::{Error, ErrorKind, Str};
-use hsaco_cli::input::{Unopened, stored_inputs};
+use hsaco_files::OpenError;
+use hsaco_files::input::{Unopened, stored_inputs};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -36,7 +37,7 @@ struct Problem {
 }
 
 enum What {
-    Unopened(anyhow::Error),
+    Unopened(OpenError),
     Broken(Error),
 }
 

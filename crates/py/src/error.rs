@@ -2,6 +2,7 @@
 
 use hsaco::isa::{AsmError, ParseTargetError, UnsupportedProcessor};
 use hsaco::object::{Error, ErrorKind};
+use hsaco_files::OpenError;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -66,11 +67,10 @@ pub(crate) fn no_symbol(py: Python<'_>, name: &str) -> PyErr {
 }
 
 /// A file that could not be opened.
-pub(crate) fn unopened(name: &str, error: &anyhow::Error) -> PyErr {
-    let system = error.chain().find_map(|it| it.downcast_ref::<std::io::Error>());
-    match system.and_then(|it| Some((it.raw_os_error()?, it.kind()))) {
+pub(crate) fn unopened(name: &str, error: &OpenError) -> PyErr {
+    match error.system().and_then(|it| Some((it.raw_os_error()?, it.kind()))) {
         Some((number, kind)) => PyOSError::new_err((number, kind.to_string(), name.to_owned())),
-        None => PyOSError::new_err(format!("{name}: {error:#}")),
+        None => PyOSError::new_err(format!("{name}: {error}")),
     }
 }
 

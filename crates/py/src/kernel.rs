@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hsaco::analysis::{Exit, Spelling};
 use hsaco::db;
-use hsaco::kernarg::{Entry, Wave};
+use hsaco::kernarg::{Entry, Wave, spell};
 use hsaco::object::metadata::Argument;
 use hsaco::object::{Error, ErrorKind};
 use pyo3::exceptions::PyValueError;
@@ -160,7 +160,7 @@ impl Kernel {
     ) -> PyResult<Bound<'py, PyAny>> {
         let spelling = Spelling { resolve_typedefs, keywords };
         let arguments = self.detached(py, db::Kernel::arguments)?;
-        let described = py.detach(|| hsaco_cli::arguments_json(&arguments, spelling));
+        let described = py.detach(|| serde_json::to_string(&spell(&arguments, spelling)));
         let text = described.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let module = py.import(pyo3::intern!(py, "hsaco._records"))?;
         module.getattr(pyo3::intern!(py, "typed_arguments"))?.call1((text,))

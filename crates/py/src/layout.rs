@@ -119,7 +119,7 @@ pub(crate) fn of_kernel(
     known: &hsaco::analysis::KernelArguments,
 ) -> Result<Layout, Error> {
     let mut layout = NativeLayout::new(&Declaration::of(kernel)?)?;
-    hsaco_cli::arguments::describe(&mut layout, known);
+    hsaco::kernarg::describe(&mut layout, known);
     Ok(Layout(layout))
 }
 

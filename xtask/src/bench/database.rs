@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use hsaco::db::Database;
-use hsaco_cli::input::stored_inputs;
+use hsaco_files::input::stored_inputs;
 use hsaco_tests::tool;
 
 use super::measure::{in_turns, usage, wall_time};

@@ -6,7 +6,7 @@ mod text;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use hsaco::analysis::{KernelArguments, Spelling};
+use hsaco::analysis::Spelling;
 
 use self::model::ObjectArguments;
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
@@ -34,11 +34,6 @@ pub(crate) struct Args {
     resolve_typedefs: bool,
     #[command(flatten)]
     answer: Answer,
-}
-
-/// The arguments of a kernel as `hsaco args --format json` has them: a list.
-pub fn arguments_json(found: &KernelArguments, spelling: Spelling) -> serde_json::Result<String> {
-    serde_json::to_string(&model::describe(found, spelling))
 }
 
 /// What is asked of every object.

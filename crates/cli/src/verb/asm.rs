@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 fn open(file: &OsString) -> Result<Input> {
     let opened = input::inputs(std::slice::from_ref(file)).next().context("no such file")?;
-    opened.map_err(|it| it.error.context(it.name))
+    Ok(opened?)
 }
 
 /// One instruction of a file, or data.
@@ -185,11 +185,7 @@ impl Source {
 
     /// The instruction or data of a line; one that holds none, and is not empty, is reported.
     fn assemble(&mut self, file: &str, number: usize, line: &str) -> Option<Statement> {
-        let code = without_comment(line);
-        if code.trim().is_empty() {
-            return None;
-        }
-        match self.assembler.statement(code) {
+        match self.assembler.line(line)? {
             Ok(statement) => Some(statement),
             Err(error) => {
                 report::line(
@@ -209,21 +205,6 @@ fn write_data(data: &Data, buffer: &mut Vec<u8>) -> Result<()> {
         writeln!(buffer, "\t{}\t{value}", data.directive())?;
     }
     Ok(())
-}
-
-/// What stands before `;` or `//` on a line of assembly; nothing of one that begins with `#`.
-pub fn without_comment(line: &str) -> &str {
-    if line.starts_with('#') {
-        return "";
-    }
-    let is_end = |at: &usize| {
-        !line
-            .as_bytes()
-            .get(*at..)
-            .is_some_and(|rest| rest.starts_with(b"/") && !rest.starts_with(b"//"))
-    };
-    let end = memchr::memchr2_iter(b';', b'/', line.as_bytes()).find(is_end).unwrap_or(line.len());
-    line.get(..end).unwrap_or(line)
 }
 
 /// A hexadecimal digit.

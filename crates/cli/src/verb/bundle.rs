@@ -262,7 +262,7 @@ fn read(path: &OsStr) -> Result<Vec<u8>> {
     ensure!(!Path::new(path).is_dir(), "a directory, where a file is wanted");
     match input::inputs(&[path.to_owned()]).next() {
         Some(Ok(input)) => Ok(input.to_vec()),
-        Some(Err(unopened)) => Err(unopened.error),
+        Some(Err(unopened)) => Err(unopened.error.into()),
         None => bail!("no such file"),
     }
 }

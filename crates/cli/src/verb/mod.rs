@@ -29,8 +29,6 @@ mod source;
 mod symbols;
 
 use anyhow::Result;
-pub use args::arguments_json;
-pub use asm::without_comment;
 use clap::{ArgMatches, Command, FromArgMatches as _};
 
 use crate::report::Status;

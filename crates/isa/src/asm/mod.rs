@@ -262,6 +262,23 @@ impl Assembler {
         Data::parse(&mut cursor).map(Statement::Data).map_err(AsmError::new)
     }
 
+    /// What a line of a file is, as [`statement`](Self::statement) takes it; nothing of one that is empty or a comment.
+    ///
+    /// `;` and `//` begin comments, and so does `#` at the beginning of a line.
+    ///
+    /// ```
+    /// use hsaco_isa::{Assembler, DecodeOptions, Processor};
+    /// let processor = Processor::from_name("gfx942").unwrap();
+    /// let assembler = Assembler::new(processor, DecodeOptions::default())?;
+    /// assert!(assembler.line("# a comment").is_none());
+    /// assert!(assembler.line("  s_endpgm // the end; of all").is_some_and(|it| it.is_ok()));
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    pub fn line(&self, line: &str) -> Option<Result<Statement, AsmError>> {
+        let code = without_comment(line);
+        (!code.trim().is_empty()).then(|| self.statement(code))
+    }
+
     fn parse(&self, line: &str, standard: Standard) -> Result<Inst, Miss> {
         let mut cursor = Cursor::new(line);
         let start = cursor;
@@ -389,6 +406,14 @@ fn plain_kind(decoder: &Decoder, number: u16, kind: &Kind) -> PlainKind {
         }
         _ => PlainKind { vectors: 0, scalars: 0 },
     }
+}
+
+fn without_comment(line: &str) -> &str {
+    if line.starts_with('#') {
+        return "";
+    }
+    let code = line.split_once(';').map_or(line, |(code, _)| code);
+    code.split_once("//").map_or(code, |(code, _)| code)
 }
 
 /// Whether the decoder printed the line and remarked that it is wrong.

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::kernarg::{SpelledArgument, SpelledMember};
 
 use super::Question;
-use super::model::{ArgumentInfo, KernelInfo, MemberInfo, ObjectArguments};
+use super::model::{KernelInfo, ObjectArguments};
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
@@ -65,7 +66,7 @@ impl Page {
         ]))
     }
 
-    fn argument(&mut self, argument: &ArgumentInfo) {
+    fn argument(&mut self, argument: &SpelledArgument) {
         let text = |text: &'_ Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         self.0.row([
             argument.offset.into(),
@@ -83,7 +84,7 @@ impl Page {
     /// The members of a structure that begins at `start`, with what lies between them.
     fn members(
         &mut self,
-        members: &[MemberInfo],
+        members: &[SpelledMember],
         start: Option<u64>,
         size: Option<u64>,
         depth: usize,
@@ -110,7 +111,7 @@ impl Page {
 
     fn member(
         &mut self,
-        member: &MemberInfo,
+        member: &SpelledMember,
         start: Option<u64>,
         offset: Option<u64>,
         depth: usize,
@@ -157,7 +158,7 @@ impl Page {
 }
 
 /// Where a member ends, in whole bytes.
-fn member_end(member: &MemberInfo, start: Option<u64>, offset: Option<u64>) -> Option<u64> {
+fn member_end(member: &SpelledMember, start: Option<u64>, offset: Option<u64>) -> Option<u64> {
     match member.bit_offset.zip(member.bit_size) {
         Some((bit, size)) => start?.checked_add(bit.checked_add(size)?.div_ceil(8)),
         None => offset?.checked_add(member.size?),

@@ -125,8 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 /// The one file that an argument stands for.
 fn open(argument: &OsString) -> Result<Input> {
     let mut found = input::inputs(std::slice::from_ref(argument));
-    let first = found.next().with_context(|| format!("{}: no file", argument.display()))?;
-    let first = first.map_err(|it| it.error.context(it.name))?;
+    let first = found.next().with_context(|| format!("{}: no file", argument.display()))??;
     if found.next().is_some() {
         bail!("{}: more than one file; diff compares one with one", argument.display());
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::kernarg::{Blob, Inference, NativeLayout, Type};
+use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, Type};
 use hsaco::object::Error;
 use serde::Serialize;
 
@@ -12,7 +12,6 @@ use super::model::each_kernel;
 use super::value::to_json;
 use super::{InferenceArgs, Question, read_bytes};
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
-use crate::arguments::Arguments;
 use crate::json;
 use crate::output::Output;
 use crate::report::{self, Status, Trouble};

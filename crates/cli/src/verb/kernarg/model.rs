@@ -1,12 +1,11 @@
 //! What `kernarg` says of an object: the JSON shape, which the text is made from too.
 
 use hsaco::analysis::{DebugSections, SourceMap};
-use hsaco::kernarg::{CompactLayout, Entry, NativeLayout};
+use hsaco::kernarg::{Arguments, CompactLayout, Entry, NativeLayout};
 use hsaco::object::{CodeObject, Error, Kernel};
 use serde::Serialize;
 
 use super::Question;
-use crate::arguments::Arguments;
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::verb::ls::source_name;

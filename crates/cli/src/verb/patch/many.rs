@@ -41,7 +41,7 @@ pub(super) fn patch(args: &Args, patcher: &Patcher) -> Result<Status> {
     };
     let mut outcomes = Vec::new();
     for Source { place, relative } in sources {
-        let input = place.open().map_err(|it| it.error.context(it.name))?;
+        let input = place.open()?;
         let Some(mut outcome) = Outcome::of(patcher, &input)? else { continue };
         // A file that is named is to be rewritten; of those of directories, some may be for other processors.
         if !outcome.found {
@@ -78,7 +78,7 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
     for argument in &args.files {
         let mut places = input::inputs(std::slice::from_ref(argument));
         while let Some(place) = places.next_place() {
-            let place = place.map_err(|it| it.error.context(it.name))?;
+            let place = place?;
             let Some(path) = place.file() else {
                 bail!("{}: it has no name that its result could have", place.name);
             };

@@ -173,7 +173,7 @@ fn has_edits(args: &Args) -> bool {
 
 fn open(file: &OsString) -> Result<Input> {
     let opened = input::inputs(std::slice::from_ref(file)).next().context("no such file")?;
-    opened.map_err(|it| it.error.context(it.name))
+    Ok(opened?)
 }
 
 /// What becomes of one file.

@@ -1,24 +1,25 @@
-//! Opening what the command line names: files, directories, URIs, standard input.
+//! Opening what a command line names: files, directories, URIs, standard input.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
-use hsaco::db::{Content, Stored as _};
-use hsaco::object::uri::Uri;
+use hsaco_db::{Content, Stored as _};
+use hsaco_object::uri::Uri;
 use memmap2::Mmap;
 
+use crate::error::{OpenError, Result};
 use crate::stored::StoredFile;
 
 /// One file's bytes.
 pub struct Input {
     /// What to call it: as the user spelled it.
     pub name: String,
-    /// True when nobody named the file: it was found in a directory, and may be anything.
+    /// True when no argument names the file: it was found in a directory, and may be anything.
     pub found: bool,
     data: Data,
     range: Range<usize>,
@@ -56,7 +57,7 @@ impl Deref for Data {
 
 impl Input {
     /// Lets the system take back the memory behind a part of the file that will not be read again.
-    pub(crate) fn release(&self, offset: u64, size: u64) {
+    pub fn release(&self, offset: u64, size: u64) {
         let (Data::Mapped(map), Ok(offset), Ok(size)) =
             (&self.data, usize::try_from(offset), usize::try_from(size))
         else {
@@ -99,7 +100,7 @@ pub fn stored_inputs(
 pub struct StoredInput {
     /// What to call it: as the user spelled it.
     pub name: String,
-    /// True when nobody named the file: it was found in a directory, and may be anything.
+    /// True when no argument names the file: it was found in a directory, and may be anything.
     pub found: bool,
     /// What it holds.
     pub content: Content,
@@ -116,25 +117,36 @@ struct Pending {
 }
 
 /// An argument that could not be opened.
+#[derive(Debug)]
 pub struct Unopened {
     /// What to call it: as the user spelled it.
     pub name: String,
     /// Why not.
-    pub error: anyhow::Error,
+    pub error: OpenError,
 }
 
+impl fmt::Display for Unopened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.error)
+    }
+}
+
+impl std::error::Error for Unopened {}
+
 /// Something that an argument stands for: a file, standard input, a URI.
-pub(crate) struct Place {
+#[derive(Debug)]
+pub struct Place {
     path: OsString,
     /// What to call it: as the user spelled it.
-    pub(crate) name: String,
-    /// True when nobody named the file.
-    pub(crate) found: bool,
+    pub name: String,
+    /// True when no argument names the file: it was found in a directory.
+    pub found: bool,
 }
 
 impl Place {
     /// The file that it is, unless it is something else.
-    pub(crate) fn file(&self) -> Option<&Path> {
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
         (self.path != "-" && !self.is_uri()).then(|| Path::new(&self.path))
     }
 
@@ -156,7 +168,7 @@ impl Place {
             }
             Ok(None) => {
                 let input = self.open()?;
-                let content = hsaco::db::Data::from(input.to_vec()).into();
+                let content = hsaco_db::Data::from(input.to_vec()).into();
                 Ok(StoredInput { name: input.name, found: input.found, content })
             }
             Err(error) => Err(Unopened { name: self.name, error }),
@@ -164,7 +176,10 @@ impl Place {
     }
 
     /// Opens it.
-    pub(crate) fn open(self) -> Result<Input, Unopened> {
+    ///
+    /// # Errors
+    /// What the system says, or a URI that cannot be followed.
+    pub fn open(self) -> Result<Input, Unopened> {
         let opened = if self.path == "-" {
             read_stdin().map(|bytes| (Data::Read(bytes), None))
         } else if self.is_uri() {
@@ -192,7 +207,7 @@ impl Iterator for Inputs {
 
 impl Inputs {
     /// The next, before it is opened; a directory is replaced by what is in it.
-    pub(crate) fn next_place(&mut self) -> Option<Result<Place, Unopened>> {
+    pub fn next_place(&mut self) -> Option<Result<Place, Unopened>> {
         loop {
             let Pending { path, found } = self.pending.pop_front()?;
             let name = path.to_string_lossy().into_owned();
@@ -261,7 +276,7 @@ pub(crate) fn map(file: &File) -> std::io::Result<Mmap> {
 
 fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {
     let (path, range) = parse_uri(text)?;
-    let data = open_file(&path).with_context(|| path.display().to_string())?;
+    let data = open_file(&path).map_err(|it| it.in_file(&path))?;
     let length = data.len();
     match range.unwrap_or(0..length) {
         range if range.end <= length => Ok((data, range)),
@@ -271,7 +286,7 @@ fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {
 
 fn store_uri(text: &str) -> Result<Option<StoredFile>> {
     let (path, range) = parse_uri(text)?;
-    let file = StoredFile::open(&path).with_context(|| path.display().to_string())?;
+    let file = StoredFile::open(&path).map_err(|it| OpenError::from(it).in_file(&path))?;
     let Some(file) = file else { return Ok(None) };
     let length = file.size();
     let part = file.part(range.unwrap_or(0..length));
@@ -281,15 +296,16 @@ fn store_uri(text: &str) -> Result<Option<StoredFile>> {
 /// The file that a URI names, and which of its bytes if it does not name all.
 fn parse_uri(text: &str) -> Result<(PathBuf, Option<Range<usize>>)> {
     let Uri::File { path, range } = Uri::parse(text)? else {
-        bail!("only file:// URIs can be opened: the memory of a process is not read");
+        let text = "only file:// URIs can be opened: the memory of a process is not read";
+        return Err(OpenError::new(text));
     };
     let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
     let range = range.map(|it| at(it.offset)..at(it.offset.saturating_add(it.size)));
     Ok((path_from_bytes(path)?, range))
 }
 
-fn asks_for_more(path: &Path, length: usize) -> anyhow::Error {
-    anyhow!("{} has {length} bytes, and the URI asks for more", path.display())
+fn asks_for_more(path: &Path, length: usize) -> OpenError {
+    OpenError::new(format!("{} has {length} bytes, and the URI asks for more", path.display()))
 }
 
 #[cfg(unix)]
@@ -300,5 +316,6 @@ fn path_from_bytes(bytes: Vec<u8>) -> Result<PathBuf> {
 
 #[cfg(not(unix))]
 fn path_from_bytes(bytes: Vec<u8>) -> Result<PathBuf> {
-    Ok(PathBuf::from(String::from_utf8(bytes)?))
+    let text = String::from_utf8(bytes);
+    text.map(PathBuf::from).map_err(|error| OpenError::new(error.to_string()))
 }

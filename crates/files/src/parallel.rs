@@ -9,7 +9,7 @@ use std::thread;
 const WORTH_A_THREAD: usize = 512;
 
 /// `map` of every item; items are `weight` times as much work as one of many small ones.
-pub(crate) fn map<'t, T: Sync, R: Send>(
+pub fn map<'t, T: Sync, R: Send>(
     items: &'t [T],
     weight: usize,
     map: impl Fn(&'t T) -> R + Sync,
@@ -48,7 +48,7 @@ pub(crate) fn map<'t, T: Sync, R: Send>(
 }
 
 /// How many threads run at once. Finding out reads files, so it is done once.
-pub(crate) fn cores() -> usize {
+pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }

@@ -1,14 +1,15 @@
-//! What is known of a kernel's arguments, from everyone who knows: metadata, descriptor, debug information.
+//! What is known of a kernel's arguments, from metadata, descriptor and debug information together.
 
-use hsaco::analysis::{
+use hsaco_analysis::{
     DebugSections, Encoding, KernelArguments, Member as DebugMember, SourceMap, TypeId, TypeKind,
     Types,
 };
-use hsaco::kernarg::{
+use hsaco_object::{CodeObject, Error, Index, Kernel};
+
+use crate::{
     AbiMarker, CompactLayout, Declaration, DirectLayout, Entry, Float, Inference, Member,
     NativeLayout, Record, Type, elf_only,
 };
-use hsaco::object::{CodeObject, Error, Index, Kernel};
 
 /// How deep structures within structures are followed; what is further in is bytes.
 const MAX_DEPTH: usize = 32;
@@ -21,7 +22,7 @@ const MAX_MEMBERS: usize = 1 << 16;
 pub struct Arguments {
     /// What the file says.
     pub declaration: Declaration,
-    /// Where the caller's bytes go, or why nobody can say.
+    /// Where the caller's bytes go, or why that cannot be said.
     pub native: Result<NativeLayout, Error>,
     /// How a runtime would pack, if the object is compiled for that.
     pub compact: Result<CompactLayout, Error>,

@@ -1,0 +1,51 @@
+//! Why something could not be opened.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Why something could not be opened, in words, and what the system said.
+#[derive(Debug)]
+pub struct OpenError {
+    text: String,
+    system: Option<io::Error>,
+}
+
+pub(crate) type Result<T, E = OpenError> = std::result::Result<T, E>;
+
+impl OpenError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), system: None }
+    }
+
+    /// The same, with the name of the file that it is about.
+    pub(crate) fn in_file(self, path: &Path) -> Self {
+        Self { text: format!("{}: {}", path.display(), self.text), ..self }
+    }
+
+    /// What the system said, if it is the one that refused.
+    #[must_use]
+    pub fn system(&self) -> Option<&io::Error> {
+        self.system.as_ref()
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        Self { text: error.to_string(), system: Some(error) }
+    }
+}
+
+impl From<hsaco_object::Error> for OpenError {
+    fn from(error: hsaco_object::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}

@@ -1,0 +1,53 @@
+//! Opening anything that holds AMD GPU code, and seeing its objects on every core.
+//!
+//! This is the one library that does I/O. [`input::inputs`] opens what a command line names; [`Walk`] shows the objects of a
+//! file to a [`Visit`]or, in the order of the file, read on every core; [`ObjectSelection`] and [`KernelSelection`] say
+//! which are wanted. Nothing is printed: what is wrong comes back as [`Problem`]s.
+//!
+//! ```
+//! use hsaco_files::{ObjectItem, ObjectSelection, Problem, Trouble, Visit, Walk};
+//! use hsaco_files::input::inputs;
+//!
+//! struct Targets(Vec<String>);
+//!
+//! impl Visit for Targets {
+//!     type Row<'e> = String;
+//!     type Error = std::convert::Infallible;
+//!
+//!     fn read<'e>(&self, item: &ObjectItem<'e, '_>, _: &mut Trouble) -> Result<String, Self::Error> {
+//!         Ok(item.target.clone().unwrap_or_default())
+//!     }
+//!
+//!     fn objects(&mut self, rows: Vec<String>) -> Result<(), Self::Error> {
+//!         self.0.extend(rows);
+//!         Ok(())
+//!     }
+//!
+//!     fn problem(&mut self, problem: &Problem) {
+//!         eprintln!("{}: {}", problem.place, problem.error);
+//!     }
+//! }
+//!
+//! let mut targets = Targets(Vec::new());
+//! for input in inputs(&["../../tests/fixtures/s1.gfx942.co".into()]) {
+//!     let input = input.map_err(|it| it.error)?;
+//!     if let Some(walk) = Walk::new(&input, &Default::default()) {
+//!         walk.run(&ObjectSelection::default(), &mut targets)?;
+//!     }
+//! }
+//! assert_eq!(targets.0, ["gfx942"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+pub mod input;
+mod item;
+pub mod parallel;
+mod select;
+mod stored;
+mod walk;
+
+pub use error::OpenError;
+pub use item::{ObjectItem, Problem, Trouble};
+pub use select::{KernelSelection, ObjectSelection};
+pub use walk::{Visit, Walk};
