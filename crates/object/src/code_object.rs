@@ -12,16 +12,15 @@
 
 use std::fmt;
 
+use hsaco_bytes::{Error, Problems, Result};
+use hsaco_elf::relocation::{self, Relocation};
+use hsaco_elf::symbol::{Symbol, SymbolTable};
+use hsaco_elf::{ELFOSABI_AMDGPU_HSA, ET_REL, Elf};
 use hsaco_isa::{AbiVersion, EFlags, Generation, TargetId};
 
-use crate::elf::{ELFOSABI_AMDGPU_HSA, ET_REL, Elf};
 use crate::index::Index;
 use crate::metadata::Metadata;
 use crate::note::{self, IsaVersion, NT_AMD_HSA_ISA_VERSION, Note, OWNER_AMD};
-use crate::relocation::{self, Relocation};
-use crate::symbol::{Symbol, SymbolTable};
-use crate::{Error, Result};
-use hsaco_bytes::Problems;
 
 /// An ELF file for an AMD GPU.
 #[derive(Clone, Debug)]

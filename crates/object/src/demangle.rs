@@ -1,6 +1,6 @@
 //! Names of symbols, which need not be text, as their authors wrote them.
 
-use crate::Str;
+use hsaco_bytes::Str;
 
 /// The source spelling of a C++ or Rust symbol; `None` when the name is not mangled.
 ///

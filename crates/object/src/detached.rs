@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use hsaco_bytes::{Result, Str};
+use hsaco_elf::symbol::Symbol;
+
 use crate::kernel::{EntrySymbol, Header, Kernel};
-use crate::metadata;
-use crate::symbol::Symbol;
-use crate::{CodeObject, Result, Str};
+use crate::{CodeObject, metadata};
 
 /// Where a kernel's parts are in its object: all that must be kept to have it again at once.
 ///

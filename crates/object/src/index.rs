@@ -3,16 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
+use hsaco_bytes::{Error, Problems, Str};
+use hsaco_elf::symbol::{
+    SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FILE, STT_FUNC,
+    STT_NOTYPE, STT_OBJECT, STT_SECTION, Symbol, SymbolTable,
+};
 
 use crate::code_object::CodeObject;
 use crate::kernel::Kernel;
 use crate::metadata::Metadata;
-use crate::symbol::{
-    SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FILE, STT_FUNC,
-    STT_NOTYPE, STT_OBJECT, STT_SECTION, Symbol, SymbolTable,
-};
-use crate::{Error, Str};
-use hsaco_bytes::Problems;
 
 /// Everything a code object defines or wants, by kind.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,12 @@
 //! A kernel: a name, a descriptor, an entry, and what the metadata says of it.
 
+use hsaco_bytes::{Result, Str};
+use hsaco_elf::symbol::Symbol;
 use hsaco_isa::Generation;
 
 use crate::code_object::CodeObject;
 use crate::descriptor::{KernelCodeV2, KernelDescriptor};
 use crate::metadata;
-use crate::symbol::Symbol;
-use crate::{Result, Str};
 
 /// One kernel of a code object.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,12 @@
-//! AMD GPU code objects and the containers that carry them.
+//! AMD GPU code objects: notes, metadata, kernel descriptors, kernels by name, and what each byte of a file is for.
+//!
+//! ```
+//! # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+//! let object = hsaco_object::CodeObject::parse(&file)?;
+//! assert_eq!(object.target().to_string(), "gfx942");
+//! assert_eq!(object.index().kernels()[0].name(), "foo");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Everything here takes bytes and returns values: no file is opened, nothing is printed, no input
 //! makes it panic. What cannot be read is an [`Error`] with its offset; what is merely odd is kept
@@ -11,14 +19,11 @@ mod detached;
 mod index;
 mod kernel;
 
-pub mod container;
 pub mod descriptor;
 pub mod layout;
-pub mod md5;
 pub mod metadata;
 pub mod msgpack;
 pub mod note;
-pub mod uri;
 pub mod write;
 pub mod yaml;
 
@@ -28,6 +33,8 @@ pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use detached::DetachedKernel;
 pub use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};
 pub use hsaco_compress as compress;
+pub use hsaco_container as container;
+pub use hsaco_container::{md5, uri};
 pub use hsaco_elf as elf;
 pub use hsaco_elf::{relocation, symbol};
 pub use index::{Index, SymbolKind};

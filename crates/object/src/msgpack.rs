@@ -11,7 +11,7 @@
 //! assert_eq!(size.as_u64(), Some(256));
 //! ```
 
-use crate::{Error, ErrorKind, Result, Str};
+use hsaco_bytes::{Error, ErrorKind, Result, Str};
 
 /// Deepest nesting of arrays and maps.
 pub const MAX_DEPTH: usize = 64;

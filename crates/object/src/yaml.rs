@@ -12,7 +12,7 @@ mod scalar;
 
 use std::cmp::Ordering;
 
-use crate::Str;
+use hsaco_bytes::Str;
 
 /// A value of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -211,9 +211,8 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::{Expect, expect};
-
     use super::*;
+    use expect_test::{Expect, expect};
 
     fn text(text: &str) -> Node<'_> {
         Node::Str(text.into())

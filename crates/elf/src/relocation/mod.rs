@@ -3,11 +3,12 @@
 mod decode;
 mod table;
 
-use decode::Row;
 use hsaco_bytes::{Error, ErrorKind, Problems, Result, Str, memory, read_u32, read_u64, slice};
-use table::Table;
 
 use crate::{ET_REL, Elf, SHT_REL, SHT_RELA, SHT_RELR};
+
+use decode::Row;
+use table::Table;
 
 /// How a table writes its relocations down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

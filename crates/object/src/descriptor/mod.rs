@@ -13,14 +13,13 @@ mod directive;
 mod fields;
 mod v2;
 
-use hsaco_isa::Generation;
-
-use crate::{Error, ErrorKind, Result};
-
 pub use directive::Directive;
 pub(crate) use fields::vgpr_granule;
 pub use fields::{Field, Generations, Word};
 pub use v2::KernelCodeV2;
+
+use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_isa::Generation;
 
 const CONTEXT: &str = "kernel descriptor";
 

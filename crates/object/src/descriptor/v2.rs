@@ -2,8 +2,9 @@
 //!
 //! Derived from LLVM's AMDGPU definitions (Apache-2.0 WITH LLVM-exception).
 
+use hsaco_bytes::{Error, Result};
+
 use super::{array, place};
-use crate::{Error, Result};
 
 /// Declares the structure with its layout once: name, type and byte offset of each field.
 macro_rules! layout {

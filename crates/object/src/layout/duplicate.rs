@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use foldhash::quality;
+use hsaco_bytes::Error;
+use hsaco_container::{Entry, EntryKind, Options, Place, Region, Visit, visit};
 
+use crate::CodeObject;
+
+use super::Names;
 use super::look::{Look, Looked, MAX_OVERLAP};
 use super::object::kernel_codes;
-use super::{Names, Visit, walk};
-use crate::container::{Entry, EntryKind, Options, Place, Region};
-use crate::{CodeObject, Error};
 
 /// Kernels that have the same code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +52,7 @@ pub fn duplicates(data: &[u8], options: &Options) -> Vec<Duplicate> {
         names: Names::default(),
         groups: HashMap::default(),
     };
-    walk(data, options, &mut finder);
+    visit(data, options, &mut finder);
     finder.finish()
 }
 

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-
-use crate::container::{Entry, Place, Region};
-use crate::{Error, ErrorKind};
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_container::{Entry, Place, Region};
 
 /// How often the bytes of a region may be looked into.
 pub(super) const MAX_OVERLAP: u64 = 4;

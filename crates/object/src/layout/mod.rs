@@ -31,11 +31,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-
-use crate::container::{
-    Container, Entry, EntryKind, Options, Place, Region, RegionKind, traced_entries,
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_container::{
+    Container, Entry, EntryKind, Options, Place, Region, RegionKind, Visit, parts, visit,
 };
-use crate::{CodeObject, Error, ErrorKind, Index};
+
+use crate::{CodeObject, Index};
+
 use look::{Look, Looked};
 use tree::Tree;
 
@@ -208,7 +210,7 @@ impl Owner {
 ///
 /// The pieces of the file add up to its size whatever is wrong with it, and so do those of each
 /// decompressed payload. Where two structures claim the same byte, it is of the one that begins
-/// first. Objects are counted as they come in the walk of [`entries`](crate::container::entries),
+/// first. Objects are counted as they come in the walk of [`entries`](hsaco_container::entries),
 /// without those that are not for AMD GPUs.
 ///
 /// ```
@@ -219,35 +221,8 @@ impl Owner {
 /// ```
 pub fn layout(data: &[u8], options: &Options) -> Layout {
     let mut builder = Builder::default();
-    walk(data, options, &mut builder);
+    visit(data, options, &mut builder);
     builder.finish()
-}
-
-/// What the walk shows of a file.
-trait Visit {
-    /// A region; they come in the order of their numbers.
-    fn region(&mut self, region: &Region<'_>);
-    /// An entry in one of them.
-    fn entry(&mut self, place: Place, entry: &Entry<'_>);
-    /// Something that could not be read.
-    fn error(&mut self, error: Error);
-}
-
-fn walk(data: &[u8], options: &Options, visitor: &mut dyn Visit) {
-    let mut entries = traced_entries(data, options);
-    loop {
-        let step = entries.step();
-        // At once: a region that waits would keep its payload.
-        for region in entries.take_regions() {
-            visitor.region(&region);
-        }
-        match step {
-            Some(Some((place, Ok(entry)))) => visitor.entry(place, &entry),
-            Some(Some((_, Err(error)))) => visitor.error(error),
-            Some(None) => {}
-            None => return,
-        }
-    }
 }
 
 /// The file, or a payload.
@@ -384,9 +359,9 @@ impl Builder {
         let (kind, gap) = container::kinds(container);
         let base = range.start;
         let spot = self.add(outer, range, Owner::new(kind), gap);
-        for part in container::parts(container, data) {
-            let section = part.section.map(|name| self.names.name(&name));
-            let owner = Owner { section, ..Owner::new(part.kind) };
+        for part in parts(container, data) {
+            let section = container::section_name(&part).map(|name| self.names.name(name));
+            let owner = Owner { section, ..Owner::new(container::kind_of_part(&part.kind)) };
             let range = shifted(part.range, base);
             if let Some(space) = self.spaces.get_mut(spot.space) {
                 // What the walk finds in a member or section is told after it.

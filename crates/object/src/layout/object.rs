@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use super::Kind;
-use crate::elf::{Elf, SHT_NOBITS};
+use hsaco_bytes::{Str, slice};
+use hsaco_elf::symbol::SymbolSource;
+use hsaco_elf::{Elf, SHT_NOBITS};
+
 use crate::msgpack::Reader;
-use crate::symbol::SymbolSource;
-use crate::{CodeObject, Index, Kernel, Str, metadata};
-use hsaco_bytes::slice;
+use crate::{CodeObject, Index, Kernel, metadata};
+
+use super::Kind;
 
 const FILE_HEADER: u64 = 64;
 const DESCRIPTOR: u64 = 64;
@@ -88,7 +90,7 @@ fn headers(elf: &Elf<'_>) -> Vec<SectionPart> {
 
 fn elf_sections(elf: &Elf<'_>) -> Vec<SectionPart> {
     let with_bytes = elf.sections().iter().filter(|it| it.file_size() > 0);
-    let part = |section: &crate::elf::Section<'_>| SectionPart {
+    let part = |section: &hsaco_elf::Section<'_>| SectionPart {
         range: section.offset..section.offset.saturating_add(section.size),
         kind: Kind::Section,
         gap: if section.is_executable() { Kind::Padding } else { Kind::Section },
@@ -102,10 +104,10 @@ fn segments(elf: &Elf<'_>) -> Vec<SectionPart> {
     let header = elf.header();
     let table = elf.segments().len() as u64 * u64::from(header.program_header_size);
     let headers_end = header.program_headers.saturating_add(table);
-    let part = |segment: &crate::elf::Segment| {
+    let part = |segment: &hsaco_elf::Segment| {
         let end = segment.offset.saturating_add(segment.file_size);
         let start = if segment.offset == 0 { headers_end.min(end) } else { segment.offset };
-        let executable = segment.flags & crate::elf::PF_X != 0;
+        let executable = segment.flags & hsaco_elf::PF_X != 0;
         SectionPart {
             range: start..end,
             kind: Kind::Segment,

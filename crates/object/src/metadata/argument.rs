@@ -1,7 +1,8 @@
 //! What the map of an argument says.
 
+use hsaco_bytes::{Error, Result, Str};
+
 use crate::msgpack::{Entry, Head, Reader};
-use crate::{Error, Result, Str};
 
 use super::key::Shape::{Any, Boolean, Integer, Text, ValueKind as Kind, Word};
 use super::key::{Keys, Table, keys};

@@ -1,7 +1,8 @@
 //! What a kernel's map says.
 
+use hsaco_bytes::{Result, Str};
+
 use crate::msgpack::{Array, Entry};
-use crate::{Result, Str};
 
 use super::argument::Argument;
 use super::key::Shape::{Any, Arguments, Boolean, Integer, Integers, Text, Word};

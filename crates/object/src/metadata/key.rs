@@ -1,7 +1,8 @@
 //! The keys that a map of metadata may have: a table for each map, and the search in it.
 
+use hsaco_bytes::{Result, Str};
+
 use crate::msgpack::{Entry, check_repeated};
-use crate::{Result, Str};
 
 use super::CONTEXT;
 use super::read::twice;

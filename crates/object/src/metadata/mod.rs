@@ -18,10 +18,11 @@ pub use path::path_at;
 pub use schema::{Broken, verify, verify_at};
 pub use value_kind::ValueKind;
 
+use hsaco_bytes::{Error, Problems, Result, Str};
+
+use crate::Resources;
 use crate::msgpack::{Entry, Head, Map, Reader};
 use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use crate::{Error, Resources, Result, Str};
-use hsaco_bytes::Problems;
 
 use key::Keys;
 use read::{integer, integers, put, string, strings, take, twice};
@@ -136,7 +137,7 @@ impl<'a> Metadata<'a> {
         match self.version {
             Some(first) if first != version => self.problems.note(
                 Error::new(
-                    crate::ErrorKind::Mismatch,
+                    hsaco_bytes::ErrorKind::Mismatch,
                     CONTEXT,
                     format!("amdhsa.version is {version:?} here and {first:?} in an earlier note"),
                 )

@@ -1,7 +1,8 @@
 //! Values, read into places of their type.
 
+use hsaco_bytes::{Error, Result, Str};
+
 use crate::msgpack::{Array, Entry, Reader, Value};
-use crate::{Error, Result, Str};
 
 use super::{CONTEXT, ValueKind};
 

@@ -5,9 +5,10 @@
 //!
 //! Derived from LLVM's AMDGPU metadata verifier (Apache-2.0 WITH LLVM-exception).
 
+use hsaco_bytes::{Error, Result};
+
 use crate::metadata::ValueKind;
 use crate::msgpack::{Head, Map, Reader, Value};
-use crate::{Error, Result};
 
 use super::key::Shape::{Any, Integers, Kernels, Texts};
 use super::key::{Key, Keys, Shape, Table, keys};
@@ -62,7 +63,7 @@ pub fn verify_at(data: &[u8], offset: u64) -> Result<Option<Broken>> {
 
 fn no_map(root: Value<'_>) -> Error {
     let kind = root.kind_name();
-    Error::new(crate::ErrorKind::Malformed, CONTEXT, format!("the root is {kind}, not a map"))
+    Error::new(hsaco_bytes::ErrorKind::Malformed, CONTEXT, format!("the root is {kind}, not a map"))
 }
 
 /// What breaks a rule does not stop the reading.

@@ -1,6 +1,6 @@
 //! What an argument holds, by its name in the metadata.
 
-use crate::Str;
+use hsaco_bytes::Str;
 
 macro_rules! value_kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {

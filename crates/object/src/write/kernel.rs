@@ -1,9 +1,10 @@
 //! Changing what a kernel asks of the hardware: the descriptor and the metadata, in step.
 
+use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_isa::Generation;
 
 use crate::descriptor::{Field, KernelDescriptor, vgpr_granule};
-use crate::{CodeObject, Error, ErrorKind, Kernel, Result};
+use crate::{CodeObject, Kernel};
 
 use super::{Edit, MetadataEdit, NewValue, unsupported};
 

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hsaco_bytes::{Error, ErrorKind, Result, Str};
+
+use crate::CodeObject;
 use crate::msgpack::{Head, Reader};
 use crate::note::{NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, Note, OWNER_AMD, OWNER_AMDGPU};
-use crate::{CodeObject, Error, ErrorKind, Result, Str};
 
 use super::msgpack::{write_array_head, write_map_head, write_str};
-use super::unsupported;
-use super::{Edit, NewValue};
+use super::{Edit, NewValue, unsupported};
 
 const CONTEXT: &str = "metadata edit";
 const KERNELS: &str = "amdhsa.kernels";

@@ -18,7 +18,7 @@ pub use kernel::{KernelChange, Registers};
 pub use metadata::MetadataEdit;
 pub use msgpack::NewValue;
 
-use crate::{Error, ErrorKind};
+use hsaco_bytes::{Error, ErrorKind};
 
 fn unsupported(context: &'static str, detail: impl Into<String>) -> Error {
     Error::new(ErrorKind::Unsupported, context, detail)

@@ -1,7 +1,8 @@
 //! MessagePack, written: each value in its shortest form, as LLVM writes it.
 
+use hsaco_bytes::{Error, ErrorKind, Result};
+
 use crate::msgpack::Value;
-use crate::{Error, ErrorKind, Result};
 
 const CONTEXT: &str = "MessagePack";
 

@@ -14,10 +14,11 @@ mod section;
 mod segment;
 mod symbol;
 
+pub use host::{GrownSection, WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved};
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub use host::{GrownSection, WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved};
 use hsaco_bytes::{Error, ErrorKind, Result, memory};
 
 use crate::{

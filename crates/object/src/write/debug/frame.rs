@@ -1,6 +1,6 @@
 //! Frame descriptions: how to find the caller from moved code.
 
-use crate::Result;
+use hsaco_bytes::Result;
 
 use super::super::Edit;
 use super::MovedCode;

@@ -10,7 +10,7 @@ mod line;
 mod range;
 mod unit;
 
-use crate::Result;
+use hsaco_bytes::Result;
 
 use super::Edit;
 use cursor::put_word;

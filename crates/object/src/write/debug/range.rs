@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::Result;
+use hsaco_bytes::Result;
 
 use super::super::Edit;
 use super::MovedCode;

@@ -1,7 +1,7 @@
 //! MD5 (RFC 1321): the hash that compressed offload bundles carry. It checks for damage, not for malice.
 //!
 //! ```
-//! let digest = hsaco_object::md5::digest(b"abc");
+//! let digest = hsaco_container::md5::digest(b"abc");
 //! assert_eq!(digest[..4], [0x90, 0x01, 0x50, 0x98]);
 //! ```
 
@@ -28,7 +28,7 @@ const SINES: [u32; 64] = [
 /// The 16-byte MD5 digest of `data`.
 ///
 /// ```
-/// let hex: String = hsaco_object::md5::digest(b"").iter().map(|b| format!("{b:02x}")).collect();
+/// let hex: String = hsaco_container::md5::digest(b"").iter().map(|b| format!("{b:02x}")).collect();
 /// assert_eq!(hex, "d41d8cd98f00b204e9800998ecf8427e");
 /// ```
 pub fn digest(data: &[u8]) -> [u8; 16] {
@@ -45,7 +45,7 @@ pub fn digest(data: &[u8]) -> [u8; 16] {
 /// The first eight digest bytes as a little-endian number, which is what a compressed bundle stores.
 ///
 /// ```
-/// assert_eq!(hsaco_object::md5::truncated(b"abc"), 0xb04f_d23c_9850_0190);
+/// assert_eq!(hsaco_container::md5::truncated(b"abc"), 0xb04f_d23c_9850_0190);
 /// ```
 pub fn truncated(data: &[u8]) -> u64 {
     read_u64(&digest(data), 0).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Everything that holds device code, in any bytes: judged by content, never by name.
 //!
 //! ```
-//! use hsaco_object::container::{EntryKind, Options, bundle, entries};
+//! use hsaco_container::{EntryKind, Options, bundle, entries};
 //! let file = bundle::write(
 //!     &[
 //!         ("host-x86_64-unknown-linux-gnu-", b"".as_slice()),
@@ -13,38 +13,44 @@
 //! assert_eq!(found[1].kind, EntryKind::CodeObject);
 //! assert_eq!(found[1].id.as_deref(), Some("hipv4-amdgcn-amd-amdhsa--gfx942"));
 //! assert_eq!(found[1].offset, Some(4096));
-//! # Ok::<(), hsaco_object::Error>(())
+//! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
+#![forbid(unsafe_code)]
 
-pub(crate) mod archive;
-pub mod bundle;
+mod archive;
 mod bytes;
-pub mod ccob;
-pub(crate) mod host;
-pub(crate) mod host_coff;
-pub(crate) mod host_elf;
-pub mod offload_binary;
+mod host;
+mod host_coff;
+mod host_elf;
+mod part;
 mod put_back;
+mod region;
 mod trail;
+mod visit;
 mod walk;
 
-pub use bytes::Bytes;
-pub use put_back::put_back;
-pub use trail::{Step, Trail};
-pub use walk::{Entries, entries};
-pub(crate) use walk::{Place, Region, RegionKind, traced_entries};
+pub mod bundle;
+pub mod ccob;
+pub mod md5;
+pub mod offload_binary;
+pub mod uri;
 
-use hsaco_isa::EntryId;
+pub use bytes::Bytes;
+pub use part::{Part, PartKind, parts};
+pub use put_back::put_back;
+pub use region::{Place, Region, RegionKind};
+pub use trail::{Step, Trail};
+pub use visit::{Visit, visit};
+pub use walk::{Entries, entries};
 
 use hsaco_bytes::{read_u16, read_u32};
-
-const EM_AMDGPU: u16 = 224;
-const ELF_MAGIC: &[u8] = b"\x7fELF";
+use hsaco_elf::{EM_AMDGPU, MAGIC};
+use hsaco_isa::EntryId;
 
 /// How far to go into a file.
 ///
 /// ```
-/// use hsaco_object::container::{HashCheck, Options};
+/// use hsaco_container::{HashCheck, Options};
 /// let options = Options { hash: HashCheck::UpTo(64 << 20), ..Options::default() };
 /// assert_eq!((options.max_size, options.max_depth), (4 << 30, 8));
 /// ```
@@ -85,7 +91,7 @@ impl HashCheck {
 /// A file format that holds device code.
 ///
 /// ```
-/// use hsaco_object::container::Container;
+/// use hsaco_container::Container;
 /// assert_eq!(Container::detect(b"!<arch>\n"), Some(Container::Archive));
 /// assert_eq!(Container::detect(b"#!/bin/sh\n"), None);
 /// assert_eq!(Container::CompressedBundle.name(), "compressed_bundle");
@@ -138,7 +144,7 @@ impl Container {
         if let Some(&(_, found)) = MAGICS.iter().find(|(magic, _)| data.starts_with(magic)) {
             return Some(found);
         }
-        if data.starts_with(ELF_MAGIC) {
+        if data.starts_with(&MAGIC) {
             return Some(if is_amdgpu_elf(data) { Self::CodeObject } else { Self::HostElf });
         }
         if is_pe_image(data) {
@@ -165,7 +171,7 @@ impl Container {
 /// What an entry holds.
 ///
 /// ```
-/// use hsaco_object::container::EntryKind;
+/// use hsaco_container::EntryKind;
 /// assert_eq!(EntryKind::detect(b"BC\xc0\xde"), EntryKind::Bitcode);
 /// assert_eq!(EntryKind::Bitcode.name(), "bitcode");
 /// ```
@@ -259,7 +265,7 @@ fn is_amdgpu_elf(data: &[u8]) -> bool {
         Some(2) => read_u16(data, 18).map(u16::swap_bytes),
         _ => read_u16(data, 18),
     };
-    data.starts_with(ELF_MAGIC) && machine == Some(EM_AMDGPU)
+    data.starts_with(&MAGIC) && machine == Some(EM_AMDGPU)
 }
 
 /// A DOS header whose pointer leads to a PE signature, or past the end of what is there.

@@ -1,35 +1,23 @@
 //! What the sections of host files are called that hold device code.
 
+use crate::part::{Part, PartKind};
+
 /// A section of a host file that may hold device code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Section {
-    pub(super) name: String,
-    pub(super) offset: u64,
-    pub(super) size: u64,
+pub(crate) struct Section {
+    pub(crate) name: String,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
 }
-
-/// What a range of a host file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    FileHeader,
-    ProgramHeaders,
-    SectionHeaders,
-    /// Symbols and their names, where no section holds them.
-    Symbols,
-    Section(String),
-}
-
-/// A part and where it is, which may be past the end of the file.
-pub(crate) type PartRange = (std::ops::Range<u64>, Part);
 
 /// A section of any name; names that cannot be read are empty.
-pub(super) fn section_part(name: Option<&[u8]>, offset: u64, size: u64) -> PartRange {
+pub(crate) fn section_part(name: Option<&[u8]>, offset: u64, size: u64) -> Part {
     let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
-    (offset..offset.saturating_add(size), Part::Section(name))
+    Part::new(offset..offset.saturating_add(size), PartKind::Section(name))
 }
 
 /// Longer section names than this name nothing of ours.
-pub(super) const MAX_NAME: usize = 256;
+pub(crate) const MAX_NAME: usize = 256;
 
 const ENTRY_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
@@ -38,12 +26,12 @@ const REGION_NAMES: [&str; 4] = [".hip_fatbin", ".hip_fat", ".llvm.offloading", 
 
 /// The id in the name of a section that is one entry of a bundle, spread over the sections of
 /// a relocatable object.
-pub(super) fn entry_id(name: &str) -> Option<&str> {
+pub(crate) fn entry_id(name: &str) -> Option<&str> {
     name.strip_prefix(ENTRY_PREFIX)
 }
 
 /// The section, if its name says that device code is in it.
-pub(super) fn device_section(name: &[u8], offset: u64, size: u64) -> Option<Section> {
+pub(crate) fn device_section(name: &[u8], offset: u64, size: u64) -> Option<Section> {
     let name = str::from_utf8(name).ok()?;
     let ours = REGION_NAMES.iter().any(|region| names_region(name, region));
     (ours || entry_id(name).is_some()).then(|| Section { name: name.to_owned(), offset, size })
@@ -55,7 +43,7 @@ fn names_region(name: &str, region: &str) -> bool {
 }
 
 /// The name at the start of `bytes`, without the NUL that ends it.
-pub(super) fn short_name(bytes: &[u8]) -> Option<&[u8]> {
+pub(crate) fn short_name(bytes: &[u8]) -> Option<&[u8]> {
     let window = bytes.get(..bytes.len().min(MAX_NAME))?;
     window.get(..window.iter().position(|&byte| byte == 0)?)
 }

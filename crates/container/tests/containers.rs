@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hsaco_object::compress::Method;
-use hsaco_object::container::ccob::{self, Ccob};
-use hsaco_object::container::{Entry, EntryKind, Options, bundle, entries};
+use hsaco_compress::Method;
+use hsaco_container::ccob::{self, Ccob};
+use hsaco_container::{Entry, EntryKind, Options, bundle, entries};
 
 const SOURCE: &str = r#"
 typedef __SIZE_TYPE__ size_t;
@@ -310,6 +310,6 @@ fn archives_of_every_format() {
     lab.run("llvm-ar-22", &["rcT", "thin.a", "a.o"]);
     let file = lab.read("thin.a");
     let error = entries(&file, &Options::default()).next().unwrap().unwrap_err();
-    assert_eq!(error.kind(), hsaco_object::ErrorKind::Unsupported);
+    assert_eq!(error.kind(), hsaco_bytes::ErrorKind::Unsupported);
     assert!(error.detail().contains("thin"));
 }

@@ -1,18 +1,19 @@
 //! Compressed offload bundles: a short header, then a bundle as a zlib or zstd stream.
 //!
 //! ```
-//! use hsaco_object::compress::Method;
-//! use hsaco_object::container::{bundle, ccob::{self, Ccob}};
+//! use hsaco_compress::Method;
+//! use hsaco_container::{bundle, ccob::{self, Ccob}};
 //! let plain = bundle::write(&[("hip-gfx90a", b"abc")], 1);
 //! let file = ccob::write(&plain, 3, Method::Zstd, 3)?;
 //! let header = Ccob::parse(&file)?;
 //! assert_eq!(header.payload(&file, u64::MAX)?, plain);
-//! # Ok::<(), hsaco_object::Error>(())
+//! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
 
-use crate::compress::{self, Method};
-use crate::{Error, ErrorKind, Result, md5};
-use hsaco_bytes::{read_u16, read_u32, read_u64, slice};
+use hsaco_bytes::{Error, ErrorKind, Result, read_u16, read_u32, read_u64, slice};
+use hsaco_compress::Method;
+
+use crate::md5;
 
 /// What every compressed bundle begins with.
 pub const MAGIC: &[u8; 4] = b"CCOB";
@@ -22,11 +23,12 @@ const CONTEXT: &str = "compressed bundle";
 /// A compressed bundle's header.
 ///
 /// ```
-/// use hsaco_object::{compress::Method, container::ccob::{self, Ccob}};
+/// use hsaco_compress::Method;
+/// use hsaco_container::ccob::{self, Ccob};
 /// let header = Ccob::parse(&ccob::write(b"0123456789", 2, Method::Zlib, 6)?)?;
 /// assert_eq!((header.version, header.method), (2, Method::Zlib));
 /// assert_eq!((header.header_size, header.uncompressed_size), (24, 10));
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ccob {
@@ -93,7 +95,7 @@ impl Ccob {
     /// Reads the header at the start of `data` and checks that the payload lies within `data`.
     ///
     /// ```
-    /// use hsaco_object::container::ccob::Ccob;
+    /// use hsaco_container::ccob::Ccob;
     /// let error = Ccob::parse(b"CCOB\x04\x00\x01\x00").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
@@ -126,10 +128,11 @@ impl Ccob {
     /// The payload, decompressed; at most `cap` bytes. The hash is not looked at.
     ///
     /// ```
-    /// use hsaco_object::{compress::Method, container::ccob::{self, Ccob}};
+    /// use hsaco_compress::Method;
+    /// use hsaco_container::ccob::{self, Ccob};
     /// let file = ccob::write(b"0123456789", 3, Method::Zstd, 3)?;
     /// assert_eq!(Ccob::parse(&file)?.payload(&file, 1 << 20)?, b"0123456789");
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn payload(&self, data: &[u8], cap: u64) -> Result<Vec<u8>> {
         let stored_size = self.total_size.saturating_sub(self.header_size);
@@ -139,17 +142,18 @@ impl Ccob {
             Some(_) => error.rebased(self.header_size),
             None => error.at(self.header_size),
         };
-        compress::decompress(self.method, stored, self.uncompressed_size, cap).map_err(place)
+        hsaco_compress::decompress(self.method, stored, self.uncompressed_size, cap).map_err(place)
     }
 
     /// Compares the hash with that of the decompressed payload.
     ///
     /// ```
-    /// use hsaco_object::{compress::Method, container::ccob::{self, Ccob}};
+    /// use hsaco_compress::Method;
+    /// use hsaco_container::ccob::{self, Ccob};
     /// let header = Ccob::parse(&ccob::write(b"0123456789", 3, Method::Zstd, 3)?)?;
     /// assert!(header.verify(b"0123456789").is_ok());
     /// assert!(header.verify(b"0123456780").is_err());
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn verify(&self, payload: &[u8]) -> Result<()> {
         let found = md5::truncated(payload);
@@ -192,22 +196,23 @@ fn stated_total(data: &[u8], header_size: usize, total: u64) -> Result<u64> {
 
 fn measured_total(data: &[u8], header_size: usize, method: Method) -> Result<u64> {
     let stream = data.get(header_size..).unwrap_or_default();
-    let size =
-        compress::stream_size(method, stream).map_err(|error| error.rebased(header_size as u64))?;
+    let size = hsaco_compress::stream_size(method, stream)
+        .map_err(|error| error.rebased(header_size as u64))?;
     Ok((header_size + size) as u64)
 }
 
 /// `payload` as a compressed bundle with a header of version 1, 2 or 3.
 ///
 /// ```
-/// use hsaco_object::{compress::Method, container::ccob};
+/// use hsaco_compress::Method;
+/// use hsaco_container::ccob;
 /// let file = ccob::write(b"0123456789", 3, Method::Zstd, 3)?;
 /// assert_eq!(file[..8], *b"CCOB\x03\x00\x01\x00");
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn write(payload: &[u8], version: u16, method: Method, level: i32) -> Result<Vec<u8>> {
     let layout = Layout::of(version)?;
-    let stored = compress::compress(method, payload, level)?;
+    let stored = hsaco_compress::compress(method, payload, level)?;
     let total = (layout.header_size() + stored.len()) as u64;
     let mut out = Vec::with_capacity(layout.header_size() + stored.len());
     out.extend_from_slice(MAGIC);

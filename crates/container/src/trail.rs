@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Container;
+use crate::Container;
 
 /// One container on the way to an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub struct Step {
 /// The containers that an entry came through. Cheap to clone.
 ///
 /// ```
-/// use hsaco_object::container::{Options, bundle, entries};
+/// use hsaco_container::{Options, bundle, entries};
 /// let file = bundle::write(&[("hip-amdgcn-amd-amdhsa--gfx942", b"?")], 1);
 /// let entry = entries(&file, &Options::default()).next().unwrap()?;
 /// assert_eq!(entry.trail.to_string(), "bundle");
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Trail(Option<Arc<Link>>);
@@ -53,12 +53,12 @@ impl Trail {
         self.0.as_ref().map(|link| &link.step)
     }
 
-    pub(super) fn with(&self, step: Step) -> Self {
+    pub(crate) fn with(&self, step: Step) -> Self {
         let depth = self.depth() + 1;
         Self(Some(Arc::new(Link { step, outer: self.clone(), depth })))
     }
 
-    pub(super) fn count(&self, container: Container) -> usize {
+    pub(crate) fn count(&self, container: Container) -> usize {
         self.inwards().filter(|step| step.container == container).count()
     }
 

@@ -8,12 +8,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use hsaco_bytes::{Error, ErrorKind, Result, memory, slice};
+use hsaco_elf::write::{WRAPPER_MAGIC, WRAPPER_SIZE, moved};
+
 use super::{
     CONTEXT, Change, get_u16, get_u32, get_u64, in_place, overwrite, put_u32, unsupported,
 };
-use crate::{Error, ErrorKind, Result, memory};
-use hsaco_bytes::slice;
-use hsaco_elf::write::{WRAPPER_MAGIC, WRAPPER_SIZE, moved};
 
 const SECTION_SIZE: u64 = 40;
 /// The name of a section whose content is elsewhere now.

@@ -1,13 +1,14 @@
 //! The walk through containers within containers, with an explicit stack of what is left to do.
 
-use super::bundle::{self, Bundle};
-use super::ccob::{self, Ccob};
-use super::host::{self, Section};
-use super::offload_binary::{self, OffloadBinary};
-use super::trail::{Step, Trail};
-use super::{Bytes, Container, ELF_MAGIC, Entry, EntryKind, Options};
-use super::{archive, host_coff, host_elf};
-use crate::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
+
+use crate::bundle::{self, Bundle};
+use crate::ccob::{self, Ccob};
+use crate::host::{self, Section};
+use crate::offload_binary::{self, OffloadBinary};
+use crate::region::{Place, Region, RegionKind};
+use crate::trail::{Step, Trail};
+use crate::{Bytes, Container, Entry, EntryKind, Options, archive, host_coff, host_elf};
 
 /// Compression within compression is no format of anyone's, and the way to make much of little.
 const MAX_COMPRESSIONS: usize = 2;
@@ -20,7 +21,8 @@ const MAX_COMPRESSIONS: usize = 2;
 /// as the last of its entries is.
 ///
 /// ```
-/// use hsaco_object::{ErrorKind, container::{Options, entries}};
+/// use hsaco_bytes::ErrorKind;
+/// use hsaco_container::{Options, entries};
 /// let mut found = entries(b"#!/bin/sh\n", &Options::default());
 /// assert_eq!(found.next().unwrap().unwrap_err().kind(), ErrorKind::NotRecognised);
 /// assert!(found.next().is_none());
@@ -44,34 +46,6 @@ pub struct Entries<'a> {
     regions: Option<Vec<Region<'a>>>,
     /// How many regions there have been.
     region_count: usize,
-}
-
-/// Bytes that the walk looks into: the file, a payload, a container or a section of a host file.
-/// The first one is the file, and each has its place in their order as its number.
-pub(crate) struct Region<'a> {
-    /// The region around it; the file has none, and a payload that of the compressed bundle.
-    pub(crate) outer: Option<usize>,
-    pub(crate) data: Bytes<'a>,
-    /// Where it begins: in the payload that it is part of, else in the file.
-    pub(crate) base: u64,
-    pub(crate) kind: RegionKind,
-}
-
-/// What a region is.
-pub(crate) enum RegionKind {
-    File,
-    Payload,
-    Container(Container),
-    Section(String),
-}
-
-/// Where an entry was found.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    /// The region around it.
-    pub(crate) region: usize,
-    /// Where it begins: in the payload that it is part of, else in the file.
-    pub(crate) base: u64,
 }
 
 enum Work<'a> {
@@ -384,7 +358,7 @@ impl<'a> Entries<'a> {
             let is_entry = id.is_some();
             let part = Node { trail, id, otherwise: Otherwise::Keep, region, ..part };
             // A fat binary may also be one code object, with no bundle around it.
-            work.push(if is_entry || part.data.starts_with(ELF_MAGIC) {
+            work.push(if is_entry || part.data.starts_with(&hsaco_elf::MAGIC) {
                 Work::Judge(part)
             } else {
                 Work::Scan { node: part, position: 0, found: false }
@@ -606,10 +580,10 @@ fn find(data: &[u8], position: usize, magic: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::archive::tests::build as build_archive;
-    use super::super::host_elf::tests::build as build_elf;
     use super::*;
-    use crate::compress::Method;
+    use crate::archive::tests::build as build_archive;
+    use crate::host_elf::tests::build as build_elf;
+    use hsaco_compress::Method;
 
     const ID: &str = "hipv4-amdgcn-amd-amdhsa--gfx942";
     const HOST: (&str, &[u8]) = ("host-x86_64-unknown-linux-gnu-", b"");

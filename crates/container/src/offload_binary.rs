@@ -1,13 +1,12 @@
 //! Offload binaries: device images with key-value strings, as `.llvm.offloading` sections hold them.
 //!
 //! ```
-//! use hsaco_object::container::offload_binary::OffloadBinary;
+//! use hsaco_container::offload_binary::OffloadBinary;
 //! let error = OffloadBinary::parse(b"\x10\xff\x10\xad").unwrap_err();
 //! assert_eq!(error.to_string(), "truncated: offload binary: 4 bytes of 32 (at offset 0x0)");
 //! ```
 
-use crate::{Error, ErrorKind, Result, Str};
-use hsaco_bytes::{c_str, read_u16, read_u32, read_u64, slice};
+use hsaco_bytes::{Error, ErrorKind, Result, Str, c_str, read_u16, read_u32, read_u64, slice};
 
 /// What every offload binary begins with.
 pub const MAGIC: &[u8; 4] = b"\x10\xff\x10\xad";
@@ -50,13 +49,13 @@ impl<'a> OffloadBinary<'a> {
     /// Reads the offload binary at the start of `data`; every image lies within it.
     ///
     /// ```
-    /// use hsaco_object::container::offload_binary::OffloadBinary;
+    /// use hsaco_container::offload_binary::OffloadBinary;
     /// // Version 2, 36 bytes in all, no images.
     /// let fields = [36u64, 32, 0].map(u64::to_le_bytes).concat();
     /// let file = [b"\x10\xff\x10\xad\x02\0\0\0".as_slice(), &fields, b"rest"].concat();
     /// let binary = OffloadBinary::parse(&file)?;
     /// assert_eq!((binary.version, binary.size, binary.images.len()), (2, 36, 0));
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn parse(data: &'a [u8]) -> Result<Self> {
         let (version, size) = Self::header(data)?;
@@ -83,7 +82,7 @@ impl<'a> OffloadBinary<'a> {
     }
 
     /// The version and the size, both checked.
-    pub(super) fn header(data: &[u8]) -> Result<(u32, u64)> {
+    pub(crate) fn header(data: &[u8]) -> Result<(u32, u64)> {
         let header = slice(data, 0, HEADER_SIZE, CONTEXT)?;
         if !header.starts_with(MAGIC) {
             return Err(Error::malformed(CONTEXT, 0, "it does not begin with 10 ff 10 ad"));

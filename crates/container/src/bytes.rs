@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Cloning and slicing copy nothing.
 ///
 /// ```
-/// use hsaco_object::container::Bytes;
+/// use hsaco_container::Bytes;
 /// let payload = Bytes::from(b"0123456789".to_vec());
 /// let part = payload.slice(2..5).unwrap();
 /// drop(payload);
@@ -41,7 +41,7 @@ impl<'a> Bytes<'a> {
     /// The bytes for as long as the file lives, if they are part of it.
     ///
     /// ```
-    /// use hsaco_object::container::Bytes;
+    /// use hsaco_container::Bytes;
     /// assert_eq!(Bytes::from(b"file".as_slice()).borrowed(), Some(b"file".as_slice()));
     /// assert_eq!(Bytes::from(b"payload".to_vec()).borrowed(), None);
     /// ```
@@ -55,7 +55,7 @@ impl<'a> Bytes<'a> {
     /// The bytes for as long as they are held, if they are a share in a payload.
     ///
     /// ```
-    /// use hsaco_object::container::Bytes;
+    /// use hsaco_container::Bytes;
     /// assert!(Bytes::from(b"file".as_slice()).shared().is_none());
     /// assert!(Bytes::from(b"payload".to_vec()).shared().is_some());
     /// ```
@@ -69,7 +69,7 @@ impl<'a> Bytes<'a> {
     }
 
     #[cfg(test)]
-    pub(super) fn shares(&self) -> usize {
+    pub(crate) fn shares(&self) -> usize {
         match &self.0 {
             Repr::Borrowed(_) => 0,
             Repr::Shared { owner, .. } => Arc::strong_count(owner),

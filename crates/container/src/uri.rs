@@ -1,16 +1,16 @@
 //! Code-object URIs: how the loader and its debuggers name where a code object is.
 //!
 //! ```
-//! use hsaco_object::uri::Uri;
+//! use hsaco_container::uri::Uri;
 //! let uri = Uri::parse("file:///opt/my%20app#offset=0x1000&size=512")?;
 //! assert_eq!(uri.range().map(|range| (range.offset, range.size)), Some((4096, 512)));
 //! assert_eq!(uri.to_string(), "file:///opt/my%20app#offset=4096&size=512");
-//! # Ok::<(), hsaco_object::Error>(())
+//! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
 
 use std::fmt::{self, Write as _};
 
-use crate::{Error, Result};
+use hsaco_bytes::{Error, Result};
 
 const CONTEXT: &str = "code object URI";
 const FILE_SCHEME: &str = "file://";
@@ -47,12 +47,12 @@ impl Uri {
     /// Reads a `file://` or `memory://` URI.
     ///
     /// ```
-    /// use hsaco_object::uri::{Uri, UriRange};
+    /// use hsaco_container::uri::{Uri, UriRange};
     /// assert_eq!(
     ///     Uri::parse("memory://1234?offset=0x7f00&size=017")?,
     ///     Uri::Memory { process: 1234, range: UriRange { offset: 0x7f00, size: 15 } },
     /// );
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
         if let Some(rest) = text.strip_prefix(FILE_SCHEME) {

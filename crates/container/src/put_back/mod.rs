@@ -7,14 +7,14 @@
 //!
 //! ```
 //! use std::collections::BTreeMap;
-//! use hsaco_object::container::{Options, bundle::{self, Bundle}, put_back};
+//! use hsaco_container::{Options, bundle::{self, Bundle}, put_back};
 //! let file = bundle::write(&[("hip-gfx90a", "abc"), ("hip-gfx942", "de")], 8);
 //! let new = BTreeMap::from([(0, b"longer than it was".to_vec())]);
 //! let file = put_back(&file, &Options::default(), new)?;
 //! let bundle = Bundle::parse(&file)?;
 //! assert_eq!(bundle.content(&file, &bundle.entries[0])?, b"longer than it was");
 //! assert_eq!(bundle.content(&file, &bundle.entries[1])?, b"de");
-//! # Ok::<(), hsaco_object::Error>(())
+//! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
 
 mod archive;
@@ -25,11 +25,12 @@ mod slot;
 
 use std::collections::BTreeMap;
 
-use super::ccob::{self, Ccob};
-use super::{Container, Options, Region, RegionKind, traced_entries};
-use crate::compress::Method;
-use crate::{Error, ErrorKind, Result, memory};
-use hsaco_bytes::{read_u16, read_u32, read_u64, slice};
+use hsaco_bytes::{Error, ErrorKind, Result, memory, read_u16, read_u32, read_u64, slice};
+use hsaco_compress::Method;
+
+use crate::ccob::{self, Ccob};
+use crate::walk::traced_entries;
+use crate::{Container, Options, Region, RegionKind};
 
 const CONTEXT: &str = "putting back";
 

@@ -1,17 +1,16 @@
 //! Clang offload bundles: a table of ids, and for each id a range of the same file.
 //!
 //! ```
-//! use hsaco_object::container::bundle::{self, Bundle};
+//! use hsaco_container::bundle::{self, Bundle};
 //! let file = bundle::write(&[("host-x86_64-unknown-linux-gnu-", ""), ("hip-gfx90a", "abc")], 4096);
 //! let bundle = Bundle::parse(&file)?;
 //! assert_eq!((bundle.entries[1].offset, bundle.entries[1].size), (4096, 3));
-//! # Ok::<(), hsaco_object::Error>(())
+//! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
 
 use std::ops::Range;
 
-use crate::{Error, Result, Str, memory};
-use hsaco_bytes::{read_u64, slice};
+use hsaco_bytes::{Error, Result, Str, memory, read_u64, slice};
 
 /// What every bundle begins with.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -24,11 +23,11 @@ const MAX_ALIGNMENT: u64 = 1 << 20;
 /// A bundle's header.
 ///
 /// ```
-/// use hsaco_object::container::bundle::{self, Bundle};
+/// use hsaco_container::bundle::{self, Bundle};
 /// let file = bundle::write(&[("hip-gfx90a", b"abc")], 1);
 /// let bundle = Bundle::parse(&file)?;
 /// assert_eq!((bundle.header_size, bundle.extent()), (66, 69));
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle<'a> {
@@ -67,7 +66,7 @@ impl<'a> Bundle<'a> {
     /// after the header.
     ///
     /// ```
-    /// use hsaco_object::container::bundle::{self, Bundle};
+    /// use hsaco_container::bundle::{self, Bundle};
     /// let file = bundle::write(&[("hip-gfx90a", b"abc")], 1);
     /// let error = Bundle::parse(&file[..68]).unwrap_err();
     /// assert_eq!(
@@ -117,11 +116,11 @@ impl<'a> Bundle<'a> {
     /// The content of one entry.
     ///
     /// ```
-    /// use hsaco_object::container::bundle::{self, Bundle};
+    /// use hsaco_container::bundle::{self, Bundle};
     /// let file = bundle::write(&[("hip-gfx90a", b"abc")], 1);
     /// let bundle = Bundle::parse(&file)?;
     /// assert_eq!(bundle.content(&file, &bundle.entries[0])?, b"abc");
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn content<'d>(&self, data: &'d [u8], entry: &BundleEntry<'_>) -> Result<&'d [u8]> {
         if entry.size > 0 && entry.offset < self.header_size {
@@ -141,7 +140,7 @@ impl<'a> Bundle<'a> {
 
     /// The same, for a bundle of which only `limit` bytes are there: entries that reach further
     /// say nothing about where the next bundle is.
-    pub(super) fn readable_extent(&self, limit: u64) -> u64 {
+    pub(crate) fn readable_extent(&self, limit: u64) -> u64 {
         let ends = self.entries.iter().filter_map(|entry| entry.offset.checked_add(entry.size));
         ends.filter(|&end| end <= limit).fold(self.header_size, u64::max)
     }
@@ -149,10 +148,10 @@ impl<'a> Bundle<'a> {
     /// The alignment with which [`write()`] lays these entries out as they are, if there is one.
     ///
     /// ```
-    /// use hsaco_object::container::bundle::{self, Bundle};
+    /// use hsaco_container::bundle::{self, Bundle};
     /// let file = bundle::write(&[("hip-gfx90a", b"abc")], 4096);
     /// assert_eq!(Bundle::parse(&file)?.alignment(), Some(4096));
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn alignment(&self) -> Option<u64> {
         let sizes: Vec<u64> = self.entries.iter().map(|entry| entry.size).collect();
@@ -166,14 +165,14 @@ impl<'a> Bundle<'a> {
     /// Every byte up to [`extent`](Self::extent), in order, and what it belongs to.
     ///
     /// ```
-    /// use hsaco_object::container::bundle::{self, Bundle, Part};
+    /// use hsaco_container::bundle::{self, Bundle, Part};
     /// let file = bundle::write(&[("hip-gfx90a", b"abc")], 128);
     /// let parts = Bundle::parse(&file)?.parts();
     /// assert_eq!(
     ///     parts,
     ///     [(0..66, Part::Header), (66..128, Part::Padding), (128..131, Part::Entry(0))]
     /// );
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn parts(&self) -> Vec<(Range<u64>, Part)> {
         let mut contents: Vec<_> = self.entries.iter().enumerate().collect();
@@ -207,7 +206,7 @@ impl<'a> BundleEntry<'a> {
     }
 }
 
-pub(super) fn is_host_id(id: &[u8]) -> bool {
+pub(crate) fn is_host_id(id: &[u8]) -> bool {
     id == b"host" || id.starts_with(b"host-")
 }
 
@@ -226,7 +225,7 @@ fn layout(header: u64, sizes: &[u64], alignment: u64) -> impl Iterator<Item = u6
 /// The ids are written as given; the bundler appends a `-` to ids that name no processor.
 ///
 /// ```
-/// use hsaco_object::container::bundle;
+/// use hsaco_container::bundle;
 /// let file = bundle::write(&[("host-x86_64-unknown-linux-gnu-", ""), ("hip-gfx90a", "abc")], 1);
 /// assert_eq!(file.len(), 24 + 8 + 24 + 30 + 24 + 10 + 3);
 /// ```
@@ -290,7 +289,7 @@ fn header_bytes(rows: &[(&[u8], u64, u64)]) -> Vec<u8> {
 /// With the entries and [`gaps`](Bundle::gaps) of a bundle that exists, this is that bundle.
 ///
 /// ```
-/// use hsaco_object::container::bundle::{assemble, write};
+/// use hsaco_container::bundle::{assemble, write};
 /// let entries = [("hip-gfx90a", 128, "abc")];
 /// assert_eq!(assemble(&entries, &[], 131), Some(write(&[("hip-gfx90a", "abc")], 128)));
 /// assert_eq!(assemble(&entries, &[], 130), None);
@@ -329,13 +328,13 @@ fn range_mut(data: &mut [u8], offset: u64, size: usize) -> Option<&mut [u8]> {
 /// `keep` wants, and the host's; what the others held is zero.
 ///
 /// ```
-/// use hsaco_object::container::bundle::{self, Bundle, blank};
+/// use hsaco_container::bundle::{self, Bundle, blank};
 /// let file = bundle::write(&[("hip-gfx90a", "abc"), ("hip-gfx942", "de")], 64);
 /// let blanked = blank(&file, |id| id == "hip-gfx942")?;
 /// let bundle = Bundle::parse(&blanked)?;
 /// assert_eq!((blanked.len(), bundle.entries.len()), (file.len(), 1));
 /// assert_eq!(bundle.content(&blanked, &bundle.entries[0])?, b"de");
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn blank(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
     let bundle = Bundle::parse(data)?;
@@ -366,13 +365,13 @@ fn fill(data: &mut [u8], offset: u64, size: u64, bytes: &[u8]) {
 /// The bundle at the start of `data` with only the entries that `keep` wants, and the host's.
 ///
 /// ```
-/// use hsaco_object::container::bundle::{self, prune};
+/// use hsaco_container::bundle::{self, prune};
 /// let one = ("host-x86_64-unknown-linux-gnu-", b"".as_slice());
 /// let two = ("hip-gfx90a", b"abc".as_slice());
 /// let three = ("hip-gfx942", b"de".as_slice());
 /// let file = bundle::write(&[one, two, three], 1);
 /// assert_eq!(prune(&file, |id| id == "hip-gfx942")?, bundle::write(&[one, three], 1));
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn prune(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
     let bundle = Bundle::parse(data)?;
@@ -390,13 +389,13 @@ impl Bundle<'_> {
     /// not zero.
     ///
     /// ```
-    /// use hsaco_object::container::bundle::{self, Bundle};
+    /// use hsaco_container::bundle::{self, Bundle};
     /// let mut file = bundle::write(&[("hip-gfx90a", b"abc")], 128);
     /// file[100] = 7;
     /// let bundle = Bundle::parse(&file)?;
     /// assert_eq!(bundle.gaps(&file)[0].0, 66);
     /// assert_eq!(bundle.gaps(&file)[0].1.len(), 62);
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn gaps<'d>(&self, data: &'d [u8]) -> Vec<(u64, &'d [u8])> {
         let mut ranges: Vec<_> = self.parts();
@@ -419,7 +418,7 @@ impl Bundle<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use hsaco_bytes::ErrorKind;
 
     const HOST: (&str, &[u8]) = ("host-x86_64-unknown-linux-gnu-", b"");
     const ONE: (&str, &[u8]) = ("hipv4-amdgcn-amd-amdhsa--gfx942", b"AAAA");

@@ -1,9 +1,11 @@
 //! Host ELF files: sections of device code that stay, or move to the end of the file.
 
-use super::super::host_elf;
-use super::{CONTEXT, Change, in_place};
-use crate::Result;
+use hsaco_bytes::Result;
 use hsaco_elf::write::host_sections;
+
+use crate::host_elf;
+
+use super::{CONTEXT, Change, in_place};
 
 /// A host file. What fits stays in its section; a section that grew goes behind the end of the file,
 /// in a linked one as a segment, and whatever points at it is told.
@@ -21,6 +23,6 @@ pub(super) fn elf(data: &[u8], changes: Vec<Change>) -> Result<Vec<u8>> {
         growing.into_iter().map(|it| ((it.start, it.old), it.new, it.moves)).collect();
     host_sections(&file, growing).map_err(|error| match error.context() {
         CONTEXT => error,
-        _ => crate::Error::new(error.kind(), CONTEXT, error.to_string()),
+        _ => hsaco_bytes::Error::new(error.kind(), CONTEXT, error.to_string()),
     })
 }

@@ -1,19 +1,19 @@
 //! The sections of Windows images (PE) and objects (COFF).
 
-use object::LittleEndian as LE;
-use object::pe;
+use hsaco_bytes::{Error, ErrorKind, Result};
 use object::read::coff::{CoffHeader, SectionTable};
 use object::read::pe::{ImageNtHeaders, optional_header_magic};
+use object::{LittleEndian as LE, pe};
 
-use super::host::{Part, PartRange, Section, device_section, section_part, short_name};
-use crate::{Error, ErrorKind, Result};
+use crate::host::{Section, device_section, section_part, short_name};
+use crate::part::{Part, PartKind};
 
 const SECTION_HEADER_SIZE: u64 = 40;
 const SYMBOL_SIZE: u64 = 18;
 const BIG_SYMBOL_SIZE: u64 = 20;
 
 /// The sections of an image that may hold device code.
-pub(super) fn image_sections(data: &[u8]) -> Result<Vec<Section>> {
+pub(crate) fn image_sections(data: &[u8]) -> Result<Vec<Section>> {
     let wide =
         optional_header_magic(data).map_err(broken_image)? == pe::IMAGE_NT_OPTIONAL_HDR64_MAGIC;
     if wide {
@@ -44,7 +44,7 @@ fn object_range(header: &pe::ImageSectionHeader) -> (u32, u32) {
 }
 
 /// The sections of an object that may hold device code.
-pub(super) fn object_sections(data: &[u8]) -> Result<Vec<Section>> {
+pub(crate) fn object_sections(data: &[u8]) -> Result<Vec<Section>> {
     if is_big_object(data) {
         sections_of_object::<pe::AnonObjectHeaderBigobj>(data)
     } else {
@@ -99,7 +99,7 @@ fn section_name<'a>(header: &'a pe::ImageSectionHeader, strings: &'a [u8]) -> Op
 }
 
 /// Headers, sections and symbols of an image or an object, as far as they can be read.
-pub(crate) fn parts(data: &[u8], is_image: bool) -> Vec<PartRange> {
+pub(crate) fn parts(data: &[u8], is_image: bool) -> Vec<Part> {
     let wide = || optional_header_magic(data).ok() == Some(pe::IMAGE_NT_OPTIONAL_HDR64_MAGIC);
     let parts = match is_image {
         true if wide() => parts_of_image::<pe::ImageNtHeaders64>(data),
@@ -110,14 +110,14 @@ pub(crate) fn parts(data: &[u8], is_image: bool) -> Vec<PartRange> {
     parts.unwrap_or_default()
 }
 
-fn parts_of_image<Nt: ImageNtHeaders>(data: &[u8]) -> Option<Vec<PartRange>> {
+fn parts_of_image<Nt: ImageNtHeaders>(data: &[u8]) -> Option<Vec<Part>> {
     let mut offset = u64::from(pe::ImageDosHeader::parse(data).ok()?.nt_headers_offset());
     let (headers, _) = Nt::parse(data, &mut offset).ok()?;
     let table = headers.sections(data, offset).ok()?;
     Some(parts_of(headers.file_header(), &table, data, offset, image_range))
 }
 
-fn parts_of_object<Header: CoffHeader>(data: &[u8]) -> Option<Vec<PartRange>> {
+fn parts_of_object<Header: CoffHeader>(data: &[u8]) -> Option<Vec<Part>> {
     let mut offset = 0;
     let header = Header::parse(data, &mut offset).ok()?;
     let table = header.sections(data, offset).ok()?;
@@ -130,16 +130,19 @@ fn parts_of<Header: CoffHeader>(
     data: &[u8],
     table_offset: u64,
     range: fn(&pe::ImageSectionHeader) -> (u32, u32),
-) -> Vec<PartRange> {
+) -> Vec<Part> {
     let table_end = table_offset + table.len() as u64 * SECTION_HEADER_SIZE;
     let strings = string_table(header, data);
     let symbols = u64::from(header.pointer_to_symbol_table());
     let symbols_end = (data.len() - strings.len()) as u64;
     let strings_size = u64::from(hsaco_bytes::read_u32(strings, 0).unwrap_or(0));
-    let mut parts =
-        vec![(0..table_offset, Part::FileHeader), (table_offset..table_end, Part::SectionHeaders)];
+    let mut parts = vec![
+        Part::new(0..table_offset, PartKind::FileHeader),
+        Part::new(table_offset..table_end, PartKind::SectionHeaders),
+    ];
     if symbols != 0 {
-        parts.push((symbols..symbols_end.saturating_add(strings_size), Part::Symbols));
+        let end = symbols_end.saturating_add(strings_size);
+        parts.push(Part::new(symbols..end, PartKind::Symbols));
     }
     parts.extend(table.iter().map(|header| {
         let (offset, size) = range(header);
@@ -158,7 +161,7 @@ fn string_table<'a, Header: CoffHeader>(header: &Header, data: &'a [u8]) -> &'a 
 
 /// True for bytes that can only be a COFF object: a known machine, no optional header, and room
 /// for the sections that the header announces.
-pub(super) fn is_object(data: &[u8]) -> bool {
+pub(crate) fn is_object(data: &[u8]) -> bool {
     if is_big_object(data) {
         return true;
     }
@@ -177,7 +180,7 @@ pub(super) fn is_object(data: &[u8]) -> bool {
         && header.sections(data, offset).is_ok()
 }
 
-pub(super) fn is_big_object(data: &[u8]) -> bool {
+pub(crate) fn is_big_object(data: &[u8]) -> bool {
     pe::AnonObjectHeaderBigobj::parse(data, &mut 0).is_ok()
 }
 

@@ -1,8 +1,9 @@
 //! The sections of a host ELF file, of either class and byte order, every field checked.
 
-use super::host::{Part, PartRange, Section, device_section, section_part, short_name};
-use crate::{Error, Result};
-use hsaco_bytes::slice;
+use hsaco_bytes::{Error, Result, slice};
+
+use crate::host::{Section, device_section, section_part, short_name};
+use crate::part::{Part, PartKind};
 
 const CONTEXT: &str = "ELF section table";
 const SHT_NULL: u64 = 0;
@@ -101,7 +102,7 @@ fn unknown_ident(offset: u64, what: &str, value: Option<u8>) -> Error {
 }
 
 /// The sections that may hold device code; `None` when the file has no section table at all.
-pub(super) fn device_sections(data: &[u8]) -> Result<Option<Vec<Section>>> {
+pub(crate) fn device_sections(data: &[u8]) -> Result<Option<Vec<Section>>> {
     let reader = Reader::new(data)?;
     let Some(table) = reader.table(data)? else { return Ok(None) };
     let sections = table.headers().filter_map(|header| reader.section(header, table.names));
@@ -109,18 +110,18 @@ pub(super) fn device_sections(data: &[u8]) -> Result<Option<Vec<Section>>> {
 }
 
 /// Headers and sections, as far as they can be read.
-pub(crate) fn parts(data: &[u8]) -> Vec<PartRange> {
+pub(crate) fn parts(data: &[u8]) -> Vec<Part> {
     let Ok(reader) = Reader::new(data) else { return Vec::new() };
     let layout = reader.layout;
     let [offset, size, count] =
         [layout.phoff, layout.phentsize, layout.phnum].map(|field| reader.field(data, field));
     let mut parts = vec![
-        (0..layout.header_size, Part::FileHeader),
-        (offset..offset.saturating_add(size * count), Part::ProgramHeaders),
+        Part::new(0..layout.header_size, PartKind::FileHeader),
+        Part::new(offset..offset.saturating_add(size * count), PartKind::ProgramHeaders),
     ];
     if let Ok(Some(table)) = reader.table(data) {
         let end = table.offset.saturating_add(table.headers.len() as u64);
-        parts.push((table.offset..end, Part::SectionHeaders));
+        parts.push(Part::new(table.offset..end, PartKind::SectionHeaders));
         parts.extend(table.headers().filter_map(|header| reader.part(header, table.names)));
     }
     parts
@@ -178,7 +179,7 @@ impl Reader {
     }
 
     /// A section that takes bytes of the file.
-    fn part(&self, header: &[u8], names: &[u8]) -> Option<PartRange> {
+    fn part(&self, header: &[u8], names: &[u8]) -> Option<Part> {
         let layout = self.layout;
         if matches!(self.field(header, layout.sh_type), SHT_NULL | SHT_NOBITS) {
             return None;
@@ -204,9 +205,9 @@ impl Reader {
 
 #[cfg(test)]
 #[allow(clippy::cast_possible_truncation)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use hsaco_bytes::ErrorKind;
 
     /// A host ELF with these sections, of the given class and byte order.
     pub(crate) fn build(class: u8, big_endian: bool, sections: &[(&str, &[u8])]) -> Vec<u8> {

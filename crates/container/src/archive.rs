@@ -5,26 +5,25 @@
 
 use std::ops::Range;
 
-use crate::{Error, ErrorKind, Result};
-use hsaco_bytes::slice;
+use hsaco_bytes::{Error, ErrorKind, Result, slice};
 
 const CONTEXT: &str = "archive";
 const HEADER_SIZE: u64 = 60;
 const MAX_NAME: usize = 1024;
 
 pub(crate) const MAGIC: &[u8; 8] = b"!<arch>\n";
-pub(super) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
+pub(crate) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 /// A member whose content lies within the archive.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) offset: u64,
-    pub(super) size: u64,
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
 }
 
 /// The members in order, symbol and name tables left out; after an error there are no more.
-pub(super) fn members(data: &[u8]) -> Vec<Result<Member>> {
+pub(crate) fn members(data: &[u8]) -> Vec<Result<Member>> {
     let mut walk = Walk { data, position: MAGIC.len() as u64, names: &[] };
     if data.starts_with(THIN_MAGIC) {
         let detail = "a thin archive only names its members; give the member files themselves";
@@ -142,7 +141,7 @@ fn decimal(field: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// An archive of members, with each name field as given.

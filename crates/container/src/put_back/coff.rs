@@ -1,12 +1,13 @@
 //! Windows objects (COFF): sections of device code that stay, or move to the end of the file.
 
-use super::super::host_coff::is_big_object;
+use hsaco_bytes::{Error, ErrorKind, Result, memory, slice};
+use hsaco_elf::write::moved;
+
+use crate::host_coff::is_big_object;
+
 use super::{
     CONTEXT, Change, get_u16, get_u32, get_u64, in_place, overwrite, put_u32, unsupported,
 };
-use crate::{Error, ErrorKind, Result, memory};
-use hsaco_bytes::slice;
-use hsaco_elf::write::moved;
 
 const SECTION_SIZE: u64 = 40;
 const RELOCATION_SIZE: u64 = 10;

@@ -1,9 +1,10 @@
 //! Archives: members that follow each other, and tables of where they begin.
 
-use super::super::archive::{Part, parts};
+use hsaco_bytes::{Error, ErrorKind, Result, memory, read_u32, slice};
+
+use crate::archive::{Part, parts};
+
 use super::{CONTEXT, Change, splice};
-use crate::{Error, ErrorKind, Result, memory};
-use hsaco_bytes::{read_u32, slice};
 
 const HEADER_SIZE: u64 = 60;
 

@@ -1,10 +1,11 @@
 //! Containers with a table that says where each content is.
 
-use super::super::bundle::{self, Bundle};
-use super::super::offload_binary::OffloadBinary;
+use hsaco_bytes::{Error, ErrorKind, Result, memory, slice};
+
+use crate::bundle::{self, Bundle};
+use crate::offload_binary::OffloadBinary;
+
 use super::{CONTEXT, Change, overwrite, splice};
-use crate::{Error, ErrorKind, Result, memory};
-use hsaco_bytes::slice;
 
 /// A content, where it is, and what it becomes.
 struct Slot {

@@ -1,0 +1,99 @@
+//! The bytes that containers have for themselves: headers, tables, host sections.
+
+use std::ops::Range;
+
+use crate::bundle::{self, Bundle};
+use crate::offload_binary::{self, OffloadBinary};
+use crate::{Container, archive, host_coff, host_elf};
+
+/// A part of a container that is no entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where it is, which may be past the end of the container.
+    pub range: Range<u64>,
+    /// What it is.
+    pub kind: PartKind,
+}
+
+/// What a part of a container is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// The header of an ELF or PE file.
+    FileHeader,
+    /// The table of segments.
+    ProgramHeaders,
+    /// The table of sections.
+    SectionHeaders,
+    /// Symbols and their names, where no section holds them.
+    Symbols,
+    /// A section of this name, empty when it cannot be read.
+    Section(String),
+    /// The magic and the count of an offload bundle.
+    BundleHeader,
+    /// The table of an offload bundle.
+    BundleTable,
+    /// The header of an offload binary.
+    OffloadHeader,
+    /// The table of the images of an offload binary.
+    OffloadTable,
+    /// The magic of an archive.
+    ArchiveHeader,
+    /// A table of symbols or names of an archive.
+    ArchiveTable,
+    /// The header of an archive member.
+    MemberHeader,
+    /// An archive member.
+    Member,
+}
+
+impl Part {
+    pub(crate) fn new(range: Range<u64>, kind: PartKind) -> Self {
+        Self { range, kind }
+    }
+}
+
+/// The parts of a container that begins at the first of these bytes, as far as they can be read.
+///
+/// ```
+/// use hsaco_container::{Container, PartKind, bundle, parts};
+/// let file = bundle::write(&[("hip-gfx90a", b"abc")], 1);
+/// let found = parts(Container::Bundle, &file);
+/// assert_eq!((found[0].range.clone(), &found[0].kind), (0..32, &PartKind::BundleHeader));
+/// assert_eq!((found[1].range.clone(), &found[1].kind), (32..66, &PartKind::BundleTable));
+/// ```
+pub fn parts(container: Container, data: &[u8]) -> Vec<Part> {
+    match container {
+        Container::Bundle => bundle_parts(data),
+        Container::OffloadBinary => offload_binary_parts(data),
+        Container::Archive => archive_parts(data),
+        Container::HostElf => host_elf::parts(data),
+        Container::HostPe => host_coff::parts(data, true),
+        Container::HostCoff => host_coff::parts(data, false),
+        Container::CodeObject | Container::CompressedBundle => Vec::new(),
+    }
+}
+
+fn bundle_parts(data: &[u8]) -> Vec<Part> {
+    let (bundle, _) = Bundle::read(data);
+    let table = bundle::COUNT_END as u64;
+    vec![
+        Part::new(0..table.min(bundle.header_size), PartKind::BundleHeader),
+        Part::new(table..bundle.header_size, PartKind::BundleTable),
+    ]
+}
+
+fn offload_binary_parts(data: &[u8]) -> Vec<Part> {
+    let mut parts = vec![Part::new(0..offload_binary::HEADER_SIZE, PartKind::OffloadHeader)];
+    let table = OffloadBinary::table(data);
+    parts.extend(table.map(|table| Part::new(table, PartKind::OffloadTable)));
+    parts
+}
+
+fn archive_parts(data: &[u8]) -> Vec<Part> {
+    let magic = Part::new(0..archive::MAGIC.len() as u64, PartKind::ArchiveHeader);
+    let members = archive::parts(data).into_iter().flat_map(|part| {
+        let content = if part.is_member { PartKind::Member } else { PartKind::ArchiveTable };
+        [Part::new(part.header, PartKind::MemberHeader), Part::new(part.content, content)]
+    });
+    std::iter::once(magic).chain(members).collect()
+}
