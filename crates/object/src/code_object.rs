@@ -18,7 +18,6 @@ use hsaco_elf::symbol::{Symbol, SymbolTable};
 use hsaco_elf::{ELFOSABI_AMDGPU_HSA, ET_REL, Elf};
 use hsaco_isa::{AbiVersion, EFlags, Generation, TargetId};
 
-use crate::index::Index;
 use crate::metadata::Metadata;
 use crate::note::{self, IsaVersion, NT_AMD_HSA_ISA_VERSION, Note, OWNER_AMD};
 
@@ -138,11 +137,6 @@ impl<'a> CodeObject<'a> {
     /// The symbol table: `.symtab`, else `.dynsym`, else the dynamic segment's.
     pub fn symbol_table(&self) -> Result<Option<SymbolTable<'a>>> {
         SymbolTable::find(&self.elf)
-    }
-
-    /// Kernels, functions and variables by name. Decodes no instruction and no argument.
-    pub fn index(&self) -> Index<'a> {
-        Index::build(self)
     }
 
     /// Every relocation, and what was wrong with the tables that hold them.

@@ -95,8 +95,15 @@ fn is_descriptor(symbol: &Symbol<'_>) -> bool {
     matches!(symbol.size, 0 | DESCRIPTOR_SIZE) && symbol.name.strip_suffix(".kd").is_some()
 }
 
+impl<'a> CodeObject<'a> {
+    /// Kernels, functions and variables by name. Decodes no instruction and no argument.
+    pub fn index(&self) -> Index<'a> {
+        Index::build(self)
+    }
+}
+
 impl<'a> Index<'a> {
-    pub(crate) fn build(object: &CodeObject<'a>) -> Self {
+    fn build(object: &CodeObject<'a>) -> Self {
         let metadata = object.metadata();
         let mut problems = Problems::default();
         problems.extend(metadata.problems());

@@ -18,6 +18,7 @@ mod demangle;
 mod detached;
 mod index;
 mod kernel;
+mod resources;
 
 pub mod descriptor;
 pub mod layout;
@@ -38,4 +39,5 @@ pub use hsaco_container::{md5, uri};
 pub use hsaco_elf as elf;
 pub use hsaco_elf::{relocation, symbol};
 pub use index::{Index, SymbolKind};
-pub use kernel::{Kernel, Resources};
+pub use kernel::Kernel;
+pub use resources::Resources;

@@ -20,9 +20,9 @@ pub use value_kind::ValueKind;
 
 use hsaco_bytes::{Error, Problems, Result, Str};
 
-use crate::Resources;
 use crate::msgpack::{Entry, Head, Map, Reader};
 use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use crate::resources::Resources;
 
 use key::Keys;
 use read::{integer, integers, put, string, strings, take, twice};
