@@ -1,4 +1,4 @@
-//! Straight code for a replacement, under the upper bits of vector register numbers that each instruction needs.
+//! Straight code for a replacement, under the VGPR MSBs that each instruction needs.
 
 use hsaco_isa::{Inst, Register, RegisterFile, VgprMsb};
 
@@ -7,7 +7,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::scratch::ScratchRegisters;
 use crate::site::Site;
 
-/// The operands whose upper bits are set apart.
+/// The operands whose VGPR MSBs are set apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The first source; the address of LDS instructions.
@@ -31,8 +31,8 @@ impl Role {
     }
 }
 
-/// The code of a replacement in the making. Vector registers are given by their full numbers; where the upper
-/// bits that they need are not those in force, it switches, and at the end it switches back.
+/// The code of a replacement in the making. Vector registers are given by their full numbers; where the VGPR MSBs that
+/// they need are not those in force, it switches, and at the end it switches back.
 pub(crate) struct Body<'s, 'v> {
     site: &'s Site<'v>,
     code: Vec<Inst>,
@@ -41,7 +41,7 @@ pub(crate) struct Body<'s, 'v> {
 }
 
 impl<'s, 'v> Body<'s, 'v> {
-    /// Where the upper bits are known.
+    /// Where VGPR MSBs are known.
     pub(crate) fn new(site: &'s Site<'v>) -> Result<Self, Refusal> {
         let msb = site.msb()?;
         Ok(Body { site, code: Vec::new(), before: Some(msb), now: msb })
@@ -103,7 +103,7 @@ impl<'s, 'v> Body<'s, 'v> {
         self.line(&text)
     }
 
-    /// Accesses under way that are tried again would be so under other bits, so they have to be over.
+    /// Outstanding accesses would be replayed with other VGPR MSBs, so they have to be complete.
     fn switch(&mut self, to: VgprMsb) -> Result<(), Refusal> {
         if to == self.now {
             return Ok(());
@@ -123,7 +123,7 @@ impl<'s, 'v> Body<'s, 'v> {
         Ok(())
     }
 
-    /// Switches back to the bits before the site.
+    /// Switches back to the VGPR MSBs before the site.
     pub(crate) fn restore(&mut self) -> Result<(), Refusal> {
         match self.before {
             Some(before) => self.switch(before),
@@ -131,7 +131,7 @@ impl<'s, 'v> Body<'s, 'v> {
         }
     }
 
-    /// The code, under the same upper bits at its end as at its start.
+    /// The code, with the same VGPR MSBs at its end as at its start.
     pub(crate) fn finish(mut self) -> Result<Vec<Inst>, Refusal> {
         self.restore()?;
         Ok(self.code)

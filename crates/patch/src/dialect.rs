@@ -42,7 +42,7 @@ pub(crate) struct Dialect {
     pub(crate) pad: u32,
     /// Bytes behind code that fetching may run into, at the least.
     pub(crate) guard: u64,
-    /// Waits until nothing is under way.
+    /// Waits until no memory operation is outstanding.
     pub(crate) drain: &'static [&'static str],
     /// The name of `global_atomic_add_u32`.
     pub(crate) atomic_add: &'static str,

@@ -146,7 +146,7 @@ fn count(site: &Site<'_>, counter: u64) -> Result<(Plan, Vec<Inst>), Refusal> {
     let scc = site.keep_scc(&mut scratch)?;
     let zero = scratch.vgprs(1, 1, 0)?;
     let one = scratch.vgprs(1, 1, 0)?;
-    // Registers are named without upper bits.
+    // Registers are named without VGPR MSBs.
     let msb = site.msb()?.bits();
     let mut before: Vec<String> = site.distance();
     before.extend(scc.map(|it| format!("s_cselect_b32 {it}, 1, 0")));

@@ -1,9 +1,18 @@
 //! Rewriting AMD GPU code objects by rules.
 //!
 //! A [`Rule`] looks at one instruction of an analysed function and answers what is to be done; it changes
-//! nothing. [`RuleSet`] is a table of rules that the compiler has checked. [`Patcher`] asks the rules of a set about an
-//! object, finds places for all that they want, and writes it or nothing; [`Manifest`] lists every change, and
-//! [`Patcher::verify`] holds a result against it.
+//! nothing. [`RuleSet`] is a table of rules that the compiler has checked. [`Patcher`] takes an object through five stages,
+//! each a module that makes a value of the one before it; all that is wanted is written, or nothing:
+//!
+//! ```text
+//! survey   object               -> Survey             kernels, functions, branch targets; a View of each function
+//! plan     Survey, rules, edits -> Requests           what to replace in a function, or refusals
+//! place    Requests             -> Placed             where replacements go, how control gets there and back
+//! write    Placed               -> bytes, Manifest    every change is in the manifest; the bytes follow from it
+//! verify   original, result, Manifest -> findings     believes neither the rules nor the placement
+//! ```
+//!
+//! The first three go function by function, so that one analysis is in memory at a time.
 //!
 //! ```
 //! let set = hsaco_patch::RuleSet::by_name("gfx1250-b0-to-a0").unwrap();

@@ -85,7 +85,7 @@ pub struct Change {
     pub new: Bytes,
 }
 
-/// One stretch of code that was replaced.
+/// Some code that was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The rules that had it replaced, each with its instruction's address.
@@ -192,7 +192,7 @@ pub struct Pool {
 
 /// Everything that a run has changed. What is not in it is as it was, at the same offset.
 ///
-/// It holds where jumps through registers whose target nobody can tell do not enter other functions in their middle: a
+/// It holds where indirect jumps with unknown targets do not enter other functions in their middle: a
 /// site of several instructions may stand there, or code between functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {

@@ -10,7 +10,7 @@ pub enum RefusalKind {
     NoRegister,
     /// A register or flag that the replacement changes is still needed.
     StillNeeded,
-    /// The upper bits of vector register numbers are not known here.
+    /// VGPR MSBs are not known here.
     UnknownBank,
     /// A number does not fit where it has to go.
     OutOfRange,
@@ -18,7 +18,7 @@ pub enum RefusalKind {
     Overlap,
     /// The form is not one that the rule can rewrite exactly.
     Unsupported,
-    /// Control flow that nobody can follow makes the change unsafe.
+    /// Unknown control flow makes the change unsafe.
     ControlFlow,
     /// No place within reach holds the replacement.
     NoPlace,

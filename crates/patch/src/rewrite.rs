@@ -21,7 +21,7 @@ pub struct Edit {
 pub struct Plan {
     /// Instructions to replace.
     pub edits: Vec<Edit>,
-    /// So many `v_nop`s before the instructions of these numbers; the most that anybody wants counts.
+    /// So many `v_nop`s before the instructions of these numbers; the most that is wanted counts.
     pub pads: Vec<(usize, u8)>,
     /// The registers that the replacements may write beside those that the replaced ones write.
     pub scratch_registers: Vec<Register>,

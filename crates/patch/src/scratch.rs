@@ -22,8 +22,8 @@ use crate::view::{Around, focus_on};
 pub struct ScratchRegisters<'v> {
     /// What is replaced, where it matters what is needed around it.
     around: Option<Around<'v>>,
-    /// What may not be taken because of that, as far as scalar registers are concerned and altogether, once somebody
-    /// asks: much that is replaced takes no register, and most takes no vector register.
+    /// Registers that are live or named around the site: scalar only, and all. Computed on demand; most rewrites need
+    /// neither.
     scalars: OnceCell<RegisterSet>,
     all: OnceCell<RegisterSet>,
     /// What else may not be taken.
@@ -72,7 +72,7 @@ impl<'v> ScratchRegisters<'v> {
         self.taken.insert(register);
     }
 
-    /// Takes a register that an operand names: the caller has seen that nobody needs it afterwards.
+    /// Takes a register that an operand names: the caller has seen that it is dead afterwards.
     pub fn take(&mut self, register: &Register) {
         self.taken.insert(register);
         self.granted.push(*register);
@@ -103,12 +103,12 @@ impl<'v> ScratchRegisters<'v> {
         self.grant(found, || format!("{count} vector registers below v{end}"))
     }
 
-    /// VCC, if nobody needs it.
+    /// VCC, if it is dead.
     pub fn vcc(&mut self) -> Result<Register, Refusal> {
         self.special(Special::Vcc, 2)
     }
 
-    /// SCC, if nobody needs it.
+    /// SCC, if it is dead.
     pub fn scc(&mut self) -> Result<Register, Refusal> {
         self.special(Special::Scc, 1)
     }
@@ -134,7 +134,7 @@ impl<'v> ScratchRegisters<'v> {
         };
         place.get_or_init(|| {
             let mut bound = around.operands(focus);
-            // What nobody uses is free wherever it is.
+            // What no code uses is free wherever it is.
             if self.beyond.is_none() {
                 bound.union_with(&around.needed(focus));
             }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn where_callers_matter_only_what_nobody_uses_is_free() {
+    fn where_callers_matter_only_unused_registers_are_free() {
         let budget = Budget { unused: Some((98, 60)), ..BUDGET };
         let mut scratch = ScratchRegisters::new(RegisterSet::all(), budget);
         assert!(scratch.sgprs(2, 2).is_err());

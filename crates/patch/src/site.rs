@@ -95,7 +95,7 @@ impl<'v> Site<'v> {
         self.view.decoder().operand(&self.inst()?, name)
     }
 
-    /// The operand of a name, if it is a register: as encoded, without upper bits.
+    /// The operand of a name, if it is a register: as encoded, without VGPR MSBs.
     #[must_use]
     pub fn register(&self, name: &str) -> Option<Register> {
         match self.operand(name)? {
@@ -113,7 +113,7 @@ impl<'v> Site<'v> {
         }
     }
 
-    /// The upper bits of vector register numbers, or the refusal that a rule gives which needs them.
+    /// The VGPR MSBs before it, or the refusal that a rule gives which needs them.
     pub fn msb(&self) -> Result<VgprMsb, Refusal> {
         self.view.msb(self.step).ok_or_else(|| {
             let detail = match self.view.msb_breaker(self.step) {
@@ -155,7 +155,7 @@ impl<'v> Site<'v> {
         lines.iter().map(|line| (*line).to_owned()).collect()
     }
 
-    /// A scalar register to keep SCC in, where making an address loses it and somebody needs it.
+    /// A scalar register to keep SCC in, where making an address loses it and it is live.
     pub(crate) fn keep_scc(
         &self,
         scratch: &mut ScratchRegisters<'_>,

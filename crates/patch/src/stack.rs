@@ -71,7 +71,7 @@ impl Stack {
     }
 }
 
-/// The registers that calls in a kernel may have to set up scratch memory from, or find it in: nobody may take them.
+/// The registers that calls in a kernel may have to set up scratch memory from, or find it in: they are not to be taken.
 pub(crate) fn homes(processor: Processor, entry: Option<&Entry>) -> Vec<Register> {
     let is_given = processor.limits().flat_scratch != FlatScratch::Architected;
     let given = entry.filter(|_| is_given).and_then(Given::of);

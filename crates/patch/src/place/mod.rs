@@ -413,7 +413,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         Some(record)
     }
 
-    /// By way of padding within reach: with a pair of registers one stretch of it is enough, without one
+    /// By way of padding within reach: with a pair of registers one range of it is enough, without one
     /// branch follows branch.
     fn by_padding(
         &mut self,
@@ -595,7 +595,7 @@ fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize
         let mut first = block.first;
         while first < block.end && tried < HOSTS_TRIED {
             let wanted = dialect.far_size() + size;
-            let Some(window) = stretch(view, occupied, first..block.end, wanted, rules) else {
+            let Some(window) = movable(view, occupied, first..block.end, wanted, rules) else {
                 first += 1;
                 continue;
             };
@@ -607,7 +607,7 @@ fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize
             tried += 1;
             if let Ok(crossing) = crossing(view, &window) {
                 let wanted = crossing.site_size(dialect) + size;
-                let window = stretch(view, occupied, first..block.end, wanted, rules)?;
+                let window = movable(view, occupied, first..block.end, wanted, rules)?;
                 let crossing = self::crossing(view, &window).ok()?;
                 let room = stream.address_of(window.end()) - stream.address_of(window.first);
                 if crossing.site_size(dialect) + size <= room as usize {
@@ -621,7 +621,7 @@ fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize
 }
 
 /// Instructions from the first of a range on that may move together and have so many bytes.
-fn stretch(
+fn movable(
     view: &View<'_>,
     occupied: &[Range<usize>],
     range: Range<usize>,
@@ -916,7 +916,7 @@ fn may_move(inst: &Inst, is_last: bool) -> bool {
     flows && !is_bound
 }
 
-/// What far jumps there and back take: scalar registers that nobody needs.
+/// What far jumps there and back take: dead scalar registers.
 fn crossing(view: &View<'_>, window: &Window) -> Result<Crossing, Refusal> {
     let around = Around { view, first: window.first, last: window.end() - 1 };
     let mut scratch = ScratchRegisters::around(around);

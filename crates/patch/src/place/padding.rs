@@ -8,14 +8,14 @@ use crate::survey::Survey;
 use hsaco_analysis::Function;
 use hsaco_isa::{Decoder, Flow};
 
-/// Stretches of padding with what is left of them.
+/// Ranges of padding with what is left of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Padding {
     /// First free byte to the end, by start.
     free: BTreeMap<u64, u64>,
     /// What the bytes hold now.
     content: BTreeMap<u64, Vec<u8>>,
-    /// What was taken, in order: start and end of each free stretch, and how much of it.
+    /// What was taken, in order: start and end of each free range, and how much of it.
     taken: Vec<(u64, u64, u64)>,
 }
 
@@ -78,7 +78,7 @@ impl Padding {
         near.filter(|it| it.abs_diff(to) < from.abs_diff(to)).min_by_key(|it| it.abs_diff(to))
     }
 
-    /// Takes bytes from the start of a free stretch, and says what they held.
+    /// Takes bytes from the start of a free range, and says what they held.
     pub(crate) fn take(&mut self, at: u64, size: usize) -> Vec<u8> {
         let after = at + size as u64;
         if let Some(stop) = self.free.remove(&at) {

@@ -1,4 +1,4 @@
-//! Instructions of which nobody says for sure that they are affected.
+//! Instructions that are not known for sure to be affected.
 
 use super::{Example, Requirement, Rule, Stage, Trigger};
 use crate::Answer;

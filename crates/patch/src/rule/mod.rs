@@ -12,15 +12,15 @@
 //! 3. `docs/rules/NAME.md`: why, and when it refuses; `BLESS=1 cargo test -p hsaco-patch pages` puts the examples behind that.
 //! 4. Examples: instructions before and after, as text. `cargo test -p hsaco-patch examples` runs them all. The code
 //!    before is a kernel of its own: `s_endpgm` follows. What is compared is the code with the replacements in
-//!    it, before anybody decides where they go.
+//!    it, before they are placed.
 //!
 //! What `look` has to hold to:
 //! - Write only what the replaced instruction writes, and what [`Site::scratch_registers`] has granted
 //!   ([`Plan::taking`](crate::Plan::taking)). SCC and VCC are scratch too.
-//! - Leave EXEC, MODE and the upper bits of vector register numbers as the replaced instruction leaves them.
+//! - Leave EXEC, MODE and VGPR MSBs as the replaced instruction leaves them.
 //!   [`Site::msb`] says what they are; registers in the text of an instruction are without them.
 //! - Where one change serves several instructions, answer the same plan at each: an edit made twice is one.
-//! - Leave no more work under way than the replaced instruction does, or wait for it.
+//! - Leave no more memory operations outstanding than the replaced instruction does, or wait for it.
 //! - Answer [`Answer::Refuse`] with the reason where it cannot keep that; never [`Answer::NotMine`]. `?` on
 //!   a [`Refusal`] does that when `look` is written with [`answer`].
 

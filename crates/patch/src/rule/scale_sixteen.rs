@@ -89,7 +89,7 @@ impl Half {
     }
 }
 
-/// What the emulation has leased; two products in a row share it.
+/// The scratch registers of the emulation; two products in a row share it.
 #[derive(Default)]
 struct Room {
     is_used: bool,
@@ -152,8 +152,8 @@ impl Room {
             return Ok(uniform);
         }
         let OperandValue::Register(pair) = scale.source else { return Ok(*scale) };
-        // Scales are in the first bank, whatever upper bits are set.
-        let to = leased(self.scales.get_mut(place), || scratch.vgprs(1, 1, 0))?;
+        // Scales are in the first bank, whatever VGPR MSBs are set.
+        let to = taken(self.scales.get_mut(place), || scratch.vgprs(1, 1, 0))?;
         let operands = [
             (Role::Destination, to),
             (Role::First, part(&pair, 1, 1)),
@@ -177,17 +177,17 @@ impl Room {
         let mut lanes = None;
         if by_lanes(product.formats.0) || masks_b {
             let place = self.lanes.get_mut(usize::from(half == Half::Upper));
-            let mask = leased(place, || scratch.sgprs(1, 1))?;
+            let mask = taken(place, || scratch.sgprs(1, 1))?;
             body.line(&format!("s_mov_b32 {mask}, {:#x}", half.lanes()))?;
             lanes = Some(mask);
         }
         let mut result = *product;
-        let to = leased(Some(&mut self.a), || vgprs_near(scratch, product.a.count, 2, &product.a))?;
+        let to = taken(Some(&mut self.a), || vgprs_near(scratch, product.a.count, 2, &product.a))?;
         mask(body, lanes, (product.a, product.formats.0), half, &to)?;
         result.a = to;
         if masks_b {
             let to =
-                leased(Some(&mut self.b), || vgprs_near(scratch, product.b.count, 2, &product.b))?;
+                taken(Some(&mut self.b), || vgprs_near(scratch, product.b.count, 2, &product.b))?;
             mask(body, lanes, (product.b, product.formats.1), half, &to)?;
             result.b = to;
         }
@@ -195,15 +195,15 @@ impl Room {
     }
 }
 
-/// What a place holds, leased the first time.
-fn leased(
+/// What a place holds, taken the first time.
+fn taken(
     place: Option<&mut Option<Register>>,
-    lease: impl FnOnce() -> Result<Register, Refusal>,
+    take: impl FnOnce() -> Result<Register, Refusal>,
 ) -> Result<Register, Refusal> {
     match place {
         Some(Some(register)) => Ok(*register),
-        Some(place) => lease().inspect(|it| *place = Some(*it)),
-        None => lease(),
+        Some(place) => take().inspect(|it| *place = Some(*it)),
+        None => take(),
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn base(site: &Site<'_>) -> Option<Register> {
     (group.file == RegisterFile::Sgpr).then(|| part(&group, 0, 1))
 }
 
-/// Clears the mask right before the load, and puts it back where somebody needs it.
+/// Clears the mask right before the load, and puts it back where it is live.
 fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
     let load = site.inst().into_iter();
     let clear = site.assemble(&format!("s_pack_hh_b32_b16 {base}, 0, {base}"))?;
@@ -59,7 +59,7 @@ fn clearing(site: &Site<'_>, base: &Register) -> Result<Answer, Refusal> {
     Ok(Answer::Rewrite(Plan::replace(site, code).taking(scratch)))
 }
 
-/// Whether nobody needs the register after the load, nor an access that is under way and may be tried again.
+/// Whether the register is dead after the load, and no outstanding access may read it again.
 pub(super) fn is_free(site: &Site<'_>, base: &Register) -> bool {
     !site.is_needed(base) && !site.view().outstanding(site.step()).contains(base)
 }
@@ -89,7 +89,7 @@ enum Effect {
 }
 
 impl Definitions {
-    /// Those of a load; nothing where some path to it has none, or where somebody else would see the change.
+    /// Those of a load; nothing where some path to it has none, or where other code would see the change.
     fn of(site: &Site<'_>, base: Register) -> Option<Definitions> {
         let view = site.view();
         let before = site.step().checked_sub(1).map(|step| effect(view, step, &base));
@@ -229,7 +229,7 @@ fn backward(
         if !goes_on {
             continue;
         }
-        // The function's entry, or code that nobody is seen to enter.
+        // The function's entry, or code without known predecessors.
         if number == 0 || cfg.predecessors(number).next().is_none() {
             return None;
         }

@@ -6,6 +6,7 @@ use hsaco_analysis::RegisterSet;
 use hsaco_isa::{Flow, Format, Inst, VgprMsb};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use crate::view::EVERY_MSB;
 use crate::{Answer, Edit, Plan, Refusal, Site};
 
 /// Vector instructions that have to stand between an integer matrix instruction and one that writes its registers, on
@@ -79,7 +80,7 @@ pub(super) const RULE: Rule = Rule {
              s_sub_co_i32 s0, s0, 1
              s_cbranch_scc1 65530",
         ),
-        // Where nobody knows what follows, the distance comes right after.
+        // Where it is not known what follows, the distance comes right after.
         Example::new(
             "HZ-unknown",
             "v_wmma_i32_16x16x64_iu8 v[16:23], v[0:7], v[8:15], v[16:23]
@@ -129,9 +130,9 @@ impl<'s> Search<'s> {
     fn run(site: &'s Site<'s>) -> Self {
         let mut registers = RegisterSet::default();
         let length = site.inst().map_or(0, |inst| inst.len()) as u64;
-        for bank in site.msb().map_or(vec![0x00, 0x55, 0xaa, 0xff], |msb| vec![msb.bits()]) {
+        for msb in site.msb().map_or(EVERY_MSB.to_vec(), |msb| vec![msb.bits()]) {
             if let Some(inst) = site.inst() {
-                let effects = site.view().decoder().effects(&inst, VgprMsb::new(bank));
+                let effects = site.view().decoder().effects(&inst, VgprMsb::new(msb));
                 effects.reads().chain(effects.writes()).for_each(|it| registers.insert(&it));
             }
         }
@@ -220,10 +221,10 @@ impl<'s> Search<'s> {
     fn overlaps(&self, inst: &Inst, step: Option<usize>) -> bool {
         let view = self.site.view();
         let msb = step.and_then(|step| view.msb(step));
-        let banks = msb.map_or(vec![0x00, 0x55, 0xaa, 0xff], |msb| vec![msb.bits()]);
+        let msbs = msb.map_or(EVERY_MSB.to_vec(), |msb| vec![msb.bits()]);
         inst.mnemonic() != "v_nop"
-            && banks.into_iter().any(|bank| {
-                let effects = view.decoder().effects(inst, VgprMsb::new(bank));
+            && msbs.into_iter().any(|msb| {
+                let effects = view.decoder().effects(inst, VgprMsb::new(msb));
                 effects.writes().any(|register| self.registers.contains(&register))
             })
     }

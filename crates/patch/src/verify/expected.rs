@@ -99,7 +99,7 @@ impl<'a> Expected<'a> {
         &self.bytes
     }
 
-    /// Where a result differs: each stretch of bytes with what it belongs to; nothing if it is the same.
+    /// Where a result differs: each range of bytes with what it belongs to; nothing if it is the same.
     #[must_use]
     pub fn compare(&self, result: &[u8]) -> Vec<Finding> {
         let mut found = Vec::new();
@@ -162,7 +162,7 @@ fn mismatch(detail: String) -> Error {
     Error::new(ErrorKind::Mismatch, "manifest", detail)
 }
 
-/// Stretches of bytes that differ, as far as both have any.
+/// Ranges of bytes that differ, as far as both have any.
 struct Differences<'a> {
     left: &'a [u8],
     right: &'a [u8],
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_whole_stretches() {
+    fn differences_are_whole_ranges() {
         let left = vec![0; 3 * BLOCK];
         let mut right = left.clone();
         for at in [0, 1, 5, BLOCK - 1, BLOCK, 3 * BLOCK - 1] {

@@ -9,10 +9,9 @@ use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special};
 use super::{Finding, instructions};
 use crate::jump::{self, FarWay};
 use crate::manifest::{EDIT, Placement, Record};
-use crate::view::Around;
-use crate::view::View;
+use crate::view::{Around, View};
 
-/// Where the jumps of a function go, as far as anybody can tell.
+/// Branch targets of a function, as far as they are known.
 pub(super) fn targets(view: &View<'_>) -> BTreeSet<u64> {
     let stream = view.stream();
     let jumps = stream.turns().filter_map(|at| Some((at, stream.inst(at)?)));
@@ -63,7 +62,7 @@ pub(super) fn check(
         say(body.address, "the replacement does not decode");
     }
     let ways = Ways { decoder, record };
-    if ways.arrival(site) != Some(body.address) {
+    if ways.destination(site) != Some(body.address) {
         say(site, "the site does not lead to the replacement");
     }
     let code = body.new.len().saturating_sub(record.way_back);
@@ -97,7 +96,7 @@ struct Ways<'r> {
 impl Ways<'_> {
     /// Where control arrives from a jump, through the relays of its record. A jump is one branch or a few instructions
     /// that make an address.
-    fn arrival(&self, from: u64) -> Option<u64> {
+    fn destination(&self, from: u64) -> Option<u64> {
         let mut at = from;
         for _ in 0..=self.record.relays.len() {
             let target = jump_target(self.decoder, at, self.written_at(at)?)?;
@@ -141,12 +140,12 @@ impl Ways<'_> {
         if let Some(target) = condition {
             let Some((inst, wanted)) = led else { return false };
             let is_same = inst.mnemonic() == here.mnemonic();
-            let leads = target == wanted || self.arrival(target) == Some(wanted);
+            let leads = target == wanted || self.destination(target) == Some(wanted);
             return is_same && leads && self.lands(back + here.len() as u64);
         }
         match led {
             Some((inst, wanted)) if is_direct(&inst) => {
-                self.arrival(back) == Some(wanted) || is_free && self.lands(back)
+                self.destination(back) == Some(wanted) || is_free && self.lands(back)
             }
             Some((inst, _)) if inst.flow() != Flow::Call => is_free && self.lands(back),
             _ => self.lands(back),
@@ -157,13 +156,13 @@ impl Ways<'_> {
     fn lands(&self, from: u64) -> bool {
         let site = &self.record.site;
         let end = site.address + site.new.len() as u64;
-        let Some(landing) = self.arrival(from) else { return false };
+        let Some(landing) = self.destination(from) else { return false };
         let rest = landing.checked_sub(site.address).and_then(|at| site.new.get(at as usize..));
         let restored = rest.and_then(|rest| jump::restored_scc(self.decoder, rest));
         landing == end || restored.is_some_and(|(_, size)| landing + size as u64 == end)
     }
 
-    /// Whether far jumps lose SCC where somebody needs it.
+    /// Whether far jumps lose SCC where it is live.
     fn loses_scc(&self, around: &Around<'_>, back: u64) -> bool {
         let scc =
             Register { file: RegisterFile::Special(Special::Scc), first: 0, count: 1, half: None };

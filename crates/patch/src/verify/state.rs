@@ -6,8 +6,7 @@ use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Sp
 use super::{Finding, instructions};
 use crate::jump;
 use crate::manifest::{Record, Stub};
-use crate::view::Around;
-use crate::view::{View, focus_on};
+use crate::view::{Around, EVERY_MSB, View, focus_on};
 
 /// What some code does, from its start to its end.
 #[derive(Default)]
@@ -217,10 +216,10 @@ impl Summary {
     fn step(&mut self, decoder: &Decoder, inst: &Inst) {
         // Where VGPR MSBs are not known, a register stands for one of each bank.
         let known = self.msb.map(|msb| [msb.bits()]);
-        let banks = known.as_ref().map_or(&[0x00, 0x55, 0xaa, 0xff][..], |it| &it[..]);
+        let msbs = known.as_ref().map_or(&EVERY_MSB[..], |it| &it[..]);
         let copied = copy(decoder, inst).and_then(|(to, from)| Some((to, self.origin(&from)?)));
-        for bank in banks {
-            let effects = decoder.effects(inst, VgprMsb::new(*bank));
+        for msb in msbs {
+            let effects = decoder.effects(inst, VgprMsb::new(*msb));
             let mut reads = RegisterSet::default();
             effects.reads().for_each(|register| reads.insert(&register));
             reads.subtract(&self.written);

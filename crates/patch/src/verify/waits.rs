@@ -1,4 +1,4 @@
-//! Whether waits for LDS accesses still wait for the same ones, where a replacement leaves more of them under way
+//! Whether waits for LDS accesses still wait for the same ones, where a replacement leaves more of them outstanding
 //! than there were and later waits count that.
 
 use hsaco_analysis::Stream;
@@ -12,11 +12,11 @@ use crate::view::View;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Start,
-    /// Until no more than so many are under way.
+    /// Until no more than so many are outstanding.
     Wait(u32),
 }
 
-/// Accesses under way, which end in the order in which they began.
+/// Outstanding accesses, which complete in the order in which they began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Queue {
     /// How many of those before the block may still be.
@@ -32,12 +32,12 @@ impl Queue {
         self.since.drain(..since.saturating_sub(most) as usize);
     }
 
-    /// Whether nothing is under way that the other does not have under way too.
+    /// Whether nothing is outstanding that is not in the other too.
     fn is_within(&self, other: &Queue) -> bool {
         self.earlier <= other.earlier && self.since.iter().all(|it| other.since.contains(it))
     }
 
-    /// Whether every later wait waits for all that it does with the other under way: it has the other's last ones,
+    /// Whether every later wait waits for all that it does with the other outstanding: it has the other's last ones,
     /// one by one, and nothing else.
     fn may_replace(&self, other: &Queue) -> bool {
         let is_rest = self.since == other.since || self.earlier == 0;
@@ -169,7 +169,7 @@ mod tests {
         // Later accesses are counted as they were.
         assert!(holds(&[two, one, (&[Wait(1)], &[Wait(1)])]));
         assert!(!holds(&[two, one, (&[Wait(1)], &[Wait(2)])]));
-        // Two are one to whoever comes after the block.
+        // After the block two count as one.
         assert!(!holds(&[two]));
         assert!(holds(&[(&[Start], &[Start, Start, Wait(0)]), one]));
     }

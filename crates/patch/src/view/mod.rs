@@ -20,6 +20,9 @@ use needs::Needs;
 
 pub(crate) use needs::focus_on;
 
+/// VGPR MSBs that have every operand in the same bank, for each of the four: where they are not known, any may be.
+pub(crate) const EVERY_MSB: [u8; 4] = [0x00, 0x55, 0xaa, 0xff];
+
 /// What the object says of a function, and its instructions do not show.
 ///
 /// ```
@@ -349,8 +352,8 @@ impl Around<'_> {
     /// The registers that they name, with any VGPR MSBs.
     pub(crate) fn operands(&self, focus: Focus) -> RegisterSet {
         let msbs: &[u8] = match focus {
-            Focus::All => &[0x00, 0x55, 0xaa, 0xff],
-            Focus::Scalars => &[0x00],
+            Focus::All => &EVERY_MSB,
+            Focus::Scalars => &[0],
         };
         let mut named = RegisterSet::default();
         for inst in (self.first..=self.last).filter_map(|step| self.view.stream().inst(step)) {
