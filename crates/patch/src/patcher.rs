@@ -1,6 +1,6 @@
 //! Rewrites an object, stage by stage: all that the rules want, or nothing.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use hsaco_isa::Processor;
 use hsaco_object::{CodeObject, Error, ErrorKind, Result};
@@ -35,12 +35,6 @@ pub struct Patcher {
     /// Tools of the objects so far.
     workshop: Workshop,
     edits: Vec<CodeEdit>,
-}
-
-/// An object that is to be rewritten, or what is to be said of it instead.
-enum Opened<'a> {
-    Survey(Survey<'a>),
-    Done(Patched),
 }
 
 /// What planning and placing an object has come to.
@@ -86,8 +80,8 @@ impl Patcher {
     /// As [`patch`](Self::patch).
     pub fn patch_releasing(&self, file: &[u8], release: &dyn Fn(Range<usize>)) -> Result<Patched> {
         let survey = match self.open(file)? {
-            Opened::Survey(survey) => survey,
-            Opened::Done(patched) => return Ok(patched),
+            ControlFlow::Continue(survey) => survey,
+            ControlFlow::Break(patched) => return Ok(patched),
         };
         let Drafted { placed, remarks, mut findings } = self.draft(file, &survey, release)?;
         let is_refused = remarks.is_refused();
@@ -116,8 +110,8 @@ impl Patcher {
         Ok(Patched { bytes: Some(bytes), manifest })
     }
 
-    /// Surveys an object that there may be something to do to.
-    fn open<'a>(&self, file: &'a [u8]) -> Result<Opened<'a>> {
+    /// Surveys an object that is to be rewritten; else it says what is to be said of it instead.
+    fn open<'a>(&self, file: &'a [u8]) -> Result<ControlFlow<Patched, Survey<'a>>> {
         let object = CodeObject::parse(file)?;
         let set = self.rules.set;
         let processor = object.target().id().map(|id| id.processor.name());
@@ -125,7 +119,7 @@ impl Patcher {
             let (set, processor) = (set.name(), set.processor());
             let detail = format!("{set} is for {processor}, the object for {}", object.target());
             let refusal = Refusal::new(RefusalKind::Processor, detail);
-            return Ok(Opened::Done(self.refused(file, refusal)));
+            return Ok(ControlFlow::Break(self.refused(file, refusal)));
         }
         if let Some(error) = object.problems().first() {
             return Err(error.clone());
@@ -136,20 +130,20 @@ impl Patcher {
         }
         let revision = set.stepping().map(|stepping| (revision::of(&object, stepping), stepping));
         if let Some((Revision::Refused(refusal), _)) = revision {
-            return Ok(Opened::Done(self.refused(file, refusal)));
+            return Ok(ControlFlow::Break(self.refused(file, refusal)));
         }
         let kit = self.workshop.kit(&object)?;
         let survey = Survey::new(object, kit);
         if survey.code.is_empty() {
-            return self.without_code(file, &survey).map(Opened::Done);
+            return self.without_code(file, &survey).map(ControlFlow::Break);
         }
         if let Some((Revision::Done, stepping)) = revision {
             let claim = format!("all kernels say that they are for {}", stepping.gives);
             if let Some(patched) = self.labelled(file, &survey, &claim) {
-                return Ok(Opened::Done(patched));
+                return Ok(ControlFlow::Break(patched));
             }
         }
-        Ok(Opened::Survey(survey))
+        Ok(ControlFlow::Continue(survey))
     }
 
     /// For an object in which nothing is executable.

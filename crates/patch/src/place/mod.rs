@@ -5,27 +5,35 @@
 //! neighbours of the site may have to move too; else by way of padding anywhere near; else by way of an island, for which
 //! other instructions within reach move. Nothing else moves.
 
+mod allocation;
 mod padding;
+mod replacement;
+mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use hsaco_analysis::{Focus, Function};
-use hsaco_isa::{Flow, Inst, Register, RegisterFile, Special, VgprMsb};
+use hsaco_analysis::Function;
+use hsaco_isa::VgprMsb;
 use hsaco_object::{CodeObject, Error, ErrorKind};
 
 use crate::bytes::Bytes;
 use crate::dialect::Dialect;
-use crate::jump::{self, Jump, NOP, VCC};
+use crate::jump::{self, Jump};
 use crate::manifest::{Change, Placement, Record, Stub};
-use crate::plan::{Branch, COUNTER, Planned, Prologue, Requests, Window};
+use crate::plan::{COUNTER, Planned, Prologue, Window};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::remark::Remarks;
 use crate::scratch::ScratchRegisters;
 use crate::survey::Survey;
-use crate::view::{Around, View};
+use crate::view::View;
+use allocation::allocation;
 use padding::Padding;
+use replacement::{Body, Crossing, crossing, pair_register};
+use room::{Taken, host, widened};
+
+pub(crate) use allocation::Allocation;
 
 /// What a stub takes, and what kernels start at a multiple of.
 const STUB: usize = 256;
@@ -46,33 +54,6 @@ pub(crate) struct Placed {
     pub(crate) counters: Vec<(u64, u64)>,
     /// Bytes for counters.
     pub(crate) counter_space: u64,
-}
-
-/// What replacements have a kernel allocate: one more than the highest scalar and vector register that they name, and
-/// bytes of scratch memory.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Allocation {
-    pub(crate) sgprs: u16,
-    pub(crate) vgprs: u16,
-    pub(crate) private_segment: u32,
-}
-
-impl Allocation {
-    /// What some registers take.
-    fn of(registers: &[Register]) -> Self {
-        let end = |file: RegisterFile| {
-            let of_file = registers.iter().filter(|it| it.file == file);
-            of_file.map(|it| it.first + u16::from(it.count.max(1))).max().unwrap_or(0)
-        };
-        let (sgprs, vgprs) = (end(RegisterFile::Sgpr), end(RegisterFile::Vgpr));
-        Allocation { sgprs, vgprs, private_segment: 0 }
-    }
-
-    fn join(&mut self, other: Self) {
-        self.sgprs = self.sgprs.max(other.sgprs);
-        self.vgprs = self.vgprs.max(other.vgprs);
-        self.private_segment = self.private_segment.max(other.private_segment);
-    }
 }
 
 /// Where what is appended to an object will be: on the page behind all that has an address.
@@ -114,50 +95,6 @@ pub(crate) struct Placer<'p, 'a> {
 pub(crate) struct PlacedFunction<'p> {
     pub(crate) records: &'p [Record],
     pub(crate) stub: Option<&'p Stub>,
-}
-
-/// A replacement that does not fit in place.
-struct Body<'a> {
-    window: &'a Window,
-    dialect: &'static Dialect,
-    /// Where the site is, and its bytes.
-    site: u64,
-    old: Vec<u8>,
-    code: Vec<u8>,
-    /// Where control goes on; nowhere if the wave ends.
-    next: Option<u64>,
-    /// The conditional branch at its end, which leads elsewhere.
-    branch: Option<Branch>,
-}
-
-/// What far jumps of a site take.
-struct Crossing {
-    /// The pair of scalar registers that holds the address.
-    pair: u16,
-    /// The scalar register that keeps SCC, where it is needed and lost.
-    saved: Option<u16>,
-    /// The registers that are taken beside the pair.
-    taken: Vec<Register>,
-}
-
-impl Crossing {
-    /// The bytes that save SCC before a far jump.
-    fn save(&self, dialect: &Dialect) -> Vec<u32> {
-        self.saved.map(|register| dialect.save_scc(register)).unwrap_or_default()
-    }
-
-    fn restore(&self, dialect: &Dialect) -> Option<u32> {
-        self.saved.map(|register| dialect.restore_scc(register))
-    }
-
-    /// Bytes of a jump at the site, and of what takes SCC back.
-    fn there_size(&self, dialect: &Dialect) -> usize {
-        self.save(dialect).len() * 4 + dialect.far_size()
-    }
-
-    fn site_size(&self, dialect: &Dialect) -> usize {
-        self.there_size(dialect) + if self.saved.is_some() { 4 } else { 0 }
-    }
 }
 
 impl<'p, 'a> Placer<'p, 'a> {
@@ -571,78 +508,6 @@ impl Stranded {
     }
 }
 
-/// Instructions that move to make room for an island.
-struct Host {
-    window: Window,
-    crossing: Crossing,
-}
-
-/// How many places are looked at for an island, the nearest first: each takes a walk over live registers, and where the
-/// nearest have no registers free the others rarely have.
-const HOSTS_TRIED: usize = 16;
-
-/// The nearest instructions within a branch's reach that may move and leave so many bytes beside their own far jump.
-fn host(view: &View<'_>, occupied: &[Range<usize>], body: &Body<'_>, size: usize) -> Option<Host> {
-    if !view.is_closed() {
-        return None;
-    }
-    let (stream, dialect) = (view.stream(), view.dialect());
-    let mut blocks: Vec<&hsaco_analysis::Block> = view.cfg().blocks().iter().collect();
-    blocks.sort_by_key(|block| stream.address_of(block.first).abs_diff(body.site));
-    let rules = &body.window.rules;
-    let mut tried = 0;
-    blocks.into_iter().find_map(|block| {
-        let mut first = block.first;
-        while first < block.end && tried < HOSTS_TRIED {
-            let wanted = dialect.far_size() + size;
-            let Some(window) = movable(view, occupied, first..block.end, wanted, rules) else {
-                first += 1;
-                continue;
-            };
-            let start = stream.address_of(window.first);
-            if dialect.near(body.site, start + dialect.far_size() as u64).is_none() {
-                first += 1;
-                continue;
-            }
-            tried += 1;
-            if let Ok(crossing) = crossing(view, &window) {
-                let wanted = crossing.site_size(dialect) + size;
-                let window = movable(view, occupied, first..block.end, wanted, rules)?;
-                let crossing = self::crossing(view, &window).ok()?;
-                let room = stream.address_of(window.end()) - stream.address_of(window.first);
-                if crossing.site_size(dialect) + size <= room as usize {
-                    return Some(Host { window, crossing });
-                }
-            }
-            first = window.end();
-        }
-        None
-    })
-}
-
-/// Instructions from the first of a range on that may move together and have so many bytes.
-fn movable(
-    view: &View<'_>,
-    occupied: &[Range<usize>],
-    range: Range<usize>,
-    size: usize,
-    rules: &[(&'static str, u64)],
-) -> Option<Window> {
-    let stream = view.stream();
-    let mut code = Vec::new();
-    let mut bytes = 0;
-    for step in range.clone() {
-        let is_free = occupied.iter().all(|it| !it.contains(&step));
-        let inst = stream.inst(step).filter(|it| is_free && may_move(it, false))?;
-        bytes += inst.len();
-        code.push(inst);
-        if bytes >= size {
-            break;
-        }
-    }
-    (bytes >= size).then(|| Window::new(range.start, code.len(), code, rules.to_vec()))
-}
-
 /// The branch at the site, those on the way there and back, and the one at the body's end.
 fn relays(padding: &mut Padding, body: &Body<'_>, at: u64) -> Option<(u32, Vec<Change>, Vec<u8>)> {
     if body.branch.is_some() {
@@ -688,267 +553,4 @@ fn chain(
         new: jump::bytes(&[*branch]).into(),
     }));
     Some(*first)
-}
-
-/// How much of a list of windows was placed.
-struct Taken {
-    windows: usize,
-    first: usize,
-    end: usize,
-}
-
-impl<'a> Body<'a> {
-    fn new(view: &View<'_>, window: &'a Window) -> Self {
-        let stream = view.stream();
-        let mut old = Vec::new();
-        (window.first..window.end())
-            .filter_map(|it| stream.inst(it))
-            .for_each(|it| it.encode(&mut old));
-        let mut code = Vec::new();
-        window.code.iter().for_each(|it| it.encode(&mut code));
-        let ends = window.code.last().is_some_and(|it| it.flow() == Flow::End);
-        let next = match window.branch {
-            Some(branch) if !branch.is_conditional => Some(branch.target),
-            Some(_) => Some(stream.address_of(window.end())),
-            None => (!ends).then(|| stream.address_of(window.end())),
-        };
-        let branch = window.branch.filter(|it| it.is_conditional);
-        let (site, dialect) = (stream.address_of(window.first), view.dialect());
-        Body { window, dialect, site, old, code, next, branch }
-    }
-
-    /// Whether the code has room where it stood. A branch would have to stay where it is.
-    fn fits_in_place(&self) -> bool {
-        self.window.branch.is_none()
-            && self.window.fixups.is_empty()
-            && self.code.len() <= self.old.len()
-    }
-
-    /// The code as it is at an address: addresses that it makes are distances from there.
-    fn placed(&self, at: u64) -> Vec<u8> {
-        let mut code = self.code.clone();
-        for (number, target) in &self.window.fixups {
-            let before = self.window.code.iter().take(*number);
-            let start: usize = before.map(Inst::len).sum();
-            let first = code.get(start..).and_then(|it| it.first_chunk()).copied();
-            let pair = self.dialect.address_pair(first.map_or(0, u32::from_le_bytes));
-            let words = self.dialect.address(at.wrapping_add(start as u64), *target, pair);
-            let place = code.get_mut(start..).into_iter().flatten();
-            place.zip(jump::bytes(&words)).for_each(|(to, from)| *to = from);
-        }
-        code
-    }
-
-    /// Bytes of the branches at the end.
-    fn near_exits_size(&self) -> usize {
-        let on = usize::from(self.next.is_some()) * 4;
-        on + usize::from(self.branch.is_some()) * 4
-    }
-
-    /// The branches there and back, if all reach.
-    fn branches(&self, at: u64) -> Option<(u32, Vec<u8>)> {
-        let there = self.dialect.near(self.site, at)?;
-        let mut end = at.wrapping_add(self.code.len() as u64);
-        let mut back = Vec::new();
-        if let Some(Branch { word, target, .. }) = self.branch {
-            back.push(self.dialect.near_like(word, end, target)?);
-            end += 4;
-        }
-        if let Some(next) = self.next {
-            back.push(self.dialect.near(end, next)?);
-        }
-        Some((there, jump::bytes(&back)))
-    }
-
-    /// A far jump from somewhere to a place, with SCC saved where it has to be.
-    fn far_there(&self, from: u64, to: u64, crossing: &Crossing) -> Vec<u32> {
-        let mut words = crossing.save(self.dialect);
-        let from = from.wrapping_add(words.len() as u64 * 4);
-        words.extend(self.dialect.far(from, to, crossing.pair));
-        words
-    }
-
-    /// The far jumps at the end of a body that is at an address; nothing where they would lose SCC.
-    fn far_exits(&self, at: u64, crossing: &Crossing, landing: Option<u64>) -> Option<Vec<u8>> {
-        let prefix = if crossing.saved.is_some() { 4 } else { 0 };
-        let end = at.wrapping_add(self.code.len() as u64 + prefix);
-        let Some(landing) = landing else { return Some(Vec::new()) };
-        if self.window.branch.is_some() && crossing.saved.is_some() {
-            return None;
-        }
-        let Some(Branch { word, target, .. }) = self.branch else {
-            return Some(jump::bytes(&self.far_there(end, landing, crossing)));
-        };
-        let on = self.far_there(end + 4, landing, crossing);
-        let taken = end + 4 + on.len() as u64 * 4;
-        let mut words = vec![self.dialect.near_like(word, end, taken)?];
-        words.extend(on);
-        words.extend(self.far_there(taken, target, crossing));
-        Some(jump::bytes(&words))
-    }
-
-    /// Bytes of a far jump beside the site, and of what takes SCC back where the site has no room for it.
-    fn gateway_size(&self, crossing: &Crossing) -> usize {
-        let landing = if crossing.saved.is_some() && self.old.len() < 8 { 8 } else { 0 };
-        crossing.there_size(self.dialect) + landing
-    }
-
-    /// Takes note of the registers that far jumps take, and takes SCC back at the end of the site.
-    fn add_crossing(&self, record: &mut Record, crossing: &Crossing) {
-        record.pair = Some(pair_register(crossing.pair));
-        record.scratch_registers.extend(&crossing.taken);
-        let Some(restore) = crossing.restore(self.dialect) else { return };
-        let mut site = record.site.new.to_vec();
-        if site.len() < 8 {
-            return;
-        }
-        let last = site.len() - 4;
-        site.get_mut(last..).into_iter().for_each(|it| it.copy_from_slice(&restore.to_le_bytes()));
-        record.site.new = site.into();
-    }
-
-    fn in_place(&self, function: &Arc<str>) -> Record {
-        let mut record = self.record(function, Placement::InPlace, Jump::None, &[]);
-        let mut new = self.code.clone();
-        new.extend(record.site.new.get(..self.old.len() - new.len()).unwrap_or_default());
-        record.site.new = new.into();
-        record
-    }
-
-    /// The record of a site that begins with these words; `s_nop` follows.
-    fn record(
-        &self,
-        function: &Arc<str>,
-        placement: Placement,
-        jump: Jump,
-        words: &[u32],
-    ) -> Record {
-        let mut new = jump::bytes(words);
-        while new.len() < self.old.len() {
-            new.extend(NOP.to_le_bytes());
-        }
-        Record {
-            rules: self.window.rules.clone(),
-            function: Arc::clone(function),
-            site: Change { address: self.site, old: self.old.as_slice().into(), new: new.into() },
-            placement,
-            jump,
-            body: None,
-            way_back: 0,
-            relays: Vec::new(),
-            scratch_registers: self.window.scratch_registers.clone(),
-            pair: None,
-        }
-    }
-}
-
-fn pair_register(pair: u16) -> Register {
-    let (file, first) = match pair {
-        VCC => (RegisterFile::Special(Special::Vcc), 0),
-        _ => (RegisterFile::Sgpr, pair),
-    };
-    Register { file, first, count: 2, half: None }
-}
-
-/// A window that has taken in its neighbours, and other windows with them, until a far jump fits in its place.
-fn widened(view: &View<'_>, free_from: usize, windows: &[Window], size: usize) -> (Window, Taken) {
-    let stream = view.stream();
-    let mut wide =
-        windows.first().cloned().unwrap_or_else(|| Window::new(0, 0, Vec::new(), Vec::new()));
-    let mut taken = 1;
-    let room = |wide: &Window| stream.address_of(wide.end()) - stream.address_of(wide.first);
-    let Some(block) = view.cfg().block_of(wide.first).and_then(|it| view.cfg().blocks().get(it))
-    else {
-        let (first, end) = (wide.first, wide.end());
-        return (wide, Taken { windows: taken, first, end });
-    };
-    while view.is_closed() && room(&wide) < size as u64 && wide.end() < block.end {
-        let next = windows.get(taken).filter(|next| next.first == wide.end());
-        let is_movable = (wide.end()..next.map_or(wide.end() + 1, Window::end)).all(|step| {
-            step < block.end
-                && stream.inst(step).is_some_and(|it| may_move(&it, step + 1 == block.end))
-        });
-        if !is_movable {
-            break;
-        }
-        match next {
-            Some(next) => {
-                let before = wide.code.len();
-                wide.fixups.extend(next.fixups.iter().map(|(at, to)| (at + before, *to)));
-                wide.code.extend(&next.code);
-                wide.count += next.count;
-                wide.rules.extend(&next.rules);
-                wide.scratch_registers.extend(&next.scratch_registers);
-                taken += 1;
-            }
-            None => {
-                wide.code.extend(stream.inst(wide.end()));
-                wide.count += 1;
-            }
-        }
-    }
-    while view.is_closed()
-        && room(&wide) < size as u64
-        && wide.first > block.first.max(free_from)
-        && let Some(before) = stream.inst(wide.first - 1).filter(|it| may_move(it, false))
-    {
-        wide.fixups.iter_mut().for_each(|fixup| fixup.0 += 1);
-        wide.code.insert(0, before);
-        wide.first -= 1;
-        wide.count += 1;
-    }
-    let (first, end) = (wide.first, wide.end());
-    (wide, Taken { windows: taken, first, end })
-}
-
-/// Whether an instruction does the same elsewhere; the end of the wave does, if nothing has to follow it.
-fn may_move(inst: &Inst, is_last: bool) -> bool {
-    let name = inst.mnemonic();
-    let flows = match inst.flow() {
-        Flow::Next => true,
-        Flow::End => is_last,
-        _ => false,
-    };
-    // What reads the program counter, and what groups the instructions after it.
-    let is_bound = name.contains("_pc")
-        || name.contains("getpc")
-        || matches!(name, "s_clause" | "s_delay_alu");
-    flows && !is_bound
-}
-
-/// What far jumps there and back take: dead scalar registers.
-fn crossing(view: &View<'_>, window: &Window) -> Result<Crossing, Refusal> {
-    let around = Around { view, first: window.first, last: window.end() - 1 };
-    let mut scratch = ScratchRegisters::around(around);
-    for inst in &window.code {
-        let effects = view.decoder().effects(inst, VgprMsb::default());
-        let (writes, reads) = effects.scalars();
-        writes.chain(reads).for_each(|register| scratch.avoid(&register));
-    }
-    let pair = match scratch.sgprs(2, 2) {
-        Ok(pair) => pair.first,
-        Err(_) => scratch.vcc().map(|_| VCC)?,
-    };
-    let (mut saved, mut taken) = (None, Vec::new());
-    if view.dialect().loses_scc() {
-        let file = RegisterFile::Special(Special::Scc);
-        let scc = Register { file, first: 0, count: 1, half: None };
-        if around.needed(Focus::Scalars).contains(&scc) {
-            let register = scratch.sgprs(1, 1)?;
-            saved = Some(register.first);
-            taken.push(register);
-        } else {
-            taken.push(scc);
-        }
-    }
-    Ok(Crossing { pair, saved, taken })
-}
-
-/// What the replacements of a function take.
-fn allocation(requests: &Requests, records: &[Record]) -> Allocation {
-    let mut all = Allocation { private_segment: requests.private_segment, ..Allocation::default() };
-    let pairs: Vec<Register> = records.iter().filter_map(|record| record.pair).collect();
-    all.join(Allocation::of(&pairs));
-    requests.windows.iter().for_each(|window| all.join(Allocation::of(&window.scratch_registers)));
-    all
 }

@@ -11,9 +11,7 @@ use crate::tools::Tools;
 pub(crate) struct Instructions<'a> {
     tools: &'a Tools,
     stream: Stream,
-    kind: FunctionKind,
-    is_entered_inside: bool,
-    calls_keep_msbs: bool,
+    entered: Entered,
     cfg: OnceCell<Cfg>,
     msbs: OnceCell<Msbs>,
     is_closed: OnceCell<bool>,
@@ -30,17 +28,8 @@ pub(super) struct Entered {
 
 impl<'a> Instructions<'a> {
     pub(super) fn new(tools: &'a Tools, stream: Stream, entered: Entered) -> Self {
-        let Entered { kind, inside, calls_keep_msbs } = entered;
-        Instructions {
-            tools,
-            stream,
-            kind,
-            is_entered_inside: inside,
-            calls_keep_msbs,
-            cfg: OnceCell::new(),
-            msbs: OnceCell::new(),
-            is_closed: OnceCell::new(),
-        }
+        let (cfg, msbs, is_closed) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Instructions { tools, stream, entered, cfg, msbs, is_closed }
     }
 
     pub(super) fn tools(&self) -> &'a Tools {
@@ -56,11 +45,11 @@ impl<'a> Instructions<'a> {
     }
 
     pub(super) fn kind(&self) -> FunctionKind {
-        self.kind
+        self.entered.kind
     }
 
     pub(super) fn is_entered_inside(&self) -> bool {
-        self.is_entered_inside
+        self.entered.inside
     }
 
     pub(super) fn cfg(&self) -> &Cfg {
@@ -72,12 +61,12 @@ impl<'a> Instructions<'a> {
         let is_known = |block: &Block| !matches!(block.exit, Some(Exit::Unknown));
         *self
             .is_closed
-            .get_or_init(|| !self.is_entered_inside && self.cfg().blocks().iter().all(is_known))
+            .get_or_init(|| !self.entered.inside && self.cfg().blocks().iter().all(is_known))
     }
 
     /// Why the function's control flow is not known, if it is not.
     pub(super) fn opacity(&self) -> Option<String> {
-        if self.is_entered_inside {
+        if self.entered.inside {
             return Some("other code enters the function in its middle".to_owned());
         }
         let blocks = self.cfg().blocks().iter();
@@ -154,7 +143,7 @@ impl Msbs {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall);
         let never = stream.is_whole()
             && !stream.has_flow(|flow| flow == Flow::Trap)
-            && (code.calls_keep_msbs || !stream.writes_mode() && !stream.has_flow(calls));
+            && (code.entered.calls_keep_msbs || !stream.writes_mode() && !stream.has_flow(calls));
         if never || !decoder.has_vgpr_msb() {
             return Msbs::Never;
         }

@@ -1,0 +1,164 @@
+//! Room for far jumps: instructions beside a site that move with it, or others within reach.
+
+use std::ops::Range;
+
+use hsaco_isa::{Flow, Inst};
+
+use super::replacement::{Body, Crossing, crossing};
+use crate::plan::Window;
+use crate::view::View;
+
+/// How much of a list of windows was placed.
+pub(super) struct Taken {
+    pub(super) windows: usize,
+    pub(super) first: usize,
+    pub(super) end: usize,
+}
+
+/// Instructions that move to make room for an island.
+pub(super) struct Host {
+    pub(super) window: Window,
+    pub(super) crossing: Crossing,
+}
+
+/// How many places are looked at for an island, the nearest first: each takes a walk over live registers, and where the
+/// nearest have no registers free the others rarely have.
+pub(super) const HOSTS_TRIED: usize = 16;
+
+/// The nearest instructions within a branch's reach that may move and leave so many bytes beside their own far jump.
+pub(super) fn host(
+    view: &View<'_>,
+    occupied: &[Range<usize>],
+    body: &Body<'_>,
+    size: usize,
+) -> Option<Host> {
+    if !view.is_closed() {
+        return None;
+    }
+    let (stream, dialect) = (view.stream(), view.dialect());
+    let mut blocks: Vec<&hsaco_analysis::Block> = view.cfg().blocks().iter().collect();
+    blocks.sort_by_key(|block| stream.address_of(block.first).abs_diff(body.site));
+    let rules = &body.window.rules;
+    let mut tried = 0;
+    blocks.into_iter().find_map(|block| {
+        let mut first = block.first;
+        while first < block.end && tried < HOSTS_TRIED {
+            let wanted = dialect.far_size() + size;
+            let Some(window) = movable(view, occupied, first..block.end, wanted, rules) else {
+                first += 1;
+                continue;
+            };
+            let start = stream.address_of(window.first);
+            if dialect.near(body.site, start + dialect.far_size() as u64).is_none() {
+                first += 1;
+                continue;
+            }
+            tried += 1;
+            if let Ok(crossing) = crossing(view, &window) {
+                let wanted = crossing.site_size(dialect) + size;
+                let window = movable(view, occupied, first..block.end, wanted, rules)?;
+                let crossing = self::crossing(view, &window).ok()?;
+                let room = stream.address_of(window.end()) - stream.address_of(window.first);
+                if crossing.site_size(dialect) + size <= room as usize {
+                    return Some(Host { window, crossing });
+                }
+            }
+            first = window.end();
+        }
+        None
+    })
+}
+
+/// Instructions from the first of a range on that may move together and have so many bytes.
+pub(super) fn movable(
+    view: &View<'_>,
+    occupied: &[Range<usize>],
+    range: Range<usize>,
+    size: usize,
+    rules: &[(&'static str, u64)],
+) -> Option<Window> {
+    let stream = view.stream();
+    let mut code = Vec::new();
+    let mut bytes = 0;
+    for step in range.clone() {
+        let is_free = occupied.iter().all(|it| !it.contains(&step));
+        let inst = stream.inst(step).filter(|it| is_free && may_move(it, false))?;
+        bytes += inst.len();
+        code.push(inst);
+        if bytes >= size {
+            break;
+        }
+    }
+    (bytes >= size).then(|| Window::new(range.start, code.len(), code, rules.to_vec()))
+}
+
+/// A window that has taken in its neighbours, and other windows with them, until a far jump fits in its place.
+pub(super) fn widened(
+    view: &View<'_>,
+    free_from: usize,
+    windows: &[Window],
+    size: usize,
+) -> (Window, Taken) {
+    let stream = view.stream();
+    let mut wide =
+        windows.first().cloned().unwrap_or_else(|| Window::new(0, 0, Vec::new(), Vec::new()));
+    let mut taken = 1;
+    let room = |wide: &Window| stream.address_of(wide.end()) - stream.address_of(wide.first);
+    let Some(block) = view.cfg().block_of(wide.first).and_then(|it| view.cfg().blocks().get(it))
+    else {
+        let (first, end) = (wide.first, wide.end());
+        return (wide, Taken { windows: taken, first, end });
+    };
+    while view.is_closed() && room(&wide) < size as u64 && wide.end() < block.end {
+        let next = windows.get(taken).filter(|next| next.first == wide.end());
+        let is_movable = (wide.end()..next.map_or(wide.end() + 1, Window::end)).all(|step| {
+            step < block.end
+                && stream.inst(step).is_some_and(|it| may_move(&it, step + 1 == block.end))
+        });
+        if !is_movable {
+            break;
+        }
+        match next {
+            Some(next) => {
+                let before = wide.code.len();
+                wide.fixups.extend(next.fixups.iter().map(|(at, to)| (at + before, *to)));
+                wide.code.extend(&next.code);
+                wide.count += next.count;
+                wide.rules.extend(&next.rules);
+                wide.scratch_registers.extend(&next.scratch_registers);
+                taken += 1;
+            }
+            None => {
+                wide.code.extend(stream.inst(wide.end()));
+                wide.count += 1;
+            }
+        }
+    }
+    while view.is_closed()
+        && room(&wide) < size as u64
+        && wide.first > block.first.max(free_from)
+        && let Some(before) = stream.inst(wide.first - 1).filter(|it| may_move(it, false))
+    {
+        wide.fixups.iter_mut().for_each(|fixup| fixup.0 += 1);
+        wide.code.insert(0, before);
+        wide.first -= 1;
+        wide.count += 1;
+    }
+    let (first, end) = (wide.first, wide.end());
+    (wide, Taken { windows: taken, first, end })
+}
+
+/// Whether an instruction does the same elsewhere; the end of the wave does, if nothing has to follow it.
+pub(super) fn may_move(inst: &Inst, is_last: bool) -> bool {
+    let name = inst.mnemonic();
+    let flows = match inst.flow() {
+        Flow::Next => true,
+        Flow::End => is_last,
+        _ => false,
+    };
+    // What reads the program counter, and what groups the instructions after it.
+    let is_bound = name.contains("_pc")
+        || name.contains("getpc")
+        || matches!(name, "s_clause" | "s_delay_alu");
+    flows && !is_bound
+}
