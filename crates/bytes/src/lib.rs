@@ -19,6 +19,7 @@ mod error;
 mod read;
 mod str;
 
+pub mod escape;
 pub mod memory;
 
 pub use error::{Error, ErrorKind, Problems, Result};

@@ -1,22 +1,11 @@
 //! Names of files as each format can hold them. A name is any bytes: it must not end a line, a quote or an element, and
 //! must not tell a terminal what to do.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
-pub(crate) use hsaco::draw::escape::{dot, is_obeyed};
+pub(crate) use hsaco::bytes::escape::{dot, shown};
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
-
-/// A name in a line of text.
-///
-/// The same text where nothing in it is a command to a terminal; else U+FFFD stands for each such character.
-pub(crate) fn shown(name: &str) -> Cow<'_, str> {
-    match name.chars().any(is_obeyed) {
-        true => Cow::Owned(name.replace(is_obeyed, "\u{fffd}")),
-        false => Cow::Borrowed(name),
-    }
-}
 
 /// The last thing before an output for people: lets lines, tabs and our own colours through, and no other command to a
 /// terminal.
@@ -108,14 +97,6 @@ mod tests {
             guard.write(part, &mut out).unwrap();
         }
         String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn a_name_is_one_line_and_no_command() {
-        let bad = "\u{fffd}";
-        let expected = format!("a{bad}[31m{}\u{e9}\u{a0}\u{2030}b", bad.repeat(7));
-        assert_eq!(shown(HOSTILE), expected);
-        assert!(matches!(shown("vadd(float*)"), Cow::Borrowed(_)));
     }
 
     #[test]

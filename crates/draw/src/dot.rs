@@ -1,8 +1,8 @@
 //! Control flow for Graphviz.
 
+use hsaco_bytes::escape;
 use std::fmt::Write;
 
-use crate::escape;
 use crate::flow::{Block, EdgeKind, Graph, counted, label};
 use crate::outside::outsides;
 

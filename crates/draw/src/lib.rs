@@ -22,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 mod dot;
-pub mod escape;
 mod flow;
 mod layered;
 mod outside;

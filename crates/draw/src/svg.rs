@@ -1,8 +1,8 @@
 //! Control flow as a picture, by the layout of `layered`.
 
+use hsaco_bytes::escape::Xml;
 use std::fmt::{self, Display, Write};
 
-use crate::escape::Xml;
 use crate::flow::{Block, EDGE_KINDS, EdgeKind, Graph, counted, label};
 use crate::layered::{self, Edge, Loop, Point, Size};
 use crate::outside::{Outside, outsides};

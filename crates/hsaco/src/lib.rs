@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
+pub use hsaco_bytes as bytes;
 pub use hsaco_check as check;
 pub use hsaco_check::check;
 pub use hsaco_container as container;

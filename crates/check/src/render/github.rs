@@ -1,8 +1,8 @@
 //! For GitHub Actions: workflow commands that become annotations.
 
+use hsaco_bytes::escape::shown;
 use std::fmt;
 
-use super::escape::shown;
 use crate::finding::Severity;
 use crate::result::{FileResult, Shown};
 

@@ -1,8 +1,8 @@
 //! For test reports: JUnit XML, a suite for each file and device, a case for each rule.
 
+use hsaco_bytes::escape::Xml;
 use std::fmt;
 
-use super::escape::Xml;
 use crate::finding::Severity;
 use crate::result::{DeviceResult, FileResult, Shown};
 use crate::rule::Rule;

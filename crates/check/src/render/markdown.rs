@@ -1,8 +1,8 @@
 //! For comments and summaries: a table.
 
+use hsaco_bytes::escape::shown;
 use std::fmt;
 
-use super::escape::shown;
 use crate::result::{DeviceResult, FileResult, Shown};
 
 /// Findings as rows of a table, without those that the baseline has.

@@ -13,7 +13,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod escape;
 mod github;
 mod json;
 mod junit;

@@ -1,6 +1,7 @@
-//! Names of symbols and files as DOT and XML can hold them. A name is any bytes: it must not end a quote or an element, and
-//! must not tell a terminal what to do.
+//! Names of symbols and files as each format can hold them. A name is any bytes: it must not end a line, a quote or an
+//! element, and must not tell a terminal what to do.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
@@ -10,6 +11,18 @@ const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 pub fn is_obeyed(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A name in a line of text: U+FFFD stands for each character that is a command to a terminal.
+///
+/// ```
+/// assert_eq!(hsaco_bytes::escape::shown("f\u{1b}[31m"), "f\u{fffd}[31m");
+/// ```
+pub fn shown(name: &str) -> Cow<'_, str> {
+    match name.chars().any(is_obeyed) {
+        true => Cow::Owned(name.replace(is_obeyed, "\u{fffd}")),
+        false => Cow::Borrowed(name),
+    }
 }
 
 /// A name between the quotes of DOT, in which backslashes begin Graphviz's own words. Ends of lines stay what they are.
@@ -51,6 +64,16 @@ impl fmt::Display for Xml<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const HOSTILE: &str = "a\x1b[31m\n\r\u{9b}\u{202e}\u{2066}\u{2028}\u{7f}\u{e9}\u{a0}\u{2030}b";
+
+    #[test]
+    fn a_name_is_one_line_and_no_command() {
+        let bad = "\u{fffd}";
+        let expected = format!("a{bad}[31m{}\u{e9}\u{a0}\u{2030}b", bad.repeat(7));
+        assert_eq!(shown(HOSTILE), expected);
+        assert!(matches!(shown("vadd(float*)"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn names_cannot_end_quotes_or_elements() {
