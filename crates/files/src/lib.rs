@@ -50,4 +50,4 @@ mod walk;
 pub use error::OpenError;
 pub use item::{ObjectItem, Problem, Trouble};
 pub use select::{KernelSelection, ObjectSelection};
-pub use walk::{Visit, Walk};
+pub use walk::{Batches, Met, Visit, Walk, map_objects};

@@ -1,5 +1,8 @@
 //! Walking a file: each object in it, on every core, with what is wrong said on the way.
 
+use std::iter::Peekable;
+
+use hsaco_object::Error;
 use hsaco_object::container::{self, Entries, Entry, Options};
 
 use crate::input::Input;
@@ -40,19 +43,14 @@ pub trait Visit: Sync {
 }
 
 /// A file whose entries are to be seen.
-pub struct Walk<'i> {
-    input: &'i Input,
-    entries: Entries<'i>,
-    first: Option<hsaco_object::Result<Entry<'i>>>,
-}
+pub struct Walk<'i>(Peekable<Batches<'i>>);
 
 impl<'i> Walk<'i> {
     /// Begins with a file; nothing of one that was found in a directory and holds no device code.
     #[must_use]
     pub fn new(input: &'i Input, options: &Options) -> Option<Self> {
-        let mut entries = container::entries(input, options);
-        let first = entries.next();
-        (!input.found || first.is_some()).then_some(Self { input, entries, first })
+        let mut batches = Batches::new(input, options).peekable();
+        (!input.found || batches.peek().is_some()).then_some(Self(batches))
     }
 
     /// Shows a visitor every wanted object, and says how many objects there are in all.
@@ -64,88 +62,142 @@ impl<'i> Walk<'i> {
         selection: &ObjectSelection,
         visitor: &mut V,
     ) -> Result<usize, V::Error> {
-        let Self { input, mut entries, first: mut next } = self;
-        let mut batch = Batch { input, selection, entries: Vec::new(), size: 0, number: 0 };
-        while let Some(entry) = next {
-            match entry {
-                Ok(entry) if !entry.is_object() => visitor.other(&entry)?,
-                Ok(entry) => batch.add(entry),
-                Err(error) => {
-                    batch.flush(visitor)?;
-                    visitor.problem(&Problem { place: String::new(), error });
+        let mut number = 0;
+        for met in self.0 {
+            match met {
+                Met::Objects(objects) => {
+                    number += objects.len();
+                    read(&objects, selection, visitor)?;
                 }
+                Met::Other(entry) => visitor.other(&entry)?,
+                Met::Broken(error) => visitor.problem(&Problem { place: String::new(), error }),
             }
-            if batch.is_due(&entries) {
-                batch.flush(visitor)?;
-            }
-            next = entries.next();
         }
-        batch.flush(visitor)?;
-        Ok(batch.number)
+        Ok(number)
     }
 }
 
-/// Objects that are read together, on every core.
-struct Batch<'i, 'a> {
-    input: &'i Input,
-    selection: &'i ObjectSelection,
-    entries: Vec<(usize, Entry<'a>)>,
-    size: usize,
-    number: usize,
+/// Shows a visitor the wanted ones of some objects.
+fn read<V: Visit>(
+    objects: &[(usize, Entry<'_>)],
+    selection: &ObjectSelection,
+    visitor: &mut V,
+) -> Result<(), V::Error> {
+    let reader: &V = visitor;
+    let rows = map_objects(objects, |number, entry| {
+        let mut trouble = Trouble::default();
+        let item = ObjectItem::new(number, entry, &mut trouble);
+        let row = item.is_wanted(selection).then(|| reader.read(&item, &mut trouble));
+        (row.transpose(), trouble)
+    });
+    let mut read = Vec::with_capacity(rows.len());
+    for (row, trouble) in rows {
+        trouble.into_iter().for_each(|it| visitor.problem(&it));
+        read.extend(row?);
+    }
+    visitor.objects(read)
 }
 
-impl<'a> Batch<'_, 'a> {
+/// What `read` makes of each object, on every core.
+pub fn map_objects<'e, 'a, R: Send>(
+    objects: &'e [(usize, Entry<'a>)],
+    read: impl Fn(usize, &'e Entry<'a>) -> R + Sync,
+) -> Vec<R> {
+    /// Reading an object is about as much work as so many kernels of one.
+    const OBJECT_WEIGHT: usize = 128;
+    parallel::map(objects, OBJECT_WEIGHT, |(number, entry)| read(*number, entry))
+}
+
+/// What the walk of a file comes to.
+pub enum Met<'a> {
+    /// Objects with their numbers, to be read together.
+    Objects(Vec<(usize, Entry<'a>)>),
+    /// An entry for the host, or for a GPU of another make.
+    Other(Entry<'a>),
+    /// What cannot be read.
+    Broken(Error),
+}
+
+/// The walk of a file, with its objects put together for every core. No more than one payload is in memory at a time if
+/// objects are dropped before the next are asked for.
+pub struct Batches<'a> {
+    input: &'a Input,
+    entries: Entries<'a>,
+    objects: Vec<(usize, Entry<'a>)>,
+    size: usize,
+    number: usize,
+    /// What follows the objects that were handed over.
+    broken: Option<Error>,
+    /// Where the objects that were handed over are in the file.
+    read: Option<(u64, u64)>,
+}
+
+impl<'a> Batches<'a> {
     /// Bytes of objects that may be mapped at a time.
     const MAX_SIZE: usize = 32 << 20;
     /// Pages of smaller ranges are given back with the process.
     const WORTH_RELEASING: u64 = 16 << 20;
-    /// Reading an object is about as much work as so many kernels of one.
-    const OBJECT_WEIGHT: usize = 128;
+
+    /// Begins with a file.
+    #[must_use]
+    pub fn new(input: &'a Input, options: &Options) -> Self {
+        let entries = container::entries(input, options);
+        Self { input, entries, objects: Vec::new(), size: 0, number: 0, broken: None, read: None }
+    }
 
     fn add(&mut self, entry: Entry<'a>) {
         self.size += entry.data.len();
-        self.entries.push((self.number, entry));
+        self.objects.push((self.number, entry));
         self.number += 1;
     }
 
-    /// True before the walk decompresses the next payload, and when there is enough to do: no more
-    /// than one payload is in memory at a time.
-    fn is_due(&self, walk: &Entries<'_>) -> bool {
-        let holds_payload = self.entries.iter().any(|(_, entry)| entry.offset.is_none());
-        self.size >= Self::MAX_SIZE || (holds_payload && !walk.in_payload())
+    /// True before the walk decompresses the next payload, and when there is enough to do.
+    fn is_due(&self) -> bool {
+        let holds_payload = self.objects.iter().any(|(_, entry)| entry.offset.is_none());
+        self.size >= Self::MAX_SIZE || (holds_payload && !self.entries.in_payload())
     }
 
-    fn flush<V: Visit>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
-        let entries = std::mem::take(&mut self.entries);
+    fn hand_over(&mut self) -> Met<'a> {
+        let objects = std::mem::take(&mut self.objects);
         self.size = 0;
-        let reader: &V = visitor;
-        let selection = self.selection;
-        let rows = parallel::map(&entries, Self::OBJECT_WEIGHT, |(number, entry)| {
-            let mut trouble = Trouble::default();
-            let item = ObjectItem::new(*number, entry, &mut trouble);
-            let row = item.is_wanted(selection).then(|| reader.read(&item, &mut trouble));
-            (row.transpose(), trouble)
-        });
-        let mut read = Vec::with_capacity(rows.len());
-        for (row, trouble) in rows {
-            trouble.into_iter().for_each(|it| visitor.problem(&it));
-            read.extend(row?);
-        }
-        visitor.objects(read)?;
-        self.release(&entries);
-        Ok(())
-    }
-
-    fn release(&self, entries: &[(usize, Entry<'_>)]) {
-        let mapped = entries.iter().filter_map(|(_, entry)| {
+        let mapped = objects.iter().filter_map(|(_, entry)| {
             let start = entry.offset?;
             Some((start, start.saturating_add(entry.data.len() as u64)))
         });
-        let range = mapped.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
-        if let Some((start, end)) = range
+        self.read = mapped.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+        Met::Objects(objects)
+    }
+
+    fn release(&mut self) {
+        if let Some((start, end)) = self.read.take()
             && end - start >= Self::WORTH_RELEASING
         {
             self.input.release(start, end - start);
         }
+    }
+}
+
+impl<'a> Iterator for Batches<'a> {
+    type Item = Met<'a>;
+
+    fn next(&mut self) -> Option<Met<'a>> {
+        self.release();
+        if let Some(error) = self.broken.take() {
+            return Some(Met::Broken(error));
+        }
+        while !self.is_due() {
+            match self.entries.next() {
+                Some(Ok(entry)) if entry.is_object() => self.add(entry),
+                Some(Ok(entry)) => return Some(Met::Other(entry)),
+                Some(Err(error)) if self.objects.is_empty() => return Some(Met::Broken(error)),
+                Some(Err(error)) => {
+                    self.broken = Some(error);
+                    break;
+                }
+                None if self.objects.is_empty() => return None,
+                None => break,
+            }
+        }
+        Some(self.hand_over())
     }
 }

@@ -13,8 +13,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use hsaco::check::render::{Github, Json, JsonLines, Junit, Markdown, Sarif};
-use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo, Shown};
-use hsaco::check::{Baseline, Device, Finding, Rule, Severity};
+use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo};
+use hsaco::check::{Baseline, Device, Finding, Report as Checked, Rule, Severity};
 
 use crate::output::{Output, write_file};
 use crate::report::{Report, Status};
@@ -139,16 +139,9 @@ impl Found<'_> {
             probe: None,
         });
         let objects: Vec<ObjectInfo> = objects.collect();
-        let device = DeviceResult {
-            device: None,
-            objects: objects.len(),
-            skipped: 0,
-            kernels: 0,
-            findings: self.findings.into_iter().map(Shown::new).collect(),
-            hidden: 0,
-            better: 0,
-            measures: Vec::new(),
-        };
+        let report =
+            Checked { findings: self.findings, objects: objects.len(), ..Checked::default() };
+        let device = DeviceResult::new(None, report, |_| true, |_| None);
         let name = self.file.to_owned();
         let files = &[FileResult { name, objects, devices: vec![device] }];
         let (verb, rules, fail_on) = (self.verb, &[self.rule], Severity::Error);

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo, SourceLine};
 use hsaco::check::{Facts, Finding, ObjectReport, Report as Checked, Sources};
-use hsaco::object::container::{self, Container, Entry};
+use hsaco::object::container::{Container, Entry};
+use hsaco_files::{Batches, Met, map_objects};
 
 use crate::input::{self, Input};
-use crate::parallel;
 use crate::report::Report;
 use crate::scan::Verify;
 use crate::select::ObjectSelection;
@@ -65,45 +65,34 @@ impl Walk<'_> {
             let objects = is_wanted.then(|| self.object(0, None, input, &facts));
             return Some(self.result(input, objects.into_iter().collect()));
         }
-        let mut objects = Vec::new();
-        let mut batch: Vec<(usize, Entry<'_>)> = Vec::new();
-        let (mut number, mut size) = (0, 0);
-        for entry in container::entries(input, &Verify::All.options(self.args.inputs.max_size)) {
-            match entry {
-                Ok(entry) if entry.is_object() => {
-                    size += entry.data.len();
-                    batch.push((number, entry));
-                    number += 1;
+        let (mut objects, mut has_objects) = (Vec::new(), false);
+        for met in Batches::new(input, &Verify::All.options(self.args.inputs.max_size)) {
+            match met {
+                Met::Objects(batch) => {
+                    has_objects = true;
+                    let checked = map_objects(&batch, |number, it| self.entry(number, it));
+                    objects.extend(checked.into_iter().flatten());
                 }
-                Ok(_) => {}
-                Err(error) => report.problem("", &error),
-            }
-            if size >= BATCH {
-                objects.extend(self.batch(&std::mem::take(&mut batch)));
-                size = 0;
+                Met::Other(_) => {}
+                Met::Broken(error) => report.problem("", &error),
             }
         }
-        objects.extend(self.batch(&batch));
-        if input.found && number == 0 {
-            return None;
-        }
-        if number == 0 {
+        match has_objects {
+            true => Some(self.result(input, objects)),
+            false if input.found => None,
             // The library says what is wrong with a file that holds nothing.
-            return Some(self.empty(input));
+            false => Some(self.empty(input)),
         }
-        Some(self.result(input, objects))
     }
 
-    fn batch(&self, entries: &[(usize, Entry<'_>)]) -> Vec<CheckedObject> {
-        let checked = parallel::map(entries, OBJECT_WEIGHT, |(number, entry)| {
-            let facts = Facts::of_entry(*number, entry)?;
-            let wants = match facts.object() {
-                Some(object) => self.selection.wants(*number, object),
-                None => !self.settings.objects.selects(),
-            };
-            wants.then(|| self.object(*number, Some(entry), &entry.data, &facts))
-        });
-        checked.into_iter().flatten().collect()
+    /// Checks an object of a container, if it is wanted.
+    fn entry(&self, number: usize, entry: &Entry<'_>) -> Option<CheckedObject> {
+        let facts = Facts::of_entry(number, entry)?;
+        let is_wanted = match facts.object() {
+            Some(object) => self.selection.wants(number, object),
+            None => !self.settings.objects.selects(),
+        };
+        is_wanted.then(|| self.object(number, Some(entry), &entry.data, &facts))
     }
 
     /// Checks a file that is an object, or an entry of one that holds some.
@@ -166,8 +155,3 @@ fn located<'s>(sources: &'s [(usize, Sources)], finding: &Finding) -> Option<&'s
     let (_, lines) = sources.iter().find(|(it, _)| *it == number)?;
     lines.line(finding)
 }
-
-/// Bytes of objects that are held at a time.
-const BATCH: usize = 32 << 20;
-/// An object is as much work as so many small things.
-const OBJECT_WEIGHT: usize = 128;
