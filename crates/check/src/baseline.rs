@@ -235,7 +235,8 @@ impl ParseBaselineError {
         let is =
             version.map_or_else(|| "an older version".to_owned(), |it| format!("version {it}"));
         Self(format!(
-            "a baseline of {is}, and this reads version {VERSION}; write it again with --write-baseline"
+            "a baseline of {is}, and this reads version {VERSION}; write it again with \
+             --write-baseline"
         ))
     }
 }

@@ -289,7 +289,8 @@ mod tests {
         let fault = |text: &str| text.parse::<Budget>().unwrap_err().to_string();
         assert_eq!(
             fault("waves >= 2"),
-            "'waves' cannot be counted: use vgprs, agprs, sgprs, spills, lds, scratch, kernarg, code, occupancy"
+            "'waves' cannot be counted: use vgprs, agprs, sgprs, spills, lds, scratch, kernarg, \
+             code, occupancy"
         );
         assert_eq!(fault("lds <= many"), "'many' is no number such as 128 or 64K");
         assert_eq!(

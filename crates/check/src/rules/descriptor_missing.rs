@@ -17,7 +17,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let (name, address) = (symbol.name, symbol.value);
     if facts.descriptor().is_none() {
         let message = format!(
-            "its descriptor {name} is at {address:#x}, of which the loaded segments do not hold {SIZE} bytes"
+            "its descriptor {name} is at {address:#x}, of which the loaded segments do not hold \
+             {SIZE} bytes"
         );
         findings.error(subject(), message, "link it again");
     } else if !address.is_multiple_of(SIZE) {

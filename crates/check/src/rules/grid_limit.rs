@@ -28,7 +28,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findin
             );
         } else if *items > MAX_SIZE {
             let message = format!(
-                "launched with {groups} workgroups of {size} in {axis}, {items} work-items, and a packet counts {MAX_SIZE} at most"
+                "launched with {groups} workgroups of {size} in {axis}, {items} work-items, and a \
+                 packet counts {MAX_SIZE} at most"
             );
             findings.error(
                 facts.absent_field("grid_size"),
@@ -73,7 +74,8 @@ fn check_declared(facts: &KernelFacts<'_, '_>, groups: [u32; 3], findings: &mut 
     for (axis, (groups, cluster)) in AXES.iter().zip(groups.iter().zip(cluster)) {
         if !u64::from(*groups).is_multiple_of(cluster) {
             let message = format!(
-                "launched with {groups} workgroups in {axis}, and clusters have {cluster}: that does not divide"
+                "launched with {groups} workgroups in {axis}, and clusters have {cluster}: that \
+                 does not divide"
             );
             findings.error(facts.metadata_field(".cluster_dims"), message, "launch whole clusters");
         }

@@ -14,7 +14,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
         said.kernarg_segment_align.filter(|it| !it.is_power_of_two() || *it > MAX_ALIGNMENT)
     {
         let message = format!(
-            "the segment is to be aligned to {align}, and powers of two up to {MAX_ALIGNMENT} are possible"
+            "the segment is to be aligned to {align}, and powers of two up to {MAX_ALIGNMENT} are \
+             possible"
         );
         findings.warning(facts.metadata_field(".kernarg_segment_align"), message, "use 16");
     }
@@ -56,7 +57,8 @@ fn check_place(
     }
     if argument.value_kind == ValueKind::GlobalBuffer && (size != 8 || !offset.is_multiple_of(8)) {
         let message = format!(
-            "argument {number} is a pointer of {size} bytes at {offset}, and pointers have 8 at a multiple of 8"
+            "argument {number} is a pointer of {size} bytes at {offset}, and pointers have 8 at a \
+             multiple of 8"
         );
         findings.warning(
             facts.argument_field(number, argument, ".offset"),

@@ -87,7 +87,8 @@ fn check_sgprs(
     let allocated = facts.allocation().and_then(|it| it.sgprs);
     if let Some(count) = allocated.filter(|count| *count > most) {
         let message = format!(
-            "allocates {count} SGPRs, and a wave on {device} has {most} at most, special ones included"
+            "allocates {count} SGPRs, and a wave on {device} has {most} at most, special ones \
+             included"
         );
         let subject = facts.descriptor_field("granulated_wavefront_sgpr_count");
         findings.exceeds(

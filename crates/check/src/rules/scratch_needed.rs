@@ -9,7 +9,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let subject = || facts.descriptor_field("private_segment_fixed_size");
     if allocation.has_dynamic_stack {
         let message = format!(
-            "needs {fixed} bytes of scratch for each work-item, and a stack whose depth only run time knows"
+            "needs {fixed} bytes of scratch for each work-item, and a stack whose depth only run \
+             time knows"
         );
         let help = "set private_segment_size in the packet, hipDeviceSetLimit(hipLimitStackSize, …) in HIP";
         findings.exceeds(Severity::Note, subject(), message, help, fixed.into());

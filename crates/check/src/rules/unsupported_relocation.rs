@@ -62,7 +62,8 @@ fn check_tables(relocations: &[Relocation<'_>], findings: &mut Findings) {
     }
     for (table, (count, first)) in unread {
         let message = format!(
-            "{count} relocations, the first at {first:#x}, are in a {table} table, and the loader reads RELA only"
+            "{count} relocations, the first at {first:#x}, are in a {table} table, and the loader \
+             reads RELA only"
         );
         let help = "link it without --pack-dyn-relocs and -z rel";
         findings.error(Subject::field(table), message, help);

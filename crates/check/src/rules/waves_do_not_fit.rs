@@ -29,7 +29,8 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, question: &Question<'_>, findin
     }
     let vgprs = allocation.vgprs;
     let message = format!(
-        "{whose} of {items} work-items are {waves} waves, and {room} of them have room with {vgprs} VGPRs each: {on_simd} on each of {simds} SIMDs"
+        "{whose} of {items} work-items are {waves} waves, and {room} of them have room with \
+         {vgprs} VGPRs each: {on_simd} on each of {simds} SIMDs"
     );
     let help = format!("use workgroups of {} at most, or fewer registers", room * lanes);
     let subject = facts.descriptor_field("granulated_workitem_vgpr_count");

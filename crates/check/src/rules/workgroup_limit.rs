@@ -85,7 +85,8 @@ fn check_launch(
         );
     } else if items > limit || sizes.iter().any(|size| *size > limit) {
         let message = format!(
-            "launched with workgroups of {shown}, {items} work-items, and devices run {limit} at most"
+            "launched with workgroups of {shown}, {items} work-items, and devices run {limit} at \
+             most"
         );
         findings.error(
             facts.absent_field("workgroup_size"),
@@ -94,7 +95,8 @@ fn check_launch(
         );
     } else if let Some(most) = most.filter(|most| items > *most) {
         let message = format!(
-            "launched with workgroups of {shown}, {items} work-items, and compiled for {most} at most"
+            "launched with workgroups of {shown}, {items} work-items, and compiled for {most} at \
+             most"
         );
         let help = "launch smaller workgroups, or compile with larger __launch_bounds__";
         findings.error(facts.metadata_field(".max_flat_workgroup_size"), message, help);
