@@ -1,7 +1,7 @@
 //! Rules that fixtures break when a few of their bytes change; these need no tools.
 
 use expect_test::{Expect, expect};
-use hsaco::check::{Checker, Launch, check};
+use hsaco::check::{Checker, Device, Facts, Launch, check};
 use hsaco::object::CodeObject;
 
 use crate::{Asked, findings, fixture, on, only, own};
@@ -466,4 +466,21 @@ fn containers_give_each_device_what_is_its_own() {
     expect![[r#"
         error: target-mismatch: none of the 2 objects runs on gfx1201: they are for gfx1100, gfx942 (e_flags); compile for gfx1201 or gfx12-generic
     "#]].assert_eq(&findings(&on("gfx1201"), &file));
+}
+
+/// What was read for one device is the same for the next.
+#[test]
+fn facts_are_shared_by_devices() {
+    let checker = Checker::new().with_code();
+    let launch = Launch { workgroup: Some([256, 1, 1]), ..Launch::default() };
+    for name in ["s1.gfx942.co", "s1.gfx11-generic.co", "short.co", "two-notes.co", "v2.co"] {
+        let file = fixture(name);
+        let facts = Facts::read(&file);
+        for device in Device::all() {
+            let shared = checker.object(&facts, Some(&device), &launch);
+            let alone = checker.object(&Facts::read(&file), Some(&device), &launch);
+            assert_eq!(shared.findings, alone.findings, "{name} on {}", device.name);
+            assert_eq!(shared.runs, alone.runs, "{name} on {}", device.name);
+        }
+    }
 }
