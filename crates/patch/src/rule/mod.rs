@@ -16,7 +16,7 @@
 //!
 //! What `look` has to hold to:
 //! - Write only what the replaced instruction writes, and what [`Site::scratch_registers`] has granted
-//!   ([`Plan::taking`](crate::Plan::taking)). SCC and VCC are scratch too.
+//!   ([`Plan::taking`](crate::Plan::taking)). SCC and VCC are scratch registers too.
 //! - Leave EXEC, MODE and VGPR MSBs as the replaced instruction leaves them.
 //!   [`Site::msb`] says what they are; registers in the text of an instruction are without them.
 //! - Where one change serves several instructions, answer the same plan at each: an edit made twice is one.
