@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     for kernel in object.index().kernels() {
         let entry = kernel.entry().unwrap_or_default();
         for address in (entry..entry.saturating_add(64)).step_by(4) {
-            let address = sections.address_of(kernel, address);
+            let address = sections.address_of(kernel.entry_section(), address);
             let _ = map.location(&sections, address);
             let _ = map.frames(&sections, address);
         }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use hsaco::dwarf::{MovedCode, MovedDebug, add_debug};
 use hsaco::object::CodeObject;
 use hsaco::object::symbol::{Binding, STT_FUNC, Visibility};
-use hsaco::object::write::{Access, Edit, MovedCode, MovedDebug, NewSymbol, add_debug};
+use hsaco::object::write::{Access, Edit, NewSymbol};
 use hsaco_tests::program::sh;
 use hsaco_tests::{require_tools, scratch_dir};
 

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use hsaco_object::metadata::Argument as Said;
-use hsaco_object::{Error, Kernel, Str};
-
-use crate::debug::{
+use hsaco_dwarf::{
     DebugSections, Encoding, Parameter, Signature, SourceMap, TypeId, TypeKind, Types,
 };
+use hsaco_object::metadata::Argument as Said;
+use hsaco_object::{Error, Kernel, Str};
 
 /// What LLVM aligns 128-bit integers to where they are arguments, whatever C++ says.
 const WIDE_INTEGER_ALIGNMENT: u64 = 8;
@@ -175,7 +174,9 @@ impl KernelArguments {
         let said = all.read_metadata(kernel);
         let signature = debug.and_then(|(map, sections)| {
             let found = match kernel.entry() {
-                Some(entry) => map.signature_at(sections, sections.address_of(kernel, entry)),
+                Some(entry) => {
+                    map.signature_at(sections, sections.address_of(kernel.entry_section(), entry))
+                }
                 None => map.signature_of(sections, &kernel.name().to_str_lossy()),
             };
             found.unwrap_or_else(|error| {

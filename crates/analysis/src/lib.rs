@@ -30,7 +30,6 @@ mod call;
 mod cfg;
 mod code;
 mod code_map;
-mod debug;
 mod decoders;
 mod dominator;
 mod function;
@@ -49,14 +48,14 @@ pub use call::{Bounds, Call, CallGraph, CallKind, Callee, Closures, Evidence, Re
 pub use cfg::{Block, Cfg, Exit, Jump};
 pub use code::Code;
 pub use code_map::{CodeMap, CodeRange, FunctionKind, NamedCode};
-pub use debug::{
+pub use decoders::{LENIENT, Reading};
+pub use dominator::Dominators;
+pub use function::{Function, Functions};
+pub use hsaco_dwarf::{
     BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
     PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
     TypeKind, Types,
 };
-pub use decoders::{LENIENT, Reading};
-pub use dominator::Dominators;
-pub use function::{Function, Functions};
 pub use hsaco_isa::Lanes;
 pub use liveness::{Liveness, LivenessMemo};
 pub use natural_loop::{Loop, Loops};

@@ -304,6 +304,12 @@ impl<'a> Elf<'a> {
     }
 }
 
+impl<'a> AsRef<Elf<'a>> for Elf<'a> {
+    fn as_ref(&self) -> &Elf<'a> {
+        self
+    }
+}
+
 impl Section<'_> {
     /// `sh_offset`, or 0 for a section without bytes, whose offset may point anywhere.
     fn offset_in_file(&self) -> u64 {

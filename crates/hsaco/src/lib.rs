@@ -1,10 +1,10 @@
 //! A toolkit for AMD GPU code objects: the crates of the workspace as modules of one.
 //!
 //! [`isa`] knows targets and instructions; [`elf`] reads and writes ELF files; [`container`] finds device code in any
-//! file; [`object`] knows code objects; [`demangle`] spells names as LLVM does; [`analysis`] knows what code does; [`db`]
-//! keeps the kernels of many files; [`mod@check`] says why a device would refuse an object; [`kernarg`] lays out and
-//! packs arguments; [`load`] puts objects together as a runtime does; [`patch`] rewrites
-//! code; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
+//! file; [`object`] knows code objects; [`dwarf`] knows debug information; [`demangle`] spells names as LLVM does;
+//! [`analysis`] knows what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse
+//! an object; [`kernarg`] lays out and packs arguments; [`load`] puts objects together as a runtime does; [`patch`]
+//! rewrites code; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
@@ -16,6 +16,7 @@ pub use hsaco_db as db;
 pub use hsaco_demangle as demangle;
 pub use hsaco_diff as diff;
 pub use hsaco_draw as draw;
+pub use hsaco_dwarf as dwarf;
 pub use hsaco_elf as elf;
 pub use hsaco_isa as isa;
 pub use hsaco_kernarg as kernarg;

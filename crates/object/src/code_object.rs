@@ -169,3 +169,9 @@ impl<'a> CodeObject<'a> {
         hsaco_bytes::slice(content, start, size, "symbol content").ok()
     }
 }
+
+impl<'a> AsRef<Elf<'a>> for CodeObject<'a> {
+    fn as_ref(&self) -> &Elf<'a> {
+        &self.elf
+    }
+}

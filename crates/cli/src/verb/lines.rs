@@ -175,7 +175,7 @@ impl Question<'_> {
         let of = |kernel: &&Kernel<'_>| {
             let start = kernel.entry().unwrap_or_default();
             let size = code.kernel(kernel).map_or(0, |code| code.bytes.len() as u64);
-            let base = sections.address_of(kernel, 0);
+            let base = sections.address_of(kernel.entry_section(), 0);
             self.stretches_of(&sections, &map, base, start..start.saturating_add(size))
         };
         kernels.iter().map(of).collect()

@@ -1,16 +1,13 @@
 //! Changing code objects and making new ones.
 //!
 //! - [`Edit`] and [`Builder`] are `hsaco_elf`'s: they write the files.
-//! - [`add_debug`] gives appended code lines and frames.
 //! - [`MetadataEdit`] changes what the notes say of kernels, and leaves every other byte of them.
 //! - [`KernelChange`] changes a kernel's descriptor and its metadata together.
 
-mod debug;
 mod kernel;
 mod metadata;
 mod msgpack;
 
-pub use debug::{MovedCode, MovedDebug, add_debug};
 pub use hsaco_elf::write::{
     Access, Builder, Edit, Identity, NewRelocation, NewSection, NewSymbol, PAGE, Placed,
 };

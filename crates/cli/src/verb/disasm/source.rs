@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
         let map = SourceMap::new(&sections)?;
         let index = object.index();
         let kernels = index.kernels().iter().filter_map(|it| {
-            Some((sections.address_of(it, it.entry()?), it.code_size()?, it.name()))
+            Some((sections.address_of(it.entry_section(), it.entry()?), it.code_size()?, it.name()))
         });
         let functions = index
             .functions()

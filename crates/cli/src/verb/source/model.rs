@@ -177,7 +177,7 @@ impl Source<'_, '_> {
 
     /// Where an instruction comes from, and if wanted the calls that brought it there.
     fn places(&self, kernel: &Kernel<'_>, address: u64) -> Result<Vec<Place>, Error> {
-        let address = self.sections.address_of(kernel, address);
+        let address = self.sections.address_of(kernel.entry_section(), address);
         if self.question.inlines {
             let frames = self.map.frames(self.sections, address)?;
             return Ok(frames.into_iter().map(Place::of_frame).collect());

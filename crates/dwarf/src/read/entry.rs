@@ -8,7 +8,7 @@ use gimli::{
     AttributeValue, DW_AT_abstract_origin, DW_AT_specification, DebuggingInformationEntry, DwAt,
     DwTag, Dwarf, Section as _, UnitHeader, UnitOffset, UnitType,
 };
-use hsaco_object::{Error, ErrorKind};
+use hsaco_bytes::{Error, ErrorKind};
 
 use super::scope::Scopes;
 use super::{DebugSections, Reader, SourceMap, malformed, unit_at_offset};
@@ -270,9 +270,9 @@ mod tests {
     use std::borrow::Cow;
 
     use gimli::SectionId;
-    use hsaco_object::ErrorKind;
+    use hsaco_bytes::ErrorKind;
 
-    use crate::debug::{DebugSections, Signature, SourceMap};
+    use crate::read::{DebugSections, Signature, SourceMap};
 
     /// A unit, a function with one parameter, that parameter, structures and their members.
     const ABBREVIATIONS: &[u8] = &[

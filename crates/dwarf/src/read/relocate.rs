@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use gimli::SectionId;
-use hsaco_object::elf::{Elf, Section};
-use hsaco_object::relocation::{Relocation, RelocationType};
-use hsaco_object::{CodeObject, Error, ErrorKind, memory};
+use hsaco_bytes::{Error, ErrorKind, memory};
+use hsaco_elf::relocation::{self, Relocation, RelocationType};
+use hsaco_elf::symbol::SymbolTable;
+use hsaco_elf::{Elf, Section};
 
 use super::{DebugSections, SECTIONS};
 
@@ -22,8 +23,7 @@ impl Bases {
 }
 
 /// Finds the sections and links them. Several of a name, of which units of types make some, follow one another.
-pub(super) fn sections<'a>(object: &CodeObject<'a>, cap: u64) -> Result<DebugSections<'a>, Error> {
-    let elf = object.elf();
+pub(super) fn sections<'a>(elf: &Elf<'a>, cap: u64) -> Result<DebugSections<'a>, Error> {
     let code: Vec<_> = code_sections(elf).map(|it| it.index).collect();
     let mut bases = Bases(elf.sections().iter().map(|it| it.address).collect());
     let mut apart = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn sections<'a>(object: &CodeObject<'a>, cap: u64) -> Result<DebugSec
         }
         all.push(Linked { id, content, pieces });
     }
-    fill_in(object, &bases, &mut all)?;
+    fill_in(elf, &bases, &mut all)?;
     let sections = all.into_iter().filter(|it| !it.pieces.is_empty());
     let sections = sections.map(|it| (it.id, Cow::Owned(it.content))).collect();
     Ok(DebugSections { sections, starts: Vec::new(), bases: apart })
@@ -76,13 +76,13 @@ struct Linked {
 }
 
 /// Writes what relocations ask for; a type that means nothing here is left alone.
-fn fill_in(object: &CodeObject<'_>, bases: &Bases, all: &mut [Linked]) -> Result<(), Error> {
-    let Ok(Some(symbols)) = object.symbol_table() else { return Ok(()) };
-    let (relocations, problems) = object.relocations();
+fn fill_in(elf: &Elf<'_>, bases: &Bases, all: &mut [Linked]) -> Result<(), Error> {
+    let Ok(Some(symbols)) = SymbolTable::find(elf) else { return Ok(()) };
+    let (relocations, problems) = relocation::read(elf);
     if let Some(problem) = problems.into_iter().next() {
         return Err(problem);
     }
-    let mut places = vec![None; object.elf().sections().len()];
+    let mut places = vec![None; elf.sections().len()];
     for (number, linked) in all.iter().enumerate() {
         for &(section, start) in &linked.pieces {
             places.get_mut(section as usize).into_iter().for_each(|it| *it = Some((number, start)));

@@ -1,8 +1,8 @@
 //! Frame descriptions: how to find the caller from moved code.
 
 use hsaco_bytes::Result;
+use hsaco_elf::write::Edit;
 
-use super::super::Edit;
 use super::MovedCode;
 use super::cursor::{Cursor, push_length};
 

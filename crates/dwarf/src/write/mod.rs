@@ -11,8 +11,8 @@ mod range;
 mod unit;
 
 use hsaco_bytes::Result;
+use hsaco_elf::write::Edit;
 
-use super::Edit;
 use cursor::put_word;
 use line::LineTable;
 use unit::Unit;
@@ -48,7 +48,8 @@ pub struct MovedDebug {
 /// compressed: every byte of the old ones stays.
 ///
 /// ```
-/// use hsaco_object::write::{Access, Edit, MovedCode, add_debug};
+/// use hsaco_dwarf::{MovedCode, add_debug};
+/// use hsaco_elf::write::{Access, Edit};
 /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
 /// let mut edit = Edit::new(&file)?;
 /// let pool = edit.append(".text.hsaco", Access::Code, &[0; 64])?;

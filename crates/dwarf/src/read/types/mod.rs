@@ -4,10 +4,10 @@ mod layout;
 mod read;
 mod spelling;
 
-use std::sync::Arc;
-
 pub(super) use read::Gathering;
 pub use spelling::Spelling;
+
+use std::sync::Arc;
 
 /// How many aliases and qualifiers a type may have on top of it.
 const MAX_CHAIN: usize = 256;
@@ -21,11 +21,11 @@ pub struct TypeId(u32);
 /// A type stands in it once, so that one may point to itself. Where a type could be, none is `void`.
 ///
 /// ```
-/// use hsaco_analysis::{DebugSections, SourceMap, Spelling, TypeKind};
-/// use hsaco_object::CodeObject;
+/// use hsaco_dwarf::{DebugSections, SourceMap, Spelling, TypeKind};
+/// use hsaco_elf::Elf;
 /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
-/// let object = CodeObject::parse(&file)?;
-/// let sections = DebugSections::new(&object, 1 << 30)?;
+/// let elf = Elf::parse(&file)?;
+/// let sections = DebugSections::new(&elf, 1 << 30)?;
 /// let map = SourceMap::new(&sections)?;
 /// let signature = map.signature_of(&sections, "_Z6filledIdLi5EEvPT_N3vec4PairIS0_EE")?.unwrap();
 /// let types = &signature.types;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gimli::{DW_AT_decl_line, DW_AT_declaration, DW_AT_name, DW_TAG_formal_parameter};
-use hsaco_object::Error;
+use hsaco_bytes::Error;
 
 use super::entry::{Entries, Entry, Position};
 use super::types::{Gathering, TypeId, Types};
@@ -12,14 +12,13 @@ use super::{DebugSections, SourceMap, UnitKind};
 /// What a function takes, with the types of it.
 ///
 /// ```
-/// use hsaco_analysis::{DebugSections, SourceMap, Spelling};
-/// use hsaco_object::CodeObject;
+/// use hsaco_dwarf::{DebugSections, SourceMap, Spelling};
+/// use hsaco_elf::Elf;
 /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
-/// let object = CodeObject::parse(&file)?;
-/// let sections = DebugSections::new(&object, 1 << 30)?;
+/// let elf = Elf::parse(&file)?;
+/// let sections = DebugSections::new(&elf, 1 << 30)?;
 /// let map = SourceMap::new(&sections)?;
-/// let kernel = object.index().kernels()[0];
-/// let signature = map.signature_at(&sections, kernel.entry().unwrap())?.unwrap();
+/// let signature = map.signature_at(&sections, 0x2100)?.unwrap();
 /// let input = &signature.parameters[1];
 /// assert_eq!(input.name.as_deref(), Some("in"));
 /// assert_eq!(signature.types.spell(input.ty, Spelling::default()), "const vec::Pair<float> *");

@@ -14,6 +14,12 @@ mod relocate;
 mod scope;
 mod types;
 
+pub use parameter::{Parameter, Signature};
+pub use types::{
+    BitField, Encoding, Enumerator, Keyword, Member, Pointer, PointerKind, Qualifier, Spelling,
+    Type, TypeId, TypeKind, Types,
+};
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -23,27 +29,23 @@ use std::sync::OnceLock;
 use gimli::{
     Dwarf, EndianSlice, LittleEndian, Reader as _, Section as _, SectionId, UnitHeader, UnitType,
 };
-use hsaco_object::{CodeObject, Error, ErrorKind, Kernel};
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_elf::{ET_REL, Elf};
 
 use function::Functions;
 use line::Lines;
-pub use parameter::{Parameter, Signature};
 use scope::Scopes;
-pub use types::{
-    BitField, Encoding, Enumerator, Keyword, Member, Pointer, PointerKind, Qualifier, Spelling,
-    Type, TypeId, TypeKind, Types,
-};
 
 type Reader<'s> = EndianSlice<'s, LittleEndian>;
 
 /// The debug sections of a code object, unpacked where they are compressed.
 ///
 /// ```
-/// use hsaco_analysis::DebugSections;
-/// use hsaco_object::CodeObject;
+/// use hsaco_dwarf::DebugSections;
+/// use hsaco_elf::Elf;
 /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
-/// let object = CodeObject::parse(&file)?;
-/// assert!(!DebugSections::new(&object, 1 << 30)?.is_empty());
+/// let elf = Elf::parse(&file)?;
+/// assert!(!DebugSections::new(&elf, 1 << 30)?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -71,14 +73,15 @@ const SECTIONS: [SectionId; 10] = [
 
 impl<'a> DebugSections<'a> {
     /// Finds them; each may unpack to `cap` bytes. Those of an object that is not linked are linked.
-    pub fn new(object: &CodeObject<'a>, cap: u64) -> Result<Self, Error> {
-        if object.is_relocatable() {
-            return relocate::sections(object, cap);
+    pub fn new(object: &impl AsRef<Elf<'a>>, cap: u64) -> Result<Self, Error> {
+        let elf = object.as_ref();
+        if elf.header().e_type == ET_REL {
+            return relocate::sections(elf, cap);
         }
         let (mut found, mut starts) = (Vec::new(), Vec::new());
         for id in SECTIONS {
-            if let Some(section) = object.elf().section_named(id.name()) {
-                let content = object.elf().section_content(section, cap)?;
+            if let Some(section) = elf.section_named(id.name()) {
+                let content = elf.section_content(section, cap)?;
                 if matches!(content, Cow::Borrowed(_)) {
                     starts.push((id, section.offset));
                 }
@@ -97,11 +100,10 @@ impl<'a> DebugSections<'a> {
         at.and_then(|at| self.bases.get(at)).map_or(0, |(_, base)| *base)
     }
 
-    /// What to ask about for an address in a kernel; see [`base_of`](Self::base_of).
+    /// What to ask about for an address in a section of code; see [`base_of`](Self::base_of).
     #[must_use]
-    pub fn address_of(&self, kernel: &Kernel<'_>, address: u64) -> u64 {
-        let base = kernel.entry_section().map_or(0, |section| self.base_of(section));
-        address.wrapping_add(base)
+    pub fn address_of(&self, section: Option<u32>, address: u64) -> u64 {
+        address.wrapping_add(section.map_or(0, |it| self.base_of(it)))
     }
 
     /// Whether there is nothing in them that maps code to its source.
@@ -180,14 +182,13 @@ pub struct Frame<'m> {
 /// Methods take the sections that the map was made from; those of another object give nonsense.
 ///
 /// ```
-/// use hsaco_analysis::{DebugSections, SourceMap};
-/// use hsaco_object::CodeObject;
+/// use hsaco_dwarf::{DebugSections, SourceMap};
+/// use hsaco_elf::Elf;
 /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
-/// let object = CodeObject::parse(&file)?;
-/// let sections = DebugSections::new(&object, 1 << 30)?;
+/// let elf = Elf::parse(&file)?;
+/// let sections = DebugSections::new(&elf, 1 << 30)?;
 /// let map = SourceMap::new(&sections)?;
-/// let entry = object.index().kernels()[0].entry().unwrap();
-/// let location = map.location(&sections, entry)?.unwrap();
+/// let location = map.location(&sections, 0x2100)?.unwrap();
 /// assert!(location.file.ends_with("lines.hip"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -226,7 +227,7 @@ impl Location<'_> {
     /// Whether it is that place: its path is `file` or ends in it after a separator. Without a column any will do.
     ///
     /// ```
-    /// use hsaco_analysis::Location;
+    /// use hsaco_dwarf::Location;
     /// let place = Location { file: "/src/kernel.hip", line: Some(7), column: Some(3) };
     /// assert!(place.is_at("kernel.hip", 7, None) && place.is_at("/src/kernel.hip", 7, Some(3)));
     /// assert!(!place.is_at("nel.hip", 7, None) && !place.is_at("kernel.hip", 7, Some(4)));

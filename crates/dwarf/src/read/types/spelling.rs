@@ -14,11 +14,11 @@ const REST: &str = "…";
 /// How to write a type.
 ///
 /// ```
-/// use hsaco_analysis::{DebugSections, SourceMap, Spelling};
-/// use hsaco_object::CodeObject;
+/// use hsaco_dwarf::{DebugSections, SourceMap, Spelling};
+/// use hsaco_elf::Elf;
 /// # let file = std::fs::read("../../tests/fixtures/types.co")?;
-/// let object = CodeObject::parse(&file)?;
-/// let sections = DebugSections::new(&object, 1 << 30)?;
+/// let elf = Elf::parse(&file)?;
+/// let sections = DebugSections::new(&elf, 1 << 30)?;
 /// let map = SourceMap::new(&sections)?;
 /// let name = "_Z7aliasesPfPKfN5shape4PairIfEEfm10HasAliases12NamedByAlias";
 /// let signature = map.signature_of(&sections, name)?.unwrap();

@@ -19,13 +19,14 @@ use gimli::{
     DW_TAG_union_type, DW_TAG_unspecified_parameters, DW_TAG_unspecified_type,
     DW_TAG_volatile_type, DwAt, DwAte, DwTag,
 };
-use hsaco_object::Error;
+use hsaco_bytes::Error;
+
+use crate::read::entry::{Entries, Entry, Position};
 
 use super::{
     BitField, Encoding, Enumerator, Keyword, Member, Pointer, PointerKind, Qualifier, Type, TypeId,
     TypeKind, Types, layout,
 };
-use crate::debug::entry::{Entries, Entry, Position};
 
 /// LDS, GDS and scratch have addresses of 32 bits: their address classes.
 const SHORT_ADDRESS_CLASSES: [u64; 3] = [2, 3, 5];
@@ -34,7 +35,7 @@ const SHORT_ADDRESS_CLASSES: [u64; 3] = [2, 3, 5];
 const NULL_POINTER: &str = "decltype(nullptr)";
 
 /// Types on their way from the debug information.
-pub(in crate::debug) struct Gathering<'e, 'm, 's> {
+pub(in crate::read) struct Gathering<'e, 'm, 's> {
     entries: &'e mut Entries<'m, 's>,
     /// Those that are wanted, by their number.
     positions: Vec<Position>,
@@ -42,21 +43,21 @@ pub(in crate::debug) struct Gathering<'e, 'm, 's> {
 }
 
 impl<'e, 'm, 's> Gathering<'e, 'm, 's> {
-    pub(in crate::debug) fn new(entries: &'e mut Entries<'m, 's>) -> Self {
+    pub(in crate::read) fn new(entries: &'e mut Entries<'m, 's>) -> Self {
         Gathering { entries, positions: Vec::new(), numbers: HashMap::new() }
     }
 
-    pub(in crate::debug) fn entries(&mut self) -> &mut Entries<'m, 's> {
+    pub(in crate::read) fn entries(&mut self) -> &mut Entries<'m, 's> {
         self.entries
     }
 
     /// The type of an entry: a parameter's, a member's.
-    pub(in crate::debug) fn type_of(&mut self, entry: &Entry<'s>) -> Result<Option<TypeId>, Error> {
+    pub(in crate::read) fn type_of(&mut self, entry: &Entry<'s>) -> Result<Option<TypeId>, Error> {
         self.referred(entry, DW_AT_type)
     }
 
     /// Reads all that were asked for, and all that these ask for.
-    pub(in crate::debug) fn finish(mut self) -> Result<Types, Error> {
+    pub(in crate::read) fn finish(mut self) -> Result<Types, Error> {
         let mut types = Vec::new();
         while let Some(position) = self.positions.get(types.len()) {
             types.push(self.read(*position)?);

@@ -115,7 +115,8 @@ impl<'s> Machine<'s> {
     /// What each special opcode does, worked out once: divisions are slow.
     fn steps(&self) -> [Step; 256] {
         std::array::from_fn(|opcode| {
-            let adjusted = (opcode as u8).wrapping_sub(self.opcode_base);
+            let [opcode, ..] = opcode.to_le_bytes();
+            let adjusted = opcode.wrapping_sub(self.opcode_base);
             Step {
                 lines: self.line_base + i64::from(adjusted % self.line_range),
                 operations: u64::from(adjusted / self.line_range),

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use hsaco_bytes::Result;
+use hsaco_elf::write::Edit;
 
-use super::super::Edit;
 use super::MovedCode;
 use super::cursor::{Cursor, push_uleb, put_word};
 use super::unit::{Unit, abbreviations_end, form};
