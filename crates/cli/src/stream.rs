@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use hsaco::listing::Sink;
+
 use crate::parallel::cores;
 
 /// Bytes that are handed on together.
@@ -18,17 +20,22 @@ const MOST_THREADS: usize = AHEAD;
 
 /// The end of the answer to one item, on its way to the output.
 pub(crate) struct Part<'s> {
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// So many are handed on.
     full: usize,
     /// Takes the bytes, or leaves them; how many are to be handed on next.
     hand_on: &'s mut dyn FnMut(&mut Vec<u8>) -> io::Result<usize>,
 }
 
-impl Part<'_> {
-    /// Hands on what there is, once it is much. Called after each small piece.
+impl Sink for Part<'_> {
     #[inline]
-    pub(crate) fn pass(&mut self) -> io::Result<()> {
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Hands on what there is, once it is much.
+    #[inline]
+    fn pass(&mut self) -> io::Result<()> {
         if self.bytes.len() >= self.full {
             self.full = (self.hand_on)(&mut self.bytes)?;
         }

@@ -4,7 +4,7 @@
 //! file; [`object`] knows code objects; [`dwarf`] knows debug information; [`demangle`] spells names as LLVM does;
 //! [`analysis`] knows what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse
 //! an object; [`kernarg`] lays out and packs arguments; [`load`] puts objects together as a runtime does; [`patch`]
-//! rewrites code; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
+//! rewrites code; [`listing`] prints it as llvm-objdump does; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
 #![forbid(unsafe_code)]
 
 pub use hsaco_analysis as analysis;
@@ -20,6 +20,7 @@ pub use hsaco_dwarf as dwarf;
 pub use hsaco_elf as elf;
 pub use hsaco_isa as isa;
 pub use hsaco_kernarg as kernarg;
+pub use hsaco_listing as listing;
 pub use hsaco_load as load;
 pub use hsaco_object as object;
 pub use hsaco_patch as patch;

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use hsaco::isa::{Assembler, Data, Inst, Statement, TargetId};
 use serde::Serialize;
 
-use super::disasm::options::{Attribute, DecodeMode, Decoding, True16};
+use super::disasm::options::{Attribute, DecodeMode, True16, decode_options};
 use crate::input::{self, Input};
 use crate::json;
 use crate::output::Output;
@@ -57,7 +57,7 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let options = Decoding::new(&args.mattr, True16::Llvm, DecodeMode::Strict).options;
+    let options = decode_options(&args.mattr, True16::Llvm, DecodeMode::Strict);
     let processor = args.target.processor;
     let mut source =
         Source { assembler: Assembler::new(processor, options)?, status: Status::Fine };

@@ -1,40 +1,30 @@
 //! `hsaco disasm`: code as instructions, to the byte as `llvm-objdump -d` prints it.
 
-mod exact;
-mod hex;
-mod json;
-mod layout;
-mod live;
 pub(super) mod options;
-mod plan;
-mod selection;
-mod source;
-mod steps;
-mod target;
-mod text;
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use hsaco::isa::TextMemory;
+use hsaco::listing::{
+    self, JsonWriter, Lister, Plan, Selection, Sink as _, Span, TextStyle, TextWriter,
+};
 use hsaco::object::container::{Container, Entry, EntryKind};
-use hsaco::object::{Error, ErrorKind};
+use hsaco::object::{Error, ErrorKind, Str};
+use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::output::Output;
-use crate::report::{Status, Trouble};
+use crate::parallel;
+use crate::report::{self, Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{FileStream, OtherEntry};
 use crate::select::KernelSelection;
 use crate::stream;
+use crate::verb::lines::NO_LINES;
 
-use json::{Head, JsonWriter};
-use options::{Attribute, DecodeMode, Decoding, True16, parse_address};
-use plan::{Plan, Span};
-use selection::Selection;
-use source::SourceArgs;
-use text::{TextStyle, TextWriter};
+use options::{Attribute, DecodeMode, SourceArgs, True16, decode_options, parse_address};
 
 /// Shows code as instructions, as llvm-objdump -d prints it
 ///
@@ -98,14 +88,20 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let mut out =
         Output::open(args.answer.output.as_deref())?.exact(args.answer.format == Format::Text);
-    let decoding = Decoding::new(&args.mattr, args.true16, args.mode)
-        .with_live(args.live)
-        .with_reassembly(args.reassemble)
-        .with_source(&args.source);
+    let lister = Lister::new(listing::Options {
+        decode: decode_options(&args.mattr, args.true16, args.mode),
+        detects_true16: args.true16 == True16::Auto,
+        live: args.live,
+        reassembles: args.reassemble,
+        source: args.source.options(),
+        each,
+    });
     let addresses = args.start_address.unwrap_or(0)..args.stop_address.unwrap_or(u64::MAX);
     let kernels = KernelSelection::new(&args.kernels);
-    let selection = Selection::new(kernels, &args.disassemble_symbols, addresses);
-    let reader = Reader { decoding: &decoding, selection: &selection };
+    let wants = |name: Str<'_>| kernels.wants(name);
+    let chosen = if kernels.is_all() { None } else { Some(&wants as _) };
+    let selection = Selection::new(chosen, &args.disassemble_symbols, addresses);
+    let reader = Reader { lister: &lister, selection: &selection };
     let status = match args.answer.format {
         Format::Text => {
             let style = TextStyle { leading_addresses: !args.no_leading_addr, color: out.color() };
@@ -129,7 +125,40 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     out.finish()?;
-    Ok(decoding.conclude(selection.conclude(status)))
+    Ok(conclude(args, &lister, &selection, &kernels, status))
+}
+
+/// Works on every core.
+fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    /// A function is as much work as so many small things.
+    const WEIGHT: usize = 64;
+    let numbers: Vec<usize> = (0..count).collect();
+    parallel::map(&numbers, WEIGHT, |number| work(*number));
+}
+
+/// The status of a run, which is not fine if something that was asked for is nowhere.
+fn conclude(
+    args: &Args,
+    lister: &Lister,
+    selection: &Selection<'_>,
+    kernels: &KernelSelection,
+    mut status: Status,
+) -> Status {
+    for name in selection.missing_symbols() {
+        report::error(&format!("no code has the symbol '{name}'; hsaco info lists the symbols"));
+        status.note(Status::Unreadable);
+    }
+    status = kernels.conclude(status);
+    let (start, end) = (args.start_address.unwrap_or(0), args.stop_address.unwrap_or(u64::MAX));
+    if (start, end) != (0, u64::MAX) && !selection.has_code() && status < Status::Unsupported {
+        report::error(&format!("no code from {start:#x} to {end:#x}"));
+        status.note(Status::Unreadable);
+    }
+    // The listing is whole without source lines: as with llvm-objdump, that no object has any is only said.
+    if args.source.is_wanted() && !lister.has_lines() && status < Status::Unsupported {
+        report::error(NO_LINES);
+    }
+    status
 }
 
 /// One object, as it was found and as it will be listed.
@@ -143,8 +172,8 @@ struct Row<'e> {
 /// Reads objects.
 #[derive(Clone, Copy)]
 struct Reader<'r> {
-    decoding: &'r Decoding,
-    selection: &'r Selection,
+    lister: &'r Lister,
+    selection: &'r Selection<'r>,
 }
 
 impl Reader<'_> {
@@ -153,7 +182,7 @@ impl Reader<'_> {
         let plan = item
             .object
             .as_ref()
-            .and_then(|object| Plan::new(object, self.decoding, self.selection, &mut problems));
+            .and_then(|object| Plan::new(object, self.lister, self.selection, &mut problems));
         if matches!(item.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) {
             let detail = format!("{} has none before it is compiled", item.entry.kind.name());
             problems.push(Error::new(ErrorKind::Unsupported, "instructions", detail));
@@ -242,7 +271,7 @@ impl Visit for TextListing<'_> {
         let mut pieces = Vec::new();
         for row in &rows {
             let Some(plan) = &row.plan else { continue };
-            if plan.spans.is_empty() && !self.is_object {
+            if plan.is_empty() && !self.is_object {
                 continue;
             }
             let writer = TextWriter { plan, style: self.style };
@@ -260,7 +289,7 @@ impl Visit for TextListing<'_> {
         let memories = &self.memories;
         stream::write(&pieces, self.out, |piece, part| {
             if let Some(name) = &piece.head {
-                piece.writer.object(name, &mut part.bytes)?;
+                piece.writer.object(name, part.bytes())?;
             }
             memories.with(|memory| {
                 piece.spans.iter().try_for_each(|span| piece.writer.span(span, memory, part))
@@ -272,6 +301,14 @@ impl Visit for TextListing<'_> {
     fn end(&mut self, _error: Option<&str>) -> Result<()> {
         Ok(())
     }
+}
+
+/// An object up to its functions.
+#[derive(Serialize)]
+struct Head<'a> {
+    index: usize,
+    entry_id: Option<&'a str>,
+    target: Option<&'a str>,
 }
 
 struct JsonListing<'o> {
@@ -303,7 +340,7 @@ impl Visit for JsonListing<'_> {
             stream::write(&plan.units(), self.out, |spans, part| {
                 spans.iter().try_for_each(|span| {
                     if span.number > 0 {
-                        part.bytes.push(b',');
+                        part.bytes().push(b',');
                     }
                     writer.span(span, part)
                 })

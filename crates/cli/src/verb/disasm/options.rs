@@ -1,20 +1,13 @@
-//! How code is decoded: processor features and the decoder's mode.
+//! How code is decoded and shown: processor features, the decoder's mode, source lines.
 
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clap::ValueEnum;
-use hsaco::analysis::Reading;
-use hsaco::isa::{
-    Assembler, DecodeOptions, Decoder, DecoderCache, Mode, Processor, UnsupportedProcessor,
-    WaveSize,
-};
-use hsaco::object::CodeObject;
+use hsaco::isa::{DecodeOptions, Mode, WaveSize};
+use hsaco::listing::{SourceLine, SourceOptions};
 
-use super::source::SourceArgs;
-use crate::report::Status;
-use crate::sought::Sought;
-use crate::verb::lines::NO_LINES;
+use crate::source_files::SourceFiles;
 
 /// What one `--mattr` can be, with a sign before it.
 const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"];
@@ -74,129 +67,66 @@ pub(in crate::verb) enum True16 {
     Auto,
 }
 
-/// The options of a run: how code is decoded, and what is worked out of it.
-pub(in crate::verb) struct Decoding {
-    pub(in crate::verb) options: DecodeOptions,
-    pub(super) true16: True16,
-    /// Whether live registers are worked out.
-    pub(super) live: bool,
-    /// Whether what is printed is to be assembled again.
-    pub(super) reassembles: bool,
-    pub(super) source: Option<SourceArgs>,
-    /// Debug information, where it is wanted.
-    pub(super) lines: Sought,
-    made: DecoderCache,
-    assemblers: Mutex<Vec<(Processor, DecodeOptions, Reassembly)>>,
+/// `true16` unless it is LLVM's has the last word; of attributes the last has.
+pub(in crate::verb) fn decode_options(
+    attributes: &[Attribute],
+    true16: True16,
+    mode: DecodeMode,
+) -> DecodeOptions {
+    let mode = match mode {
+        DecodeMode::Strict => Mode::Strict,
+        DecodeMode::Lenient => Mode::Lenient,
+    };
+    let mut options = DecodeOptions { mode, ..DecodeOptions::default() };
+    for attribute in attributes {
+        match attribute.feature {
+            "wavefrontsize32" => attribute.set_wave(&mut options, WaveSize::Wave32),
+            "wavefrontsize64" => attribute.set_wave(&mut options, WaveSize::Wave64),
+            _ => options.real_true16 = Some(attribute.on),
+        }
+    }
+    match true16 {
+        True16::On => options.real_true16 = Some(true),
+        True16::Off => options.real_true16 = Some(false),
+        True16::Llvm | True16::Auto => {}
+    }
+    options
 }
 
-impl Decoding {
-    /// `true16` unless it is LLVM's has the last word; of attributes the last has.
-    pub(in crate::verb) fn new(attributes: &[Attribute], true16: True16, mode: DecodeMode) -> Self {
-        let mode = match mode {
-            DecodeMode::Strict => Mode::Strict,
-            DecodeMode::Lenient => Mode::Lenient,
+/// What to show of the source.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct SourceArgs {
+    /// Before code of another line, show its function and place
+    #[arg(short = 'l', long)]
+    line_numbers: bool,
+    /// Before code of another line, show the line, if its file is there
+    #[arg(short = 'S', long)]
+    source: bool,
+    /// Look for sources under this folder: it comes before absolute paths
+    #[arg(long, value_name = "FOLDER")]
+    prefix: Option<String>,
+    /// With --prefix, leave out so many folders from the start of absolute paths
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    prefix_strip: usize,
+}
+
+impl SourceArgs {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.line_numbers || self.source
+    }
+
+    /// What is to be shown, if anything is.
+    pub(super) fn options(&self) -> Option<SourceOptions> {
+        let files = SourceFiles::default();
+        let line: SourceLine = Arc::new(move |path, line| files.line(path, line));
+        let options = SourceOptions {
+            line_numbers: self.line_numbers,
+            line: self.source.then_some(line),
+            prefix: self.prefix.clone(),
+            prefix_strip: self.prefix_strip,
         };
-        let mut options = DecodeOptions { mode, ..DecodeOptions::default() };
-        for attribute in attributes {
-            match attribute.feature {
-                "wavefrontsize32" => attribute.set_wave(&mut options, WaveSize::Wave32),
-                "wavefrontsize64" => attribute.set_wave(&mut options, WaveSize::Wave64),
-                _ => options.real_true16 = Some(attribute.on),
-            }
-        }
-        match true16 {
-            True16::On => options.real_true16 = Some(true),
-            True16::Off => options.real_true16 = Some(false),
-            True16::Llvm | True16::Auto => {}
-        }
-        Self {
-            options,
-            true16,
-            live: false,
-            reassembles: false,
-            source: None,
-            lines: Sought::default(),
-            made: DecoderCache::default(),
-            assemblers: Mutex::default(),
-        }
+        self.is_wanted().then_some(options)
     }
-
-    /// The same, and live registers if they are wanted.
-    pub(super) fn with_live(self, live: bool) -> Self {
-        Self { live, ..self }
-    }
-
-    /// The same, so that it can be assembled again if that is wanted.
-    pub(super) fn with_reassembly(self, reassembles: bool) -> Self {
-        Self { reassembles, ..self }
-    }
-
-    /// The same, and what it comes from if that is wanted.
-    pub(super) fn with_source(self, source: &SourceArgs) -> Self {
-        Self { source: Some(source.clone()).filter(SourceArgs::is_wanted), ..self }
-    }
-
-    /// The status of a run. The listing is whole without source lines: as with llvm-objdump, that no object has any is
-    /// only said.
-    pub(super) fn conclude(&self, status: Status) -> Status {
-        match self.source {
-            Some(_) => self.lines.conclude(status, Status::Fine, NO_LINES),
-            None => status,
-        }
-    }
-
-    /// The decoder for an object's code, and its settings.
-    pub(super) fn decoder(
-        &self,
-        object: &CodeObject<'_>,
-        processor: Processor,
-    ) -> Result<(Decoder, DecodeOptions), UnsupportedProcessor> {
-        let mut options = self.options;
-        if self.true16 == True16::Auto {
-            let asked = DecodeOptions { real_true16: None, ..options };
-            let reading = Reading::of_object(object, processor, asked, &self.made)?;
-            options.real_true16 = reading.shows_halves().or(options.real_true16);
-        }
-        Ok((self.made.decoder(processor, options)?, options))
-    }
-}
-
-impl Decoding {
-    /// What assembles the text of a decoder with these settings; assemblers are made once.
-    pub(super) fn reassembly(
-        &self,
-        processor: Processor,
-        options: DecodeOptions,
-    ) -> Result<Reassembly, UnsupportedProcessor> {
-        let mut made = self.assemblers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., known)) = made.iter().find(|it| (it.0, it.1) == (processor, options)) {
-            return Ok(known.clone());
-        }
-        let assembler = Arc::new(Assembler::new(processor, options)?);
-        let reassembly = Reassembly { assembler, arguments: arguments(processor, options) };
-        made.push((processor, options, reassembly.clone()));
-        Ok(reassembly)
-    }
-}
-
-/// What makes bytes of a listing again.
-#[derive(Clone)]
-pub(super) struct Reassembly {
-    pub(super) assembler: Arc<Assembler>,
-    /// What `hsaco asm` is told to do the same.
-    pub(super) arguments: String,
-}
-
-/// The arguments of `hsaco asm` for code that was read with such options.
-fn arguments(processor: Processor, options: DecodeOptions) -> String {
-    let true16 = options.real_true16.map(|on| if on { "+real-true16" } else { "-real-true16" });
-    let wave_size = options.wave_size.map(|size| match size {
-        WaveSize::Wave32 => "+wavefrontsize32",
-        WaveSize::Wave64 => "+wavefrontsize64",
-    });
-    let features: Vec<_> = true16.into_iter().chain(wave_size).collect();
-    let mattr = if features.is_empty() { "" } else { " --mattr=" };
-    format!("--target {processor}{mattr}{}", features.join(","))
 }
 
 /// Reads `0x1900` and `6400`.

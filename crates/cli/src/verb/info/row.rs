@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::listing::Sink as _;
 use hsaco::object::{CodeObject, Index, Kernel};
 use serde::Serialize;
 
@@ -87,9 +88,9 @@ impl<'e> Row<'e> {
         let parts: Vec<&[&Kernel<'_>]> = wanted.chunks(TOGETHER).collect();
         stream::write(&parts, out, |kernels, part| {
             for kernel in *kernels {
-                let mut page = Page { out: std::mem::take(&mut part.bytes), color };
+                let mut page = Page { out: std::mem::take(part.bytes()), color };
                 let written = page.kernel(kernel, &self.kernel(object, kernel));
-                part.bytes = page.out;
+                *part.bytes() = page.out;
                 written.map_err(std::io::Error::other)?;
                 part.pass()?;
             }
@@ -130,9 +131,9 @@ impl<'e> Row<'e> {
         stream::write(&parts, out, |(number, kernels), part| {
             for (at, kernel) in kernels.iter().enumerate() {
                 if *number > 0 || at > 0 {
-                    part.bytes.push(b',');
+                    part.bytes().push(b',');
                 }
-                serde_json::to_writer(&mut part.bytes, &self.kernel(object, kernel))?;
+                serde_json::to_writer(part.bytes(), &self.kernel(object, kernel))?;
                 part.pass()?;
             }
             Ok(())

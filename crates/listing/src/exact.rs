@@ -2,28 +2,28 @@
 
 use std::io;
 
-use hsaco::isa::{Assembler, Data, VgprMsb};
+use hsaco_isa::{Assembler, Data, VgprMsb};
 
-use super::hex::{Case, push_hex};
-use super::plan::{Plan, Span};
-use super::steps::Step;
-use super::target::Target;
-use super::text::{COMMENT_COLUMN, push_annotation, push_comment};
-use crate::stream::Part;
+use crate::hex::{Case, push_hex};
+use crate::plan::{Plan, Span};
+use crate::sink::Sink;
+use crate::steps::Step;
+use crate::target::Target;
+use crate::text::{COMMENT_COLUMN, push_annotation, push_comment};
 
 /// Bytes of data in a line.
 const ROW: usize = 16;
 
 /// Writes spans of one object.
 #[derive(Clone, Copy)]
-pub(super) struct ExactWriter<'p, 'a> {
-    pub(super) plan: &'p Plan<'a>,
-    pub(super) assembler: &'p Assembler,
+pub(crate) struct ExactWriter<'p, 'a> {
+    pub(crate) plan: &'p Plan<'a>,
+    pub(crate) assembler: &'p Assembler,
 }
 
 impl ExactWriter<'_, '_> {
-    pub(super) fn span(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
-        self.head(span, &mut part.bytes);
+    pub(crate) fn span(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
+        self.head(span, part.bytes());
         match span.is_data {
             true => self.data(span, span.bytes.start, span.bytes.len(), part),
             false => self.code(span, part),
@@ -47,7 +47,7 @@ impl ExactWriter<'_, '_> {
         }
     }
 
-    fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+    fn code(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut msb = VgprMsb::default();
         for (at, step, size) in self.plan.steps(span) {
@@ -60,7 +60,7 @@ impl ExactWriter<'_, '_> {
                 self.data(span, at, own, part)?;
                 continue;
             };
-            let out = &mut part.bytes;
+            let out = part.bytes();
             let encoding = section.code.get(at..at + size).unwrap_or_default();
             let address = section.address.wrapping_add(at as u64);
             let start = out.len();
@@ -83,11 +83,11 @@ impl ExactWriter<'_, '_> {
     }
 
     /// Bytes of the section that are no instructions.
-    fn data(&self, span: &Span, at: usize, size: usize, part: &mut Part<'_>) -> io::Result<()> {
+    fn data(&self, span: &Span, at: usize, size: usize, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut address = section.address.wrapping_add(at as u64);
         for row in section.code.get(at..at + size).unwrap_or_default().chunks(ROW) {
-            let out = &mut part.bytes;
+            let out = part.bytes();
             let start = out.len();
             out.push(b'\t');
             out.extend_from_slice(Data::of_bytes(row).to_string().as_bytes());
@@ -110,7 +110,7 @@ fn push_words(out: &mut Vec<u8>, name: &[u8]) {
 }
 
 /// A name that can stand in a comment: it may hold anything, but must not end the line.
-pub(super) fn plain(name: &[u8]) -> String {
+pub(crate) fn plain(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name);
     name.chars().map(|it| if it.is_control() { '?' } else { it }).collect()
 }

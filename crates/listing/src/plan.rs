@@ -3,62 +3,65 @@
 use std::io::Write;
 use std::ops::Range;
 
-use hsaco::isa::Decoder;
-use hsaco::object::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
-use hsaco::object::{CodeObject, Error, ErrorKind, KernelDescriptor};
+use hsaco_isa::{Decoder, TextMemory};
+use hsaco_object::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
+use hsaco_object::{CodeObject, Error, ErrorKind, KernelDescriptor};
 
-use super::layout::{Label, Layout, Section};
-use super::live::Live;
-use super::options::{Decoding, Reassembly};
-use super::selection::{Selection, Wanted};
-use super::source::Source;
-use super::steps::{Step, Steps};
+use crate::layout::{Label, Layout, Section};
+use crate::lister::{Lister, Reassembly};
+use crate::live::Live;
+use crate::selection::{Selection, Wanted};
+use crate::source::Source;
+use crate::steps::{Step, Steps};
+use crate::text::{TextStyle, TextWriter};
 
 /// Code that threads take at a time: enough to be worth it, little enough to be held as text.
 const UNIT: usize = 12 << 10;
 
 /// One object, ready to be listed.
-pub(super) struct Plan<'a> {
-    pub(super) layout: Layout<'a>,
-    pub(super) decoder: Decoder,
+pub struct Plan<'a> {
+    pub(crate) layout: Layout<'a>,
+    pub(crate) decoder: Decoder,
     /// What makes bytes of the text again, where that is wanted.
-    pub(super) reassembly: Option<Reassembly>,
-    pub(super) spans: Vec<Span>,
+    pub(crate) reassembly: Option<Reassembly>,
+    pub(crate) spans: Vec<Span>,
     /// Live registers, where they are wanted.
-    pub(super) live: Option<Live<'a>>,
+    pub(crate) live: Option<Live<'a>>,
     /// What the code comes from, where that is wanted.
-    pub(super) source: Option<Source<'a>>,
+    pub(crate) source: Option<Source<'a>>,
 }
 
 /// The bytes from one named place to the next.
-pub(super) struct Span {
+pub struct Span {
     /// Its place among the spans.
-    pub(super) number: usize,
+    pub number: usize,
     /// The section, by its number.
-    pub(super) section: usize,
+    pub(crate) section: usize,
     /// True for the first span of its section that is shown.
-    pub(super) opens_section: bool,
+    pub(crate) opens_section: bool,
     /// The address that has the names.
-    pub(super) address: u64,
+    pub(crate) address: u64,
     /// The names to show, by their numbers.
-    pub(super) shown: Vec<usize>,
+    pub(crate) shown: Vec<usize>,
     /// The name that branches into the span are annotated with, by its number.
-    pub(super) nearest: usize,
+    pub(crate) nearest: usize,
     /// The addresses that are annotated so.
-    pub(super) own: Range<u64>,
+    pub(crate) own: Range<u64>,
     /// What a kernel descriptor in the code looks like.
-    pub(super) descriptor: Vec<u8>,
+    pub(crate) descriptor: Vec<u8>,
     /// Where the bytes to show are in the section.
-    pub(super) bytes: Range<usize>,
-    pub(super) is_data: bool,
+    pub(crate) bytes: Range<usize>,
+    pub(crate) is_data: bool,
 }
 
 impl<'a> Plan<'a> {
     /// Reads what listing an object takes; no instruction is decoded, unless to detect how.
-    pub(super) fn new(
+    ///
+    /// What is wrong with the object goes to `problems`; nothing is made of one whose processor is not known.
+    pub fn new(
         object: &CodeObject<'a>,
-        decoding: &Decoding,
-        selection: &Selection,
+        lister: &Lister,
+        selection: &Selection<'_>,
         problems: &mut Vec<Error>,
     ) -> Option<Self> {
         problems.extend_from_slice(object.elf().problems());
@@ -69,24 +72,25 @@ impl<'a> Plan<'a> {
             problems.push(unsupported(detail));
             return None;
         };
-        let (decoder, options) = match decoding.decoder(object, processor) {
+        let (decoder, options) = match lister.decoder(object, processor) {
             Ok(known) => known,
             Err(error) => {
                 problems.push(unsupported(error.to_string()));
                 return None;
             }
         };
-        let mut plan = Self::narrow(object, decoding, selection, &decoder, problems)
-            .unwrap_or_else(|| Self::whole(object, decoding, selection, decoder, problems));
-        if decoding.reassembles {
-            plan.reassembly = decoding.reassembly(processor, options).ok();
+        let mut plan = Self::narrow(object, lister, selection, &decoder, problems)
+            .unwrap_or_else(|| Self::whole(object, lister, selection, decoder, problems));
+        if lister.options.reassembles {
+            plan.reassembly = lister.reassembly(processor, options).ok();
         }
-        if decoding.live {
-            plan.live = Some(Live::new(object, &plan.decoder, plan.shown_code()));
+        if lister.options.live {
+            let each = lister.options.each;
+            plan.live = Some(Live::new(object, &plan.decoder, plan.shown_code(), each));
         }
-        selection.code.note(!plan.spans.is_empty());
+        selection.note(!plan.spans.is_empty());
         if let Some(source) = &plan.source {
-            decoding.lines.note(source.has_lines());
+            lister.note_lines(source.has_lines());
             let starts = plan.shown_code().map(|(section, code)| (section, code.start));
             problems.extend(source.errors(starts));
         }
@@ -101,15 +105,15 @@ impl<'a> Plan<'a> {
 
     fn whole(
         object: &CodeObject<'a>,
-        decoding: &Decoding,
-        selection: &Selection,
+        lister: &Lister,
+        selection: &Selection<'_>,
         decoder: Decoder,
         problems: &mut Vec<Error>,
     ) -> Self {
         let layout = Layout::read(object, problems);
         let wanted = selection.of(object, &layout);
-        let spans = Planner::new(object, &layout, &wanted, decoding).spans();
-        let source = decoding.source.as_ref().map(|args| Source::new(object, args));
+        let spans = Planner::new(object, &layout, &wanted, lister).spans();
+        let source = lister.options.source.as_ref().map(|args| Source::new(object, args));
         let source = source.and_then(|it| it.map_err(|error| problems.push(error)).ok());
         Self { source, ..Self::plain(layout, decoder, spans) }
     }
@@ -118,19 +122,20 @@ impl<'a> Plan<'a> {
     /// many there are. Nothing where others matter, because branches go there or names are not what they usually are.
     fn narrow(
         object: &CodeObject<'a>,
-        decoding: &Decoding,
-        selection: &Selection,
+        lister: &Lister,
+        selection: &Selection<'_>,
         decoder: &Decoder,
         problems: &mut Vec<Error>,
     ) -> Option<Self> {
         let (layout, functions) = Layout::near(object, selection.few_symbols()?)?;
         let wanted = selection.of(object, &layout);
-        let spans = Planner::new(object, &layout, &wanted, decoding).spans();
+        let spans = Planner::new(object, &layout, &wanted, lister).spans();
         let mut plan = Self::plain(layout, decoder.clone(), spans);
         if plan.spans.iter().any(|span| plan.leaves(span)) {
             return None;
         }
-        let source = decoding
+        let source = lister
+            .options
             .source
             .as_ref()
             .map(|args| Source::of_functions(object, args, &functions, &plan.code_addresses()));
@@ -167,12 +172,12 @@ impl<'a> Plan<'a> {
     }
 
     /// The section that a span is in.
-    pub(super) fn section(&self, span: &Span) -> Option<&Section<'a>> {
+    pub(crate) fn section(&self, span: &Span) -> Option<&Section<'a>> {
         self.layout.sections.get(span.section)
     }
 
     /// The instructions of a span.
-    pub(super) fn steps(&self, span: &Span) -> Steps<'_> {
+    pub(crate) fn steps(&self, span: &Span) -> Steps<'_> {
         self.steps_with(&self.decoder, span)
     }
 
@@ -181,8 +186,28 @@ impl<'a> Plan<'a> {
         Steps { decoder, code, at: span.bytes.start, end: span.bytes.end }
     }
 
+    /// All of the listing as text, after a line that says what the object is called.
+    #[must_use]
+    pub fn to_text(&self, name: &str, style: TextStyle) -> Vec<u8> {
+        let (mut text, mut memory) = (Vec::new(), TextMemory::default());
+        let writer = TextWriter { plan: self, style };
+        // Writing to a vector cannot fail.
+        let _ = writer.object(name, &mut text);
+        for span in &self.spans {
+            let _ = writer.span(span, &mut memory, &mut text);
+        }
+        text
+    }
+
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
     /// The spans in groups that are worth a thread's while.
-    pub(super) fn units(&self) -> Vec<&[Span]> {
+    #[must_use]
+    pub fn units(&self) -> Vec<&[Span]> {
         let mut size = 0;
         let mut begins_unit = |before: &Span, _: &Span| {
             size += before.bytes.len();
@@ -210,9 +235,9 @@ impl<'p, 'a> Planner<'p, 'a> {
         object: &'p CodeObject<'a>,
         layout: &'p Layout<'a>,
         wanted: &'p Wanted<'p>,
-        decoding: &Decoding,
+        lister: &Lister,
     ) -> Self {
-        Self { object, layout, wanted, reads_descriptors: !decoding.reassembles }
+        Self { object, layout, wanted, reads_descriptors: !lister.options.reassembles }
     }
 
     fn spans(&self) -> Vec<Span> {
@@ -324,7 +349,7 @@ fn is_data(label: &Label<'_>) -> bool {
 }
 
 /// The number of the name to show of several at one address: the last of code, else the last.
-pub(super) fn shown_by_default(labels: &[Label<'_>]) -> usize {
+pub(crate) fn shown_by_default(labels: &[Label<'_>]) -> usize {
     labels.iter().rposition(|it| !is_data(it)).unwrap_or(labels.len().saturating_sub(1))
 }
 

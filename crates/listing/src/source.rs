@@ -2,40 +2,35 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use hsaco::analysis::{DebugSections, Location, SourceMap};
-use hsaco::object::symbol::Symbol;
-use hsaco::object::{CodeObject, Error, Str};
+use hsaco_analysis::{DebugSections, Location, SourceMap};
+use hsaco_object::symbol::Symbol;
+use hsaco_object::{CodeObject, Error, Str};
 
-use super::plan::{Plan, Span};
-use super::steps::Step;
-use crate::source_files::SourceFiles;
+use crate::plan::{Plan, Span};
+use crate::steps::Step;
 
 /// The most that a compressed debug section may unfold to.
 const MAX_SECTION: u64 = 4 << 30;
 
+/// The text of a line of a source file, counted from 1, if the file is there.
+pub type SourceLine = Arc<dyn Fn(&str, u32) -> Option<String> + Send + Sync>;
+
 /// What to show of the source.
-#[derive(clap::Args, Clone, Debug)]
-pub(super) struct SourceArgs {
-    /// Before code of another line, show its function and place
-    #[arg(short = 'l', long)]
-    line_numbers: bool,
-    /// Before code of another line, show the line, if its file is there
-    #[arg(short = 'S', long)]
-    source: bool,
-    /// Look for sources under this folder: it comes before absolute paths
-    #[arg(long, value_name = "FOLDER")]
-    prefix: Option<String>,
-    /// With --prefix, leave out so many folders from the start of absolute paths
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    prefix_strip: usize,
+#[derive(Clone, Default)]
+pub struct SourceOptions {
+    /// Before code of another line, show its function and place.
+    pub line_numbers: bool,
+    /// Before code of another line, show the line, which is asked for here.
+    pub line: Option<SourceLine>,
+    /// Look for sources under this folder: it comes before absolute paths.
+    pub prefix: Option<String>,
+    /// With a prefix, leave out so many folders from the start of absolute paths.
+    pub prefix_strip: usize,
 }
 
-impl SourceArgs {
-    pub(super) fn is_wanted(&self) -> bool {
-        self.line_numbers || self.source
-    }
-
+impl SourceOptions {
     /// A path as it is shown and looked for.
     fn placed<'p>(&self, path: &'p str) -> Cow<'p, str> {
         let Some(prefix) = self.prefix.as_ref().filter(|_| path.starts_with('/')) else {
@@ -53,7 +48,7 @@ impl SourceArgs {
 
 /// Where an instruction comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place<'s> {
+pub(crate) struct Place<'s> {
     function: Option<Cow<'s, str>>,
     location: Option<Location<'s>>,
 }
@@ -65,17 +60,16 @@ impl Place<'_> {
 }
 
 /// The source of an object's code.
-pub(super) struct Source<'a> {
-    args: SourceArgs,
+pub(crate) struct Source<'a> {
+    options: SourceOptions,
     sections: DebugSections<'a>,
     map: SourceMap,
     /// Functions by address, with their names.
     symbols: Vec<(Range<u64>, Str<'a>)>,
-    files: SourceFiles,
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(object: &CodeObject<'a>, args: &SourceArgs) -> Result<Self, Error> {
+    pub(crate) fn new(object: &CodeObject<'a>, options: &SourceOptions) -> Result<Self, Error> {
         let sections = DebugSections::new(object, MAX_SECTION)?;
         let map = SourceMap::new(&sections)?;
         let index = object.index();
@@ -87,13 +81,13 @@ impl<'a> Source<'a> {
             .iter()
             .map(|it| (it.value.wrapping_add(sections.base_of(it.section)), it.size, it.name));
         let symbols = kernels.chain(functions).collect();
-        Ok(Self::with_symbols(args, sections, map, symbols))
+        Ok(Self::with_symbols(options, sections, map, symbols))
     }
 
     /// The source of a few functions, whose code is in these ranges.
-    pub(super) fn of_functions(
+    pub(crate) fn of_functions(
         object: &CodeObject<'a>,
-        args: &SourceArgs,
+        options: &SourceOptions,
         functions: &[Symbol<'a>],
         code: &[Range<u64>],
     ) -> Result<Self, Error> {
@@ -102,11 +96,11 @@ impl<'a> Source<'a> {
         let end = code.iter().map(|it| it.end).max().unwrap_or(0);
         let map = SourceMap::for_code(&sections, start..end)?;
         let symbols = functions.iter().map(|it| (it.value, it.size, it.name)).collect();
-        Ok(Self::with_symbols(args, sections, map, symbols))
+        Ok(Self::with_symbols(options, sections, map, symbols))
     }
 
     fn with_symbols(
-        args: &SourceArgs,
+        options: &SourceOptions,
         sections: DebugSections<'a>,
         map: SourceMap,
         symbols: Vec<(u64, u64, Str<'a>)>,
@@ -114,11 +108,11 @@ impl<'a> Source<'a> {
         let range = |(start, size, name): (u64, u64, _)| (start..start.saturating_add(size), name);
         let mut symbols: Vec<_> = symbols.into_iter().map(range).collect();
         symbols.sort_by_key(|(code, _)| code.start);
-        Self { args: args.clone(), sections, map, symbols, files: SourceFiles::default() }
+        Self { options: options.clone(), sections, map, symbols }
     }
 
     /// What cannot be read of the lines of the code that is shown, given where stretches of it begin.
-    pub(super) fn errors(&self, starts: impl Iterator<Item = (usize, u64)>) -> Vec<Error> {
+    pub(crate) fn errors(&self, starts: impl Iterator<Item = (usize, u64)>) -> Vec<Error> {
         for (section, address) in starts {
             self.at(section, address);
         }
@@ -126,13 +120,13 @@ impl<'a> Source<'a> {
     }
 
     /// Whether there is anything that maps code to its source.
-    pub(super) fn has_lines(&self) -> bool {
+    pub(crate) fn has_lines(&self) -> bool {
         !self.sections.is_empty()
     }
 
     /// Where the instruction at an address of a section comes from. Its function is that of the symbol, else the one
     /// that was inlined there.
-    pub(super) fn at(&self, section: usize, address: u64) -> Place<'_> {
+    pub(crate) fn at(&self, section: usize, address: u64) -> Place<'_> {
         let base = u32::try_from(section).map_or(0, |section| self.sections.base_of(section));
         let address = address.wrapping_add(base);
         let location = self.map.location(&self.sections, address).ok().flatten();
@@ -151,7 +145,7 @@ impl<'a> Source<'a> {
     }
 
     /// The place of the last instruction that is shown before a span.
-    pub(super) fn before(&self, plan: &Plan<'_>, span: &Span) -> Place<'_> {
+    pub(crate) fn before(&self, plan: &Plan<'_>, span: &Span) -> Place<'_> {
         let earlier = plan.spans.get(..span.number).unwrap_or_default();
         let last = |span: &Span| {
             let base = plan.section(span)?.address;
@@ -163,23 +157,24 @@ impl<'a> Source<'a> {
     }
 
     /// What stands between an instruction and the one before it.
-    pub(super) fn write(&self, before: &Place<'_>, place: &Place<'_>, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, before: &Place<'_>, place: &Place<'_>, out: &mut Vec<u8>) {
         let is_new_function = place.function.is_some() && place.function != before.function;
         let is_new_line = place.file_and_line() != before.file_and_line();
-        if self.args.line_numbers {
+        if self.options.line_numbers {
             if let Some(function) = place.function.as_ref().filter(|_| is_new_function) {
                 out.extend_from_slice(format!("; {function}():\n").as_bytes());
             }
             if let Some((file, line)) = place.file_and_line()
                 && (is_new_line || is_new_function)
             {
-                out.extend_from_slice(format!("; {}:{line}\n", self.args.placed(file)).as_bytes());
+                out.extend_from_slice(
+                    format!("; {}:{line}\n", self.options.placed(file)).as_bytes(),
+                );
             }
         }
         if let Some((file, line)) = place.file_and_line()
-            && self.args.source
-            && is_new_line
-            && let Some(text) = self.files.line(&self.args.placed(file), line)
+            && let Some(text_of) = self.options.line.as_ref().filter(|_| is_new_line)
+            && let Some(text) = text_of(&self.options.placed(file), line)
             && !text.is_empty()
         {
             out.extend_from_slice(format!("; {text}\n").as_bytes());

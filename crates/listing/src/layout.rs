@@ -4,38 +4,38 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hsaco::object::elf::{self, Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
-use hsaco::object::symbol::{
+use hsaco_object::elf::{self, Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
+use hsaco_object::symbol::{
     SHN_AMDGPU_LDS, SHN_UNDEF, STT_FILE, STT_FUNC, STT_SECTION, Symbol, SymbolSource, SymbolTable,
 };
-use hsaco::object::{CodeObject, Error};
+use hsaco_object::{CodeObject, Error};
 
 /// Problems of one object that are told.
 const MOST_PROBLEMS: usize = 32;
 
 /// A name for an address. Of several at one address the last in this order is the one to show.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Label<'a> {
-    pub(super) address: u64,
-    pub(super) name: Cow<'a, [u8]>,
+pub(crate) struct Label<'a> {
+    pub(crate) address: u64,
+    pub(crate) name: Cow<'a, [u8]>,
     /// The symbol's type.
-    pub(super) kind: u8,
+    pub(crate) kind: u8,
 }
 
 /// A section, or an executable segment of a file that has no sections.
-pub(super) struct Section<'a> {
-    pub(super) name: Cow<'a, [u8]>,
-    pub(super) address: u64,
+pub(crate) struct Section<'a> {
+    pub(crate) name: Cow<'a, [u8]>,
+    pub(crate) address: u64,
     size: u64,
     /// Instructions, if it holds any.
-    pub(super) code: &'a [u8],
+    pub(crate) code: &'a [u8],
     /// The names in it, in order.
-    pub(super) labels: Vec<Label<'a>>,
+    pub(crate) labels: Vec<Label<'a>>,
 }
 
 /// All sections of an object.
-pub(super) struct Layout<'a> {
-    pub(super) sections: Vec<Section<'a>>,
+pub(crate) struct Layout<'a> {
+    pub(crate) sections: Vec<Section<'a>>,
     /// Names of numbers, and of what is defined elsewhere.
     absolute: Vec<Label<'a>>,
     /// Sections by address, of several at one address the largest last.
@@ -45,7 +45,7 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// Reads sections and symbols; what is wrong with symbols goes to `problems`.
-    pub(super) fn read(object: &CodeObject<'a>, problems: &mut Vec<Error>) -> Self {
+    pub(crate) fn read(object: &CodeObject<'a>, problems: &mut Vec<Error>) -> Self {
         let sections = read_sections(object.elf());
         let by_address = by_address(&sections);
         let is_relocatable = object.is_relocatable();
@@ -61,7 +61,7 @@ impl<'a> Layout<'a> {
 
     /// Reads sections, and of the symbols only those at and right behind the functions of some names. Nothing if there
     /// is anything unusual about them, and all symbols have to be read.
-    pub(super) fn near<'n>(
+    pub(crate) fn near<'n>(
         object: &CodeObject<'a>,
         names: impl Iterator<Item = &'n [u8]>,
     ) -> Option<(Self, Vec<Symbol<'a>>)> {
@@ -135,7 +135,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The name that a branch from a section to `target` is annotated with.
-    pub(super) fn nearest(&self, from: usize, target: u64) -> Option<&Label<'a>> {
+    pub(crate) fn nearest(&self, from: usize, target: u64) -> Option<&Label<'a>> {
         let in_section = match self.is_relocatable {
             true => self.sections.get(from)?.last_label(target),
             false => self.around(target).rev().find_map(|it| it.last_label(target)),
@@ -154,7 +154,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The addresses whose nearest name is looked for in this section first.
-    pub(super) fn reach(&self, section: usize) -> Range<u64> {
+    pub(crate) fn reach(&self, section: usize) -> Range<u64> {
         let Some(address) = self.sections.get(section).map(|it| it.address) else { return 0..0 };
         if self.is_relocatable {
             return 0..u64::MAX;

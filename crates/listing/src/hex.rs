@@ -2,20 +2,20 @@
 
 /// The letters of the digits above nine.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Case {
+pub(crate) enum Case {
     Lower,
     Upper,
 }
 
 /// Eight digits.
 #[inline]
-pub(super) fn push_word(out: &mut Vec<u8>, case: Case, word: u32) {
+pub(crate) fn push_word(out: &mut Vec<u8>, case: Case, word: u32) {
     out.extend_from_slice(&word_digits(case, word));
 }
 
 /// A number of at least so many digits, sixteen at most.
 #[inline]
-pub(super) fn push_hex(out: &mut Vec<u8>, case: Case, value: u64, least: usize) {
+pub(crate) fn push_hex(out: &mut Vec<u8>, case: Case, value: u64, least: usize) {
     let mut text = [0; 16];
     let (high, low) = text.split_at_mut(8);
     let [.., a, b, c, d] = (value >> 32).to_be_bytes();
@@ -28,7 +28,7 @@ pub(super) fn push_hex(out: &mut Vec<u8>, case: Case, value: u64, least: usize) 
 
 /// Spreads the digits over the bytes of a number, and makes all of them characters at once.
 #[inline]
-pub(super) fn word_digits(case: Case, word: u32) -> [u8; 8] {
+pub(crate) fn word_digits(case: Case, word: u32) -> [u8; 8] {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let mut bytes = u64::from(word);
     bytes = (bytes | bytes << 16) & 0x0000_ffff_0000_ffff;

@@ -2,24 +2,16 @@
 
 use std::io;
 
-use hsaco::isa::{Inst, Token, VgprMsb, Words};
+use hsaco_isa::{Inst, Token, VgprMsb, Words};
 use serde::Serialize;
 
-use super::hex::{Case, push_hex};
-use super::live::Counts;
-use super::plan::{Plan, Span};
-use super::steps::Step;
-use super::target::Target;
-use super::text::{push_directive, replace_last_operand};
-use crate::stream::Part;
-
-/// An object up to its functions.
-#[derive(Serialize)]
-pub(super) struct Head<'a> {
-    pub(super) index: usize,
-    pub(super) entry_id: Option<&'a str>,
-    pub(super) target: Option<&'a str>,
-}
+use crate::hex::{Case, push_hex};
+use crate::live::Counts;
+use crate::plan::{Plan, Span};
+use crate::sink::Sink;
+use crate::steps::Step;
+use crate::target::Target;
+use crate::text::{push_directive, replace_last_operand};
 
 /// One function up to its instructions.
 #[derive(Serialize)]
@@ -46,12 +38,18 @@ struct Instruction<'a> {
 }
 
 /// Writes spans of one object.
-pub(super) struct JsonWriter<'p, 'a> {
-    pub(super) plan: &'p Plan<'a>,
+#[derive(Clone, Copy)]
+pub struct JsonWriter<'p, 'a> {
+    /// The object.
+    pub plan: &'p Plan<'a>,
 }
 
 impl JsonWriter<'_, '_> {
-    pub(super) fn span(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+    /// One span as a JSON object: a function and its instructions, or data.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn span(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let name = span.shown.last().and_then(|&it| section.labels.get(it));
         let start = span.address.wrapping_sub(section.address);
@@ -61,19 +59,19 @@ impl JsonWriter<'_, '_> {
             address: span.address,
             size: span.bytes.end - usize::try_from(start).unwrap_or(span.bytes.end),
         };
-        serde_json::to_writer(&mut part.bytes, &function)?;
-        part.bytes.pop();
+        serde_json::to_writer(&mut *part.bytes(), &function)?;
+        part.bytes().pop();
         match span.is_data {
             true => self.data(span, part)?,
             false => self.code(span, part)?,
         }
-        part.bytes.push(b'}');
+        part.bytes().push(b'}');
         Ok(())
     }
 
-    fn code(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+    fn code(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
-        part.bytes.extend_from_slice(b",\"instructions\":[");
+        part.bytes().extend_from_slice(b",\"instructions\":[");
         let start = self.plan.live.as_ref().map_or(0, |it| it.start(span.section));
         let mut line = Line::default();
         let mut is_first = true;
@@ -97,25 +95,25 @@ impl JsonWriter<'_, '_> {
                 }
             };
             if !is_first {
-                part.bytes.push(b',');
+                part.bytes().push(b',');
             }
             is_first = false;
             let live = self.plan.live.as_ref().map(|it| it.at(address.wrapping_add(start)));
-            line.write(&mut part.bytes, address, encoding, branch_target, live)?;
+            line.write(part.bytes(), address, encoding, branch_target, live)?;
             part.pass()?;
         }
-        part.bytes.push(b']');
+        part.bytes().push(b']');
         Ok(())
     }
 
-    fn data(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+    fn data(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
         let code = self.plan.section(span).map_or(&[][..], |it| it.code);
-        part.bytes.extend_from_slice(b",\"instructions\":[],\"data\":\"");
+        part.bytes().extend_from_slice(b",\"instructions\":[],\"data\":\"");
         for row in code.get(span.bytes.clone()).unwrap_or_default().chunks(64) {
-            push_bytes(&mut part.bytes, row);
+            push_bytes(part.bytes(), row);
             part.pass()?;
         }
-        part.bytes.push(b'"');
+        part.bytes().push(b'"');
         Ok(())
     }
 }

@@ -4,48 +4,62 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hsaco::object::{CodeObject, Kernel};
+use hsaco_object::{CodeObject, Kernel, Str};
 
-use super::layout::{Label, Layout};
-use super::plan::shown_by_default;
-use crate::report::{self, Status};
-use crate::select::KernelSelection;
-use crate::sought::Sought;
+use crate::layout::{Label, Layout};
+use crate::plan::shown_by_default;
 
-/// What the command line asks for.
-pub(super) struct Selection {
-    pub(super) kernels: KernelSelection,
+/// Whether a kernel of a mangled name is wanted.
+pub type WantsKernel<'k> = dyn Fn(Str<'_>) -> bool + Sync + 'k;
+
+/// What to show of objects, and what of that was found.
+pub struct Selection<'k> {
+    /// Which kernels are; none where code is not chosen by kernels.
+    kernels: Option<&'k WantsKernel<'k>>,
     /// Names of symbols, each with whether it was found.
-    pub(super) symbols: HashMap<Vec<u8>, AtomicBool>,
+    symbols: HashMap<Vec<u8>, AtomicBool>,
     /// The addresses from the first to before the second.
-    pub(super) addresses: Range<u64>,
+    addresses: Range<u64>,
     /// Anything to show.
-    pub(super) code: Sought,
+    has_code: AtomicBool,
 }
 
 /// What that comes to in one object.
-pub(super) struct Wanted<'s> {
-    selection: &'s Selection,
+pub(crate) struct Wanted<'s> {
+    selection: &'s Selection<'s>,
     /// Where the wanted kernels are: the section, where only that tells them apart, and the code.
     kernels: Vec<(Option<usize>, Range<u64>)>,
 }
 
-impl Selection {
-    pub(super) fn new(kernels: KernelSelection, symbols: &[String], addresses: Range<u64>) -> Self {
+impl Default for Selection<'_> {
+    /// All code.
+    fn default() -> Self {
+        Self::new(None, &[], 0..u64::MAX)
+    }
+}
+
+impl<'k> Selection<'k> {
+    /// The code of kernels and symbols, each up to the next symbol, as far as either are given, at these addresses.
+    #[must_use]
+    pub fn new(
+        kernels: Option<&'k WantsKernel<'k>>,
+        symbols: &[String],
+        addresses: Range<u64>,
+    ) -> Self {
         let symbol = |name: &String| (name.clone().into_bytes(), AtomicBool::new(false));
         Self {
             kernels,
             symbols: symbols.iter().map(symbol).collect(),
             addresses,
-            code: Sought::default(),
+            has_code: AtomicBool::new(false),
         }
     }
 
-    pub(super) fn of(&self, object: &CodeObject<'_>, layout: &Layout<'_>) -> Wanted<'_> {
+    pub(crate) fn of(&self, object: &CodeObject<'_>, layout: &Layout<'_>) -> Wanted<'_> {
         let mut kernels = Vec::new();
-        if !self.kernels.is_all() {
+        if let Some(wants) = self.kernels {
             let index = object.index();
-            for kernel in self.kernels.of(&index) {
+            for kernel in index.kernels().iter().filter(|it| wants(it.name())) {
                 match object.is_relocatable() {
                     true => kernels.extend(places_of(kernel, layout)),
                     false => kernels.extend(linked_place_of(kernel)),
@@ -56,31 +70,32 @@ impl Selection {
     }
 
     /// The symbols that are asked for, if they are few and all that is asked for.
-    pub(super) fn few_symbols(&self) -> Option<impl Iterator<Item = &[u8]>> {
+    pub fn few_symbols(&self) -> Option<impl Iterator<Item = &[u8]>> {
         const FEW: usize = 8;
-        let is_few = (1..=FEW).contains(&self.symbols.len()) && self.kernels.is_all();
+        let is_few = (1..=FEW).contains(&self.symbols.len()) && self.kernels.is_none();
         is_few.then(|| self.symbols.keys().map(Vec::as_slice))
     }
 
-    /// The status of a run, which is not fine if something that was asked for is nowhere.
-    pub(super) fn conclude(&self, mut status: Status) -> Status {
+    pub(crate) fn note(&self, has_code: bool) {
+        if has_code {
+            self.has_code.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether any object had code to show.
+    #[must_use]
+    pub fn has_code(&self) -> bool {
+        self.has_code.load(Ordering::Relaxed)
+    }
+
+    /// The symbols that no object had, sorted.
+    #[must_use]
+    pub fn missing_symbols(&self) -> Vec<String> {
         let missing = self.symbols.iter().filter(|(_, found)| !found.load(Ordering::Relaxed));
         let mut names: Vec<_> =
             missing.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
         names.sort();
-        for name in names {
-            report::error(&format!(
-                "no code has the symbol '{name}'; hsaco info lists the symbols"
-            ));
-            status.note(Status::Unreadable);
-        }
-        let status = self.kernels.conclude(status);
-        let Range { start, end } = self.addresses;
-        if (start, end) == (0, u64::MAX) {
-            return status;
-        }
-        let missing = format!("no code from {start:#x} to {end:#x}");
-        self.code.conclude(status, Status::Unreadable, &missing)
+        names
     }
 }
 
@@ -105,23 +120,23 @@ fn places_of(
 }
 
 impl Wanted<'_> {
-    pub(super) fn start(&self) -> u64 {
+    pub(crate) fn start(&self) -> u64 {
         self.selection.addresses.start
     }
 
-    pub(super) fn stop(&self) -> u64 {
+    pub(crate) fn stop(&self) -> u64 {
         self.selection.addresses.end
     }
 
     /// The names to show at the head of a span, by number; `None` when the span is not wanted.
-    pub(super) fn shown(
+    pub(crate) fn shown(
         &self,
         section: usize,
         labels: &[Label<'_>],
         span: Range<u64>,
     ) -> Option<Vec<usize>> {
         let Selection { symbols, kernels, .. } = self.selection;
-        if symbols.is_empty() && kernels.is_all() {
+        if symbols.is_empty() && kernels.is_none() {
             return Some(vec![shown_by_default(labels)]);
         }
         let asked = |(number, label): (usize, &Label<'_>)| {
@@ -137,7 +152,7 @@ impl Wanted<'_> {
 
     /// Where to begin in a span: at the address that was asked for, or where a kernel without a name
     /// of its own begins.
-    pub(super) fn start_in(&self, section: usize, span: Range<u64>) -> u64 {
+    pub(crate) fn start_in(&self, section: usize, span: Range<u64>) -> u64 {
         let kernel = self.kernel_in(section, span).map_or(0, |it| it.start);
         self.start().max(kernel)
     }

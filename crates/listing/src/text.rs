@@ -2,33 +2,36 @@
 
 use std::io::{self, Write};
 
-use hsaco::isa::{Inst, TextMemory, Token, VgprMsb};
+use hsaco_isa::{Inst, TextMemory, Token, VgprMsb};
 
-use super::exact::{ExactWriter, plain};
-use super::hex::{Case, push_hex, push_word, word_digits};
-use super::live::Counts;
-use super::options::Reassembly;
-use super::plan::{Plan, Span};
-use super::steps::Step;
-use super::target::Target;
-use crate::stream::Part;
+use crate::exact::{ExactWriter, plain};
+use crate::hex::{Case, push_hex, push_word, word_digits};
+use crate::lister::Reassembly;
+use crate::live::Counts;
+use crate::plan::{Plan, Span};
+use crate::sink::Sink;
+use crate::steps::Step;
+use crate::target::Target;
 
 /// Where the comment with address and encoding begins, the tab counted as one.
-pub(super) const COMMENT_COLUMN: usize = 60;
+pub(crate) const COMMENT_COLUMN: usize = 60;
 
 /// How to write.
-#[derive(Clone, Copy)]
-pub(super) struct TextStyle {
+#[derive(Clone, Copy, Debug)]
+pub struct TextStyle {
     /// Addresses stand before names.
-    pub(super) leading_addresses: bool,
-    pub(super) color: bool,
+    pub leading_addresses: bool,
+    /// Words are coloured for a terminal.
+    pub color: bool,
 }
 
 /// Writes spans of one object.
 #[derive(Clone, Copy)]
-pub(super) struct TextWriter<'p, 'a> {
-    pub(super) plan: &'p Plan<'a>,
-    pub(super) style: TextStyle,
+pub struct TextWriter<'p, 'a> {
+    /// The object.
+    pub plan: &'p Plan<'a>,
+    /// How.
+    pub style: TextStyle,
 }
 
 /// What goes from one instruction to the next.
@@ -39,7 +42,10 @@ struct Printing<'m> {
 
 impl TextWriter<'_, '_> {
     /// The line before an object, which is called so.
-    pub(super) fn object(&self, name: &str, out: &mut Vec<u8>) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// None: writing to a vector cannot fail.
+    pub fn object(&self, name: &str, out: &mut Vec<u8>) -> io::Result<()> {
         match &self.plan.reassembly {
             None => writeln!(out, "\n{name}:\tfile format elf64-amdgpu"),
             Some(Reassembly { arguments, .. }) => {
@@ -48,16 +54,20 @@ impl TextWriter<'_, '_> {
         }
     }
 
-    pub(super) fn span(
+    /// One span; the memory may go from one to the next.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn span(
         &self,
         span: &Span,
         memory: &mut TextMemory,
-        part: &mut Part<'_>,
+        part: &mut impl Sink,
     ) -> io::Result<()> {
         if let Some(Reassembly { assembler, .. }) = &self.plan.reassembly {
             return ExactWriter { plan: self.plan, assembler }.span(span, part);
         }
-        self.head(span, &mut part.bytes);
+        self.head(span, part.bytes());
         match span.is_data {
             true => self.data(span, part),
             false => self.code(span, memory, part),
@@ -101,7 +111,7 @@ impl TextWriter<'_, '_> {
         }
     }
 
-    fn code(&self, span: &Span, memory: &mut TextMemory, part: &mut Part<'_>) -> io::Result<()> {
+    fn code(&self, span: &Span, memory: &mut TextMemory, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut printing = Printing { memory, tokens: Vec::new() };
         let mut msb = VgprMsb::default();
@@ -109,7 +119,7 @@ impl TextWriter<'_, '_> {
         let source = self.plan.source.as_ref();
         let mut place = source.map(|it| it.before(self.plan, span)).unwrap_or_default();
         for (at, step, size) in self.plan.steps(span) {
-            let out = &mut part.bytes;
+            let out = part.bytes();
             let encoding = section.code.get(at..at + size).unwrap_or_default();
             let address = section.address.wrapping_add(at as u64);
             if let Some(source) = source
@@ -206,12 +216,12 @@ impl TextWriter<'_, '_> {
     }
 
     /// Data, eight bytes a line, with the characters that they are.
-    fn data(&self, span: &Span, part: &mut Part<'_>) -> io::Result<()> {
+    fn data(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let data = section.code.get(span.bytes.clone()).unwrap_or_default();
         let mut address = section.address.wrapping_add(span.bytes.start as u64);
         for row in data.chunks(8) {
-            let out = &mut part.bytes;
+            let out = part.bytes();
             out.extend_from_slice(format!("{address:8x}:").as_bytes());
             for &byte in row {
                 out.push(b' ');
@@ -240,7 +250,7 @@ fn push_counts(out: &mut Vec<u8>, counts: Option<Counts>) {
 }
 
 /// The directive for bytes that are no instruction.
-pub(super) fn push_directive(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn push_directive(out: &mut Vec<u8>, bytes: &[u8]) {
     if let Some(word) = bytes.first_chunk() {
         out.extend_from_slice(b".long 0x");
         push_word(out, Case::Lower, u32::from_le_bytes(*word));
@@ -253,7 +263,7 @@ pub(super) fn push_directive(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Puts a name in the place of a branch's number, which is the last word of the text from `start` on.
-pub(super) fn replace_last_operand(
+pub(crate) fn replace_last_operand(
     out: &mut Vec<u8>,
     tokens: &mut [(Token, usize)],
     start: usize,
@@ -269,7 +279,7 @@ pub(super) fn replace_last_operand(
     }
 }
 
-pub(super) fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
+pub(crate) fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
     out.extend_from_slice(b" <");
     out.extend_from_slice(name);
     if distance != 0 {
@@ -281,7 +291,7 @@ pub(super) fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
 
 /// Blanks, address and encoding. Where they have their usual length, copies of one size do.
 #[inline]
-pub(super) fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
+pub(crate) fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
     let (words, rest) = encoding.as_chunks::<4>();
     let is_usual = address >> 48 == 0 && words.len() <= 5 && rest.is_empty() && blanks <= 64;
     if !is_usual {

@@ -1,32 +1,33 @@
 //! How many registers are live before each instruction.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use hsaco::analysis::{
+use hsaco_analysis::{
     Block, Cfg, CodeMap, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream,
 };
-use hsaco::isa::{Decoder, Register, RegisterFile, Special, VgprMsb};
-use hsaco::object::CodeObject;
-use serde::Serialize;
+use hsaco_isa::{Decoder, Register, RegisterFile, Special, VgprMsb};
+use hsaco_object::CodeObject;
 
-use crate::parallel;
+use crate::lister::EachNumber;
 
 /// Registers whose values are still needed; none where that cannot be known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Counts {
-    pub(super) vgprs: Option<usize>,
-    pub(super) agprs: Option<usize>,
-    pub(super) sgprs: Option<usize>,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize))]
+pub(crate) struct Counts {
+    pub(crate) vgprs: Option<usize>,
+    pub(crate) agprs: Option<usize>,
+    pub(crate) sgprs: Option<usize>,
 }
 
 impl Counts {
-    pub(super) fn is_known(self) -> bool {
+    pub(crate) fn is_known(self) -> bool {
         self.vgprs.is_some() && self.agprs.is_some() && self.sgprs.is_some()
     }
 }
 
 /// The counts of an object, by function and instruction.
-pub(super) struct Live<'a> {
+pub(crate) struct Live<'a> {
     functions: Vec<Lines>,
     map: CodeMap<'a>,
 }
@@ -40,10 +41,11 @@ struct Lines {
 
 impl<'a> Live<'a> {
     /// Works them out for the functions that have code in some ranges of sections.
-    pub(super) fn new(
+    pub(crate) fn new(
         object: &CodeObject<'a>,
         decoder: &Decoder,
         shown: impl Iterator<Item = (usize, Range<u64>)>,
+        each: EachNumber,
     ) -> Self {
         let map = CodeMap::new(object, &object.index());
         let functions = Functions::new(&map, decoder);
@@ -61,19 +63,25 @@ impl<'a> Live<'a> {
             last.is_some_and(|range| range.end > it.address)
         };
         let wanted: Vec<&Function<'_>> = functions.as_slice().iter().filter(is_shown).collect();
-        live.functions = parallel::map(&wanted, 64, |function| Lines::new(decoder, function));
+        let lines: Vec<OnceLock<Lines>> = wanted.iter().map(|_| OnceLock::new()).collect();
+        each(wanted.len(), &|number| {
+            if let Some((function, place)) = wanted.get(number).zip(lines.get(number)) {
+                place.get_or_init(|| Lines::new(decoder, function));
+            }
+        });
+        live.functions = lines.into_iter().filter_map(OnceLock::into_inner).collect();
         live.functions.sort_by_key(|it| it.address);
         live
     }
 
     /// What is added to the addresses of a section, so that those of several differ: all of them begin at zero in
     /// objects that are not linked.
-    pub(super) fn start(&self, section: usize) -> u64 {
+    pub(crate) fn start(&self, section: usize) -> u64 {
         u32::try_from(section).map_or(0, |section| self.map.address_of(section, 0))
     }
 
     /// What is live before the instruction at an address with that added; none for what is in no function, such as padding.
-    pub(super) fn at(&self, address: u64) -> Option<Counts> {
+    pub(crate) fn at(&self, address: u64) -> Option<Counts> {
         let function = self.functions.partition_point(|it| it.address <= address).checked_sub(1)?;
         let counts = &self.functions.get(function)?.counts;
         let found = counts.binary_search_by_key(&address, |it| it.0).ok()?;
@@ -168,7 +176,7 @@ fn knows_banks(decoder: &Decoder, states: &States<'_>, cfg: &Cfg) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use hsaco::isa::Processor;
+    use hsaco_isa::Processor;
 
     use super::*;
 
@@ -179,7 +187,7 @@ mod tests {
     fn counts_on(processor: &str, words: &[u32]) -> Vec<Counts> {
         let code: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
         let decoder = Decoder::new(Processor::from_name(processor).unwrap()).unwrap();
-        let kind = hsaco::analysis::FunctionKind::Unnamed;
+        let kind = hsaco_analysis::FunctionKind::Unnamed;
         let function = Function { name: None, kind, address: 0x100, code: &code };
         Lines::new(&decoder, &function).counts.into_iter().map(|it| it.1).collect()
     }

@@ -1,10 +1,10 @@
 //! Code, one instruction after the other, where `llvm-objdump` begins each.
 
-use hsaco::isa::{Decoder, Inst};
+use hsaco_isa::{Decoder, Inst};
 
 /// What stands at one place of the code.
 #[derive(Clone, Copy)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Inst(Inst),
     /// Bytes that are no instruction: four, or fewer where the section ends.
     Unknown,
@@ -14,7 +14,7 @@ pub(super) enum Step {
 
 impl Step {
     /// The instruction, if it is one.
-    pub(super) fn inst(self) -> Option<Inst> {
+    pub(crate) fn inst(self) -> Option<Inst> {
         match self {
             Step::Inst(inst) => Some(inst),
             Step::Unknown | Step::Zeros => None,
@@ -23,12 +23,12 @@ impl Step {
 }
 
 /// Iterator over the steps of a part of a section: the offset, the step and its length.
-pub(super) struct Steps<'p> {
-    pub(super) decoder: &'p Decoder,
+pub(crate) struct Steps<'p> {
+    pub(crate) decoder: &'p Decoder,
     /// The whole section: its last instruction may reach past `end`.
-    pub(super) code: &'p [u8],
-    pub(super) at: usize,
-    pub(super) end: usize,
+    pub(crate) code: &'p [u8],
+    pub(crate) at: usize,
+    pub(crate) end: usize,
 }
 
 impl Iterator for Steps<'_> {

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use hsaco::isa::Inst;
-use hsaco::object::symbol::STT_NOTYPE;
+use hsaco_isa::Inst;
+use hsaco_object::symbol::STT_NOTYPE;
 
-use super::layout::Label;
-use super::plan::{Plan, Span};
+use crate::layout::Label;
+use crate::plan::{Plan, Span};
 
 /// How a branch's target is named.
-pub(super) enum Target<'p> {
+pub(crate) enum Target<'p> {
     /// A label takes the place of the last operand.
     Operand(Cow<'p, [u8]>),
     /// A name, and a distance from it, follow the encoding.
@@ -18,7 +18,7 @@ pub(super) enum Target<'p> {
 
 impl Span {
     /// The words for the target of a branch in this span, if there are any.
-    pub(super) fn target<'p>(
+    pub(crate) fn target<'p>(
         &self,
         plan: &'p Plan<'_>,
         branch: &Inst,
