@@ -1,6 +1,6 @@
 //! What the sections of host files are called that hold device code.
 
-use crate::part::{Part, PartKind};
+use crate::region::{Part, PartKind};
 
 /// A section of a host file that may hold device code.
 #[derive(Clone, Debug, PartialEq, Eq)]

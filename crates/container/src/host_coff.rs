@@ -6,7 +6,7 @@ use object::read::pe::{ImageNtHeaders, optional_header_magic};
 use object::{LittleEndian as LE, pe};
 
 use crate::host::{Section, device_section, section_part, short_name};
-use crate::part::{Part, PartKind};
+use crate::region::{Part, PartKind};
 
 const SECTION_HEADER_SIZE: u64 = 40;
 const SYMBOL_SIZE: u64 = 18;

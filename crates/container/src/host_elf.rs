@@ -3,7 +3,7 @@
 use hsaco_bytes::{Error, Result, slice};
 
 use crate::host::{Section, device_section, section_part, short_name};
-use crate::part::{Part, PartKind};
+use crate::region::{Part, PartKind};
 
 const CONTEXT: &str = "ELF section table";
 const SHT_NULL: u64 = 0;

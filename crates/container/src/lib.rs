@@ -36,9 +36,9 @@ pub mod offload_binary;
 pub mod uri;
 
 pub use bytes::Bytes;
-pub use part::{Part, PartKind, parts};
+pub use part::parts;
 pub use put_back::put_back;
-pub use region::{Place, Region, RegionKind};
+pub use region::{Part, PartKind, Place, Region, RegionKind};
 pub use trail::{Step, Trail};
 pub use visit::{Visit, visit};
 pub use walk::{Entries, entries};

@@ -1,56 +1,9 @@
 //! The bytes that containers have for themselves: headers, tables, host sections.
 
-use std::ops::Range;
-
 use crate::bundle::{self, Bundle};
 use crate::offload_binary::{self, OffloadBinary};
+use crate::region::{Part, PartKind};
 use crate::{Container, archive, host_coff, host_elf};
-
-/// A part of a container that is no entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Where it is, which may be past the end of the container.
-    pub range: Range<u64>,
-    /// What it is.
-    pub kind: PartKind,
-}
-
-/// What a part of a container is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PartKind {
-    /// The header of an ELF or PE file.
-    FileHeader,
-    /// The table of segments.
-    ProgramHeaders,
-    /// The table of sections.
-    SectionHeaders,
-    /// Symbols and their names, where no section holds them.
-    Symbols,
-    /// A section of this name, empty when it cannot be read.
-    Section(String),
-    /// The magic and the count of an offload bundle.
-    BundleHeader,
-    /// The table of an offload bundle.
-    BundleTable,
-    /// The header of an offload binary.
-    OffloadHeader,
-    /// The table of the images of an offload binary.
-    OffloadTable,
-    /// The magic of an archive.
-    ArchiveHeader,
-    /// A table of symbols or names of an archive.
-    ArchiveTable,
-    /// The header of an archive member.
-    MemberHeader,
-    /// An archive member.
-    Member,
-}
-
-impl Part {
-    pub(crate) fn new(range: Range<u64>, kind: PartKind) -> Self {
-        Self { range, kind }
-    }
-}
 
 /// The parts of a container that begins at the first of these bytes, as far as they can be read.
 ///

@@ -1,4 +1,6 @@
-//! Where the walk is in a file.
+//! Where the walk is in a file, and what stands there that is no entry.
+
+use std::ops::Range;
 
 use crate::{Bytes, Container};
 
@@ -34,4 +36,50 @@ pub struct Place {
     pub region: usize,
     /// Where it begins: in the payload that it is part of, else in the file.
     pub base: u64,
+}
+
+/// A part of a container that is no entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where it is, which may be past the end of the container.
+    pub range: Range<u64>,
+    /// What it is.
+    pub kind: PartKind,
+}
+
+/// What a part of a container is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// The header of an ELF or PE file.
+    FileHeader,
+    /// The table of segments.
+    ProgramHeaders,
+    /// The table of sections.
+    SectionHeaders,
+    /// Symbols and their names, where no section holds them.
+    Symbols,
+    /// A section of this name, empty when it cannot be read.
+    Section(String),
+    /// The magic and the count of an offload bundle.
+    BundleHeader,
+    /// The table of an offload bundle.
+    BundleTable,
+    /// The header of an offload binary.
+    OffloadHeader,
+    /// The table of the images of an offload binary.
+    OffloadTable,
+    /// The magic of an archive.
+    ArchiveHeader,
+    /// A table of symbols or names of an archive.
+    ArchiveTable,
+    /// The header of an archive member.
+    MemberHeader,
+    /// An archive member.
+    Member,
+}
+
+impl Part {
+    pub(crate) fn new(range: Range<u64>, kind: PartKind) -> Self {
+        Self { range, kind }
+    }
 }
