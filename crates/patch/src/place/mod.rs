@@ -85,7 +85,8 @@ pub(crate) struct Placer<'p, 'a> {
     counters: u64,
     /// Where the pool will be.
     base: u64,
-    pool: Vec<u8>,
+    /// Bytes of code in the pool so far.
+    pool_size: usize,
     /// Padding of the object, once something is to be placed.
     padding: Option<Padding>,
     placed: Placed,
@@ -106,7 +107,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         let counters = pool_base(&survey.object, survey.kit.usual().dialect().reach())?;
         let base = counters + counter_space.next_multiple_of(hsaco_object::write::PAGE);
         let placed = Placed { counter_space, ..Placed::default() };
-        Ok(Placer { survey, counters, base, pool: Vec::new(), padding: None, placed })
+        Ok(Placer { survey, counters, base, pool_size: 0, padding: None, placed })
     }
 
     /// Where the next counter goes.
@@ -154,7 +155,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     /// Everything that was placed, by address.
     pub(crate) fn finish(self) -> Placed {
         let mut placed = self.placed;
-        placed.pool = (self.base, self.pool.len() as u64);
+        placed.pool = (self.base, self.pool_size as u64);
         let records = &mut placed.records;
         if !records.is_sorted_by_key(|record| record.site.address) {
             records.sort_by_key(|record| record.site.address);
@@ -287,22 +288,20 @@ impl<'p, 'a> Placer<'p, 'a> {
             .or_else(|refusal| view.budget().unset_pair().ok_or(refusal))?;
         let mut code = Vec::with_capacity(STUB);
         prologue.code.iter().for_each(|inst| inst.encode(&mut code));
-        while !self.pool.len().is_multiple_of(STUB) {
-            self.pool.extend(dialect.pad.to_le_bytes());
-        }
+        self.pool_size = self.pool_size.next_multiple_of(STUB);
         let (address, way_on, entry) = (self.pool_end(), code.len(), view.stream().address());
         code.extend(jump::bytes(&dialect.far(address + way_on as u64, entry, pair)));
         while code.len() < STUB {
             code.extend(dialect.pad.to_le_bytes());
         }
-        self.pool.extend_from_slice(&code);
+        self.pool_size += code.len();
         let (kernel, rule) = (kernel.to_owned(), prologue.rule.to_owned());
         let registers = pair_register(pair);
         Ok(Stub { kernel, rule, address, code, way_on, entry, pair: registers })
     }
 
     fn pool_end(&self) -> u64 {
-        self.base.wrapping_add(self.pool.len() as u64)
+        self.base.wrapping_add(self.pool_size as u64)
     }
 
     fn in_padding(
@@ -456,7 +455,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         let mut new = jump::bytes(restore.as_slice());
         new.extend(body.placed(address + new.len() as u64));
         new.extend(back);
-        self.pool.extend_from_slice(&new);
+        self.pool_size += new.len();
         record.way_back = back.len();
         record.body = Some(Change { address, old: Bytes::default(), new: new.into() });
     }
