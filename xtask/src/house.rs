@@ -174,11 +174,11 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// The names that a `use` ends in, each with the first part of its path.
-fn leaves(tree: &UseTree, first: Option<String>, names: &mut Vec<(String, String)>) {
-    let module = |name: &syn::Ident| first.clone().unwrap_or_else(|| name.to_string());
+fn leaves(tree: &UseTree, first: Option<&str>, names: &mut Vec<(String, String)>) {
+    let module = |name: &syn::Ident| first.map_or_else(|| name.to_string(), str::to_owned);
     match tree {
-        UseTree::Path(it) => leaves(&it.tree, Some(module(&it.ident)), names),
-        UseTree::Group(it) => it.items.iter().for_each(|tree| leaves(tree, first.clone(), names)),
+        UseTree::Path(it) => leaves(&it.tree, Some(&module(&it.ident)), names),
+        UseTree::Group(it) => it.items.iter().for_each(|tree| leaves(tree, first, names)),
         UseTree::Name(it) => names.push((module(&it.ident), it.ident.to_string())),
         UseTree::Rename(it) => names.push((module(&it.ident), it.rename.to_string())),
         UseTree::Glob(_) => {}
@@ -212,7 +212,7 @@ fn paths(
                     matches!(tokens.get(at + 1), Some(TokenTree::Punct(it)) if it.as_char() == ':');
                 match tokens.get(at + 3).filter(|_| is_path) {
                     Some(TokenTree::Ident(name)) => {
-                        used.extend(roots.get(&name.to_string()).cloned())
+                        used.extend(roots.get(&name.to_string()).cloned());
                     }
                     Some(TokenTree::Group(group)) => {
                         let names = group.stream().into_iter().filter_map(|it| match it {
