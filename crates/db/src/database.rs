@@ -1,35 +1,17 @@
 //! The database: files and their kernels.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hsaco_analysis::{LENIENT, Stream};
-use hsaco_isa::{DecodeOptions, DecoderCache};
-use hsaco_object::container::{self, Entry, EntryKind, entries};
+use hsaco_object::container::{Entry, EntryKind, entries};
 use hsaco_object::{CodeObject, Error, ErrorKind, Result, Str};
 
 use crate::catalog::Catalog;
 use crate::content::{Content, View};
 use crate::kernel::Kernel;
 use crate::object::{Found, Object};
+use crate::shared::{Counts, Options, Shared};
 use crate::wanted::Wanted;
-
-/// How files are read.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How far to go into containers, and how large what is compressed may become.
-    pub container: container::Options,
-    /// How instructions are decoded; what is not said here is found out for each object. Unless told otherwise
-    /// lenient: as the hardware runs them.
-    pub decode: DecodeOptions,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { container: container::Options::default(), decode: LENIENT }
-    }
-}
 
 /// What adding a file brought.
 #[derive(Clone, Debug, Default)]
@@ -73,17 +55,6 @@ struct Indexed {
     passed_over: Vec<String>,
 }
 
-/// What was worked out so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Kernels whose instructions were decoded.
-    pub decoded_kernels: u64,
-    /// Instructions decoded.
-    pub decoded_instructions: u64,
-    /// Bytes of code decoded.
-    pub decoded_bytes: u64,
-}
-
 /// Kernels of many files. All methods may be called from any thread at any time.
 #[derive(Debug, Default)]
 pub struct Database {
@@ -107,36 +78,6 @@ impl Which<'_> {
 
     fn wants_kernel(&self, name: Str<'_>) -> bool {
         self.kernels.is_none_or(|is_wanted| is_wanted(name))
-    }
-}
-
-/// What all objects of a database share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) options: Options,
-    pub(crate) decoders: DecoderCache,
-    kernels: AtomicU64,
-    instructions: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Shared::new(Options::default())
-    }
-}
-
-impl Shared {
-    fn new(options: Options) -> Self {
-        let (decoders, kernels, instructions, bytes) = Default::default();
-        Shared { options, decoders, kernels, instructions, bytes }
-    }
-
-    /// Counts a decoded kernel.
-    pub(crate) fn count(&self, stream: &Stream) {
-        self.kernels.fetch_add(1, Ordering::Relaxed);
-        self.instructions.fetch_add(stream.len() as u64, Ordering::Relaxed);
-        self.bytes.fetch_add(u64::from(stream.size()), Ordering::Relaxed);
     }
 }
 
@@ -321,12 +262,7 @@ impl Database {
     /// What was worked out so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
-            decoded_kernels: of(&self.shared.kernels),
-            decoded_instructions: of(&self.shared.instructions),
-            decoded_bytes: of(&self.shared.bytes),
-        }
+        self.shared.counts()
     }
 }
 

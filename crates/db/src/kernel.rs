@@ -121,6 +121,20 @@ impl Kernel {
     }
 }
 
+impl Object {
+    /// Its kernels that are in the database.
+    pub fn kernels(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Kernel> + use<> {
+        let object = Arc::clone(self);
+        (0..object.kernel_count()).map(move |number| Kernel::new(Arc::clone(&object), number))
+    }
+
+    /// The kernel of that number, counted from 0.
+    #[must_use]
+    pub fn kernel(self: &Arc<Self>, number: usize) -> Option<Kernel> {
+        (number < self.kernel_count()).then(|| Kernel::new(Arc::clone(self), number))
+    }
+}
+
 /// An instruction of a kernel or a listing, or a word that is none.
 #[derive(Clone, Copy)]
 pub struct Instruction<'k> {

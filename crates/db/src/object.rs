@@ -13,8 +13,7 @@ use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
 use crate::code::Code;
 use crate::content::Content;
 use crate::data::Data;
-use crate::database::Shared;
-use crate::kernel::Kernel;
+use crate::shared::Shared;
 use crate::wanted::Wanted;
 
 /// A code object of the database: where it was found, what it is for, what it defines.
@@ -163,18 +162,6 @@ impl Object {
     /// Its bytes. They are read if its file is not in memory, which is an error if the file is not as it was.
     pub fn data(&self) -> Result<Cow<'_, [u8]>> {
         self.content.read()
-    }
-
-    /// Its kernels that are in the database.
-    pub fn kernels(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Kernel> + use<> {
-        let object = Arc::clone(self);
-        (0..object.kernel_count()).map(move |number| Kernel::new(Arc::clone(&object), number))
-    }
-
-    /// The kernel of that number, counted from 0.
-    #[must_use]
-    pub fn kernel(self: &Arc<Self>, number: usize) -> Option<Kernel> {
-        (number < self.kernel_count()).then(|| Kernel::new(Arc::clone(self), number))
     }
 
     /// How many kernels of it are in the database.

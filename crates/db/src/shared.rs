@@ -1,0 +1,74 @@
+//! What all objects of a database share: how files are read, and what was decoded.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hsaco_analysis::{LENIENT, Stream};
+use hsaco_isa::{DecodeOptions, DecoderCache};
+use hsaco_object::container;
+
+/// How files are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How far to go into containers, and how large what is compressed may become.
+    pub container: container::Options,
+    /// How instructions are decoded; what is not said here is found out for each object. Unless told otherwise
+    /// lenient: as the hardware runs them.
+    pub decode: DecodeOptions,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { container: container::Options::default(), decode: LENIENT }
+    }
+}
+
+/// What was worked out so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Kernels whose instructions were decoded.
+    pub decoded_kernels: u64,
+    /// Instructions decoded.
+    pub decoded_instructions: u64,
+    /// Bytes of code decoded.
+    pub decoded_bytes: u64,
+}
+
+/// What all objects of a database share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) decoders: DecoderCache,
+    kernels: AtomicU64,
+    instructions: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Shared::new(Options::default())
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(options: Options) -> Self {
+        let (decoders, kernels, instructions, bytes) = Default::default();
+        Shared { options, decoders, kernels, instructions, bytes }
+    }
+
+    /// Counts a decoded kernel.
+    pub(crate) fn count(&self, stream: &Stream) {
+        self.kernels.fetch_add(1, Ordering::Relaxed);
+        self.instructions.fetch_add(stream.len() as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(u64::from(stream.size()), Ordering::Relaxed);
+    }
+
+    /// What was decoded so far.
+    pub(crate) fn counts(&self) -> Counts {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            decoded_kernels: of(&self.kernels),
+            decoded_instructions: of(&self.instructions),
+            decoded_bytes: of(&self.bytes),
+        }
+    }
+}
