@@ -7,7 +7,8 @@ use hsaco_isa::Processor;
 use hsaco_object::CodeObject;
 
 use crate::error::Errors;
-use crate::executable::{Executable, ObjectId};
+use crate::executable::Executable;
+use crate::id::ObjectId;
 use crate::link::{self, Linked};
 
 /// A function of an executable, as a call graph names it.

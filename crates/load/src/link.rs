@@ -23,9 +23,9 @@ use crate::error::{Error, ErrorKind, Errors, Result};
 use crate::executable::Executable;
 use crate::image::{self, Applied, Image};
 use crate::object::{Entry, Object, Place};
+use crate::raise::Raise;
 use crate::relocate::Rule;
 use crate::resolve::Bound;
-use crate::resource::Raise;
 use crate::symbol::Symbol;
 
 const RELATIVE64: RelocationType = RelocationType(13);
@@ -45,6 +45,30 @@ pub(crate) enum Purpose {
     Loading,
     /// To be looked at: code and data are enough.
     Analysis,
+}
+
+impl Executable<'_> {
+    /// One code object of all: with one note, all their symbols, and nothing left to resolve. Kernels that were
+    /// raised are so in descriptor and metadata.
+    ///
+    /// ```
+    /// use hsaco_load::{Executable, Freeze};
+    /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+    /// let mut executable = Executable::new(None);
+    /// executable.load("s1.co", file)?;
+    /// executable.freeze(Freeze::default())?;
+    /// let linked = executable.link()?;
+    /// let object = hsaco_object::CodeObject::parse(&linked)?;
+    /// assert_eq!(object.index().kernels().len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The executable is not frozen, or its metadata cannot become one note.
+    pub fn link(&self) -> std::result::Result<Vec<u8>, Errors> {
+        let raises: Vec<Raise> = self.raises().iter().filter(|it| it.is_applied).cloned().collect();
+        Ok(self::link(self, &raises, Purpose::Loading)?.bytes)
+    }
 }
 
 /// Makes one object of all those of a frozen executable.

@@ -1,58 +1,16 @@
 //! Symbols, as whoever asks an executable sees them.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use hsaco_object::symbol::{Binding, Visibility};
 use hsaco_object::{Str, demangle};
 
-use crate::executable::{Executable, ObjectId};
+use crate::executable::Executable;
+use crate::id::{ObjectId, SymbolId, SymbolKind};
+use crate::name::NameId;
 use crate::object::{Entry, Kernel, KernelInfo, Object, Place};
 use crate::resolve::{Bound, Definition};
-
-/// What a symbol stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum SymbolKind {
-    /// A descriptor, and the code it starts.
-    Kernel,
-    /// Data in memory.
-    Variable,
-    /// Code that kernels and functions call.
-    Function,
-    /// Code that answers with the address of a function.
-    IndirectFunction,
-    /// Wanted from another object, or from whoever defines it.
-    External,
-    /// Data in LDS.
-    Lds,
-    /// A number.
-    Absolute,
-}
-
-impl SymbolKind {
-    /// Every kind.
-    pub const ALL: [SymbolKind; 7] = [
-        SymbolKind::Kernel,
-        SymbolKind::Variable,
-        SymbolKind::Function,
-        SymbolKind::IndirectFunction,
-        SymbolKind::External,
-        SymbolKind::Lds,
-        SymbolKind::Absolute,
-    ];
-
-    /// The name to show.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            SymbolKind::Kernel => "kernel",
-            SymbolKind::Variable => "variable",
-            SymbolKind::Function => "function",
-            SymbolKind::IndirectFunction => "indirect_function",
-            SymbolKind::External => "external",
-            SymbolKind::Lds => "lds",
-            SymbolKind::Absolute => "absolute",
-        }
-    }
-}
 
 /// A symbol of an executable.
 ///
@@ -77,41 +35,6 @@ pub struct Symbol<'e> {
 pub(crate) enum Of<'e> {
     Object { number: u32, object: &'e Object<'e>, symbol: u32, entry: &'e Entry },
     Caller { number: u32, definition: &'e Definition },
-}
-
-/// The number of a symbol: it stays the same while the executable lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SymbolId(u64);
-
-const CALLER: u64 = u32::MAX as u64;
-
-impl SymbolId {
-    pub(crate) fn new(object: u32, symbol: u32) -> Self {
-        Self(u64::from(object) << 32 | u64::from(symbol))
-    }
-
-    pub(crate) fn definition(number: u32) -> Self {
-        Self(CALLER << 32 | u64::from(number))
-    }
-
-    /// The object, or none for what the caller defined; and the number in it.
-    pub(crate) fn parts(self) -> (Option<u32>, u32) {
-        let object = Some(self.0 >> 32).filter(|object| *object != CALLER);
-        let low = |value: u64| u32::try_from(value & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-        (object.map(low), low(self.0))
-    }
-
-    /// As a number that C can hold; never 0.
-    #[must_use]
-    pub fn to_raw(self) -> u64 {
-        self.0 + 1
-    }
-
-    /// From that number.
-    #[must_use]
-    pub fn from_raw(raw: u64) -> Option<Self> {
-        raw.checked_sub(1).map(Self)
-    }
 }
 
 impl<'e> Symbol<'e> {
@@ -289,5 +212,151 @@ impl<'e> Symbol<'e> {
 impl std::fmt::Debug for Symbol<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} at {:x?}", self.kind().name(), self.name(), self.address())
+    }
+}
+
+/// What is at an address.
+#[derive(Clone, Copy, Debug)]
+pub struct Located<'e> {
+    /// The object.
+    pub object: ObjectId,
+    /// The address in the object, before that was placed.
+    pub object_address: u64,
+    /// The symbol that it is in, or that comes before it, and how far behind its start.
+    pub symbol: Option<(Symbol<'e>, u64)>,
+}
+
+impl Executable<'_> {
+    /// Every symbol: of each object in the order of its table, then what the caller defined.
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol<'_>> {
+        let objects = (0_u32..).zip(&self.objects);
+        let of_objects = objects.flat_map(move |(number, object)| {
+            let symbols = (0_u32..).zip(&object.symbols).filter(|(_, it)| it.kind.is_some());
+            symbols.map(move |(symbol, entry)| Symbol {
+                executable: self,
+                of: Of::Object { number, object, symbol, entry },
+            })
+        });
+        let definitions = (0_u32..).zip(&self.definitions);
+        let of_caller = definitions.map(|(number, definition)| Symbol {
+            executable: self,
+            of: Of::Caller { number, definition },
+        });
+        of_objects.chain(of_caller)
+    }
+
+    /// The symbol of a number.
+    #[must_use]
+    pub fn symbol_by_id(&self, id: SymbolId) -> Option<Symbol<'_>> {
+        match id.parts() {
+            (Some(object), symbol) => self.symbol_at(object, symbol),
+            (None, number) => self.definition_at(number),
+        }
+    }
+
+    pub(crate) fn symbol_at(&self, number: u32, symbol: u32) -> Option<Symbol<'_>> {
+        let object = self.objects.get(number as usize)?;
+        let entry = object.symbols.get(symbol as usize)?;
+        Some(Symbol { executable: self, of: Of::Object { number, object, symbol, entry } })
+    }
+
+    pub(crate) fn definition_at(&self, number: u32) -> Option<Symbol<'_>> {
+        let definition = self.definitions.get(number as usize)?;
+        Some(Symbol { executable: self, of: Of::Caller { number, definition } })
+    }
+
+    /// The symbol of a name: as it is in the file, without `.kd`, or as people read it. Of several, one that is
+    /// defined and that other objects may see.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<Symbol<'_>> {
+        let found = self.symbols_named(name);
+        let rank = |it: &Symbol<'_>| {
+            let is_kernel = it.kind() == SymbolKind::Kernel;
+            (it.is_definition(), it.is_exported(), is_kernel, std::cmp::Reverse(it.id()))
+        };
+        found.into_iter().max_by_key(rank)
+    }
+
+    /// All symbols of a name.
+    #[must_use]
+    pub fn symbols_named(&self, name: &str) -> Vec<Symbol<'_>> {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name: HashMap<NameId, Vec<SymbolId>, RandomState> = HashMap::default();
+            for symbol in self.symbols() {
+                let names = [symbol.symbol_name(), symbol.name()];
+                let ids = names.map(|name| self.names.find(name));
+                by_name.entry_if_some(ids[0], symbol.id());
+                if ids[0] != ids[1] {
+                    by_name.entry_if_some(ids[1], symbol.id());
+                }
+            }
+            by_name
+        });
+        let known = self.names.find(Str::from(name)).and_then(|name| by_name.get(&name));
+        match known {
+            Some(ids) => ids.iter().filter_map(|id| self.symbol_by_id(*id)).collect(),
+            None => {
+                let is_it = |it: &Symbol<'_>| demangle(it.name()).is_some_and(|it| it == name);
+                self.symbols().filter(is_it).collect()
+            }
+        }
+    }
+
+    /// What is at an address of memory, once frozen.
+    #[must_use]
+    pub fn locate(&self, address: u64) -> Option<Located<'_>> {
+        let frozen = self.frozen.as_ref()?;
+        let start = |at: &u32| frozen.images.get(*at as usize).map_or(0, |it| it.range().start);
+        let after = frozen.order.partition_point(|at| start(at) <= address);
+        let number = *frozen.order.get(after.checked_sub(1)?)?;
+        let image = frozen.images.get(number as usize)?;
+        if !image.segments.iter().any(|it| it.range().contains(&address)) {
+            return None;
+        }
+        let object_address = address.wrapping_sub(image.delta);
+        let symbol = self.nearest(number, object_address);
+        Some(Located { object: ObjectId(number), object_address, symbol })
+    }
+
+    /// The symbol that an address of an object is in, else the nearest before it in the same segment.
+    fn nearest(&self, number: u32, address: u64) -> Option<(Symbol<'_>, u64)> {
+        /// How many symbols may begin inside another one before that is lost sight of.
+        const NESTED: usize = 8;
+        let object = self.objects.get(number as usize)?;
+        let segment = object
+            .segments
+            .iter()
+            .find(|it| address.checked_sub(it.address).is_some_and(|into| into < it.memory_size))?;
+        let places = self.places.get_or_init(|| self.objects.iter().map(places).collect());
+        let places = places.get(number as usize)?;
+        let before = places.get(..places.partition_point(|(start, ..)| *start <= address))?;
+        let is_inside = |(start, size, _): &&(u64, u64, u32)| address - start < *size;
+        let found = before.iter().rev().take(NESTED).find(is_inside).or(before.last());
+        let (start, _, symbol) = *found.filter(|(start, ..)| *start >= segment.address)?;
+        Some((self.symbol_at(number, symbol)?, address - start))
+    }
+}
+
+/// The symbols of an object that are in memory, by address; of two at one the larger is the last.
+fn places(object: &Object<'_>) -> Vec<(u64, u64, u32)> {
+    let all = (0_u32..).zip(&object.symbols).filter_map(|(symbol, entry)| match entry.place {
+        Place::Memory(start) => Some((start, entry.size, symbol)),
+        _ => None,
+    });
+    let mut places: Vec<_> = all.collect();
+    places.sort_unstable();
+    places
+}
+
+/// Adds to a list in a map, where there is a key.
+trait EntryIfSome {
+    fn entry_if_some(&mut self, key: Option<NameId>, value: SymbolId);
+}
+
+impl EntryIfSome for HashMap<NameId, Vec<SymbolId>, RandomState> {
+    fn entry_if_some(&mut self, key: Option<NameId>, value: SymbolId) {
+        if let Some(key) = key {
+            self.entry(key).or_default().push(value);
+        }
     }
 }

@@ -14,8 +14,8 @@ use hsaco_object::{CodeObject, SymbolKind as FileKind};
 use super::kernel::{self, Kernel};
 use super::segment::mapped;
 use crate::error::{Error, ErrorKind, Result};
+use crate::id::SymbolKind;
 use crate::name::{NameId, Names};
-use crate::symbol::SymbolKind;
 
 /// Where a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,80 @@
+//! Putting the objects of an executable together.
+
+use crate::error::{Error, ErrorKind, Errors};
+use crate::executable::{Executable, Frozen};
+use crate::resolve::{self, Resolution};
+use crate::{image, resource};
+
+/// How an executable is frozen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freeze {
+    /// Where the first object is placed, of those that were not told where; the others follow.
+    pub base: u64,
+    /// Whether kernels get what they need with all that they call; else that is only reported.
+    pub fix_resources: bool,
+}
+
+impl Default for Freeze {
+    fn default() -> Self {
+        Self { base: 0x1000, fix_resources: true }
+    }
+}
+
+impl Executable<'_> {
+    /// Puts the objects together: places them, finds who provides each name, applies relocations, and gives kernels
+    /// what they need with all that they call.
+    ///
+    /// # Errors
+    /// Everything that is wrong, at once. The executable is as it was then.
+    pub fn freeze(&mut self, options: Freeze) -> std::result::Result<(), Errors> {
+        self.check_unfrozen("freezing")?;
+        self.frozen = Some(self.put_together(options.base)?);
+        match resource::propagate(self) {
+            Ok(found) => {
+                resource::apply(self, found, options.fix_resources);
+                Ok(())
+            }
+            Err(errors) => {
+                self.frozen = None;
+                Err(errors)
+            }
+        }
+    }
+
+    /// Places the objects, finds who provides each name, and applies relocations.
+    fn put_together(&self, base: u64) -> std::result::Result<Frozen, Errors> {
+        if let Some(object) = self.objects.iter().find(|it| !it.is_linked) {
+            let error = Error::new(ErrorKind::NotLinked, "it was only to be inspected");
+            return Err(error.in_object(&object.name).into());
+        }
+        let deltas = image::place(&self.objects, base, |object| object.base)?;
+        let Resolution { bound, mut errors } =
+            resolve::resolve(&self.objects, &self.definitions, &self.names);
+        let mut images = self.unrelocated(&deltas)?;
+        let log = self.addresses(&deltas, &bound).apply(&mut images, &mut errors);
+        Errors::check(errors)?;
+        let mut order: Vec<u32> = (0..).take(images.len()).collect();
+        order.sort_by_key(|at| images.get(*at as usize).map(|image| image.range().start));
+        Ok(Frozen { bound, deltas, images, log, order, ..Frozen::default() })
+    }
+}
+
+/// Whether an object can be loaded by itself: read, placed and relocated. No device is asked, no code is looked at,
+/// and nothing is kept.
+///
+/// ```
+/// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+/// assert!(hsaco_load::check_object(&file).is_ok());
+/// let errors = hsaco_load::check_object(&file[..100]).unwrap_err();
+/// assert_eq!(errors[0].kind(), hsaco_load::ErrorKind::BadSegment);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Everything for which [`Executable::load`] or [`Executable::freeze`] would refuse it.
+pub fn check_object(bytes: &[u8]) -> std::result::Result<(), Errors> {
+    let mut executable = Executable::new(None);
+    executable.load("", bytes)?;
+    executable.put_together(Freeze::default().base)?;
+    Ok(())
+}
