@@ -59,6 +59,14 @@ pub struct BlockEffects<'a> {
     usage: Usage,
 }
 
+impl Usage {
+    /// What a function uses: reachable code only, unless an indirect jump may go anywhere.
+    #[must_use]
+    pub fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> Self {
+        BlockEffects::new(decoder, stream, cfg, Lanes::All).usage().clone()
+    }
+}
+
 impl<'a> BlockEffects<'a> {
     /// Looks at every instruction of a function.
     ///

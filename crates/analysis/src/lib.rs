@@ -28,6 +28,7 @@ mod argument;
 mod block_effects;
 mod call;
 mod cfg;
+mod closure;
 mod code;
 mod code_map;
 mod decoders;
@@ -44,8 +45,9 @@ mod value;
 
 pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use block_effects::{BlockEffects, Focus};
-pub use call::{Bounds, Call, CallGraph, CallKind, Callee, Closures, Evidence, Reach, Route};
+pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
 pub use cfg::{Block, Cfg, Exit, Jump};
+pub use closure::{Bounds, Closures};
 pub use code::Code;
 pub use code_map::{CodeMap, CodeRange, FunctionKind, NamedCode};
 pub use decoders::{LENIENT, Reading};

@@ -1,8 +1,7 @@
 //! What the code of one function uses: registers, LDS, stack.
 
-use hsaco_isa::{Decoder, Effects, Flow, Inst, Lanes, OperandValue, Register, RegisterFile, Space};
+use hsaco_isa::{Decoder, Effects, Flow, Inst, OperandValue, Register, RegisterFile, Space};
 
-use crate::block_effects::BlockEffects;
 use crate::cfg::{Cfg, Exit};
 use crate::register_set::RegisterSet;
 use crate::stream::Stream;
@@ -59,12 +58,6 @@ const STACK_POINTER: u16 = 32;
 const FRAME_POINTER: u16 = 33;
 
 impl Usage {
-    /// What a function uses: reachable code only, unless it jumps who knows where.
-    #[must_use]
-    pub fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> Self {
-        BlockEffects::new(decoder, stream, cfg, Lanes::All).usage().clone()
-    }
-
     /// Vector registers, as the highest number needs them.
     #[must_use]
     pub fn vgprs(&self) -> u32 {

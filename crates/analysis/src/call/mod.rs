@@ -1,6 +1,5 @@
 //! Who calls whom.
 
-mod closure;
 mod link;
 mod reach;
 mod site;
@@ -21,7 +20,6 @@ use crate::value::Callees;
 use link::Links;
 use site::{Found, Search};
 
-pub use closure::{Bounds, Closures};
 pub(crate) use reach::ANYBODY;
 pub use reach::{Reach, Route};
 

@@ -3,7 +3,7 @@
 
 use hsaco_isa::{Processor, WaveSize};
 
-use super::{ANYBODY, CallGraph, CallKind};
+use crate::call::{ANYBODY, CallGraph, CallKind};
 use crate::resources::{Need, Needs};
 use crate::usage::Usage;
 
@@ -159,12 +159,12 @@ mod tests {
     #[test]
     fn all_at_once_is_what_each_needs_alone() {
         let fixtures: [&[u8]; 6] = [
-            include_bytes!("../../../../tests/fixtures/s1.gfx942.co"),
-            include_bytes!("../../../../tests/fixtures/s1.gfx1100.co"),
-            include_bytes!("../../../../tests/fixtures/s1.gfx90a-xnack-off.co"),
-            include_bytes!("../../../../tests/fixtures/short.co"),
-            include_bytes!("../../../../tests/fixtures/flow.co"),
-            include_bytes!("../../../../tests/fixtures/scale-library.co"),
+            include_bytes!("../../../tests/fixtures/s1.gfx942.co"),
+            include_bytes!("../../../tests/fixtures/s1.gfx1100.co"),
+            include_bytes!("../../../tests/fixtures/s1.gfx90a-xnack-off.co"),
+            include_bytes!("../../../tests/fixtures/short.co"),
+            include_bytes!("../../../tests/fixtures/flow.co"),
+            include_bytes!("../../../tests/fixtures/scale-library.co"),
         ];
         let mut compared = 0;
         for bytes in fixtures {
