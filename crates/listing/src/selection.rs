@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hsaco_analysis::CodeMap;
 use hsaco_object::{CodeObject, Kernel, Str};
 
 use crate::layout::{Label, Layout};
@@ -59,10 +60,12 @@ impl<'k> Selection<'k> {
         let mut kernels = Vec::new();
         if let Some(wants) = self.kernels {
             let index = object.index();
+            let code = CodeMap::new(object, &index);
             for kernel in index.kernels().iter().filter(|it| wants(it.name())) {
+                let size = code.kernel(kernel).map_or(1, |code| code.bytes.len() as u64);
                 match object.is_relocatable() {
-                    true => kernels.extend(places_of(kernel, layout)),
-                    false => kernels.extend(linked_place_of(kernel)),
+                    true => kernels.extend(places_of(kernel, size, layout)),
+                    false => kernels.extend(linked_place_of(kernel, size)),
                 }
             }
         }
@@ -100,18 +103,18 @@ impl<'k> Selection<'k> {
 }
 
 /// Where a kernel's code is in an object whose addresses are final.
-fn linked_place_of(kernel: &Kernel<'_>) -> Option<(Option<usize>, Range<u64>)> {
+fn linked_place_of(kernel: &Kernel<'_>, size: u64) -> Option<(Option<usize>, Range<u64>)> {
     let entry = kernel.entry()?;
-    Some((None, entry..entry.saturating_add(kernel.code_size().unwrap_or(1))))
+    Some((None, entry..entry.saturating_add(size)))
 }
 
 /// Where a kernel's code is in an object whose sections all begin at zero.
 fn places_of(
     kernel: &Kernel<'_>,
+    size: u64,
     layout: &Layout<'_>,
 ) -> impl Iterator<Item = (Option<usize>, Range<u64>)> {
     let name = kernel.name().as_bytes();
-    let size = kernel.code_size().unwrap_or(1);
     let code = layout.sections.iter().enumerate().filter(|(_, it)| !it.code.is_empty());
     code.filter_map(move |(number, section)| {
         let label = section.labels.iter().find(|it| *it.name == *name)?;

@@ -176,17 +176,6 @@ impl<'a> Kernel<'a> {
         Some(size).filter(|&size| size != 0)
     }
 
-    /// The code, if a symbol says how much it is and the file holds it.
-    pub fn code(&self, object: &CodeObject<'a>) -> Option<&'a [u8]> {
-        let (entry, size) = (self.entry()?, self.code_size()?);
-        if !self.relocatable {
-            return object.elf().at_address(entry, size);
-        }
-        let section = object.elf().section(self.entry_symbol?.section)?;
-        let end = usize::try_from(entry.checked_add(size)?).ok()?;
-        object.elf().section_data(section).ok()?.get(usize::try_from(entry).ok()?..end)
-    }
-
     /// What the kernel needs of a device, and an error when its metadata cannot be read; the
     /// descriptor's numbers are then all there is.
     pub fn resources(&self, generation: Option<Generation>) -> (Resources, Result<()>) {
