@@ -1,4 +1,17 @@
-//! A toolkit for AMD GPU code objects: the crates of the workspace as modules of one.
+//! A toolkit for AMD GPU code objects: [`open`], and the crates of the workspace as modules.
+//!
+//! ```
+//! # let bytes = std::fs::read("../../tests/fixtures/plain.bundle")?;
+//! let file = hsaco::open(&bytes);
+//! for object in file.objects() {
+//!     for kernel in object.index().kernels() {
+//!         println!("{} {}", object.target(), kernel.name());
+//!     }
+//! }
+//! # assert_eq!(file.objects().count(), 2);
+//! # assert!(file.problems().is_empty());
+//! # Ok::<(), std::io::Error>(())
+//! ```
 //!
 //! [`isa`] knows targets and instructions; [`elf`] reads and writes ELF files; [`container`] finds device code in any
 //! file; [`object`] knows code objects; [`dwarf`] knows debug information; [`demangle`] spells names as LLVM does;
@@ -7,6 +20,9 @@
 //! rewrites code; [`listing`] prints it as llvm-objdump does; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
 #![forbid(unsafe_code)]
 
+mod file;
+
+pub use file::{File, open};
 pub use hsaco_analysis as analysis;
 pub use hsaco_bytes as bytes;
 pub use hsaco_check as check;
