@@ -4,16 +4,14 @@
 //! by a layout of its own, or written in the DOT language for Graphviz.
 //!
 //! ```
-//! use hsaco_analysis::{Decoders, Functions};
+//! use hsaco_analysis::Code;
 //! use hsaco_draw::Graph;
 //! use hsaco_object::CodeObject;
 //! # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
-//! let object = CodeObject::parse(&file)?;
-//! let decoders = Decoders::new(&object).ok_or("instructions of an unknown processor")??;
-//! let functions = Functions::new(&object, decoders.usual());
-//! let kernel = functions.as_slice().first().ok_or("no code")?;
+//! let code = Code::of(&CodeObject::parse(&file)?)?;
+//! let kernel = code.functions().as_slice().first().ok_or("no code")?;
 //!
-//! let graph = Graph::new(&decoders.of(kernel), &functions, kernel);
+//! let graph = Graph::new(&code.decoder(kernel), code.functions(), kernel);
 //! let picture = graph.to_svg(false).ok_or("too many edges")?;
 //! assert!(picture.starts_with("<svg "));
 //! assert!(graph.to_dot(false).starts_with("digraph "));
