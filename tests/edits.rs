@@ -12,7 +12,10 @@ use std::process::Command;
 use hsaco::analysis::{Address, Cfg, Code, Stream, Values};
 use hsaco::isa::{DecodeOptions, Decoder, Flow, WaveSize};
 use hsaco::object::CodeObject;
-use hsaco::patch::{CodeEdit, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict};
+use hsaco::patch::{
+    CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict, set,
+    verify_set,
+};
 use hsaco_tests::{have_tools, scratch_dir};
 
 /// Kernels with loops, divergent branches, LDS, calls and scratch memory, and functions to call from them.
@@ -173,8 +176,21 @@ fn what_clang_compiles_for_any_target_can_be_edited() {
                 let what = format!("{target} {level} {kernel} {edit:?}");
                 held(&what, &file, edit, folder.path());
             }
+            check_set(&format!("{target} {level} {kernel}"), &file, kernel);
         }
     }
+}
+
+/// A number of a kernel is set in descriptor and metadata, and the validator accepts that.
+fn check_set(what: &str, file: &[u8], kernel: &str) {
+    let settings: [KernelSetting; 1] = [format!("{kernel}.vgpr_count=77").parse().unwrap()];
+    let Patched { bytes, manifest } = set(file, &settings).unwrap();
+    let bytes = bytes.unwrap();
+    assert_eq!(verify_set(file, &bytes, &manifest), [], "{what}");
+    let object = CodeObject::parse(&bytes).unwrap();
+    let index = object.index();
+    let changed = index.kernels().iter().find(|it| it.name() == kernel).unwrap();
+    assert_eq!(changed.metadata().unwrap().decode().unwrap().vgpr_count, Some(77), "{what}");
 }
 
 /// Every instruction of a kernel can be the place: branches lead where they led, and the program counter is read as it was.
