@@ -17,8 +17,8 @@ use hsaco::analysis::{
     Type, TypeId, TypeKind, Types,
 };
 use hsaco::object::CodeObject;
+use hsaco_tests::fixture;
 use hsaco_tests::random::Random;
-use hsaco_tests::{fixture, require_tools};
 
 /// The objects of `types.hip`: as DWARF 5 and 4, and of both with a unit for each type.
 const TYPES: [&str; 4] = ["types.co", "types.dwarf4.co", "types.units.co", "types.units4.co"];
@@ -464,8 +464,8 @@ fn b14_metadata_and_debug_information_agree() {
 
 /// The debug information of a pipe has the type of its packets, which says nothing about the argument.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn opencl_pipes_are_addresses_whatever_their_packets_are() {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = tempfile::tempdir().unwrap();
     let source = "kernel void pipes(read_only pipe int in, global int *out, write_only pipe float4 wide,\n\
                   char last) { *out = last; }\n";
@@ -659,8 +659,8 @@ fn b16_broken_debug_sections_do_no_harm() {
 /// What llvm-dwarfdump calls the types of parameters and members. It loses what is restricted, cannot tell a vector
 /// from an array, and has no words for what has no name.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn types_are_called_what_llvm_dwarfdump_calls_them() {
-    require_tools!("llvm-dwarfdump-22");
     for name in TYPES.into_iter().chain(["lines.dwarf5.co", "lines.dwarf4.co"]) {
         let theirs = dumped(&fixture(name));
         let mut compared = 0;

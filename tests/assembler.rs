@@ -26,7 +26,7 @@ use hsaco_tests::golden::{FAMILIES, Golden, family};
 use hsaco_tests::oracle::{Answer, Target};
 use hsaco_tests::program::{hsaco, hsaco_binary, hsaco_command};
 use hsaco_tests::random::Random;
-use hsaco_tests::{fixture, have_tools, require_tools, scratch_dir, workspace_root};
+use hsaco_tests::{fixture, scratch_dir, workspace_root};
 
 /// How many differences a failure shows for each target.
 const SHOWN: usize = 20;
@@ -40,6 +40,7 @@ fn golden_files_hold_what_the_manifest_says() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn golden_rows_agree() {
     let mut report = Report::default();
     for family in FAMILIES {
@@ -94,16 +95,13 @@ fn exact_report() -> String {
 
 /// The tallies of a family, in the order of its targets; llvm-mc takes longer than we do, so all cores are asked.
 fn exact_tallies(golden: &Golden) -> Vec<(Target, ExactTally)> {
-    let has_llvm = have_tools(&["llvm-mc-22", "llvm-objcopy-22"]);
     let next = AtomicUsize::new(0);
     let work = || {
         let take =
             || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|it| *it < golden.targets.len());
         let tally = |index: usize| {
             let (tally, lines) = exact::golden_rows(golden, index).unwrap();
-            if has_llvm {
-                lines.ask_llvm_mc(&golden.targets[index]).unwrap();
-            }
+            lines.ask_llvm_mc(&golden.targets[index]).unwrap();
             (index, tally)
         };
         iter::from_fn(take).map(tally).collect::<Vec<_>>()
@@ -176,6 +174,7 @@ const REFUSED: [(&str, &str, usize); 50] = [
 ];
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn broken_lines_are_refused_as_llvm_refuses_them() {
     for (target, line, column) in REFUSED {
         let target: Target = target.parse().unwrap();
@@ -183,7 +182,6 @@ fn broken_lines_are_refused_as_llvm_refuses_them() {
         let error = assembler.assemble(line).unwrap_err();
         assert_eq!(error.column(), column, "{target}: {line}: {error}");
     }
-    require_tools!("llvm-mc-22");
     for (target, line, _) in REFUSED {
         let theirs = llvm_mc(&target.parse().unwrap(), &[line]).unwrap();
         assert_eq!(theirs, [None], "{target}: {line}");
@@ -201,8 +199,8 @@ const REFUSED_OF_EACH: usize = 250;
 const UNEXPLAINED: usize = 200;
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn what_llvm_refuses_is_refused() {
-    require_tools!("llvm-mc-22");
     let (mut taken, mut otherwise) = (0, Vec::new());
     for (seed, target) in (100..).zip(BROKEN_FOR) {
         let mut breaker = Breaker::new(&target.parse().unwrap(), seed).unwrap();
@@ -258,8 +256,8 @@ const OTHER_SPELLINGS: [(&str, &str); 31] = [
 ];
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn other_spellings_mean_what_they_mean_to_llvm() {
-    require_tools!("llvm-mc-22");
     for (target, line) in OTHER_SPELLINGS {
         let target: Target = target.parse().unwrap();
         let assembler = Assembler::new(target.processor, target.options).unwrap();
@@ -274,8 +272,8 @@ fn other_spellings_mean_what_they_mean_to_llvm() {
 const PRINTED: usize = 3000;
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn the_command_prints_what_llvm_mc_prints() {
-    require_tools!("llvm-mc-22");
     for target in ["gfx900", "gfx90a", "gfx950", "gfx1010", "gfx1100", "gfx1200", "gfx1250"] {
         let target: Target = target.parse().unwrap();
         let input = scratch_dir();
@@ -342,6 +340,7 @@ const LISTED: [&str; 13] = [
 ];
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn listings_assemble_to_the_code_that_they_list() {
     for name in LISTED {
         let file = fs::read(fixture(name)).unwrap();
@@ -360,10 +359,8 @@ fn listings_assemble_to_the_code_that_they_list() {
         let mut command = hsaco_command();
         command.arg("asm").args(arguments.split(' ')).args(["--format", "bin"]).arg(&lines);
         assert!(command.output().unwrap().stdout == code, "{name}");
-        if have_tools(&["llvm-mc-22", "llvm-objcopy-22"]) {
-            let target = arguments.trim_start_matches("--target ").parse().unwrap();
-            assert!(exact::assemble_with_llvm(&target, listing.text()).unwrap() == code, "{name}");
-        }
+        let target = arguments.trim_start_matches("--target ").parse().unwrap();
+        assert!(exact::assemble_with_llvm(&target, listing.text()).unwrap() == code, "{name}");
     }
 }
 
@@ -412,7 +409,6 @@ fn assert_decodes(assembler: &Assembler, line: &str) {
 
 /// Where the text does not give the bytes back, LLVM's assembler must say what ours says.
 fn assert_is_llvms(target: &Target, differing: &[Difference]) {
-    require_tools!("llvm-mc-22");
     let lines: Vec<_> = differing.iter().map(|it| it.text.as_str()).collect();
     let theirs = llvm_mc(target, &lines).unwrap();
     for (it, theirs) in differing.iter().zip(theirs) {
@@ -477,7 +473,7 @@ const HEAD: &str = "# Agreement of the assembler with LLVM 22
 
 Every row of the golden files (`tests/isa/assemble/`) is a line of LLVM's own tests with the bytes
 that llvm-mc 22.1.8 makes of it. Rows that are there twice count once; tests that turn on both wave
-sizes at once, which no processor has, are left out. `cargo test -p hsaco-tests --test assembler`
+sizes at once, which no processor has, are left out. `cargo test -p hsaco-tests --test instructions assembler`
 checks this page; with `BLESS=1` it rewrites it.
 
 | target | rows | agreed | excused |

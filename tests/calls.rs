@@ -7,7 +7,7 @@ use std::path::Path;
 use hsaco::analysis::{CallGraph, Callee, Code, FunctionKind};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::sh;
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 const TARGETS: [&str; 11] = [
     "gfx900", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1200",
@@ -104,7 +104,6 @@ fn build(folder: &Path, name: &str, target: &str, options: &str) -> [String; 3] 
 
 /// What is worked out without relocations is exact with them. Before linking no pointer has an address.
 fn check(name: &str, source: &str, options: &str, expected: &str) {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     fs::write(folder.path().join(format!("{name}.c")), format!("{HEAD}{source}")).unwrap();
     let exact = expected
@@ -121,6 +120,7 @@ fn check(name: &str, source: &str, options: &str, expected: &str) {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn direct_calls_and_calls_through_pointers_are_found() {
     let expected = "\
 foo: call helper, by data_flow
@@ -130,6 +130,7 @@ ind: call one of [\"helper\"], by address_taken, loaded
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn tail_calls_and_external_functions_are_found() {
     let expected = "\
 foo: call external extdev, by dynamic_relocation, loaded
@@ -140,6 +141,7 @@ tail: tail_call helper, by data_flow
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn nested_recursive_and_chosen_calls_are_found() {
     let expected = "\
 again: call again, by data_flow
@@ -161,8 +163,8 @@ repeated: call shared, by dynamic_relocation, loaded
 
 /// Sections that are not loaded name functions too: debug information, and the sizes of stacks.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn sections_that_are_not_loaded_take_no_address_of_a_function() {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("many.c"), format!("{HEAD}{MANY}")).unwrap();
     for target in ["gfx90a", "gfx1030", "gfx1250"] {
@@ -175,8 +177,8 @@ fn sections_that_are_not_loaded_take_no_address_of_a_function() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn calls_are_found_without_symbols() {
-    require_tools!("clang-22", "ld.lld-22", "llvm-strip-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("many.c"), format!("{HEAD}{MANY}")).unwrap();
     for target in TARGETS {
@@ -199,8 +201,8 @@ fn calls_are_found_without_symbols() {
 
 /// A call whose distance is in the instruction, for each generation.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn encoded_calls_are_found() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let folder = scratch_dir();
     for target in TARGETS {
         let call = if target == "gfx1250" { "s_call_i64" } else { "s_call_b64" };

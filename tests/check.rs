@@ -1,26 +1,16 @@
 //! Checks: for each rule an object that breaks it alone, and one that just does not.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-#[path = "check/assembled.rs"]
 mod assembled;
-#[path = "check/baseline.rs"]
 mod baseline;
-#[path = "check/corruption.rs"]
 mod corruption;
-#[path = "check/headers.rs"]
 mod headers;
-#[path = "check/loadable.rs"]
 mod loadable;
-#[path = "check/output.rs"]
 mod output;
-#[path = "check/real.rs"]
 mod real;
-#[path = "check/registers.rs"]
 mod registers;
-#[path = "check/sarif.rs"]
 mod sarif;
 
-#[path = "check/vacuous.rs"]
 mod vacuous;
 
 use std::fs;

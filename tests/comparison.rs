@@ -7,7 +7,7 @@ use std::process::Command;
 
 use hsaco::object::container::bundle;
 use hsaco_tests::program::{Ran, hsaco, run, sh};
-use hsaco_tests::{corpus_dir, corpus_file, fixture, require_tools, scratch_dir};
+use hsaco_tests::{corpus_dir, corpus_file, fixture, scratch_dir};
 
 /// An object of a library: its target and the fixture that it is.
 type Object = (&'static str, &'static str);
@@ -131,8 +131,8 @@ fn releases(folder: &Path) -> (PathBuf, PathBuf) {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn kernels_that_take_more_fail_and_kernels_that_take_less_do_not() {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     let (small, large) = releases(folder.path());
     for options in [&["--fail-on-regression"][..], &["--fail-on-regression", "--resources"]] {
@@ -154,8 +154,9 @@ fn kernels_that_take_more_fail_and_kernels_that_take_less_do_not() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn regressions_are_told_to_other_programs() {
-    require_tools!("clang-22", "ld.lld-22", "python3");
     let folder = scratch_dir();
     let (small, large) = releases(folder.path());
     let github = diff(&["--format", "github"], &small, &large);
@@ -190,7 +191,7 @@ import json, sys, jsonschema
 schema, document = (json.load(open(path)) for path in sys.argv[1:])
 jsonschema.Draft7Validator(schema).validate(document)
 ";
-    let Some(schema) = corpus_file("sarif/sarif-schema-2.1.0.json") else { return };
+    let schema = corpus_file("sarif/sarif-schema-2.1.0.json");
     let mut python = Command::new("python3");
     python.args(["-c", VALIDATE]).arg(schema).arg(document);
     python.env("PYTHONPATH", corpus_dir().join("sarif/library"));
@@ -200,8 +201,9 @@ jsonschema.Draft7Validator(schema).validate(document)
 
 /// A real library against a copy in which one bit of one kernel's code is another.
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn one_changed_bit_of_a_real_library_is_one_kernel() {
-    let Some(path) = corpus_file("debian/librocrand.so.1.1") else { return };
+    let path = corpus_file("debian/librocrand.so.1.1");
     let folder = scratch_dir();
     let mut bytes = fs::read(&path).unwrap();
     let place = {

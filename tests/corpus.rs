@@ -18,7 +18,7 @@ use hsaco::object::descriptor::KernelDescriptor;
 use hsaco::object::{CodeObject, Index, Kernel};
 use hsaco_tests::listing::{self, array, number, text};
 use hsaco_tests::program::{hsaco_fine, succeed};
-use hsaco_tests::{corpus_file, readelf, require_tools, scratch_dir};
+use hsaco_tests::{corpus_file, readelf, scratch_dir};
 use serde_json::Value;
 
 /// A library, and the kernels, objects and bundles that other tools count in it.
@@ -59,11 +59,12 @@ fn walk(bytes: &[u8]) -> Vec<Entry<'_>> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn objects_and_kernels_equal_what_other_tools_see() {
-    require_tools!("clang-offload-bundler-22", "llvm-readelf-22");
     let folder = scratch_dir();
     for library in &LIBRARIES {
-        let Some(path) = corpus_file(library.name) else { return };
+        let path = corpus_file(library.name);
         let bytes = fs::read(path).unwrap();
         let entries = walk(&bytes);
         assert_eq!(check_bundles(folder.path(), library, &bytes, &entries), library.bundles);
@@ -181,9 +182,10 @@ fn check_symbols(index: &Index<'_>, file: &Path) {
 
 /// The CLI has nothing to complain about, checks every hash, and counts the same.
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn the_listing_has_no_complaints() {
     for library in LIBRARIES.iter().filter(|it| it.stride == 1) {
-        let Some(path) = corpus_file(library.name) else { return };
+        let path = corpus_file(library.name);
         let options = ["ls", "--verify", "--format=json"].map(OsString::from);
         let files = listing::parse(&hsaco_fine(options.into_iter().chain([path.into_os_string()])));
         assert_eq!((files.len(), &files[0]["error"]), (1, &Value::Null), "{}", library.name);
@@ -205,8 +207,9 @@ fn the_listing_has_no_complaints() {
 
 /// The largest library, as a table: its JSON is long, and an unoptimised program is slow at it.
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn the_largest_library_in_one_screen() {
-    let Some(path) = corpus_file("debian/librocsparse.so.0.1") else { return };
+    let path = corpus_file("debian/librocsparse.so.0.1");
     let ran = hsaco_fine(["ls".into(), path.into_os_string()]);
     let (headline, table) = ran.text().split_once('\n').unwrap();
     let counts = ": host ELF file, 777 objects, 88,137 kernels, 1,120 variables";
@@ -225,9 +228,10 @@ fn the_largest_library_in_one_screen() {
 }
 
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn text_answers_have_no_complaints() {
     for name in ["bitsandbytes/libbitsandbytes_rocm715.so", "debian/librocrand.so.1.1"] {
-        let Some(path) = corpus_file(name) else { return };
+        let path = corpus_file(name);
         for verb in ["ls", "info", "notes"] {
             let ran = hsaco_fine([verb.into(), path.clone().into_os_string()]);
             assert!(!ran.stdout.is_empty(), "{verb} {name}");

@@ -127,7 +127,7 @@ const HEAD: &str = "# Agreement with LLVM 22
 
 Every row of the golden files (`tests/isa/decode/`) is an encoding, taken from LLVM's own tests and
 tried on every target of its family, with what llvm-objdump 22.1.8 prints for it. An answer agrees
-when text, size and refusal are the same. `cargo test -p hsaco-tests --test decoder` checks this
+when text, size and refusal are the same. `cargo test -p hsaco-tests --test instructions decoder` checks this
 page; with `BLESS=1` it rewrites it.
 
 | target | rows | agreed | excepted |

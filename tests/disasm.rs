@@ -14,7 +14,7 @@ use std::process::Command;
 
 use hsaco_tests::program::{Ran, hsaco_command, run, sh};
 use hsaco_tests::random::Random;
-use hsaco_tests::{diff::diff, fixture, fixtures_dir, require_tools, scratch_dir};
+use hsaco_tests::{diff::diff, fixture, fixtures_dir, scratch_dir};
 
 /// `hsaco disasm` in a folder.
 fn disasm(folder: &Path, arguments: &[&str]) -> Ran {
@@ -70,7 +70,6 @@ fn check_source(source: &str) {
 }
 
 fn check_forms(source: &str, forms: &[&str]) {
-    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-strip-22", "llvm-objdump-22");
     let folder = scratch_dir();
     let folder = folder.path();
     assemble(folder, "case", source);
@@ -83,6 +82,7 @@ fn check_forms(source: &str, forms: &[&str]) {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn functions_and_labels() {
     check_source(
         r#"
@@ -121,6 +121,7 @@ fn functions_and_labels() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn several_names_for_one_address() {
     check_source(
         r"
@@ -154,6 +155,7 @@ fn several_names_for_one_address() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn code_before_the_first_symbol() {
     check_source(
         "s_nop 0\n s_branch 4\n .globl f\n .type f,@function\n f: s_nop 1\n s_branch -4\n s_endpgm\n",
@@ -161,6 +163,7 @@ fn code_before_the_first_symbol() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn no_symbol_and_no_code() {
     check_source("s_nop 0\n s_branch 0\n s_branch 1000\n s_endpgm\n");
     check_source(".data\n .globl variable\n variable: .long 1\n");
@@ -168,6 +171,7 @@ fn no_symbol_and_no_code() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn bytes_that_are_no_instruction() {
     for tail in ["", ".byte 1", ".byte 1, 2", ".byte 1, 2, 3"] {
         check_source(&format!(
@@ -177,6 +181,7 @@ fn bytes_that_are_no_instruction() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn runs_of_zeros() {
     check_source(
         r"
@@ -197,6 +202,7 @@ fn runs_of_zeros() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn data_in_code() {
     let mut source = ".globl f\n .type f,@function\n f: s_endpgm\n".to_owned();
     for size in 1..20 {
@@ -210,6 +216,7 @@ fn data_in_code() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn descriptors_in_code() {
     let descriptor = "
         .long 16, 32, 64, 0
@@ -227,6 +234,7 @@ fn descriptors_in_code() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn sections_of_every_kind() {
     check_source(
         r#"
@@ -260,6 +268,7 @@ fn sections_of_every_kind() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn names_without_a_place() {
     check_source(
         r"
@@ -276,6 +285,7 @@ fn names_without_a_place() {
 
 /// Symbols and words where nobody would put them.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn whatever_the_assembler_takes() {
     for seed in 0..24 {
         check_source(&random_source(&mut Random::new(seed)));
@@ -292,8 +302,8 @@ fn assemble_for(folder: &Path, processor: &str, source: &str) {
 
 /// Loops over halves of waves are branches: a label is their operand, a function's name stands behind them.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn targets_of_loops_over_halves_of_waves_are_named() {
-    require_tools!("llvm-mc-22", "llvm-objdump-22");
     let folder = scratch_dir();
     for processor in ["gfx1010", "gfx1030", "gfx1100"] {
         let source = "
@@ -318,8 +328,8 @@ fn targets_of_loops_over_halves_of_waves_are_named() {
 /// Words that no compiler makes, with what LLVM remarks on them, whether it takes or refuses them. It dies of some: what
 /// stands beside these is not compared.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn random_words_and_what_llvm_remarks_on_them() {
-    require_tools!("llvm-mc-22", "llvm-objdump-22");
     const OBJECTS: u64 = 6;
     let folder = scratch_dir();
     let folder = folder.path();
@@ -353,8 +363,8 @@ fn random_words_and_what_llvm_remarks_on_them() {
 
 /// LLVM has no three trap registers in a row: it takes, and speaks of, eight.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn remarks_name_the_tuples_that_llvm_has() {
-    require_tools!("llvm-mc-22", "llvm-objdump-22");
     let folder = scratch_dir();
     let words = ".type f,@function\nf:\n.long 0xf782bdd3, 0x86e8d8f4, 0xf782bdd3, 0x866858f4\n";
     assemble_for(folder.path(), "gfx1200", words);
@@ -406,8 +416,8 @@ fn random_source(random: &mut Random) -> String {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn fixtures() {
-    require_tools!("llvm-objdump-22");
     check(&fixtures_dir(), &["odd-names.co"]);
     check(&fixtures_dir(), &["v2.co"]);
 }
@@ -433,8 +443,8 @@ const FLAGS_SOURCE: &str = r#"
 "#;
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn flags() {
-    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
     let folder = scratch_dir();
     let folder = folder.path();
     assemble(folder, "case", FLAGS_SOURCE);
@@ -465,8 +475,8 @@ fn flags() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn standard_input() {
-    require_tools!("llvm-objdump-22");
     let piped = |command: &mut Command| {
         run(command.arg("-").stdin(fs::File::open(fixture("odd-names.co")).unwrap())).stdout
     };
@@ -477,8 +487,8 @@ fn standard_input() {
 
 /// A kernel is shown with the labels inside it, wherever it is.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn kernels_with_labels() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let folder = scratch_dir();
     let folder = folder.path();
     let kernel = |name: &str| {
@@ -503,8 +513,8 @@ fn kernels_with_labels() {
 
 /// More functions than one thread takes at a time, and one that is longer than a buffer.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn long_listings_come_in_order() {
-    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
     let folder = scratch_dir();
     let folder = folder.path();
     let mut source = String::new();
@@ -576,8 +586,8 @@ fn containers() {
 /// Source places and lines between the instructions. The sources stand under another folder than the one they were
 /// compiled in.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn source_lines_stand_between_instructions() {
-    require_tools!("llvm-objdump-22");
     let folder = fixtures_dir();
     let sources = format!("--prefix={}", folder.display());
     for form in ["dwarf5", "dwarf4", "tables", "zlib", "zstd"] {
@@ -596,8 +606,8 @@ fn source_lines_stand_between_instructions() {
 /// Not linked, with code in several sections that all begin at zero: LLVM takes the names of functions from data that has
 /// the same offset, so only places are compared.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn source_lines_of_objects_that_are_not_linked() {
-    require_tools!("llvm-objdump-22");
     let folder = fixture("");
     let [theirs, ours] =
         [objdump(&folder, &["-l", "lines.o"]), disasm(&folder, &["-l", "lines.o"])]
@@ -622,8 +632,8 @@ fn placed(listing: &str) -> Vec<(String, String)> {
 
 /// One function is listed without reading about the others, unless that matters.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn each_function_alone() {
-    require_tools!("llvm-objdump-22");
     let folder = fixture("");
     for file in ["lines.dwarf5.co", "flow.co", "odd-names.co", "external.co", "short.co"] {
         let bytes = fs::read(fixture(file)).unwrap();
@@ -642,8 +652,8 @@ fn each_function_alone() {
 
 /// Each unit of a program may have a function of its own that is called the same.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn functions_of_one_name() {
-    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
     let folder = scratch_dir();
     let folder = folder.path();
     for number in ["1", "2"] {
@@ -657,9 +667,10 @@ fn functions_of_one_name() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn source_lines_of_triton_kernels_stand_between_instructions() {
-    require_tools!("llvm-objdump-22");
-    let Some(stamp) = hsaco_tests::corpus_file("triton/fetched.txt") else { return };
+    let stamp = hsaco_tests::corpus_file("triton/fetched.txt");
     let folder = stamp.parent().unwrap();
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -703,8 +714,8 @@ fn live_counts(listing: &str) -> Vec<&str> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn registers_live_in_sections_that_begin_at_zero() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let folder = scratch_dir();
     assemble(folder.path(), "two", TWO_SECTIONS);
     sh(folder.path(), "ld.lld-22 -shared two.o -o two.co");

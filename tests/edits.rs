@@ -16,7 +16,7 @@ use hsaco::patch::{
     CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict, set,
     verify_set,
 };
-use hsaco_tests::{have_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 /// Kernels with loops, divergent branches, LDS, calls and scratch memory, and functions to call from them.
 const SOURCE: &str = r#"
@@ -68,7 +68,6 @@ kernel void matrix(global f4 *p, float a, float b, int n) {
 "#;
 
 const TARGETS: [&str; 6] = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"];
-const TOOLS: [&str; 3] = ["clang-22", "ld.lld-22", "llvm-objdump-22"];
 
 fn compile(folder: &Path, target: &str, source: &str, flags: &[&str]) -> Vec<u8> {
     let (input, output) = (folder.join("edits.cl"), folder.join("edits.co"));
@@ -153,10 +152,8 @@ fn kernel_entry(file: &[u8], name: &str) -> u64 {
 
 /// Counting, inserting and replacing, on every target and at both levels.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn what_clang_compiles_for_any_target_can_be_edited() {
-    if !have_tools(&TOOLS) {
-        return;
-    }
     let folder = scratch_dir();
     for target in TARGETS {
         for (level, source, kernel) in
@@ -195,10 +192,8 @@ fn check_set(what: &str, file: &[u8], kernel: &str) {
 
 /// Every instruction of a kernel can be the place: branches lead where they led, and the program counter is read as it was.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn instructions_can_be_inserted_before_any_instruction() {
-    if !have_tools(&TOOLS) {
-        return;
-    }
     let folder = scratch_dir();
     for target in TARGETS {
         let file = compile(folder.path(), target, SOURCE, &["-O2"]);
@@ -251,10 +246,8 @@ fn check_counter(what: &str, decoder: &Decoder, manifest: &Manifest, value: u64)
 
 /// Functions that clang compiled, which change EXEC, are called at entries and blocks, with arguments and without.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn functions_that_clang_compiled_are_called_on_any_target() {
-    if !have_tools(&TOOLS) {
-        return;
-    }
     let folder = scratch_dir();
     for target in TARGETS {
         let file = compile(folder.path(), target, SOURCE, &["-O2"]);
@@ -303,10 +296,8 @@ fn check_lanes(what: &str, file: &[u8], manifest: &Manifest) {
 
 /// A function that keeps its variables in memory has its stack behind what kernels have there.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn functions_with_a_stack_are_called_on_any_target() {
-    if !have_tools(&TOOLS) {
-        return;
-    }
     let folder = scratch_dir();
     for target in TARGETS {
         let split = compile(folder.path(), target, SOURCE, &["-O0"]);
@@ -387,10 +378,8 @@ fn check_set_up(what: &str, file: &[u8], manifest: &Manifest) {
 
 /// A kernel that has no scratch memory set up is not given any.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_kernel_without_scratch_memory_that_would_have_to_set_it_up_is_refused() {
-    if !have_tools(&TOOLS) {
-        return;
-    }
     let folder = scratch_dir();
     let kept = "(void) { private *kept = (private *)__builtin_alloca(4); *kept = 0;";
     let private = "typedef volatile __attribute__((address_space(5))) int private;";
@@ -407,10 +396,8 @@ fn a_kernel_without_scratch_memory_that_would_have_to_set_it_up_is_refused() {
 
 /// Accumulation registers stay where the code finds them, and matrix instructions have read their operands.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn accumulation_registers_are_not_run_into() {
-    if !have_tools(&TOOLS) {
-        return;
-    }
     let folder = scratch_dir();
     for target in ["gfx90a", "gfx942"] {
         for level in ["-O2", "-O0"] {
@@ -439,10 +426,8 @@ fn accumulation_registers_are_not_run_into() {
 
 /// Waves of 64 lanes where 32 are usual, and kernels of both sizes in one object.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn waves_of_both_sizes_are_edited() {
-    if !have_tools(&TOOLS) {
-        return;
-    }
     let folder = scratch_dir();
     for target in ["gfx1030", "gfx1100", "gfx1201"] {
         let file = compile(folder.path(), target, SOURCE, &["-O2", "-mwavefrontsize64"]);

@@ -34,7 +34,7 @@ use hsaco::patch::{
 use hsaco_tests::gfx1250::{self, NewKernel, TEXT};
 use hsaco_tests::program::{hsaco_fine, succeed};
 use hsaco_tests::rewritten::{changed, changed_by, kernel, object, patch, patcher, refusal, text};
-use hsaco_tests::{fixture, fixtures_dir, have_tools, scratch_dir};
+use hsaco_tests::{fixture, fixtures_dir, scratch_dir};
 use serde_json::Value;
 
 const MATRIX: &str = "v_wmma_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7]";
@@ -64,10 +64,8 @@ fn flow_of(lines: &str) -> Cfg {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_02_what_was_rewritten_reads_as_llvm_reads_it() {
-    if !have_tools(&["llvm-objdump-22"]) {
-        return;
-    }
     let file = std::fs::read(fixture("steppings.co")).unwrap();
     let (bytes, _) = changed(&file);
     let folder = scratch_dir();
@@ -81,6 +79,7 @@ fn capability_02_what_was_rewritten_reads_as_llvm_reads_it() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_03_a_scale_source_that_nobody_reads_may_be_anything() {
     let words = ".long 0xcc350000, 0x00026530, 0xcc330000, 0x04024110";
     let code = gfx1250::assemble(gfx1250::assembler().unwrap(), words).unwrap();
@@ -89,9 +88,6 @@ fn capability_03_a_scale_source_that_nobody_reads_may_be_anything() {
     assert_eq!(inst.len(), code.len());
     let line = tools.decoder().text(&inst);
     assert!(line.starts_with("v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7]"), "{line}");
-    if !have_tools(&["llvm-objdump-22"]) {
-        return;
-    }
     let folder = scratch_dir();
     std::fs::write(folder.path().join("k.co"), object(&[kernel("k", words)])).unwrap();
     let listing = succeed(folder.path(), "llvm-objdump-22", &["-d", "k.co"]);
@@ -414,18 +410,14 @@ fn functions_are_called_with_what_is_needed_saved() {
 }
 
 /// The fixture of steppings with lines of its own source, by LLVM's assembler.
-fn with_lines(folder: &Path) -> Option<PathBuf> {
-    const TOOLS: [&str; 4] = ["llvm-mc-22", "ld.lld-22", "llvm-dwarfdump-22", "llvm-symbolizer-22"];
-    if !have_tools(&TOOLS) {
-        return None;
-    }
+fn with_lines(folder: &Path) -> PathBuf {
     std::fs::copy(fixtures_dir().join("src/steppings.s"), folder.join("steppings.s")).unwrap();
     let assemble = ["--triple=amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-g", "-filetype=obj"];
     let assemble: Vec<&str> =
         assemble.into_iter().chain(["steppings.s", "-o", "steppings.o"]).collect();
     succeed(folder, "llvm-mc-22", &assemble);
     succeed(folder, "ld.lld-22", &["-shared", "steppings.o", "-o", "lines.co"]);
-    Some(folder.join("lines.co"))
+    folder.join("lines.co")
 }
 
 /// Whether LLVM finds nothing wrong with the debug information of a file.
@@ -441,10 +433,11 @@ fn symbolized(folder: &Path, file: &str, address: u64) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_42_replacements_have_the_lines_of_what_they_replace() {
     let folder = scratch_dir();
     let folder = folder.path();
-    let Some(path) = with_lines(folder) else { return };
+    let path = with_lines(folder);
     let file = std::fs::read(&path).unwrap();
     let (bytes, manifest) = changed(&file);
     let result = folder.join("result.co");
@@ -478,10 +471,8 @@ fn capability_42_replacements_have_the_lines_of_what_they_replace() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_43_replacements_have_frames() {
-    if !have_tools(&["clang-22", "ld.lld-22", "llvm-dwarfdump-22"]) {
-        return;
-    }
     let folder = scratch_dir();
     let folder = folder.path();
     std::fs::copy(fixtures_dir().join("src/s1.c"), folder.join("s1.c")).unwrap();

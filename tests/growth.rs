@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use hsaco_tests::program::{hsaco_binary, hsaco_fine, run};
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 /// A section to be.
 struct Section {
@@ -177,8 +177,8 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss)
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn listing_many_sections_takes_not_much_longer_than_one_with_as_many_functions() {
-    require_tools!("python3");
     let folder = scratch_dir();
     let (one, many) = (folder.path().join("one.co"), folder.path().join("many.co"));
     with_kernels(&one, 60_000);
@@ -191,8 +191,8 @@ fn listing_many_sections_takes_not_much_longer_than_one_with_as_many_functions()
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn showing_all_of_many_kernels_takes_little_memory() {
-    require_tools!("python3");
     let folder = scratch_dir();
     let (few, many) = (folder.path().join("few.co"), folder.path().join("many.co"));
     let (few_kernels, many_kernels) = (10_000, 40_000);

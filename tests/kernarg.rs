@@ -22,7 +22,7 @@ use hsaco::object::container::{EntryKind, HashCheck, Options, entries};
 use hsaco::object::{CodeObject, Kernel};
 use hsaco_tests::program::{sh, succeed};
 use hsaco_tests::random::Random;
-use hsaco_tests::{corpus_dir, fixture, fixtures_dir, in_ci, require_tools, scratch_dir};
+use hsaco_tests::{corpus_dir, fixture, fixtures_dir, scratch_dir};
 
 /// The layout of one kernel of a fixture.
 fn layout(name: &str, kernel: &str) -> NativeLayout {
@@ -178,8 +178,8 @@ fn f34_a_packet_is_these_bytes() {
 fn each_real_kernel(mut look: impl FnMut(&str, &CodeObject<'_>, &Kernel<'_>)) -> usize {
     let mut files: Vec<_> = ["bitsandbytes", "debian", "triton"]
         .iter()
-        .filter_map(|folder| fs::read_dir(corpus_dir().join(folder)).ok())
-        .flat_map(|folder| folder.map(|it| it.unwrap().path()))
+        .flat_map(|folder| fs::read_dir(corpus_dir().join(folder)).unwrap())
+        .map(|it| it.unwrap().path())
         .filter(|it| it.extension().is_none_or(|it| it != "txt"))
         .collect();
     files.sort();
@@ -203,6 +203,7 @@ fn each_real_kernel(mut look: impl FnMut(&str, &CodeObject<'_>, &Kernel<'_>)) ->
 }
 
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn layouts_of_real_libraries_are_what_their_metadata_says() {
     let mut random = Random::new(8);
     let (mut compact_count, mut hidden_count) = (0, 0);
@@ -235,8 +236,7 @@ fn layouts_of_real_libraries_are_what_their_metadata_says() {
             entry.unwrap_or_else(|it| panic!("{}: {it}", place()));
         }
     });
-    assert!(count == 0 || count > 100_000, "{count}");
-    assert!(!in_ci() || count != 0, "no corpus");
+    assert!(count > 100_000, "{count}");
     println!(
         "{count} kernels, {compact_count} of them compact, {hidden_count} with hidden arguments"
     );
@@ -419,8 +419,8 @@ fn counted(ty: &Type, next: &mut i32) -> Datum {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn packed_bytes_are_those_that_the_host_compiler_lays_out() {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     for name in ["layouts.h", "layouts.hip", "layouts.cpp", "hip.h"] {
         fs::copy(fixtures_dir().join("src").join(name), folder.path().join(name)).unwrap();
@@ -547,8 +547,8 @@ fn our_registers(entry: &Entry) -> Vec<Held> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn registers_at_entry_are_those_that_llvm_reads() {
-    require_tools!("llc-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("registers.ll"), REGISTERS).unwrap();
     let mut compared = 0;

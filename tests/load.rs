@@ -6,22 +6,13 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "load/sample.rs"]
 mod sample;
 
-#[path = "load/errors.rs"]
 mod errors;
-#[path = "load/link.rs"]
 mod link;
-#[path = "load/mutations.rs"]
 mod mutations;
-#[path = "load/packed.rs"]
 mod packed;
-#[path = "load/relocations.rs"]
 mod relocations;
-#[path = "load/resolution.rs"]
 mod resolution;
-#[path = "load/resources.rs"]
 mod resources;
-#[path = "load/symbols.rs"]
 mod symbols;

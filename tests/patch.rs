@@ -61,6 +61,7 @@ fn capability_06_an_object_without_code_stays() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_07_what_is_for_a0_already_stays() {
     let with = |revision| Kernel { revision, ..kernel("k", "s_clause 0x1") };
     let other = |revision| Kernel { revision, ..kernel("other", "s_nop 0") };
@@ -101,6 +102,7 @@ fn capability_08_results_are_told_apart() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_32_a_trampoline_near_by_branches() {
     let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
     let (bytes, manifest) = changed(&file);
@@ -118,6 +120,7 @@ fn capability_32_a_trampoline_near_by_branches() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn padding_behind_the_function_comes_first_and_that_of_others_never() {
     let sites = format!("{MATRIX}\ns_nop 1");
     let (bytes, manifest) = changed(&object(&[kernel("a", &sites), kernel("b", &sites)]));
@@ -129,6 +132,7 @@ fn padding_behind_the_function_comes_first_and_that_of_others_never() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_33_a_trampoline_far_by_registers() {
     let lines = format!("{MATRIX}\ns_nop 1\ns_nop 2\n.rept 40000 s_mov_b32 s4, s5");
     let (bytes, manifest) = changed(&object(&[Kernel { sgprs: 8, ..kernel("k", &lines) }]));
@@ -158,6 +162,7 @@ fn all_registers_live() -> String {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_35_without_a_free_register_branches_or_a_refusal() {
     let live = all_registers_live();
     let lines = format!("{MATRIX}\n{live}\n.rept 40000 s_mov_b32 s4, s5");
@@ -183,6 +188,7 @@ fn capability_35_without_a_free_register_branches_or_a_refusal() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_36_dense_far_sites() {
     let sites = format!("{MATRIX}\nv_mov_b32_e32 v50, v51\nv_mov_b32_e32 v50, v52\n").repeat(1200);
     let lines = format!("{sites}\n.rept 40000 s_mov_b32 s4, s5");
@@ -198,6 +204,7 @@ fn capability_36_dense_far_sites() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn sites_of_four_bytes_are_routed() {
     let near = format!("{INTEGER}\nv_add_f32_e32 v16, v0, v1");
     let (bytes, manifest) = changed(&object(&[kernel("k", &near)]));
@@ -231,6 +238,7 @@ fn capability_37_nothing_that_was_there_moves() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn capability_38_metadata_grows() {
     // Every register up to s125 in name only; the pair takes two more, and VCC counts.
     let lines = format!("{MATRIX}\ns_nop 1\ns_nop 2\n.rept 40000 s_mov_b32 s4, s5");
@@ -373,6 +381,7 @@ fn a_byte_that_no_manifest_lists_is_found() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn numbers_of_kernels_are_set_in_both_places() {
     let file = object(&[kernel("k", "s_nop 0")]);
     let setting = "k.vgpr_count=200".parse().unwrap();
@@ -396,6 +405,7 @@ fn edited(file: &[u8], edits: Vec<CodeEdit>) -> Patched {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn instructions_are_replaced_and_inserted() {
     let file = object(&[kernel("k", "s_mov_b32 s4, 0\nv_mov_b32_e32 v0, v1")]);
     let replaced =
@@ -412,6 +422,7 @@ fn instructions_are_replaced_and_inserted() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn counters_count_at_entries_and_blocks() {
     let lines = "v_mov_b32_e32 v5, v6\ns_cbranch_scc1 1\nv_mov_b32_e32 v5, v7\nv_mov_b32_e32 v8, v5\nds_store_b32 v8, v5";
     let file = object(&[kernel("k", lines)]);

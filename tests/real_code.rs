@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hsaco_tests::corpus_file;
 use hsaco_tests::disassembly::{Comparison, compare_file};
 use hsaco_tests::program::hsaco_binary;
 use hsaco_tests::reassembly::Reassembly;
-use hsaco_tests::{corpus_file, require_tools};
 
 /// Libraries of the corpus, and every how-many-th object of each is compared. All of them take
 /// llvm-objdump half an hour: `cargo xtask oracle disasm` does that.
@@ -38,28 +38,31 @@ fn check(file: &Path, every: usize) -> Comparison {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn libraries_read_as_llvm_objdump_reads_them() {
-    require_tools!("llvm-objdump-22");
     for (name, every) in LIBRARIES {
-        let Some(file) = corpus_file(name) else { return };
+        let file = corpus_file(name);
         check(&file, every);
     }
 }
 
 fn triton_files() -> Vec<PathBuf> {
-    let Some(stamp) = corpus_file("triton/fetched.txt") else { return Vec::new() };
+    let stamp = corpus_file("triton/fetched.txt");
     let files = fs::read_dir(stamp.parent().unwrap()).unwrap().map(|it| it.unwrap().path());
     files.filter(|it| it.extension().is_some_and(|it| it == "co")).collect()
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn what_is_printed_assembles_to_the_same_bytes() {
     let mut found = Reassembly::default();
     for file in triton_files() {
         found.add_file(&file, 1).unwrap();
     }
     for (name, every) in REASSEMBLED {
-        let Some(file) = corpus_file(name) else { return };
+        let file = corpus_file(name);
         found.add_file(&file, every).unwrap();
     }
     for (target, (tally, exact)) in found.tallies() {
@@ -69,13 +72,13 @@ fn what_is_printed_assembles_to_the_same_bytes() {
         assert_eq!(exact.rows(), tally.rows);
     }
     assert!(found.instructions > 100_000, "{}", found.instructions);
-    require_tools!("llvm-mc-22", "llvm-objcopy-22");
     found.ask_llvm_mc().unwrap();
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn triton_kernels_read_as_llvm_objdump_reads_them() {
-    require_tools!("llvm-objdump-22");
     let files = triton_files();
     let found: usize = files.iter().map(|it| check(it, 1).objects).sum();
     assert!(files.is_empty() || found == 64, "{found}");

@@ -9,7 +9,7 @@ use std::path::Path;
 use hsaco::analysis::{Allocation, CallGraph, Code, demand};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{hsaco_fine, sh};
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 const COMPILE: &str = "clang-22 -x c --target=amdgcn-amd-amdhsa -nogpulib -O2";
 const ASSEMBLE: &str = "llvm-mc-22 --triple=amdgcn-amd-amdhsa -filetype=obj";
@@ -69,8 +69,8 @@ fn shortages(path: &Path) -> String {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_callee_that_needs_more_than_its_kernel_has_is_found() {
-    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("caller.c"), format!("{HEAD}{CALLER}")).unwrap();
     for (target, allocated) in
@@ -109,8 +109,8 @@ KERNEL() chosen(GLOBAL int *out, int n) { out[0] = table[n](n); }
 ";
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn c16_compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_call() {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("calls.c"), format!("{HEAD}{CALLS}")).unwrap();
     let (mut equal, mut all) = (0, 0);
@@ -184,8 +184,8 @@ fn dynamic_stacks(path: &Path) -> BTreeMap<String, bool> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn stacks_that_grow_are_those_that_llvm_says() {
-    require_tools!("clang-22", "ld.lld-22", "llvm-readelf-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("stacks.c"), format!("{HEAD}{STACKS}")).unwrap();
     for target in ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
@@ -213,8 +213,8 @@ fn stacks_that_grow_are_those_that_llvm_says() {
 
 /// Before version 5 neither descriptor nor metadata say it: the code does, where there are calls.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn calls_show_that_stacks_grow_where_the_object_does_not_say_it() {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     fs::write(folder.path().join("stacks.c"), format!("{HEAD}{STACKS}")).unwrap();
     for target in ["gfx90a", "gfx1030"] {
@@ -307,8 +307,8 @@ fn occupancy_comments(assembly: &str) -> BTreeMap<String, u32> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn c16_occupancy_is_what_llvm_says() {
-    require_tools!("clang-22", "ld.lld-22");
     let folder = scratch_dir();
     let source: String =
         KERNELS.iter().enumerate().map(|(number, parts)| kernel(number, *parts)).collect();
@@ -395,8 +395,8 @@ amdhsa.kernels:
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn registers_to_free_are_counted_from_what_was_asked_for() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let folder = scratch_dir();
     for (count, waves, fewer) in
         [(70, 8, 6), (72, 8, 8), (65, 8, 1), (66, 8, 2), (97, 5, 1), (130, 4, 2), (136, 4, 8)]

@@ -8,26 +8,16 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "robustness/calls.rs"]
 mod calls;
-#[path = "robustness/cli.rs"]
 mod cli;
-#[path = "robustness/elf.rs"]
 mod elf;
-#[path = "robustness/exercise.rs"]
 mod exercise;
-#[path = "robustness/exit_codes.rs"]
 mod exit_codes;
-#[path = "robustness/memory.rs"]
 #[cfg(unix)]
 mod memory;
-#[path = "robustness/metadata.rs"]
 mod metadata;
-#[path = "robustness/mutation.rs"]
 mod mutation;
-#[path = "robustness/names.rs"]
 mod names;
-#[path = "robustness/outputs.rs"]
 mod outputs;
 
 use std::fs;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use hsaco::db::Database;
 use hsaco_tests::program::{hsaco_command, run, sh};
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 use serde_json::Value;
 
 /// Code that reads otherwise by the size of waves and by halves of registers; the last line is another in `b.co`.
@@ -131,8 +131,8 @@ fn check(folder: &Path, options: &[&str], what: &str) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn every_verb_prints_what_llvm_objdump_prints() {
-    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
     for processor in ["gfx942", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1201", "gfx1250"] {
         let waves: &[bool] = match processor {
             "gfx942" => &[true],
@@ -156,8 +156,8 @@ fn every_verb_prints_what_llvm_objdump_prints() {
 
 /// Halves that LLVM does not read without being told: every verb finds that out alike.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn every_verb_finds_halves_of_registers_alike() {
-    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
     for processor in ["gfx1200", "gfx1250"] {
         let case = Case { processor, wave64: false, halves: Some(true) };
         let lines = format!("{LINES}\n v_add_f16_e32 v1.h, v2.l, v3.h");
@@ -174,8 +174,8 @@ fn every_verb_finds_halves_of_registers_alike() {
 
 /// A function is read by its own code: what another one of the object needs does not change its text.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn every_verb_judges_each_function_by_its_own_code() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let case = Case { processor: "gfx1200", wave64: false, halves: Some(true) };
     let plain = case.source(LINES, "s_mov_b32 s0, s1");
     let lines = format!("{LINES}\n v_add_f16_e32 v1.h, v2.l, v3.h");
@@ -198,8 +198,8 @@ fn every_verb_judges_each_function_by_its_own_code() {
 
 /// Words that only the hardware takes: every verb but `disasm` decodes them, and `disasm` when it is told.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn every_verb_decodes_what_the_hardware_runs() {
-    require_tools!("llvm-mc-22", "ld.lld-22", "llvm-objdump-22");
     let case = Case { processor: "gfx1250", wave64: false, halves: None };
     let lines = format!("{LINES}\n .long 0xd0310000, 0x00500000, 0x7c7c2420");
     let folder = scratch_dir();

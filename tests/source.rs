@@ -14,7 +14,7 @@ use hsaco::analysis::{DebugSections, Frame, SourceMap};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{hsaco_command, run, sh, with_input};
 use hsaco_tests::random::Random;
-use hsaco_tests::{corpus_file, fixture, require_tools, scratch_dir};
+use hsaco_tests::{corpus_file, fixture, scratch_dir};
 use serde_json::Value;
 
 /// The objects of `lines.hip` and `lines-two.hip`.
@@ -24,8 +24,8 @@ const FORMS: [&str; 5] = ["dwarf5", "dwarf4", "tables", "zlib", "zstd"];
 type Place = (String, String, u64, u64);
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn b10_fixtures_come_from_where_llvm_symbolizer_says() {
-    require_tools!("llvm-symbolizer-22");
     for form in FORMS {
         let found = check(&fixture(&format!("lines.{form}.co")));
         assert!(found.placed > 100 && found.inlined > 10, "{form}: {found:?}");
@@ -33,9 +33,10 @@ fn b10_fixtures_come_from_where_llvm_symbolizer_says() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn c8_triton_kernels_come_from_where_llvm_symbolizer_says() {
-    require_tools!("llvm-symbolizer-22");
-    let Some(stamp) = corpus_file("triton/fetched.txt") else { return };
+    let stamp = corpus_file("triton/fetched.txt");
     let files = fs::read_dir(stamp.parent().unwrap()).unwrap().map(|it| it.unwrap().path());
     let objects = files.filter(|it| it.extension().is_some_and(|it| it == "co"));
     let placed: usize = objects.map(|it| check(&it).placed).sum();
@@ -44,8 +45,8 @@ fn c8_triton_kernels_come_from_where_llvm_symbolizer_says() {
 
 /// Types in units of their own have a line table, the same one, and no code.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn types_apart_do_not_hide_where_code_comes_from() {
-    require_tools!("llvm-symbolizer-22");
     for name in ["types.units.co", "types.units4.co"] {
         let found = check(&fixture(name));
         assert!(found.placed > 100, "{name}: {found:?}");
@@ -79,8 +80,8 @@ fn remarks(folder: &Path, command: &mut Command) -> Vec<String> {
 
 /// What stays in the object when debug information goes to a file of its own has the line table.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn skeletons_of_split_debug_information_have_lines() {
-    require_tools!("clang-22", "ld.lld-22", "llvm-objdump-22");
     let scratch = scratch_dir();
     let folder = scratch.path();
     fs::write(folder.join("split.c"), SPLIT).unwrap();
@@ -111,8 +112,8 @@ fn skeletons_of_split_debug_information_have_lines() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn line_tables_that_have_lost_their_units_have_lines() {
-    require_tools!("llvm-objcopy-22");
     let scratch = scratch_dir();
     let folder = scratch.path();
     for form in FORMS {

@@ -60,6 +60,7 @@ fn says(text: &str) -> Vec<Option<String>> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn an_edit_leaves_the_stepping_and_the_rules_still_do_their_work() {
     let file = object(&[with("k", &format!("s_nop 1\n{STRIDE}"), "B0")]);
     let edits = [
@@ -108,6 +109,7 @@ fn a_set_writes_the_stepping_that_it_declares() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn what_has_nothing_to_rewrite_is_for_the_new_stepping_too() {
     let file = object(&[with("k", "s_nop 1", "B0")]);
     let (bytes, manifest) = changed(&file);
@@ -144,6 +146,7 @@ fn an_entry_stub_is_put_before_kernels_for_a0_too() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn strict_b0_changes_tensor_loads_alone_and_stays_b0() {
     let strict = by(RuleSet::by_name("gfx1250-b0-strict").unwrap());
     let lines = format!("s_clause 0x1\n{STRIDE}\ntensor_load_to_lds s[0:3], s[4:11]");

@@ -8,7 +8,7 @@ use hsaco::check::{Checker, Launch};
 use hsaco_tests::program::sh;
 use hsaco_tests::scratch_dir;
 
-use crate::{Asked, findings, on, only, own};
+use super::{Asked, findings, on, only, own};
 
 /// A kernel to assemble: what differs from one that is fine on every device.
 #[derive(Clone, Copy)]
@@ -96,21 +96,14 @@ fn link(target: &str, text: &str) -> Vec<u8> {
     fs::read(dir.path().join("k.co")).unwrap()
 }
 
-macro_rules! require_llvm {
-    () => {
-        hsaco_tests::require_tools!("llvm-mc-22", "ld.lld-22");
-    };
-}
-pub(crate) use require_llvm;
-
 const LDS_65536: &[(&str, &str)] = &[(".group_segment_fixed_size", "65536")];
 const LDS_200000: &[(&str, &str)] = &[(".group_segment_fixed_size", "200000")];
 const LDS_163840: &[(&str, &str)] = &[(".group_segment_fixed_size", "163840")];
 const LDS_163844: &[(&str, &str)] = &[(".group_segment_fixed_size", "163844")];
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_plain_kernel_passes_everywhere() {
-    require_llvm!();
     for target in [
         "gfx900",
         "gfx908",
@@ -129,8 +122,8 @@ fn a_plain_kernel_passes_everywhere() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn lds_limit() {
-    require_llvm!();
     let with = |directives, metadata| Kernel { name: "tiles", directives, metadata, ..PLAIN };
     let good = with(".amdhsa_group_segment_fixed_size 65536", LDS_65536);
     let bad = with(".amdhsa_group_segment_fixed_size 200000", LDS_200000);
@@ -156,8 +149,8 @@ fn lds_limit() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn limits_can_be_the_projects_own() {
-    require_llvm!();
     let kernel = Kernel {
         name: "tiles",
         directives: ".amdhsa_group_segment_fixed_size 65536",
@@ -174,8 +167,8 @@ fn limits_can_be_the_projects_own() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn register_limit() {
-    require_llvm!();
     let good = Kernel {
         directives: ".amdhsa_next_free_vgpr 256",
         metadata: &[(".vgpr_count", "256"), (".max_flat_workgroup_size", "32")],
@@ -193,8 +186,8 @@ fn register_limit() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn code_decides_who_is_wrong_about_registers() {
-    require_llvm!();
     let says = |code| Kernel { metadata: &[(".vgpr_count", "64")], code, ..PLAIN };
     expect![[r#"
         error: register-limit: plain: the descriptor allocates 4 VGPRs, and the metadata declares 64; the code uses 64 vgprs (granulated_workitem_vgpr_count, at offset 0x470); raise .amdhsa_next_free_vgpr
@@ -207,8 +200,8 @@ fn code_decides_who_is_wrong_about_registers() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn waves_do_not_fit() {
-    require_llvm!();
     let required = |directives, metadata| Kernel { name: "groups", directives, metadata, ..PLAIN };
     let good = required(
         ".amdhsa_next_free_vgpr 128",
@@ -246,8 +239,8 @@ fn waves_do_not_fit() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn workgroup_limit() {
-    require_llvm!();
     let plain = object("gfx942", &[PLAIN]);
     let launched = |size| Asked {
         launch: Launch { workgroup: Some([size, 1, 1]), ..Launch::default() },
@@ -273,8 +266,8 @@ fn workgroup_limit() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn kernarg_layout() {
-    require_llvm!();
     let long = Kernel {
         metadata: &[(
             ".args",
@@ -311,8 +304,8 @@ fn kernarg_layout() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn user_sgprs() {
-    require_llvm!();
     let count = |directives| Kernel { directives, ..PLAIN };
     let text = |directives| findings(&on("gfx942"), &object("gfx942", &[count(directives)]));
     assert_eq!(text(".amdhsa_user_sgpr_count 16"), "");
@@ -335,8 +328,8 @@ fn user_sgprs() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn scratch_needed() {
-    require_llvm!();
     let private = Kernel {
         directives: ".amdhsa_private_segment_fixed_size 64",
         metadata: &[(".private_segment_fixed_size", "64")],
@@ -351,8 +344,8 @@ fn scratch_needed() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn caller_duties() {
-    require_llvm!();
     let init = Kernel { metadata: &[(".kind", "init")], ..PLAIN };
     expect![[r#"
         note: caller-duties: plain: is of kind init: the caller launches it once after loading, before any other (amdhsa.kernels[0].kind, at offset 0x2be); runtimes below HIP do not do it by themselves
@@ -361,8 +354,8 @@ fn caller_duties() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn grid_limit_knows_clusters() {
-    require_llvm!();
     let clustered = Kernel { metadata: &[(".cluster_dims", "[4, 1, 1]")], ..PLAIN };
     let clustered = object("gfx1250", &[clustered]);
     let launched = |groups| Asked {
@@ -376,8 +369,8 @@ fn grid_limit_knows_clusters() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn undecodable_code() {
-    require_llvm!();
     let bad = Kernel { code: ".long 0xffffffff", ..PLAIN };
     let object_with = object("gfx942", &[bad]);
     expect![[r#"
@@ -390,8 +383,8 @@ fn undecodable_code() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn descriptor_missing() {
-    require_llvm!();
     let announced = Kernel {
         name: "plain",
         metadata: &[(
@@ -406,8 +399,8 @@ fn descriptor_missing() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn an_undefined_symbol_with_an_addend_is_an_error() {
-    require_llvm!();
     let text = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.data\n.globl table\n.type table,@object\ntable:\n.quad elsewhere+8\n.size table, 8\n";
     expect![[r#"
         error: unresolved-symbol: 'elsewhere' is not defined, and R_AMDGPU_ABS64 at 0x3358 needs it + 8, which ROCr accepts and turns into the address 0x8 (elsewhere, at offset 0x358); link the object that defines it, or load that one first
@@ -415,8 +408,8 @@ fn an_undefined_symbol_with_an_addend_is_an_error() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn the_setting_of_a_feature_is_not_the_processor() {
-    require_llvm!();
     let object = object("gfx942:xnack+", &[PLAIN]);
     expect![[r#"
         error: feature-mismatch: compiled with xnack on, and the device gfx942:xnack- has it off (e_flags, at offset 0x30); compile for gfx942:xnack-, or without xnack for both settings
@@ -425,8 +418,8 @@ fn the_setting_of_a_feature_is_not_the_processor() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn budgets() {
-    require_llvm!();
     let object = object("gfx942", &[PLAIN, Kernel { name: "other", ..PLAIN }]);
     let hold = |budget: &str| {
         let budget = budget.parse().unwrap();

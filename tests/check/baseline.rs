@@ -6,7 +6,7 @@ use std::path::Path;
 use hsaco_tests::program::hsaco_command;
 use hsaco_tests::scratch_dir;
 
-use crate::assembled::{Kernel, PLAIN, object, require_llvm};
+use super::assembled::{Kernel, PLAIN, object};
 
 const SMALL: Kernel = Kernel {
     directives: ".amdhsa_next_free_vgpr 42\n.amdhsa_accum_offset 44",
@@ -27,8 +27,8 @@ fn check(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_kernel_that_grew_fails_and_one_that_shrank_is_said() {
-    require_llvm!();
     let dir = scratch_dir();
     let file = dir.path().join("k.co");
     fs::write(&file, object("gfx942", &[SMALL])).unwrap();
@@ -57,8 +57,8 @@ fn a_kernel_that_grew_fails_and_one_that_shrank_is_said() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_finding_that_is_worse_than_it_was_is_not_known() {
-    require_llvm!();
     let dir = scratch_dir();
     let file = dir.path().join("k.co");
     let budget = ["--budget", "vgprs <= 32", "--ignore", "regression"];
@@ -85,8 +85,8 @@ fn a_finding_that_is_worse_than_it_was_is_not_known() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_baseline_holds_in_every_checkout_and_from_every_folder() {
-    require_llvm!();
     let (one, other) = (scratch_dir(), scratch_dir());
     for folder in [one.path(), other.path()] {
         fs::create_dir_all(folder.join("build/deep")).unwrap();

@@ -9,7 +9,7 @@ use hsaco::object::metadata::path_at;
 use hsaco::object::{CodeObject, Kernel};
 use hsaco_tests::random::Random;
 
-use crate::{fixture, own};
+use super::{fixture, own};
 
 const CASES: usize = 10_000;
 const FIXTURES: [&str; 6] =

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hsaco::check::{Checker, Device, Facts, Launch, check};
 use hsaco::object::CodeObject;
 
-use crate::{Asked, findings, fixture, on, only, own};
+use super::{Asked, findings, fixture, on, only, own};
 
 /// A fixture with some bytes replaced.
 fn patched(name: &str, patch: &[(usize, &[u8])]) -> Vec<u8> {
@@ -111,6 +111,7 @@ fn truncated() {
 }
 
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn every_prefix_is_refused() {
     let good = fixture("s1.gfx942.co");
     let device = "gfx942".parse().unwrap();
@@ -458,6 +459,7 @@ fn dynamic_lds_counts() {
 }
 
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn containers_give_each_device_what_is_its_own() {
     let file = fixture("plain.bundle");
     let report = check(&file, &"gfx942".parse().unwrap());

@@ -9,7 +9,7 @@ use hsaco::load::{Executable, Freeze};
 use hsaco::object::CodeObject;
 use hsaco_tests::random::Random;
 
-use crate::{findings, fixture, only, own};
+use super::{findings, fixture, only, own};
 
 /// Whether loading it alone fails, at whichever step.
 fn is_refused(bytes: &[u8]) -> bool {

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use hsaco_tests::program::hsaco_command;
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
-use crate::fixture;
+use super::fixture;
 
 /// The exit code and the answer.
 fn check(file: &Path, arguments: &[&str]) -> (Option<i32>, String) {
@@ -48,8 +48,8 @@ KERNEL void scale(pointer out, float factor) {
 ";
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn the_line_that_a_finding_comes_from_is_shown() {
-    require_tools!("clang-22", "ld.lld-22");
     let dir = scratch_dir();
     let (source, file) = (dir.path().join("scale.c"), dir.path().join("scale.co"));
     fs::write(&source, SOURCE).unwrap();

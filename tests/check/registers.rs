@@ -6,8 +6,8 @@ use expect_test::expect;
 use hsaco::check::{Checker, Severity};
 use hsaco::load::{Executable, Freeze};
 
-use crate::assembled::{Kernel, PLAIN, object, require_llvm};
-use crate::{findings, on, own};
+use super::assembled::{Kernel, PLAIN, object};
+use super::{findings, on, own};
 
 /// Targets on which both kinds of vector registers share a file.
 const UNIFIED: [&str; 3] = ["gfx90a", "gfx942", "gfx950"];
@@ -23,8 +23,8 @@ fn with_code(target: &str, kernel: Kernel) -> String {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn vgprs_above_accum_offset_are_allocated_and_a_warning() {
-    require_llvm!();
     let above = kernel(SPLIT, "v_mov_b32 v235, 0");
     let expected = expect![[r#"
         warning: resource-closure: plain: code uses v160 to v235, and accum_offset is 160: the same registers as a0 to a75; it uses no AGPR (in plain) (accum_offset, at offset 0x46c); if that is not on purpose, raise .amdhsa_accum_offset to 236
@@ -43,8 +43,8 @@ fn vgprs_above_accum_offset_are_allocated_and_a_warning() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn more_than_the_total_is_an_error_with_both_numbers() {
-    require_llvm!();
     let directives = ".amdhsa_next_free_vgpr 64\n.amdhsa_accum_offset 32";
     let vgprs = expect![[r#"
         error: resource-closure: plain: vgprs: 64 allocated, 65 needed by plain (granulated_workitem_vgpr_count, at offset 0x470); raise .amdhsa_next_free_vgpr to what the code uses
@@ -59,8 +59,8 @@ fn more_than_the_total_is_an_error_with_both_numbers() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_file_of_its_own_has_as_many_agprs_as_vgprs_are_allocated() {
-    require_llvm!();
     let with = |code| with_code("gfx908", kernel(".amdhsa_next_free_vgpr 64", code));
     assert_eq!(with("v_mov_b32 v63, 0\nv_accvgpr_write_b32 a63, v1"), "");
     expect![[r#"
@@ -69,8 +69,8 @@ fn a_file_of_its_own_has_as_many_agprs_as_vgprs_are_allocated() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn shared_vgprs_of_waves_of_64_count() {
-    require_llvm!();
     let directives =
         ".amdhsa_next_free_vgpr 32\n.amdhsa_wavefront_size32 0\n.amdhsa_shared_vgpr_count 2";
     let metadata: &[_] = &[(".wavefront_size", "64")];
@@ -83,8 +83,8 @@ fn shared_vgprs_of_waves_of_64_count() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn granules_are_those_of_the_wave_size() {
-    require_llvm!();
     let wave64: &[_] = &[(".wavefront_size", "64")];
     let cases = [
         ("gfx1100", ".amdhsa_next_free_vgpr 33", PLAIN.metadata, "v_mov_b32 v39, 0", ""),
@@ -144,8 +144,8 @@ fn granules_are_those_of_the_wave_size() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn kernels_that_use_vgprs_above_accum_offset_are_loaded_and_linked_as_they_are() {
-    require_llvm!();
     let metadata: &[_] = &[
         (".vgpr_count", "256"),
         (".max_flat_workgroup_size", "512"),
@@ -174,8 +174,8 @@ fn kernels_that_use_vgprs_above_accum_offset_are_loaded_and_linked_as_they_are()
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn counts_of_scalar_registers_that_no_hardware_reads_are_not_warned_of() {
-    require_llvm!();
     let declares = |count| Kernel { metadata: count, ..PLAIN };
     for target in [
         "gfx803", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1201", "gfx1250",

@@ -6,7 +6,7 @@ use std::path::Path;
 use hsaco_tests::program::hsaco_command;
 use hsaco_tests::scratch_dir;
 
-use crate::fixture;
+use super::fixture;
 
 fn hsaco(verb: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let output = hsaco_command().args(verb.split(' ')).args(arguments).output().unwrap();

@@ -10,7 +10,7 @@ use hsaco::db::{Database, ErrorKind};
 use hsaco::isa::{Assembler, DecodeOptions, Processor};
 use hsaco_tests::program::{hsaco_command, run};
 use hsaco_tests::random::Random;
-use hsaco_tests::{corpus_file, fixture, require_tools};
+use hsaco_tests::{corpus_file, fixture};
 use serde_json::Value;
 
 use super::{assembled, database, kernel_source, names, texts};
@@ -30,8 +30,8 @@ fn lazy_4d319f3_listed_names_are_found_before_and_after_loading() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn lazy_43a64b7_one_kernel_of_a_thousand_decodes_its_bytes_alone() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let source: String =
         (0..1000).map(|at| kernel_source(&format!("k{at}"), "s_nop 1\ns_endpgm")).collect();
     let database = Database::new();
@@ -43,8 +43,8 @@ fn lazy_43a64b7_one_kernel_of_a_thousand_decodes_its_bytes_alone() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn lazy_cc748e9_names_that_a_shell_would_read_are_names() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let name = "a()<> 'b'$;&|`c`";
     let source = kernel_source("plain", "s_endpgm").replace("plain", &format!("\"{name}\""));
     let database = Database::new();
@@ -84,8 +84,8 @@ fn lazy_bc652ec_every_spelling_is_the_same_kernel_with_instructions() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn lazy_e368f69_objects_without_code_are_no_trouble() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let database = Database::new();
     database.add("empty", assembled("")).unwrap();
     assert_eq!(database.kernels().count(), 0);
@@ -139,8 +139,8 @@ fn lazy_af065a9_any_bytes_are_decoded_to_their_end() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn lazy_6164517_branches_to_anywhere_are_branches() {
-    require_tools!("llvm-mc-22", "ld.lld-22");
     let before = ".text\ns_nop 7\n.p2align 8\n";
     let own = kernel_source("own", "s_branch own\ns_endpgm");
     let far = kernel_source("far", "s_cbranch_scc0 0x7000\ns_branch 0x8000\ns_endpgm");
@@ -223,10 +223,11 @@ fn lazy_4e899dc_without_debug_information_there_is_the_rest() {
 }
 
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn lazy_c0eb9a1_objects_of_several_compilers_are_read() {
     for version in ["64", "70", "72"] {
         let name = format!("bitsandbytes/libbitsandbytes_rocm{version}.so");
-        let Some(path) = corpus_file(&name) else { return };
+        let path = corpus_file(&name);
         let database = Database::new();
         database.add(&name, fs::read(path).unwrap()).unwrap();
         let mut kernels = database.kernels().step_by(97).take(20);

@@ -8,12 +8,12 @@ use std::thread;
 
 use hsaco::db::Kernel;
 use hsaco_tests::program::run;
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 use super::database;
 
 const THREADS: usize = 32;
-const QUERIES: &str = "watched::a21_threads_of_mixed_queries_share_one_decode";
+const QUERIES: &str = "kerneldb::watched::a21_threads_of_mixed_queries_share_one_decode";
 
 #[test]
 fn a21_threads_of_mixed_queries_share_one_decode() {
@@ -56,8 +56,8 @@ fn ask(kernel: &Kernel, which: usize) {
 
 /// The same under strace: no program is started, no file is written, nothing is printed but by the test itself.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn b17_queries_print_nothing_and_start_and_write_nothing() {
-    require_tools!("strace");
     let folder = scratch_dir();
     let log = folder.path().join("log");
     let mut strace = Command::new("strace");

@@ -9,7 +9,7 @@ use hsaco::isa::{AbiVersion, EFlags};
 use hsaco::load::{CallTarget, ErrorKind, Executable, Freeze, Symbol, SymbolKind};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{run, sh};
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 use super::sample::{S1, S2, S3_A, S3_B, S4, TARGETS, compile, frozen, loaded, object, word};
 
@@ -36,8 +36,8 @@ fn contents(executable: &Executable<'_>, name: &str) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn f45_a_library_is_found_in_whatever_order_objects_come() {
-    require_tools!("clang-22", "ld.lld-22");
     for target in TARGETS {
         let (a, b) = (object(target, S3_A), object(target, S3_B));
         let ab = frozen(&[("a", &a), ("b", &b)]);
@@ -58,8 +58,8 @@ fn f45_a_library_is_found_in_whatever_order_objects_come() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_call_crosses_objects() {
-    require_tools!("clang-22", "ld.lld-22");
     for target in TARGETS {
         let executable = frozen(&[("a", &object(target, S3_A)), ("b", &object(target, S3_B))]);
         let calls = executable.calls().unwrap();
@@ -84,8 +84,8 @@ fn a_call_crosses_objects() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn what_the_caller_defines_is_called_at_its_address() {
-    require_tools!("clang-22", "ld.lld-22");
     let mut executable = Executable::new(Some("gfx942".parse().unwrap()));
     executable.define_function("extdev", 0x1234_5600).unwrap();
     executable.define_variable("extvar", 0x5555_0000, 4).unwrap();
@@ -119,8 +119,8 @@ fn symbols(bytes: &[u8]) -> Vec<(String, String, String, String)> {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn f51_one_object_of_two_has_what_a_linker_makes_of_them() {
-    require_tools!("clang-22", "ld.lld-22", "llvm-readelf-22", "llvm-objdump-22");
     for target in TARGETS {
         let dir = scratch_dir();
         let path = dir.path();
@@ -226,8 +226,8 @@ fn same_when_loaded(many: &Executable<'_>, linked: Vec<u8>) {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn many_objects_become_one() {
-    require_tools!("clang-22", "ld.lld-22", "llvm-readelf-22", "llvm-objdump-22");
     for target in TARGETS {
         let s2 = object(target, &S2.replace("foo", "user"));
         let objects = [("s1", object(target, S1)), ("s2", s2), ("s3", object(target, S3_B))];
@@ -247,8 +247,8 @@ fn many_objects_become_one() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn f52_targets_go_together_where_a_linker_says_so() {
-    require_tools!("clang-22", "ld.lld-22");
     let dir = scratch_dir();
     let path = dir.path();
     let targets =

@@ -8,7 +8,7 @@ use hsaco::load::{Executable, Freeze};
 use hsaco::object::relocation::Encoding;
 use hsaco::object::{CodeObject, ErrorKind};
 use hsaco_tests::program::{hsaco, hsaco_fine, run, sh};
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 use super::sample::built;
 
@@ -102,8 +102,8 @@ fn each_packed(mut check: impl FnMut(&str, &[u8], &[u8], &[Encoding])) {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn packed_relocations_load_as_plain_ones_do() {
-    require_tools!("clang-22", "ld.lld-22");
     each_packed(|what, plain, packed, encodings| {
         assert_eq!(dynamic(packed), dynamic(plain), "{what}");
         let expected = memory(plain);
@@ -116,8 +116,8 @@ fn packed_relocations_load_as_plain_ones_do() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn places_of_packed_relocations_are_those_that_readelf_shows() {
-    require_tools!("clang-22", "ld.lld-22", "llvm-readelf-22");
     let dir = scratch_dir();
     let path = dir.path().join("o.co");
     each_packed(|what, _, packed, _| {
@@ -142,8 +142,8 @@ fn places_of_packed_relocations_are_those_that_readelf_shows() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn packed_relocations_are_found_without_section_headers() {
-    require_tools!("clang-22", "ld.lld-22", "llvm-objcopy-22");
     let dir = scratch_dir();
     each_packed(|what, plain, packed, _| {
         fs::write(dir.path().join("o.co"), packed).unwrap();
@@ -163,8 +163,8 @@ fn answer(dir: &Path, bytes: &[u8], verb: &[&str]) -> String {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn linked_and_patched_objects_keep_the_pointers_of_packed_tables() {
-    require_tools!("clang-22", "ld.lld-22");
     let dir = scratch_dir();
     each_packed(|what, plain, packed, _| {
         let calls = ["calls", "--format", "json"];
@@ -191,8 +191,8 @@ fn linked_and_patched_objects_keep_the_pointers_of_packed_tables() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn check_says_that_the_loader_reads_no_packed_tables() {
-    require_tools!("clang-22", "ld.lld-22");
     let dir = scratch_dir();
     let path = dir.path().join("o.co");
     each_packed(|what, plain, packed, encodings| {
@@ -212,8 +212,8 @@ fn check_says_that_the_loader_reads_no_packed_tables() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn compact_relocations_of_clang_are_those_of_plain_tables() {
-    require_tools!("clang-22");
     let dir = scratch_dir();
     fs::write(dir.path().join("o.c"), format!("{}{OWN}", super::sample::HEAD)).unwrap();
     let compile = "clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx942 -O1 -g -nogpulib -ffreestanding -fPIC -c o.c";
@@ -241,8 +241,8 @@ fn compact_relocations_of_clang_are_those_of_plain_tables() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn relocations_of_an_unknown_kind_are_an_error() {
-    require_tools!("clang-22", "ld.lld-22");
     let bytes = linked("gfx942", OWN, "--pack-dyn-relocs=relr");
     let object = CodeObject::parse(&bytes).unwrap();
     let elf = object.elf();
@@ -280,8 +280,8 @@ fn relocations_of_an_unknown_kind_are_an_error() {
 
 /// A group of a packed table may say that it has a billion relocations in ten bytes.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn packed_tables_name_no_more_places_than_the_file_has() {
-    require_tools!("clang-22", "ld.lld-22");
     let mut bytes = linked("gfx942", OWN, "--pack-dyn-relocs=android");
     let object = CodeObject::parse(&bytes).unwrap();
     let table = object.elf().section_named(".rela.dyn").unwrap();

@@ -3,13 +3,12 @@
 use hsaco::analysis::Resource;
 use hsaco::load::{ErrorKind, Freeze};
 use hsaco::object::CodeObject;
-use hsaco_tests::require_tools;
 
 use super::sample::{S1, S5_A, TARGETS, frozen, loaded, object, s5_b};
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn f50_a_kernel_gets_the_registers_of_what_it_calls() {
-    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
     for target in TARGETS {
         let (a, b) = (object(target, S5_A), object(target, &s5_b(target)));
         let mut executable = loaded(&[("a", &a), ("b", &b)]);
@@ -43,8 +42,8 @@ fn f50_a_kernel_gets_the_registers_of_what_it_calls() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn f50_without_fixing_the_kernel_is_only_reported() {
-    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
     let (a, b) = (object("gfx942", S5_A), object("gfx942", &s5_b("gfx942")));
     let mut executable = loaded(&[("a", &a), ("b", &b)]);
     let before = executable.symbol("user").unwrap().kernel().unwrap();
@@ -59,8 +58,8 @@ fn f50_without_fixing_the_kernel_is_only_reported() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn f50_what_no_kernel_can_have_is_refused_with_the_way_to_it() {
-    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
     let callee = s5_b("gfx942").replace("v_mov_b32 v200, v0", "v_accvgpr_write_b32 a255, v255");
     let kernel = "// OpenCL
 extern __attribute__((visibility(\"default\"))) int extdev(int);
@@ -80,8 +79,8 @@ kernel void user(global int *out, int n) { out[0] = extdev(n); }";
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_callee_that_raises_the_stack_gets_it() {
-    require_tools!("clang-22", "ld.lld-22");
     let library = "
 static NOINLINE int inner(int x) { return x * 5; }
 DEFAULT NOINLINE int extdev(int x) { volatile int a[100]; a[x & 63] = x; return inner(a[3]) + 1; }";
@@ -101,8 +100,8 @@ DEFAULT NOINLINE int extdev(int x) { volatile int a[100]; a[x & 63] = x; return 
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn f50_stack_that_the_code_does_not_show_is_remarked() {
-    require_tools!("clang-22", "ld.lld-22");
     let library = "DEFAULT NOINLINE int extdev(int x) { volatile int a[64]; a[x & 63] = x; return a[(x >> 6) & 63]; }";
     for target in TARGETS {
         let executable = frozen(&[("a", &object(target, S5_A)), ("b", &object(target, library))]);
@@ -115,8 +114,8 @@ fn f50_stack_that_the_code_does_not_show_is_remarked() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn compiled_kernels_that_have_enough_are_left_alone() {
-    require_tools!("clang-22", "ld.lld-22");
     for target in TARGETS {
         let library = "DEFAULT NOINLINE int extdev(int x) { return x * 7; }";
         for objects in [&[S1][..], &[S5_A, library]] {
@@ -130,8 +129,8 @@ fn compiled_kernels_that_have_enough_are_left_alone() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn waves_of_two_sizes_do_not_call_each_other() {
-    require_tools!("clang-22", "ld.lld-22");
     let library = "
 __attribute__((target(\"wavefrontsize64\"))) KERNEL other(GLOBAL int *out) { out[0] = 1; }
 DEFAULT NOINLINE int extdev(int x) { return x; }";
@@ -155,8 +154,8 @@ kernel void user(global int *out, int n) {{
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_callee_of_another_object_does_not_share_registers_with_the_kernels_agprs() {
-    require_tools!("clang-22", "llvm-mc-22", "ld.lld-22");
     for target in ["gfx90a", "gfx942"] {
         // Above the kernel's accum_offset, and not above all that it has.
         let callee = s5_b(target).replace("v200", "v100");

@@ -1,6 +1,6 @@
 //! Addresses of M0 and the lane's number, for all lanes and all values of M0.
 
-use crate::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, texts, tools};
+use super::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, texts, tools};
 use hsaco::patch::{Budget, Options};
 
 /// B0 takes 20 bits; upper bits of M0 are not part of the address.

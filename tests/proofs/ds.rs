@@ -1,6 +1,6 @@
 //! LDS instructions with two addresses do what they did: every form, every offset, registers that overlap.
 
-use crate::machine::{BUDGET, LANES, Random, Wave, leasing, prepare, rewrite, texts, tools};
+use super::machine::{BUDGET, LANES, Random, Wave, leasing, prepare, rewrite, texts, tools};
 use hsaco::patch::{Options, Tools};
 
 pub(crate) const FORMS: [(&str, u32, u8); 12] = [
@@ -287,7 +287,7 @@ fn capability_17_precise_waits_complete_the_same_accesses() {
             waits[1]
         );
         let code = rewrite(&tools, "ds-two-address", &text, &options, BUDGET).unwrap();
-        let original = crate::machine::assemble(&tools, &text);
+        let original = super::machine::assemble(&tools, &text);
         assert_eq!(completed(&tools, &code, true), completed(&tools, &original, false), "{text}");
         kept += usize::from(code.len() == original.len() + 1);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, tools};
+use super::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, tools};
 use hsaco::patch::{Options, Tools};
 
 /// The bit of MODE that makes too large a number the largest.
@@ -227,8 +227,8 @@ fn rounding_twice_would_be_seen() {
     // comgr went through half precision: what is just above a border became the border, and went to even.
     let above = f32::from_bits((f64::midpoint(value(0x40), value(0x41)) as f32).to_bits() + 1);
     assert_eq!(packed(above, false), 0x41);
-    let half = f64::from(f32::from_bits(crate::machine::numbers::f16_to_f32(
-        crate::machine::matrix::nearest_half(above.into()).into(),
+    let half = f64::from(f32::from_bits(super::machine::numbers::f16_to_f32(
+        super::machine::matrix::nearest_half(above.into()).into(),
     )));
     assert_eq!(packed(half as f32, false), 0x40);
 }

@@ -8,8 +8,8 @@ use hsaco::patch::{Options, Tools, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel, TEXT};
 use hsaco_tests::rewritten::{Rewritten, text};
 
-use crate::machine::{LANES, Random, Wave, assemble, prepare, tools};
-use crate::{addtid, ds, e5m3, wmma};
+use super::machine::{LANES, Random, Wave, assemble, prepare, tools};
+use super::{addtid, ds, e5m3, wmma};
 
 /// Vector registers that instructions name.
 const NAMED: usize = 48;

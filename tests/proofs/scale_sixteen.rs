@@ -1,6 +1,6 @@
 //! Scales for every 16 numbers, made of scales for every 32.
 
-use crate::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
+use super::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
 use hsaco::patch::{Options, Tools};
 
 const FORMATS: [(&str, usize); 5] =
@@ -54,7 +54,7 @@ fn run_both(tools: &Tools, wave: &mut Wave, text: &str) -> (Vec<[u32; LANES]>, V
     let d = text.split("v[").nth(1).unwrap().split(':').next().unwrap().parse::<usize>().unwrap();
     let count = if text.contains("32x16") { 16 } else { 8 };
     let mut before = wave.clone();
-    before.run(&prepare(tools, &crate::machine::assemble(tools, text), 0));
+    before.run(&prepare(tools, &super::machine::assemble(tools, text), 0));
     wave.run(&prepare(tools, &code, 0));
     (wave.vgprs[d..d + count].to_vec(), before.vgprs[d..d + count].to_vec())
 }
@@ -122,7 +122,7 @@ fn thirty_two_rows_give_the_same_product() {
                 c + 7
             );
             let mut copy = wave.clone();
-            copy.run(&prepare(&tools, &crate::machine::assemble(&tools, &one), 0));
+            copy.run(&prepare(&tools, &super::machine::assemble(&tools, &one), 0));
             expected.extend_from_slice(&copy.vgprs[200..208]);
         }
         let code = rewrite(&tools, "scale-sixteen", text, &Options::default(), BUDGET).unwrap();

@@ -1,6 +1,6 @@
 //! Tensor loads have an empty mask, and nobody else sees a difference: ten million times, with every mask.
 
-use crate::machine::{BUDGET, Random, Wave, prepare, rewrite, texts, tools};
+use super::machine::{BUDGET, Random, Wave, prepare, rewrite, texts, tools};
 use hsaco::patch::{Budget, Options};
 
 /// Runs code before and after: the masks that loads had, and all that is left in registers that are needed.
@@ -8,7 +8,7 @@ fn check(rule: &str, before: &str, needed: &[usize], cluster: u32, count: u32) {
     let tools = tools();
     let code = rewrite(&tools, rule, before, &Options::default(), BUDGET).unwrap();
     let after = prepare(&tools, &code, 0);
-    let before = prepare(&tools, &crate::machine::assemble(&tools, before), 0);
+    let before = prepare(&tools, &super::machine::assemble(&tools, before), 0);
     let mut random = Random(u64::from(count));
     let keeps = rule == STRICT && cluster != 0;
     let (mut one, mut other) = (Wave::with_vgprs(0), Wave::with_vgprs(0));
@@ -51,7 +51,7 @@ fn capability_19_at_the_definition_one_half_of_a_literal_changes() {
         bytes
     };
     let code = rewrite(&tools, A0, DEFINED, &Options::default(), BUDGET).unwrap();
-    let (before, after) = (bytes(&crate::machine::assemble(&tools, DEFINED)), bytes(&code));
+    let (before, after) = (bytes(&super::machine::assemble(&tools, DEFINED)), bytes(&code));
     assert_eq!(before.len(), after.len());
     let changed: Vec<usize> = (0..before.len()).filter(|at| before[*at] != after[*at]).collect();
     // s_mov 4, s_and 8, s_or 4, then the s_and's literal.

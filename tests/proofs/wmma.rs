@@ -1,8 +1,8 @@
 //! Products of 128 columns and 32 rows: the same numbers as one instruction, rounded once.
 
-use crate::machine::matrix::{self, Layout, ROWS, half_place, nearest_half};
-use crate::machine::numbers::f16_to_f32;
-use crate::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
+use super::machine::matrix::{self, Layout, ROWS, half_place, nearest_half};
+use super::machine::numbers::f16_to_f32;
+use super::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
 use hsaco::isa::Inst;
 use hsaco::patch::{Budget, Options, Tools};
 
@@ -73,7 +73,7 @@ fn capability_23_ten_million_sums_of_halves_are_rounded_once() {
             "v_wmma_f16_16x16x64_{name} v[40:43], v[0:7], v[16:23], v[32:35]
              v_wmma_f16_16x16x64_{name} v[40:43], v[8:15], v[24:31], v[40:43]"
         );
-        let comgrs = prepare(&tools, &crate::machine::assemble(&tools, &comgrs), 0);
+        let comgrs = prepare(&tools, &super::machine::assemble(&tools, &comgrs), 0);
         let mut wave = Wave::new();
         let mut differences = 0;
         for tile in 0..TILES / 4 {
@@ -115,7 +115,7 @@ fn capability_22_one_instruction() {
         fill(&mut wave, 24, 16, || finite(&mut random, true));
         fill(&mut wave, 16, 8, || f16_to_f32(halves(&mut random) & 0xffff));
         let mut before = wave.clone();
-        before.run(&prepare(&tools, &crate::machine::assemble(&tools, text), 0));
+        before.run(&prepare(&tools, &super::machine::assemble(&tools, text), 0));
         wave.run(&prepare(&tools, &code, 0));
         assert_eq!(wave.vgprs[16..24], before.vgprs[16..24]);
     }
@@ -145,7 +145,7 @@ pub(crate) fn rows32(
             c + 8 * half,
             c + 8 * half + 7
         );
-        copy.run(&prepare(tools, &crate::machine::assemble(tools, &text), 0));
+        copy.run(&prepare(tools, &super::machine::assemble(tools, &text), 0));
         result.extend_from_slice(&copy.vgprs[200..208]);
     }
     result

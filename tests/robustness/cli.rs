@@ -15,7 +15,7 @@ use hsaco_tests::program::{Ran, hsaco, hsaco_command, hsaco_fine, run};
 use hsaco_tests::random::Random;
 use hsaco_tests::{fixture, fixtures_dir, scratch_dir};
 
-use crate::{fixtures, mutation};
+use super::{fixtures, mutation};
 
 fn ls(files: &[PathBuf], options: &[&str]) -> Ran {
     let options = options.iter().map(OsString::from);

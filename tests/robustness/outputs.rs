@@ -221,6 +221,7 @@ fn check_says_that_an_object_runs() {
 
 #[cfg(unix)]
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn what_is_left_out_of_a_file_takes_no_room_on_disk() {
     use std::os::unix::fs::MetadataExt as _;
     let dir = scratch_dir();

@@ -1,10 +1,14 @@
 //! What tests of every crate share: where things are, which tools are there, scratch folders.
 //!
-//! A test that needs an outside tool or the corpus skips without it, but fails when `CI` is set:
+//! A test that needs an outside tool or the corpus says so, and is ignored without it unless `CI` is set:
 //!
+//! ```ignore
+//! #[test]
+//! #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+//! #[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 //! ```
-//! hsaco_tests::require_tools!("llvm-readelf-22");
-//! ```
+//!
+//! `requirements.rs` is the build script that sets both.
 
 pub mod assembly;
 pub mod broken;
@@ -51,17 +55,14 @@ pub fn corpus_dir() -> PathBuf {
     }
 }
 
-/// A file of the corpus, e.g. `corpus_file("debian/librocrand.so.1.1")`, if it was fetched.
+/// A file of the corpus, e.g. `corpus_file("debian/librocrand.so.1.1")`. Its tests are ignored without `cfg(corpus)`.
 ///
 /// # Panics
-/// Panics when the file is missing and `CI` is set.
-pub fn corpus_file(name: &str) -> Option<PathBuf> {
+/// Panics when the file is missing.
+pub fn corpus_file(name: &str) -> PathBuf {
     let path = corpus_dir().join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    skip_or_fail(&format!("corpus file {name} is missing: run `cargo xtask corpus`"));
-    None
+    assert!(path.is_file(), "corpus file {name} is missing: run `cargo xtask corpus`");
+    path
 }
 
 /// Is this a CI run, where nothing may be skipped? True when `CI` is set and not `false` or `0`.
@@ -76,29 +77,6 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|dir| dir.join(&file)).find(|candidate| candidate.is_file())
 }
 
-/// Are all these tools on `PATH`? If not, says which are missing.
-///
-/// # Panics
-/// Panics when one is missing and `CI` is set.
-pub fn have_tools(names: &[&str]) -> bool {
-    let missing: Vec<_> = names.iter().copied().filter(|name| tool(name).is_none()).collect();
-    if missing.is_empty() {
-        return true;
-    }
-    skip_or_fail(&format!("missing tools: {}", missing.join(", ")));
-    false
-}
-
-/// Returns from the calling test when a tool is missing, or fails it when `CI` is set.
-#[macro_export]
-macro_rules! require_tools {
-    ($($name:expr),+ $(,)?) => {
-        if !$crate::have_tools(&[$($name),+]) {
-            return;
-        }
-    };
-}
-
 /// A fresh folder that is removed when the value is dropped.
 ///
 /// # Panics
@@ -109,12 +87,6 @@ pub fn scratch_dir() -> TempDir {
         Ok(dir) => dir,
         Err(error) => panic!("cannot make a scratch folder: {error}"),
     }
-}
-
-#[allow(clippy::panic, reason = "a test helper: failing the test is the point")]
-fn skip_or_fail(why: &str) {
-    assert!(!in_ci(), "{why}");
-    eprintln!("skipped: {why}");
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hsaco::object::write::{Edit, KernelChange, MetadataEdit, NewValue};
 use hsaco::object::{CodeObject, ErrorKind};
-use hsaco_tests::{require_tools, scratch_dir};
+use hsaco_tests::scratch_dir;
 
 use super::{assert_as_clean_as, code_objects, fixture, line_changes, real_objects, says};
 
@@ -43,8 +43,8 @@ fn check(file: &[u8], change: impl Fn(&mut MetadataEdit<'_>), expected: &Expect)
 
 /// A value of the same size stays where it is.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_value_of_the_same_size_is_replaced_in_place() {
-    require_tools!("llvm-readelf-22", "llvm-objdump-22");
     let file = fixture("s1.gfx942.co");
     let set =
         |it: &mut MetadataEdit<'_>| it.set("foo", ".max_flat_workgroup_size", 512_u64).unwrap();
@@ -62,8 +62,8 @@ fn a_value_of_the_same_size_is_replaced_in_place() {
 
 /// Counts that take a byte more: comgr fails here.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_count_that_takes_more_bytes_moves_the_note() {
-    require_tools!("llvm-readelf-22", "llvm-objdump-22");
     for name in
         ["s1.gfx942.co", "s1.gfx1250.co", "s1.stripped.co", "s1.no-sections.co", "s1.gfx942.o"]
     {
@@ -98,8 +98,8 @@ fn a_count_that_takes_more_bytes_moves_the_note() {
 
 /// One of several notes grows: the others move with it, as they are.
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn notes_of_several_inputs_move_together() {
-    require_tools!("llvm-readelf-22", "llvm-objdump-22");
     let file = fixture("two-notes.co");
     let object = CodeObject::parse(&file).unwrap();
     let names: Vec<_> =
@@ -121,8 +121,8 @@ fn notes_of_several_inputs_move_together() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn keys_come_and_go_and_the_rest_stays() {
-    require_tools!("llvm-readelf-22", "llvm-objdump-22");
     let file = fixture("s1.gfx1250.co");
     let change = |it: &mut MetadataEdit<'_>| {
         it.set("foo", ".gfx1250_revision", "A0").unwrap();
@@ -191,6 +191,7 @@ fn what_cannot_be_changed_is_said() {
 
 /// Metadata of real libraries, every kernel changed and changed back.
 #[test]
+#[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
 fn real_metadata_is_changed_and_changed_back() {
     for file in real_objects() {
         let object = CodeObject::parse(&file).unwrap();

@@ -9,8 +9,16 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let filter = args.positional();
     args.finish()?;
     let mut command = process::cargo();
-    command
-        .args(["test", "--package", "hsaco-tests", "--test", "cli", "--test", "decoder", "--"])
-        .args(filter);
+    command.args([
+        "test",
+        "--package",
+        "hsaco-tests",
+        "--test",
+        "cli",
+        "--test",
+        "instructions",
+        "--",
+    ]);
+    command.args(filter);
     process::run(command.env("BLESS", "1"))
 }

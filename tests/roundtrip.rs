@@ -10,7 +10,8 @@ use std::process::{Command, Output};
 use hsaco::object::container::bundle::{self, Bundle};
 use hsaco::object::container::ccob::Ccob;
 use hsaco::object::container::{Container, EntryKind, Options, entries};
-use hsaco_tests::{fixture, fixtures_dir, require_tools, scratch_dir, workspace_root};
+use hsaco_tests::program::hsaco_command;
+use hsaco_tests::{fixture, fixtures_dir, scratch_dir, workspace_root};
 use serde_json::Value;
 
 const BUNDLER: &str = "clang-offload-bundler-22";
@@ -19,8 +20,7 @@ const GFX942: &str = "hipv4-amdgcn-amd-amdhsa--gfx942";
 const GFX1100: &str = "hipv4-amdgcn-amd-amdhsa--gfx1100";
 
 fn hsaco<A: AsRef<OsStr>>(args: &[A]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hsaco"));
-    command.args(args).env("NO_COLOR", "1").output().unwrap()
+    hsaco_command().args(args).output().unwrap()
 }
 
 /// Runs `hsaco`, which must succeed in silence on standard error.
@@ -253,8 +253,8 @@ fn unchanged_bundles_are_not_compressed_again() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn plain_bundles_are_those_of_the_bundler() {
-    require_tools!(BUNDLER);
     let scratch = scratch_dir();
     for align in ["1", "16", "4096"] {
         let theirs = theirs(scratch.path(), "", &[&format!("-bundle-align={align}")]);
@@ -265,8 +265,8 @@ fn plain_bundles_are_those_of_the_bundler() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn the_bundler_unpacks_what_we_pack() {
-    require_tools!(BUNDLER);
     let forms: [&[&str]; 6] = [
         &[],
         &["--align", "4096"],
@@ -296,8 +296,8 @@ fn the_bundler_unpacks_what_we_pack() {
 }
 
 #[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn we_unpack_what_the_bundler_packs() {
-    require_tools!(BUNDLER);
     let scratch = scratch_dir();
     for version in ["2", "3"] {
         let packed = theirs(scratch.path(), version, &["-compress"]);
