@@ -204,9 +204,10 @@ fn registers_of_all_that_a_kernel_calls_are_within_what_the_metadata_declares() 
     );
 }
 
+/// Row C7 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
-fn c7_blocks_tile_functions_and_start_at_targets() {
+fn blocks_tile_functions_and_start_at_targets() {
     let (mut kernels, mut instructions, mut unknown) = (0, 0, 0);
     each_corpus_kernel(|_, decoder, kernel, function| {
         let stream = function.decode(decoder);

@@ -91,8 +91,9 @@ fn members(types: &Types, ty: &Type) -> Vec<String> {
 }
 
 /// A14.
+/// Row A14 of docs/kerneldb.md.
 #[test]
-fn a14_arguments_have_name_type_size_alignment_and_position() {
+fn arguments_have_name_type_size_alignment_and_position() {
     for file in TYPES {
         let all = arguments(file, "vector_add");
         let row = |it: &Argument| {
@@ -114,8 +115,9 @@ fn a14_arguments_have_name_type_size_alignment_and_position() {
 }
 
 /// A15.
+/// Row A15 of docs/kerneldb.md.
 #[test]
-fn a15_members_are_found_by_value_and_through_a_pointer() {
+fn members_are_found_by_value_and_through_a_pointer() {
     for file in TYPES {
         let all = arguments(file, "in_namespace");
         for name in ["out", "by_value"] {
@@ -133,8 +135,9 @@ fn a15_members_are_found_by_value_and_through_a_pointer() {
 }
 
 /// A16.
+/// Row A16 of docs/kerneldb.md.
 #[test]
-fn a16_aliases_are_kept_or_resolved_by_each_call_alone() {
+fn aliases_are_kept_or_resolved_by_each_call_alone() {
     for file in TYPES {
         let all = arguments(file, "aliases");
         let texts = |spell: fn(&Types, Option<TypeId>) -> String| -> Vec<String> {
@@ -163,8 +166,9 @@ fn a16_aliases_are_kept_or_resolved_by_each_call_alone() {
 }
 
 /// 3.2, b1a6965.
+/// Row b1a6965 of docs/kerneldb.md.
 #[test]
-fn lazy_b1a6965_an_alias_of_an_alias_of_a_structure_has_its_size_alignment_and_members() {
+fn an_alias_of_an_alias_of_a_structure_has_its_size_alignment_and_members() {
     for file in TYPES {
         let all = arguments(file, "aliases");
         let twice = argument(&all, "by_value");
@@ -202,8 +206,9 @@ fn without_debug_information_the_metadata_is_there() {
 }
 
 /// B12.
+/// Row B12 of docs/kerneldb.md.
 #[test]
-fn b12_kernels_in_namespaces_and_classes_have_arguments() {
+fn kernels_in_namespaces_and_classes_have_arguments() {
     for file in TYPES {
         for (kernel, expected) in [
             ("in_namespace", ["shape::Point *out", "shape::Point by_value"]),
@@ -323,8 +328,9 @@ const OTHERS: &[(&str, u64, u64)] = &[
 ];
 
 /// B13.
+/// Row B13 of docs/kerneldb.md.
 #[test]
-fn b13_sizes_places_and_alignments_are_those_that_the_compiler_asserts() {
+fn sizes_places_and_alignments_are_those_that_the_compiler_asserts() {
     for name in TYPES {
         let (mut records, mut others) = (HashMap::new(), HashMap::new());
         for (_, all) in all_arguments(&fs::read(fixture(name)).unwrap()) {
@@ -444,8 +450,9 @@ fn types_are_written_as_cpp_has_them() {
 }
 
 /// B14: for every kernel the offsets that follow from the types are those of the metadata.
+/// Row B14 of docs/kerneldb.md.
 #[test]
-fn b14_metadata_and_debug_information_agree() {
+fn metadata_and_debug_information_agree() {
     for name in TYPED {
         let mut explicit = 0;
         for (kernel, all) in all_arguments(&fs::read(fixture(name)).unwrap()) {
@@ -548,8 +555,9 @@ fn without_metadata_arguments_are_where_the_compiler_puts_them() {
     assert!(all.arguments.iter().all(|it| it.source == Source::Debug && it.kind.is_none()));
 }
 
+/// Row B14 of docs/kerneldb.md.
 #[test]
-fn b14_disagreements_are_told_with_both_numbers() {
+fn disagreements_are_told_with_both_numbers() {
     let all = arguments("odd-types.co", "copied");
     let name = Disagreement::Name { position: 1, metadata: "shared".into(), debug: "b".into() };
     let offset = Disagreement::Offset { position: 2, metadata: 12, debug: 8 };
@@ -626,8 +634,9 @@ fn types_that_are_made_of_themselves_come_to_an_end() {
 
 /// Bytes of the debug sections changed at random: errors or other answers, never a panic, and no more types than
 /// there are bytes.
+/// Row B16 of docs/kerneldb.md.
 #[test]
-fn b16_broken_debug_sections_do_no_harm() {
+fn broken_debug_sections_do_no_harm() {
     let mut random = Random::new(17);
     for name in TYPES.into_iter().chain(["odd-types.co", "lines.zstd.co", "lines.o"]) {
         let mut file = fs::read(fixture(name)).unwrap();

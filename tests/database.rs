@@ -29,8 +29,9 @@ fn names(database: &Database) -> Vec<String> {
 const DEMANGLED: &str = "void filled<int, 3>(int*, vec::Pair<int>)";
 const MANGLED: &str = "_Z6filledIiLi3EEvPT_N3vec4PairIS0_EE";
 
+/// Row A7 of docs/kerneldb.md.
 #[test]
-fn a7_listing_decodes_nothing_and_asking_decodes_only_what_is_asked_for() {
+fn listing_decodes_nothing_and_asking_decodes_only_what_is_asked_for() {
     let database = database(&["lines.dwarf5.co"]);
     assert_eq!(names(&database).len(), 4);
     assert_eq!(database.counts().decoded_bytes, 0);
@@ -79,8 +80,9 @@ fn a_device_takes_of_each_bundle_what_fits_it_most_closely() {
     );
 }
 
+/// Row A6 of docs/kerneldb.md.
 #[test]
-fn a6_every_listed_name_is_found_in_every_spelling() {
+fn every_listed_name_is_found_in_every_spelling() {
     let database = database(&["lines.dwarf5.co", "mangled.co", "odd-names.co"]);
     for kernel in database.kernels() {
         let (name, readable) = (kernel.name().to_string(), kernel.readable_name());
@@ -97,8 +99,9 @@ fn a6_every_listed_name_is_found_in_every_spelling() {
     }
 }
 
+/// Row B6 of docs/kerneldb.md.
 #[test]
-fn b6_names_with_dots_stay_apart() {
+fn names_with_dots_stay_apart() {
     let database = database(&["odd-names.co"]);
     let mut dotted: Vec<_> =
         names(&database).into_iter().filter(|name| name.contains('.')).collect();
@@ -110,8 +113,9 @@ fn b6_names_with_dots_stay_apart() {
     }
 }
 
+/// Row B6 of docs/kerneldb.md.
 #[test]
-fn b6_one_name_in_two_objects_is_two_kernels() {
+fn one_name_in_two_objects_is_two_kernels() {
     let database = database(&["s1.gfx942.co", "s1.gfx1100.co"]);
     let name = database.kernels().next().unwrap().name().to_string();
     let found = database.kernels_named(&name);
@@ -123,8 +127,9 @@ fn b6_one_name_in_two_objects_is_two_kernels() {
     assert!(error.to_string().contains("s1.gfx1100.co#0, gfx1100"), "{error}");
 }
 
+/// Row B3 of docs/kerneldb.md.
 #[test]
-fn b3_a_kernel_is_all_there_and_in_program_order() {
+fn a_kernel_is_all_there_and_in_program_order() {
     let database =
         database(&["lines.dwarf5.co", "s1.gfx1250.co", "s1.gfx11-generic.co", "mangled.co"]);
     for kernel in database.kernels() {
@@ -142,8 +147,9 @@ fn b3_a_kernel_is_all_there_and_in_program_order() {
     }
 }
 
+/// Row B5 of docs/kerneldb.md.
 #[test]
-fn b5_device_functions_are_no_kernels() {
+fn device_functions_are_no_kernels() {
     let database = database(&["lines.dwarf5.co"]);
     let object = &database.objects()[0];
     let functions: Vec<_> = object.functions().iter().map(|it| it.name.as_str()).collect();
@@ -151,8 +157,9 @@ fn b5_device_functions_are_no_kernels() {
     assert!(database.kernels_named("_Z4slowf").is_empty());
 }
 
+/// Row B7 of docs/kerneldb.md.
 #[test]
-fn b7_kernels_are_found_without_a_symbol_table() {
+fn kernels_are_found_without_a_symbol_table() {
     let whole = names(&database(&["s1.gfx942.co"]));
     for name in ["s1.stripped.co", "s1.no-note.co"] {
         let database = database(&[name]);
@@ -161,8 +168,9 @@ fn b7_kernels_are_found_without_a_symbol_table() {
     }
 }
 
+/// Row B1 of docs/kerneldb.md.
 #[test]
-fn b1_the_content_decides_not_the_name() {
+fn the_content_decides_not_the_name() {
     let plain = database(&["plain.bundle"]);
     for (fixture_name, name) in
         [("plain.bundle", "x.hsaco"), ("zstd-v3.bundle", "x"), ("zlib-v2.bundle", "x.co")]
@@ -173,8 +181,9 @@ fn b1_the_content_decides_not_the_name() {
     }
 }
 
+/// Row B19 of docs/kerneldb.md.
 #[test]
-fn b19_adding_a_file_changes_nothing_that_was_there() {
+fn adding_a_file_changes_nothing_that_was_there() {
     let database = database(&["lines.dwarf5.co"]);
     let kernel = database.kernel(MANGLED).unwrap();
     let places = |kernel: &Kernel| -> Vec<_> {
@@ -188,8 +197,9 @@ fn b19_adding_a_file_changes_nothing_that_was_there() {
     assert_eq!(database.kernels_named(MANGLED)[0], kernel);
 }
 
+/// Row B8 of docs/kerneldb.md.
 #[test]
-fn b8_lines_belong_to_their_object_and_file() {
+fn lines_belong_to_their_object_and_file() {
     let database = database(&["lines.dwarf5.co", "lines.zstd.co", "lines.tables.co"]);
     for kernel in database.kernels_named("_Z10kernel_twoPfN3vec4PairIfEE") {
         let mut files: Vec<_> = kernel
@@ -220,8 +230,9 @@ fn b8_lines_belong_to_their_object_and_file() {
     }
 }
 
+/// Row B11 of docs/kerneldb.md.
 #[test]
-fn b11_without_debug_information_there_is_all_but_lines() {
+fn without_debug_information_there_is_all_but_lines() {
     let database = database(&["mangled.co"]);
     for kernel in database.kernels() {
         assert!(!kernel.blocks().unwrap().blocks().is_empty());
@@ -235,8 +246,9 @@ fn b11_without_debug_information_there_is_all_but_lines() {
     }
 }
 
+/// Row B18 of docs/kerneldb.md.
 #[test]
-fn b18_a_failed_load_fails_again_at_once_and_the_same() {
+fn a_failed_load_fails_again_at_once_and_the_same() {
     let mut file = fs::read(fixture("s1.gfx942.co")).unwrap();
     // A processor that nobody knows.
     file[48] = 0xfe;
@@ -274,8 +286,9 @@ fn a_filter_takes_only_the_kernels_that_are_wanted() {
     assert_eq!(names(&database).len(), 2);
 }
 
+/// Row A21 of docs/kerneldb.md.
 #[test]
-fn a21_threads_that_ask_at_once_share_one_decode() {
+fn threads_that_ask_at_once_share_one_decode() {
     const THREADS: usize = 32;
     let database = database(&["lines.dwarf5.co", "lines.zstd.co", "mangled.co", "s1.gfx1250.co"]);
     let (start, kernels) = (Barrier::new(THREADS), database.kernels().count() as u64);
@@ -299,9 +312,10 @@ fn a21_threads_that_ask_at_once_share_one_decode() {
     assert_eq!(database.counts().decoded_kernels, kernels);
 }
 
+/// Row B4 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
-fn b4_one_kernel_at_a_time_equals_the_whole_object() {
+fn one_kernel_at_a_time_equals_the_whole_object() {
     for name in ["bitsandbytes/libbitsandbytes_rocm64.so", "debian/librocrand.so.1.1"] {
         let path = corpus_file(name);
         check_library(&path);

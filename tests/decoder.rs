@@ -33,8 +33,9 @@ fn golden_files_hold_what_the_manifest_says() {
     assert_eq!(diff(&manifest, &found), "");
 }
 
+/// Row C5 of docs/kerneldb.md.
 #[test]
-fn c5_golden_rows_agree() {
+fn golden_rows_agree() {
     let mut document = String::from(HEAD);
     let mut failures = String::new();
     let mut excepted = BTreeMap::new();

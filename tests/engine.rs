@@ -1,17 +1,4 @@
 //! The engine of rewriting: placement, soundness, edits, debug information and what manifests say.
-//!
-//! Which test shows which capability (numbers as the tests have them; pairs are the tests of `pairs.rs`):
-//!
-//! | | | | |
-//! |---|---|---|---|
-//! | 1, 5 to 8, 31 to 33, 35 to 38, 40, 41, 44, 45 | `patch.rs` | 34 | `crates/patch/src/jump.rs` |
-//! | 2 | `disasm.rs`, `corpus.rs`, and here | 3, 4, 5, 38, 39, 42, 43, 46, 47, 51 | here |
-//! | 9 | pairs `ip` | 10 | pairs `cl` |
-//! | 11 | pairs `ba` | 12 to 25, 29 | `proofs/` |
-//! | 26 | pairs `hz` | 27 | pair `ss1` |
-//! | 28 | pairs `vw` | 30 | pairs `sh` |
-//! | 48 | `mutation.rs` | 50 | what does not compile, in `crates/patch/src/rule/set.rs` |
-//! | 54 | `cli/patch-containers.test` | | |
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -63,9 +50,10 @@ fn flow_of(lines: &str) -> Cfg {
     Cfg::new(tools.decoder(), &Stream::decode(tools.decoder(), TEXT, &code))
 }
 
+/// Capability 2.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_02_what_was_rewritten_reads_as_llvm_reads_it() {
+fn what_was_rewritten_reads_as_llvm_reads_it() {
     let file = std::fs::read(fixture("steppings.co")).unwrap();
     let (bytes, _) = changed(&file);
     let folder = scratch_dir();
@@ -78,9 +66,10 @@ fn capability_02_what_was_rewritten_reads_as_llvm_reads_it() {
     assert_eq!(ours.text().trim(), theirs.trim());
 }
 
+/// Capability 3.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_03_a_scale_source_that_nobody_reads_may_be_anything() {
+fn a_scale_source_that_nobody_reads_may_be_anything() {
     let words = ".long 0xcc350000, 0x00026530, 0xcc330000, 0x04024110";
     let code = gfx1250::assemble(gfx1250::assembler().unwrap(), words).unwrap();
     let tools = tools();
@@ -94,8 +83,9 @@ fn capability_03_a_scale_source_that_nobody_reads_may_be_anything() {
     assert!(listing.contains(".long"), "{listing}");
 }
 
+/// Capability 4.
 #[test]
-fn capability_04_registers_are_shown_with_their_upper_bits() {
+fn registers_are_shown_with_their_upper_bits() {
     let line = "v_wmma_f32_16x16x64_fp8_fp8 v[162:169], v[2:9], v[122:129], v[162:169]";
     let tools = tools();
     let mut text = Vec::new();
@@ -104,8 +94,9 @@ fn capability_04_registers_are_shown_with_their_upper_bits() {
     assert!(text.contains("v[2:9] /*v[258:265]*/"), "{text}");
 }
 
+/// Capability 5.
 #[test]
-fn capability_05_kernels_without_code_are_an_error() {
+fn kernels_without_code_are_an_error() {
     let mut file = object(&[kernel("k", "s_clause 0x1")]);
     let (offset, row) = {
         let object = CodeObject::parse(&file).unwrap();
@@ -128,8 +119,9 @@ fn crowded(vgprs: u64, workgroup: Option<u64>) -> NewKernel {
     NewKernel { vgprs, workgroup, ..kernel("k", &lines) }
 }
 
+/// Capability 38.
 #[test]
-fn capability_38_counts_grow_by_a_byte_of_metadata() {
+fn counts_grow_by_a_byte_of_metadata() {
     let (bytes, manifest) = changed(&object(&[crowded(255, Some(256))]));
     let setting = &manifest.kernels[0].settings[0];
     let said = (setting.name.as_str(), setting.old.as_str(), setting.new.as_str());
@@ -144,8 +136,9 @@ fn capability_38_counts_grow_by_a_byte_of_metadata() {
     assert_eq!(object.metadata().kernels()[0].decode().unwrap().sgpr_count, Some(128));
 }
 
+/// Capability 39.
 #[test]
-fn capability_39_more_registers_only_where_workgroups_still_run() {
+fn more_registers_only_where_workgroups_still_run() {
     let (bytes, manifest) = changed(&object(&[crowded(16, Some(256))]));
     let setting = &manifest.kernels[0].settings[0];
     let said = (setting.name.as_str(), setting.old.as_str(), setting.new.as_str());
@@ -168,8 +161,9 @@ fn capability_39_more_registers_only_where_workgroups_still_run() {
     assert!(refusal(&silent).starts_with("no-register: "), "{}", refusal(&silent));
 }
 
+/// Capability 46.
 #[test]
-fn capability_46_addresses_that_code_makes_are_known() {
+fn addresses_that_code_makes_are_known() {
     let tensile = "s_get_pc_i64 s[4:5]
         s_add_co_i32 s6, 0x18, 4
         s_add_co_u32 s4, s4, s6
@@ -189,8 +183,9 @@ fn capability_46_addresses_that_code_makes_are_known() {
     assert_eq!(flow_of(saved).jumps()[0].target, Address::Return);
 }
 
+/// Capability 46.
 #[test]
-fn capability_46_what_others_enter_in_the_middle_is_not_moved() {
+fn what_others_enter_in_the_middle_is_not_moved() {
     let far = kernel("far", &format!("{MATRIX}\nv_mov_b32_e32 v50, v51\ns_nop 1\n{FAR}"));
     let quiet = kernel("other", "s_nop 0");
     let (_, manifest) = changed(&object(&[quiet, far.clone()]));
@@ -223,8 +218,9 @@ fn padding_that_a_branch_leads_to_is_left_alone() {
     assert_eq!(placement(&[plain, other]), Placement::Pool);
 }
 
+/// Capability 47.
 #[test]
-fn capability_47_what_is_left_is_found() {
+fn what_is_left_is_found() {
     let file = object(&[kernel("k", "s_clause 0x1\ns_nop 3\ns_clause 0x2")]);
     let (mut bytes, mut manifest) = changed(&file);
     let record = manifest.records.pop().unwrap();
@@ -432,9 +428,10 @@ fn symbolized(folder: &Path, file: &str, address: u64) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
+/// Capability 42.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_42_replacements_have_the_lines_of_what_they_replace() {
+fn replacements_have_the_lines_of_what_they_replace() {
     let folder = scratch_dir();
     let folder = folder.path();
     let path = with_lines(folder);
@@ -470,9 +467,10 @@ fn capability_42_replacements_have_the_lines_of_what_they_replace() {
     assert!(said.text().contains("changed: 1 places"), "{} {sleep:#x}", said.text());
 }
 
+/// Capability 43.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_43_replacements_have_frames() {
+fn replacements_have_frames() {
     let folder = scratch_dir();
     let folder = folder.path();
     std::fs::copy(fixtures_dir().join("src/s1.c"), folder.join("s1.c")).unwrap();
@@ -519,8 +517,9 @@ fn has_shape(value: &Value, shape: &Value, at: &str) {
     }
 }
 
+/// Capability 51.
 #[test]
-fn capability_51_the_manifest_has_a_schema() {
+fn the_manifest_has_a_schema() {
     // A list of one is a list of such; a list of two is the first of them, or null.
     let change = r#"{"address": 0, "old": "", "new": ""}"#;
     let remark =

@@ -40,8 +40,9 @@ fn hidden(layout: &NativeLayout, segment: &[u8]) -> BTreeMap<String, u64> {
     fields.map(|(field, bytes)| (field.name().to_owned(), number(bytes))).collect()
 }
 
+/// Case F29.
 #[test]
-fn f29_hidden_arguments_of_v5_and_v6() {
+fn hidden_arguments_of_v5_and_v6() {
     for name in ["s1.v5.co", "s1.gfx942.co"] {
         let layout = layout(name, "ind");
         assert_eq!((layout.size(), layout.explicit_size()), (264, 8));
@@ -96,8 +97,9 @@ fn grids_of_every_shape_have_their_counts_and_remainders() {
     }
 }
 
+/// Case F30.
 #[test]
-fn f30_hidden_arguments_of_v4() {
+fn hidden_arguments_of_v4() {
     let layout = layout("s1.v4.co", "ind");
     assert_eq!((layout.size(), layout.explicit_size()), (64, 8));
     let launch = Launch::new(&[100, 3], &[32, 1]).unwrap();
@@ -116,8 +118,9 @@ fn f30_hidden_arguments_of_v4() {
     assert!(!left.contains(&"hidden_global_offset_y"), "{left:?}");
 }
 
+/// Case F31.
 #[test]
-fn f31_what_nobody_supplies_is_named() {
+fn what_nobody_supplies_is_named() {
     let layout = layout("s1.v5.co", "ind");
     let mut segment = vec![0xfd; 264];
     let launch = Launch::new(&[1], &[1]).unwrap();
@@ -141,8 +144,9 @@ fn f31_what_nobody_supplies_is_named() {
     assert!(launch.with_hidden(Hidden::GridDims, 1 << 16).is_err());
 }
 
+/// Case F34.
 #[test]
-fn f34_a_packet_is_these_bytes() {
+fn a_packet_is_these_bytes() {
     let needs = PacketNeeds {
         static_lds: 0x100,
         lds_limit: 65536,

@@ -58,8 +58,9 @@ pub(crate) fn kernel_source(name: &str, code: &str) -> String {
     )
 }
 
+/// Row A1 of docs/kerneldb.md.
 #[test]
-fn a1_code_objects_of_every_generation_open() {
+fn code_objects_of_every_generation_open() {
     let mut gfx950 = fs::read(fixture("s1.gfx942.co")).unwrap();
     gfx950[48] = 0x4f;
     let database =
@@ -73,8 +74,9 @@ fn a1_code_objects_of_every_generation_open() {
     }
 }
 
+/// Row A2 of docs/kerneldb.md.
 #[test]
-fn a2_a_host_file_has_the_kernels_of_all_its_units() {
+fn a_host_file_has_the_kernels_of_all_its_units() {
     let whole = database(&["host.so"]);
     let mut union = BTreeSet::new();
     for object in whole.objects() {
@@ -87,8 +89,9 @@ fn a2_a_host_file_has_the_kernels_of_all_its_units() {
     assert!(["1", "2", "3", "4", "5"].iter().all(|it| of_unit(it)), "{union:?}");
 }
 
+/// Row A3 of docs/kerneldb.md.
 #[test]
-fn a3_compressed_code_is_the_same_code() {
+fn compressed_code_is_the_same_code() {
     for (plain, compressed) in [
         ("host.so", "host-compressed.so"),
         ("plain.bundle", "zstd-v2.bundle"),
@@ -104,8 +107,9 @@ fn a3_compressed_code_is_the_same_code() {
     }
 }
 
+/// Row A5 of docs/kerneldb.md.
 #[test]
-fn a5_every_instance_of_a_template_is_listed_as_it_was_written() {
+fn every_instance_of_a_template_is_listed_as_it_was_written() {
     let database = database(&["lines.dwarf5.co"]);
     let mut listed: Vec<_> = database.kernels().map(|it| it.readable_name()).collect();
     listed.sort();
@@ -120,9 +124,10 @@ fn a5_every_instance_of_a_template_is_listed_as_it_was_written() {
     );
 }
 
+/// Row A7 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn a7_ten_thousand_kernels_are_listed_without_decoding_one() {
+fn ten_thousand_kernels_are_listed_without_decoding_one() {
     let source: String =
         (0..10_000).map(|at| kernel_source(&format!("k{at}"), "s_nop 0\ns_endpgm")).collect();
     let database = Database::new();
@@ -133,9 +138,10 @@ fn a7_ten_thousand_kernels_are_listed_without_decoding_one() {
 }
 
 /// A kernel that adds vectors has three blocks: the test of the index, the sum, the end.
+/// Row A11 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn a11_blocks_are_those_of_the_program() {
+fn blocks_are_those_of_the_program() {
     let code = "v_cmp_gt_u32_e32 vcc, s0, v0\ns_and_saveexec_b64 s[2:3], vcc\ns_cbranch_execz end\n\
                 v_add_f32_e32 v1, v1, v2\nend:\ns_endpgm";
     let database = Database::new();
@@ -149,8 +155,9 @@ fn a11_blocks_are_those_of_the_program() {
 }
 
 /// Below each source line, marks where its instructions come from.
+/// Row A17 of docs/kerneldb.md.
 #[test]
-fn a17_columns_are_marked_below_their_line() {
+fn columns_are_marked_below_their_line() {
     let mut command = hsaco_command();
     command.args(["source", "-k", "kernel_one", "--columns"]);
     command.arg(format!("--map=/src={}", fixtures_dir().join("src").display()));
@@ -163,8 +170,9 @@ fn a17_columns_are_marked_below_their_line() {
     assert!(columns.iter().all(|it| !line[*it..].starts_with(' ')), "{line}\n{marks}");
 }
 
+/// Row A19 of docs/kerneldb.md.
 #[test]
-fn a19_what_a_target_has_is_known_without_a_device() {
+fn what_a_target_has_is_known_without_a_device() {
     let limits = |name| Processor::from_name(name).unwrap().limits();
     let waves = |name| limits(name).wave_sizes().collect::<Vec<_>>();
     assert_eq!(waves("gfx942"), [WaveSize::Wave64]);
@@ -172,9 +180,10 @@ fn a19_what_a_target_has_is_known_without_a_device() {
     assert_eq!((limits("gfx942").simds_per_cu, limits("gfx942").max_waves), (4, 8));
 }
 
+/// Row B2 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn b2_the_target_is_the_objects() {
+fn the_target_is_the_objects() {
     for name in ["s1.gfx1100.co", "s1.gfx90a-xnack-off.co", "s1.gfx1250.co", "mangled.co"] {
         let mut objdump = Command::new("llvm-objdump-22");
         let listed = run(objdump.arg("-d").arg(fixture(name)));
@@ -196,9 +205,10 @@ fn instruction_of(line: &str) -> Option<(u64, String)> {
 }
 
 /// Waves of either size, and halves of registers or whole ones, as each kernel has them.
+/// Row B2 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn b2_code_is_decoded_for_the_waves_and_registers_that_it_is_for() {
+fn code_is_decoded_for_the_waves_and_registers_that_it_is_for() {
     for (name, attribute) in [("s1.wave64.co", "+wavefrontsize64"), ("halves.co", "+real-true16")] {
         let mut objdump = Command::new("llvm-objdump-22");
         let attribute = format!("--mattr={attribute}");
@@ -216,8 +226,9 @@ fn b2_code_is_decoded_for_the_waves_and_registers_that_it_is_for() {
     }
 }
 
+/// Row B9 of docs/kerneldb.md.
 #[test]
-fn b9_lines_of_one_number_in_two_files_are_two_lines() {
+fn lines_of_one_number_in_two_files_are_two_lines() {
     let database = database(&["lines.dwarf5.co"]);
     let header = database.code_of_line("elsewhere.cuh", 270, None).unwrap();
     assert!(!header.is_empty());
@@ -226,8 +237,9 @@ fn b9_lines_of_one_number_in_two_files_are_two_lines() {
     assert!(columns(10) > 0 && columns(10) < header.len() && columns(999) == 0);
 }
 
+/// Row B15 of docs/kerneldb.md.
 #[test]
-fn b15_every_version_of_a_compressed_bundle_is_read_and_beside_others() {
+fn every_version_of_a_compressed_bundle_is_read_and_beside_others() {
     let plain = fs::read(fixture("plain.bundle")).unwrap();
     let expected = names(&database(&["plain.bundle"]));
     let mut all = plain.clone();
@@ -250,8 +262,9 @@ fn b15_every_version_of_a_compressed_bundle_is_read_and_beside_others() {
     assert_eq!(database.kernels().count(), 5 * alone);
 }
 
+/// Row B21 of docs/kerneldb.md.
 #[test]
-fn b21_each_target_of_a_bundle_is_listed_and_can_be_picked() {
+fn each_target_of_a_bundle_is_listed_and_can_be_picked() {
     let listed = |arguments: &[&str]| -> Vec<String> {
         let file = fixture("plain.bundle");
         let mut command = hsaco_command();
@@ -274,8 +287,9 @@ fn memory_of(target: &str, line: &str) -> Option<Memory> {
     listing.instruction(0).unwrap().memory()
 }
 
+/// Row C6 of docs/kerneldb.md.
 #[test]
-fn c6_memory_is_told_by_class_and_width() {
+fn memory_is_told_by_class_and_width() {
     for (target, line, space, access, bytes) in [
         ("gfx942", "ds_read_b128 v[0:3], v4", Space::Lds, Access::Load, Some(16)),
         ("gfx942", "ds_write_b8 v0, v1", Space::Lds, Access::Store, Some(1)),
@@ -319,8 +333,9 @@ fn c6_memory_is_told_by_class_and_width() {
     );
 }
 
+/// Row C9 of docs/kerneldb.md.
 #[test]
-fn c9_a_line_leads_back_to_all_of_its_code() {
+fn a_line_leads_back_to_all_of_its_code() {
     let database = database(&["lines.dwarf5.co", "lines.zstd.co"]);
     let mut checked = 0;
     for kernel in database.kernels() {
@@ -339,8 +354,9 @@ fn c9_a_line_leads_back_to_all_of_its_code() {
     assert!(checked > 100, "{checked}");
 }
 
+/// Row C10 of docs/kerneldb.md.
 #[test]
-fn c10_sources_that_moved_are_found() {
+fn sources_that_moved_are_found() {
     let folder = scratch_dir();
     fs::create_dir(folder.path().join("moved")).unwrap();
     for name in ["lines.hip", "lines.h"] {
@@ -359,8 +375,9 @@ fn c10_sources_that_moved_are_found() {
 }
 
 /// Every verb has a test of what it prints.
+/// Row C11 of docs/kerneldb.md.
 #[test]
-fn c11_every_verb_has_a_golden_test() {
+fn every_verb_has_a_golden_test() {
     let help = run(hsaco_command().arg("--help"));
     let commands = help.text().lines().skip_while(|it| *it != "Commands:").skip(1);
     let verbs: Vec<_> = commands
@@ -383,8 +400,9 @@ fn c11_every_verb_has_a_golden_test() {
     }
 }
 
+/// Row C12 of docs/kerneldb.md.
 #[test]
-fn c12_what_is_unpacked_is_packed_again_byte_for_byte() {
+fn what_is_unpacked_is_packed_again_byte_for_byte() {
     for name in ["plain.bundle", "aligned.bundle", "zstd-v3.bundle", "zlib-v2.bundle"] {
         let folder = scratch_dir();
         let (objects, again) = (folder.path().join("objects"), folder.path().join("again"));
@@ -400,8 +418,9 @@ fn c12_what_is_unpacked_is_packed_again_byte_for_byte() {
 }
 
 /// What is not compressed is looked at where it is; `cargo xtask bench` measures the memory that an index takes.
+/// Row C18 of docs/kerneldb.md.
 #[test]
-fn c18_objects_are_parts_of_the_file() {
+fn objects_are_parts_of_the_file() {
     for name in ["host.so", "plain.bundle", "offloading.bin", "lines.dwarf5.co"] {
         let file: &'static [u8] = fs::read(fixture(name)).unwrap().leak();
         let database = Database::new();
@@ -415,8 +434,9 @@ fn c18_objects_are_parts_of_the_file() {
     }
 }
 
+/// Row C19 of docs/kerneldb.md.
 #[test]
-fn c19_code_is_found_wherever_it_is() {
+fn code_is_found_wherever_it_is() {
     for (name, count) in [("host.a", 4), ("host-offloading.o", 2), ("offloading.bin", 2)] {
         assert_eq!(database(&[name]).objects().len(), count, "{name}");
     }
@@ -436,9 +456,10 @@ fn c19_code_is_found_wherever_it_is() {
 }
 
 /// Triton keeps a code object and what it knows of it side by side.
+/// Row C19 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
-fn c19_kernels_of_triton_are_found() {
+fn kernels_of_triton_are_found() {
     let file = corpus_file("triton/add.gfx942.co");
     let database = Database::new();
     database.add("triton", fs::read(file).unwrap()).unwrap();
@@ -454,8 +475,9 @@ fn query(arguments: &[&str], file: &Path) -> BTreeSet<u64> {
     functions.iter().flat_map(of_function).map(|it| it["address"].as_u64().unwrap()).collect()
 }
 
+/// Row C21 of docs/kerneldb.md.
 #[test]
-fn c21_questions_of_class_width_and_line_find_what_the_database_has() {
+fn questions_of_class_width_and_line_find_what_the_database_has() {
     let database = database(&["lines.dwarf5.co"]);
     let file = fixture("lines.dwarf5.co");
     let chosen = |wanted: &dyn Fn(&hsaco::db::Instruction<'_>) -> bool| -> BTreeSet<u64> {

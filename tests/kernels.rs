@@ -187,9 +187,10 @@ fn unpacked(file: &Path, folder: &Path) -> Vec<(PathBuf, Value)> {
     objects.iter().enumerate().map(write).collect()
 }
 
+/// Row A2 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn a2_every_translation_unit_of_a_host_file() {
+fn every_translation_unit_of_a_host_file() {
     for name in ["host.so", "host-compressed.so"] {
         let folder = scratch_dir();
         let objects = unpacked(&fixture(name), folder.path());
@@ -238,9 +239,10 @@ fn a_host_executable_made_here() {
     }
 }
 
+/// Row B20 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn b20_five_thousand_kernels() {
+fn five_thousand_kernels() {
     let folder = scratch_dir();
     let mut source = String::new();
     for at in 0..5000 {
@@ -294,8 +296,9 @@ fn a_template_instantiated_twice_is_one_kernel() {
 }
 
 /// Without metadata the numbers are the descriptor's, and what it does not say is null.
+/// Row cc748e9 of docs/kerneldb.md.
 #[test]
-fn lazy_cc748e9_a_kernel_known_by_its_descriptor_alone() {
+fn a_kernel_known_by_its_descriptor_alone() {
     let object = listing::object(&fixture("s1.no-note.co"));
     let with_note = listing::object(&fixture("s1.gfx942.co"));
     for (bare, full) in array(&object, "kernels").iter().zip(array(&with_note, "kernels")) {

@@ -213,8 +213,9 @@ fn decoder() -> Decoder {
     gfx1250::assembler().unwrap().decoder().clone()
 }
 
+/// Capability 48.
 #[test]
-fn capability_48_one_flipped_byte_is_found_in_a_thousand_objects_of_every_rule() {
+fn one_flipped_byte_is_found_in_a_thousand_objects_of_every_rule() {
     let (mut random, decoder, changing) = (Random::new(48), decoder(), changing());
     let mut covered: BTreeMap<String, BTreeSet<Part>> = BTreeMap::new();
     let mut placements = BTreeSet::new();

@@ -29,16 +29,18 @@ fn text(file: &[u8], address: u64, size: u64) -> Vec<String> {
     rewritten::text(object.elf().at_address(address, size).unwrap())
 }
 
+/// Capability 1.
 #[test]
-fn capability_01_without_anything_to_do_the_file_is_itself() {
+fn without_anything_to_do_the_file_is_itself() {
     let patched = patch(&object(&[kernel("plain", "s_nop 0\nv_mov_b32_e32 v0, v1")]));
     assert!(patched.bytes.is_none());
     let nothing = Verdict::Unchanged("no rule has anything to rewrite".to_owned());
     assert_eq!(patched.manifest.verdict, nothing);
 }
 
+/// Capability 5.
 #[test]
-fn capability_05_every_broken_input_has_its_own_error() {
+fn every_broken_input_has_its_own_error() {
     let file = object(&[kernel("k", "s_clause 0x1")]);
     let error = |bytes: &[u8]| patcher(&Options::default()).patch(bytes).unwrap_err().to_string();
     assert_eq!(error(&file[..40]), "truncated: ELF header: 40 bytes of 64 (at offset 0x0)");
@@ -53,16 +55,18 @@ fn capability_05_every_broken_input_has_its_own_error() {
     assert_eq!(error(&loose), "unsupported: patch: an object that is not linked");
 }
 
+/// Capability 6.
 #[test]
-fn capability_06_an_object_without_code_stays() {
+fn an_object_without_code_stays() {
     let patched = patch(&object(&[]));
     let verdict = Verdict::Unchanged("it holds no code".to_owned());
     assert_eq!((patched.bytes, patched.manifest.verdict), (None, verdict));
 }
 
+/// Capability 7.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_07_what_is_for_a0_already_stays() {
+fn what_is_for_a0_already_stays() {
     let with = |revision| Kernel { revision, ..kernel("k", "s_clause 0x1") };
     let other = |revision| Kernel { revision, ..kernel("other", "s_nop 0") };
     let done = patch(&object(&[other(Some("A0"))]));
@@ -84,8 +88,9 @@ fn capability_07_what_is_for_a0_already_stays() {
     llvm_accepts(&bytes);
 }
 
+/// Capability 8.
 #[test]
-fn capability_08_results_are_told_apart() {
+fn results_are_told_apart() {
     let first = kernel("first", "s_clause 0x1");
     let file = object(&[first.clone(), kernel("second", "s_nop 0")]);
     let (_, manifest) = changed(&file);
@@ -101,9 +106,10 @@ fn capability_08_results_are_told_apart() {
     assert!(refusal(&refused).starts_with("still-needed: SCC"));
 }
 
+/// Capability 32.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_32_a_trampoline_near_by_branches() {
+fn a_trampoline_near_by_branches() {
     let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
     let (bytes, manifest) = changed(&file);
     let record = &manifest.records[0];
@@ -131,9 +137,10 @@ fn padding_behind_the_function_comes_first_and_that_of_others_never() {
     llvm_accepts(&bytes);
 }
 
+/// Capability 33.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_33_a_trampoline_far_by_registers() {
+fn a_trampoline_far_by_registers() {
     let lines = format!("{MATRIX}\ns_nop 1\ns_nop 2\n.rept 40000 s_mov_b32 s4, s5");
     let (bytes, manifest) = changed(&object(&[Kernel { sgprs: 8, ..kernel("k", &lines) }]));
     let record = &manifest.records[0];
@@ -161,9 +168,10 @@ fn all_registers_live() -> String {
     lines + "s_mov_b64 s[2:3], vcc"
 }
 
+/// Capability 35.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_35_without_a_free_register_branches_or_a_refusal() {
+fn without_a_free_register_branches_or_a_refusal() {
     let live = all_registers_live();
     let lines = format!("{MATRIX}\n{live}\n.rept 40000 s_mov_b32 s4, s5");
     let crowded = Kernel { sgprs: 106, ..kernel("k", &lines) };
@@ -187,9 +195,10 @@ fn capability_35_without_a_free_register_branches_or_a_refusal() {
     llvm_accepts(&bytes);
 }
 
+/// Capability 36.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_36_dense_far_sites() {
+fn dense_far_sites() {
     let sites = format!("{MATRIX}\nv_mov_b32_e32 v50, v51\nv_mov_b32_e32 v50, v52\n").repeat(1200);
     let lines = format!("{sites}\n.rept 40000 s_mov_b32 s4, s5");
     let (bytes, manifest) = changed(&object(&[kernel("k", &lines)]));
@@ -217,8 +226,9 @@ fn sites_of_four_bytes_are_routed() {
     llvm_accepts(&bytes);
 }
 
+/// Capability 37.
 #[test]
-fn capability_37_nothing_that_was_there_moves() {
+fn nothing_that_was_there_moves() {
     let file = object(&[kernel("k", MATRIX)]);
     let (bytes, manifest) = changed(&file);
     let (old, new) = (CodeObject::parse(&file).unwrap(), CodeObject::parse(&bytes).unwrap());
@@ -237,9 +247,10 @@ fn capability_37_nothing_that_was_there_moves() {
     }
 }
 
+/// Capability 38.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn capability_38_metadata_grows() {
+fn metadata_grows() {
     // Every register up to s125 in name only; the pair takes two more, and VCC counts.
     let lines = format!("{MATRIX}\ns_nop 1\ns_nop 2\n.rept 40000 s_mov_b32 s4, s5");
     let file = object(&[Kernel { sgprs: 1, ..kernel("k", &lines) }]);
@@ -254,15 +265,17 @@ fn capability_38_metadata_grows() {
     llvm_accepts(&bytes);
 }
 
+/// Capability 40.
 #[test]
-fn capability_40_fetching_ahead_stays_inside() {
+fn fetching_ahead_stays_inside() {
     let (_, manifest) = changed(&object(&[Kernel { prefetch: 10, ..kernel("k", MATRIX) }]));
     let pool = manifest.pool.unwrap();
     assert_eq!((pool.guard, pool.size), (1280, 1280 + 20));
 }
 
+/// Capability 41.
 #[test]
-fn capability_41_trampolines_have_names() {
+fn trampolines_have_names() {
     let (bytes, _) = changed(&object(&[kernel("k", MATRIX)]));
     let object = CodeObject::parse(&bytes).unwrap();
     let names: Vec<String> = object
@@ -276,8 +289,9 @@ fn capability_41_trampolines_have_names() {
     assert!(names.contains(&"k.vop3px-wrap.2000".to_owned()), "{names:?}");
 }
 
+/// Capabilities 44 and 45.
 #[test]
-fn capability_44_and_45_runs_agree() {
+fn runs_agree() {
     let lines = format!("s_clause 0x1\n{MATRIX}\ns_nop 1\n{INTEGER}\nv_add_f32_e32 v16, v0, v1");
     let file = object(&[kernel("a", &lines), kernel("b", &lines)]);
     let (expected, _) = changed(&file);
@@ -292,8 +306,9 @@ fn capability_44_and_45_runs_agree() {
     });
 }
 
+/// Capability 31.
 #[test]
-fn capability_31_kernels_begin_with_a_stub() {
+fn kernels_begin_with_a_stub() {
     let options = Options { entry_stub: true, ..Options::default() };
     let patcher = patcher(&options);
     // The second kernel begins with a word that is no instruction.

@@ -108,9 +108,10 @@ KERNEL() wide(GLOBAL int *out) { out[0] = many(out); }
 KERNEL() chosen(GLOBAL int *out, int n) { out[0] = table[n](n); }
 ";
 
+/// Row C16 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn c16_compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_call() {
+fn compiled_kernels_need_no_more_than_the_compiler_says_with_all_that_they_call() {
     let folder = scratch_dir();
     fs::write(folder.path().join("calls.c"), format!("{HEAD}{CALLS}")).unwrap();
     let (mut equal, mut all) = (0, 0);
@@ -306,9 +307,10 @@ fn occupancy_comments(assembly: &str) -> BTreeMap<String, u32> {
     found
 }
 
+/// Row C16 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn c16_occupancy_is_what_llvm_says() {
+fn occupancy_is_what_llvm_says() {
     let folder = scratch_dir();
     let source: String =
         KERNELS.iter().enumerate().map(|(number, parts)| kernel(number, *parts)).collect();

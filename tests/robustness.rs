@@ -95,8 +95,9 @@ fn every_prefix_of_every_fixture() {
 
 const MUTATIONS: usize = 100_000;
 
+/// Row B16 of docs/kerneldb.md.
 #[test]
-fn b16_mutations_of_every_fixture() {
+fn mutations_of_every_fixture() {
     let fixtures = fixtures();
     let harmed = AtomicUsize::new(0);
     each(MUTATIONS, |at| {

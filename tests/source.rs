@@ -23,19 +23,21 @@ const FORMS: [&str; 5] = ["dwarf5", "dwarf4", "tables", "zlib", "zstd"];
 /// What is known of a place: function, file, line, column; nothing is empty and zero.
 type Place = (String, String, u64, u64);
 
+/// Row B10 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn b10_fixtures_come_from_where_llvm_symbolizer_says() {
+fn fixtures_come_from_where_llvm_symbolizer_says() {
     for form in FORMS {
         let found = check(&fixture(&format!("lines.{form}.co")));
         assert!(found.placed > 100 && found.inlined > 10, "{form}: {found:?}");
     }
 }
 
+/// Row C8 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 #[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
-fn c8_triton_kernels_come_from_where_llvm_symbolizer_says() {
+fn triton_kernels_come_from_where_llvm_symbolizer_says() {
     let stamp = corpus_file("triton/fetched.txt");
     let files = fs::read_dir(stamp.parent().unwrap()).unwrap().map(|it| it.unwrap().path());
     let objects = files.filter(|it| it.extension().is_some_and(|it| it == "co"));
@@ -169,8 +171,9 @@ fn lines_of_damaged_files_are_an_error() {
 }
 
 /// Bytes of the debug sections changed at random: errors or other answers, never a panic.
+/// Row B16 of docs/kerneldb.md.
 #[test]
-fn b16_broken_debug_sections_do_no_harm() {
+fn broken_debug_sections_do_no_harm() {
     let mut random = Random::new(5);
     for form in FORMS {
         let mut file = fs::read(fixture(&format!("lines.{form}.co"))).unwrap();

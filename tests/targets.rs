@@ -163,9 +163,10 @@ fn assembled_for_every_processor_and_feature() {
     check_headers(folder.path(), &names);
 }
 
+/// Row C1 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn c1_compiled_for_many_targets_and_versions() {
+fn compiled_for_many_targets_and_versions() {
     let folder = scratch_dir();
     fs::write(folder.path().join("kernel.c"), KERNEL_C).unwrap();
     let names = make(folder.path(), &compiled());
@@ -226,9 +227,10 @@ fn argument_kinds(bytes: &[u8], kinds: &mut BTreeSet<String>) {
     }
 }
 
+/// Row C1 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn c1_notes_with_every_kind_of_argument() {
+fn notes_with_every_kind_of_argument() {
     let folder = scratch_dir();
     let names = make(folder.path(), &kinds());
     check_headers(folder.path(), &names);

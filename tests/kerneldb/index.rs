@@ -45,8 +45,9 @@ fn copy(name: &str, to: &Path) {
     File::options().write(true).open(to).unwrap().set_modified(before).unwrap();
 }
 
+/// Row C17 of docs/kerneldb.md.
 #[test]
-fn c17_answers_are_those_of_ls_before_and_after() {
+fn answers_are_those_of_ls_before_and_after() {
     let folder = scratch_dir();
     let index = folder.path().join("index");
     for arguments in [
@@ -65,8 +66,9 @@ fn c17_answers_are_those_of_ls_before_and_after() {
     }
 }
 
+/// Row C17 of docs/kerneldb.md.
 #[test]
-fn c17_the_second_run_opens_no_object() {
+fn the_second_run_opens_no_object() {
     let folder = scratch_dir();
     let (index, files) = (folder.path().join("index"), folder.path().join("tree"));
     tree(&files);
@@ -87,8 +89,9 @@ fn c17_the_second_run_opens_no_object() {
     same(&ls(&["--format", "json"], Some(&index), &files), &plain);
 }
 
+/// Row C17 of docs/kerneldb.md.
 #[test]
-fn c17_content_is_known_whatever_the_path() {
+fn content_is_known_whatever_the_path() {
     let folder = scratch_dir();
     let (index, files) = (folder.path().join("index"), folder.path().join("tree"));
     tree(&files);
@@ -102,8 +105,9 @@ fn c17_content_is_known_whatever_the_path() {
     assert_eq!(before, after);
 }
 
+/// Row C17 of docs/kerneldb.md.
 #[test]
-fn c17_a_truncated_or_changed_index_is_made_anew() {
+fn a_truncated_or_changed_index_is_made_anew() {
     let folder = scratch_dir();
     let (index, files) = (folder.path().join("index"), folder.path().join("tree"));
     tree(&files);
@@ -122,8 +126,9 @@ fn c17_a_truncated_or_changed_index_is_made_anew() {
     assert_eq!(fs::read(&index).unwrap(), other);
 }
 
+/// Row C17 of docs/kerneldb.md.
 #[test]
-fn c17_writers_at_once_leave_an_index() {
+fn writers_at_once_leave_an_index() {
     let folder = scratch_dir();
     let (index, files) = (folder.path().join("index"), folder.path().join("tree"));
     tree(&files);
@@ -139,8 +144,9 @@ fn c17_writers_at_once_leave_an_index() {
     assert_eq!(left, 2, "a temporary file is left");
 }
 
+/// Row C17 of docs/kerneldb.md.
 #[test]
-fn c17_nothing_is_written_unless_asked_for() {
+fn nothing_is_written_unless_asked_for() {
     let folder = scratch_dir();
     let files = folder.path().join("tree");
     tree(&files);

@@ -15,8 +15,9 @@ use serde_json::Value;
 
 use super::{assembled, database, kernel_source, names, texts};
 
+/// Row 4d319f3 of docs/kerneldb.md.
 #[test]
-fn lazy_4d319f3_listed_names_are_found_before_and_after_loading() {
+fn listed_names_are_found_before_and_after_loading() {
     let database = database(&["lines.dwarf5.co", "mangled.co", "odd-names.co", "v2.co"]);
     let all: Vec<_> = database.kernels().collect();
     for _ in 0..2 {
@@ -29,9 +30,10 @@ fn lazy_4d319f3_listed_names_are_found_before_and_after_loading() {
     }
 }
 
+/// Row 43a64b7 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn lazy_43a64b7_one_kernel_of_a_thousand_decodes_its_bytes_alone() {
+fn one_kernel_of_a_thousand_decodes_its_bytes_alone() {
     let source: String =
         (0..1000).map(|at| kernel_source(&format!("k{at}"), "s_nop 1\ns_endpgm")).collect();
     let database = Database::new();
@@ -42,9 +44,10 @@ fn lazy_43a64b7_one_kernel_of_a_thousand_decodes_its_bytes_alone() {
     }
 }
 
+/// Row cc748e9 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn lazy_cc748e9_names_that_a_shell_would_read_are_names() {
+fn names_that_a_shell_would_read_are_names() {
     let name = "a()<> 'b'$;&|`c`";
     let source = kernel_source("plain", "s_endpgm").replace("plain", &format!("\"{name}\""));
     let database = Database::new();
@@ -55,8 +58,9 @@ fn lazy_cc748e9_names_that_a_shell_would_read_are_names() {
     }
 }
 
+/// Row 1ade35d of docs/kerneldb.md.
 #[test]
-fn lazy_1ade35d_names_with_commas_are_one_name() {
+fn names_with_commas_are_one_name() {
     let database = database(&["lines.dwarf5.co"]);
     let [readable, mangled] =
         ["void filled<int, 3>(int*, vec::Pair<int>)", "_Z6filledIiLi3EEvPT_N3vec4PairIS0_EE"]
@@ -65,8 +69,9 @@ fn lazy_1ade35d_names_with_commas_are_one_name() {
     assert!(readable.instructions().unwrap().len() > 0);
 }
 
+/// Row bc652ec of docs/kerneldb.md.
 #[test]
-fn lazy_bc652ec_every_spelling_is_the_same_kernel_with_instructions() {
+fn every_spelling_is_the_same_kernel_with_instructions() {
     let database = database(&["lines.dwarf5.co"]);
     let readable = "kernel_two(float*, vec::Pair<float>)";
     let mangled = "_Z10kernel_twoPfN3vec4PairIfEE";
@@ -83,9 +88,10 @@ fn lazy_bc652ec_every_spelling_is_the_same_kernel_with_instructions() {
     }
 }
 
+/// Row e368f69 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn lazy_e368f69_objects_without_code_are_no_trouble() {
+fn objects_without_code_are_no_trouble() {
     let database = Database::new();
     database.add("empty", assembled("")).unwrap();
     assert_eq!(database.kernels().count(), 0);
@@ -109,8 +115,9 @@ fn lazy_e368f69_objects_without_code_are_no_trouble() {
     }
 }
 
+/// Row af065a9 of docs/kerneldb.md.
 #[test]
-fn lazy_af065a9_any_bytes_are_decoded_to_their_end() {
+fn any_bytes_are_decoded_to_their_end() {
     let mut random = Random::new(7);
     for name in ["s1.gfx942.co", "s1.gfx1100.co", "s1.gfx1250.co"] {
         let mut file = fs::read(fixture(name)).unwrap();
@@ -138,9 +145,10 @@ fn lazy_af065a9_any_bytes_are_decoded_to_their_end() {
     }
 }
 
+/// Row 6164517 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn lazy_6164517_branches_to_anywhere_are_branches() {
+fn branches_to_anywhere_are_branches() {
     let before = ".text\ns_nop 7\n.p2align 8\n";
     let own = kernel_source("own", "s_branch own\ns_endpgm");
     let far = kernel_source("far", "s_cbranch_scc0 0x7000\ns_branch 0x8000\ns_endpgm");
@@ -154,8 +162,9 @@ fn lazy_6164517_branches_to_anywhere_are_branches() {
     assert!(!far.blocks().unwrap().blocks().is_empty());
 }
 
+/// Row 6d7ff8a of docs/kerneldb.md.
 #[test]
-fn lazy_6d7ff8a_threads_that_ask_for_one_kernel_share_it() {
+fn threads_that_ask_for_one_kernel_share_it() {
     const THREADS: usize = 32;
     let database = database(&["lines.dwarf5.co"]);
     let start = Barrier::new(THREADS);
@@ -171,8 +180,9 @@ fn lazy_6d7ff8a_threads_that_ask_for_one_kernel_share_it() {
     assert_eq!((texts.len(), database.counts().decoded_kernels), (1, 1));
 }
 
+/// Row a8b87df of docs/kerneldb.md.
 #[test]
-fn lazy_a8b87df_a_failure_is_remembered() {
+fn a_failure_is_remembered() {
     let mut file = fs::read(fixture("lines.dwarf5.co")).unwrap();
     file[48] = 0xfe;
     let database = Database::new();
@@ -184,8 +194,9 @@ fn lazy_a8b87df_a_failure_is_remembered() {
     }
 }
 
+/// Row d2ec18f of docs/kerneldb.md.
 #[test]
-fn lazy_d2ec18f_bundles_behind_the_first_are_not_lost() {
+fn bundles_behind_the_first_are_not_lost() {
     let host = names(&database(&["host.so"]));
     assert!((1..=5).all(|unit| host.iter().any(|it| it.contains(&format!("unit_{unit}")))));
     let [one, two] =
@@ -193,8 +204,9 @@ fn lazy_d2ec18f_bundles_behind_the_first_are_not_lost() {
     assert_eq!(two, 2 * one);
 }
 
+/// Row c023a62 of docs/kerneldb.md.
 #[test]
-fn lazy_c023a62_a_missing_source_leaves_its_lines() {
+fn a_missing_source_leaves_its_lines() {
     let mut command = hsaco_command();
     command.args(["source", "-k", "kernel_two", "--format", "json"]);
     let ran = run(command.arg(fixture("lines.dwarf5.co")));
@@ -205,8 +217,9 @@ fn lazy_c023a62_a_missing_source_leaves_its_lines() {
     assert!(stretches.as_array().unwrap().iter().all(|it| it["source"].is_null()));
 }
 
+/// Row 98a2bfa of docs/kerneldb.md.
 #[test]
-fn lazy_98a2bfa_a_file_without_gpu_code_is_an_error_that_says_so() {
+fn a_file_without_gpu_code_is_an_error_that_says_so() {
     let database = Database::new();
     let program = fs::read(env::current_exe().unwrap()).unwrap();
     let error = database.add("program", program).unwrap_err();
@@ -214,17 +227,19 @@ fn lazy_98a2bfa_a_file_without_gpu_code_is_an_error_that_says_so() {
     assert_eq!(database.kernels().count(), 0);
 }
 
+/// Row 4e899dc of docs/kerneldb.md.
 #[test]
-fn lazy_4e899dc_without_debug_information_there_is_the_rest() {
+fn without_debug_information_there_is_the_rest() {
     for kernel in database(&["mangled.co"]).kernels() {
         assert!(!texts(&kernel).is_empty() && !kernel.blocks().unwrap().blocks().is_empty());
         assert!(kernel.arguments().unwrap().arguments.iter().all(|it| it.offset.is_some()));
     }
 }
 
+/// Row c0eb9a1 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(corpus), ignore = "needs `cargo xtask corpus`")]
-fn lazy_c0eb9a1_objects_of_several_compilers_are_read() {
+fn objects_of_several_compilers_are_read() {
     for version in ["64", "70", "72"] {
         let name = format!("bitsandbytes/libbitsandbytes_rocm{version}.so");
         let path = corpus_file(&name);
@@ -238,8 +253,9 @@ fn lazy_c0eb9a1_objects_of_several_compilers_are_read() {
     }
 }
 
+/// Row 587a1a4 of docs/kerneldb.md.
 #[test]
-fn lazy_587a1a4_an_instruction_without_a_line_has_none() {
+fn an_instruction_without_a_line_has_none() {
     let mut without = 0;
     for kernel in database(&["lines.dwarf5.co"]).kernels() {
         for instruction in kernel.instructions().unwrap() {
@@ -251,8 +267,9 @@ fn lazy_587a1a4_an_instruction_without_a_line_has_none() {
     assert!(without > 0);
 }
 
+/// Row 6b5bc6b of docs/kerneldb.md.
 #[test]
-fn lazy_6b5bc6b_modifiers_are_all_there() {
+fn modifiers_are_all_there() {
     for (target, line) in [
         ("gfx90a", "global_load_dword v0, v[2:3], off offset:16 glc slc"),
         ("gfx942", "global_load_dword v0, v[2:3], off offset:-8 sc0 nt sc1"),

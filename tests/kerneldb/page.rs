@@ -1,6 +1,6 @@
 //! `docs/kerneldb.md` names a test for each row of what kernelDB's users have and need, and each such test.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -17,20 +17,18 @@ const COMMITS: [&str; 18] = [
 const LACKING: [usize; 15] = [1, 5, 6, 7, 8, 9, 10, 11, 12, 16, 17, 18, 19, 21, 22];
 
 fn rows() -> Vec<String> {
-    let mut rows: Vec<String> = (1..=21).map(|it| format!("a{it}")).collect();
-    rows.extend((1..=22).map(|it| format!("b{it}")));
-    rows.extend(LACKING.iter().map(|it| format!("c{it}")));
-    rows.extend(COMMITS.iter().map(|it| format!("lazy_{it}")));
-    rows.push("lazy_b1a6965".to_owned());
+    let mut rows: Vec<String> = (1..=21).map(|it| format!("A{it}")).collect();
+    rows.extend((1..=22).map(|it| format!("B{it}")));
+    rows.extend(LACKING.iter().map(|it| format!("C{it}")));
+    rows.extend(COMMITS.iter().map(|it| (*it).to_owned()));
+    rows.push("b1a6965".to_owned());
     rows
 }
 
-/// The row that a test is of, by the beginning of its name.
-fn row_of(test: &str) -> Option<String> {
-    let name = test.strip_prefix("test_").unwrap_or(test);
-    rows()
-        .into_iter()
-        .find(|row| name.strip_prefix(row.as_str()).is_some_and(|it| it.starts_with('_')))
+/// The row that a comment above a test names: `Row B17 of docs/kerneldb.md.`
+fn row_of(line: &str) -> Option<&str> {
+    let comment = line.strip_prefix("/// ").or_else(|| line.strip_prefix("# "))?;
+    comment.strip_prefix("Row ")?.strip_suffix(" of docs/kerneldb.md.")
 }
 
 fn sources() -> Vec<PathBuf> {
@@ -47,15 +45,19 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// The tests of rows, in all sources.
-fn tests() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+/// The tests that name a row, in all sources, with their rows.
+fn tests() -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for path in sources() {
-        for line in fs::read_to_string(path).unwrap().lines() {
-            let line = line.trim_start();
+        let text = fs::read_to_string(path).unwrap();
+        let mut row = None;
+        for line in text.lines().map(str::trim_start) {
+            row = row_of(line).or(row);
             let name = line.strip_prefix("fn ").or_else(|| line.strip_prefix("def "));
             let name = name.and_then(|it| it.split('(').next());
-            found.extend(name.filter(|it| row_of(it).is_some()).map(str::to_owned));
+            if let Some((name, row)) = name.and_then(|name| Some((name, row.take()?))) {
+                found.entry(name.to_owned()).or_default().insert(row.to_owned());
+            }
         }
     }
     found
@@ -67,17 +69,12 @@ fn the_page_has_every_row_and_every_row_a_test() {
     let tests = tests();
     let mut listed = BTreeSet::new();
     for row in rows() {
-        let id = row.strip_prefix("lazy_").map_or(row.to_uppercase(), str::to_owned);
-        let line = page.lines().find(|it| it.starts_with(&format!("| {id} |")));
-        let line = line.unwrap_or_else(|| panic!("docs/kerneldb.md has no row {id}"));
-        let named: Vec<_> =
-            line.split('`').filter(|it| tests.contains(*it)).map(str::to_owned).collect();
-        assert!(
-            named.iter().any(|it| row_of(it).as_deref() == Some(row.as_str())),
-            "{id}: no test of it in {line}"
-        );
-        listed.extend(named);
+        let line = page.lines().find(|it| it.starts_with(&format!("| {row} |")));
+        let line = line.unwrap_or_else(|| panic!("docs/kerneldb.md has no row {row}"));
+        let named = || line.split('`').filter(|it| tests.contains_key(*it));
+        assert!(named().any(|it| tests[it].contains(&row)), "{row}: no test of it in {line}");
+        listed.extend(named().map(str::to_owned));
     }
-    let missing: Vec<_> = tests.difference(&listed).collect();
+    let missing: Vec<_> = tests.keys().filter(|it| !listed.contains(*it)).collect();
     assert!(missing.is_empty(), "docs/kerneldb.md does not name {missing:?}");
 }

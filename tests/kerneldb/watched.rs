@@ -13,10 +13,11 @@ use hsaco_tests::scratch_dir;
 use super::database;
 
 const THREADS: usize = 32;
-const QUERIES: &str = "kerneldb::watched::a21_threads_of_mixed_queries_share_one_decode";
+const QUERIES: &str = "kerneldb::watched::threads_of_mixed_queries_share_one_decode";
 
+/// Row A21 of docs/kerneldb.md.
 #[test]
-fn a21_threads_of_mixed_queries_share_one_decode() {
+fn threads_of_mixed_queries_share_one_decode() {
     let database = database(&[
         "lines.dwarf5.co",
         "lines.zstd.co",
@@ -55,9 +56,10 @@ fn ask(kernel: &Kernel, which: usize) {
 }
 
 /// The same under strace: no program is started, no file is written, nothing is printed but by the test itself.
+/// Row B17 of docs/kerneldb.md.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn b17_queries_print_nothing_and_start_and_write_nothing() {
+fn queries_print_nothing_and_start_and_write_nothing() {
     let folder = scratch_dir();
     let log = folder.path().join("log");
     let mut strace = Command::new("strace");

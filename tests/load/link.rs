@@ -35,9 +35,10 @@ fn contents(executable: &Executable<'_>, name: &str) -> Vec<String> {
     lines
 }
 
+/// Case F45.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f45_a_library_is_found_in_whatever_order_objects_come() {
+fn a_library_is_found_in_whatever_order_objects_come() {
     for target in TARGETS {
         let (a, b) = (object(target, S3_A), object(target, S3_B));
         let ab = frozen(&[("a", &a), ("b", &b)]);
@@ -118,9 +119,10 @@ fn symbols(bytes: &[u8]) -> Vec<(String, String, String, String)> {
     symbols
 }
 
+/// Case F51.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f51_one_object_of_two_has_what_a_linker_makes_of_them() {
+fn one_object_of_two_has_what_a_linker_makes_of_them() {
     for target in TARGETS {
         let dir = scratch_dir();
         let path = dir.path();
@@ -246,9 +248,10 @@ fn many_objects_become_one() {
     }
 }
 
+/// Case F52.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f52_targets_go_together_where_a_linker_says_so() {
+fn targets_go_together_where_a_linker_says_so() {
     let dir = scratch_dir();
     let path = dir.path();
     let targets =

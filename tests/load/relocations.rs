@@ -90,9 +90,10 @@ fn stored(dynamic: &[Row<'_>], kept: &[Row<'_>], address: u64, size: usize) -> R
     Ok(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
+/// Case F44.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f44_each_type_stores_what_it_is_defined_to() {
+fn each_type_stores_what_it_is_defined_to() {
     let loaded = [
         ("R_AMDGPU_ABS32_LO", "f", 0x10, 4, 0x1020),
         ("R_AMDGPU_ABS32_HI", "f", 0x10, 4, 0x7f00),
@@ -128,9 +129,10 @@ fn f44_each_type_stores_what_it_is_defined_to() {
     }
 }
 
+/// Case F44.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f44_what_nobody_can_apply_is_refused_by_name() {
+fn what_nobody_can_apply_is_refused_by_name() {
     for kind in
         ["R_AMDGPU_REL32", "R_AMDGPU_REL64", "R_AMDGPU_GOTPCREL", "R_AMDGPU_REL16", "0xc", "0x63"]
     {

@@ -377,8 +377,9 @@ fn freeze(objects: &[(&str, Made)]) -> Result<Executable<'static>, hsaco::load::
     executable.freeze(Freeze::default()).map(|()| executable)
 }
 
+/// Case F46.
 #[test]
-fn f46_an_undefined_symbol_is_an_error_whatever_is_added_to_it() {
+fn an_undefined_symbol_is_an_error_whatever_is_added_to_it() {
     for addend in [0, 8] {
         let user = Made { symbols: vec![Sym::wanted("gone")], slots: vec![(0, addend)] };
         let errors = freeze(&[("user", user)]).unwrap_err();
@@ -390,8 +391,9 @@ fn f46_an_undefined_symbol_is_an_error_whatever_is_added_to_it() {
     }
 }
 
+/// Case F47.
 #[test]
-fn f47_all_that_is_wrong_is_said_at_once() {
+fn all_that_is_wrong_is_said_at_once() {
     let names = ["one", "two", "three"];
     let user = Made {
         symbols: names.map(Sym::wanted).to_vec(),
@@ -405,8 +407,9 @@ fn f47_all_that_is_wrong_is_said_at_once() {
     assert!(text.contains("`three` is wanted by user (at 0x2010 plus 4 and 1 more)"), "{text}");
 }
 
+/// Case F48.
 #[test]
-fn f48_a_strong_definition_wins_and_two_are_too_many() {
+fn a_strong_definition_wins_and_two_are_too_many() {
     let strong = || Made { symbols: vec![Sym::function("f")], slots: Vec::new() };
     let weak = || {
         let weak = Sym { binding: Binding::Weak, ..Sym::function("f") };
@@ -433,8 +436,9 @@ fn f48_a_strong_definition_wins_and_two_are_too_many() {
     assert_eq!(executable.relocations().map(|it| it.value).collect::<Vec<_>>(), [0]);
 }
 
+/// Case F49.
 #[test]
-fn f49_a_hidden_definition_explains_itself() {
+fn a_hidden_definition_explains_itself() {
     for (binding, visibility, word) in [
         (Binding::Global, Visibility::Hidden, "HIDDEN"),
         (Binding::Global, Visibility::Internal, "INTERNAL"),

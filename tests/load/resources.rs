@@ -6,9 +6,10 @@ use hsaco::object::CodeObject;
 
 use super::sample::{S1, S5_A, TARGETS, frozen, loaded, object, s5_b};
 
+/// Case F50.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f50_a_kernel_gets_the_registers_of_what_it_calls() {
+fn a_kernel_gets_the_registers_of_what_it_calls() {
     for target in TARGETS {
         let (a, b) = (object(target, S5_A), object(target, &s5_b(target)));
         let mut executable = loaded(&[("a", &a), ("b", &b)]);
@@ -41,9 +42,10 @@ fn f50_a_kernel_gets_the_registers_of_what_it_calls() {
     }
 }
 
+/// Case F50.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f50_without_fixing_the_kernel_is_only_reported() {
+fn without_fixing_the_kernel_is_only_reported() {
     let (a, b) = (object("gfx942", S5_A), object("gfx942", &s5_b("gfx942")));
     let mut executable = loaded(&[("a", &a), ("b", &b)]);
     let before = executable.symbol("user").unwrap().kernel().unwrap();
@@ -57,9 +59,10 @@ fn f50_without_fixing_the_kernel_is_only_reported() {
     );
 }
 
+/// Case F50.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f50_what_no_kernel_can_have_is_refused_with_the_way_to_it() {
+fn what_no_kernel_can_have_is_refused_with_the_way_to_it() {
     let callee = s5_b("gfx942").replace("v_mov_b32 v200, v0", "v_accvgpr_write_b32 a255, v255");
     let kernel = "// OpenCL
 extern __attribute__((visibility(\"default\"))) int extdev(int);
@@ -99,9 +102,10 @@ DEFAULT NOINLINE int extdev(int x) { volatile int a[100]; a[x & 63] = x; return 
     }
 }
 
+/// Case F50.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f50_stack_that_the_code_does_not_show_is_remarked() {
+fn stack_that_the_code_does_not_show_is_remarked() {
     let library = "DEFAULT NOINLINE int extdev(int x) { volatile int a[64]; a[x & 63] = x; return a[(x >> 6) & 63]; }";
     for target in TARGETS {
         let executable = frozen(&[("a", &object(target, S5_A)), ("b", &object(target, library))]);

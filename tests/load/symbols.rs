@@ -14,9 +14,10 @@ fn kinds(executable: &Executable<'_>) -> Vec<(SymbolKind, String)> {
     kinds
 }
 
+/// Case F36.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f36_each_symbol_has_its_kind() {
+fn each_symbol_has_its_kind() {
     for target in TARGETS {
         let bytes = object(target, S1);
         let executable = loaded(&[("s1", &bytes)]);
@@ -37,9 +38,10 @@ fn f36_each_symbol_has_its_kind() {
     }
 }
 
+/// Case F43.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f43_a_pointer_holds_where_its_function_was_loaded() {
+fn a_pointer_holds_where_its_function_was_loaded() {
     const BASE: u64 = 0x7f00_0000_0000;
     for target in TARGETS {
         let mut executable = loaded(&[("s1", &object(target, S1))]);
@@ -66,9 +68,10 @@ fn f43_a_pointer_holds_where_its_function_was_loaded() {
     }
 }
 
+/// Case F53.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f53_what_is_frozen_stays_as_it_is() {
+fn what_is_frozen_stays_as_it_is() {
     let bytes = object("gfx942", S1);
     let mut executable = loaded(&[("s1", &bytes)]);
     executable.freeze(Freeze::default()).unwrap();
@@ -82,9 +85,10 @@ fn f53_what_is_frozen_stays_as_it_is() {
     assert_eq!(executable.objects().len(), 1);
 }
 
+/// Case F54.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn f54_attributes_are_those_of_descriptor_and_metadata() {
+fn attributes_are_those_of_descriptor_and_metadata() {
     const DATA: &str = "
 const GLOBAL int DEFAULT constant[4] = {1, 2, 3, 4};
 GLOBAL int DEFAULT written[3] = {1};

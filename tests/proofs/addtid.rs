@@ -22,8 +22,9 @@ fn check(wave: &mut Wave, computes: &[Step], address: usize, offset: u32, m0: u3
 /// all values of M0 are: every value of the lower 20 bits, beside upper bits that differ from one to the next; every value
 /// of the upper 12, beside lower bits that are about to overflow and some that are not; and ten million pairs of any M0
 /// and a lane, in case code should mix the two after all.
+/// Capability 18.
 #[test]
-fn capability_18_all_lanes_and_all_values_of_m0() {
+fn all_lanes_and_all_values_of_m0() {
     let tools = tools();
     for text in ["ds_load_addtid_b32 v5 offset:128", "ds_store_addtid_b32 v8 offset:64"] {
         let code = rewrite(&tools, "ds-addtid", text, &Options::default(), BUDGET).unwrap();
@@ -57,8 +58,9 @@ fn capability_18_all_lanes_and_all_values_of_m0() {
 }
 
 /// The store's address is worked out by the same instructions in another register, so what holds of all values for the load holds for it.
+/// Capability 18.
 #[test]
-fn capability_18_loads_and_stores_compute_alike() {
+fn loads_and_stores_compute_alike() {
     let tools = tools();
     let computes = |text: &str| {
         let code = rewrite(&tools, "ds-addtid", text, &Options::default(), BUDGET).unwrap();
@@ -69,8 +71,9 @@ fn capability_18_loads_and_stores_compute_alike() {
     assert_eq!(load, computes("ds_store_addtid_b32 v8 offset:64"));
 }
 
+/// Capability 18.
 #[test]
-fn capability_18_a_store_takes_a_register_that_is_not_needed() {
+fn a_store_takes_a_register_that_is_not_needed() {
     let tools = tools();
     let text = "v_mov_b32_e32 v1, v0
         ds_store_addtid_b32 v8 offset:64
@@ -79,8 +82,9 @@ fn capability_18_a_store_takes_a_register_that_is_not_needed() {
     assert_eq!(tools.decoder().text(&code[1]), "v_mbcnt_lo_u32_b32 v2, -1, 0");
 }
 
+/// Capability 18.
 #[test]
-fn capability_18_banks() {
+fn banks() {
     let tools = tools();
     for mode in [0x41_u32, 0x00, 0xff, 0x1b, 0xc0] {
         let text = format!("s_set_vgpr_msb {mode}\nds_load_addtid_b32 v5 offset:8");
@@ -98,8 +102,9 @@ fn capability_18_banks() {
     }
 }
 
+/// Case AT5.
 #[test]
-fn at5_without_a_register_a_store_is_refused() {
+fn without_a_register_a_store_is_refused() {
     let budget = Budget { sgprs: 8, max_sgprs: 106, vgprs: 9, max_vgprs: 9, unused: Some((8, 9)) };
     let text = "ds_store_addtid_b32 v8 offset:64";
     let refusal = rewrite(&tools(), "ds-addtid", text, &Options::default(), budget).unwrap_err();

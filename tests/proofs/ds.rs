@@ -144,23 +144,27 @@ fn every_pair(forms: std::ops::Range<usize>) {
 }
 
 // In parts, so that they run side by side.
+/// Capability 12.
 #[test]
-fn capability_12_every_pair_of_offsets_of_loads() {
+fn every_pair_of_offsets_of_loads() {
     every_pair(0..4);
 }
 
+/// Capability 12.
 #[test]
-fn capability_12_every_pair_of_offsets_of_stores() {
+fn every_pair_of_offsets_of_stores() {
     every_pair(4..8);
 }
 
+/// Capability 12.
 #[test]
-fn capability_12_every_pair_of_offsets_of_exchanges() {
+fn every_pair_of_offsets_of_exchanges() {
     every_pair(8..12);
 }
 
+/// Capability 13.
 #[test]
-fn capability_13_ten_million_results_that_overlap_what_is_read() {
+fn ten_million_results_that_overlap_what_is_read() {
     let mut checker = Checker::new(13);
     let mut refused = 0;
     while checker.lanes < 10_000_000 {
@@ -186,8 +190,9 @@ fn capability_13_ten_million_results_that_overlap_what_is_read() {
     assert!((1..2_000).contains(&refused), "{refused}");
 }
 
+/// Capability 14.
 #[test]
-fn capability_14_offsets_beyond_16_bits_are_added_to_the_address() {
+fn offsets_beyond_16_bits_are_added_to_the_address() {
     let tools = tools();
     let text = "ds_load_2addr_stride64_b64 v[0:3], v4 offset0:128 offset1:255";
     let code = rewrite(&tools, "ds-two-address", text, &Options::default(), BUDGET).unwrap();
@@ -200,8 +205,9 @@ fn capability_14_offsets_beyond_16_bits_are_added_to_the_address() {
     assert_eq!(texts(&tools, &code), expected);
 }
 
+/// Capability 15.
 #[test]
-fn capability_15_banks() {
+fn banks() {
     let tools = tools();
     let before = "s_set_vgpr_msb 0x41
         ds_load_2addr_b64 v[254:257], v88 offset0:2 offset1:3";
@@ -220,8 +226,9 @@ fn capability_15_banks() {
     }
 }
 
+/// Capability 16.
 #[test]
-fn capability_16_hints_around_a_window() {
+fn hints_around_a_window() {
     let tools = tools();
     let before = "s_delay_alu instid0(SALU_CYCLE_1) | instskip(SKIP_2) | instid1(VALU_DEP_1)
         s_or_b32 s0, s0, s12
@@ -267,8 +274,9 @@ fn completed(tools: &Tools, code: &[hsaco::isa::Inst], is_split: bool) -> Vec<us
     done
 }
 
+/// Capability 17.
 #[test]
-fn capability_17_precise_waits_complete_the_same_accesses() {
+fn precise_waits_complete_the_same_accesses() {
     let (tools, mut random) = (tools(), Random(17));
     let mut options = Options::default();
     options.set("precise-waits").unwrap();

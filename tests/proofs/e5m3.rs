@@ -122,8 +122,9 @@ fn check_pack(wave: &mut Wave, code: &[Step], numbers: &[[f32; LANES]; 2], is_up
     }
 }
 
+/// Capability 29.
 #[test]
-fn em10_capability_29_pack_of_all_boundaries_and_ten_million_numbers() {
+fn pack_of_all_boundaries_and_ten_million_numbers() {
     let tools = tools();
     let lower = code(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 clamp");
     let upper = code(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 op_sel:[0,0,1] clamp");
@@ -146,8 +147,9 @@ fn em10_capability_29_pack_of_all_boundaries_and_ten_million_numbers() {
     }
 }
 
+/// Capability 29.
 #[test]
-fn capability_29_sources_with_signs_and_constants() {
+fn sources_with_signs_and_constants() {
     let tools = tools();
     let run = |text: &str, sources: [f32; 2]| {
         let mut wave = Wave::new();
@@ -165,8 +167,9 @@ fn capability_29_sources_with_signs_and_constants() {
     run("v_cvt_pk_fp8_f32 v5, s9, v7 clamp", [0.25, 3.0]);
 }
 
+/// Capability 29.
 #[test]
-fn em10_capability_29_stochastic_of_all_boundaries_and_ten_million_numbers() {
+fn stochastic_of_all_boundaries_and_ten_million_numbers() {
     let tools = tools();
     let (mut wave, mut random) = (Wave::new(), Random(30));
     let mut all = boundaries();
@@ -199,8 +202,9 @@ fn em10_capability_29_stochastic_of_all_boundaries_and_ten_million_numbers() {
     }
 }
 
+/// Capability 29.
 #[test]
-fn em10_capability_29_unpack_of_every_byte_in_every_place() {
+fn unpack_of_every_byte_in_every_place() {
     let tools = tools();
     let (mut wave, mut random) = (Wave::new(), Random(31));
     for (place, text) in ["", " byte_sel:1", " byte_sel:2", " byte_sel:3"].iter().enumerate() {

@@ -42,8 +42,9 @@ const DEFINED: &str = "s_mov_b32 s4, s12
     s_and_b32 s4, s4, 0xfff7ffff
     tensor_load_to_lds s[0:3], s[4:11]";
 
+/// Capability 19.
 #[test]
-fn capability_19_at_the_definition_one_half_of_a_literal_changes() {
+fn at_the_definition_one_half_of_a_literal_changes() {
     let tools = tools();
     let bytes = |code: &[hsaco::isa::Inst]| {
         let mut bytes = Vec::new();
@@ -60,14 +61,16 @@ fn capability_19_at_the_definition_one_half_of_a_literal_changes() {
     check(A0, DEFINED, &[0, 5, 12], 0, 3_500_000);
 }
 
+/// Capability 20.
 #[test]
-fn capability_20_at_the_load() {
+fn at_the_load() {
     check(A0, DEAD, &[0, 5, 12], 0, 3_500_000);
     check(A0, LIVE, &[0, 4, 5, 20], 0, 3_500_000);
 }
 
+/// Capability 21.
 #[test]
-fn capability_21_strict_b0_clears_only_outside_clusters() {
+fn strict_b0_clears_only_outside_clusters() {
     for cluster in [0, 1, 9, 15] {
         check(STRICT, DEAD, &[0, 5], cluster, 1 << 17);
         check(STRICT, LIVE, &[0, 4, 5, 20], cluster, 1 << 17);
@@ -78,8 +81,9 @@ fn capability_21_strict_b0_clears_only_outside_clusters() {
     check(STRICT, scc, &[0, 5, 20], 0, 1 << 17);
 }
 
+/// Capability 21.
 #[test]
-fn capability_21_without_a_scalar_register_it_is_refused() {
+fn without_a_scalar_register_it_is_refused() {
     let budget = Budget { unused: Some((106, 256)), ..BUDGET };
     let refusal = rewrite(&tools(), STRICT, DEAD, &Options::default(), budget).unwrap_err();
     assert_eq!(refusal, "no-register: none free of 1 scalar registers (of 106)");

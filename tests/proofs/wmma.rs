@@ -61,8 +61,9 @@ fn halves(random: &mut Random) -> u32 {
     half(bits & 0xffff) | half(bits >> 16) << 16
 }
 
+/// Capability 23.
 #[test]
-fn capability_23_ten_million_sums_of_halves_are_rounded_once() {
+fn ten_million_sums_of_halves_are_rounded_once() {
     let (tools, mut random) = (tools(), Random(23));
     for (name, formats) in
         [("fp8_fp8", (0, 0)), ("fp8_bf8", (0, 1)), ("bf8_fp8", (1, 0)), ("bf8_bf8", (1, 1))]
@@ -95,8 +96,9 @@ fn capability_23_ten_million_sums_of_halves_are_rounded_once() {
     }
 }
 
+/// Capability 22.
 #[test]
-fn capability_22_one_instruction() {
+fn one_instruction() {
     let tools = tools();
     let text = "v_wmma_f32_16x16x128_fp8_bf8 v[16:23], v[0:15], v[24:39], v[16:23]";
     let code = rules(&tools, text);
@@ -151,8 +153,9 @@ pub(crate) fn rows32(
     result
 }
 
+/// Capability 24.
 #[test]
-fn capability_24_overlaps_are_kept_apart() {
+fn overlaps_are_kept_apart() {
     let (tools, mut random) = (tools(), Random(24));
     let mut wave = Wave::new();
     for _ in 0..600 {
@@ -174,8 +177,9 @@ fn capability_24_overlaps_are_kept_apart() {
     }
 }
 
+/// Capability 24.
 #[test]
-fn capability_24_the_overlapping_pair_is_never_made() {
+fn the_overlapping_pair_is_never_made() {
     let tools = tools();
     let text = "v_wmma_f32_16x16x128_fp8_fp8 v[16:23], v[0:15], v[8:23], 1.0";
     let code = texts(&tools, &rules(&tools, text));
@@ -188,8 +192,9 @@ fn capability_24_the_overlapping_pair_is_never_made() {
     assert_eq!(refusal, "no-register: none free of 8 vector registers below v36");
 }
 
+/// Capability 25.
 #[test]
-fn capability_25_rows_of_scales() {
+fn rows_of_scales() {
     let (tools, mut random) = (tools(), Random(25));
     let text = "v_wmma_scale_f32_32x16x128_f4 v[96:111], v[16:31], v[32:39], v[48:63], v2, v4";
     let code = rules(&tools, text);

@@ -110,8 +110,9 @@ fn packing_by_bindings_allocates_nothing() {
     assert_eq!(count, 0);
 }
 
+/// Case K9.
 #[test]
-fn k9_no_memory_for_kernels_without_metadata() {
+fn no_memory_for_kernels_without_metadata() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/s1.no-note.co");
     let file = std::fs::read(folder).unwrap();
     let object = CodeObject::parse(&file).unwrap();

@@ -99,8 +99,9 @@ fn edit_symbol(file: &mut [u8], name: &str, edit: impl Fn(&mut [u8])) {
     places.into_iter().for_each(|at| edit(&mut file[at..at + 24]));
 }
 
+/// Case K1.
 #[test]
-fn k1_two_projections_of_one_kernel() {
+fn two_projections_of_one_kernel() {
     let arguments = vec![pointer(0), pointer(8), value(16, 4), value(20, 4)];
     let compact = compact(24, arguments.clone()).unwrap();
     assert_eq!((words(&compact), compact.constant_size()), (vec![0, 1], 8));
@@ -113,8 +114,9 @@ fn k1_two_projections_of_one_kernel() {
     assert_eq!(offsets(&native(24, arguments).unwrap()), [0, 8, 16, 20]);
 }
 
+/// Case K2.
 #[test]
-fn k2_a_sparse_layout() {
+fn a_sparse_layout() {
     let arguments = vec![value(0, 2), pointer(8), value(20, 6), pointer(32)];
     let compact = compact(40, arguments.clone()).unwrap();
     assert_eq!((words(&compact), compact.constant_size()), (vec![1, 4], 8));
@@ -134,8 +136,9 @@ fn k2_a_sparse_layout() {
     assert_eq!(compact.unpack(&segment).unwrap(), (vec![0x0a, 0x0b], constants.to_vec()));
 }
 
+/// Case K3.
 #[test]
-fn k3_without_a_marker_the_runtime_does_not_pack() {
+fn without_a_marker_the_runtime_does_not_pack() {
     let declaration = Declaration::new(8, vec![pointer(0)]);
     let (kind, detail) = refused(CompactLayout::new(&declaration, None));
     assert_eq!(kind, ErrorKind::Unsupported);
@@ -143,8 +146,9 @@ fn k3_without_a_marker_the_runtime_does_not_pack() {
     assert!(CompactLayout::new(&declaration, Some(AbiMarker::seen())).is_ok());
 }
 
+/// Case K4.
 #[test]
-fn k4_every_argument_byte_must_be_there() {
+fn every_argument_byte_must_be_there() {
     let layout = native(16, vec![pointer(0), pointer(8)]).unwrap();
     let kept = |length| layout.prepacked([7; 32][..length].into()).map(|it| it.explicit().len());
     assert_eq!((kept(16).unwrap(), kept(24).unwrap()), (16, 16));
@@ -160,8 +164,9 @@ fn k4_every_argument_byte_must_be_there() {
     assert_eq!(segment, [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 0, 0, 0]);
 }
 
+/// Case K5.
 #[test]
-fn k5_a_length_without_bytes() {
+fn a_length_without_bytes() {
     let missing = Blob { length: 4, data: None };
     let layout = native(4, vec![value(0, 4)]).unwrap();
     assert_eq!(refused(layout.prepacked(missing)).0, ErrorKind::NotFound);
@@ -169,14 +174,16 @@ fn k5_a_length_without_bytes() {
     assert!(native(0, vec![]).unwrap().prepacked(Blob { length: 0, data: None }).is_ok());
 }
 
+/// Case K6.
 #[test]
-fn k6_blocks_of_a_ring() {
+fn blocks_of_a_ring() {
     let all: Vec<_> = [0, 1, 64, 65, 128].iter().map(|&it| blocks(it, 16).unwrap()).collect();
     assert_eq!(all, [1, 1, 1, 2, 2]);
 }
 
+/// Case K7.
 #[test]
-fn k7_lengths_do_not_wrap() {
+fn lengths_do_not_wrap() {
     assert_eq!(refused(blocks(64 << 32, 16)).0, ErrorKind::LimitExceeded);
     assert_eq!(refused(blocks(u64::MAX, 16)).0, ErrorKind::LimitExceeded);
     assert_eq!(blocks(64 * ((1 << 32) - 1), 16).unwrap(), u32::MAX);
@@ -186,8 +193,9 @@ fn k7_lengths_do_not_wrap() {
     assert_eq!(refused(layout.prepacked(huge)).0, ErrorKind::Truncated);
 }
 
+/// Case K8.
 #[test]
-fn k8_a_symbol_table_at_the_end_of_the_file() {
+fn a_symbol_table_at_the_end_of_the_file() {
     let mut file = fixture("s1.gfx942.co");
     let length = file.len() as u64;
     let (header, entry_size, count) = {
@@ -214,8 +222,9 @@ fn k8_a_symbol_table_at_the_end_of_the_file() {
     assert!(object.problems().iter().any(|it| it.kind() == ErrorKind::Truncated));
 }
 
+/// Case K10.
 #[test]
-fn k10_hidden_and_visible_arguments_interleaved() {
+fn hidden_and_visible_arguments_interleaved() {
     let arguments = vec![pointer(0), hidden(8, Hidden::GlobalOffsetX), value(16, 4)];
     for result in
         [native(24, arguments.clone()).map(drop), compact(24, arguments.clone()).map(drop)]
@@ -227,8 +236,9 @@ fn k10_hidden_and_visible_arguments_interleaved() {
     assert_eq!(Declaration::new(24, arguments).arguments.unwrap().len(), 3);
 }
 
+/// Case K11.
 #[test]
-fn k11_a_segment_that_ends_with_the_counts() {
+fn a_segment_that_ends_with_the_counts() {
     let arguments = [vec![pointer(0)], counts([8, 12, 16])].concat();
     let layout = native(20, arguments).unwrap();
     let mut out = [0xfd; 32];
@@ -259,8 +269,9 @@ fn v5_prefix() -> Vec<Declared> {
     arguments
 }
 
+/// Case K12.
 #[test]
-fn k12_nothing_is_written_behind_the_suffix() {
+fn nothing_is_written_behind_the_suffix() {
     let layout = native(132, v5_prefix()).unwrap();
     let launch = Launch::new(&[100, 3], &[32, 1]).unwrap().with_dynamic_lds(512);
     let mut out = [0xfd; 132 + 84];
@@ -269,8 +280,9 @@ fn k12_nothing_is_written_behind_the_suffix() {
     assert_eq!(out[132..], [0xfd; 84]);
 }
 
+/// Case K13.
 #[test]
-fn k13_a_base_that_is_not_aligned() {
+fn a_base_that_is_not_aligned() {
     let arguments = [vec![sized(201, 3, Hidden::None)], counts([204, 208, 212])].concat();
     let layout = native(216, arguments).unwrap();
     assert_eq!(layout.explicit_size(), 201);
@@ -281,8 +293,9 @@ fn k13_a_base_that_is_not_aligned() {
     assert_eq!(out[204..], [7, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0]);
 }
 
+/// Case K14.
 #[test]
-fn k14_counts_that_are_no_array() {
+fn counts_that_are_no_array() {
     let swapped = refused(native(216, counts([204, 212, 208]))).1;
     assert!(
         swapped.contains("hidden_block_count_x, _y and _z are at 204, 212 and 208"),
@@ -294,15 +307,17 @@ fn k14_counts_that_are_no_array() {
     assert!(two.contains("not all declared"), "{two}");
 }
 
+/// Case K15.
 #[test]
-fn k15_hidden_arguments_of_the_wrong_size() {
+fn hidden_arguments_of_the_wrong_size() {
     let wrong = |kind, size| refused(native(64, vec![sized(0, size, kind)])).1;
     assert_eq!(wrong(Hidden::BlockCountX, 8), "hidden_block_count_x has 8 bytes, and must have 4");
     assert_eq!(wrong(Hidden::GroupSizeX, 4), "hidden_group_size_x has 4 bytes, and must have 2");
 }
 
+/// Case K16.
 #[test]
-fn k16_a_hidden_argument_behind_the_segment() {
+fn a_hidden_argument_behind_the_segment() {
     let (kind, detail) = refused(native(15, vec![hidden(8, Hidden::HeapV1)]));
     assert_eq!(kind, ErrorKind::LimitExceeded);
     assert!(detail.contains("hidden_heap_v1 has 8 bytes at 8, out of range"), "{detail}");
@@ -310,8 +325,9 @@ fn k16_a_hidden_argument_behind_the_segment() {
     assert!(native(u64::from(u32::MAX), vec![value(u64::MAX, 8)]).is_err());
 }
 
+/// Case K17.
 #[test]
-fn k17_nothing_stale_in_a_reused_buffer() {
+fn nothing_stale_in_a_reused_buffer() {
     let layout = native(96, vec![pointer(0), hidden(88, Hidden::HostcallBuffer)]).unwrap();
     let mut out = [0xfd; 96];
     let launch = Launch::new(&[1], &[1]).unwrap();
@@ -320,22 +336,25 @@ fn k17_nothing_stale_in_a_reused_buffer() {
     assert_eq!(report.names().collect::<Vec<_>>(), ["hidden_hostcall_buffer"]);
 }
 
+/// Case K18.
 #[test]
-fn k18_pointers_can_be_found_to_be_translated() {
+fn pointers_can_be_found_to_be_translated() {
     let arguments = vec![value(0, 4), pointer(8), value(16, 8), pointer(24)];
     assert_eq!(native(32, arguments).unwrap().pointer_slots(), [8, 24]);
 }
 
+/// Case K19.
 #[test]
-fn k19_a_length_of_zero() {
+fn a_length_of_zero() {
     let layout = native(8, vec![pointer(0)]).unwrap();
     let (kind, detail) = refused(layout.prepacked(Blob { length: 0, data: None }));
     assert_eq!(kind, ErrorKind::Truncated);
     assert_eq!(detail, "argument 0 ends at 8, and the buffer has 0 bytes of 8");
 }
 
+/// Case K20.
 #[test]
-fn k20_a_failed_replacement_leaves_the_old_bytes() {
+fn a_failed_replacement_leaves_the_old_bytes() {
     let layout = native(16, vec![pointer(0), value(8, 4)]).unwrap();
     let mut segment = [0; 16];
     layout.pack(&[Value::Pointer(9), 7_u32.into()], None, &mut segment).unwrap();
@@ -349,8 +368,9 @@ fn k20_a_failed_replacement_leaves_the_old_bytes() {
     assert_eq!(segment[8], 8);
 }
 
+/// Case K21.
 #[test]
-fn k21_replay_onto_another_layout() {
+fn replay_onto_another_layout() {
     let recorded = native(16, vec![pointer(0), value(8, 4)]).unwrap();
     let same = native(16, vec![pointer(0), value(8, 4).named("n")]).unwrap();
     let moved = native(16, vec![pointer(0), value(12, 4)]).unwrap();
@@ -360,8 +380,9 @@ fn k21_replay_onto_another_layout() {
     assert_ne!(compact.hash(), recorded.hash());
 }
 
+/// Case K22.
 #[test]
-fn k22_an_empty_array_of_arguments() {
+fn an_empty_array_of_arguments() {
     let none = native(0, vec![]).unwrap();
     assert!(none.pack(&[], None, &mut []).is_ok());
     let unknown = DirectLayout::new(None);
@@ -369,8 +390,9 @@ fn k22_an_empty_array_of_arguments() {
     assert_eq!(refused(unknown.pack(&[7_u32.into()])).0, ErrorKind::Unsupported);
 }
 
+/// Case K23.
 #[test]
-fn k23_ranges_that_overlap_or_are_not_sorted() {
+fn ranges_that_overlap_or_are_not_sorted() {
     for arguments in [
         vec![pointer(0), value(4, 4)],
         vec![pointer(8), pointer(0)],
@@ -397,8 +419,9 @@ fn one_of_two_notes(size: u32) -> Vec<u8> {
     file
 }
 
+/// Case K24.
 #[test]
-fn k24_arguments_of_another_kernel_are_a_guess() {
+fn arguments_of_another_kernel_are_a_guess() {
     let file = one_of_two_notes(8);
     let object = CodeObject::parse(&file).unwrap();
     let index = object.index();
@@ -414,8 +437,9 @@ fn k24_arguments_of_another_kernel_are_a_guess() {
     assert_eq!(inferred.layout(), &NativeLayout::new(&template).unwrap());
 }
 
+/// Case K24.
 #[test]
-fn k24_a_template_must_have_the_same_size() {
+fn a_template_must_have_the_same_size() {
     for size in [12, 0] {
         let file = one_of_two_notes(size);
         let object = CodeObject::parse(&file).unwrap();
@@ -426,8 +450,9 @@ fn k24_a_template_must_have_the_same_size() {
     }
 }
 
+/// Case K24.
 #[test]
-fn k24_several_templates_are_none() {
+fn several_templates_are_none() {
     let mut file = fixture("s1.gfx942.co");
     for name in [&b"\xa4none"[..], b"\xa7none.kd"] {
         for at in find(&file, name) {
@@ -443,8 +468,9 @@ fn k24_several_templates_are_none() {
     assert!(detail.contains("3 kernels have metadata"), "{detail}");
 }
 
+/// Case K25.
 #[test]
-fn k25_what_is_no_kernel() {
+fn what_is_no_kernel() {
     let kernels = |file: &[u8]| -> Vec<String> {
         let object = CodeObject::parse(file).unwrap();
         let index = object.index();
@@ -463,8 +489,9 @@ fn k25_what_is_no_kernel() {
     assert_eq!(kernels(&local), ["foo", "none"]);
 }
 
+/// Case K26.
 #[test]
-fn k26_a_segment_of_more_than_16_bits() {
+fn a_segment_of_more_than_16_bits() {
     let layout = native(70_000, vec![value(69_996, 4)]).unwrap();
     assert_eq!((layout.size(), layout.parameters()[0].offset), (70_000, 69_996));
     let mut segment = vec![0; 70_000];
@@ -473,8 +500,9 @@ fn k26_a_segment_of_more_than_16_bits() {
     assert_eq!(compact(70_000, vec![value(69_996, 4)]).unwrap().segment_size(), 70_000);
 }
 
+/// Case K27.
 #[test]
-fn k27_alignments() {
+fn alignments() {
     let aligned = |alignment| {
         let declaration =
             Declaration { alignment: Some(alignment), ..Declaration::new(8, vec![pointer(0)]) };
@@ -486,8 +514,9 @@ fn k27_alignments() {
     assert_eq!(aligned(64).unwrap().blocks().unwrap(), 1);
 }
 
+/// Case K28.
 #[test]
-fn k28_static_and_dynamic_lds() {
+fn static_and_dynamic_lds() {
     let limit = 65536;
     assert_eq!(group_segment(1000, limit - 1000, limit).unwrap(), limit);
     assert_eq!(refused(group_segment(1000, limit - 999, limit)).0, ErrorKind::LimitExceeded);
@@ -501,8 +530,9 @@ fn first_layout(file: &[u8], number: usize) -> (String, hsaco_object::Result<Nat
     (kernel.name().to_string(), Declaration::of(kernel).and_then(|it| NativeLayout::new(&it)))
 }
 
+/// Case K29.
 #[test]
-fn k29_two_metadata_notes() {
+fn two_metadata_notes() {
     let file = fixture("two-notes.co");
     let (one, two) = (first_layout(&file, 0), first_layout(&file, 1));
     assert_ne!(one.0, two.0);
@@ -537,8 +567,9 @@ fn decoded(kernel: &[(&str, Tree)], tail: &[u8]) -> Result<bool, String> {
     }
 }
 
+/// Case K30.
 #[test]
-fn k30_a_kernel_that_does_not_say_its_arguments() {
+fn a_kernel_that_does_not_say_its_arguments() {
     assert_eq!(decoded(&[], &[]), Ok(false));
     assert_eq!(decoded(&[(".args", Tree::Array(vec![]))], &[]), Ok(true));
     let unknown = Declaration { size: Some(24), ..Declaration::default() };
@@ -576,8 +607,9 @@ fn kernels_without_metadata_take_buffers_that_lack_only_padding() {
     assert!(odd.prepacked([0; 17][..].into()).is_err());
 }
 
+/// Case K31.
 #[test]
-fn k31_what_breaks_the_schema() {
+fn what_breaks_the_schema() {
     let argument = map(&[
         (".offset", 0.into()),
         (".offset", 8.into()),
@@ -597,8 +629,9 @@ fn k31_what_breaks_the_schema() {
     }
 }
 
+/// Case K32.
 #[test]
-fn k32_arguments_that_end_behind_the_segment() {
+fn arguments_that_end_behind_the_segment() {
     let arguments = vec![pointer(0), value(440, 8)];
     let declaration = Declaration::new(436, arguments);
     assert_eq!(declaration.remarks, [Remark::BeyondSegment { end: 448, size: 436 }]);
@@ -607,8 +640,9 @@ fn k32_arguments_that_end_behind_the_segment() {
     assert!(CompactLayout::new(&declaration, Some(AbiMarker::seen())).is_err());
 }
 
+/// Case K33.
 #[test]
-fn k33_metadata_before_the_descriptor() {
+fn metadata_before_the_descriptor() {
     let declared = |descriptor_size: u32| {
         let mut file = fixture("s1.gfx942.co");
         let bytes = {
@@ -628,8 +662,9 @@ fn k33_metadata_before_the_descriptor() {
     assert_eq!(declared(32), (Some(24), vec![mismatch]));
 }
 
+/// Case K34.
 #[test]
-fn k34_a_command_buffer_counts_in_16_bits() {
+fn a_command_buffer_counts_in_16_bits() {
     assert_eq!(command_words(524_280).unwrap(), 65535);
     assert_eq!(refused(command_words(524_281)).0, ErrorKind::LimitExceeded);
     assert!(command_words(u64::MAX).is_err());

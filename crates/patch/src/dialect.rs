@@ -310,8 +310,9 @@ mod tests {
         bytes
     }
 
+    /// Capability 34.
     #[test]
-    fn capability_34_distances_take_as_few_bytes_as_the_assembler_gives_them() {
+    fn distances_take_as_few_bytes_as_the_assembler_gives_them() {
         let (assembler, dialect) = assembler("gfx1250", WaveSize::Wave32);
         let pairs = [(4, "s[4:5]"), (104, "s[104:105]"), (VCC, "vcc")];
         let values = [64_i64, 0, -16, 65, -17, 0x12345, -0x12345, 0x7fff_ffff, 0x8000_0000];

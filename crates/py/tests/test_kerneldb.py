@@ -17,7 +17,8 @@ from support import KERNEL_ONE, KERNEL_TWO, LINES, fixture
 
 
 class Names(unittest.TestCase):
-    def test_a20_the_public_names_are_there(self) -> None:
+    # Row A20 of docs/kerneldb.md.
+    def test_the_public_names_are_there(self) -> None:
         self.assertTrue(kerneldb.__version__)
         for name in (
             "KernelDB", "Kernel", "Instruction", "BasicBlock",
@@ -26,7 +27,8 @@ class Names(unittest.TestCase):
             self.assertIn(name, kerneldb.__all__)
             self.assertIsInstance(getattr(kerneldb, name), type)
 
-    def test_a20_the_private_module_answers_as_if_there_were_a_gpu(self) -> None:
+    # Row A20 of docs/kerneldb.md.
+    def test_the_private_module_answers_as_if_there_were_a_gpu(self) -> None:
         from hsaco.kerneldb import _kerneldb
 
         self.assertEqual(_kerneldb.hsa_init(), 0)
@@ -95,13 +97,15 @@ class Discovery(unittest.TestCase):
         self.assertTrue(db.add_file(LINES, filter="filled"))
         self.assertEqual(len(db.get_kernels()), 2)
 
-    def test_a8_scanning_again_changes_nothing(self) -> None:
+    # Row A8 of docs/kerneldb.md.
+    def test_scanning_again_changes_nothing(self) -> None:
         before = (self.db.get_kernels(), self.db.get_kernel(KERNEL_ONE).assembly)
         self.assertTrue(self.db.scan_code_object(LINES))
         self.assertTrue(self.db.scan_code_object(fixture("lines.dwarf4.co")))
         self.assertEqual((self.db.get_kernels(), self.db.get_kernel(KERNEL_ONE).assembly), before)
 
-    def test_b21_one_of_several_targets_can_be_picked(self) -> None:
+    # Row B21 of docs/kerneldb.md.
+    def test_one_of_several_targets_can_be_picked(self) -> None:
         bundle = hsaco.open(fixture("mixed.bundle"))
         targets = [it.target for it in bundle.objects]
         self.assertGreater(len(targets), 1)
@@ -174,12 +178,14 @@ class Discovery(unittest.TestCase):
         with self.assertRaisesRegex(hsaco.Error, "gfx942, gfx1100: choose one with target="):
             db.get_kernel(name)
 
-    def test_a4_the_running_process_is_searched(self) -> None:
+    # Row A4 of docs/kerneldb.md.
+    def test_the_running_process_is_searched(self) -> None:
         db = kerneldb.KernelDB()
         self.assertEqual(db.binary_path, "")
         self.assertIsInstance(db.get_kernels(), list)
 
-    def test_a18_an_instrumented_name_keeps_its_prefix(self) -> None:
+    # Row A18 of docs/kerneldb.md.
+    def test_an_instrumented_name_keeps_its_prefix(self) -> None:
         content = Path(LINES).read_bytes()
         name = KERNEL_TWO.encode()
         clone = b"__amd_crk_" + b"_Z10kernel_twoPfN3vec4PairIfEE"[10:]
@@ -214,7 +220,8 @@ class Lines(unittest.TestCase):
                     assert each.path_id is not None
                     self.assertEqual(self.db.get_file_name(name, each.path_id), each.file_name)
 
-    def test_a9_filtering_by_name(self) -> None:
+    # Row A9 of docs/kerneldb.md.
+    def test_filtering_by_name(self) -> None:
         pattern, found = ".*(load|store).*", 0
         for line in self.db.get_kernel_lines(KERNEL_ONE):
             every = self.db.get_instructions_for_line(KERNEL_ONE, line)
@@ -225,7 +232,8 @@ class Lines(unittest.TestCase):
             self.assertEqual(self.db.get_instructions_for_line(KERNEL_ONE, line, "load"), [])
         self.assertGreater(found, 0)
 
-    def test_a10_files_count_from_one(self) -> None:
+    # Row A10 of docs/kerneldb.md.
+    def test_files_count_from_one(self) -> None:
         files = self.db.get_kernel(KERNEL_TWO).files
         self.assertEqual({Path(it).name for it in files}, {"elsewhere.cuh", "lines-two.hip", "lines.h"})
         self.assertEqual(files, sorted(files))
@@ -235,7 +243,8 @@ class Lines(unittest.TestCase):
             with self.assertRaises(IndexError):
                 self.db.get_file_name(KERNEL_TWO, index)
 
-    def test_lazy_4574fef_a_file_number_that_is_none_is_an_index_error(self) -> None:
+    # Row 4574fef of docs/kerneldb.md.
+    def test_a_file_number_that_is_none_is_an_index_error(self) -> None:
         for index in (0, -1, 10**9):
             with self.assertRaises(IndexError):
                 self.db.get_kernel(KERNEL_ONE)._kernel.get_file_name(index)
@@ -250,7 +259,8 @@ class Code(unittest.TestCase):
     def setUp(self) -> None:
         self.db = kerneldb.KernelDB(LINES)
 
-    def test_b22_assembly_is_complete_and_in_program_order(self) -> None:
+    # Row B22 of docs/kerneldb.md.
+    def test_assembly_is_complete_and_in_program_order(self) -> None:
         for kernel in hsaco.open(LINES).kernels:
             assembly = self.db.get_kernel(kernel.name).assembly
             self.assertEqual(
@@ -259,7 +269,8 @@ class Code(unittest.TestCase):
             )
             self.assertEqual(assembly, self.db.get_kernel(kernel.demangled).assembly)
 
-    def test_a12_assembly_is_what_the_command_lists(self) -> None:
+    # Row A12 of docs/kerneldb.md.
+    def test_assembly_is_what_the_command_lists(self) -> None:
         for name in ("lines.dwarf5.co", "mangled.co", "s1.gfx1250.co"):
             run = subprocess.run(
                 [sys.executable, "-m", "hsaco", "disasm", fixture(name)],
@@ -293,7 +304,8 @@ class Code(unittest.TestCase):
             len(kernel.get_instructions_for_line(line)),
         )
 
-    def test_a13_loads_and_stores_are_taken_apart(self) -> None:
+    # Row A13 of docs/kerneldb.md.
+    def test_loads_and_stores_are_taken_apart(self) -> None:
         found = {}
         for name in self.db.get_kernels():
             for block in self.db.get_kernel(name).get_basic_blocks():
@@ -318,7 +330,8 @@ class Code(unittest.TestCase):
                 for each in block.get_instructions():
                     self.assertEqual((each.line, each.column, each.path_id), (None, None, None))
 
-    def test_a14_arguments_have_places_and_positions(self) -> None:
+    # Row A14 of docs/kerneldb.md.
+    def test_arguments_have_places_and_positions(self) -> None:
         arguments = self.db.get_kernel_arguments(KERNEL_ONE)
         self.assertEqual(
             [(it.name, it.type_name, it.size, it.offset, it.alignment, it.position) for it in arguments],
@@ -333,7 +346,8 @@ class Code(unittest.TestCase):
         made = kerneldb.KernelArgument(name="n", type="int", size=4, offset=16, alignment=4, position=2)
         self.assertEqual((made.type_name, made.members), ("int", []))
 
-    def test_a15_members_are_there_by_value_and_through_a_pointer(self) -> None:
+    # Row A15 of docs/kerneldb.md.
+    def test_members_are_there_by_value_and_through_a_pointer(self) -> None:
         by_value = self.db.get_kernel_arguments(KERNEL_TWO)[1]
         self.assertEqual((by_value.type_name, by_value.size), ("struct vec::Pair<float>", 8))
         for argument in (by_value, self.db.get_kernel_arguments(KERNEL_ONE)[1]):
@@ -342,7 +356,8 @@ class Code(unittest.TestCase):
                 [("first", "float", 4, 0), ("second", "float", 4, 4)],
             )
 
-    def test_a16_typedefs_are_kept_or_resolved_by_each_call_alone(self) -> None:
+    # Row A16 of docs/kerneldb.md.
+    def test_typedefs_are_kept_or_resolved_by_each_call_alone(self) -> None:
         db = kerneldb.KernelDB(fixture("types.co"))
         name = next(it for it in db.get_kernels() if it.startswith("aliases("))
         types = [
@@ -352,12 +367,14 @@ class Code(unittest.TestCase):
         self.assertEqual(types[0], types[2])
         self.assertEqual((types[0][2], types[1][2]), ("Twice", "struct shape::Pair<float>"))
 
-    def test_b14_contradictions_are_told(self) -> None:
+    # Row B14 of docs/kerneldb.md.
+    def test_contradictions_are_told(self) -> None:
         kernel = hsaco.open(fixture("odd-types.co")).kernels[0]
         self.assertIn("argument 2 has 4 bytes in the metadata, its type has 8", kernel.argument_disagreements)
         self.assertEqual(hsaco.open(LINES).kernels[0].argument_disagreements, [])
 
-    def test_b2_another_target_is_decoded_as_what_it_is(self) -> None:
+    # Row B2 of docs/kerneldb.md.
+    def test_another_target_is_decoded_as_what_it_is(self) -> None:
         db = kerneldb.KernelDB(fixture("s1.gfx1100.co"))
         for name in db.get_kernels():
             self.assertFalse([line for line in db.get_kernel(name).assembly if ".long" in line])

@@ -14,7 +14,8 @@ from support import KERNEL_ONE, KERNEL_TWO, LINES, fixture
 
 
 class Installed(unittest.TestCase):
-    def test_c22_the_package_is_complete_and_needs_nothing(self) -> None:
+    # Row C22 of docs/kerneldb.md.
+    def test_the_package_is_complete_and_needs_nothing(self) -> None:
         package = metadata.distribution("hsaco")
         self.assertEqual(package.version, hsaco.__version__)
         self.assertIsNone(package.requires)

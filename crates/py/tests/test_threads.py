@@ -74,7 +74,8 @@ class Threads(unittest.TestCase):
     def test_queries_share_one_decode(self) -> None:
         everything()
 
-    def test_b17_nothing_is_printed_created_or_spawned(self) -> None:
+    # Row B17 of docs/kerneldb.md.
+    def test_nothing_is_printed_created_or_spawned(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             environment = {
                 **os.environ,
