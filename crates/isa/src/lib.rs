@@ -15,10 +15,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod abi;
 mod arch;
 mod asm;
-mod compatibility;
 #[allow(
     clippy::cast_possible_truncation,
     clippy::indexing_slicing,
@@ -26,19 +24,15 @@ mod compatibility;
 )]
 mod decode;
 mod effects;
-mod eflags;
 mod encode;
-mod entry;
 mod format;
 mod generated;
-mod generation;
 #[allow(
     clippy::cast_possible_truncation,
     clippy::indexing_slicing,
     reason = "fields are cut out of words; tables are as long as their indices reach"
 )]
 mod inst;
-mod limits;
 mod occupancy;
 #[allow(
     clippy::cast_possible_truncation,
@@ -58,27 +52,20 @@ mod operands;
     reason = "fields are cut out of words; tables are as long as their indices reach"
 )]
 mod print;
-mod processor;
-mod product;
-mod setting;
 mod table;
 mod target;
 
-pub use abi::AbiVersion;
 pub use asm::{AsmError, Assembler, Data, Exactness, Statement};
-pub use compatibility::{Incompatible, Reason};
 pub use decode::{DecodeOptions, Decoder, DecoderCache, Mode, UnsupportedProcessor};
 pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};
-pub use eflags::{EFlags, EFlagsFault, MergeConflict};
-pub use entry::EntryId;
 pub use format::{Extension, Format};
-pub use generation::Generation;
 pub use inst::{Inst, Outline};
-pub use limits::{AccVgprs, FlatScratch, Limits, VgprRules, WaveSize};
 pub use occupancy::{Demand, Limiter, NextStep, Occupancy};
 pub use operand::Special;
 pub use operands::{Half, Operand, OperandValue, Register, RegisterFile, SourceModifiers};
 pub use print::{TextMemory, Token, VgprMsb, Words};
-pub use processor::Processor;
-pub use setting::{Feature, Setting};
-pub use target::{ErrorKind, ParseTargetError, TargetId};
+pub use target::{
+    AbiVersion, AccVgprs, EFlags, EFlagsFault, EntryId, ErrorKind, Feature, FlatScratch,
+    Generation, Incompatible, Limits, MergeConflict, ParseTargetError, Processor, Reason, Setting,
+    TargetId, VgprRules, WaveSize,
+};

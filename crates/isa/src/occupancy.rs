@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::limits::{Limits, WaveSize};
+use crate::target::{Limits, WaveSize};
 
 /// What one kernel takes of a device.
 ///

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::{AbiVersion, Feature, Processor, Setting, TargetId};
+use super::{AbiVersion, Feature, Processor, Setting, TargetId};
 
 /// An e_flags word together with what decides how to read it.
 ///

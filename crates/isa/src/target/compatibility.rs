@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{EFlags, Feature, Setting, TargetId};
+use super::{EFlags, Feature, Setting, TargetId};
 
 impl TargetId {
     /// Whether code for this target, of that generic version, loads on a device.

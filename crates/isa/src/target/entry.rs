@@ -1,6 +1,6 @@
 //! Bundle entry ids: what kind of offloading, which triple, which target.
 
-use crate::Processor;
+use super::Processor;
 
 /// A bundle entry id taken apart, each part as it was spelled.
 ///
@@ -47,7 +47,7 @@ impl<'a> EntryId<'a> {
 ///
 /// Old producers leave the environment out altogether, and generic processors have hyphens in their
 /// names, so the fourth part is an environment only if no processor starts there.
-pub(crate) fn split_triple(text: &str) -> (&str, &str) {
+pub(super) fn split_triple(text: &str) -> (&str, &str) {
     let Some(rest) = text.splitn(4, '-').nth(3) else {
         return (text, text.get(text.len()..).unwrap_or_default());
     };

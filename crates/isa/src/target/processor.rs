@@ -5,11 +5,9 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::str::FromStr;
 
-use crate::limits::{self, Limits, WaveSize};
-use crate::target::{ErrorKind, ParseTargetError};
-use crate::{Feature, Generation, Setting};
+use super::limits::{self, Limits, WaveSize};
+use super::{Feature, Generation, Setting};
 
 struct Row {
     name: &'static str,
@@ -309,23 +307,8 @@ impl fmt::Debug for Processor {
     }
 }
 
-impl FromStr for Processor {
-    type Err = ParseTargetError;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::from_name(name).ok_or_else(|| {
-            ParseTargetError::new(0, if name.is_empty() { ErrorKind::Empty } else { unknown(name) })
-        })
-    }
-}
-
-/// The error for a name that no processor has.
-pub(crate) fn unknown(name: &str) -> ErrorKind {
-    ErrorKind::UnknownProcessor { name: name.into(), nearest: nearest(name) }
-}
-
 /// The processor whose name is at most two edits away; among equals, the one that starts alike.
-fn nearest(name: &str) -> Option<Processor> {
+pub(super) fn nearest(name: &str) -> Option<Processor> {
     const LONGEST: usize = 24;
     if name.len() > LONGEST {
         return None;

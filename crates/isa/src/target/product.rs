@@ -4,7 +4,7 @@
 //! specifications" and compatibility matrix, and for code names the `amdgpu` driver's "AMD hardware list". What none of them
 //! says for certain is not here.
 
-use crate::{ParseTargetError, Processor, TargetId};
+use super::{ParseTargetError, Processor, TargetId};
 
 /// Processors, each with the names of its products and chips in small letters, without spaces and hyphens.
 const PRODUCTS: [(&str, &[&str]); 29] = [
