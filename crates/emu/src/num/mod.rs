@@ -1,0 +1,1 @@
+//! Numbers as AMD's hardware computes them: functions on bits.
