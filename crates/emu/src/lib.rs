@@ -1,3 +1,3 @@
 //! An AMD GPU on the CPU: runs the kernels of code objects.
 
-mod num;
+pub mod num;
