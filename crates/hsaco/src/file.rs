@@ -1,7 +1,8 @@
 //! A file of any kind, opened for its code objects.
 
+use hsaco_bytes::Error;
 use hsaco_container::{self as container, Entry, EntryKind, Options};
-use hsaco_object::{CodeObject, Error};
+use hsaco_object::CodeObject;
 
 /// Finds the code objects of a file: a code object, a bundle, a library or a program that holds some, an archive. What is
 /// compressed is decompressed, with a cap; nothing is decoded.
