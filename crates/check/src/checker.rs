@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hsaco_object::container::{Container, Options, entries};
-use hsaco_object::{Error, ErrorKind};
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_container::{Container, Options, entries};
 
 use crate::budget::{Budget, KernelBudget, Measures};
 use crate::device::Device;

@@ -4,14 +4,16 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use hsaco_analysis::Allocation;
+use hsaco_bytes::{Error, Str};
+use hsaco_container::{Entry, EntryKind};
+use hsaco_demangle::demangle;
+use hsaco_elf::relocation::Relocation;
 use hsaco_isa::{Generation, Processor, TargetId, WaveSize};
 use hsaco_load::Errors;
-use hsaco_object::container::{Entry, EntryKind};
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::metadata::{Argument, Broken, KernelMetadata, verify_at};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use hsaco_object::relocation::Relocation;
-use hsaco_object::{CodeObject, Error, Index, Kernel, Resources, Str, demangle};
+use hsaco_object::{CodeObject, Index, Kernel, Resources};
 
 use crate::code::{Code, Shortages, Undecodable};
 use crate::device::Device;
@@ -270,7 +272,7 @@ impl<'f, 'a> KernelFacts<'f, 'a> {
 
     /// The name as it was written, where it is mangled.
     pub(crate) fn source_name(&self) -> Option<&'f str> {
-        self.read.source_name.get_or_init(|| demangle(self.kernel.name())).as_deref()
+        self.read.source_name.get_or_init(|| demangle(self.kernel.name().as_bytes())).as_deref()
     }
 
     pub(crate) fn resources(&self) -> &'f Resources {

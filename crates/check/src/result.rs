@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use hsaco_object::demangle;
+use hsaco_demangle::demangle;
 
 use crate::budget::Measures;
 use crate::device::Device;
@@ -144,7 +144,7 @@ impl Shown {
     #[must_use]
     pub fn kernel(&self) -> Option<Cow<'_, str>> {
         let name = self.finding.subject.kernel.as_deref()?;
-        Some(demangle(name.into()).map_or(Cow::Borrowed(name), Cow::Owned))
+        Some(demangle(name.as_bytes()).map_or(Cow::Borrowed(name), Cow::Owned))
     }
 
     /// Whether it counts: it is not in the baseline as bad as it is.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hsaco_analysis::{DebugSections, SourceMap};
+use hsaco_dwarf::{DebugSections, SourceMap};
 
 use crate::facts::Facts;
 use crate::finding::Finding;

@@ -17,8 +17,7 @@ const SERVICES: [(ValueKind<'static>, &str); 6] = [
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     let Some(said) = facts.said() else { return };
-    if let Some(kind @ ("init" | "fini")) =
-        said.kind.map(hsaco_object::Str::to_str_lossy).as_deref()
+    if let Some(kind @ ("init" | "fini")) = said.kind.map(hsaco_bytes::Str::to_str_lossy).as_deref()
     {
         let when = if kind == "init" {
             "once after loading, before any other"

@@ -1,6 +1,6 @@
 //! `entry-invalid`: the first instruction is not where it can run.
 
-use hsaco_object::elf::PF_X;
+use hsaco_elf::PF_X;
 
 use crate::facts::{KernelFacts, Other};
 use crate::finding::Findings;

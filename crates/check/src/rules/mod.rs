@@ -34,8 +34,8 @@ mod workgroup_limit;
 
 use std::collections::BTreeSet;
 
+use hsaco_bytes::{Error, ErrorKind};
 use hsaco_isa::TargetId;
-use hsaco_object::{Error, ErrorKind};
 
 use crate::device::Device;
 use crate::finding::{Finding, Severity, Subject};

@@ -1,6 +1,6 @@
 //! `no-symbol-table`: kernels are there, and the loader does not see them.
 
-use hsaco_object::elf::{SHT_DYNSYM, SHT_SYMTAB};
+use hsaco_elf::{SHT_DYNSYM, SHT_SYMTAB};
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};

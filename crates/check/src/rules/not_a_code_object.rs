@@ -1,8 +1,9 @@
 //! `not-a-code-object`: another format, another system's ELF, or an ELF with nothing to load.
 
-use hsaco_object::container::Container;
-use hsaco_object::elf::{ELFOSABI_AMDGPU_MESA3D, ELFOSABI_AMDGPU_PAL};
-use hsaco_object::{CodeObject, Error, ErrorKind};
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_container::Container;
+use hsaco_elf::{ELFOSABI_AMDGPU_MESA3D, ELFOSABI_AMDGPU_PAL};
+use hsaco_object::CodeObject;
 
 use crate::facts::Facts;
 use crate::finding::{Findings, Subject};

@@ -1,6 +1,6 @@
 //! `not-linked`: a relocatable object.
 
-use hsaco_object::elf::ET_DYN;
+use hsaco_elf::ET_DYN;
 
 use crate::facts::Facts;
 use crate::finding::{Findings, Subject};

@@ -1,9 +1,9 @@
 //! `truncated`: what the headers announce is not there.
 
-use hsaco_object::container::Container;
-use hsaco_object::elf::{Elf, SHT_DYNSYM, SHT_NOTE, SHT_SYMTAB};
-use hsaco_object::relocation::Encoding;
-use hsaco_object::{Error, ErrorKind};
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_container::Container;
+use hsaco_elf::relocation::Encoding;
+use hsaco_elf::{Elf, SHT_DYNSYM, SHT_NOTE, SHT_SYMTAB};
 
 use crate::facts::Facts;
 use crate::finding::{Findings, Severity, Subject};

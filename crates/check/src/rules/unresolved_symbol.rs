@@ -1,6 +1,6 @@
 //! `unresolved-symbol`: a place that waits for an address nobody gives.
 
-use hsaco_object::symbol::SymbolTable;
+use hsaco_elf::symbol::SymbolTable;
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};

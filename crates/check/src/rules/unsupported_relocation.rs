@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hsaco_object::relocation::{Encoding, Relocation};
-use hsaco_object::symbol::{STT_AMDGPU_HSA_KERNEL, STT_FUNC, STT_NOTYPE, STT_OBJECT, SymbolTable};
+use hsaco_elf::relocation::{Encoding, Relocation};
+use hsaco_elf::symbol::{STT_AMDGPU_HSA_KERNEL, STT_FUNC, STT_NOTYPE, STT_OBJECT, SymbolTable};
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};
