@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hsaco_object::Result;
-use hsaco_object::container::Bytes;
+use hsaco_bytes::Result;
+use hsaco_container::Bytes;
 
 use crate::data::Data;
 use crate::index::key_of;

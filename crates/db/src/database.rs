@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hsaco_object::container::{Entry, EntryKind, entries};
-use hsaco_object::{CodeObject, Error, ErrorKind, Result, Str};
+use hsaco_bytes::{Error, ErrorKind, Result, Str};
+use hsaco_container::{Entry, EntryKind, entries};
+use hsaco_object::CodeObject;
 
 use crate::catalog::Catalog;
 use crate::content::{Content, View};

@@ -18,8 +18,10 @@ mod codec;
 
 use std::collections::BTreeMap;
 
-use hsaco_object::md5::digest;
-use hsaco_object::{CodeObject, Error, ErrorKind, Resources, Result, symbol::Symbol};
+use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_container::md5::digest;
+use hsaco_elf::symbol::Symbol;
+use hsaco_object::{CodeObject, Resources};
 
 use codec::{Read, Write};
 

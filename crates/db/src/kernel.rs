@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hsaco_analysis::{Cfg, Frame, KernelArguments, Location, Stream};
+use hsaco_analysis::{Cfg, KernelArguments, Stream};
+use hsaco_bytes::{Result, Str};
+use hsaco_dwarf::{Frame, Location};
 use hsaco_isa::{Decoder, Inst, Memory, Operand, Token};
-use hsaco_object::{Resources, Result, Str};
+use hsaco_object::Resources;
 
 use crate::code::Code;
 use crate::data::Data;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hsaco_object::{Str, demangle};
+use hsaco_bytes::Str;
+use hsaco_demangle::demangle;
 
 use crate::object::Object;
 
@@ -15,7 +16,7 @@ pub(crate) type KernelNumber = (usize, usize);
 
 /// A name as people read it.
 pub(crate) fn readable(mangled: Str<'_>) -> String {
-    demangle(mangled).unwrap_or_else(|| mangled.to_string())
+    demangle(mangled.as_bytes()).unwrap_or_else(|| mangled.to_string())
 }
 
 /// Kernels by name. Readable names are made when the first is looked for that is no mangled one.

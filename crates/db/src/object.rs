@@ -5,10 +5,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use hsaco_analysis::{CodeMap, DebugSections, Frame, KernelArguments, PlaceId, Reading, SourceMap};
+use hsaco_analysis::{CodeMap, KernelArguments, Reading};
+use hsaco_bytes::{Error, ErrorKind, Result, Str};
+use hsaco_container::{Entry, Trail};
+use hsaco_dwarf::{DebugSections, Frame, PlaceId, SourceMap};
 use hsaco_isa::TargetId;
-use hsaco_object::container::{Entry, Trail};
-use hsaco_object::{CodeObject, DetachedKernel, Error, ErrorKind, Result, Str};
+use hsaco_object::{CodeObject, DetachedKernel};
 
 use crate::code::Code;
 use crate::content::Content;
@@ -91,7 +93,7 @@ impl Object {
             decoded: OnceLock::new(),
             places: OnceLock::new(),
         };
-        let function = |symbol: &hsaco_object::symbol::Symbol<'_>| Function {
+        let function = |symbol: &hsaco_elf::symbol::Symbol<'_>| Function {
             name: symbol.name.to_string(),
             address: symbol.value,
             size: symbol.size,

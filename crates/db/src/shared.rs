@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hsaco_analysis::{LENIENT, Stream};
 use hsaco_isa::{DecodeOptions, DecoderCache};
-use hsaco_object::container;
 
 /// How files are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How far to go into containers, and how large what is compressed may become.
-    pub container: container::Options,
+    pub container: hsaco_container::Options,
     /// How instructions are decoded; what is not said here is found out for each object. Unless told otherwise
     /// lenient: as the hardware runs them.
     pub decode: DecodeOptions,
@@ -18,7 +17,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { container: container::Options::default(), decode: LENIENT }
+        Self { container: hsaco_container::Options::default(), decode: LENIENT }
     }
 }
 

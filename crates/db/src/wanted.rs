@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use hsaco_bytes::{Error, ErrorKind};
 use hsaco_isa::TargetId;
-use hsaco_object::{Error, ErrorKind};
 
 /// Which objects are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
