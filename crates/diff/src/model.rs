@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_analysis::{Code, Function, FunctionKind};
 use hsaco_db::Listing;
+use hsaco_demangle::demangle;
 use hsaco_isa::Generation;
-use hsaco_object::{Kernel, demangle};
+use hsaco_object::Kernel;
 
 use crate::align::{Pair, align};
 use crate::record::{FunctionRecord, Subject};
@@ -287,7 +288,7 @@ fn hunks(pairs: &[Pair], context: usize) -> Vec<std::ops::Range<usize>> {
 
 /// A name as its author wrote it.
 pub(crate) fn source_name(name: &str) -> String {
-    demangle(name.into()).unwrap_or_else(|| name.to_owned())
+    demangle(name.as_bytes()).unwrap_or_else(|| name.to_owned())
 }
 
 /// What is not the same in both.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use hsaco_analysis::{Code, Function, FunctionKind};
+use hsaco_bytes::Str;
 use hsaco_isa::TargetId;
 use hsaco_object::descriptor::KernelDescriptor;
-use hsaco_object::{CodeObject, Kernel, Str};
+use hsaco_object::{CodeObject, Kernel};
 
 use crate::digest::Digest;
 use crate::model::ObjectName;
