@@ -6,8 +6,8 @@ use hsaco_analysis::{
     self as analysis, Address, Cfg, Dominators, Function, FunctionKind, Functions, Loops, Stream,
     Values,
 };
+use hsaco_demangle::demangle;
 use hsaco_isa::{Decoder, Flow, Inst, VgprMsb};
-use hsaco_object::demangle;
 
 use crate::{dot, svg};
 
@@ -241,7 +241,7 @@ impl Graph {
             name: function
                 .name
                 .map_or_else(|| format!("{:#x}", function.address), |it| it.to_string()),
-            demangled: function.name.and_then(demangle),
+            demangled: function.name.and_then(|name| demangle(name.as_bytes())),
             kind: function.kind,
             address: function.address,
             size: function.code.len(),
