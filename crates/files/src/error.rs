@@ -1,8 +1,7 @@
 //! Why something could not be opened.
 
-use std::fmt;
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
 
 /// Why something could not be opened, in words, and what the system said.
 #[derive(Debug)]
@@ -44,8 +43,8 @@ impl From<io::Error> for OpenError {
     }
 }
 
-impl From<hsaco_object::Error> for OpenError {
-    fn from(error: hsaco_object::Error) -> Self {
+impl From<hsaco_bytes::Error> for OpenError {
+    fn from(error: hsaco_bytes::Error) -> Self {
         Self::new(error.to_string())
     }
 }

@@ -8,8 +8,8 @@ use std::io::Read;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
+use hsaco_container::uri::Uri;
 use hsaco_db::{Content, Stored as _};
-use hsaco_object::uri::Uri;
 use memmap2::Mmap;
 
 use crate::error::{OpenError, Result};

@@ -1,7 +1,8 @@
 //! One object of a file, and what is wrong with it.
 
-use hsaco_object::container::{Entry, EntryKind};
-use hsaco_object::{CodeObject, Error, ErrorKind, Index};
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_container::{Entry, EntryKind};
+use hsaco_object::{CodeObject, Index};
 
 use crate::select::ObjectSelection;
 
@@ -105,7 +106,7 @@ impl<'e, 'a> ObjectItem<'e, 'a> {
     }
 
     /// The code object, or `None` where the entry is something else that is known.
-    fn parse(&self) -> hsaco_object::Result<Option<CodeObject<'e>>> {
+    fn parse(&self) -> hsaco_bytes::Result<Option<CodeObject<'e>>> {
         match self.entry.kind {
             EntryKind::CodeObject => CodeObject::parse(&self.entry.data).map(Some),
             EntryKind::Unknown => {

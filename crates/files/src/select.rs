@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hsaco_bytes::Str;
+use hsaco_demangle::demangle;
 use hsaco_isa::{ParseTargetError, TargetId};
-use hsaco_object::{CodeObject, Index, Kernel, Str, demangle};
+use hsaco_object::{CodeObject, Index, Kernel};
 use regex::Regex;
 
 /// Which objects are wanted.
@@ -136,7 +138,7 @@ impl KernelSelection {
             return true;
         }
         let mangled = name.to_str_lossy();
-        let demangled = demangle(name);
+        let demangled = demangle(name.as_bytes());
         let spellings = [Some(mangled.as_ref()), demangled.as_deref()];
         let matches = |(text, pattern): &(String, Option<Regex>)| {
             spellings.iter().flatten().any(|&it| {
@@ -155,7 +157,7 @@ impl KernelSelection {
     /// True when this is one of the names that were asked for, mangled or not, and not only fits one.
     pub fn names_exactly(&self, name: Str<'_>) -> bool {
         let mangled = name.to_str_lossy();
-        let demangled = demangle(name);
+        let demangled = demangle(name.as_bytes());
         let is_it = |text: &str| text == mangled || Some(text) == demangled.as_deref();
         self.names.iter().any(|(text, _)| is_it(text))
     }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use hsaco_bytes::{Error, ErrorKind};
 use hsaco_db::{Stored, View};
-use hsaco_object::{Error, ErrorKind};
 use memmap2::Mmap;
 
 use crate::input::{map, release_pages};

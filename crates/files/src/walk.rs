@@ -2,8 +2,8 @@
 
 use std::iter::Peekable;
 
-use hsaco_object::Error;
-use hsaco_object::container::{self, Entries, Entry, Options};
+use hsaco_bytes::Error;
+use hsaco_container::{Entries, Entry, Options};
 
 use crate::input::Input;
 use crate::item::{ObjectItem, Problem, Trouble};
@@ -141,7 +141,7 @@ impl<'a> Batches<'a> {
     /// Begins with a file.
     #[must_use]
     pub fn new(input: &'a Input, options: &Options) -> Self {
-        let entries = container::entries(input, options);
+        let entries = hsaco_container::entries(input, options);
         Self { input, entries, objects: Vec::new(), size: 0, number: 0, broken: None, read: None }
     }
 
