@@ -1,10 +1,11 @@
 //! What is known of a kernel's arguments, from metadata, descriptor and debug information together.
 
-use hsaco_analysis::{
-    DebugSections, Encoding, KernelArguments, Member as DebugMember, SourceMap, TypeId, TypeKind,
-    Types,
+use hsaco_analysis::KernelArguments;
+use hsaco_bytes::Error;
+use hsaco_dwarf::{
+    DebugSections, Encoding, Member as DebugMember, SourceMap, TypeId, TypeKind, Types,
 };
-use hsaco_object::{CodeObject, Error, Index, Kernel};
+use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::{
     AbiMarker, CompactLayout, Declaration, DirectLayout, Entry, Float, Inference, Member,

@@ -1,6 +1,6 @@
 //! The compact projection: the runtime owns packing, from bindings by ordinal and one dense run of constants.
 
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
 
 use crate::declaration::{Declaration, Declared, Kind};
 use crate::hash::{Hasher, LayoutHash};
@@ -28,7 +28,7 @@ impl AbiMarker {
 /// How a runtime copies bindings and constants into a kernel's segment.
 ///
 /// ```
-/// use hsaco_kernarg::{AbiMarker, CompactLayout, Declaration, Declared, Kind};
+/// use hsaco_kernarg::{AbiMarker, CompactLayout, Declaration, Declared, Kind, NativeLayout};
 /// let declaration = Declaration::new(24, vec![
 ///     Declared::new(0, 8, Kind::GlobalBuffer),
 ///     Declared::new(8, 8, Kind::GlobalBuffer),
@@ -41,13 +41,12 @@ impl AbiMarker {
 /// layout.pack(&[0x1000, 0x2000], &[7, 0, 0, 0, 9, 0, 0, 0], None, &mut segment)?;
 /// assert_eq!(segment[16..], [7, 0, 0, 0, 9, 0, 0, 0]);
 /// assert!(CompactLayout::new(&declaration, None).is_err());
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 ///
 /// The native projection is another type:
 ///
 /// ```compile_fail,E0308
-/// use hsaco_kernarg::{CompactLayout, NativeLayout};
 /// fn packs_bindings(_: &CompactLayout) {}
 /// fn mistake(native: &NativeLayout) {
 ///     packs_bindings(native);

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use hsaco_bytes::Result;
 use hsaco_object::metadata::{Place, ValueKind};
-use hsaco_object::{Kernel, KernelDescriptor, Result};
+use hsaco_object::{Kernel, KernelDescriptor};
 
 use crate::hidden::Hidden;
 
@@ -205,7 +206,7 @@ impl Declared {
     }
 
     fn of(argument: &Place<'_>) -> Self {
-        let text = |it: hsaco_object::Str<'_>| it.to_str_lossy().into();
+        let text = |it: hsaco_bytes::Str<'_>| it.to_str_lossy().into();
         Self {
             offset: argument.offset,
             size: argument.size,

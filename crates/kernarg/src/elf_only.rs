@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use hsaco_bytes::{Error, ErrorKind, Result, Str};
+use hsaco_elf::symbol::{Binding, STT_FUNC, Symbol};
 use hsaco_object::descriptor::KernelDescriptor;
-use hsaco_object::symbol::{Binding, STT_FUNC, Symbol};
-use hsaco_object::{CodeObject, Error, ErrorKind, Index, Kernel, Result, Str};
+use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::CONTEXT;
 use crate::declaration::Declaration;

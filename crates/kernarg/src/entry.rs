@@ -2,9 +2,9 @@
 //!
 //! Derived from LLVM's AMDGPU documentation and definitions (Apache-2.0 WITH LLVM-exception).
 
+use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_isa::{FlatScratch, Generation, Processor, Register, RegisterFile};
 use hsaco_object::descriptor::KernelDescriptor;
-use hsaco_object::{Error, ErrorKind, Result};
 
 use crate::launch::Launch;
 
@@ -116,7 +116,7 @@ impl Preload {
     /// let entry = Entry::new(Processor::from_name("gfx942").unwrap(), &descriptor)?;
     /// let preload = entry.preload().unwrap();
     /// assert_eq!((preload.register(8, 8), preload.register(16, 4)), (Some(4), None));
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn register(self, offset: u32, size: u32) -> Option<u16> {
         let from = offset.checked_sub(u32::from(self.offset) * 4)?;
@@ -139,14 +139,14 @@ impl Preload {
 /// let shown = |name| {
 ///     let entry = Entry::new(Processor::from_name(name).unwrap(), &descriptor)?;
 ///     let text = |it: &hsaco_kernarg::EntryRegister| format!("{}={}", it.register, it.holds.name());
-///     Ok::<_, hsaco_object::Error>(entry.registers().iter().map(text).collect::<Vec<_>>().join(" "))
+///     Ok::<_, hsaco_bytes::Error>(entry.registers().iter().map(text).collect::<Vec<_>>().join(" "))
 /// };
 /// assert_eq!(
 ///     shown("gfx942")?,
 ///     "s[0:1]=dispatch_ptr s[2:3]=kernarg_segment_ptr s4=workgroup_id_x s5=workgroup_id_y v0=workitem_id_x"
 /// );
 /// assert!(shown("gfx1201")?.contains("ttmp9=workgroup_id_x ttmp7=workgroup_id_y"));
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -377,7 +377,7 @@ impl Entry {
     /// let wave = Wave { wave: 1, ..Wave::first(&launch, &[]) };
     /// assert!(entry.check(&wave, 31).is_ok());
     /// assert!(entry.check(&wave, 32).unwrap_err().to_string().ends_with("work-item 96 of a workgroup of 96"));
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     ///
     /// # Errors
@@ -493,7 +493,7 @@ impl Entry {
     /// let launch = Launch::new(&[16, 16], &[16, 8])?;
     /// let wave = Wave { wave: 1, ..Wave::first(&launch, &[]) };
     /// assert_eq!(entry.vector_values(&wave, 17).unwrap()[0].1, 5 << 10 | 1);
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn vector_values(&self, wave: &Wave<'_>, lane: u32) -> Option<Vec<(Register, u32)>> {
         let [x, y, z] = wave.items();

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hsaco_object::{Error, ErrorKind, Result, md5};
+use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_container::md5;
 
 /// The hash of a layout, for caches and for replay: MD5 over offsets, sizes and kinds.
 ///
@@ -14,7 +15,7 @@ use hsaco_object::{Error, ErrorKind, Result, md5};
 /// assert_ne!(layout(0)?.hash(), layout(4)?.hash());
 /// let text = layout(0)?.hash().to_string();
 /// assert_eq!(text.parse::<LayoutHash>()?, layout(0)?.hash());
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LayoutHash([u8; 16]);

@@ -1,7 +1,7 @@
 //! Hidden arguments: what the runtime adds behind those of the source, each at its own declared offset.
 
+use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_object::metadata::ValueKind;
-use hsaco_object::{Error, ErrorKind, Result};
 
 use crate::declaration::{Declared, Kind};
 use crate::launch::Launch;

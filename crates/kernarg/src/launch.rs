@@ -1,6 +1,6 @@
 //! A launch: the grid, its workgroups, and what of hidden arguments follows from them or is supplied.
 
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
 
 use crate::hidden::Hidden;
 
@@ -15,7 +15,7 @@ const CONTEXT: &str = "launch";
 /// assert_eq!(launch.hidden_value(Hidden::RemainderX), Some(4));
 /// assert_eq!(launch.hidden_value(Hidden::GridDims), Some(2));
 /// assert_eq!(launch.hidden_value(Hidden::HeapV1), None);
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -53,7 +53,7 @@ impl Launch {
     ///     error.to_string(),
     ///     "limit exceeded: launch: 2147483648 workgroups of 2 work-items in x are more than 4294967295 work-items"
     /// );
-    /// # Ok::<(), hsaco_object::Error>(())
+    /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn of_workgroups(counts: &[u32], workgroup: &[u32]) -> Result<Self> {
         dimensions(counts.len(), workgroup.len())?;
@@ -188,7 +188,7 @@ pub const BLOCK_SIZE: u64 = 64;
 /// assert_eq!(blocks(0, 8)?, 1);
 /// assert!(blocks(u64::MAX, 8).is_err());
 /// assert!(blocks(64, 128).is_err());
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn blocks(size: u64, alignment: u64) -> Result<u32> {
     if !alignment.is_power_of_two() || alignment > BLOCK_SIZE {
@@ -209,7 +209,7 @@ pub fn blocks(size: u64, alignment: u64) -> Result<u32> {
 /// use hsaco_kernarg::command_words;
 /// assert_eq!(command_words(524_280)?, 65535);
 /// assert!(command_words(524_281).is_err());
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn command_words(size: u64) -> Result<u16> {
     u16::try_from(size.div_ceil(8)).map_err(|_| {
@@ -227,7 +227,7 @@ pub fn command_words(size: u64) -> Result<u16> {
 ///     group_segment(1000, 64537, 65536).unwrap_err().to_string(),
 ///     "limit exceeded: launch: 1000 bytes of static and 64537 of dynamic LDS are more than 65536"
 /// );
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn group_segment(fixed: u32, dynamic: u32, limit: u32) -> Result<u32> {
     fixed.checked_add(dynamic).filter(|&all| all <= limit).ok_or_else(|| {

@@ -57,7 +57,7 @@ pub use spelled::{Pointee, SpelledArgument, SpelledMember, spell};
 pub use types::{Datum, Float, Member, Record, Type};
 pub use value::Value;
 
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
 
 const CONTEXT: &str = "kernel arguments";
 

@@ -1,6 +1,6 @@
 //! The native projection: the caller owns packing, and every argument is where the metadata has it.
 
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
 
 use crate::declaration::{Declaration, Declared, Kind};
 use crate::hash::{Hasher, LayoutHash};
@@ -14,7 +14,7 @@ use crate::{CONTEXT, UNSTATED_ALIGNMENT, range};
 /// Where the arguments of a kernel are in its segment, byte for byte as the metadata has them.
 ///
 /// ```
-/// use hsaco_kernarg::{Declaration, Declared, Kind, NativeLayout, Value};
+/// use hsaco_kernarg::{CompactLayout, Declaration, Declared, Kind, NativeLayout, Value};
 /// let layout = NativeLayout::new(&Declaration::new(12, vec![
 ///     Declared::new(0, 8, Kind::GlobalBuffer).named("out"),
 ///     Declared::new(8, 4, Kind::ByValue).named("n"),
@@ -25,13 +25,12 @@ use crate::{CONTEXT, UNSTATED_ALIGNMENT, range};
 /// let mut again = [0; 12];
 /// layout.pack_named(&[("n", 7_u32.into()), ("out", Value::Pointer(0x1122))], None, &mut again)?;
 /// assert_eq!(segment, again);
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 ///
 /// The compact projection is another type, with other offsets, and cannot be passed for this one:
 ///
 /// ```compile_fail,E0308
-/// use hsaco_kernarg::{CompactLayout, NativeLayout};
 /// fn packs_natively(_: &NativeLayout) {}
 /// fn mistake(compact: &CompactLayout) {
 ///     packs_natively(compact);

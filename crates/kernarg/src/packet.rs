@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
 
 use crate::launch::{Launch, group_segment};
 
@@ -128,7 +128,7 @@ impl Default for PacketNeeds {
 /// let bytes = packet.to_bytes();
 /// assert_eq!(bytes[..4], [0x02, 0x15, 1, 0]);
 /// assert_eq!(Packet::decode(&bytes).0, Packet::Dispatch(packet));
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -1,6 +1,6 @@
 //! Buffers that the caller has packed.
 
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
 
 use crate::CONTEXT;
 use crate::value::Value;
@@ -61,7 +61,7 @@ impl<'b> Blob<'b> {
 ///     layout.prepacked([0; 9][..].into()).unwrap_err().to_string(),
 ///     "truncated: kernel arguments: argument 1 ends at 12, and the buffer has 9 bytes of 12"
 /// );
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prepacked<'b> {
@@ -112,7 +112,7 @@ impl<'b> Prepacked<'b> {
 /// assert!(layout.prepacked([0; 8][..].into()).is_err());
 /// assert!(layout.pack(&[]).is_ok());
 /// assert!(layout.pack(&[7_u32.into()]).is_err());
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectLayout {

@@ -1,9 +1,7 @@
 //! Arguments with their types in words, as people and JSON have them.
 
-use hsaco_analysis::{
-    Argument, BitField, KernelArguments, Member, PointerKind, Source, Spelling, TypeId, TypeKind,
-    Types,
-};
+use hsaco_analysis::{Argument, KernelArguments, Source};
+use hsaco_dwarf::{BitField, Member, PointerKind, Spelling, TypeId, TypeKind, Types};
 
 /// Members that are shown of one kernel at most: structures of structures may be made to have no end.
 const MAX_MEMBERS: usize = 1 << 16;

@@ -9,11 +9,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use hsaco_bytes::ErrorKind;
 use hsaco_kernarg::{
     AbiMarker, CompactLayout, Declaration, Declared, Hidden, Kind, Launch, NativeLayout, Value,
     elf_only,
 };
-use hsaco_object::{CodeObject, ErrorKind};
+use hsaco_object::CodeObject;
 
 /// Counts what its thread allocates, and refuses it while told to.
 struct Counting;

@@ -7,14 +7,15 @@
     reason = "a test fails by panicking"
 )]
 
+use hsaco_bytes::{ErrorKind, Str};
+use hsaco_elf::symbol::{STT_FUNC, SymbolTable};
 use hsaco_kernarg::{
     AbiMarker, Blob, CompactLayout, Declaration, Declared, DirectLayout, Hidden, Inference, Kind,
     Launch, NativeLayout, Remark, Value, blocks, command_words, elf_only, group_segment,
 };
 use hsaco_object::metadata::Metadata;
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use hsaco_object::symbol::{STT_FUNC, SymbolTable};
-use hsaco_object::{CodeObject, ErrorKind, Kernel, Str};
+use hsaco_object::{CodeObject, Kernel};
 use rmpv::Value as Tree;
 
 fn pointer(offset: u64) -> Declared {
@@ -38,11 +39,11 @@ fn counts(offsets: [u64; 3]) -> Vec<Declared> {
     offsets.into_iter().zip(kinds).map(|(offset, kind)| hidden(offset, kind)).collect()
 }
 
-fn native(size: u64, arguments: Vec<Declared>) -> hsaco_object::Result<NativeLayout> {
+fn native(size: u64, arguments: Vec<Declared>) -> hsaco_bytes::Result<NativeLayout> {
     NativeLayout::new(&Declaration::new(size, arguments))
 }
 
-fn compact(size: u64, arguments: Vec<Declared>) -> hsaco_object::Result<CompactLayout> {
+fn compact(size: u64, arguments: Vec<Declared>) -> hsaco_bytes::Result<CompactLayout> {
     CompactLayout::new(&Declaration::new(size, arguments), Some(AbiMarker::seen()))
 }
 
@@ -58,7 +59,7 @@ fn words(layout: &CompactLayout) -> Vec<u32> {
     layout.bindings().iter().map(|it| it.word).collect()
 }
 
-fn refused<T>(result: hsaco_object::Result<T>) -> (ErrorKind, String) {
+fn refused<T>(result: hsaco_bytes::Result<T>) -> (ErrorKind, String) {
     match result {
         Ok(_) => panic!("accepted"),
         Err(error) => (error.kind(), error.detail().to_owned()),
@@ -84,11 +85,11 @@ fn edit_symbol(file: &mut [u8], name: &str, edit: impl Fn(&mut [u8])) {
     let places: Vec<usize> = {
         let object = CodeObject::parse(file).unwrap();
         let tables = object.elf().sections().iter().filter(|it| matches!(it.kind, 2 | 11));
-        let entry = |section: &hsaco_object::elf::Section<'_>| {
+        let entry = |section: &hsaco_elf::Section<'_>| {
             let table = SymbolTable::of_section(
                 object.elf(),
                 section,
-                hsaco_object::symbol::SymbolSource::Symtab,
+                hsaco_elf::symbol::SymbolSource::Symtab,
             );
             let symbol = table.unwrap().iter().flatten().find(|it| it.name == name)?;
             Some((section.offset + 24 * u64::from(symbol.index)) as usize)
@@ -523,7 +524,7 @@ fn static_and_dynamic_lds() {
     assert!(group_segment(u32::MAX, 1, u32::MAX).is_err());
 }
 
-fn first_layout(file: &[u8], number: usize) -> (String, hsaco_object::Result<NativeLayout>) {
+fn first_layout(file: &[u8], number: usize) -> (String, hsaco_bytes::Result<NativeLayout>) {
     let object = CodeObject::parse(file).unwrap();
     let index = object.index();
     let kernel: &Kernel<'_> = &index.kernels()[number];

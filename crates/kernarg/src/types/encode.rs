@@ -1,6 +1,6 @@
 //! Values into bytes.
 
-use hsaco_object::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result};
 
 use super::{Datum, Float, Record, Type};
 use crate::float;

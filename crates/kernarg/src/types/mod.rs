@@ -21,7 +21,7 @@ use std::fmt;
 /// let bytes = pair.encode(&value)?;
 /// assert_eq!(bytes, [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x3f]);
 /// assert_eq!(pair.decode(&bytes).to_string(), "{count: -1, scale: 0.5}");
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
