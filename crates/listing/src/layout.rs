@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hsaco_object::elf::{self, Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
-use hsaco_object::symbol::{
+use hsaco_bytes::Error;
+use hsaco_elf::symbol::{
     SHN_AMDGPU_LDS, SHN_UNDEF, STT_FILE, STT_FUNC, STT_SECTION, Symbol, SymbolSource, SymbolTable,
 };
-use hsaco_object::{CodeObject, Error};
+use hsaco_elf::{Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
+use hsaco_object::CodeObject;
 
 /// Problems of one object that are told.
 const MOST_PROBLEMS: usize = 32;
@@ -234,7 +235,7 @@ fn read_sections<'a>(file: &Elf<'a>) -> Vec<Section<'a>> {
     if file.sections().is_empty() {
         return executable_segments(file);
     }
-    let section = |it: &elf::Section<'a>| Section {
+    let section = |it: &hsaco_elf::Section<'a>| Section {
         name: Cow::Borrowed(it.name.as_bytes()),
         address: it.address,
         size: it.size,

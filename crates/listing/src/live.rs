@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use hsaco_analysis::{
-    Block, Cfg, CodeMap, Function, Functions, Lanes, Liveness, RegisterSet, States, Stream,
+    Block, Cfg, CodeMap, Function, Functions, Liveness, RegisterSet, States, Stream,
 };
-use hsaco_isa::{Decoder, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{Decoder, Lanes, Register, RegisterFile, Special, VgprMsb};
 use hsaco_object::CodeObject;
 
 use crate::lister::EachNumber;

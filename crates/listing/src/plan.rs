@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::ops::Range;
 
+use hsaco_bytes::{Error, ErrorKind};
+use hsaco_elf::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
 use hsaco_isa::{Decoder, TextMemory};
-use hsaco_object::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
-use hsaco_object::{CodeObject, Error, ErrorKind, KernelDescriptor};
+use hsaco_object::{CodeObject, KernelDescriptor};
 
 use crate::layout::{Label, Layout, Section};
 use crate::lister::{Lister, Reassembly};

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsaco_analysis::CodeMap;
-use hsaco_object::{CodeObject, Kernel, Str};
+use hsaco_bytes::Str;
+use hsaco_object::{CodeObject, Kernel};
 
 use crate::layout::{Label, Layout};
 use crate::plan::shown_by_default;

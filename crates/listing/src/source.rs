@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hsaco_analysis::{DebugSections, Location, SourceMap};
-use hsaco_object::symbol::Symbol;
-use hsaco_object::{CodeObject, Error, Str};
+use hsaco_bytes::{Error, Str};
+use hsaco_dwarf::{DebugSections, Location, SourceMap};
+use hsaco_elf::symbol::Symbol;
+use hsaco_object::CodeObject;
 
 use crate::plan::{Plan, Span};
 use crate::steps::Step;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use hsaco_elf::symbol::STT_NOTYPE;
 use hsaco_isa::Inst;
-use hsaco_object::symbol::STT_NOTYPE;
 
 use crate::layout::Label;
 use crate::plan::{Plan, Span};
