@@ -119,7 +119,7 @@ impl Error {
 
     /// What the reader of an object found wrong with it.
     #[cold]
-    pub(crate) fn unreadable(error: &hsaco_object::Error) -> Self {
+    pub(crate) fn unreadable(error: &hsaco_bytes::Error) -> Self {
         let found = Self::new(ErrorKind::Unreadable, describe(error));
         match error.offset() {
             Some(offset) => found.at(offset),
@@ -176,7 +176,7 @@ impl Error {
     }
 }
 
-fn describe(error: &hsaco_object::Error) -> String {
+fn describe(error: &hsaco_bytes::Error) -> String {
     match error.detail() {
         "" => error.context().to_owned(),
         detail => format!("{}: {detail}", error.context()),

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
+use hsaco_bytes::Str;
+use hsaco_elf::relocation::RelocationType;
 use hsaco_isa::{EFlags, TargetId};
-use hsaco_object::Str;
-use hsaco_object::relocation::RelocationType;
 
 use crate::apply::Addresses;
 use crate::error::{Error, ErrorKind, Errors, Result};

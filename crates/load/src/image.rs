@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use hsaco_object::memory;
-use hsaco_object::relocation::RelocationType;
+use hsaco_bytes::memory;
+use hsaco_elf::relocation::RelocationType;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;
@@ -48,7 +48,7 @@ pub struct Image {
 
 impl Image {
     pub(crate) fn new(object: &Object<'_>, delta: u64) -> Result<Self> {
-        let segment = |segment: &hsaco_object::elf::Segment| {
+        let segment = |segment: &hsaco_elf::Segment| {
             let start = usize::try_from(segment.offset).unwrap_or(usize::MAX);
             let size = usize::try_from(segment.file_size).unwrap_or(0);
             let bytes = object.bytes.get(start..).and_then(|tail| tail.get(..size));
@@ -59,7 +59,7 @@ impl Image {
                 flags: segment.flags,
             })
         };
-        let segments: hsaco_object::Result<_> = object.segments.iter().map(segment).collect();
+        let segments: hsaco_bytes::Result<_> = object.segments.iter().map(segment).collect();
         let segments = segments.map_err(|it| Error::unreadable(&it).in_object(&object.name))?;
         Ok(Self { delta, segments })
     }

@@ -6,18 +6,19 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use hsaco_isa::{AbiVersion, EFlags};
-use hsaco_object::elf::{
+use hsaco_bytes::memory;
+use hsaco_elf::relocation::{Encoding, RelocationType};
+use hsaco_elf::symbol::{Binding, SHN_ABS, SHN_AMDGPU_LDS};
+use hsaco_elf::{
     PF_W, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNAMIC, SHT_DYNSYM, SHT_GNU_HASH, SHT_HASH,
     SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, Section,
 };
+use hsaco_isa::{AbiVersion, EFlags};
+use hsaco_object::CodeObject;
 use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
-use hsaco_object::relocation::{Encoding, RelocationType};
-use hsaco_object::symbol::{Binding, SHN_ABS, SHN_AMDGPU_LDS};
 use hsaco_object::write::{
     Builder, Identity, MetadataEdit, NewRelocation, NewSection, NewSymbol, PAGE,
 };
-use hsaco_object::{CodeObject, memory};
 
 use crate::error::{Error, ErrorKind, Errors, Result};
 use crate::executable::Executable;
@@ -147,7 +148,7 @@ fn of_section(section: &Section<'_>) -> Part {
 }
 
 /// The bytes of a segment, and the zeros behind them.
-fn of_segment(segment: &hsaco_object::elf::Segment) -> impl Iterator<Item = Part> {
+fn of_segment(segment: &hsaco_elf::Segment) -> impl Iterator<Item = Part> {
     let (name, zeros, flags) = match (segment.is_executable(), segment.flags & PF_W != 0) {
         (true, _) => (".text", ".text.zero", SHF_EXECINSTR),
         (false, true) => (".data", ".bss", SHF_WRITE),
@@ -338,9 +339,9 @@ impl<'l, 'a> Linker<'l, 'a> {
     fn add_metadata(&mut self, files: &[CodeObject<'_>], raises: &[Raise]) -> Result<()> {
         let mut merged: Option<MetadataEdit<'_>> = None;
         for (number, (file, object)) in files.iter().zip(&self.executable.objects).enumerate() {
-            let conflict = |error: hsaco_object::Error| {
+            let conflict = |error: hsaco_bytes::Error| {
                 let kind = match error.kind() {
-                    hsaco_object::ErrorKind::Unsupported => ErrorKind::UnsupportedMetadata,
+                    hsaco_bytes::ErrorKind::Unsupported => ErrorKind::UnsupportedMetadata,
                     _ => ErrorKind::MetadataConflict,
                 };
                 Error::new(kind, error.detail()).in_object(&object.name)
@@ -358,7 +359,7 @@ impl<'l, 'a> Linker<'l, 'a> {
             }
         }
         let Some(mut merged) = merged else { return Ok(()) };
-        let unreadable = |error: hsaco_object::Error| Error::unreadable(&error);
+        let unreadable = |error: hsaco_bytes::Error| Error::unreadable(&error);
         let has_target = !matches!(self.abi(), AbiVersion::V2 | AbiVersion::V3);
         if let Some(target) = self.executable.target().filter(|_| has_target) {
             let target = format!("amdgcn-amd-amdhsa--{target}");

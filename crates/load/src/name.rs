@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use hsaco_object::Str;
+use hsaco_bytes::Str;
 
 /// The number of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

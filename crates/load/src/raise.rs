@@ -60,7 +60,7 @@ impl Raise {
     pub(crate) fn write_metadata(
         &self,
         metadata: &mut MetadataEdit<'_>,
-    ) -> hsaco_object::Result<()> {
+    ) -> hsaco_bytes::Result<()> {
         for (key, value) in &self.values {
             metadata.set(&self.kernel, key, value.clone())?;
         }

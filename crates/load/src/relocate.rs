@@ -1,6 +1,6 @@
 //! Applying relocations: what each type computes, and where that fits.
 
-use hsaco_object::relocation::RelocationType;
+use hsaco_elf::relocation::RelocationType;
 
 /// How a relocation's value is made and stored. S is the symbol's address, A the addend, P the place's address, B
 /// how far the object was moved, G where the symbol's address stands in the GOT.

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hsaco_object::symbol::{Binding, Visibility};
-use hsaco_object::{Str, demangle};
+use hsaco_bytes::Str;
+use hsaco_demangle::demangle;
+use hsaco_elf::symbol::{Binding, Visibility};
 
 use crate::error::{Error, ErrorKind};
 use crate::name::{NameId, Names};
@@ -415,7 +416,7 @@ fn undefined(
 }
 
 fn readable(name: Str<'_>) -> String {
-    demangle(name).unwrap_or_else(|| name.to_string())
+    demangle(name.as_bytes()).unwrap_or_else(|| name.to_string())
 }
 
 /// A name without its arguments.
@@ -425,7 +426,7 @@ fn base(readable: &str) -> &str {
 
 /// A name as messages show it: the one in the file, and the readable one where they differ.
 pub(crate) fn quoted(name: Str<'_>) -> String {
-    match demangle(name) {
+    match demangle(name.as_bytes()) {
         Some(readable) => format!("`{name}` ({readable})"),
         None => format!("`{name}`"),
     }

@@ -9,10 +9,11 @@ use std::collections::{HashMap, HashSet};
 use hsaco_analysis::{
     Allocation, Bounds, CallGraph, Callee, Closures, Need, Needs, Resource, Usage,
 };
+use hsaco_bytes::Str;
 use hsaco_isa::{AccVgprs, Generation, Limits, Processor, WaveSize};
+use hsaco_object::Kernel as FileKernel;
 use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::write::{KernelChange, Registers};
-use hsaco_object::{Kernel as FileKernel, Str};
 
 use crate::calls::Whole;
 use crate::error::{Error, ErrorKind, Errors};
@@ -298,7 +299,7 @@ impl Survey<'_, '_, '_> {
             return Ok(None);
         }
         self.check_limits(&shortfalls, &change, needs, name)?;
-        let refused = |error: hsaco_object::Error| {
+        let refused = |error: hsaco_bytes::Error| {
             let detail = format!("kernel `{name}` cannot have what it needs: {}", error.detail());
             Error::new(ErrorKind::Resources, format!("{detail}: {}", describe(&shortfalls)))
         };

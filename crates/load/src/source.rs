@@ -1,6 +1,6 @@
 //! From an address of memory back to the source.
 
-use hsaco_analysis::{DebugSections, SourceMap};
+use hsaco_dwarf::{DebugSections, SourceMap};
 
 use crate::error::{Error, Result};
 use crate::executable::Executable;
@@ -43,7 +43,7 @@ impl Executable<'_> {
         let Some(located) = self.locate(address) else { return Ok(Vec::new()) };
         let Some(object) = self.objects.get(located.object.index()) else { return Ok(Vec::new()) };
         let unreadable =
-            |error: hsaco_object::Error| Error::unreadable(&error).in_object(&object.name);
+            |error: hsaco_bytes::Error| Error::unreadable(&error).in_object(&object.name);
         let code = object.code_object()?;
         let sections = DebugSections::new(&code, MOST_UNPACKED).map_err(unreadable)?;
         if sections.is_empty() {
@@ -51,7 +51,7 @@ impl Executable<'_> {
         }
         let map = SourceMap::new(&sections).map_err(unreadable)?;
         let frames = map.frames(&sections, located.object_address).map_err(unreadable)?;
-        let own = |frame: hsaco_analysis::Frame<'_>| SourceFrame {
+        let own = |frame: hsaco_dwarf::Frame<'_>| SourceFrame {
             function: frame.function,
             file: frame.location.map(|it| it.file.to_owned()),
             line: frame.location.and_then(|it| it.line),

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use hsaco_object::symbol::{Binding, Visibility};
-use hsaco_object::{Str, demangle};
+use hsaco_bytes::Str;
+use hsaco_demangle::demangle;
+use hsaco_elf::symbol::{Binding, Visibility};
 
 use crate::executable::Executable;
 use crate::id::{ObjectId, SymbolId, SymbolKind};
@@ -75,7 +76,7 @@ impl<'e> Symbol<'e> {
     /// Its name as people read it.
     #[must_use]
     pub fn readable_name(&self) -> String {
-        demangle(self.name()).unwrap_or_else(|| self.name().to_string())
+        demangle(self.name().as_bytes()).unwrap_or_else(|| self.name().to_string())
     }
 
     /// What it stands for.
@@ -296,7 +297,8 @@ impl Executable<'_> {
         match known {
             Some(ids) => ids.iter().filter_map(|id| self.symbol_by_id(*id)).collect(),
             None => {
-                let is_it = |it: &Symbol<'_>| demangle(it.name()).is_some_and(|it| it == name);
+                let is_it =
+                    |it: &Symbol<'_>| demangle(it.name().as_bytes()).is_some_and(|it| it == name);
                 self.symbols().filter(is_it).collect()
             }
         }

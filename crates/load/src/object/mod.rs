@@ -8,9 +8,9 @@ mod symbol;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use hsaco_elf::{ET_DYN, Segment};
 use hsaco_isa::{EFlags, TargetId};
 use hsaco_object::CodeObject;
-use hsaco_object::elf::{ET_DYN, Segment};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::Names;

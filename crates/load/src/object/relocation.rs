@@ -1,8 +1,8 @@
 //! The relocations of an object, with what they refer to looked up and their places checked.
 
+use hsaco_elf::relocation::{Encoding, Relocation as Row, RelocationType};
+use hsaco_elf::{SHT_DYNSYM, SHT_SYMTAB, Segment};
 use hsaco_object::CodeObject;
-use hsaco_object::elf::{SHT_DYNSYM, SHT_SYMTAB, Segment};
-use hsaco_object::relocation::{Encoding, Relocation as Row, RelocationType};
 
 use super::segment::{file_backed, mapped};
 use super::symbol::{Slot, Tables};

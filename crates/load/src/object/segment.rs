@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use hsaco_elf::Segment;
 use hsaco_object::CodeObject;
-use hsaco_object::elf::Segment;
 
 use crate::error::{Error, ErrorKind, Result};
 

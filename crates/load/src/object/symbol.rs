@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
-use hsaco_object::elf::{PF_X, SHT_DYNSYM, SHT_SYMTAB, Segment};
-use hsaco_object::symbol::{
+use hsaco_elf::symbol::{
     Binding, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FUNC,
     STT_OBJECT, STT_SECTION, Symbol, SymbolSource, SymbolTable, Visibility,
 };
+use hsaco_elf::{PF_X, SHT_DYNSYM, SHT_SYMTAB, Segment};
 use hsaco_object::{CodeObject, SymbolKind as FileKind};
 
 use super::kernel::{self, Kernel};
@@ -130,7 +130,7 @@ impl Tables {
         relro: &[Range<u64>],
         names: &mut Names,
     ) -> Result<Self> {
-        let unreadable = |error: hsaco_object::Error| Error::unreadable(&error);
+        let unreadable = |error: hsaco_bytes::Error| Error::unreadable(&error);
         let table = |kind, source| {
             let section = code.elf().sections().iter().find(|it| it.kind == kind);
             section.map(|it| SymbolTable::of_section(code.elf(), it, source)).transpose()
