@@ -2,8 +2,9 @@
 
 use std::ops::{ControlFlow, Range};
 
+use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_isa::Processor;
-use hsaco_object::{CodeObject, Error, ErrorKind, Result};
+use hsaco_object::CodeObject;
 
 use crate::edit::CodeEdit;
 use crate::manifest::{Manifest, Patched, Verdict};
@@ -28,7 +29,7 @@ use crate::write::{self, write};
 /// let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
 /// let patcher = Patcher::new(set, Options::default())?;
 /// assert!(patcher.patch(b"no object").is_err());
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub struct Patcher {
     rules: Rules,

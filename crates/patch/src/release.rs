@@ -29,10 +29,10 @@ impl<'r> Walk<'r> {
 }
 
 /// A copy of a file with room for more, made without a need for all of the file at once.
-pub(crate) fn copied(file: &[u8], release: Release<'_>) -> hsaco_object::Result<Vec<u8>> {
+pub(crate) fn copied(file: &[u8], release: Release<'_>) -> hsaco_bytes::Result<Vec<u8>> {
     // What is appended is seldom more than this; a large file should not be copied again for it.
     let mut copy = Vec::new();
-    hsaco_object::memory::reserve(&mut copy, file.len() + file.len() / 4, "code object")?;
+    hsaco_bytes::memory::reserve(&mut copy, file.len() + file.len() / 4, "code object")?;
     let mut walk = Walk::new(release);
     for part in file.chunks(STEP) {
         copy.extend_from_slice(part);

@@ -1,7 +1,8 @@
 //! Numbers of kernels that a caller sets, in descriptors and metadata together.
 
+use hsaco_bytes::{Error, ErrorKind, Result, memory};
 use hsaco_object::write::{KernelChange, NewValue};
-use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result, memory};
+use hsaco_object::{CodeObject, Kernel};
 
 use crate::manifest::{KernelRecord, Manifest, Patched, Setting, Verdict};
 use crate::write::apply;

@@ -1,7 +1,7 @@
 //! One instruction of a function, as rules look at it.
 
-use hsaco_analysis::{Focus, Lanes, States};
-use hsaco_isa::{Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco_analysis::{Focus, States};
+use hsaco_isa::{Inst, Lanes, OperandValue, Register, RegisterFile, Special, VgprMsb};
 
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco_analysis::{Code, Function, LENIENT, Reading};
+use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_isa::{
     AsmError, Assembler, DecodeOptions, Decoder, DecoderCache, Generation, Inst, Mode, Processor,
     UnsupportedProcessor, WaveSize,
 };
-use hsaco_object::{CodeObject, Error, ErrorKind, Result};
+use hsaco_object::CodeObject;
 
 use crate::branch_target::Signs;
 use crate::dialect::Dialect;

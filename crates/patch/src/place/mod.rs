@@ -15,8 +15,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hsaco_analysis::Function;
+use hsaco_bytes::{Error, ErrorKind};
 use hsaco_isa::VgprMsb;
-use hsaco_object::{CodeObject, Error, ErrorKind};
+use hsaco_object::CodeObject;
 
 use crate::bytes::Bytes;
 use crate::dialect::Dialect;
@@ -60,7 +61,7 @@ pub(crate) struct Placed {
 ///
 /// # Errors
 /// When there is no room for it below the end of all addresses.
-fn pool_base(object: &CodeObject<'_>, reach: u64) -> hsaco_object::Result<u64> {
+fn pool_base(object: &CodeObject<'_>, reach: u64) -> hsaco_bytes::Result<u64> {
     /// No code is larger, as instructions' offsets are of 32 bits.
     const ROOM: u64 = 1 << 33;
     const ALLOC: u64 = 2;
@@ -103,7 +104,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     ///
     /// # Errors
     /// When there is no room behind the object.
-    pub(crate) fn new(survey: &'p Survey<'a>, counter_space: u64) -> hsaco_object::Result<Self> {
+    pub(crate) fn new(survey: &'p Survey<'a>, counter_space: u64) -> hsaco_bytes::Result<Self> {
         let counters = pool_base(&survey.object, survey.kit.usual().dialect().reach())?;
         let base = counters + counter_space.next_multiple_of(hsaco_object::write::PAGE);
         let placed = Placed { counter_space, ..Placed::default() };

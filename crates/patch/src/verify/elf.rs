@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use hsaco_object::elf::{
+use hsaco_elf::symbol::{Symbol, SymbolTable};
+use hsaco_elf::{
     Elf, PF_R, PF_W, PF_X, PT_LOAD, PT_NOTE, PT_PHDR, SHF_ALLOC, SHF_COMPRESSED, SHT_NOTE,
     SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, Section, Segment,
 };
-use hsaco_object::symbol::{Symbol, SymbolTable};
 
 use super::Finding;
 use crate::manifest::Manifest;

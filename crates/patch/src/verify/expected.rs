@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use hsaco_object::container::{Options, entries, put_back};
+use hsaco_bytes::{Error, ErrorKind, Result, memory};
+use hsaco_container::{Options, entries, put_back};
 use hsaco_object::layout::{self, Kind, Layout, Owner};
-use hsaco_object::{Error, ErrorKind, Result, memory};
 
 use super::Finding;
 use crate::manifest::{Manifest, Verdict};

@@ -118,9 +118,9 @@ fn changed_ranges(old: File<'_, '_>, new: File<'_, '_>, manifest: &Manifest) -> 
         changed.push(start..start.saturating_add(64));
     }
     if (0..manifest.kernels.len()).any(settled) {
-        let notes = elf.sections().iter().filter(|it| it.kind == hsaco_object::elf::SHT_NOTE);
+        let notes = elf.sections().iter().filter(|it| it.kind == hsaco_elf::SHT_NOTE);
         changed.extend(notes.map(|it| it.offset..it.offset.saturating_add(it.file_size())));
-        let notes = elf.segments().iter().filter(|it| it.kind == hsaco_object::elf::PT_NOTE);
+        let notes = elf.segments().iter().filter(|it| it.kind == hsaco_elf::PT_NOTE);
         changed.extend(notes.map(|it| it.offset..it.offset.saturating_add(it.file_size)));
     }
     changed

@@ -20,8 +20,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hsaco_analysis::RegisterSet;
+use hsaco_bytes::Result;
 use hsaco_isa::{Decoder, Inst};
-use hsaco_object::{CodeObject, Result};
+use hsaco_object::CodeObject;
 
 use crate::manifest::{CALL, EDIT, Manifest, Record, Stub, Verdict};
 use crate::release::Release;

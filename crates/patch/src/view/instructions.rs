@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use hsaco_analysis::{Block, Cfg, Exit, FunctionKind, Lanes, States, Stream, vgpr_msb_after};
-use hsaco_isa::{Decoder, Flow, VgprMsb};
+use hsaco_analysis::{Block, Cfg, Exit, FunctionKind, States, Stream, vgpr_msb_after};
+use hsaco_isa::{Decoder, Flow, Lanes, VgprMsb};
 
 use crate::tools::Tools;
 

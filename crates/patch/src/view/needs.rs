@@ -2,8 +2,8 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use hsaco_analysis::{Focus, Lanes, Liveness, LivenessMemo, RegisterSet, ScalarSet};
-use hsaco_isa::{Register, RegisterFile};
+use hsaco_analysis::{Focus, Liveness, LivenessMemo, RegisterSet, ScalarSet};
+use hsaco_isa::{Lanes, Register, RegisterFile};
 
 use super::instructions::Instructions;
 use super::outstanding::{self, Outstanding};

@@ -3,11 +3,12 @@
 //! The patcher and the validator both come here. So the manifest says everything that a result depends on, and a result
 //! can be made again from its original to compare every byte.
 
+use hsaco_bytes::{Error, ErrorKind, Result, memory};
 use hsaco_dwarf::{MovedCode, add_debug};
+use hsaco_elf::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco_isa::WaveSize;
-use hsaco_object::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, NewSymbol, NewValue, Placed};
-use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result, memory};
+use hsaco_object::{CodeObject, Kernel};
 
 use crate::dialect::Dialect;
 use crate::jump::{self, CODE_END};

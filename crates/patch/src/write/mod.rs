@@ -3,7 +3,7 @@
 mod apply;
 mod kernel;
 
-use hsaco_object::Result;
+use hsaco_bytes::Result;
 
 use crate::manifest::{Manifest, Pool};
 use crate::place::Placed;
