@@ -6,8 +6,8 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
+use hsaco::elf::symbol::{Binding, Visibility};
 use hsaco::load::{self, ErrorKind, Freeze, SymbolId, SymbolKind};
-use hsaco::object::symbol::{Binding, Visibility};
 
 use crate::error::{self, Status, end};
 
