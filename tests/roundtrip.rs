@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hsaco::object::container::bundle::{self, Bundle};
-use hsaco::object::container::ccob::Ccob;
-use hsaco::object::container::{Container, EntryKind, Options, entries};
+use hsaco::container::bundle::{self, Bundle};
+use hsaco::container::ccob::Ccob;
+use hsaco::container::{Container, EntryKind, Options, entries};
 use hsaco_tests::program::hsaco_command;
 use hsaco_tests::{fixture, fixtures_dir, scratch_dir, workspace_root};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! What it takes to look into an object's code.
 
 use hsaco::analysis::Code;
-use hsaco::object::container::EntryKind;
-use hsaco::object::{Error, ErrorKind, Result};
+use hsaco::bytes::{Error, ErrorKind, Result};
+use hsaco::container::EntryKind;
 
 use crate::report::Trouble;
 use crate::scan::ObjectItem;

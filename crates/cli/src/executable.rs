@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use hsaco::bytes::memory;
+use hsaco::container::{Container, Trail};
 use hsaco::db::Wanted;
 use hsaco::isa::TargetId;
 use hsaco::load::{Error, ErrorKind, Errors, Executable, Raise, Symbol};
-use hsaco::object::container::{Container, Trail};
-use hsaco::object::memory;
 use serde::Serialize;
 
 use crate::args::{Inputs, ObjectFilter};
@@ -116,10 +116,10 @@ impl Visit for Loader<'_> {
 
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>> {
         let Some(object) = &item.object else {
-            if item.entry.kind == hsaco::object::container::EntryKind::Bitcode {
-                let kind = hsaco::object::ErrorKind::Unsupported;
+            if item.entry.kind == hsaco::container::EntryKind::Bitcode {
+                let kind = hsaco::bytes::ErrorKind::Unsupported;
                 let detail = "it is not compiled yet";
-                trouble.note(item.place(), hsaco::object::Error::new(kind, "bitcode", detail));
+                trouble.note(item.place(), hsaco::bytes::Error::new(kind, "bitcode", detail));
             }
             return Ok(Found::Nothing);
         };

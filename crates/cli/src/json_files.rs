@@ -1,7 +1,7 @@
 //! The answer that all verbs on objects share in JSON: files, and in each its objects.
 
 use anyhow::Result;
-use hsaco::object::container::{Container, Entry};
+use hsaco::container::{Container, Entry};
 
 use crate::args::{Inputs, ObjectFilter};
 use crate::output::Output;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use hsaco::object::{Error, ErrorKind};
+use hsaco::bytes::{Error, ErrorKind};
 pub(crate) use hsaco_files::Trouble;
 
 use crate::text::shown;

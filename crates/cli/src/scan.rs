@@ -1,7 +1,7 @@
 //! Walking inputs: each file, each object in it, with what is wrong reported on the way.
 
 use anyhow::Result;
-use hsaco::object::container::{Container, Entry, HashCheck, Options};
+use hsaco::container::{Container, Entry, HashCheck, Options};
 pub(crate) use hsaco_files::ObjectItem;
 use hsaco_files::{Problem, Walk};
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::object::Str;
-use hsaco::object::container::Entry;
+use hsaco::bytes::Str;
+use hsaco::container::Entry;
 use serde::Serialize;
 
 /// Version of every shape in this module.

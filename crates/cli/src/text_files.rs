@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::object::container::Container;
+use hsaco::container::Container;
 
 use crate::args::{Inputs, ObjectFilter};
 use crate::output::Output;

@@ -6,16 +6,15 @@ mod text;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use hsaco::analysis::Spelling;
+use hsaco::dwarf::Spelling;
 
 use self::model::ObjectArguments;
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
-use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{ObjectItem, Verify};
 use crate::select::KernelSelection;
-use crate::text_files;
+use crate::{json_files, text_files};
 
 /// Shows the arguments of kernels: offset, size, alignment, type, members and padding
 ///

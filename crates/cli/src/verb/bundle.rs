@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
+use hsaco::compress::Method;
+use hsaco::container::ccob::{self, Ccob};
+use hsaco::container::{EntryKind, bundle};
 use hsaco::isa::{EntryId, Feature, TargetId};
 use hsaco::object::CodeObject;
-use hsaco::object::compress::Method;
-use hsaco::object::container::ccob::{self, Ccob};
-use hsaco::object::container::{EntryKind, bundle};
 
 use self::join::Joined;
 use self::manifest::{BundleRecord, Manifest};

@@ -10,9 +10,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use hsaco::object::container::{Container, EntryKind, Options};
-use hsaco::object::memory;
-use hsaco::object::uri::{Uri, UriRange};
+use hsaco::bytes::memory;
+use hsaco::container::uri::{Uri, UriRange};
+use hsaco::container::{Container, EntryKind, Options};
 use serde::Serialize;
 
 use self::walk::{Item, Places, Sink};

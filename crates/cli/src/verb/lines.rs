@@ -4,8 +4,11 @@ use std::io::Write;
 use std::ops::Range;
 
 use anyhow::Result;
-use hsaco::analysis::{CodeMap, DebugSections, Frame, Location, SourceMap};
-use hsaco::object::{CodeObject, Kernel, Str, demangle};
+use hsaco::analysis::CodeMap;
+use hsaco::bytes::Str;
+use hsaco::demangle::demangle;
+use hsaco::dwarf::{DebugSections, Frame, Location, SourceMap};
+use hsaco::object::{CodeObject, Kernel};
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
@@ -168,7 +171,7 @@ impl Question<'_> {
         &self,
         object: &CodeObject<'_>,
         kernels: &[&Kernel<'_>],
-    ) -> hsaco::object::Result<Vec<Vec<Stretch>>> {
+    ) -> hsaco::bytes::Result<Vec<Vec<Stretch>>> {
         let sections = DebugSections::new(object, self.max_size)?;
         let map = SourceMap::new(&sections)?;
         let code = CodeMap::new(object, &object.index());
@@ -187,7 +190,7 @@ impl Question<'_> {
         map: &SourceMap,
         base: u64,
         code: Range<u64>,
-    ) -> hsaco::object::Result<Vec<Stretch>> {
+    ) -> hsaco::bytes::Result<Vec<Stretch>> {
         const WORD: usize = 4;
         let mut found: Vec<Stretch> = Vec::new();
         for address in code.clone().step_by(WORD) {
@@ -210,7 +213,7 @@ impl Question<'_> {
         sections: &DebugSections<'_>,
         map: &SourceMap,
         address: u64,
-    ) -> hsaco::object::Result<Vec<Place>> {
+    ) -> hsaco::bytes::Result<Vec<Place>> {
         let frames = if self.inlines {
             map.frames(sections, address)?
         } else {
@@ -318,7 +321,7 @@ impl Visit for TextLines<'_, '_> {
             if stretches.is_empty() && !self.question.at.is_empty() {
                 continue;
             }
-            let readable = demangle(name).unwrap_or_else(|| name.to_string());
+            let readable = demangle(name.as_bytes()).unwrap_or_else(|| name.to_string());
             writeln!(text, "  {}", shown(&readable))?;
             if stretches.is_empty() {
                 writeln!(text, "    {nothing}")?;
@@ -351,10 +354,9 @@ fn write_stretch(text: &mut String, stretch: &Stretch) -> Result<()> {
     use std::fmt::Write;
     let mut code = format!("{:#x}..{:#x}", stretch.code.start, stretch.code.end);
     for frame in &stretch.frames {
-        let function = frame
-            .function
-            .as_deref()
-            .map(|name| format!("  {}", demangle(name.into()).unwrap_or_else(|| name.to_owned())));
+        let function = frame.function.as_deref().map(|name| {
+            format!("  {}", demangle(name.as_bytes()).unwrap_or_else(|| name.to_owned()))
+        });
         let line = format!("{}{}", frame.text(), function.unwrap_or_default());
         writeln!(text, "    {code:<16}  {}", shown(&line))?;
         code.clear();

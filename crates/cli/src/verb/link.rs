@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::elf::Section;
 use hsaco::load::{Executable, Freeze, SymbolKind};
 use hsaco::object::CodeObject;
-use hsaco::object::elf::Section;
 use serde::Serialize;
 
 use crate::args::{Color, Format, Inputs, ObjectFilter};

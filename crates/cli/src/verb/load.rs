@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use hsaco::bytes::memory;
 use hsaco::load::{CallEdge, CallTarget, Errors, Executable, Freeze, FunctionRef};
-use hsaco::object::memory;
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};

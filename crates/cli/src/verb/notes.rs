@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::object::container::Container;
+use hsaco::container::Container;
 use hsaco::object::msgpack::Value;
 use hsaco::object::note::{self, IsaVersion, Note, NoteTable};
 use hsaco::object::yaml::{Node, to_yaml};

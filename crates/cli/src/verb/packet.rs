@@ -5,8 +5,8 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
+use hsaco::bytes::Error;
 use hsaco::kernarg::{DispatchPacket, Fences, Packet, PacketNeeds, Scope};
-use hsaco::object::Error;
 use serde::Serialize;
 
 use super::kernarg::{LaunchArgs, bytes, number};

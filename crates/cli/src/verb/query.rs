@@ -5,20 +5,17 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use hsaco::analysis::{
-    Block, Cfg, DebugSections, Function, Lanes, Location, RegisterSet, SourceMap, States, Stream,
-};
+use hsaco::analysis::{Block, Cfg, Function, RegisterSet, States, Stream};
+use hsaco::demangle::demangle;
+use hsaco::dwarf::{DebugSections, Location, SourceMap};
 use hsaco::isa::{
-    Access, Decoder, Effects, Flow, Inst, Memory, Register, RegisterFile, Space, Special,
+    Access, Decoder, Effects, Flow, Inst, Lanes, Memory, Register, RegisterFile, Space, Special,
 };
-use hsaco::object::demangle;
 use regex::Regex;
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
-use crate::code;
 use crate::json::hex;
-use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
@@ -27,6 +24,7 @@ use crate::sought::Sought;
 use crate::text::shown;
 use crate::verb::lines::PlacePattern;
 use crate::verb::ls::object_line;
+use crate::{code, json_files};
 
 /// Finds instructions: by name, class, width of access, register, source line
 ///
@@ -406,7 +404,7 @@ impl Visit for TextQuery<'_, '_> {
 fn write_function(text: &mut String, function: &FoundFunction) -> Result<()> {
     use std::fmt::Write;
     let name = function.name.as_deref().unwrap_or("unnamed");
-    let readable = demangle(name.into()).unwrap_or_else(|| name.to_owned());
+    let readable = demangle(name.as_bytes()).unwrap_or_else(|| name.to_owned());
     writeln!(text, "  {}", shown(&readable))?;
     for it in &function.instructions {
         let place = match (&it.file, it.line) {

@@ -5,9 +5,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use hsaco::object::container::{Container, Options};
+use hsaco::bytes::Str;
+use hsaco::container::{Container, Options};
+use hsaco::demangle::demangle;
 use hsaco::object::layout::{self, Code, Duplicate, Kind, Layout, Object, Owner, Piece};
-use hsaco::object::{Str, demangle};
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
@@ -548,7 +549,7 @@ fn names(duplicate: &Duplicate, mangled: bool) -> String {
 }
 
 fn shown(name: &str, mangled: bool) -> String {
-    let demangled = if mangled { None } else { demangle(Str::new(name.as_bytes())) };
+    let demangled = if mangled { None } else { demangle(name.as_bytes()) };
     demangled.unwrap_or_else(|| name.to_owned())
 }
 

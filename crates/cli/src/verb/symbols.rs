@@ -5,8 +5,8 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::analysis::CallGraph;
+use hsaco::container::Entry;
 use hsaco::load::{Executable, SymbolKind};
-use hsaco::object::container::Entry;
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
@@ -110,13 +110,13 @@ fn symbols(args: &Args, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Vec
 }
 
 /// What the loader says of an object, as a problem of the file.
-fn file_error(error: &hsaco::load::Error) -> hsaco::object::Error {
-    use hsaco::object::ErrorKind;
+fn file_error(error: &hsaco::load::Error) -> hsaco::bytes::Error {
+    use hsaco::bytes::ErrorKind;
     let kind = match crate::executable::status_of(error.kind()) {
         Status::Unsupported => ErrorKind::Unsupported,
         _ => ErrorKind::Malformed,
     };
-    let found = hsaco::object::Error::new(kind, error.kind().name(), error.detail());
+    let found = hsaco::bytes::Error::new(kind, error.kind().name(), error.detail());
     match error.offset() {
         Some(offset) => found.at(offset),
         None => found,

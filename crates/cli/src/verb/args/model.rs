@@ -2,9 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use hsaco::analysis::{DebugSections, Disagreement, KernelArguments, Source, SourceMap, Spelling};
+use hsaco::analysis::{Disagreement, KernelArguments, Source};
+use hsaco::bytes::Error;
+use hsaco::dwarf::{DebugSections, SourceMap, Spelling};
 use hsaco::kernarg::{SpelledArgument, spell};
-use hsaco::object::{CodeObject, Error, Kernel};
+use hsaco::object::{CodeObject, Kernel};
 use serde::Serialize;
 
 use super::Question;

@@ -9,18 +9,17 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::analysis::{Code, Function, FunctionKind, Functions};
+use hsaco::container::Container;
 use hsaco::draw::Graph;
-use hsaco::object::container::Container;
 
 use crate::args::{Color, Inputs, KernelFilter, ObjectFilter};
-use crate::code;
-use crate::json_files;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::Pieces;
 use crate::select::KernelSelection;
 use crate::verb::ls::object_line;
+use crate::{code, json_files};
 
 use json::{JsonFunction, ObjectFlow};
 use text::TextStyle;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo, SourceLine};
 use hsaco::check::{Facts, Finding, ObjectReport, Report as Checked, Sources};
-use hsaco::object::container::{Container, Entry};
+use hsaco::container::{Container, Entry};
 use hsaco_files::{Batches, Met, map_objects};
 
 use crate::input::{self, Input};

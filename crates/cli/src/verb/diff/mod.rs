@@ -10,9 +10,9 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use hsaco::bytes::Str;
 use hsaco::check::REGRESSION;
 use hsaco::diff::{Changes, Comparison, Detail, Digest, Group, ObjectRecord, Subject, What};
-use hsaco::object::Str;
 
 use self::side::{Side, each_pair};
 use crate::args::{Color, KernelFilter, ObjectFilter, parse_size};

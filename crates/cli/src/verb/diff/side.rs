@@ -1,8 +1,8 @@
 //! One of the two files: what objects it has, and each of them again when it is needed.
 
 use anyhow::Result;
+use hsaco::container::{self, Entry, EntryKind, Options};
 use hsaco::diff::Digest;
-use hsaco::object::container::{self, Entry, EntryKind, Options};
 use hsaco::object::{CodeObject, Index};
 
 use crate::input::Input;

@@ -6,23 +6,22 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
+use hsaco::bytes::{Error, ErrorKind, Str};
+use hsaco::container::{Container, Entry, EntryKind};
 use hsaco::isa::TextMemory;
 use hsaco::listing::{
     self, JsonWriter, Lister, Plan, Selection, Sink as _, Span, TextStyle, TextWriter,
 };
-use hsaco::object::container::{Container, Entry, EntryKind};
-use hsaco::object::{Error, ErrorKind, Str};
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::output::Output;
-use crate::parallel;
 use crate::report::{self, Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{FileStream, OtherEntry};
 use crate::select::KernelSelection;
-use crate::stream;
 use crate::verb::lines::NO_LINES;
+use crate::{parallel, stream};
 
 use options::{Attribute, DecodeMode, SourceArgs, True16, decode_options, parse_address};
 

@@ -1,9 +1,9 @@
 //! Writing down how a file's bundles are made, so that they can be made again.
 
 use anyhow::{Context, Result};
-use hsaco::object::container::Step;
-use hsaco::object::container::bundle::{Bundle, BundleEntry};
-use hsaco::object::container::ccob::{self, Ccob};
+use hsaco::container::Step;
+use hsaco::container::bundle::{Bundle, BundleEntry};
+use hsaco::container::ccob::{self, Ccob};
 
 use super::walk::{Content, Place, Places};
 use super::{Extract, file_name_part};
@@ -61,7 +61,7 @@ pub(super) struct Opened<'a> {
 }
 
 impl<'a> Opened<'a> {
-    pub(super) fn new(data: &'a [u8], max_size: u64) -> hsaco::object::Result<Self> {
+    pub(super) fn new(data: &'a [u8], max_size: u64) -> hsaco::bytes::Result<Self> {
         if data.starts_with(ccob::MAGIC) {
             let header = Ccob::parse(data)?;
             let plain = header.payload(data, max_size)?.into();

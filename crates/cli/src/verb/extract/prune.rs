@@ -6,11 +6,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hsaco::object::compress::Method;
-use hsaco::object::container::bundle::{self, Bundle};
-use hsaco::object::container::ccob;
-use hsaco::object::container::{Container, Entry, EntryKind, Options, Trail};
-use hsaco::object::memory;
+use hsaco::bytes::memory;
+use hsaco::compress::Method;
+use hsaco::container::bundle::{self, Bundle};
+use hsaco::container::{Container, Entry, EntryKind, Options, Trail, ccob};
 use serde::Serialize;
 
 use super::describe::{Opened, between};

@@ -1,7 +1,7 @@
 //! Every entry of every input, with the bundle of the file that it belongs to.
 
 use anyhow::Result;
-use hsaco::object::container::{self, Container, Entry, Options, Step, Trail};
+use hsaco::container::{self, Container, Entry, Options, Step, Trail};
 
 use crate::input::{self, Input};
 use crate::report::{Report, Status, Trouble};

@@ -7,7 +7,7 @@ mod text;
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::object::container::{Container, Entry};
+use hsaco::container::{Container, Entry};
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::output::Output;

@@ -1,10 +1,10 @@
 //! What `info` says of an object: the JSON shape, which the text is made from too.
 
-use hsaco::object::elf::{Section, Segment, section_type_name, segment_type_name};
+use hsaco::elf::relocation::Relocation;
+use hsaco::elf::symbol::Symbol;
+use hsaco::elf::{Section, Segment, section_type_name, segment_type_name};
 use hsaco::object::metadata::Metadata;
 use hsaco::object::note::{self, IsaVersion, Note};
-use hsaco::object::relocation::Relocation;
-use hsaco::object::symbol::Symbol;
 use hsaco::object::{CodeObject, Index, Kernel, SymbolKind};
 use serde::Serialize;
 use serde_json::Value;

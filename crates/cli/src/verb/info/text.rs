@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::bytes::Str;
 use hsaco::object::metadata::Argument;
-use hsaco::object::{CodeObject, Kernel, Str};
+use hsaco::object::{CodeObject, Kernel};
 use serde_json::Value;
 
 use super::model::{self, ElfInfo, KernelInfo, ObjectInfo, RelocationInfo};

@@ -1,8 +1,9 @@
 //! What `kernarg` says of an object: the JSON shape, which the text is made from too.
 
-use hsaco::analysis::{DebugSections, SourceMap};
+use hsaco::bytes::Error;
+use hsaco::dwarf::{DebugSections, SourceMap};
 use hsaco::kernarg::{Arguments, CompactLayout, Entry, NativeLayout};
-use hsaco::object::{CodeObject, Error, Kernel};
+use hsaco::object::{CodeObject, Kernel};
 use serde::Serialize;
 
 use super::Question;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
+use hsaco::bytes::Str;
+use hsaco::container::{Container, Entry};
 use hsaco::db::index::{FileRecord, KernelRecord, ObjectRecord, SymbolRecord, key_of};
-use hsaco::object::Str;
-use hsaco::object::container::{Container, Entry};
 
 use super::{
     Args, TargetSummary, TextLister, TextRow, kernel_cells, kernel_table, kind_name, object_parts,

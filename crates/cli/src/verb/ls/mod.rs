@@ -7,16 +7,16 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use hsaco::bytes::Str;
+use hsaco::container::{Container, EntryKind};
+use hsaco::demangle::demangle;
+use hsaco::elf::file_type_name;
+use hsaco::elf::symbol::Symbol;
 use hsaco::isa::Generation;
-use hsaco::object::container::{Container, EntryKind};
-use hsaco::object::elf::file_type_name;
-use hsaco::object::symbol::Symbol;
-use hsaco::object::{CodeObject, Index, Kernel, Resources, Str, demangle};
+use hsaco::object::{CodeObject, Index, Kernel, Resources};
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
-use crate::json_files;
 use crate::output::Output;
-use crate::parallel;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{self, Pieces};
@@ -24,6 +24,7 @@ use crate::select::KernelSelection;
 use crate::table::{Align, Cell, ROWS_A_PART, Table, count, human_size};
 use crate::text::shown;
 use crate::text_files::describe;
+use crate::{json_files, parallel};
 
 /// Lists the code objects, kernels, functions and variables in files
 ///
@@ -230,7 +231,7 @@ fn variable_row<'a>(symbol: &Symbol<'a>) -> schema::Variable<'a> {
 
 /// A name as its author wrote it.
 pub(crate) fn source_name(name: Str<'_>) -> Cow<'_, str> {
-    demangle(name).map_or_else(|| name.to_str_lossy(), Cow::Owned)
+    demangle(name.as_bytes()).map_or_else(|| name.to_str_lossy(), Cow::Owned)
 }
 
 struct TextLister<'o> {
@@ -432,9 +433,9 @@ impl FileSummary {
 /// `V6`, or the platform's name for objects that have no such version.
 pub(crate) fn version_name(object: &CodeObject<'_>) -> String {
     match object.elf().header().os_abi {
-        hsaco::object::elf::ELFOSABI_AMDGPU_HSA => object.abi_version().to_string(),
-        hsaco::object::elf::ELFOSABI_AMDGPU_PAL => "PAL".to_owned(),
-        hsaco::object::elf::ELFOSABI_AMDGPU_MESA3D => "Mesa".to_owned(),
+        hsaco::elf::ELFOSABI_AMDGPU_HSA => object.abi_version().to_string(),
+        hsaco::elf::ELFOSABI_AMDGPU_PAL => "PAL".to_owned(),
+        hsaco::elf::ELFOSABI_AMDGPU_MESA3D => "Mesa".to_owned(),
         other => format!("OS ABI {other}"),
     }
 }

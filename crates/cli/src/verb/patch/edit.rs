@@ -1,7 +1,7 @@
 //! Edits as the command line gives them: at addresses, source lines, entries and blocks.
 
 use anyhow::{Context, Result, bail};
-use hsaco::analysis::{DebugSections, SourceMap};
+use hsaco::dwarf::{DebugSections, SourceMap};
 use hsaco::object::CodeObject;
 use hsaco::patch::{Call, CodeEdit, Points};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail};
-use hsaco::object::container::{self, Container, Entry, EntryKind, put_back};
+use hsaco::container::{self, Container, Entry, EntryKind, put_back};
 use hsaco::patch::{Digest, Digests, Manifest, Patched, Patcher, RefusalKind, Verdict};
 use serde::Serialize;
 
@@ -13,9 +13,8 @@ use super::manifest::{ContainerDocument, Document, ObjectDocument, Sites};
 use super::text::write_text;
 use crate::input::Input;
 use crate::output::Output;
-use crate::parallel;
-use crate::report;
 use crate::scan::Verify;
+use crate::{parallel, report};
 
 /// Largest size that a compressed payload may unfold to.
 pub(super) const MAX_SIZE: u64 = 4 << 30;
@@ -110,7 +109,7 @@ impl Outcome {
         let patched = parallel::map(&objects, OBJECT_WEIGHT, |(_, entry)| {
             let patched = patcher.patch(&entry.data)?;
             let digests = digests(Digest::of(&entry.data), &patched);
-            Ok::<_, hsaco::object::Error>((patched, digests))
+            Ok::<_, hsaco::bytes::Error>((patched, digests))
         });
         let objects = objects.into_iter().zip(patched).map(|((number, entry), patched)| {
             let (patched, digests) = patched.with_context(|| place(&input.name, Some(number)))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use hsaco::object::container::{self, Entry, EntryKind};
+use hsaco::container::{self, Entry, EntryKind};
 use hsaco::patch::{
     Digests, Expected, Finding, Manifest, Options, Patcher, RuleSet, Verdict, verify_set,
 };

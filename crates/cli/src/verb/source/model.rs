@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use hsaco::analysis::{CodeMap, DebugSections, Frame, LENIENT, Location, Reading, SourceMap};
+use hsaco::analysis::{CodeMap, LENIENT, Reading};
+use hsaco::bytes::{Error, ErrorKind};
+use hsaco::container::EntryKind;
 use hsaco::db::Listing;
+use hsaco::demangle::demangle;
+use hsaco::dwarf::{DebugSections, Frame, Location, SourceMap};
 use hsaco::isa::{Decoder, DecoderCache};
-use hsaco::object::container::EntryKind;
-use hsaco::object::{CodeObject, Error, ErrorKind, Kernel, demangle};
+use hsaco::object::{CodeObject, Kernel};
 use serde::Serialize;
 
 use crate::json::hex;
@@ -151,7 +154,7 @@ impl Source<'_, '_> {
             }
         }
         let name = kernel.name().to_string();
-        let demangled = demangle(kernel.name()).unwrap_or_else(|| name.clone());
+        let demangled = demangle(kernel.name().as_bytes()).unwrap_or_else(|| name.clone());
         Ok(KernelSource { name, demangled, stretches })
     }
 
@@ -221,7 +224,7 @@ impl Place {
     }
 
     fn of_frame(frame: Frame<'_>) -> Self {
-        let readable = |name: String| demangle(name.as_str().into()).unwrap_or(name);
+        let readable = |name: String| demangle(name.as_bytes()).unwrap_or(name);
         Self::new(frame.function.map(readable), frame.location)
     }
 }
