@@ -1,7 +1,7 @@
 //! `hsaco.check`.
 
 use hsaco::check::{Checker, Device, Finding, Launch, Report, Rule};
-use hsaco::object::container::Container;
+use hsaco::container::Container;
 use hsaco_files::input::inputs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

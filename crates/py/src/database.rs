@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hsaco::bytes::{Error, ErrorKind, Str};
 use hsaco::db::{self, Content, Data, Wanted, Which};
-use hsaco::object::{Error, ErrorKind, Str};
 use hsaco_files::OpenError;
 use hsaco_files::input::{Unopened, stored_inputs};
 use pyo3::exceptions::{PyTypeError, PyValueError};

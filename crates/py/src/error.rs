@@ -1,7 +1,7 @@
 //! What the library reports, as exceptions of `hsaco._errors`.
 
+use hsaco::bytes::{Error, ErrorKind};
 use hsaco::isa::{AsmError, ParseTargetError, UnsupportedProcessor};
-use hsaco::object::{Error, ErrorKind};
 use hsaco_files::OpenError;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;

@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-use hsaco::object::{Str, demangle};
+use hsaco::bytes::Str;
+use hsaco::demangle::demangle;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -29,7 +30,8 @@ impl Filter {
     /// Whether a kernel is wanted. What Python raises is kept for [`finish`](Self::finish).
     pub(crate) fn is_wanted(&self, name: Str<'_>) -> bool {
         Python::attach(|py| {
-            let spellings = [Some(name.to_string()), demangle(name).filter(|_| self.is_pattern)];
+            let spellings =
+                [Some(name.to_string()), demangle(name.as_bytes()).filter(|_| self.is_pattern)];
             let mut answers = spellings.iter().flatten().map(|it| self.ask(py, it));
             answers.any(|answer| answer.unwrap_or_else(|error| self.fail(error)))
         })

@@ -4,10 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use hsaco::analysis::Frame;
+use hsaco::bytes::Error;
 use hsaco::db;
+use hsaco::dwarf::Frame;
 use hsaco::isa::{Access, Memory, Space, Words};
-use hsaco::object::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use hsaco::analysis::{Exit, Spelling};
+use hsaco::analysis::Exit;
+use hsaco::bytes::{Error, ErrorKind};
 use hsaco::db;
+use hsaco::dwarf::Spelling;
 use hsaco::kernarg::{Entry, Wave, spell};
 use hsaco::object::metadata::Argument;
-use hsaco::object::{Error, ErrorKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -297,7 +298,7 @@ pub(crate) fn hash_of(kernel: &db::Kernel, part: usize) -> u64 {
 }
 
 fn argument<'py>(py: Python<'py>, argument: &Argument<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let text = |it: Option<hsaco::object::Str<'_>>| it.map(|it| it.to_string());
+    let text = |it: Option<hsaco::bytes::Str<'_>>| it.map(|it| it.to_string());
     let fields = dict!(py,
         name: text(argument.name),
         type_name: text(argument.type_name),

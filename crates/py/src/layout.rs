@@ -1,11 +1,12 @@
 //! `hsaco.Layout`, `hsaco.Launch`, packets, and what registers hold when a kernel begins.
 
+use hsaco::bytes::{Error, ErrorKind};
 use hsaco::isa::Processor;
 use hsaco::kernarg::{
     Blob, Datum, Declaration, DispatchPacket, Entry, Float, Hidden, HiddenField, NativeLayout,
     Packet, PacketNeeds, Parameter, Prepacked, Type, Value, Wave,
 };
-use hsaco::object::{Error, ErrorKind, Kernel};
+use hsaco::object::Kernel;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyTuple};

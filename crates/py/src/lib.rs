@@ -30,7 +30,7 @@ fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
 /// The readable spelling of a mangled name; any other name is returned as it is.
 #[pyfunction]
 fn demangle(name: &str) -> String {
-    hsaco::object::demangle(name.into()).unwrap_or_else(|| name.to_owned())
+    hsaco::demangle::demangle(name.as_bytes()).unwrap_or_else(|| name.to_owned())
 }
 
 #[pymodule]
