@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use hsaco_isa::Generation;
-use hsaco_object::{CodeObject, KernelDescriptor, demangle, metadata, msgpack};
+use hsaco_demangle::demangle;
+use hsaco_object::{CodeObject, KernelDescriptor, metadata, msgpack};
 
 pub fn walk(object: &CodeObject<'_>) {
     black_box(object.problems());

@@ -12,10 +12,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::analysis::{
-    Argument, DebugSections, Disagreement, Encoding, KernelArguments, Source, SourceMap, Spelling,
-    Type, TypeId, TypeKind, Types,
-};
+use hsaco::analysis::{Argument, Disagreement, KernelArguments, Source};
+use hsaco::dwarf::{DebugSections, Encoding, SourceMap, Spelling, Type, TypeId, TypeKind, Types};
 use hsaco::object::CodeObject;
 use hsaco_tests::fixture;
 use hsaco_tests::random::Random;
@@ -82,7 +80,7 @@ fn structure(all: &KernelArguments, name: &str) -> Type {
 /// Members as `name type @offset`, with the bits of a bit-field.
 fn members(types: &Types, ty: &Type) -> Vec<String> {
     let TypeKind::Record { members, .. } = &ty.kind else { panic!("{ty:?}") };
-    let text = |it: &hsaco::analysis::Member| {
+    let text = |it: &hsaco::dwarf::Member| {
         let name = it.name.as_deref().unwrap_or(if it.base { "base" } else { "-" });
         let bits = it.bits.map_or(String::new(), |bits| format!(" {}:{}", bits.offset, bits.size));
         format!("{} {name} @{}{bits}", spelled(types, it.ty), it.offset.unwrap())
@@ -337,7 +335,7 @@ fn sizes_places_and_alignments_are_those_that_the_compiler_asserts() {
             for (id, ty) in all.types.iter() {
                 let text = spelled(&all.types, Some(id));
                 if let TypeKind::Record { members, .. } = &ty.kind {
-                    let place = |it: &hsaco::analysis::Member| {
+                    let place = |it: &hsaco::dwarf::Member| {
                         let name = it.name.as_deref();
                         let name = name.unwrap_or(if it.base { "base" } else { "-" });
                         (name.to_owned(), it.offset.unwrap())

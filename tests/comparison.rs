@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hsaco::object::container::bundle;
+use hsaco::container::bundle;
 use hsaco_tests::program::{Ran, hsaco, run, sh};
 use hsaco_tests::{corpus_dir, corpus_file, fixture, scratch_dir};
 
@@ -207,10 +207,10 @@ fn one_changed_bit_of_a_real_library_is_one_kernel() {
     let folder = scratch_dir();
     let mut bytes = fs::read(&path).unwrap();
     let place = {
-        let entries = hsaco::object::container::entries(&bytes, &<_>::default());
+        let entries = hsaco::container::entries(&bytes, &<_>::default());
         let entry = entries
             .filter_map(Result::ok)
-            .filter(hsaco::object::container::Entry::is_object)
+            .filter(hsaco::container::Entry::is_object)
             .nth(3)
             .unwrap();
         let object = hsaco::object::CodeObject::parse(&entry.data).unwrap();

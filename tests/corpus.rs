@@ -11,9 +11,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use hsaco::container::ccob::Ccob;
+use hsaco::container::{Container, Entry, EntryKind, HashCheck, Options, entries};
 use hsaco::isa::EntryId;
-use hsaco::object::container::ccob::Ccob;
-use hsaco::object::container::{Container, Entry, EntryKind, HashCheck, Options, entries};
 use hsaco::object::descriptor::KernelDescriptor;
 use hsaco::object::{CodeObject, Index, Kernel};
 use hsaco_tests::listing::{self, array, number, text};

@@ -1,10 +1,9 @@
 //! The kernel database, on what goes wrong with kernelDB and on real libraries.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use std::fs;
 use std::path::Path;
 use std::sync::Barrier;
-use std::thread;
+use std::{fs, thread};
 
 use hsaco::db::{Database, ErrorKind, Kernel, Wanted, Which};
 use hsaco::object::CodeObject;
@@ -54,7 +53,7 @@ fn a_device_takes_of_each_bundle_what_fits_it_most_closely() {
     let id = |target: &str| format!("hipv4-amdgcn-amd-amdhsa--{target}");
     let (exact_id, generic_id) = (id("gfx1100"), id("gfx11-generic"));
     let entries = [(generic_id.as_str(), &*generic), (exact_id.as_str(), &*exact)];
-    let bundle = hsaco::object::container::bundle::write(&entries, 4096);
+    let bundle = hsaco::container::bundle::write(&entries, 4096);
     for (device, expected) in [("gfx1100", "gfx1100"), ("gfx1151", "gfx11-generic")] {
         let objects = Wanted::Device(device.parse().unwrap());
         let which = Which { objects, ..Which::default() };

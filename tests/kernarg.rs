@@ -12,13 +12,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use hsaco::analysis::{DebugSections, SourceMap};
+use hsaco::container::{EntryKind, HashCheck, Options, entries};
+use hsaco::dwarf::{DebugSections, SourceMap};
 use hsaco::isa::{Generation, Processor, RegisterFile};
 use hsaco::kernarg::{
     AbiMarker, Arguments, CompactLayout, Datum, Declaration, Declared, DispatchPacket, Entry,
     EntryValue, Hidden, Inference, Kind, Launch, NativeLayout, PacketNeeds, Type, Value, Wave,
 };
-use hsaco::object::container::{EntryKind, HashCheck, Options, entries};
 use hsaco::object::{CodeObject, Kernel};
 use hsaco_tests::program::{sh, succeed};
 use hsaco_tests::random::Random;

@@ -16,10 +16,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use hsaco::compress::Method;
+use hsaco::container::ccob;
 use hsaco::db::{Database, Kernel, Listing};
 use hsaco::isa::{Access, Assembler, DecodeOptions, Memory, Processor, Space, WaveSize};
-use hsaco::object::compress::Method;
-use hsaco::object::container::ccob;
 use hsaco_tests::program::{Ran, hsaco_command, hsaco_fine, run, sh};
 use hsaco_tests::{corpus_file, fixture, fixtures_dir, scratch_dir};
 use serde_json::Value;

@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hsaco::container::{EntryKind, Options, entries};
 use hsaco::object::CodeObject;
-use hsaco::object::container::{EntryKind, Options, entries};
 use hsaco_tests::listing::{self, array, number, text};
 use hsaco_tests::program::{hsaco_fine, sh};
 use hsaco_tests::readelf::{self, Symbol};
@@ -176,7 +176,7 @@ fn unpacked(file: &Path, folder: &Path) -> Vec<(PathBuf, Value)> {
     let files = listing::files(file.parent().unwrap(), &[name]);
     let answers = array(&files[0], "objects");
     assert_eq!(answers.len(), objects.len());
-    let write = |(at, entry): (usize, &hsaco::object::container::Entry<'_>)| {
+    let write = |(at, entry): (usize, &hsaco::container::Entry<'_>)| {
         let path = folder.join(format!("{at}.co"));
         fs::write(&path, &*entry.data).unwrap();
         assert_eq!(answers[at]["entry_id"].as_str(), entry.id.as_deref());

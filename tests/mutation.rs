@@ -12,9 +12,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use hsaco::analysis::Stream;
+use hsaco::compress::Method;
+use hsaco::container;
 use hsaco::isa::{DecodeOptions, Decoder, Mode, OperandValue, Processor};
-use hsaco::object::compress::Method;
-use hsaco::object::{CodeObject, container};
+use hsaco::object::CodeObject;
 use hsaco::patch::rule::Outcome;
 use hsaco::patch::{
     CodeEdit, Example, Expected, Jump, KernelSetting, Manifest, Options, Patcher, Placement,

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::analysis::{DebugSections, Frame, SourceMap};
+use hsaco::dwarf::{DebugSections, Frame, SourceMap};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{hsaco_command, run, sh, with_input};
 use hsaco_tests::random::Random;

@@ -21,7 +21,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::object::container::{EntryKind, Options, entries};
+use hsaco::container::{EntryKind, Options, entries};
 use hsaco_tests::program::run;
 use hsaco_tests::{corpus_file, fixtures_dir};
 

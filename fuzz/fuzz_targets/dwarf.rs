@@ -1,7 +1,8 @@
 //! Any bytes as a code object with debug information.
 #![no_main]
 
-use hsaco_analysis::{DebugSections, KernelArguments, SourceMap, Spelling};
+use hsaco_analysis::KernelArguments;
+use hsaco_dwarf::{DebugSections, SourceMap, Spelling};
 use hsaco_object::CodeObject;
 use libfuzzer_sys::fuzz_target;
 

@@ -4,7 +4,7 @@
 use hsaco_kernarg::{
     AbiMarker, Blob, CompactLayout, Declaration, Declared, Kind, Launch, NativeLayout, Packet, Value,
 };
-use hsaco_object::Str;
+use hsaco_bytes::Str;
 use hsaco_object::metadata::{Argument, Metadata};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
 use libfuzzer_sys::fuzz_target;

@@ -38,10 +38,10 @@ fn section(bytes: &[u8], name: &str) -> usize {
 fn symbol_value(bytes: &[u8], table: &str, name: &str) -> usize {
     let object = CodeObject::parse(bytes).unwrap();
     let section = object.elf().section_named(table).unwrap();
-    let symbols = hsaco::object::symbol::SymbolTable::of_section(
+    let symbols = hsaco::elf::symbol::SymbolTable::of_section(
         object.elf(),
         section,
-        hsaco::object::symbol::SymbolSource::Symtab,
+        hsaco::elf::symbol::SymbolSource::Symtab,
     );
     let symbols = symbols.unwrap();
     let index = symbols.iter().flatten().find(|it| it.name == name).unwrap().index;

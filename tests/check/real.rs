@@ -3,8 +3,8 @@
 use std::fs;
 
 use hsaco::check::{Checker, Facts, Launch, Severity};
+use hsaco::container::{Container, EntryKind, Options, entries};
 use hsaco::isa::{Generation, Processor};
-use hsaco::object::container::{Container, EntryKind, Options, entries};
 use hsaco_tests::program::sh;
 use hsaco_tests::{corpus_dir, corpus_file, scratch_dir};
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use hsaco::bytes::ErrorKind;
+use hsaco::elf::relocation::Encoding;
 use hsaco::load::{Executable, Freeze};
-use hsaco::object::relocation::Encoding;
-use hsaco::object::{CodeObject, ErrorKind};
+use hsaco::object::CodeObject;
 use hsaco_tests::program::{hsaco, hsaco_fine, run, sh};
 use hsaco_tests::scratch_dir;
 

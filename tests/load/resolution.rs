@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hsaco::elf::relocation::RelocationType;
+use hsaco::elf::symbol::{Binding, STT_FUNC, STT_NOTYPE, STT_OBJECT, Visibility};
+use hsaco::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_PROGBITS};
 use hsaco::load::{ErrorKind, Executable, Freeze};
 use hsaco::object::CodeObject;
-use hsaco::object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_PROGBITS};
-use hsaco::object::relocation::RelocationType;
-use hsaco::object::symbol::{Binding, STT_FUNC, STT_NOTYPE, STT_OBJECT, Visibility};
 use hsaco::object::write::{Builder, Identity, NewRelocation, NewSection, NewSymbol};
 use hsaco_tests::random::Random;
 
@@ -115,10 +115,9 @@ impl Made {
         let mut changes = Vec::new();
         for name in [".symtab", ".dynsym"] {
             let section = object.elf().section_named(name).unwrap();
-            let source = hsaco::object::symbol::SymbolSource::Symtab;
+            let source = hsaco::elf::symbol::SymbolSource::Symtab;
             let table =
-                hsaco::object::symbol::SymbolTable::of_section(object.elf(), section, source)
-                    .unwrap();
+                hsaco::elf::symbol::SymbolTable::of_section(object.elf(), section, source).unwrap();
             for row in table.iter().flatten() {
                 if let Some(symbol) = self.symbols.iter().find(|it| row.name == it.name.as_str()) {
                     let at = section.offset + 24 * u64::from(row.index) + 5;

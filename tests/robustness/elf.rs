@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use hsaco::object::elf::{Elf, SHT_SYMTAB};
-use hsaco::object::{CodeObject, ErrorKind};
+use hsaco::bytes::ErrorKind;
+use hsaco::elf::{Elf, SHT_SYMTAB};
+use hsaco::object::CodeObject;
 use hsaco_tests::fixture;
 
 /// The good file, with what is needed to harm it.
@@ -224,7 +225,7 @@ fn tables_that_share_their_bytes() {
     let object = CodeObject::parse(&notes).unwrap();
     // Two copies are no larger than the file, most of which is headers.
     assert_eq!(object.index().kernels().len(), 40_000);
-    let kinds: Vec<_> = object.problems().iter().map(hsaco::object::Error::kind).collect();
+    let kinds: Vec<_> = object.problems().iter().map(hsaco::bytes::Error::kind).collect();
     assert_eq!(kinds, [ErrorKind::LimitExceeded]);
 }
 

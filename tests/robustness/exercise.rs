@@ -1,9 +1,11 @@
 //! Reads everything that the library can read of some bytes, and holds each error to the rules.
 
-use hsaco::object::container::{EntryKind, Options, entries};
+use hsaco::bytes::Error;
+use hsaco::container::{EntryKind, Options, entries};
+use hsaco::demangle::demangle;
 use hsaco::object::msgpack::Value;
 use hsaco::object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use hsaco::object::{CodeObject, Error, Kernel, demangle, metadata};
+use hsaco::object::{CodeObject, Kernel, metadata};
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -14,7 +16,7 @@ pub(crate) struct Found {
 }
 
 const OPTIONS: Options =
-    Options { max_size: 1 << 22, max_depth: 8, hash: hsaco::object::container::HashCheck::Always };
+    Options { max_size: 1 << 22, max_depth: 8, hash: hsaco::container::HashCheck::Always };
 
 /// Walks the containers, and reads each object in them.
 pub(crate) fn exercise(bytes: &[u8]) -> Found {
@@ -104,7 +106,7 @@ impl Found {
         let (resources, error) = kernel.resources(generation);
         self.keep(error);
         self.content.push(format!("{} {:?} {resources:?}", kernel.name(), kernel.entry()));
-        demangle(kernel.name());
+        demangle(kernel.name().as_bytes());
         if let (Some(descriptor), Some(generation)) = (kernel.descriptor(), generation) {
             let fields = descriptor.fields(generation);
             let again = hsaco::object::KernelDescriptor::from_fields(fields);

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::object::container::bundle;
+use hsaco::container::bundle;
 use hsaco_tests::program::{Ran, hsaco_command, run, sh};
 use hsaco_tests::scratch_dir;
 

@@ -236,7 +236,7 @@ fn what_is_left_out_of_a_file_takes_no_room_on_disk() {
         ("hipv4-amdgcn-amd-amdhsa--gfx942", &large),
         ("hipv4-amdgcn-amd-amdhsa--gfx90a", &other),
     ];
-    let bundle = hsaco::object::container::bundle::write(&entries, 4096);
+    let bundle = hsaco::container::bundle::write(&entries, 4096);
     fs::write(dir.path().join("bundle"), bundle).unwrap();
     fs::write(
         dir.path().join("o.s"),

@@ -13,8 +13,8 @@ use std::process::Command;
 use std::{fmt, fs, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use hsaco::container::md5;
 use hsaco::isa::{AsmError, Assembler, Decoder, Inst};
-use hsaco::object::md5;
 
 use crate::golden::{compress, from_hex};
 use crate::oracle::{Target, hex};

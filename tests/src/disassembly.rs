@@ -1,14 +1,13 @@
 //! `hsaco disasm` against `llvm-objdump -d`, byte for byte.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use hsaco::object::container::{EntryKind, HashCheck, Options, entries};
+use hsaco::container::{EntryKind, HashCheck, Options, entries};
 
 use crate::scratch_dir;
 

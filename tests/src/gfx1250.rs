@@ -3,12 +3,12 @@
 use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result};
+use hsaco::elf::symbol::{Binding, STT_FUNC, STT_OBJECT, Visibility};
+use hsaco::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS};
 use hsaco::isa::{Assembler, DecodeOptions, Generation, Processor};
 use hsaco::object::KernelDescriptor;
 use hsaco::object::descriptor::Field;
-use hsaco::object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS};
 use hsaco::object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
-use hsaco::object::symbol::{Binding, STT_FUNC, STT_OBJECT, Visibility};
 use hsaco::object::write::{Builder, Identity, NewSection, NewSymbol, NewValue};
 
 const GFX1250: u32 = 0x549;

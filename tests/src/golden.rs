@@ -11,15 +11,14 @@
 //! that has the bytes printed, the text, and the bytes given.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{iter, thread};
+use std::{fs, iter, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use hsaco::container::md5;
 use hsaco::isa::Processor;
-use hsaco::object::md5;
 
 use crate::oracle::{Answer, Judge, Tally, Target, hex};
 

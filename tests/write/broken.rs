@@ -1,7 +1,7 @@
 //! Edits of broken files: an error or a file, never a panic, never much memory.
 
+use hsaco::elf::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco::object::CodeObject;
-use hsaco::object::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco::object::write::{Access, Edit, KernelChange, MetadataEdit, NewSymbol, Registers};
 use hsaco_tests::random::Random;
 

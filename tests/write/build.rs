@@ -1,11 +1,12 @@
 //! Objects that are built anew from the parts of others.
 
-use hsaco::object::elf::{SHF_ALLOC, SHT_NOBITS, SHT_PROGBITS};
+use hsaco::bytes::ErrorKind;
+use hsaco::elf::relocation::RelocationType;
+use hsaco::elf::symbol::{Binding, STT_FUNC, STT_OBJECT, SymbolTable, Visibility};
+use hsaco::elf::{SHF_ALLOC, SHT_NOBITS, SHT_PROGBITS};
+use hsaco::object::CodeObject;
 use hsaco::object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
-use hsaco::object::relocation::RelocationType;
-use hsaco::object::symbol::{Binding, STT_FUNC, STT_OBJECT, SymbolTable, Visibility};
 use hsaco::object::write::{Builder, Identity, MetadataEdit, NewRelocation, NewSection, NewSymbol};
-use hsaco::object::{CodeObject, ErrorKind};
 use hsaco_tests::program::{sh, succeed};
 use hsaco_tests::scratch_dir;
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use hsaco::object::container::{EntryKind, Options, entries, put_back};
+use hsaco::bytes::ErrorKind;
+use hsaco::container::{EntryKind, Options, entries, put_back};
+use hsaco::object::CodeObject;
 use hsaco::object::write::{Access, Edit};
-use hsaco::object::{CodeObject, ErrorKind};
 use hsaco_tests::program::{run, sh};
 use hsaco_tests::scratch_dir;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use hsaco::dwarf::{MovedCode, MovedDebug, add_debug};
+use hsaco::elf::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco::object::CodeObject;
-use hsaco::object::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco::object::write::{Access, Edit, NewSymbol};
 use hsaco_tests::program::sh;
 use hsaco_tests::scratch_dir;

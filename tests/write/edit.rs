@@ -1,10 +1,11 @@
 //! Edits of existing objects: appended segments, symbols, sections.
 
 use expect_test::expect;
-use hsaco::object::elf::{PF_X, PT_LOAD, PT_PHDR};
-use hsaco::object::symbol::{Binding, STT_FUNC, Visibility};
+use hsaco::bytes::ErrorKind;
+use hsaco::elf::symbol::{Binding, STT_FUNC, Visibility};
+use hsaco::elf::{PF_X, PT_LOAD, PT_PHDR};
+use hsaco::object::CodeObject;
 use hsaco::object::write::{Access, Edit, NewSymbol, Placed};
-use hsaco::object::{CodeObject, ErrorKind};
 use hsaco_tests::program::sh;
 use hsaco_tests::scratch_dir;
 

@@ -148,7 +148,7 @@ fn loaded_bundles(image: &[u8]) -> Vec<Vec<u8>> {
 
 /// The entries of the bundles that the wrappers of an image point at.
 fn loaded(image: &[u8]) -> Vec<Vec<u8>> {
-    use hsaco::object::container::bundle::Bundle;
+    use hsaco::container::bundle::Bundle;
     let mut entries = Vec::new();
     for bytes in loaded_bundles(image) {
         let bundle = Bundle::parse(&bytes).unwrap();

@@ -121,7 +121,7 @@ fn what_does_not_fit_is_refused() {
     let file = super::fixture("s1.gfx942.co");
     let object = CodeObject::parse(&file).unwrap();
     let mut change = KernelChange::of(&object, &object.index().kernels()[0]).unwrap();
-    let said = |result: hsaco::object::Result<()>| result.unwrap_err().to_string();
+    let said = |result: hsaco::bytes::Result<()>| result.unwrap_err().to_string();
     assert_eq!(
         said(change.set("vgpr_count", 513)),
         "limit exceeded: kernel descriptor: accum_offset is 128, and at most 63 (at offset 0x2c)"

@@ -1,8 +1,9 @@
 //! Edits of metadata: what changes, and that nothing else does.
 
 use expect_test::{Expect, expect};
+use hsaco::bytes::ErrorKind;
+use hsaco::object::CodeObject;
 use hsaco::object::write::{Edit, KernelChange, MetadataEdit, NewValue};
-use hsaco::object::{CodeObject, ErrorKind};
 use hsaco_tests::scratch_dir;
 
 use super::{assert_as_clean_as, code_objects, fixture, line_changes, real_objects, says};

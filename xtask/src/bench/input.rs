@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
+use hsaco::container::{Entry, EntryKind, HashCheck, Options, entries};
 use hsaco::isa::EntryId;
-use hsaco::object::container::{Entry, EntryKind, HashCheck, Options, entries};
 use hsaco_tests::{corpus_dir, workspace_root};
 
 use crate::{corpus, llvm, process};

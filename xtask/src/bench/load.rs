@@ -4,10 +4,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use hsaco::elf::relocation::RelocationType;
+use hsaco::elf::symbol::{Binding, STT_FUNC, STT_NOTYPE, STT_OBJECT, Visibility};
+use hsaco::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_PROGBITS};
 use hsaco::load::{Executable, Freeze};
-use hsaco::object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_PROGBITS};
-use hsaco::object::relocation::RelocationType;
-use hsaco::object::symbol::{Binding, STT_FUNC, STT_NOTYPE, STT_OBJECT, Visibility};
 use hsaco::object::write::{Builder, Identity, NewRelocation, NewSection, NewSymbol};
 
 use super::Bench;

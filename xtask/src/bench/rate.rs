@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use hsaco::analysis::{CallGraph, Cfg, Code, Function, Functions, Lanes, Liveness};
-use hsaco::isa::{DecodeOptions, Decoder, Inst, TextMemory, VgprMsb};
+use hsaco::analysis::{CallGraph, Cfg, Code, Function, Functions, Liveness};
+use hsaco::isa::{DecodeOptions, Decoder, Inst, Lanes, TextMemory, VgprMsb};
 use hsaco::object::CodeObject;
 
 use crate::args::Args;

@@ -2,16 +2,15 @@
 //! whole object: the same instructions, in program order, no byte missing.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hsaco::analysis::Code;
+use hsaco::container::{Entry, EntryKind, HashCheck, Options, entries};
 use hsaco::db::{Database, Kernel};
 use hsaco::object::CodeObject;
-use hsaco::object::container::{Entry, EntryKind, HashCheck, Options, entries};
 
 use crate::args::Args;
 
