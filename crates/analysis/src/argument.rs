@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use hsaco_bytes::{Error, Str};
 use hsaco_dwarf::{
     DebugSections, Encoding, Parameter, Signature, SourceMap, TypeId, TypeKind, Types,
 };
+use hsaco_object::Kernel;
 use hsaco_object::metadata::Argument as Said;
-use hsaco_object::{Error, Kernel, Str};
 
 /// What LLVM aligns 128-bit integers to where they are arguments, whatever C++ says.
 const WIDE_INTEGER_ALIGNMENT: u64 = 8;
@@ -18,7 +19,8 @@ const MAX_WRAPPING: usize = 64;
 /// The arguments of a kernel, from the metadata and from the debug information, or from whichever there is.
 ///
 /// ```
-/// use hsaco_analysis::{DebugSections, KernelArguments, SourceMap, Spelling};
+/// use hsaco_analysis::KernelArguments;
+/// use hsaco_dwarf::{DebugSections, SourceMap, Spelling};
 /// use hsaco_object::CodeObject;
 /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
 /// let object = CodeObject::parse(&file)?;
@@ -91,7 +93,8 @@ pub enum Source {
 /// What metadata and debug information say differently. Positions count the arguments of the source from 0.
 ///
 /// ```
-/// use hsaco_analysis::{DebugSections, KernelArguments, SourceMap};
+/// use hsaco_analysis::KernelArguments;
+/// use hsaco_dwarf::{DebugSections, SourceMap};
 /// use hsaco_object::CodeObject;
 /// # let file = std::fs::read("../../tests/fixtures/odd-types.co")?;
 /// let object = CodeObject::parse(&file)?;

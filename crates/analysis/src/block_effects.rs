@@ -71,8 +71,8 @@ impl<'a> BlockEffects<'a> {
     /// Looks at every instruction of a function.
     ///
     /// ```
-    /// use hsaco_analysis::{BlockEffects, Cfg, Lanes, Liveness, Stream};
-    /// use hsaco_isa::{Decoder, Processor};
+    /// use hsaco_analysis::{BlockEffects, Cfg, Liveness, Stream};
+    /// use hsaco_isa::{Decoder, Lanes, Processor};
     /// // v_add_u32 v3, v1, v2; s_endpgm
     /// let words = [0x6806_0501_u32, 0xbf81_0000];
     /// let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -1,7 +1,8 @@
 //! The code of an object: the one way from a file to its instructions.
 
+use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_isa::{Decoder, Processor, WaveSize};
-use hsaco_object::{CodeObject, Error, ErrorKind, Index, Kernel, Result};
+use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::code_map::{CodeMap, CodeRange};
 use crate::decoders::Decoders;
@@ -23,7 +24,7 @@ use crate::stream::Stream;
 ///     let stream = function.decode(&decoder);
 ///     println!("{:#x}: {} instructions", function.address, stream.len());
 /// }
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Code<'a> {

@@ -1,7 +1,8 @@
 //! Which bytes of an object are code, at which addresses, and how long each kernel is.
 
-use hsaco_object::elf::Section;
-use hsaco_object::{CodeObject, Index, Kernel, Str};
+use hsaco_bytes::Str;
+use hsaco_elf::Section;
+use hsaco_object::{CodeObject, Index, Kernel};
 
 /// Code that stands together: a section, or a segment where there are no sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ pub struct NamedCode<'a> {
 /// let kernel = &index.kernels()[0];
 /// assert_eq!(map.entry(kernel), kernel.entry());
 /// assert_eq!(map.kernel(kernel).map(|code| code.bytes.len() as u64), kernel.code_size());
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CodeMap<'a> {

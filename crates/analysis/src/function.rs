@@ -1,7 +1,7 @@
 //! The functions of a code object.
 
+use hsaco_bytes::Str;
 use hsaco_isa::{Decoder, Flow};
-use hsaco_object::Str;
 
 use crate::code_map::{CodeMap, CodeRange, FunctionKind};
 use crate::stream::Stream;

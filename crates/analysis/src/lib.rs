@@ -7,8 +7,8 @@
 //! [`KernelArguments`] is what a kernel takes, with the [`Types`] of its debug information.
 //!
 //! ```
-//! use hsaco_analysis::{Cfg, Lanes, Liveness, Stream};
-//! use hsaco_isa::{Decoder, Processor};
+//! use hsaco_analysis::{Cfg, Liveness, Stream};
+//! use hsaco_isa::{Decoder, Lanes, Processor};
 //! // s_add_u32 s0, s1, s2; s_cbranch_scc1 -2; s_endpgm
 //! let words = [0x8000_0201_u32, 0xbf85_fffe, 0xbf81_0000];
 //! let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -53,12 +53,6 @@ pub use code_map::{CodeMap, CodeRange, FunctionKind, NamedCode};
 pub use decoders::{LENIENT, Reading};
 pub use dominator::Dominators;
 pub use function::{Function, Functions};
-pub use hsaco_dwarf::{
-    BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
-    PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
-    TypeKind, Types,
-};
-pub use hsaco_isa::Lanes;
 pub use liveness::{Liveness, LivenessMemo};
 pub use natural_loop::{Loop, Loops};
 pub use register_set::{RegisterSet, ScalarSet};

@@ -32,8 +32,8 @@ enum Place<'a> {
 /// What was worked out about a function, without the function: for who comes back to it now and then.
 ///
 /// ```
-/// use hsaco_analysis::{Cfg, Lanes, Liveness, LivenessMemo, Stream};
-/// use hsaco_isa::{Decoder, Processor};
+/// use hsaco_analysis::{Cfg, Liveness, LivenessMemo, Stream};
+/// use hsaco_isa::{Decoder, Lanes, Processor};
 /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 /// // v_add_u32 v3, v1, v2; s_endpgm
 /// let code = [0x01, 0x05, 0x06, 0x68, 0x00, 0x00, 0x81, 0xbf];

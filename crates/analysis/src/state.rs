@@ -69,8 +69,8 @@ impl<'a> States<'a> {
     /// are assumed to be enabled everywhere; under [`Lanes::Some`] where the code itself enables them.
     ///
     /// ```
-    /// use hsaco_analysis::{Cfg, Lanes, States, Stream};
-    /// use hsaco_isa::{Decoder, Processor};
+    /// use hsaco_analysis::{Cfg, States, Stream};
+    /// use hsaco_isa::{Decoder, Lanes, Processor};
     /// // s_set_vgpr_msb 0x41; v_mov_b32 v0, v1; s_endpgm
     /// let words = [0xbf86_0041_u32, 0x7e00_0301, 0xbfb0_0000];
     /// let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -8,11 +8,9 @@
 
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{
-    Cfg, Dominators, Focus, Lanes, Liveness, LivenessMemo, Loops, RegisterSet, Stream,
-};
+use hsaco_analysis::{Cfg, Dominators, Focus, Liveness, LivenessMemo, Loops, RegisterSet, Stream};
 use hsaco_isa::{
-    DecodeOptions, Decoder, Flow, Processor, Register, RegisterFile, VgprMsb, WaveSize,
+    DecodeOptions, Decoder, Flow, Lanes, Processor, Register, RegisterFile, VgprMsb, WaveSize,
 };
 use petgraph::algo::dominators::simple_fast;
 use petgraph::algo::has_path_connecting;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use hsaco_object::elf::{SHF_ALLOC, Section};
-use hsaco_object::relocation::{Relocation, RelocationType};
-use hsaco_object::symbol::{Symbol, SymbolTable};
-use hsaco_object::{CodeObject, Str};
+use hsaco_bytes::Str;
+use hsaco_elf::relocation::{Relocation, RelocationType};
+use hsaco_elf::symbol::{Symbol, SymbolTable};
+use hsaco_elf::{SHF_ALLOC, Section};
+use hsaco_object::CodeObject;
 
 use crate::code_map::CodeMap;
 use crate::stream::Stream;
@@ -246,7 +247,7 @@ fn constant_memory(object: &CodeObject<'_>) -> Vec<Range<u64>> {
         .iter()
         .filter(|segment| {
             segment.kind == PT_GNU_RELRO
-                || segment.kind == hsaco_object::elf::PT_LOAD && segment.flags & PF_W == 0
+                || segment.kind == hsaco_elf::PT_LOAD && segment.flags & PF_W == 0
         })
         .map(|segment| range(segment.address, segment.memory_size));
     joined(filled_once.chain(fixed).collect())

@@ -6,8 +6,9 @@ mod site;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hsaco_bytes::Str;
 use hsaco_isa::Lanes;
-use hsaco_object::{Kernel, Str};
+use hsaco_object::Kernel;
 
 use crate::block_effects::BlockEffects;
 use crate::cfg::Cfg;
@@ -127,7 +128,7 @@ pub struct Call<'a> {
 ///         println!("{:?} calls {:?} at {:#x}", function.name, call.callee, call.site);
 ///     }
 /// }
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CallGraph<'a> {

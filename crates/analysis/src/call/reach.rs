@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hsaco_object::Str;
+use hsaco_bytes::Str;
 
 use super::{Call, CallGraph, CallKind, Callee};
 
