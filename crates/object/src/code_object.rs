@@ -1,7 +1,7 @@
 //! A code object: one ELF for one AMD GPU target, and what is in it.
 //!
 //! ```no_run
-//! # fn example(bytes: &[u8]) -> hsaco_object::Result<()> {
+//! # fn example(bytes: &[u8]) -> hsaco_bytes::Result<()> {
 //! let object = hsaco_object::CodeObject::parse(bytes)?;
 //! println!("{} for {}", object.abi_version(), object.target());
 //! for kernel in object.index().kernels() {

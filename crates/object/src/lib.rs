@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 mod code_object;
-mod demangle;
 mod detached;
 mod index;
 mod kernel;
@@ -29,15 +28,8 @@ pub mod write;
 pub mod yaml;
 
 pub use code_object::{CodeObject, Target};
-pub use demangle::demangle;
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use detached::DetachedKernel;
-pub use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};
-pub use hsaco_compress as compress;
-pub use hsaco_container as container;
-pub use hsaco_container::{md5, uri};
-pub use hsaco_elf as elf;
-pub use hsaco_elf::{relocation, symbol};
 pub use index::{Index, SymbolKind};
 pub use kernel::Kernel;
 pub use resources::Resources;

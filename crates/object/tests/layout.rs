@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hsaco_object::container::{EntryKind, HashCheck, Options, entries};
+use hsaco_container::{EntryKind, HashCheck, Options, entries};
 use hsaco_object::layout::{Kind, Layout, Piece, duplicates, layout};
 
 const OPTIONS: Options = Options { max_size: 1 << 20, max_depth: 8, hash: HashCheck::UpTo(0) };
@@ -212,7 +212,7 @@ fn a_compressed_bundle_byte_by_byte() {
 fn overlapping(count: usize, shift: u64) -> Vec<u8> {
     let code = read("s1.gfx942.co");
     let id = "hipv4-amdgcn-amd-amdhsa--gfx942";
-    let mut file = hsaco_object::container::bundle::write(&vec![(id, b"".as_slice()); count], 1);
+    let mut file = hsaco_container::bundle::write(&vec![(id, b"".as_slice()); count], 1);
     let (start, size) = (file.len() as u64, code.len() as u64);
     file.extend(code);
     for row in 0..count {
@@ -244,13 +244,12 @@ fn entries_that_share_bytes_count_them_once() {
 fn the_same_code_twice() {
     let code = read("s1.gfx942.co");
     let id = "hipv4-amdgcn-amd-amdhsa--gfx942";
-    let file = hsaco_object::container::bundle::write(&[(id, &code), (id, &code)], 4096);
+    let file = hsaco_container::bundle::write(&[(id, &code), (id, &code)], 4096);
     let found = duplicates(&file, &OPTIONS);
     assert_eq!(duplicates(&code, &OPTIONS), []);
     let kernels: Vec<_> = found[0].kernels.iter().map(|it| (it.object, &*it.name)).collect();
     assert_eq!(kernels[0].1, kernels[1].1);
     assert_eq!([kernels[0].0, kernels[1].0], [0, 1]);
-    let packed =
-        hsaco_object::container::ccob::write(&file, 3, hsaco_object::compress::Method::Zstd, 3);
+    let packed = hsaco_container::ccob::write(&file, 3, hsaco_compress::Method::Zstd, 3);
     assert_eq!(duplicates(&packed.unwrap(), &OPTIONS), found);
 }

@@ -10,7 +10,7 @@ mod llvm;
 
 use std::fmt::Write as _;
 
-use hsaco_object::Str;
+use hsaco_bytes::Str;
 use hsaco_object::yaml::{Node, to_yaml};
 use llvm::{Random, Scratch, run, tools};
 use rmpv::Value;

@@ -41,7 +41,8 @@ pub struct Code {
 /// in memory, is taken for the same when two independent hashes of 64 bits are.
 ///
 /// ```
-/// use hsaco_object::{container::Options, layout::duplicates};
+/// use hsaco_container::Options;
+/// use hsaco_object::layout::duplicates;
 /// assert!(duplicates(b"no code at all", &Options::default()).is_empty());
 /// ```
 pub fn duplicates(data: &[u8], options: &Options) -> Vec<Duplicate> {

@@ -1,7 +1,7 @@
 //! Every byte of a file, and what it belongs to.
 //!
 //! ```
-//! use hsaco_object::container::{Options, bundle};
+//! use hsaco_container::{Options, bundle};
 //! use hsaco_object::layout::{Kind, layout};
 //! let file = bundle::write(&[("hip-amdgcn-amd-amdhsa--gfx90a", b"BC\xc0\xde")], 128);
 //! let layout = layout(&file, &Options::default());
@@ -214,7 +214,8 @@ impl Owner {
 /// without those that are not for AMD GPUs.
 ///
 /// ```
-/// use hsaco_object::{container::Options, layout::{Kind, layout}};
+/// use hsaco_container::Options;
+/// use hsaco_object::layout::{Kind, layout};
 /// let layout = layout(b"#!/bin/sh", &Options::default());
 /// assert_eq!((layout.pieces[0].range.clone(), layout.pieces[0].owner.kind), (0..9, Kind::Unknown));
 /// assert_eq!(layout.problems.len(), 1);

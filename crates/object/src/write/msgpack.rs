@@ -13,7 +13,7 @@ const CONTEXT: &str = "MessagePack";
 /// assert_eq!(NewValue::from(127_u64).to_bytes()?, [0x7f]);
 /// assert_eq!(NewValue::from(128_u64).to_bytes()?, [0xcc, 0x80]);
 /// assert_eq!(NewValue::from("A0").to_bytes()?, *b"\xa2A0");
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum NewValue {
