@@ -96,7 +96,7 @@ fn each_corpus_kernel(
 }
 
 /// The registers that reachable instructions name.
-fn mentioned(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> RegisterSet {
+fn mentioned(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> RegisterSet {
     let states = States::new(decoder, stream, cfg, Lanes::All);
     let mut set = RegisterSet::default();
     for block in cfg.reverse_post_order() {

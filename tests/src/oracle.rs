@@ -15,6 +15,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::str::FromStr;
 
 use anyhow::{Context as _, Result, bail};
+use hsaco::analysis::instructions;
 use hsaco::isa::{DecodeOptions, Decoder, Processor, VgprMsb, WaveSize};
 
 /// A processor, and LLVM's features that change how its code reads.
@@ -192,17 +193,15 @@ impl Judge {
     /// Goes through all instructions of `bytes` as llvm-objdump does in one listing: what they
     /// change holds for what is judged next. A crash begins a new listing.
     pub fn pass(&mut self, bytes: &[u8], theirs: &Answer<'_>) {
-        let mut rest = if *theirs == Answer::Crashed { &[][..] } else { bytes };
-        if rest.is_empty() {
+        let bytes = if *theirs == Answer::Crashed { &[][..] } else { bytes };
+        if bytes.is_empty() {
             self.state = VgprMsb::default();
         }
-        while !rest.is_empty() {
-            let inst = self.decoder.decode(rest);
+        for (_, inst) in instructions(&self.decoder, bytes) {
             match inst {
                 Some(inst) => self.state.update(&inst),
                 None => self.state = VgprMsb::default(),
             }
-            rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();
         }
     }
 

@@ -51,7 +51,7 @@ impl Focus {
 #[derive(Clone, Debug)]
 pub struct BlockEffects<'a> {
     pub(crate) decoder: &'a Decoder,
-    pub(crate) stream: &'a Stream,
+    pub(crate) stream: &'a Stream<'a>,
     pub(crate) cfg: &'a Cfg,
     pub(crate) focus: Focus,
     states: States<'a>,
@@ -62,7 +62,7 @@ pub struct BlockEffects<'a> {
 impl Usage {
     /// What a function uses: reachable code only, unless an indirect jump may go anywhere.
     #[must_use]
-    pub fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> Self {
+    pub fn new(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> Self {
         BlockEffects::new(decoder, stream, cfg, Lanes::All).usage().clone()
     }
 }
@@ -85,7 +85,7 @@ impl<'a> BlockEffects<'a> {
     /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
     /// ```
     #[must_use]
-    pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, lanes: Lanes) -> Self {
+    pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, lanes: Lanes) -> Self {
         let count = cfg.blocks().len();
         let mut effects = BlockEffects {
             decoder,
@@ -111,7 +111,7 @@ impl<'a> BlockEffects<'a> {
     /// Ready to look at instructions, and none looked at yet.
     pub(crate) fn unseen(
         decoder: &'a Decoder,
-        stream: &'a Stream,
+        stream: &'a Stream<'a>,
         cfg: &'a Cfg,
         lanes: Lanes,
         focus: Focus,

@@ -68,7 +68,7 @@ impl Cfg {
     /// Calls do not end blocks. Indirect jumps go where the values of their registers say, where
     /// the stream itself makes these values.
     #[must_use]
-    pub fn new(decoder: &Decoder, stream: &Stream) -> Self {
+    pub fn new(decoder: &Decoder, stream: &Stream<'_>) -> Self {
         let has_jumps = stream.has_flow(|flow| flow == Flow::IndirectJump);
         let mut known = BTreeMap::new();
         let mut cfg = Builder { stream, known: &known }.build();
@@ -148,7 +148,7 @@ impl Lists {
 }
 
 struct Builder<'a> {
-    stream: &'a Stream,
+    stream: &'a Stream<'a>,
     known: &'a BTreeMap<usize, Address>,
 }
 

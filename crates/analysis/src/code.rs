@@ -125,7 +125,7 @@ impl<'a> Code<'a> {
 
     /// The instructions of a function.
     #[must_use]
-    pub fn stream(&self, function: &Function<'_>) -> Stream {
+    pub fn stream<'f>(&self, function: &Function<'f>) -> Stream<'f> {
         function.decode(&self.decoder(function))
     }
 }

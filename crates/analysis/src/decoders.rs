@@ -11,6 +11,7 @@ use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::code_map::{self, CodeMap, CodeRange};
 use crate::function::Function;
+use crate::stream::instructions;
 
 /// How code is read, and which text it has. Each function is judged by its own code, so that decoding a kernel touches
 /// no other.
@@ -243,11 +244,5 @@ fn wave_size(kernel: &Kernel<'_>, processor: Processor) -> Option<WaveSize> {
 
 /// How many words of code are no instructions.
 fn undecoded_in(code: &[u8], decoder: &Decoder) -> usize {
-    let (mut count, mut rest) = (0, code);
-    while !rest.is_empty() {
-        let inst = decoder.decode(rest);
-        count += usize::from(inst.is_none());
-        rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();
-    }
-    count
+    instructions(decoder, code).filter(|(_, inst)| inst.is_none()).count()
 }

@@ -19,10 +19,10 @@ pub struct Function<'a> {
     pub code: &'a [u8],
 }
 
-impl Function<'_> {
+impl<'a> Function<'a> {
     /// Its instructions.
     #[must_use]
-    pub fn decode(&self, decoder: &Decoder) -> Stream {
+    pub fn decode(&self, decoder: &Decoder) -> Stream<'a> {
         Stream::decode(decoder, self.address, self.code)
     }
 

@@ -58,6 +58,6 @@ pub use natural_loop::{Loop, Loops};
 pub use register_set::{RegisterSet, ScalarSet};
 pub use resources::{Allocation, Need, Needs, Overlap, Resource, Shortage, demand};
 pub use state::{State, States, vgpr_msb_after};
-pub use stream::{Step, Stream};
+pub use stream::{Outlines, Step, Stream, first_instruction, instructions};
 pub use usage::{StackFrame, Usage};
 pub use value::{Address, Values};

@@ -71,7 +71,7 @@ struct Found {
 impl<'a> Liveness<'a> {
     /// Works it out for a function.
     #[must_use]
-    pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, lanes: Lanes) -> Self {
+    pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, lanes: Lanes) -> Self {
         Self::of(BlockEffects::new(decoder, stream, cfg, lanes))
     }
 
@@ -81,7 +81,7 @@ impl<'a> Liveness<'a> {
     #[must_use]
     pub fn inside(
         decoder: &'a Decoder,
-        stream: &'a Stream,
+        stream: &'a Stream<'a>,
         cfg: &'a Cfg,
         lanes: Lanes,
         memo: &'a LivenessMemo,

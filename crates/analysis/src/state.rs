@@ -47,7 +47,7 @@ impl State {
 #[derive(Clone, Debug)]
 pub struct States<'a> {
     decoder: &'a Decoder,
-    stream: &'a Stream,
+    stream: &'a Stream<'a>,
     cfg: &'a Cfg,
     assumed: Lanes,
     known: Cow<'a, KnownStates>,
@@ -82,7 +82,7 @@ impl<'a> States<'a> {
     /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
     /// ```
     #[must_use]
-    pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg, assumed: Lanes) -> Self {
+    pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, assumed: Lanes) -> Self {
         let known =
             KnownStates { at_start: vec![None; cfg.blocks().len()], ..KnownStates::default() };
         let mut states = States { decoder, stream, cfg, assumed, known: Cow::Owned(known) };
@@ -119,7 +119,7 @@ impl<'a> States<'a> {
     /// The same from what was worked out before.
     pub(crate) fn known(
         decoder: &'a Decoder,
-        stream: &'a Stream,
+        stream: &'a Stream<'a>,
         cfg: &'a Cfg,
         assumed: Lanes,
         known: &'a KnownStates,

@@ -117,7 +117,7 @@ impl Usage {
 }
 
 /// The blocks that may run.
-pub(crate) fn reached(stream: &Stream, cfg: &Cfg) -> Vec<usize> {
+pub(crate) fn reached(stream: &Stream<'_>, cfg: &Cfg) -> Vec<usize> {
     let goes_anywhere = |block: &usize| {
         let block = cfg.blocks().get(*block);
         block.is_some_and(|block| {

@@ -47,7 +47,7 @@ const MAX_DEPTH: usize = 12;
 /// Answers for one function.
 pub struct Values<'a> {
     decoder: &'a Decoder,
-    stream: &'a Stream,
+    stream: &'a Stream<'a>,
     cfg: &'a Cfg,
     callees: &'a dyn Callees,
     /// How many more instructions may be looked at.
@@ -84,14 +84,14 @@ enum Place {
 impl<'a> Values<'a> {
     /// Answers for the instructions of a stream.
     #[must_use]
-    pub fn new(decoder: &'a Decoder, stream: &'a Stream, cfg: &'a Cfg) -> Self {
+    pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg) -> Self {
         Self::with_callees(decoder, stream, cfg, &UnknownCallees)
     }
 
     /// The same, where it is known what calls do.
     pub(crate) fn with_callees(
         decoder: &'a Decoder,
-        stream: &'a Stream,
+        stream: &'a Stream<'a>,
         cfg: &'a Cfg,
         callees: &'a dyn Callees,
     ) -> Self {

@@ -52,11 +52,10 @@ fn instruction(random: &mut Random, count: u32) -> Vec<u32> {
     }
 }
 
-fn function(random: &mut Random, decoder: &Decoder) -> Stream {
+fn function(random: &mut Random) -> Vec<u8> {
     let count = 3 + random.below(18);
     let words: Vec<u32> = (0..count).flat_map(|_| instruction(random, count)).collect();
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    Stream::decode(decoder, 0x1000, &bytes)
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 fn gfx942() -> Decoder {
@@ -64,7 +63,7 @@ fn gfx942() -> Decoder {
 }
 
 /// Where an instruction goes, and whether it may leave the function.
-fn ways(stream: &Stream, index: usize) -> (Vec<usize>, bool) {
+fn ways(stream: &Stream<'_>, index: usize) -> (Vec<usize>, bool) {
     let inst = stream.inst(index).unwrap();
     let mut addresses = Vec::new();
     if inst.flow().falls_through() {
@@ -93,7 +92,7 @@ fn registers() -> Vec<Register> {
 }
 
 /// Whether some path from an instruction reads the register before all of it is replaced.
-fn is_needed(decoder: &Decoder, stream: &Stream, start: usize, register: &Register) -> bool {
+fn is_needed(decoder: &Decoder, stream: &Stream<'_>, start: usize, register: &Register) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![start];
     while let Some(index) = work.pop() {
@@ -135,7 +134,8 @@ fn liveness_is_what_a_search_of_all_paths_finds() {
     let mut random = Random(1);
     let registers = registers();
     for round in 0..10_000 {
-        let stream = function(&mut random, &decoder);
+        let code = function(&mut random);
+        let stream = Stream::decode(&decoder, 0x1000, &code);
         let cfg = Cfg::new(&decoder, &stream);
         let liveness = Liveness::new(&decoder, &stream, &cfg, Lanes::All);
         let memo = LivenessMemo::new(Focus::Scalars);
@@ -238,7 +238,8 @@ fn dominators_and_loops_are_petgraphs() {
     let mut random = Random(2);
     let mut loops_seen = 0;
     for _ in 0..10_000 {
-        let stream = function(&mut random, &decoder);
+        let code = function(&mut random);
+        let stream = Stream::decode(&decoder, 0x1000, &code);
         let cfg = Cfg::new(&decoder, &stream);
         let mut graph: DiGraph<(), ()> = DiGraph::new();
         let nodes: Vec<NodeIndex> = cfg.blocks().iter().map(|_| graph.add_node(())).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use hsaco_analysis::{Cfg, Step, Stream};
+use hsaco_analysis::{Cfg, Outlines, Step, Stream};
 use hsaco_isa::{Decoder, VgprMsb};
 
 use crate::data::Data;
@@ -12,7 +12,8 @@ use crate::data::Data;
 pub(crate) struct Code {
     pub(crate) bytes: Data,
     pub(crate) decoder: Decoder,
-    pub(crate) stream: Stream,
+    address: u64,
+    outlines: Outlines,
     /// The upper bits of vector register numbers before each instruction, where the processor has them.
     states: Vec<VgprMsb>,
     cfg: OnceLock<Cfg>,
@@ -21,12 +22,19 @@ pub(crate) struct Code {
 impl Code {
     pub(crate) fn decode(decoder: Decoder, address: u64, bytes: Data) -> Self {
         let stream = Stream::decode(&decoder, address, bytes.as_ref());
-        Code { states: states(&decoder, &stream), bytes, decoder, stream, cfg: OnceLock::new() }
+        let (states, outlines) = (states(&decoder, &stream), stream.into_outlines());
+        Code { bytes, decoder, address, outlines, states, cfg: OnceLock::new() }
+    }
+
+    /// The instructions.
+    #[inline]
+    pub(crate) fn stream(&self) -> Stream<'_> {
+        Stream::of_outlines(&self.outlines, self.address, self.bytes.as_ref())
     }
 
     /// The blocks.
     pub(crate) fn cfg(&self) -> &Cfg {
-        self.cfg.get_or_init(|| Cfg::new(&self.decoder, &self.stream))
+        self.cfg.get_or_init(|| Cfg::new(&self.decoder, &self.stream()))
     }
 
     /// The upper bits of vector register numbers before an instruction.
@@ -36,7 +44,7 @@ impl Code {
 }
 
 /// The states along the listing, as LLVM's disassembler follows them.
-fn states(decoder: &Decoder, stream: &Stream) -> Vec<VgprMsb> {
+fn states(decoder: &Decoder, stream: &Stream<'_>) -> Vec<VgprMsb> {
     if !decoder.has_vgpr_msb() {
         return Vec::new();
     }

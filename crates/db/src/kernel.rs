@@ -102,19 +102,19 @@ impl Kernel {
     pub fn instructions(&self) -> Result<impl ExactSizeIterator<Item = Instruction<'_>>> {
         let code = self.object.code(self.number)?;
         let instruction = move |index| Instruction { kernel: Some(self), code, index };
-        Ok((0..code.stream.len()).map(instruction))
+        Ok((0..code.stream().len()).map(instruction))
     }
 
     /// The instruction of that number, counted from 0. Decodes the kernel, the first time.
     pub fn instruction(&self, index: usize) -> Result<Option<Instruction<'_>>> {
         let code = self.object.code(self.number)?;
-        let is_there = index < code.stream.len();
+        let is_there = index < code.stream().len();
         Ok(is_there.then_some(Instruction { kernel: Some(self), code, index }))
     }
 
     /// Its instructions, for analyses. Decodes it, the first time.
-    pub fn stream(&self) -> Result<(&Decoder, &Stream)> {
-        self.object.code(self.number).map(|code| (&code.decoder, &code.stream))
+    pub fn stream(&self) -> Result<(&Decoder, Stream<'_>)> {
+        self.object.code(self.number).map(|code| (&code.decoder, code.stream()))
     }
 
     /// Its blocks and the edges between them. Decodes it, the first time.
@@ -161,15 +161,15 @@ impl<'k> Instruction<'k> {
     /// Where it stands.
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.code.stream.address_of(self.index)
+        self.code.stream().address_of(self.index)
     }
 
     /// Its bytes.
     #[must_use]
     pub fn bytes(&self) -> &'k [u8] {
-        let base = self.code.stream.address();
+        let base = self.code.stream().address();
         let offset = |index| {
-            usize::try_from(self.code.stream.address_of(index).wrapping_sub(base)).unwrap_or(0)
+            usize::try_from(self.code.stream().address_of(index).wrapping_sub(base)).unwrap_or(0)
         };
         let code = self.code.bytes.as_ref();
         code.get(offset(self.index)..offset(self.index + 1)).unwrap_or_default()
@@ -178,7 +178,7 @@ impl<'k> Instruction<'k> {
     /// What was decoded; none of a word that is no instruction.
     #[must_use]
     pub fn inst(&self) -> Option<Inst> {
-        self.code.stream.inst(self.index)
+        self.code.stream().inst(self.index)
     }
 
     /// Its name without the suffix of its encoding; `.long` of a word that is none, `.byte` of less than a word.

@@ -30,13 +30,13 @@ impl Listing {
     /// The instructions, in the order of their addresses.
     pub fn instructions(&self) -> impl ExactSizeIterator<Item = Instruction<'_>> {
         let instruction = |index| Instruction { kernel: None, code: &self.0, index };
-        (0..self.0.stream.len()).map(instruction)
+        (0..self.0.stream().len()).map(instruction)
     }
 
     /// The instruction of that number, counted from 0.
     #[must_use]
     pub fn instruction(&self, index: usize) -> Option<Instruction<'_>> {
-        let is_there = index < self.0.stream.len();
+        let is_there = index < self.0.stream().len();
         is_there.then_some(Instruction { kernel: None, code: &self.0, index })
     }
 }

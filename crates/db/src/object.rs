@@ -234,7 +234,7 @@ impl Object {
         let decoder = Reading::kernel_decoder(&kernel, code.as_ref(), processor, asked, decoders);
         let decoder = decoder.map_err(|error| unsupported(error.to_string()))?;
         let code = Code::decode(decoder, address, code);
-        self.shared.count(&code.stream);
+        self.shared.count(&code.stream());
         Ok(code)
     }
 
@@ -242,7 +242,7 @@ impl Object {
     pub(crate) fn places(&self, number: usize) -> Result<&[Option<PlaceId>]> {
         let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
         let places = slot.places.get_or_init(|| {
-            let stream = &self.code(number)?.stream;
+            let stream = self.code(number)?.stream();
             let addresses = (0..stream.len()).map(|index| stream.address_of(index));
             self.with_source(|sections, map| {
                 let base = slot.source_base(sections);

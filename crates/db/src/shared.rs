@@ -55,7 +55,7 @@ impl Shared {
     }
 
     /// Counts a decoded kernel.
-    pub(crate) fn count(&self, stream: &Stream) {
+    pub(crate) fn count(&self, stream: &Stream<'_>) {
         self.kernels.fetch_add(1, Ordering::Relaxed);
         self.instructions.fetch_add(stream.len() as u64, Ordering::Relaxed);
         self.bytes.fetch_add(u64::from(stream.size()), Ordering::Relaxed);

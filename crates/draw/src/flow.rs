@@ -301,7 +301,7 @@ fn rings(loops: &Loops, blocks: &[Block]) -> Vec<Loop> {
 struct Reader<'r> {
     decoder: &'r Decoder,
     functions: &'r Functions<'r>,
-    stream: &'r Stream,
+    stream: &'r Stream<'r>,
     cfg: &'r Cfg,
     values: Values<'r>,
 }

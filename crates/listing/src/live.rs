@@ -129,7 +129,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn new(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> Self {
+    fn new(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> Self {
         let mut is_indexed = [false; 3];
         for inst in stream.insts() {
             for register in decoder.effects(&inst, VgprMsb::default()).indexed() {

@@ -1,5 +1,6 @@
 //! Code, one instruction after the other, where `llvm-objdump` begins each.
 
+use hsaco_analysis::first_instruction;
 use hsaco_isa::{Decoder, Inst};
 
 /// What stands at one place of the code.
@@ -51,10 +52,8 @@ impl Iterator for Steps<'_> {
 impl Steps<'_> {
     #[inline(always)]
     fn decode(&self, rest: &[u8]) -> (Step, usize) {
-        match self.decoder.decode(rest) {
-            Some(inst) => (Step::Inst(inst), inst.len()),
-            None => (Step::Unknown, rest.len().min(4)),
-        }
+        let (inst, size) = first_instruction(self.decoder, rest);
+        (inst.map_or(Step::Unknown, Step::Inst), size)
     }
 }
 

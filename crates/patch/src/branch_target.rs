@@ -123,7 +123,7 @@ impl Words {
     }
 }
 
-fn add_indirect(decoder: &Decoder, stream: &Stream, found: &mut Vec<Branch>) {
+fn add_indirect(decoder: &Decoder, stream: &Stream<'_>, found: &mut Vec<Branch>) {
     let cfg = Cfg::new(decoder, stream);
     let values = Values::new(decoder, stream, &cfg);
     for (step, inst) in stream.turns().filter_map(|at| Some((at, stream.inst(at)?))) {

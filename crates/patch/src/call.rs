@@ -267,7 +267,7 @@ impl<'c> Callee<'c> {
 }
 
 /// The registers that a function reads before it writes them, on any path.
-fn expected(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> RegisterSet {
+fn expected(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> RegisterSet {
     let mut before = vec![RegisterSet::default(); cfg.blocks().len()];
     let mut left: BTreeSet<usize> = (0..before.len()).collect();
     while let Some(number) = left.pop_last() {
@@ -290,7 +290,11 @@ fn expected(decoder: &Decoder, stream: &Stream, cfg: &Cfg) -> RegisterSet {
 
 /// Without the vector registers that are only ever read as the upper part of an operand: compilers leave that undefined
 /// where it does not matter.
-fn without_undefined(decoder: &Decoder, stream: &Stream, mut missing: RegisterSet) -> RegisterSet {
+fn without_undefined(
+    decoder: &Decoder,
+    stream: &Stream<'_>,
+    mut missing: RegisterSet,
+) -> RegisterSet {
     let mut firsts = RegisterSet::default();
     for inst in stream.insts() {
         let effects = decoder.effects(&inst, VgprMsb::default());

@@ -52,7 +52,7 @@ fn plans(rule: &Rule, view: &View<'_>, steps: &[usize]) -> Result<Vec<Plan>, Str
 }
 
 /// The code with all replacements in it, as text.
-fn spliced(tools: &Tools, stream: &Stream, plans: &[Plan]) -> Vec<Inst> {
+fn spliced(tools: &Tools, stream: &Stream<'_>, plans: &[Plan]) -> Vec<Inst> {
     let nop = tools.assemble("v_nop").unwrap();
     let mut code: Vec<Inst> = plans.iter().flat_map(|plan| plan.prologue.clone()).collect();
     let mut step = 0;

@@ -188,10 +188,8 @@ impl Patcher {
         let mut edited = Edited::default();
         let mut walk = Walk::new(release);
         for function in survey.ranges() {
-            let start = release::offset_in(file, function.code);
-            walk.at(start);
-            let have_read = || walk.at(start + function.code.len());
-            let planned = planner.plan(&function, placer.next_counter(), have_read);
+            walk.at(release::offset_in(file, function.code));
+            let planned = planner.plan(&function, placer.next_counter());
             let Some(mut planned) = planned else { continue };
             edited.add(function.address, &planned.requests.edited);
             remarks.append(std::mem::take(&mut planned.requests.remarks));

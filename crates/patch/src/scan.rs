@@ -33,7 +33,7 @@ pub(crate) struct Claim {
 }
 
 /// The hits that are instructions that their rules are about, and not words in the middle of others.
-pub(crate) fn claims(set: &'static RuleSet, stream: &Stream, hits: &[Hit]) -> Vec<Claim> {
+pub(crate) fn claims(set: &'static RuleSet, stream: &Stream<'_>, hits: &[Hit]) -> Vec<Claim> {
     let claim = |hit: &Hit| {
         let rule = set.rules().get(hit.rule)?;
         let step = stream.index_of(stream.address().wrapping_add(hit.offset as u64))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hsaco_analysis::{
-    CodeMap, Function, FunctionKind, Functions, RegisterSet, Stream, vgpr_msb_after,
+    CodeMap, Function, FunctionKind, Functions, RegisterSet, Stream, instructions, vgpr_msb_after,
 };
 use hsaco_isa::{Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
 use hsaco_kernarg::Entry;
@@ -181,7 +181,7 @@ impl<'a> Survey<'a> {
     pub(crate) fn view<'s>(
         &'s self,
         function: &Function<'_>,
-        stream: Stream,
+        stream: Stream<'s>,
         options: &'s Options,
         reserved: RegisterSet,
     ) -> View<'s> {
@@ -201,7 +201,7 @@ impl<'a> Survey<'a> {
     }
 
     /// What the kernels that may run a function allocate: its own, or all of them where it is called or calls.
-    fn budget(&self, function: &Function<'_>, stream: &Stream) -> Budget {
+    fn budget(&self, function: &Function<'_>, stream: &Stream<'_>) -> Budget {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::IndirectJump);
         let is_alone = !stream.has_flow(calls);
         if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
@@ -244,7 +244,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Whether a function calls others, and no code of the object sets VGPR MSBs.
-    fn calls_keep_msbs(&self, stream: &Stream) -> bool {
+    fn calls_keep_msbs(&self, stream: &Stream<'_>) -> bool {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall);
         stream.has_flow(calls) && !self.everywhere().sets_msbs
     }
@@ -260,11 +260,7 @@ impl<'a> Survey<'a> {
         let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
         let (mut sgprs, mut vgprs) = (most(|it| it.sgprs.min(it.max_sgprs)), most(|it| it.vgprs));
         for (_, code) in &self.code {
-            let mut rest = *code;
-            while !rest.is_empty() {
-                let inst = decoder.decode(rest);
-                rest = rest.get(inst.map_or(4, |it| it.len())..).unwrap_or_default();
-                let Some(inst) = inst else { continue };
+            for inst in instructions(decoder, code).filter_map(|(_, inst)| inst) {
                 // VGPR MSBs are not followed: none leads beyond what kernels allocate.
                 let effects = decoder.effects(&inst, VgprMsb::default());
                 effects.reads().chain(effects.writes()).for_each(|register| {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use hsaco::analysis::{CallGraph, Cfg, Code, Function, Functions, Liveness};
+use hsaco::analysis::{CallGraph, Cfg, Code, Function, Functions, Liveness, instructions};
 use hsaco::isa::{DecodeOptions, Decoder, Inst, Lanes, TextMemory, VgprMsb};
 use hsaco::object::CodeObject;
 
@@ -85,15 +85,9 @@ fn analysed_with_calls(code: &Code<'_>) -> u32 {
 /// Visits each instruction, and counts them; words that are none do not count.
 fn walk(decoder: &Decoder, code: &[u8], mut visit: impl FnMut(Inst)) -> u32 {
     let mut count = 0;
-    let mut rest = code;
-    while !rest.is_empty() {
-        let mut size = 4;
-        if let Some(inst) = decoder.decode(rest) {
-            size = inst.len();
-            count += 1;
-            visit(inst);
-        }
-        rest = rest.get(size..).unwrap_or_default();
+    for inst in instructions(decoder, code).filter_map(|(_, inst)| inst) {
+        count += 1;
+        visit(inst);
     }
     count
 }

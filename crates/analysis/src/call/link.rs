@@ -146,7 +146,7 @@ impl<'a> Links<'a> {
     /// those of them that give the program counter.
     pub(super) fn made_by(
         &self,
-        stream: &Stream,
+        stream: &Stream<'_>,
         sources: &BTreeSet<usize>,
         counters: &[usize],
     ) -> Option<Named<'a>> {
@@ -157,7 +157,7 @@ impl<'a> Links<'a> {
     }
 
     /// The addresses that relocations of a function's code name, each with the number of the instruction.
-    pub(super) fn named_in(&self, stream: &Stream, counters: &[usize]) -> Vec<(usize, u64)> {
+    pub(super) fn named_in(&self, stream: &Stream<'_>, counters: &[usize]) -> Vec<(usize, u64)> {
         let code = stream.address()..stream.address().saturating_add(stream.size().into());
         let named = self.inside(code).filter_map(|relocation| {
             let step = stream.step_at(relocation.place);
@@ -204,7 +204,7 @@ impl Pointer<'_> {
 }
 
 /// What the last of these instructions before another has made the program counter.
-fn base_before(stream: &Stream, counters: &[usize], step: usize) -> Option<u64> {
+fn base_before(stream: &Stream<'_>, counters: &[usize], step: usize) -> Option<u64> {
     let after = counters.partition_point(|counter| *counter <= step);
     let counter = counters.get(after.checked_sub(1)?)?;
     Some(stream.address_of(counter + 1))

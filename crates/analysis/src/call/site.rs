@@ -18,7 +18,7 @@ pub(super) struct Search<'s, 'a> {
     functions: &'s Functions<'a>,
     links: &'s Links<'a>,
     decoder: &'s Decoder,
-    stream: &'s Stream,
+    stream: &'s Stream<'s>,
     cfg: &'s Cfg,
     callees: &'s dyn Callees,
     /// How many more instructions may be looked at for what becomes of addresses.
@@ -47,7 +47,7 @@ impl<'s, 'a> Search<'s, 'a> {
         functions: &'s Functions<'a>,
         links: &'s Links<'a>,
         decoder: &'s Decoder,
-        stream: &'s Stream,
+        stream: &'s Stream<'s>,
         cfg: &'s Cfg,
         callees: &'s dyn Callees,
     ) -> Self {

@@ -341,7 +341,7 @@ impl Question<'_> {
 
 fn instruction(
     decoder: &Decoder,
-    stream: &Stream,
+    stream: &Stream<'_>,
     step: usize,
     inst: &Inst,
     effects: &Effects<'_>,

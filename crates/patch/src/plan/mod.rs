@@ -37,14 +37,8 @@ pub(crate) struct Planned<'p> {
 }
 
 impl<'p> Planner<'p, '_> {
-    /// What is to be done to a function, if anything may be; counters are put from `counter` on. Calls `have_read` once
-    /// the function's bytes are not looked at any more for some time.
-    pub(crate) fn plan(
-        &self,
-        function: &Function<'_>,
-        counter: u64,
-        have_read: impl FnOnce(),
-    ) -> Option<Planned<'p>> {
+    /// What is to be done to a function, if anything may be; counters are put from `counter` on.
+    pub(crate) fn plan(&self, function: &Function<'p>, counter: u64) -> Option<Planned<'p>> {
         let Planner { survey, rules, .. } = *self;
         let hits = rules.hits(function.code);
         let is_asked = self.wants_stub(function) || self.has_edit(function);
@@ -52,7 +46,6 @@ impl<'p> Planner<'p, '_> {
             return None;
         }
         let stream = function.decode(survey.kit.of(function).decoder());
-        have_read();
         let claims = claims(rules.set, &stream, &hits);
         if claims.is_empty() && !is_asked {
             return None;

@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{Address, Focus};
+use hsaco_analysis::{Address, Focus, instructions};
 use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special};
 
-use super::{Finding, instructions};
+use super::Finding;
 use crate::jump::{self, FarWay};
 use crate::manifest::{EDIT, Placement, Record};
 use crate::view::{Around, View};
@@ -72,7 +72,7 @@ pub(super) fn check(
             say(back, "the replacement does not lead back");
         }
     } else {
-        let last = instructions(decoder, &body.new).last().flatten();
+        let last = instructions(decoder, &body.new).last().and_then(|(_, inst)| inst);
         if last.is_none_or(|inst| inst.flow() != Flow::End) {
             say(body.address, "the replacement runs on past its end");
         }
@@ -84,7 +84,7 @@ pub(super) fn check(
 }
 
 fn decodes(decoder: &Decoder, bytes: &[u8]) -> bool {
-    instructions(decoder, bytes).all(|inst| inst.is_some())
+    instructions(decoder, bytes).all(|(_, inst)| inst.is_some())
 }
 
 /// The ways of one record.

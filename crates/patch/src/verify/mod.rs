@@ -21,7 +21,6 @@ use std::fmt;
 
 use hsaco_analysis::RegisterSet;
 use hsaco_bytes::Result;
-use hsaco_isa::{Decoder, Inst};
 use hsaco_object::CodeObject;
 
 use crate::manifest::{CALL, EDIT, Manifest, Record, Stub, Verdict};
@@ -244,21 +243,6 @@ fn replaced<'v>(view: &'v View<'v>, record: &Record) -> Option<Around<'v>> {
     // They are few.
     let last = (first..stream.len()).find(|step| stream.address_of(step + 1) >= end)?;
     (stream.address_of(last + 1) == end).then_some(Around { view, first, last })
-}
-
-/// The instructions that some bytes are, one after the other; nothing for a word that is none.
-fn instructions<'a>(
-    decoder: &'a Decoder,
-    bytes: &'a [u8],
-) -> impl Iterator<Item = Option<Inst>> + 'a {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        (!rest.is_empty()).then(|| {
-            let inst = decoder.decode(rest);
-            rest = rest.get(inst.map_or(4, |inst| inst.len())..).unwrap_or_default();
-            inst
-        })
-    })
 }
 
 impl Case<'_, '_> {

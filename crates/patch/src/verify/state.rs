@@ -1,9 +1,9 @@
 //! What a replacement leaves behind: registers, flags, VGPR MSBs, and outstanding operations.
 
-use hsaco_analysis::{Focus, RegisterSet};
+use hsaco_analysis::{Focus, RegisterSet, instructions};
 use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
 
-use super::{Finding, instructions};
+use super::Finding;
 use crate::jump;
 use crate::manifest::{Record, Stub};
 use crate::view::{Around, EVERY_MSB, View, focus_on};
@@ -190,7 +190,8 @@ pub(super) fn stub_clobbers(view: &View<'_>, stub: &Stub) -> bool {
 impl Summary {
     fn of(decoder: &Decoder, code: &[u8], msb: Option<VgprMsb>) -> Self {
         let mut summary = Summary { msb, ..Summary::default() };
-        instructions(decoder, code).flatten().for_each(|inst| summary.step(decoder, &inst));
+        let insts = instructions(decoder, code).filter_map(|(_, inst)| inst);
+        insts.for_each(|inst| summary.step(decoder, &inst));
         summary
     }
 

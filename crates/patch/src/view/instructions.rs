@@ -10,7 +10,7 @@ use crate::tools::Tools;
 /// The instructions of a function. Most rewrites need neither its control flow nor its VGPR MSBs.
 pub(crate) struct Instructions<'a> {
     tools: &'a Tools,
-    stream: Stream,
+    stream: Stream<'a>,
     entered: Entered,
     cfg: OnceCell<Cfg>,
     msbs: OnceCell<Msbs>,
@@ -27,7 +27,7 @@ pub(super) struct Entered {
 }
 
 impl<'a> Instructions<'a> {
-    pub(super) fn new(tools: &'a Tools, stream: Stream, entered: Entered) -> Self {
+    pub(super) fn new(tools: &'a Tools, stream: Stream<'a>, entered: Entered) -> Self {
         let (cfg, msbs, is_closed) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         Instructions { tools, stream, entered, cfg, msbs, is_closed }
     }
@@ -40,7 +40,7 @@ impl<'a> Instructions<'a> {
         self.tools.decoder()
     }
 
-    pub(super) fn stream(&self) -> &Stream {
+    pub(super) fn stream(&self) -> &Stream<'a> {
         &self.stream
     }
 

@@ -87,7 +87,7 @@ impl<'a> View<'a> {
     pub fn new(
         tools: &'a Tools,
         options: &'a Options,
-        stream: Stream,
+        stream: Stream<'a>,
         surroundings: Surroundings<'a>,
     ) -> Self {
         let entered = Entered {
@@ -139,7 +139,7 @@ impl<'a> View<'a> {
 
     /// The instructions.
     #[must_use]
-    pub fn stream(&self) -> &Stream {
+    pub fn stream(&self) -> &Stream<'a> {
         self.code.stream()
     }
 
