@@ -103,7 +103,7 @@ impl Lines {
                     covers_window = open.covers(window);
                 }
                 Event::End(end) => {
-                    lines.end_sequence(&open, end.unwrap_or(0));
+                    lines.end_sequence(&open, end.address.unwrap_or(0));
                     open = Open::new(lines.rows.len());
                 }
             }

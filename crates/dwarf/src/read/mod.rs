@@ -9,7 +9,7 @@ mod function;
 mod line;
 mod parameter;
 mod path;
-mod program;
+pub(crate) mod program;
 mod relocate;
 mod scope;
 mod types;
@@ -36,7 +36,7 @@ use function::Functions;
 use line::Lines;
 use scope::Scopes;
 
-type Reader<'s> = EndianSlice<'s, LittleEndian>;
+pub(crate) type Reader<'s> = EndianSlice<'s, LittleEndian>;
 
 /// The debug sections of a code object, unpacked where they are compressed.
 ///

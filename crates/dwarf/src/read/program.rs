@@ -1,42 +1,85 @@
-//! Runs line programs: the same rows as gimli gives, in a fifth of the instructions. A unit's whole table has to be run to
+//! Runs line programs, for reading and for writing: the same rows as gimli gives, in a fifth of the instructions. A unit's whole table has to be run to
 //! know its last line, so that this is what asking for one kernel costs.
 
 #![allow(non_upper_case_globals, reason = "constants keep the spelling of DWARF")]
 
 use gimli::{
-    DW_LNE_end_sequence, DW_LNE_set_address, DW_LNS_advance_line, DW_LNS_advance_pc,
-    DW_LNS_const_add_pc, DW_LNS_copy, DW_LNS_fixed_advance_pc, DW_LNS_negate_stmt,
-    DW_LNS_set_basic_block, DW_LNS_set_column, DW_LNS_set_epilogue_begin, DW_LNS_set_file,
-    DW_LNS_set_isa, DW_LNS_set_prologue_end, DwLne, DwLns, EndianSlice, Error, LineProgramHeader,
-    LittleEndian, Reader as _,
+    DW_LNE_define_file, DW_LNE_end_sequence, DW_LNE_set_address, DW_LNE_set_discriminator,
+    DW_LNS_advance_line, DW_LNS_advance_pc, DW_LNS_const_add_pc, DW_LNS_copy,
+    DW_LNS_fixed_advance_pc, DW_LNS_negate_stmt, DW_LNS_set_basic_block, DW_LNS_set_column,
+    DW_LNS_set_epilogue_begin, DW_LNS_set_file, DW_LNS_set_isa, DW_LNS_set_prologue_end, DwLne,
+    DwLns, EndianSlice, Error, LineProgramHeader, LittleEndian, Reader as _,
 };
 
 use super::Reader;
 
 /// The registers that rows are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Registers {
-    pub(super) address: u64,
-    pub(super) file: u64,
-    pub(super) line: u64,
-    pub(super) column: u64,
+pub(crate) struct Registers {
+    pub(crate) address: u64,
+    pub(crate) file: u64,
+    pub(crate) line: u64,
+    pub(crate) column: u64,
     op_index: u64,
+    pub(crate) isa: u64,
+    pub(crate) is_statement: bool,
+    /// What the operations of [`MARKS`] say of the next row alone.
+    pub(crate) marks: [bool; MARKS.len()],
+    pub(crate) discriminator: u64,
 }
 
+/// Operations that mark the next row: a basic block begins, a prologue ends, an epilogue begins.
+pub(crate) const MARKS: [DwLns; 3] =
+    [DW_LNS_set_basic_block, DW_LNS_set_prologue_end, DW_LNS_set_epilogue_begin];
+
 impl Registers {
-    const START: Registers = Registers { address: 0, file: 1, line: 1, column: 0, op_index: 0 };
+    /// The state at the start of every sequence.
+    pub(crate) const fn start(is_statement: bool) -> Self {
+        Registers {
+            address: 0,
+            file: 1,
+            line: 1,
+            column: 0,
+            op_index: 0,
+            isa: 0,
+            is_statement,
+            marks: [false; MARKS.len()],
+            discriminator: 0,
+        }
+    }
+
+    /// The same for another address.
+    pub(crate) fn at(self, address: u64) -> Self {
+        Registers { address, ..self }
+    }
+
+    /// Without what is of one row alone.
+    #[inline]
+    pub(crate) fn unmarked(self) -> Self {
+        Registers { discriminator: 0, marks: [false; MARKS.len()], ..self }
+    }
 }
 
 /// What a program says next.
-pub(super) enum Event<'r> {
+pub(crate) enum Event<'r> {
     /// From the address on, code comes from this place.
     Row(&'r Registers),
-    /// The sequence ends before this address; without one the linker dropped its code.
-    End(Option<u64>),
+    /// The rows so far are a sequence.
+    End(End),
+}
+
+/// The end of a sequence.
+pub(crate) struct End {
+    /// The address behind its code; without one the linker dropped the code.
+    pub(crate) address: Option<u64>,
+    /// Whether operations of the sequence name files.
+    pub(crate) names_files: bool,
+    /// How many bytes of the program are behind it.
+    pub(crate) bytes_left: usize,
 }
 
 /// Runs the program of a unit for as long as `tell` wants more rows.
-pub(super) fn run(
+pub(crate) fn run(
     header: &LineProgramHeader<Reader<'_>>,
     mut tell: impl FnMut(Event<'_>) -> bool,
 ) -> gimli::Result<()> {
@@ -82,6 +125,8 @@ struct Machine<'s> {
     registers: Registers,
     /// The linker dropped the code that the next rows are about.
     is_dropped: bool,
+    names_files: bool,
+    is_statement: bool,
     opcode_base: u8,
     line_base: i64,
     line_range: u8,
@@ -96,8 +141,10 @@ impl<'s> Machine<'s> {
         let unused_bits = 64 - 8 * u32::from(header.address_size().clamp(1, 8));
         Machine {
             input: header.raw_program_buf(),
-            registers: Registers::START,
+            registers: Registers::start(encoding.default_is_stmt),
             is_dropped: false,
+            names_files: false,
+            is_statement: encoding.default_is_stmt,
             opcode_base: header.opcode_base(),
             line_base: i64::from(encoding.line_base),
             line_range: encoding.line_range.max(1),
@@ -108,8 +155,10 @@ impl<'s> Machine<'s> {
     }
 
     #[inline]
-    fn row(&self, tell: &mut impl FnMut(Event<'_>) -> bool) -> bool {
-        self.is_dropped || tell(Event::Row(&self.registers))
+    fn row(&mut self, tell: &mut impl FnMut(Event<'_>) -> bool) -> bool {
+        let goes_on = self.is_dropped || tell(Event::Row(&self.registers));
+        self.registers = self.registers.unmarked();
+        goes_on
     }
 
     /// What each special opcode does, worked out once: divisions are slow.
@@ -143,12 +192,12 @@ impl<'s> Machine<'s> {
                 self.add_to_address(u64::from(bytes))?;
                 self.registers.op_index = 0;
             }
-            DW_LNS_set_isa => _ = self.number()?,
-            // Statements, blocks, prologues and epilogues are nothing that anybody asks for.
-            DW_LNS_negate_stmt
-            | DW_LNS_set_basic_block
-            | DW_LNS_set_prologue_end
-            | DW_LNS_set_epilogue_begin => {}
+            DW_LNS_set_isa => self.registers.isa = self.number()?,
+            DW_LNS_negate_stmt => self.registers.is_statement = !self.registers.is_statement,
+            mark if MARKS.contains(&mark) => {
+                let marks = MARKS.iter().zip(&mut self.registers.marks);
+                marks.filter(|(it, _)| **it == mark).for_each(|(_, is_set)| *is_set = true);
+            }
             DwLns(unknown) => {
                 let mut lengths = *header.standard_opcode_lengths();
                 lengths.skip(usize::from(unknown).saturating_sub(1))?;
@@ -170,9 +219,13 @@ impl<'s> Machine<'s> {
         let mut rest = self.input.split(length)?;
         match DwLne(rest.read_u8()?) {
             DW_LNE_end_sequence => {
-                tell(Event::End(Some(self.registers.address).filter(|_| !self.is_dropped)));
-                self.registers = Registers::START;
-                self.is_dropped = false;
+                tell(Event::End(End {
+                    address: Some(self.registers.address).filter(|_| !self.is_dropped),
+                    names_files: self.names_files,
+                    bytes_left: self.input.len(),
+                }));
+                self.registers = Registers::start(self.is_statement);
+                (self.is_dropped, self.names_files) = (false, false);
             }
             DW_LNE_set_address => {
                 let address = rest.read_address(header.address_size())?;
@@ -183,6 +236,8 @@ impl<'s> Machine<'s> {
                     self.registers.op_index = 0;
                 }
             }
+            DW_LNE_set_discriminator => self.registers.discriminator = rest.read_uleb128()?,
+            DW_LNE_define_file => self.names_files = true,
             _ => {}
         }
         Ok(())
@@ -252,7 +307,18 @@ mod tests {
     use super::*;
 
     /// What there is to compare of a row.
-    type Flat = (u64, u64, u64, u64, bool);
+    #[derive(Debug, Default, PartialEq, Eq)]
+    struct Flat {
+        place: (u64, u64, u64, u64),
+        marks: (bool, u64, u64, [bool; MARKS.len()]),
+        ends: bool,
+    }
+
+    impl Flat {
+        fn end(address: u64) -> Self {
+            Flat { place: (address, 0, 0, 0), ends: true, ..Flat::default() }
+        }
+    }
 
     fn header(section: &[u8]) -> Option<gimli::IncompleteLineProgram<Reader<'_>>> {
         let lines = DebugLine::new(section, LittleEndian);
@@ -262,15 +328,14 @@ mod tests {
     fn ours(section: &[u8]) -> Result<Vec<Flat>, Error> {
         let program = header(section).unwrap();
         let mut rows = Vec::new();
-        let mut last = Registers::START;
         run(program.header(), |event| {
             match event {
-                Event::Row(it) => {
-                    rows.push((it.address, it.file, it.line, it.column, false));
-                    last = *it;
-                }
-                Event::End(Some(address)) => rows.push((address, 0, 0, 0, true)),
-                Event::End(None) => {}
+                Event::Row(it) => rows.push(Flat {
+                    place: (it.address, it.file, it.line, it.column),
+                    marks: (it.is_statement, it.isa, it.discriminator, it.marks),
+                    ends: false,
+                }),
+                Event::End(end) => rows.extend(end.address.map(Flat::end)),
             }
             true
         })?;
@@ -286,10 +351,15 @@ mod tests {
                 ColumnType::Column(column) => column.get(),
             };
             let line = row.line().map_or(0, std::num::NonZero::get);
-            match row.end_sequence() {
-                true => all.push((row.address(), 0, 0, 0, true)),
-                false => all.push((row.address(), row.file_index(), line, column, false)),
-            }
+            let marks = [row.basic_block(), row.prologue_end(), row.epilogue_begin()];
+            all.push(match row.end_sequence() {
+                true => Flat::end(row.address()),
+                false => Flat {
+                    place: (row.address(), row.file_index(), line, column),
+                    marks: (row.is_stmt(), row.isa(), row.discriminator(), marks),
+                    ends: false,
+                },
+            });
         }
         Ok(all)
     }

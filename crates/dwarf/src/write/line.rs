@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
+use gimli::{DebugLine, DebugLineOffset, LineProgramHeader, LittleEndian};
+
 use super::MovedCode;
-use super::cursor::{Cursor, push_length, push_sleb, push_uleb};
+use super::cursor::{push_length, push_sleb, push_uleb};
+use crate::read::Reader;
+use crate::read::program::{self, Event, MARKS, Registers as Row};
 
 /// One line table.
 pub(super) struct LineTable {
@@ -13,7 +17,6 @@ pub(super) struct LineTable {
     offset_size: u64,
     instruction_size: u64,
     is_statement: bool,
-    opcode_base: u8,
     sequences: Vec<Sequence>,
 }
 
@@ -25,43 +28,6 @@ struct Sequence {
     program: Range<usize>,
     /// Whether that also names files.
     names_files: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Row {
-    address: u64,
-    file: u64,
-    line: u64,
-    column: u64,
-    is_statement: bool,
-    isa: u64,
-    discriminator: u64,
-    /// The operations without operands that say something of this row alone.
-    marks: [bool; MARKS.len()],
-}
-
-/// Operations that mark the next row: a basic block begins, a prologue ends, an epilogue begins.
-const MARKS: [u8; 3] = [7, 10, 11];
-
-impl Row {
-    /// The state at the start of every sequence.
-    fn first(is_statement: bool) -> Self {
-        Row {
-            address: 0,
-            file: 1,
-            line: 1,
-            column: 0,
-            is_statement,
-            isa: 0,
-            discriminator: 0,
-            marks: [false; MARKS.len()],
-        }
-    }
-
-    /// Without what is of one row alone.
-    fn unmarked(self) -> Self {
-        Row { discriminator: 0, marks: [false; MARKS.len()], ..self }
-    }
 }
 
 impl Sequence {
@@ -92,7 +58,7 @@ impl Sequence {
             if at < start {
                 let mut rows: Vec<Row> = self.row(at).into_iter().collect();
                 for row in rows.iter_mut().filter(|row| row.address != at) {
-                    *row = Row { address: at, ..row.unmarked() };
+                    *row = row.unmarked().at(at);
                 }
                 let first = self.rows.partition_point(|row| row.address <= at);
                 let last = self.rows.partition_point(|row| row.address < start);
@@ -108,118 +74,54 @@ impl Sequence {
 impl LineTable {
     /// Reads the table at an offset; `None` when it is none that can be read.
     pub(super) fn read(section: &[u8], offset: u64) -> Option<Self> {
-        let mut cursor = Cursor::new(section, offset)?;
-        let (length, offset_size) = cursor.length()?;
-        let start = cursor.at;
-        let end = start.checked_add(usize::try_from(length).ok()?)?;
-        cursor.data = section.get(..end)?;
-        let version = cursor.word(2).filter(|it| (2..=5).contains(it))?;
-        let address_size = match version {
-            5 => {
-                let size = cursor.word(1)?;
-                cursor.skip(1)?;
-                size
-            }
-            _ => 8,
-        };
-        let header = cursor.word(offset_size)?;
-        let program = (cursor.at as u64).checked_add(header)?;
-        let instruction_size = cursor.word(1)?;
-        let operations = if version >= 4 { cursor.word(1)? } else { 1 };
-        let is_statement = cursor.u8()? != 0;
-        let line_base = i64::from(cursor.u8()?.cast_signed());
-        let line_range = cursor.u8()?;
-        let opcode_base = cursor.u8()?;
-        let lengths =
-            cursor.data.get(cursor.at..)?.get(..usize::from(opcode_base.checked_sub(1)?))?;
+        const ADDRESS_SIZE: u8 = 8;
+        let offset = usize::try_from(offset).ok()?;
+        let lines = DebugLine::new(section, LittleEndian);
+        let program = lines.program(DebugLineOffset(offset), ADDRESS_SIZE, None, None).ok()?;
+        let header = program.header();
+        let encoding = header.line_encoding();
+        let instruction_size = u64::from(encoding.minimum_instruction_length);
         // More operations than one in an instruction are no GPU's.
-        if operations != 1 || line_range == 0 || address_size != 8 || instruction_size == 0 {
+        if encoding.maximum_operations_per_instruction != 1
+            || header.address_size() != ADDRESS_SIZE
+            || instruction_size == 0
+        {
             return None;
         }
+        let format = header.format();
+        let start = offset.checked_add(format.initial_length_size().into())?;
         let mut table = Self {
             start,
-            end,
-            offset_size,
+            end: start.checked_add(header.unit_length())?,
+            offset_size: format.word_size().into(),
             instruction_size,
-            is_statement,
-            opcode_base,
+            is_statement: encoding.default_is_stmt,
             sequences: Vec::new(),
         };
-        let cursor = Cursor { at: usize::try_from(program).ok()?, ..cursor };
-        table.run(cursor, line_base, line_range, lengths)?;
+        table.run(header).ok()?;
         Some(table)
     }
 
     /// Runs the table's program.
-    fn run(
-        &mut self,
-        mut cursor: Cursor<'_>,
-        line_base: i64,
-        line_range: u8,
-        lengths: &[u8],
-    ) -> Option<()> {
-        let first = Row::first(self.is_statement);
-        let (mut row, mut rows) = (first, Vec::new());
-        let (mut start, mut names_files) = (cursor.at, false);
-        let by = |count: u64| count.wrapping_mul(self.instruction_size);
-        while !cursor.is_at_end() {
-            let opcode = cursor.u8()?;
-            if opcode >= self.opcode_base {
-                let adjusted = opcode - self.opcode_base;
-                row.address = row.address.wrapping_add(by(u64::from(adjusted / line_range)));
-                let step = line_base + i64::from(adjusted % line_range);
-                row.line = row.line.wrapping_add_signed(step);
-                rows.push(row);
-                row = row.unmarked();
-                continue;
-            }
-            match opcode {
-                0 => {
-                    let size = cursor.uleb()?;
-                    let mut inside = cursor;
-                    cursor.skip(size)?;
-                    match if size == 0 { 0 } else { inside.u8()? } {
-                        1 => {
-                            let rows = std::mem::take(&mut rows);
-                            let program = start..cursor.at;
-                            let end = row.address;
-                            self.sequences.push(Sequence { rows, end, program, names_files });
-                            (row, start, names_files) = (first, cursor.at, false);
-                        }
-                        2 => row.address = inside.word(size - 1)?,
-                        3 => names_files = true,
-                        4 => row.discriminator = inside.uleb()?,
-                        _ => {}
-                    }
-                }
-                1 => {
-                    rows.push(row);
-                    row = row.unmarked();
-                }
-                2 => row.address = row.address.wrapping_add(by(cursor.uleb()?)),
-                3 => row.line = row.line.wrapping_add_signed(cursor.sleb()?),
-                4 => row.file = cursor.uleb()?,
-                5 => row.column = cursor.uleb()?,
-                6 => row.is_statement = !row.is_statement,
-                8 => {
-                    let adjusted = (255 - self.opcode_base) / line_range;
-                    row.address = row.address.wrapping_add(by(u64::from(adjusted)));
-                }
-                9 => row.address = row.address.wrapping_add(cursor.word(2)?),
-                12 => row.isa = cursor.uleb()?,
-                7 | 10 | 11 => {
-                    let marks = MARKS.iter().zip(&mut row.marks);
-                    marks.filter(|(it, _)| **it == opcode).for_each(|(_, mark)| *mark = true);
-                }
-                _ => {
-                    let count = lengths.get(usize::from(opcode) - 1)?;
-                    for _ in 0..*count {
-                        cursor.uleb()?;
-                    }
+    fn run(&mut self, header: &LineProgramHeader<Reader<'_>>) -> gimli::Result<()> {
+        let mut rows = Vec::new();
+        let mut start = self.end.saturating_sub(header.raw_program_buf().len());
+        program::run(header, |event| {
+            match event {
+                Event::Row(row) => rows.push(*row),
+                Event::End(end) => {
+                    let program = start..self.end.saturating_sub(end.bytes_left);
+                    start = program.end;
+                    self.sequences.push(Sequence {
+                        rows: std::mem::take(&mut rows),
+                        end: end.address.unwrap_or(0),
+                        program,
+                        names_files: end.names_files,
+                    });
                 }
             }
-        }
-        Some(())
+            true
+        })
     }
 
     /// The runs of addresses that have rows.
@@ -258,7 +160,7 @@ impl LineTable {
         let mut state = None;
         for code in moved {
             let Some(row) = self.row(code.original) else { continue };
-            let row = Row { address: code.address, ..row.unmarked() };
+            let row = row.unmarked().at(code.address);
             match state {
                 Some((end, last)) if end == code.address => self.push_row(&mut table, last, row),
                 before => {
@@ -289,7 +191,7 @@ impl LineTable {
     fn begin_sequence(&self, out: &mut Vec<u8>, row: Row) {
         out.extend([0, 9, 2]);
         out.extend(row.address.to_le_bytes());
-        let first = Row { address: row.address, ..Row::first(self.is_statement) };
+        let first = Row::start(self.is_statement).at(row.address);
         self.push_row(out, first, row);
     }
 
@@ -323,7 +225,7 @@ impl LineTable {
             out.extend(operand);
         }
         let marks = MARKS.iter().zip(to.marks).filter(|(_, is_set)| *is_set);
-        out.extend(marks.map(|(opcode, _)| *opcode));
+        out.extend(marks.map(|(opcode, _)| opcode.0));
         out.push(1);
     }
 
