@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect;
 use hsaco::analysis::{
-    Address, CallGraph, Cfg, Code, CodeMap, Exit, Function, FunctionKind, Functions, RegisterSet,
-    State, States, Stream, Values,
+    Address, CallGraph, Cfg, Code, Exit, Function, FunctionKind, Functions, RegisterSet, State,
+    States, Stream, Values,
 };
 use hsaco::container::{EntryKind, Options, entries};
 use hsaco::isa::{DecodeOptions, Decoder, Flow, Lanes, RegisterFile, WaveSize};
-use hsaco::object::{CodeObject, Kernel};
+use hsaco::object::{CodeMap, CodeObject, Kernel};
 use hsaco_tests::program::sh;
 use hsaco_tests::{corpus_file, scratch_dir};
 

@@ -216,7 +216,7 @@ fn one_changed_bit_of_a_real_library_is_one_kernel() {
         let object = hsaco::object::CodeObject::parse(&entry.data).unwrap();
         let index = object.index();
         let kernel = &index.kernels()[5];
-        let code = hsaco::analysis::CodeMap::new(&object, &index).kernel(kernel).unwrap().bytes;
+        let code = hsaco::object::CodeMap::new(&object, &index).kernel(kernel).unwrap().bytes;
         let offset = code.as_ptr() as usize - entry.data.as_ptr() as usize;
         usize::try_from(entry.offset.unwrap()).unwrap() + offset
     };

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hsaco::analysis::{CodeMap, Function, Functions};
+use hsaco::analysis::{Function, Functions};
 use hsaco::container::{EntryKind, Options, entries};
 use hsaco::isa::{DecodeOptions, Decoder, Processor, VgprMsb, WaveSize};
-use hsaco::object::CodeObject;
+use hsaco::object::{CodeMap, CodeObject};
 
 use crate::assembly::{AsmJudge, AsmTally, TEXT_CAUSES};
 use crate::exact::{ExactJudge, ExactTally, Lines};

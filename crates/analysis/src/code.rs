@@ -2,9 +2,8 @@
 
 use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_isa::{Decoder, Processor, WaveSize};
-use hsaco_object::{CodeObject, Index, Kernel};
+use hsaco_object::{CodeMap, CodeObject, CodeRange, Index, Kernel};
 
-use crate::code_map::{CodeMap, CodeRange};
 use crate::decoders::Decoders;
 use crate::function::{Function, Functions};
 use crate::stream::Stream;

@@ -7,9 +7,8 @@ use hsaco_isa::{
     DecodeOptions, Decoder, DecoderCache, Generation, Mode, Processor, UnsupportedProcessor,
     WaveSize,
 };
-use hsaco_object::{CodeObject, Index, Kernel};
+use hsaco_object::{CodeMap, CodeObject, CodeRange, Index, Kernel};
 
-use crate::code_map::{self, CodeMap, CodeRange};
 use crate::function::Function;
 use crate::stream::instructions;
 
@@ -44,7 +43,7 @@ impl Reading {
         asked: DecodeOptions,
         cache: &DecoderCache,
     ) -> Result<Self, UnsupportedProcessor> {
-        Self::of_ranges(&code_map::ranges(object), processor, asked, cache)
+        Self::of_ranges(&CodeMap::ranges_of(object), processor, asked, cache)
     }
 
     fn of_ranges(

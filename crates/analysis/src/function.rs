@@ -2,9 +2,20 @@
 
 use hsaco_bytes::Str;
 use hsaco_isa::{Decoder, Flow};
+use hsaco_object::{CodeMap, CodeRange};
 
-use crate::code_map::{CodeMap, CodeRange, FunctionKind};
 use crate::stream::Stream;
+
+/// What a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// A kernel's entry: it has a descriptor.
+    Kernel,
+    /// Other code that a symbol names.
+    Device,
+    /// Code that no symbol names, found by its shape.
+    Unnamed,
+}
 
 /// A function.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +109,8 @@ fn add_named<'a>(functions: &mut Vec<Function<'a>>, map: &CodeMap<'a>, range: &C
     let inside = named.iter().skip(first).take_while(|it| it.address < range.end());
     for it in inside {
         let code = map.extent(it.address, it.size).map_or(&[][..], |extent| extent.bytes);
-        functions.push(Function { name: Some(it.name), kind: it.kind, address: it.address, code });
+        let kind = if it.is_kernel { FunctionKind::Kernel } else { FunctionKind::Device };
+        functions.push(Function { name: Some(it.name), kind, address: it.address, code });
     }
 }
 

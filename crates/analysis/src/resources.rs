@@ -9,7 +9,7 @@ use hsaco_object::Kernel;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 
 use crate::call::{ANYBODY, CallGraph, CallKind, Reach, Route};
-use crate::code_map::FunctionKind;
+use crate::function::FunctionKind;
 use crate::usage::Usage;
 
 /// How much of a resource is needed, and by whom.

@@ -5,12 +5,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use hsaco_analysis::{CodeMap, KernelArguments, Reading};
+use hsaco_analysis::{KernelArguments, Reading};
 use hsaco_bytes::{Error, ErrorKind, Result, Str};
 use hsaco_container::{Entry, Trail};
 use hsaco_dwarf::{DebugSections, Frame, PlaceId, SourceMap};
 use hsaco_isa::TargetId;
-use hsaco_object::{CodeObject, DetachedKernel};
+use hsaco_object::{CodeMap, CodeObject, DetachedKernel};
 
 use crate::code::Code;
 use crate::content::Content;
@@ -89,7 +89,7 @@ impl Object {
         let slot = |kernel: &hsaco_object::Kernel<'_>| Slot {
             name: intern(kernel.name()),
             kernel: kernel.detach(object),
-            code: code_range(object, kernel, &map),
+            code: code_range(kernel, &map),
             decoded: OnceLock::new(),
             places: OnceLock::new(),
         };
@@ -346,14 +346,10 @@ impl Tables<'_> {
 }
 
 /// Where a kernel's code starts, and which bytes of the object it is.
-fn code_range(
-    object: &CodeObject<'_>,
-    kernel: &hsaco_object::Kernel<'_>,
-    map: &CodeMap<'_>,
-) -> Option<(u64, Range<usize>)> {
-    let code = map.kernel(kernel)?.bytes;
-    let start = code.as_ptr().addr().checked_sub(object.data().as_ptr().addr())?;
-    Some((kernel.entry()?, start..start + code.len())).filter(|_| !code.is_empty())
+fn code_range(kernel: &hsaco_object::Kernel<'_>, map: &CodeMap<'_>) -> Option<(u64, Range<usize>)> {
+    let code = map.kernel(kernel).filter(|code| !code.bytes.is_empty())?;
+    let start = usize::try_from(code.offset).ok()?;
+    Some((kernel.entry()?, start..start + code.bytes.len()))
 }
 
 fn no_code() -> Error {

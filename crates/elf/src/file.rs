@@ -228,6 +228,33 @@ impl<'a> Elf<'a> {
         slice(self.data, segment.offset, segment.file_size, "segment content")
     }
 
+    /// The sections that hold code.
+    pub fn code_sections(&self) -> impl Iterator<Item = &Section<'a>> {
+        self.sections().iter().filter(|section| section.is_executable() && section.size > 0)
+    }
+
+    /// The segments that hold code, of a file without sections.
+    pub fn code_segments(&self) -> impl Iterator<Item = &Segment> {
+        self.loads().filter(|segment| segment.is_executable() && self.sections().is_empty())
+    }
+
+    /// The code of a section: its bytes if they are in the file and executable, else none.
+    ///
+    /// ```
+    /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+    /// let elf = hsaco_elf::Elf::parse(&file)?;
+    /// let text = elf.section_named(".text").unwrap();
+    /// assert_eq!(elf.code_of(text), elf.section_data(text)?);
+    /// assert!(elf.code_of(elf.section_named(".rodata").unwrap()).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn code_of(&self, section: &Section<'_>) -> &'a [u8] {
+        match section.is_executable() {
+            true => self.section_data(section).unwrap_or_default(),
+            false => &[],
+        }
+    }
+
     /// Segments that are mapped.
     pub fn loads(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(|segment| segment.kind == PT_LOAD)

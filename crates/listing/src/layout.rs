@@ -8,7 +8,7 @@ use hsaco_bytes::Error;
 use hsaco_elf::symbol::{
     SHN_AMDGPU_LDS, SHN_UNDEF, STT_FILE, STT_FUNC, STT_SECTION, Symbol, SymbolSource, SymbolTable,
 };
-use hsaco_elf::{Elf, PF_X, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, Segment};
+use hsaco_elf::{Elf, SHT_DYNSYM, SHT_SYMTAB, Segment};
 use hsaco_object::CodeObject;
 
 /// Problems of one object that are told.
@@ -239,10 +239,7 @@ fn read_sections<'a>(file: &Elf<'a>) -> Vec<Section<'a>> {
         name: Cow::Borrowed(it.name.as_bytes()),
         address: it.address,
         size: it.size,
-        code: match it.is_executable() && it.kind != SHT_NOBITS {
-            true => file.section_data(it).unwrap_or_default(),
-            false => &[],
-        },
+        code: file.code_of(it),
         labels: Vec::new(),
     };
     file.sections().iter().map(section).collect()
@@ -250,7 +247,6 @@ fn read_sections<'a>(file: &Elf<'a>) -> Vec<Section<'a>> {
 
 /// What stands for sections in a file that has none.
 fn executable_segments<'a>(elf: &Elf<'a>) -> Vec<Section<'a>> {
-    let executable = elf.loads().filter(|it| it.flags & PF_X != 0);
     let section = |it: &Segment| Section {
         name: Cow::Owned(format!("PT_LOAD#{}", it.index).into_bytes()),
         address: it.address,
@@ -258,7 +254,7 @@ fn executable_segments<'a>(elf: &Elf<'a>) -> Vec<Section<'a>> {
         code: mapped(elf, it),
         labels: Vec::new(),
     };
-    executable.map(section).collect()
+    elf.code_segments().map(section).collect()
 }
 
 /// As many bytes as a segment has in memory, if the file goes on for so long: the zeros that a linker

@@ -3,11 +3,9 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use hsaco_analysis::{
-    Block, Cfg, CodeMap, Function, Functions, Liveness, RegisterSet, States, Stream,
-};
+use hsaco_analysis::{Block, Cfg, Function, Functions, Liveness, RegisterSet, States, Stream};
 use hsaco_isa::{Decoder, Lanes, Register, RegisterFile, Special, VgprMsb};
-use hsaco_object::CodeObject;
+use hsaco_object::{CodeMap, CodeObject};
 
 use crate::lister::EachNumber;
 

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hsaco_analysis::CodeMap;
 use hsaco_bytes::Str;
-use hsaco_object::{CodeObject, Kernel};
+use hsaco_object::{CodeMap, CodeObject, Kernel};
 
 use crate::layout::{Label, Layout};
 use crate::plan::shown_by_default;

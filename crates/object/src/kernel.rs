@@ -135,11 +135,6 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// The function symbol at the entry.
-    pub(crate) fn entry_symbol(&self) -> Option<EntrySymbol> {
-        self.entry_symbol
-    }
-
     /// Where the code begins: as the descriptor says, else as the symbol does.
     pub fn entry(&self) -> Option<u64> {
         self.described_entry().or_else(|| self.entry_symbol.map(|it| it.value))

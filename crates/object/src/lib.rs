@@ -13,6 +13,7 @@
 //! and shown.
 #![forbid(unsafe_code)]
 
+mod code_map;
 mod code_object;
 mod detached;
 mod index;
@@ -27,6 +28,7 @@ pub mod note;
 pub mod write;
 pub mod yaml;
 
+pub use code_map::{CodeMap, CodeRange, NamedCode};
 pub use code_object::{CodeObject, Target};
 pub use descriptor::{KernelCodeV2, KernelDescriptor};
 pub use detached::DetachedKernel;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hsaco_analysis::{
-    CodeMap, Function, FunctionKind, Functions, RegisterSet, Stream, instructions, vgpr_msb_after,
+    Function, FunctionKind, Functions, RegisterSet, Stream, instructions, vgpr_msb_after,
 };
 use hsaco_isa::{Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
 use hsaco_kernarg::Entry;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
-use hsaco_object::{CodeObject, Index, Kernel};
+use hsaco_object::{CodeMap, CodeObject, Index, Kernel};
 
 use crate::branch_target::{Branch, BranchTargets};
 use crate::budget::{BANK, Budget};

@@ -7,9 +7,8 @@ use hsaco_bytes::Str;
 use hsaco_elf::relocation::{Relocation, RelocationType};
 use hsaco_elf::symbol::{Symbol, SymbolTable};
 use hsaco_elf::{SHF_ALLOC, Section};
-use hsaco_object::CodeObject;
+use hsaco_object::{CodeMap, CodeObject};
 
-use crate::code_map::CodeMap;
 use crate::stream::Stream;
 
 const ABS32_LO: u32 = 1;

@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_bytes::Str;
 use hsaco_isa::Lanes;
-use hsaco_object::Kernel;
+use hsaco_object::{CodeMap, Kernel};
 
 use crate::block_effects::BlockEffects;
 use crate::cfg::Cfg;
 use crate::code::Code;
-use crate::code_map::CodeMap;
 use crate::function::{Function, Functions};
 use crate::register_set::RegisterSet;
 use crate::usage::Usage;

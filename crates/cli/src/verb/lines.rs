@@ -4,11 +4,10 @@ use std::io::Write;
 use std::ops::Range;
 
 use anyhow::Result;
-use hsaco::analysis::CodeMap;
 use hsaco::bytes::Str;
 use hsaco::demangle::demangle;
 use hsaco::dwarf::{DebugSections, Frame, Location, SourceMap};
-use hsaco::object::{CodeObject, Kernel};
+use hsaco::object::{CodeMap, CodeObject, Kernel};
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};

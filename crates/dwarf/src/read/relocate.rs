@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use gimli::SectionId;
 use hsaco_bytes::{Error, ErrorKind, memory};
+use hsaco_elf::Elf;
 use hsaco_elf::relocation::{self, Relocation, RelocationType};
 use hsaco_elf::symbol::SymbolTable;
-use hsaco_elf::{Elf, Section};
 
 use super::{DebugSections, SECTIONS};
 
@@ -24,7 +24,7 @@ impl Bases {
 
 /// Finds the sections and links them. Several of a name, of which units of types make some, follow one another.
 pub(super) fn sections<'a>(elf: &Elf<'a>, cap: u64) -> Result<DebugSections<'a>, Error> {
-    let code: Vec<_> = code_sections(elf).map(|it| it.index).collect();
+    let code: Vec<_> = elf.code_sections().map(|it| it.index).collect();
     let mut bases = Bases(elf.sections().iter().map(|it| it.address).collect());
     let mut apart = Vec::new();
     if code.len() > 1 {
@@ -61,10 +61,6 @@ pub(super) fn sections<'a>(elf: &Elf<'a>, cap: u64) -> Result<DebugSections<'a>,
 
 fn overlap() -> Error {
     Error::new(ErrorKind::LimitExceeded, "debug sections", "they have more bytes than the file")
-}
-
-fn code_sections<'e, 'a>(elf: &'e Elf<'a>) -> impl Iterator<Item = &'e Section<'a>> {
-    elf.sections().iter().filter(|it| it.is_executable() && it.size > 0)
 }
 
 /// The sections of one name, put together.

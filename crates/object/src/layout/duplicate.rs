@@ -105,13 +105,16 @@ impl Visit for Finder<'_> {
         let Ok(object) = CodeObject::parse(&entry.data) else { return };
         let target = self.names.name(&object.target().to_string());
         let mut budget = (object.data().len() as u64).saturating_mul(MAX_OVERLAP);
-        for (name, start, code) in kernel_codes(&object, &object.index()) {
-            let Some(left) = budget.checked_sub(code.len() as u64) else { break };
+        for (name, code) in kernel_codes(&object, &object.index()) {
+            let Some(left) = budget.checked_sub(code.bytes.len() as u64) else { break };
             budget = left;
             let name = self.names.name(&name.to_str_lossy());
-            let offset = entry.offset.map(|base| base.saturating_add(start));
+            let offset = entry.offset.map(|base| base.saturating_add(code.offset));
             let code_of = Code { object: number, target: target.clone(), name };
-            self.groups.entry(Print::of(code)).or_default().push(Found { code: code_of, offset });
+            self.groups
+                .entry(Print::of(code.bytes))
+                .or_default()
+                .push(Found { code: code_of, offset });
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use hsaco_bytes::{Str, slice};
+use hsaco_bytes::Str;
 use hsaco_elf::symbol::SymbolSource;
 use hsaco_elf::{Elf, SHT_NOBITS};
 
 use crate::msgpack::Reader;
-use crate::{CodeObject, Index, Kernel, metadata};
+use crate::{CodeMap, CodeObject, CodeRange, Index, Kernel, metadata};
 
 use super::Kind;
 
@@ -46,7 +46,7 @@ pub(super) fn parts<'a>(object: &CodeObject<'a>, index: &Index<'a>) -> Parts<'a>
         sections.iter_mut().for_each(|part| part.gap = part.kind);
     }
     let places = Places::new(&sections);
-    let mut named = code(object, index, &places);
+    let mut named = code(object, index);
     named.extend(index.kernels().iter().filter_map(|kernel| descriptor(object, kernel)));
     let descriptions = index.metadata().kernels().iter();
     named.extend(descriptions.filter_map(|kernel| description(object, kernel)));
@@ -107,11 +107,10 @@ fn segments(elf: &Elf<'_>) -> Vec<SectionPart> {
     let part = |segment: &hsaco_elf::Segment| {
         let end = segment.offset.saturating_add(segment.file_size);
         let start = if segment.offset == 0 { headers_end.min(end) } else { segment.offset };
-        let executable = segment.flags & hsaco_elf::PF_X != 0;
         SectionPart {
             range: start..end,
             kind: Kind::Segment,
-            gap: if executable { Kind::Padding } else { Kind::Segment },
+            gap: if segment.is_executable() { Kind::Padding } else { Kind::Segment },
             name: Some(format!("LOAD {}", segment.index)),
         }
     };
@@ -141,37 +140,25 @@ impl Places {
     }
 }
 
-/// The code of kernels and functions. Code of no stated size goes on until the next begins.
-fn code<'a>(object: &CodeObject<'a>, index: &Index<'a>, places: &Places) -> Vec<NamedPart<'a>> {
-    let kernels = index.kernels().iter().filter_map(|kernel| kernel_code(object, kernel));
-    let functions = index.functions().iter().filter_map(|function| {
-        let start = file_offset(object, function.section, function.value)?;
-        Some(part(start, function.size, Kind::Function, function.name))
+/// The code of kernels and functions.
+fn code<'a>(object: &CodeObject<'a>, index: &Index<'a>) -> Vec<NamedPart<'a>> {
+    let map = CodeMap::new(object, index);
+    let kernels = index.kernels().iter().filter_map(|kernel| {
+        let code = map.kernel(kernel)?;
+        let start = v2_header(object, kernel).unwrap_or(code.offset).min(code.offset);
+        Some(part(start, code.file_end() - start, Kind::Code, kernel.name()))
     });
-    let mut code: Vec<_> = kernels.chain(functions).collect();
-    code.sort_by_key(|part| part.range.start);
-    let mut next_start = u64::MAX;
-    let mut last_start = u64::MAX;
-    for part in code.iter_mut().rev() {
-        if part.range.start != last_start {
-            (next_start, last_start) = (last_start, part.range.start);
-        }
-        if part.range.is_empty() {
-            let section_end = places.around(part.range.start).map_or(0, |(_, end)| end);
-            part.range.end = next_start.min(section_end);
-        }
-    }
-    code
+    let functions = index.functions().iter().filter_map(|function| {
+        let code = map.function(function)?;
+        Some(part(code.offset, code.bytes.len() as u64, Kind::Function, function.name))
+    });
+    kernels.chain(functions).collect()
 }
 
-fn kernel_code<'a>(object: &CodeObject<'a>, kernel: &Kernel<'a>) -> Option<NamedPart<'a>> {
-    let entry = kernel.entry_symbol().map(|it| (it.section, it.value, it.size));
-    let whole = kernel.descriptor_symbol().filter(|_| object.is_v2());
-    let (start, size) = match entry.or(whole.map(|it| (it.section, it.value, it.size))) {
-        Some((section, value, size)) => (file_offset(object, section, value)?, size),
-        None => (object.elf().file_offset(kernel.entry()?)?, 0),
-    };
-    Some(part(start, size, Kind::Code, kernel.name()))
+/// Where a kernel's header is that stands before its code.
+fn v2_header(object: &CodeObject<'_>, kernel: &Kernel<'_>) -> Option<u64> {
+    let header = kernel.descriptor_symbol().filter(|_| object.is_v2())?;
+    file_offset(object, header.section, header.value)
 }
 
 fn descriptor<'a>(object: &CodeObject<'a>, kernel: &Kernel<'a>) -> Option<NamedPart<'a>> {
@@ -207,16 +194,15 @@ fn file_offset(object: &CodeObject<'_>, section: u32, value: u64) -> Option<u64>
     }
 }
 
-/// The name, place and bytes of the code of each kernel that has some.
+/// The name, place and bytes of the code of each kernel that has some, in the order of the file.
 pub(super) fn kernel_codes<'a>(
     object: &CodeObject<'a>,
     index: &Index<'a>,
-) -> impl Iterator<Item = (Str<'a>, u64, &'a [u8])> {
-    let code = code(object, index, &Places::new(&sections(object.elf())));
-    let data = object.data();
-    code.into_iter().filter(|part| part.kind == Kind::Code).filter_map(move |part| {
-        let Range { start, end } = part.range;
-        let code = slice(data, start, end.saturating_sub(start), "code").ok()?;
-        Some((part.name, start, code)).filter(|_| !code.is_empty())
-    })
+) -> Vec<(Str<'a>, CodeRange<'a>)> {
+    let map = CodeMap::new(object, index);
+    let kernels = index.kernels().iter();
+    let codes = kernels.filter_map(|kernel| Some((kernel.name(), map.kernel(kernel)?)));
+    let mut codes: Vec<_> = codes.filter(|(_, code)| !code.bytes.is_empty()).collect();
+    codes.sort_by_key(|(_, code)| code.offset);
+    codes
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use hsaco::analysis::{CodeMap, LENIENT, Reading};
+use hsaco::analysis::{LENIENT, Reading};
 use hsaco::bytes::{Error, ErrorKind};
 use hsaco::container::EntryKind;
 use hsaco::db::Listing;
 use hsaco::demangle::demangle;
 use hsaco::dwarf::{DebugSections, Frame, Location, SourceMap};
 use hsaco::isa::{Decoder, DecoderCache};
-use hsaco::object::{CodeObject, Kernel};
+use hsaco::object::{CodeMap, CodeObject, Kernel};
 use serde::Serialize;
 
 use crate::json::hex;

@@ -1,14 +1,17 @@
 //! Which bytes of an object are code, at which addresses, and how long each kernel is.
 
 use hsaco_bytes::Str;
-use hsaco_elf::Section;
-use hsaco_object::{CodeObject, Index, Kernel};
+use hsaco_elf::symbol::Symbol;
+
+use crate::{CodeObject, Index, Kernel};
 
 /// Code that stands together: a section, or a segment where there are no sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeRange<'a> {
     /// The address of its first byte.
     pub address: u64,
+    /// Where that is in the object's file.
+    pub offset: u64,
     /// The code.
     pub bytes: &'a [u8],
 }
@@ -20,22 +23,19 @@ impl<'a> CodeRange<'a> {
         self.address.saturating_add(self.bytes.len() as u64)
     }
 
-    /// The bytes between two addresses, as far as they are in it.
-    fn between(&self, start: u64, end: u64) -> Option<&'a [u8]> {
-        let offset = |address: u64| usize::try_from(address.checked_sub(self.address)?).ok();
-        self.bytes.get(offset(start)?..offset(end.min(self.end()))?)
+    /// Where it ends in the object's file.
+    #[must_use]
+    pub fn file_end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes.len() as u64)
     }
-}
 
-/// What a function is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FunctionKind {
-    /// A kernel's entry: it has a descriptor.
-    Kernel,
-    /// Other code that a symbol names.
-    Device,
-    /// Code that no symbol names, found by its shape.
-    Unnamed,
+    /// The part between two addresses, as far as it is in it.
+    fn between(&self, start: u64, end: u64) -> Option<CodeRange<'a>> {
+        let into = |address: u64| usize::try_from(address.checked_sub(self.address)?).ok();
+        let bytes = self.bytes.get(into(start)?..into(end.min(self.end()))?)?;
+        let offset = self.offset.checked_add(start - self.address)?;
+        Some(CodeRange { address: start, offset, bytes })
+    }
 }
 
 /// Code that a symbol or a descriptor names.
@@ -43,8 +43,8 @@ pub enum FunctionKind {
 pub struct NamedCode<'a> {
     /// Its name.
     pub name: Str<'a>,
-    /// A kernel, or a device function.
-    pub kind: FunctionKind,
+    /// Whether it is a kernel's: a descriptor names it.
+    pub is_kernel: bool,
     /// The address of its first instruction.
     pub address: u64,
     /// How many bytes its symbol says that it has.
@@ -54,8 +54,7 @@ pub struct NamedCode<'a> {
 /// The code of an object, before anything of it is decoded.
 ///
 /// ```
-/// use hsaco_analysis::CodeMap;
-/// use hsaco_object::CodeObject;
+/// use hsaco_object::{CodeMap, CodeObject};
 /// # let file = include_bytes!("../../../tests/fixtures/s1.gfx942.co");
 /// let object = CodeObject::parse(file)?;
 /// let index = object.index();
@@ -81,6 +80,12 @@ impl<'a> CodeMap<'a> {
         let ranges = code_ranges(object, &bases);
         let named = named(index, &bases);
         Self { bases, ranges, named }
+    }
+
+    /// The ranges alone, without a look at symbols.
+    #[must_use]
+    pub fn ranges_of(object: &CodeObject<'a>) -> Vec<CodeRange<'a>> {
+        code_ranges(object, &CodeAddresses::new(object))
     }
 
     /// All of it, by address.
@@ -113,14 +118,22 @@ impl<'a> CodeMap<'a> {
         self.extent(self.entry(kernel)?, kernel.code_size())
     }
 
+    /// The code of a function.
+    #[must_use]
+    pub fn function(&self, symbol: &Symbol<'_>) -> Option<CodeRange<'a>> {
+        let size = Some(symbol.size).filter(|size| *size != 0);
+        self.extent(self.address_of(symbol.section, symbol.value), size)
+    }
+
     /// The code that begins at an address: as long as its symbol says, else up to the next that is named, at the most up
     /// to the end of the range that it is in.
-    pub(crate) fn extent(&self, address: u64, size: Option<u64>) -> Option<CodeRange<'a>> {
+    #[must_use]
+    pub fn extent(&self, address: u64, size: Option<u64>) -> Option<CodeRange<'a>> {
         let after = self.ranges.partition_point(|it| it.address <= address);
         let range = self.ranges.get(after.checked_sub(1)?)?;
         let end = size.map(|size| address.saturating_add(size));
         let end = end.or_else(|| self.next_start(address)).unwrap_or(u64::MAX);
-        Some(CodeRange { address, bytes: range.between(address, end)? })
+        range.between(address, end)
     }
 
     fn next_start(&self, address: u64) -> Option<u64> {
@@ -129,21 +142,16 @@ impl<'a> CodeMap<'a> {
     }
 }
 
-/// The code of an object: in sections, else in segments.
-pub(crate) fn ranges<'a>(object: &CodeObject<'a>) -> Vec<CodeRange<'a>> {
-    code_ranges(object, &CodeAddresses::new(object))
-}
-
 fn code_ranges<'a>(object: &CodeObject<'a>, bases: &CodeAddresses) -> Vec<CodeRange<'a>> {
     let elf = object.elf();
-    let sections = elf.sections().iter().filter(|section| section.is_executable());
-    let in_sections = sections.filter_map(|section| {
-        let address = bases.of(section.index, section.address);
-        Some(CodeRange { address, bytes: elf.section_data(section).ok()? })
+    let in_sections = elf.code_sections().map(|section| CodeRange {
+        address: bases.of(section.index, section.address),
+        offset: section.offset,
+        bytes: elf.code_of(section),
     });
-    let segments = elf.loads().filter(|it| it.is_executable() && elf.sections().is_empty());
-    let in_segments = segments.filter_map(|segment| {
-        Some(CodeRange { address: segment.address, bytes: elf.segment_data(segment).ok()? })
+    let in_segments = elf.code_segments().filter_map(|segment| {
+        let bytes = elf.segment_data(segment).ok()?;
+        Some(CodeRange { address: segment.address, offset: segment.offset, bytes })
     });
     let mut ranges: Vec<_> = in_sections.chain(in_segments).collect();
     ranges.sort_by_key(|it| it.address);
@@ -153,11 +161,11 @@ fn code_ranges<'a>(object: &CodeObject<'a>, bases: &CodeAddresses) -> Vec<CodeRa
 fn named<'a>(index: &Index<'a>, bases: &CodeAddresses) -> Vec<NamedCode<'a>> {
     let kernels = index.kernels().iter().filter_map(|kernel| {
         let (name, address, size) = (kernel.name(), bases.entry(kernel)?, kernel.code_size());
-        Some(NamedCode { name, kind: FunctionKind::Kernel, address, size })
+        Some(NamedCode { name, is_kernel: true, address, size })
     });
     let functions = index.functions().iter().map(|symbol| NamedCode {
         name: symbol.name,
-        kind: FunctionKind::Device,
+        is_kernel: false,
         address: bases.of(symbol.section, symbol.value),
         size: Some(symbol.size).filter(|size| *size != 0),
     });
@@ -175,19 +183,18 @@ fn named<'a>(index: &Index<'a>, bases: &CodeAddresses) -> Vec<NamedCode<'a>> {
 /// another in the order of the file, so that an address tells in which of them it is. Where there is one, it
 /// still begins at zero.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CodeAddresses(Vec<(u32, u64)>);
+struct CodeAddresses(Vec<(u32, u64)>);
 
 /// What functions begin at a multiple of.
 const ALIGNMENT: u64 = 256;
 
 impl CodeAddresses {
-    pub(crate) fn new(object: &CodeObject<'_>) -> Self {
+    fn new(object: &CodeObject<'_>) -> Self {
         if !object.is_relocatable() {
             return Self::default();
         }
         let mut next = 0_u64;
-        let code = object.elf().sections().iter().filter(|section| is_code(section));
-        let starts = code.map(|section| {
+        let starts = object.elf().code_sections().map(|section| {
             let start = next;
             let end = start.saturating_add(section.size);
             next = end.checked_next_multiple_of(ALIGNMENT).unwrap_or(end);
@@ -197,7 +204,7 @@ impl CodeAddresses {
     }
 
     /// The address of what is so far into a section, or at that address of a linked object.
-    pub(crate) fn of(&self, section: u32, value: u64) -> u64 {
+    fn of(&self, section: u32, value: u64) -> u64 {
         // They are in the order of their numbers.
         let at = self.0.binary_search_by_key(&section, |(index, _)| *index).ok();
         let start = at.and_then(|at| self.0.get(at));
@@ -208,8 +215,4 @@ impl CodeAddresses {
         let entry = kernel.entry()?;
         Some(kernel.entry_section().map_or(entry, |section| self.of(section, entry)))
     }
-}
-
-fn is_code(section: &Section<'_>) -> bool {
-    section.is_executable() && section.size > 0
 }
