@@ -20,14 +20,13 @@ const MAX_WRAPPING: usize = 64;
 ///
 /// ```
 /// use hsaco_analysis::KernelArguments;
-/// use hsaco_dwarf::{DebugSections, SourceMap, Spelling};
+/// use hsaco_dwarf::{DebugInfo, Spelling};
 /// use hsaco_object::CodeObject;
 /// # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
 /// let object = CodeObject::parse(&file)?;
-/// let sections = DebugSections::new(&object, 1 << 30)?;
-/// let map = SourceMap::new(&sections)?;
+/// let debug = DebugInfo::open(&object)?;
 /// let kernel = object.index().kernels()[0];
-/// let arguments = KernelArguments::new(&kernel, Some((&map, &sections)));
+/// let arguments = KernelArguments::new(&kernel, Some((debug.map(), debug.sections())));
 /// assert_eq!(arguments.disagreements, []);
 /// let count = &arguments.arguments[2];
 /// assert_eq!((count.name.as_deref(), count.offset, count.size), (Some("count"), Some(16), Some(4)));
@@ -94,14 +93,13 @@ pub enum Source {
 ///
 /// ```
 /// use hsaco_analysis::KernelArguments;
-/// use hsaco_dwarf::{DebugSections, SourceMap};
+/// use hsaco_dwarf::DebugInfo;
 /// use hsaco_object::CodeObject;
 /// # let file = std::fs::read("../../tests/fixtures/odd-types.co")?;
 /// let object = CodeObject::parse(&file)?;
-/// let sections = DebugSections::new(&object, 1 << 30)?;
-/// let map = SourceMap::new(&sections)?;
+/// let debug = DebugInfo::open(&object)?;
 /// let kernel = object.index().kernels()[0];
-/// let arguments = KernelArguments::new(&kernel, Some((&map, &sections)));
+/// let arguments = KernelArguments::new(&kernel, Some((debug.map(), debug.sections())));
 /// let told: Vec<_> = arguments.disagreements.iter().map(ToString::to_string).collect();
 /// assert_eq!(told[2], "argument 2 has 4 bytes in the metadata, its type has 8");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

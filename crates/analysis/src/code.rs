@@ -1,6 +1,7 @@
 //! The code of an object: the one way from a file to its instructions.
 
 use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_dwarf::DebugInfo;
 use hsaco_isa::{Decoder, Processor, WaveSize};
 use hsaco_object::{CodeMap, CodeObject, CodeRange, Index, Kernel};
 
@@ -120,6 +121,14 @@ impl<'a> Code<'a> {
     #[must_use]
     pub fn unusual_entries(&self) -> &[u64] {
         self.decoders.unusual()
+    }
+
+    /// Where the code comes from, as debug information says it.
+    ///
+    /// # Errors
+    /// When the debug information cannot be read.
+    pub fn debug(&self) -> Result<DebugInfo<'a>> {
+        DebugInfo::open(&self.object)
     }
 
     /// The instructions of a function.

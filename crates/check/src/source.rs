@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hsaco_dwarf::{DebugSections, SourceMap};
+use hsaco_dwarf::DebugInfo;
 
 use crate::facts::Facts;
 use crate::finding::Finding;
 use crate::result::SourceLine;
-
-/// The most that a compressed debug section may unfold to.
-const MAX_SECTION: u64 = 4 << 30;
 
 /// Source lines of the findings in one object.
 #[derive(Clone, Debug, Default)]
@@ -44,12 +41,11 @@ impl Sources {
         text: impl Fn(&str, u32) -> Option<String>,
     ) -> Option<Self> {
         let (object, index) = (facts.object()?, facts.index()?);
-        let sections = DebugSections::new(object, MAX_SECTION).ok().filter(|it| !it.is_empty())?;
-        let map = SourceMap::new(&sections).ok()?;
+        let debug = DebugInfo::open(object).ok().filter(|it| !it.is_empty())?;
         let entry = |name: &str| index.kernels().iter().find(|it| it.name() == name)?.entry();
         let line = |key: Key| {
             let address = key.1.or_else(|| entry(&key.0))?;
-            let location = map.location(&sections, address).ok().flatten()?;
+            let location = debug.location(address).ok().flatten()?;
             let (file, line) = (location.file.to_owned(), location.line?);
             Some((key, SourceLine { text: text(&file, line), file, line }))
         };

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use hsaco_analysis::{KernelArguments, Reading};
 use hsaco_bytes::{Error, ErrorKind, Result, Str};
 use hsaco_container::{Entry, Trail};
-use hsaco_dwarf::{DebugSections, Frame, PlaceId, SourceMap};
+use hsaco_dwarf::{DebugInfo, DebugSections, Frame, PlaceId, SourceMap};
 use hsaco_isa::TargetId;
 use hsaco_object::{CodeMap, CodeObject, DetachedKernel};
 
@@ -297,8 +297,9 @@ impl Object {
     fn source(&self) -> Result<&Source> {
         let source = self.source.get_or_init(|| {
             let bytes = self.content.read()?;
-            let sections = self.debug_sections(&bytes)?;
-            let map = SourceMap::new(&sections)?;
+            let cap = self.shared.options.container.max_size;
+            let debug = DebugInfo::open_capped(&CodeObject::parse(&bytes)?, cap)?;
+            let (sections, map) = debug.into_parts();
             let is_there = self.content.in_memory().is_some() && sections.is_borrowed();
             let kept = (!is_there).then(|| sections.into_owned());
             Ok(Source { kept, map })

@@ -1,12 +1,11 @@
 //! Debug information: where code comes from, what functions take, and lines and frames for code that moved.
 //!
 //! ```
-//! use hsaco_dwarf::{DebugSections, SourceMap};
+//! use hsaco_dwarf::DebugInfo;
 //! use hsaco_elf::Elf;
 //! # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
-//! let sections = DebugSections::new(&Elf::parse(&file)?, 1 << 30)?;
-//! let map = SourceMap::new(&sections)?;
-//! let location = map.location(&sections, 0x2100)?.unwrap();
+//! let debug = DebugInfo::open(&Elf::parse(&file)?)?;
+//! let location = debug.location(0x2100)?.unwrap();
 //! assert!(location.file.ends_with("lines.hip"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -20,7 +19,7 @@ mod read;
 mod write;
 
 pub use read::{
-    BitField, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
+    BitField, DebugInfo, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
     PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
     TypeKind, Types,
 };

@@ -5,15 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hsaco_bytes::{Error, Str};
-use hsaco_dwarf::{DebugSections, Location, SourceMap};
+use hsaco_dwarf::{DebugInfo, Location};
 use hsaco_elf::symbol::Symbol;
 use hsaco_object::CodeObject;
 
 use crate::plan::{Plan, Span};
 use crate::steps::Step;
-
-/// The most that a compressed debug section may unfold to.
-const MAX_SECTION: u64 = 4 << 30;
 
 /// The text of a line of a source file, counted from 1, if the file is there.
 pub type SourceLine = Arc<dyn Fn(&str, u32) -> Option<String> + Send + Sync>;
@@ -63,16 +60,15 @@ impl Place<'_> {
 /// The source of an object's code.
 pub(crate) struct Source<'a> {
     options: SourceOptions,
-    sections: DebugSections<'a>,
-    map: SourceMap,
+    debug: DebugInfo<'a>,
     /// Functions by address, with their names.
     symbols: Vec<(Range<u64>, Str<'a>)>,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(object: &CodeObject<'a>, options: &SourceOptions) -> Result<Self, Error> {
-        let sections = DebugSections::new(object, MAX_SECTION)?;
-        let map = SourceMap::new(&sections)?;
+        let debug = DebugInfo::open(object)?;
+        let sections = debug.sections();
         let index = object.index();
         let kernels = index.kernels().iter().filter_map(|it| {
             Some((sections.address_of(it.entry_section(), it.entry()?), it.code_size()?, it.name()))
@@ -82,7 +78,7 @@ impl<'a> Source<'a> {
             .iter()
             .map(|it| (it.value.wrapping_add(sections.base_of(it.section)), it.size, it.name));
         let symbols = kernels.chain(functions).collect();
-        Ok(Self::with_symbols(options, sections, map, symbols))
+        Ok(Self::with_symbols(options, debug, symbols))
     }
 
     /// The source of a few functions, whose code is in these ranges.
@@ -92,24 +88,22 @@ impl<'a> Source<'a> {
         functions: &[Symbol<'a>],
         code: &[Range<u64>],
     ) -> Result<Self, Error> {
-        let sections = DebugSections::new(object, MAX_SECTION)?;
         let start = code.iter().map(|it| it.start).min().unwrap_or(0);
         let end = code.iter().map(|it| it.end).max().unwrap_or(0);
-        let map = SourceMap::for_code(&sections, start..end)?;
+        let debug = DebugInfo::for_code(object, start..end)?;
         let symbols = functions.iter().map(|it| (it.value, it.size, it.name)).collect();
-        Ok(Self::with_symbols(options, sections, map, symbols))
+        Ok(Self::with_symbols(options, debug, symbols))
     }
 
     fn with_symbols(
         options: &SourceOptions,
-        sections: DebugSections<'a>,
-        map: SourceMap,
+        debug: DebugInfo<'a>,
         symbols: Vec<(u64, u64, Str<'a>)>,
     ) -> Self {
         let range = |(start, size, name): (u64, u64, _)| (start..start.saturating_add(size), name);
         let mut symbols: Vec<_> = symbols.into_iter().map(range).collect();
         symbols.sort_by_key(|(code, _)| code.start);
-        Self { options: options.clone(), sections, map, symbols }
+        Self { options: options.clone(), debug, symbols }
     }
 
     /// What cannot be read of the lines of the code that is shown, given where stretches of it begin.
@@ -117,20 +111,20 @@ impl<'a> Source<'a> {
         for (section, address) in starts {
             self.at(section, address);
         }
-        self.map.errors().cloned().collect()
+        self.debug.map().errors().cloned().collect()
     }
 
     /// Whether there is anything that maps code to its source.
     pub(crate) fn has_lines(&self) -> bool {
-        !self.sections.is_empty()
+        !self.debug.is_empty()
     }
 
     /// Where the instruction at an address of a section comes from. Its function is that of the symbol, else the one
     /// that was inlined there.
     pub(crate) fn at(&self, section: usize, address: u64) -> Place<'_> {
-        let base = u32::try_from(section).map_or(0, |section| self.sections.base_of(section));
+        let base = u32::try_from(section).map_or(0, |section| self.debug.sections().base_of(section));
         let address = address.wrapping_add(base);
-        let location = self.map.location(&self.sections, address).ok().flatten();
+        let location = self.debug.location(address).ok().flatten();
         let after = self.symbols.partition_point(|(code, _)| code.start <= address);
         let symbol = after.checked_sub(1).and_then(|at| self.symbols.get(at));
         let function = match symbol.filter(|(code, _)| code.contains(&address)) {
@@ -141,7 +135,7 @@ impl<'a> Source<'a> {
     }
 
     fn inlined_function(&self, address: u64) -> Option<String> {
-        let frames = self.map.frames(&self.sections, address).ok()?;
+        let frames = self.debug.frames(address).ok()?;
         frames.into_iter().next()?.function
     }
 

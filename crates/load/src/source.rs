@@ -1,6 +1,6 @@
 //! From an address of memory back to the source.
 
-use hsaco_dwarf::{DebugSections, SourceMap};
+use hsaco_dwarf::DebugInfo;
 
 use crate::error::{Error, Result};
 use crate::executable::Executable;
@@ -17,9 +17,6 @@ pub struct SourceFrame {
     /// The column, from 1.
     pub column: Option<u32>,
 }
-
-/// The most that one compressed section of debug information may unfold to.
-const MOST_UNPACKED: u64 = 1 << 30;
 
 impl Executable<'_> {
     /// Where the code at an address of memory comes from: the innermost inlined function first, the one that it
@@ -45,12 +42,8 @@ impl Executable<'_> {
         let unreadable =
             |error: hsaco_bytes::Error| Error::unreadable(&error).in_object(&object.name);
         let code = object.code_object()?;
-        let sections = DebugSections::new(&code, MOST_UNPACKED).map_err(unreadable)?;
-        if sections.is_empty() {
-            return Ok(Vec::new());
-        }
-        let map = SourceMap::new(&sections).map_err(unreadable)?;
-        let frames = map.frames(&sections, located.object_address).map_err(unreadable)?;
+        let debug = DebugInfo::open(&code).map_err(unreadable)?;
+        let frames = debug.frames(located.object_address).map_err(unreadable)?;
         let own = |frame: hsaco_dwarf::Frame<'_>| SourceFrame {
             function: frame.function,
             file: frame.location.map(|it| it.file.to_owned()),

@@ -4,6 +4,7 @@
 //! and functions of a unit when an address of it is asked for. A [`Signature`] is what a function takes, with
 //! the [`Types`] of it.
 
+mod debug_info;
 mod entry;
 mod function;
 mod line;
@@ -14,6 +15,7 @@ mod relocate;
 mod scope;
 mod types;
 
+pub use debug_info::DebugInfo;
 pub use parameter::{Parameter, Signature};
 pub use types::{
     BitField, Encoding, Enumerator, Keyword, Member, Pointer, PointerKind, Qualifier, Spelling,
