@@ -79,7 +79,11 @@ impl<'a> Facts<'a> {
 
     /// What a loader refuses.
     pub(crate) fn refusals(&self) -> Option<&Errors> {
-        self.refusals.get_or_init(|| hsaco_load::check_object(self.bytes).err()).as_ref()
+        let refusals = || match &self.object {
+            Ok(facts) => hsaco_load::check_object(&facts.object, facts.index()).err(),
+            Err(error) => Some(hsaco_load::Error::from(error).into()),
+        };
+        self.refusals.get_or_init(refusals).as_ref()
     }
 }
 

@@ -183,6 +183,12 @@ fn describe(error: &hsaco_bytes::Error) -> String {
     }
 }
 
+impl From<&hsaco_object::Error> for Error {
+    fn from(error: &hsaco_object::Error) -> Self {
+        Self::unreadable(error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(object) = &self.0.object {

@@ -195,7 +195,7 @@ impl<'a> Executable<'a> {
         self.add(name, bytes.into(), Some(base), Object::read)
     }
 
-    fn add(
+    pub(crate) fn add(
         &mut self,
         name: &str,
         bytes: Cow<'a, [u8]>,

@@ -1,7 +1,12 @@
 //! Putting the objects of an executable together.
 
+use std::borrow::Cow;
+
+use hsaco_object::{CodeObject, Index};
+
 use crate::error::{Error, ErrorKind, Errors};
 use crate::executable::{Executable, Frozen};
+use crate::object::Object;
 use crate::resolve::{self, Resolution};
 use crate::{image, resource};
 
@@ -60,21 +65,28 @@ impl Executable<'_> {
 }
 
 /// Whether an object can be loaded by itself: read, placed and relocated. No device is asked, no code is looked at,
-/// and nothing is kept.
+/// and nothing is kept. `index` is the object's own.
 ///
 /// ```
 /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
-/// assert!(hsaco_load::check_object(&file).is_ok());
-/// let errors = hsaco_load::check_object(&file[..100]).unwrap_err();
+/// # use hsaco_object::CodeObject;
+/// let object = CodeObject::parse(&file)?;
+/// assert!(hsaco_load::check_object(&object, &object.index()).is_ok());
+/// let cut = CodeObject::parse(&file[..100])?;
+/// let errors = hsaco_load::check_object(&cut, &cut.index()).unwrap_err();
 /// assert_eq!(errors[0].kind(), hsaco_load::ErrorKind::BadSegment);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// Everything for which [`Executable::load`] or [`Executable::freeze`] would refuse it.
-pub fn check_object(bytes: &[u8]) -> std::result::Result<(), Errors> {
+pub fn check_object(code: &CodeObject<'_>, index: &Index<'_>) -> std::result::Result<(), Errors> {
     let mut executable = Executable::new(None);
-    executable.load("", bytes)?;
+    let bytes = Cow::Borrowed(code.data());
+    executable.add("", bytes, None, |name, bytes, names| {
+        let (object, _) = Object::check(name, code, index, names)?;
+        Ok(Object { bytes, ..object })
+    })?;
     executable.put_together(Freeze::default().base)?;
     Ok(())
 }

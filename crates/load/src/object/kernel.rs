@@ -8,7 +8,9 @@ use hsaco_elf::symbol::Symbol;
 use hsaco_elf::{PF_X, Segment};
 use hsaco_isa::Generation;
 use hsaco_object::descriptor::KernelDescriptor;
-use hsaco_object::{CodeObject, Kernel as FileKernel};
+use hsaco_object::elf::{PF_X, Segment};
+use hsaco_object::symbol::Symbol;
+use hsaco_object::{CodeObject, Index, Kernel as FileKernel};
 
 use super::segment::{file_backed, mapped};
 use crate::error::{Error, ErrorKind, Result};
@@ -63,18 +65,13 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    fn new(
-        kernel: &FileKernel<'_>,
-        generation: Option<Generation>,
-        is_relocatable: bool,
-    ) -> Option<Self> {
-        let address = kernel.descriptor_address()?;
+    pub(super) fn new(located: &Located<'_>, generation: Option<Generation>) -> Self {
+        let Located { kernel, address, entry } = *located;
         let metadata = kernel.metadata().and_then(|it| it.decode().ok());
         let (sizes, _) = kernel.resources(generation);
         let descriptor = kernel.descriptor();
-        let header = kernel.v2_header();
         let narrow = |value: Option<u64>| u32::try_from(value.unwrap_or(0)).unwrap_or(u32::MAX);
-        let allocation = generation.and_then(|it| hsaco_analysis::Allocation::of(kernel, it));
+        let allocation = generation.and_then(|it| hsaco_analysis::Allocation::of(&kernel, it));
         let info = KernelInfo {
             kernarg_size: sizes.kernarg_size.unwrap_or(0),
             kernarg_align: metadata.as_ref().and_then(|it| it.kernarg_segment_align).unwrap_or(16),
@@ -89,14 +86,8 @@ impl Kernel {
         };
         let required_workgroup =
             metadata.and_then(|it| it.reqd_workgroup_size).filter(|sizes| !sizes.contains(&0));
-        let entry = match (descriptor, header) {
-            _ if is_relocatable => kernel.entry(),
-            (Some(descriptor), _) => descriptor.entry(address),
-            (None, Some(header)) => header.entry(address),
-            (None, None) => None,
-        };
         let code_size = kernel.code_size().unwrap_or(0);
-        Some(Self { address, entry: entry?, code_size, descriptor, info, required_workgroup })
+        Self { address, entry, code_size, descriptor, info, required_workgroup }
     }
 
     /// The same with another descriptor.
@@ -115,32 +106,54 @@ impl Kernel {
     }
 }
 
+/// A kernel whose descriptor and code are in segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Located<'a> {
+    kernel: FileKernel<'a>,
+    address: u64,
+    entry: u64,
+}
+
+impl<'a> Located<'a> {
+    fn new(kernel: &FileKernel<'a>, is_relocatable: bool) -> Option<Self> {
+        let address = kernel.descriptor_address()?;
+        let entry = match (kernel.descriptor(), kernel.v2_header()) {
+            _ if is_relocatable => kernel.entry(),
+            (Some(descriptor), _) => descriptor.entry(address),
+            (None, Some(header)) => header.entry(address),
+            (None, None) => None,
+        };
+        Some(Self { kernel: *kernel, address, entry: entry? })
+    }
+}
+
 /// The kernels of an object, by the symbols that are theirs.
 pub(super) struct Found<'a> {
-    kernels: Vec<Kernel>,
-    names: Vec<Str<'a>>,
+    kernels: Vec<Located<'a>>,
     by_symbol: HashMap<u32, u32, RandomState>,
     by_entry: HashMap<u64, u32, RandomState>,
     by_address: HashMap<u64, u32, RandomState>,
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn read(code: &CodeObject<'a>, segments: &[Segment]) -> Result<Self> {
-        let generation = code.target().generation();
+    pub(super) fn read(
+        code: &CodeObject<'a>,
+        index: &Index<'a>,
+        segments: &[Segment],
+    ) -> Result<Self> {
         let mut found = Self {
             kernels: Vec::new(),
-            names: Vec::new(),
             by_symbol: HashMap::default(),
             by_entry: HashMap::default(),
             by_address: HashMap::default(),
         };
-        for kernel in code.index().kernels() {
+        for kernel in index.kernels() {
             let Some(symbol) = kernel.descriptor_symbol() else { continue };
             let is_relocatable = code.is_relocatable();
             if !is_relocatable {
                 check_descriptor(kernel, symbol, segments)?;
             }
-            let Some(read) = Kernel::new(kernel, generation, is_relocatable) else {
+            let Some(read) = Located::new(kernel, is_relocatable) else {
                 let detail = format!("kernel `{}` starts at no address", kernel.name());
                 return Err(Error::new(ErrorKind::BadEntry, detail));
             };
@@ -152,7 +165,6 @@ impl<'a> Found<'a> {
             found.by_entry.insert(read.entry, number);
             found.by_address.insert(read.address, number);
             found.kernels.push(read);
-            found.names.push(kernel.name());
         }
         Ok(found)
     }
@@ -161,17 +173,18 @@ impl<'a> Found<'a> {
     /// is one of the table that kernels were found in.
     pub(super) fn of_symbol(&self, symbol: &Symbol<'a>, is_indexed: bool) -> Option<u32> {
         let by_number = self.by_symbol.get(&symbol.index).filter(|_| is_indexed);
+        let name = |number: u32| self.kernels.get(number as usize).map(|it| it.kernel.name());
         let is_descriptor = |number: &&u32| {
-            let name = self.names.get(**number as usize);
-            name.is_some() && symbol.name.strip_suffix(".kd").as_ref() == name
+            let name = name(**number);
+            name.is_some() && symbol.name.strip_suffix(".kd") == name
         };
-        let is_code = |number: &&u32| self.names.get(**number as usize) == Some(&symbol.name);
+        let is_code = |number: &&u32| name(**number) == Some(symbol.name);
         let by_address = self.by_address.get(&symbol.value).filter(is_descriptor);
         let by_entry = self.by_entry.get(&symbol.value).filter(is_code);
         by_number.or(by_address).or(by_entry).copied()
     }
 
-    pub(super) fn into_kernels(self) -> Vec<Kernel> {
+    pub(super) fn into_kernels(self) -> Vec<Located<'a>> {
         self.kernels
     }
 }

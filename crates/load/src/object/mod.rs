@@ -10,13 +10,15 @@ use std::ops::Range;
 
 use hsaco_elf::{ET_DYN, Segment};
 use hsaco_isa::{EFlags, TargetId};
-use hsaco_object::CodeObject;
+use hsaco_object::elf::{ET_DYN, Segment};
+use hsaco_object::{CodeObject, Index};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::Names;
 
 pub(crate) use kernel::Kernel;
 pub use kernel::KernelInfo;
+use kernel::Located;
 pub(crate) use relocation::{Relocation, Target};
 pub(crate) use segment::file_backed;
 pub(crate) use symbol::{Class, Entry, Place};
@@ -48,32 +50,46 @@ impl<'a> Object<'a> {
     pub(crate) fn read(name: &str, bytes: Cow<'a, [u8]>, names: &mut Names) -> Result<Self> {
         let in_object = |error: Error| error.in_object(name);
         let code = CodeObject::parse(&bytes).map_err(|it| in_object(Error::unreadable(&it)))?;
-        check_linked(&code).map_err(in_object)?;
-        let (flags, target) = identity(&code).map_err(in_object)?;
-        let segments = segment::read(&code).map_err(in_object)?;
-        let relro = segment::relro(&code);
-        let tables = symbol::Tables::read(&code, &segments, &relro, names).map_err(in_object)?;
-        let relocations = relocation::read(&code, &segments, &tables).map_err(in_object)?;
+        let (object, located) = Self::check(name, &code, &code.index(), names)?;
+        let kernels = kernels(&code, &located);
+        Ok(Self { kernels, bytes, ..object })
+    }
+
+    /// Reads all of an object that can be refused, but neither its bytes nor what a launch must know of its kernels.
+    pub(crate) fn check<'c>(
+        name: &str,
+        code: &CodeObject<'c>,
+        index: &Index<'c>,
+        names: &mut Names,
+    ) -> Result<(Self, Vec<Located<'c>>)> {
+        let in_object = |error: Error| error.in_object(name);
+        check_linked(code).map_err(in_object)?;
+        let (flags, target) = identity(code).map_err(in_object)?;
+        let segments = segment::read(code).map_err(in_object)?;
+        let relro = segment::relro(code);
+        let tables = symbol::Tables::read(code, index, &segments, &relro, names);
+        let tables = tables.map_err(in_object)?;
+        let relocations = relocation::read(code, &segments, &tables).map_err(in_object)?;
         let got = code
             .elf()
             .section_named(".got")
             .map(|section| section.address..section.address.saturating_add(section.size));
-        let (symbols, kernels) = (tables.entries, tables.kernels);
         let align = segments.iter().map(|it| it.align).max().unwrap_or(1).max(segment::PAGE);
-        Ok(Self {
+        let object = Self {
             name: name.to_owned(),
             base: None,
             flags,
             target,
             segments,
             align,
-            symbols,
-            kernels,
+            symbols: tables.entries,
+            kernels: Vec::new(),
             relocations,
             got,
             is_linked: true,
-            bytes,
-        })
+            bytes: Cow::default(),
+        };
+        Ok((object, tables.kernels))
     }
 
     /// Reads an object that no linker has seen yet, for its symbols.
@@ -85,7 +101,9 @@ impl<'a> Object<'a> {
         let in_object = |error: Error| error.in_object(name);
         let code = CodeObject::parse(&bytes).map_err(|it| in_object(Error::unreadable(&it)))?;
         let (flags, target) = identity(&code).map_err(in_object)?;
-        let tables = symbol::Tables::read(&code, &[], &[], names).map_err(in_object)?;
+        let tables = symbol::Tables::read(&code, &code.index(), &[], &[], names);
+        let tables = tables.map_err(in_object)?;
+        let kernels = kernels(&code, &tables.kernels);
         Ok(Self {
             name: name.to_owned(),
             base: None,
@@ -94,7 +112,7 @@ impl<'a> Object<'a> {
             segments: Vec::new(),
             align: segment::PAGE,
             symbols: tables.entries,
-            kernels: tables.kernels,
+            kernels,
             relocations: Vec::new(),
             got: None,
             is_linked: false,
@@ -114,6 +132,12 @@ impl<'a> Object<'a> {
         let ends = self.segments.iter().map(|it| it.address.saturating_add(it.memory_size));
         start - start % self.align..ends.max().unwrap_or(start)
     }
+}
+
+/// What launches must know of kernels.
+fn kernels(code: &CodeObject<'_>, located: &[Located<'_>]) -> Vec<Kernel> {
+    let generation = code.target().generation();
+    located.iter().map(|it| Kernel::new(it, generation)).collect()
 }
 
 fn check_linked(code: &CodeObject<'_>) -> Result<()> {

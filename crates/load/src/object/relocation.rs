@@ -37,7 +37,7 @@ const SHF_ALLOC: u64 = 2;
 pub(super) fn read(
     code: &CodeObject<'_>,
     segments: &[Segment],
-    tables: &Tables,
+    tables: &Tables<'_>,
 ) -> Result<Vec<Relocation>> {
     check_links(code)?;
     let (rows, problems) = code.relocations();
@@ -83,7 +83,7 @@ fn is_in_memory(code: &CodeObject<'_>, row: &Row<'_>) -> Result<bool> {
     }
 }
 
-fn one(row: &Row<'_>, segments: &[Segment], tables: &Tables) -> Result<Option<Relocation>> {
+fn one(row: &Row<'_>, segments: &[Segment], tables: &Tables<'_>) -> Result<Option<Relocation>> {
     let is_static = row.section.is_some();
     let rule = match Rule::of(row.kind, is_static) {
         Some(Rule::Nothing) => return Ok(None),

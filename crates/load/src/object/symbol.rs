@@ -8,10 +8,9 @@ use hsaco_elf::symbol::{
     Binding, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FUNC,
     STT_OBJECT, STT_SECTION, Symbol, SymbolSource, SymbolTable, Visibility,
 };
-use hsaco_elf::{PF_X, SHT_DYNSYM, SHT_SYMTAB, Segment};
-use hsaco_object::{CodeObject, SymbolKind as FileKind};
+use hsaco_object::{CodeObject, Index, SymbolKind as FileKind};
 
-use super::kernel::{self, Kernel};
+use super::kernel::{self, Located};
 use super::segment::mapped;
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::SymbolKind;
@@ -107,9 +106,9 @@ pub(super) enum Slot {
 }
 
 /// The symbols of an object, and what the numbers of its tables stand for.
-pub(super) struct Tables {
+pub(super) struct Tables<'a> {
     pub(super) entries: Vec<Entry>,
-    pub(super) kernels: Vec<Kernel>,
+    pub(super) kernels: Vec<Located<'a>>,
     pub(super) fixed: Vec<Slot>,
     pub(super) dynamic: Vec<Slot>,
 }
@@ -123,9 +122,10 @@ struct Reader<'r, 'a> {
     entries: Vec<Entry>,
 }
 
-impl Tables {
+impl<'a> Tables<'a> {
     pub(super) fn read(
-        code: &CodeObject<'_>,
+        code: &CodeObject<'a>,
+        index: &Index<'a>,
         segments: &[Segment],
         relro: &[Range<u64>],
         names: &mut Names,
@@ -140,7 +140,7 @@ impl Tables {
             Some(table) => Some(table),
             None => SymbolTable::find_dynamic(code.elf()).map_err(unreadable)?,
         };
-        let kernels = kernel::Found::read(code, segments)?;
+        let kernels = kernel::Found::read(code, index, segments)?;
         let mut reader = Reader { code, segments, relro, names, kernels, entries: Vec::new() };
         let mut tables = (Vec::new(), Vec::new());
         if let Some(fixed) = &fixed {
