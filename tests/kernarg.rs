@@ -17,8 +17,9 @@ use hsaco::dwarf::{DebugSections, SourceMap};
 use hsaco::isa::{Generation, Processor, RegisterFile};
 use hsaco::kernarg::{
     AbiMarker, Arguments, CompactLayout, Datum, Declaration, Declared, DispatchPacket, Entry,
-    EntryValue, Hidden, Inference, Kind, Launch, NativeLayout, PacketNeeds, Type, Value, Wave,
+    EntryValue, Inference, Launch, NativeLayout, PacketNeeds, Type, Value, Wave,
 };
+use hsaco::object::metadata::{Hidden, ValueKind};
 use hsaco::object::{CodeObject, Kernel};
 use hsaco_tests::program::{sh, succeed};
 use hsaco_tests::random::Random;
@@ -289,7 +290,7 @@ fn compact_round_trip(compact: &CompactLayout, native: &NativeLayout, random: &m
     let (mut bindings, mut constants) = (bindings.iter(), &constants[..]);
     let mut values = Vec::new();
     for parameter in native.parameters() {
-        if parameter.kind == Kind::GlobalBuffer {
+        if parameter.kind == ValueKind::GlobalBuffer {
             values.push(Value::Pointer(*bindings.next().unwrap()));
         } else {
             let (bytes, rest) = constants.split_at(parameter.size as usize);
@@ -311,10 +312,10 @@ fn random_layouts_pack_and_unpack_to_the_same() {
         let mut end = 0_u64;
         for _ in 0..random.below(12) {
             let (kind, size) = match random.below(3) {
-                0 => (Kind::GlobalBuffer, 8),
-                _ => (Kind::ByValue, 1 + random.below(40) as u64),
+                0 => (ValueKind::GlobalBuffer, 8),
+                _ => (ValueKind::ByValue, 1 + random.below(40) as u64),
             };
-            let alignment = if kind == Kind::GlobalBuffer { 8 } else { 1 << random.below(5) };
+            let alignment = if kind == ValueKind::GlobalBuffer { 8 } else { 1 << random.below(5) };
             end = (end + random.below(3) as u64).next_multiple_of(alignment);
             arguments.push(Declared::new(end, size, kind));
             end += size;
@@ -325,7 +326,7 @@ fn random_layouts_pack_and_unpack_to_the_same() {
                 if random.below(3) == 0 {
                     let size = u64::from(kind.size().unwrap_or(1 + random.below(9) as u32));
                     end += random.below(5) as u64;
-                    arguments.push(Declared::new(end, size, Kind::Hidden(kind)));
+                    arguments.push(Declared::new(end, size, ValueKind::Hidden(kind)));
                     end += size;
                 }
             }
@@ -357,11 +358,11 @@ fn declarations_that_make_no_sense_do_no_harm() {
         let mut arguments = Vec::new();
         for _ in 0..count {
             let kind = match random.below(6) {
-                0 => Kind::GlobalBuffer,
-                1 | 2 => Kind::ByValue,
-                3 => Kind::Unknown("odd".into()),
-                4 => Kind::UnknownHidden("hidden_odd".into()),
-                _ => Kind::Hidden(random.pick(Hidden::ALL)),
+                0 => ValueKind::GlobalBuffer,
+                1 | 2 => ValueKind::ByValue,
+                3 => ValueKind::Other("odd".into()),
+                4 => ValueKind::Other("hidden_odd".into()),
+                _ => ValueKind::Hidden(random.pick(Hidden::ALL)),
             };
             arguments.push(Declared::new(number(&mut random), number(&mut random), kind));
         }

@@ -239,7 +239,7 @@ fn notes_with_every_kind_of_argument() {
     for name in &names {
         argument_kinds(&fs::read(folder.path().join(name)).unwrap(), &mut found);
     }
-    let all: BTreeSet<_> = ValueKind::ALL.iter().map(|it| it.name().to_string()).collect();
+    let all: BTreeSet<_> = ValueKind::all().map(|it| it.name().to_string()).collect();
     assert_eq!(found, all);
 }
 

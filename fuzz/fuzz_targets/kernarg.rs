@@ -2,7 +2,7 @@
 #![no_main]
 
 use hsaco_kernarg::{
-    AbiMarker, Blob, CompactLayout, Declaration, Declared, Kind, Launch, NativeLayout, Packet, Value,
+    AbiMarker, Blob, CompactLayout, Declaration, Declared, Launch, NativeLayout, Packet, Value,
 };
 use hsaco_bytes::Str;
 use hsaco_object::metadata::{Argument, Metadata};
@@ -18,12 +18,12 @@ fuzz_target!(|data: &[u8]| {
         let _ = Packet::decode(packet);
     }
     let owner = Str::from(OWNER_AMDGPU);
-    let note =
-        Note { owner, kind: NT_AMDGPU_METADATA, desc: metadata, offset: 0, desc_offset: 0 };
+    let note = Note { owner, kind: NT_AMDGPU_METADATA, desc: metadata, offset: 0, desc_offset: 0 };
     for kernel in Metadata::from_notes([note]).kernels() {
         let Ok(kernel) = kernel.decode() else { continue };
         let Some(arguments) = kernel.arguments() else { continue };
-        let declared = |it: Argument<'_>| Declared::new(it.offset, it.size, Kind::from(it.value_kind));
+        let declared =
+            |it: Argument<'_>| Declared::new(it.offset, it.size, it.value_kind.to_owned());
         let arguments = arguments.flatten().map(declared).collect();
         let size = kernel.kernarg_segment_size.unwrap_or(0);
         let alignment = kernel.kernarg_segment_align;
@@ -43,7 +43,9 @@ fn pack(declaration: &Declaration, buffer: &[u8]) {
         let given: Vec<_> = values.iter().map(|it| Value::Bytes(it)).collect();
         layout.pack(&given, Some(&launch), &mut segment).unwrap();
         assert_eq!(segment[size..], [0xfd; 8]);
-        assert!(layout.unpack(&segment).unwrap().map(|it| it.1).eq(values.iter().map(|it| &it[..])));
+        assert!(
+            layout.unpack(&segment).unwrap().map(|it| it.1).eq(values.iter().map(|it| &it[..]))
+        );
         let _ = (layout.hash(), layout.pointer_slots(), layout.blocks());
         if let Ok(accepted) = layout.prepacked(Blob::from(buffer)) {
             layout.write_prepacked(&accepted, None, &mut segment).unwrap();

@@ -8,7 +8,7 @@ use hsaco_dwarf::{
     DebugSections, Encoding, Parameter, Signature, SourceMap, TypeId, TypeKind, Types,
 };
 use hsaco_object::Kernel;
-use hsaco_object::metadata::Argument as Said;
+use hsaco_object::metadata::{Argument as Said, OwnedValueKind, ValueKind};
 
 /// What LLVM aligns 128-bit integers to where they are arguments, whatever C++ says.
 const WIDE_INTEGER_ALIGNMENT: u64 = 8;
@@ -59,10 +59,8 @@ pub struct Argument {
     pub size: Option<u64>,
     /// The alignment of its type, or what the metadata says of it.
     pub alignment: Option<u64>,
-    /// What it holds, as the metadata calls it: `by_value`, `global_buffer`, `hidden_block_count_x`.
-    pub kind: Option<String>,
-    /// Whether the runtime supplies it and the source does not have it.
-    pub hidden: bool,
+    /// What it holds, if the metadata says it.
+    pub kind: Option<OwnedValueKind>,
     /// The memory that it points into, as the metadata calls it.
     pub address_space: Option<String>,
     /// How it may be accessed, as the metadata calls it.
@@ -213,7 +211,7 @@ impl KernelArguments {
         self.types = signature.types;
         let parameters = signature.parameters;
         let explicit: Vec<usize> = (0..self.arguments.len())
-            .filter(|at| self.arguments.get(*at).is_some_and(|it| !it.hidden))
+            .filter(|at| self.arguments.get(*at).is_some_and(|it| !it.is_hidden()))
             .collect();
         if explicit.len() == parameters.len() {
             let mut end = 0;
@@ -297,10 +295,16 @@ impl KernelArguments {
 }
 
 impl Argument {
+    /// Whether the runtime supplies it and the source does not have it.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.kind.as_ref().is_some_and(OwnedValueKind::is_hidden)
+    }
+
     /// The type that the debug information gives it. Of an OpenCL pipe that is the type of its packets: the argument itself
     /// is the pipe's address.
     fn own_type(&self, parameter: &Parameter) -> Option<TypeId> {
-        parameter.ty.filter(|_| self.kind.as_deref() != Some("pipe"))
+        parameter.ty.filter(|_| self.kind != Some(ValueKind::Pipe))
     }
 
     fn unknown() -> Self {
@@ -310,7 +314,6 @@ impl Argument {
             size: None,
             alignment: None,
             kind: None,
-            hidden: false,
             address_space: None,
             access: None,
             actual_access: None,
@@ -327,8 +330,7 @@ impl Argument {
             offset: Some(said.offset),
             size: Some(said.size),
             alignment: said.align,
-            kind: Some(said.value_kind.name().to_string()),
-            hidden: said.value_kind.is_hidden(),
+            kind: Some(said.value_kind.to_owned()),
             address_space: text(said.address_space),
             access: text(said.access),
             actual_access: text(said.actual_access),

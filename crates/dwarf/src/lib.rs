@@ -19,8 +19,8 @@ mod read;
 mod write;
 
 pub use read::{
-    BitField, DebugInfo, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member, Parameter,
-    PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type, TypeId,
-    TypeKind, Types,
+    BitField, DebugInfo, DebugSections, Encoding, Enumerator, Frame, Keyword, Location, Member,
+    Parameter, PlaceId, Pointer, PointerKind, Qualifier, Signature, SourceMap, Spelling, Type,
+    TypeId, TypeKind, Types,
 };
 pub use write::{MovedCode, MovedDebug, add_debug};

@@ -91,7 +91,7 @@ impl Arguments {
 
 /// Gives arguments the names and types of the debug information, as far as their sizes agree.
 pub fn describe(layout: &mut NativeLayout, known: &KernelArguments) {
-    let explicit = known.arguments.iter().filter(|it| !it.hidden);
+    let explicit = known.arguments.iter().filter(|it| !it.is_hidden());
     let mut reader = TypeReader { types: &known.types, members_left: MAX_MEMBERS };
     for (position, argument) in explicit.enumerate() {
         let ty = argument.ty.and_then(|ty| reader.read(ty, 0));

@@ -1,8 +1,9 @@
 //! The compact projection: the runtime owns packing, from bindings by ordinal and one dense run of constants.
 
 use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_object::metadata::ValueKind;
 
-use crate::declaration::{Declaration, Declared, Kind};
+use crate::declaration::{Declaration, Declared};
 use crate::hash::{Hasher, LayoutHash};
 use crate::hidden::{HiddenBlock, HiddenField, Report};
 use crate::launch::Launch;
@@ -28,12 +29,13 @@ impl AbiMarker {
 /// How a runtime copies bindings and constants into a kernel's segment.
 ///
 /// ```
-/// use hsaco_kernarg::{AbiMarker, CompactLayout, Declaration, Declared, Kind, NativeLayout};
+/// use hsaco_kernarg::{AbiMarker, CompactLayout, Declaration, Declared};
+/// use hsaco_object::metadata::ValueKind;
 /// let declaration = Declaration::new(24, vec![
-///     Declared::new(0, 8, Kind::GlobalBuffer),
-///     Declared::new(8, 8, Kind::GlobalBuffer),
-///     Declared::new(16, 4, Kind::ByValue),
-///     Declared::new(20, 4, Kind::ByValue),
+///     Declared::new(0, 8, ValueKind::GlobalBuffer),
+///     Declared::new(8, 8, ValueKind::GlobalBuffer),
+///     Declared::new(16, 4, ValueKind::ByValue),
+///     Declared::new(20, 4, ValueKind::ByValue),
 /// ]);
 /// let layout = CompactLayout::new(&declaration, Some(AbiMarker::seen()))?;
 /// assert_eq!((layout.bindings().len(), layout.constant_size()), (2, 8));
@@ -127,20 +129,20 @@ impl CompactLayout {
             return refuse(ErrorKind::Malformed, detail);
         }
         match &argument.kind {
-            Kind::GlobalBuffer if size == 8 && offset % 8 == 0 => {
+            ValueKind::GlobalBuffer if size == 8 && offset % 8 == 0 => {
                 self.bindings.push(Binding { word: offset / 8 });
             }
-            Kind::GlobalBuffer => {
+            ValueKind::GlobalBuffer => {
                 let detail =
                     format!("{} is a pointer of {size} bytes at {offset}, no 8-byte word", label());
                 return refuse(ErrorKind::Malformed, detail);
             }
-            Kind::ByValue if size > 0 => {
+            ValueKind::ByValue if size > 0 => {
                 self.spans.push(Span { target: offset, source: self.constants, length: size });
                 // The spans lie in the segment and do not overlap.
                 self.constants = self.constants.saturating_add(size);
             }
-            Kind::ByValue => {
+            ValueKind::ByValue => {
                 return refuse(ErrorKind::Malformed, format!("{} has no bytes", label()));
             }
             kind => {

@@ -3,10 +3,8 @@
 use std::fmt;
 
 use hsaco_bytes::Result;
-use hsaco_object::metadata::{Place, ValueKind};
+use hsaco_object::metadata::{OwnedValueKind, Place};
 use hsaco_object::{Kernel, KernelDescriptor};
-
-use crate::hidden::Hidden;
 
 /// What is said of a kernel's arguments: by its metadata, and of the segment's size by its descriptor.
 ///
@@ -42,78 +40,11 @@ pub struct Declared {
     /// Its size.
     pub size: u64,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: OwnedValueKind,
     /// Its name, which HIP does not say.
     pub name: Option<Box<str>>,
     /// The name of its type, which OpenCL says.
     pub type_name: Option<Box<str>>,
-}
-
-/// What an argument holds.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
-    /// The bytes themselves.
-    ByValue,
-    /// A pointer to global memory.
-    GlobalBuffer,
-    /// A pointer to LDS whose size the launch decides.
-    DynamicSharedPointer,
-    /// A sampler.
-    Sampler,
-    /// An image.
-    Image,
-    /// An OpenCL pipe.
-    Pipe,
-    /// An OpenCL queue.
-    Queue,
-    /// What the runtime supplies.
-    Hidden(Hidden),
-    /// What the runtime supplies, of a kind that this crate has no name for.
-    UnknownHidden(Box<str>),
-    /// A kind that this crate has no name for.
-    Unknown(Box<str>),
-}
-
-impl Kind {
-    /// What metadata calls it.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::ByValue => "by_value",
-            Self::GlobalBuffer => "global_buffer",
-            Self::DynamicSharedPointer => "dynamic_shared_pointer",
-            Self::Sampler => "sampler",
-            Self::Image => "image",
-            Self::Pipe => "pipe",
-            Self::Queue => "queue",
-            Self::Hidden(kind) => kind.name(),
-            Self::UnknownHidden(name) | Self::Unknown(name) => name,
-        }
-    }
-
-    /// True for what the runtime supplies and the caller never sees.
-    pub fn is_hidden(&self) -> bool {
-        matches!(self, Self::Hidden(_) | Self::UnknownHidden(_))
-    }
-}
-
-impl From<ValueKind<'_>> for Kind {
-    fn from(kind: ValueKind<'_>) -> Self {
-        match kind {
-            ValueKind::ByValue => Self::ByValue,
-            ValueKind::GlobalBuffer => Self::GlobalBuffer,
-            ValueKind::DynamicSharedPointer => Self::DynamicSharedPointer,
-            ValueKind::Sampler => Self::Sampler,
-            ValueKind::Image => Self::Image,
-            ValueKind::Pipe => Self::Pipe,
-            ValueKind::Queue => Self::Queue,
-            kind => match Hidden::from_value_kind(kind) {
-                Some(hidden) => Self::Hidden(hidden),
-                None if kind.is_hidden() => Self::UnknownHidden(kind.name().to_str_lossy().into()),
-                None => Self::Unknown(kind.name().to_str_lossy().into()),
-            },
-        }
-    }
 }
 
 /// What is odd about a declaration, and no reason to refuse the kernel: real libraries are full of it.
@@ -195,7 +126,7 @@ impl Declaration {
 impl Declared {
     /// An argument without a name.
     #[must_use]
-    pub fn new(offset: u64, size: u64, kind: Kind) -> Self {
+    pub fn new(offset: u64, size: u64, kind: OwnedValueKind) -> Self {
         Self { offset, size, kind, name: None, type_name: None }
     }
 
@@ -210,7 +141,7 @@ impl Declared {
         Self {
             offset: argument.offset,
             size: argument.size,
-            kind: argument.value_kind.into(),
+            kind: argument.value_kind.to_owned(),
             name: argument.name.map(text),
             type_name: argument.type_name.or(argument.value_type).map(text),
         }

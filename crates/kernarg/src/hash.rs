@@ -9,8 +9,9 @@ use hsaco_container::md5;
 /// The hash of a layout, for caches and for replay: MD5 over offsets, sizes and kinds.
 ///
 /// ```
-/// use hsaco_kernarg::{Declaration, Declared, Kind, LayoutHash, NativeLayout};
-/// let layout = |offset| NativeLayout::new(&Declaration::new(16, vec![Declared::new(offset, 4, Kind::ByValue)]));
+/// use hsaco_kernarg::{Declaration, Declared, LayoutHash, NativeLayout};
+/// use hsaco_object::metadata::ValueKind;
+/// let layout = |offset| NativeLayout::new(&Declaration::new(16, vec![Declared::new(offset, 4, ValueKind::ByValue)]));
 /// assert_eq!(layout(0)?.hash(), layout(0)?.hash());
 /// assert_ne!(layout(0)?.hash(), layout(4)?.hash());
 /// let text = layout(0)?.hash().to_string();

@@ -1,131 +1,17 @@
 //! Hidden arguments: what the runtime adds behind those of the source, each at its own declared offset.
 
 use hsaco_bytes::{Error, ErrorKind, Result};
-use hsaco_object::metadata::ValueKind;
+use hsaco_object::metadata::{Hidden, ValueKind};
 
-use crate::declaration::{Declared, Kind};
+use crate::declaration::Declared;
 use crate::launch::Launch;
 use crate::{CONTEXT, range};
-
-macro_rules! hidden {
-    ($($(#[$doc:meta])* $variant:ident = $kind:ident, $size:expr;)*) => {
-        /// The kinds of hidden arguments, of every code object version.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum Hidden {
-            $($(#[$doc])* $variant,)*
-        }
-
-        impl Hidden {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// How many there are.
-            pub(crate) const COUNT: usize = Self::ALL.len();
-
-            /// The hidden kind that metadata names so.
-            pub fn from_value_kind(kind: ValueKind<'_>) -> Option<Self> {
-                match kind {
-                    $(ValueKind::$kind => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-
-            /// What metadata calls it.
-            pub fn value_kind(self) -> ValueKind<'static> {
-                match self {
-                    $(Self::$variant => ValueKind::$kind,)*
-                }
-            }
-
-            /// Its size; none for a slot that is not used, which may have any.
-            pub const fn size(self) -> Option<u32> {
-                match self {
-                    $(Self::$variant => $size,)*
-                }
-            }
-        }
-    };
-}
-
-hidden! {
-    /// A slot that is not used.
-    None = HiddenNone, None;
-    /// Offset of the grid in x, in work-items.
-    GlobalOffsetX = HiddenGlobalOffsetX, Some(8);
-    /// Offset of the grid in y, in work-items.
-    GlobalOffsetY = HiddenGlobalOffsetY, Some(8);
-    /// Offset of the grid in z, in work-items.
-    GlobalOffsetZ = HiddenGlobalOffsetZ, Some(8);
-    /// Address of the OpenCL printf buffer.
-    PrintfBuffer = HiddenPrintfBuffer, Some(8);
-    /// Address of the buffer for calls to the host.
-    HostcallBuffer = HiddenHostcallBuffer, Some(8);
-    /// The OpenCL default queue.
-    DefaultQueue = HiddenDefaultQueue, Some(8);
-    /// The OpenCL completion action.
-    CompletionAction = HiddenCompletionAction, Some(8);
-    /// Address of what synchronises several grids.
-    MultigridSyncArg = HiddenMultigridSyncArg, Some(8);
-    /// Whole workgroups in x.
-    BlockCountX = HiddenBlockCountX, Some(4);
-    /// Whole workgroups in y.
-    BlockCountY = HiddenBlockCountY, Some(4);
-    /// Whole workgroups in z.
-    BlockCountZ = HiddenBlockCountZ, Some(4);
-    /// Work-items of a workgroup in x.
-    GroupSizeX = HiddenGroupSizeX, Some(2);
-    /// Work-items of a workgroup in y.
-    GroupSizeY = HiddenGroupSizeY, Some(2);
-    /// Work-items of a workgroup in z.
-    GroupSizeZ = HiddenGroupSizeZ, Some(2);
-    /// Work-items of the partial workgroup in x.
-    RemainderX = HiddenRemainderX, Some(2);
-    /// Work-items of the partial workgroup in y.
-    RemainderY = HiddenRemainderY, Some(2);
-    /// Work-items of the partial workgroup in z.
-    RemainderZ = HiddenRemainderZ, Some(2);
-    /// Dimensions of the grid.
-    GridDims = HiddenGridDims, Some(2);
-    /// Address of the device heap.
-    HeapV1 = HiddenHeapV1, Some(8);
-    /// Bytes of LDS that the launch adds.
-    DynamicLdsSize = HiddenDynamicLdsSize, Some(4);
-    /// High half of the private aperture.
-    PrivateBase = HiddenPrivateBase, Some(4);
-    /// High half of the shared aperture.
-    SharedBase = HiddenSharedBase, Some(4);
-    /// Address of the queue.
-    QueuePtr = HiddenQueuePtr, Some(8);
-}
-
-impl Hidden {
-    /// The name in the metadata.
-    ///
-    /// ```
-    /// use hsaco_kernarg::Hidden;
-    /// assert_eq!(Hidden::HostcallBuffer.name(), "hidden_hostcall_buffer");
-    /// assert_eq!(Hidden::from_name("hidden_grid_dims"), Some(Hidden::GridDims));
-    /// ```
-    pub fn name(self) -> &'static str {
-        std::str::from_utf8(self.value_kind().name().as_bytes()).unwrap_or_default()
-    }
-
-    /// The kind of this name, with or without `hidden_`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let bare = |it: &Self| it.name().strip_prefix("hidden_") == Some(name);
-        Self::ALL.iter().copied().find(|it| it.name() == name || bare(it))
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-}
 
 /// Some kinds of hidden arguments.
 ///
 /// ```
-/// use hsaco_kernarg::{Hidden, HiddenSet};
+/// use hsaco_kernarg::HiddenSet;
+/// use hsaco_object::metadata::Hidden;
 /// let set: HiddenSet = [Hidden::HeapV1, Hidden::QueuePtr].into_iter().collect();
 /// assert!(set.contains(Hidden::HeapV1));
 /// assert_eq!(set.iter().map(Hidden::name).collect::<Vec<_>>(), ["hidden_heap_v1", "hidden_queue_ptr"]);
@@ -236,8 +122,8 @@ impl HiddenBlock {
         let mut seen = HiddenSet::default();
         for argument in arguments {
             let kind = match &argument.kind {
-                Kind::Hidden(kind) => Some(*kind),
-                Kind::UnknownHidden(_) => None,
+                ValueKind::Hidden(kind) => Some(*kind),
+                other if other.is_hidden() => None,
                 _ => continue,
             };
             block.add(argument, kind, segment, &mut seen)?;

@@ -1,15 +1,15 @@
 //! A launch: the grid, its workgroups, and what of hidden arguments follows from them or is supplied.
 
 use hsaco_bytes::{Error, ErrorKind, Result};
-
-use crate::hidden::Hidden;
+use hsaco_object::metadata::Hidden;
 
 const CONTEXT: &str = "launch";
 
 /// How a kernel is launched.
 ///
 /// ```
-/// use hsaco_kernarg::{Hidden, Launch};
+/// use hsaco_kernarg::Launch;
+/// use hsaco_object::metadata::Hidden;
 /// let launch = Launch::new(&[100, 3], &[32, 1])?;
 /// assert_eq!(launch.hidden_value(Hidden::BlockCountX), Some(3));
 /// assert_eq!(launch.hidden_value(Hidden::RemainderX), Some(4));

@@ -43,11 +43,11 @@ mod value;
 #[cfg(feature = "analysis")]
 pub use arguments::{Arguments, describe};
 pub use compact::{AbiMarker, Binding, CompactLayout, Span};
-pub use declaration::{Declaration, Declared, Kind, Remark};
+pub use declaration::{Declaration, Declared, Remark};
 pub use elf_only::{ElfOnlyKernel, Inference, Inferred, elf_only};
 pub use entry::{Entry, EntryRegister, EntryValue, Preload, Wave};
 pub use hash::LayoutHash;
-pub use hidden::{Hidden, HiddenField, HiddenSet, Report};
+pub use hidden::{HiddenField, HiddenSet, Report};
 pub use launch::{BLOCK_SIZE, Launch, blocks, command_words, group_segment};
 pub use native::{NativeLayout, Parameter};
 pub use packet::{AgentPacket, BarrierPacket, DispatchPacket, Fences, Packet, PacketNeeds, Scope};

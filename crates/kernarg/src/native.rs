@@ -1,8 +1,9 @@
 //! The native projection: the caller owns packing, and every argument is where the metadata has it.
 
 use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_object::metadata::{OwnedValueKind, ValueKind};
 
-use crate::declaration::{Declaration, Declared, Kind};
+use crate::declaration::{Declaration, Declared};
 use crate::hash::{Hasher, LayoutHash};
 use crate::hidden::{HiddenBlock, HiddenField, Report};
 use crate::launch::Launch;
@@ -14,10 +15,11 @@ use crate::{CONTEXT, UNSTATED_ALIGNMENT, range};
 /// Where the arguments of a kernel are in its segment, byte for byte as the metadata has them.
 ///
 /// ```
-/// use hsaco_kernarg::{CompactLayout, Declaration, Declared, Kind, NativeLayout, Value};
+/// use hsaco_kernarg::{Declaration, Declared, NativeLayout, Value};
+/// use hsaco_object::metadata::ValueKind;
 /// let layout = NativeLayout::new(&Declaration::new(12, vec![
-///     Declared::new(0, 8, Kind::GlobalBuffer).named("out"),
-///     Declared::new(8, 4, Kind::ByValue).named("n"),
+///     Declared::new(0, 8, ValueKind::GlobalBuffer).named("out"),
+///     Declared::new(8, 4, ValueKind::ByValue).named("n"),
 /// ]))?;
 /// let mut segment = [0xfd; 12];
 /// layout.pack(&[Value::Pointer(0x1122), 7_u32.into()], None, &mut segment)?;
@@ -66,7 +68,7 @@ pub struct Parameter {
     /// Its size.
     pub size: u32,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: OwnedValueKind,
     /// Its type, as far as anybody says.
     pub ty: Type,
 }
@@ -77,7 +79,7 @@ impl Parameter {
         let (offset, size) = range(argument.offset, argument.size, size, name)?;
         let said = argument.type_name.as_deref().and_then(Type::from_word);
         let ty = match argument.kind {
-            Kind::GlobalBuffer | Kind::DynamicSharedPointer if matches!(size, 4 | 8) => {
+            ValueKind::GlobalBuffer | ValueKind::DynamicSharedPointer if matches!(size, 4 | 8) => {
                 Type::Pointer { size }
             }
             _ => said.filter(|ty| ty.size() == size).unwrap_or(Type::unknown(size)),
@@ -101,12 +103,12 @@ impl Parameter {
 
     fn accept(&self, position: usize, value: &Value<'_>) -> Result<()> {
         let takes = match value {
-            Value::Pointer(_) => matches!(self.kind, Kind::GlobalBuffer | Kind::ByValue),
+            Value::Pointer(_) => matches!(self.kind, ValueKind::GlobalBuffer | ValueKind::ByValue),
             Value::SharedPointer(_) => {
-                matches!(self.kind, Kind::DynamicSharedPointer | Kind::ByValue)
+                matches!(self.kind, ValueKind::DynamicSharedPointer | ValueKind::ByValue)
             }
             Value::Bytes(_) => true,
-            _ => self.kind == Kind::ByValue,
+            _ => self.kind == ValueKind::ByValue,
         };
         if takes && value.size() == self.size as usize {
             return Ok(());
@@ -388,8 +390,8 @@ impl NativeLayout {
         let mut slots = Vec::new();
         for parameter in &self.parameters {
             match parameter.kind {
-                Kind::GlobalBuffer if parameter.size == 8 => slots.push(parameter.offset),
-                Kind::ByValue => parameter.ty.pointers(parameter.offset, &mut slots),
+                ValueKind::GlobalBuffer if parameter.size == 8 => slots.push(parameter.offset),
+                ValueKind::ByValue => parameter.ty.pointers(parameter.offset, &mut slots),
                 _ => {}
             }
         }

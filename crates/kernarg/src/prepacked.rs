@@ -49,10 +49,11 @@ impl<'b> Blob<'b> {
 /// A buffer that has every visible argument, and what is odd about it.
 ///
 /// ```
-/// use hsaco_kernarg::{Declaration, Declared, Kind, NativeLayout};
+/// use hsaco_kernarg::{Declaration, Declared, NativeLayout};
+/// use hsaco_object::metadata::ValueKind;
 /// let layout = NativeLayout::new(&Declaration::new(16, vec![
-///     Declared::new(0, 8, Kind::GlobalBuffer),
-///     Declared::new(8, 4, Kind::ByValue),
+///     Declared::new(0, 8, ValueKind::GlobalBuffer),
+///     Declared::new(8, 4, ValueKind::ByValue),
 /// ]))?;
 /// let buffer = layout.prepacked([0; 12][..].into())?;
 /// assert_eq!((buffer.padding(), buffer.surplus()), (4, 0));

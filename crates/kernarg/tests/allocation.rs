@@ -11,10 +11,10 @@ use std::cell::Cell;
 
 use hsaco_bytes::ErrorKind;
 use hsaco_kernarg::{
-    AbiMarker, CompactLayout, Declaration, Declared, Hidden, Kind, Launch, NativeLayout, Value,
-    elf_only,
+    AbiMarker, CompactLayout, Declaration, Declared, Launch, NativeLayout, Value, elf_only,
 };
 use hsaco_object::CodeObject;
+use hsaco_object::metadata::{Hidden, ValueKind};
 
 /// Counts what its thread allocates, and refuses it while told to.
 struct Counting;
@@ -56,8 +56,8 @@ fn allocations(work: impl FnOnce()) -> usize {
 /// Ten arguments, and the hidden ones of V5.
 fn ten_arguments() -> Declaration {
     let mut arguments: Vec<_> =
-        (0..5).map(|at| Declared::new(at * 8, 8, Kind::GlobalBuffer)).collect();
-    arguments.extend((0..5).map(|at| Declared::new(40 + at * 4, 4, Kind::ByValue)));
+        (0..5).map(|at| Declared::new(at * 8, 8, ValueKind::GlobalBuffer)).collect();
+    arguments.extend((0..5).map(|at| Declared::new(40 + at * 4, 4, ValueKind::ByValue)));
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let mut arguments: Vec<_> =
         arguments.into_iter().zip(names).map(|(it, name)| it.named(name)).collect();
@@ -69,11 +69,9 @@ fn ten_arguments() -> Declaration {
         (104, Hidden::GlobalOffsetX),
         (160, Hidden::HeapV1),
     ];
-    arguments.extend(
-        kinds.map(|(at, kind)| {
-            Declared::new(at, u64::from(kind.size().unwrap()), Kind::Hidden(kind))
-        }),
-    );
+    arguments.extend(kinds.map(|(at, kind)| {
+        Declared::new(at, u64::from(kind.size().unwrap()), ValueKind::Hidden(kind))
+    }));
     Declaration::new(320, arguments)
 }
 

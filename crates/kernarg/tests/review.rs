@@ -10,20 +10,20 @@
 use hsaco_bytes::{ErrorKind, Str};
 use hsaco_elf::symbol::{STT_FUNC, SymbolTable};
 use hsaco_kernarg::{
-    AbiMarker, Blob, CompactLayout, Declaration, Declared, DirectLayout, Hidden, Inference, Kind,
-    Launch, NativeLayout, Remark, Value, blocks, command_words, elf_only, group_segment,
+    AbiMarker, Blob, CompactLayout, Declaration, Declared, DirectLayout, Inference, Launch,
+    NativeLayout, Remark, Value, blocks, command_words, elf_only, group_segment,
 };
-use hsaco_object::metadata::Metadata;
+use hsaco_object::metadata::{Hidden, Metadata, ValueKind};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
 use hsaco_object::{CodeObject, Kernel};
 use rmpv::Value as Tree;
 
 fn pointer(offset: u64) -> Declared {
-    Declared::new(offset, 8, Kind::GlobalBuffer)
+    Declared::new(offset, 8, ValueKind::GlobalBuffer)
 }
 
 fn value(offset: u64, size: u64) -> Declared {
-    Declared::new(offset, size, Kind::ByValue)
+    Declared::new(offset, size, ValueKind::ByValue)
 }
 
 fn hidden(offset: u64, kind: Hidden) -> Declared {
@@ -31,7 +31,7 @@ fn hidden(offset: u64, kind: Hidden) -> Declared {
 }
 
 fn sized(offset: u64, size: u64, kind: Hidden) -> Declared {
-    Declared::new(offset, size, Kind::Hidden(kind))
+    Declared::new(offset, size, ValueKind::Hidden(kind))
 }
 
 fn counts(offsets: [u64; 3]) -> Vec<Declared> {

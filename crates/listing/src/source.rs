@@ -122,7 +122,8 @@ impl<'a> Source<'a> {
     /// Where the instruction at an address of a section comes from. Its function is that of the symbol, else the one
     /// that was inlined there.
     pub(crate) fn at(&self, section: usize, address: u64) -> Place<'_> {
-        let base = u32::try_from(section).map_or(0, |section| self.debug.sections().base_of(section));
+        let base =
+            u32::try_from(section).map_or(0, |section| self.debug.sections().base_of(section));
         let address = address.wrapping_add(base);
         let location = self.debug.location(address).ok().flatten();
         let after = self.symbols.partition_point(|(code, _)| code.start <= address);

@@ -183,8 +183,8 @@ fn describe(error: &hsaco_bytes::Error) -> String {
     }
 }
 
-impl From<&hsaco_object::Error> for Error {
-    fn from(error: &hsaco_object::Error) -> Self {
+impl From<&hsaco_bytes::Error> for Error {
+    fn from(error: &hsaco_bytes::Error) -> Self {
         Self::unreadable(error)
     }
 }

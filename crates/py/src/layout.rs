@@ -3,10 +3,11 @@
 use hsaco::bytes::{Error, ErrorKind};
 use hsaco::isa::Processor;
 use hsaco::kernarg::{
-    Blob, Datum, Declaration, DispatchPacket, Entry, Float, Hidden, HiddenField, NativeLayout,
-    Packet, PacketNeeds, Parameter, Prepacked, Type, Value, Wave,
+    Blob, Datum, Declaration, DispatchPacket, Entry, Float, HiddenField, NativeLayout, Packet,
+    PacketNeeds, Parameter, Prepacked, Type, Value, Wave,
 };
 use hsaco::object::Kernel;
+use hsaco::object::metadata::Hidden;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyTuple};

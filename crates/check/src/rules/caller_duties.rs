@@ -1,18 +1,18 @@
 //! `caller-duties`: what a kernel expects of whoever launches it.
 
-use hsaco_object::metadata::ValueKind;
+use hsaco_object::metadata::{Hidden, ValueKind};
 
 use crate::facts::KernelFacts;
 use crate::finding::Findings;
 
 /// Hidden arguments that point to something the caller must have set up.
-const SERVICES: [(ValueKind<'static>, &str); 6] = [
-    (ValueKind::HiddenPrintfBuffer, "a printf buffer"),
-    (ValueKind::HiddenHostcallBuffer, "a host call buffer and a thread that serves it"),
-    (ValueKind::HiddenDefaultQueue, "a queue for device enqueue"),
-    (ValueKind::HiddenCompletionAction, "a completion action for device enqueue"),
-    (ValueKind::HiddenMultigridSyncArg, "a cooperative launch"),
-    (ValueKind::HiddenHeapV1, "a device heap"),
+const SERVICES: [(Hidden, &str); 6] = [
+    (Hidden::PrintfBuffer, "a printf buffer"),
+    (Hidden::HostcallBuffer, "a host call buffer and a thread that serves it"),
+    (Hidden::DefaultQueue, "a queue for device enqueue"),
+    (Hidden::CompletionAction, "a completion action for device enqueue"),
+    (Hidden::MultigridSyncArg, "a cooperative launch"),
+    (Hidden::HeapV1, "a device heap"),
 ];
 
 pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
@@ -40,8 +40,9 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
             "see the runtime's device enqueue",
         );
     }
-    let has =
-        |kind: ValueKind<'_>| facts.arguments().iter().any(|argument| argument.value_kind == kind);
+    let has = |kind: Hidden| {
+        facts.arguments().iter().any(|argument| argument.value_kind == ValueKind::Hidden(kind))
+    };
     let wanted: Vec<&str> =
         SERVICES.iter().filter(|(kind, _)| has(*kind)).map(|(_, service)| *service).collect();
     if !wanted.is_empty() {

@@ -84,7 +84,9 @@ fn check_kind(
             message,
             "pass its bytes yourself",
         );
-    } else if let Some(size) = hidden_size(kind).filter(|size| *size != argument.size) {
+    } else if let ValueKind::Hidden(hidden) = kind
+        && let Some(size) = hidden.size().filter(|size| u64::from(*size) != argument.size)
+    {
         let message = format!(
             "argument {number}, {}, has {} bytes, and runtimes write {size}",
             kind.name(),
@@ -96,19 +98,4 @@ fn check_kind(
             "compile it again, or correct .size",
         );
     }
-}
-
-/// Bytes that runtimes write for a hidden argument.
-fn hidden_size(kind: ValueKind<'_>) -> Option<u64> {
-    use ValueKind as Kind;
-    Some(match kind {
-        Kind::HiddenBlockCountX | Kind::HiddenBlockCountY | Kind::HiddenBlockCountZ => 4,
-        Kind::HiddenGroupSizeX | Kind::HiddenGroupSizeY | Kind::HiddenGroupSizeZ => 2,
-        Kind::HiddenRemainderX | Kind::HiddenRemainderY | Kind::HiddenRemainderZ => 2,
-        Kind::HiddenGridDims => 2,
-        Kind::HiddenDynamicLdsSize | Kind::HiddenPrivateBase | Kind::HiddenSharedBase => 4,
-        Kind::HiddenNone => return None,
-        kind if kind.is_hidden() => 8,
-        _ => return None,
-    })
 }

@@ -3,13 +3,10 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use hsaco_bytes::Str;
 use hsaco_elf::symbol::Symbol;
 use hsaco_elf::{PF_X, Segment};
 use hsaco_isa::Generation;
 use hsaco_object::descriptor::KernelDescriptor;
-use hsaco_object::elf::{PF_X, Segment};
-use hsaco_object::symbol::Symbol;
 use hsaco_object::{CodeObject, Index, Kernel as FileKernel};
 
 use super::segment::{file_backed, mapped};

@@ -10,7 +10,6 @@ use std::ops::Range;
 
 use hsaco_elf::{ET_DYN, Segment};
 use hsaco_isa::{EFlags, TargetId};
-use hsaco_object::elf::{ET_DYN, Segment};
 use hsaco_object::{CodeObject, Index};
 
 use crate::error::{Error, ErrorKind, Result};

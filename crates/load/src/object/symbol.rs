@@ -8,6 +8,7 @@ use hsaco_elf::symbol::{
     Binding, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FUNC,
     STT_OBJECT, STT_SECTION, Symbol, SymbolSource, SymbolTable, Visibility,
 };
+use hsaco_elf::{PF_X, SHT_DYNSYM, SHT_SYMTAB, Segment};
 use hsaco_object::{CodeObject, Index, SymbolKind as FileKind};
 
 use super::kernel::{self, Located};

@@ -20,7 +20,7 @@ pub struct Argument<'a> {
     /// `.size` in bytes.
     pub size: u64,
     /// `.value_kind`.
-    pub value_kind: ValueKind<'a>,
+    pub value_kind: ValueKind<Str<'a>>,
     /// `.name`.
     pub name: Option<Str<'a>>,
     /// `.type_name`.
@@ -152,7 +152,7 @@ pub struct Place<'a> {
     /// `.size` in bytes.
     pub size: u64,
     /// `.value_kind`.
-    pub value_kind: ValueKind<'a>,
+    pub value_kind: ValueKind<Str<'a>>,
     /// `.name`.
     pub name: Option<Str<'a>>,
     /// `.type_name`.

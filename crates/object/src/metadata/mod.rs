@@ -5,6 +5,7 @@
 //! [`Kernel::decode`], its arguments only when [`KernelMetadata::arguments`] is iterated.
 
 mod argument;
+mod hidden;
 mod kernel;
 mod key;
 mod path;
@@ -13,10 +14,11 @@ mod schema;
 mod value_kind;
 
 pub use argument::{Argument, Place, Segment};
+pub use hidden::Hidden;
 pub use kernel::KernelMetadata;
 pub use path::path_at;
 pub use schema::{Broken, verify, verify_at};
-pub use value_kind::ValueKind;
+pub use value_kind::{OwnedValueKind, ValueKind};
 
 use hsaco_bytes::{Error, Problems, Result, Str};
 
@@ -532,8 +534,8 @@ mod tests {
 
     #[test]
     fn all_value_kinds_have_their_names() {
-        assert_eq!(ValueKind::ALL.len(), 31);
-        for &kind in ValueKind::ALL {
+        assert_eq!(ValueKind::all().count(), 31);
+        for kind in ValueKind::all() {
             assert_eq!(ValueKind::from_name(kind.name()), kind);
             assert_eq!(kind.is_hidden(), kind.name().to_string().starts_with("hidden_"));
         }

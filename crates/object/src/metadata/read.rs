@@ -109,6 +109,6 @@ pub(super) fn cluster_dims(entry: &Entry<'_>) -> Result<[u64; 3]> {
     }
 }
 
-pub(super) fn kind<'a>(entry: &Entry<'a>) -> Result<ValueKind<'a>> {
+pub(super) fn kind<'a>(entry: &Entry<'a>) -> Result<ValueKind<Str<'a>>> {
     string(entry).map(ValueKind::from_name)
 }

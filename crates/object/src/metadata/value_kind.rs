@@ -2,36 +2,50 @@
 
 use hsaco_bytes::Str;
 
+use super::Hidden;
+
+/// A kind that keeps no bytes of a file.
+pub type OwnedValueKind = ValueKind<Box<str>>;
+
 macro_rules! value_kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What an argument holds.
+        /// What an argument holds; `T` is the name of a kind that this crate does not know.
+        ///
+        /// ```
+        /// use hsaco_object::metadata::{Hidden, ValueKind};
+        /// let kind = ValueKind::from_name("hidden_heap_v1".into());
+        /// assert_eq!(kind, ValueKind::Hidden(Hidden::HeapV1));
+        /// assert!(ValueKind::from_name("hidden_news".into()).is_hidden());
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum ValueKind<'a> {
+        pub enum ValueKind<T> {
             $($(#[$doc])* $variant,)*
+            /// What the runtime supplies.
+            Hidden(Hidden),
             /// A kind this crate has no name for.
-            Other(Str<'a>),
+            Other(T),
         }
 
-        impl ValueKind<'static> {
-            /// Every kind that has a name.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-        }
+        /// The kinds that callers pass.
+        const VISIBLE: &[ValueKind<Str<'static>>] = &[$(ValueKind::$variant,)*];
 
-        impl<'a> ValueKind<'a> {
-            /// The kind of this name.
-            pub fn from_name(name: Str<'a>) -> Self {
-                match name.as_bytes() {
-                    $(bytes if bytes == $name.as_bytes() => Self::$variant,)*
-                    _ => Self::Other(name),
+        impl<T> ValueKind<T> {
+            /// The name in the metadata, as far as it does not come from a file.
+            fn known_name(&self) -> Result<&'static str, &T> {
+                match self {
+                    $(Self::$variant => Ok($name),)*
+                    Self::Hidden(kind) => Ok(kind.name()),
+                    Self::Other(name) => Err(name),
                 }
             }
 
-            /// The name in the metadata.
-            pub fn name(self) -> Str<'a> {
+            /// The same kind with a name of another type.
+            fn map<U>(self, name: impl FnOnce(T) -> U) -> ValueKind<U> {
                 match self {
-                    $(Self::$variant => Str::new($name.as_bytes()),)*
-                    Self::Other(name) => name,
+                    $(Self::$variant => ValueKind::$variant,)*
+                    Self::Hidden(kind) => ValueKind::Hidden(kind),
+                    Self::Other(other) => ValueKind::Other(name(other)),
                 }
             }
         }
@@ -53,59 +67,44 @@ value_kinds! {
     Pipe = "pipe",
     /// An OpenCL queue.
     Queue = "queue",
-    /// A hidden slot that is not used.
-    HiddenNone = "hidden_none",
-    /// OpenCL global offset, x.
-    HiddenGlobalOffsetX = "hidden_global_offset_x",
-    /// OpenCL global offset, y.
-    HiddenGlobalOffsetY = "hidden_global_offset_y",
-    /// OpenCL global offset, z.
-    HiddenGlobalOffsetZ = "hidden_global_offset_z",
-    /// OpenCL printf buffer.
-    HiddenPrintfBuffer = "hidden_printf_buffer",
-    /// Host call buffer.
-    HiddenHostcallBuffer = "hidden_hostcall_buffer",
-    /// OpenCL default queue.
-    HiddenDefaultQueue = "hidden_default_queue",
-    /// OpenCL completion action.
-    HiddenCompletionAction = "hidden_completion_action",
-    /// Multi-grid synchronisation.
-    HiddenMultigridSyncArg = "hidden_multigrid_sync_arg",
-    /// Number of whole workgroups, x.
-    HiddenBlockCountX = "hidden_block_count_x",
-    /// Number of whole workgroups, y.
-    HiddenBlockCountY = "hidden_block_count_y",
-    /// Number of whole workgroups, z.
-    HiddenBlockCountZ = "hidden_block_count_z",
-    /// Workgroup size, x.
-    HiddenGroupSizeX = "hidden_group_size_x",
-    /// Workgroup size, y.
-    HiddenGroupSizeY = "hidden_group_size_y",
-    /// Workgroup size, z.
-    HiddenGroupSizeZ = "hidden_group_size_z",
-    /// Size of the last, partial workgroup, x.
-    HiddenRemainderX = "hidden_remainder_x",
-    /// Size of the last, partial workgroup, y.
-    HiddenRemainderY = "hidden_remainder_y",
-    /// Size of the last, partial workgroup, z.
-    HiddenRemainderZ = "hidden_remainder_z",
-    /// Number of grid dimensions.
-    HiddenGridDims = "hidden_grid_dims",
-    /// Device heap.
-    HiddenHeapV1 = "hidden_heap_v1",
-    /// Size of dynamic LDS.
-    HiddenDynamicLdsSize = "hidden_dynamic_lds_size",
-    /// High half of the private aperture.
-    HiddenPrivateBase = "hidden_private_base",
-    /// High half of the shared aperture.
-    HiddenSharedBase = "hidden_shared_base",
-    /// Queue pointer.
-    HiddenQueuePtr = "hidden_queue_ptr",
 }
 
-impl ValueKind<'_> {
+impl<'a> ValueKind<Str<'a>> {
+    /// Every kind that has a name.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let hidden = Hidden::ALL.iter().map(|it| ValueKind::Hidden(*it));
+        VISIBLE.iter().copied().chain(hidden)
+    }
+
+    /// The kind of this name.
+    pub fn from_name(name: Str<'a>) -> Self {
+        Self::all().find(|it| it.name() == name).unwrap_or(Self::Other(name))
+    }
+
+    /// The name in the metadata.
+    pub fn name(self) -> Str<'a> {
+        self.known_name().map_or_else(|name| *name, Str::from)
+    }
+
     /// True for arguments that the runtime supplies and the caller never sees.
     pub fn is_hidden(self) -> bool {
         self.name().as_bytes().starts_with(b"hidden_")
+    }
+
+    /// The same without bytes of the file.
+    pub fn to_owned(self) -> OwnedValueKind {
+        self.map(|name| name.to_str_lossy().into())
+    }
+}
+
+impl OwnedValueKind {
+    /// The name in the metadata.
+    pub fn name(&self) -> &str {
+        self.known_name().unwrap_or_else(|name| name)
+    }
+
+    /// True for arguments that the runtime supplies and the caller never sees.
+    pub fn is_hidden(&self) -> bool {
+        self.name().starts_with("hidden_")
     }
 }

@@ -5,7 +5,8 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hsaco::kernarg::{Hidden, Launch, NativeLayout, Value};
+use hsaco::kernarg::{Launch, NativeLayout, Value};
+use hsaco::object::metadata::Hidden;
 use serde::Serialize;
 
 use super::buffer::{Subject, hex_dump};
