@@ -19,21 +19,34 @@
 
 mod arith;
 mod compare;
+mod convert;
+mod cube;
+mod division;
 mod fidelity;
 mod float;
 mod integral;
 mod minmax;
 mod mode;
 mod modifier;
+mod preop;
+mod small;
 
 #[cfg(test)]
 mod tests;
 
 pub use arith::{add, fma, mad, mul, neg_abs, sub};
 pub use compare::{Relation, class, compare};
+pub use convert::{
+    Integer, ToInteger, convert, cvt_f32_ubyte, cvt_norm, cvt_off_f32_i4, cvt_pkrtz, from_integer,
+    is_nan_bits, to_integer,
+};
+pub use cube::{Cube, cube};
+pub use division::{div_fixup, div_fmas, div_scale};
 pub use fidelity::Fidelity;
 pub use float::{BF16, F16, F32, F64, Format};
 pub use integral::{ceil, floor, fract, frexp_exp, frexp_mant, ldexp, rndne, trunc};
 pub use minmax::{MinMax, max, maximum, med3, min, minimum, nested};
 pub use mode::{Denorm, Env, Generation, Mode, Round};
 pub use modifier::{OutputModifier, clamp, omod};
+pub use preop::trig_preop;
+pub use small::{Small, SmallRound, e8m0, stochastic_16};

@@ -1,5 +1,6 @@
 //! Tests of numerics: against arithmetic in big integers, and against what devices answered.
 
+mod conversion;
 mod rational;
 mod rounding;
 

@@ -51,6 +51,14 @@ impl Rational {
         &self.numerator << (self.exponent - exponent)
     }
 
+    pub(super) fn floored(&self) -> BigInt {
+        if self.exponent >= 0 { self.at(0) } else { &self.numerator >> -self.exponent }
+    }
+
+    pub(super) fn truncated(&self) -> BigInt {
+        if self.is_negative() { -self.clone().negated().floored() } else { self.floored() }
+    }
+
     pub(super) fn less_than(&self, other: &Self) -> bool {
         let exponent = self.exponent.min(other.exponent);
         self.at(exponent) < other.at(exponent)

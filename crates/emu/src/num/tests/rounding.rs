@@ -6,7 +6,7 @@ use crate::num::arith::without_host;
 use crate::num::float::{HostOp, is_infinite, is_nan, operand};
 use crate::num::{BF16, Denorm, Env, F16, F32, F64, Format, Round, add, fma, mul};
 
-fn envs() -> impl Iterator<Item = Env> {
+pub(super) fn envs() -> impl Iterator<Item = Env> {
     let denorms = (0..4).map(|bits| Denorm { input: bits & 1 != 0, output: bits & 2 != 0 });
     denorms.flat_map(|denorm| {
         Round::ALL.into_iter().map(move |round| Env { round, denorm, ..Env::IEEE })
