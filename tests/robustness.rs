@@ -13,6 +13,7 @@ mod cli;
 mod elf;
 mod exercise;
 mod exit_codes;
+mod json_page;
 #[cfg(unix)]
 mod memory;
 mod metadata;
