@@ -5,7 +5,7 @@ use std::fmt;
 /// Result of everything that reads or writes bytes of a file.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a file, or a part of it, could not be read.
+/// Why something could not be done: `K` is what programs decide on. Without it: why a file, or a part of it, could not be read.
 ///
 /// ```
 /// let error = hsaco_bytes::slice(b"\x7fELF", 0, 64, "ELF header").unwrap_err();
@@ -13,14 +13,22 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// assert_eq!(error.to_string(), "truncated: ELF header: 4 bytes of 64 (at offset 0x0)");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<Inner>);
+pub struct Error<K = ErrorKind>(Box<Inner<K>>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Inner {
-    kind: ErrorKind,
+struct Inner<K> {
+    kind: K,
     offset: Option<u64>,
     context: &'static str,
     detail: String,
+    object: Option<Box<str>>,
+    help: Option<Box<str>>,
+}
+
+/// The kinds of an [`Error`].
+pub trait Kind: Copy {
+    /// The words that open an error's text.
+    fn name(self) -> &'static str;
 }
 
 /// The class of an [`Error`], for programs to decide on.
@@ -64,13 +72,13 @@ impl ErrorKind {
     }
 }
 
-impl Error {
-    /// An error of a kind, in the structure that `context` names, with the particulars.
-    #[cold]
-    pub fn new(kind: ErrorKind, context: &'static str, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, offset: None, context, detail: detail.into() }))
+impl Kind for ErrorKind {
+    fn name(self) -> &'static str {
+        Self::name(self)
     }
+}
 
+impl Error {
     /// `needed` bytes were wanted at `offset`, and only `available` are there.
     #[cold]
     pub fn truncated(context: &'static str, offset: u64, needed: u64, available: u64) -> Self {
@@ -82,6 +90,30 @@ impl Error {
     #[cold]
     pub fn malformed(context: &'static str, offset: u64, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Malformed, context, detail).at(offset)
+    }
+}
+
+impl<K: Kind> Error<K> {
+    /// An error of a kind, in the structure that `context` names, with the particulars. Where the kind says all, `context` is
+    /// empty.
+    #[cold]
+    pub fn new(kind: K, context: &'static str, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self(Box::new(Inner { kind, offset: None, context, detail, object: None, help: None }))
+    }
+
+    /// The same error, in the object of this name.
+    #[must_use]
+    pub fn in_object(mut self, object: &str) -> Self {
+        self.0.object = Some(object.into());
+        self
+    }
+
+    /// The same error, with what to do about it.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<Box<str>>) -> Self {
+        self.0.help = Some(help.into());
+        self
     }
 
     /// The same error, placed at a byte offset.
@@ -99,8 +131,18 @@ impl Error {
     }
 
     /// What class of error this is.
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> K {
         self.0.kind
+    }
+
+    /// The object it is in, by the name under which that was loaded.
+    pub fn object(&self) -> Option<&str> {
+        self.0.object.as_deref()
+    }
+
+    /// What to do about it, where there is something to say.
+    pub fn help(&self) -> Option<&str> {
+        self.0.help.as_deref()
     }
 
     /// Where it is: a byte offset in the bytes that were parsed.
@@ -119,26 +161,33 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl<K: Kind> fmt::Display for Error<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.kind.name(), self.0.context)?;
-        if !self.0.detail.is_empty() {
-            write!(f, ": {}", self.0.detail)?;
+        let Inner { kind, offset, context, detail, object, help } = &*self.0;
+        if let Some(object) = object {
+            write!(f, "{object}: ")?;
         }
-        match self.0.offset {
-            Some(offset) => write!(f, " (at offset {offset:#x})"),
+        f.write_str(kind.name())?;
+        for part in [*context, detail].into_iter().filter(|it| !it.is_empty()) {
+            write!(f, ": {part}")?;
+        }
+        if let Some(offset) = offset {
+            write!(f, " (at offset {offset:#x})")?;
+        }
+        match help {
+            Some(help) => write!(f, "; {help}"),
             None => Ok(()),
         }
     }
 }
 
-impl fmt::Debug for Error {
+impl<K: Kind> fmt::Debug for Error<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Error({self})")
     }
 }
 
-impl std::error::Error for Error {}
+impl<K: Kind> std::error::Error for Error<K> {}
 
 /// What was wrong with a file that could still be read in part. Keeps the first few: a broken table
 /// repeats itself.

@@ -22,6 +22,6 @@ mod str;
 pub mod escape;
 pub mod memory;
 
-pub use error::{Error, ErrorKind, Problems, Result};
+pub use error::{Error, ErrorKind, Kind, Problems, Result};
 pub use read::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 pub use str::Str;

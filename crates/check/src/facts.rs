@@ -81,7 +81,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn refusals(&self) -> Option<&Errors> {
         let refusals = || match &self.object {
             Ok(facts) => hsaco_load::check_object(&facts.object, facts.index()).err(),
-            Err(error) => Some(hsaco_load::Error::from(error).into()),
+            Err(error) => Some(error.into()),
         };
         self.refusals.get_or_init(refusals).as_ref()
     }

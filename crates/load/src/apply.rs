@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, refusal};
 use crate::image::{Applied, Image};
 use crate::name::Names;
 use crate::object::{Entry, Object, Place, Relocation, Target, file_backed};
@@ -99,7 +99,7 @@ impl Addresses<'_, '_> {
             let terms = Terms { symbol, addend, place, moved: delta, slot: slot.unwrap_or(0) };
             rule.value(&terms).map_err(|misfit| {
                 let detail = format!("{}: {misfit}", self.describe(object, relocation));
-                Error::new(ErrorKind::Overflow, detail)
+                refusal(ErrorKind::Overflow, detail)
             })?
         };
         rule.store(bytes, at, value);
@@ -144,7 +144,7 @@ impl Addresses<'_, '_> {
 
     fn no_address(&self, object: &Object<'_>, relocation: &Relocation) -> Error {
         let detail = format!("{}: it has no address", self.describe(object, relocation));
-        Error::new(ErrorKind::UnsupportedRelocation, detail)
+        refusal(ErrorKind::UnsupportedRelocation, detail)
     }
 
     fn describe(&self, object: &Object<'_>, relocation: &Relocation) -> String {

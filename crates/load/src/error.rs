@@ -13,17 +13,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// assert_eq!(error.kind(), ErrorKind::Unreadable);
 /// assert_eq!(error.object(), Some("a.co"));
 /// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<Inner>);
-
-#[derive(Clone, PartialEq, Eq)]
-struct Inner {
-    kind: ErrorKind,
-    object: Option<String>,
-    offset: Option<u64>,
-    detail: String,
-    help: String,
-}
+pub type Error = hsaco_bytes::Error<ErrorKind>;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident $name:literal $status:literal,)+) => {
@@ -110,108 +100,28 @@ kinds! {
     NotFound "not-found" 0x1013,
 }
 
-impl Error {
-    #[cold]
-    pub(crate) fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
-        Self(Box::new(Inner { kind, object: None, offset: None, detail, help: String::new() }))
-    }
-
-    /// What the reader of an object found wrong with it.
-    #[cold]
-    pub(crate) fn unreadable(error: &hsaco_bytes::Error) -> Self {
-        let found = Self::new(ErrorKind::Unreadable, describe(error));
-        match error.offset() {
-            Some(offset) => found.at(offset),
-            None => found,
-        }
-    }
-
-    #[must_use]
-    pub(crate) fn at(mut self, offset: u64) -> Self {
-        self.0.offset = Some(offset);
-        self
-    }
-
-    #[must_use]
-    pub(crate) fn in_object(mut self, object: &str) -> Self {
-        self.0.object = Some(object.to_owned());
-        self
-    }
-
-    #[must_use]
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.0.help = help.into();
-        self
-    }
-
-    /// What class of error this is.
-    #[must_use]
-    pub fn kind(&self) -> ErrorKind {
-        self.0.kind
-    }
-
-    /// The object it is in, by the name under which that was loaded.
-    #[must_use]
-    pub fn object(&self) -> Option<&str> {
-        self.0.object.as_deref()
-    }
-
-    /// Where it is: a byte offset in the object.
-    #[must_use]
-    pub fn offset(&self) -> Option<u64> {
-        self.0.offset
-    }
-
-    /// The particulars.
-    #[must_use]
-    pub fn detail(&self) -> &str {
-        &self.0.detail
-    }
-
-    /// What to do about it; empty where there is nothing to say.
-    #[must_use]
-    pub fn advice(&self) -> &str {
-        &self.0.help
+impl hsaco_bytes::Kind for ErrorKind {
+    fn name(self) -> &'static str {
+        Self::name(self)
     }
 }
 
-fn describe(error: &hsaco_bytes::Error) -> String {
-    match error.detail() {
-        "" => error.context().to_owned(),
-        detail => format!("{}: {detail}", error.context()),
-    }
+/// An error of a kind, with the particulars.
+#[cold]
+pub(crate) fn refusal(kind: ErrorKind, detail: impl Into<String>) -> Error {
+    Error::new(kind, "", detail)
 }
 
-impl From<&hsaco_bytes::Error> for Error {
-    fn from(error: &hsaco_bytes::Error) -> Self {
-        Self::unreadable(error)
+/// What the reader of an object found wrong with it.
+#[cold]
+pub(crate) fn unreadable(error: &hsaco_bytes::Error) -> Error {
+    let parts = [error.context(), error.detail()].into_iter().filter(|it| !it.is_empty());
+    let found = refusal(ErrorKind::Unreadable, parts.collect::<Vec<_>>().join(": "));
+    match error.offset() {
+        Some(offset) => found.at(offset),
+        None => found,
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(object) = &self.0.object {
-            write!(f, "{object}: ")?;
-        }
-        write!(f, "{}: {}", self.0.kind.name(), self.0.detail)?;
-        if let Some(offset) = self.0.offset {
-            write!(f, " (at offset {offset:#x})")?;
-        }
-        if !self.0.help.is_empty() {
-            write!(f, "; {}", self.0.help)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error({self})")
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Everything that keeps an executable from being frozen, sorted by kind and name.
 ///
@@ -231,7 +141,8 @@ pub struct Errors(Vec<Error>);
 impl Errors {
     /// The errors as a failure, or nothing where there is none.
     pub(crate) fn check(mut errors: Vec<Error>) -> std::result::Result<(), Self> {
-        errors.sort_by_cached_key(|it| (it.0.kind, it.0.detail.clone(), it.0.object.clone()));
+        let text = |it: Option<&str>| it.map(str::to_owned);
+        errors.sort_by_cached_key(|it| (it.kind(), it.detail().to_owned(), text(it.object())));
         if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
     }
 }
@@ -239,6 +150,12 @@ impl Errors {
 impl From<Error> for Errors {
     fn from(error: Error) -> Self {
         Self(vec![error])
+    }
+}
+
+impl From<&hsaco_bytes::Error> for Errors {
+    fn from(error: &hsaco_bytes::Error) -> Self {
+        unreadable(error).into()
     }
 }
 

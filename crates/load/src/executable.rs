@@ -10,7 +10,7 @@ use hsaco_elf::relocation::RelocationType;
 use hsaco_isa::{EFlags, TargetId};
 
 use crate::apply::Addresses;
-use crate::error::{Error, ErrorKind, Errors, Result};
+use crate::error::{ErrorKind, Errors, Result, refusal};
 use crate::id::{ObjectId, SymbolId};
 use crate::image::{Applied, Image};
 use crate::name::{NameId, Names};
@@ -118,7 +118,7 @@ impl<'a> Executable<'a> {
         if self.frozen.is_none() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Frozen, format!("{what}: the executable is frozen")))
+        Err(refusal(ErrorKind::Frozen, format!("{what}: the executable is frozen")))
     }
 
     /// Says where a variable is that objects may refer to.
@@ -142,7 +142,7 @@ impl<'a> Executable<'a> {
         let known = self.names.find(Str::from(name));
         if self.definitions.iter().any(|it| Some(it.name) == known) {
             let detail = format!("`{name}` is defined by the caller already");
-            return Err(Error::new(ErrorKind::DuplicateSymbol, detail));
+            return Err(refusal(ErrorKind::DuplicateSymbol, detail));
         }
         let name = self.names.intern(Str::from(name));
         let number = u32::try_from(self.definitions.len()).unwrap_or(u32::MAX);
@@ -225,7 +225,7 @@ impl<'a> Executable<'a> {
 
     /// Whether an object runs on the device and goes with the others: the flags of all of them together.
     fn check_target(&self, object: &Object<'_>) -> Result<EFlags> {
-        let refused = |kind, detail: String| Err(Error::new(kind, detail).in_object(&object.name));
+        let refused = |kind, detail: String| Err(refusal(kind, detail).in_object(&object.name));
         if let Some(device) = self.device
             && let Err(error) = object.target.runs_on(device, object.flags.generic_version())
         {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hsaco_object::{CodeObject, Index};
 
-use crate::error::{Error, ErrorKind, Errors};
+use crate::error::{ErrorKind, Errors, refusal};
 use crate::executable::{Executable, Frozen};
 use crate::object::Object;
 use crate::resolve::{self, Resolution};
@@ -49,7 +49,7 @@ impl Executable<'_> {
     /// Places the objects, finds who provides each name, and applies relocations.
     fn put_together(&self, base: u64) -> std::result::Result<Frozen, Errors> {
         if let Some(object) = self.objects.iter().find(|it| !it.is_linked) {
-            let error = Error::new(ErrorKind::NotLinked, "it was only to be inspected");
+            let error = refusal(ErrorKind::NotLinked, "it was only to be inspected");
             return Err(error.in_object(&object.name).into());
         }
         let deltas = image::place(&self.objects, base, |object| object.base)?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use hsaco_bytes::memory;
 use hsaco_elf::relocation::RelocationType;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, refusal, unreadable};
 use crate::object::Object;
 use crate::resolve::Bound;
 
@@ -60,7 +60,7 @@ impl Image {
             })
         };
         let segments: hsaco_bytes::Result<_> = object.segments.iter().map(segment).collect();
-        let segments = segments.map_err(|it| Error::unreadable(&it).in_object(&object.name))?;
+        let segments = segments.map_err(|it| unreadable(&it).in_object(&object.name))?;
         Ok(Self { delta, segments })
     }
 
@@ -110,13 +110,13 @@ pub(crate) fn place(
         let span = object.span();
         let past = || {
             let detail = format!("{:#x} bytes do not fit behind {next:#x}", span.end - span.start);
-            Error::new(ErrorKind::BadPlacement, detail).in_object(&object.name)
+            refusal(ErrorKind::BadPlacement, detail).in_object(&object.name)
         };
         let start = match told(object) {
             Some(start) if start % object.align == 0 => start,
             Some(start) => {
                 let detail = format!("{start:#x} is no multiple of {:#x}", object.align);
-                return Err(Error::new(ErrorKind::BadPlacement, detail).in_object(&object.name));
+                return Err(refusal(ErrorKind::BadPlacement, detail).in_object(&object.name));
             }
             None => next.checked_next_multiple_of(object.align).ok_or_else(past)?,
         };
@@ -139,7 +139,7 @@ fn check_overlaps(mut taken: Vec<(Range<u64>, &String)>) -> Result<()> {
                 "{:#x}..{:#x} overlaps {:#x}..{:#x} of {one}",
                 second.start, second.end, first.start, first.end
             );
-            return Err(Error::new(ErrorKind::BadPlacement, detail).in_object(other));
+            return Err(refusal(ErrorKind::BadPlacement, detail).in_object(other));
         }
     }
     Ok(())

@@ -20,7 +20,7 @@ use hsaco_object::write::{
     Builder, Identity, MetadataEdit, NewRelocation, NewSection, NewSymbol, PAGE,
 };
 
-use crate::error::{Error, ErrorKind, Errors, Result};
+use crate::error::{ErrorKind, Errors, Result, refusal, unreadable};
 use crate::executable::Executable;
 use crate::image::{self, Applied, Image};
 use crate::object::{Entry, Object, Place};
@@ -79,9 +79,7 @@ pub(crate) fn link(
     purpose: Purpose,
 ) -> std::result::Result<Linked, Errors> {
     let Some(frozen) = &executable.frozen else {
-        return Err(
-            Error::new(ErrorKind::NotFrozen, "linking: the executable is not frozen").into()
-        );
+        return Err(refusal(ErrorKind::NotFrozen, "linking: the executable is not frozen").into());
     };
     let files = executable.objects.iter().map(Object::code_object).collect::<Result<Vec<_>>>()?;
     let parts: Vec<Vec<Part>> =
@@ -102,7 +100,7 @@ pub(crate) fn link(
     }
     let mut definitions = linker.definitions;
     definitions.sort_unstable();
-    let bytes = linker.builder.finish().map_err(|error| Error::unreadable(&error))?;
+    let bytes = linker.builder.finish().map_err(|error| unreadable(&error))?;
     Ok(Linked { bytes, deltas, definitions })
 }
 
@@ -193,7 +191,7 @@ struct Linker<'l, 'a> {
 impl<'l, 'a> Linker<'l, 'a> {
     fn new(executable: &'l Executable<'a>, deltas: &'l [u64]) -> Result<Self> {
         let (Some(flags), Some(first)) = (executable.e_flags(), executable.objects.first()) else {
-            return Err(Error::new(ErrorKind::NotFound, "linking: there is no object"));
+            return Err(refusal(ErrorKind::NotFound, "linking: there is no object"));
         };
         let header = *first.code_object()?.elf().header();
         let identity =
@@ -328,7 +326,7 @@ impl<'l, 'a> Linker<'l, 'a> {
                 "{} at {:#x} needs a symbol that the loader sees, and has none",
                 applied.kind, applied.place
             );
-            return Err(Error::new(ErrorKind::UnsupportedRelocation, detail));
+            return Err(refusal(ErrorKind::UnsupportedRelocation, detail));
         };
         let (offset, kind, addend) = (applied.place, applied.kind, applied.addend);
         self.builder.relocation(NewRelocation { offset, kind, symbol: Some(symbol), addend });
@@ -344,7 +342,7 @@ impl<'l, 'a> Linker<'l, 'a> {
                     hsaco_bytes::ErrorKind::Unsupported => ErrorKind::UnsupportedMetadata,
                     _ => ErrorKind::MetadataConflict,
                 };
-                Error::new(kind, error.detail()).in_object(&object.name)
+                refusal(kind, error.detail()).in_object(&object.name)
             };
             let mut metadata = MetadataEdit::of(file).map_err(conflict)?;
             for raise in raises.iter().filter(|it| it.object.index() == number) {
@@ -359,7 +357,7 @@ impl<'l, 'a> Linker<'l, 'a> {
             }
         }
         let Some(mut merged) = merged else { return Ok(()) };
-        let unreadable = |error: hsaco_bytes::Error| Error::unreadable(&error);
+        let unreadable = |error: hsaco_bytes::Error| unreadable(&error);
         let has_target = !matches!(self.abi(), AbiVersion::V2 | AbiVersion::V3);
         if let Some(target) = self.executable.target().filter(|_| has_target) {
             let target = format!("amdgcn-amd-amdhsa--{target}");
@@ -382,5 +380,5 @@ fn file_bytes(image: &Image, address: u64, size: u64) -> Result<Vec<u8>> {
     let start = usize::try_from(address - segment.address).unwrap_or(usize::MAX);
     let have = segment.bytes.get(start..).unwrap_or_default();
     let have = have.get(..usize::try_from(size).unwrap_or(usize::MAX)).unwrap_or(have);
-    memory::copy(have, "section").map_err(|error| Error::unreadable(&error))
+    memory::copy(have, "section").map_err(|error| unreadable(&error))
 }

@@ -10,7 +10,7 @@ use hsaco_bytes::Str;
 use hsaco_demangle::demangle;
 use hsaco_elf::symbol::{Binding, Visibility};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, refusal};
 use crate::name::{NameId, Names};
 use crate::object::{Class, Entry, Object, Target};
 
@@ -367,8 +367,8 @@ fn duplicate(name: Str<'_>, involved: &Involved) -> Error {
     let strong = involved.exports.iter().filter(|it| !it.is_weak);
     let objects: Vec<&str> = strong.map(|it| it.object.as_str()).collect();
     let detail = format!("{} is defined by {}", quoted(name), objects.join(" and by "));
-    Error::new(ErrorKind::DuplicateSymbol, detail)
-        .help("make all but one of them weak or hidden, or load each object once")
+    refusal(ErrorKind::DuplicateSymbol, detail)
+        .with_help("make all but one of them weak or hidden, or load each object once")
 }
 
 fn mismatch(name: Str<'_>, involved: &Involved) -> Error {
@@ -379,7 +379,7 @@ fn mismatch(name: Str<'_>, involved: &Involved) -> Error {
     let sides: Vec<String> =
         sides.map(|(class, who)| format!("a {} {who}", class.name())).collect();
     let detail = format!("{} is {}", quoted(name), sides.join(" and "));
-    Error::new(ErrorKind::TypeMismatch, detail)
+    refusal(ErrorKind::TypeMismatch, detail)
 }
 
 fn undefined(
@@ -395,21 +395,21 @@ fn undefined(
         let owners: Vec<String> =
             involved.hidden.iter().map(|(object, how)| format!("{object} ({how})")).collect();
         let detail = format!("{wanted}, and defined only inside {}", owners.join(", "));
-        return Error::new(ErrorKind::HiddenSymbol, detail)
-            .help("compile the provider with -fvisibility=default");
+        return refusal(ErrorKind::HiddenSymbol, detail)
+            .with_help("compile the provider with -fvisibility=default");
     }
     if !involved.exports.is_empty() {
         let owners: Vec<&str> = involved.exports.iter().map(|it| it.object.as_str()).collect();
         let detail = format!("{wanted} as its own, and defined by {}", owners.join(", "));
-        return Error::new(ErrorKind::HiddenSymbol, detail)
-            .help("declare it with default visibility where it is used");
+        return refusal(ErrorKind::HiddenSymbol, detail)
+            .with_help("declare it with default visibility where it is used");
     }
-    let error = Error::new(ErrorKind::UndefinedSymbol, format!("{wanted}, and defined by nobody"));
+    let error = refusal(ErrorKind::UndefinedSymbol, format!("{wanted}, and defined by nobody"));
     let readable = readable(name);
     match exports.get(base(&readable)) {
         Some(similar) => {
             let similar: Vec<String> = similar.iter().take(3).map(|it| format!("`{it}`")).collect();
-            error.help(format!("there is {}", similar.join(", ")))
+            error.with_help(format!("there is {}", similar.join(", ")))
         }
         None => error,
     }

@@ -16,7 +16,7 @@ use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::write::{KernelChange, Registers};
 
 use crate::calls::Whole;
-use crate::error::{Error, ErrorKind, Errors};
+use crate::error::{Error, ErrorKind, Errors, refusal};
 use crate::executable::Executable;
 use crate::id::ObjectId;
 use crate::object::{Entry, Kernel, Object, Place};
@@ -218,7 +218,7 @@ impl Survey<'_, '_, '_> {
                     "kernel `{name}` has waves of {wave}, and calls code of {} for waves of {size}: {path}",
                     other.name
                 );
-                return Err(Error::new(ErrorKind::WaveSize, detail));
+                return Err(refusal(ErrorKind::WaveSize, detail));
             }
         }
         Ok(())
@@ -301,7 +301,7 @@ impl Survey<'_, '_, '_> {
         self.check_limits(&shortfalls, &change, needs, name)?;
         let refused = |error: hsaco_bytes::Error| {
             let detail = format!("kernel `{name}` cannot have what it needs: {}", error.detail());
-            Error::new(ErrorKind::Resources, format!("{detail}: {}", describe(&shortfalls)))
+            refusal(ErrorKind::Resources, format!("{detail}: {}", describe(&shortfalls)))
         };
         let registers = raised(change.registers(), &shortfalls, needs);
         let had = change.registers();
@@ -425,7 +425,7 @@ impl Survey<'_, '_, '_> {
                     self.processor.name(),
                     describe(shortfalls)
                 );
-                return Err(Error::new(ErrorKind::Resources, detail));
+                return Err(refusal(ErrorKind::Resources, detail));
             }
         }
         Ok(())
@@ -448,7 +448,7 @@ impl Survey<'_, '_, '_> {
                 "kernel `{name}` is launched with {required} work-items, and with what it needs {fits} fit: {}",
                 describe(shortfalls)
             );
-            return Err(Error::new(ErrorKind::Resources, detail));
+            return Err(refusal(ErrorKind::Resources, detail));
         }
         Ok(Some(fits)
             .filter(|fits| self.kernel.info.max_workgroup_size.is_some_and(|most| most > *fits)))

@@ -2,7 +2,7 @@
 
 use hsaco_dwarf::DebugInfo;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, unreadable};
 use crate::executable::Executable;
 
 /// A function that an instruction is in, and the place there.
@@ -39,8 +39,7 @@ impl Executable<'_> {
     pub fn source(&self, address: u64) -> Result<Vec<SourceFrame>> {
         let Some(located) = self.locate(address) else { return Ok(Vec::new()) };
         let Some(object) = self.objects.get(located.object.index()) else { return Ok(Vec::new()) };
-        let unreadable =
-            |error: hsaco_bytes::Error| Error::unreadable(&error).in_object(&object.name);
+        let unreadable = |error: hsaco_bytes::Error| unreadable(&error).in_object(&object.name);
         let code = object.code_object()?;
         let debug = DebugInfo::open(&code).map_err(unreadable)?;
         let frames = debug.frames(located.object_address).map_err(unreadable)?;

@@ -17,10 +17,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Findings) {
     for error in untold {
         let subject = Subject::field(error.kind().name()).at(error.offset());
         let message = format!("the loader refuses it: {}", error.detail());
-        let help = match error.advice() {
-            "" => "link it again, with ld.lld -shared",
-            advice => advice,
-        };
+        let help = error.help().unwrap_or("link it again, with ld.lld -shared");
         findings.error(subject, message, help);
     }
 }

@@ -217,7 +217,7 @@ impl Loaded {
             kind: it.kind().name(),
             object: it.object().map(str::to_owned),
             message: it.detail().to_owned(),
-            help: Some(it.advice()).filter(|it| !it.is_empty()).map(str::to_owned),
+            help: it.help().map(str::to_owned),
         };
         let is_frozen = executable.is_frozen();
         let calls = match args.calls && is_frozen {

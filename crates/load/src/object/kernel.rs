@@ -10,7 +10,7 @@ use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::{CodeObject, Index, Kernel as FileKernel};
 
 use super::segment::{file_backed, mapped};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, refusal};
 
 /// What a runtime must know of a kernel to launch it.
 ///
@@ -152,7 +152,7 @@ impl<'a> Found<'a> {
             }
             let Some(read) = Located::new(kernel, is_relocatable) else {
                 let detail = format!("kernel `{}` starts at no address", kernel.name());
-                return Err(Error::new(ErrorKind::BadEntry, detail));
+                return Err(refusal(ErrorKind::BadEntry, detail));
             };
             if !is_relocatable {
                 check_entry(kernel, read.entry, segments)?;
@@ -196,7 +196,7 @@ fn check_descriptor(
     }
     let (name, address) = (kernel.name(), symbol.value);
     let detail = format!("the descriptor of `{name}` at {address:#x} is in no segment's bytes");
-    Err(Error::new(ErrorKind::BadDescriptor, detail))
+    Err(refusal(ErrorKind::BadDescriptor, detail))
 }
 
 fn check_entry(kernel: &FileKernel<'_>, entry: u64, segments: &[Segment]) -> Result<()> {
@@ -205,5 +205,5 @@ fn check_entry(kernel: &FileKernel<'_>, entry: u64, segments: &[Segment]) -> Res
         return Ok(());
     }
     let detail = format!("kernel `{}` starts at {entry:#x}, where no code is", kernel.name());
-    Err(Error::new(ErrorKind::BadEntry, detail))
+    Err(refusal(ErrorKind::BadEntry, detail))
 }

@@ -12,7 +12,7 @@ use hsaco_elf::{ET_DYN, Segment};
 use hsaco_isa::{EFlags, TargetId};
 use hsaco_object::{CodeObject, Index};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, refusal, unreadable};
 use crate::name::Names;
 
 pub(crate) use kernel::Kernel;
@@ -48,7 +48,7 @@ impl<'a> Object<'a> {
     /// Reads an object. Names that it brings are in `names` also where it fails.
     pub(crate) fn read(name: &str, bytes: Cow<'a, [u8]>, names: &mut Names) -> Result<Self> {
         let in_object = |error: Error| error.in_object(name);
-        let code = CodeObject::parse(&bytes).map_err(|it| in_object(Error::unreadable(&it)))?;
+        let code = CodeObject::parse(&bytes).map_err(|it| in_object(unreadable(&it)))?;
         let (object, located) = Self::check(name, &code, &code.index(), names)?;
         let kernels = kernels(&code, &located);
         Ok(Self { kernels, bytes, ..object })
@@ -98,7 +98,7 @@ impl<'a> Object<'a> {
         names: &mut Names,
     ) -> Result<Self> {
         let in_object = |error: Error| error.in_object(name);
-        let code = CodeObject::parse(&bytes).map_err(|it| in_object(Error::unreadable(&it)))?;
+        let code = CodeObject::parse(&bytes).map_err(|it| in_object(unreadable(&it)))?;
         let (flags, target) = identity(&code).map_err(in_object)?;
         let tables = symbol::Tables::read(&code, &code.index(), &[], &[], names);
         let tables = tables.map_err(in_object)?;
@@ -121,8 +121,7 @@ impl<'a> Object<'a> {
 
     /// The file again; it was read once, so that it can be.
     pub(crate) fn code_object(&self) -> Result<CodeObject<'_>> {
-        CodeObject::parse(&self.bytes)
-            .map_err(|error| Error::unreadable(&error).in_object(&self.name))
+        CodeObject::parse(&self.bytes).map_err(|error| unreadable(&error).in_object(&self.name))
     }
 
     /// From its lowest to its highest address, the lowest rounded down as segments are aligned.
@@ -141,13 +140,13 @@ fn kernels(code: &CodeObject<'_>, located: &[Located<'_>]) -> Vec<Kernel> {
 
 fn check_linked(code: &CodeObject<'_>) -> Result<()> {
     if code.is_relocatable() {
-        let error = Error::new(ErrorKind::NotLinked, "a relocatable file, not a shared object");
-        return Err(error.at(16).help("link it first, with ld.lld -shared"));
+        let error = refusal(ErrorKind::NotLinked, "a relocatable file, not a shared object");
+        return Err(error.at(16).with_help("link it first, with ld.lld -shared"));
     }
     let kind = code.elf().header().e_type;
     if kind != ET_DYN {
         let detail = format!("file type {kind}, not {ET_DYN} (a shared object)");
-        return Err(Error::new(ErrorKind::NotLinked, detail).at(16));
+        return Err(refusal(ErrorKind::NotLinked, detail).at(16));
     }
     Ok(())
 }
@@ -156,14 +155,14 @@ fn identity(code: &CodeObject<'_>) -> Result<(EFlags, TargetId)> {
     if !code.is_hsa() {
         let abi = code.elf().header().os_abi;
         let detail = format!("OS ABI {abi}, not 64 (HSA)");
-        return Err(Error::new(ErrorKind::NotHsa, detail).at(7));
+        return Err(refusal(ErrorKind::NotHsa, detail).at(7));
     }
     let flags = code.e_flags();
     match code.target().id() {
         Some(target) => Ok((flags, target)),
         None => {
             let detail = format!("machine number {:#x} is no known processor", flags.mach());
-            Err(Error::new(ErrorKind::UnknownTarget, detail).at(48))
+            Err(refusal(ErrorKind::UnknownTarget, detail).at(48))
         }
     }
 }

@@ -6,7 +6,7 @@ use hsaco_object::CodeObject;
 
 use super::segment::{file_backed, mapped};
 use super::symbol::{Slot, Tables};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, refusal, unreadable};
 use crate::relocate::Rule;
 
 /// What a relocation refers to.
@@ -42,7 +42,7 @@ pub(super) fn read(
     check_links(code)?;
     let (rows, problems) = code.relocations();
     if let Some(problem) = problems.first() {
-        return Err(Error::unreadable(problem));
+        return Err(unreadable(problem));
     }
     let mut relocations = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -64,7 +64,7 @@ fn check_links(code: &CodeObject<'_>) -> Result<()> {
         if !fits {
             let (link, count) = (section.link, elf.sections().len());
             let detail = format!("`{}`: symbols in section {link} of {count}", section.name);
-            return Err(Error::new(ErrorKind::BadRelocation, detail).at(section.offset));
+            return Err(refusal(ErrorKind::BadRelocation, detail).at(section.offset));
         }
     }
     Ok(())
@@ -78,7 +78,7 @@ fn is_in_memory(code: &CodeObject<'_>, row: &Row<'_>) -> Result<bool> {
         None => {
             let count = code.elf().sections().len();
             let detail = format!("{}: of section {number} of {count}", describe(row));
-            Err(Error::new(ErrorKind::BadRelocation, detail))
+            Err(refusal(ErrorKind::BadRelocation, detail))
         }
     }
 }
@@ -98,11 +98,11 @@ fn one(row: &Row<'_>, segments: &[Segment], tables: &Tables<'_>) -> Result<Optio
         Some(Slot::Address(address)) => Target::Address(*address),
         Some(Slot::Nothing) => {
             let detail = format!("{}: symbol {} is no place", describe(row), row.symbol);
-            return Err(Error::new(ErrorKind::BadRelocation, detail));
+            return Err(refusal(ErrorKind::BadRelocation, detail));
         }
         None => {
             let detail = format!("{}: symbol {} of {}", describe(row), row.symbol, slots.len());
-            return Err(Error::new(ErrorKind::BadRelocation, detail));
+            return Err(refusal(ErrorKind::BadRelocation, detail));
         }
     };
     let (place, kind, addend) = (row.offset, row.kind, row.addend);
@@ -112,7 +112,7 @@ fn one(row: &Row<'_>, segments: &[Segment], tables: &Tables<'_>) -> Result<Optio
 fn unsupported(row: &Row<'_>, is_static: bool) -> Error {
     let whose = if is_static { "a linker keeps" } else { "a loader applies" };
     let detail = format!("{} is no relocation that {whose}", describe(row));
-    Error::new(ErrorKind::UnsupportedRelocation, detail)
+    refusal(ErrorKind::UnsupportedRelocation, detail)
 }
 
 fn check_place(row: &Row<'_>, rule: Rule, segments: &[Segment]) -> Result<()> {
@@ -127,7 +127,7 @@ fn check_place(row: &Row<'_>, rule: Rule, segments: &[Segment]) -> Result<()> {
     } else {
         "is in no segment"
     };
-    Err(Error::new(ErrorKind::BadRelocation, format!("{} {why}", describe(row))))
+    Err(refusal(ErrorKind::BadRelocation, format!("{} {why}", describe(row))))
 }
 
 fn describe(row: &Row<'_>) -> String {

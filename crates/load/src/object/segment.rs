@@ -5,7 +5,7 @@ use std::ops::Range;
 use hsaco_elf::Segment;
 use hsaco_object::CodeObject;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, refusal};
 
 /// What memory is handed out in.
 pub(crate) const PAGE: u64 = 4096;
@@ -23,10 +23,10 @@ pub(super) fn read(code: &CodeObject<'_>) -> Result<Vec<Segment>> {
     };
     let wrong = |segment: &Segment, detail: String| {
         let detail = format!("segment {}: {detail}", segment.index);
-        Err(Error::new(ErrorKind::BadSegment, detail).at(header(segment)))
+        Err(refusal(ErrorKind::BadSegment, detail).at(header(segment)))
     };
     if loads.is_empty() {
-        let error = Error::new(ErrorKind::BadSegment, "no segment is to be loaded");
+        let error = refusal(ErrorKind::BadSegment, "no segment is to be loaded");
         return Err(error.at(elf.header().program_headers));
     }
     for segment in &loads {

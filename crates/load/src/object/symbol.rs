@@ -13,7 +13,7 @@ use hsaco_object::{CodeObject, Index, SymbolKind as FileKind};
 
 use super::kernel::{self, Located};
 use super::segment::mapped;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, refusal, unreadable};
 use crate::id::SymbolKind;
 use crate::name::{NameId, Names};
 
@@ -131,7 +131,7 @@ impl<'a> Tables<'a> {
         relro: &[Range<u64>],
         names: &mut Names,
     ) -> Result<Self> {
-        let unreadable = |error: hsaco_bytes::Error| Error::unreadable(&error);
+        let unreadable = |error: hsaco_bytes::Error| unreadable(&error);
         let table = |kind, source| {
             let section = code.elf().sections().iter().find(|it| it.kind == kind);
             section.map(|it| SymbolTable::of_section(code.elf(), it, source)).transpose()
@@ -168,7 +168,7 @@ impl<'a> Reader<'_, 'a> {
     ) -> Result<Vec<Slot>> {
         let mut slots = vec![Slot::Nothing];
         for symbol in table.iter() {
-            let symbol = symbol.map_err(|error| Error::unreadable(&error))?;
+            let symbol = symbol.map_err(|error| unreadable(&error))?;
             slots.push(self.slot(&symbol, is_first, is_dynamic)?);
         }
         Ok(slots)
@@ -184,7 +184,7 @@ impl<'a> Reader<'_, 'a> {
         }
         let mut slots = vec![Slot::Nothing];
         for symbol in table.iter() {
-            let symbol = symbol.map_err(|error| Error::unreadable(&error))?;
+            let symbol = symbol.map_err(|error| unreadable(&error))?;
             let same = self.names.find(symbol.name).and_then(|name| known.get(&name)).copied();
             let same = same.filter(|_| symbol.binding != Binding::Local);
             let slot = match same.and_then(|at| Some((at, self.entries.get_mut(at)?))) {
@@ -308,7 +308,7 @@ impl<'a> Reader<'_, 'a> {
             return Ok(());
         }
         let detail = format!("`{}` is in section {:#x} of {count}", symbol.name, symbol.section);
-        Err(Error::new(ErrorKind::BadSymbol, detail))
+        Err(refusal(ErrorKind::BadSymbol, detail))
     }
 
     fn check_place(&self, symbol: &Symbol<'_>, kind: Option<SymbolKind>) -> Result<()> {
@@ -329,7 +329,7 @@ impl<'a> Reader<'_, 'a> {
         );
         let is_descriptor = kind == Some(SymbolKind::Kernel);
         let kind = if is_descriptor { ErrorKind::BadDescriptor } else { ErrorKind::BadSymbol };
-        Err(Error::new(kind, detail))
+        Err(refusal(kind, detail))
     }
 }
 
