@@ -15,7 +15,7 @@ mod vacuous;
 
 use std::fs;
 
-use hsaco::check::{Checker, Device, Launch, Report, Rule, Severity};
+use hsaco::check::{Checker, Device, LaunchFacts, Report, Rule, Severity};
 
 fn fixture(name: &str) -> Vec<u8> {
     fs::read(hsaco_tests::fixture(name)).unwrap()
@@ -25,7 +25,7 @@ fn fixture(name: &str) -> Vec<u8> {
 struct Asked {
     checker: Checker,
     device: Option<Device>,
-    launch: Launch,
+    launch: LaunchFacts,
 }
 
 /// Everything on a device.
@@ -35,7 +35,7 @@ fn on(device: &str) -> Asked {
 
 /// Each object on the device that it is for.
 fn own(checker: Checker) -> Asked {
-    Asked { checker, device: None, launch: Launch::default() }
+    Asked { checker, device: None, launch: LaunchFacts::default() }
 }
 
 impl Asked {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use expect_test::expect;
-use hsaco::check::{Checker, Launch};
+use hsaco::check::{Checker, LaunchFacts};
 use hsaco_tests::program::sh;
 use hsaco_tests::scratch_dir;
 
@@ -231,7 +231,7 @@ fn waves_do_not_fit() {
     expect![[r#"
         warning: waves-do-not-fit: groups: the largest declared workgroups of 1024 work-items are 16 waves, and 12 of them have room with 136 VGPRs each: 3 on each of 4 SIMDs (granulated_workitem_vgpr_count, at offset 0x470); use workgroups of 768 at most, or fewer registers
     "#]].assert_eq(&findings(&on("gfx942"), &odd));
-    let launched = |size| Launch { workgroup: Some([size, 1, 1]), ..Launch::default() };
+    let launched = |size| LaunchFacts { workgroup: Some([size, 1, 1]), ..LaunchFacts::default() };
     assert_eq!(findings(&Asked { launch: launched(768), ..on("gfx942") }, &odd), "");
     expect![[r#"
         error: waves-do-not-fit: groups: workgroups of 769 work-items are 13 waves, and 12 of them have room with 136 VGPRs each: 3 on each of 4 SIMDs (granulated_workitem_vgpr_count, at offset 0x470); use workgroups of 768 at most, or fewer registers
@@ -243,7 +243,7 @@ fn waves_do_not_fit() {
 fn workgroup_limit() {
     let plain = object("gfx942", &[PLAIN]);
     let launched = |size| Asked {
-        launch: Launch { workgroup: Some([size, 1, 1]), ..Launch::default() },
+        launch: LaunchFacts { workgroup: Some([size, 1, 1]), ..LaunchFacts::default() },
         ..on("gfx942")
     };
     assert_eq!(findings(&launched(256), &plain), "");
@@ -359,7 +359,7 @@ fn grid_limit_knows_clusters() {
     let clustered = Kernel { metadata: &[(".cluster_dims", "[4, 1, 1]")], ..PLAIN };
     let clustered = object("gfx1250", &[clustered]);
     let launched = |groups| Asked {
-        launch: Launch { grid: Some([groups, 1, 1]), ..Launch::default() },
+        launch: LaunchFacts { grid: Some([groups, 1, 1]), ..LaunchFacts::default() },
         ..on("gfx1250")
     };
     assert_eq!(findings(&launched(8), &clustered), "");

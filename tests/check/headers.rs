@@ -1,7 +1,7 @@
 //! Rules that fixtures break when a few of their bytes change; these need no tools.
 
 use expect_test::{Expect, expect};
-use hsaco::check::{Checker, Device, Facts, Launch, check};
+use hsaco::check::{Checker, Device, Facts, LaunchFacts, check};
 use hsaco::object::CodeObject;
 
 use super::{Asked, findings, fixture, on, only, own};
@@ -424,7 +424,7 @@ fn resource_closure() {
 fn launches() {
     let object = fixture("s1.gfx942.co");
     let launched = |workgroup: [u32; 3], grid: [u32; 3]| {
-        let launch = Launch { workgroup: Some(workgroup), grid: Some(grid), dynamic_lds: 0 };
+        let launch = LaunchFacts { workgroup: Some(workgroup), grid: Some(grid), dynamic_lds: 0 };
         findings(&Asked { launch, checker: Checker::new().kernel("foo"), ..on("gfx942") }, &object)
     };
     assert_eq!(launched([1024, 1, 1], [4_194_303, 1, 1]), "");
@@ -449,7 +449,7 @@ fn launches() {
 fn dynamic_lds_counts() {
     let object = fixture("s1.gfx942.co");
     let with = |dynamic_lds| {
-        let launch = Launch { dynamic_lds, ..Launch::default() };
+        let launch = LaunchFacts { dynamic_lds, ..LaunchFacts::default() };
         findings(&Asked { launch, checker: Checker::new().kernel("foo"), ..on("gfx942") }, &object)
     };
     assert_eq!(with(65536), "");
@@ -474,7 +474,7 @@ fn containers_give_each_device_what_is_its_own() {
 #[test]
 fn facts_are_shared_by_devices() {
     let checker = Checker::new().with_code();
-    let launch = Launch { workgroup: Some([256, 1, 1]), ..Launch::default() };
+    let launch = LaunchFacts { workgroup: Some([256, 1, 1]), ..LaunchFacts::default() };
     for name in ["s1.gfx942.co", "s1.gfx11-generic.co", "short.co", "two-notes.co", "v2.co"] {
         let file = fixture(name);
         let facts = Facts::read(&file);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hsaco::check::{Checker, Facts, Launch, Severity};
+use hsaco::check::{Checker, Facts, LaunchFacts, Severity};
 use hsaco::container::{Container, EntryKind, Options, entries};
 use hsaco::isa::{Generation, Processor};
 use hsaco_tests::program::sh;
@@ -25,7 +25,7 @@ fn errors(checker: &Checker, bytes: &[u8]) -> (usize, Vec<String>) {
 }
 
 fn of_object(checker: &Checker, bytes: &[u8]) -> Vec<String> {
-    let report = checker.object(&Facts::read(bytes), None, &Launch::default());
+    let report = checker.object(&Facts::read(bytes), None, &LaunchFacts::default());
     let errors = report.findings.iter().filter(|it| it.severity == Severity::Error);
     errors.map(ToString::to_string).collect()
 }

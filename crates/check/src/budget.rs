@@ -186,9 +186,9 @@ impl Metric {
 /// What a kernel uses, on the processor that it is for.
 ///
 /// ```
-/// use hsaco_check::{Checker, Launch, Metric};
+/// use hsaco_check::{Checker, LaunchFacts, Metric};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
-/// let report = Checker::new().with_measures().file(&file, None, &Launch::default());
+/// let report = Checker::new().with_measures().file(&file, None, &LaunchFacts::default());
 /// let foo = report.measures.iter().find(|it| it.kernel == "foo").unwrap();
 /// assert_eq!(foo.get(Metric::Lds), Some(0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -9,7 +9,7 @@ use crate::budget::{Budget, KernelBudget, Measures};
 use crate::device::Device;
 use crate::facts::{Facts, ObjectFacts};
 use crate::finding::{Findings, MOST_OF_A_KERNEL, MOST_OF_AN_OBJECT};
-use crate::launch::Launch;
+use crate::launch::LaunchFacts;
 use crate::question::{Question, Wanted};
 use crate::report::{ObjectReport, Report};
 use crate::rule::{Check, Needs, Rule};
@@ -27,15 +27,15 @@ use crate::rules;
 /// ```
 #[must_use]
 pub fn check(bytes: &[u8], device: &Device) -> Report {
-    Checker::new().file(bytes, Some(device), &Launch::default())
+    Checker::new().file(bytes, Some(device), &LaunchFacts::default())
 }
 
 /// Which rules to hold which kernels to, on any device.
 ///
 /// ```
-/// use hsaco_check::{Checker, Launch};
+/// use hsaco_check::{Checker, LaunchFacts};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
-/// let launch = Launch { workgroup: Some([2048, 1, 1]), ..Launch::default() };
+/// let launch = LaunchFacts { workgroup: Some([2048, 1, 1]), ..LaunchFacts::default() };
 /// let checker = Checker::new().kernel("foo");
 /// let findings = checker.file(&file, Some(&"gfx942".parse()?), &launch).findings;
 /// assert_eq!(findings[0].rule, "workgroup-limit");
@@ -162,7 +162,7 @@ impl Checker {
     /// Checks a file, a code object or whatever carries some: against a device, else each object against the one that
     /// it is for, and as it is launched.
     #[must_use]
-    pub fn file(&self, bytes: &[u8], device: Option<&Device>, launch: &Launch) -> Report {
+    pub fn file(&self, bytes: &[u8], device: Option<&Device>, launch: &LaunchFacts) -> Report {
         if !matches!(Container::detect(bytes), Some(container) if container != Container::CodeObject)
         {
             return Report::from_iter([self.object(&Facts::read(bytes), device, launch)]);
@@ -195,7 +195,7 @@ impl Checker {
         &self,
         facts: &Facts<'_>,
         device: Option<&Device>,
-        launch: &Launch,
+        launch: &LaunchFacts,
     ) -> ObjectReport {
         if let (Some(_), Some(device), Ok(object)) = (facts.place, device, &facts.object)
             && object.target.is_some()

@@ -23,11 +23,11 @@ use crate::finding::Subject;
 /// read when a rule first asks for it, and kept for the next device.
 ///
 /// ```
-/// use hsaco_check::{Checker, Device, Facts, Launch};
+/// use hsaco_check::{Checker, Device, Facts, LaunchFacts};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 /// let facts = Facts::read(&file);
 /// let checker = Checker::new().with_code();
-/// let runs = |device: &Device| checker.object(&facts, Some(device), &Launch::default()).runs;
+/// let runs = |device: &Device| checker.object(&facts, Some(device), &LaunchFacts::default()).runs;
 /// let devices: Vec<Device> = Device::all().filter(runs).collect();
 /// assert_eq!(devices[0].name, "gfx942");
 /// assert_eq!(devices.len(), 1);

@@ -1,14 +1,14 @@
 //! What is known of a launch: rules say more where it is.
 
-/// Facts of a launch; what is not known is `None`.
+/// What is known of a launch, possible or not; what is not known is `None`. (A launch that can be is `hsaco_kernarg::Launch`.)
 ///
 /// ```
-/// use hsaco_check::Launch;
-/// let launch = Launch { workgroup: Some([256, 2, 1]), ..Launch::default() };
+/// use hsaco_check::LaunchFacts;
+/// let launch = LaunchFacts { workgroup: Some([256, 2, 1]), ..LaunchFacts::default() };
 /// assert_eq!(launch.work_items(), Some(512));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
+pub struct LaunchFacts {
     /// Work-items of a workgroup, in each dimension.
     pub workgroup: Option<[u32; 3]>,
     /// Workgroups of the grid, in each dimension.
@@ -17,7 +17,7 @@ pub struct Launch {
     pub dynamic_lds: u64,
 }
 
-impl Launch {
+impl LaunchFacts {
     /// Work-items of a workgroup in all.
     #[must_use]
     pub fn work_items(&self) -> Option<u64> {

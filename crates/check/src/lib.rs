@@ -41,7 +41,7 @@ pub use checker::{Checker, check};
 pub use device::{Device, Limit};
 pub use facts::Facts;
 pub use finding::{Finding, Severity, Subject};
-pub use launch::Launch;
+pub use launch::LaunchFacts;
 pub use report::{ObjectReport, Report};
 pub use rule::{Needs, Rule};
 pub use rules::{BUDGET, REGRESSION, RULES};

@@ -6,7 +6,7 @@ use hsaco_isa::Limits;
 
 use crate::device::Device;
 use crate::facts::{KernelFacts, ObjectFacts};
-use crate::launch::Launch;
+use crate::launch::LaunchFacts;
 
 /// What an object is held against.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ pub(crate) struct Question<'q> {
     pub(crate) device: Option<&'q Device>,
     /// The limits that registers are held against: the device's, unless it counts registers in another way.
     pub(crate) register_limits: Option<&'q Limits>,
-    pub(crate) launch: &'q Launch,
+    pub(crate) launch: &'q LaunchFacts,
     /// The kernels that were asked for; all, if none were.
     pub(crate) kernels: &'q [Wanted],
 }
@@ -26,7 +26,7 @@ impl<'q> Question<'q> {
     pub(crate) fn new(
         object: &'q ObjectFacts<'_>,
         asked: Option<&'q Device>,
-        launch: &'q Launch,
+        launch: &'q LaunchFacts,
         kernels: &'q [Wanted],
     ) -> Self {
         let device = asked.or(object.own_device.as_ref());

@@ -1,6 +1,6 @@
 //! `hsaco.check`.
 
-use hsaco::check::{Checker, Device, Finding, Launch, Report, Rule};
+use hsaco::check::{Checker, Device, Finding, LaunchFacts, Report, Rule};
 use hsaco::container::Container;
 use hsaco_files::input::inputs;
 use pyo3::exceptions::PyValueError;
@@ -33,7 +33,7 @@ pub(crate) fn check<'py>(
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let device = device.map(str::parse::<Device>).transpose();
     let device = device.map_err(|it| error::target(py, &it))?;
-    let launch = Launch { workgroup, grid, dynamic_lds };
+    let launch = LaunchFacts { workgroup, grid, dynamic_lds };
     let mut checker = if code { Checker::new().with_code() } else { Checker::new() };
     checker = kernels.into_iter().fold(checker, Checker::kernel);
     for name in &select {

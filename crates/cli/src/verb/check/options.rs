@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hsaco::check::{Budget, Checker, Device, Finding, Launch, Rule, Severity};
+use hsaco::check::{Budget, Checker, Device, Finding, LaunchFacts, Rule, Severity};
 use regex::Regex;
 
 use crate::args::{Color, Inputs, ObjectFilter, parse_size};
@@ -153,7 +153,7 @@ impl std::str::FromStr for Sizes {
 /// What to check, with what.
 pub(super) struct Settings {
     pub(super) devices: Vec<Device>,
-    pub(super) launch: Launch,
+    pub(super) launch: LaunchFacts,
     pub(super) checker: Checker,
     pub(super) objects: ObjectFilter,
     pub(super) fail_on: Severity,
@@ -184,7 +184,7 @@ impl Settings {
         }
         Ok(Self {
             checker,
-            launch: Launch {
+            launch: LaunchFacts {
                 workgroup: args.workgroup.map(|it| it.0),
                 grid: args.grid.map(|it| it.0),
                 dynamic_lds: args.dynamic_lds,
