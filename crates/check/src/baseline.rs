@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use hsaco_analysis::Metric;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Measures, Metric};
+use crate::budget::Measures;
 use crate::checker::Checker;
 use crate::finding::{Finding, Severity, Subject};
 use crate::result::{DeviceResult, FileResult, Shown, Standing};
@@ -16,15 +17,15 @@ use crate::rules::REGRESSION;
 /// The version of the file. The first had neither values nor targets.
 const VERSION: u32 = 2;
 
-/// What is compared, and whether more of it is worse.
-const COMPARED: [(Metric, bool); 7] = [
-    (Metric::Vgprs, true),
-    (Metric::Agprs, true),
-    (Metric::Sgprs, true),
-    (Metric::Spills, true),
-    (Metric::Lds, true),
-    (Metric::Scratch, true),
-    (Metric::Occupancy, false),
+/// What is compared: the size of code and of arguments say nothing about a regression.
+const COMPARED: [Metric; 7] = [
+    Metric::Vgprs,
+    Metric::Agprs,
+    Metric::Sgprs,
+    Metric::Spills,
+    Metric::Lds,
+    Metric::Scratch,
+    Metric::Occupancy,
 ];
 
 /// What makes a finding the same in the next run: no offsets, which change with every build.
@@ -301,23 +302,25 @@ fn standing(then: Badness, now: Badness) -> Standing {
 }
 
 fn merge(values: &mut Values, measures: &Measures) {
-    for (metric, more_is_worse) in COMPARED {
+    for metric in COMPARED {
         let Some(value) = measures.get(metric) else { continue };
         let worst = values.entry(metric.name().to_owned()).or_insert(value);
-        *worst = if more_is_worse { value.max(*worst) } else { value.min(*worst) };
+        if metric.is_worse(*worst, value) {
+            *worst = value;
+        }
     }
 }
 
 /// What is worse of a kernel, and what is better.
 fn compared(key: &KernelKey, then: &Values, now: &Values, object: Option<usize>) -> Vec<Finding> {
     let (mut worse, mut better) = (Vec::new(), Vec::new());
-    for (metric, more_is_worse) in COMPARED {
+    for metric in COMPARED {
         let name = metric.name();
         let (Some(then), Some(now)) = (then.get(name), now.get(name)) else { continue };
         if then == now {
             continue;
         }
-        let list = if (now > then) == more_is_worse { &mut worse } else { &mut better };
+        let list = if metric.is_worse(*then, *now) { &mut worse } else { &mut better };
         list.push(format!("{name} {then} -> {now}"));
     }
     let finding = |severity, changes: &[String], what: &str, help: &str| Finding {

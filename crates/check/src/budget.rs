@@ -4,48 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hsaco_analysis::demand;
-use hsaco_isa::Limits;
+use hsaco_analysis::{Metric, Metrics};
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};
 use crate::question::Question;
-
-/// What can be counted of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Metric {
-    /// Vector registers, as declared.
-    Vgprs,
-    /// Accumulation registers.
-    Agprs,
-    /// Scalar registers.
-    Sgprs,
-    /// Registers spilled to memory, of both kinds.
-    Spills,
-    /// Static LDS, in bytes.
-    Lds,
-    /// Scratch of a work-item, in bytes.
-    Scratch,
-    /// Kernel arguments, in bytes.
-    Kernarg,
-    /// Code, in bytes.
-    Code,
-    /// Waves on one SIMD of the device.
-    Occupancy,
-}
-
-/// Names of metrics, and the field that each is about.
-const METRICS: [(&str, Metric, &str); 9] = [
-    ("vgprs", Metric::Vgprs, ".vgpr_count"),
-    ("agprs", Metric::Agprs, ".agpr_count"),
-    ("sgprs", Metric::Sgprs, ".sgpr_count"),
-    ("spills", Metric::Spills, ".vgpr_spill_count"),
-    ("lds", Metric::Lds, ".group_segment_fixed_size"),
-    ("scratch", Metric::Scratch, ".private_segment_fixed_size"),
-    ("kernarg", Metric::Kernarg, ".kernarg_segment_size"),
-    ("code", Metric::Code, "st_size"),
-    ("occupancy", Metric::Occupancy, "waves per SIMD"),
-];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Relation {
@@ -107,9 +70,8 @@ impl FromStr for Budget {
 }
 
 fn metric(name: &str) -> Result<Metric, ParseBudgetError> {
-    let found = METRICS.iter().find(|(known, _, _)| *known == name);
-    found.map(|(_, metric, _)| *metric).ok_or_else(|| {
-        let names: Vec<&str> = METRICS.iter().map(|(name, _, _)| *name).collect();
+    Metric::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Metric::ALL.iter().map(|it| it.name()).collect();
         ParseBudgetError(format!("'{name}' cannot be counted: use {}", names.join(", ")))
     })
 }
@@ -138,55 +100,11 @@ impl fmt::Display for Budget {
     }
 }
 
-impl Metric {
-    /// The name that budgets use.
-    ///
-    /// ```
-    /// assert_eq!(hsaco_check::Metric::Occupancy.name(), "occupancy");
-    /// ```
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.row().0
-    }
-
-    fn row(self) -> (&'static str, &'static str) {
-        let row = METRICS.iter().find(|(_, metric, _)| *metric == self);
-        row.map_or(("", ""), |(name, _, field)| (*name, *field))
-    }
-
-    /// How much a kernel has of it; nothing where nobody says.
-    fn of(self, facts: &KernelFacts<'_, '_>, limits: Option<&Limits>) -> Option<u64> {
-        let resources = facts.resources();
-        match self {
-            Metric::Vgprs => resources.vgprs,
-            Metric::Agprs => resources.agprs,
-            Metric::Sgprs => resources.sgprs,
-            Metric::Lds => resources.lds,
-            Metric::Scratch => resources.scratch,
-            Metric::Kernarg => resources.kernarg_size,
-            Metric::Code => facts.kernel.code_size(),
-            Metric::Spills => {
-                let said = facts.said()?;
-                let (scalar, vector) = (said.sgpr_spill_count, said.vgpr_spill_count);
-                Some(
-                    scalar
-                        .or(vector)?
-                        .saturating_add(vector.filter(|_| scalar.is_some()).unwrap_or(0)),
-                )
-            }
-            Metric::Occupancy => {
-                let demand = demand(facts.kernel, facts.object.generation()?)?;
-                let occupancy = limits?.occupancy(&demand)?;
-                Some(u64::from(occupancy.waves))
-            }
-        }
-    }
-}
-
 /// What a kernel uses, on the processor that it is for.
 ///
 /// ```
-/// use hsaco_check::{Checker, LaunchFacts, Metric};
+/// use hsaco_analysis::Metric;
+/// use hsaco_check::{Checker, LaunchFacts};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 /// let report = Checker::new().with_measures().file(&file, None, &LaunchFacts::default());
 /// let foo = report.measures.iter().find(|it| it.kernel == "foo").unwrap();
@@ -206,8 +124,9 @@ pub struct Measures {
 impl Measures {
     pub(crate) fn new(facts: &KernelFacts<'_, '_>) -> Self {
         let limits = facts.object.processor().map(hsaco_isa::Processor::limits);
-        let value = |metric: Metric| Some((metric, metric.of(facts, limits)?));
-        let values = METRICS.iter().filter_map(|(_, metric, _)| value(*metric)).collect();
+        let metrics = Metrics::of(facts.kernel, facts.object.generation(), limits);
+        let value = |metric: &Metric| Some((*metric, metrics.get(*metric)?));
+        let values = Metric::ALL.iter().filter_map(value).collect();
         Self { object: None, kernel: facts.kernel.name().to_string(), values }
     }
 
@@ -246,12 +165,14 @@ impl KernelBudget {
         }
         self.is_used.store(true, Ordering::Relaxed);
         let Budget { metric, relation, value } = self.budget;
-        let (metric_name, field) = metric.row();
+        let (metric_name, field) = (metric.name(), metric.field());
         let subject = || match field.starts_with('.') {
             true => facts.metadata_field(field),
             false => facts.absent_field(field),
         };
-        let Some(found) = metric.of(facts, question.register_limits) else {
+        let generation = facts.object.generation();
+        let metrics = Metrics::of(facts.kernel, generation, question.register_limits);
+        let Some(found) = metrics.get(metric) else {
             let message = format!("{metric_name} is not known, and the budget is {}", self.budget);
             return findings.warning(subject(), message, "compile with metadata that says it");
         };

@@ -13,7 +13,7 @@ use hsaco_load::Errors;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::metadata::{Argument, Broken, KernelMetadata, verify_at};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
-use hsaco_object::{CodeObject, Index, Kernel, Resources};
+use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::code::{Code, Shortages, Undecodable};
 use crate::device::Device;
@@ -233,7 +233,6 @@ struct ReadKernel<'a> {
     allocation: Option<Allocation>,
     arguments: OnceCell<Vec<Argument<'a>>>,
     source_name: OnceCell<Option<String>>,
-    resources: OnceCell<Resources>,
     shortages: OnceCell<Option<Shortages>>,
     undecodable: OnceCell<Option<Undecodable>>,
 }
@@ -246,7 +245,6 @@ impl<'a> ReadKernel<'a> {
             allocation: generation.and_then(|it| Allocation::of(kernel, it)),
             arguments: OnceCell::new(),
             source_name: OnceCell::new(),
-            resources: OnceCell::new(),
             shortages: OnceCell::new(),
             undecodable: OnceCell::new(),
         }
@@ -277,11 +275,6 @@ impl<'f, 'a> KernelFacts<'f, 'a> {
     /// The name as it was written, where it is mangled.
     pub(crate) fn source_name(&self) -> Option<&'f str> {
         self.read.source_name.get_or_init(|| demangle(self.kernel.name().as_bytes())).as_deref()
-    }
-
-    pub(crate) fn resources(&self) -> &'f Resources {
-        let read = || self.kernel.resources(self.object.generation()).0;
-        self.read.resources.get_or_init(read)
     }
 
     /// What code needs and the kernel does not have; none where the code cannot be looked at.

@@ -36,7 +36,7 @@ mod rules;
 mod source;
 
 pub use baseline::{Baseline, ParseBaselineError};
-pub use budget::{Budget, Measures, Metric, ParseBudgetError};
+pub use budget::{Budget, Measures, ParseBudgetError};
 pub use checker::{Checker, check};
 pub use device::{Device, Limit};
 pub use facts::Facts;

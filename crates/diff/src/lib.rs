@@ -33,7 +33,7 @@ pub use digest::Digest;
 pub use model::{Change, Detail, FunctionDiff, Line, ObjectDiff, ObjectName, Side};
 pub use pairing::Group;
 pub use record::{ObjectRecord, Subject, What};
-pub use resources::{Changes, KernelChange, METRICS, Metric, ResourceChange, Verdict};
+pub use resources::{Changes, KernelChange, METRICS, ResourceChange, Verdict};
 pub use value::{Value, Values};
 
 use hsaco_object::CodeObject;

@@ -227,7 +227,7 @@ fn serve_one_device(a: Option<&ObjectRecord>, b: Option<&ObjectRecord>) -> bool 
 mod tests {
     use super::*;
     use crate::model::ObjectName;
-    use crate::resources::Metrics;
+    use crate::resources::Numbers;
     use crate::value::Values;
 
     fn object(number: usize, target: &str, functions: &[(&str, u8)]) -> ObjectRecord {
@@ -235,7 +235,7 @@ mod tests {
             name: name.to_owned(),
             is_kernel: true,
             digest: Digest::of(&[&[content]]),
-            metrics: Metrics::default(),
+            metrics: Numbers::default(),
         };
         ObjectRecord {
             name: ObjectName { index: number, entry_id: None, target: Some(target.to_owned()) },

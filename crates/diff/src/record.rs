@@ -10,7 +10,7 @@ use hsaco_object::{CodeObject, Kernel};
 
 use crate::digest::Digest;
 use crate::model::ObjectName;
-use crate::resources::Metrics;
+use crate::resources::Numbers;
 use crate::value::{Value, Values};
 
 /// An object to compare; none where an entry is something else, such as bitcode.
@@ -34,7 +34,7 @@ pub(crate) struct FunctionRecord {
     /// The same where nothing that is compared is different.
     pub(crate) digest: Digest,
     /// What a kernel takes of the device.
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Numbers,
 }
 
 /// An object in a few bytes for each of its functions.
@@ -101,7 +101,7 @@ impl ObjectRecord {
                 metadata,
                 &kernel.descriptor().map_or([0; _], without_entry),
             ]);
-            let metrics = Metrics::new(kernel, object);
+            let metrics = Numbers::new(kernel, object);
             record.functions.push(FunctionRecord { name, is_kernel: true, digest, metrics });
         }
         if what.chosen.is_none() {
@@ -113,7 +113,7 @@ impl ObjectRecord {
                 ]),
                 name,
                 is_kernel: false,
-                metrics: Metrics::default(),
+                metrics: Numbers::default(),
             }));
         }
         record

@@ -1,65 +1,31 @@
 //! What kernels take of a device in both files: registers, LDS, scratch, spills, occupancy.
 
-use hsaco_analysis::demand;
+use hsaco_analysis::{Metric, Metrics};
 use hsaco_object::{CodeObject, Kernel};
 
 use crate::model::{ObjectName, source_name};
 
-/// What is counted of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metric {
-    /// Its name.
-    pub name: &'static str,
-    /// The field that it is about.
-    pub field: &'static str,
-    more_is_worse: bool,
-}
-
-impl Metric {
-    const fn new(name: &'static str, field: &'static str, more_is_worse: bool) -> Self {
-        Self { name, field, more_is_worse }
-    }
-}
-
-/// All that is counted, in the order of a kernel's numbers.
+/// What is compared, in the order of a kernel's numbers.
 pub const METRICS: [Metric; 7] = [
-    Metric::new("vgprs", ".vgpr_count", true),
-    Metric::new("agprs", ".agpr_count", true),
-    Metric::new("sgprs", ".sgpr_count", true),
-    Metric::new("lds", ".group_segment_fixed_size", true),
-    Metric::new("scratch", ".private_segment_fixed_size", true),
-    Metric::new("spills", ".vgpr_spill_count", true),
-    Metric::new("occupancy", "waves per SIMD", false),
+    Metric::Vgprs,
+    Metric::Agprs,
+    Metric::Sgprs,
+    Metric::Lds,
+    Metric::Scratch,
+    Metric::Spills,
+    Metric::Occupancy,
 ];
 
 /// The numbers of a kernel, in the order of the table; none where the object does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Metrics([Option<u64>; METRICS.len()]);
+pub(crate) struct Numbers([Option<u64>; METRICS.len()]);
 
-impl Metrics {
+impl Numbers {
     pub(crate) fn new(kernel: &Kernel<'_>, object: &CodeObject<'_>) -> Self {
         let processor = object.target().id().map(|it| it.processor);
-        let generation = object.target().generation();
-        let (resources, _) = kernel.resources(generation);
-        let said = kernel.metadata().and_then(|it| it.decode().ok());
-        let spills = said.and_then(|it| match (it.sgpr_spill_count, it.vgpr_spill_count) {
-            (None, None) => None,
-            (scalar, vector) => Some(scalar.unwrap_or(0).saturating_add(vector.unwrap_or(0))),
-        });
-        let demand = generation.and_then(|generation| demand(kernel, generation));
-        let occupancy = processor.zip(demand).and_then(|(processor, demand)| {
-            processor.limits().occupancy(&demand).map(|it| u64::from(it.waves))
-        });
-        let resources = [
-            resources.vgprs,
-            resources.agprs,
-            resources.sgprs,
-            resources.lds,
-            resources.scratch,
-            spills,
-            occupancy,
-        ];
-        Self(resources)
+        let limits = processor.map(hsaco_isa::Processor::limits);
+        let metrics = Metrics::of(kernel, object.target().generation(), limits);
+        Self(METRICS.map(|it| metrics.get(it)))
     }
 }
 
@@ -108,10 +74,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    fn new(a: Option<u64>, b: Option<u64>, more_is_worse: bool) -> Self {
+    fn new(metric: Metric, a: Option<u64>, b: Option<u64>) -> Self {
         match (a, b) {
             (a, b) if a == b => Self::Same,
-            (Some(a), Some(b)) if (b > a) == more_is_worse => Self::Worse,
+            (Some(a), Some(b)) if metric.is_worse(a, b) => Self::Worse,
             (Some(_), Some(_)) => Self::Better,
             _ => Self::Unknown,
         }
@@ -136,14 +102,14 @@ impl KernelChange {
     pub(crate) fn new(
         name: &str,
         (a, b): (ObjectName, ObjectName),
-        (old, new): (Metrics, Metrics),
+        (old, new): (Numbers, Numbers),
     ) -> Option<Self> {
         let numbers = METRICS.iter().zip(old.0.into_iter().zip(new.0));
         let resources = numbers.map(|(metric, (a, b))| ResourceChange {
-            name: metric.name,
+            name: metric.name(),
             a,
             b,
-            verdict: Verdict::new(a, b, metric.more_is_worse),
+            verdict: Verdict::new(*metric, a, b),
         });
         let demangled = source_name(name);
         let change =
@@ -187,12 +153,13 @@ mod tests {
 
     #[test]
     fn more_registers_are_worse_and_more_waves_are_better() {
-        let judge = |a, b, more_is_worse| Verdict::new(a, b, more_is_worse);
-        assert_eq!(judge(Some(42), Some(128), true), Verdict::Worse);
-        assert_eq!(judge(Some(128), Some(42), true), Verdict::Better);
-        assert_eq!(judge(Some(8), Some(4), false), Verdict::Worse);
-        assert_eq!(judge(Some(4), Some(8), false), Verdict::Better);
-        assert_eq!(judge(None, Some(8), false), Verdict::Unknown);
-        assert_eq!(judge(None, None, true), Verdict::Same);
+        let vgprs = |a, b| Verdict::new(Metric::Vgprs, a, b);
+        let waves = |a, b| Verdict::new(Metric::Occupancy, a, b);
+        assert_eq!(vgprs(Some(42), Some(128)), Verdict::Worse);
+        assert_eq!(vgprs(Some(128), Some(42)), Verdict::Better);
+        assert_eq!(waves(Some(8), Some(4)), Verdict::Worse);
+        assert_eq!(waves(Some(4), Some(8)), Verdict::Better);
+        assert_eq!(waves(None, Some(8)), Verdict::Unknown);
+        assert_eq!(vgprs(None, None), Verdict::Same);
     }
 }

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::analysis::Metric;
 use hsaco::check::{Finding, REGRESSION, Severity, Subject};
-use hsaco::diff::{Changes, KernelChange, METRICS, Metric, ObjectName, ResourceChange, Verdict};
+use hsaco::diff::{Changes, KernelChange, METRICS, ObjectName, ResourceChange, Verdict};
 
 use crate::table::{Align, Cell, Table, count};
 
@@ -61,7 +62,7 @@ fn table(changes: &Changes) -> Table {
 /// A line for each kernel that changed, with all of its numbers.
 pub(super) fn write_csv(changes: &Changes, out: &mut dyn Write) -> Result<()> {
     let mut titles = ["kernel", "demangled", "target_a", "target_b"].map(str::to_owned).to_vec();
-    for Metric { name, .. } in METRICS {
+    for name in METRICS.map(Metric::name) {
         titles.extend([format!("{name}_a"), format!("{name}_b")]);
     }
     titles.push("worse".to_owned());
@@ -101,14 +102,14 @@ fn finding(kernel: &KernelChange, change: &ResourceChange) -> Finding {
     let number = |it: Option<u64>| it.unwrap_or_default();
     let (a, b) = (number(change.a), number(change.b));
     let verb = if b > a { "rose" } else { "fell" };
-    let row = METRICS.iter().find(|it| it.name == change.name);
+    let metric = Metric::from_name(change.name);
     Finding {
         rule: REGRESSION.name,
         severity: Severity::Error,
         subject: Subject {
             object: Some(kernel.b.index),
             kernel: Some(kernel.name.clone()),
-            field: row.map(|it| it.field.into()),
+            field: metric.map(|it| it.field().into()),
             ..Subject::default()
         },
         message: format!("{} {verb} from {a} to {b} ({})", change.name, kernel.targets()),
