@@ -87,6 +87,18 @@ pub enum Source {
     Both,
 }
 
+impl Source {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::Metadata => "metadata",
+            Source::Debug => "debug",
+            Source::Both => "both",
+        }
+    }
+}
+
 /// What metadata and debug information say differently. Positions count the arguments of the source from 0.
 ///
 /// ```

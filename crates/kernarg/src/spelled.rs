@@ -1,6 +1,6 @@
 //! Arguments with their types in words, as people and JSON have them.
 
-use hsaco_analysis::{Argument, KernelArguments, Source};
+use hsaco_analysis::{Argument, KernelArguments};
 use hsaco_dwarf::{BitField, Member, PointerKind, Spelling, TypeId, TypeKind, Types};
 
 /// Members that are shown of one kernel at most: structures of structures may be made to have no end.
@@ -12,37 +12,42 @@ const MAX_TEXT: usize = 1 << 22;
 /// How deep structures within structures are shown.
 const MAX_DEPTH: usize = 64;
 
-/// An argument, its types in words.
+/// An argument that has gained its type in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SpelledArgument {
-    /// As metadata or debug information have it.
-    pub name: Option<String>,
-    /// In the segment.
-    pub offset: Option<u64>,
-    /// In bytes.
-    pub size: Option<u64>,
-    /// In bytes.
-    pub alignment: Option<u64>,
-    /// The value kind of the metadata.
-    pub kind: Option<String>,
-    /// Whether the runtime passes it.
-    pub hidden: bool,
-    /// Of a pointer.
-    pub address_space: Option<String>,
-    /// As declared.
-    pub access: Option<String>,
-    /// As the compiler found it.
-    pub actual_access: Option<String>,
-    /// In the words of the source.
-    #[cfg_attr(feature = "serde", serde(rename = "type"))]
+    /// The argument.
+    pub argument: Argument,
+    /// Its type in the words of the source.
     pub ty: Option<String>,
-    /// Of a value; null for what has none.
+    /// Of a value; none for what has none.
     pub members: Option<Vec<SpelledMember>>,
     /// What a pointer points to.
     pub pointee: Option<Pointee>,
-    /// Who says so: metadata, debug information or both.
-    pub source: &'static str,
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for SpelledArgument {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use hsaco_object::metadata::OwnedValueKind;
+        use serde::ser::SerializeStruct as _;
+
+        let Self { argument, ty, members, pointee } = self;
+        let mut map = serializer.serialize_struct("SpelledArgument", 13)?;
+        map.serialize_field("name", &argument.name)?;
+        map.serialize_field("offset", &argument.offset)?;
+        map.serialize_field("size", &argument.size)?;
+        map.serialize_field("alignment", &argument.alignment)?;
+        map.serialize_field("kind", &argument.kind.as_ref().map(OwnedValueKind::name))?;
+        map.serialize_field("hidden", &argument.is_hidden())?;
+        map.serialize_field("address_space", &argument.address_space)?;
+        map.serialize_field("access", &argument.access)?;
+        map.serialize_field("actual_access", &argument.actual_access)?;
+        map.serialize_field("type", ty)?;
+        map.serialize_field("members", members)?;
+        map.serialize_field("pointee", pointee)?;
+        map.serialize_field("source", argument.source.name())?;
+        map.end()
+    }
 }
 
 /// A member of a structure, its types in words.
@@ -111,23 +116,10 @@ impl Writer<'_> {
     fn argument(&mut self, argument: &Argument) -> SpelledArgument {
         let spelled = argument.ty.map(|ty| self.spell(Some(ty)));
         SpelledArgument {
-            name: argument.name.clone(),
-            offset: argument.offset,
-            size: argument.size,
-            alignment: argument.alignment,
-            kind: argument.kind.as_ref().map(|it| it.name().to_owned()),
-            hidden: argument.is_hidden(),
-            address_space: argument.address_space.clone(),
-            access: argument.access.clone(),
-            actual_access: argument.actual_access.clone(),
+            argument: argument.clone(),
             ty: spelled.or_else(|| argument.type_name.clone()),
             members: argument.ty.and_then(|ty| self.members(ty)),
             pointee: argument.ty.and_then(|ty| self.pointee(ty)),
-            source: match argument.source {
-                Source::Metadata => "metadata",
-                Source::Debug => "debug",
-                _ => "both",
-            },
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::kernarg::{SpelledArgument, SpelledMember};
+use hsaco::object::metadata::OwnedValueKind;
 
 use super::Question;
 use super::model::{KernelInfo, ObjectArguments};
@@ -34,10 +35,10 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &KernelInfo, color: bool) -> Result<(
     }
     let mut page = Page::new();
     let mut end = Some(0);
-    for argument in &kernel.arguments {
-        page.padding(end, argument.offset, 0);
-        page.argument(argument);
-        end = argument.offset.and_then(|it| it.checked_add(argument.size?));
+    for spelled in &kernel.arguments {
+        page.padding(end, spelled.argument.offset, 0);
+        page.argument(spelled);
+        end = spelled.argument.offset.and_then(|it| it.checked_add(spelled.argument.size?));
     }
     page.padding(end, kernel.kernarg_size.filter(|_| !kernel.computed), 0);
     if page.0.is_empty() {
@@ -66,17 +67,18 @@ impl Page {
         ]))
     }
 
-    fn argument(&mut self, argument: &SpelledArgument) {
-        let text = |text: &'_ Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    fn argument(&mut self, spelled: &SpelledArgument) {
+        let text = |text: Option<&str>| text.unwrap_or("-").to_owned();
+        let argument = &spelled.argument;
         self.0.row([
             argument.offset.into(),
             argument.size.into(),
             argument.alignment.into(),
-            Cell::from(&text(&argument.kind)),
-            Cell::from(&text(&argument.ty)),
-            Cell::from(&text(&argument.name)),
+            Cell::from(&text(argument.kind.as_ref().map(OwnedValueKind::name))),
+            Cell::from(&text(spelled.ty.as_deref())),
+            Cell::from(&text(argument.name.as_deref())),
         ]);
-        if let Some(members) = &argument.members {
+        if let Some(members) = &spelled.members {
             self.members(members, argument.offset, argument.size, 1);
         }
     }
