@@ -18,14 +18,14 @@ fn a_kernel_gets_the_registers_of_what_it_calls() {
         let after = executable.symbol("user").unwrap().kernel().unwrap();
         let [raise] = executable.raises() else { panic!("{target}: {:?}", executable.raises()) };
         assert!(raise.is_applied);
-        let short = raise.shortfalls.iter().find(|it| it.resource == Resource::Vgprs).unwrap();
-        assert_eq!((short.allocated, short.needed), (before.vgprs, 201), "{target}");
-        assert_eq!(short.path, ["user", "extdev (b)"], "{target}");
-        assert!(after.vgprs >= 201, "{target}: {after:?}");
+        let short = raise.shortages.iter().find(|it| it.resource == Resource::Vgprs).unwrap();
+        assert_eq!((short.allocated, short.needed), (before.allocation.vgprs, 201), "{target}");
+        assert_eq!(short.way, ["user", "extdev (b)"], "{target}");
+        assert!(after.allocation.vgprs >= 201, "{target}: {after:?}");
         if matches!(target, "gfx90a" | "gfx942") {
-            assert_eq!((before.vgprs, after.vgprs), (48, 208), "{target}");
+            assert_eq!((before.allocation.vgprs, after.allocation.vgprs), (48, 208), "{target}");
             assert_eq!(
-                (before.accum_offset, after.accum_offset),
+                (before.allocation.accum_offset, after.allocation.accum_offset),
                 (Some(44), Some(204)),
                 "{target}"
             );
@@ -34,7 +34,11 @@ fn a_kernel_gets_the_registers_of_what_it_calls() {
         let file = CodeObject::parse(&linked).unwrap();
         let generation = file.target().generation().unwrap();
         let kernel = file.index().kernels()[0];
-        assert_eq!(kernel.descriptor().unwrap().vgprs(generation), after.vgprs, "{target}");
+        assert_eq!(
+            kernel.descriptor().unwrap().vgprs(generation),
+            after.allocation.vgprs,
+            "{target}"
+        );
         assert_eq!(kernel.metadata().unwrap().decode().unwrap().vgpr_count, Some(201), "{target}");
         let again = frozen(&[("linked", &linked.into())]);
         assert!(again.raises().is_empty(), "{target}: {:?}", again.raises());
@@ -91,14 +95,22 @@ DEFAULT NOINLINE int extdev(int x) { volatile int a[100]; a[x & 63] = x; return 
         let mut executable =
             loaded(&[("a", &object(target, S5_A)), ("b", &object(target, library))]);
         let before = executable.symbol("user").unwrap().kernel().unwrap();
-        assert_eq!((before.private_size, before.dynamic_stack), (0, true), "{target}");
+        assert_eq!(
+            (before.allocation.scratch, before.allocation.has_dynamic_stack),
+            (0, true),
+            "{target}"
+        );
         executable.freeze(Freeze::default()).unwrap();
         let after = executable.symbol("user").unwrap().kernel().unwrap();
-        assert!(after.private_size >= 400, "{target}: {after:?}");
+        assert!(after.allocation.scratch >= 400, "{target}: {after:?}");
         let linked = executable.link().unwrap();
         let file = CodeObject::parse(&linked).unwrap();
         let said = file.index().kernels()[0].metadata().unwrap().decode().unwrap();
-        assert_eq!(said.private_segment_fixed_size, Some(after.private_size.into()), "{target}");
+        assert_eq!(
+            said.private_segment_fixed_size,
+            Some(after.allocation.scratch.into()),
+            "{target}"
+        );
     }
 }
 
@@ -113,7 +125,10 @@ fn stack_that_the_code_does_not_show_is_remarked() {
         let expected = "kernel `user` reaches code that accesses its stack at computed addresses: \
                         user -> extdev (b): more than ";
         assert!(remark.starts_with(expected), "{target}: {remark}");
-        assert!(executable.symbol("user").unwrap().kernel().unwrap().dynamic_stack, "{target}");
+        assert!(
+            executable.symbol("user").unwrap().kernel().unwrap().allocation.has_dynamic_stack,
+            "{target}"
+        );
     }
 }
 
@@ -166,10 +181,13 @@ fn a_callee_of_another_object_does_not_share_registers_with_the_kernels_agprs() 
         let (a, b) = (object(target, &accumulating(target)), object(target, &callee));
         let mut executable = loaded(&[("a", &a), ("b", &b)]);
         let before = executable.symbol("user").unwrap().kernel().unwrap();
-        assert!(before.accum_offset < Some(101) && before.vgprs > 101, "{target}: {before:?}");
+        assert!(
+            before.allocation.accum_offset < Some(101) && before.allocation.vgprs > 101,
+            "{target}: {before:?}"
+        );
         executable.freeze(Freeze::default()).unwrap();
         let after = executable.symbol("user").unwrap().kernel().unwrap();
-        assert_eq!(after.accum_offset, Some(104), "{target}");
-        assert!(after.vgprs >= 104 + 100, "{target}: {after:?}");
+        assert_eq!(after.allocation.accum_offset, Some(104), "{target}");
+        assert!(after.allocation.vgprs >= 104 + 100, "{target}: {after:?}");
     }
 }

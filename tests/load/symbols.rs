@@ -108,10 +108,10 @@ KERNEL foo(GLOBAL int *out, int n, long offset) { out[offset] = n + written[0] +
         assert_eq!(foo.symbol_name().as_bytes().len(), 6);
         assert_eq!(executable.symbol("foo.kd").unwrap().id(), foo.id());
         assert_eq!((info.kernarg_size, info.kernarg_align), (24, 8), "{target}");
-        assert_eq!(info.group_size, described.group_segment_fixed_size);
-        assert_eq!(info.private_size, described.private_segment_fixed_size);
-        assert_eq!(info.dynamic_stack, described.uses_dynamic_stack());
-        assert_eq!(info.wavefront_size, described.wavefront_size(generation));
+        assert_eq!(info.allocation.lds, described.group_segment_fixed_size);
+        assert_eq!(info.allocation.scratch, described.private_segment_fixed_size);
+        assert_eq!(info.allocation.has_dynamic_stack, described.uses_dynamic_stack());
+        assert_eq!(info.allocation.wave.lanes(), described.wavefront_size(generation));
         assert_eq!((foo.size(), foo.align()), (64, 64));
         let facts = |name: &str| {
             let symbol = executable.symbol(name).unwrap();

@@ -256,7 +256,8 @@ impl Allocation {
         ];
         let short = rows.into_iter().filter_map(|(resource, limit)| {
             let (allocated, needed) = (limit?, needs.of(resource).count);
-            (needed > allocated).then_some(Shortage { resource, allocated, needed })
+            let way = || needs.of(resource).route.clone();
+            (needed > allocated).then(|| Shortage { resource, allocated, needed, way: way() })
         });
         short.collect()
     }
@@ -336,15 +337,18 @@ impl Resource {
     }
 }
 
-/// Less of a resource than code needs: the kernel does not do what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shortage {
+/// Less of a resource than code needs: the kernel does not do what it says. `W` is how functions on the way are told:
+/// by their numbers in the call graph, or by their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage<W = Route> {
     /// Of what.
     pub resource: Resource,
     /// How much the descriptor allocates.
     pub allocated: u32,
     /// How much the code needs.
     pub needed: u32,
+    /// The way to the function that needs it, from the kernel on.
+    pub way: W,
 }
 
 /// What a kernel takes of a device: what its descriptor allocates, with workgroups as its metadata allows them. Vector
@@ -402,9 +406,9 @@ mod tests {
     fn a_function_that_needs_more_than_its_kernel_has_is_found_with_the_way_to_it() {
         let bytes = include_bytes!("../../../tests/fixtures/short.co");
         check(bytes, |graph, needs, allocation, name| {
-            let [short] = allocation.shortages(&needs)[..] else { panic!("{name}") };
+            let [short] = &allocation.shortages(&needs)[..] else { panic!("{name}") };
             assert_eq!((short.resource, short.allocated, short.needed), (Resource::Vgprs, 48, 201));
-            let names = needs.vgprs.route.iter().map(|it| graph.functions()[*it].name.unwrap());
+            let names = short.way.iter().map(|it| graph.functions()[*it].name.unwrap());
             let names: Vec<String> = names.map(|it| it.to_string()).collect();
             assert_eq!(names.first().map(String::as_str), Some(name));
             assert_eq!(names.last().map(String::as_str), Some("needs_more"));

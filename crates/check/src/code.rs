@@ -9,9 +9,9 @@ pub(crate) struct Code<'a> {
     graph: CallGraph<'a>,
 }
 
-/// Less than code needs, each with the way to the function that needs it.
+/// Less than code needs.
 pub(crate) struct Shortages {
-    pub(crate) short: Vec<(Shortage, Route)>,
+    pub(crate) short: Vec<Shortage>,
     pub(crate) overlap: Option<(Overlap, Route)>,
 }
 
@@ -35,9 +35,8 @@ impl<'a> Code<'a> {
     pub(crate) fn shortages(&self, kernel: &Kernel<'_>, given: Allocation) -> Option<Shortages> {
         let function = self.graph.function_at(kernel.entry()?)?;
         let needs = self.graph.needs(function, self.code.processor(), given.wave);
-        let short = given.shortages(&needs).into_iter();
         Some(Shortages {
-            short: short.map(|it| (it, needs.of(it.resource).route.clone())).collect(),
+            short: given.shortages(&needs),
             overlap: given.overlap(&needs).map(|it| (it, needs.vgprs.route)),
         })
     }

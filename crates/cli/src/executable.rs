@@ -289,13 +289,13 @@ impl SymbolRow {
             symbol: symbol.symbol_name().to_string(),
             kernarg_size: info.kernarg_size,
             kernarg_align: info.kernarg_align,
-            group_size: info.group_size,
-            private_size: info.private_size,
-            dynamic_stack: info.dynamic_stack,
-            wavefront_size: info.wavefront_size,
-            vgprs: info.vgprs,
-            accum_offset: info.accum_offset,
-            sgprs: info.sgprs,
+            group_size: info.allocation.lds,
+            private_size: info.allocation.scratch,
+            dynamic_stack: info.allocation.has_dynamic_stack,
+            wavefront_size: info.allocation.wave.lanes(),
+            vgprs: info.allocation.vgprs,
+            accum_offset: info.allocation.accum_offset,
+            sgprs: info.allocation.sgprs,
             max_workgroup_size: info.max_workgroup_size,
         });
         Self {
@@ -371,11 +371,11 @@ struct ShortfallRow {
 
 impl RaiseRow {
     pub(crate) fn new(executable: &Executable<'_>, raise: &Raise) -> Self {
-        let shortfalls = raise.shortfalls.iter().map(|it| ShortfallRow {
+        let shortfalls = raise.shortages.iter().map(|it| ShortfallRow {
             resource: it.resource.name(),
             allocated: it.allocated,
             needed: it.needed,
-            by: it.path.clone(),
+            by: it.way.clone(),
         });
         Self {
             kernel: raise.kernel.clone(),

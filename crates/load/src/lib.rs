@@ -41,6 +41,6 @@ pub use freeze::{Freeze, check_object};
 pub use id::{ObjectId, SymbolId, SymbolKind};
 pub use image::{Image, Segment};
 pub use object::KernelInfo;
-pub use raise::{Raise, Shortfall};
+pub use raise::{NamedShortage, Raise};
 pub use source::SourceFrame;
 pub use symbol::{Located, Symbol};

@@ -1,24 +1,14 @@
 //! What kernels need beyond what they have.
 
-use hsaco_analysis::Resource;
+use hsaco_analysis::Shortage;
 use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::write::{MetadataEdit, NewValue, Registers};
 
 use crate::id::ObjectId;
 use crate::image::Image;
 
-/// A resource of which a kernel has less than it needs with all that it calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shortfall {
-    /// Which one.
-    pub resource: Resource,
-    /// What the kernel's descriptor gives.
-    pub allocated: u32,
-    /// What is needed.
-    pub needed: u32,
-    /// The way to who needs it, from the kernel on.
-    pub path: Vec<String>,
-}
+/// A resource of which a kernel has less than it needs with all that it calls, with the names of the functions on the way.
+pub type NamedShortage = Shortage<Vec<String>>;
 
 /// A kernel that needs more than it was compiled to have.
 #[derive(Clone, Debug)]
@@ -28,7 +18,7 @@ pub struct Raise {
     /// Its name, without `.kd`.
     pub kernel: String,
     /// What it has too little of.
-    pub shortfalls: Vec<Shortfall>,
+    pub shortages: Vec<NamedShortage>,
     /// Whether it needs a stack of a size that only run time knows, and was compiled without.
     pub needs_dynamic_stack: bool,
     /// Most work-items of a workgroup that still fit, where its metadata allows more.

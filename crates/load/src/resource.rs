@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Errors, refusal};
 use crate::executable::Executable;
 use crate::id::ObjectId;
 use crate::object::{Entry, Kernel, Object, Place};
-use crate::raise::{Raise, Shortfall};
+use crate::raise::{NamedShortage, Raise};
 
 /// What was found out about all kernels.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ fn survey(
             let Some((kernel_number, kernel)) = kernel else { continue };
             let survey = Survey { executable, whole, graph, processor, number, object, kernel };
             let Some(start) = survey.start() else { continue };
-            let Some(wave) = WaveSize::from_lanes(kernel.info.wavefront_size) else { continue };
+            let wave = kernel.info.allocation.wave;
             if screen.is_quiet(&survey, start, wave, file_kernel.descriptor()) {
                 continue;
             }
@@ -133,8 +133,8 @@ impl<'s, 'g> Screen<'s, 'g> {
         };
         let others = |wave: WaveSize| {
             let is_other = |it: &Object<'_>| {
-                let mut sizes = it.kernels.iter().map(|it| it.info.wavefront_size);
-                !it.kernels.is_empty() && sizes.all(|it| it != wave.lanes())
+                let mut sizes = it.kernels.iter().map(|it| it.info.allocation.wave);
+                !it.kernels.is_empty() && sizes.all(|it| it != wave)
             };
             let objects: Vec<bool> = executable.objects.iter().map(is_other).collect();
             closures.any(|it| objects.get(object(it) as usize).copied().unwrap_or(false))
@@ -174,7 +174,7 @@ impl<'s, 'g> Screen<'s, 'g> {
         let is_told = is(&self.is_told) || is(reaches_others) || is_abroad && needs.is_dynamic;
         !is_told
             && allocation.overlap(&needs).is_none()
-            && survey.shortfalls(&allocation, &needs, is_abroad).is_empty()
+            && survey.shortages(&allocation, &needs, is_abroad).is_empty()
     }
 }
 
@@ -206,17 +206,19 @@ impl Survey<'_, '_, '_> {
 
     /// Functions of an object whose kernels all have waves of another size were not compiled for this one.
     fn check_waves(&self, needs: &Needs<'_>, name: Str<'_>) -> Result<(), Error> {
-        let wave = self.kernel.info.wavefront_size;
+        let wave = self.kernel.info.allocation.wave;
         for (function, object) in self.abroad(needs) {
             let Some(other) = self.executable.objects.get(object) else { continue };
-            let sizes = || other.kernels.iter().map(|it| it.info.wavefront_size);
+            let sizes = || other.kernels.iter().map(|it| it.info.allocation.wave);
             if let Some(size) = sizes().next()
                 && sizes().all(|it| it != wave)
             {
                 let path = self.path(&needs.reach.route(function)).join(" -> ");
                 let detail = format!(
-                    "kernel `{name}` has waves of {wave}, and calls code of {} for waves of {size}: {path}",
-                    other.name
+                    "kernel `{name}` has waves of {}, and calls code of {} for waves of {}: {path}",
+                    wave.lanes(),
+                    other.name,
+                    size.lanes()
                 );
                 return Err(refusal(ErrorKind::WaveSize, detail));
             }
@@ -289,28 +291,28 @@ impl Survey<'_, '_, '_> {
         let generation = self.processor.generation();
         let allocation = Allocation::new(change.descriptor(), generation);
         let is_abroad = self.abroad(needs).next().is_some();
-        let mut shortfalls = self.shortfalls(&allocation, needs, is_abroad);
-        shortfalls.extend(self.overlap_of_objects(&allocation, needs));
+        let mut shortages = self.shortages(&allocation, needs, is_abroad);
+        shortages.extend(self.overlap_of_objects(&allocation, needs));
         let needs_dynamic_stack = is_abroad
             && needs.is_dynamic
             && !allocation.has_dynamic_stack
             && self.can_have_dynamic_stack();
-        if shortfalls.is_empty() && !needs_dynamic_stack {
+        if shortages.is_empty() && !needs_dynamic_stack {
             return Ok(None);
         }
-        self.check_limits(&shortfalls, &change, needs, name)?;
+        self.check_limits(&shortages, &change, needs, name)?;
         let refused = |error: hsaco_bytes::Error| {
             let detail = format!("kernel `{name}` cannot have what it needs: {}", error.detail());
-            refusal(ErrorKind::Resources, format!("{detail}: {}", describe(&shortfalls)))
+            refusal(ErrorKind::Resources, format!("{detail}: {}", describe(&shortages)))
         };
-        let registers = raised(change.registers(), &shortfalls, needs);
+        let registers = raised(change.registers(), &shortages, needs);
         let had = change.registers();
         if (registers.vgprs, registers.agprs) != (had.vgprs, had.agprs) {
             change.set_registers(registers).map_err(refused)?;
         } else if registers.sgprs != had.sgprs {
             change.set("sgpr_count", registers.sgprs.into()).map_err(refused)?;
         }
-        if let Some(scratch) = needed(&shortfalls, Resource::Scratch) {
+        if let Some(scratch) = needed(&shortages, Resource::Scratch) {
             let scratch = u64::from(scratch.next_multiple_of(16));
             change.set("private_segment_fixed_size", scratch).map_err(refused)?;
         }
@@ -318,7 +320,7 @@ impl Survey<'_, '_, '_> {
             change.set("uses_dynamic_stack", 1).map_err(refused)?;
         }
         let descriptor = change.descriptor();
-        let workgroup_limit = self.check_workgroup(&descriptor, generation, name, &shortfalls)?;
+        let workgroup_limit = self.check_workgroup(&descriptor, generation, name, &shortages)?;
         Ok(Some(Raise {
             object: ObjectId(u32::try_from(self.number).unwrap_or(u32::MAX)),
             kernel: name.to_string(),
@@ -330,34 +332,35 @@ impl Survey<'_, '_, '_> {
             descriptor,
             values: change.values().to_vec(),
             registers,
-            shortfalls,
+            shortages,
         }))
     }
 
-    fn shortfalls(
+    fn shortages(
         &self,
         allocation: &Allocation,
         needs: &Needs<'_>,
         is_abroad: bool,
-    ) -> Vec<Shortfall> {
+    ) -> Vec<NamedShortage> {
         let short = allocation.shortages(needs);
-        let mut found: Vec<Shortfall> = short
+        let mut found: Vec<NamedShortage> = short
             .iter()
-            .map(|it| self.shortfall(it.resource, it.allocated, it.needed, needs.of(it.resource)))
+            .map(|it| self.shortage(it.resource, it.allocated, it.needed, needs.of(it.resource)))
             .collect();
-        let has = |found: &[Shortfall], resource| found.iter().any(|it| it.resource == resource);
+        let has =
+            |found: &[NamedShortage], resource| found.iter().any(|it| it.resource == resource);
         // The runtime's guess of the stack is for what the compiler could not see, and this can be seen now.
         if is_abroad && !has(&found, Resource::Scratch) && needs.scratch.count > allocation.scratch
         {
             let (had, needed) = (allocation.scratch, needs.scratch.count);
-            found.push(self.shortfall(Resource::Scratch, had, needed, &needs.scratch));
+            found.push(self.shortage(Resource::Scratch, had, needed, &needs.scratch));
         }
         let special = special_sgprs(self.processor.generation());
         if let Some(sgprs) = allocation.sgprs.filter(|_| is_abroad) {
             let needed = needs.sgprs.count.saturating_add(special);
             found.retain(|it| it.resource != Resource::Sgprs);
             if needs.sgprs.count != 0 && needed > sgprs {
-                found.push(self.shortfall(Resource::Sgprs, sgprs, needed, &needs.sgprs));
+                found.push(self.shortage(Resource::Sgprs, sgprs, needed, &needs.sgprs));
             }
         }
         found
@@ -365,14 +368,18 @@ impl Survey<'_, '_, '_> {
 
     /// Ordinary vector registers that are accumulation registers as well, where the code of one object uses the one
     /// kind and that of another the other: no compiler has seen both.
-    fn overlap_of_objects(&self, allocation: &Allocation, needs: &Needs<'_>) -> Option<Shortfall> {
+    fn overlap_of_objects(
+        &self,
+        allocation: &Allocation,
+        needs: &Needs<'_>,
+    ) -> Option<NamedShortage> {
         let overlap = allocation.overlap(needs).filter(|it| it.agprs > 0)?;
         let is_own = self.own_vgprs(needs) > overlap.accum_offset;
-        let shortfall = || {
+        let shortage = || {
             let (allocated, needed) = (overlap.accum_offset, overlap.vgprs);
-            self.shortfall(Resource::Vgprs, allocated, needed, &needs.vgprs)
+            self.shortage(Resource::Vgprs, allocated, needed, &needs.vgprs)
         };
-        (!is_own).then(shortfall)
+        (!is_own).then(shortage)
     }
 
     /// Such registers that the kernel's own object uses, perhaps on purpose: they stay as they are.
@@ -390,20 +397,26 @@ impl Survey<'_, '_, '_> {
         own.filter_map(|it| self.graph.usage(*it)).map(Usage::vgprs).max().unwrap_or(0)
     }
 
-    fn shortfall(&self, resource: Resource, allocated: u32, needed: u32, need: &Need) -> Shortfall {
-        Shortfall { resource, allocated, needed, path: self.path(&need.route) }
+    fn shortage(
+        &self,
+        resource: Resource,
+        allocated: u32,
+        needed: u32,
+        need: &Need,
+    ) -> NamedShortage {
+        NamedShortage { resource, allocated, needed, way: self.path(&need.route) }
     }
 
     /// Whether the processor has what is needed.
     fn check_limits(
         &self,
-        shortfalls: &[Shortfall],
+        shortages: &[NamedShortage],
         change: &KernelChange,
         needs: &Needs<'_>,
         name: Str<'_>,
     ) -> Result<(), Error> {
         let limits = self.processor.limits();
-        let registers = raised(change.registers(), shortfalls, needs);
+        let registers = raised(change.registers(), shortages, needs);
         let is_unified = limits.acc_vgprs == AccVgprs::Unified;
         let total = match is_unified {
             true => registers.vgprs.next_multiple_of(4).saturating_add(registers.agprs),
@@ -417,13 +430,13 @@ impl Survey<'_, '_, '_> {
             (Resource::Sgprs, registers.sgprs, limits.max_sgprs.saturating_add(special)),
         ];
         for (resource, needed, limit) in rows {
-            let is_asked = shortfalls.iter().any(|it| it.resource == resource);
+            let is_asked = shortages.iter().any(|it| it.resource == resource);
             if is_asked && needed > limit {
                 let detail = format!(
                     "kernel `{name}` needs {needed} {}, and {} has {limit}: {}",
                     resource.name(),
                     self.processor.name(),
-                    describe(shortfalls)
+                    describe(shortages)
                 );
                 return Err(refusal(ErrorKind::Resources, detail));
             }
@@ -437,7 +450,7 @@ impl Survey<'_, '_, '_> {
         descriptor: &KernelDescriptor,
         generation: Generation,
         name: Str<'_>,
-        shortfalls: &[Shortfall],
+        shortages: &[NamedShortage],
     ) -> Result<Option<u64>, Error> {
         let allocation = Allocation::new(*descriptor, generation);
         let fits = fitting_workgroup(self.processor.limits(), &allocation);
@@ -446,7 +459,7 @@ impl Survey<'_, '_, '_> {
         if let Some(required) = required.filter(|required| *required > fits) {
             let detail = format!(
                 "kernel `{name}` is launched with {required} work-items, and with what it needs {fits} fit: {}",
-                describe(shortfalls)
+                describe(shortages)
             );
             return Err(refusal(ErrorKind::Resources, detail));
         }
@@ -465,15 +478,15 @@ fn special_sgprs(generation: Generation) -> u32 {
     }
 }
 
-fn needed(shortfalls: &[Shortfall], resource: Resource) -> Option<u32> {
-    shortfalls.iter().find(|it| it.resource == resource).map(|it| it.needed)
+fn needed(shortages: &[NamedShortage], resource: Resource) -> Option<u32> {
+    shortages.iter().find(|it| it.resource == resource).map(|it| it.needed)
 }
 
 /// The registers that a kernel must have. Where one kind of vector registers is raised, the other must have room for
 /// what code uses, too: the metadata of assembly need not say it.
-fn raised(registers: Registers, shortfalls: &[Shortfall], needs: &Needs<'_>) -> Registers {
-    let is_short = |resource| needed(shortfalls, resource).is_some();
-    let raise = |had: u32, resource| had.max(needed(shortfalls, resource).unwrap_or(0));
+fn raised(registers: Registers, shortages: &[NamedShortage], needs: &Needs<'_>) -> Registers {
+    let is_short = |resource| needed(shortages, resource).is_some();
+    let raise = |had: u32, resource| had.max(needed(shortages, resource).unwrap_or(0));
     let vector = |had: u32, resource| match is_short(Resource::Vgprs) || is_short(Resource::Agprs) {
         true => had.max(needs.of(resource).count),
         false => had,
@@ -492,19 +505,19 @@ fn fitting_workgroup(limits: &Limits, allocation: &Allocation) -> u64 {
     (all * u64::from(allocation.wave.lanes())).min(limits.max_workgroup.into())
 }
 
-fn describe(shortfalls: &[Shortfall]) -> String {
-    let one = |it: &Shortfall| {
-        let (resource, path) = (it.resource.name(), it.path.join(" -> "));
+fn describe(shortages: &[NamedShortage]) -> String {
+    let one = |it: &NamedShortage| {
+        let (resource, path) = (it.resource.name(), it.way.join(" -> "));
         format!("{} {resource} allocated, {} needed by {path}", it.allocated, it.needed)
     };
-    shortfalls.iter().map(one).collect::<Vec<_>>().join("; ")
+    shortages.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 impl std::fmt::Display for Raise {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "kernel `{}`: {}", self.kernel, describe(&self.shortfalls))?;
+        write!(f, "kernel `{}`: {}", self.kernel, describe(&self.shortages))?;
         if self.needs_dynamic_stack {
-            let separator = if self.shortfalls.is_empty() { "" } else { "; " };
+            let separator = if self.shortages.is_empty() { "" } else { "; " };
             write!(f, "{separator}its stack grows by what only run time knows")?;
         }
         if let Some(limit) = self.workgroup_limit {

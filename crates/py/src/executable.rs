@@ -159,12 +159,12 @@ impl Executable {
     fn raises<'py>(&self, py: Python<'py>) -> Records<'py> {
         let now = self.now(py);
         let one = |it: &load::Raise| {
-            let shortfalls = it.shortfalls.iter().map(|short| {
+            let shortfalls = it.shortages.iter().map(|short| {
                 let fields = dict!(py,
                     resource: short.resource.name(),
                     allocated: short.allocated,
                     needed: short.needed,
-                    path: short.path.clone(),
+                    path: short.way.clone(),
                 );
                 record("Shortfall", &fields)
             });
@@ -282,11 +282,11 @@ fn symbol_record<'py>(
         code_size: code.map(|it| it.1),
         kernarg_size: kernel.map(|it| it.kernarg_size),
         kernarg_align: kernel.map(|it| it.kernarg_align),
-        group_size: kernel.map(|it| it.group_size),
-        private_size: kernel.map(|it| it.private_size),
-        dynamic_stack: kernel.map(|it| it.dynamic_stack),
-        wavefront_size: kernel.map(|it| it.wavefront_size),
-        vgprs: kernel.map(|it| it.vgprs),
+        group_size: kernel.map(|it| it.allocation.lds),
+        private_size: kernel.map(|it| it.allocation.scratch),
+        dynamic_stack: kernel.map(|it| it.allocation.has_dynamic_stack),
+        wavefront_size: kernel.map(|it| it.allocation.wave.lanes()),
+        vgprs: kernel.map(|it| it.allocation.vgprs),
     );
     record("Symbol", &fields)
 }

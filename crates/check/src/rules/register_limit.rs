@@ -108,7 +108,7 @@ fn check_allocated(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     else {
         return;
     };
-    let mut short = facts.shortages().into_iter().flat_map(|it| &it.short).map(|(short, _)| short);
+    let mut short = facts.shortages().into_iter().flat_map(|it| &it.short);
     let short = short.find(|short| is_vector(short));
     let allocated = allocation.vgprs;
     let subject = facts.descriptor_field("granulated_workitem_vgpr_count");

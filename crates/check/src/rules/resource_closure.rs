@@ -31,7 +31,8 @@ fn check_totals(
     shortages: &Shortages,
     findings: &mut Findings,
 ) {
-    for (short, route) in &shortages.short {
+    for short in &shortages.short {
+        let route = &short.way;
         let (severity, doubt) = match short.resource {
             // What the stack needs is worked out from how its pointer moves.
             Resource::Scratch => (Severity::Warning, ""),

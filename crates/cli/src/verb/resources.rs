@@ -249,7 +249,7 @@ impl Reader<'_, '_> {
             resource: short.resource.name(),
             allocated: short.allocated,
             needed: short.needed,
-            by: self.names(&needs.of(short.resource).route),
+            by: self.names(&short.way),
         };
         shortages.map(row).collect()
     }

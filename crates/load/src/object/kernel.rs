@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use hsaco_analysis::Allocation;
 use hsaco_elf::symbol::Symbol;
 use hsaco_elf::{PF_X, Segment};
 use hsaco_isa::Generation;
@@ -19,30 +20,18 @@ use crate::error::{ErrorKind, Result, refusal};
 /// let mut executable = hsaco_load::Executable::new(None);
 /// executable.load("s1.co", file)?;
 /// let info = executable.symbol("foo").unwrap().kernel().unwrap();
-/// assert_eq!((info.kernarg_size, info.kernarg_align, info.wavefront_size), (24, 8, 64));
+/// assert_eq!((info.kernarg_size, info.kernarg_align, info.allocation.vgprs), (24, 8, 8));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelInfo {
     /// Bytes of arguments: what the metadata says, else the descriptor.
     pub kernarg_size: u64,
     /// Alignment of the arguments; 16 where the metadata does not say.
     pub kernarg_align: u64,
-    /// Bytes of LDS of a workgroup, without what the launch adds.
-    pub group_size: u32,
-    /// Bytes of scratch of a work-item.
-    pub private_size: u32,
-    /// Whether the stack also grows by what only run time knows.
-    pub dynamic_stack: bool,
-    /// Work-items of a wave.
-    pub wavefront_size: u32,
-    /// Vector registers that the hardware allocates, accumulation registers included where they share a file.
-    pub vgprs: u32,
-    /// Where accumulation registers begin, where they share a file.
-    pub accum_offset: Option<u32>,
-    /// Scalar registers that the hardware allocates; none where every wave has all of them.
-    pub sgprs: Option<u32>,
+    /// What the descriptor makes the hardware allocate.
+    pub allocation: Allocation,
     /// Most work-items of a workgroup, if the metadata says it.
     pub max_workgroup_size: Option<u64>,
 }
@@ -62,29 +51,22 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    pub(super) fn new(located: &Located<'_>, generation: Option<Generation>) -> Self {
+    /// Nothing where no descriptor says what to allocate.
+    pub(super) fn new(located: &Located<'_>, generation: Generation) -> Option<Self> {
         let Located { kernel, address, entry } = *located;
         let metadata = kernel.metadata().and_then(|it| it.decode().ok());
-        let (sizes, _) = kernel.resources(generation);
-        let descriptor = kernel.descriptor();
-        let narrow = |value: Option<u64>| u32::try_from(value.unwrap_or(0)).unwrap_or(u32::MAX);
-        let allocation = generation.and_then(|it| hsaco_analysis::Allocation::of(&kernel, it));
+        let (sizes, _) = kernel.resources(Some(generation));
         let info = KernelInfo {
             kernarg_size: sizes.kernarg_size.unwrap_or(0),
             kernarg_align: metadata.as_ref().and_then(|it| it.kernarg_segment_align).unwrap_or(16),
-            group_size: allocation.map_or(narrow(sizes.lds), |it| it.lds),
-            private_size: allocation.map_or(narrow(sizes.scratch), |it| it.scratch),
-            dynamic_stack: allocation.is_some_and(|it| it.has_dynamic_stack),
-            wavefront_size: allocation.map_or(narrow(sizes.wavefront_size), |it| it.wave.lanes()),
-            vgprs: allocation.map_or(narrow(sizes.vgprs), |it| it.vgprs),
-            accum_offset: generation.and_then(|it| descriptor?.accum_offset(it)),
-            sgprs: allocation.and_then(|it| it.sgprs),
+            allocation: Allocation::of(&kernel, generation)?,
             max_workgroup_size: sizes.max_workgroup_size,
         };
         let required_workgroup =
             metadata.and_then(|it| it.reqd_workgroup_size).filter(|sizes| !sizes.contains(&0));
         let code_size = kernel.code_size().unwrap_or(0);
-        Self { address, entry, code_size, descriptor, info, required_workgroup }
+        let descriptor = kernel.descriptor();
+        Some(Self { address, entry, code_size, descriptor, info, required_workgroup })
     }
 
     /// The same with another descriptor.
@@ -94,11 +76,7 @@ impl Kernel {
         generation: Generation,
     ) -> Self {
         self.descriptor = Some(descriptor);
-        self.info.private_size = descriptor.private_segment_fixed_size;
-        self.info.dynamic_stack = descriptor.uses_dynamic_stack();
-        self.info.vgprs = descriptor.vgprs(generation);
-        self.info.accum_offset = descriptor.accum_offset(generation);
-        self.info.sgprs = descriptor.sgprs(generation);
+        self.info.allocation = Allocation::new(descriptor, generation);
         self
     }
 }
@@ -121,6 +99,10 @@ impl<'a> Located<'a> {
             (None, None) => None,
         };
         Some(Self { kernel: *kernel, address, entry: entry? })
+    }
+
+    pub(super) fn name(&self) -> Str<'a> {
+        self.kernel.name()
     }
 }
 
@@ -170,7 +152,7 @@ impl<'a> Found<'a> {
     /// is one of the table that kernels were found in.
     pub(super) fn of_symbol(&self, symbol: &Symbol<'a>, is_indexed: bool) -> Option<u32> {
         let by_number = self.by_symbol.get(&symbol.index).filter(|_| is_indexed);
-        let name = |number: u32| self.kernels.get(number as usize).map(|it| it.kernel.name());
+        let name = |number: u32| self.kernels.get(number as usize).map(Located::name);
         let is_descriptor = |number: &&u32| {
             let name = name(**number);
             name.is_some() && symbol.name.strip_suffix(".kd") == name

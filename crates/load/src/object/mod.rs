@@ -50,7 +50,7 @@ impl<'a> Object<'a> {
         let in_object = |error: Error| error.in_object(name);
         let code = CodeObject::parse(&bytes).map_err(|it| in_object(unreadable(&it)))?;
         let (object, located) = Self::check(name, &code, &code.index(), names)?;
-        let kernels = kernels(&code, &located);
+        let kernels = kernels(object.target, &located).map_err(in_object)?;
         Ok(Self { kernels, bytes, ..object })
     }
 
@@ -102,7 +102,7 @@ impl<'a> Object<'a> {
         let (flags, target) = identity(&code).map_err(in_object)?;
         let tables = symbol::Tables::read(&code, &code.index(), &[], &[], names);
         let tables = tables.map_err(in_object)?;
-        let kernels = kernels(&code, &tables.kernels);
+        let kernels = kernels(target, &tables.kernels).map_err(in_object)?;
         Ok(Self {
             name: name.to_owned(),
             base: None,
@@ -133,9 +133,16 @@ impl<'a> Object<'a> {
 }
 
 /// What launches must know of kernels.
-fn kernels(code: &CodeObject<'_>, located: &[Located<'_>]) -> Vec<Kernel> {
-    let generation = code.target().generation();
-    located.iter().map(|it| Kernel::new(it, generation)).collect()
+fn kernels(target: TargetId, located: &[Located<'_>]) -> Result<Vec<Kernel>> {
+    let generation = target.processor.generation();
+    let kernel = |it: &Located<'_>| {
+        let missing = || {
+            let detail = format!("the descriptor of `{}` is not there", it.name());
+            refusal(ErrorKind::BadDescriptor, detail)
+        };
+        Kernel::new(it, generation).ok_or_else(missing)
+    };
+    located.iter().map(kernel).collect()
 }
 
 fn check_linked(code: &CodeObject<'_>) -> Result<()> {
