@@ -1,7 +1,7 @@
 //! Addresses of M0 and the lane's number, for all lanes and all values of M0.
 
 use super::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, texts, tools};
-use hsaco::patch::{Budget, Options};
+use hsaco::patch::{Options, RegisterBudget};
 
 /// B0 takes 20 bits; upper bits of M0 are not part of the address.
 pub(crate) fn expected(m0: u32, lane: usize, offset: u32) -> u32 {
@@ -105,7 +105,8 @@ fn banks() {
 /// Case AT5.
 #[test]
 fn without_a_register_a_store_is_refused() {
-    let budget = Budget { sgprs: 8, max_sgprs: 106, vgprs: 9, max_vgprs: 9, unused: Some((8, 9)) };
+    let budget =
+        RegisterBudget { sgprs: 8, max_sgprs: 106, vgprs: 9, max_vgprs: 9, unused: Some((8, 9)) };
     let text = "ds_store_addtid_b32 v8 offset:64";
     let refusal = rewrite(&tools(), "ds-addtid", text, &Options::default(), budget).unwrap_err();
     assert_eq!(refusal, "no-register: none free of 1 vector registers below v9");

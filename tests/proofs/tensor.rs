@@ -1,7 +1,7 @@
 //! Tensor loads have an empty mask, and nobody else sees a difference: ten million times, with every mask.
 
 use super::machine::{BUDGET, Random, Wave, prepare, rewrite, texts, tools};
-use hsaco::patch::{Budget, Options};
+use hsaco::patch::{Options, RegisterBudget};
 
 /// Runs code before and after: the masks that loads had, and all that is left in registers that are needed.
 fn check(rule: &str, before: &str, needed: &[usize], cluster: u32, count: u32) {
@@ -84,7 +84,7 @@ fn strict_b0_clears_only_outside_clusters() {
 /// Capability 21.
 #[test]
 fn without_a_scalar_register_it_is_refused() {
-    let budget = Budget { unused: Some((106, 256)), ..BUDGET };
+    let budget = RegisterBudget { unused: Some((106, 256)), ..BUDGET };
     let refusal = rewrite(&tools(), STRICT, DEAD, &Options::default(), budget).unwrap_err();
     assert_eq!(refusal, "no-register: none free of 1 scalar registers (of 106)");
     // At the definition none is needed.

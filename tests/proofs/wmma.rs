@@ -4,7 +4,7 @@ use super::machine::matrix::{self, Layout, ROWS, half_place, nearest_half};
 use super::machine::numbers::f16_to_f32;
 use super::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
 use hsaco::isa::Inst;
-use hsaco::patch::{Budget, Options, Tools};
+use hsaco::patch::{Options, RegisterBudget, Tools};
 
 fn rules(tools: &Tools, text: &str) -> Vec<Inst> {
     rewrite(tools, "wmma-split", text, &Options::default(), BUDGET).unwrap()
@@ -185,8 +185,13 @@ fn the_overlapping_pair_is_never_made() {
     let code = texts(&tools, &rules(&tools, text));
     assert_eq!(code, ["v_wmma_scale_f32_16x16x128_f8f6f4 v[16:23], v[0:15], v[8:23], 1.0, 0, 0"]);
     // Where registers are needed and there are none, it is refused.
-    let budget =
-        Budget { sgprs: 8, max_sgprs: 106, vgprs: 36, max_vgprs: 36, unused: Some((8, 36)) };
+    let budget = RegisterBudget {
+        sgprs: 8,
+        max_sgprs: 106,
+        vgprs: 36,
+        max_vgprs: 36,
+        unused: Some((8, 36)),
+    };
     let text = "v_wmma_f32_32x16x128_f4 v[0:15], v[16:31], v[4:11], 0";
     let refusal = rewrite(&tools, "wmma-split", text, &Options::default(), budget).unwrap_err();
     assert_eq!(refusal, "no-register: none free of 8 vector registers below v36");

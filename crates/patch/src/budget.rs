@@ -5,7 +5,7 @@ pub(crate) const BANK: u16 = 256;
 
 /// What a function's kernels allocate, and how much more they could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct RegisterBudget {
     /// Scalar registers that every kernel that may run the function says it has.
     pub sgprs: u16,
     /// Scalar registers that code can name by number: 102 up to gfx9, 106 later.
@@ -22,7 +22,7 @@ pub struct Budget {
 /// The most scalar registers that a launch fills.
 const LAUNCHED: u16 = 34;
 
-impl Budget {
+impl RegisterBudget {
     /// A pair of scalar registers that holds nothing when a kernel begins, whatever its code is.
     pub(crate) fn unset_pair(&self) -> Option<u16> {
         let first = self.sgprs.max(LAUNCHED).next_multiple_of(2);

@@ -3,7 +3,7 @@
 use hsaco_analysis::{FunctionKind, Stream};
 use hsaco_isa::{Inst, Processor};
 
-use crate::budget::Budget;
+use crate::budget::RegisterBudget;
 use crate::option::Options;
 use crate::rewrite::{Edit, Plan};
 use crate::rule::{Answer, Example, Outcome, Rule, RuleSet, Stage, Trigger};
@@ -95,7 +95,7 @@ fn check(tools: &Tools, set: &'static RuleSet, rule: &Rule, example: &Example) {
     let stream = Stream::decode(tools.decoder(), 0x1000, &before);
     assert!(stream.steps().all(|step| step.inst.is_some()), "{}: no code", example.name);
     let (sgprs, vgprs) = example.registers;
-    let budget = Budget { sgprs, max_sgprs: 106, vgprs, max_vgprs: 1024, unused: None };
+    let budget = RegisterBudget { sgprs, max_sgprs: 106, vgprs, max_vgprs: 1024, unused: None };
     let view =
         View::new(tools, &options, stream, Surroundings::alone(FunctionKind::Kernel, budget));
     let found = plans(rule, &view, &asked(set, rule, &view, &before));

@@ -57,7 +57,7 @@ mod view;
 mod write;
 
 pub use argument::Argument;
-pub use budget::Budget;
+pub use budget::RegisterBudget;
 pub use bytes::Bytes;
 pub use call::Call;
 pub use digest::{Digest, Digests};

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use hsaco_analysis::{Focus, RegisterSet};
 use hsaco_isa::{Register, RegisterFile, Special};
 
-use crate::budget::{BANK, Budget};
+use crate::budget::{BANK, RegisterBudget};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::view::{Around, focus_on};
 
@@ -30,7 +30,7 @@ pub struct ScratchRegisters<'v> {
     taken: RegisterSet,
     /// Needed by callers and callees, for all that is known.
     beyond: Option<(u16, u16)>,
-    budget: Budget,
+    budget: RegisterBudget,
     granted: Vec<Register>,
 }
 
@@ -45,7 +45,7 @@ impl<'v> ScratchRegisters<'v> {
     }
 
     /// For what may take all but these.
-    pub(crate) fn new(taken: RegisterSet, budget: Budget) -> Self {
+    pub(crate) fn new(taken: RegisterSet, budget: RegisterBudget) -> Self {
         ScratchRegisters {
             around: None,
             scalars: OnceCell::new(),
@@ -167,8 +167,8 @@ fn is_odd_pair(register: &Register) -> bool {
 mod tests {
     use super::*;
 
-    const BUDGET: Budget =
-        Budget { sgprs: 8, max_sgprs: 106, vgprs: 16, max_vgprs: 64, unused: None };
+    const BUDGET: RegisterBudget =
+        RegisterBudget { sgprs: 8, max_sgprs: 106, vgprs: 16, max_vgprs: 64, unused: None };
 
     #[test]
     fn what_is_taken_is_not_taken_again() {
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn where_callers_matter_only_unused_registers_are_free() {
-        let budget = Budget { unused: Some((98, 60)), ..BUDGET };
+        let budget = RegisterBudget { unused: Some((98, 60)), ..BUDGET };
         let mut scratch = ScratchRegisters::new(RegisterSet::all(), budget);
         assert!(scratch.sgprs(2, 2).is_err());
         let mut scratch = ScratchRegisters::new(RegisterSet::default(), budget);

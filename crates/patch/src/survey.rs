@@ -13,7 +13,7 @@ use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeMap, CodeObject, Index, Kernel};
 
 use crate::branch_target::{Branch, BranchTargets};
-use crate::budget::{BANK, Budget};
+use crate::budget::{BANK, RegisterBudget};
 use crate::option::Options;
 use crate::tools::Kit;
 use crate::view::{Surroundings, View};
@@ -26,10 +26,7 @@ pub(crate) struct KernelFacts {
     pub(crate) name: String,
     pub(crate) entry: Option<u64>,
     pub(crate) has_metadata: bool,
-    pub(crate) sgprs: u16,
-    pub(crate) vgprs: u16,
-    max_vgprs: u16,
-    max_sgprs: u16,
+    pub(crate) budget: RegisterBudget,
     /// Bytes of scratch memory of a lane.
     pub(crate) private_segment: u32,
     has_dynamic_stack: bool,
@@ -201,18 +198,19 @@ impl<'a> Survey<'a> {
     }
 
     /// What the kernels that may run a function allocate: its own, or all of them where it is called or calls.
-    fn budget(&self, function: &Function<'_>, stream: &Stream<'_>) -> Budget {
+    fn budget(&self, function: &Function<'_>, stream: &Stream<'_>) -> RegisterBudget {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::IndirectJump);
         let is_alone = !stream.has_flow(calls);
         if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
             && is_alone
             && !self.is_entered_inside(function)
         {
-            let KernelFacts { sgprs, max_sgprs, vgprs, max_vgprs, .. } = *kernel;
-            return Budget { sgprs, max_sgprs, vgprs, max_vgprs, unused: None };
+            return kernel.budget;
         }
-        let least = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).min().unwrap_or(0);
-        Budget {
+        let least = |of: fn(&RegisterBudget) -> u16| {
+            self.kernels.iter().map(|it| of(&it.budget)).min().unwrap_or(0)
+        };
+        RegisterBudget {
             sgprs: least(|it| it.sgprs),
             max_sgprs: least(|it| it.max_sgprs),
             vgprs: least(|it| it.vgprs),
@@ -257,7 +255,9 @@ impl<'a> Survey<'a> {
         let decoder = self.kit.usual().decoder();
         let none = Some(VgprMsb::default());
         let mut sets_msbs = false;
-        let most = |of: fn(&KernelFacts) -> u16| self.kernels.iter().map(of).max().unwrap_or(0);
+        let most = |of: fn(&RegisterBudget) -> u16| {
+            self.kernels.iter().map(|it| of(&it.budget)).max().unwrap_or(0)
+        };
         let (mut sgprs, mut vgprs) = (most(|it| it.sgprs.min(it.max_sgprs)), most(|it| it.vgprs));
         for (_, code) in &self.code {
             for inst in instructions(decoder, code).filter_map(|(_, inst)| inst) {
@@ -307,10 +307,13 @@ fn facts(kernel: &Kernel<'_>, processor: Processor, limits: &mut Limits) -> Kern
         name: kernel.name().to_string(),
         entry: kernel.entry(),
         has_metadata: kernel.metadata().is_some(),
-        sgprs: number(said.sgprs),
-        vgprs,
-        max_vgprs,
-        max_sgprs: number(Some(processor.limits().max_sgprs.into())),
+        budget: RegisterBudget {
+            sgprs: number(said.sgprs),
+            max_sgprs: number(Some(processor.limits().max_sgprs.into())),
+            vgprs,
+            max_vgprs,
+            unused: None,
+        },
         private_segment: said.scratch.map_or(0, |it| u32::try_from(it).unwrap_or(u32::MAX)),
         has_dynamic_stack: descriptor.is_none_or(KernelDescriptor::uses_dynamic_stack),
         prefetch: field("inst_pref_size").unwrap_or(0),

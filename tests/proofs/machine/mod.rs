@@ -8,11 +8,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use hsaco::analysis::{FunctionKind, Stream};
 use hsaco::isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special};
-use hsaco::patch::{Answer, Budget, Options, Plan, RuleSet, Surroundings, Tools, View};
+use hsaco::patch::{Answer, Options, Plan, RegisterBudget, RuleSet, Surroundings, Tools, View};
 
 pub(crate) const LANES: usize = 32;
-pub(crate) const BUDGET: Budget =
-    Budget { sgprs: 32, max_sgprs: 106, vgprs: 256, max_vgprs: 1024, unused: None };
+pub(crate) const BUDGET: RegisterBudget =
+    RegisterBudget { sgprs: 32, max_sgprs: 106, vgprs: 256, max_vgprs: 1024, unused: None };
 
 pub(crate) fn tools() -> Tools {
     Tools::new(Processor::from_name("gfx1250").unwrap()).unwrap()
@@ -33,7 +33,7 @@ pub(crate) fn rewrite(
     rule: &str,
     before: &str,
     options: &Options,
-    budget: Budget,
+    budget: RegisterBudget,
 ) -> Result<Vec<Inst>, String> {
     leasing(tools, rule, before, options, budget).map(|(code, _)| code)
 }
@@ -44,7 +44,7 @@ pub(crate) fn leasing(
     rule: &str,
     before: &str,
     options: &Options,
-    budget: Budget,
+    budget: RegisterBudget,
 ) -> Result<(Vec<Inst>, Vec<Register>), String> {
     let mut code = assemble(tools, before);
     code.extend(assemble(tools, "s_endpgm"));

@@ -174,7 +174,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         for kernel in self.survey.kernels_of(function, view.budget().unused.is_none()) {
             if let Some(facts) = self.survey.kernels.get(kernel)
                 && !facts.has_metadata
-                && (allocation.sgprs != 0 || allocation.vgprs > facts.vgprs)
+                && (allocation.sgprs != 0 || allocation.vgprs > facts.budget.vgprs)
             {
                 let detail = format!(
                     "kernel {} has no metadata, so neither .sgpr_count nor .vgpr_count can say that it needs more",

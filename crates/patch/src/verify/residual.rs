@@ -2,7 +2,7 @@
 
 use hsaco_analysis::Function;
 
-use crate::budget::Budget;
+use crate::budget::RegisterBudget;
 use crate::rule::Requirement;
 use crate::scan::{Claim, Rules, claims};
 use crate::survey::Survey;
@@ -33,7 +33,7 @@ fn residuals_of(rules: &Rules, survey: &Survey<'_>, function: &Function<'_>) -> 
     let claims = claims(rules.set, &stream, &hits);
     // No register is taken: nothing is written.
     let unused = Some((u16::MAX, u16::MAX));
-    let budget = Budget { sgprs: 0, max_sgprs: 0, vgprs: 0, max_vgprs: 0, unused };
+    let budget = RegisterBudget { sgprs: 0, max_sgprs: 0, vgprs: 0, max_vgprs: 0, unused };
     let alone = Surroundings::alone(function.kind, budget);
     let surroundings = Surroundings { code: &survey.code, ..alone };
     let view = View::new(tools, &rules.options, stream, surroundings);

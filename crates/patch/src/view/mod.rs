@@ -10,7 +10,7 @@ use hsaco_analysis::{Address, Cfg, Focus, FunctionKind, RegisterSet, Stream};
 use hsaco_isa::{Decoder, Flow, Inst, OperandValue, Register, VgprMsb};
 use hsaco_kernarg::Entry;
 
-use crate::budget::Budget;
+use crate::budget::RegisterBudget;
 use crate::dialect::Dialect;
 use crate::jump;
 use crate::option::Options;
@@ -27,15 +27,15 @@ pub(crate) const EVERY_MSB: [u8; 4] = [0x00, 0x55, 0xaa, 0xff];
 ///
 /// ```
 /// use hsaco_analysis::FunctionKind;
-/// use hsaco_patch::{Budget, Surroundings};
-/// let budget = Budget { sgprs: 32, max_sgprs: 106, vgprs: 64, max_vgprs: 1024, unused: None };
+/// use hsaco_patch::{RegisterBudget, Surroundings};
+/// let budget = RegisterBudget { sgprs: 32, max_sgprs: 106, vgprs: 64, max_vgprs: 1024, unused: None };
 /// let surroundings = Surroundings::alone(FunctionKind::Kernel, budget);
 /// # drop(surroundings);
 /// ```
 pub struct Surroundings<'a> {
     pub(crate) kind: FunctionKind,
     /// What the kernels allocate that may run it.
-    pub(crate) budget: Budget,
+    pub(crate) budget: RegisterBudget,
     /// Other code enters it in its middle: its own control flow does not show how.
     pub(crate) is_entered_inside: bool,
     /// No code of the object sets VGPR MSBs, so calls leave them as they are.
@@ -55,7 +55,7 @@ pub struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// Those of a function that is all there is.
     #[must_use]
-    pub fn alone(kind: FunctionKind, budget: Budget) -> Self {
+    pub fn alone(kind: FunctionKind, budget: RegisterBudget) -> Self {
         Surroundings {
             kind,
             budget,
@@ -157,7 +157,7 @@ impl<'a> View<'a> {
 
     /// What the function's kernels allocate.
     #[must_use]
-    pub fn budget(&self) -> Budget {
+    pub fn budget(&self) -> RegisterBudget {
         self.surroundings.budget
     }
 

@@ -53,8 +53,8 @@ fn code_settings(
     let needed = placed.allocations.get(&number).copied().unwrap_or_default();
     let reserved = survey.kit.usual().dialect().reserved_sgprs;
     let sgprs = if needed.sgprs == 0 { 0 } else { needed.sgprs + reserved };
-    if sgprs > facts.sgprs {
-        changed.push(setting(".sgpr_count", &facts.sgprs, &sgprs));
+    if sgprs > facts.budget.sgprs {
+        changed.push(setting(".sgpr_count", &facts.budget.sgprs, &sgprs));
     }
     changed.extend(vgpr_settings(survey, kernel, needed.vgprs.into()));
     if needed.private_segment > facts.private_segment {
