@@ -12,7 +12,7 @@ use crate::finding::{Findings, MOST_OF_A_KERNEL, MOST_OF_AN_OBJECT};
 use crate::launch::LaunchFacts;
 use crate::question::{Question, Wanted};
 use crate::report::{ObjectReport, Report};
-use crate::rule::{Check, Needs, Rule};
+use crate::rule::{Check, Depth, Rule};
 use crate::rules;
 
 /// Checks a code object, or whatever carries some, against a device: what would go wrong when it is loaded there?
@@ -126,7 +126,7 @@ impl Checker {
     #[must_use]
     pub fn runs(&self, rule: &Rule) -> bool {
         let wanted = self.selects(rule.name)
-            || self.selected.is_empty() && (self.code || rule.needs < Needs::Code)
+            || self.selected.is_empty() && (self.code || rule.needs < Depth::Code)
             || !self.kernels.is_empty() && rule.name == rules::KERNEL_NOT_FOUND;
         wanted && !self.ignored.contains(&rule.name)
     }

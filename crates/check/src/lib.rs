@@ -43,6 +43,6 @@ pub use facts::Facts;
 pub use finding::{Finding, Severity, Subject};
 pub use launch::LaunchFacts;
 pub use report::{ObjectReport, Report};
-pub use rule::{Needs, Rule};
+pub use rule::{Depth, Rule};
 pub use rules::{BUDGET, REGRESSION, RULES};
 pub use source::Sources;

@@ -4,9 +4,9 @@ use crate::facts::{Facts, KernelFacts, ObjectFacts};
 use crate::finding::{Findings, Severity};
 use crate::question::Question;
 
-/// What a rule has to look at, cheapest first.
+/// How deep a rule has to look into an object, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Needs {
+pub enum Depth {
     /// The ELF header and its tables, symbols and relocations included.
     Header,
     /// The metadata notes.
@@ -17,15 +17,15 @@ pub enum Needs {
     Code,
 }
 
-impl Needs {
+impl Depth {
     /// The word for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Needs::Header => "header",
-            Needs::Metadata => "metadata",
-            Needs::Descriptor => "descriptor",
-            Needs::Code => "code",
+            Depth::Header => "header",
+            Depth::Metadata => "metadata",
+            Depth::Descriptor => "descriptor",
+            Depth::Code => "code",
         }
     }
 }
@@ -33,9 +33,9 @@ impl Needs {
 /// One thing that can be wrong with a code object.
 ///
 /// ```
-/// use hsaco_check::{Needs, Rule, Severity};
+/// use hsaco_check::{Depth, Rule, Severity};
 /// let rule = Rule::by_name("lds-limit").unwrap();
-/// assert_eq!((rule.severity, rule.needs), (Severity::Error, Needs::Descriptor));
+/// assert_eq!((rule.severity, rule.needs), (Severity::Error, Depth::Descriptor));
 /// assert!(rule.page.starts_with("# lds-limit\n"));
 /// ```
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Rule {
     /// How bad its findings are at worst.
     pub severity: Severity,
     /// What it has to look at.
-    pub needs: Needs,
+    pub needs: Depth,
     /// What it finds, in a few words.
     pub summary: &'static str,
     /// Its page of `docs/rules`: what it means, an example, how runtimes fail, how to fix it.

@@ -11,7 +11,7 @@ use crate::resolve::Bound;
 
 /// A segment in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct MemorySegment {
     /// Where it is.
     pub address: u64,
     /// What it begins with; the rest is zeros.
@@ -22,7 +22,7 @@ pub struct Segment {
     pub flags: u32,
 }
 
-impl Segment {
+impl MemorySegment {
     /// The addresses it takes.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
@@ -43,7 +43,7 @@ pub struct Image {
     /// How far the object was moved: the address of its address 0.
     pub delta: u64,
     /// Its segments, in the order of their addresses.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<MemorySegment>,
 }
 
 impl Image {
@@ -52,7 +52,7 @@ impl Image {
             let start = usize::try_from(segment.offset).unwrap_or(usize::MAX);
             let size = usize::try_from(segment.file_size).unwrap_or(0);
             let bytes = object.bytes.get(start..).and_then(|tail| tail.get(..size));
-            Ok(Segment {
+            Ok(MemorySegment {
                 address: segment.address.wrapping_add(delta),
                 bytes: memory::copy(bytes.unwrap_or_default(), "segment")?,
                 size: segment.memory_size,

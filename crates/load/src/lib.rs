@@ -39,7 +39,7 @@ pub use error::{Error, ErrorKind, Errors, Result};
 pub use executable::{AppliedRelocation, Executable};
 pub use freeze::{Freeze, check_object};
 pub use id::{ObjectId, SymbolId, SymbolKind};
-pub use image::{Image, Segment};
+pub use image::{Image, MemorySegment};
 pub use object::KernelInfo;
 pub use raise::{NamedShortage, Raise};
 pub use source::SourceFrame;

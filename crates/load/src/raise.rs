@@ -38,7 +38,7 @@ impl Raise {
         let Some(image) = images.get_mut(self.object.index()) else { return };
         let address = self.address.wrapping_add(image.delta);
         let bytes = self.descriptor.to_bytes();
-        let holds = |it: &&mut crate::image::Segment| it.range().contains(&address);
+        let holds = |it: &&mut crate::image::MemorySegment| it.range().contains(&address);
         let Some(segment) = image.segments.iter_mut().find(holds) else { return };
         let start = usize::try_from(address - segment.address).unwrap_or(usize::MAX);
         let place = segment.bytes.get_mut(start..).and_then(|it| it.get_mut(..bytes.len()));

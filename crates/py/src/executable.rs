@@ -121,7 +121,7 @@ impl Executable {
         let segments = images.flat_map(|(object, image)| {
             image.segments.iter().map(move |segment| (object, segment))
         });
-        let one = |(object, segment): (ObjectId, &load::Segment)| {
+        let one = |(object, segment): (ObjectId, &load::MemorySegment)| {
             let fields = dict!(py,
                 object: now.object_name(object),
                 address: segment.address,

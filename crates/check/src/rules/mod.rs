@@ -40,7 +40,7 @@ use hsaco_isa::TargetId;
 use crate::device::Device;
 use crate::finding::{Finding, Severity, Subject};
 use crate::nearest::nearest;
-use crate::rule::{Check, Needs, Rule};
+use crate::rule::{Check, Depth, Rule};
 
 /// Declares the row of each rule; its page of `docs/rules` has to be there.
 macro_rules! rules {
@@ -64,7 +64,7 @@ macro_rules! page {
 }
 
 use Check::{File, Kernel, KernelOn, Load, Object, ObjectOn};
-use Needs::{Code, Descriptor, Header, Metadata};
+use Depth::{Code, Descriptor, Header, Metadata};
 use Severity::{Error as E, Note as N, Warning as W};
 
 #[rustfmt::skip]
@@ -158,7 +158,7 @@ impl Rule {
 const fn rule(
     name: &'static str,
     severity: Severity,
-    needs: Needs,
+    needs: Depth,
     summary: &'static str,
     page: &'static str,
     check: Check,
