@@ -17,7 +17,7 @@ use hsaco::dwarf::{DebugSections, SourceMap};
 use hsaco::isa::{Generation, Processor, RegisterFile};
 use hsaco::kernarg::{
     AbiMarker, Arguments, CompactLayout, Datum, Declaration, Declared, DispatchPacket, Entry,
-    EntryValue, Inference, Launch, NativeLayout, PacketNeeds, Type, Value, Wave,
+    EntryValue, Inference, Launch, NativeLayout, PacketNeeds, Value, ValueType, Wave,
 };
 use hsaco::object::metadata::{Hidden, ValueKind};
 use hsaco::object::{CodeObject, Kernel};
@@ -385,19 +385,21 @@ fn declarations_that_make_no_sense_do_no_harm() {
 }
 
 /// The next value of a count, as `layouts.cpp` fills types with them.
-fn counted(ty: &Type, next: &mut i32) -> Datum {
+fn counted(ty: &ValueType, next: &mut i32) -> Datum {
     let mut number = || {
         *next += 1;
         *next
     };
     match ty {
-        Type::Bool => Datum::Bool(number() & 1 == 1),
-        Type::Integer { .. } | Type::Pointer { .. } => Datum::Integer(i128::from(number())),
-        Type::Float(_) => Datum::Float(f64::from(number()) + 0.5),
-        Type::Array { of, count, .. } => {
+        ValueType::Bool => Datum::Bool(number() & 1 == 1),
+        ValueType::Integer { .. } | ValueType::Pointer { .. } => {
+            Datum::Integer(i128::from(number()))
+        }
+        ValueType::Float(_) => Datum::Float(f64::from(number()) + 0.5),
+        ValueType::Array { of, count, .. } => {
             Datum::List((0..*count).map(|_| counted(of, next)).collect())
         }
-        Type::Record(record) => {
+        ValueType::Record(record) => {
             let mut members = Vec::new();
             for member in &record.members {
                 let value = match member.bits {

@@ -38,7 +38,7 @@ fn pack(declaration: &Declaration, buffer: &[u8]) {
     {
         let size = layout.size() as usize;
         let mut segment = vec![0xfd; size + 8];
-        let bytes = |it: &hsaco_kernarg::Parameter| vec![0x5a; it.size as usize];
+        let bytes = |it: &hsaco_kernarg::ArgumentSlot| vec![0x5a; it.size as usize];
         let values: Vec<_> = layout.parameters().iter().map(bytes).collect();
         let given: Vec<_> = values.iter().map(|it| Value::Bytes(it)).collect();
         layout.pack(&given, Some(&launch), &mut segment).unwrap();

@@ -3,13 +3,13 @@
 use hsaco_analysis::KernelArguments;
 use hsaco_bytes::Error;
 use hsaco_dwarf::{
-    DebugSections, Encoding, Member as DebugMember, SourceMap, TypeId, TypeKind, Types,
+    DebugSections, Encoding, Member, SourceMap, TypeId, TypeKind, Types,
 };
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::{
-    AbiMarker, CompactLayout, Declaration, DirectLayout, Entry, Float, Inference, Member,
-    NativeLayout, Record, Type, elf_only,
+    AbiMarker, CompactLayout, Declaration, DirectLayout, Entry, Float, Inference, NativeLayout,
+    RecordMember, RecordType, ValueType, elf_only,
 };
 
 /// How deep structures within structures are followed; what is further in is bytes.
@@ -109,38 +109,38 @@ struct TypeReader<'t> {
 }
 
 impl TypeReader<'_> {
-    fn read(&mut self, id: TypeId, depth: usize) -> Option<Type> {
+    fn read(&mut self, id: TypeId, depth: usize) -> Option<ValueType> {
         let types = self.types;
         let ty = types.get(types.unqualified(id)?)?;
         let size = u32::try_from(ty.size?).ok()?;
-        let opaque = Type::unknown(size);
+        let opaque = ValueType::unknown(size);
         if depth > MAX_DEPTH {
             return Some(opaque);
         }
         let known = match &ty.kind {
             TypeKind::Base(encoding) => base(*encoding, size, ty.name.as_deref()),
-            TypeKind::Pointer(_) | TypeKind::NullPointer => Some(Type::Pointer { size }),
+            TypeKind::Pointer(_) | TypeKind::NullPointer => Some(ValueType::Pointer { size }),
             TypeKind::Enumeration { underlying, .. } => match underlying {
                 Some(of) => self.read(*of, depth + 1),
-                None => Some(Type::integer(size, true)),
+                None => Some(ValueType::integer(size, true)),
             },
             TypeKind::Vector { of, lanes } => {
                 let of = Box::new(self.read((*of)?, depth + 1)?);
-                Some(Type::Array { of, count: u32::try_from(*lanes).ok()?, size })
+                Some(ValueType::Array { of, count: u32::try_from(*lanes).ok()?, size })
             }
             TypeKind::Array { of, dimensions } => {
                 let mut all = self.read((*of)?, depth + 1)?;
                 for dimension in dimensions.iter().rev() {
-                    all = Type::array(all, u32::try_from((*dimension)?).ok()?);
+                    all = ValueType::array(all, u32::try_from((*dimension)?).ok()?);
                 }
                 Some(all)
             }
             TypeKind::Record { keyword, complete: true, members } => {
                 self.members_left = self.members_left.checked_sub(members.len())?;
                 let members = members.iter().filter_map(|it| self.member(it, depth + 1)).collect();
-                Some(Type::Record(match keyword.name() {
-                    "union" => Record::union(size, members),
-                    _ => Record::new(size, members),
+                Some(ValueType::Record(match keyword.name() {
+                    "union" => RecordType::union(size, members),
+                    _ => RecordType::new(size, members),
                 }))
             }
             _ => None,
@@ -148,34 +148,34 @@ impl TypeReader<'_> {
         Some(known.filter(|it| it.size() == size).unwrap_or(opaque))
     }
 
-    fn member(&mut self, member: &DebugMember, depth: usize) -> Option<Member> {
+    fn member(&mut self, member: &Member, depth: usize) -> Option<RecordMember> {
         let ty = self.read(member.ty?, depth)?;
         let name = member.name.as_deref();
         if let Some(bits) = member.bits {
             let (low, width) = (u32::try_from(bits.offset).ok()?, u32::try_from(bits.size).ok()?);
-            return Some(Member::bit_field(name, ty, low, width));
+            return Some(RecordMember::bit_field(name, ty, low, width));
         }
         let offset = u32::try_from(member.offset?).ok()?;
         Some(match name {
-            Some(name) => Member::new(name, offset, ty),
-            None => Member::anonymous(offset, ty),
+            Some(name) => RecordMember::new(name, offset, ty),
+            None => RecordMember::anonymous(offset, ty),
         })
     }
 }
 
-fn base(encoding: Encoding, size: u32, name: Option<&str>) -> Option<Type> {
+fn base(encoding: Encoding, size: u32, name: Option<&str>) -> Option<ValueType> {
     match (encoding, size) {
-        (Encoding::Boolean, 1) => Some(Type::Bool),
-        (Encoding::Signed | Encoding::SignedCharacter, _) => Some(Type::integer(size, true)),
+        (Encoding::Boolean, 1) => Some(ValueType::Bool),
+        (Encoding::Signed | Encoding::SignedCharacter, _) => Some(ValueType::integer(size, true)),
         (Encoding::Unsigned | Encoding::UnsignedCharacter | Encoding::Utf, _) => {
-            Some(Type::integer(size, false))
+            Some(ValueType::integer(size, false))
         }
-        (Encoding::Float, 2) if name == Some("__bf16") => Some(Type::Float(Float::Bf16)),
-        (Encoding::Float, 2) => Some(Type::Float(Float::F16)),
-        (Encoding::Float, 4) => Some(Type::Float(Float::F32)),
-        (Encoding::Float, 8) => Some(Type::Float(Float::F64)),
-        (Encoding::ComplexFloat, 8) => Some(Type::array(Type::Float(Float::F32), 2)),
-        (Encoding::ComplexFloat, 16) => Some(Type::array(Type::Float(Float::F64), 2)),
+        (Encoding::Float, 2) if name == Some("__bf16") => Some(ValueType::Float(Float::Bf16)),
+        (Encoding::Float, 2) => Some(ValueType::Float(Float::F16)),
+        (Encoding::Float, 4) => Some(ValueType::Float(Float::F32)),
+        (Encoding::Float, 8) => Some(ValueType::Float(Float::F64)),
+        (Encoding::ComplexFloat, 8) => Some(ValueType::array(ValueType::Float(Float::F32), 2)),
+        (Encoding::ComplexFloat, 16) => Some(ValueType::array(ValueType::Float(Float::F64), 2)),
         _ => None,
     }
 }

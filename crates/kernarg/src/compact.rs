@@ -5,7 +5,7 @@ use hsaco_object::metadata::ValueKind;
 
 use crate::declaration::{Declaration, Declared};
 use crate::hash::{Hasher, LayoutHash};
-use crate::hidden::{HiddenBlock, HiddenField, Report};
+use crate::hidden::{HiddenBlock, HiddenField, Unsupplied};
 use crate::launch::Launch;
 use crate::native::{alignment, segment_size};
 use crate::{CONTEXT, range};
@@ -211,7 +211,7 @@ impl CompactLayout {
         constants: &[u8],
         launch: Option<&Launch>,
         out: &mut [u8],
-    ) -> Result<Report<'_>> {
+    ) -> Result<Unsupplied<'_>> {
         let exactly = |what: &str, given: usize, wanted: usize| {
             let detail = format!("{given} {what} for {wanted}");
             Err(Error::new(ErrorKind::Mismatch, CONTEXT, detail))

@@ -29,7 +29,7 @@ pub struct Declaration {
     /// The arguments, hidden ones included; none where the metadata does not say, which is not "no arguments".
     pub arguments: Option<Vec<Declared>>,
     /// What is odd, and no reason to refuse the kernel.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<LayoutRemark>,
 }
 
 /// One argument, as it is declared.
@@ -50,7 +50,7 @@ pub struct Declared {
 /// What is odd about a declaration, and no reason to refuse the kernel: real libraries are full of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Remark {
+pub enum LayoutRemark {
     /// Arguments end behind the segment, which then counts as that much longer.
     BeyondSegment {
         /// Where they end.
@@ -67,7 +67,7 @@ pub enum Remark {
     },
 }
 
-impl fmt::Display for Remark {
+impl fmt::Display for LayoutRemark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BeyondSegment { end, size } => write!(
@@ -104,7 +104,7 @@ impl Declaration {
         if let (Some(metadata), Some(descriptor)) = (said.size, described)
             && metadata != descriptor
         {
-            remarks.push(Remark::SizeMismatch { metadata, descriptor });
+            remarks.push(LayoutRemark::SizeMismatch { metadata, descriptor });
         }
         let arguments = said.arguments.map(|it| it.iter().map(Declared::of).collect());
         let declaration = Self { size: None, alignment: said.alignment, arguments, remarks };
@@ -117,7 +117,7 @@ impl Declaration {
         let visible = self.arguments.iter().flatten().filter(|it| !it.kind.is_hidden());
         let end = visible.map(|it| it.offset.saturating_add(it.size)).max().unwrap_or(0);
         if let Some(size) = size.filter(|&size| end > size) {
-            self.remarks.push(Remark::BeyondSegment { end, size });
+            self.remarks.push(LayoutRemark::BeyondSegment { end, size });
         }
         self
     }

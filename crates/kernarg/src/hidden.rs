@@ -91,12 +91,12 @@ pub(crate) struct HiddenBlock {
 /// Zero is a value: a kernel that follows a null heap pointer faults. Whoever packs is told which
 /// hidden arguments nobody supplied.
 #[derive(Clone, Copy, Debug)]
-pub struct Report<'l> {
+pub struct Unsupplied<'l> {
     left_zero: HiddenSet,
     fields: &'l [HiddenField],
 }
 
-impl<'l> Report<'l> {
+impl<'l> Unsupplied<'l> {
     /// The kinds that are zero because nobody supplied them.
     pub fn left_zero(&self) -> HiddenSet {
         self.left_zero
@@ -217,7 +217,7 @@ impl HiddenBlock {
     }
 
     /// Writes all of them into a segment that is zero from the first of them on.
-    pub(crate) fn write(&self, launch: Option<&Launch>, segment: &mut [u8]) -> Report<'_> {
+    pub(crate) fn write(&self, launch: Option<&Launch>, segment: &mut [u8]) -> Unsupplied<'_> {
         let mut left_zero = HiddenSet::default();
         if !self.writes.is_empty() {
             let values = launch.map(Launch::hidden_values);
@@ -229,7 +229,7 @@ impl HiddenBlock {
                 }
             }
         }
-        Report { left_zero, fields: &self.fields }
+        Unsupplied { left_zero, fields: &self.fields }
     }
 }
 

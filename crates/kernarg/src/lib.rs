@@ -43,18 +43,18 @@ mod value;
 #[cfg(feature = "analysis")]
 pub use arguments::{Arguments, describe};
 pub use compact::{AbiMarker, Binding, CompactLayout, Span};
-pub use declaration::{Declaration, Declared, Remark};
+pub use declaration::{Declaration, Declared, LayoutRemark};
 pub use elf_only::{ElfOnlyKernel, Inference, Inferred, elf_only};
 pub use entry::{Entry, EntryRegister, EntryValue, Preload, Wave};
 pub use hash::LayoutHash;
-pub use hidden::{HiddenField, HiddenSet, Report};
+pub use hidden::{HiddenField, HiddenSet, Unsupplied};
 pub use launch::{BLOCK_SIZE, Launch, blocks, command_words, group_segment};
-pub use native::{NativeLayout, Parameter};
+pub use native::{ArgumentSlot, NativeLayout};
 pub use packet::{AgentPacket, BarrierPacket, DispatchPacket, Fences, Packet, PacketNeeds, Scope};
 pub use prepacked::{Blob, DirectLayout, Prepacked};
 #[cfg(feature = "analysis")]
 pub use spelled::{Pointee, SpelledArgument, SpelledMember, spell};
-pub use types::{Datum, Float, Member, Record, Type};
+pub use types::{Datum, Float, RecordMember, RecordType, ValueType};
 pub use value::Value;
 
 use hsaco_bytes::{Error, ErrorKind, Result};

@@ -5,10 +5,10 @@ use hsaco_object::metadata::{OwnedValueKind, ValueKind};
 
 use crate::declaration::{Declaration, Declared};
 use crate::hash::{Hasher, LayoutHash};
-use crate::hidden::{HiddenBlock, HiddenField, Report};
+use crate::hidden::{HiddenBlock, HiddenField, Unsupplied};
 use crate::launch::Launch;
 use crate::prepacked::{Blob, Prepacked};
-use crate::types::{Datum, Type};
+use crate::types::{Datum, ValueType};
 use crate::value::Value;
 use crate::{CONTEXT, UNSTATED_ALIGNMENT, range};
 
@@ -42,7 +42,7 @@ use crate::{CONTEXT, UNSTATED_ALIGNMENT, range};
 /// Nor can an argument of one be taken for an argument of the other:
 ///
 /// ```compile_fail,E0308
-/// use hsaco_kernarg::{NativeLayout, Parameter, Span};
+/// use hsaco_kernarg::{NativeLayout, ArgumentSlot, Span};
 /// fn offset(span: &Span) -> u32 { span.target }
 /// fn mistake(layout: &NativeLayout) -> u32 {
 ///     offset(&layout.parameters()[0])
@@ -50,7 +50,7 @@ use crate::{CONTEXT, UNSTATED_ALIGNMENT, range};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NativeLayout {
-    parameters: Vec<Parameter>,
+    parameters: Vec<ArgumentSlot>,
     hidden: HiddenBlock,
     size: u32,
     alignment: u32,
@@ -60,7 +60,7 @@ pub struct NativeLayout {
 /// One argument of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Parameter {
+pub struct ArgumentSlot {
     /// Its name, if anybody says.
     pub name: Option<Box<str>>,
     /// Where it begins in the segment.
@@ -70,19 +70,19 @@ pub struct Parameter {
     /// What it holds.
     pub kind: OwnedValueKind,
     /// Its type, as far as anybody says.
-    pub ty: Type,
+    pub ty: ValueType,
 }
 
-impl Parameter {
+impl ArgumentSlot {
     fn new(argument: &Declared, size: u32) -> Result<Self> {
         let name = || argument.name.as_deref().unwrap_or("an argument").to_owned();
         let (offset, size) = range(argument.offset, argument.size, size, name)?;
-        let said = argument.type_name.as_deref().and_then(Type::from_word);
+        let said = argument.type_name.as_deref().and_then(ValueType::from_word);
         let ty = match argument.kind {
             ValueKind::GlobalBuffer | ValueKind::DynamicSharedPointer if matches!(size, 4 | 8) => {
-                Type::Pointer { size }
+                ValueType::Pointer { size }
             }
-            _ => said.filter(|ty| ty.size() == size).unwrap_or(Type::unknown(size)),
+            _ => said.filter(|ty| ty.size() == size).unwrap_or(ValueType::unknown(size)),
         };
         let (name, kind) = (argument.name.clone(), argument.kind.clone());
         Ok(Self { name, offset, size, kind, ty })
@@ -142,7 +142,7 @@ impl NativeLayout {
         let mut parameters = Vec::with_capacity(arguments.len());
         let mut end = 0;
         for argument in arguments.iter().filter(|it| !it.kind.is_hidden()) {
-            let parameter = Parameter::new(argument, u32::MAX)?;
+            let parameter = ArgumentSlot::new(argument, u32::MAX)?;
             if parameter.offset < end {
                 let detail = format!(
                     "{} begins at {}, and the one before it ends at {end}",
@@ -162,7 +162,7 @@ impl NativeLayout {
     }
 
     /// The arguments of the source, in its order.
-    pub fn parameters(&self) -> &[Parameter] {
+    pub fn parameters(&self) -> &[ArgumentSlot] {
         &self.parameters
     }
 
@@ -201,7 +201,7 @@ impl NativeLayout {
         &mut self,
         position: usize,
         name: Option<&str>,
-        ty: Option<Type>,
+        ty: Option<ValueType>,
     ) -> Result<()> {
         let count = self.parameters.len();
         let Some(parameter) = self.parameters.get_mut(position) else {
@@ -229,7 +229,7 @@ impl NativeLayout {
         values: &[Value<'_>],
         launch: Option<&Launch>,
         out: &mut [u8],
-    ) -> Result<Report<'_>> {
+    ) -> Result<Unsupplied<'_>> {
         if values.len() != self.parameters.len() {
             let (given, wanted) = (values.len(), self.parameters.len());
             let detail = format!("{given} values for {wanted} arguments");
@@ -252,7 +252,7 @@ impl NativeLayout {
         values: &[(&str, Value<'_>)],
         launch: Option<&Launch>,
         out: &mut [u8],
-    ) -> Result<Report<'_>> {
+    ) -> Result<Unsupplied<'_>> {
         for (at, (name, _)) in values.iter().enumerate() {
             self.position(name)?;
             if values.iter().take(at).any(|(other, _)| other == name) {
@@ -260,7 +260,7 @@ impl NativeLayout {
                 return Err(Error::new(ErrorKind::Ambiguous, CONTEXT, detail));
             }
         }
-        let value_of = |position: usize, parameter: &Parameter| {
+        let value_of = |position: usize, parameter: &ArgumentSlot| {
             let named = |it: &&(&str, Value<'_>)| parameter.name.as_deref() == Some(it.0);
             values.iter().find(named).map(|it| &it.1).ok_or_else(|| {
                 let detail = format!("{} has no value", parameter.label(position));
@@ -280,7 +280,7 @@ impl NativeLayout {
 
     /// Which argument has this name.
     pub fn position(&self, name: &str) -> Result<usize> {
-        let named = |it: &Parameter| it.name.as_deref() == Some(name);
+        let named = |it: &ArgumentSlot| it.name.as_deref() == Some(name);
         let mut found = (0..).zip(&self.parameters).filter(|(_, it)| named(it)).map(|(at, _)| at);
         match (found.next(), found.next()) {
             (Some(position), None) => Ok(position),
@@ -330,7 +330,7 @@ impl NativeLayout {
     pub fn unpack<'s>(
         &'s self,
         segment: &'s [u8],
-    ) -> Result<impl Iterator<Item = (&'s Parameter, &'s [u8])>> {
+    ) -> Result<impl Iterator<Item = (&'s ArgumentSlot, &'s [u8])>> {
         self.prepacked(Blob::from(segment))?;
         Ok(self.parameters.iter().filter_map(|parameter| {
             let bytes = segment.get(parameter.offset as usize..parameter.end() as usize)?;
@@ -372,7 +372,7 @@ impl NativeLayout {
         buffer: &Prepacked<'_>,
         launch: Option<&Launch>,
         out: &mut [u8],
-    ) -> Result<Report<'_>> {
+    ) -> Result<Unsupplied<'_>> {
         let bytes = buffer.explicit();
         if bytes.len() < self.required as usize || bytes.len() > self.explicit_size() as usize {
             let detail = "the buffer was accepted for another layout";
@@ -430,7 +430,7 @@ impl NativeLayout {
 }
 
 #[inline]
-fn place(segment: &mut [u8], parameter: &Parameter, value: &Value<'_>) {
+fn place(segment: &mut [u8], parameter: &ArgumentSlot, value: &Value<'_>) {
     if let Some(target) = segment.get_mut(parameter.offset as usize..parameter.end() as usize) {
         value.write(target);
     }

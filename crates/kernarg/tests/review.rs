@@ -11,7 +11,7 @@ use hsaco_bytes::{ErrorKind, Str};
 use hsaco_elf::symbol::{STT_FUNC, SymbolTable};
 use hsaco_kernarg::{
     AbiMarker, Blob, CompactLayout, Declaration, Declared, DirectLayout, Inference, Launch,
-    NativeLayout, Remark, Value, blocks, command_words, elf_only, group_segment,
+    LayoutRemark, NativeLayout, Value, blocks, command_words, elf_only, group_segment,
 };
 use hsaco_object::metadata::{Hidden, Metadata, ValueKind};
 use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
@@ -635,7 +635,7 @@ fn what_breaks_the_schema() {
 fn arguments_that_end_behind_the_segment() {
     let arguments = vec![pointer(0), value(440, 8)];
     let declaration = Declaration::new(436, arguments);
-    assert_eq!(declaration.remarks, [Remark::BeyondSegment { end: 448, size: 436 }]);
+    assert_eq!(declaration.remarks, [LayoutRemark::BeyondSegment { end: 448, size: 436 }]);
     let layout = NativeLayout::new(&declaration).unwrap();
     assert_eq!((layout.size(), layout.required()), (448, 448));
     assert!(CompactLayout::new(&declaration, Some(AbiMarker::seen())).is_err());
@@ -659,7 +659,7 @@ fn metadata_before_the_descriptor() {
         (declaration.size, declaration.remarks)
     };
     assert_eq!(declared(0), (Some(24), vec![]));
-    let mismatch = Remark::SizeMismatch { metadata: 24, descriptor: 32 };
+    let mismatch = LayoutRemark::SizeMismatch { metadata: 24, descriptor: 32 };
     assert_eq!(declared(32), (Some(24), vec![mismatch]));
 }
 

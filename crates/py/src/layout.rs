@@ -3,8 +3,8 @@
 use hsaco::bytes::{Error, ErrorKind};
 use hsaco::isa::Processor;
 use hsaco::kernarg::{
-    Blob, Datum, Declaration, DispatchPacket, Entry, Float, HiddenField, NativeLayout, Packet,
-    PacketNeeds, Parameter, Prepacked, Type, Value, Wave,
+    ArgumentSlot, Blob, Datum, Declaration, DispatchPacket, Entry, Float, HiddenField,
+    NativeLayout, Packet, PacketNeeds, Prepacked, Value, ValueType, Wave,
 };
 use hsaco::object::Kernel;
 use hsaco::object::metadata::Hidden;
@@ -160,7 +160,7 @@ impl Layout {
     /// The arguments of the source.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let parameter = |it: &Parameter| {
+        let parameter = |it: &ArgumentSlot| {
             let ty = it.ty.to_string();
             place(py, it.name.as_deref(), it.offset, it.size, it.kind.name(), Some(&ty))
         };
@@ -214,7 +214,7 @@ impl Layout {
             )?);
         }
         for (field, bytes) in self.0.unpack_hidden(&bytes) {
-            let value = to_python(py, &Type::unknown(field.size).decode(bytes))?;
+            let value = to_python(py, &ValueType::unknown(field.size).decode(bytes))?;
             all.push(unpacked(py, None, field.offset, field.name(), value)?);
         }
         Ok(all)
@@ -288,7 +288,7 @@ impl Layout {
                 *place = Some(self.value(py, position, value)?);
             }
         }
-        let missing = |(at, parameter): (usize, &Parameter)| {
+        let missing = |(at, parameter): (usize, &ArgumentSlot)| {
             let name = parameter.name.as_deref().unwrap_or("without a name");
             wrong(ErrorKind::NotFound, format!("argument {at} ({name}) has no value"))
         };
@@ -313,7 +313,7 @@ impl Layout {
 }
 
 /// A value of Python; one with a buffer is its bytes, which must be of the type's kind where both say one.
-fn from_python(value: &Bound<'_, PyAny>, ty: Option<&Type>, depth: usize) -> PyResult<Datum> {
+fn from_python(value: &Bound<'_, PyAny>, ty: Option<&ValueType>, depth: usize) -> PyResult<Datum> {
     if depth > MAX_DEPTH {
         return Err(PyTypeError::new_err("nested too deep"));
     }
@@ -338,7 +338,7 @@ fn from_python(value: &Bound<'_, PyAny>, ty: Option<&Type>, depth: usize) -> PyR
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         let of = ty.and_then(|ty| match ty {
-            Type::Array { of, .. } => Some(&**of),
+            ValueType::Array { of, .. } => Some(&**of),
             _ => None,
         });
         let items = value.try_iter()?.map(|it| from_python(&it?, of, depth + 1));
@@ -349,9 +349,9 @@ fn from_python(value: &Bound<'_, PyAny>, ty: Option<&Type>, depth: usize) -> PyR
     Ok(Datum::Bytes(view.call_method0("tobytes")?.extract()?))
 }
 
-fn member_type<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
+fn member_type<'t>(ty: &'t ValueType, name: &str) -> Option<&'t ValueType> {
     match ty {
-        Type::Record(record) => {
+        ValueType::Record(record) => {
             record.members.iter().find(|it| it.name.as_deref() == Some(name)).map(|it| &it.ty)
         }
         _ => None,
@@ -368,20 +368,21 @@ fn view<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Fails where the buffer holds numbers of one kind and the type is numbers of another.
-fn check_format(view: &Bound<'_, PyAny>, ty: Option<&Type>) -> PyResult<()> {
+fn check_format(view: &Bound<'_, PyAny>, ty: Option<&ValueType>) -> PyResult<()> {
     let format: String = view.getattr("format")?.extract().unwrap_or_default();
     let mut element = ty;
-    while let Some(Type::Array { of, .. }) = element {
+    while let Some(ValueType::Array { of, .. }) = element {
         element = Some(of);
     }
     let wanted = match (format.trim_start_matches(['<', '=', '@']), element) {
-        ("b" | "h" | "i" | "l" | "q" | "H" | "I" | "L" | "Q", Some(Type::Float(float))) => {
+        ("b" | "h" | "i" | "l" | "q" | "H" | "I" | "L" | "Q", Some(ValueType::Float(float))) => {
             float.name()
         }
-        ("e" | "f" | "d", Some(Type::Integer { .. } | Type::Bool | Type::Pointer { .. })) => {
-            "a whole number"
-        }
-        ("e", Some(Type::Float(Float::Bf16))) => "bf16",
+        (
+            "e" | "f" | "d",
+            Some(ValueType::Integer { .. } | ValueType::Bool | ValueType::Pointer { .. }),
+        ) => "a whole number",
+        ("e", Some(ValueType::Float(Float::Bf16))) => "bf16",
         _ => return Ok(()),
     };
     Err(PyTypeError::new_err(format!("a buffer of format '{format}' for {wanted}")))

@@ -1,12 +1,12 @@
 //! Bytes into values: the inverse of encoding.
 
-use super::{Datum, Float, Record, Type};
+use super::{Datum, Float, RecordType, ValueType};
 use crate::float;
 
 /// How deep records in records are shown; the rest is bytes.
 const MAX_DEPTH: u32 = 64;
 
-impl Type {
+impl ValueType {
     /// The value of these bytes. What is too short, or is no number of its format, stays bytes.
     pub fn decode(&self, bytes: &[u8]) -> Datum {
         self.decode_at(bytes, 0)
@@ -76,7 +76,7 @@ fn shortest(value: f32) -> f64 {
     written.filter(same).unwrap_or(f64::from(value))
 }
 
-impl Record {
+impl RecordType {
     fn decode(&self, bytes: &[u8], depth: u32, members: &mut Vec<(String, Datum)>) {
         for member in &self.members {
             let part = |size: u32| {
@@ -85,7 +85,7 @@ impl Record {
             let value = match member.bits {
                 Some((low, width)) => bit_field(bytes, &member.ty, low, width),
                 None => match (&member.name, &member.ty) {
-                    (None, Type::Record(inner)) => {
+                    (None, ValueType::Record(inner)) => {
                         if let Some(part) = part(inner.size) {
                             inner.decode(part, depth, members);
                         }
@@ -101,16 +101,16 @@ impl Record {
     }
 }
 
-fn bit_field(bytes: &[u8], ty: &Type, low: u32, width: u32) -> Option<Datum> {
+fn bit_field(bytes: &[u8], ty: &ValueType, low: u32, width: u32) -> Option<Datum> {
     let mut value = 0_i128;
     for bit in 0..width.min(127) {
         let at = low.checked_add(bit)?;
         value |= i128::from(bytes.get(at as usize / 8)? >> (at % 8) & 1) << bit;
     }
-    if matches!(ty, Type::Bool) && width == 1 {
+    if matches!(ty, ValueType::Bool) && width == 1 {
         return Some(Datum::Bool(value == 1));
     }
-    let signed = matches!(ty, Type::Integer { signed: true, .. });
+    let signed = matches!(ty, ValueType::Integer { signed: true, .. });
     let top = 1_i128 << width.clamp(1, 127).saturating_sub(1);
     Some(Datum::Integer(if signed && value & top != 0 { value - (top << 1) } else { value }))
 }

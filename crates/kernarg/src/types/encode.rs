@@ -2,7 +2,7 @@
 
 use hsaco_bytes::{Error, ErrorKind, Result};
 
-use super::{Datum, Float, Record, Type};
+use super::{Datum, Float, RecordType, ValueType};
 use crate::float;
 
 const CONTEXT: &str = "value";
@@ -15,7 +15,7 @@ fn mismatch(path: &str, detail: &str) -> Error {
     Error::new(ErrorKind::Mismatch, CONTEXT, detail)
 }
 
-impl Type {
+impl ValueType {
     /// The bytes of a value. Everything in it must be there once, fit, and be of the right kind; bytes of the right
     /// size stand for anything.
     pub fn encode(&self, value: &Datum) -> Result<Vec<u8>> {
@@ -146,7 +146,7 @@ fn encode_float(format: Float, value: f64, out: &mut [u8]) {
     }
 }
 
-fn list(of: &Type, count: u32, items: &[Datum], out: &mut [u8], path: &str) -> Result<()> {
+fn list(of: &ValueType, count: u32, items: &[Datum], out: &mut [u8], path: &str) -> Result<()> {
     if items.len() != count as usize {
         return Err(mismatch(path, &format!("{} elements for {count}", items.len())));
     }
@@ -158,7 +158,7 @@ fn list(of: &Type, count: u32, items: &[Datum], out: &mut [u8], path: &str) -> R
     Ok(())
 }
 
-impl Record {
+impl RecordType {
     fn encode(&self, given: &[(String, Datum)], out: &mut [u8], path: &str) -> Result<()> {
         let mut used = vec![false; given.len()];
         let mut missing = Vec::new();
@@ -188,7 +188,7 @@ impl Record {
         let mut lacking = Vec::new();
         for member in &self.members {
             let Some(name) = member.name.as_deref() else {
-                if let Type::Record(inner) = &member.ty {
+                if let ValueType::Record(inner) = &member.ty {
                     let place = place(out, member.offset, inner.size, path)?;
                     any |= inner.fill(given, used, &mut lacking, place, path)?;
                 }
@@ -230,7 +230,7 @@ fn place<'o>(out: &'o mut [u8], offset: u32, size: u32, path: &str) -> Result<&'
 
 fn bit_field(
     value: &Datum,
-    ty: &Type,
+    ty: &ValueType,
     low: u32,
     width: u32,
     out: &mut [u8],
@@ -241,7 +241,7 @@ fn bit_field(
         Datum::Bool(value) => i128::from(*value),
         other => return Err(mismatch(path, &format!("{} for {width} bits", describe(other)))),
     };
-    let signed = matches!(ty, Type::Integer { signed: true, .. });
+    let signed = matches!(ty, ValueType::Integer { signed: true, .. });
     if !fits(value, signed, width) {
         return Err(mismatch(path, &format!("{value} does not fit in {width} bits")));
     }

@@ -9,10 +9,10 @@ use std::fmt;
 /// The type of an argument.
 ///
 /// ```
-/// use hsaco_kernarg::{Datum, Float, Member, Record, Type};
-/// let pair = Type::Record(Record::new(8, vec![
-///     Member::new("count", 0, Type::integer(4, true)),
-///     Member::new("scale", 4, Type::Float(Float::F32)),
+/// use hsaco_kernarg::{Datum, Float, RecordMember, RecordType, ValueType};
+/// let pair = ValueType::Record(RecordType::new(8, vec![
+///     RecordMember::new("count", 0, ValueType::integer(4, true)),
+///     RecordMember::new("scale", 4, ValueType::Float(Float::F32)),
 /// ]));
 /// let value = Datum::Record(vec![
 ///     ("scale".to_owned(), Datum::Float(0.5)),
@@ -25,7 +25,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Type {
+pub enum ValueType {
     /// A truth value of one byte.
     Bool,
     /// A number of 1, 2, 4, 8 or 16 bytes.
@@ -45,14 +45,14 @@ pub enum Type {
     /// Several of one type.
     Array {
         /// Of which type.
-        of: Box<Type>,
+        of: Box<ValueType>,
         /// How many.
         count: u32,
         /// Bytes in all: vectors of three have the size of four.
         size: u32,
     },
     /// A structure or union.
-    Record(Record),
+    Record(RecordType),
     /// Bytes of which no more is known.
     Opaque {
         /// How many.
@@ -77,25 +77,25 @@ pub enum Float {
 /// A structure or union.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Record {
+pub struct RecordType {
     /// Bytes in all.
     pub size: u32,
     /// Whether a value has one of its members rather than all.
     pub is_union: bool,
     /// Its members.
-    pub members: Vec<Member>,
+    pub members: Vec<RecordMember>,
 }
 
 /// A member of a record. One without a name is a base or an anonymous record: its members count as the record's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Member {
+pub struct RecordMember {
     /// Its name.
     pub name: Option<Box<str>>,
     /// Where it begins.
     pub offset: u32,
     /// Its type.
-    pub ty: Type,
+    pub ty: ValueType,
     /// Which bits it is, if it is no whole number of bytes: the lowest, counted from the record's, and how many.
     pub bits: Option<(u32, u32)>,
 }
@@ -139,61 +139,61 @@ impl Float {
     }
 }
 
-impl Record {
+impl RecordType {
     /// A structure.
     #[must_use]
-    pub fn new(size: u32, members: Vec<Member>) -> Self {
+    pub fn new(size: u32, members: Vec<RecordMember>) -> Self {
         Self { size, is_union: false, members }
     }
 
     /// A union.
     #[must_use]
-    pub fn union(size: u32, members: Vec<Member>) -> Self {
+    pub fn union(size: u32, members: Vec<RecordMember>) -> Self {
         Self { size, is_union: true, members }
     }
 }
 
-impl Member {
+impl RecordMember {
     /// A member of whole bytes.
     #[must_use]
-    pub fn new(name: &str, offset: u32, ty: Type) -> Self {
+    pub fn new(name: &str, offset: u32, ty: ValueType) -> Self {
         Self { name: Some(name.into()), offset, ty, bits: None }
     }
 
     /// A base or an anonymous record.
     #[must_use]
-    pub fn anonymous(offset: u32, ty: Type) -> Self {
+    pub fn anonymous(offset: u32, ty: ValueType) -> Self {
         Self { name: None, offset, ty, bits: None }
     }
 
     /// A bit-field: its lowest bit, counted from the record's, and how many.
     #[must_use]
-    pub fn bit_field(name: Option<&str>, ty: Type, low: u32, width: u32) -> Self {
+    pub fn bit_field(name: Option<&str>, ty: ValueType, low: u32, width: u32) -> Self {
         Self { name: name.map(Into::into), offset: low / 8, ty, bits: Some((low, width)) }
     }
 }
 
 /// What the words for numbers stand for, those of the command line and those of OpenCL.
 #[rustfmt::skip]
-const WORDS: &[(&str, Type)] = &[
-    ("bool", Type::Bool),
-    ("i8", Type::integer(1, true)),    ("char", Type::integer(1, true)),
-    ("u8", Type::integer(1, false)),   ("uchar", Type::integer(1, false)),
-    ("i16", Type::integer(2, true)),   ("short", Type::integer(2, true)),
-    ("u16", Type::integer(2, false)),  ("ushort", Type::integer(2, false)),
-    ("i32", Type::integer(4, true)),   ("int", Type::integer(4, true)),
-    ("u32", Type::integer(4, false)),  ("uint", Type::integer(4, false)),
-    ("i64", Type::integer(8, true)),   ("long", Type::integer(8, true)),
-    ("u64", Type::integer(8, false)),  ("ulong", Type::integer(8, false)),
-    ("i128", Type::integer(16, true)), ("u128", Type::integer(16, false)),
-    ("f16", Type::Float(Float::F16)),  ("half", Type::Float(Float::F16)),
-    ("bf16", Type::Float(Float::Bf16)),
-    ("f32", Type::Float(Float::F32)),  ("float", Type::Float(Float::F32)),
-    ("f64", Type::Float(Float::F64)),  ("double", Type::Float(Float::F64)),
-    ("ptr", Type::Pointer { size: 8 }),
+const WORDS: &[(&str, ValueType)] = &[
+    ("bool", ValueType::Bool),
+    ("i8", ValueType::integer(1, true)),    ("char", ValueType::integer(1, true)),
+    ("u8", ValueType::integer(1, false)),   ("uchar", ValueType::integer(1, false)),
+    ("i16", ValueType::integer(2, true)),   ("short", ValueType::integer(2, true)),
+    ("u16", ValueType::integer(2, false)),  ("ushort", ValueType::integer(2, false)),
+    ("i32", ValueType::integer(4, true)),   ("int", ValueType::integer(4, true)),
+    ("u32", ValueType::integer(4, false)),  ("uint", ValueType::integer(4, false)),
+    ("i64", ValueType::integer(8, true)),   ("long", ValueType::integer(8, true)),
+    ("u64", ValueType::integer(8, false)),  ("ulong", ValueType::integer(8, false)),
+    ("i128", ValueType::integer(16, true)), ("u128", ValueType::integer(16, false)),
+    ("f16", ValueType::Float(Float::F16)),  ("half", ValueType::Float(Float::F16)),
+    ("bf16", ValueType::Float(Float::Bf16)),
+    ("f32", ValueType::Float(Float::F32)),  ("float", ValueType::Float(Float::F32)),
+    ("f64", ValueType::Float(Float::F64)),  ("double", ValueType::Float(Float::F64)),
+    ("ptr", ValueType::Pointer { size: 8 }),
 ];
 
-impl Type {
+impl ValueType {
     /// A number.
     pub const fn integer(size: u32, signed: bool) -> Self {
         Self::Integer { size, signed }
@@ -217,11 +217,11 @@ impl Type {
     /// The type of a word: `f32`, `u8`, `ptr`; with a count a vector: `f32x4`, OpenCL's `float4`.
     ///
     /// ```
-    /// use hsaco_kernarg::{Float, Type};
-    /// assert_eq!(Type::from_word("bf16"), Some(Type::Float(Float::Bf16)));
-    /// assert_eq!(Type::from_word("float3"), Some(Type::vector(Type::Float(Float::F32), 3)));
-    /// assert_eq!(Type::from_word("i32x4"), Type::from_word("int4"));
-    /// assert_eq!(Type::from_word("Matrix"), None);
+    /// use hsaco_kernarg::{Float, ValueType};
+    /// assert_eq!(ValueType::from_word("bf16"), Some(ValueType::Float(Float::Bf16)));
+    /// assert_eq!(ValueType::from_word("float3"), Some(ValueType::vector(ValueType::Float(Float::F32), 3)));
+    /// assert_eq!(ValueType::from_word("i32x4"), ValueType::from_word("int4"));
+    /// assert_eq!(ValueType::from_word("Matrix"), None);
     /// ```
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
@@ -275,7 +275,7 @@ impl Type {
     }
 }
 
-impl fmt::Display for Type {
+impl fmt::Display for ValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool => f.write_str("bool"),

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, ValueType};
 use hsaco::bytes::Error;
-use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, Type};
 use serde::Serialize;
 
 use super::model::each_kernel;
@@ -318,7 +318,7 @@ fn unpacked<'a>(layout: &'a NativeLayout, bytes: &'a [u8]) -> Result<Vec<Unpacke
     for (parameter, bytes) in layout.unpack(bytes)? {
         let value = parameter.ty.decode(bytes);
         let text = match parameter.ty {
-            Type::Pointer { .. } => address(bytes),
+            ValueType::Pointer { .. } => address(bytes),
             _ => value.to_string(),
         };
         all.push(UnpackedArgument {
@@ -334,7 +334,7 @@ fn unpacked<'a>(layout: &'a NativeLayout, bytes: &'a [u8]) -> Result<Vec<Unpacke
         });
     }
     for (field, bytes) in layout.unpack_hidden(bytes) {
-        let value = Type::unknown(field.size).decode(bytes);
+        let value = ValueType::unknown(field.size).decode(bytes);
         all.push(UnpackedArgument {
             name: None,
             offset: field.offset,

@@ -1,7 +1,7 @@
 //! Values of the command line: `7`, `0x1000`, `1.5`, `[1, 2]`, `{"x": 1}`, `f16:1.5`, `hex:0a0b`, `@file`.
 
 use anyhow::{Context, Result, bail};
-use hsaco::kernarg::{Datum, NativeLayout, Type};
+use hsaco::kernarg::{Datum, NativeLayout, ValueType};
 use serde_json::Value as Json;
 
 /// What `--arg` says of one argument.
@@ -35,7 +35,7 @@ impl Assignment {
             return Ok(layout.encode(position, &Datum::Bytes(bytes))?);
         }
         if let Some((word, rest)) = self.value.split_once(':')
-            && let Some(ty) = Type::from_word(word)
+            && let Some(ty) = ValueType::from_word(word)
         {
             let bytes = ty.encode(&parse(rest)?)?;
             return Ok(layout.encode(position, &Datum::Bytes(bytes))?);
