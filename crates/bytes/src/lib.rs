@@ -20,8 +20,12 @@ mod read;
 mod str;
 
 pub mod escape;
+pub mod hex;
 pub mod memory;
 
 pub use error::{Error, ErrorKind, Kind, Problems, Result};
 pub use read::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 pub use str::Str;
+
+/// The version of every JSON document that hsaco writes: it changes when a key goes or means something else.
+pub const SCHEMA_VERSION: u32 = 1;

@@ -1,5 +1,6 @@
 //! MessagePack values as JSON: every key kept, bytes as hexadecimal.
 
+pub(crate) use hsaco::bytes::hex::encode as hex;
 use hsaco::object::msgpack;
 use serde_json::{Map, Value};
 
@@ -29,10 +30,4 @@ pub(crate) fn map_to_json(map: &msgpack::Map<'_>) -> Value {
 pub(crate) fn entries_to_json(entries: &[msgpack::Entry<'_>]) -> Value {
     let entries = entries.iter().map(|it| (it.key.to_string(), to_json(it.value)));
     Value::Object(entries.collect::<Map<_, _>>())
-}
-
-/// Bytes as lowercase hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }

@@ -4,12 +4,10 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
+pub(crate) use hsaco::bytes::SCHEMA_VERSION;
 use hsaco::bytes::Str;
 use hsaco::container::Entry;
 use serde::Serialize;
-
-/// Version of every shape in this module.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// One object of `ls`, up to its kernels.
 #[derive(Serialize)]

@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use hsaco_bytes::SCHEMA_VERSION;
 use serde::Serialize;
 
 use crate::finding::Severity;
 use crate::result::{self, DeviceResult, FileResult, ObjectInfo, Shown};
-
-/// The version of what is below, as of every answer of the command in JSON.
-const SCHEMA_VERSION: u32 = 1;
 
 /// Everything in one document.
 #[derive(Clone, Copy, Debug)]

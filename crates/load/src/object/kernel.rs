@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use hsaco_analysis::Allocation;
+use hsaco_bytes::Str;
 use hsaco_elf::symbol::Symbol;
 use hsaco_elf::{PF_X, Segment};
 use hsaco_isa::Generation;
