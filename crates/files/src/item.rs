@@ -1,7 +1,10 @@
 //! One object of a file, and what is wrong with it.
 
-use hsaco_bytes::{Error, ErrorKind};
+use hsaco_bytes::{Error, ErrorKind, Str};
 use hsaco_container::{Entry, EntryKind};
+use hsaco_elf::{
+    ELFOSABI_AMDGPU_HSA, ELFOSABI_AMDGPU_MESA3D, ELFOSABI_AMDGPU_PAL, file_type_name,
+};
 use hsaco_object::{CodeObject, Index};
 
 use crate::select::ObjectSelection;
@@ -69,6 +72,27 @@ impl ObjectItem<'_, '_> {
         }
     }
 
+    /// The name of what the entry holds: `ET_DYN`, `bitcode`.
+    #[must_use]
+    pub fn kind_name(&self) -> &'static str {
+        match &self.object {
+            Some(object) => file_type_name(object.elf().header().e_type).unwrap_or("unknown"),
+            None => self.entry.kind.name(),
+        }
+    }
+
+    /// The version of a code object: `V6`, or the platform's name for objects that have no such version.
+    #[must_use]
+    pub fn version_name(&self) -> Option<String> {
+        let object = self.object.as_ref()?;
+        Some(match object.elf().header().os_abi {
+            ELFOSABI_AMDGPU_HSA => object.abi_version().to_string(),
+            ELFOSABI_AMDGPU_PAL => "PAL".to_owned(),
+            ELFOSABI_AMDGPU_MESA3D => "Mesa".to_owned(),
+            other => format!("OS ABI {other}"),
+        })
+    }
+
     /// An error of the object, as seen from the file.
     #[must_use]
     pub fn located(&self, error: Error) -> Error {
@@ -78,11 +102,21 @@ impl ObjectItem<'_, '_> {
         }
     }
 
+    /// Notes what is wrong with the object.
+    pub fn note(&self, error: Error, trouble: &mut Trouble) {
+        trouble.note(self.place(), self.located(error));
+    }
+
+    /// Notes what is wrong with one of its kernels.
+    pub fn note_kernel(&self, kernel: Str<'_>, error: Error, trouble: &mut Trouble) {
+        trouble.note(format!("{}: kernel {kernel}", self.place()), self.located(error));
+    }
+
     /// What the object defines; what is wrong with either is noted.
     pub fn index<'o>(&self, object: &CodeObject<'o>, trouble: &mut Trouble) -> Index<'o> {
         let index = object.index();
         for problem in object.problems().iter().chain(index.problems()) {
-            trouble.note(self.place(), self.located(problem.clone()));
+            self.note(problem.clone(), trouble);
         }
         index
     }
@@ -99,7 +133,7 @@ impl<'e, 'a> ObjectItem<'e, 'a> {
                 return item;
             }
             Ok(None) => {}
-            Err(error) => trouble.note(item.place(), item.located(error)),
+            Err(error) => item.note(error, trouble),
         }
         item.target = entry.named_target().map(str::to_owned);
         item
