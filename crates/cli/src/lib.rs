@@ -14,8 +14,6 @@ mod scan;
 mod schema;
 mod select;
 mod sought;
-mod source_files;
-mod stream;
 mod table;
 mod text;
 mod text_files;
@@ -27,7 +25,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser};
-use hsaco_files::{input, parallel};
+use hsaco_files::{input, parallel, source_files, stream};
 
 pub use crate::alloc::{Alloc, prepare_for_little};
 use crate::report::Status;

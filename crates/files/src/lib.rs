@@ -44,7 +44,9 @@ pub mod input;
 mod item;
 pub mod parallel;
 mod select;
+pub mod source_files;
 mod stored;
+pub mod stream;
 mod walk;
 
 pub use error::OpenError;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use hsaco::listing::Sink;
+use hsaco_listing::Sink;
 
 use crate::parallel::cores;
 
@@ -19,7 +19,7 @@ const AHEAD: usize = 32;
 const MOST_THREADS: usize = AHEAD;
 
 /// The end of the answer to one item, on its way to the output.
-pub(crate) struct Part<'s> {
+pub struct Part<'s> {
     bytes: Vec<u8>,
     /// So many are handed on.
     full: usize,
@@ -44,7 +44,22 @@ impl Sink for Part<'_> {
 }
 
 /// Writes what `make` makes of each item, in the items' order.
-pub(crate) fn write<T: Sync>(
+///
+/// ```
+/// use hsaco_files::stream;
+/// use hsaco_listing::Sink as _;
+/// let mut out = Vec::new();
+/// stream::write(&[1, 2, 3], &mut out, |item, part| {
+///     part.bytes().extend(format!("{item} ").bytes());
+///     part.pass()
+/// })?;
+/// assert_eq!(out, b"1 2 3 ");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// The first one of `make` or of the output, after which nothing more is written.
+pub fn write<T: Sync>(
     items: &[T],
     out: &mut (dyn Write + Send),
     make: impl Fn(&T, &mut Part<'_>) -> io::Result<()> + Sync,
@@ -75,8 +90,7 @@ fn write_alone<T>(
     hand_on(&mut bytes).map(|_| ())
 }
 
-/// Every thread makes answers, and writes those whose turn it is when it has made one: none does nothing
-/// but write, and none waits for one that does.
+/// Every thread makes answers, and writes those whose turn it is when it has made one: no thread is a dedicated writer.
 fn write_together<T: Sync>(
     items: &[T],
     threads: usize,

@@ -7,12 +7,18 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Files that were read, those that are not there included.
+///
+/// ```
+/// let files = hsaco_files::source_files::SourceFiles::default();
+/// assert!(files.line("Cargo.toml", 1).is_some());
+/// assert_eq!(files.line("no such file", 1), None);
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct SourceFiles(Mutex<HashMap<String, Option<Arc<str>>>>);
+pub struct SourceFiles(Mutex<HashMap<String, Option<Arc<str>>>>);
 
 impl SourceFiles {
     /// What a file holds; none that is not there.
-    pub(crate) fn text(&self, path: &str) -> Option<Arc<str>> {
+    pub fn text(&self, path: &str) -> Option<Arc<str>> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = files.get(path) {
             return known.clone();
@@ -24,15 +30,22 @@ impl SourceFiles {
     }
 
     /// A line of a file, counted from 1.
-    pub(crate) fn line(&self, path: &str, line: u32) -> Option<String> {
+    pub fn line(&self, path: &str, line: u32) -> Option<String> {
         let before = usize::try_from(line).ok()?.checked_sub(1)?;
         self.text(path)?.lines().nth(before).map(str::to_owned)
     }
 }
 
-/// Where folders went: paths that begin with `old` are looked for under `new`.
+/// Where folders went, as `OLD=NEW`: paths that begin with `OLD` are looked for under `NEW`.
+///
+/// ```
+/// use hsaco_files::source_files::Moved;
+/// let moves: Vec<Moved> = vec!["/src/=/tmp/tree".parse()?];
+/// assert_eq!(Moved::apply(&moves, "/src/a/b.hip"), "/tmp/tree/a/b.hip");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub struct Moved {
     old: String,
     new: String,
 }
@@ -49,7 +62,8 @@ impl FromStr for Moved {
 
 impl Moved {
     /// A path after all moves: the first whose folder it is in counts.
-    pub(crate) fn apply(moves: &[Self], path: &str) -> String {
+    #[must_use]
+    pub fn apply(moves: &[Self], path: &str) -> String {
         let moved = moves.iter().find_map(|it| {
             let rest = path.strip_prefix(&it.old)?;
             (rest.is_empty() || rest.starts_with('/')).then(|| format!("{}{rest}", it.new))
