@@ -1,0 +1,48 @@
+//! What an object of a file holds, as rows.
+//!
+//! Each module answers one question about a [`hsaco_files::ObjectItem`]: what it defines ([`list`]), all there is to know of it
+//! ([`info`]), its [`arguments`], [`calls`], control [`flow`],
+//! [`lines`], [`notes`], instructions that fit a [`query`], [`resources`], [`size`] and [`source`]. Rows are plain values that
+//! serialize to the JSON of the command, version [`hsaco_bytes::SCHEMA_VERSION`]; what is wrong with an object is noted
+//! beside them.
+//!
+//! ```
+//! use hsaco_describe::resources::Resources;
+//! use hsaco_files::{KernelSelection, ObjectItem, Trouble};
+//! use hsaco_object::container::entries;
+//!
+//! # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+//! let (kernels, mut trouble) = (KernelSelection::default(), Trouble::default());
+//! for (number, entry) in entries(&file, &Default::default()).enumerate() {
+//!     let entry = entry?;
+//!     let item = ObjectItem::new(number, &entry, &mut trouble);
+//!     for kernel in Resources::new(&item, &kernels, &mut trouble).kernels {
+//!         println!("{}: {:?} VGPRs", kernel.demangled, kernel.vgprs.needed);
+//!         # assert!(kernel.vgprs.needed.is_some());
+//!     }
+//! }
+//! assert!(trouble.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod arguments;
+pub mod calls;
+pub mod flow;
+pub mod info;
+pub mod lines;
+pub mod list;
+pub mod notes;
+pub mod query;
+pub mod resources;
+pub mod side;
+pub mod size;
+pub mod source;
+
+mod code;
+mod place;
+mod tree;
+
+pub use code::open_code;
+pub use place::{Place, PlacePattern};
+pub use tree::Tree;

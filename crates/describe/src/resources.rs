@@ -1,0 +1,268 @@
+//! What kernels need, are given, and let run at once.
+
+use hsaco_analysis::{
+    Allocation, CallGraph, Code, Function, Needs, Reach, Resource, Shortage, demand,
+};
+use hsaco_files::{KernelSelection, ObjectItem, Trouble};
+use hsaco_isa::{Generation, Limiter, NextStep, Processor};
+use hsaco_object::{Kernel, Resources as Declared, source_name};
+use serde::Serialize;
+
+use crate::code::call_graph;
+
+/// What an object's kernels need and are given.
+#[derive(Debug, Default, Serialize)]
+pub struct Resources {
+    /// In the order of the index.
+    pub kernels: Vec<KernelResources>,
+}
+
+/// What one kernel needs and is given; what is not known is null.
+#[derive(Debug, Serialize)]
+pub struct KernelResources {
+    /// The mangled name.
+    pub name: String,
+    /// The name in the source.
+    pub demangled: String,
+    /// Lanes of a wave.
+    pub wavefront_size: Option<u32>,
+    /// Vector registers.
+    pub vgprs: Amounts,
+    /// Accumulation registers.
+    pub agprs: Amounts,
+    /// Scalar registers.
+    pub sgprs: Amounts,
+    /// Bytes of LDS.
+    pub lds: LdsAmounts,
+    /// Bytes of scratch memory of a lane.
+    pub scratch: Amounts,
+    /// Whether the stack can grow by what only run time knows, after the code, the descriptor or the metadata.
+    pub dynamic_stack: bool,
+    /// Whether a function calls itself, directly or not.
+    pub recursive: bool,
+    /// Whether all that runs is in this object, and known; else more may be needed.
+    pub complete: bool,
+    /// Functions of other objects that it calls.
+    pub externals: Vec<String>,
+    /// Calls whose callee is not known.
+    pub unknown_calls: usize,
+    /// What a device runs of it at once.
+    pub occupancy: Option<OccupancyRow>,
+    /// What the descriptor gives too little of.
+    pub shortages: Vec<ShortageRow>,
+}
+
+/// A resource, and the functions on the way to the one that needs the most.
+#[derive(Debug, Default, Serialize)]
+pub struct Amounts {
+    /// What the code uses.
+    pub needed: Option<u64>,
+    /// What the metadata says.
+    pub declared: Option<u64>,
+    /// What the descriptor gives.
+    pub allocated: Option<u64>,
+    /// From the kernel to the function that needs the most.
+    pub by: Vec<String>,
+}
+
+/// LDS has no needed amount: code computes its addresses.
+#[derive(Debug, Default, Serialize)]
+pub struct LdsAmounts {
+    /// Whether the code accesses it.
+    pub accessed: Option<bool>,
+    /// What the metadata says.
+    pub declared: Option<u64>,
+    /// What the descriptor gives.
+    pub allocated: Option<u64>,
+    /// From the kernel to the function that accesses it.
+    pub by: Vec<String>,
+}
+
+/// What a device runs at once.
+#[derive(Debug, Serialize)]
+pub struct OccupancyRow {
+    /// Waves on a SIMD.
+    pub waves_per_simd: u32,
+    /// The most that a SIMD takes.
+    pub max_waves_per_simd: u32,
+    /// Workgroups on a compute unit.
+    pub workgroups_per_cu: u32,
+    /// The size that these workgroups have.
+    pub workgroup_size: u32,
+    /// Whether workgroups stay on one compute unit of two.
+    pub cu_mode: bool,
+    /// What there is too little of for more waves.
+    pub limiter: Option<&'static str>,
+    /// What more waves take.
+    pub next: Option<NextRow>,
+}
+
+/// What to free for more waves.
+#[derive(Debug, Serialize)]
+pub struct NextRow {
+    /// Waves on a SIMD.
+    pub waves_per_simd: u32,
+    /// Vector registers to free.
+    pub vgprs: u32,
+    /// Scalar registers to free.
+    pub sgprs: u32,
+    /// Bytes of LDS to free.
+    pub lds: u32,
+}
+
+/// A resource of which the descriptor gives too little.
+#[derive(Debug, Serialize)]
+pub struct ShortageRow {
+    /// Which one.
+    pub resource: &'static str,
+    /// What the descriptor gives.
+    pub allocated: u32,
+    /// What the code uses.
+    pub needed: u32,
+    /// From the kernel to the function that needs it.
+    pub by: Vec<String>,
+}
+
+/// What kernels of one object are looked at with.
+struct Reader<'r, 'a> {
+    graph: &'r CallGraph<'a>,
+    code: &'r Code<'a>,
+}
+
+impl Resources {
+    /// Looks at all wanted kernels, with all that they call.
+    pub fn new(
+        item: &ObjectItem<'_, '_>,
+        selection: &KernelSelection,
+        trouble: &mut Trouble,
+    ) -> Self {
+        let Some((graph, code)) = call_graph(item, trouble) else { return Self::default() };
+        let reader = Reader { graph: &graph, code: &code };
+        let kernels = selection.of(code.index());
+        Self { kernels: kernels.into_iter().map(|kernel| reader.kernel(kernel)).collect() }
+    }
+
+    /// Whether a kernel is given less than it needs.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.kernels.iter().any(|kernel| !kernel.shortages.is_empty())
+    }
+}
+
+impl Reader<'_, '_> {
+    fn kernel(&self, kernel: &Kernel<'_>) -> KernelResources {
+        let processor = self.code.processor();
+        let generation = processor.generation();
+        let allocation = Allocation::of(kernel, generation);
+        let declared = kernel.metadata().map(|_| kernel.resources(Some(generation)).0);
+        let wave = allocation.map_or(self.code.usual_wave_size(), |it| it.wave);
+        let function = self.graph.function_of(kernel);
+        let needs = function.map(|function| self.graph.needs(function, processor, wave));
+        let mut row =
+            self.amounts(declared.unwrap_or_default(), allocation.as_ref(), needs.as_ref());
+        row.name = kernel.name().to_string();
+        row.demangled = source_name(kernel.name()).into_owned();
+        row.occupancy = occupancy(kernel, processor, generation);
+        row.dynamic_stack = allocation.is_some_and(|it| it.has_dynamic_stack)
+            || declares_dynamic_stack(kernel)
+            || needs.is_some_and(|needs| needs.is_dynamic || !needs.reach.is_complete());
+        row
+    }
+
+    fn amounts(
+        &self,
+        declared: Declared,
+        allocation: Option<&Allocation>,
+        needs: Option<&Needs<'_>>,
+    ) -> KernelResources {
+        let amounts = |resource: Resource, declared, allocated: Option<u32>| {
+            let need = needs.map(|needs| needs.of(resource));
+            Amounts {
+                needed: need.map(|need| need.count.into()),
+                declared,
+                allocated: allocated.map(u64::from),
+                by: need.map_or_else(Vec::new, |need| self.names(&need.route)),
+            }
+        };
+        let allocated = |of: fn(&Allocation) -> u32| allocation.map(of);
+        let lds_route = needs.and_then(|needs| needs.lds.as_ref());
+        let reach = needs.map(|needs| &needs.reach);
+        KernelResources {
+            name: String::new(),
+            demangled: String::new(),
+            wavefront_size: allocation.map(|it| it.wave.lanes()),
+            vgprs: amounts(Resource::Vgprs, declared.vgprs, allocated(|it| it.vgprs)),
+            agprs: amounts(Resource::Agprs, declared.agprs, allocation.and_then(|it| it.agprs)),
+            sgprs: amounts(Resource::Sgprs, declared.sgprs, allocation.and_then(|it| it.sgprs)),
+            lds: LdsAmounts {
+                accessed: needs.map(|needs| needs.lds.is_some()),
+                declared: declared.lds,
+                allocated: allocated(|it| it.lds).map(u64::from),
+                by: lds_route.map_or_else(Vec::new, |route| self.names(route)),
+            },
+            scratch: amounts(Resource::Scratch, declared.scratch, allocated(|it| it.scratch)),
+            dynamic_stack: false,
+            recursive: reach.is_some_and(|reach| reach.is_recursive),
+            complete: reach.is_some_and(Reach::is_complete),
+            externals: reach.map_or_else(Vec::new, |reach| {
+                reach.externals.iter().map(|name| source_name(*name).into_owned()).collect()
+            }),
+            unknown_calls: reach.map_or(0, |reach| reach.unknown.len()),
+            occupancy: None,
+            shortages: match (allocation, needs) {
+                (Some(allocation), Some(needs)) => self.shortages(allocation, needs),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    fn shortages(&self, allocation: &Allocation, needs: &Needs<'_>) -> Vec<ShortageRow> {
+        let shortages = allocation.shortages(needs).into_iter();
+        let row = |short: Shortage| ShortageRow {
+            resource: short.resource.name(),
+            allocated: short.allocated,
+            needed: short.needed,
+            by: self.names(&needs.of(short.resource).route),
+        };
+        shortages.map(row).collect()
+    }
+
+    fn names(&self, route: &[usize]) -> Vec<String> {
+        let functions = route.iter().filter_map(|number| self.graph.functions().get(*number));
+        let name = |function: &Function<'_>| match function.name {
+            Some(name) => source_name(name).into_owned(),
+            None => format!("{:#x}", function.address),
+        };
+        functions.map(name).collect()
+    }
+}
+
+/// Whether the metadata say that the stack grows.
+fn declares_dynamic_stack(kernel: &Kernel<'_>) -> bool {
+    let metadata = kernel.metadata().and_then(|it| it.decode().ok());
+    metadata.and_then(|it| it.uses_dynamic_stack).unwrap_or(false)
+}
+
+fn occupancy(
+    kernel: &Kernel<'_>,
+    processor: Processor,
+    generation: Generation,
+) -> Option<OccupancyRow> {
+    let demand = demand(kernel, generation)?;
+    let found = processor.limits().occupancy(&demand)?;
+    let next = |step: NextStep| NextRow {
+        waves_per_simd: step.waves,
+        vgprs: step.vgprs,
+        sgprs: step.sgprs,
+        lds: step.lds,
+    };
+    Some(OccupancyRow {
+        waves_per_simd: found.waves,
+        max_waves_per_simd: found.max_waves,
+        workgroups_per_cu: found.workgroups,
+        workgroup_size: *demand.workgroup.end(),
+        cu_mode: demand.cu_mode,
+        limiter: found.limiter.map(Limiter::name),
+        next: found.next.map(next),
+    })
+}
