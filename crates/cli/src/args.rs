@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 /// What to read.
@@ -59,6 +60,19 @@ pub(crate) struct Answer {
     pub(crate) color: Color,
 }
 
+/// What verbs take that read kernels.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Reading {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    #[command(flatten)]
+    pub(crate) objects: ObjectFilter,
+    #[command(flatten)]
+    pub(crate) kernels: KernelFilter,
+    #[command(flatten)]
+    pub(crate) answer: Answer,
+}
+
 /// A form of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -83,6 +97,20 @@ impl Color {
             Self::Never => anstream::ColorChoice::Never.write_global(),
         }
     }
+}
+
+/// Reads a name of a table, whose other texts are help.
+pub(crate) fn named<T: Copy + Send + Sync>(
+    table: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let values = table.iter().map(|(name, help, _)| match *help {
+        "" => PossibleValue::new(name),
+        help => PossibleValue::new(name).help(help),
+    });
+    PossibleValuesParser::new(values.collect::<Vec<_>>()).try_map(|name| {
+        let found = table.iter().find(|(other, ..)| *other == name);
+        found.map(|(.., value)| *value).ok_or("no such name")
+    })
 }
 
 /// Reads `4G`, `512M`, `64k`, `1000`.

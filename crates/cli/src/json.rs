@@ -1,33 +1,76 @@
-//! MessagePack values as JSON: every key kept, bytes as hexadecimal.
+//! JSON that is written member by member: what is long need not be in memory.
 
+use std::io::{self, Write};
+
+use anyhow::Result;
 pub(crate) use hsaco::bytes::hex::encode as hex;
-use hsaco::object::msgpack;
-use serde_json::{Map, Value};
+use serde::Serialize;
 
-/// One value. What cannot be read is left out: it has been reported by whoever indexed it.
-pub(crate) fn to_json(value: msgpack::Value<'_>) -> Value {
-    match value {
-        msgpack::Value::Nil => Value::Null,
-        msgpack::Value::Bool(value) => value.into(),
-        msgpack::Value::Int(value) => value.into(),
-        msgpack::Value::UInt(value) => value.into(),
-        msgpack::Value::F32(value) => value.into(),
-        msgpack::Value::F64(value) => value.into(),
-        msgpack::Value::Str(text) => text.to_string().into(),
-        msgpack::Value::Bin(bytes) | msgpack::Value::Ext(_, bytes) => hex(bytes).into(),
-        msgpack::Value::Array(array) => array.iter().flatten().map(to_json).collect(),
-        msgpack::Value::Map(map) => map_to_json(&map),
+/// A JSON object that is being written.
+pub(crate) struct Members<W> {
+    out: W,
+    comma: &'static str,
+}
+
+impl<W: Write> Members<W> {
+    pub(crate) fn begin(mut out: W) -> Result<Self> {
+        out.write_all(b"{")?;
+        Ok(Self { out, comma: "" })
+    }
+
+    fn key(&mut self, key: &str) -> Result<()> {
+        write!(self.out, "{}\"{key}\":", self.comma)?;
+        self.comma = ",";
+        Ok(())
+    }
+
+    pub(crate) fn member(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.key(key)?;
+        Ok(serde_json::to_writer(&mut self.out, value)?)
+    }
+
+    /// A list whose items, and the commas between them, `write` writes.
+    pub(crate) fn list(
+        &mut self,
+        key: &str,
+        write: impl FnOnce(&mut W) -> Result<()>,
+    ) -> Result<()> {
+        self.key(key)?;
+        self.out.write_all(b"[")?;
+        write(&mut self.out)?;
+        Ok(self.out.write_all(b"]")?)
+    }
+
+    pub(crate) fn end(mut self) -> Result<W> {
+        self.out.write_all(b"}")?;
+        Ok(self.out)
     }
 }
 
-/// A map.
-pub(crate) fn map_to_json(map: &msgpack::Map<'_>) -> Value {
-    let entries: Vec<_> = map.iter().flatten().collect();
-    entries_to_json(&entries)
+/// Bytes in pieces that follow each other. What is large is made on many threads, and never copied.
+#[derive(Default)]
+pub(crate) struct Pieces(Vec<Vec<u8>>);
+
+impl Pieces {
+    /// Appends a piece.
+    pub(crate) fn push(&mut self, piece: Vec<u8>) {
+        self.0.extend([piece, Vec::new()]);
+    }
+
+    pub(crate) fn write_to(&self, out: &mut dyn Write) -> Result<()> {
+        Ok(self.0.iter().try_for_each(|piece| out.write_all(piece))?)
+    }
 }
 
-/// The entries of a map.
-pub(crate) fn entries_to_json(entries: &[msgpack::Entry<'_>]) -> Value {
-    let entries = entries.iter().map(|it| (it.key.to_string(), to_json(it.value)));
-    Value::Object(entries.collect::<Map<_, _>>())
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.is_empty() {
+            self.0.push(Vec::new());
+        }
+        self.0.last_mut().map_or(Ok(0), |last| last.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -1,13 +1,17 @@
-//! The answer that all verbs on objects share in JSON: files, and in each its objects.
+//! Verbs that make the JSON of objects themselves.
+
+use std::io::Write as _;
 
 use anyhow::Result;
-use hsaco::container::{Container, Entry};
 
 use crate::args::{Inputs, ObjectFilter};
+use crate::frame::{self, Frame, Rows};
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::{FileStream, OtherEntry, Pieces};
+use crate::scan::{ObjectItem, Verify};
+
+/// JSON in pieces that follow each other.
+pub(crate) type Pieces = Vec<Vec<u8>>;
 
 /// Writes one document, with for each wanted object the JSON that `read` makes of it.
 pub(crate) fn run(
@@ -17,77 +21,22 @@ pub(crate) fn run(
     verify: Verify,
     read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 ) -> Result<Status> {
-    let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| read(item, trouble).map(Some);
-    let stream = FileStream::begin(out)?;
-    JsonFiles { out, stream, read, takes_any_file: false }.walk(inputs, filter, verify)
+    frame::run(&Made(read), Frame::json(), (inputs, filter, verify), out)
 }
 
-/// As [`run`], for a verb that has an answer for files without objects. With `leaves_out_empty` it has none, and objects
-/// of which `read` makes nothing are left out as well.
-pub(crate) fn list(
-    out: &mut Output,
-    inputs: &Inputs,
-    filter: &ObjectFilter,
-    verify: Verify,
-    leaves_out_empty: bool,
-    read: impl Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Option<Pieces>> + Sync,
-) -> Result<Status> {
-    let stream = FileStream::begin(out)?.leaving_out_empty(leaves_out_empty);
-    JsonFiles { out, stream, read, takes_any_file: true }.walk(inputs, filter, verify)
-}
+struct Made<R>(R);
 
-struct JsonFiles<'o, R> {
-    out: &'o mut Output,
-    stream: FileStream,
-    read: R,
-    takes_any_file: bool,
-}
-
-impl<R> JsonFiles<'_, R>
+impl<R> Rows for Made<R>
 where
-    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Option<Pieces>> + Sync,
+    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Pieces> + Sync,
 {
-    fn walk(mut self, inputs: &Inputs, filter: &ObjectFilter, verify: Verify) -> Result<Status> {
-        let status = scan::run(inputs, filter, verify, &mut self)?;
-        self.stream.end(self.out)?;
-        Ok(status)
-    }
-}
+    type Row<'e> = Pieces;
 
-impl<R> Visit for JsonFiles<'_, R>
-where
-    R: Fn(&ObjectItem<'_, '_>, &mut Trouble) -> Result<Option<Pieces>> + Sync,
-{
-    type Row<'e> = Option<Pieces>;
-
-    fn takes_any_file(&self) -> bool {
-        self.takes_any_file
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Pieces> {
+        (self.0)(item, trouble)
     }
 
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        let container = file.container.map(Container::name);
-        self.stream.begin_file(&file.input.name, container)
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Option<Pieces>> {
-        (self.read)(item, trouble)
-    }
-
-    fn object(&mut self, row: Option<Pieces>) -> Result<()> {
-        row.map_or(Ok(()), |row| self.stream.object(self.out, &row))
-    }
-
-    fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
-        self.stream.other(OtherEntry::new(entry));
-        Ok(())
-    }
-
-    fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        self.stream.begin_file(name, None)?;
-        self.end(error)
-    }
-
-    fn end(&mut self, error: Option<&str>) -> Result<()> {
-        self.stream.end_file(self.out, error)
+    fn write(&self, pieces: Pieces, out: &mut Output) -> Result<()> {
+        Ok(pieces.iter().try_for_each(|piece| out.write_all(piece))?)
     }
 }

@@ -2,8 +2,8 @@
 
 mod alloc;
 mod args;
-mod code;
 mod executable;
+mod frame;
 mod index_file;
 mod json;
 mod json_files;
@@ -13,7 +13,7 @@ mod report;
 mod scan;
 mod schema;
 mod select;
-mod sought;
+mod skeleton;
 mod table;
 mod text;
 mod text_files;

@@ -34,7 +34,9 @@ pub(crate) trait Visit: Sync {
         false
     }
     /// A file begins.
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()>;
+    fn begin(&mut self, _file: &FileItem<'_>) -> Result<()> {
+        Ok(())
+    }
     /// Reads a wanted object, on any thread.
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>>;
     /// Takes what was read, in the order of the file.
@@ -52,7 +54,9 @@ pub(crate) trait Visit: Sync {
         Ok(())
     }
     /// The file is over; `error` is the first thing that was wrong with it.
-    fn end(&mut self, error: Option<&str>) -> Result<()>;
+    fn end(&mut self, _error: Option<&str>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// How thoroughly compressed payloads are checked.

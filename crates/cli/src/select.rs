@@ -54,6 +54,7 @@ fn asked(filter: &ObjectFilter) -> String {
 }
 
 /// Which kernels are wanted.
+#[derive(Default)]
 pub(crate) struct KernelSelection(hsaco_files::KernelSelection);
 
 impl Deref for KernelSelection {

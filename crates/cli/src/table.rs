@@ -90,6 +90,15 @@ impl Table {
         Self { columns: columns.iter().map(column).collect(), cells: Vec::new(), text: Vec::new() }
     }
 
+    /// A table with these titles between `|`; columns whose title begins with `>` align to the right.
+    pub(crate) fn titled(titles: &'static str) -> Self {
+        let column = |title: &'static str| match title.strip_prefix('>') {
+            Some(title) => (title, Align::Right),
+            None => (title, Align::Left),
+        };
+        Self::new(&titles.split('|').map(column).collect::<Vec<_>>())
+    }
+
     /// Makes room for rows, and for so many bytes of text in all of them.
     pub(crate) fn reserve(&mut self, rows: usize, text: usize) {
         self.cells.reserve(rows.saturating_mul(self.columns.len()));

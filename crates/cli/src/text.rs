@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-pub(crate) use hsaco::bytes::escape::{dot, shown};
+pub(crate) use hsaco::bytes::escape::shown;
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 

@@ -28,7 +28,6 @@ mod tables;
 mod template;
 mod types;
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::{self, Write};
 
@@ -65,17 +64,6 @@ pub fn demangle(name: &[u8]) -> Option<String> {
     }
     let mut out = String::with_capacity(2 * name.len());
     demangle_into(name, &mut out).then_some(out)
-}
-
-/// A name as its author wrote it: demangled where it is mangled.
-///
-/// ```
-/// use hsaco_demangle::source_name;
-/// assert_eq!(source_name(b"_Z3addPfi"), "add(float*, int)");
-/// assert_eq!(source_name(b"vector_add"), "vector_add");
-/// ```
-pub fn source_name(name: &[u8]) -> Cow<'_, str> {
-    demangle(name).map_or_else(|| String::from_utf8_lossy(name), Cow::Owned)
 }
 
 /// Appends the source spelling of a C++ or Rust symbol; `false`, and nothing appended, when the

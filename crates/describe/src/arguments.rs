@@ -1,10 +1,13 @@
 //! The arguments of kernels: where they are and of which type.
 
-use hsaco_analysis::{Disagreement, KernelArguments, Source, Spelling};
+use crate::source_name;
+use hsaco_analysis::{Disagreement, KernelArguments, Source};
+use hsaco_bytes::Error;
 use hsaco_dwarf::DebugInfo;
+use hsaco_dwarf::Spelling;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_kernarg::{SpelledArgument, spell};
-use hsaco_object::{CodeObject, Error, Kernel, source_name};
+use hsaco_object::{CodeObject, Kernel};
 use serde::Serialize;
 
 /// How arguments are read.
@@ -95,8 +98,8 @@ impl Arguments {
         trouble: &mut Trouble,
     ) -> Result<(), Error> {
         let index = item.index(object, trouble);
-        let debug = DebugInfo::open(object, options.max_size);
-        let known = debug.as_ref().ok().map(|it| (&it.map, &it.sections));
+        let debug = DebugInfo::open_capped(object, options.max_size);
+        let known = debug.as_ref().ok().map(|it| (it.map(), it.sections()));
         for kernel in options.kernels.of(&index) {
             let arguments = KernelArguments::new(kernel, known);
             for problem in &arguments.problems {

@@ -4,9 +4,10 @@ mod dot;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::source_name;
 use hsaco_analysis::{Call, CallGraph, CallKind, Callee, FunctionKind};
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
-use hsaco_object::{CodeObject, source_name};
+use hsaco_object::CodeObject;
 use serde::Serialize;
 
 use crate::code::call_graph;

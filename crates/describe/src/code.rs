@@ -1,9 +1,9 @@
 //! An object's code, with what is in the way of reading it.
 
 use hsaco_analysis::{CallGraph, Code};
+use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_container::EntryKind;
 use hsaco_files::{ObjectItem, Trouble};
-use hsaco_object::container::EntryKind;
-use hsaco_object::{Error, ErrorKind, Result};
 
 /// The code of an object; where there is none, what is in the way is noted.
 pub fn open_code<'e>(item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Option<Code<'e>> {

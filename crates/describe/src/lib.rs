@@ -9,7 +9,7 @@
 //! ```
 //! use hsaco_describe::resources::Resources;
 //! use hsaco_files::{KernelSelection, ObjectItem, Trouble};
-//! use hsaco_object::container::entries;
+//! use hsaco_container::entries;
 //!
 //! # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 //! let (kernels, mut trouble) = (KernelSelection::default(), Trouble::default());
@@ -39,6 +39,11 @@ pub mod side;
 pub mod size;
 pub mod source;
 
+use std::borrow::Cow;
+
+use hsaco_bytes::Str;
+use hsaco_demangle::demangle;
+
 mod code;
 mod place;
 mod tree;
@@ -46,3 +51,14 @@ mod tree;
 pub use code::open_code;
 pub use place::{Place, PlacePattern};
 pub use tree::Tree;
+
+/// A name as its author wrote it: demangled where it is mangled.
+///
+/// ```
+/// use hsaco_describe::source_name;
+/// assert_eq!(source_name("_Z3addPfi".into()), "add(float*, int)");
+/// assert_eq!(source_name("vector_add".into()), "vector_add");
+/// ```
+pub fn source_name(name: Str<'_>) -> Cow<'_, str> {
+    demangle(name.as_bytes()).map_or_else(|| name.to_str_lossy(), Cow::Owned)
+}

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use hsaco_analysis::{CodeMap, Frame};
+use hsaco_bytes::Result;
 use hsaco_dwarf::DebugInfo;
+use hsaco_dwarf::Frame;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
-use hsaco_object::{CodeObject, Index, Kernel, Result};
+use hsaco_object::CodeMap;
+use hsaco_object::{CodeObject, Index, Kernel};
 use serde::Serialize;
 
 use crate::{Place, PlacePattern};
@@ -110,12 +112,12 @@ fn kernels(
     index: &Index<'_>,
     options: &Options<'_>,
 ) -> Result<Vec<KernelLines>> {
-    let debug = DebugInfo::open(object, options.max_size)?;
+    let debug = DebugInfo::open_capped(object, options.max_size)?;
     let code = CodeMap::new(object, index);
     let lines = |kernel: &Kernel<'_>| {
         let start = kernel.entry().unwrap_or_default();
         let size = code.kernel(kernel).map_or(0, |code| code.bytes.len() as u64);
-        let base = debug.sections.address_of(kernel.entry_section(), 0);
+        let base = debug.sections().address_of(kernel.entry_section(), 0);
         let lines = options.lines(&debug, base, start..start.saturating_add(size))?;
         Ok(KernelLines { name: kernel.name().to_string(), lines })
     };

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use crate::source_name;
+use hsaco_bytes::{Error, Str};
 use hsaco_db::index::{KernelRecord, ObjectRecord, SymbolRecord};
+use hsaco_elf::symbol::Symbol;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_isa::Generation;
-use hsaco_object::symbol::Symbol;
-use hsaco_object::{Error, Index, Kernel, Resources, Str, source_name};
+use hsaco_object::{Index, Kernel, Resources};
 use serde::Serialize;
 
 /// An object, without what it defines.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hsaco_analysis::{Frame, Location};
-use hsaco_object::source_name;
+use crate::source_name;
+use hsaco_dwarf::{Frame, Location};
 use serde::Serialize;
 
 /// A place in a source file, and the function that it is in.

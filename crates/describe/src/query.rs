@@ -2,10 +2,12 @@
 
 use std::str::FromStr;
 
-use hsaco_analysis::{Block, Cfg, Function, Lanes, Location, RegisterSet, States, Stream};
+use hsaco_analysis::{Block, Cfg, Function, RegisterSet, States, Stream};
 use hsaco_bytes::hex::encode as hex;
 use hsaco_dwarf::DebugInfo;
+use hsaco_dwarf::Location;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
+use hsaco_isa::Lanes;
 use hsaco_isa::{
     Access, Decoder, Effects, Flow, Inst, Memory, Register, RegisterFile, Space, Special,
 };
@@ -219,7 +221,7 @@ impl Query<'_> {
     pub fn find(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Found {
         let mut found = Found::default();
         let Some(code) = open_code(item, trouble) else { return found };
-        let debug = DebugInfo::open(code.object(), self.max_size);
+        let debug = DebugInfo::open_capped(code.object(), self.max_size);
         let debug = debug.map_err(|error| item.note(error, trouble)).ok();
         for function in code.functions().as_slice() {
             let is_wanted = function.name.is_some_and(|name| self.kernels.wants(name));
@@ -232,7 +234,7 @@ impl Query<'_> {
                 found.functions.push(FoundFunction { name, address, instructions });
             }
         }
-        for error in debug.iter().flat_map(|it| it.map.errors()) {
+        for error in debug.iter().flat_map(|it| it.map().errors()) {
             item.note(error.clone(), trouble);
         }
         found

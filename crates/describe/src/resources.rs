@@ -1,11 +1,12 @@
 //! What kernels need, are given, and let run at once.
 
+use crate::source_name;
 use hsaco_analysis::{
     Allocation, CallGraph, Code, Function, Needs, Reach, Resource, Shortage, demand,
 };
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_isa::{Generation, Limiter, NextStep, Processor};
-use hsaco_object::{Kernel, Resources as Declared, source_name};
+use hsaco_object::{Kernel, Resources as Declared};
 use serde::Serialize;
 
 use crate::code::call_graph;

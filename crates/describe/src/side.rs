@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use hsaco_container::{Entry, EntryKind, Options};
 use hsaco_diff::{Comparison, Digest, ObjectRecord, Subject, What};
 use hsaco_files::input::Input;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble, parallel};
 use hsaco_object::CodeObject;
-use hsaco_object::container::{self, Entry, EntryKind, Options};
 
 use crate::open_code;
 
@@ -112,7 +112,7 @@ impl<'i> Side<'i> {
         let numbers: Vec<usize> = numbers.map(|it| it.number).collect();
         let input = self.input;
         let rest = usize::try_from(bundle).ok().and_then(|start| input.get(start..));
-        let mut walk = container::entries(rest.unwrap_or_default(), &self.options);
+        let mut walk = hsaco_container::entries(rest.unwrap_or_default(), &self.options);
         // What is wrong with the bundle was reported by the first walk.
         let digest = |number: usize| self.seen(number).map(|it| it.digest);
         let mut left = numbers.into_iter().peekable();

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::source_name;
+use hsaco_bytes::Str;
+use hsaco_container::Container;
 use hsaco_files::{KernelSelection, ObjectSelection};
-use hsaco_object::container::Container;
 use hsaco_object::layout::{Code, Duplicate, Kind, Layout, Object, Owner, Piece};
-use hsaco_object::{Str, source_name};
 use serde::Serialize;
 
 /// Which bytes are wanted.

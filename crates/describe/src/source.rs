@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{CodeMap, LENIENT, Reading};
+use crate::source_name;
+use hsaco_analysis::{LENIENT, Reading};
 use hsaco_bytes::hex::encode as hex;
+use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_db::Listing;
 use hsaco_dwarf::DebugInfo;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_isa::{Decoder, DecoderCache};
-use hsaco_object::{CodeObject, Error, ErrorKind, Kernel, Result, source_name};
+use hsaco_object::CodeMap;
+use hsaco_object::{CodeObject, Kernel};
 use serde::Serialize;
 
 use crate::Place;
@@ -107,7 +110,7 @@ impl ObjectSource {
         trouble: &mut Trouble,
     ) -> Result<()> {
         let index = item.index(object, trouble);
-        let debug = DebugInfo::open(object, options.max_size)?;
+        let debug = DebugInfo::open_capped(object, options.max_size)?;
         let code = CodeMap::new(object, &index);
         let reader = Reader { object, code, debug, options };
         for kernel in options.kernels.of(&index) {
@@ -181,7 +184,7 @@ impl Reader<'_, '_> {
 
     /// Where an instruction comes from, and if wanted the calls that brought it there.
     fn places(&self, kernel: &Kernel<'_>, address: u64) -> Result<Vec<Place>> {
-        let address = self.debug.sections.address_of(kernel.entry_section(), address);
+        let address = self.debug.sections().address_of(kernel.entry_section(), address);
         if self.options.inlines {
             let frames = self.debug.frames(address)?;
             return Ok(frames.into_iter().map(Place::readable).collect());

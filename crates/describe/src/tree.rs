@@ -13,7 +13,7 @@ use serde::Serialize;
 /// use hsaco_object::msgpack::Value;
 /// let value = Value::parse_at(b"\x93\x01\xc0\xa1x", 0)?;
 /// assert_eq!(Tree::of(value), Tree::List(vec![Tree::UInt(1), Tree::Nil, Tree::Text("x".into())]));
-/// # Ok::<(), hsaco_object::Error>(())
+/// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]

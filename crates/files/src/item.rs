@@ -2,9 +2,7 @@
 
 use hsaco_bytes::{Error, ErrorKind, Str};
 use hsaco_container::{Entry, EntryKind};
-use hsaco_elf::{
-    ELFOSABI_AMDGPU_HSA, ELFOSABI_AMDGPU_MESA3D, ELFOSABI_AMDGPU_PAL, file_type_name,
-};
+use hsaco_elf::{ELFOSABI_AMDGPU_HSA, ELFOSABI_AMDGPU_MESA3D, ELFOSABI_AMDGPU_PAL, file_type_name};
 use hsaco_object::{CodeObject, Index};
 
 use crate::select::ObjectSelection;

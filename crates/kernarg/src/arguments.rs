@@ -2,9 +2,7 @@
 
 use hsaco_analysis::KernelArguments;
 use hsaco_bytes::Error;
-use hsaco_dwarf::{
-    DebugSections, Encoding, Member, SourceMap, TypeId, TypeKind, Types,
-};
+use hsaco_dwarf::{DebugSections, Encoding, Member, SourceMap, TypeId, TypeKind, Types};
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::{

@@ -1,23 +1,14 @@
 //! `hsaco notes`: the notes of code objects, as `llvm-readelf --notes` shows them.
 
-use std::io::Write;
-
 use anyhow::Result;
-use hsaco::container::Container;
-use hsaco::object::msgpack::Value;
-use hsaco::object::note::{self, IsaVersion, Note, NoteTable};
-use hsaco::object::yaml::{Node, to_yaml};
-use hsaco::object::{CodeObject, metadata};
+use hsaco_describe::notes::{Notes, readelf};
 use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
-use crate::json::{hex, to_json};
-use crate::json_files;
-use crate::output::Output;
-use crate::report::{Status, Trouble};
-use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::Pieces;
-use crate::verb::ls::object_line;
+use crate::frame::Heading;
+use crate::report::Status;
+use crate::select::KernelSelection;
+use crate::skeleton::{self, Asked, Look, Page, Verb};
 
 /// Shows the notes of code objects: metadata as YAML, as llvm-readelf --notes prints it
 #[derive(clap::Args)]
@@ -31,309 +22,37 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    args.answer.color.apply();
-    let mut out =
-        Output::open(args.answer.output.as_deref())?.exact(args.answer.format == Format::Text);
-    let status = match args.answer.format {
-        Format::Text => {
-            let several = args.inputs.files.len() > 1;
-            let mut visitor = TextNotes { out: &mut out, several, is_object: false };
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
-        }
-        Format::Json => {
-            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, json_object)?
-        }
-    };
-    out.finish()?;
-    Ok(status)
+    skeleton::run(args, Asked::new(&args.inputs, &args.objects, &args.answer))
 }
 
-fn report_problems(item: &ObjectItem<'_, '_>, object: &CodeObject<'_>, trouble: &mut Trouble) {
-    for problem in object.problems() {
-        trouble.note(item.place(), item.located(problem));
+/// An object in the form that was asked for.
+#[derive(Default, Serialize)]
+pub(crate) struct Row {
+    #[serde(flatten)]
+    notes: Notes,
+    #[serde(skip)]
+    text: Option<Vec<u8>>,
+}
+
+impl Verb for Args {
+    type Row<'e> = Row;
+    const HEADING: Heading = Heading::Readelf;
+    const HAS_ENTRY_ID: bool = false;
+    const IS_EXACT: bool = true;
+
+    fn read(&self, look: &mut Look<'_, '_, '_>) -> Row {
+        match self.answer.format {
+            Format::Text => Row { text: readelf(look.item, look.trouble), ..Row::default() },
+            Format::Json => Row { notes: Notes::new(look.item, look.trouble), text: None },
+        }
     }
-}
 
-struct TextNotes<'o> {
-    out: &'o mut Output,
-    several: bool,
-    is_object: bool,
-}
-
-impl Visit for TextNotes<'_> {
-    type Row<'e> = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        self.is_object = file.container == Some(Container::CodeObject);
-        if self.several || file.input.found {
-            writeln!(self.out, "\nFile: {}", file.input.name)?;
-        }
+    fn text(&self, row: &Row, page: &mut Page) -> Result<()> {
+        page.out.extend(row.text.iter().flatten());
         Ok(())
     }
 
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut text = Vec::new();
-        let Some(object) = &item.object else {
-            return Ok(text);
-        };
-        if !self.is_object {
-            writeln!(text, "\n{}", object_line(item))?;
-        }
-        report_problems(item, object, trouble);
-        // readelf prefers sections, which have names, over segments.
-        let sections = note::sections(object.elf());
-        let tables = if sections.is_empty() { note::tables(object.elf()) } else { sections };
-        for (at, table) in tables.iter().flatten().enumerate() {
-            if at > 0 {
-                writeln!(text)?;
-            }
-            write_table(&mut text, table)?;
-        }
-        Ok(text)
-    }
-
-    fn object(&mut self, text: Vec<u8>) -> Result<()> {
-        self.out.write_all(&text)?;
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
-}
-
-fn write_table(out: &mut Vec<u8>, table: &NoteTable<'_>) -> Result<()> {
-    match table.section {
-        Some(name) => writeln!(out, "Displaying notes found in: {name}")?,
-        None => writeln!(
-            out,
-            "Displaying notes found at file offset {:#010x} with length {:#010x}:",
-            table.offset, table.size
-        )?,
-    }
-    writeln!(out, "  Owner                Data size \tDescription")?;
-    for note in table.notes().map_while(Result::ok) {
-        write!(out, "  {:<20} {:#010x}\t", note.owner, note.desc.len())?;
-        write_note(out, &note)?;
-    }
-    Ok(())
-}
-
-fn write_note(out: &mut Vec<u8>, note: &Note<'_>) -> Result<()> {
-    let (name, title) = match describe(note) {
-        Some(described) => described,
-        None => return write_unknown(out, note),
-    };
-    writeln!(out, "{name} ({title})")?;
-    if note.owner == note::OWNER_AMDGPU {
-        return write_metadata(out, note, title);
-    }
-    writeln!(out, "    {title}:")?;
-    out.write_all(b"        ")?;
-    match v2_text(note) {
-        Some(text) => out.write_all(&text)?,
-        None => write!(out, "Invalid {title}")?,
-    }
-    writeln!(out)?;
-    Ok(())
-}
-
-/// The name and title of a note that readelf knows how to show.
-fn describe(note: &Note<'_>) -> Option<(&'static str, &'static str)> {
-    if note.is(note::OWNER_AMDGPU, note::NT_AMDGPU_METADATA) {
-        return Some(("NT_AMDGPU_METADATA", "AMDGPU Metadata"));
-    }
-    if note.owner != note::OWNER_AMD {
-        return None;
-    }
-    Some(match note.kind {
-        note::NT_AMD_HSA_CODE_OBJECT_VERSION => {
-            ("NT_AMD_HSA_CODE_OBJECT_VERSION", "AMD HSA Code Object Version")
-        }
-        note::NT_AMD_HSA_HSAIL => ("NT_AMD_HSA_HSAIL", "AMD HSA HSAIL Properties"),
-        note::NT_AMD_HSA_ISA_VERSION => ("NT_AMD_HSA_ISA_VERSION", "AMD HSA ISA Version"),
-        note::NT_AMD_HSA_METADATA => ("NT_AMD_HSA_METADATA", "AMD HSA Metadata"),
-        note::NT_AMD_HSA_ISA_NAME => ("NT_AMD_HSA_ISA_NAME", "AMD HSA ISA Name"),
-        note::NT_AMD_PAL_METADATA => ("NT_AMD_PAL_METADATA", "AMD PAL Metadata"),
-        _ => return None,
-    })
-}
-
-/// The content of an `AMD` note; `None` when it is too short for its type.
-fn v2_text(note: &Note<'_>) -> Option<Vec<u8>> {
-    let text = match note.kind {
-        note::NT_AMD_HSA_CODE_OBJECT_VERSION => {
-            let (major, minor) = note::code_object_version(note.desc).ok()?;
-            format!("[Major: {major}, Minor: {minor}]")
-        }
-        note::NT_AMD_HSA_HSAIL => hsail_text(note.desc)?,
-        note::NT_AMD_HSA_ISA_VERSION => {
-            let isa = IsaVersion::parse(note.desc).ok()?;
-            format!(
-                "[Vendor: {}, Architecture: {}, Major: {}, Minor: {}, Stepping: {}]",
-                isa.vendor, isa.architecture, isa.major, isa.minor, isa.stepping
-            )
-        }
-        note::NT_AMD_PAL_METADATA => pal_text(note.desc)?,
-        note::NT_AMD_HSA_METADATA => {
-            return Some(note.desc.split_last().map_or(&[][..], |(_, text)| text).to_vec());
-        }
-        _ => return Some(note.desc.to_vec()),
-    };
-    Some(text.into_bytes())
-}
-
-fn hsail_text(desc: &[u8]) -> Option<String> {
-    let &[a, b, c, d, e, f, g, h, profile, model, rounding, _] = desc.first_chunk::<12>()?;
-    let major = u32::from_le_bytes([a, b, c, d]);
-    let minor = u32::from_le_bytes([e, f, g, h]);
-    Some(format!(
-        "[HSAIL Major: {major}, HSAIL Minor: {minor}, Profile: {profile}, \
-         Machine Model: {model}, Default Float Round: {rounding}]"
-    ))
-}
-
-/// Register and value pairs.
-fn pal_text(desc: &[u8]) -> Option<String> {
-    let (pairs, rest) = desc.as_chunks::<8>();
-    let pair = |&[a, b, c, d, e, f, g, h]: &[u8; 8]| {
-        let register = u32::from_le_bytes([a, b, c, d]);
-        format!("[{register}: {}]", u32::from_le_bytes([e, f, g, h]))
-    };
-    rest.is_empty().then(|| pairs.iter().map(pair).collect())
-}
-
-fn write_metadata(out: &mut Vec<u8>, note: &Note<'_>, title: &str) -> Result<()> {
-    if note.desc.is_empty() {
-        return Ok(());
-    }
-    let document = match Value::parse_prefix(note.desc, note.desc_offset) {
-        Ok(document) if is_container(document) => document,
-        _ => return write_bytes(out, note.desc),
-    };
-    let Some(node) = node(document) else {
-        return write_bytes(out, note.desc);
-    };
-    writeln!(out, "    {title}:")?;
-    out.write_all(b"        ")?;
-    // readelf holds only documents to the rules that speak of HSA somewhere.
-    let is_hsa = note.desc.windows(7).any(|it| it == b"amdhsa.");
-    if is_hsa && metadata::verify(document).is_err() {
-        writeln!(out, "Invalid {title}")?;
-    }
-    writeln!(out, "{}", to_yaml(&node))?;
-    Ok(())
-}
-
-fn is_container(value: Value<'_>) -> bool {
-    matches!(value, Value::Array(_) | Value::Map(_))
-}
-
-/// A value as the YAML printer takes it; `None` for extensions, which LLVM does not print.
-fn node(value: Value<'_>) -> Option<Node<'_>> {
-    Some(match value {
-        Value::Nil => Node::Nil,
-        Value::Bool(value) => Node::Bool(value),
-        Value::Int(value) => Node::Int(value),
-        Value::UInt(value) => Node::UInt(value),
-        Value::F32(value) => Node::Float(f64::from(value)),
-        Value::F64(value) => Node::Float(value),
-        Value::Str(text) => Node::Str(text),
-        Value::Bin(bytes) => Node::Binary(bytes),
-        Value::Ext(..) => return None,
-        Value::Array(array) => {
-            Node::Array(array.iter().map(|it| node(it.ok()?)).collect::<Option<_>>()?)
-        }
-        Value::Map(map) => {
-            let mut entries = Vec::with_capacity(map.len());
-            for it in map.iter() {
-                let it = it.ok()?;
-                entries.push((Node::Str(it.key), node(it.value)?));
-            }
-            Node::Map(entries)
-        }
-    })
-}
-
-fn write_unknown(out: &mut Vec<u8>, note: &Note<'_>) -> Result<()> {
-    let generic = note.owner != note::OWNER_AMD && note.owner != note::OWNER_AMDGPU;
-    match note.kind {
-        3 if note.owner == "GNU" => {
-            writeln!(out, "NT_GNU_BUILD_ID (unique build ID bitstring)")?;
-            writeln!(out, "    Build ID: {}", hex(note.desc))?;
-            return Ok(());
-        }
-        1 if generic => writeln!(out, "NT_VERSION (version)")?,
-        2 if generic => writeln!(out, "NT_ARCH (architecture)")?,
-        0x100 if generic => writeln!(out, "OPEN")?,
-        0x101 if generic => writeln!(out, "func")?,
-        kind => writeln!(out, "Unknown note type: ({kind:#010x})")?,
-    }
-    match note.desc {
-        [] => Ok(()),
-        desc => write_bytes(out, desc),
-    }
-}
-
-fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    out.write_all(b"   description data:")?;
-    for byte in bytes {
-        write!(out, " {byte:02x}")?;
-    }
-    writeln!(out)?;
-    Ok(())
-}
-
-/// One object of `notes`.
-#[derive(Serialize)]
-struct ObjectNotes {
-    index: usize,
-    target: Option<String>,
-    notes: Vec<JsonNote>,
-}
-
-#[derive(Serialize)]
-struct JsonNote {
-    owner: String,
-    #[serde(rename = "type")]
-    kind: u32,
-    name: Option<&'static str>,
-    offset: u64,
-    size: usize,
-    /// Metadata as a tree, other notes that hold text as text.
-    content: Option<serde_json::Value>,
-    bytes: String,
-}
-
-fn json_object(item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Pieces> {
-    let mut notes = Vec::new();
-    if let Some(object) = &item.object {
-        report_problems(item, object, trouble);
-        notes.extend(object.notes().flatten().map(|it| json_note(&it, item, trouble)));
-    }
-    let row = ObjectNotes { index: item.number, target: item.target.clone(), notes };
-    Ok(vec![serde_json::to_vec(&row)?])
-}
-
-fn json_note(note: &Note<'_>, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> JsonNote {
-    let is_metadata = note.is(note::OWNER_AMDGPU, note::NT_AMDGPU_METADATA);
-    let content = match is_metadata.then(|| Value::parse_at(note.desc, note.desc_offset)) {
-        Some(Ok(document)) => Some(to_json(document)),
-        Some(Err(error)) => {
-            trouble.note(item.place(), item.located(error));
-            None
-        }
-        None if describe(note).is_some() => v2_text(note)
-            .map(|text| String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned().into()),
-        None => None,
-    };
-    JsonNote {
-        owner: note.owner.to_string(),
-        kind: note.kind,
-        name: describe(note).map(|(name, _)| name),
-        offset: note.offset,
-        size: note.desc.len(),
-        content,
-        bytes: hex(note.desc),
+    fn is_shown(&self, row: &Row, _: &KernelSelection) -> bool {
+        row.text.is_some()
     }
 }

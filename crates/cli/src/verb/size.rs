@@ -1,24 +1,23 @@
 //! `hsaco size`: what every byte of a file is for.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::Result;
-use clap::ValueEnum;
-use hsaco::bytes::Str;
 use hsaco::container::{Container, Options};
-use hsaco::demangle::demangle;
-use hsaco::object::layout::{self, Code, Duplicate, Kind, Layout, Object, Owner, Piece};
+use hsaco::object::layout::{self, Duplicate, Object, Piece};
+use hsaco_describe::size::{
+    Key, Sizes, SizesRow, Sum, Wanted, saved, saved_within_targets, spelt, targets,
+};
 use serde::Serialize;
 
-use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::args::{Format, Reading, named};
 use crate::input::{self, Input};
 use crate::output::Output;
 use crate::report::{Report, Status};
 use crate::scan::Verify;
 use crate::schema::SCHEMA_VERSION;
 use crate::select::{KernelSelection, ObjectSelection};
-use crate::table::{Align, Cell, Table, count, grouped};
+use crate::table::{Cell, Table, count, grouped};
 
 /// Shows what every byte of a file is for: target, object, section, kernel
 ///
@@ -28,16 +27,10 @@ use crate::table::{Align, Cell, Table, count, grouped};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    inputs: Inputs,
-    #[command(flatten)]
-    objects: ObjectFilter,
-    #[command(flatten)]
-    kernels: KernelFilter,
-    #[command(flatten)]
-    answer: Answer,
+    reading: Reading,
     /// What to group the bytes by, outermost first [default: target,section]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KEY")]
-    by: Vec<By>,
+    #[arg(long, value_parser = named(&KEYS), value_delimiter = ',', value_name = "KEY")]
+    by: Vec<Key>,
     /// Show so many rows of each group, and the others as one; 0 shows all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -50,36 +43,27 @@ pub(crate) struct Args {
 }
 
 /// What bytes are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum By {
-    Target,
-    Object,
-    Section,
-    Kernel,
-}
-
-impl By {
-    fn title(self) -> &'static str {
-        match self {
-            Self::Target => "target",
-            Self::Object => "object",
-            Self::Section => "section",
-            Self::Kernel => "kernel",
-        }
-    }
-}
+const KEYS: [(&str, &str, Key); 4] = [
+    ("target", "", Key::Target),
+    ("object", "", Key::Object),
+    ("section", "", Key::Section),
+    ("kernel", "", Key::Kernel),
+];
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    args.answer.color.apply();
-    let selection = Selection::new(args)?;
-    let options = Verify::Cheap.options(args.inputs.max_size);
-    let mut out = Output::answer(&args.answer)?;
+    let Reading { inputs, objects, kernels, answer } = &args.reading;
+    answer.color.apply();
+    let (selection, kernels) = (ObjectSelection::new(objects)?, KernelSelection::new(kernels));
+    let all_objects = !objects.selects();
+    let wanted = Wanted { objects: &selection, all_objects, kernels: &kernels };
+    let options = Verify::Cheap.options(inputs.max_size);
+    let mut out = Output::answer(answer)?;
     let mut writer = Writer { args, out: &mut out, files: 0 };
     let mut report = Report::default();
     writer.begin()?;
-    for input in input::inputs(&args.inputs.files) {
+    for input in input::inputs(&inputs.files) {
         match input {
-            Ok(input) => measure(&input, &options, &selection, &mut writer, &mut report)?,
+            Ok(input) => measure(&input, &options, wanted, &mut writer, &mut report)?,
             Err(unopened) => {
                 report.begin(&unopened.name);
                 report.failure(&unopened.error);
@@ -89,15 +73,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     writer.end()?;
     out.finish()?;
-    let status = selection.objects.conclude(report.conclude(&args.inputs.files));
-    Ok(selection.kernels.conclude(status))
+    Ok(kernels.conclude(selection.conclude(report.conclude(&inputs.files))))
 }
 
 /// One file, from its bytes to its answer.
 fn measure(
     input: &Input,
     options: &Options,
-    selection: &Selection,
+    wanted: Wanted<'_>,
     writer: &mut Writer<'_>,
     report: &mut Report,
 ) -> Result<()> {
@@ -114,14 +97,14 @@ fn measure(
     for problem in &layout.problems {
         let object = problem.object.and_then(|at| Some((at, layout.objects.get(at)?)));
         match object {
-            Some((at, object)) if selection.wants_object(at, object) => {
+            Some((at, object)) if wanted.wants_object(at, object) => {
                 report.problem(&place(at, object), &problem.error);
             }
             Some(_) => {}
             None => report.problem("", &problem.error),
         }
     }
-    let file = File { name: &input.name, container, layout: &layout, selection };
+    let file = Sizes { path: &input.name, container, layout: &layout, wanted };
     if writer.args.duplicates {
         let mut duplicates = layout::duplicates(input, options);
         file.select(&mut duplicates);
@@ -138,225 +121,6 @@ fn place(number: usize, object: &Object) -> String {
     }
 }
 
-/// Which bytes are wanted.
-struct Selection {
-    objects: ObjectSelection,
-    kernels: KernelSelection,
-    all_objects: bool,
-}
-
-impl Selection {
-    fn new(args: &Args) -> Result<Self> {
-        let ObjectFilter { target, device, object } = &args.objects;
-        Ok(Self {
-            objects: ObjectSelection::new(&args.objects)?,
-            kernels: KernelSelection::new(&args.kernels),
-            all_objects: target.is_empty() && device.is_none() && object.is_none(),
-        })
-    }
-
-    fn is_all(&self) -> bool {
-        self.all_objects && self.kernels.is_all()
-    }
-
-    fn wants_object(&self, number: usize, object: &Object) -> bool {
-        let text = object.target.as_deref().unwrap_or_default();
-        self.objects.wants_target(number, text.parse().ok(), text, object.generic_version)
-    }
-}
-
-/// One file and what is known of it.
-struct File<'a> {
-    name: &'a str,
-    container: Option<Container>,
-    layout: &'a Layout,
-    selection: &'a Selection,
-}
-
-impl<'a> File<'a> {
-    fn object(&self, owner: &Owner) -> Option<(usize, &'a Object)> {
-        owner.object.and_then(|at| Some((at, self.layout.objects.get(at)?)))
-    }
-
-    /// The wanted ones of these pieces.
-    fn wanted(&self, pieces: &'a [Piece]) -> Vec<&'a Piece> {
-        if self.selection.is_all() {
-            return pieces.iter().collect();
-        }
-        let mut wanted = HashMap::new();
-        let mut wants_name = |name: &'a str| {
-            *wanted
-                .entry(name)
-                .or_insert_with(|| self.selection.kernels.wants(Str::new(name.as_bytes())))
-        };
-        let mut wants = |piece: &&'a Piece| {
-            let object = self.object(&piece.owner);
-            object
-                .map_or(self.selection.all_objects, |(at, it)| self.selection.wants_object(at, it))
-                && (self.selection.kernels.is_all()
-                    || piece.owner.name.as_deref().is_some_and(&mut wants_name))
-        };
-        pieces.iter().filter(|piece| wants(piece)).collect()
-    }
-
-    /// Leaves the wanted kernels, where there are two of them.
-    fn select(&self, duplicates: &mut Vec<Duplicate>) {
-        let wants = |code: &Code| {
-            let object = self.layout.objects.get(code.object);
-            object.is_none_or(|it| self.selection.wants_object(code.object, it))
-                && self.selection.kernels.wants(Str::new(code.name.as_bytes()))
-        };
-        duplicates.iter_mut().for_each(|it| it.kernels.retain(wants));
-        duplicates.retain(|it| it.kernels.len() > 1);
-        duplicates.sort_by_key(|it| std::cmp::Reverse(saved(it)));
-    }
-}
-
-/// Bytes that one copy for all would save.
-fn saved(duplicate: &Duplicate) -> u64 {
-    duplicate.size.saturating_mul((duplicate.kernels.len() as u64).saturating_sub(1))
-}
-
-/// How many targets the copies are for.
-fn targets(duplicate: &Duplicate) -> usize {
-    let mut targets: Vec<_> = duplicate.kernels.iter().map(|it| &it.target).collect();
-    targets.sort_unstable();
-    targets.dedup();
-    targets.len()
-}
-
-/// Bytes that one copy for each target would save.
-fn saved_within_targets(duplicate: &Duplicate) -> u64 {
-    let copies = duplicate.kernels.len().saturating_sub(targets(duplicate));
-    duplicate.size.saturating_mul(copies as u64)
-}
-
-/// Rows of JSON: one for each owner of bytes, in the order of objects, sections and names.
-#[derive(Serialize)]
-struct Row<'a> {
-    target: Option<&'a str>,
-    object: Option<usize>,
-    kernel: Option<&'a str>,
-    section: Option<&'a str>,
-    kind: &'static str,
-    bytes: u64,
-}
-
-#[derive(Serialize)]
-struct JsonFile<'a> {
-    path: &'a str,
-    container: Option<&'static str>,
-    size: Option<u64>,
-    filtered: bool,
-    rows: Vec<Row<'a>>,
-    inflated: Vec<JsonInflated<'a>>,
-    error: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct JsonInflated<'a> {
-    offset: u64,
-    within: Option<usize>,
-    size: u64,
-    targets: &'a [String],
-    rows: Vec<Row<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonDuplicates<'a> {
-    path: &'a str,
-    container: Option<&'static str>,
-    size: Option<u64>,
-    filtered: bool,
-    saved: u64,
-    saved_within_targets: u64,
-    duplicates: Vec<JsonDuplicate<'a>>,
-    error: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct JsonDuplicate<'a> {
-    bytes: u64,
-    saved: u64,
-    saved_within_targets: u64,
-    kernels: Vec<JsonCode<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonCode<'a> {
-    target: &'a str,
-    object: usize,
-    kernel: &'a str,
-}
-
-impl<'a> File<'a> {
-    fn rows(&self, pieces: &'a [Piece]) -> Vec<Row<'a>> {
-        let mut pieces = self.wanted(pieces);
-        pieces.sort_by(|a, b| a.owner.cmp(&b.owner));
-        let same = pieces.chunk_by(|a, b| a.owner == b.owner);
-        let row = |pieces: &[&'a Piece]| {
-            let owner = &pieces.first()?.owner;
-            Some(Row {
-                target: self.object(owner).and_then(|(_, it)| it.target.as_deref()),
-                object: owner.object,
-                kernel: owner.name.as_deref(),
-                section: owner.section.as_deref(),
-                kind: owner.kind.name(),
-                bytes: pieces.iter().map(|it| length(it)).sum(),
-            })
-        };
-        same.filter_map(row).collect()
-    }
-
-    fn json(&self, error: Option<&'a str>) -> JsonFile<'a> {
-        let inflated = self.layout.inflated.iter().map(|it| JsonInflated {
-            offset: it.offset,
-            within: it.within,
-            size: it.size,
-            targets: &it.targets,
-            rows: self.rows(&it.pieces),
-        });
-        JsonFile {
-            path: self.name,
-            container: self.container.map(Container::name),
-            size: Some(self.layout.size),
-            filtered: !self.selection.is_all(),
-            rows: self.rows(&self.layout.pieces),
-            inflated: inflated.collect(),
-            error,
-        }
-    }
-
-    fn json_duplicates(
-        &self,
-        duplicates: &'a [Duplicate],
-        error: Option<&'a str>,
-    ) -> JsonDuplicates<'a> {
-        let code =
-            |it: &'a Code| JsonCode { target: &it.target, object: it.object, kernel: &it.name };
-        let duplicate = |it: &'a Duplicate| JsonDuplicate {
-            bytes: it.size,
-            saved: saved(it),
-            saved_within_targets: saved_within_targets(it),
-            kernels: it.kernels.iter().map(code).collect(),
-        };
-        JsonDuplicates {
-            path: self.name,
-            container: self.container.map(Container::name),
-            size: Some(self.layout.size),
-            filtered: !self.selection.is_all(),
-            saved: duplicates.iter().map(saved).sum(),
-            saved_within_targets: duplicates.iter().map(saved_within_targets).sum(),
-            duplicates: duplicates.iter().map(duplicate).collect(),
-            error,
-        }
-    }
-}
-
-fn length(piece: &Piece) -> u64 {
-    piece.range.end - piece.range.start
-}
-
 struct Writer<'w> {
     args: &'w Args,
     out: &'w mut Output,
@@ -365,7 +129,7 @@ struct Writer<'w> {
 
 impl Writer<'_> {
     fn is_json(&self) -> bool {
-        self.args.answer.format == Format::Json
+        self.args.reading.answer.format == Format::Json
     }
 
     fn begin(&mut self) -> Result<()> {
@@ -386,15 +150,7 @@ impl Writer<'_> {
         if !self.is_json() {
             return Ok(());
         }
-        self.json(&JsonFile {
-            path: name,
-            container: None,
-            size: None,
-            filtered: false,
-            rows: Vec::new(),
-            inflated: Vec::new(),
-            error,
-        })
+        self.json(&SizesRow::unopened(name, error))
     }
 
     fn json(&mut self, file: &impl Serialize) -> Result<()> {
@@ -405,15 +161,17 @@ impl Writer<'_> {
         Ok(serde_json::to_writer(&mut *self.out, file)?)
     }
 
-    fn file(&mut self, file: &File<'_>, error: Option<&str>) -> Result<()> {
+    fn file(&mut self, file: &Sizes<'_>, error: Option<&str>) -> Result<()> {
         if self.is_json() {
-            return self.json(&file.json(error));
+            return self.json(&file.row(error));
         }
         let layout = file.layout;
-        let keys: Vec<_> = self.keys().iter().map(|it| it.title()).collect();
+        let titles = KEYS.iter().map(|(title, _, key)| (key, *title));
+        let title = |key: &Key| titles.clone().find(|(it, _)| *it == key).map(|(_, it)| it);
+        let keys: Vec<_> = self.keys().iter().filter_map(title).collect();
         let size = grouped(layout.size);
-        self.headline(&format!("{}: {size} bytes by {}", file.name, keys.join(", ")))?;
-        let pieces = file.wanted(&layout.pieces);
+        self.headline(&format!("{}: {size} bytes by {}", file.path, keys.join(", ")))?;
+        let pieces = file.pieces(&layout.pieces);
         // Of a file that is compressed, a filter leaves only what is inflated.
         if !pieces.is_empty() || layout.inflated.is_empty() {
             self.sums(file, &pieces, layout.size)?;
@@ -430,12 +188,12 @@ impl Writer<'_> {
         let (inflated, targets) = (grouped(size), targets.join(", "));
         writeln!(self.out, "\n{payloads} ({targets}): {inflated} bytes inflated")?;
         let pieces: Vec<_> =
-            layout.inflated.iter().flat_map(|it| file.wanted(&it.pieces)).collect();
+            layout.inflated.iter().flat_map(|it| file.pieces(&it.pieces)).collect();
         self.sums(file, &pieces, size)
     }
 
-    fn keys(&self) -> &[By] {
-        if self.args.by.is_empty() { &[By::Target, By::Section] } else { &self.args.by }
+    fn keys(&self) -> &[Key] {
+        if self.args.by.is_empty() { &[Key::Target, Key::Section] } else { &self.args.by }
     }
 
     fn headline(&mut self, text: &str) -> Result<()> {
@@ -448,25 +206,16 @@ impl Writer<'_> {
     }
 
     /// The table of pieces that are all or part of `size` bytes.
-    fn sums(&mut self, file: &File<'_>, pieces: &[&Piece], size: u64) -> Result<()> {
-        let keys = self.keys();
-        let labels = Labels::new(file);
-        let mut sum = Sum::default();
-        for piece in pieces {
-            sum.add(keys.iter().map(|&key| labels.of(key, &piece.owner)), length(piece));
-        }
+    fn sums<'a>(&mut self, file: &Sizes<'a>, pieces: &[&'a Piece], size: u64) -> Result<()> {
+        let sum = file.sum(self.keys(), pieces);
         let mut rows = Rows {
-            table: Table::new(&[
-                ("BYTES", Align::Right),
-                ("PERCENT", Align::Right),
-                ("WHAT", Align::Left),
-            ]),
+            table: Table::titled(">BYTES|>PERCENT|WHAT"),
             size,
             top: if self.args.top == 0 { usize::MAX } else { self.args.top },
             mangled: self.args.no_demangle,
         };
         rows.add_inner(&sum, 0);
-        let total = match file.selection.is_all() {
+        let total = match file.wanted.is_all() {
             true => "TOTAL".to_owned(),
             false => format!("TOTAL of what was asked for, of {} bytes", grouped(size)),
         };
@@ -478,22 +227,22 @@ impl Writer<'_> {
 
     fn duplicates(
         &mut self,
-        file: &File<'_>,
+        file: &Sizes<'_>,
         duplicates: &[Duplicate],
         error: Option<&str>,
     ) -> Result<()> {
         if self.is_json() {
-            return self.json(&file.json_duplicates(duplicates, error));
+            return self.json(&file.duplicates_row(duplicates, error));
         }
         if duplicates.is_empty() {
-            return self.headline(&format!("{}: no kernels with the same code", file.name));
+            return self.headline(&format!("{}: no kernels with the same code", file.path));
         }
         let all: u64 = duplicates.iter().map(saved).sum();
         let within: u64 = duplicates.iter().map(saved_within_targets).sum();
         self.headline(&format!(
             "{}: {} of kernels with the same code; one copy of each would save {} bytes, {} of them \
              within one target",
-            file.name,
+            file.path,
             count(duplicates.len(), "group"),
             grouped(all),
             grouped(within),
@@ -504,14 +253,7 @@ impl Writer<'_> {
     }
 
     fn duplicate_table(&self, duplicates: &[Duplicate]) -> Table {
-        let right = |title| (title, Align::Right);
-        let mut table = Table::new(&[
-            right("SAVES"),
-            right("CODE"),
-            right("COPIES"),
-            right("TARGETS"),
-            ("KERNEL", Align::Left),
-        ]);
+        let mut table = Table::titled(">SAVES|>CODE|>COPIES|>TARGETS|KERNEL");
         let top = if self.args.top == 0 { usize::MAX } else { self.args.top };
         for duplicate in duplicates.iter().take(top) {
             table.row([
@@ -539,101 +281,12 @@ impl Writer<'_> {
 /// The name of the first kernel, and how many other names there are.
 fn names(duplicate: &Duplicate, mangled: bool) -> String {
     let mut names: Vec<&str> = duplicate.kernels.iter().map(|it| &*it.name).collect();
-    let first = names.first().map(|name| shown(name, mangled)).unwrap_or_default();
+    let first = names.first().map(|name| spelt(name, mangled)).unwrap_or_default();
     names.sort_unstable();
     names.dedup();
     match names.len() {
         0 | 1 => first,
         several => format!("{first} [and {}]", count(several - 1, "other name")),
-    }
-}
-
-fn shown(name: &str, mangled: bool) -> String {
-    let demangled = if mangled { None } else { demangle(name.as_bytes()) };
-    demangled.unwrap_or_else(|| name.to_owned())
-}
-
-/// What a group of bytes has in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Label<'a> {
-    Text(&'a str),
-    Kernel(&'a str),
-    Object(usize, &'a str),
-    /// What is left of a section beside kernels.
-    Rest(&'a str),
-    Padding(&'a str),
-    Kind(Kind),
-}
-
-impl Label<'_> {
-    fn text(self, mangled: bool) -> String {
-        match self {
-            Self::Text("") => "[no name]".to_owned(),
-            Self::Text(text) => text.to_owned(),
-            Self::Kernel(name) => shown(name, mangled),
-            Self::Object(number, target) => format!("object {number} ({target})"),
-            Self::Rest(section) => format!("[{section}]"),
-            Self::Padding(section) => format!("[{section} padding]"),
-            Self::Kind(kind) => format!("[{}]", kind.name().replace('_', " ")),
-        }
-    }
-}
-
-/// The labels of the pieces of one file.
-struct Labels<'a> {
-    objects: &'a [Object],
-}
-
-impl<'a> Labels<'a> {
-    fn new(file: &File<'a>) -> Self {
-        Self { objects: &file.layout.objects }
-    }
-
-    fn of(&self, key: By, owner: &'a Owner) -> Label<'a> {
-        let section = owner.section.as_deref();
-        let object = owner.object.and_then(|at| Some((at, self.objects.get(at)?)));
-        let target = object.map(|(_, it)| it.target.as_deref().unwrap_or("unknown target"));
-        match (key, object, target, section, owner.name.as_deref()) {
-            (By::Target, _, Some(target), ..) => Label::Text(target),
-            (By::Object, Some((at, _)), Some(target), ..) => Label::Object(at, target),
-            (By::Target | By::Object, ..) => Label::Text(outside(owner.kind)),
-            (By::Kernel, .., Some(name)) => Label::Kernel(name),
-            (By::Section, _, _, Some(section), _) => Label::Text(section),
-            (By::Kernel, _, _, Some(section), _) if owner.kind == Kind::Padding => {
-                Label::Padding(section)
-            }
-            (By::Kernel, _, _, Some(section), _) => Label::Rest(section),
-            _ => Label::Kind(owner.kind),
-        }
-    }
-}
-
-/// What bytes that are of no object are part of.
-fn outside(kind: Kind) -> &'static str {
-    match kind {
-        Kind::BundleHeader | Kind::BundleEntryHeader | Kind::BundlePadding => "[bundle]",
-        Kind::OffloadHeader | Kind::OffloadEntryHeader | Kind::OffloadStrings => "[offload binary]",
-        Kind::ArchiveHeader | Kind::ArchiveTable | Kind::MemberHeader | Kind::Member => "[archive]",
-        Kind::Compressed => "[compressed]",
-        Kind::OtherEntry => "[other entry]",
-        Kind::Unknown => "[unknown]",
-        _ => "[host]",
-    }
-}
-
-/// Bytes, and the parts they come from.
-#[derive(Default)]
-struct Sum<'a> {
-    bytes: u64,
-    parts: HashMap<Label<'a>, Sum<'a>>,
-}
-
-impl<'a> Sum<'a> {
-    fn add(&mut self, mut labels: impl Iterator<Item = Label<'a>>, bytes: u64) {
-        self.bytes += bytes;
-        if let Some(label) = labels.next() {
-            self.parts.entry(label).or_default().add(labels, bytes);
-        }
     }
 }
 
@@ -653,15 +306,15 @@ impl Rows {
     }
 
     fn add_inner(&mut self, sum: &Sum<'_>, depth: usize) {
-        let mut parts: Vec<_> = sum.parts.iter().collect();
-        parts.sort_by_key(|(label, part)| (std::cmp::Reverse(part.bytes), **label));
+        let parts = sum.parts();
         let indent = "  ".repeat(depth);
         for (label, part) in parts.iter().take(self.top) {
             let text = label.text(self.mangled);
             self.add(part.bytes, &format!("{indent}{text}"));
             // One part of the same name says nothing more.
+            let inner = part.parts();
             let alike =
-                part.parts.len() == 1 && part.parts.keys().all(|it| it.text(self.mangled) == text);
+                inner.len() == 1 && inner.iter().all(|(it, _)| it.text(self.mangled) == text);
             if !alike {
                 self.add_inner(part, depth + 1);
             }

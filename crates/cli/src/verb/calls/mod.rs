@@ -1,27 +1,22 @@
 //! `hsaco calls`: who calls whom.
 
-mod dot;
-mod model;
 mod text;
 mod together;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use hsaco::analysis::{CallGraph, Code};
+use hsaco_describe::calls::Calls;
 
-use crate::args::{Color, Inputs, KernelFilter, ObjectFilter};
-use crate::code;
-use crate::json_files;
+use crate::args::{self, Color, Inputs, KernelFilter, ObjectFilter};
+use crate::frame::Heading;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, ObjectItem, Verify};
+use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::select::KernelSelection;
-use crate::text_files;
-
-use dot::DotCalls;
-use model::ObjectCalls;
+use crate::skeleton::{self, Asked, Look, Page, Verb};
 
 /// Shows which functions each kernel calls, and who else may be called
 ///
@@ -59,40 +54,75 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    let format = match args.format {
+        _ if args.together => return alone(args, together::run),
+        Format::Dot => return alone(args, dot),
+        Format::Text => args::Format::Text,
+        Format::Json => args::Format::Json,
+    };
+    let Args { inputs, objects, kernels, color, .. } = args;
+    let (kernels, output) = (Some(kernels), args.output.as_deref());
+    skeleton::run(args, Asked { inputs, objects, kernels, format, output, color: *color })
+}
+
+impl Verb for Args {
+    type Row<'e> = Calls;
+    const HEADING: Heading = Heading::Container;
+
+    fn read(&self, look: &mut Look<'_, '_, '_>) -> Calls {
+        Calls::new(look.item, look.kernels, look.trouble)
+    }
+
+    fn text(&self, row: &Calls, page: &mut Page) -> Result<()> {
+        text::write_trees(&mut page.out, row, page.color)
+    }
+
+    fn is_shown(&self, row: &Calls, kernels: &KernelSelection) -> bool {
+        kernels.is_all() || !row.kernels.is_empty()
+    }
+}
+
+/// Writes an answer that is not one for each object.
+fn alone(
+    args: &Args,
+    write: fn(&Args, &KernelSelection, &mut Output) -> Result<Status>,
+) -> Result<Status> {
     args.color.apply();
     let mut out = Output::open(args.output.as_deref())?.for_people(args.format == Format::Text);
     let kernels = KernelSelection::new(&args.kernels);
-    let status = match args.format {
-        _ if args.together => together::run(args, &kernels, &mut out)?,
-        Format::Json => {
-            let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
-                Ok(vec![serde_json::to_vec(&ObjectCalls::new(item, &kernels, trouble))?])
-            };
-            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
-        }
-        Format::Text => {
-            text_files::run(&mut out, &args.inputs, &args.objects, |page, item, trouble| {
-                text::write(page, item, &kernels, trouble)
-            })?
-        }
-        Format::Dot => {
-            let mut visitor = DotCalls::new(&mut out, &kernels);
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
-        }
-    };
+    let status = write(args, &kernels, &mut out)?;
     out.finish()?;
     Ok(kernels.conclude(status))
 }
 
-/// The call graph of an object, or what is wrong with it.
-pub(crate) fn graph<'e>(
-    item: &ObjectItem<'e, '_>,
-    trouble: &mut Trouble,
-) -> Option<(CallGraph<'e>, Code<'e>)> {
-    let code = code::open(item, trouble)?;
-    // A pointer that is not relocated is a call that is not seen.
-    for problem in code.object().relocations().1 {
-        trouble.note(item.place(), item.located(problem));
+/// Writes a graph for each object.
+fn dot(args: &Args, kernels: &KernelSelection, out: &mut Output) -> Result<Status> {
+    let mut visitor = DotCalls { out, kernels, file: String::new() };
+    scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)
+}
+
+struct DotCalls<'o> {
+    out: &'o mut Output,
+    kernels: &'o KernelSelection,
+    file: String,
+}
+
+impl Visit for DotCalls<'_> {
+    type Row<'e> = String;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        self.file.clone_from(&file.input.name);
+        Ok(())
     }
-    Some((CallGraph::new(&code), code))
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<String> {
+        let calls = Calls::new(item, self.kernels, trouble);
+        let target = item.target.as_deref().unwrap_or("unknown");
+        let graph = || calls.to_dot(&format!("{}#{} {target}", self.file, item.number));
+        Ok(if calls.functions.is_empty() { String::new() } else { graph() })
+    }
+
+    fn object(&mut self, graph: String) -> Result<()> {
+        Ok(self.out.write_all(graph.as_bytes())?)
+    }
 }

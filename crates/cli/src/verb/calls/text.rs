@@ -6,37 +6,18 @@ use std::io::Write;
 use anstyle::Style;
 use anyhow::Result;
 use hsaco::analysis::CallKind;
+use hsaco_describe::calls::{CallRow, Calls, KernelCalls};
 
-use super::model::{CallRow, KernelCalls, ObjectCalls};
-use crate::report::Trouble;
-use crate::scan::ObjectItem;
-use crate::select::KernelSelection;
 use crate::table::count;
 use crate::text::shown;
-use crate::text_files::Page;
-use crate::verb::ls::object_line;
 
 /// How many functions are named that an unknown call may go to.
 const SHOWN_CANDIDATES: usize = 20;
 /// How deep a tree is shown.
 const MAX_DEPTH: usize = 64;
 
-pub(super) fn write(
-    page: &mut Page,
-    item: &ObjectItem<'_, '_>,
-    kernels: &KernelSelection,
-    trouble: &mut Trouble,
-) -> Result<()> {
-    let calls = ObjectCalls::new(item, kernels, trouble);
-    if calls.kernels.is_empty() && !kernels.is_all() {
-        return Ok(());
-    }
-    writeln!(page.out, "\n{}", object_line(item))?;
-    write_trees(&mut page.out, &calls, page.color)
-}
-
 /// Writes the tree of each kernel.
-pub(super) fn write_trees(out: &mut Vec<u8>, calls: &ObjectCalls, color: bool) -> Result<()> {
+pub(super) fn write_trees(out: &mut Vec<u8>, calls: &Calls, color: bool) -> Result<()> {
     for kernel in &calls.kernels {
         let (path, shown) = (vec![kernel.function], BTreeSet::new());
         Tree { calls, out, color, path, shown }.kernel(kernel)?;
@@ -46,7 +27,7 @@ pub(super) fn write_trees(out: &mut Vec<u8>, calls: &ObjectCalls, color: bool) -
 
 /// The tree of one kernel.
 struct Tree<'t> {
-    calls: &'t ObjectCalls,
+    calls: &'t Calls,
     out: &'t mut Vec<u8>,
     color: bool,
     /// The functions from the kernel to the one that is shown.

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use hsaco::load::{CallView, Executable, Freeze};
+use hsaco_describe::calls::Calls;
 use serde::Serialize;
 
-use super::model::ObjectCalls;
-use super::{Args, Format, dot, text};
+use super::{Args, Format, text};
 use crate::executable::{self, Together};
 use crate::output::Output;
 use crate::report::Status;
@@ -24,15 +24,7 @@ struct Document<'d> {
     target: Option<String>,
     objects: Vec<&'d str>,
     #[serde(flatten)]
-    calls: Calls<'d>,
-}
-
-/// What `calls` says of one object, but which of a file it is.
-#[derive(Serialize)]
-struct Calls<'d> {
-    kernels: &'d [super::model::KernelCalls],
-    functions: &'d [super::model::FunctionCalls],
-    address_taken: &'d [usize],
+    calls: &'d Calls,
 }
 
 pub(super) fn run(args: &Args, kernels: &KernelSelection, out: &mut Output) -> Result<Status> {
@@ -52,8 +44,7 @@ pub(super) fn run(args: &Args, kernels: &KernelSelection, out: &mut Output) -> R
     let mut page = Vec::new();
     match args.format {
         Format::Json => {
-            let ObjectCalls { kernels, functions, address_taken, .. } = &calls;
-            let calls = Calls { kernels, functions, address_taken };
+            let calls = &calls;
             let document = Document { schema_version: SCHEMA_VERSION, target, objects, calls };
             serde_json::to_writer(&mut page, &document)?;
             writeln!(page)?;
@@ -63,19 +54,15 @@ pub(super) fn run(args: &Args, kernels: &KernelSelection, out: &mut Output) -> R
             writeln!(page, "{}: {target}", objects.join(" + "))?;
             text::write_trees(&mut page, &calls, out.color())?;
         }
-        Format::Dot => dot::write_graph(&mut page, &dot::quoted(&objects.join(" + ")), &calls)?,
+        Format::Dot => page.extend(calls.to_dot(&objects.join(" + ")).into_bytes()),
     }
     out.write_all(&page)?;
     Ok(status)
 }
 
 /// The calls, with everything where it would be in memory.
-fn calls(
-    executable: &Executable<'_>,
-    view: &CallView<'_>,
-    selection: &KernelSelection,
-) -> ObjectCalls {
-    let mut calls = ObjectCalls::of(view.object, view.graph, selection);
+fn calls(executable: &Executable<'_>, view: &CallView<'_>, selection: &KernelSelection) -> Calls {
+    let mut calls = Calls::of(view.object, view.graph, selection);
     let memory = |address: u64| view.place(address).map_or(address, |(_, address)| address);
     for function in &mut calls.functions {
         let object = view.place(function.address).map(|(object, _)| object);

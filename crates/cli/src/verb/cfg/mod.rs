@@ -1,6 +1,5 @@
 //! `hsaco cfg`: the control flow of kernels and functions, as text, JSON, Graphviz or a picture.
 
-mod json;
 mod text;
 
 use std::ffi::OsString;
@@ -8,20 +7,18 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hsaco::analysis::{Code, Function, FunctionKind, Functions};
-use hsaco::container::Container;
+use hsaco::analysis::Function;
 use hsaco::draw::Graph;
+use hsaco_describe::flow::Flow;
 
-use crate::args::{Color, Inputs, KernelFilter, ObjectFilter};
+use crate::args::{Color, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::frame::Heading;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::Pieces;
 use crate::select::KernelSelection;
-use crate::verb::ls::object_line;
-use crate::{code, json_files};
+use crate::skeleton::{self, Asked, Look, Page, Verb};
 
-use json::{JsonFunction, ObjectFlow};
 use text::TextStyle;
 
 /// Shows the control flow of kernels: blocks, edges, loops, dominators
@@ -64,138 +61,55 @@ enum FlowFormat {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    args.color.apply();
-    let mut out = Output::open(args.output.as_deref())?.for_people(args.format == FlowFormat::Text);
-    let kernels = KernelSelection::new(&KernelFilter { kernel: args.kernel.clone() });
-    let status = match args.format {
-        FlowFormat::Text => {
-            let style = TextStyle { instructions: args.instructions, color: out.color() };
-            let several = args.inputs.files.len() > 1;
-            let mut visitor =
-                TextFlow { out: &mut out, kernels: &kernels, style, several, is_object: false };
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
-        }
-        FlowFormat::Json => {
-            let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
-                json_object(item, &kernels, args.instructions, trouble)
-            };
-            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
-        }
-        FlowFormat::Dot | FlowFormat::Svg => {
-            let mut visitor =
-                PictureFlow { args, kernels: &kernels, file: String::new(), found: Vec::new() };
-            let status = scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?;
-            if visitor.found.is_empty() && (status != Status::Fine || !kernels.is_all()) {
-                return Ok(kernels.conclude(status));
-            }
-            out.write_all(visitor.only()?.as_bytes())?;
-            status
-        }
+    let kernels = KernelFilter { kernel: args.kernel.clone() };
+    let format = match args.format {
+        FlowFormat::Text => Format::Text,
+        FlowFormat::Json => Format::Json,
+        FlowFormat::Dot | FlowFormat::Svg => return picture(args, &kernels),
     };
+    let Args { inputs, objects, color, .. } = args;
+    let (kernels, output) = (Some(&kernels), args.output.as_deref());
+    skeleton::run(args, Asked { inputs, objects, kernels, format, output, color: *color })
+}
+
+impl Verb for Args {
+    type Row<'e> = Flow<'e>;
+    const HEADING: Heading = Heading::ReadelfSpaced;
+
+    fn read<'e>(&self, look: &mut Look<'_, 'e, '_>) -> Flow<'e> {
+        Flow::new(look.item, look.kernels, self.instructions, look.trouble)
+    }
+
+    fn text(&self, row: &Flow<'_>, page: &mut Page) -> Result<()> {
+        let style = TextStyle { instructions: self.instructions, color: page.color };
+        for (at, graph) in row.graphs().enumerate() {
+            if at > 0 {
+                writeln!(page.out)?;
+            }
+            text::write(&mut page.out, &graph, style)?;
+        }
+        Ok(())
+    }
+
+    fn is_shown(&self, row: &Flow<'_>, _: &KernelSelection) -> bool {
+        !row.is_empty()
+    }
+}
+
+/// The picture of the one function that fits.
+fn picture(args: &Args, kernels: &KernelFilter) -> Result<Status> {
+    args.color.apply();
+    let mut out = Output::open(args.output.as_deref())?;
+    let kernels = KernelSelection::new(kernels);
+    let mut visitor =
+        PictureFlow { args, kernels: &kernels, file: String::new(), found: Vec::new() };
+    let status = scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?;
+    if visitor.found.is_empty() && (status != Status::Fine || !kernels.is_all()) {
+        return Ok(kernels.conclude(status));
+    }
+    out.write_all(visitor.only()?.as_bytes())?;
     out.finish()?;
     Ok(kernels.conclude(status))
-}
-
-/// The wanted functions of an object, and what it takes to look into them.
-struct Chosen<'e> {
-    code: Code<'e>,
-    /// By number among the functions.
-    wanted: Vec<usize>,
-}
-
-impl<'e> Chosen<'e> {
-    fn new(
-        item: &ObjectItem<'e, '_>,
-        kernels: &KernelSelection,
-        trouble: &mut Trouble,
-    ) -> Option<Self> {
-        let code = code::open(item, trouble)?;
-        let wanted = wanted(code.functions(), kernels);
-        Some(Self { code, wanted })
-    }
-
-    fn functions(&self) -> impl Iterator<Item = &Function<'e>> {
-        self.wanted.iter().filter_map(|&it| self.code.functions().as_slice().get(it))
-    }
-
-    fn graph(&self, function: &Function<'_>) -> Graph {
-        Graph::new(&self.code.decoder(function), self.code.functions(), function)
-    }
-}
-
-fn wanted(functions: &Functions<'_>, kernels: &KernelSelection) -> Vec<usize> {
-    let functions = functions.as_slice();
-    let has_kernels = functions.iter().any(|it| it.kind == FunctionKind::Kernel);
-    let is_wanted = |it: &Function<'_>| match kernels.is_all() {
-        true => !has_kernels || it.kind == FunctionKind::Kernel,
-        false => it.name.is_some_and(|name| kernels.wants(name)),
-    };
-    let numbered = functions.iter().enumerate();
-    numbered.filter(|(_, it)| is_wanted(it)).map(|(number, _)| number).collect()
-}
-
-struct TextFlow<'o> {
-    out: &'o mut Output,
-    kernels: &'o KernelSelection,
-    style: TextStyle,
-    several: bool,
-    is_object: bool,
-}
-
-impl Visit for TextFlow<'_> {
-    type Row<'e> = Vec<u8>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        self.is_object = file.container == Some(Container::CodeObject);
-        if self.several || file.input.found {
-            writeln!(self.out, "\nFile: {}", file.input.name)?;
-        }
-        Ok(())
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
-        let mut text = Vec::new();
-        let Some(chosen) = Chosen::new(item, self.kernels, trouble) else { return Ok(text) };
-        if !self.is_object && !chosen.wanted.is_empty() {
-            writeln!(text, "\n{}", object_line(item))?;
-        }
-        for (at, function) in chosen.functions().enumerate() {
-            if at > 0 || !self.is_object {
-                writeln!(text)?;
-            }
-            text::write(&mut text, &chosen.graph(function), self.style)?;
-        }
-        Ok(text)
-    }
-
-    fn object(&mut self, text: Vec<u8>) -> Result<()> {
-        self.out.write_all(&text)?;
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
-}
-
-fn json_object(
-    item: &ObjectItem<'_, '_>,
-    kernels: &KernelSelection,
-    instructions: bool,
-    trouble: &mut Trouble,
-) -> Result<Pieces> {
-    let chosen = Chosen::new(item, kernels, trouble);
-    let graphs: Vec<Graph> = chosen
-        .iter()
-        .flat_map(|chosen| chosen.functions().map(|function| chosen.graph(function)))
-        .collect();
-    let row = ObjectFlow {
-        index: item.number,
-        entry_id: item.entry.id.as_deref(),
-        target: item.target.as_deref(),
-        functions: graphs.iter().map(|it| JsonFunction::new(it, instructions)).collect(),
-    };
-    Ok(vec![serde_json::to_vec(&row)?])
 }
 
 /// A function that fits, of which a picture may be wanted.
@@ -275,20 +189,21 @@ impl Visit for PictureFlow<'_> {
     }
 
     fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<Candidate>> {
-        let Some(chosen) = Chosen::new(item, self.kernels, trouble) else { return Ok(Vec::new()) };
+        let flow = Flow::new(item, self.kernels, false, trouble);
         let is_exact =
             |it: &Function<'_>| it.name.is_some_and(|name| self.kernels.names_exactly(name));
-        let functions = sole(chosen.functions().collect(), |it| is_exact(it));
+        let functions = sole(flow.functions().collect(), |it| is_exact(it));
         let is_only = functions.len() == 1;
         let candidate = |function: &Function<'_>| {
             let name = match function.name {
                 Some(name) => name.to_string(),
                 None => format!("{:#x}", function.address),
             };
+            let graph = if is_only { flow.graph(function) } else { None };
             Candidate {
                 place: format!("{name} of {}, {}", self.file, item.place()),
                 is_exact: is_exact(function),
-                picture: is_only.then(|| self.picture(&chosen.graph(function))),
+                picture: graph.map(|it| self.picture(&it)),
             }
         };
         Ok(functions.into_iter().map(candidate).collect())
@@ -296,10 +211,6 @@ impl Visit for PictureFlow<'_> {
 
     fn object(&mut self, row: Vec<Candidate>) -> Result<()> {
         self.found.extend(row);
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
         Ok(())
     }
 }

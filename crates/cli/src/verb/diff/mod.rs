@@ -1,10 +1,8 @@
 //! `hsaco diff`: what is different between two files, kernel by kernel.
 
 mod resources;
-mod side;
 mod text;
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -12,15 +10,17 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::bytes::Str;
 use hsaco::check::REGRESSION;
-use hsaco::diff::{Changes, Comparison, Detail, Digest, Group, ObjectRecord, Subject, What};
+use hsaco::container::Options;
+use hsaco::diff::{Changes, Comparison, Detail, Group, What};
+use hsaco_describe::side::{Compared, Seen, Side, compare, each_pair, subject};
 
-use self::side::{Side, each_pair};
 use crate::args::{Color, KernelFilter, ObjectFilter, parse_size};
-use crate::code;
 use crate::input::{self, Input};
+use crate::json::Members;
 use crate::output::Output;
 use crate::report::{Report, Status, Trouble};
-use crate::scan::{ObjectItem, Verify};
+use crate::scan::{self, ObjectItem, Verify, Visit};
+use crate::schema::SCHEMA_VERSION;
 use crate::select::{KernelSelection, ObjectSelection};
 use crate::verb::check::{Exchange, Found};
 
@@ -94,8 +94,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let kernels = KernelSelection::new(&args.kernels);
     let selection = ObjectSelection::new(&args.objects)?;
     let options = Verify::Cheap.options(args.max_size);
-    let mut a = Side::new(&old, options, &selection, &kernels, &mut report)?;
-    let mut b = Side::new(&new, options, &selection, &kernels, &mut report)?;
+    let mut a = side(&old, options, &selection, &kernels, &mut report)?;
+    let mut b = side(&new, options, &selection, &kernels, &mut report)?;
     let is_about_resources = args.resources || !matches!(args.format, Format::Text | Format::Json);
     let is_chosen = |name: Str<'_>| kernels.wants(name);
     let what = What {
@@ -103,7 +103,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         functions: !is_about_resources,
         code: !is_about_resources && !args.no_code,
     };
-    let (comparison, identical) = compare(&mut a, &mut b, what, &mut report);
+    let Compared { comparison, identical, trouble } = compare(&mut a, &mut b, what);
+    for (input, trouble) in [&old, &new].into_iter().zip(trouble) {
+        report.begin(&input.name);
+        report.trouble(trouble);
+    }
     let mut changes = comparison.changes();
     changes.same += identical;
     let is_different = match is_about_resources {
@@ -132,17 +136,35 @@ fn open(argument: &OsString) -> Result<Input> {
     Ok(first)
 }
 
-/// What belongs together in two files, and how many kernels are in objects that are the same, byte for byte.
-fn compare(
-    a: &mut Side<'_>,
-    b: &mut Side<'_>,
-    what: What<'_>,
+/// A file, all of whose objects are seen once.
+fn side<'i>(
+    input: &'i Input,
+    options: Options,
+    selection: &ObjectSelection,
+    kernels: &KernelSelection,
     report: &mut Report,
-) -> (Comparison, usize) {
-    let (rest_a, rest_b, identical) = without_same(a, b);
-    let is_one_each = a.objects.len() == 1 && b.objects.len() == 1;
-    let (a, b) = (records(a, &rest_a, what, report), records(b, &rest_b, what, report));
-    (Comparison::new(a, b, is_one_each), identical)
+) -> Result<Side<'i>> {
+    let mut walk = FirstWalk { kernels, objects: Vec::new() };
+    scan::walk(input, selection, &options, &mut walk, report)?;
+    Ok(Side::new(input, walk.objects, options))
+}
+
+struct FirstWalk<'w> {
+    kernels: &'w KernelSelection,
+    objects: Vec<Seen>,
+}
+
+impl Visit for FirstWalk<'_> {
+    type Row<'e> = Seen;
+
+    fn read(&self, item: &ObjectItem<'_, '_>, _trouble: &mut Trouble) -> Result<Seen> {
+        Ok(Seen::new(item, self.kernels))
+    }
+
+    fn object(&mut self, row: Seen) -> Result<()> {
+        self.objects.push(row);
+        Ok(())
+    }
 }
 
 /// Writes all that is different; whether something is.
@@ -159,83 +181,34 @@ fn write_code(
         let subjects = items.map(|(a, b)| (subject(a), subject(b)));
         comparison.object(detail, group, subjects)
     };
-    let (old, new) = (a.input.name.clone(), b.input.name.clone());
     let mut is_different = false;
     match args.format {
         Format::Json => {
-            let (old, new) = (serde_json::to_string(&old)?, serde_json::to_string(&new)?);
-            write!(out, "{{\"schema_version\":1,\"a\":{old},\"b\":{new},\"objects\":[")?;
-            let mut comma = "";
-            each_pair((a, b), comparison.groups(), needed, compare, |object| {
-                is_different |= !object.is_empty();
-                write!(out, "{comma}")?;
-                comma = ",";
-                Ok(serde_json::to_writer(&mut *out, &object)?)
+            let mut json = Members::begin(out)?;
+            json.member("schema_version", &SCHEMA_VERSION)?;
+            json.member("a", &a.input.name)?;
+            json.member("b", &b.input.name)?;
+            json.list("objects", |out| {
+                let mut comma = "";
+                each_pair((a, b), comparison.groups(), needed, compare, |object| {
+                    is_different |= !object.is_empty();
+                    write!(out, "{comma}")?;
+                    comma = ",";
+                    Ok(serde_json::to_writer(&mut *out, &object)?)
+                })
             })?;
-            writeln!(out, "],\"identical\":{}}}", !is_different)?;
+            json.member("identical", &!is_different)?;
+            writeln!(json.end()?)?;
         }
         _ => {
             let mut writer = text::Writer::new(out);
             each_pair((a, b), comparison.groups(), needed, compare, |object| {
                 is_different |= !object.is_empty();
-                Ok(writer.write(&object)?)
+                writer.write(&object)
             })?;
         }
     }
     Ok(is_different)
-}
-
-/// An object as it is compared.
-fn subject<'o>(item: &'o ObjectItem<'_, '_>) -> Subject<'o> {
-    Subject {
-        index: item.number,
-        entry_id: item.entry.id.as_deref(),
-        target: item.target.as_deref(),
-        object: item.object.as_ref(),
-    }
-}
-
-/// The numbers of the objects that are not the same, byte for byte, as one of the same target in the other file, and
-/// how many kernels are in those that are.
-fn without_same(a: &Side<'_>, b: &Side<'_>) -> (Vec<usize>, Vec<usize>, usize) {
-    let mut same: HashMap<(Option<&str>, Digest), Vec<usize>> = HashMap::new();
-    for seen in b.objects.iter().rev() {
-        same.entry((seen.target.as_deref(), seen.digest)).or_default().push(seen.number);
-    }
-    let (mut rest_a, mut identical) = (Vec::new(), 0);
-    for seen in &a.objects {
-        let other = same.get_mut(&(seen.target.as_deref(), seen.digest)).and_then(Vec::pop);
-        match other {
-            Some(_) => identical += seen.kernels,
-            None => rest_a.push(seen.number),
-        }
-    }
-    let mut rest_b: Vec<usize> = same.into_values().flatten().collect();
-    rest_b.sort_unstable();
-    (rest_a, rest_b, identical)
-}
-
-/// What these objects of a file have.
-fn records(
-    side: &mut Side<'_>,
-    numbers: &[usize],
-    what: What<'_>,
-    report: &mut Report,
-) -> Vec<ObjectRecord> {
-    report.begin(&side.input.name);
-    let read = |item: &ObjectItem<'_, '_>| {
-        let mut trouble = Trouble::default();
-        if what.functions || item.object.is_none() {
-            code::open(item, &mut trouble);
-        }
-        (ObjectRecord::new(&subject(item), what), trouble)
-    };
-    let mut records = Vec::with_capacity(numbers.len());
-    for (record, trouble) in side.each(numbers, read) {
-        report.trouble(trouble);
-        records.push(record);
-    }
-    records
 }
 
 /// Writes what changed of what kernels take of the device.
@@ -253,7 +226,7 @@ fn write_resources(
         Format::Csv => return resources::write_csv(changes, out),
         Format::Json => {
             let answer = serde_json::json!({
-                "schema_version": 1,
+                "schema_version": SCHEMA_VERSION,
                 "a": a.input.name,
                 "b": b.input.name,
                 "kernels": changes.kernels,
@@ -269,7 +242,7 @@ fn write_resources(
         Format::Github => Exchange::Github,
         Format::Junit => Exchange::Junit,
     };
-    let object = |seen: &side::Seen| (seen.number, seen.id.clone(), seen.target.clone());
+    let object = |seen: &Seen| (seen.number, seen.id.clone(), seen.target.clone());
     let found = Found {
         verb: "diff",
         rule: &REGRESSION,

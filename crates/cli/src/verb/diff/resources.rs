@@ -7,7 +7,7 @@ use hsaco::analysis::Metric;
 use hsaco::check::{Finding, REGRESSION, Severity, Subject};
 use hsaco::diff::{Changes, KernelChange, METRICS, ObjectName, ResourceChange, Verdict};
 
-use crate::table::{Align, Cell, Table, count};
+use crate::table::{Cell, Table, count};
 
 /// What is worse, as checks find it.
 pub(super) fn findings(changes: &Changes) -> Vec<Finding> {
@@ -37,22 +37,12 @@ pub(super) fn write_text(changes: &Changes, out: &mut dyn Write, color: bool) ->
 }
 
 fn table(changes: &Changes) -> Table {
-    const COLUMNS: [(&str, Align); METRICS.len() + 2] = [
-        ("VGPRS", Align::Right),
-        ("AGPRS", Align::Right),
-        ("SGPRS", Align::Right),
-        ("LDS", Align::Right),
-        ("SCRATCH", Align::Right),
-        ("SPILLS", Align::Right),
-        ("OCCUPANCY", Align::Right),
-        ("TARGET", Align::Left),
-        ("KERNEL", Align::Left),
-    ];
-    let mut table = Table::new(&COLUMNS);
+    let titles = ">VGPRS|>AGPRS|>SGPRS|>LDS|>SCRATCH|>SPILLS|>OCCUPANCY|TARGET|KERNEL";
+    let mut table = Table::titled(titles);
     for kernel in &changes.kernels {
         let mut cells: Vec<String> = kernel.resources.iter().map(shown).collect();
         cells.extend([kernel.targets(), kernel.demangled.clone()]);
-        table.row::<{ COLUMNS.len() }>(std::array::from_fn(|at| {
+        table.row::<{ METRICS.len() + 2 }>(std::array::from_fn(|at| {
             cells.get(at).map_or(Cell::Unknown, Cell::from)
         }));
     }

@@ -2,26 +2,26 @@
 
 pub(super) mod options;
 
-use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use hsaco::bytes::{Error, ErrorKind, Str};
-use hsaco::container::{Container, Entry, EntryKind};
+use hsaco::container::{Container, EntryKind};
 use hsaco::isa::TextMemory;
 use hsaco::listing::{
     self, JsonWriter, Lister, Plan, Selection, Sink as _, Span, TextStyle, TextWriter,
 };
-use serde::Serialize;
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
+use crate::frame::{self, Frame, Rows};
+use crate::json::Members;
 use crate::output::Output;
+use crate::parallel;
 use crate::report::{self, Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::{FileStream, OtherEntry};
 use crate::select::KernelSelection;
+use crate::stream;
 use crate::verb::lines::NO_LINES;
-use crate::{parallel, stream};
 
 use options::{Attribute, DecodeMode, SourceArgs, True16, decode_options, parse_address};
 
@@ -115,12 +115,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
         }
         Format::Json => {
-            let stream = FileStream::begin(&mut out)?;
-            let mut visitor = JsonListing { out: &mut out, reader, stream };
-            let status = scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?;
-            let JsonListing { out, stream, .. } = visitor;
-            stream.end(out)?;
-            status
+            let what = (&args.inputs, &args.objects, Verify::All);
+            frame::run(&JsonListing { reader }, Frame::json(), what, &mut out)?
         }
     };
     out.finish()?;
@@ -296,47 +292,28 @@ impl Visit for TextListing<'_> {
         })?;
         Ok(())
     }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// An object up to its functions.
-#[derive(Serialize)]
-struct Head<'a> {
-    index: usize,
-    entry_id: Option<&'a str>,
-    target: Option<&'a str>,
 }
 
 struct JsonListing<'o> {
-    out: &'o mut Output,
     reader: Reader<'o>,
-    stream: FileStream,
 }
 
-impl Visit for JsonListing<'_> {
+impl Rows for JsonListing<'_> {
     type Row<'e> = Row<'e>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        let container = file.container.map(Container::name);
-        self.stream.begin_file(&file.input.name, container)
-    }
 
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Row<'e>> {
         Ok(self.reader.read(item, trouble))
     }
 
-    fn object(&mut self, row: Row<'_>) -> Result<()> {
-        self.stream.begin_object(self.out)?;
-        let (entry_id, target) = (row.entry_id.as_deref(), row.target.as_deref());
-        let head = serde_json::to_string(&Head { index: row.number, entry_id, target })?;
-        let open = head.strip_suffix('}').unwrap_or(&head);
-        write!(self.out, "{open},\"functions\":[")?;
-        if let Some(plan) = &row.plan {
+    fn write(&self, row: Row<'_>, out: &mut Output) -> Result<()> {
+        let mut json = Members::begin(out)?;
+        json.member("index", &row.number)?;
+        json.member("entry_id", &row.entry_id)?;
+        json.member("target", &row.target)?;
+        json.list("functions", |out| {
+            let Some(plan) = &row.plan else { return Ok(()) };
             let writer = JsonWriter { plan };
-            stream::write(&plan.units(), self.out, |spans, part| {
+            stream::write(&plan.units(), *out, |spans, part| {
                 spans.iter().try_for_each(|span| {
                     if span.number > 0 {
                         part.bytes().push(b',');
@@ -344,22 +321,8 @@ impl Visit for JsonListing<'_> {
                     writer.span(span, part)
                 })
             })?;
-        }
-        self.out.write_all(b"]}")?;
-        Ok(())
-    }
-
-    fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
-        self.stream.other(OtherEntry::new(entry));
-        Ok(())
-    }
-
-    fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        self.stream.begin_file(name, None)?;
-        self.end(error)
-    }
-
-    fn end(&mut self, error: Option<&str>) -> Result<()> {
-        self.stream.end_file(self.out, error)
+            Ok(())
+        })?;
+        json.end().map(drop)
     }
 }

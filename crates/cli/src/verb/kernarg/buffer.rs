@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, ValueType};
 use hsaco::bytes::Error;
+use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, ValueType};
 use serde::Serialize;
 
 use super::model::each_kernel;

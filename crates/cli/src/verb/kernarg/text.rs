@@ -12,7 +12,6 @@ use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
 use crate::text::shown;
 use crate::text_files::Page;
-use crate::verb::ls::object_line;
 
 pub(super) fn write(
     page: &mut Page,
@@ -20,7 +19,6 @@ pub(super) fn write(
     question: &Question<'_>,
     trouble: &mut Trouble,
 ) -> Result<()> {
-    writeln!(page.out, "\n{}", object_line(item))?;
     for kernel in ObjectLayouts::new(item, question, trouble).kernels {
         write_kernel(&mut page.out, &kernel, page.color)?;
     }

@@ -3,23 +3,19 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hsaco::bytes::Str;
 use hsaco::container::{Container, Entry};
-use hsaco::db::index::{FileRecord, KernelRecord, ObjectRecord, SymbolRecord, key_of};
+use hsaco::db::index::{FileRecord, ObjectRecord, key_of};
+use hsaco_describe::list::{Contents, record};
 
-use super::{
-    Args, TargetSummary, TextLister, TextRow, kernel_cells, kernel_table, kind_name, object_parts,
-    push_titled, source_name, version_name,
-};
+use super::{Args, TextLister, json};
 use crate::args::{Format, ObjectFilter};
 use crate::index_file::{IndexFile, stamp_of};
 use crate::input::{self, Place};
 use crate::output::Output;
 use crate::report::{Report, Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::{self, FileStream, OtherEntry, Pieces};
+use crate::schema::{FileStream, OtherEntry};
 use crate::select::{KernelSelection, ObjectSelection};
-use crate::table::{Align, Cell, Table};
 
 /// Lists all inputs: from the index what it knows, and what it does not know into it.
 pub(super) fn run(
@@ -30,16 +26,17 @@ pub(super) fn run(
     out: &mut Output,
 ) -> Result<Status> {
     let mut index = IndexFile::open(index)?;
-    let selection = ObjectSelection::new(&args.objects)?;
+    let selection = ObjectSelection::new(&args.reading.objects)?;
     let mut report = Report::default();
-    let mut listing = match args.answer.format {
+    let mut listing = match args.reading.answer.format {
         Format::Text => Listing::Text(TextLister::new(args, kernels, out)),
         Format::Json => {
-            let stream = FileStream::begin(out)?.leaving_out_empty(!kernels.is_all());
+            let stream = FileStream::default().leaving_out_empty(!kernels.is_all());
+            stream.begin(out)?;
             Listing::Json(stream, kernels, out)
         }
     };
-    let mut places = input::inputs(&args.inputs.files);
+    let mut places = input::inputs(&args.reading.inputs.files);
     while let Some(place) = places.next_place() {
         let read =
             place.and_then(|place| Reader { args, verify }.read(place, &mut index, &mut report));
@@ -60,7 +57,7 @@ pub(super) fn run(
         stream.end(out)?;
     }
     index.save()?;
-    Ok(selection.conclude(report.conclude(&args.inputs.files)))
+    Ok(selection.conclude(report.conclude(&args.reading.inputs.files)))
 }
 
 struct Reader<'a> {
@@ -93,7 +90,7 @@ impl Reader<'_> {
         let known = index.by_content(key).cloned();
         let record = known.unwrap_or_else(|| {
             let mut recorder = Recorder::default();
-            let options = self.verify.options(self.args.inputs.max_size);
+            let options = self.verify.options(self.args.reading.inputs.max_size);
             let all = ObjectSelection::new(&ObjectFilter::default());
             if let Ok(all) = all
                 && let Err(error) = scan::walk(&input, &all, &options, &mut recorder, report)
@@ -129,30 +126,7 @@ impl Visit for Recorder {
     }
 
     fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<ObjectRecord> {
-        let mut record = ObjectRecord {
-            number: item.number,
-            entry_id: item.entry.id.clone(),
-            offset: item.entry.offset,
-            size: item.entry.data.len() as u64,
-            target: item.target.clone(),
-            kind: kind_name(item.entry.kind, item.object.as_ref()).to_owned(),
-            ..ObjectRecord::default()
-        };
-        if let Some(object) = &item.object {
-            record.generic_version = object.e_flags().generic_version();
-            record.version = version_name(object);
-            record.abi_version = Some(object.elf().header().abi_version);
-            record.code_object_version =
-                object.abi_version().code_object_version().filter(|_| object.is_hsa());
-            for (kernel, problem) in record.read(object) {
-                let place = match kernel {
-                    Some(kernel) => format!("{}: kernel {kernel}", item.place()),
-                    None => item.place(),
-                };
-                trouble.note(place, item.located(problem));
-            }
-        }
-        Ok(record)
+        Ok(record(item, trouble))
     }
 
     fn object(&mut self, record: ObjectRecord) -> Result<()> {
@@ -162,10 +136,6 @@ impl Visit for Recorder {
 
     fn other(&mut self, entry: &Entry<'_>) -> Result<()> {
         self.0.others.push((entry.id.clone(), entry.offset, entry.data.len() as u64));
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
         Ok(())
     }
 }
@@ -194,18 +164,20 @@ impl Listing<'_> {
             Self::Text(lister) => {
                 lister.begin_file(name, container);
                 for object in wanted {
-                    let row = lister.record_row(object)?;
+                    let row = lister.row(Contents::Recorded(object), &mut Trouble::default())?;
                     lister.object(row)?;
                 }
                 lister.end(error)
             }
             Self::Json(stream, kernels, out) => {
                 stream.begin_file(name, container.map(Container::name))?;
-                let has_one = |it: &&ObjectRecord| {
-                    kernels.is_all() || wanted_kernels(it, kernels).next().is_some()
-                };
-                for object in wanted.filter(has_one) {
-                    stream.object(*out, &json_object(object, kernels)?)?;
+                for object in wanted {
+                    let contents = Contents::Recorded(object);
+                    let json = json::object(contents, kernels, &mut Trouble::default())?;
+                    if let Some(json) = json {
+                        stream.begin_object(*out)?;
+                        json.write_to(*out)?;
+                    }
                 }
                 for (entry_id, offset, size) in record.others.clone() {
                     stream.other(OtherEntry { entry_id, offset, size });
@@ -223,134 +195,5 @@ impl Listing<'_> {
                 stream.end_file(*out, error)
             }
         }
-    }
-}
-
-fn json_object(record: &ObjectRecord, kernels: &KernelSelection) -> Result<Pieces> {
-    let head = schema::Object {
-        index: record.number,
-        entry_id: record.entry_id.as_deref(),
-        offset: record.offset,
-        size: record.size,
-        target: record.target.as_deref(),
-        abi_version: record.abi_version,
-        code_object_version: record.code_object_version,
-        kind: &record.kind,
-    };
-    let mut json = Vec::new();
-    for kernel in wanted_kernels(record, kernels) {
-        if !json.is_empty() {
-            json.push(b',');
-        }
-        json_kernel(kernel).push_json(&mut json)?;
-    }
-    let pieces = if json.is_empty() { Pieces::new() } else { vec![json] };
-    let others = schema::Others {
-        functions: record.functions.iter().map(json_function).collect(),
-        variables: record.variables.iter().map(json_variable).collect(),
-    };
-    schema::object(&head, pieces, &others)
-}
-
-fn wanted_kernels<'r>(
-    record: &'r ObjectRecord,
-    kernels: &KernelSelection,
-) -> impl Iterator<Item = &'r KernelRecord> {
-    record.kernels.iter().filter(|it| kernels.wants(Str::new(&it.name)))
-}
-
-fn json_kernel(kernel: &KernelRecord) -> schema::Kernel<'_> {
-    let it = &kernel.resources;
-    schema::Kernel {
-        name: Str::new(&kernel.name).to_str_lossy(),
-        demangled: source_name(Str::new(&kernel.name)),
-        symbol: kernel.symbol.as_deref().map(|name| Str::new(name).to_str_lossy()),
-        descriptor: kernel.descriptor,
-        entry: kernel.entry,
-        code_size: kernel.code_size,
-        vgprs: it.vgprs,
-        agprs: it.agprs,
-        sgprs: it.sgprs,
-        lds: it.lds,
-        scratch: it.scratch,
-        kernarg_size: it.kernarg_size,
-        wavefront_size: it.wavefront_size,
-        max_workgroup_size: it.max_workgroup_size,
-    }
-}
-
-fn json_function(symbol: &SymbolRecord) -> schema::Function<'_> {
-    let name = Str::new(&symbol.name);
-    let (address, size) = (symbol.address, symbol.size);
-    schema::Function { name: name.to_str_lossy(), demangled: source_name(name), address, size }
-}
-
-fn json_variable(symbol: &SymbolRecord) -> schema::Variable<'_> {
-    let name = Str::new(&symbol.name).to_str_lossy();
-    schema::Variable { name, address: symbol.address, size: symbol.size }
-}
-
-impl TextLister<'_> {
-    fn record_row(&self, record: &ObjectRecord) -> Result<TextRow> {
-        let detail = match self.long || self.selects || record.number == 0 {
-            true => self.record_detail(record)?,
-            false => Vec::new(),
-        };
-        let version = if record.abi_version.is_some() { &record.version } else { &record.kind };
-        let summary = TargetSummary {
-            target: record.target.clone().unwrap_or_else(|| "unknown".to_owned()),
-            version: version.clone(),
-            objects: 1,
-            kernels: wanted_kernels(record, self.kernels).count(),
-            functions: record.functions.len(),
-            variables: record.variables.len(),
-            size: record.size,
-        };
-        Ok(TextRow { summary, detail })
-    }
-
-    fn record_detail(&self, record: &ObjectRecord) -> Result<Vec<u8>> {
-        use std::io::Write;
-        let mut text = Vec::new();
-        let color = self.out.color();
-        if self.file.container != Some(Container::CodeObject) {
-            let version = record.abi_version.map(|_| record.version.clone());
-            let line = object_parts(
-                record.number,
-                record.target.clone(),
-                version,
-                &record.kind,
-                (record.size, record.offset),
-                record.entry_id.clone(),
-            );
-            writeln!(text, "\n{line}")?;
-        }
-        let mut table = kernel_table();
-        for kernel in wanted_kernels(record, self.kernels) {
-            let name = self.name(Str::new(&kernel.name));
-            table.row(kernel_cells(&kernel.resources, kernel.code_size, &name));
-        }
-        push_titled(&mut text, &[table], color);
-        if self.kernels.is_all() {
-            for (title, symbols) in [
-                ("FUNCTION", &record.functions),
-                ("VARIABLE", &record.variables),
-                ("LDS VARIABLE", &record.lds_variables),
-                ("EXTERNAL", &record.externals),
-            ] {
-                push_titled(&mut text, &[self.record_table(title, symbols)], color);
-            }
-        }
-        Ok(text)
-    }
-
-    fn record_table(&self, title: &'static str, symbols: &[SymbolRecord]) -> Table {
-        let mut table =
-            Table::new(&[("ADDRESS", Align::Right), ("SIZE", Align::Right), (title, Align::Left)]);
-        for symbol in symbols {
-            let name = self.name(Str::new(&symbol.name));
-            table.row([Cell::Hex(symbol.address), Cell::from(symbol.size), Cell::Text(&name)]);
-        }
-        table
     }
 }
