@@ -1,79 +1,16 @@
-//! The text of an instruction is one, whoever prints it: `disasm`, which prints what llvm-objdump does, `cfg`, `query`,
-//! `source`, `diff` and the database, which is what Python shows.
+//! The text of an instruction is the same in every answer: `disasm`, which prints what llvm-objdump does, `cfg`, `query`,
+//! `source`, `diff` and the database. `crates/py/tests/test_same_text.py` holds Python to the same objects.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::Path;
 
 use hsaco::db::Database;
+use hsaco::isa::{Decoder, Processor};
+use hsaco_tests::every_target::{Case, LINES, listed};
 use hsaco_tests::program::{hsaco_command, run, sh};
 use hsaco_tests::scratch_dir;
 use serde_json::Value;
-
-/// Code that reads otherwise by the size of waves and by halves of registers; the last line is another in `b.co`.
-const LINES: &str = "
-    v_cmp_eq_u32_e32 VCC, v1, v2
-    v_cmp_eq_u32_e64 MASK, v1, v2
-    v_cndmask_b32_e32 v3, v1, v2, VCC
-    v_cvt_f32_f16_e32 v4, HALF(1)
-    v_add_f16_e32 HALF(1), HALF(2), HALF(3)
-    s_and_b32 s6, s7, s8";
-
-#[derive(Clone, Copy)]
-struct Case {
-    processor: &'static str,
-    wave64: bool,
-    /// How halves of registers are spelled; nothing where LLVM names whole registers.
-    halves: Option<bool>,
-}
-
-/// What 16-bit operands of LLVM 22 name.
-fn half(number: u32, halves: Option<bool>) -> String {
-    if halves.is_some() { format!("v{number}.l") } else { format!("v{number}") }
-}
-
-impl Case {
-    fn source(self, lines: &str, last: &str) -> String {
-        let (vcc, mask) = if self.wave64 { ("vcc", "s[2:3]") } else { ("vcc_lo", "s2") };
-        let mut code = lines.replace("VCC", vcc).replace("MASK", mask);
-        for number in 1..4 {
-            code = code.replace(&format!("HALF({number})"), &half(number, self.halves));
-        }
-        let size = u8::from(!self.wave64);
-        let is_old = self.processor == "gfx942";
-        let wave = if is_old { String::new() } else { format!(".amdhsa_wavefront_size32 {size}") };
-        let offset = if is_old { ".amdhsa_accum_offset 8" } else { "" };
-        format!(
-            ".globl k\n.p2align 8\n.type k,@function\nk:{code}\n {last}\n s_endpgm\n.size k, .-k\n.rodata\n.p2align 6\n\
-             .amdhsa_kernel k\n .amdhsa_next_free_vgpr 8\n .amdhsa_next_free_sgpr 16\n {wave}\n {offset}\n.end_amdhsa_kernel\n"
-        )
-    }
-
-    fn build(self, folder: &Path, name: &str, source: &str) {
-        fs::write(folder.join(format!("{name}.s")), source).unwrap();
-        let wave = if self.wave64 { "+wavefrontsize64" } else { "+wavefrontsize32" };
-        let halves = self.halves.map_or("", |on| if on { ",+real-true16" } else { "" });
-        let features = if self.processor == "gfx942" {
-            String::new()
-        } else {
-            format!("-mattr={wave}{halves}")
-        };
-        sh(
-            folder,
-            &format!(
-                "llvm-mc-22 -triple=amdgcn-amd-amdhsa -mcpu={} {features} -g -filetype=obj {name}.s -o {name}.o",
-                self.processor
-            ),
-        );
-        sh(folder, &format!("ld.lld-22 -shared {name}.o -o {name}.co"));
-    }
-}
-
-/// The texts of a listing of llvm-objdump or `disasm`.
-fn listed(listing: &str) -> Vec<String> {
-    let lines = listing.lines().filter(|line| line.starts_with('\t'));
-    lines.map(|line| line.split("//").next().unwrap_or_default().trim().to_owned()).collect()
-}
 
 fn hsaco(folder: &Path, arguments: &[&str]) -> String {
     let ran = run(hsaco_command().args(arguments).current_dir(folder));
@@ -113,43 +50,68 @@ fn database(file: &Path) -> Vec<String> {
     texts
 }
 
+/// The texts of `cfg --instructions`, `source` or `query`: what follows an address and two blanks.
+fn addressed(page: &str) -> Vec<String> {
+    let text = |line: &str| {
+        let (address, text) = line.strip_prefix("    ")?.trim_start().split_once("  ")?;
+        let digits = address.strip_prefix("0x").unwrap_or(address);
+        u64::from_str_radix(digits, 16).ok()?;
+        // `query` puts the source line behind two blanks or more.
+        Some(text.split("  ").next().unwrap_or_default().trim().to_owned())
+    };
+    page.lines().filter_map(text).collect()
+}
+
 /// What every verb prints for `a.co` is what `disasm` with these options prints.
 fn check(folder: &Path, options: &[&str], what: &str) -> Vec<String> {
     let expected = listed(&hsaco(folder, &[&["disasm", "a.co"], options].concat()));
     assert!(expected.len() >= 2, "{what}: {expected:?}");
-    let query = texts(&hsaco(folder, &["query", "-m", ".", "--format", "json", "a.co"]));
-    assert_eq!(query, expected, "{what}: query");
-    let source = texts(&hsaco(folder, &["source", "--format", "json", "a.co"]));
-    assert_eq!(source, expected, "{what}: source");
-    let cfg = texts(&hsaco(folder, &["cfg", "--instructions", "--format", "json", "a.co"]));
-    assert_eq!(cfg, expected, "{what}: cfg");
+    let json = hsaco(folder, &[&["disasm", "--format", "json", "a.co"], options].concat());
+    assert_eq!(texts(&json), expected, "{what}: disasm as JSON");
+    for verb in [&["query", "-m", "."][..], &["source"], &["cfg", "--instructions"]] {
+        let json = hsaco(folder, &[verb, &["--format", "json", "a.co"]].concat());
+        assert_eq!(texts(&json), expected, "{what}: {verb:?} as JSON");
+        let text = hsaco(folder, &[verb, &["a.co"]].concat());
+        assert_eq!(addressed(&text), expected, "{what}: {verb:?}: {text}");
+    }
     assert_eq!(database(&folder.join("a.co")), expected, "{what}: database");
-    let diff = hsaco(folder, &["diff", "-U", "99", "a.co", "b.co"]);
-    let all = expected.iter().filter(|it| !diff.contains(it.as_str()));
-    assert_eq!(all.count(), 0, "{what}: diff: {diff}\n{expected:#?}");
+    let (diff, json) = (&["diff", "-U", "99", "a.co", "b.co"][..], &["--format", "json"][..]);
+    let (diff, json) = (hsaco(folder, diff), texts(&hsaco(folder, &[diff, json].concat())));
+    let missing = expected.iter().filter(|it| !diff.contains(it.as_str()) || !json.contains(it));
+    assert_eq!(missing.count(), 0, "{what}: diff: {diff}\n{json:#?}\n{expected:#?}");
     expected
 }
 
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn every_verb_prints_what_llvm_objdump_prints() {
-    for processor in ["gfx942", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1201", "gfx1250"] {
-        let waves: &[bool] = match processor {
-            "gfx942" => &[true],
-            "gfx1250" => &[false],
-            _ => &[false, true],
-        };
-        for wave64 in waves.iter().copied() {
-            let halves = processor.starts_with("gfx11").then_some(true);
-            let case = Case { processor, wave64, halves };
-            let folder = scratch_dir();
-            let folder = folder.path();
-            let what = format!("{processor}, wave64: {wave64}");
-            case.build(folder, "a", &case.source(LINES, "s_mov_b32 s0, s1"));
-            case.build(folder, "b", &case.source(LINES, "s_mov_b32 s0, s2"));
-            let shown = check(folder, &[], &what);
-            let theirs = listed(&sh(folder, "llvm-objdump-22 -d a.co"));
-            assert_eq!(shown, theirs, "{what}");
+fn every_verb_prints_what_llvm_objdump_prints_for_every_target() {
+    let cases = Case::all();
+    assert!(cases.len() > 60, "{cases:?}");
+    for case in cases {
+        let folder = scratch_dir();
+        let folder = folder.path();
+        case.build(folder, "a", &case.source(LINES, "s_mov_b32 s0, s1"));
+        case.build(folder, "b", &case.source(LINES, "s_mov_b32 s0, s2"));
+        let shown = check(folder, &[], &case.name());
+        let theirs = listed(&sh(folder, "llvm-objdump-22 -d a.co"));
+        assert_eq!(shown, theirs, "{}", case.name());
+    }
+}
+
+/// Processors whose instructions are not known: every verb says so, and none prints a text.
+#[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+fn every_verb_refuses_code_that_it_has_no_tables_of() {
+    let unknown: Vec<_> = Processor::all().filter(|it| Decoder::new(*it).is_err()).collect();
+    assert!(!unknown.is_empty());
+    for processor in unknown {
+        let case = Case { processor, wave64: true, halves: false };
+        let folder = scratch_dir();
+        case.build(folder.path(), "a", &case.source("", "s_mov_b32 s0, s1"));
+        for verb in [&["disasm"][..], &["query", "-m", "."], &["source"], &["cfg"]] {
+            let ran = run(hsaco_command().args(verb).arg("a.co").current_dir(folder.path()));
+            assert_eq!(ran.code, Some(3), "{processor}: {verb:?}: {}", ran.stderr);
+            assert!(!ran.text().contains("s_mov_b32"), "{processor}: {verb:?}: {}", ran.text());
         }
     }
 }
@@ -159,7 +121,7 @@ fn every_verb_prints_what_llvm_objdump_prints() {
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn every_verb_finds_halves_of_registers_alike() {
     for processor in ["gfx1200", "gfx1250"] {
-        let case = Case { processor, wave64: false, halves: Some(true) };
+        let case = Case { processor: processor.parse().unwrap(), wave64: false, halves: true };
         let lines = format!("{LINES}\n v_add_f16_e32 v1.h, v2.l, v3.h");
         let folder = scratch_dir();
         let folder = folder.path();
@@ -176,7 +138,7 @@ fn every_verb_finds_halves_of_registers_alike() {
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn every_verb_judges_each_function_by_its_own_code() {
-    let case = Case { processor: "gfx1200", wave64: false, halves: Some(true) };
+    let case = Case { processor: "gfx1200".parse().unwrap(), wave64: false, halves: true };
     let plain = case.source(LINES, "s_mov_b32 s0, s1");
     let lines = format!("{LINES}\n v_add_f16_e32 v1.h, v2.l, v3.h");
     let halves = case.source(&lines, "s_mov_b32 s0, s1");
@@ -200,7 +162,7 @@ fn every_verb_judges_each_function_by_its_own_code() {
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn every_verb_decodes_what_the_hardware_runs() {
-    let case = Case { processor: "gfx1250", wave64: false, halves: None };
+    let case = Case { processor: "gfx1250".parse().unwrap(), wave64: false, halves: false };
     let lines = format!("{LINES}\n .long 0xd0310000, 0x00500000, 0x7c7c2420");
     let folder = scratch_dir();
     let folder = folder.path();

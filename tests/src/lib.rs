@@ -14,6 +14,7 @@ pub mod assembly;
 pub mod broken;
 pub mod diff;
 pub mod disassembly;
+pub mod every_target;
 pub mod exact;
 pub mod gfx1250;
 pub mod golden;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use hsaco_tests::{fixtures_dir, in_ci, workspace_root};
+use hsaco_tests::{every_target, fixtures_dir, have_tools, in_ci, workspace_root};
 
 use crate::args::Args;
 use crate::pip::pip;
@@ -94,8 +94,23 @@ impl Package {
         install.args(["-m", "pip"]).arg("--python").arg(&python);
         install.args(["install", "--quiet", "--no-index", "--no-deps"]);
         process::run(install.arg(wheel))?;
+        self.build_targets()?;
         process::run(&mut self.tests(&python, "test*.py"))?;
         process::run(self.tests(&python, "test_layout.py").env("PYTHONPATH", self.tools()))
+    }
+
+    /// Makes an object for every target, where LLVM is installed.
+    fn build_targets(&self) -> Result<()> {
+        remove_dir(&self.targets())?;
+        if have_tools(&["llvm-mc-22", "ld.lld-22", "llvm-objdump-22"]) {
+            fs::create_dir_all(self.targets())?;
+            every_target::build_all(&self.targets());
+        }
+        Ok(())
+    }
+
+    fn targets(&self) -> PathBuf {
+        self.folder.join("targets")
     }
 
     /// The tests in files of this name, with nothing in reach but the environment of this Python.
@@ -105,6 +120,9 @@ impl Package {
         tests.arg(self.source.join("tests")).current_dir(&self.folder);
         tests.env("PATH", python.with_file_name("")).env("HSACO_FIXTURES", fixtures_dir());
         tests.env("PYTHONDONTWRITEBYTECODE", "1");
+        if self.targets().is_dir() {
+            tests.env("HSACO_TARGETS", self.targets());
+        }
         tests
     }
 
