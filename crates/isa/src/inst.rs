@@ -5,8 +5,10 @@ use std::num::NonZeroU8;
 use std::sync::LazyLock;
 
 use crate::decode::load;
-use crate::generated::{FIELDS, FLAGS, FORMS, NAMES, OPERAND_NAMES, SHAPES, SLOTS, TEXT};
-use crate::table::{Field, Flags, Form, NO_FIELD, Run, Shape, Slot};
+use crate::generated::{
+    FIELDS, FLAGS, FORMS, NAMES, OPERAND_NAMES, OPS, PIECES, SHAPES, SLOTS, TEXT,
+};
+use crate::table::{Field, Flags, Form, NO_FIELD, P, Run, Shape, Slot};
 
 /// One decoded instruction: its bytes and what form they have.
 ///
@@ -141,6 +143,25 @@ impl Inst {
     pub fn full_mnemonic(&self) -> &'static str {
         let name = NAMES.get(usize::from(self.form().name));
         name.map_or("", |name| text(name.start, name.full))
+    }
+
+    /// The name of the second operation of a dual instruction.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, Processor};
+    /// let decoder = Decoder::new(Processor::from_name("gfx1100").unwrap())?;
+    /// let bytes = [0x01, 0x04, 0x00, 0xc9, 0x69, 0x06, 0x06, 0xff];
+    /// let inst = decoder.decode(&bytes).unwrap();
+    /// assert_eq!(inst.second_mnemonic(), Some("v_dual_fmac_f32"));
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn second_mnemonic(&self) -> Option<&'static str> {
+        let (start, count) = self.shape().ops;
+        let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count))?;
+        let texts = ops.iter().filter(|op| op.0 == P::Text);
+        let mut pieces = texts.filter_map(|op| PIECES.get(usize::from(op.1)));
+        pieces.find_map(|piece| piece.trim().strip_prefix(":: "))
     }
 
     /// Whether LLVM warns of the encoding although it decodes.

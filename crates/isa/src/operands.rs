@@ -6,6 +6,7 @@ use crate::decode::{Decoder, Tables};
 use crate::generated::{KINDS, OPERAND_NAMES};
 use crate::inst::Inst;
 use crate::operand::{Code, FLOATS, Special, scalar_dwords, tag};
+use crate::print::VgprMsb;
 use crate::table::{Kind, Slot, Source, Type};
 
 /// A file of numbered registers, or a register with a name.
@@ -132,6 +133,34 @@ impl Decoder {
     pub fn operands(&self, inst: &Inst) -> impl Iterator<Item = Operand> + use<'_> {
         let inst = *inst;
         inst.slots().iter().filter_map(move |slot| self.tables().typed(&inst, slot))
+    }
+
+    /// The same, where `state` holds the upper bits of vector register numbers: on gfx1250.
+    ///
+    /// ```
+    /// use hsaco_isa::{Decoder, OperandValue, Processor, VgprMsb};
+    /// let decoder = Decoder::new(Processor::from_name("gfx1250").unwrap())?;
+    /// let inst = decoder.decode(&0x7e02_0302_u32.to_le_bytes()).unwrap();
+    /// assert_eq!(decoder.text(&inst), "v_mov_b32_e32 v1, v2");
+    /// let first = decoder.operands_in(&inst, VgprMsb::new(0x40)).next().unwrap();
+    /// assert!(matches!(first.value, OperandValue::Register(it) if it.first == 257));
+    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// ```
+    pub fn operands_in(
+        &self,
+        inst: &Inst,
+        state: VgprMsb,
+    ) -> impl Iterator<Item = Operand> + use<'_> {
+        let inst = *inst;
+        inst.slots().iter().filter_map(move |slot| {
+            let mut operand = self.tables().typed(&inst, slot)?;
+            if let OperandValue::Register(register) = &mut operand.value
+                && register.file == RegisterFile::Vgpr
+            {
+                register.first += state.upper(slot);
+            }
+            Some(operand)
+        })
     }
 
     /// The operand of that name.
