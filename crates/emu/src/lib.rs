@@ -1,3 +1,26 @@
 //! An AMD GPU on the CPU: runs the kernels of code objects.
+//!
+//! A [`Device`] has memory and loads executables; a [`Dispatch`] runs a kernel of one. Nothing here does I/O, spawns
+//! threads or looks at a clock.
+#![deny(unsafe_code)]
 
+mod device;
+mod dispatch;
+mod error;
+mod exec;
+mod generated;
+mod memory;
 pub mod num;
+mod semantics;
+mod step;
+#[cfg(test)]
+mod tests;
+mod translate;
+mod wave;
+mod workgroup;
+
+pub use device::{Device, Revision};
+pub use dispatch::{Dispatch, Limits, Outcome, with_apertures};
+pub use error::{Error, ErrorKind, Location, Result};
+pub use memory::Memory;
+pub use semantics::{Coverage, Fidelity, coverage, mnemonics};

@@ -97,6 +97,31 @@ fn settings(facts: &Facts) -> Vec<BTreeSet<&str>> {
     each.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// The features that code for a processor may be decoded with: waves of either size, halves of registers or none.
+pub(crate) fn settings_of<'f>(facts: &'f Facts, processor: &str) -> Vec<BTreeSet<&'f str>> {
+    let features = facts.processors.get(processor).into_iter().flatten();
+    let bare: BTreeSet<&str> = features.map(String::as_str).collect();
+    let wave32 = "FeatureWavefrontSize32";
+    let mut settings = vec![bare.clone()];
+    if bare.contains("FeatureTrue16BitInsts") {
+        settings.push(bare.iter().copied().chain(["FeatureRealTrue16Insts"]).collect());
+        settings.push(bare.iter().copied().filter(|it| *it != "FeatureRealTrue16Insts").collect());
+    }
+    let wide = settings.clone();
+    settings.extend(wide.into_iter().map(|it| it.into_iter().chain([wave32]).collect()));
+    settings
+}
+
+/// Whether a decoder with these features has the instruction.
+pub(crate) fn is_of(
+    facts: &Facts,
+    instruction: &Instruction,
+    features: &BTreeSet<&str>,
+) -> Result<bool> {
+    Ok(is_in_a_table(facts, instruction, features)
+        && are_fulfilled(facts, &instruction.predicates, features)?)
+}
+
 fn is_in_a_table(facts: &Facts, instruction: &Instruction, features: &BTreeSet<&str>) -> bool {
     facts.order.iter().any(|row| {
         let when = row.get("when");

@@ -12,6 +12,7 @@ mod import;
 mod lenient;
 mod operands;
 mod pool;
+mod semantics;
 mod tables;
 
 use std::path::{Path, PathBuf};

@@ -12,9 +12,11 @@ use crate::facts::{Facts, Instruction, Operand};
 use crate::lenient;
 use crate::operands::{self, Place, Step};
 use crate::pool::Pool;
+use crate::semantics;
 
 const OUTPUT: &str = "crates/isa/src/generated/tables.rs";
 const EFFECTS: &str = "crates/isa/src/generated/effects.rs";
+const SEMANTICS: &str = "crates/emu/src/generated/semantics.rs";
 const FACTS: &str = "isa-data";
 
 const HEADER: &str = "\
@@ -42,12 +44,13 @@ pub(crate) fn check() -> Result<()> {
 }
 
 /// The generated files and their text.
-fn generate(folder: &Path) -> Result<[(&'static str, String); 2]> {
+fn generate(folder: &Path) -> Result<[(&'static str, String); 3]> {
     let facts = Facts::read(folder)?;
     let mut tables = Tables::new(&facts)?;
     tables.add_forms()?;
     let effects = effects::generate(&facts, &tables.numbered)?;
-    Ok([(OUTPUT, tables.emit()?), (EFFECTS, effects)])
+    let semantics = semantics::generate(folder, &facts)?;
+    Ok([(OUTPUT, tables.emit()?), (EFFECTS, effects), (SEMANTICS, semantics)])
 }
 
 /// Features, by number, that must be there and that must not.

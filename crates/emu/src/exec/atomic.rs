@@ -1,0 +1,233 @@
+//! Atomic operations on memory and LDS.
+
+use super::memory::{Place, place, set_word, word};
+use crate::error::ErrorKind;
+use crate::exec::float::{
+    brain_to_f32, d, f, f32_to_brain, f64_to_half, half_to_f32, max32, max64, min32, min64,
+};
+use crate::generated::Op;
+use crate::semantics::Type;
+use crate::step::{Context, Handler, Step};
+use crate::wave::{Wave, lanes};
+
+/// What becomes of a word: from what it was, the data, and the value to compare with.
+type Change<T> = fn(T, T, T) -> T;
+
+fn halves(a: u32, b: u32, function: fn(u16, u16) -> u16) -> u32 {
+    let high = function((a >> 16) as u16, (b >> 16) as u16);
+    u32::from(function(a as u16, b as u16)) | u32::from(high) << 16
+}
+
+fn add_half(a: u16, b: u16) -> u16 {
+    f64_to_half(f64::from(half_to_f32(a)) + f64::from(half_to_f32(b)))
+}
+
+fn add_brain(a: u16, b: u16) -> u16 {
+    f32_to_brain(brain_to_f32(a) + brain_to_f32(b))
+}
+
+/// What integers of either width have in common.
+macro_rules! integers {
+    ($name:ident, $ty:ident, $unsigned:expr, $signed:expr, $bits:expr, [$($more:expr),* $(,)?]) => {
+        const $name: &[(Op, &[Type], Change<$ty>)] = &[
+            $($more,)*
+            (Op::AtomicAdd, $unsigned, |old, data, _| old.wrapping_add(data)),
+            (Op::AtomicSub, $unsigned, |old, data, _| old.wrapping_sub(data)),
+            (Op::AtomicRsub, $unsigned, |old, data, _| data.wrapping_sub(old)),
+            (Op::AtomicMin, $unsigned, |old, data, _| old.min(data)),
+            (Op::AtomicMax, $unsigned, |old, data, _| old.max(data)),
+            (Op::AtomicMin, $signed, |old, data, _| old.cast_signed().min(data.cast_signed()).cast_unsigned()),
+            (Op::AtomicMax, $signed, |old, data, _| old.cast_signed().max(data.cast_signed()).cast_unsigned()),
+            (Op::AtomicAnd, $bits, |old, data, _| old & data),
+            (Op::AtomicOr, $bits, |old, data, _| old | data),
+            (Op::AtomicXor, $bits, |old, data, _| old ^ data),
+            (Op::AtomicInc, $unsigned, |old, data, _| if old >= data { 0 } else { old + 1 }),
+            (Op::AtomicDec, $unsigned, |old, data, _| if old == 0 || old > data { data } else { old - 1 }),
+            (Op::AtomicSwap, $bits, |_, data, _| data),
+            (Op::AtomicMskor, $bits, |old, data, mask| old & !mask | data),
+            (Op::AtomicCmpswap, $bits, |old, data, compare| if old == compare { data } else { old }),
+            (Op::AtomicCmpst, $bits, |old, data, compare| if old == compare { data } else { old }),
+            (Op::AtomicCmpstore, $bits, |old, data, compare| if old == compare { data } else { old }),
+        ];
+    };
+}
+
+integers!(
+    CHANGES32,
+    u32,
+    &[Type::U32],
+    &[Type::I32],
+    &[Type::B32, Type::U32],
+    [
+        (Op::AtomicAdd, &[Type::F32], |old, data, _| (f(old) + f(data)).to_bits()),
+        (Op::AtomicMin, &[Type::F32], |old, data, _| min32(old, data)),
+        (Op::AtomicMax, &[Type::F32], |old, data, _| max32(old, data)),
+        (Op::AtomicCmpswap, &[Type::F32], |old, data, compare| if f(old) == f(compare) {
+            data
+        } else {
+            old
+        }),
+        (Op::AtomicCmpst, &[Type::F32], |old, data, compare| if f(old) == f(compare) {
+            data
+        } else {
+            old
+        }),
+        (Op::AtomicCmpstore, &[Type::F32], |old, data, compare| if f(old) == f(compare) {
+            data
+        } else {
+            old
+        }),
+        (Op::AtomicPkAdd, &[Type::F16], |old, data, _| halves(old, data, add_half)),
+        (Op::AtomicPkAdd, &[Type::Bf16], |old, data, _| halves(old, data, add_brain)),
+        (Op::AtomicSubClamp, &[Type::U32], |old, data, _| old.saturating_sub(data)),
+        (Op::AtomicCondSub, &[Type::U32], |old, data, _| if old >= data {
+            old - data
+        } else {
+            old
+        }),
+        (Op::AtomicWrap, &[Type::B32], |old, data, limit| if old >= data {
+            old - data
+        } else {
+            old.wrapping_add(limit)
+        }),
+    ]
+);
+
+integers!(
+    CHANGES64,
+    u64,
+    &[Type::U64],
+    &[Type::I64],
+    &[Type::B64, Type::U64],
+    [
+        (Op::AtomicAdd, &[Type::F64], |old, data, _| (d(old) + d(data)).to_bits()),
+        (Op::AtomicMin, &[Type::F64], |old, data, _| min64(old, data)),
+        (Op::AtomicMax, &[Type::F64], |old, data, _| max64(old, data)),
+        (Op::AtomicCmpswap, &[Type::F64], |old, data, compare| if d(old) == d(compare) {
+            data
+        } else {
+            old
+        }),
+        (Op::AtomicCmpst, &[Type::F64], |old, data, compare| if d(old) == d(compare) {
+            data
+        } else {
+            old
+        }),
+        (Op::AtomicCmpstore, &[Type::F64], |old, data, compare| if d(old) == d(compare) {
+            data
+        } else {
+            old
+        }),
+    ]
+);
+
+/// Checks that a lane's address is a multiple of the access.
+fn is_aligned<const C: usize>(wave: &mut Wave<C>, lane: usize, bytes: u64) -> bool {
+    let address = wave.addresses[lane];
+    let fits = address.is_multiple_of(bytes);
+    if !fits {
+        let detail = format!("an atomic operation of {bytes} bytes at {address:#x}");
+        wave.fail(ErrorKind::Misaligned, 1 << lane, detail);
+    }
+    fits
+}
+
+/// Data `a`, comparison `b`; what was there goes to `d` where `c` is 1. Lanes take their turns in order.
+fn change32<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+    let Some((_, _, change)) = CHANGES32.get(step.k as usize) else { return };
+    let valid = wave.valid;
+    for lane in lanes(wave.active) {
+        let mut old = 0;
+        if valid >> lane & 1 == 1 {
+            if !is_aligned(wave, lane, 4) {
+                return;
+            }
+            let Some(place) = place(wave, context, lane, 4, true) else { return };
+            let data = wave.v[usize::from(step.a)].lane(lane);
+            let compare = wave.v[usize::from(step.b)].lane(lane);
+            old = change_word(wave, context, place, |old| change(old, data, compare));
+        }
+        if step.c == 1 {
+            wave.v[usize::from(step.d)].set_lane(lane, old);
+        }
+    }
+}
+
+fn change_word<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    place: Place<'_>,
+    change: impl Fn(u32) -> u32,
+) -> u32 {
+    if let Place::Memory(allocation, offset) = place {
+        return allocation.update32(offset, change);
+    }
+    let old = word(wave, context, place, 0);
+    set_word(wave, context, place, 0, change(old));
+    old
+}
+
+/// The same with pairs of registers.
+fn change64<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+    let Some((_, _, change)) = CHANGES64.get(step.k as usize) else { return };
+    let valid = wave.valid;
+    for lane in lanes(wave.active) {
+        let mut old = 0;
+        if valid >> lane & 1 == 1 {
+            if !is_aligned(wave, lane, 8) {
+                return;
+            }
+            let Some(place) = place(wave, context, lane, 8, true) else { return };
+            let pair = |register: u16| {
+                let [low, high] = [0, 1].map(|at| wave.v[usize::from(register) + at].lane(lane));
+                u64::from(low) | u64::from(high) << 32
+            };
+            let (data, compare) = (pair(step.a), pair(step.b));
+            // Two words: others that change them wait.
+            let _turn = context.memory.turn();
+            let [low, high] = [0, 4].map(|at| word(wave, context, place, at));
+            old = u64::from(low) | u64::from(high) << 32;
+            let new = change(old, data, compare);
+            set_word(wave, context, place, 0, new as u32);
+            set_word(wave, context, place, 4, (new >> 32) as u32);
+        }
+        if step.c == 1 {
+            wave.v[usize::from(step.d)].set_lane(lane, old as u32);
+            wave.v[usize::from(step.d) + 1].set_lane(lane, (old >> 32) as u32);
+        }
+    }
+}
+
+/// The handler of an operation, its number and how many registers its data has.
+pub(crate) fn find<const C: usize>(op: Op, ty: Type) -> Option<(Handler<C>, u64, u16)> {
+    let matches = |(it, types): (Op, &[Type])| it == op && types.contains(&ty);
+    if let Some(at) = CHANGES32.iter().position(|it| matches((it.0, it.1))) {
+        return Some((change32::<C>, at as u64, 1));
+    }
+    let at = CHANGES64.iter().position(|it| matches((it.0, it.1)))?;
+    Some((change64::<C>, at as u64, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(op: Op, ty: Type, old: u32, data: u32, compare: u32) -> u32 {
+        let (_, at, _) = find::<8>(op, ty).unwrap();
+        CHANGES32[at as usize].2(old, data, compare)
+    }
+
+    #[test]
+    fn words_change_as_the_manual_says() {
+        assert_eq!(change(Op::AtomicInc, Type::U32, 5, 5, 0), 0);
+        assert_eq!(change(Op::AtomicInc, Type::U32, 4, 5, 0), 5);
+        assert_eq!(change(Op::AtomicDec, Type::U32, 0, 7, 0), 7);
+        assert_eq!(change(Op::AtomicDec, Type::U32, 9, 7, 0), 7);
+        assert_eq!(change(Op::AtomicMin, Type::I32, 1, u32::MAX, 0), u32::MAX);
+        assert_eq!(change(Op::AtomicMin, Type::U32, 1, u32::MAX, 0), 1);
+        assert_eq!(change(Op::AtomicSubClamp, Type::U32, 1, 2, 0), 0);
+        assert_eq!(change(Op::AtomicMskor, Type::B32, 0xff, 0x10, 0x0f), 0xf0 | 0x10);
+        assert_eq!(change(Op::AtomicCmpswap, Type::B32, 3, 9, 3), 9);
+        assert_eq!(change(Op::AtomicPkAdd, Type::F16, 0x3c00_3c00, 0x3c00_4000, 0), 0x4000_4200);
+    }
+}

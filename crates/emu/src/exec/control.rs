@@ -1,0 +1,195 @@
+//! What is no arithmetic: mode, hardware registers, barriers, messages, the program counter.
+
+use crate::error::ErrorKind;
+use crate::step::{Context, Step};
+use crate::wave::{State, Wave};
+
+pub(crate) fn nop<const C: usize>(_: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {}
+
+/// EXEC was written as a register.
+pub(crate) fn sync_exec<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {
+    wave.sync_exec();
+}
+
+/// SCC, VCCZ and EXECZ as registers from `d` on.
+pub(crate) fn flags<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let vcc = wave.lane_mask(crate::wave::scalar::VCC);
+    let flags = [wave.scc, vcc == 0, wave.exec() == 0];
+    for (register, flag) in wave.s[usize::from(step.d)..].iter_mut().zip(flags) {
+        *register = u32::from(flag);
+    }
+}
+
+/// `s[d..] = k`.
+pub(crate) fn set_pair<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    wave.set_pair(step.d, step.k);
+}
+
+/// The wave goes on at the address in `s[a..]`.
+pub(crate) fn jump<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    wave.pc = wave.pair(step.a);
+}
+
+/// The same, and `s[d..] = k`.
+pub(crate) fn swap_pc<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    wave.pc = wave.pair(step.a);
+    wave.set_pair(step.d, step.k);
+}
+
+pub(crate) fn add_pc<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    wave.pc = step.k.wrapping_add(wave.pair(step.a));
+}
+
+/// Hardware registers by number.
+mod register {
+    pub(super) const MODE: u16 = 1;
+    pub(super) const LDS_ALLOC: u16 = 6;
+    pub(super) const SH_MEM_BASES: u16 = 15;
+}
+
+/// `s[d] =` a field of the hardware register `k`: number, first bit, width less one.
+pub(crate) fn get_register<const C: usize>(
+    wave: &mut Wave<C>,
+    _: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    let (number, first, width) = field(step.k);
+    let value = match number {
+        register::MODE => wave.mode.0,
+        // In units of 128 words from bit 12 on.
+        register::LDS_ALLOC => wave.hardware.lds_words.div_ceil(128) << 12,
+        register::SH_MEM_BASES => 0x0002_0001,
+        _ => 0,
+    };
+    wave.s[usize::from(step.d)] = value >> first & (u32::MAX >> (32 - width));
+}
+
+fn field(k: u64) -> (u16, u32, u32) {
+    let k = k as u32;
+    (k as u16 & 63, k >> 6 & 31, (k >> 11 & 31) + 1)
+}
+
+/// A field of the hardware register `k` is `s[a]`. What only the driver uses is left alone.
+pub(crate) fn set_register<const C: usize>(
+    wave: &mut Wave<C>,
+    _: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    let (number, first, width) = field(step.k);
+    if number == register::MODE {
+        let mask = (u32::MAX >> (32 - width)) << first;
+        let value = wave.s[usize::from(step.a)] << first;
+        wave.mode.0 = wave.mode.0 & !mask | value & mask;
+        // What follows was translated for another mode.
+        wave.msb = if step.e == 1 { msb_of_mode(wave.mode.0) } else { wave.msb };
+    }
+}
+
+/// On gfx1250 MODE also holds the upper bits of register numbers, in bits 12 to 19.
+fn msb_of_mode(mode: u32) -> u16 {
+    (mode >> 12 & 0xff) as u16
+}
+
+/// Bits of MODE: `k` has the mask above bit 32 and the value below.
+pub(crate) fn set_mode<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let mask = (step.k >> 32) as u32;
+    wave.mode.0 = wave.mode.0 & !mask | step.k as u32 & mask;
+}
+
+/// Upper bits of vector register numbers.
+pub(crate) fn set_msb<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    wave.msb = step.k as u16;
+}
+
+/// The bits of `s_set_gpr_idx_on`; M0 holds the index.
+pub(crate) fn set_index_mode<const C: usize>(
+    wave: &mut Wave<C>,
+    _: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    wave.index_mode = step.k as u8 & 15;
+    if step.c == 1 {
+        let m0 = &mut wave.s[usize::from(crate::wave::scalar::M0)];
+        *m0 = *m0 & !0xf000 | (step.k as u32 & 15) << 12;
+    }
+}
+
+/// `M0 = s[a]`'s lowest byte, its other bits kept.
+pub(crate) fn set_index<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let value = wave.s[usize::from(step.a)] & 0xff;
+    let m0 = &mut wave.s[usize::from(crate::wave::scalar::M0)];
+    *m0 = *m0 & !0xff | value;
+}
+
+pub(crate) fn barrier<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, _: &Step<C>) {
+    let passed = context.barrier.passed;
+    context.barrier.signal();
+    if context.barrier.passed == passed {
+        wave.state = State::Waiting { passed };
+        wave.stop = true;
+    }
+}
+
+/// A wave says that it has come; with `k` 1, SCC says whether it was the first.
+pub(crate) fn barrier_signal<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    wave.signalled = context.barrier.passed;
+    let is_first = context.barrier.signal();
+    if step.k == 1 {
+        wave.scc = is_first;
+    }
+}
+
+pub(crate) fn barrier_wait<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    _: &Step<C>,
+) {
+    let passed = wave.signalled;
+    if context.barrier.passed == passed {
+        wave.state = State::Waiting { passed };
+        wave.stop = true;
+    }
+}
+
+pub(crate) fn end<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, _: &Step<C>) {
+    wave.state = State::Ended;
+    wave.stop = true;
+    context.barrier.waves = context.barrier.waves.saturating_sub(1);
+    context.barrier.complete();
+}
+
+pub(crate) fn trap<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let detail = match step.k {
+        2 => "the program aborted itself".to_owned(),
+        number => format!("trap {number}"),
+    };
+    wave.fail(ErrorKind::Trap, wave.active, detail);
+}
+
+/// Messages that answer: `s[d..]`, of `c` registers, is zero, or the clock.
+pub(crate) fn message<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    context.clock += 40;
+    let answer = if step.k & 0xff == 0x83 { context.clock } else { 0 };
+    wave.s[usize::from(step.d)] = answer as u32;
+    if step.c == 2 {
+        wave.s[usize::from(step.d) + 1] = (answer >> 32) as u32;
+    }
+}
+
+/// A wave that polls lets others run.
+pub(crate) fn sleep<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, _: &Step<C>) {
+    context.clock += 64;
+    wave.yields = true;
+}
+
+pub(crate) fn illegal<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {
+    wave.fail(ErrorKind::IllegalInstruction, 0, "an encoding that is always illegal");
+}

@@ -1,0 +1,187 @@
+//! Data between lanes, and between vector and scalar registers.
+
+use crate::generated::Op;
+use crate::step::{Context, Handler, Step};
+use crate::wave::{Vector, Wave, lanes, scalar};
+
+/// `s[d] = a` in the lane `s[b]`.
+fn read_lane<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let lane = wave.s[usize::from(step.b)] as usize % Wave::<C>::LANES;
+    wave.s[usize::from(step.d)] = wave.v[usize::from(step.a)].lane(lane);
+}
+
+/// `d = s[a]` in the lane `s[b]`, active or not.
+fn write_lane<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let lane = wave.s[usize::from(step.b)] as usize % Wave::<C>::LANES;
+    let value = wave.s[usize::from(step.a)];
+    wave.v[usize::from(step.d)].set_lane(lane, value);
+}
+
+/// `s[d] = a` in the first active lane, or in the first.
+fn read_first_lane<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let lane = wave.active.trailing_zeros() as usize % 64;
+    let lane = if wave.active == 0 { 0 } else { lane };
+    wave.s[usize::from(step.d)] = wave.v[usize::from(step.a)].lane(lane);
+}
+
+/// How many lanes below this one are set in `a`, and `b`: of the first 32 lanes where `k` is 0, else of the others.
+fn count_below<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let mut result = Vector::ZERO;
+    for lane in 0..Wave::<C>::LANES {
+        let below = (1_u64 << lane) - 1;
+        let part = if step.k == 0 { below as u32 } else { (below >> 32) as u32 };
+        let bits = wave.v[usize::from(step.a)].lane(lane) & part;
+        let sum = bits.count_ones().wrapping_add(wave.v[usize::from(step.b)].lane(lane));
+        result.set_lane(lane, sum);
+    }
+    wave.write(step.d, &result);
+}
+
+/// `d` reads `a` in the lane that `b` names in bytes; a lane that is off gives zero, unless `k` is 1.
+fn backward_permute<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let (from, to) = (wave.v[usize::from(step.a)], wave.v[usize::from(step.b)]);
+    let mut result = Vector::ZERO;
+    for lane in lanes(wave.active) {
+        let source =
+            (to.lane(lane).wrapping_add(step.k as u32 & 0xffff) / 4) as usize % Wave::<C>::LANES;
+        let is_on = wave.active >> source & 1 == 1 || step.k >> 16 == 1;
+        result.set_lane(lane, if is_on { from.lane(source) } else { 0 });
+    }
+    wave.write(step.d, &result);
+}
+
+/// Each active lane sends `a` to the lane that `b` names in bytes; the last one wins, the others get zero.
+fn permute<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let (from, to) = (wave.v[usize::from(step.a)], wave.v[usize::from(step.b)]);
+    let mut result = Vector::ZERO;
+    for lane in lanes(wave.active) {
+        let target =
+            (to.lane(lane).wrapping_add(step.k as u32 & 0xffff) / 4) as usize % Wave::<C>::LANES;
+        result.set_lane(target, from.lane(lane));
+    }
+    wave.write(step.d, &result);
+}
+
+/// `ds_swizzle`: quads (bit 15), or and, or and xor of lane numbers within 32.
+fn swizzle<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let from = wave.v[usize::from(step.a)];
+    let pattern = step.k as usize;
+    let mut result = Vector::ZERO;
+    for lane in lanes(wave.active) {
+        let source = match pattern >> 15 & 1 {
+            1 if pattern >> 13 == 0b110 => {
+                let (rotate, mask) = (pattern >> 5 & 31, pattern & 31);
+                let shift = if pattern >> 10 & 1 == 1 { 32 - rotate } else { rotate };
+                lane & !31 | lane & mask | (lane + shift) & !mask & 31
+            }
+            1 => lane & !3 | pattern >> (lane % 4 * 2) & 3,
+            _ => {
+                let (and, or, xor) = (pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31);
+                lane & !31 | (lane & and | or) ^ xor
+            }
+        };
+        let is_on = wave.active >> source & 1 == 1;
+        result.set_lane(lane, if is_on { from.lane(source) } else { 0 });
+    }
+    wave.write(step.d, &result);
+}
+
+/// Exchanges `d` and `a`.
+fn swap<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let (first, second) = (wave.v[usize::from(step.d)], wave.v[usize::from(step.a)]);
+    wave.write(step.d, &second);
+    wave.write(step.a, &first);
+}
+
+/// `v_permlane16`: within rows of 16, by four bits for each lane in `s[b]` and `s[c]`; `k`: 1 fetch inactive,
+/// 2 bound control, 4 from the other row.
+fn permlane16<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let selectors =
+        u64::from(wave.s[usize::from(step.b)]) | u64::from(wave.s[usize::from(step.c)]) << 32;
+    let (from, old) = (wave.v[usize::from(step.a)], wave.v[usize::from(step.d)]);
+    let mut result = old;
+    for lane in lanes(wave.active) {
+        let row = if step.k & 4 != 0 { (lane & !15) ^ 16 } else { lane & !15 };
+        let source = row | (selectors >> (lane % 16 * 4)) as usize & 15;
+        let is_on = wave.active >> source & 1 == 1 || step.k & 1 != 0;
+        if is_on {
+            result.set_lane(lane, from.lane(source));
+        } else if step.k & 2 != 0 {
+            result.set_lane(lane, 0);
+        }
+    }
+    wave.write(step.d, &result);
+}
+
+/// `v_permlane64`: the halves of the wave exchanged.
+fn permlane64<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let mut result = wave.v[usize::from(step.a)];
+    if C == 8 {
+        result.0.rotate_left(C / 2);
+    }
+    wave.write(step.d, &result);
+}
+
+/// The register M0 behind `first`, of the `k` first of the file; `first` itself where there is none.
+fn relative<const C: usize>(wave: &Wave<C>, first: u16, k: u64) -> usize {
+    let at = usize::from(first) + wave.s[usize::from(scalar::M0)] as usize;
+    if (at as u64) < k { at } else { usize::from(first) }
+}
+
+/// `d =` the register M0 behind `a`.
+fn move_relative_source<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let value = wave.v[relative(wave, step.a, step.k)];
+    wave.write(step.d, &value);
+}
+
+/// The register M0 behind `d` is `a`.
+fn move_relative_target<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let value = wave.v[usize::from(step.a)];
+    let to = relative(wave, step.d, step.k) as u16;
+    wave.write(to, &value);
+}
+
+/// The register M0 behind `d` is the one M0 behind `a`.
+fn move_relative_both<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let value = wave.v[relative(wave, step.a, step.k)];
+    let to = relative(wave, step.d, step.k) as u16;
+    wave.write(to, &value);
+}
+
+/// Exchanges rows of `N` lanes: the odd ones of `d` with the even ones of `a`.
+fn swap_rows<const C: usize, const N: usize>(
+    wave: &mut Wave<C>,
+    _: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    let (mut first, mut second) = (wave.v[usize::from(step.d)], wave.v[usize::from(step.a)]);
+    for lane in (0..Wave::<C>::LANES).filter(|lane| lane / N % 2 == 1) {
+        let (up, down) = (first.lane(lane), second.lane(lane - N));
+        first.set_lane(lane, down);
+        second.set_lane(lane - N, up);
+    }
+    wave.write(step.d, &first);
+    wave.write(step.a, &second);
+}
+
+/// The handler of an operation between lanes.
+pub(crate) fn find<const C: usize>(op: Op) -> Option<Handler<C>> {
+    Some(match op {
+        Op::VReadlaneB32 => read_lane::<C>,
+        Op::VWritelaneB32 => write_lane::<C>,
+        Op::VReadfirstlaneB32 => read_first_lane::<C>,
+        Op::VMbcntLoU32B32 | Op::VMbcntHiU32B32 => count_below::<C>,
+        Op::DsBpermuteB32 | Op::DsBpermuteFiB32 => backward_permute::<C>,
+        Op::DsPermuteB32 => permute::<C>,
+        Op::DsSwizzleB32 => swizzle::<C>,
+        Op::VSwapB32 => swap::<C>,
+        Op::VPermlane16B32 | Op::VPermlanex16B32 => permlane16::<C>,
+        Op::VPermlane64B32 => permlane64::<C>,
+        Op::VMovrelsB32 => move_relative_source::<C>,
+        Op::VMovreldB32 => move_relative_target::<C>,
+        Op::VMovrelsdB32 => move_relative_both::<C>,
+        Op::VPermlane16SwapB32 => swap_rows::<C, 16>,
+        Op::VPermlane32SwapB32 => swap_rows::<C, 32>,
+        _ => return None,
+    })
+}

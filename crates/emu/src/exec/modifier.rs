@@ -1,0 +1,240 @@
+//! What changes operands before an operation and results after it: each a step of its own.
+
+use super::{Body, handler};
+use crate::exec::float::{f, half_to_f32};
+use crate::exec::valu::{Lane, Map};
+use crate::step::{Context, Handler, Host, Step};
+use crate::wave::{Vector, Wave};
+
+/// `d = s[a]` in all lanes.
+pub(crate) struct Broadcast;
+
+impl<const C: usize> Body<C> for Broadcast {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+        wave.v[usize::from(step.d)] = Vector::splat(wave.s[usize::from(step.a)]);
+    }
+}
+
+macro_rules! changes {
+    ($($(#[$doc:meta])* $name:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl Lane for $name {
+            #[inline(always)]
+            fn f($a: u32, $b: u32, $c: u32) -> u32 { $body }
+        }
+    )*};
+}
+
+changes! {
+    /// Sign bits of the mask `b` flipped after those of `c` are cleared.
+    Sign |a, clear, flip| a & !clear ^ flip;
+    /// The upper half, in the lower.
+    High |a, _, _| a >> 16;
+    /// The lower half of `a` in both.
+    Copy |a, _, _| a;
+    /// The lower half of `b` over that of `a`.
+    InsertLow |a, b, _| a & 0xffff_0000 | b & 0xffff;
+    /// The lower half of `b` over the upper of `a`.
+    InsertHigh |a, b, _| a & 0xffff | b << 16;
+    /// Halves by four: the lower of the result from the lower of `a`, the upper from its lower.
+    LowLow |a, _, _| a & 0xffff | a << 16;
+    HighLow |a, _, _| a.rotate_right(16);
+    HighHigh |a, _, _| a & 0xffff_0000 | a >> 16;
+    ClampF32 |a, _, _| clamp(f(a)).to_bits();
+    ClampF16 |a, _, _| if half_to_f32(a as u16) > 1.0 { 0x3c00 } else if half_to_f32(a as u16) > 0.0 { a & 0xffff } else { 0 };
+    MulTwo |a, _, _| (f(a) * 2.0).to_bits();
+    MulFour |a, _, _| (f(a) * 4.0).to_bits();
+    DivTwo |a, _, _| (f(a) * 0.5).to_bits();
+    ByteU0 |a, _, _| a & 0xff;
+    ByteU1 |a, _, _| a >> 8 & 0xff;
+    ByteU2 |a, _, _| a >> 16 & 0xff;
+    ByteU3 |a, _, _| a >> 24;
+    ByteI0 |a, _, _| i32::from(a as i8).cast_unsigned();
+    ByteI1 |a, _, _| i32::from((a >> 8) as i8).cast_unsigned();
+    ByteI2 |a, _, _| i32::from((a >> 16) as i8).cast_unsigned();
+    ByteI3 |a, _, _| i32::from((a >> 24) as i8).cast_unsigned();
+    HalfU0 |a, _, _| a & 0xffff;
+    HalfU1 |a, _, _| a >> 16;
+    HalfI0 |a, _, _| i32::from(a as i16).cast_unsigned();
+    HalfI1 |a, _, _| i32::from((a >> 16) as i16).cast_unsigned();
+}
+
+/// NaN becomes 0.
+fn clamp(value: f32) -> f32 {
+    if value > 1.0 {
+        1.0
+    } else if value > 0.0 {
+        value
+    } else {
+        0.0
+    }
+}
+
+/// The handler of one of the above.
+pub(crate) fn change<const C: usize, L: Lane>(host: Host) -> Handler<C> {
+    handler::<C, Map<L>>(host)
+}
+
+/// Puts the result `b` into a part of `a`: `k` has the first bit, the width, and what becomes of the other bits:
+/// zero (0), the sign (1), kept (2).
+pub(crate) fn merge<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let (first, width, unused) = (step.k as u32 & 0xff, (step.k >> 8) as u32 & 0xff, step.k >> 16);
+    let part = (u32::MAX >> (32 - width)) << first;
+    let mut result = Vector::ZERO;
+    for at in 0..C {
+        for lane in 0..8 {
+            let (old, new) =
+                (wave.v[usize::from(step.a)].0[at][lane], wave.v[usize::from(step.b)].0[at][lane]);
+            let placed = new << first & part;
+            let above = if width + first < 32 { u32::MAX << (width + first) } else { 0 };
+            result.0[at][lane] = match unused {
+                0 => placed,
+                1 if new >> (width - 1) & 1 == 1 => placed | above,
+                1 => placed,
+                _ => placed | old & !part,
+            };
+        }
+    }
+    wave.write(step.d, &result);
+}
+
+/// The clamp of a double in place: `d` and the register after it.
+pub(crate) fn clamp_f64<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    for lane in crate::wave::lanes(wave.active) {
+        let at = usize::from(step.a);
+        let bits = u64::from(wave.v[at].lane(lane)) | u64::from(wave.v[at + 1].lane(lane)) << 32;
+        let value = f64::from_bits(bits);
+        let clamped: f64 = if value > 1.0 {
+            1.0
+        } else if value > 0.0 {
+            value
+        } else {
+            0.0
+        };
+        wave.v[at].set_lane(lane, clamped.to_bits() as u32);
+        wave.v[at + 1].set_lane(lane, (clamped.to_bits() >> 32) as u32);
+    }
+}
+
+/// Where a lane's data comes from.
+pub(crate) mod dpp {
+    /// The lane that `lane` reads under a DPP16 control; none where there is none.
+    pub(crate) fn source(control: u32, lane: u32, lanes: u32, is_gfx10: bool) -> Option<u32> {
+        let (row, at) = (lane & !15, lane & 15);
+        let within = |other: Option<u32>| other.filter(|it| *it < 16).map(|it| row | it);
+        match control {
+            0..=0xff => Some(lane & !3 | control >> ((lane & 3) * 2) & 3),
+            0x101..=0x10f => within(at.checked_add(control & 15)),
+            0x111..=0x11f => within(at.checked_sub(control & 15)),
+            0x121..=0x12f => Some(row | (at.wrapping_sub(control & 15)) & 15),
+            0x130 => Some(lane + 1).filter(|it| *it < lanes),
+            0x134 => Some((lane + 1) % lanes),
+            0x138 => lane.checked_sub(1),
+            0x13c => Some((lane + lanes - 1) % lanes),
+            0x140 => Some(row | (15 - at)),
+            0x141 => Some(lane & !7 | (7 - (lane & 7))),
+            0x142 if !is_gfx10 => row.checked_sub(1),
+            0x143 if !is_gfx10 => (lane & !31).checked_sub(1),
+            0x150..=0x15f => Some(row | control & 15),
+            0x160..=0x16f => Some(row | (at ^ control & 15)),
+            _ => None,
+        }
+    }
+
+    /// The same under DPP8's selectors, three bits each.
+    pub(crate) fn source8(selectors: u32, lane: u32) -> u32 {
+        lane & !7 | selectors >> ((lane & 7) * 3) & 7
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn lanes_read_where_the_control_says() {
+            let of = |control, lane| source(control, lane, 64, false);
+            assert_eq!(of(0b00_01_10_11, 4), Some(7));
+            assert_eq!((of(0x101, 14), of(0x101, 15)), (Some(15), None));
+            assert_eq!((of(0x111, 16), of(0x111, 17)), (None, Some(16)));
+            assert_eq!(of(0x121, 16), Some(31));
+            assert_eq!((of(0x140, 1), of(0x141, 9)), (Some(14), Some(14)));
+            assert_eq!((of(0x142, 20), of(0x142, 3)), (Some(15), None));
+            assert_eq!((of(0x143, 40), of(0x143, 30)), (Some(31), None));
+            assert_eq!(
+                (source(0x153, 20, 32, true), source(0x161, 21, 32, true)),
+                (Some(19), Some(20))
+            );
+            assert_eq!(source8(0o0123_4567, 8), 15);
+        }
+    }
+}
+
+/// What a DPP step needs, packed into a step's `k`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DppControl {
+    pub(crate) control: u32,
+    pub(crate) row_mask: u8,
+    pub(crate) bank_mask: u8,
+    pub(crate) bound_ctrl: bool,
+    pub(crate) fetch_inactive: bool,
+    pub(crate) is_gfx10: bool,
+    pub(crate) is_dpp8: bool,
+}
+
+impl DppControl {
+    pub(crate) fn pack(self) -> u64 {
+        u64::from(self.control)
+            | u64::from(self.row_mask) << 32
+            | u64::from(self.bank_mask) << 36
+            | u64::from(self.bound_ctrl) << 40
+            | u64::from(self.fetch_inactive) << 41
+            | u64::from(self.is_gfx10) << 42
+            | u64::from(self.is_dpp8) << 43
+    }
+
+    fn unpack(bits: u64) -> Self {
+        let flag = |bit: u32| bits >> bit & 1 == 1;
+        Self {
+            control: bits as u32,
+            row_mask: (bits >> 32) as u8 & 15,
+            bank_mask: (bits >> 36) as u8 & 15,
+            bound_ctrl: flag(40),
+            fetch_inactive: flag(41),
+            is_gfx10: flag(42),
+            is_dpp8: flag(43),
+        }
+    }
+}
+
+/// `d` becomes what lanes read of `a`; the lanes that write are those that have something to read.
+pub(crate) fn dpp_read<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let control = DppControl::unpack(step.k);
+    let from = wave.v[usize::from(step.a)];
+    let lanes = Wave::<C>::LANES as u32;
+    let exec = wave.exec();
+    let (mut result, mut enabled) = (Vector::ZERO, 0_u64);
+    for lane in 0..lanes {
+        let source = match control.is_dpp8 {
+            true => Some(dpp::source8(control.control, lane)),
+            false => dpp::source(control.control, lane, lanes, control.is_gfx10),
+        };
+        let live = source.filter(|it| control.fetch_inactive || exec >> it & 1 == 1);
+        if let Some(source) = live {
+            result.set_lane(lane as usize, from.lane(source as usize));
+        }
+        // Data of a lane that is off reads as zero with bound_ctrl, and disables the write without.
+        let in_mask = control.row_mask >> (lane / 16 % 4) & 1 == 1
+            && control.bank_mask >> (lane % 16 / 4) & 1 == 1;
+        let writes = live.is_some() || control.bound_ctrl || control.is_dpp8 && source.is_some();
+        enabled |= u64::from(writes && in_mask) << lane;
+    }
+    wave.v[usize::from(step.d)] = result;
+    wave.set_active(exec & enabled);
+}
+
+/// Ends what [`dpp_read`] began.
+pub(crate) fn restore<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {
+    wave.sync_exec();
+}

@@ -1,0 +1,7 @@
+//! What `cargo xtask codegen` makes of `isa-data/semantics.tsv`.
+
+#[allow(clippy::all, dead_code, reason = "generated")]
+#[rustfmt::skip]
+mod semantics;
+
+pub(crate) use semantics::{Op, SEMANTICS, TARGETS};

@@ -1,0 +1,184 @@
+//! What instructions compute, as `isa-data/semantics.tsv` has it.
+
+use std::fmt;
+
+use crate::generated::{Op, SEMANTICS, TARGETS};
+
+/// How far the result of an instruction can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fidelity {
+    /// As the manual defines it: integers, moves, IEEE arithmetic.
+    Exact,
+    /// As a model that was confirmed on hardware has it.
+    Silicon,
+    /// Within a bound of the hardware's result.
+    Approximate,
+    /// Not written yet: running it is an error.
+    Unwritten,
+    /// Will not be run, for the reason given.
+    Refused,
+}
+
+impl Fidelity {
+    /// All of them, the best first.
+    pub const ALL: [Self; 5] =
+        [Self::Exact, Self::Silicon, Self::Approximate, Self::Unwritten, Self::Refused];
+
+    /// Its name in the table.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Silicon => "silicon",
+            Self::Approximate => "approximate",
+            Self::Unwritten => "unwritten",
+            Self::Refused => "refused",
+        }
+    }
+
+    /// Whether an instruction of this kind runs.
+    #[must_use]
+    pub const fn runs(self) -> bool {
+        matches!(self, Self::Exact | Self::Silicon | Self::Approximate)
+    }
+}
+
+impl fmt::Display for Fidelity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The type of an operand: its width, what negates it, and how a literal fills it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, dead_code, reason = "named as in the table")]
+pub(crate) enum Type {
+    B16,
+    F16,
+    Bf16,
+    B32,
+    F32,
+    B64,
+    I64,
+    F64,
+    B96,
+    B128,
+    B256,
+    B512,
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    U8D16,
+    U8D16Hi,
+    I8D16,
+    I8D16Hi,
+    U16D16,
+    U16D16Hi,
+    /// Two halves of a register.
+    Pk16,
+    Pkf16,
+    Pkbf16,
+    /// Two registers, each by itself.
+    Pkf32,
+    Pk32,
+    /// A float or half of a register, as the instruction's bits say.
+    Mix,
+    /// A lane mask in scalar registers.
+    Mask,
+    /// A scalar register written by a vector unit.
+    Sf16,
+    Sf32,
+    /// The last operand is an immediate.
+    K,
+    Lane,
+    Swap,
+    Movrel,
+    Matrix,
+    Format,
+}
+
+/// One line of the table.
+#[derive(Debug)]
+pub(crate) struct Semantics {
+    pub(crate) mnemonic: &'static str,
+    pub(crate) op: Op,
+    pub(crate) outputs: &'static [Type],
+    pub(crate) inputs: &'static [Type],
+    pub(crate) fidelity: Fidelity,
+    pub(crate) reason: &'static str,
+    pub(crate) forms: [u16; TARGETS.len()],
+}
+
+/// The line for a mnemonic, in whatever encoding.
+pub(crate) fn find(mnemonic: &str) -> Option<&'static Semantics> {
+    let bare = ["_e32", "_e64", "_dpp", "_sdwa"]
+        .iter()
+        .find_map(|suffix| mnemonic.strip_suffix(suffix))
+        .unwrap_or(mnemonic);
+    let at = match bare.strip_prefix("v_dual_") {
+        Some(rest) => SEMANTICS
+            .binary_search_by(|it| it.mnemonic.bytes().cmp("v_".bytes().chain(rest.bytes()))),
+        None => SEMANTICS.binary_search_by(|it| it.mnemonic.cmp(bare)),
+    };
+    at.ok().and_then(|at| SEMANTICS.get(at))
+}
+
+/// How many forms of a target there are of each fidelity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// The target.
+    pub target: &'static str,
+    /// Forms, in the order of [`Fidelity::ALL`].
+    pub forms: [u32; 5],
+}
+
+/// What the emulator runs of each target's instructions.
+///
+/// ```
+/// let all = hsaco_emu::coverage();
+/// assert_eq!(all.len(), 8);
+/// assert!(all.iter().all(|it| it.forms.iter().sum::<u32>() > 1000));
+/// ```
+#[must_use]
+pub fn coverage() -> Vec<Coverage> {
+    let count = |(number, target): (usize, &&'static str)| {
+        let mut forms = [0; 5];
+        for line in &SEMANTICS {
+            let at = Fidelity::ALL.iter().position(|it| *it == line.fidelity);
+            if let (Some(sum), Some(count)) =
+                (at.and_then(|at| forms.get_mut(at)), line.forms.get(number))
+            {
+                *sum += u32::from(*count);
+            }
+        }
+        Coverage { target, forms }
+    };
+    TARGETS.iter().enumerate().map(count).collect()
+}
+
+/// The mnemonics of a fidelity, each with its reason and the targets that have it.
+pub fn mnemonics(
+    fidelity: Fidelity,
+) -> impl Iterator<Item = (&'static str, &'static str, Vec<&'static str>)> {
+    SEMANTICS.iter().filter(move |line| line.fidelity == fidelity).map(|line| {
+        let has = TARGETS.iter().zip(line.forms).filter(|(_, count)| *count > 0);
+        (line.mnemonic, line.reason, has.map(|(target, _)| *target).collect())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_of_one_instruction_are_one_line() {
+        let of = |mnemonic: &str| find(mnemonic).map(|it| it.mnemonic);
+        assert_eq!(of("v_cmp_eq_u32_e32"), Some("v_cmp_eq_u32"));
+        assert_eq!(of("v_dual_fmac_f32"), Some("v_fmac_f32"));
+        assert_eq!(of("v_no_such"), None);
+    }
+}

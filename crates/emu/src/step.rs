@@ -1,0 +1,104 @@
+//! What instructions are translated to: steps, each a call of a function with resolved operands.
+
+use crate::memory::Memory;
+use crate::wave::Wave;
+
+/// What a step does. Unsafe to call, since it may have been compiled for vector instructions of the host.
+pub(crate) type Handler<const C: usize> = unsafe fn(&mut Wave<C>, &mut Context<'_>, &Step<C>);
+
+/// One step. What its numbers mean is up to its handler: mostly registers of the vector or the scalar file.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<const C: usize> {
+    pub(crate) run: Handler<C>,
+    pub(crate) d: u16,
+    pub(crate) a: u16,
+    pub(crate) b: u16,
+    pub(crate) c: u16,
+    pub(crate) e: u16,
+    /// The number of its instruction in the block.
+    pub(crate) at: u16,
+    pub(crate) k: u64,
+}
+
+/// What waves of a workgroup share.
+pub(crate) struct Context<'m> {
+    pub(crate) memory: &'m Memory,
+    /// The last allocation that was accessed.
+    pub(crate) hint: usize,
+    pub(crate) lds: Vec<u32>,
+    pub(crate) clock: u64,
+    pub(crate) barrier: Barrier,
+    pub(crate) wide_private: bool,
+}
+
+/// The barrier of a workgroup.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Barrier {
+    pub(crate) waves: u32,
+    pub(crate) signalled: u32,
+    /// How often all waves have come.
+    pub(crate) passed: u32,
+}
+
+impl Barrier {
+    /// Counts one wave; says whether it was the first.
+    pub(crate) fn signal(&mut self) -> bool {
+        self.signalled += 1;
+        let is_first = self.signalled == 1;
+        self.complete();
+        is_first
+    }
+
+    /// Lets waves pass where all that are left have come.
+    pub(crate) fn complete(&mut self) {
+        if self.signalled >= self.waves && self.signalled > 0 {
+            self.signalled = 0;
+            self.passed = self.passed.wrapping_add(1);
+        }
+    }
+}
+
+/// Which vector instructions of the host handlers may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Host {
+    pub(crate) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("fma")
+            && std::is_x86_feature_detected!("bmi1")
+            && std::is_x86_feature_detected!("bmi2")
+            && std::is_x86_feature_detected!("lzcnt")
+            && std::is_x86_feature_detected!("popcnt")
+        {
+            return Self::Avx2;
+        }
+        Self::Portable
+    }
+}
+
+/// Runs steps until one asks to stop.
+///
+/// Handlers are taken from the set of [`Host::detect`] only.
+#[allow(unsafe_code, reason = "calls what may be compiled for vector instructions of the host")]
+#[inline]
+pub(crate) fn run<const C: usize>(
+    steps: &[Step<C>],
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+) -> Option<u16> {
+    for step in steps {
+        // SAFETY: a handler is unsafe only by its target features. Handlers with features are chosen by
+        // `Host::Avx2` alone, which `Host::detect` returns only where the host has them.
+        unsafe { (step.run)(wave, context, step) };
+        if wave.stop {
+            return Some(step.at);
+        }
+    }
+    None
+}

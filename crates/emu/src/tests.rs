@@ -1,0 +1,105 @@
+//! What crosses modules: every line of the table that says it runs has a function.
+
+use crate::exec::memory::{load, store, words};
+use crate::exec::valu::{self, bit3, carry, compare};
+use crate::exec::{atomic, ds, lane, salu};
+use crate::generated::{Op, SEMANTICS};
+use crate::semantics::{Semantics, Type};
+use crate::step::Host;
+use crate::wave::Mode;
+
+/// Whether an operation is a function of registers.
+fn is_function(op: Op) -> bool {
+    let host = Host::detect();
+    valu::find::<8>(op, Mode(0xf0), host).is_some()
+        || carry::find::<8>(op, host).is_some()
+        || compare::find::<8>(op, host).is_some()
+        || bit3::find::<8>(op).is_some()
+        || lane::find::<8>(op).is_some()
+        || salu::find::<8>(op).is_some()
+}
+
+/// Whether an operation accesses memory.
+fn is_access(line: &Semantics) -> bool {
+    let ty = line.inputs.first().copied().unwrap_or(Type::B32);
+    match line.op {
+        Op::Load => load::<8>(ty, false).is_some(),
+        Op::Store => store::<8>(ty).is_some(),
+        Op::Load2 | Op::Load2st64 | Op::Store2 | Op::Store2st64 => {
+            ds::find::<8>(line.op, words(ty).unwrap_or(0)).is_some()
+        }
+        Op::SLoad => true,
+        Op::SBufferLoad | Op::SStore => words(ty).is_some(),
+        op => atomic::find::<8>(op, ty).is_some(),
+    }
+}
+
+/// Whether `translate` knows an operation by name.
+fn is_special(op: Op) -> bool {
+    use Op::*;
+    const FLOW: &[Op] = &[
+        SBranch,
+        SCbranchScc0,
+        SCbranchScc1,
+        SCbranchVccz,
+        SCbranchVccnz,
+        SCbranchExecz,
+        SCbranchExecnz,
+        SEndpgm,
+        SEndpgmSaved,
+        SCodeEnd,
+        STrap,
+        SSetpcB64,
+        SSwappcB64,
+        SAddPcI64,
+        SCallB64,
+        SBarrier,
+        SBarrierWait,
+        SBarrierSignal,
+        SBarrierSignalIsfirst,
+        SSleep,
+        SSleepVar,
+    ];
+    const STATE: &[Op] = &[
+        SSetregB32,
+        SSetregImm32B32,
+        SRoundMode,
+        SDenormMode,
+        SSetVgprMsb,
+        SSetGprIdxOn,
+        SSetGprIdxIdx,
+        SSetGprIdxMode,
+        SSetGprIdxOff,
+        SGetregB32,
+        SGetpcB64,
+        SMemtime,
+        SSendmsgRtnB32,
+        SSendmsgRtnB64,
+        SSendmsg,
+        SSethalt,
+        SSetkill,
+    ];
+    const OTHER: &[Op] = &[
+        Nop,
+        SNop,
+        VNop,
+        Cache,
+        VIllegal,
+        VPkAddF32,
+        VPkMulF32,
+        VPkFmaF32,
+        VPkMovB32,
+        VFmaMixF32,
+        VFmaMixloF16,
+        VFmaMixhiF16,
+    ];
+    FLOW.contains(&op) || STATE.contains(&op) || OTHER.contains(&op)
+}
+
+#[test]
+fn every_line_that_runs_has_a_function() {
+    let runs = SEMANTICS.iter().filter(|line| line.fidelity.runs());
+    let without = runs.filter(|it| !is_function(it.op) && !is_access(it) && !is_special(it.op));
+    let names: Vec<&str> = without.map(|it| it.mnemonic).collect();
+    assert!(names.is_empty(), "no function for {}", names.join(" "));
+}

@@ -1,0 +1,269 @@
+//! Vector memory: a step that makes addresses, and one that accesses memory there.
+
+use hsaco_isa::{Format, Generation, OperandValue, RegisterFile};
+
+use super::operand::Wide;
+use super::{Builder, Registers};
+use crate::error::Result;
+use crate::exec::address::{self, BufferAccess, Layout, Offset, Scalar64, Vector64};
+use crate::exec::{atomic, ds, handler, lane, memory};
+use crate::generated::Op;
+use crate::semantics::{Semantics, Type};
+use crate::wave::scalar;
+
+/// A signed number of so many bits.
+fn signed(value: i64, bits: u32) -> i64 {
+    value << (64 - bits) >> (64 - bits)
+}
+
+impl<const C: usize> Builder<'_, C> {
+    pub(super) fn vector_memory(&mut self, semantics: &'static Semantics) -> Result<()> {
+        match semantics.op {
+            Op::Cache | Op::Nop => {
+                self.nothing();
+                return Ok(());
+            }
+            Op::DsBpermuteB32 | Op::DsPermuteB32 | Op::DsSwizzleB32 | Op::DsBpermuteFiB32 => {
+                return self.permute(semantics.op);
+            }
+            _ => {}
+        }
+        let ty = semantics.inputs.first().copied().unwrap_or(Type::B32);
+        if self.number("gds") != 0 {
+            return Err(self.unsupported("global data share"));
+        }
+        match self.inst.format() {
+            Format::Ds => self.lds_address()?,
+            Format::Flat => self.flat_address(true, ty)?,
+            Format::Global => self.flat_address(false, ty)?,
+            Format::Scratch => self.scratch_address(ty)?,
+            _ => self.buffer_address(ty)?,
+        }
+        match semantics.op {
+            Op::Load => self.load(ty),
+            Op::Store => self.store(ty),
+            Op::Load2 | Op::Load2st64 | Op::Store2 | Op::Store2st64 => self.two(semantics.op, ty),
+            op => self.atomic(op, ty),
+        }
+    }
+
+    /// The data that is stored, under whatever name.
+    fn data(&self) -> Result<OperandValue> {
+        let named = ["data0", "vdata", "vdata_in"].iter().find_map(|name| self.operand(name));
+        named.ok_or_else(|| self.unsupported("no data"))
+    }
+
+    fn memory_register(&self, value: OperandValue) -> Result<u16> {
+        let OperandValue::Register(register) = value else {
+            return Err(self.unsupported("no register"));
+        };
+        self.vector_register(register, 8)
+    }
+
+    fn load(&mut self, ty: Type) -> Result<()> {
+        if self.inst.format() == Format::Mubuf && self.loads_to_lds() {
+            return Err(self.unsupported("a load to LDS"));
+        }
+        let value = self.operand("vdst").or(self.operand("vdata"));
+        let d = self.memory_register(value.ok_or_else(|| self.unsupported("no destination"))?)?;
+        // With ECC the other half of a register is not kept.
+        let clears = self.target.is_gfx9();
+        let (run, k) =
+            memory::load(ty, clears).ok_or_else(|| self.unsupported("not written yet"))?;
+        self.push(run, Registers { d, k, ..Registers::default() });
+        Ok(())
+    }
+
+    fn store(&mut self, ty: Type) -> Result<()> {
+        let a = self.memory_register(self.data()?)?;
+        let (run, mut k) = memory::store(ty).ok_or_else(|| self.unsupported("not written yet"))?;
+        if let OperandValue::Register(it) = self.data()?
+            && it.half == Some(hsaco_isa::Half::High)
+            && let Some(part) = memory::Part::of(ty)
+        {
+            k = memory::Part { half: Some(true), ..part }.pack();
+        }
+        self.push(run, Registers { a, k, ..Registers::default() });
+        Ok(())
+    }
+
+    fn two(&mut self, op: Op, ty: Type) -> Result<()> {
+        let words = memory::words(ty).unwrap_or(1);
+        let (run, unit) = ds::find(op, words).ok_or_else(|| self.unsupported("not written yet"))?;
+        let [first, second] = ["offset0", "offset1"].map(|name| self.number(name) as u64 & 0xff);
+        let mut registers =
+            Registers { k: (first * unit) | (second * unit) << 32, ..Registers::default() };
+        if matches!(op, Op::Load2 | Op::Load2st64) {
+            registers.d = self.memory_register(self.needed("vdst")?)?;
+        } else {
+            registers.a = self.memory_register(self.needed("data0")?)?;
+            registers.b = self.memory_register(self.needed("data1")?)?;
+        }
+        self.push(run, registers);
+        Ok(())
+    }
+
+    fn atomic(&mut self, op: Op, ty: Type) -> Result<()> {
+        let (run, k, count) =
+            atomic::find(op, ty).ok_or_else(|| self.unsupported("not written yet"))?;
+        let data = self.memory_register(self.data()?)?;
+        let mut registers = Registers { a: data, b: data, k, ..Registers::default() };
+        match op {
+            // The value to store comes first, the one to compare with after it.
+            Op::AtomicCmpswap => registers.b = data + count,
+            Op::AtomicCmpst | Op::AtomicMskor => {
+                registers.a = self.memory_register(self.needed("data1")?)?;
+            }
+            Op::AtomicCmpstore | Op::AtomicWrap => {
+                registers.b = self.memory_register(self.needed("data1")?)?;
+            }
+            _ => {}
+        }
+        if let Some(value) = self.operands.iter().find(|it| it.is_output).map(|it| it.value) {
+            registers.d = self.memory_register(value)?;
+            registers.c = 1;
+        }
+        self.push(run, registers);
+        Ok(())
+    }
+
+    fn permute(&mut self, op: Op) -> Result<()> {
+        let run = lane::find(op).ok_or_else(|| self.unsupported("not written yet"))?;
+        let d = self.memory_register(self.needed("vdst")?)?;
+        let offset = self.number("offset").cast_unsigned() & 0xffff;
+        let registers = match op {
+            Op::DsSwizzleB32 => {
+                let a = self.memory_register(self.needed("addr")?)?;
+                Registers { d, a, k: offset, ..Registers::default() }
+            }
+            _ => {
+                let a = self.memory_register(self.needed("data0")?)?;
+                let b = self.memory_register(self.needed("addr")?)?;
+                let fetches = u64::from(op == Op::DsBpermuteFiB32) << 16;
+                Registers { d, a, b, k: offset | fetches, ..Registers::default() }
+            }
+        };
+        self.push(run, registers);
+        Ok(())
+    }
+
+    fn lds_address(&mut self) -> Result<()> {
+        let a = self.memory_register(self.needed("addr")?)?;
+        let b = self.zero();
+        let k = self.number("offset").cast_unsigned() & 0xffff;
+        let run = handler::<C, Offset<true>>(self.host);
+        self.push(run, Registers { a, b, c: 1, k, ..Registers::default() });
+        Ok(())
+    }
+
+    /// A scalar register that is zero.
+    fn zero(&mut self) -> u16 {
+        scalar::CONSTANTS + self.pools.scalar(0, Some(0))
+    }
+
+    /// The offset in the encoding, with its sign where it has one.
+    fn flat_offset(&self, is_flat: bool) -> i64 {
+        let field = self.number("offset");
+        match self.target.generation {
+            generation if generation < Generation::Gfx10 && is_flat => field & 0xfff,
+            generation if generation < Generation::Gfx10 => signed(field, 13),
+            Generation::Gfx10 if is_flat => field & 0x7ff,
+            Generation::Gfx10 => signed(field, 12),
+            Generation::Gfx11 => signed(field, 13),
+            _ => signed(field, 24),
+        }
+    }
+
+    fn flat_address(&mut self, is_flat: bool, ty: Type) -> Result<()> {
+        let k = self.flat_offset(is_flat).cast_unsigned();
+        let saddr = self.operand("saddr").filter(|value| !is_null(*value));
+        let vaddr = self.operand("vaddr");
+        let Some(saddr) = saddr else {
+            let a = self.memory_register(vaddr.ok_or_else(|| self.unsupported("no address"))?)?;
+            let run = match is_flat {
+                true => handler::<C, Vector64<true>>(self.host),
+                false => handler::<C, Vector64<false>>(self.host),
+            };
+            self.push(run, Registers { a, k, ..Registers::default() });
+            return Ok(());
+        };
+        let b = self.scalar_source(saddr, Wide::Unsigned)?;
+        let a = match vaddr {
+            Some(value) => self.memory_register(value)?,
+            None => self.vector_constant(0),
+        };
+        let c = if self.scales_offset() { u16::from(memory::bytes(ty)) } else { 1 };
+        let run = match is_flat {
+            true => handler::<C, Scalar64<true>>(self.host),
+            false => handler::<C, Scalar64<false>>(self.host),
+        };
+        self.push(run, Registers { a, b, c, k, ..Registers::default() });
+        Ok(())
+    }
+
+    fn scratch_address(&mut self, ty: Type) -> Result<()> {
+        let k = self.flat_offset(false).cast_unsigned();
+        let b = match self.operand("saddr").filter(|value| !is_null(*value)) {
+            Some(value) => self.scalar_source(value, Wide::No)?,
+            None => self.zero(),
+        };
+        let a = match self.operand("vaddr") {
+            Some(value) => self.memory_register(value)?,
+            None => self.vector_constant(0),
+        };
+        let c = if self.scales_offset() { u16::from(memory::bytes(ty)) } else { 1 };
+        let run = handler::<C, Offset<false>>(self.host);
+        self.push(run, Registers { a, b, c, k, ..Registers::default() });
+        Ok(())
+    }
+
+    /// A bit of the encoding.
+    fn bit(&self, number: usize) -> bool {
+        let bytes = self.inst.bytes();
+        bytes.get(number / 8).is_some_and(|byte| byte >> (number % 8) & 1 == 1)
+    }
+
+    fn loads_to_lds(&self) -> bool {
+        self.target.is_gfx9() && self.bit(16) || self.operand("vdata").is_none()
+    }
+
+    fn buffer_address(&mut self, ty: Type) -> Result<()> {
+        let (offset_bit, index_bit) = match self.target.generation {
+            generation if generation < Generation::Gfx11 => (12, 13),
+            Generation::Gfx11 => (54, 55),
+            _ => (62, 63),
+        };
+        let layout = match self.target.generation {
+            generation if generation < Generation::Gfx10 => Layout::Gfx9,
+            Generation::Gfx125 => Layout::Gfx1250,
+            _ => Layout::Gfx10,
+        };
+        let access = BufferAccess {
+            offset: self.number("offset") as u32,
+            has_offset: self.bit(offset_bit),
+            has_index: self.bit(index_bit),
+            bytes: memory::bytes(ty),
+            layout,
+        };
+        let a = match self.operand("vaddr") {
+            Some(value) => self.memory_register(value)?,
+            None => self.vector_constant(0),
+        };
+        let b = self.scalar_source(self.needed("srsrc")?, Wide::Unsigned)?;
+        let c = match self.operand("soffset") {
+            Some(value) => self.scalar_source(value, Wide::No)?,
+            None => self.zero(),
+        };
+        self.push(
+            address::buffer::<C>,
+            Registers { a, b, c, k: access.pack(), ..Registers::default() },
+        );
+        Ok(())
+    }
+}
+
+fn is_null(value: OperandValue) -> bool {
+    use hsaco_isa::Special;
+    matches!(value, OperandValue::Register(it)
+        if matches!(it.file, RegisterFile::Special(Special::Null | Special::Null64)))
+}

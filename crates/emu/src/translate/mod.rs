@@ -1,0 +1,418 @@
+//! From instructions to steps: blocks of code, translated when they are first reached.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "fields of encodings are cut to their widths"
+)]
+
+mod memory;
+mod operand;
+mod salu;
+mod valu;
+
+use std::collections::HashMap;
+
+use hsaco_isa::{
+    DecodeOptions, Decoder, Flow, Generation, Inst, Mode as Decoding, Operand, Processor, VgprMsb,
+    WaveSize,
+};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::generated::Op;
+use crate::memory::Memory;
+use crate::semantics::{self, Fidelity, Semantics};
+use crate::step::{Handler, Host, Step};
+use crate::wave::{Mode, Vector, Wave, scalar};
+
+/// Instructions of a block at most.
+const MAX_BLOCK: usize = 128;
+
+/// What of a processor decides how instructions are translated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) processor: Processor,
+    pub(crate) generation: Generation,
+}
+
+impl Target {
+    pub(crate) fn is_gfx9(self) -> bool {
+        self.generation < Generation::Gfx10
+    }
+}
+
+/// Where vector registers are in a wave's file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) vgprs: u16,
+    pub(crate) agprs: u16,
+}
+
+/// Registers for values within one instruction.
+const TEMPORARIES: u16 = 40;
+
+impl Layout {
+    pub(crate) fn temporary(self) -> u16 {
+        self.vgprs + self.agprs
+    }
+
+    pub(crate) fn constants(self) -> u16 {
+        self.temporary() + TEMPORARIES
+    }
+}
+
+/// Constants that steps read like registers.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    vector: Vec<u32>,
+    vector_at: HashMap<(u32, Option<u32>), u16>,
+    scalar: Vec<u32>,
+    scalar_at: HashMap<(u32, Option<u32>), u16>,
+}
+
+impl Pools {
+    /// The number of a constant, or of two after each other.
+    fn add(
+        list: &mut Vec<u32>,
+        known: &mut HashMap<(u32, Option<u32>), u16>,
+        low: u32,
+        high: Option<u32>,
+    ) -> u16 {
+        *known.entry((low, high)).or_insert_with(|| {
+            let at = list.len() as u16;
+            list.push(low);
+            list.extend(high);
+            at
+        })
+    }
+
+    fn vector(&mut self, low: u32, high: Option<u32>) -> u16 {
+        Self::add(&mut self.vector, &mut self.vector_at, low, high)
+    }
+
+    fn scalar(&mut self, low: u32, high: Option<u32>) -> u16 {
+        Self::add(&mut self.scalar, &mut self.scalar_at, low, high)
+    }
+
+    /// Gives a wave the constants that it does not have yet.
+    pub(crate) fn fill<const C: usize>(&self, layout: Layout, wave: &mut Wave<C>) {
+        let (vectors, scalars) = (usize::from(layout.constants()), usize::from(scalar::CONSTANTS));
+        // One more, so that pairs of anything stay inside.
+        if wave.v.len() < vectors + self.vector.len() + 2 {
+            wave.v.truncate(vectors);
+            wave.v.extend(self.vector.iter().map(|value| Vector::splat(*value)));
+            wave.v.extend([Vector::ZERO; 2]);
+        }
+        if wave.s.len() < scalars + self.scalar.len() + 4 {
+            wave.s.truncate(scalars);
+            wave.s.extend(&self.scalar);
+            wave.s.extend([0; 4]);
+        }
+    }
+}
+
+/// What decides a conditional branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Scc(bool),
+    VccZero(bool),
+    ExecZero(bool),
+}
+
+/// Where execution goes after a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    To(u64),
+    If(Condition, u64, u64),
+    /// Where a step has put the program counter.
+    Indirect,
+    /// Nowhere.
+    Stop,
+}
+
+/// Instructions that run one after the other.
+pub(crate) struct Block<const C: usize> {
+    pub(crate) steps: Vec<Step<C>>,
+    /// The addresses of its instructions.
+    pub(crate) addresses: Vec<u64>,
+    /// Their lines in the table.
+    pub(crate) semantics: Vec<&'static Semantics>,
+    pub(crate) end: End,
+    /// The blocks that follow, once known: the state they were translated for is the one at the end of this.
+    pub(crate) next: [Option<u32>; 2],
+    /// How often it ran.
+    pub(crate) runs: u64,
+    /// Whether the state that translation depends on may have changed at its end.
+    pub(crate) changes_state: bool,
+}
+
+/// The state of a wave that translation depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TranslationState {
+    mode: u32,
+    msb: u16,
+    index_mode: u8,
+    index: u8,
+}
+
+impl TranslationState {
+    pub(crate) fn of<const C: usize>(wave: &Wave<C>) -> Self {
+        let index = if wave.index_mode == 0 {
+            0
+        } else {
+            wave.s.get(usize::from(scalar::M0)).map_or(0, |it| *it as u8)
+        };
+        Self { mode: wave.mode.0 & 0x0080_03ff, msb: wave.msb, index_mode: wave.index_mode, index }
+    }
+}
+
+/// The code of a dispatch, as far as it has run.
+pub(crate) struct Program<const C: usize> {
+    decoder: Decoder,
+    target: Target,
+    pub(crate) layout: Layout,
+    host: Host,
+    pub(crate) pools: Pools,
+    pub(crate) blocks: Vec<Block<C>>,
+    known: HashMap<(u64, TranslationState), u32>,
+}
+
+impl<const C: usize> Program<C> {
+    pub(crate) fn new(target: Target, layout: Layout) -> Result<Self> {
+        let wave_size = if C == 8 { WaveSize::Wave64 } else { WaveSize::Wave32 };
+        // The hardware reads 16-bit operands as halves, whatever the disassembler prints.
+        let real_true16 = Some(target.generation >= Generation::Gfx11);
+        let options =
+            DecodeOptions { mode: Decoding::Lenient, real_true16, wave_size: Some(wave_size) };
+        let decoder = Decoder::with_options(target.processor, options)
+            .map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))?;
+        Ok(Self {
+            decoder,
+            target,
+            layout,
+            host: Host::detect(),
+            pools: Pools::default(),
+            blocks: Vec::new(),
+            known: HashMap::new(),
+        })
+    }
+
+    /// The block at an address.
+    pub(crate) fn block(
+        &mut self,
+        address: u64,
+        state: TranslationState,
+        memory: &Memory,
+    ) -> Result<u32> {
+        if let Some(number) = self.known.get(&(address, state)) {
+            return Ok(*number);
+        }
+        let block = self.translate(address, state, memory)?;
+        let number = self.blocks.len() as u32;
+        self.blocks.push(block);
+        self.known.insert((address, state), number);
+        Ok(number)
+    }
+
+    /// The text of the instruction at an address.
+    pub(crate) fn text(&self, address: u64, memory: &Memory) -> String {
+        self.decode(address, memory).map_or_else(String::new, |inst| self.decoder.text(&inst))
+    }
+
+    fn decode(&self, address: u64, memory: &Memory) -> Option<Inst> {
+        // Near the end of the code fewer bytes may be left than the longest instruction has.
+        let bytes = [20, 16, 12, 8, 4].iter().find_map(|size| memory.read(address, *size).ok())?;
+        let mut padded = [0; 20];
+        padded.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
+        self.decoder.decode(&padded).filter(|inst| inst.len() <= bytes.len())
+    }
+
+    fn translate(
+        &mut self,
+        start: u64,
+        state: TranslationState,
+        memory: &Memory,
+    ) -> Result<Block<C>> {
+        let mut block = Block {
+            steps: Vec::new(),
+            addresses: Vec::new(),
+            semantics: Vec::new(),
+            end: End::Stop,
+            next: [None; 2],
+            runs: 0,
+            changes_state: false,
+        };
+        let mut address = start;
+        loop {
+            let Some(inst) = self.decode(address, memory) else {
+                // What came before runs; the next block fails at its first instruction.
+                if !block.addresses.is_empty() {
+                    block.end = End::To(address);
+                    return Ok(block);
+                }
+                let detail = format!("no instruction at {address:#x}");
+                return Err(Error::new(ErrorKind::IllegalInstruction, detail));
+            };
+            let next = address + inst.len() as u64;
+            let translated = self.instruction(&inst, address, state, block.addresses.len() as u16);
+            let (steps, end, semantics) = match translated {
+                Ok(translated) => translated,
+                Err(error) if block.addresses.is_empty() => return Err(error),
+                Err(_) => {
+                    block.end = End::To(address);
+                    return Ok(block);
+                }
+            };
+            block.steps.extend(steps);
+            block.addresses.push(address);
+            block.semantics.push(semantics);
+            address = next;
+            match end {
+                Some(After::Flow(end)) => {
+                    block.end = end;
+                    return Ok(block);
+                }
+                Some(After::State) => {
+                    block.end = End::To(next);
+                    block.changes_state = true;
+                    return Ok(block);
+                }
+                None if block.addresses.len() == MAX_BLOCK => {
+                    block.end = End::To(next);
+                    return Ok(block);
+                }
+                None => {}
+            }
+        }
+    }
+
+    #[allow(clippy::type_complexity, reason = "what one instruction is translated to")]
+    fn instruction(
+        &mut self,
+        inst: &Inst,
+        address: u64,
+        state: TranslationState,
+        at: u16,
+    ) -> Result<(Vec<Step<C>>, Option<After>, &'static Semantics)> {
+        let semantics = lookup(inst.mnemonic())?;
+        let msb = VgprMsb::new(state.msb as u8);
+        let operands: Vec<Operand> = self.decoder.operands_in(inst, msb).collect();
+        let mut builder = Builder {
+            target: self.target,
+            layout: self.layout,
+            host: self.host,
+            pools: &mut self.pools,
+            mode: Mode(state.mode),
+            index: (state.index_mode, state.index),
+            inst,
+            operands: &operands,
+            address,
+            at,
+            steps: Vec::new(),
+            temporaries: 0,
+        };
+        let after = builder.translate(semantics)?;
+        Ok((builder.steps, after, semantics))
+    }
+}
+
+/// The line of an instruction that runs.
+fn lookup(mnemonic: &str) -> Result<&'static Semantics> {
+    let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, detail);
+    let semantics = semantics::find(mnemonic)
+        .ok_or_else(|| unsupported(format!("{mnemonic} is of no target that is emulated")))?;
+    match semantics.fidelity {
+        Fidelity::Unwritten => Err(unsupported(format!("{mnemonic} is not written yet"))),
+        Fidelity::Refused => Err(unsupported(format!("{mnemonic}: {}", semantics.reason))),
+        _ => Ok(semantics),
+    }
+}
+
+/// What ends a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    Flow(End),
+    /// The next instruction, which may have to be translated for another state.
+    State,
+}
+
+/// Translates one instruction.
+pub(crate) struct Builder<'b, const C: usize> {
+    target: Target,
+    layout: Layout,
+    host: Host,
+    pools: &'b mut Pools,
+    mode: Mode,
+    /// The bits of `s_set_gpr_idx_on`, and the index.
+    index: (u8, u8),
+    inst: &'b Inst,
+    operands: &'b [Operand],
+    address: u64,
+    at: u16,
+    steps: Vec<Step<C>>,
+    temporaries: u16,
+}
+
+/// The registers of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Registers {
+    pub(crate) d: u16,
+    pub(crate) a: u16,
+    pub(crate) b: u16,
+    pub(crate) c: u16,
+    pub(crate) e: u16,
+    pub(crate) k: u64,
+}
+
+impl<const C: usize> Builder<'_, C> {
+    fn push(&mut self, run: Handler<C>, registers: Registers) {
+        let Registers { d, a, b, c, e, k } = registers;
+        self.steps.push(Step { run, d, a, b, c, e, at: self.at, k });
+    }
+
+    fn next(&self) -> u64 {
+        self.address + self.inst.len() as u64
+    }
+
+    /// So many vector registers for values within the instruction.
+    fn temporary(&mut self, count: u16) -> Result<u16> {
+        let first = self.layout.temporary() + self.temporaries;
+        self.temporaries += count;
+        if self.temporaries > TEMPORARIES {
+            return Err(self.unsupported("too many operands"));
+        }
+        Ok(first)
+    }
+
+    fn unsupported(&self, why: &str) -> Error {
+        let detail = format!("{}: {why}", self.inst.full_mnemonic());
+        Error::new(ErrorKind::Unsupported, detail)
+    }
+
+    fn translate(&mut self, semantics: &'static Semantics) -> Result<Option<After>> {
+        use hsaco_isa::Format;
+        match self.inst.format() {
+            Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
+                self.scalar_instruction(semantics)
+            }
+            Format::Smem => self.scalar_memory(semantics).map(|()| None),
+            Format::Ds
+            | Format::Flat
+            | Format::Global
+            | Format::Scratch
+            | Format::Mubuf
+            | Format::Mtbuf => self.vector_memory(semantics).map(|()| None),
+            Format::Vopd => self.dual(semantics).map(|()| None),
+            _ if matches!(semantics.op, Op::SNop | Op::Nop | Op::VNop) => {
+                self.push(crate::exec::control::nop::<C>, Registers::default());
+                Ok(None)
+            }
+            _ if semantics.op == Op::VIllegal => {
+                self.push(crate::exec::control::illegal::<C>, Registers::default());
+                Ok(None)
+            }
+            _ if self.inst.mnemonic().starts_with("s_") => self.scalar_instruction(semantics),
+            _ if self.inst.flow() == Flow::End => Ok(Some(After::Flow(End::Stop))),
+            _ => self.vector(semantics, valu::Part::Single).map(|()| None),
+        }
+    }
+}

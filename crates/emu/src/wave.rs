@@ -1,0 +1,242 @@
+//! A wave: its registers and what it waits for.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "registers are checked when steps are made"
+)]
+
+use crate::error::{Error, ErrorKind};
+
+/// One vector register, or a constant in all lanes: chunks of eight lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(32))]
+pub(crate) struct Vector<const C: usize>(pub(crate) [[u32; 8]; C]);
+
+impl<const C: usize> Vector<C> {
+    pub(crate) const ZERO: Self = Self([[0; 8]; C]);
+
+    pub(crate) const fn splat(value: u32) -> Self {
+        Self([[value; 8]; C])
+    }
+
+    #[inline]
+    pub(crate) fn lane(&self, lane: usize) -> u32 {
+        self.0[lane / 8 % C][lane % 8]
+    }
+
+    #[inline]
+    pub(crate) fn set_lane(&mut self, lane: usize, value: u32) {
+        self.0[lane / 8 % C][lane % 8] = value;
+    }
+}
+
+/// Numbers of scalar registers beyond those that instructions number, in a wave's scalar file.
+pub(crate) mod scalar {
+    pub(crate) const VCC: u16 = 106;
+    pub(crate) const TTMP: u16 = 108;
+    pub(crate) const M0: u16 = 124;
+    pub(crate) const EXEC: u16 = 126;
+    pub(crate) const FLAT_SCRATCH: u16 = 128;
+    pub(crate) const XNACK_MASK: u16 = 130;
+    pub(crate) const TBA: u16 = 132;
+    pub(crate) const TMA: u16 = 134;
+    pub(crate) const SHARED_BASE: u16 = 136;
+    pub(crate) const SHARED_LIMIT: u16 = 138;
+    pub(crate) const PRIVATE_BASE: u16 = 140;
+    pub(crate) const PRIVATE_LIMIT: u16 = 142;
+    pub(crate) const FLAT_SCRATCH_BASE: u16 = 144;
+    /// Where results go that nothing reads; up to 16 registers.
+    pub(crate) const SINK: u16 = 160;
+    /// SCC, VCCZ and EXECZ as numbers, filled in before they are read.
+    pub(crate) const FLAG: u16 = 148;
+    /// Constants begin here.
+    pub(crate) const CONSTANTS: u16 = 192;
+}
+
+/// What a wave is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Running,
+    /// Waits until the barrier has been passed once more than so often.
+    Waiting {
+        passed: u32,
+    },
+    Ended,
+    Failed,
+}
+
+/// Which space the addresses of an access are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Global,
+    /// Global, shared or private, by the address.
+    Flat,
+    Lds,
+    /// Offsets in a lane's own memory.
+    Private,
+}
+
+/// One wave of `C` times eight lanes.
+pub(crate) struct Wave<const C: usize> {
+    pub(crate) v: Vec<Vector<C>>,
+    pub(crate) s: Vec<u32>,
+    /// The lanes that vector instructions work on: EXEC, or fewer within one instruction.
+    pub(crate) active: u64,
+    /// The same as a vector of zeros and ones.
+    pub(crate) mask: Vector<C>,
+    /// Whether all lanes are active.
+    pub(crate) full: bool,
+    pub(crate) scc: bool,
+    /// Whether a step has asked to stop.
+    pub(crate) stop: bool,
+    pub(crate) state: State,
+    pub(crate) pc: u64,
+    pub(crate) mode: Mode,
+    /// What the trap handler or the debugger would set; read by s_getreg.
+    pub(crate) hardware: Hardware,
+    /// Upper bits of vector register numbers, as s_set_vgpr_msb has set them.
+    pub(crate) msb: u16,
+    /// Whether vector register numbers are relative to M0: the four bits of s_set_gpr_idx_on.
+    pub(crate) index_mode: u8,
+    /// Addresses of an access.
+    pub(crate) addresses: [u64; 64],
+    /// Lanes whose address may be accessed; others read zero and write nothing.
+    pub(crate) valid: u64,
+    pub(crate) space: Space,
+    /// Memory of lanes: words of all lanes after each other.
+    pub(crate) scratch: Vec<u32>,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) executed: u64,
+    /// How often the barrier had been passed when the wave signalled.
+    pub(crate) signalled: u32,
+    /// Whether others are to run next.
+    pub(crate) yields: bool,
+}
+
+/// Why a wave has stopped.
+pub(crate) struct Failure {
+    pub(crate) error: Error,
+    pub(crate) lanes: u64,
+}
+
+/// Numbers that identify where a wave runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hardware {
+    pub(crate) lds_words: u32,
+}
+
+/// The fields of MODE that change results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Mode(pub(crate) u32);
+
+impl Mode {
+    /// 0 nearest even, 1 up, 2 down, 3 toward zero.
+    pub(crate) const fn round32(self) -> u32 {
+        self.0 & 3
+    }
+
+    pub(crate) const fn round64(self) -> u32 {
+        self.0 >> 2 & 3
+    }
+
+    /// Bit 0: denormal inputs are kept; bit 1: denormal results are.
+    pub(crate) const fn denormal32(self) -> u32 {
+        self.0 >> 4 & 3
+    }
+
+    pub(crate) const fn denormal64(self) -> u32 {
+        self.0 >> 6 & 3
+    }
+}
+
+impl<const C: usize> Wave<C> {
+    pub(crate) const LANES: usize = C * 8;
+    pub(crate) const ALL: u64 = if C == 8 { u64::MAX } else { (1 << (C * 8)) - 1 };
+
+    #[inline]
+    pub(crate) fn exec(&self) -> u64 {
+        self.pair(scalar::EXEC) & Self::ALL
+    }
+
+    /// Two scalar registers as one number.
+    #[inline]
+    pub(crate) fn pair(&self, first: u16) -> u64 {
+        let at = usize::from(first);
+        u64::from(self.s[at]) | u64::from(self.s[at + 1]) << 32
+    }
+
+    #[inline]
+    pub(crate) fn set_pair(&mut self, first: u16, value: u64) {
+        let at = usize::from(first);
+        self.s[at] = value as u32;
+        self.s[at + 1] = (value >> 32) as u32;
+    }
+
+    /// A lane mask: one register in waves of 32 lanes.
+    #[inline]
+    pub(crate) fn lane_mask(&self, first: u16) -> u64 {
+        if C == 8 { self.pair(first) } else { u64::from(self.s[usize::from(first)]) }
+    }
+
+    #[inline]
+    pub(crate) fn set_lane_mask(&mut self, first: u16, mask: u64) {
+        if C == 8 {
+            self.set_pair(first, mask);
+        } else {
+            self.s[usize::from(first)] = mask as u32;
+        }
+    }
+
+    /// Makes EXEC what vector instructions go by.
+    #[inline]
+    pub(crate) fn sync_exec(&mut self) {
+        self.set_active(self.exec());
+    }
+
+    #[inline]
+    pub(crate) fn set_active(&mut self, lanes: u64) {
+        self.active = lanes;
+        self.full = lanes == Self::ALL;
+        if !self.full {
+            for (chunk, lanes) in self.mask.0.iter_mut().zip(lanes.to_le_bytes()) {
+                for (bit, lane) in chunk.iter_mut().enumerate() {
+                    *lane = 0_u32.wrapping_sub(u32::from(lanes >> bit & 1));
+                }
+            }
+        }
+    }
+
+    /// Writes one register in the active lanes.
+    #[inline]
+    pub(crate) fn write(&mut self, register: u16, value: &Vector<C>) {
+        let to = &mut self.v[usize::from(register)];
+        if self.full {
+            *to = *value;
+            return;
+        }
+        for ((to, from), mask) in to.0.iter_mut().zip(&value.0).zip(&self.mask.0) {
+            for ((to, from), mask) in to.iter_mut().zip(from).zip(mask) {
+                *to = *from & mask | *to & !mask;
+            }
+        }
+    }
+
+    #[cold]
+    pub(crate) fn fail(&mut self, kind: ErrorKind, lanes: u64, detail: impl Into<String>) {
+        self.failure = Some(Failure { error: Error::new(kind, detail), lanes });
+        self.state = State::Failed;
+        self.stop = true;
+    }
+}
+
+/// The lanes of a mask, the lowest first.
+pub(crate) fn lanes(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros();
+        if lane == 64 {
+            return None;
+        }
+        mask &= mask - 1;
+        Some(lane as usize)
+    })
+}

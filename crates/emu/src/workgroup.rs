@@ -1,0 +1,386 @@
+//! Workgroups: waves that share LDS and barriers, run in turn.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "blocks and waves are numbered by what made them"
+)]
+
+use std::collections::BTreeMap;
+
+use hsaco_isa::{Generation, RegisterFile};
+use hsaco_kernarg::{EntryValue, Wave as EntryWave};
+
+use crate::dispatch::{Dispatch, Outcome};
+use crate::error::{Error, ErrorKind, Location, Result};
+use crate::exec::address::{PRIVATE_APERTURE, SCRATCH_BASE, SHARED_APERTURE};
+use crate::semantics::Fidelity;
+use crate::step::{self, Barrier, Context};
+use crate::translate::{Condition, End, Program, TranslationState};
+use crate::wave::{Hardware, Mode, Space, State, Vector, Wave, scalar};
+
+/// What has been executed.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    instructions: u64,
+    waves: u64,
+    mnemonics: BTreeMap<&'static str, (Fidelity, u64)>,
+}
+
+impl Counts {
+    pub(crate) fn outcome(self) -> Outcome {
+        Outcome { instructions: self.instructions, waves: self.waves, mnemonics: self.mnemonics }
+    }
+}
+
+/// Runs all workgroups of a dispatch.
+pub(crate) fn run<const C: usize>(dispatch: &Dispatch<'_>, counts: &mut Counts) -> Result<()> {
+    let mut program = Program::<C>::new(dispatch.target, dispatch.layout)?;
+    let [x, y, z] = dispatch.workgroups();
+    let mut spare = Vec::new();
+    let mut result = Ok(());
+    'all: for at_z in 0..z {
+        for at_y in 0..y {
+            for at_x in 0..x {
+                let number = [at_x, at_y, at_z];
+                let mut workgroup = Workgroup::new(dispatch, number, spare);
+                counts.waves += workgroup.waves.len() as u64;
+                result = workgroup.run(&mut program, counts);
+                spare = workgroup.waves;
+                if result.is_err() {
+                    break 'all;
+                }
+            }
+        }
+    }
+    for block in &program.blocks {
+        for semantics in &block.semantics {
+            let entry =
+                counts.mnemonics.entry(semantics.mnemonic).or_insert((semantics.fidelity, 0));
+            entry.1 += block.runs;
+        }
+    }
+    result
+}
+
+struct Workgroup<'d, const C: usize> {
+    dispatch: &'d Dispatch<'d>,
+    number: [u32; 3],
+    waves: Vec<Wave<C>>,
+    context: Context<'d>,
+    random: u64,
+}
+
+impl<'d, const C: usize> Workgroup<'d, C> {
+    /// A workgroup at its entry; `spare` are waves whose memory can be used again.
+    fn new(dispatch: &'d Dispatch<'d>, number: [u32; 3], mut spare: Vec<Wave<C>>) -> Self {
+        let items: u32 = items(dispatch, number).iter().product();
+        let count = items.div_ceil(Wave::<C>::LANES as u32);
+        let lds_words = dispatch.lds_bytes.div_ceil(4);
+        let mut waves = Vec::with_capacity(count as usize);
+        for wave in 0..count {
+            waves.push(enter(dispatch, number, wave, items, spare.pop()));
+        }
+        let context = Context {
+            memory: &dispatch.device.memory,
+            hint: 0,
+            lds: vec![0; lds_words as usize],
+            clock: 0,
+            barrier: Barrier { waves: count, ..Barrier::default() },
+            wide_private: dispatch.target.generation == Generation::Gfx125,
+        };
+        let mixed = number.iter().fold(dispatch.limits.seed, |all, it| {
+            all.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(*it))
+        });
+        Self { dispatch, number, waves, context, random: mixed }
+    }
+
+    fn run(&mut self, program: &mut Program<C>, counts: &mut Counts) -> Result<()> {
+        loop {
+            let mut has_run = false;
+            for turn in 0..self.waves.len() {
+                let at = self.choose(turn);
+                let wave = &mut self.waves[at];
+                if let State::Waiting { passed } = wave.state
+                    && passed != self.context.barrier.passed
+                {
+                    wave.state = State::Running;
+                }
+                if wave.state != State::Running {
+                    continue;
+                }
+                has_run = true;
+                let before = wave.executed;
+                let left = self.dispatch.limits.instructions - counts.instructions;
+                let budget = self.dispatch.limits.quantum.min(left);
+                let ran = run_wave(wave, &mut self.context, program, budget);
+                counts.instructions += wave.executed - before;
+                if let Err(stopped) = ran {
+                    return Err(self.located(at, program, stopped));
+                }
+                if counts.instructions >= self.dispatch.limits.instructions {
+                    let limit = self.dispatch.limits.instructions;
+                    let error =
+                        Error::new(ErrorKind::Limit, format!("{limit} instructions are over"));
+                    let address = self.waves[at].pc;
+                    return Err(self.located(at, program, Stopped { error, address, lanes: 0 }));
+                }
+            }
+            if self.waves.iter().all(|wave| wave.state == State::Ended) {
+                return Ok(());
+            }
+            if !has_run {
+                return Err(self.stuck(program));
+            }
+        }
+    }
+
+    /// The wave whose turn it is.
+    fn choose(&mut self, turn: usize) -> usize {
+        if self.dispatch.limits.seed == 0 {
+            return turn;
+        }
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random % self.waves.len() as u64) as usize
+    }
+
+    fn located(&self, wave: usize, program: &Program<C>, stopped: Stopped) -> Error {
+        let location = Location {
+            kernel: self.dispatch.kernel.clone(),
+            address: stopped.address,
+            instruction: program.text(stopped.address, &self.dispatch.device.memory),
+            workgroup: self.number,
+            wave: wave as u32,
+            lanes: stopped.lanes,
+        };
+        stopped.error.at(location)
+    }
+
+    /// Waves that wait for others that have ended.
+    fn stuck(&self, program: &Program<C>) -> Error {
+        let waits = |wave: &Wave<C>| matches!(wave.state, State::Waiting { .. });
+        let waiting = self.waves.iter().filter(|it| waits(it)).count();
+        let first = self.waves.iter().position(waits).unwrap_or(0);
+        let detail = format!(
+            "{waiting} of {} waves wait at a barrier that {} others have not reached",
+            self.waves.len(),
+            self.waves.len() - waiting
+        );
+        let error = Error::new(ErrorKind::Barrier, detail);
+        let address = self.waves.get(first).map_or(0, |wave| wave.pc);
+        self.located(first, program, Stopped { error, address, lanes: 0 })
+    }
+}
+
+/// Why a wave stopped, and at which instruction.
+struct Stopped {
+    error: Error,
+    address: u64,
+    lanes: u64,
+}
+
+/// Runs a wave until it waits, ends or has used up its budget.
+fn run_wave<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    program: &mut Program<C>,
+    budget: u64,
+) -> Result<(), Stopped> {
+    let limit = wave.executed.saturating_add(budget);
+    let mut linked: Option<u32> = None;
+    while wave.executed < limit {
+        let number = match linked {
+            Some(number) => number,
+            None => {
+                let state = TranslationState::of(wave);
+                let found = program.block(wave.pc, state, context.memory);
+                found.map_err(|error| Stopped { error, address: wave.pc, lanes: 0 })?
+            }
+        };
+        program.pools.fill(program.layout, wave);
+        let block = &mut program.blocks[number as usize];
+        block.runs += 1;
+        wave.executed += block.addresses.len() as u64;
+        context.clock += block.addresses.len() as u64;
+        wave.stop = false;
+        let stopped = step::run(&block.steps, wave, context);
+        if let Some(failure) = wave.failure.take() {
+            let at = usize::from(stopped.unwrap_or(0));
+            let address = block.addresses.get(at).copied().unwrap_or(wave.pc);
+            return Err(Stopped { error: failure.error, address, lanes: failure.lanes });
+        }
+        let (pc, which) = match block.end {
+            End::To(address) => (address, 0),
+            End::If(condition, taken, next) => match is_true(wave, condition) {
+                true => (taken, 0),
+                false => (next, 1),
+            },
+            End::Indirect => (wave.pc, 2),
+            End::Stop => return Ok(()),
+        };
+        wave.pc = pc;
+        if wave.state != State::Running || wave.yields {
+            wave.yields = false;
+            return Ok(());
+        }
+        linked = match which {
+            2 => None,
+            _ if block.changes_state => None,
+            which => match block.next[which] {
+                Some(next) => Some(next),
+                None => {
+                    let state = TranslationState::of(wave);
+                    let found = program.block(pc, state, context.memory);
+                    let next = found.map_err(|error| Stopped { error, address: pc, lanes: 0 })?;
+                    program.blocks[number as usize].next[which] = Some(next);
+                    Some(next)
+                }
+            },
+        };
+    }
+    Ok(())
+}
+
+fn is_true<const C: usize>(wave: &Wave<C>, condition: Condition) -> bool {
+    match condition {
+        Condition::Scc(wanted) => wave.scc == wanted,
+        Condition::VccZero(wanted) => (wave.lane_mask(scalar::VCC) == 0) == wanted,
+        Condition::ExecZero(wanted) => (wave.exec() == 0) == wanted,
+    }
+}
+
+/// Work-items of a workgroup, which at the end of the grid may be fewer.
+fn items(dispatch: &Dispatch<'_>, number: [u32; 3]) -> [u32; 3] {
+    let sizes = dispatch.launch.workgroup().map(u32::from);
+    let mut items = sizes;
+    for ((items, grid), number) in items.iter_mut().zip(dispatch.launch.work_items()).zip(number) {
+        *items = (*items).min(grid.saturating_sub(number.saturating_mul(*items)));
+    }
+    items
+}
+
+/// A wave as the hardware starts it.
+fn enter<const C: usize>(
+    dispatch: &Dispatch<'_>,
+    workgroup: [u32; 3],
+    number: u32,
+    items: u32,
+    spare: Option<Wave<C>>,
+) -> Wave<C> {
+    let lanes = Wave::<C>::LANES;
+    let (mut v, mut scratch) = match spare {
+        Some(wave) => (wave.v, wave.scratch),
+        None => (Vec::new(), Vec::new()),
+    };
+    v.clear();
+    v.resize(usize::from(dispatch.layout.constants()), Vector::ZERO);
+    scratch.clear();
+    scratch.resize((dispatch.scratch_bytes as usize).div_ceil(4) * lanes, 0);
+    let mut wave = Wave {
+        v,
+        s: vec![0; usize::from(scalar::CONSTANTS)],
+        active: 0,
+        mask: Vector::ZERO,
+        full: false,
+        scc: false,
+        stop: false,
+        state: State::Running,
+        pc: dispatch.start,
+        mode: mode(dispatch),
+        hardware: Hardware { lds_words: dispatch.lds_bytes.div_ceil(4) },
+        msb: 0,
+        index_mode: 0,
+        addresses: [0; 64],
+        valid: 0,
+        space: Space::Global,
+        scratch,
+        failure: None,
+        executed: 0,
+        signalled: 0,
+        yields: false,
+    };
+    let left = items - (number * lanes as u32).min(items);
+    let exec = if left >= lanes as u32 { Wave::<C>::ALL } else { (1 << left) - 1 };
+    wave.set_pair(scalar::EXEC, exec);
+    wave.sync_exec();
+    apertures(&mut wave);
+    let entry = EntryWave {
+        launch: &dispatch.launch,
+        workgroup,
+        wave: number,
+        cluster: [1; 3],
+        dispatch_ptr: Some(dispatch.packet_address),
+        queue_ptr: Some(dispatch.queue_address),
+        kernarg_address: Some(dispatch.kernarg_address),
+        kernarg: &dispatch.kernarg,
+        dispatch_id: Some(0),
+        private_segment_size: Some(dispatch.scratch_bytes),
+    };
+    scalars(dispatch, &entry, &mut wave);
+    vectors(dispatch, &entry, &mut wave);
+    wave
+}
+
+/// MODE as the descriptor sets it.
+fn mode(dispatch: &Dispatch<'_>) -> Mode {
+    let rsrc1 = dispatch.descriptor.compute_pgm_rsrc1;
+    let is_gfx12 = dispatch.target.generation >= Generation::Gfx12;
+    let ieee = if is_gfx12 { 1 } else { rsrc1 >> 23 & 1 };
+    let clamp = if is_gfx12 { 1 } else { rsrc1 >> 21 & 1 };
+    Mode(rsrc1 >> 12 & 0xff | clamp << 8 | ieee << 9 | (rsrc1 >> 26 & 1) << 23)
+}
+
+fn apertures<const C: usize>(wave: &mut Wave<C>) {
+    let [shared, private] = [SHARED_APERTURE, PRIVATE_APERTURE].map(|it| u64::from(it) << 32);
+    wave.set_pair(scalar::SHARED_BASE, shared);
+    wave.set_pair(scalar::SHARED_LIMIT, shared | 0xffff_ffff);
+    wave.set_pair(scalar::PRIVATE_BASE, private);
+    wave.set_pair(scalar::PRIVATE_LIMIT, private | 0xffff_ffff);
+    wave.set_pair(scalar::FLAT_SCRATCH_BASE, private);
+    wave.set_pair(scalar::FLAT_SCRATCH, SCRATCH_BASE);
+}
+
+fn scalars<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave: &mut Wave<C>) {
+    for (register, value) in dispatch.entry.scalar_values(entry) {
+        let at = match register.file {
+            RegisterFile::Sgpr => register.first,
+            RegisterFile::Ttmp => scalar::TTMP + register.first,
+            _ => continue,
+        };
+        if let (Some(value), Some(place)) = (value, wave.s.get_mut(usize::from(at))) {
+            *place = value;
+        }
+    }
+    for entry in dispatch.entry.registers() {
+        let at = entry.register.first;
+        match entry.holds {
+            EntryValue::PrivateSegmentBuffer => {
+                // Swizzled by lane, all of it open; each wave has memory of its own there.
+                let words = [
+                    SCRATCH_BASE as u32,
+                    (SCRATCH_BASE >> 32) as u32 | 1 << 31,
+                    u32::MAX,
+                    0x00ea_4fac,
+                ];
+                for (offset, word) in (0..).zip(words) {
+                    wave.s[usize::from(at + offset)] = word;
+                }
+            }
+            EntryValue::FlatScratchInit => wave.set_pair(at, SCRATCH_BASE),
+            EntryValue::PrivateSegmentWaveOffset => wave.s[usize::from(at)] = 0,
+            _ => {}
+        }
+    }
+}
+
+fn vectors<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave: &mut Wave<C>) {
+    for lane in 0..Wave::<C>::LANES {
+        let Some(values) = dispatch.entry.vector_values(entry, lane as u32) else { continue };
+        for (register, value) in values {
+            if let Some(vector) = wave.v.get_mut(usize::from(register.first)) {
+                vector.set_lane(lane, value);
+            }
+        }
+    }
+}
