@@ -16,7 +16,7 @@
 //! [`isa`] knows targets and instructions; [`elf`] reads and writes ELF files; [`container`] finds device code in any
 //! file; [`object`] knows code objects; [`dwarf`] knows debug information; [`demangle`] spells names as LLVM does;
 //! [`analysis`] knows what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse
-//! an object; [`kernarg`] lays out and packs arguments; [`load`] puts objects together as a runtime does; [`patch`]
+//! an object; [`kernarg`] lays out and packs arguments; [`load`] puts objects together as a runtime does; [`emu`] runs kernels on the CPU; [`patch`]
 //! rewrites code; [`listing`] prints it as llvm-objdump does; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
 #![forbid(unsafe_code)]
 
@@ -35,6 +35,7 @@ pub use hsaco_diff as diff;
 pub use hsaco_draw as draw;
 pub use hsaco_dwarf as dwarf;
 pub use hsaco_elf as elf;
+pub use hsaco_emu as emu;
 pub use hsaco_isa as isa;
 pub use hsaco_kernarg as kernarg;
 pub use hsaco_listing as listing;

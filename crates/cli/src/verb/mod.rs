@@ -24,6 +24,7 @@ mod patch;
 mod query;
 mod resources;
 mod rules;
+mod run;
 mod size;
 mod source;
 mod symbols;
@@ -59,7 +60,7 @@ macro_rules! verbs {
 
 pub(crate) static VERBS: &[Verb] = verbs! {
     ls info notes args kernarg packet disasm lines source query asm calls resources check explain cfg
-    symbols load link diff extract patch rules bundle generate demo size
+    symbols load link diff extract patch rules bundle generate demo size run
 };
 
 impl Verb {
