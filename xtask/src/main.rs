@@ -6,6 +6,7 @@ mod bench;
 mod bless;
 mod codegen;
 mod corpus;
+mod csmith;
 mod fixtures;
 mod fuzz;
 mod golden;
@@ -84,6 +85,12 @@ const VERBS: &[Verb] = &[
         usage: "[--check]",
         about: "make the instruction tables of hsaco-isa from isa-data, or check that they are current",
         run: codegen::run,
+    },
+    Verb {
+        name: "csmith",
+        usage: "[--seeds A..B] [--targets T,...] [--levels 0,1,2,3]",
+        about: "run random C programs on the emulator and compare their checksums with the host's",
+        run: csmith::run,
     },
     Verb {
         name: "import-isa",
