@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use hsaco_isa::{AccVgprs, Generation};
-use hsaco_kernarg::{DispatchPacket, Entry, Hidden, Launch, PacketNeeds};
+use hsaco_kernarg::{DispatchPacket, Entry, Launch, PacketNeeds};
 use hsaco_load::Executable;
 use hsaco_object::descriptor::KernelDescriptor;
+use hsaco_object::metadata::Hidden;
 
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};

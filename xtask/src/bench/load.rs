@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use hsaco::elf::relocation::RelocationType;
 use hsaco::elf::symbol::{Binding, STT_FUNC, STT_NOTYPE, STT_OBJECT, Visibility};
+use hsaco::elf::write::{Builder, Identity, NewRelocation, NewSection, NewSymbol};
 use hsaco::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_PROGBITS};
 use hsaco::load::{Executable, Freeze};
-use hsaco::object::write::{Builder, Identity, NewRelocation, NewSection, NewSymbol};
 
 use super::Bench;
 use crate::args::Args;
