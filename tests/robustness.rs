@@ -13,6 +13,8 @@ mod cli;
 mod elf;
 mod exercise;
 mod exit_codes;
+#[cfg(unix)]
+mod guide;
 mod json_page;
 #[cfg(unix)]
 mod memory;
