@@ -24,7 +24,7 @@ pub struct OffloadBinary<'a> {
     pub version: u32,
     /// Bytes of the whole binary.
     pub size: u64,
-    /// The images.
+    /// The images, in the order of the file.
     pub images: Vec<OffloadImage<'a>>,
 }
 

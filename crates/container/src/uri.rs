@@ -27,9 +27,9 @@ pub enum Uri {
     },
     /// In the memory of a process.
     Memory {
-        /// The process.
+        /// The process id.
         process: u64,
-        /// The addresses.
+        /// The range of addresses in that process.
         range: UriRange,
     },
 }

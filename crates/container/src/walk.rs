@@ -42,7 +42,7 @@ pub struct Entries<'a> {
     options: Options,
     /// Bytes that may still be looked into, so that ranges which overlap cannot multiply work.
     budget: u64,
-    /// The regions since they were last asked for, unless nobody wants them.
+    /// The regions since they were last taken; `None` if the caller does not want them.
     regions: Option<Vec<Region<'a>>>,
     /// How many regions there have been.
     region_count: usize,
@@ -171,7 +171,7 @@ impl<'a> Entries<'a> {
         self.regions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Keeps a region for whoever wants it, and answers its number.
+    /// Keeps a region if the caller wants them, and returns its number.
     fn note_region(
         &mut self,
         outer: Option<usize>,

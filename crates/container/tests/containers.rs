@@ -26,7 +26,7 @@ const IDS: [&str; 2] =
 struct Lab(PathBuf);
 
 impl Lab {
-    /// `None`, after saying so, when the tools are missing and nobody insists on them.
+    /// `None`, after saying so, when the tools are missing and `CI` is not set.
     fn open(name: &str) -> Option<Self> {
         let version = Command::new("clang-22").arg("--version").output();
         if version.is_err() {

@@ -95,7 +95,7 @@ struct Change {
     start: u64,
     old: u64,
     new: Vec<u8>,
-    /// Where things in the range were and are now, for whoever points at them.
+    /// Old and new offsets of things in the range, to adjust pointers to them.
     moves: Moves,
 }
 
