@@ -165,7 +165,7 @@ impl<'a> Elf<'a> {
         &self.sections
     }
 
-    /// The segments.
+    /// The program headers.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }

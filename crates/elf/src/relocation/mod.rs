@@ -68,7 +68,7 @@ impl std::fmt::Display for Encoding {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RelocationType(pub u32);
 
-/// Types by number; a gap is a number nobody uses.
+/// Types by number; a gap is an unused number.
 const NAMES: [&str; 15] = [
     "R_AMDGPU_NONE",
     "R_AMDGPU_ABS32_LO",
@@ -117,7 +117,7 @@ const RELATIVE64: RelocationType = RelocationType(13);
 pub struct Relocation<'a> {
     /// `r_offset`: an address in a linked object, an offset into the section in a relocatable one.
     pub offset: u64,
-    /// Its type.
+    /// The relocation type, such as `R_AMDGPU_ABS64`.
     pub kind: RelocationType,
     /// Symbol index, 0 for none.
     pub symbol: u32,

@@ -83,7 +83,7 @@ impl NewSection<'_> {
 pub struct NewRelocation {
     /// Address of the place.
     pub offset: u64,
-    /// Its type.
+    /// The relocation type, such as `R_AMDGPU_ABS64`.
     pub kind: RelocationType,
     /// Which of the symbols that were added, counted from 0; `None` for none.
     pub symbol: Option<usize>,

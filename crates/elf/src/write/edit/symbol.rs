@@ -47,7 +47,7 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// The index of `.symtab`, which is made from `.dynsym` where there is none: whoever reads
+    /// The index of `.symtab`, which is made from `.dynsym` where there is none: a tool that reads
     /// symbols reads one of the two.
     fn symbol_table(&mut self) -> Result<u32> {
         let find = |kind: u32| self.sections.iter().zip(0_u32..).find(|(it, _)| it.kind == kind);
@@ -81,7 +81,7 @@ impl Edit<'_> {
         Ok(table)
     }
 
-    /// Local symbols stand before all others: whoever refers to one of those by number is told.
+    /// Local symbols stand before all others: references to those by number are updated.
     fn renumber_symbols(&mut self, table: u32, first: u64, added: u64) -> Result<()> {
         let by_group = |it: &SectionRow| it.kind == SHT_GROUP && it.link == table;
         if self.sections.iter().any(by_group) || self.elf.header().e_type == ET_REL {
