@@ -13,7 +13,7 @@ use crate::index::key_of;
 
 /// A file that stays where it is. The database keeps none of its bytes: it reads what it is asked for.
 ///
-/// Whoever implements it does the reading, and notices when the file is not as it was: such bytes must not be read as
+/// An implementation does the reading, and notices when the file has changed: such bytes must not be read as
 /// what was indexed.
 pub trait Stored: Send + Sync {
     /// Which bytes of which file these are: the same text, however its path was spelled.

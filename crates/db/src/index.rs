@@ -1,7 +1,7 @@
 //! What files hold, without the files: a persistent index of library trees.
 //!
 //! An [`Index`] knows files by their content, and paths by a stamp that changes when the file does. It is bytes and back,
-//! nothing else: whoever keeps it reads and writes the file. Bytes that are no index, or not all of one, are an error.
+//! nothing else: the caller reads and writes the file. Bytes that are no index, or not all of one, are an error.
 //!
 //! ```
 //! use hsaco_db::index::{FileRecord, Index, Stamp, key_of};
@@ -56,7 +56,7 @@ pub struct Stamp {
 pub struct FileRecord {
     /// What the file is, by the name of the container; none if nothing known.
     pub container: Option<String>,
-    /// Its objects.
+    /// The objects in the order of the file.
     pub objects: Vec<ObjectRecord>,
     /// Entries that hold no device code: the id, where it is, and how many bytes it has.
     pub others: Vec<(Option<String>, Option<u64>, u64)>,

@@ -1,7 +1,7 @@
 //! A database of kernels: many files, one index, and a kernel decoded when it is first asked for.
 //!
-//! Adding a file reads names and headers. A kernel's instructions, blocks and source places are worked out when
-//! somebody asks, once, whoever asks and on whatever thread; a failure is remembered like an answer.
+//! Adding a file reads names and headers. A kernel's instructions, blocks and source places are computed on
+//! first use, once for all threads; a failure is stored like an answer.
 //!
 //! ```
 //! use hsaco_db::Database;
