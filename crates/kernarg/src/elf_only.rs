@@ -15,7 +15,7 @@ use crate::prepacked::DirectLayout;
 
 /// A kernel without metadata: a descriptor and a function, both for others to see.
 ///
-/// It takes prepacked buffers only, and whoever launches it must know the size of its workgroups.
+/// It takes prepacked buffers only, and its caller must know the size of its workgroups.
 ///
 /// ```
 /// use hsaco_object::CodeObject;

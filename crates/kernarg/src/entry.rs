@@ -80,7 +80,7 @@ impl EntryValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct EntryRegister {
-    /// Which.
+    /// The first register, and how many.
     pub register: Register,
     /// The lowest bit and how many, where it shares the register.
     pub bits: Option<(u8, u8)>,
@@ -414,7 +414,7 @@ impl Entry {
         Ok(())
     }
 
-    /// The scalar registers of a wave, each with its value; none where nobody but the driver knows it.
+    /// The scalar registers of a wave, each with its value; none where only the driver knows it.
     pub fn scalar_values(&self, wave: &Wave<'_>) -> Vec<(Register, Option<u32>)> {
         let mut values: Vec<(Register, Option<u32>)> = Vec::new();
         for entry in self.registers.iter().filter(|it| it.register.file != RegisterFile::Vgpr) {

@@ -88,8 +88,8 @@ pub(crate) struct HiddenBlock {
 
 /// What a buffer's hidden arguments were left without.
 ///
-/// Zero is a value: a kernel that follows a null heap pointer faults. Whoever packs is told which
-/// hidden arguments nobody supplied.
+/// Zero is a value: a kernel that follows a null heap pointer faults. Packing reports which
+/// hidden arguments were not supplied.
 #[derive(Clone, Copy, Debug)]
 pub struct Unsupplied<'l> {
     left_zero: HiddenSet,
@@ -97,12 +97,12 @@ pub struct Unsupplied<'l> {
 }
 
 impl<'l> Unsupplied<'l> {
-    /// The kinds that are zero because nobody supplied them.
+    /// The kinds that are zero because they were not supplied.
     pub fn left_zero(&self) -> HiddenSet {
         self.left_zero
     }
 
-    /// The names of all that are zero because nobody supplied them, kinds without a name here included.
+    /// The names of all that are zero because they were not supplied, kinds without a name here included.
     pub fn names(&self) -> impl Iterator<Item = &'l str> + use<'l> {
         let set = self.left_zero;
         let left = move |it: &&HiddenField| it.kind.is_none_or(|kind| set.contains(kind));

@@ -61,7 +61,7 @@ use hsaco_bytes::{Error, ErrorKind, Result};
 
 const CONTEXT: &str = "kernel arguments";
 
-/// What segments are aligned to where nobody says: what the runtime aligns all of them to.
+/// Alignment of a segment if the file does not say: what the runtime aligns all of them to.
 const UNSTATED_ALIGNMENT: u32 = 16;
 
 /// An argument's place, which must end within `segment` bytes.

@@ -61,7 +61,7 @@ pub struct NativeLayout {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ArgumentSlot {
-    /// Its name, if anybody says.
+    /// Its name, if the file has one.
     pub name: Option<Box<str>>,
     /// Where it begins in the segment.
     pub offset: u32,
@@ -69,7 +69,7 @@ pub struct ArgumentSlot {
     pub size: u32,
     /// What it holds.
     pub kind: OwnedValueKind,
-    /// Its type, as far as anybody says.
+    /// Its type, as far as the file says.
     pub ty: ValueType,
 }
 

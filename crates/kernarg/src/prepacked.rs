@@ -126,7 +126,7 @@ impl DirectLayout {
         Self { size }
     }
 
-    /// Bytes of the segment, if anybody says.
+    /// Bytes of the segment, if the file says.
     pub const fn size(self) -> Option<u32> {
         self.size
     }

@@ -1,4 +1,4 @@
-//! What an argument is made of, as far as somebody says so: the neutral description that debug information,
+//! What an argument is made of, as far as it is known: the neutral description that debug information,
 //! OpenCL's type names and a caller's own knowledge are all put into.
 
 mod decode;
@@ -30,7 +30,7 @@ pub enum ValueType {
     Bool,
     /// A number of 1, 2, 4, 8 or 16 bytes.
     Integer {
-        /// Its size.
+        /// Size in bytes.
         size: u32,
         /// Whether it may be negative.
         signed: bool,
@@ -39,14 +39,14 @@ pub enum ValueType {
     Float(Float),
     /// An address: of 8 bytes, in LDS of 4.
     Pointer {
-        /// Its size.
+        /// Size in bytes.
         size: u32,
     },
     /// Several of one type.
     Array {
-        /// Of which type.
+        /// The type of an element.
         of: Box<ValueType>,
-        /// How many.
+        /// Number of elements.
         count: u32,
         /// Bytes in all: vectors of three have the size of four.
         size: u32,
@@ -55,7 +55,7 @@ pub enum ValueType {
     Record(RecordType),
     /// Bytes of which no more is known.
     Opaque {
-        /// How many.
+        /// Size in bytes.
         size: u32,
     },
 }
