@@ -32,7 +32,7 @@ pub struct CodeObject<'a> {
 pub enum Target {
     /// A processor this crate knows.
     Known(TargetId),
-    /// A machine number nobody had given a name to when this crate was made.
+    /// A machine number that had no name when this crate was written.
     Unknown(u32),
 }
 

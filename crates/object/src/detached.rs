@@ -1,4 +1,4 @@
-//! Kernels without the bytes that they are views of, for whoever keeps both.
+//! Kernels without the bytes that they are views of, for callers that store both.
 
 use std::ops::Range;
 

@@ -397,7 +397,7 @@ impl Builder {
         }
     }
 
-    /// Looks into an object that nobody has looked into.
+    /// Looks into an object for the first time.
     fn read(&mut self, spot: Spot, number: usize, unread: Object, entry: &Entry<'_>) {
         if entry.kind != EntryKind::CodeObject {
             let is_unknown = entry.kind == EntryKind::Unknown;

@@ -31,7 +31,7 @@ use read::{integer, integers, put, string, strings, take, twice};
 
 const CONTEXT: &str = "metadata";
 
-/// Bytes that a kernel's map takes at least: nobody leaves out its name.
+/// Least size of a kernel's map in bytes: every map has a name.
 const SMALLEST_KERNEL: usize = 64;
 
 /// The metadata of one code object, merged over its notes.

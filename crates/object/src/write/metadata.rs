@@ -17,7 +17,7 @@ const PRINTF: &str = "amdhsa.printf";
 const VERSION: &str = "amdhsa.version";
 
 /// Changes to the metadata of one code object: values of kernels and of the root, and kernels of
-/// other objects. Keys nobody knows, the order of keys and every value that is not changed stay as
+/// other objects. Unknown keys, the order of keys and every value that is not changed stay as
 /// they are, byte for byte.
 ///
 /// ```
