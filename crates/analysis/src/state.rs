@@ -11,8 +11,8 @@ use hsaco_isa::{
 use crate::cfg::Cfg;
 use crate::stream::Stream;
 
-/// The hardware register of modes.
-const MODE: i64 = 1;
+/// The bit of MODE that `s_set_gpr_idx_on` sets.
+const GPR_INDEX_BIT: Range<u8> = 27..28;
 /// Three sources and the destination.
 const ALL_OPERANDS: u8 = 0xf;
 /// The destination among the operands that may be relative.
@@ -222,8 +222,8 @@ impl<'a> States<'a> {
             "s_set_gpr_idx_off" => None,
             "s_set_gpr_idx_mode" => indexed.and(operands("simm16")),
             "s_set_gpr_idx_idx" => indexed,
-            name if name.starts_with("s_setreg") => match setreg_field(self.decoder, inst) {
-                Some((MODE, bits)) if bits.contains(&27) => Some(ALL_OPERANDS),
+            name if name.starts_with("s_setreg") => match inst.hwreg_field() {
+                Some(field) if field.is_of_mode(&GPR_INDEX_BIT) => Some(ALL_OPERANDS),
                 _ => indexed,
             },
             _ if writes_m0() => indexed.map(|_| ALL_OPERANDS),
@@ -281,25 +281,16 @@ pub fn vgpr_msb_after(decoder: &Decoder, before: Option<VgprMsb>, inst: &Inst) -
         _ if !decoder.has_vgpr_msb() => before,
         Flow::Call | Flow::IndirectCall | Flow::Trap => None,
         _ if !inst.writes_mode() => before,
-        _ if inst.mnemonic() == "s_set_vgpr_msb" => {
-            Some(VgprMsb::new(number(decoder, inst, "simm16")?.cast_unsigned() as u8))
-        }
+        _ if inst.vgpr_msb().is_some() => inst.vgpr_msb(),
         _ if inst.mnemonic().starts_with("s_setreg") => mode_field(decoder, before, inst),
         _ => before,
     }
 }
 
-/// The register that `s_setreg` writes, and which of its bits.
-fn setreg_field(decoder: &Decoder, inst: &Inst) -> Option<(i64, Range<i64>)> {
-    let register = number(decoder, inst, "simm16")?;
-    let (first, width) = (register >> 6 & 0x1f, (register >> 11 & 0x1f) + 1);
-    Some((register & 0x3f, first..first + width))
-}
-
-/// `s_setreg` of a field of MODE: bits 12 to 19 are the upper register bits, the destination's first.
+/// The VGPR MSBs after `s_setreg`: nothing where it sets some of them, or to what is not known.
 fn mode_field(decoder: &Decoder, msb: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {
-    let (id, Range { start: first, end }) = setreg_field(decoder, inst)?;
-    if id != MODE || first >= 20 || end <= 12 {
+    let field = inst.hwreg_field()?;
+    if !field.is_of_mode(&VgprMsb::MODE_BITS) {
         return msb;
     }
     let value = match decoder.operand(inst, "imm")? {
@@ -307,8 +298,9 @@ fn mode_field(decoder: &Decoder, msb: Option<VgprMsb>, inst: &Inst) -> Option<Vg
         OperandValue::Literal32(value) => value.into(),
         _ => return None,
     };
-    let covers = first <= 12 && end >= 20;
-    covers.then(|| VgprMsb::new(((value >> (12 - first)).cast_unsigned() as u8).rotate_right(2)))
+    let (bits, own) = (field.bits(), VgprMsb::MODE_BITS);
+    let covers = bits.start <= own.start && bits.end >= own.end;
+    covers.then(|| VgprMsb::from_mode((value >> (own.start - bits.start)).cast_unsigned() as u8))
 }
 
 fn number(decoder: &Decoder, inst: &Inst, name: &str) -> Option<i64> {

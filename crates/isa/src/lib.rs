@@ -1,69 +1,50 @@
-//! AMD GPU instruction sets.
+//! AMD GPU instructions, from gfx8 to gfx12.5: decoded, printed as LLVM 22 prints them, assembled; what each does, and
+//! what the processors are that run them.
 //!
-//! Today: what a target is. [`Processor`] names every processor LLVM 22 knows, [`TargetId`] adds the
-//! xnack and sramecc settings, [`EFlags`] reads both out of an ELF header, [`TargetId::runs_on`] says
-//! whether code loads on a device, and [`Processor::limits`] what one device of that kind can hold.
+//! A [`Decoder`] is made for one processor. It turns bytes into [`Inst`]s, which are small and `Copy`, and answers what
+//! there is to ask about them: text, operands, effects.
 //!
 //! ```
-//! use hsaco_isa::{AbiVersion, EFlags, TargetId};
-//! let flags = EFlags::new(0x0100_0054, AbiVersion::V6);
-//! let device: TargetId = "gfx1151".parse()?;
-//! assert_eq!(flags.target_id().unwrap().to_string(), "gfx11-generic");
-//! assert_eq!(flags.runs_on(device), Some(Ok(())));
-//! assert_eq!(device.processor.limits().max_vgprs, 256);
-//! # Ok::<(), hsaco_isa::ParseTargetError>(())
+//! use hsaco_isa::{Decoder, Flow, OperandValue, Processor, VgprMsb};
+//! let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+//! // Any bytes may follow; what is no instruction is `None`.
+//! let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68, 0, 0, 0x81, 0xbf]).unwrap();
+//! assert_eq!(inst.len(), 4);
+//! assert_eq!(inst.mnemonic(), "v_add_u32");
+//! assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, v1, v2");
+//!
+//! let Some(OperandValue::Register(source)) = decoder.operand(&inst, "src0") else { panic!() };
+//! assert_eq!(source.to_string(), "v1");
+//! let effects = decoder.effects(&inst, VgprMsb::default());
+//! assert_eq!(effects.writes().next().unwrap().to_string(), "v3");
+//! assert_eq!(effects.flow(), Flow::Next);
+//! # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
 //! ```
+//!
+//! An [`Assembler`] goes the other way. A [`Form`] is what all instructions of one encoding have in common: the key for
+//! tables about instructions. [`TargetId`], [`Processor`] and [`EFlags`] say what code is compiled for, and
+//! [`Processor::limits`] what a device can hold.
 #![forbid(unsafe_code)]
 
-mod arch;
 mod asm;
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    reason = "fields are cut out of words; tables are as long as their indices reach"
-)]
+mod assembler;
 mod decode;
+mod decoder;
 mod effects;
-mod encode;
-mod format;
-mod generated;
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    reason = "fields are cut out of words; tables are as long as their indices reach"
-)]
-mod inst;
+mod model;
 mod occupancy;
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    reason = "fields are cut out of words; tables are as long as their indices reach"
-)]
-mod operand;
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    reason = "fields are cut out of words; tables are as long as their indices reach"
-)]
-mod operands;
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    reason = "fields are cut out of words; tables are as long as their indices reach"
-)]
 mod print;
-mod table;
 mod target;
 
-pub use asm::{AsmError, Assembler, Data, Exactness, Statement};
-pub use decode::{DecodeOptions, Decoder, DecoderCache, Mode, UnsupportedProcessor};
+pub use assembler::{AsmError, Assembler, Data, Exactness, Statement};
+pub use decoder::{DecodeOptions, Decoder, DecoderCache, Mode, TextMemory, UnsupportedProcessor};
 pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};
-pub use format::{Extension, Format};
-pub use inst::{Inst, Outline};
+pub use model::{
+    Extension, Form, FormOperand, Format, Half, HwRegField, Inst, Operand, OperandRole,
+    OperandValue, Outline, Register, RegisterFile, SourceModifiers, Special, ValueType, VgprMsb,
+};
 pub use occupancy::{Demand, Limiter, NextStep, Occupancy};
-pub use operand::Special;
-pub use operands::{Half, Operand, OperandValue, Register, RegisterFile, SourceModifiers};
-pub use print::{TextMemory, Token, VgprMsb, Words};
+pub use print::{Token, Words};
 pub use target::{
     AbiVersion, AccVgprs, EFlags, EFlagsFault, EntryId, ErrorKind, Feature, FlatScratch,
     Generation, Incompatible, Limits, MergeConflict, ParseTargetError, Processor, Reason, Setting,

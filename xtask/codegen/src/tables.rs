@@ -1,4 +1,4 @@
-//! The instruction tables of `crates/isa/src/generated/`, from `isa-data/`.
+//! The instruction tables of `crates/isa/src/model/generated/`, from `isa-data/`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -14,8 +14,8 @@ use crate::operands::{self, Place, Step};
 use crate::pool::Pool;
 use crate::semantics;
 
-const OUTPUT: &str = "crates/isa/src/generated/tables.rs";
-const EFFECTS: &str = "crates/isa/src/generated/effects.rs";
+const OUTPUT: &str = "crates/isa/src/model/generated/tables.rs";
+const EFFECTS: &str = "crates/isa/src/model/generated/effects.rs";
 const SEMANTICS: &str = "crates/emu/src/generated/semantics.rs";
 const FACTS: &str = "isa-data";
 
@@ -65,7 +65,7 @@ const MODES: [&str; 5] = [
     "AlignedVGPRNoAGPRMode_Wave32",
 ];
 
-/// Special registers, in the order of `operand::Special`.
+/// Special registers, in the order of `Special` of `isa`.
 const SPECIAL: &[&str] = &[
     "VCC_LO",
     "VCC_HI",
@@ -561,9 +561,9 @@ impl<'a> Tables<'a> {
     fn emit(&self) -> Result<String> {
         let pools = &self.pools;
         let mut out = String::from(HEADER);
-        out.push_str("\nuse crate::table::{Alias, Check, Class, Condition, Field, Flags, Form, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};\n");
+        out.push_str("\nuse crate::model::table::{Alias, Check, Class, Condition, Field, Flags, FormRow, Image, ImageEncoding, Kind, Name, Op, P, Role, Shape, Slot, Source, Table, Target, Type};\n");
         out.push_str(
-            "\n#[allow(clippy::too_many_arguments, reason = \"a row of the table\")]\nconst fn f(value: u64, high: u8, ignored: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> Form {\n    Form { value, high, ignored, mask, name, shape, predicates, flags }\n}\n\
+            "\n#[allow(clippy::too_many_arguments, reason = \"a row of the table\")]\nconst fn f(value: u64, high: u8, ignored: u8, mask: u16, name: u16, shape: u16, predicates: u16, flags: u16) -> FormRow {\n    FormRow { value, high, ignored, mask, name, shape, predicates, flags }\n}\n\
              \nconst fn n(start: u32, base: u8, full: u8) -> Name {\n    Name { start, base, full }\n}\n\
              \nconst fn s(field: u8, fixed: u16, kind: u16, name: u8, is_output: bool, msb: u8) -> Slot {\n    Slot { field, fixed, kind, name, is_output, msb }\n}\n\
              \nconst fn c(slot: u8, role: Role) -> Check {\n    Check { slot, role }\n}\n",
@@ -605,7 +605,7 @@ impl<'a> Tables<'a> {
         let _ = write!(out, "\npub(crate) static TABLES: &[Table] = &[\n{}];\n", self.tables);
         let _ = write!(
             out,
-            "\npub(crate) static FORMS: [Form; {}] = [\n{}];\n",
+            "\npub(crate) static FORMS: [FormRow; {}] = [\n{}];\n",
             self.facts.instructions.len(),
             self.forms
         );

@@ -1,14 +1,9 @@
 //! One form's attempt at a line.
 
-use crate::arch::Arch;
-use crate::decode::Tables;
-use crate::encode::field_width;
-use crate::generated::{IMAGES, OPERAND_NAMES, OPS, PIECES};
-use crate::inst::Inst;
-use crate::operand::{Code, tag};
-use crate::print::named::cache::SCC;
-use crate::print::operand::modifier;
-use crate::table::{DEFAULT_MODIFIER, Flags, Kind, NO_FIELD, Op, P, Slot, Source, Type};
+use crate::model::generated::{IMAGES, OPERAND_NAMES, PIECES};
+use crate::model::named::cache::SCC;
+use crate::model::table::{DEFAULT_MODIFIER, Flags, Kind, NO_FIELD, Op, P, Slot, Source, Type};
+use crate::model::{Arch, Code, Inst, Model, field_width, modifier, tag};
 
 use super::cursor::{Cursor, is_inner};
 use super::error::{Expected, Miss, Parse};
@@ -17,7 +12,7 @@ use super::named;
 use super::number::Number;
 use super::operand::{self, Constant, ConstantRules, Register, Wrapping, Written, half_bits};
 use super::rule::{self, DualPlaces, Line};
-use super::{Assembler, PlainKind, Standard};
+use super::{Parser, PlainKind, Standard};
 
 /// What stands around an operand.
 #[derive(Clone, Copy, Default)]
@@ -39,7 +34,7 @@ pub(super) struct Seen {
 }
 
 pub(super) struct Attempt<'a, 't> {
-    pub(super) tables: &'t Tables,
+    pub(super) model: &'t Model,
     /// What operands of each kind may be without a closer look.
     plain_kinds: &'t [PlainKind],
     seen: Seen,
@@ -58,15 +53,15 @@ pub(super) struct Attempt<'a, 't> {
     /// Whether the sources and the destination were written as upper or lower halves.
     halves: [Option<bool>; 4],
     exports: [Option<u16>; 4],
-    /// The name of an operand that may not be there; empty for none.
-    pub(super) unwanted: &'static str,
+    /// The name of an operand that may not be there.
+    pub(super) unwanted: Option<&'static str>,
 }
 
 impl<'a, 't> Attempt<'a, 't> {
-    pub(super) fn new(assembler: &'t Assembler, blank: Inst, cursor: Cursor<'a>) -> Self {
+    pub(super) fn new(assembler: &'t Parser, blank: Inst, cursor: Cursor<'a>) -> Self {
         let is_resized = blank.shape().image != 0 || blank.has_formats();
         Attempt {
-            tables: assembler.decoder.tables(),
+            model: &assembler.model,
             plain_kinds: if is_resized { &[] } else { &assembler.plain_kinds },
             seen: Seen::default(),
             cursor,
@@ -78,16 +73,14 @@ impl<'a, 't> Attempt<'a, 't> {
             lists: [None; 4],
             halves: [None; 4],
             exports: [None; 4],
-            unwanted: "",
+            unwanted: None,
         }
     }
 
     /// Follows the form's program over the line.
     pub(super) fn run(&mut self) -> Parse<()> {
-        let (start, count) = self.inst.shape().ops;
-        let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
-        for op in ops.unwrap_or_default() {
-            if !self.unwanted.is_empty() && self.is_unwanted(op) {
+        for op in self.inst.ops() {
+            if self.unwanted.is_some_and(|name| self.reads(op, name)) {
                 return self.cursor.wanted("something else");
             }
             if is_modifier(op.0) { self.modifier(op)? } else { self.step(op)? }
@@ -98,13 +91,13 @@ impl<'a, 't> Attempt<'a, 't> {
         self.finish()
     }
 
-    /// Whether a step reads the operand that may not be there.
-    fn is_unwanted(&self, Op(what, number): &Op) -> bool {
+    /// Whether a step reads the operand of a name.
+    fn reads(&self, Op(what, number): &Op, name: &str) -> bool {
         let is_text = matches!(what, P::Text | P::Vcc | P::VccFirst);
         let has_modifiers =
             matches!(what, P::FloatModifiers | P::FloatModifiersVcc | P::IntModifiers);
         let slot = self.inst.slots().get(usize::from(*number) + usize::from(has_modifiers));
-        !is_text && slot.and_then(Slot::label) == Some(self.unwanted)
+        !is_text && slot.and_then(Slot::label) == Some(name)
     }
 
     /// What the rules between operands are about.
@@ -114,12 +107,12 @@ impl<'a, 't> Attempt<'a, 't> {
         partner: &'static str,
         standard: Standard,
     ) -> Line<'_> {
-        let Attempt { tables, ref inst, seen, lists, halves, .. } = *self;
-        Line { tables, inst, standard, seen, dual, partner, lists, halves }
+        let Attempt { model, ref inst, seen, lists, halves, .. } = *self;
+        Line { model, inst, standard, seen, dual, partner, lists, halves }
     }
 
     pub(super) fn arch(&self) -> Arch {
-        self.tables.arch
+        self.model.arch
     }
 
     fn step(&mut self, Op(what, number): &Op) -> Parse<()> {
@@ -259,33 +252,31 @@ impl<'a, 't> Attempt<'a, 't> {
         let signed = (-(1 << (width - 1)), (1 << (width - 1)) - 1);
         let unsigned = (0, (1 << width) - 1);
         if kind.source == Source::ScalarOffset {
-            return match () {
-                () if arch.has(Arch::GFX8) => (0, 0xf_ffff),
-                () if flags.has(Flags::SCALAR_BUFFER)
-                    && !arch.has(Arch::GFX8)
-                    && arch.is_gfx12_plus() =>
-                {
-                    (0, 0x7f_ffff)
-                }
-                () if arch.is_gfx12_plus() => signed,
-                () if flags.has(Flags::SCALAR_BUFFER) => (0, 0xf_ffff),
-                () => (-(1 << 20), (1 << 20) - 1),
+            let is_buffer = flags.has(Flags::SCALAR_BUFFER);
+            return if arch.is_gfx12_plus() {
+                if is_buffer { (0, 0x7f_ffff) } else { signed }
+            } else if arch.has(Arch::GFX8) || is_buffer {
+                (0, 0xf_ffff)
+            } else {
+                (-(1 << 20), (1 << 20) - 1)
             };
         }
-        match () {
-            () if flags.any(Flags::MUBUF | Flags::MTBUF) && arch.is_gfx12_plus() => (0, 0x7f_ffff),
-            () if flags.any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH)
-                || flags.any(Flags::FLAT) && arch.is_gfx12_plus() =>
-            {
-                match () {
-                    () if arch.has(Arch::GFX10) => (-(1 << 11), (1 << 11) - 1),
-                    () => signed,
-                }
-            }
-            () if flags.any(Flags::FLAT) && arch.has(Arch::GFX8) => (0, 0),
-            () if flags.any(Flags::FLAT) && arch.has(Arch::GFX10) => (0, (1 << 11) - 1),
-            () if flags.any(Flags::FLAT) && arch.is_gfx9_plus() => (0, (1 << (width - 1)) - 1),
-            () => unsigned,
+        if flags.any(Flags::MUBUF | Flags::MTBUF) && arch.is_gfx12_plus() {
+            return (0, 0x7f_ffff);
+        }
+        let is_flat = flags.any(Flags::FLAT);
+        let is_signed =
+            flags.any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH) || is_flat && arch.is_gfx12_plus();
+        if is_signed {
+            if arch.has(Arch::GFX10) { (-(1 << 11), (1 << 11) - 1) } else { signed }
+        } else if !is_flat {
+            unsigned
+        } else if arch.has(Arch::GFX8) {
+            (0, 0)
+        } else if arch.has(Arch::GFX10) {
+            (0, (1 << 11) - 1)
+        } else {
+            (0, (1 << (width - 1)) - 1)
         }
     }
 
@@ -395,7 +386,7 @@ impl<'a, 't> Attempt<'a, 't> {
         };
         self.inst.add(slot, u64::from(number) | bits);
         // Operands that share a field are the same register.
-        let is_as_written = self.tables.code(&self.inst, slot) == Code(tag << 12 | number);
+        let is_as_written = self.model.code(&self.inst, slot) == Code(tag << 12 | number);
         if is_as_written {
             self.seen.scalar |= tag == tag::SGPR;
             self.cursor = ahead;
@@ -470,7 +461,7 @@ impl<'a, 't> Attempt<'a, 't> {
         if register.first + u16::from(named) - 1 > last {
             return Err(start.miss(Expected::UpTo(file, last)));
         }
-        let wide = self.tables.dwords(kind).max(1);
+        let wide = self.model.dwords(kind).max(1);
         if self.is_resized(slot) {
             let is_odd = register.count > 1 && register.first % 2 == 1;
             if is_odd && arch.has(Arch::ALIGNED_VGPRS) && !self.has_remark(start) {
@@ -515,7 +506,7 @@ impl<'a, 't> Attempt<'a, 't> {
         start: Cursor<'a>,
     ) -> Parse<()> {
         let wanted = operand::register_code(register);
-        let mut code = self.tables.code(&self.inst, slot);
+        let mut code = self.model.code(&self.inst, slot);
         if kind.source == Source::DualDestination {
             // The destination of the first half is the first operand.
             let first = self.inst.slots().first().map_or(0, |slot| self.inst.value(slot));
@@ -530,10 +521,10 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         if code.tag() == tag::HALF && register.half == Some(true) && code != wanted {
             self.select_half(slot);
-            code = self.tables.half(&self.inst, slot, code);
+            code = self.model.half(&self.inst, slot, code);
         }
-        let dwords = if kind.dwords == 0 { self.tables.dwords(kind) } else { register.count };
-        let in_class = self.tables.class_without(kind, code, dwords).is_none();
+        let dwords = if kind.dwords == 0 { self.model.dwords(kind) } else { register.count };
+        let in_class = self.model.class_without(kind, code, dwords).is_none();
         if code == wanted && (in_class || self.is_resized(slot) || self.has_remark(start)) {
             return Ok(());
         }
@@ -597,10 +588,10 @@ impl<'a, 't> Attempt<'a, 't> {
         if !is_mask_of_vcc {
             self.inst.add(slot, operand::scalar_value(kind.source, value).into());
         }
-        let code = self.tables.code(&self.inst, slot);
+        let code = self.model.code(&self.inst, slot);
         let in_class = || {
-            self.tables.class_without(kind, code, self.tables.dwords(kind)).is_none()
-                && (kind.ty != Type::Register || self.tables.class_names(kind, code))
+            self.model.class_without(kind, code, self.model.dwords(kind)).is_none()
+                && (kind.ty != Type::Register || self.model.class_names(kind, code))
         };
         if operand::is_special(code, name) && (in_class() || self.has_remark(start)) {
             return Ok(());
@@ -660,7 +651,7 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         let value = operand::scalar_value(kind.source, value);
         self.inst.add(slot, value.into());
-        let tag = self.tables.code(&self.inst, slot).tag();
+        let tag = self.model.code(&self.inst, slot).tag();
         if self.inst.value(slot) & 0xff == u64::from(value) & 0xff
             && matches!(tag, tag::INLINE | tag::LITERAL | tag::LITERAL64)
         {
@@ -836,7 +827,7 @@ impl<'a, 't> Attempt<'a, 't> {
         for (position, count) in &self.widths {
             let Some(slot) = slots.get(usize::from(*position)) else { continue };
             let kind = slot.kind();
-            let expected = self.tables.operand_dwords(&self.inst, slot, kind).max(1);
+            let expected = self.model.operand_dwords(&self.inst, slot, kind).max(1);
             // Eight registers may stand for the five to seven that are needed.
             let is_oversized =
                 *count == 8 && (5..8).contains(&expected) && slot.is_named_like("vaddr");
@@ -846,7 +837,7 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         if let Some(count) = self.addresses {
             let all = slots.iter().filter(|slot| slot.is_named_like("vaddr")).count();
-            let expected = self.tables.separate_addresses(&self.inst).map_or(all, usize::from);
+            let expected = self.model.separate_addresses(&self.inst).map_or(all, usize::from);
             if expected != usize::from(count) {
                 return first_miss(expected as u8);
             }

@@ -11,7 +11,6 @@
 mod cursor;
 mod data;
 mod error;
-mod exact;
 mod form;
 mod modifier;
 mod named;
@@ -20,35 +19,22 @@ mod operand;
 mod rule;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
-use crate::Processor;
-use crate::arch::Arch;
-use crate::decode::{DecodeOptions, Decoder, Features, UnsupportedProcessor};
-use crate::generated::{ALIASES, FORMS, KINDS, NAMES, OPS, PIECES};
-use crate::inst::{self, Inst};
-use crate::operand::{Code, tag};
-use crate::table::{Flags, Kind, P, Source};
+use crate::model::generated::{ALIASES, KINDS, NAMES, PIECES};
+use crate::model::table::{Flags, Kind, P, Source};
+use crate::model::{self, Arch, Code, Features, Inst, Model, tag};
 use cursor::Cursor;
 pub use data::Data;
 pub use error::AsmError;
 use error::{Expected, Miss};
-pub use exact::Exactness;
 use form::Attempt;
 use rule::{Broken, DualPlaces};
 
-/// Assembles instructions of one processor.
-///
-/// ```
-/// use hsaco_isa::{Assembler, DecodeOptions, Processor};
-/// let assembler = Assembler::new(Processor::from_name("gfx942").unwrap(), DecodeOptions::default())?;
-/// let inst = assembler.assemble("v_add_u32 v3, v1, v2").unwrap();
-/// assert_eq!(&inst.bytes()[..inst.len()], [0x01, 0x05, 0x06, 0x68]);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-/// ```
-pub struct Assembler {
-    decoder: Decoder,
+/// Reads the instructions of one processor.
+pub(crate) struct Parser {
+    model: Arc<Model>,
     /// By name without suffix: which of the candidates.
     names: Names<Forms>,
     /// The numbers of the names of second halves.
@@ -101,12 +87,6 @@ enum Standard {
 struct PlainKind {
     vectors: u16,
     scalars: u16,
-}
-
-impl fmt::Debug for Assembler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Assembler").field(&self.decoder).finish()
-    }
 }
 
 /// A form of the processor, with the bits that an encoder sets although a decoder ignores them.
@@ -181,80 +161,29 @@ impl Variant {
     }
 }
 
-impl Assembler {
-    /// An assembler for a processor under settings; `mode` is of no account.
-    pub fn new(processor: Processor, options: DecodeOptions) -> Result<Self, UnsupportedProcessor> {
-        let decoder = Decoder::with_options(processor, options)?;
-        let mut named: Vec<(&'static str, Candidate)> = Vec::with_capacity(6000);
-        let mut partners = Names::from_iter([("", 0)]);
-        for (number, size) in decoder.tables().forms() {
-            let mut blank = Inst::blank(number, size);
-            if is_never_written(&blank, decoder.tables().arch) {
-                continue;
-            }
-            if let Some(name) =
-                FORMS.get(usize::from(number)).and_then(|form| NAMES.get(usize::from(form.name)))
-            {
-                blank.set_ignored();
-                let variant = Variant::of(blank.flags());
-                let full = inst::text(name.start, name.full);
-                let partner = partner(&blank);
-                let next_number = partners.len() as u16;
-                let partner_number = *partners.entry(partner).or_insert(next_number);
-                named.push((
-                    split_suffix(full).map_or(full, |(base, _)| base),
-                    Candidate {
-                        blank,
-                        variant,
-                        partner,
-                        partner_number,
-                        dual: rule::dual_places(&blank),
-                        words: modifier::words_of(&blank),
-                    },
-                ));
-            }
-        }
-        // Of several forms for a text the smallest is taken; of those of one size, the decoder's first.
-        named.sort_by_cached_key(|(name, candidate)| {
-            let blank = &candidate.blank;
-            (
-                *name,
-                candidate.partner_number,
-                candidate.variant,
-                if *name == LONGER_FIRST { u8::MAX - blank.len } else { blank.len },
-                blank.extra_addresses(),
-                blank.flags().has(Flags::LAST_RESORT),
-            )
-        });
+impl Parser {
+    pub(crate) fn new(model: Arc<Model>) -> Self {
+        let (named, partners) = candidates(&model);
         let mut names = Names::default();
         for (at, (name, candidate)) in (0..).zip(&named) {
             let forms = names.entry(*name).or_insert(Forms { start: at, end: at, words: 0 });
             forms.end = at + 1;
             forms.words |= candidate.words;
         }
-        if let Some(features) = Features::of(processor, options) {
-            add_aliases(&mut names, &features);
-        }
+        add_aliases(&mut names, &model.features);
         let candidates = named.into_iter().map(|(_, candidate)| candidate).collect();
         let plain_kinds =
-            (0..).zip(&KINDS).map(|(number, kind)| plain_kind(&decoder, number, kind)).collect();
-        Ok(Assembler { decoder, names, partners, candidates, plain_kinds })
+            (0..).zip(&KINDS).map(|(number, kind)| plain_kind(&model, number, kind)).collect();
+        Parser { model, names, partners, candidates, plain_kinds }
     }
 
-    /// A decoder for the same processor under the same settings.
-    #[must_use]
-    pub fn decoder(&self) -> &Decoder {
-        &self.decoder
-    }
-
-    /// The instruction that a line is: a name and its operands, as the decoder prints them.
-    pub fn assemble(&self, line: &str) -> Result<Inst, AsmError> {
+    /// The instruction that a line is.
+    pub(crate) fn assemble(&self, line: &str) -> Result<Inst, AsmError> {
         self.parse(line, Standard::Own).map_err(AsmError::new)
     }
 
-    /// What a line is: an instruction as [`assemble`](Self::assemble) takes it, or a directive for data such as `.long 1, 2`,
-    /// after which a comment may stand.
-    pub fn statement(&self, line: &str) -> Result<Statement, AsmError> {
+    /// What a line is: an instruction, or a directive for data after which a comment may stand.
+    pub(crate) fn statement(&self, line: &str) -> Result<Statement, AsmError> {
         let mut cursor = Cursor::new(line);
         if cursor.peek() != b'.' {
             return self.assemble(line).map(Statement::Inst);
@@ -262,21 +191,9 @@ impl Assembler {
         Data::parse(&mut cursor).map(Statement::Data).map_err(AsmError::new)
     }
 
-    /// What a line of a file is, as [`statement`](Self::statement) takes it; nothing of one that is empty or a comment.
-    ///
-    /// `;` and `//` begin comments, and so does `#` at the beginning of a line.
-    ///
-    /// ```
-    /// use hsaco_isa::{Assembler, DecodeOptions, Processor};
-    /// let processor = Processor::from_name("gfx942").unwrap();
-    /// let assembler = Assembler::new(processor, DecodeOptions::default())?;
-    /// assert!(assembler.line("# a comment").is_none());
-    /// assert!(assembler.line("  s_endpgm // the end; of all").is_some_and(|it| it.is_ok()));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    pub fn line(&self, line: &str) -> Option<Result<Statement, AsmError>> {
-        let code = without_comment(line);
-        (!code.trim().is_empty()).then(|| self.statement(code))
+    /// The instruction that LLVM's assembler makes of a line, if it takes it.
+    pub(crate) fn llvm_inst(&self, line: &str) -> Option<Inst> {
+        self.parse(line, Standard::Llvm).ok()
     }
 
     fn parse(&self, line: &str, standard: Standard) -> Result<Inst, Miss> {
@@ -322,7 +239,7 @@ impl Assembler {
     /// Where the operand stands that breaks a rule: the form is tried again without it.
     fn blame(&self, candidate: &Candidate, cursor: Cursor<'_>, broken: Broken) -> Miss {
         let mut attempt = Attempt::new(self, candidate.blank, cursor);
-        attempt.unwanted = broken.operand;
+        attempt.unwanted = Some(broken.operand);
         let found = attempt.run().err();
         Miss {
             what: Expected::What(broken.wanted),
@@ -356,6 +273,50 @@ impl Assembler {
     }
 }
 
+/// The forms of the processor by name, in the order in which they are tried, and the numbers of the names of second halves.
+fn candidates(model: &Model) -> (Vec<(&'static str, Candidate)>, Names<u16>) {
+    let mut named: Vec<(&'static str, Candidate)> = Vec::with_capacity(6000);
+    let mut partners = Names::from_iter([("", 0)]);
+    for (table, number, form) in model.forms() {
+        let mut blank = Inst::blank(number, table.size);
+        if is_never_written(&blank, model.arch) {
+            continue;
+        }
+        if let Some(name) = NAMES.get(usize::from(form.name)) {
+            blank.set_ignored();
+            let variant = Variant::of(blank.flags());
+            let full = model::text(name.start, name.full);
+            let partner = partner(&blank);
+            let next_number = partners.len() as u16;
+            let partner_number = *partners.entry(partner).or_insert(next_number);
+            named.push((
+                split_suffix(full).map_or(full, |(base, _)| base),
+                Candidate {
+                    blank,
+                    variant,
+                    partner,
+                    partner_number,
+                    dual: rule::dual_places(&blank),
+                    words: modifier::words_of(&blank),
+                },
+            ));
+        }
+    }
+    // Of several forms for a text the smallest is taken; of those of one size, the decoder's first.
+    named.sort_by_cached_key(|(name, candidate)| {
+        let blank = &candidate.blank;
+        (
+            *name,
+            candidate.partner_number,
+            candidate.variant,
+            if *name == LONGER_FIRST { u8::MAX - blank.len } else { blank.len },
+            blank.extra_addresses(),
+            blank.flags().has(Flags::LAST_RESORT),
+        )
+    });
+    (named, partners)
+}
+
 /// A dual instruction that LLVM encodes the longer way where it can.
 const LONGER_FIRST: &str = "v_dual_dot2acc_f32_bf16";
 
@@ -371,9 +332,7 @@ fn is_never_written(blank: &Inst, arch: Arch) -> bool {
 
 /// What stands between the operands of a form.
 fn pieces(blank: &Inst) -> impl Iterator<Item = &'static str> {
-    let (start, count) = blank.shape().ops;
-    let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
-    let texts = ops.unwrap_or_default().iter().filter(|op| op.0 == P::Text);
+    let texts = blank.ops().iter().filter(|op| op.0 == P::Text);
     texts.filter_map(|op| PIECES.get(usize::from(op.1)).copied())
 }
 
@@ -386,38 +345,29 @@ fn add_aliases(names: &mut Names<Forms>, features: &Features) {
     }
 }
 
-fn plain_kind(decoder: &Decoder, number: u16, kind: &Kind) -> PlainKind {
-    let tables = decoder.tables();
+fn plain_kind(model: &Model, number: u16, kind: &Kind) -> PlainKind {
     // The classes of single registers reach from the first to the last that they have.
     let all = |tag: u16, bits: u16, count: u16| {
         let is_in = |register: u16| {
-            let code = tables.code_of(number, register | bits);
-            code == Code(tag << 12 | register) && tables.class_without(kind, code, 1).is_none()
+            let code = model.code_of(number, register | bits);
+            code == Code(tag << 12 | register) && model.class_without(kind, code, 1).is_none()
         };
         if is_in(0) && is_in(count - 1) { count } else { 0 }
     };
-    let scalars = if tables.arch.is_gfx10_plus() { 106 } else { 102 };
+    let scalars = if model.arch.is_gfx10_plus() { 106 } else { 102 };
     match kind.source {
-        Source::Vgpr if tables.dwords(kind) == 1 => {
+        Source::Vgpr if model.dwords(kind) == 1 => {
             PlainKind { vectors: all(tag::VGPR, 0x100, 256), scalars: 0 }
         }
-        Source::Any if tables.dwords(kind) == 1 => {
+        Source::Any if model.dwords(kind) == 1 => {
             PlainKind { vectors: all(tag::VGPR, 0x100, 256), scalars: all(tag::SGPR, 0, scalars) }
         }
         _ => PlainKind { vectors: 0, scalars: 0 },
     }
 }
 
-fn without_comment(line: &str) -> &str {
-    if line.starts_with('#') {
-        return "";
-    }
-    let code = line.split_once(';').map_or(line, |(code, _)| code);
-    code.split_once("//").map_or(code, |(code, _)| code)
-}
-
 /// Whether the decoder printed the line and remarked that it is wrong.
-fn has_remark(line: &str) -> bool {
+pub(crate) fn has_remark(line: &str) -> bool {
     line.contains("/*Invalid ")
 }
 

@@ -1,9 +1,8 @@
 //! Modifiers: after the operands, in the printer's order, each with a value that it has when left out.
 
-use crate::arch::Arch;
-use crate::encode::field_width;
-use crate::inst::Inst;
-use crate::table::{Flags, Kind, Op, P, Slot, Source};
+use crate::model::named::cache::TemporalKind;
+use crate::model::table::{Flags, Kind, Op, P, Slot, Source};
+use crate::model::{Arch, Inst, field_width};
 
 use super::error::{Expected, Parse};
 use super::form::Attempt;
@@ -105,7 +104,7 @@ impl Attempt<'_, '_> {
         let arch = self.arch();
         let flags = self.inst.flags();
         let scalar = flags.any(Flags::SMRD);
-        let kind = crate::print::temporal_kind(flags);
+        let kind = TemporalKind::of(flags);
         let first = self.cursor;
         let (mut policy, mut seen) = (0, 0);
         while !self.cursor.is_end() {
@@ -129,62 +128,63 @@ impl Attempt<'_, '_> {
         let slots = self.inst.slots();
         let Some(slot) = slots.get(usize::from(*number)) else { return Ok(false) };
         let kind = slot.kind();
+        match what {
+            P::NamedInt if kind.source == Source::ScalarOffset => self.offset(slot, kind.label),
+            P::Offset | P::FlatOffset => self.offset(slot, "offset"),
+            P::NamedInt => self.named_int(slot, kind),
+            P::OpSelByte | P::OpSelLanes => self.op_sel_pair(*what),
+            _ => {
+                let start = self.cursor;
+                match self.named_value(*what, slot)? {
+                    Some(value) => self.put(slot, value.into(), start).map(|()| true),
+                    None => Ok(false),
+                }
+            }
+        }
+    }
+
+    fn offset(&mut self, slot: &Slot, label: &str) -> Parse<bool> {
+        if !self.cursor.eat_label(label) {
+            return Ok(false);
+        }
+        self.signed(slot, "an offset").map(|()| true)
+    }
+
+    /// The value of a modifier, if it is there.
+    fn named_value(&mut self, what: P, slot: &Slot) -> Parse<Option<u32>> {
         let arch = self.arch();
-        let start = self.cursor;
         let cursor = &mut self.cursor;
-        let value = match what {
-            P::NamedInt if kind.source == Source::ScalarOffset => {
-                return if cursor.eat_label(kind.label) {
-                    self.signed(slot, "an offset").map(|()| true)
-                } else {
-                    Ok(false)
-                };
-            }
-            P::Offset | P::FlatOffset => {
-                return if cursor.eat_label("offset") {
-                    self.signed(slot, "an offset").map(|()| true)
-                } else {
-                    Ok(false)
-                };
-            }
-            P::NamedInt => return self.named_int(slot, kind),
-            P::NamedBit | P::Gds => named::bit(cursor, kind.label)?,
+        match what {
+            P::NamedBit | P::Gds => named::bit(cursor, slot.kind().label),
             // Printed, and refused by LLVM.
-            P::R128A16 if self.inst.mnemonic().starts_with("tensor_") => None,
-            P::R128A16 => {
-                named::bit(cursor, if arch.has(Arch::R128_A16) { "a16" } else { "r128" })?
-            }
-            P::OutputModifier => named::output_modifier(cursor)?,
-            P::DppFetchInvalid => named::flag(cursor, "fi")?.map(|on| fetch_invalid(slot, on)),
+            P::R128A16 if self.inst.mnemonic().starts_with("tensor_") => Ok(None),
+            P::R128A16 if arch.has(Arch::R128_A16) => named::bit(cursor, "a16"),
+            P::R128A16 => named::bit(cursor, "r128"),
+            P::OutputModifier => named::output_modifier(cursor),
+            P::DppFetchInvalid => Ok(named::flag(cursor, "fi")?.map(|on| fetch_invalid(slot, on))),
             // Before gfx11 either number sets the bit.
-            P::DppBoundCtrl => named::flag(cursor, "bound_ctrl")?
-                .map(|on| if arch.is_gfx11_plus() { on } else { 1 }),
-            P::DppCtrl => named::dpp_ctrl(cursor, arch)?,
-            P::Dpp8 => named::dpp8(cursor)?,
-            P::SdwaDst => named::sdwa_sel(cursor, "dst_sel")?,
-            P::SdwaSrc0 => named::sdwa_sel(cursor, "src0_sel")?,
-            P::SdwaSrc1 => named::sdwa_sel(cursor, "src1_sel")?,
-            P::SdwaUnused => named::sdwa_dst_unused(cursor)?,
-            P::OpSelByte | P::OpSelLanes => return self.op_sel_pair(*what),
-            P::MatrixAFormat => named::matrix_format(cursor, "matrix_a_fmt")?,
-            P::MatrixBFormat => named::matrix_format(cursor, "matrix_b_fmt")?,
-            P::MatrixAScale => named::matrix_scale(cursor, "matrix_a_scale")?,
-            P::MatrixBScale => named::matrix_scale(cursor, "matrix_b_scale")?,
-            P::MatrixAScaleFormat => named::matrix_scale_format(cursor, "matrix_a_scale_fmt")?,
-            P::MatrixBScaleFormat => named::matrix_scale_format(cursor, "matrix_b_scale_fmt")?,
-            P::IndexKey => named::labelled(cursor, "index_key")?,
-            P::BufferFormat => named::buffer_format(cursor, arch)?,
-            P::Dim => named::image_dim(cursor)?,
-            P::BitOp3 => named::labelled(cursor, "bitop3")?,
-            P::Blgp => named::labelled(cursor, "blgp")?,
-            P::BlgpNeg if arch.has(Arch::GFX940) => named::neg_list(cursor)?,
-            P::BlgpNeg => named::labelled(cursor, "blgp")?,
-            P::Swizzle => named::swizzle(cursor, arch)?,
-            _ => None,
-        };
-        match value {
-            Some(value) => self.put(slot, value.into(), start).map(|()| true),
-            None => Ok(false),
+            P::DppBoundCtrl => Ok(named::flag(cursor, "bound_ctrl")?
+                .map(|on| if arch.is_gfx11_plus() { on } else { 1 })),
+            P::DppCtrl => named::dpp_ctrl(cursor, arch),
+            P::Dpp8 => named::dpp8(cursor),
+            P::SdwaDst => named::sdwa_sel(cursor, "dst_sel"),
+            P::SdwaSrc0 => named::sdwa_sel(cursor, "src0_sel"),
+            P::SdwaSrc1 => named::sdwa_sel(cursor, "src1_sel"),
+            P::SdwaUnused => named::sdwa_dst_unused(cursor),
+            P::MatrixAFormat => named::matrix_format(cursor, "matrix_a_fmt"),
+            P::MatrixBFormat => named::matrix_format(cursor, "matrix_b_fmt"),
+            P::MatrixAScale => named::matrix_scale(cursor, "matrix_a_scale"),
+            P::MatrixBScale => named::matrix_scale(cursor, "matrix_b_scale"),
+            P::MatrixAScaleFormat => named::matrix_scale_format(cursor, "matrix_a_scale_fmt"),
+            P::MatrixBScaleFormat => named::matrix_scale_format(cursor, "matrix_b_scale_fmt"),
+            P::IndexKey => named::labelled(cursor, "index_key"),
+            P::BufferFormat => named::buffer_format(cursor, arch),
+            P::Dim => named::image_dim(cursor),
+            P::BitOp3 => named::labelled(cursor, "bitop3"),
+            P::BlgpNeg if arch.has(Arch::GFX940) => named::neg_list(cursor),
+            P::Blgp | P::BlgpNeg => named::labelled(cursor, "blgp"),
+            P::Swizzle => named::swizzle(cursor, arch),
+            _ => Ok(None),
         }
     }
 

@@ -1,9 +1,8 @@
 //! Operands that are registers or constants.
 
-use crate::arch::Arch;
-use crate::operand::FLOATS;
-use crate::operand::{Code, Special, tag};
-use crate::table::{Source, Type};
+use crate::model::code::FLOATS;
+use crate::model::table::{Source, Type};
+use crate::model::{Arch, Code, Special, tag};
 
 use super::cursor::{Cursor, is_inner};
 use super::error::{Expected, Parse};

@@ -2,15 +2,11 @@
 //!
 //! LLVM checks them after it has chosen an instruction and tries no other when one is broken; so do we.
 
-use crate::arch::Arch;
-use crate::decode::Tables;
-use crate::effects::form::Implicit;
-use crate::generated::IMAGES;
-use crate::inst::Inst;
-use crate::operand::{Code, Special, tag};
-use crate::operands::{OperandValue, Register, RegisterFile};
-use crate::print::named::cache::SCALE_OFFSET;
-use crate::table::{Flags, Image, ImageEncoding, Slot, Source};
+use crate::model::effects::Implicit;
+use crate::model::generated::IMAGES;
+use crate::model::named::cache::SCALE_OFFSET;
+use crate::model::table::{Flags, Image, ImageEncoding, Slot, Source};
+use crate::model::{Arch, Code, Inst, Model, OperandValue, Register, RegisterFile, Special, tag};
 
 use super::form::Seen;
 use super::operand::is_wide_value;
@@ -18,7 +14,7 @@ use super::{LONGER_FIRST, Standard};
 
 /// An instruction and what its text says beyond its bits.
 pub(super) struct Line<'t> {
-    pub(super) tables: &'t Tables,
+    pub(super) model: &'t Model,
     pub(super) inst: &'t Inst,
     pub(super) standard: Standard,
     pub(super) seen: Seen,
@@ -93,7 +89,7 @@ pub(super) fn check(line: &Line<'_>) -> Verdict {
 
 impl Line<'_> {
     fn arch(&self) -> Arch {
-        self.tables.arch
+        self.model.arch
     }
 
     fn is_named(&self, names: &[&str]) -> bool {
@@ -102,13 +98,13 @@ impl Line<'_> {
 
     fn value_of(&self, slot: &'static Slot) -> Option<OperandValue> {
         let vector = self.one_vector_register(slot).map(OperandValue::Register);
-        vector.or_else(|| Some(self.tables.typed(self.inst, slot)?.value))
+        vector.or_else(|| Some(self.model.typed(self.inst, slot)?.value))
     }
 
     /// What most operands are: a vector register that nothing makes wider.
     fn one_vector_register(&self, slot: &'static Slot) -> Option<Register> {
-        let code = self.is_one_register(slot).then(|| self.tables.code(self.inst, slot))?;
-        one_vector_register(self.tables.settled(self.inst, slot, slot.kind(), code))
+        let code = self.is_one_register(slot).then(|| self.model.code(self.inst, slot))?;
+        one_vector_register(self.model.settled(self.inst, slot, slot.kind(), code))
     }
 
     /// Whether an operand is one register if it is any, and nothing makes it wider.
@@ -124,13 +120,13 @@ impl Line<'_> {
     /// The vector registers of a slot, and its name.
     fn vector_at(&self, place: u8) -> Option<(&'static str, Register)> {
         let slot = self.inst.slots().get(usize::from(place))?;
-        let code = self.tables.code(self.inst, slot);
+        let code = self.model.code(self.inst, slot);
         if !matches!(code.tag(), tag::VGPR | tag::AGPR | tag::HALF) {
             return None;
         }
-        let settled = || self.tables.settled(self.inst, slot, slot.kind(), code);
+        let settled = || self.model.settled(self.inst, slot, slot.kind(), code);
         let one = self.is_one_register(slot).then(settled).and_then(one_vector_register);
-        let register = one.or_else(|| match self.tables.typed(self.inst, slot)?.value {
+        let register = one.or_else(|| match self.model.typed(self.inst, slot)?.value {
             OperandValue::Register(register) => Some(register),
             _ => None,
         });
@@ -249,7 +245,7 @@ fn scalar_values(line: &Line<'_>) -> Verdict {
     let is_wide = || line.inst.slots().first().is_some_and(|slot| slot.kind().dwords == 2);
     let is_limited = !line.arch().is_gfx10_plus() || is_wide() && line.is_named(&ONE_SCALAR);
     let limit = if is_limited { 1 } else { 2 };
-    let implicit = line.inst.form_effects().implicit_reads;
+    let implicit = line.inst.form().effects().implicit_reads;
     let mut used: Vec<Register> = Vec::new();
     if implicit.has(Implicit::VCC | Implicit::M0 | Implicit::FLAT_SCRATCH) {
         let special = if implicit.has(Implicit::VCC) { Special::Vcc } else { Special::M0 };
@@ -397,7 +393,7 @@ fn op_sel(line: &Line<'_>) -> Verdict {
 /// DPP moves double precision by few of its controls.
 fn dpp_control(line: &Line<'_>) -> Verdict {
     let Some(control) = line.inst.operand("dpp_ctrl") else { return Ok(()) };
-    let holds = (0x150..=0x15f).contains(&control) || !line.tables.is_dp_alu(line.inst);
+    let holds = (0x150..=0x15f).contains(&control) || !line.model.is_dp_alu(line.inst);
     ensure(holds, "dpp_ctrl", "row_newbcast, from gfx12 on row_share")
 }
 
@@ -433,8 +429,8 @@ fn image_data(line: &Line<'_>) -> Verdict {
     let (Some(slot), Some(_)) = (line.inst.named("vdata"), line.inst.named("dmask")) else {
         return Ok(());
     };
-    let is_written = line.tables.operand_dwords(line.inst, slot, slot.kind());
-    let is_asked = line.tables.data_dwords(line.inst);
+    let is_written = line.model.operand_dwords(line.inst, slot, slot.kind());
+    let is_asked = line.model.data_dwords(line.inst);
     ensure(is_written == is_asked, "vdata", "as many registers as dmask, d16 and tfe ask for")
 }
 
@@ -443,12 +439,12 @@ fn image_address(line: &Line<'_>) -> Verdict {
     let image = IMAGES.get(usize::from(line.inst.shape().image).wrapping_sub(1));
     let (Some(image), Some(slot)) = (image, line.inst.named("vaddr0")) else { return Ok(()) };
     let is_one_operand = image.encoding == ImageEncoding::Plain;
-    let asked = line.tables.address_dwords(line.inst, image);
+    let asked = line.model.address_dwords(line.inst, image);
     let is_as_asked = asked.filter(|_| image.flags & Image::BVH == 0).is_none_or(|asked| {
         if !is_one_operand {
             return asked == written_address(line);
         }
-        let written = line.tables.operand_dwords(line.inst, slot, slot.kind());
+        let written = line.model.operand_dwords(line.inst, slot, slot.kind());
         // Eight may stand for fewer, and there are none between twelve and sixteen.
         written == asked || written == 8 && asked >= 5 || written == 16 && asked > 12
     });
@@ -458,8 +454,8 @@ fn image_address(line: &Line<'_>) -> Verdict {
 /// How many words of address stand in registers of their own, and in those that follow the last.
 fn written_address(line: &Line<'_>) -> u8 {
     let slots = line.inst.slots().iter().filter(|slot| slot.is_named_like("vaddr"));
-    let words = slots.map(|slot| line.tables.operand_dwords(line.inst, slot, slot.kind()).max(1));
-    line.tables.separate_addresses(line.inst).unwrap_or_else(|| words.sum())
+    let words = slots.map(|slot| line.model.operand_dwords(line.inst, slot, slot.kind()).max(1));
+    line.model.separate_addresses(line.inst).unwrap_or_else(|| words.sum())
 }
 
 /// Gathers read one component; atomics have one, two or four.
@@ -537,10 +533,11 @@ fn scaled_offset(line: &Line<'_>) -> Verdict {
     let (flags, has) = (line.inst.flags(), |name| line.inst.named(name).is_some());
     let is_scaled =
         line.inst.operand("cpol").is_some_and(|policy| policy & u64::from(SCALE_OFFSET) != 0);
-    let may_scale = match () {
-        () if flags.any(Flags::SMRD) => !line.inst.mnemonic().starts_with("s_buffer_"),
-        () if flags.any(Flags::FLAT_SCRATCH) => has("vaddr"),
-        () => flags.any(Flags::FLAT) && has("vaddr") && has("saddr"),
+    let may_scale = if flags.any(Flags::SMRD) {
+        !line.inst.mnemonic().starts_with("s_buffer_")
+    } else {
+        let is_scratch = flags.any(Flags::FLAT_SCRATCH);
+        has("vaddr") && (is_scratch || flags.any(Flags::FLAT) && has("saddr"))
     };
     ensure(may_scale || !is_scaled, "cpol", "no scale_offset in this form")
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::codes::{CODE_BITS, Codes};
-use crate::generated::{CHECKS, FIELDS, SHAPES, SLOTS};
-use crate::operand::{Code, misaligned, tag};
-use crate::table::{Check, NO_FIELD, Role, Shape, Slot, Source};
+use crate::model::code::{Code, misaligned, tag};
+use crate::model::codes::{CODE_BITS, Codes};
+use crate::model::generated::{CHECKS, FIELDS, SHAPES, SLOTS};
+use crate::model::table::{Check, NO_FIELD, Role, Shape, Slot, Source};
 
 /// An operand's bits and where in the verdicts to look its value up.
 #[derive(Clone, Copy)]
@@ -30,8 +30,8 @@ pub(super) const LITERAL: u8 = 1;
 /// tuples do, or no value that there is.
 const OTHER: u8 = 2;
 
-/// What the values of operands mean for the encoding; nothing in most cases. Written before the checks that
-/// look there are known to anybody.
+/// What the values of operands mean for the encoding; nothing in most cases. A table is written before the first check
+/// that reads it.
 pub(super) struct Verdicts(Box<[AtomicU8; 1 << 16]>);
 
 impl Verdicts {

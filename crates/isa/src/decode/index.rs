@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::checks::{CheckBook, Checks, Program, Verdicts};
-use super::codes::Codes;
+use super::has_rules;
 use super::tops::{self, Place, TABLE_STARTS};
-use super::{Features, Mode, has_rules};
-use crate::arch::Arch;
-use crate::generated::{FLAGS, FORMS, HIGH_VALUES, IGNORED, MASKS, PREDICATES, TABLES};
-use crate::table::{Form, Table};
+use crate::model::generated::{FLAGS, HIGH_VALUES, IGNORED, MASKS, TABLES};
+use crate::model::table::{FormRow, Table};
+use crate::model::{Arch, Form, Known, Mode, Model};
 
 /// A form that the processor has, with all that most encodings need in one line of the cache.
 #[repr(align(64))]
@@ -74,7 +73,8 @@ impl Leaf {
 /// The upper bits choose a bucket, which is filled when it is first asked for: most code needs few.
 pub(super) struct Index {
     buckets: Box<[Line; tops::COUNT]>,
-    forms: Forms,
+    model: Arc<Model>,
+    mode: Mode,
     book: Mutex<CheckBook>,
 }
 
@@ -129,35 +129,37 @@ fn escapes(low: u64) -> u8 {
 }
 
 impl Index {
-    pub(super) fn new(forms: Forms) -> Self {
+    pub(super) fn new(model: Arc<Model>, mode: Mode) -> Self {
         Index {
             buckets: Box::new([const { Line(OnceLock::new()) }; tops::COUNT]),
-            forms,
+            model,
+            mode,
             book: Mutex::default(),
         }
     }
 
     /// The forms with the upper bits of a first word.
     #[inline]
-    pub(super) fn bucket(&self, low: u64, operands: (&Codes, &Verdicts)) -> &Bucket {
+    pub(super) fn bucket(&self, low: u64, verdicts: &Verdicts) -> &Bucket {
         let top = (low as u32 >> tops::SHIFT) as usize;
-        self.buckets[top].0.get_or_init(|| self.fill(top, operands))
+        self.buckets[top].0.get_or_init(|| self.fill(top, verdicts))
     }
 
     #[cold]
-    fn fill(&self, top: usize, operands: (&Codes, &Verdicts)) -> Bucket {
+    fn fill(&self, top: usize, verdicts: &Verdicts) -> Bucket {
         let first = tops::first_alike(top);
         if first != top {
-            return self.bucket((first as u64) << tops::SHIFT, operands).clone();
+            return self.bucket((first as u64) << tops::SHIFT, verdicts).clone();
         }
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut new = |table, number, form| {
-            candidate(table, number, form, self.forms.arch, book.program(form.shape, operands))
+        let mut new = |table, number, form: &FormRow| {
+            let program = book.program(form.shape, (&self.model.codes, verdicts));
+            candidate(table, number, form, self.model.arch, program)
         };
-        let known = tops::places(top).iter().filter_map(|place| self.forms.at(*place));
+        let known = tops::places(top).iter().filter_map(|place| self.at(*place));
         let mut candidates: Vec<_> =
             known.clone().map(|(table, number, form)| new(table, number, form)).collect();
-        let lenient = known.filter_map(|it| self.forms.lenient(it));
+        let lenient = known.filter_map(|it| self.lenient(it));
         candidates.extend(
             lenient
                 .map(|(table, number, form, ignored)| new(table, number, form).ignoring(ignored)),
@@ -166,16 +168,27 @@ impl Index {
     }
 
     /// The fixed bits in the first word of the forms that are wanted.
-    pub(super) fn first_words(&self, is_wanted: impl Fn(u16) -> bool) -> Vec<(u32, u32)> {
-        let strict = self.forms.all().map(|(table, number, form)| (table, number, form, 0));
-        let lenient = self.forms.all().filter_map(|it| self.forms.lenient(it));
-        let wanted = strict.chain(lenient).filter(|(_, number, ..)| is_wanted(*number));
+    pub(super) fn first_words(&self, is_wanted: impl Fn(Form) -> bool) -> Vec<(u32, u32)> {
+        let strict = self.model.forms().map(|(table, number, form)| (table, number, form, 0));
+        let lenient = self.model.forms().filter_map(|it| self.lenient(it));
+        let wanted = strict.chain(lenient).filter(|(_, number, ..)| is_wanted(Form::new(*number)));
         wanted.map(|(.., form, ignored)| first_word(form, ignored)).collect()
     }
 
-    /// The forms that the processor has, in the order in which they are tried, and their sizes.
-    pub(super) fn forms(&self) -> impl Iterator<Item = (u16, u8)> {
-        self.forms.all().map(|(table, number, _)| (number, table.size))
+    /// A form with the bits of it that may be anything: a lenient decoder takes it so after all others.
+    fn lenient(
+        &self,
+        (table, number, form): Known,
+    ) -> Option<(&'static Table, u16, &'static FormRow, u128)> {
+        let ignored = IGNORED.get(usize::from(form.ignored)).copied().unwrap_or_default();
+        (self.mode == Mode::Lenient && ignored != 0).then_some((table, number, form, ignored))
+    }
+
+    /// The form at a place, and its table, if the processor has them.
+    fn at(&self, place: Place) -> Option<Known> {
+        let table = TABLE_STARTS.partition_point(|start| *start <= place).checked_sub(1)?;
+        let first = TABLES.get(table)?.forms.0;
+        self.model.form(table, first + (place - TABLE_STARTS.get(table)?))
     }
 }
 
@@ -201,67 +214,23 @@ impl Bucket {
     }
 }
 
-/// The forms that a processor has.
-pub(super) struct Forms {
-    arch: Arch,
-    tables: [bool; TABLES.len()],
-    predicates: [bool; PREDICATES.len()],
-    mode: Mode,
-}
-
-/// A form, its table and its number.
-type Known = (&'static Table, u16, &'static Form);
-
-impl Forms {
-    pub(super) fn new(features: &Features, arch: Arch, mode: Mode) -> Self {
-        Forms {
-            arch,
-            tables: std::array::from_fn(|it| features.any(TABLES[it].when)),
-            predicates: std::array::from_fn(|it| features.fulfil(&PREDICATES[it])),
-            mode,
-        }
-    }
-
-    /// A form with the bits of it that may be anything: a lenient decoder takes it so after all others.
-    fn lenient(&self, (table, number, form): Known) -> Option<(&Table, u16, &Form, u128)> {
-        let ignored = IGNORED.get(usize::from(form.ignored)).copied().unwrap_or_default();
-        (self.mode == Mode::Lenient && ignored != 0).then_some((table, number, form, ignored))
-    }
-
-    /// The form at a place, and its table, if the processor has them.
-    fn at(&self, place: Place) -> Option<Known> {
-        let table = TABLE_STARTS.partition_point(|start| *start <= place).checked_sub(1)?;
-        if !*self.tables.get(table)? {
-            return None;
-        }
-        let start = TABLE_STARTS.get(table)?;
-        let table = TABLES.get(table)?;
-        let number = table.forms.0 + (place - start);
-        let form = FORMS.get(usize::from(number))?;
-        self.predicates.get(usize::from(form.predicates))?.then_some((table, number, form))
-    }
-
-    /// All of them, in the order in which they are tried.
-    fn all(&self) -> impl Iterator<Item = Known> {
-        let tables = TABLES.iter().zip(TABLE_STARTS).zip(&self.tables);
-        let places = tables
-            .filter(|(_, applies)| **applies)
-            .flat_map(|((table, start), _)| start..start + (table.forms.1 - table.forms.0));
-        places.filter_map(|place| self.at(place))
-    }
-}
-
 /// The fixed bits of a form's first word where some may be anything: their mask and their values.
-fn first_word(form: &Form, ignored: u128) -> (u32, u32) {
+fn first_word(form: &FormRow, ignored: u128) -> (u32, u32) {
     let mask = fixed_bits(form) & !ignored;
     (mask as u32, (form.value & mask as u64) as u32)
 }
 
-fn fixed_bits(form: &Form) -> u128 {
+fn fixed_bits(form: &FormRow) -> u128 {
     MASKS.get(usize::from(form.mask)).copied().unwrap_or(u128::MAX)
 }
 
-fn candidate(table: &Table, number: u16, form: &Form, arch: Arch, program: Program) -> Candidate {
+fn candidate(
+    table: &Table,
+    number: u16,
+    form: &FormRow,
+    arch: Arch,
+    program: Program,
+) -> Candidate {
     let mask = fixed_bits(form);
     let special = FLAGS.get(usize::from(form.flags)).is_some_and(|flags| has_rules(flags, arch));
     Candidate {

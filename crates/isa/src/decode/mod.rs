@@ -1,269 +1,31 @@
 //! From bytes to instructions.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 
-mod cache;
 mod checks;
-mod codes;
 mod index;
 mod tops;
 
-pub use cache::DecoderCache;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::arch::Arch;
-use crate::effects::QuickSlots;
-use crate::generated::{CHECKS, FEATURES, KINDS, TARGETS};
-use crate::inst::{self, Inst};
-use crate::operand::{Code, misaligned, tag};
-use crate::print::Texts;
-use crate::table::{Check, Condition, Flags, Role, Slot};
-use crate::{Processor, WaveSize};
+use crate::model::code::misaligned;
+use crate::model::generated::CHECKS;
+use crate::model::inst::{self, load};
+use crate::model::table::{Check, Flags, Role, Slot};
+use crate::model::{Arch, Code, Features, Form, Inst, Mode, Model, feature, tag};
 use checks::{LITERAL, Verdicts};
-use codes::Codes;
-use index::{Bucket, Candidate, Forms, Index};
+use index::{Bucket, Candidate, Index};
 
-/// How much a decoder lets pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Refuses what LLVM 22 refuses.
-    #[default]
-    Strict,
-    /// Also takes encodings that differ only in bits that the hardware ignores;
-    /// [`Inst::is_lenient`] says when that was so.
-    Lenient,
-}
-
-/// How a decoder reads code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct DecodeOptions {
-    /// How much to let pass.
-    pub mode: Mode,
-    /// Whether 16-bit operands name halves of registers; by default as LLVM 22 has it for the processor.
-    pub real_true16: Option<bool>,
-    /// The size of a wave; by default as LLVM 22 has it for the processor.
-    pub wave_size: Option<WaveSize>,
-}
-
-/// There are no instruction tables for a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnsupportedProcessor(pub Processor);
-
-impl fmt::Display for UnsupportedProcessor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no instruction tables for {}: hsaco decodes gfx8 and later", self.0)
-    }
-}
-
-impl std::error::Error for UnsupportedProcessor {}
-
-/// Decodes and prints the instructions of one processor.
-///
-/// ```
-/// use hsaco_isa::{Decoder, Processor};
-/// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-/// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
-/// assert_eq!(inst.len(), 4);
-/// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, v1, v2");
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-/// ```
-#[derive(Clone)]
-pub struct Decoder {
-    tables: Arc<Tables>,
-    /// What prints, where the text is another decoder's.
-    text: Option<Arc<Tables>>,
-}
-
-impl fmt::Debug for Decoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Decoder").field(&self.tables.arch).finish()
-    }
-}
-
-/// What a decoder has worked out for its processor.
-pub(crate) struct Tables {
-    features: Features,
-    pub(crate) arch: Arch,
-    /// Which of LLVM's modes chooses register classes.
-    pub(crate) class_mode: usize,
+/// Finds the form that bytes have.
+pub(crate) struct Matcher {
+    model: Arc<Model>,
     max_len: usize,
     index: Index,
     verdicts: Verdicts,
-    codes: Codes,
-    pub(crate) texts: Texts,
-    pub(crate) quick: QuickSlots,
-}
-
-impl Decoder {
-    /// A strict decoder with LLVM 22's settings for the processor.
-    pub fn new(processor: Processor) -> Result<Self, UnsupportedProcessor> {
-        Self::with_options(processor, DecodeOptions::default())
-    }
-
-    /// A decoder with settings of its own.
-    pub fn with_options(
-        processor: Processor,
-        options: DecodeOptions,
-    ) -> Result<Self, UnsupportedProcessor> {
-        let features = Features::of(processor, options).ok_or(UnsupportedProcessor(processor))?;
-        let tables = Arc::new(Tables::new(features, options.mode));
-        Ok(Decoder { tables, text: None })
-    }
-
-    /// The same decoder with the text of another: who looks at what code does takes its waves and registers as they
-    /// are, who reads it the text that everything else prints. What the other does not decode has its own text.
-    ///
-    /// ```
-    /// use hsaco_isa::{DecodeOptions, Decoder, Processor, WaveSize};
-    /// let gfx1030 = Processor::from_name("gfx1030").unwrap();
-    /// let wave64 = DecodeOptions { wave_size: Some(WaveSize::Wave64), ..DecodeOptions::default() };
-    /// let wave64 = Decoder::with_options(gfx1030, wave64)?;
-    /// let llvm = Decoder::new(gfx1030)?;
-    /// let inst = wave64.decode(&[0x01, 0x05, 0x84, 0x7d]).unwrap();
-    /// assert_eq!(wave64.text(&inst), "v_cmp_eq_u32_e32 vcc, v1, v2");
-    /// assert_eq!(wave64.with_text_of(&llvm).text(&inst), "v_cmp_eq_u32_e32 vcc_lo, v1, v2");
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    #[must_use]
-    pub fn with_text_of(&self, other: &Decoder) -> Self {
-        let text = Some(&other.tables).filter(|it| it.features != self.tables.features);
-        Decoder { tables: Arc::clone(&self.tables), text: text.cloned() }
-    }
-
-    /// The instruction at the start of `bytes`, if there is one.
-    #[inline(always)]
-    #[must_use]
-    pub fn decode(&self, bytes: &[u8]) -> Option<Inst> {
-        self.tables.decode(bytes)
-    }
-
-    /// The instruction at the start of `bytes` that LLVM decodes and then refuses; it remarks on its operands all
-    /// the same ([`print_remarks`](Self::print_remarks)).
-    #[must_use]
-    pub fn refused(&self, bytes: &[u8]) -> Option<Inst> {
-        self.tables.examine(bytes).err().flatten()
-    }
-
-    /// What the first four bytes of an instruction of this name look like: pairs of a mask and the value
-    /// under it. For who looks through much code for little.
-    ///
-    /// ```
-    /// use hsaco_isa::{Decoder, Processor};
-    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-    /// let nop = decoder.first_words("s_nop");
-    /// assert!(nop.iter().any(|(mask, value)| 0xbf80_0000 & mask == *value));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    #[must_use]
-    pub fn first_words(&self, mnemonic: &str) -> Vec<(u32, u32)> {
-        let mut words = self.tables.index.first_words(|form| {
-            let inst = Inst::blank(form, 4);
-            inst.mnemonic() == mnemonic || inst.full_mnemonic() == mnemonic
-        });
-        words.sort_unstable();
-        words.dedup();
-        words
-    }
-
-    /// Whether it is the same decoder, or a copy of it.
-    #[inline]
-    pub(crate) fn is(&self, other: &Decoder) -> bool {
-        let is_same = |one: &Option<Arc<Tables>>, other: &Option<Arc<Tables>>| match (one, other) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (None, None) => true,
-            _ => false,
-        };
-        Arc::ptr_eq(&self.tables, &other.tables) && is_same(&self.text, &other.text)
-    }
-
-    pub(crate) fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
-    /// What prints an instruction, and the instruction as that decodes it.
-    #[inline]
-    pub(crate) fn printer(&self, inst: &Inst) -> (&Tables, Inst) {
-        match &self.text {
-            None => (&self.tables, *inst),
-            Some(text) => self.printer_of(text, inst),
-        }
-    }
-
-    #[cold]
-    fn printer_of<'t>(&'t self, text: &'t Tables, inst: &Inst) -> (&'t Tables, Inst) {
-        let bytes = inst.bytes();
-        let own = bytes.get(..inst.len()).unwrap_or_default();
-        match text.decode(own).filter(|it| it.len() == inst.len()) {
-            Some(read) => (text, read),
-            None => (&self.tables, *inst),
-        }
-    }
-}
-
-/// The number of a feature, for the compiler to look up: it refuses names that LLVM does not have.
-pub(crate) const fn feature(name: &str) -> u8 {
-    let mut number = 0;
-    while !is_same(FEATURES[number], name) {
-        number += 1;
-    }
-    number as u8
-}
-
-const fn is_same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len() && at == other.len()
-}
-
-/// The features of a processor under its settings.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Features([bool; FEATURES.len()]);
-
-impl Features {
-    pub(crate) fn of(processor: Processor, options: DecodeOptions) -> Option<Self> {
-        let target = TARGETS.iter().find(|target| target.name == processor.name())?;
-        let mut features = Features([false; FEATURES.len()]);
-        for number in target.features {
-            features.set(*number, true);
-        }
-        if let Some(on) = options.real_true16 {
-            let on = on && features.has(const { feature("FeatureTrue16BitInsts") });
-            features.set(const { feature("FeatureRealTrue16Insts") }, on);
-        }
-        // From gfx10 on a processor has both.
-        if !features.has(const { feature("FeatureWavefrontSize64") }) {
-            let wave64 = options.wave_size == Some(WaveSize::Wave64);
-            features.set(const { feature("FeatureWavefrontSize32") }, !wave64);
-            features.set(const { feature("FeatureWavefrontSize64") }, wave64);
-        }
-        let has_tables = features.has(const { feature("FeatureGCN3Encoding") })
-            || features.has(const { feature("FeatureGFX10Insts") });
-        has_tables.then_some(features)
-    }
-
-    fn set(&mut self, number: u8, on: bool) {
-        if let Some(feature) = self.0.get_mut(usize::from(number)) {
-            *feature = on;
-        }
-    }
-
-    pub(crate) fn has(&self, number: u8) -> bool {
-        self.0.get(usize::from(number)).is_some_and(|on| *on)
-    }
-
-    fn any(&self, numbers: &[u8]) -> bool {
-        numbers.is_empty() || numbers.iter().any(|number| self.has(*number))
-    }
-
-    pub(crate) fn fulfil(&self, condition: &Condition) -> bool {
-        condition.0.iter().any(|(with, without)| {
-            with.iter().all(|number| self.has(*number))
-                && !without.iter().any(|number| self.has(*number))
-        })
-    }
 }
 
 /// Form, length and marks in one register.
@@ -291,68 +53,36 @@ enum Verdict {
     Refused(Inst),
 }
 
-impl Tables {
-    fn new(features: Features, mode: Mode) -> Self {
-        let arch = Arch::of(&features);
-        Tables {
-            arch,
-            class_mode: class_mode(arch),
-            max_len: max_len(&features),
-            index: Index::new(Forms::new(&features, arch, mode)),
-            features,
+impl Matcher {
+    pub(crate) fn new(model: Arc<Model>, mode: Mode) -> Self {
+        Matcher {
+            max_len: max_len(&model.features),
+            index: Index::new(Arc::clone(&model), mode),
             verdicts: Verdicts::new(),
-            codes: Codes::new(arch),
-            texts: Texts::new(),
-            quick: QuickSlots::new(),
+            model,
         }
     }
 
-    /// The forms that the processor has, in the order in which they are tried, and their sizes.
-    pub(crate) fn forms(&self) -> impl Iterator<Item = (u16, u8)> {
-        self.index.forms()
+    /// The fixed bits in the first word of the forms that are wanted: their mask and their values.
+    pub(crate) fn first_words(&self, is_wanted: impl Fn(Form) -> bool) -> Vec<(u32, u32)> {
+        self.index.first_words(is_wanted)
     }
 
-    /// What the value of an operand stands for.
-    #[inline]
-    pub(crate) fn code(&self, inst: &Inst, slot: &Slot) -> Code {
-        self.code_of(slot.kind, inst.value(slot) as u16)
-    }
-
-    /// What a value stands for in operands of a kind.
-    #[inline]
-    pub(crate) fn code_of(&self, kind: u16, value: u16) -> Code {
-        let codes = self.codes.table(self.codes.number(kind));
-        codes.map_or(Code::INVALID, |(codes, _)| codes[usize::from(value & 0x3ff)])
-    }
-
-    /// What all values stand for in operands of a kind.
-    pub(crate) fn codes_of(&self, kind: u16) -> Option<&[Code]> {
-        self.codes.table(self.codes.number(kind)).map(|(codes, _)| &codes[..])
+    /// The instruction that LLVM decodes and then refuses.
+    pub(crate) fn refused(&self, bytes: &[u8]) -> Option<Inst> {
+        self.examine(bytes).err().flatten()
     }
 
     #[inline]
     fn bucket(&self, low: u64) -> &Bucket {
-        self.index.bucket(low, (&self.codes, &self.verdicts))
-    }
-
-    /// The number of the table of values for operands of a kind, which is there from now on.
-    pub(crate) fn code_table(&self, kind: u16) -> u8 {
-        let number = self.codes.number(kind);
-        self.codes.table(number);
-        number
-    }
-
-    /// What a value stands for in a table that is there.
-    #[inline]
-    pub(crate) fn code_in(&self, table: u8, value: u16) -> Option<Code> {
-        self.codes.made(table).map(|codes| codes[usize::from(value & 0x3ff)])
+        self.index.bucket(low, &self.verdicts)
     }
 
     /// Nearly always the first form fits and its operands say nothing.
     ///
     /// Always inlined: an instruction is longer than what a call returns in registers.
     #[inline(always)]
-    fn decode(&self, bytes: &[u8]) -> Option<Inst> {
+    pub(crate) fn decode(&self, bytes: &[u8]) -> Option<Inst> {
         let (low, high, last) = load(bytes);
         let (form, len, marks) = 'found: {
             let bucket = self.bucket(low);
@@ -450,7 +180,7 @@ impl Tables {
             match check.role {
                 Role::Register | Role::Source => {
                     let value = inst.value(slot) as u16;
-                    let code = self.code_of(slot.kind, value);
+                    let code = self.model.code_of(slot.kind, value);
                     inst.marks |= alignment(slot, value, code);
                     match code.tag() {
                         tag::INVALID => return false,
@@ -499,7 +229,7 @@ impl Tables {
         let flags = inst.flags();
         let is_buffer = flags.any(Flags::MUBUF | Flags::MTBUF) || flags.has(Flags::SCALAR_BUFFER);
         if is_buffer
-            && self.arch.is_gfx12_plus()
+            && self.model.arch.is_gfx12_plus()
             && let Some(slot) = inst.named("offset")
             && inst.value(slot) & 0x80_0000 != 0
         {
@@ -519,38 +249,12 @@ impl Tables {
     }
 }
 
-/// The bytes of an instruction and what follows them.
-type Words = (u64, u64, u32);
-
-/// The first twenty bytes, or what there is of them.
-#[inline]
-pub(crate) fn load(bytes: &[u8]) -> Words {
-    match bytes.first_chunk::<20>() {
-        Some(bytes) => parts(bytes),
-        None => {
-            let mut padded = [0; 20];
-            padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-            parts(&padded)
-        }
-    }
-}
-
-#[inline]
-fn parts(bytes: &[u8; 20]) -> Words {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *bytes;
-    let low = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-    let high = u64::from_le_bytes([i, j, k, l, m, n, o, p]);
-    (low, high, u32::from_le_bytes([q, r, s, t]))
-}
-
 /// The mark of an operand that does not start where tuples do.
 fn alignment(slot: &Slot, value: u16, code: Code) -> u8 {
-    let kind = KINDS.get(usize::from(slot.kind));
-    let number = kind.and_then(|kind| misaligned(kind.source, value, code));
-    if number.is_some() { inst::MISALIGNED } else { 0 }
+    if misaligned(slot.kind().source, value, code).is_some() { inst::MISALIGNED } else { 0 }
 }
 
-/// Whether a form has rules beyond its operands, those of `Tables::take_special`.
+/// Whether a form has rules beyond its operands, those of `Matcher::take_special`.
 fn has_rules(flags: &Flags, arch: Arch) -> bool {
     let is_buffer = flags.any(Flags::MUBUF | Flags::MTBUF) || flags.has(Flags::SCALAR_BUFFER);
     flags.any(Flags::MIMG)
@@ -560,39 +264,15 @@ fn has_rules(flags: &Flags, arch: Arch) -> bool {
 
 /// The longest encoding, literal included.
 fn max_len(features: &Features) -> usize {
-    match () {
-        () if features.has(const { feature("FeatureNSAEncoding") }) => 20,
-        () if features.has(const { feature("FeatureGFX950Insts") })
-            || features.has(const { feature("FeatureGFX1250Insts") }) =>
-        {
-            16
-        }
-        () if features.has(const { feature("FeatureVOP3Literal") }) => 12,
-        () => 8,
+    let has_wide_literals = features.has(const { feature("FeatureGFX950Insts") })
+        || features.has(const { feature("FeatureGFX1250Insts") });
+    if features.has(const { feature("FeatureNSAEncoding") }) {
+        20
+    } else if has_wide_literals {
+        16
+    } else if features.has(const { feature("FeatureVOP3Literal") }) {
+        12
+    } else {
+        8
     }
-}
-
-/// Which of LLVM's modes chooses register classes, numbered as the generated tables do.
-const fn class_mode(arch: Arch) -> usize {
-    match (arch.has(Arch::ALIGNED_VGPRS), arch.has(Arch::GFX9), arch.has(Arch::WAVE32)) {
-        (false, _, false) => 0,
-        (false, _, true) => 1,
-        (true, true, _) => 2,
-        (true, false, false) => 3,
-        (true, false, true) => 4,
-    }
-}
-
-impl Inst {
-    /// How many address registers stand in words after an image instruction.
-    pub(crate) fn extra_addresses(&self) -> u8 {
-        let slots = self.slots();
-        let extra = slots.iter().filter(|slot| is_extra_address(slot, self.len));
-        extra.count() as u8
-    }
-}
-
-fn is_extra_address(slot: &Slot, base_size: u8) -> bool {
-    let field = crate::generated::FIELDS.get(usize::from(slot.field));
-    field.is_some_and(|field| slot.field != crate::table::NO_FIELD && field.0.0 >= base_size * 8)
 }

@@ -1,6 +1,6 @@
 //! Which forms the upper bits of a first word leave, whatever the processor; the compiler works it out.
 
-use crate::generated::{FORMS, IGNORED, MASKS, TABLES};
+use crate::model::generated::{FORMS, IGNORED, MASKS, TABLES};
 
 /// The bits that choose among all forms.
 pub(super) const SHIFT: u32 = 23;

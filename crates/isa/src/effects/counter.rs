@@ -1,59 +1,7 @@
 //! Wait counters: which an instruction raises, and which it waits for.
 
-use super::form::{Counting, Wait};
-use crate::arch::Arch;
-
-/// A counter of outstanding operations.
-///
-/// Up to gfx11 there are `vmcnt`, `vscnt` (from gfx10 on), `expcnt` and `lgkmcnt`; from gfx12 on finer ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "named as the assembler names them")]
-pub enum Counter {
-    Vmcnt,
-    Vscnt,
-    Expcnt,
-    Lgkmcnt,
-    Loadcnt,
-    Storecnt,
-    Dscnt,
-    Kmcnt,
-    Samplecnt,
-    Bvhcnt,
-    Xcnt,
-    Asynccnt,
-    Tensorcnt,
-}
-
-impl Counter {
-    const ALL: [Counter; 13] = {
-        use Counter::*;
-        [
-            Vmcnt, Vscnt, Expcnt, Lgkmcnt, Loadcnt, Storecnt, Dscnt, Kmcnt, Samplecnt, Bvhcnt,
-            Xcnt, Asynccnt, Tensorcnt,
-        ]
-    };
-
-    /// The assembler's name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Counter::Vmcnt => "vmcnt",
-            Counter::Vscnt => "vscnt",
-            Counter::Expcnt => "expcnt",
-            Counter::Lgkmcnt => "lgkmcnt",
-            Counter::Loadcnt => "loadcnt",
-            Counter::Storecnt => "storecnt",
-            Counter::Dscnt => "dscnt",
-            Counter::Kmcnt => "kmcnt",
-            Counter::Samplecnt => "samplecnt",
-            Counter::Bvhcnt => "bvhcnt",
-            Counter::Xcnt => "xcnt",
-            Counter::Asynccnt => "asynccnt",
-            Counter::Tensorcnt => "tensorcnt",
-        }
-    }
-}
+use crate::model::effects::{Counting, Wait};
+use crate::model::{Arch, Counter, WaitField};
 
 /// Some counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -183,29 +131,8 @@ fn pair_part(counter: Counter, number: u16) -> Limit {
 
 /// The fields of `s_waitcnt`; one that is all set waits for nothing.
 fn packed(arch: Arch, number: u16) -> [Limit; 3] {
-    let field = |counter, shift: u32, width: u32, high: u16| {
-        let mask = (1_u16 << width) - 1;
-        let value = (number >> shift & mask) | high << width;
-        let all = mask | if high_bits(arch, counter) { 3 << width } else { 0 };
-        (value != all).then_some((counter, value as u8))
-    };
-    let upper = if high_bits(arch, Counter::Vmcnt) { number >> 14 } else { 0 };
-    if arch.is_gfx11_plus() {
-        return [
-            field(Counter::Vmcnt, 10, 6, 0),
-            field(Counter::Expcnt, 0, 3, 0),
-            field(Counter::Lgkmcnt, 4, 6, 0),
-        ];
-    }
-    let lgkm_width = if arch.is_gfx10_plus() { 6 } else { 4 };
-    [
-        field(Counter::Vmcnt, 0, 4, upper),
-        field(Counter::Expcnt, 4, 3, 0),
-        field(Counter::Lgkmcnt, 8, lgkm_width, 0),
-    ]
-}
-
-/// From gfx9 to gfx10, `vmcnt` has two more bits at the top.
-fn high_bits(arch: Arch, counter: Counter) -> bool {
-    counter == Counter::Vmcnt && arch.is_gfx9_plus() && !arch.is_gfx11_plus()
+    WaitField::all(arch).each_ref().map(|field| {
+        let count = field.read(number.into());
+        (count != field.max()).then_some((field.counter, count as u8))
+    })
 }

@@ -9,80 +9,18 @@
 #![allow(clippy::cast_possible_truncation, reason = "numbers are cut to the width of their fields")]
 
 mod counter;
-pub(crate) mod form;
 mod quick;
 #[cfg(test)]
 mod tests;
 
-pub use counter::{Counter, Counters};
+pub use crate::model::{Access, Counter, Flow, Space};
+pub use counter::Counters;
 pub(crate) use quick::QuickSlots;
 
-use crate::arch::Arch;
-use crate::decode::{Decoder, Tables};
-use crate::generated::{EFFECTS, EFFECTS_OF_FORM, KINDS};
-use crate::inst::Inst;
-use crate::operand::{Special, tag};
-use crate::operands::{Half, Register, RegisterFile};
-use crate::print::VgprMsb;
-use crate::table::{Flags, Slot, Source};
-use form::{Counting, FormEffects, Implicit, Rules, Wait};
-use quick::Quick;
-
-/// Where memory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Space {
-    /// Through the scalar cache.
-    Scalar,
-    /// Global memory.
-    Global,
-    /// Global, LDS or scratch, as the address says.
-    Flat,
-    /// Through a buffer descriptor.
-    Buffer,
-    /// Memory of the workgroup; with `gds`, of the device.
-    Lds,
-    /// Memory of the lane.
-    Scratch,
-    /// Through an image descriptor.
-    Image,
-}
-
-impl Space {
-    /// A short name that programs may rely on.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Space::Scalar => "scalar",
-            Space::Global => "global",
-            Space::Flat => "flat",
-            Space::Buffer => "buffer",
-            Space::Lds => "lds",
-            Space::Scratch => "scratch",
-            Space::Image => "image",
-        }
-    }
-}
-
-/// What is done to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "they say it")]
-pub enum Access {
-    Load,
-    Store,
-    Atomic,
-}
-
-impl Access {
-    /// A short name that programs may rely on.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Access::Load => "load",
-            Access::Store => "store",
-            Access::Atomic => "atomic",
-        }
-    }
-}
+use crate::model::effects::{Counting, FormEffects, Implicit, Rules, Wait};
+use crate::model::table::{Slot, Source};
+use crate::model::{Arch, Half, Inst, Model, Register, RegisterFile, Special, VgprMsb, tag};
+use quick::{OfShape, Quick};
 
 /// A memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,43 +36,6 @@ pub struct Memory {
     pub lds: Option<Access>,
 }
 
-/// Where execution goes after an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Flow {
-    /// To the next instruction.
-    Next,
-    /// To [`Inst::branch_target`].
-    Branch,
-    /// There or to the next instruction.
-    ConditionalBranch,
-    /// There, and back to the next instruction.
-    Call,
-    /// To the address in a register, and back to the next instruction.
-    IndirectCall,
-    /// To the address in a register: a jump, a tail call or a function's return.
-    IndirectJump,
-    /// Back from the trap handler.
-    Return,
-    /// Nowhere: the wave ends.
-    End,
-    /// To the trap handler, which may come back to the next instruction.
-    Trap,
-}
-
-impl Flow {
-    /// Whether the next instruction may follow.
-    ///
-    /// ```
-    /// use hsaco_isa::Flow;
-    /// assert!(Flow::Call.falls_through());
-    /// assert!(!Flow::End.falls_through());
-    /// ```
-    #[must_use]
-    pub const fn falls_through(self) -> bool {
-        !matches!(self, Flow::Branch | Flow::IndirectJump | Flow::Return | Flow::End)
-    }
-}
-
 /// Which lanes count as enabled when a vector instruction writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lanes {
@@ -147,100 +48,33 @@ pub enum Lanes {
 /// What makes an operand mean half of its register.
 const HALVING: u16 = Rules::WRITES_LOW_HALF | Rules::WRITES_HIGH_HALF | Rules::SELECTS_HALF;
 
-/// The effects of one instruction; see [`Decoder::effects`].
+/// The effects of one instruction; see [`Decoder::effects`](crate::Decoder::effects).
 #[derive(Clone, Copy)]
 pub struct Effects<'a> {
-    tables: &'a Tables,
+    model: &'a Model,
+    quick: &'a QuickSlots,
     inst: &'a Inst,
     form: &'static FormEffects,
     msb: VgprMsb,
 }
 
-impl Inst {
-    #[inline]
-    pub(crate) fn form_effects(&self) -> &'static FormEffects {
-        let number = EFFECTS_OF_FORM.get(usize::from(self.form)).copied().unwrap_or_default();
-        EFFECTS.get(usize::from(number)).unwrap_or(&EFFECTS[0])
-    }
-
-    /// Whether it writes fields of MODE.
-    #[must_use]
-    #[inline]
-    pub fn writes_mode(&self) -> bool {
-        self.form_effects().implicit_writes.has(Implicit::MODE)
-    }
-
-    /// Whether it computes with vector registers, and neither loads nor stores them.
-    #[must_use]
-    pub fn is_vector_alu(&self) -> bool {
-        self.flags().any(Flags::VALU)
-    }
-
-    /// Where execution goes after it.
-    ///
-    /// ```
-    /// use hsaco_isa::{Decoder, Flow, Processor};
-    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-    /// let endpgm = decoder.decode(&[0x00, 0x00, 0x81, 0xbf]).unwrap();
-    /// assert_eq!(endpgm.flow(), Flow::End);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    #[must_use]
-    #[inline]
-    pub fn flow(&self) -> Flow {
-        self.form_effects().flow
-    }
-}
-
-impl Decoder {
-    /// Whether waves have 32 lanes.
-    #[must_use]
-    pub fn is_wave32(&self) -> bool {
-        self.tables().arch.has(Arch::WAVE32)
-    }
-
-    /// Whether 16-bit operands name halves of registers.
-    #[must_use]
-    pub fn names_halves(&self) -> bool {
-        self.tables().arch.has(Arch::REAL_TRUE16)
-    }
-
-    /// Whether register numbers have upper bits that `s_set_vgpr_msb` sets: on gfx1250.
-    #[must_use]
-    pub fn has_vgpr_msb(&self) -> bool {
-        self.tables().arch.has(Arch::GFX1250)
-    }
-
-    /// Whether `s_set_gpr_idx_on` can make the numbers of vector registers relative to M0: on gfx8 and gfx9.
-    #[must_use]
-    pub fn has_gpr_index_mode(&self) -> bool {
-        let arch = self.tables().arch;
-        arch.has(Arch::GFX8) || arch.has(Arch::GFX9)
-    }
-
-    /// What an instruction does, where `state` holds the upper bits of vector register numbers
-    /// (the default, but on gfx1250).
-    ///
-    /// ```
-    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
-    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-    /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
-    /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, v1, v2");
-    /// let effects = decoder.effects(&inst, VgprMsb::default());
-    /// let reads: Vec<String> = effects.reads().map(|register| register.to_string()).collect();
-    /// let writes: Vec<String> = effects.writes().map(|register| register.to_string()).collect();
-    /// assert_eq!(reads, ["v1", "v2", "exec"]);
-    /// assert_eq!(writes, ["v3"]);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    #[must_use]
-    #[inline]
-    pub fn effects<'a>(&'a self, inst: &'a Inst, state: VgprMsb) -> Effects<'a> {
-        Effects { tables: self.tables(), inst, form: inst.form_effects(), msb: state }
-    }
-}
-
 impl<'a> Effects<'a> {
+    #[inline]
+    pub(crate) fn new(
+        model: &'a Model,
+        quick: &'a QuickSlots,
+        inst: &'a Inst,
+        msb: VgprMsb,
+    ) -> Self {
+        Effects { model, quick, inst, form: inst.form().effects(), msb }
+    }
+
+    /// The operands of the instruction's shape.
+    #[inline]
+    fn quick_slots(&self) -> Option<&'a OfShape> {
+        self.quick.of(self.model, self.inst.form().row().shape)
+    }
+
     /// The registers that are read, implicit ones included.
     #[must_use]
     #[inline]
@@ -255,8 +89,8 @@ impl<'a> Effects<'a> {
         self.registers(self.form.writes, self.form.implicit_writes)
     }
 
-    /// Those of the [`writes`](Self::writes) and [`reads`](Self::reads) that are no vector registers: sooner than for who
-    /// leaves these out.
+    /// Those of the [`writes`](Self::writes) and [`reads`](Self::reads) that are no vector registers: faster than
+    /// leaving these out of both.
     ///
     /// ```
     /// use hsaco_isa::{Decoder, Processor, VgprMsb};
@@ -271,7 +105,7 @@ impl<'a> Effects<'a> {
     #[must_use]
     #[inline(always)]
     pub fn scalars(&self) -> (Registers<'a>, Registers<'a>) {
-        let shape = self.tables.quick_slots(self.inst);
+        let shape = self.quick_slots();
         let scalars = |slots: u32, implicit: Implicit| {
             let slots = shape.map_or(slots, |shape| shape.scalars_among(slots, self.inst));
             Registers { effects: *self, slots, implicit, whole_only: false, scalar_only: true }
@@ -296,8 +130,8 @@ impl<'a> Effects<'a> {
         registers
     }
 
-    /// Whether one of the [`writes`](Self::writes) is one of the [`overwrites`](Self::overwrites): for who
-    /// wants both and looks once.
+    /// Whether one of the [`writes`](Self::writes) is one of the [`overwrites`](Self::overwrites): one pass
+    /// gives both.
     ///
     /// ```
     /// use hsaco_isa::{Decoder, Lanes, Processor, VgprMsb};
@@ -315,7 +149,7 @@ impl<'a> Effects<'a> {
         match register.file {
             RegisterFile::Special(special) => special != Special::Mode,
             _ if register.half.is_some() => false,
-            // An instruction that keeps part of what it writes, or writes who knows what, has one destination.
+            // An instruction that keeps part of its destination, or whose destination M0 moves, has no other.
             _ if self.form.writes & self.form.indexed != 0 || self.keeps_part() => false,
             RegisterFile::Vgpr | RegisterFile::Agpr => lanes == Lanes::All || !self.is_masked(),
             RegisterFile::Sgpr | RegisterFile::Ttmp => true,
@@ -352,7 +186,7 @@ impl<'a> Effects<'a> {
     /// The wait counters that it raises.
     #[must_use]
     pub fn raises(&self) -> Counters {
-        counter::raised(self.tables.arch, self.form.counting)
+        counter::raised(self.model.arch, self.form.counting)
     }
 
     /// The wait counters that it waits for, each with the value that it must fall to.
@@ -362,7 +196,7 @@ impl<'a> Effects<'a> {
             Wait::None => 0,
             _ => self.number("simm16").unwrap_or_default(),
         };
-        counter::waited(self.tables.arch, self.form.wait, number as u16).into_iter().flatten()
+        counter::waited(self.model.arch, self.form.wait, number as u16).into_iter().flatten()
     }
 
     /// Whether it neither raises counters nor waits for any.
@@ -400,7 +234,7 @@ impl<'a> Effects<'a> {
 
     #[inline]
     fn implicit_reads(&self) -> Implicit {
-        let has_m0 = !self.form.rules.has(Rules::M0_UNTIL_GFX8) || self.tables.arch.has(Arch::GFX8);
+        let has_m0 = !self.form.rules.has(Rules::M0_UNTIL_GFX8) || self.model.arch.has(Arch::GFX8);
         let unread = if has_m0 { 0 } else { Implicit::M0 };
         Implicit(self.form.implicit_reads.0 & !unread)
     }
@@ -424,7 +258,7 @@ impl<'a> Effects<'a> {
             slots &= self.exported_slots();
         }
         if rules.has(Rules::IMAGE)
-            && let Some(addresses) = self.tables.separate_addresses(self.inst)
+            && let Some(addresses) = self.model.separate_addresses(self.inst)
         {
             slots &= self.address_slots(addresses);
         }
@@ -479,13 +313,13 @@ impl<'a> Effects<'a> {
 
     fn slot_register(&self, at: u32) -> Option<Register> {
         let slot = self.inst.slots().get(at as usize)?;
-        let kind = KINDS.get(usize::from(slot.kind))?;
-        let code = self.tables.code(self.inst, slot);
+        let kind = slot.kind();
+        let code = self.model.code(self.inst, slot);
         let resized = self.form.rules.has(Rules::RESIZED);
         let whole = |file| Register {
             file,
             first: code.number(),
-            count: self.tables.dwords(kind).max(1),
+            count: self.model.dwords(kind).max(1),
             half: None,
         };
         let mut register = match code.tag() {
@@ -494,10 +328,10 @@ impl<'a> Effects<'a> {
                 whole(RegisterFile::Vgpr)
             }
             tag::SGPR if !resized && kind.dwords == 1 => whole(RegisterFile::Sgpr),
-            _ if resized => self.tables.register(self.inst, slot, kind, code)?,
+            _ if resized => self.model.register(self.inst, slot, kind, code)?,
             _ => {
-                let count = self.tables.dwords(kind);
-                self.tables.register_of(self.inst, slot, kind, code, count)?
+                let count = self.model.dwords(kind);
+                self.model.register_of(self.inst, slot, kind, code, count)?
             }
         };
         if register.file == RegisterFile::Vgpr {
@@ -512,7 +346,7 @@ impl<'a> Effects<'a> {
     #[inline(always)]
     fn quick_register(&self, quick: &[Quick], at: u32) -> Option<Register> {
         let Some(slot) = quick.get(at as usize) else { return self.slot_register(at) };
-        let Some(code) = slot.code(self.tables, self.inst) else { return self.slot_register(at) };
+        let Some(code) = slot.code(self.model, self.inst) else { return self.slot_register(at) };
         let first = code.number();
         match code.tag() {
             tag::VGPR => {
@@ -534,20 +368,18 @@ impl<'a> Effects<'a> {
         if !is_output || !rules.has(HALVING) || register.half.is_some() || register.count > 1 {
             return register;
         }
-        let half = match () {
-            () if rules.has(Rules::WRITES_LOW_HALF) => Some(Half::Low),
-            () if rules.has(Rules::WRITES_HIGH_HALF)
-                || self.tables.selects_upper_half(self.inst) =>
-            {
-                Some(Half::High)
-            }
-            () => None,
+        let half = if rules.has(Rules::WRITES_LOW_HALF) {
+            Some(Half::Low)
+        } else if rules.has(Rules::WRITES_HIGH_HALF) || self.model.selects_upper_half(self.inst) {
+            Some(Half::High)
+        } else {
+            None
         };
         Register { half, ..register }
     }
 
     fn implicit_register(&self, bit: u16) -> Register {
-        let wave32 = self.tables.arch.has(Arch::WAVE32);
+        let wave32 = self.model.arch.has(Arch::WAVE32);
         let (special, count) = match bit {
             Implicit::SCC => (Special::Scc, 1),
             Implicit::VCC if wave32 => (Special::VccLo, 1),
@@ -611,7 +443,7 @@ impl Iterator for Registers<'_> {
         let mut quick: &[Quick] = &[];
         if slots != 0
             && !self.effects.form.rules.has(HALVING | Rules::RESIZED)
-            && let Some(shape) = self.effects.tables.quick_slots(self.effects.inst)
+            && let Some(shape) = self.effects.quick_slots()
         {
             quick = &shape.slots;
         }

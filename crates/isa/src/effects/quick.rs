@@ -1,12 +1,11 @@
-//! Where the registers of operands stand, for who looks at every instruction of much code.
+//! Where the registers of operands are, worked out once for each shape: analyses ask for every instruction.
 
 use std::sync::OnceLock;
 
-use crate::decode::Tables;
-use crate::generated::{FIELDS, KINDS, SHAPES, SLOTS};
-use crate::inst::Inst;
-use crate::operand::{Code, scalar_dwords, tag};
-use crate::table::{Kind, NO_FIELD, Slot, Source};
+use crate::model::code::{Code, scalar_dwords, tag};
+use crate::model::generated::{FIELDS, SHAPES, SLOTS};
+use crate::model::table::{NO_FIELD, Slot, Source};
+use crate::model::{Inst, Model};
 
 /// An operand whose register its field alone says, worked out once for all instructions of a shape.
 #[derive(Clone, Copy, Default)]
@@ -44,7 +43,7 @@ impl OfShape {
     }
 }
 
-/// Those of all shapes, each once somebody has asked.
+/// Those of all shapes, each made on first use.
 pub(crate) struct QuickSlots(OnceLock<Box<[OnceLock<OfShape>]>>);
 
 impl QuickSlots {
@@ -53,22 +52,22 @@ impl QuickSlots {
     }
 
     #[inline]
-    fn of(&self, tables: &Tables, shape: u16) -> Option<&OfShape> {
+    pub(super) fn of(&self, model: &Model, shape: u16) -> Option<&OfShape> {
         let all = self.0.get_or_init(|| SHAPES.iter().map(|_| OnceLock::new()).collect());
-        all.get(usize::from(shape)).map(|it| it.get_or_init(|| make(tables, shape)))
+        all.get(usize::from(shape)).map(|it| it.get_or_init(|| make(model, shape)))
     }
 }
 
 #[cold]
-fn make(tables: &Tables, shape: u16) -> OfShape {
+fn make(model: &Model, shape: u16) -> OfShape {
     let (start, count) = SHAPES.get(usize::from(shape)).map_or((0, 0), |shape| shape.slots);
     let slots = SLOTS.get(usize::from(start)..usize::from(start) + usize::from(count));
     let slots = slots.unwrap_or_default();
     let quick: Box<[Quick]> =
-        slots.iter().map(|slot| Quick::new(tables, slot).unwrap_or_default()).collect();
+        slots.iter().map(|slot| Quick::new(model, slot).unwrap_or_default()).collect();
     let mut shape = OfShape { slots: quick, scalars: 0, vector_bits: Some(0) };
     for (at, (slot, quick)) in slots.iter().zip(&shape.slots).enumerate() {
-        let Some(codes) = tables.codes_of(slot.kind).filter(|codes| codes.iter().any(is_scalar))
+        let Some(codes) = model.codes_of(slot.kind).filter(|codes| codes.iter().any(is_scalar))
         else {
             continue;
         };
@@ -84,21 +83,21 @@ fn is_scalar(code: &Code) -> bool {
 }
 
 impl Quick {
-    fn new(tables: &Tables, slot: &Slot) -> Option<Self> {
-        let kind: &Kind = KINDS.get(usize::from(slot.kind))?;
+    fn new(model: &Model, slot: &Slot) -> Option<Self> {
+        let kind = slot.kind();
         let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
         let (at, first, width) = field.0;
         let is_simple = field.1.is_empty() && at + width <= 64 && first + width <= 16;
         if !is_simple || width == 0 || kind.source == Source::DualDestination {
             return None;
         }
-        let dwords = tables.dwords(kind);
+        let dwords = model.dwords(kind);
         Some(Quick {
             at,
             first,
             mask: u16::MAX >> (16 - width),
             fixed: slot.fixed,
-            table: tables.code_table(slot.kind),
+            table: model.code_table(slot.kind),
             msb: slot.msb,
             vector: dwords.max(1),
             scalar: scalar_dwords(tag::SGPR, dwords),
@@ -116,19 +115,11 @@ impl Quick {
 
     /// What the field of an instruction stands for; nothing if that takes a closer look.
     #[inline]
-    pub(super) fn code(&self, tables: &Tables, inst: &Inst) -> Option<Code> {
+    pub(super) fn code(&self, model: &Model, inst: &Inst) -> Option<Code> {
         if self.mask == 0 {
             return None;
         }
         let value = (inst.low >> (self.at & 63)) as u16 & self.mask;
-        tables.code_in(self.table, value << self.first | self.fixed)
-    }
-}
-
-impl Tables {
-    /// The operands of an instruction.
-    #[inline]
-    pub(super) fn quick_slots(&self, inst: &Inst) -> Option<&OfShape> {
-        self.quick.of(self, inst.form().shape)
+        model.code_in(self.table, value << self.first | self.fixed)
     }
 }

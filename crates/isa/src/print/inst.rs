@@ -1,97 +1,36 @@
 //! An instruction's text, step by step.
 
-use crate::arch::Arch;
-use crate::decode::{Decoder, Tables};
-use crate::generated::{KINDS, OPS};
-use crate::inst::Inst;
-use crate::operand::{Special, tag};
-use crate::table::{Flags, Kind, Op, P, Slot, Source};
+use crate::model::generated::KINDS;
+use crate::model::modifier;
+use crate::model::named::cache::TemporalKind;
+use crate::model::table::{Flags, Kind, Op, P, Slot, Source};
+use crate::model::{Arch, Inst, Special, VgprMsb, sign_extend, tag};
 
-use super::named;
-use super::named::TemporalKind;
-use super::operand::{self, modifier};
 use super::out::{Marks, Out, Token};
 use super::padded::{PADDED_PIECES, SPECIAL_NAMES};
 use super::quick::Shelf;
 use super::script::{Script, Step, What};
+use super::{Printer, named, operand};
 
-/// The state that printing on gfx1250 depends on: the upper bits of vector register numbers.
-///
-/// `s_set_vgpr_msb` sets them for the instructions that follow, a terminator clears them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VgprMsb(u8);
-
-impl VgprMsb {
-    /// The state that `s_set_vgpr_msb` with these bits leaves: two for each of the first, second and third
-    /// source and the destination.
-    #[must_use]
-    pub const fn new(bits: u8) -> Self {
-        VgprMsb(bits)
-    }
-
-    /// The bits, two for each of the three sources and the destination.
-    #[must_use]
-    pub const fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// What is added to the number of a vector register in that operand.
-    pub(crate) const fn upper(self, slot: &Slot) -> u16 {
-        self.upper_of(slot.msb)
-    }
-
-    /// The same for what a slot says in [`Slot::msb`].
+impl Printer {
+    /// Appends an instruction's text where the VGPR MSBs are `state`.
     #[inline]
-    pub(crate) const fn upper_of(self, msb: u8) -> u16 {
-        if msb > 3 { 0 } else { (self.0 as u16 >> (msb * 2) & 3) << 8 }
+    pub(crate) fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
+        Out::append(out, (), |out| self.print(inst, state.bits(), out));
     }
 
-    /// The state after an instruction.
-    pub fn update(&mut self, inst: &Inst) {
-        let flags = inst.flags();
-        if flags.has(Flags::SETS_VGPR_MSB) {
-            self.0 = inst.low as u8;
-        } else if flags.has(Flags::TERMINATOR) {
-            self.0 = 0;
-        }
-    }
-}
-
-impl Decoder {
-    /// Appends an instruction's text, to the letter as LLVM 22 prints it.
-    pub fn print(&self, inst: &Inst, out: &mut Vec<u8>) {
-        self.print_after(inst, VgprMsb::default(), out);
-    }
-
-    /// The same where `s_set_vgpr_msb` came before.
-    pub fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
-        let (tables, inst) = self.printer(inst);
-        Out::append(out, (), |out| tables.print(&inst, state.0, out));
-    }
-
-    /// The same, and where each token starts: they follow one another and cover the text.
-    pub fn print_tokens(
+    /// The same, and where each token starts.
+    pub(crate) fn print_tokens(
         &self,
         inst: &Inst,
         state: VgprMsb,
         out: &mut Vec<u8>,
         tokens: &mut Vec<(Token, usize)>,
     ) {
-        let (tables, inst) = self.printer(inst);
-        Out::append(out, &mut *tokens, |out| tables.print(&inst, state.0, out));
+        Out::append(out, &mut *tokens, |out| self.print(inst, state.bits(), out));
         tokens.pop_if(|(_, start)| *start == out.len());
     }
 
-    /// An instruction's text.
-    #[must_use]
-    pub fn text(&self, inst: &Inst) -> String {
-        let mut out = Vec::with_capacity(64);
-        self.print(inst, &mut out);
-        String::from_utf8(out).unwrap_or_default()
-    }
-}
-
-impl Tables {
     fn print<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
         out.token(Token::Mnemonic);
         let script = Script::of(inst);
@@ -175,9 +114,7 @@ impl Tables {
     }
 
     fn print_any<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
-        let (start, count) = inst.shape().ops;
-        let ops = OPS.get(usize::from(start)..usize::from(start) + usize::from(count));
-        for op in ops.unwrap_or_default() {
+        for op in inst.ops() {
             self.print_op(op, inst, msbs, out);
         }
     }
@@ -242,21 +179,21 @@ impl Tables {
         match what {
             P::CachePolicy => named::cache_policy(
                 out,
-                self.arch,
+                self.model.arch,
                 value,
-                temporal_kind(inst.flags()),
+                TemporalKind::of(inst.flags()),
                 inst.flags().any(Flags::SMRD),
             ),
             P::Offset => self.offset(out, inst, value),
             P::FlatOffset => self.flat_offset(out, inst, value),
-            P::DppCtrl => named::dpp_ctrl(out, self.arch, value, self.is_dp_alu(inst)),
+            P::DppCtrl => named::dpp_ctrl(out, self.model.arch, value, self.model.is_dp_alu(inst)),
             P::OpSelByte => self.op_sel_byte(out, inst),
             P::OpSelLanes => self.op_sel_lanes(out, inst),
             P::ExportSource0 => self.export_source(out, inst, 0),
             P::ExportSource1 => self.export_source(out, inst, 1),
             P::ExportSource2 => self.export_source(out, inst, 2),
             P::ExportSource3 => self.export_source(out, inst, 3),
-            P::FirstRegister => operand::register(out, self.code(inst, slot), 1),
+            P::FirstRegister => operand::register(out, self.model.code(inst, slot), 1),
             _ => self.number_step(out, what, kind, raw),
         }
     }
@@ -269,16 +206,16 @@ impl Tables {
         kind: &Kind,
         raw: u64,
     ) {
-        let arch = self.arch;
+        let arch = self.model.arch;
         let value = raw as u32;
         match what {
-            P::NamedInt => named_int(out, kind, self.signed_offset(kind, raw)),
+            P::NamedInt => named_int(out, kind, self.model.signed_offset(kind, raw)),
             P::NamedBit => named_bit(out, kind.label, raw != 0),
             P::Gds => named_bit(out, kind.label, raw != 0 && arch.has(Arch::GDS)),
             P::U16 => half_word(out, raw),
             P::U32 => immediate_hex(out, raw & 0xffff_ffff),
             P::F64 => double(out, raw),
-            P::ScalarOffset => signed_hex(out, self.signed_offset(kind, raw)),
+            P::ScalarOffset => signed_hex(out, self.model.signed_offset(kind, raw)),
             P::OutputModifier => named::output_modifier(out, value),
             P::DppFetchInvalid => named_bit(out, "fi:1", matches!(raw, 1 | 0xea)),
             P::DppBoundCtrl => named_bit(out, "bound_ctrl:1", raw != 0),
@@ -320,7 +257,7 @@ impl Tables {
     }
 
     pub(super) fn vcc<M: Marks>(&self, out: &mut Out<'_, M>, what: P) {
-        let vcc = if self.arch.has(Arch::WAVE32) { Special::VccLo } else { Special::Vcc };
+        let vcc = if self.model.arch.has(Arch::WAVE32) { Special::VccLo } else { Special::Vcc };
         if what == P::Vcc {
             out.token(Token::Punctuation);
             out.text(", ");
@@ -398,10 +335,10 @@ impl Tables {
     fn prints_as_number(&self, inst: &Inst, slot: &Slot, kind: &Kind) -> bool {
         match kind.source {
             Source::Immediate | Source::ScalarOffset | Source::Literal => true,
-            _ => match self.code(inst, slot).tag() {
+            _ => match self.model.code(inst, slot).tag() {
                 tag::INLINE => true,
                 tag::LITERAL => {
-                    !operand::looks_inline(self.arch, inst.literal().unwrap_or(0), kind.read)
+                    !operand::looks_inline(self.model.arch, inst.literal().unwrap_or(0), kind.read)
                 }
                 tag::LITERAL64 => inst.literal().unwrap_or(0) >> 32 != 0,
                 _ => false,
@@ -436,11 +373,12 @@ impl Tables {
         let shape = inst.shape();
         let default = u64::from(bit == modifier::OP_SEL_HI);
         let count = usize::from(shape.sources);
-        let is_set = |source: usize| self.modifiers(inst, source).unwrap_or(default) & bit != 0;
+        let is_set =
+            |source: usize| self.model.modifiers(inst, source).unwrap_or(default) & bit != 0;
         let usual = shape.is_packed && bit == modifier::OP_SEL_HI;
         let selects_half = count > 0 && bit == modifier::OP_SEL && shape.selects_half;
         let upper = selects_half
-            && self.modifiers(inst, 0).unwrap_or(default) & modifier::DESTINATION_SEL != 0;
+            && self.model.modifiers(inst, 0).unwrap_or(default) & modifier::DESTINATION_SEL != 0;
         if (0..count).all(|source| is_set(source) == usual) && !upper {
             return;
         }
@@ -459,12 +397,13 @@ impl Tables {
     }
 
     fn op_sel_byte<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst) {
-        let modifiers = self.modifiers(inst, 0).unwrap_or(0);
+        let modifiers = self.model.modifiers(inst, 0).unwrap_or(0);
         pair(out, modifiers & modifier::OP_SEL != 0, modifiers & modifier::OP_SEL_HI != 0);
     }
 
     fn op_sel_lanes<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst) {
-        let is_set = |source| self.modifiers(inst, source).unwrap_or(0) & modifier::OP_SEL != 0;
+        let is_set =
+            |source| self.model.modifiers(inst, source).unwrap_or(0) & modifier::OP_SEL != 0;
         pair(out, is_set(0), is_set(1));
     }
 
@@ -472,7 +411,7 @@ impl Tables {
         if value == 0 {
             return;
         }
-        if !self.arch.has(Arch::GFX940) {
+        if !self.model.arch.has(Arch::GFX940) {
             return labelled(out, "blgp", value);
         }
         modifier_text(out, " neg:[");
@@ -485,17 +424,9 @@ impl Tables {
         out.byte(b']');
     }
 
-    pub(crate) fn signed_offset(&self, kind: &Kind, value: u64) -> i64 {
-        match kind.source {
-            Source::ScalarOffset if self.arch.is_gfx12_plus() => sign_extend(value, 24),
-            Source::ScalarOffset if self.arch.has(Arch::GFX8) => (value & 0xf_ffff) as i64,
-            Source::ScalarOffset => sign_extend(value, 21),
-            _ => value as i64,
-        }
-    }
-
     fn offset<M: Marks>(&self, out: &mut Out<'_, M>, inst: &Inst, value: u32) {
-        let is_signed = self.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF);
+        let is_signed =
+            self.model.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF);
         if is_signed && value != 0 {
             modifier_text(out, " offset:");
             out.signed(sign_extend(value.into(), 24));
@@ -509,34 +440,20 @@ impl Tables {
             return;
         }
         modifier_text(out, " offset:");
-        let bits = match () {
-            () if self.arch.has(Arch::GFX10) => 12,
-            () if self.arch.has(Arch::GFX12) => 24,
-            () => 13,
+        let bits = if self.model.arch.has(Arch::GFX10) {
+            12
+        } else if self.model.arch.has(Arch::GFX12) {
+            24
+        } else {
+            13
         };
-        if inst.flags().any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH) || self.arch.has(Arch::GFX12)
+        if inst.flags().any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH)
+            || self.model.arch.has(Arch::GFX12)
         {
             out.signed(sign_extend(value.into(), bits));
         } else {
             out.dec(u64::from(value & 0xffff));
         }
-    }
-
-    /// Whether DPP treats the instruction as one of double precision.
-    pub(crate) fn is_dp_alu(&self, inst: &Inst) -> bool {
-        if !self.arch.has(Arch::DP_ALU_DPP) {
-            return false;
-        }
-        if inst.flags().has(Flags::DP_ALU_32) {
-            return self.arch.has(Arch::GFX1250);
-        }
-        ["vdst", "src0", "src1", "src2"].into_iter().filter_map(|name| inst.named(name)).any(
-            |slot| {
-                let class = KINDS[usize::from(slot.kind)].class;
-                self.class_name(class)
-                    .is_some_and(|name| matches!(name, "VReg_64" | "VReg_64_Align2"))
-            },
-        )
     }
 
     /// `[v1, v2]`, or one register without brackets.
@@ -550,7 +467,8 @@ impl Tables {
         let slots = inst.slots();
         let start = slots.iter().position(|slot| std::ptr::eq(slot, first)).unwrap_or(0);
         let all = slots.iter().skip(start).take_while(|slot| slot.is_named_like("vaddr"));
-        let count = self.separate_addresses(inst).map_or_else(|| all.clone().count(), usize::from);
+        let count =
+            self.model.separate_addresses(inst).map_or_else(|| all.clone().count(), usize::from);
         out.token(Token::Punctuation);
         if count > 1 {
             out.byte(b'[');
@@ -578,25 +496,9 @@ impl Tables {
         let source = if compressed { number / 2 } else { number };
         let name = ["src0", "src1", "src2", "src3"].get(source).copied().unwrap_or_default();
         if let Some(slot) = inst.named(name) {
-            operand::register(out, self.code(inst, slot), 1);
+            operand::register(out, self.model.code(inst, slot), 1);
         }
     }
-}
-
-pub(crate) fn temporal_kind(flags: &Flags) -> TemporalKind {
-    match () {
-        () if flags.any(Flags::ATOMIC_NO_RETURN | Flags::ATOMIC_RETURN) => TemporalKind::Atomic,
-        () if flags.has(Flags::MAY_STORE)
-            && (flags.has(Flags::STORE_HINT) || !flags.has(Flags::MAY_LOAD)) =>
-        {
-            TemporalKind::Store
-        }
-        () => TemporalKind::Load,
-    }
-}
-
-const fn sign_extend(value: u64, bits: u32) -> i64 {
-    ((value << (64 - bits)) as i64) >> (64 - bits)
 }
 
 /// A modifier, its leading space apart.

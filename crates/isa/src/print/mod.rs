@@ -1,21 +1,37 @@
 //! Instructions as text, to the letter as LLVM 22 prints them.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "fields are cut out of words; tables are as long as their indices reach"
+)]
 
 mod inst;
-mod memory;
-pub(crate) mod named;
-pub(crate) mod operand;
+mod named;
+mod operand;
 mod out;
 mod padded;
 mod quick;
 mod remark;
-pub(crate) mod resize;
 mod script;
 mod words;
 
-pub use inst::VgprMsb;
-pub(crate) use inst::temporal_kind;
-pub use memory::TextMemory;
+use std::sync::Arc;
+
+use crate::model::Model;
+use out::Marks;
+pub(crate) use out::Out;
 pub use out::Token;
-pub(crate) use out::{Marks, Out};
-pub(crate) use quick::Texts;
+use quick::Texts;
 pub use words::Words;
+
+/// Prints the instructions of one processor, and keeps the texts of their parts.
+pub(crate) struct Printer {
+    model: Arc<Model>,
+    texts: Texts,
+}
+
+impl Printer {
+    pub(crate) fn new(model: Arc<Model>) -> Self {
+        Printer { model, texts: Texts::new() }
+    }
+}

@@ -1,25 +1,12 @@
 //! Registers and constants.
 
-use crate::arch::Arch;
-use crate::decode::Tables;
-use crate::generated::{CLASS_MODES, CLASSES, OPERAND_NAMES};
-use crate::inst::Inst;
-use crate::operand::{Code, FLOATS, Float, Special, scalar_dwords, tag};
-use crate::table::{Class, DEFAULT_MODIFIER, Kind, Slot, Source, Type};
+use crate::model::code::{Code, FLOATS, Float, scalar_dwords, tag};
+use crate::model::table::{Class, Kind, Slot, Source, Type};
+use crate::model::{Arch, Inst};
 
+use super::Printer;
 use super::out::{Marks, Out, Token};
 use super::padded::{NUMBER_COUNT, NUMBERS, SPECIAL_NAMES};
-
-/// Bits of source modifiers.
-pub(crate) mod modifier {
-    pub(crate) const NEG: u64 = 1;
-    pub(crate) const ABS: u64 = 2;
-    pub(crate) const SEXT: u64 = 16;
-    pub(crate) const NEG_HI: u64 = 2;
-    pub(crate) const OP_SEL: u64 = 4;
-    pub(crate) const OP_SEL_HI: u64 = 8;
-    pub(crate) const DESTINATION_SEL: u64 = 8;
-}
 
 /// A register, with the number of registers that the operand spans.
 #[inline]
@@ -64,7 +51,7 @@ fn range<M: Marks>(out: &mut Out<'_, M>, file: u8, first: u32, dwords: u8) {
     }
 }
 
-impl Tables {
+impl Printer {
     /// An operand that is a register or a constant, as LLVM prints it.
     pub(super) fn print_operand<M: Marks>(
         &self,
@@ -102,19 +89,44 @@ impl Tables {
             }
             _ => {}
         }
-        let code = self.code(inst, slot);
+        let code = self.model.code(inst, slot);
         match code.tag() {
             tag::LITERAL if kind.read == Type::None => {
                 out.token(Token::Immediate);
-                constant(out, self.arch, 255, kind.ty);
+                constant(out, self.model.arch, 255, kind.ty);
             }
-            tag::LITERAL => literal(out, self.arch, inst.literal().unwrap_or(0), kind),
-            tag::LITERAL64 => literal64(out, self.arch, inst.literal().unwrap_or(0), kind.ty),
+            tag::LITERAL => literal(out, self.model.arch, inst.literal().unwrap_or(0), kind),
+            tag::LITERAL64 => literal64(out, self.model.arch, inst.literal().unwrap_or(0), kind.ty),
             _ => {
-                let code = self.settled(inst, slot, kind, code);
+                let code = self.model.settled(inst, slot, kind, code);
                 self.print_code_after(out, kind, code, dwords, (slot.msb, msbs));
             }
         }
+    }
+
+    /// The same where other operands may decide the width.
+    pub(super) fn print_resized<M: Marks>(
+        &self,
+        out: &mut Out<'_, M>,
+        inst: &Inst,
+        slot: &'static Slot,
+        kind: &Kind,
+        msbs: u8,
+    ) {
+        match self.model.resized_dwords(inst, slot) {
+            Some(4 | 6 | 12) if self.is_small_constant(inst, slot) => {
+                // LLVM looks for the number's first registers and finds none.
+                out.token(Token::Immediate);
+                out.text("0/*Invalid immediate*/");
+            }
+            Some(dwords) => self.print_operand_of(out, inst, slot, kind, msbs, dwords),
+            None => self.print_operand(out, inst, slot, kind, msbs),
+        }
+    }
+
+    fn is_small_constant(&self, inst: &Inst, slot: &Slot) -> bool {
+        let code = self.model.code(inst, slot);
+        inst.has_formats() && code.tag() == tag::INLINE && code.number() <= 192
     }
 
     /// A register or an inline constant.
@@ -139,17 +151,17 @@ impl Tables {
     ) {
         if code.tag() == tag::INLINE {
             if kind.read == kind.ty {
-                return inline(out, self.arch, code.number(), kind.ty);
+                return inline(out, self.model.arch, code.number(), kind.ty);
             }
             out.token(Token::Immediate);
             return constant(
                 out,
-                self.arch,
-                read_constant(self.arch, kind.read, code.number().into(), None),
+                self.model.arch,
+                read_constant(self.model.arch, kind.read, code.number().into(), None),
                 kind.ty,
             );
         }
-        let dwords = if kind.dwords == 0 { self.dwords(kind) } else { dwords };
+        let dwords = if kind.dwords == 0 { self.model.dwords(kind) } else { dwords };
         let shown = if dwords == kind.dwords { scalar_dwords(code.tag(), dwords) } else { dwords };
         register(out, code, shown);
         self.print_upper_register(out, code, dwords, upper);
@@ -163,16 +175,7 @@ impl Tables {
         if kind.read == Type::None || value < 128 {
             value
         } else {
-            read_constant(self.arch, kind.read, value, inst.literal())
-        }
-    }
-
-    /// How many registers an operand of that kind spans.
-    pub(crate) fn dwords(&self, kind: &Kind) -> u8 {
-        match kind.source {
-            Source::Mask | Source::SdwaMask if self.arch.has(Arch::WAVE32) => 1,
-            Source::Mask | Source::SdwaMask => 2,
-            _ => kind.dwords,
+            read_constant(self.model.arch, kind.read, value, inst.literal())
         }
     }
 
@@ -201,37 +204,6 @@ impl Tables {
         out.text("*/");
     }
 
-    /// The class of an operand of that kind, where the register is not in it.
-    pub(crate) fn class_without(
-        &self,
-        kind: &Kind,
-        code: Code,
-        dwords: u8,
-    ) -> Option<&'static Class> {
-        let (modes, wave_sized) = CLASS_MODES.get(usize::from(kind.class).checked_sub(1)?)?;
-        let class =
-            modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)))?;
-        (!wave_sized && !contains(class, code, dwords)).then_some(class)
-    }
-
-    /// Whether a special register is itself in the class of an operand, not only a value that any may have.
-    pub(crate) fn class_names(&self, kind: &Kind, code: Code) -> bool {
-        let modes = CLASS_MODES.get(usize::from(kind.class).wrapping_sub(1));
-        let Some((modes, wave_sized)) = modes else { return true };
-        let class = modes.get(self.class_mode).and_then(|number| CLASSES.get(usize::from(*number)));
-        let (Some(class), Some(special)) = (class, code.special()) else { return true };
-        // The compiler keeps them out of masks, which can name them all the same.
-        let is_kept_out =
-            matches!(special, Special::M0 | Special::Exec | Special::ExecLo | Special::ExecHi);
-        if *wave_sized && is_kept_out {
-            return true;
-        }
-        // Scalar tuples of any width may be null, where their class does not rule it out.
-        let may_be_null = class.name.starts_with("SReg_") && !class.name.contains("XNULL");
-        let is_null = matches!(special, Special::Null | Special::Null64);
-        is_null && may_be_null || class.special >> special as u8 & 1 == 1
-    }
-
     /// What LLVM says of a register that the operand should not name.
     fn print_class_remark<M: Marks>(
         &self,
@@ -240,53 +212,11 @@ impl Tables {
         code: Code,
         dwords: u8,
     ) {
-        let Some(class) = self.class_without(kind, code, dwords) else { return };
+        let Some(class) = self.model.class_without(kind, code, dwords) else { return };
         out.token(Token::Comment);
         out.text("/*Invalid register, operand has '");
         print_class_name(out, class, kind.dwords, dwords);
         out.text("' register class*/");
-    }
-
-    /// The register that is meant where other fields have a say in it.
-    #[inline]
-    pub(crate) fn settled(&self, inst: &Inst, slot: &Slot, kind: &Kind, code: Code) -> Code {
-        match code.tag() {
-            tag::HALF => self.half(inst, slot, code),
-            _ if kind.source == Source::DualDestination => {
-                Code(code.0 & !1 | !first_destination(inst) & 1)
-            }
-            _ => code,
-        }
-    }
-
-    /// `op_sel` bits choose the half where the register field does not.
-    pub(crate) fn half(&self, inst: &Inst, slot: &Slot, code: Code) -> Code {
-        let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
-        let (source, bit) = match name {
-            "src0" => (0, modifier::OP_SEL),
-            "src1" => (1, modifier::OP_SEL),
-            "src2" => (2, modifier::OP_SEL),
-            "vdst" => (0, modifier::DESTINATION_SEL),
-            _ => return code,
-        };
-        let upper = self.modifiers(inst, source).is_some_and(|modifiers| modifiers & bit != 0);
-        Code(code.0 | u16::from(upper))
-    }
-
-    /// Whether the destination is the upper half of its register.
-    pub(crate) fn selects_upper_half(&self, inst: &Inst) -> bool {
-        self.modifiers(inst, 0).is_some_and(|modifiers| modifiers & modifier::DESTINATION_SEL != 0)
-    }
-
-    /// The modifiers of a source.
-    pub(super) fn modifiers(&self, inst: &Inst, source: usize) -> Option<u64> {
-        let position = inst
-            .shape()
-            .packed
-            .get(source)
-            .copied()
-            .filter(|position| *position != DEFAULT_MODIFIER)?;
-        inst.slots().get(usize::from(position)).map(|slot| inst.value(slot))
     }
 
     pub(super) fn print_immediate<M: Marks>(&self, out: &mut Out<'_, M>, value: u64, kind: &Kind) {
@@ -296,10 +226,6 @@ impl Tables {
             _ => constant32(out, value as u32),
         }
     }
-}
-
-fn first_destination(inst: &Inst) -> u16 {
-    inst.slots().first().map_or(0, |slot| inst.value(slot) as u16)
 }
 
 /// The class's name, the one of the width at hand.
@@ -313,33 +239,6 @@ fn print_class_name<M: Marks>(out: &mut Out<'_, M>, class: &'static Class, usual
         }
         None => out.text(class.name),
     }
-}
-
-fn contains(class: &Class, code: Code, dwords: u8) -> bool {
-    let bank = match code.tag() {
-        tag::VGPR | tag::HALF => 0,
-        tag::AGPR => 1,
-        tag::SGPR => 2,
-        tag::TTMP => 3,
-        _ => {
-            let Some(special) = code.special() else { return false };
-            return special.is_inline_value() || class.special >> special as u8 & 1 == 1;
-        }
-    };
-    let (last, step) = class.banks.get(bank).copied().unwrap_or_default();
-    let number = if code.tag() == tag::HALF { code.number() >> 1 } else { code.number() };
-    let exists = bank < 2 || scalar_dwords(code.tag(), dwords) == dwords;
-    exists
-        && step != 0
-        && number <= last
-        && number % u16::from(step) == 0
-        && class_fits(class, code, dwords)
-}
-
-/// A class of wider or narrower registers has none of these.
-fn class_fits(class: &Class, code: Code, dwords: u8) -> bool {
-    let halves = class.name.starts_with("VGPR_16") || class.name.starts_with("VS_16");
-    (code.tag() == tag::HALF) == halves || dwords == 0
 }
 
 fn inline<M: Marks>(out: &mut Out<'_, M>, arch: Arch, encoding: u16, ty: Type) {

@@ -24,7 +24,7 @@ pub enum Token {
 
 /// Learns where each token starts.
 pub(crate) trait Marks {
-    /// Whether anyone wants to know.
+    /// Whether tokens are recorded.
     const WANTED: bool;
 
     fn mark(&mut self, token: Token, at: usize);

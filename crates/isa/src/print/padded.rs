@@ -1,14 +1,13 @@
 //! Short texts in blocks of one size: a block is copied whole, and only its beginning counts.
 
-use crate::generated::PIECES;
-use crate::inst;
-use crate::operand::Special;
-use crate::table::Name;
+use crate::model::generated::PIECES;
+use crate::model::table::Name;
+use crate::model::{self, Special};
 
 /// Up to thirty-one characters; the last byte says how many.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
-pub(crate) struct Padded(pub(super) [u8; 32]);
+pub(super) struct Padded(pub(super) [u8; 32]);
 
 impl Padded {
     pub(super) const fn new(text: &str) -> Self {
@@ -26,18 +25,13 @@ impl Padded {
 
     /// A mnemonic; nothing for one of the few that do not fit.
     pub(super) fn of_name(name: &Name) -> Self {
-        let text = inst::text(name.start, name.full);
+        let text = model::text(name.start, name.full);
         Padded::new(if text.len() < 32 { text } else { "" })
     }
 
     #[inline]
     pub(super) const fn len(&self) -> usize {
         self.0[31] as usize
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        let text = self.0.get(..self.len()).unwrap_or_default();
-        str::from_utf8(text).unwrap_or_default()
     }
 }
 

@@ -3,13 +3,12 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Printer;
 use super::inst::unsigned_offset;
 use super::out::Out;
-use crate::arch::Arch;
-use crate::decode::Tables;
-use crate::generated::KINDS;
-use crate::operand::tag;
-use crate::table::{Kind, P, Source, Type};
+use crate::model::generated::KINDS;
+use crate::model::table::{Kind, P, Source, Type};
+use crate::model::{Arch, tag};
 
 /// So many words of text: the last byte is one more than the length, zero for what was not asked for yet,
 /// or `NO_TEXT`.
@@ -73,13 +72,13 @@ pub(super) const fn text_len<const WORDS: usize>(text: &Text<WORDS>) -> usize {
 }
 
 /// The texts that a decoder has printed, by what is printed and its value.
-pub(crate) struct Texts {
+pub(super) struct Texts {
     short: Vec<OnceLock<Page<SHORT>>>,
     long: Vec<OnceLock<Page<LONG>>>,
 }
 
 impl Texts {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Texts {
             short: (0..SHELVES * PAGES).map(|_| OnceLock::new()).collect(),
             long: (0..WORDS.len() * 256).map(|_| OnceLock::new()).collect(),
@@ -169,7 +168,7 @@ fn long_page(number: u8, value: u16) -> usize {
     usize::from(number) << 8 | usize::from(value >> 8)
 }
 
-impl Tables {
+impl Printer {
     /// Keeps the text of a step that had none.
     pub(super) fn learn(&self, shelf: Shelf, value: u16, what: P, kind: u16) {
         let page = short_page(shelf, value).and_then(|page| self.texts.short.get(page));
@@ -210,7 +209,7 @@ impl Tables {
             }
             P::Text => {}
             P::Vcc | P::VccFirst => self.vcc(out, what),
-            P::Offset if self.arch.has(Arch::GFX12) => return None,
+            P::Offset if self.model.arch.has(Arch::GFX12) => return None,
             P::Offset => unsigned_offset(out, value.into()),
             _ => self.number_step(out, what, kind, value.into()),
         }
@@ -232,7 +231,7 @@ impl Tables {
                 return None;
             }
             Source::Any if value & NEGATIVE != 0 => {
-                let code = self.code_of(number, value & !NEGATIVE);
+                let code = self.model.code_of(number, value & !NEGATIVE);
                 if matches!(code.tag(), tag::INVALID | tag::LITERAL | tag::LITERAL64) {
                     return None;
                 }
@@ -242,7 +241,7 @@ impl Tables {
                 out.text(if in_words { ")" } else { "" });
             }
             _ => {
-                let code = self.code_of(number, value);
+                let code = self.model.code_of(number, value);
                 if matches!(code.tag(), tag::INVALID | tag::HALF | tag::LITERAL | tag::LITERAL64) {
                     return None;
                 }

@@ -1,17 +1,17 @@
 //! What LLVM remarks on an instruction that it decodes.
 
-use crate::decode::{Decoder, Tables};
-use crate::generated::{CHECKS, KINDS};
-use crate::inst::{Inst, MISALIGNED};
-use crate::operand::{misaligned, scalar_dwords, tag};
-use crate::table::{Check, Role, Slot};
+use crate::model::code::{misaligned, scalar_dwords, tag};
+use crate::model::generated::CHECKS;
+use crate::model::inst::{Inst, MISALIGNED};
+use crate::model::table::{Check, Role, Slot};
 
+use super::Printer;
 use super::out::Out;
 
-impl Decoder {
+impl Printer {
     /// Appends the remark that `llvm-objdump` puts after the encoding, ` ; Warning: …`, where it has one.
     #[inline]
-    pub fn print_remarks(&self, inst: &Inst, out: &mut Vec<u8>) {
+    pub(crate) fn print_remarks(&self, inst: &Inst, out: &mut Vec<u8>) {
         if inst.marks & MISALIGNED != 0 {
             self.print_misaligned(inst, out);
         }
@@ -28,7 +28,7 @@ impl Decoder {
                 .slots()
                 .get(usize::from(*slot))
                 .filter(|_| matches!(role, Role::Register | Role::Source));
-            if let Some(rounded) = slot.and_then(|slot| self.tables().rounded(inst, slot)) {
+            if let Some(rounded) = slot.and_then(|slot| self.rounded(inst, slot)) {
                 Out::append(out, (), |out| rounded.print(is_first, out));
                 is_first = false;
             }
@@ -54,13 +54,13 @@ impl Rounded {
     }
 }
 
-impl Tables {
+impl Printer {
     fn rounded(&self, inst: &Inst, slot: &Slot) -> Option<Rounded> {
-        let code = self.code(inst, slot);
-        let kind = KINDS.get(usize::from(slot.kind))?;
+        let code = self.model.code(inst, slot);
+        let kind = slot.kind();
         let number = misaligned(kind.source, inst.value(slot) as u16, code)?;
         let file = if code.tag() == tag::SGPR { "SGPR" } else { "TTMP" };
-        let dwords = scalar_dwords(code.tag(), self.dwords(kind));
+        let dwords = scalar_dwords(code.tag(), self.model.dwords(kind));
         Some(Rounded { file, bits: u32::from(dwords) * 32, number })
     }
 }

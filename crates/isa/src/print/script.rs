@@ -3,12 +3,11 @@
 
 use std::sync::OnceLock;
 
-use super::operand::modifier;
 use super::padded::{NO_PIECE, Padded};
 use super::quick::{NEGATIVE, Shelf, word_number};
-use crate::generated::{FIELDS, FORMS, KINDS, NAMES, OPERAND_NAMES, OPS, SLOTS};
-use crate::inst::Inst;
-use crate::table::{DEFAULT_MODIFIER, NO_FIELD, Op, P, Run, Shape, Slot, Source, Type};
+use crate::model::generated::{FIELDS, FORMS, KINDS, NAMES, OPERAND_NAMES, OPS, SLOTS};
+use crate::model::table::{DEFAULT_MODIFIER, NO_FIELD, Op, P, Run, Shape, Slot, Source, Type};
+use crate::model::{Inst, modifier};
 
 /// The name and the steps of a form; what nearly all instructions need stands at the start.
 #[repr(C, align(64))]
@@ -99,7 +98,9 @@ impl Script {
     #[cold]
     fn new(inst: &Inst) -> Self {
         let mut script = Script {
-            name: NAMES.get(usize::from(inst.form().name)).map_or(Padded::new(""), Padded::of_name),
+            name: NAMES
+                .get(usize::from(inst.form().row().name))
+                .map_or(Padded::new(""), Padded::of_name),
             usual: Usual::default(),
             count: 0,
             has_steps: false,

@@ -1,10 +1,9 @@
 //! Two writes of MODE in a row.
 
+use hsaco_isa::HwRegField;
+
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::{Answer, Edit, Plan, Refusal, Site};
-
-/// The hardware register.
-const MODE: i64 = 1;
 
 /// The bits of a first word that say that it is `s_setreg_b32` or `s_setreg_imm32_b32`.
 const SETREG: u32 = 0xff80_0000;
@@ -58,8 +57,9 @@ fn may_be(code: &[u8]) -> bool {
 
 fn is_affected(site: &Site<'_>) -> bool {
     let next = site.view().stream().inst(site.step() + 1);
+    let field = site.inst().and_then(|inst| inst.hwreg_field());
     site.mnemonic().starts_with("s_setreg")
-        && site.number("simm16").is_some_and(|register| register & 0x3f == MODE)
+        && field.is_some_and(|field| field.register == HwRegField::MODE)
         && next.is_some_and(|next| next.mnemonic() == "s_set_vgpr_msb")
 }
 

@@ -236,16 +236,10 @@ impl Summary {
         }
         self.copies.extend(copied);
         self.writes_mode |= inst.writes_mode();
-        match inst.mnemonic() {
-            "s_set_vgpr_msb" => {
-                let bits = match decoder.operand(inst, "simm16") {
-                    Some(OperandValue::Number(number)) => number.cast_unsigned() as u8,
-                    _ => 0,
-                };
-                self.msb = Some(VgprMsb::new(bits));
-            }
-            name if name.starts_with("s_setreg") => self.msb = None,
-            _ => {}
+        if let Some(msb) = inst.vgpr_msb() {
+            self.msb = Some(msb);
+        } else if inst.mnemonic().starts_with("s_setreg") {
+            self.msb = None;
         }
         self.count(decoder, inst);
     }

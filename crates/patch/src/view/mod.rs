@@ -7,7 +7,7 @@ mod outstanding;
 use std::cell::OnceCell;
 
 use hsaco_analysis::{Address, Cfg, Focus, FunctionKind, RegisterSet, Stream};
-use hsaco_isa::{Decoder, Flow, Inst, OperandValue, Register, VgprMsb};
+use hsaco_isa::{Decoder, Flow, Inst, Register, VgprMsb};
 use hsaco_kernarg::Entry;
 
 use crate::budget::RegisterBudget;
@@ -302,7 +302,7 @@ impl<'a> View<'a> {
         let mut here = self.stream().steps().map(|step| step.inst);
         let is_alone = self.kind() == FunctionKind::Kernel
             && here.clone().all(|inst| inst.is_some_and(|inst| !leaves(&inst)));
-        let is_set = |inst: Option<Inst>| inst.is_none_or(|inst| self.sets_denormals(&inst));
+        let is_set = |inst: Option<Inst>| inst.is_none_or(|inst| Self::sets_denormals(&inst));
         let elsewhere = || {
             let code = self.surroundings.code.iter();
             let mut code = code.map(|(start, code)| Stream::decode(self.decoder(), *start, code));
@@ -313,19 +313,13 @@ impl<'a> View<'a> {
     }
 
     /// Whether an instruction sets how MODE has denormals of 16 bits treated.
-    fn sets_denormals(&self, inst: &Inst) -> bool {
-        const MODE: i64 = 1;
-        /// Bits 6 and 7.
-        const BITS: std::ops::Range<i64> = 6..8;
+    fn sets_denormals(inst: &Inst) -> bool {
+        const BITS: std::ops::Range<u8> = 6..8;
         match inst.mnemonic() {
             "s_denorm_mode" => true,
-            name if name.starts_with("s_setreg") => match self.decoder().operand(inst, "simm16") {
-                Some(OperandValue::Number(field)) => {
-                    let (first, count) = (field >> 6 & 0x1f, (field >> 11 & 0x1f) + 1);
-                    field & 0x3f == MODE && first < BITS.end && first + count > BITS.start
-                }
-                _ => true,
-            },
+            name if name.starts_with("s_setreg") => {
+                inst.hwreg_field().is_none_or(|field| field.is_of_mode(&BITS))
+            }
             _ => false,
         }
     }

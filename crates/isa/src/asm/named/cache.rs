@@ -1,11 +1,12 @@
 //! Cache policies, formats of typed buffers, dimensions of images.
 
-use crate::arch::Arch;
 use crate::asm::cursor::Cursor;
 use crate::asm::error::Parse;
-use crate::print::named::TemporalKind;
-use crate::print::named::cache::{ATOMICS, DLC, GLC, LOADS, NV, SCALE_OFFSET, SCC, SLC, STORES};
-use crate::print::named::format::{
+use crate::model::Arch;
+use crate::model::named::cache::{
+    ATOMICS, DLC, GLC, LOADS, NV, SCALE_OFFSET, SCC, SLC, STORES, TemporalKind,
+};
+use crate::model::named::format::{
     DEFAULT_LAYOUT, DEFAULT_NUMBER, DIMENSIONS, LAYOUTS, NUMBERS, UNIFIED_GFX10, UNIFIED_GFX11,
     Unified,
 };
@@ -104,10 +105,10 @@ fn temporal_hint(name: &str, kind: TemporalKind) -> Option<u32> {
 
 /// `format:` in its spellings.
 pub(in crate::asm) fn buffer_format(cursor: &mut Cursor<'_>, arch: Arch) -> Parse<Option<u32>> {
-    let unified = match () {
-        () if arch.is_gfx11_plus() => Some(UNIFIED_GFX11),
-        () if arch.has(Arch::GFX10) => Some(UNIFIED_GFX10),
-        () => None,
+    let unified = if arch.is_gfx11_plus() {
+        Some(UNIFIED_GFX11)
+    } else {
+        arch.has(Arch::GFX10).then_some(UNIFIED_GFX10)
     };
     if !cursor.eat_label("format") {
         return if unified.is_none() { split_numbers(cursor) } else { Ok(None) };

@@ -1,9 +1,9 @@
 //! How lanes exchange values, and which part of a register is meant.
 
-use crate::arch::Arch;
 use crate::asm::cursor::Cursor;
 use crate::asm::error::Parse;
-use crate::print::named::lanes::{CONTROLS, FFT, INDEXED, ROTATE, SELECTIONS, UNUSED};
+use crate::model::Arch;
+use crate::model::named::lanes::{CONTROLS, FFT, INDEXED, ROTATE, SELECTIONS, UNUSED};
 
 /// `dpp8:[7,6,5,4,3,2,1,0]`
 pub(in crate::asm) fn dpp8(cursor: &mut Cursor<'_>) -> Parse<Option<u32>> {

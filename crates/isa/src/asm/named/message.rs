@@ -1,11 +1,11 @@
 //! Messages and hardware registers.
 
-use crate::arch::Arch;
 use crate::asm::cursor::Cursor;
 use crate::asm::error::Parse;
-use crate::print::named::condition::value_of;
-use crate::print::named::hwreg::REGISTERS;
-use crate::print::named::message::{GS_OPERATIONS, MESSAGES, SYSTEM, SYSTEM_OPERATIONS};
+use crate::model::named::condition::value_of;
+use crate::model::named::hwreg::REGISTERS;
+use crate::model::named::message::{GS_OPERATIONS, MESSAGES, SYSTEM, SYSTEM_OPERATIONS};
+use crate::model::{Arch, HwRegField};
 
 /// `hwreg(HW_REG_MODE, 0, 4)`, or a number.
 pub(in crate::asm) fn hwreg(cursor: &mut Cursor<'_>, arch: Arch) -> Parse<u32> {
@@ -24,14 +24,14 @@ pub(in crate::asm) fn hwreg(cursor: &mut Cursor<'_>, arch: Arch) -> Parse<u32> {
         None if cursor.is_number() => cursor.number_between("a hardware register", 0, 63)?,
         None => return cursor.wanted("a hardware register of this processor"),
     };
-    let (mut offset, mut width) = (0, 32);
+    let mut field = HwRegField { register: register as u8, first: 0, width: 32 };
     if cursor.eat(b',') {
-        offset = cursor.number_between("a bit offset", 0, 31)?;
+        field.first = cursor.number_between("a bit offset", 0, 31)? as u8;
         cursor.expect(",")?;
-        width = cursor.number_between("a bit width", 1, 32)?;
+        field.width = cursor.number_between("a bit width", 1, 32)? as u8;
     }
     cursor.expect(")")?;
-    Ok(register | offset << 6 | (width - 1) << 11)
+    Ok(field.to_operand().into())
 }
 
 /// `sendmsg(MSG_GS, GS_OP_CUT, 1)`, or a number.

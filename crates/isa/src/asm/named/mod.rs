@@ -15,8 +15,8 @@ pub(super) use wait::{delay_alu, dep_ctr, wait_cnt};
 
 use super::cursor::Cursor;
 use super::error::Parse;
-use crate::print::named::matrix::{FORMATS, SCALE_FORMATS, SCALES};
-use crate::print::named::{VERSION_FLAGS, VERSIONS};
+use crate::model::named::matrix::{FORMATS, SCALE_FORMATS, SCALES};
+use crate::model::named::version::{VERSION_FLAGS, VERSIONS};
 
 /// `label`, or `nolabel` for its opposite.
 pub(super) fn bit(cursor: &mut Cursor<'_>, label: &str) -> Parse<Option<u32>> {

@@ -1,9 +1,9 @@
 //! Targets of exports and parameters of interpolation.
 
-use crate::arch::Arch;
 use crate::asm::cursor::Cursor;
 use crate::asm::error::{Expected, Parse};
-use crate::print::named::shader::{SLOTS, TARGETS};
+use crate::model::Arch;
+use crate::model::named::shader::{SLOTS, TARGETS};
 
 pub(in crate::asm) fn export_target(cursor: &mut Cursor<'_>, arch: Arch) -> Parse<u32> {
     let word = cursor.word();

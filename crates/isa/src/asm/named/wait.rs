@@ -1,35 +1,34 @@
 //! What an instruction waits for.
 
-use crate::arch::Arch;
 use crate::asm::cursor::Cursor;
 use crate::asm::error::{Expected, Parse};
-use crate::print::named::wait::{DELAY_PARTS, DEPENDENCIES, counters, ones};
+use crate::model::named::wait::{DELAY_PARTS, DEPENDENCIES};
+use crate::model::{Arch, WaitField, ones};
 
 /// `vmcnt(0) & lgkmcnt(1)` with any separator, or a number.
 pub(in crate::asm) fn wait_cnt(cursor: &mut Cursor<'_>, arch: Arch) -> Parse<u32> {
     if cursor.is_number() {
         return cursor.half_word("counts");
     }
-    let counters = counters(arch);
-    let mut value = counters.iter().fold(0, |value, counter| value | counter.write(counter.max()));
+    let fields = WaitField::all(arch);
+    let mut value = fields.iter().fold(0, |value, field| value | field.write(field.max()));
     loop {
         let word = cursor.word();
         let saturates = word.strip_suffix("_sat");
-        let Some(counter) =
-            counters.iter().find(|counter| counter.name() == saturates.unwrap_or(word))
-        else {
+        let name = saturates.unwrap_or(word);
+        let Some(field) = fields.iter().find(|field| field.counter.name() == name) else {
             return cursor.wanted("a counter of this processor");
         };
         cursor.take_word();
         cursor.expect("(")?;
-        let most = i64::from(counter.max());
+        let most = i64::from(field.max());
         let start = *cursor;
         let count =
             cursor.integer_between("a count", 0, if saturates.is_some() { i64::MAX } else { most });
         let count =
             count.map_err(|_| start.miss(Expected::Between("a count", 0, most)))?.min(most) as u32;
         cursor.expect(")")?;
-        value = value & !counter.write(counter.max()) | counter.write(count);
+        value = value & !field.write(field.max()) | field.write(count);
         if !goes_on(cursor) {
             return Ok(value);
         }
@@ -51,9 +50,7 @@ pub(in crate::asm) fn dep_ctr(cursor: &mut Cursor<'_>, arch: Arch) -> Parse<u32>
     let mut value = fields().fold(0, |known, (_, shift, width, _)| known | ones(*width) << shift);
     loop {
         let word = cursor.word();
-        let Some((_, shift, width, _)) =
-            fields().find(|(name, ..)| name.trim_end_matches('(') == word)
-        else {
+        let Some((_, shift, width, _)) = fields().find(|(name, ..)| *name == word) else {
             return cursor.wanted("a dependency of this processor");
         };
         cursor.take_word();
@@ -75,17 +72,13 @@ pub(in crate::asm) fn delay_alu(cursor: &mut Cursor<'_>) -> Parse<u32> {
     let mut value = 0;
     loop {
         let word = cursor.word();
-        let Some((_, shift, _, names, _)) =
-            DELAY_PARTS.iter().find(|(name, ..)| name.text().trim_end_matches('(') == word)
-        else {
+        let Some((_, shift, _, names)) = DELAY_PARTS.iter().find(|(name, ..)| *name == word) else {
             return cursor.wanted("instid0, instskip or instid1");
         };
         cursor.take_word();
         cursor.expect("(")?;
         let part = cursor.word();
-        let Some(position) =
-            names.iter().position(|name| name.text().trim_end_matches(')') == part)
-        else {
+        let Some(position) = names.iter().position(|name| *name == part) else {
             return cursor.wanted("a delay");
         };
         cursor.take_word();

@@ -2,29 +2,14 @@
 //! Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
 
 use super::{Marks, Out, Token, modifier, space};
-use crate::arch::Arch;
-
-/// Which names the temporal hint of an instruction has from gfx12 on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TemporalKind {
-    Load,
-    Store,
-    Atomic,
-}
-
-pub(crate) const GLC: u32 = 1;
-pub(crate) const SLC: u32 = 2;
-pub(crate) const DLC: u32 = 4;
-pub(crate) const SCC: u32 = 16;
-
-const HINT: u32 = 7;
-const SCOPE: u32 = 24;
-const SCOPE_DEV: u32 = 16;
-pub(crate) const NV: u32 = 32;
-pub(crate) const SCALE_OFFSET: u32 = 1 << 11;
+use crate::model::Arch;
+use crate::model::named::cache::{
+    ATOMICS, DLC, GLC, HINT, LOADS, NV, SCALE_OFFSET, SCC, SCOPE, SCOPE_DEV, SLC, STORES,
+    TemporalKind,
+};
 
 /// The bits of a cache policy that are set; `scalar` is for loads of the scalar unit.
-pub(crate) fn cache_policy<M: Marks>(
+pub(in crate::print) fn cache_policy<M: Marks>(
     out: &mut Out<'_, M>,
     arch: Arch,
     value: u32,
@@ -73,37 +58,6 @@ fn hint_and_scope<M: Marks>(out: &mut Out<'_, M>, value: u32, kind: TemporalKind
         modifier(out, "nv");
     }
 }
-
-pub(crate) static LOADS: [&str; 8] = [
-    "",
-    "TH_LOAD_NT",
-    "TH_LOAD_HT",
-    "TH_LOAD_LU",
-    "TH_LOAD_NT_RT",
-    "TH_LOAD_RT_NT",
-    "TH_LOAD_NT_HT",
-    "0x7",
-];
-pub(crate) static STORES: [&str; 8] = [
-    "",
-    "TH_STORE_NT",
-    "TH_STORE_HT",
-    "TH_STORE_WB",
-    "TH_STORE_NT_RT",
-    "TH_STORE_RT_NT",
-    "TH_STORE_NT_HT",
-    "TH_STORE_NT_WB",
-];
-pub(crate) static ATOMICS: [&str; 8] = [
-    "",
-    "TH_ATOMIC_RETURN",
-    "TH_ATOMIC_NT",
-    "TH_ATOMIC_NT_RETURN",
-    "TH_ATOMIC_0x4",
-    "TH_ATOMIC_0x5",
-    "TH_ATOMIC_0x6",
-    "TH_ATOMIC_0x7",
-];
 
 fn hint<M: Marks>(out: &mut Out<'_, M>, hint: u32, scope: u32, kind: TemporalKind) {
     if hint == 0 {

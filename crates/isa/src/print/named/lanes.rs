@@ -1,38 +1,17 @@
 //! How values move between the lanes of a wave, and which part of a register is read or written.
 //! Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
 
-use super::condition::{ALWAYS, BEFORE_GFX10, GFX10_PLUS, GFX90A, When};
 use super::{Marks, Out, Token, modifier, space};
-use crate::arch::Arch;
+use crate::model::Arch;
+use crate::model::named::lanes::{CONTROLS, FFT, INDEXED, ROTATE, ROW_SHARE, SELECTIONS, UNUSED};
 
 /// The lane each of eight lanes reads.
-pub(crate) fn dpp8<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+pub(in crate::print) fn dpp8<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     out.token(Token::Modifier);
     out.text("dpp8:");
     list(out, b'[', [0, 3, 6, 9, 12, 15, 18, 21].map(|shift| value >> shift & 7));
     out.byte(b']');
 }
-
-/// A control of DPP: first and last value, text, where it is. A range's lowest four bits follow.
-pub(crate) type Control = (u32, u32, &'static str, When);
-
-pub(crate) static CONTROLS: [Control; 14] = [
-    (0x101, 0x10f, "row_shl:", ALWAYS),
-    (0x111, 0x11f, "row_shr:", ALWAYS),
-    (0x121, 0x12f, "row_ror:", ALWAYS),
-    (0x130, 0x130, "wave_shl:1", BEFORE_GFX10),
-    (0x134, 0x134, "wave_rol:1", BEFORE_GFX10),
-    (0x138, 0x138, "wave_shr:1", BEFORE_GFX10),
-    (0x13c, 0x13c, "wave_ror:1", BEFORE_GFX10),
-    (0x140, 0x140, "row_mirror", ALWAYS),
-    (0x141, 0x141, "row_half_mirror", ALWAYS),
-    (0x142, 0x142, "row_bcast:15", BEFORE_GFX10),
-    (0x143, 0x143, "row_bcast:31", BEFORE_GFX10),
-    (ROW_SHARE, ROW_SHARE + 15, "row_newbcast:", GFX90A),
-    (ROW_SHARE, ROW_SHARE + 15, "row_share:", GFX10_PLUS),
-    (0x160, 0x16f, "row_xmask:", GFX10_PLUS),
-];
-const ROW_SHARE: u32 = 0x150;
 
 /// What is said of a control that the processor does not have; of one there is a space before it.
 static REFUSALS: [(u32, u32, &str); 7] = [
@@ -50,7 +29,12 @@ static REFUSALS: [(u32, u32, &str); 7] = [
 ];
 
 /// Which lane each lane reads; `dp_alu` says that the unit for doubles runs the instruction.
-pub(crate) fn dpp_ctrl<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32, dp_alu: bool) {
+pub(in crate::print) fn dpp_ctrl<M: Marks>(
+    out: &mut Out<'_, M>,
+    arch: Arch,
+    value: u32,
+    dp_alu: bool,
+) {
     let in_range = |first: u32, last: u32| (first..=last).contains(&value);
     if dp_alu && !is_dp_alu_control(arch, value) {
         remark(out, " /* DP ALU dpp only supports ");
@@ -92,17 +76,13 @@ fn is_dp_alu_control(arch: Arch, value: u32) -> bool {
     has_any && (ROW_SHARE..=ROW_SHARE + 15).contains(&value)
 }
 
-pub(crate) static SELECTIONS: [&str; 7] =
-    ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"];
-pub(crate) static UNUSED: [&str; 3] = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
-
 /// Which part of a register SDWA takes; the prefix is `dst_sel:`, `src0_sel:` or `src1_sel:`.
-pub(crate) fn sdwa_sel<M: Marks>(out: &mut Out<'_, M>, prefix: &str, value: u32) {
+pub(in crate::print) fn sdwa_sel<M: Marks>(out: &mut Out<'_, M>, prefix: &str, value: u32) {
     prefixed(out, prefix, &SELECTIONS, value);
 }
 
 /// What SDWA does with the rest of the register it writes.
-pub(crate) fn sdwa_dst_unused<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+pub(in crate::print) fn sdwa_dst_unused<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     prefixed(out, "dst_unused:", &UNUSED, value);
 }
 
@@ -113,10 +93,8 @@ fn prefixed<M: Marks>(out: &mut Out<'_, M>, prefix: &str, names: &[&str], value:
     out.text(names.get(value as usize).or(names.first()).unwrap_or(&""));
 }
 
-pub(crate) static INDEXED: [(u32, &str); 4] = [(1, "SRC0"), (2, "SRC1"), (4, "SRC2"), (8, "DST")];
-
 /// Which operands the index register moves.
-pub(crate) fn gpr_idx_mode<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+pub(in crate::print) fn gpr_idx_mode<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     if value > 15 {
         out.token(Token::Immediate);
         return out.hex(u64::from(value));
@@ -133,11 +111,8 @@ pub(crate) fn gpr_idx_mode<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     out.byte(b')');
 }
 
-pub(crate) const FFT: u32 = 0xe000;
-pub(crate) const ROTATE: u32 = 0xc000;
-
 /// The offset of `ds_swizzle_b32`, which says how lanes are exchanged; zero is left out.
-pub(crate) fn swizzle<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
+pub(in crate::print) fn swizzle<M: Marks>(out: &mut Out<'_, M>, arch: Arch, value: u32) {
     let value = value & 0xffff;
     if value == 0 {
         return;

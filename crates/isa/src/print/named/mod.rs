@@ -1,32 +1,31 @@
 //! Operands whose values have names: counters, messages, hardware registers, formats, modifiers.
 //! Each function prints one operand, with the space that LLVM's printer puts before it, if any.
 
-pub(crate) mod cache;
-pub(crate) mod condition;
-pub(crate) mod format;
-pub(crate) mod hwreg;
-pub(crate) mod lanes;
-pub(crate) mod matrix;
-pub(crate) mod message;
-pub(crate) mod shader;
+mod cache;
+mod format;
+mod hwreg;
+mod lanes;
+mod matrix;
+mod message;
+mod shader;
 #[cfg(test)]
 mod tests;
-pub(crate) mod wait;
+mod wait;
 
-pub(crate) use cache::{TemporalKind, cache_policy};
-pub(crate) use format::{buffer_format, image_dim};
-pub(crate) use hwreg::hwreg;
-pub(crate) use lanes::{dpp_ctrl, dpp8, gpr_idx_mode, sdwa_dst_unused, sdwa_sel, swizzle};
-pub(crate) use matrix::{matrix_format, matrix_scale, matrix_scale_format};
-pub(crate) use message::send_msg;
-pub(crate) use shader::{export_target, interp_attr, interp_attr_chan, interp_slot};
-pub(crate) use wait::{delay_alu, dep_ctr, wait_cnt};
+pub(super) use cache::cache_policy;
+pub(super) use format::{buffer_format, image_dim};
+pub(super) use hwreg::hwreg;
+pub(super) use lanes::{dpp_ctrl, dpp8, gpr_idx_mode, sdwa_dst_unused, sdwa_sel, swizzle};
+pub(super) use matrix::{matrix_format, matrix_scale, matrix_scale_format};
+pub(super) use message::send_msg;
+pub(super) use shader::{export_target, interp_attr, interp_attr_chan, interp_slot};
+pub(super) use wait::{delay_alu, dep_ctr, wait_cnt};
 
-use super::padded::Padded;
 use super::{Marks, Out, Token};
+use crate::model::named::version::{VERSION_FLAGS, VERSIONS};
 
 /// The operand of `s_endpgm`; zero is left out.
-pub(crate) fn endpgm<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+pub(super) fn endpgm<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     if value & 0xffff != 0 {
         space(out, Token::Immediate);
         out.dec(u64::from(value & 0xffff));
@@ -34,7 +33,7 @@ pub(crate) fn endpgm<M: Marks>(out: &mut Out<'_, M>, value: u32) {
 }
 
 /// The truth table of `v_bitop3`.
-pub(crate) fn bit_op3<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+pub(super) fn bit_op3<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     let table = u64::from(value & 0xff);
     if table == 0 {
         return;
@@ -48,7 +47,7 @@ pub(crate) fn bit_op3<M: Marks>(out: &mut Out<'_, M>, value: u32) {
 }
 
 /// What a result is multiplied by.
-pub(crate) fn output_modifier<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+pub(super) fn output_modifier<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     match value {
         1 => modifier(out, "mul:2"),
         2 => modifier(out, "mul:4"),
@@ -57,27 +56,8 @@ pub(crate) fn output_modifier<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     }
 }
 
-/// The microcode versions that `s_version` names.
-///
-/// Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
-pub(crate) static VERSIONS: [(u32, &str); 4] = [
-    (0, "UC_VERSION_GFX7"),
-    (4, "UC_VERSION_GFX10"),
-    (6, "UC_VERSION_GFX11"),
-    (9, "UC_VERSION_GFX12"),
-];
-
-/// The flags above a microcode version.
-///
-/// Derived from LLVM's AMDGPU target definitions (Apache-2.0 WITH LLVM-exception).
-pub(crate) static VERSION_FLAGS: [(u32, &str); 3] = [
-    (0x2000, "|UC_VERSION_W64_BIT"),
-    (0x4000, "|UC_VERSION_W32_BIT"),
-    (0x8000, "|UC_VERSION_MDP_BIT"),
-];
-
 /// The operand of `s_version`: a chain of ors, nested to the left.
-pub(crate) fn version<M: Marks>(out: &mut Out<'_, M>, value: u32) {
+pub(super) fn version<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     if value & 0x1f00 != 0 {
         out.token(Token::Immediate);
         return out.hex(u64::from(value));

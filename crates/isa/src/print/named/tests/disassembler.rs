@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use Field::{At, Bits, Like};
 
-use crate::arch::Arch;
+use crate::model::Arch;
 use crate::print::Out;
 
 const TOOL: &str = "llvm-mc-22";

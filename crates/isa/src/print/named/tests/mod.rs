@@ -9,7 +9,8 @@ use disassembler::{
 };
 
 use super::*;
-use crate::arch::Arch;
+use crate::model::Arch;
+use crate::model::named::cache::TemporalKind;
 
 const ALL: u32 = 1 << 16;
 

@@ -2,13 +2,10 @@
 
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU8;
-use std::sync::LazyLock;
 
-use crate::decode::load;
-use crate::generated::{
-    FIELDS, FLAGS, FORMS, NAMES, OPERAND_NAMES, OPS, PIECES, SHAPES, SLOTS, TEXT,
-};
-use crate::table::{Field, Flags, Form, NO_FIELD, P, Run, Shape, Slot};
+use super::form::Form;
+use super::generated::{FIELDS, OPERAND_NAMES, OPS, PIECES};
+use super::table::{Field, Flags, NO_FIELD, Op, P, Run, Shape, Slot, Source, Type};
 
 /// One decoded instruction: its bytes and what form they have.
 ///
@@ -74,7 +71,9 @@ impl Hash for Inst {
     }
 }
 
-/// An instruction without its bytes: a sixth of its size, for who keeps the bytes anyhow.
+/// Form, length and flags of a decoded instruction, in 4 bytes; [`with_bytes`](Self::with_bytes) restores the [`Inst`].
+///
+/// For lists of instructions beside the bytes that they were decoded from.
 ///
 /// ```
 /// use hsaco_isa::{Decoder, Processor};
@@ -134,15 +133,13 @@ impl Inst {
     /// Its name, without the suffix that tells encodings apart.
     #[must_use]
     pub fn mnemonic(&self) -> &'static str {
-        let name = NAMES.get(usize::from(self.form().name));
-        name.map_or("", |name| text(name.start, name.base))
+        self.form().mnemonic()
     }
 
     /// Its name as printed, with `_e64` and the like.
     #[must_use]
     pub fn full_mnemonic(&self) -> &'static str {
-        let name = NAMES.get(usize::from(self.form().name));
-        name.map_or("", |name| text(name.start, name.full))
+        self.form().full_mnemonic()
     }
 
     /// The name of the second operation of a dual instruction.
@@ -222,25 +219,31 @@ impl Inst {
         Key { low: self.low & low, high: self.high & high, last: self.last & last, what }
     }
 
+    /// The identity of its encoding.
     #[inline]
-    pub(crate) fn form(&self) -> &'static Form {
-        FORMS.get(usize::from(self.form)).unwrap_or(&FORMS[0])
+    #[must_use]
+    pub const fn form(&self) -> Form {
+        Form::new(self.form)
     }
 
     #[inline]
     pub(crate) fn flags(&self) -> &'static Flags {
-        FLAGS.get(usize::from(self.form().flags)).unwrap_or(&FLAGS[0])
+        self.form().flags()
     }
 
     #[inline]
     pub(crate) fn shape(&self) -> &'static Shape {
-        SHAPES.get(usize::from(self.form().shape)).unwrap_or(&SHAPES[0])
+        self.form().shape()
     }
 
     #[inline]
     pub(crate) fn slots(&self) -> &'static [Slot] {
-        let (start, count) = self.shape().slots;
-        SLOTS.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default()
+        self.form().slots()
+    }
+
+    #[inline]
+    pub(crate) fn ops(&self) -> &'static [Op] {
+        self.form().ops()
     }
 
     /// The first slot of that name.
@@ -286,6 +289,23 @@ impl Inst {
         (bits & ones(width)) << first
     }
 
+    /// Whether it is a matrix instruction whose operands are as wide as their formats ask.
+    #[inline]
+    pub(crate) fn has_formats(&self) -> bool {
+        self.flags().has(Flags::HAS_FORMATS)
+    }
+
+    pub(crate) fn operand(&self, name: &str) -> Option<u64> {
+        self.named(name).map(|slot| self.value(slot))
+    }
+
+    /// How many address registers stand in words after an image instruction.
+    pub(crate) fn extra_addresses(&self) -> u8 {
+        let slots = self.slots();
+        let extra = slots.iter().filter(|slot| is_extra_address(slot, self.len));
+        extra.count() as u8
+    }
+
     /// The literal, if there is one.
     pub(crate) fn literal(&self) -> Option<u64> {
         if self.marks & (LITERAL32 | LITERAL64) != 0 {
@@ -307,22 +327,40 @@ const fn ones(width: u8) -> u64 {
 }
 
 fn is_literal(slot: &Slot) -> bool {
-    crate::generated::KINDS
-        .get(usize::from(slot.kind))
-        .is_some_and(|kind| kind.source == crate::table::Source::Literal)
+    slot.kind().source == Source::Literal
 }
 
 fn is_branch_target(slot: &Slot) -> bool {
-    crate::generated::KINDS
-        .get(usize::from(slot.kind))
-        .is_some_and(|kind| kind.ty == crate::table::Type::PcRelative)
+    slot.kind().ty == Type::PcRelative
 }
 
-/// A piece of the text that all names share.
-pub(crate) fn text(start: u32, len: u8) -> &'static str {
-    static ALL: LazyLock<&str> = LazyLock::new(|| std::str::from_utf8(TEXT).unwrap_or_default());
-    let start = start as usize;
-    ALL.get(start..start + usize::from(len)).unwrap_or_default()
+/// The bytes of an instruction and what follows them.
+type Words = (u64, u64, u32);
+
+/// The first twenty bytes, or what there is of them.
+#[inline]
+pub(crate) fn load(bytes: &[u8]) -> Words {
+    match bytes.first_chunk::<20>() {
+        Some(bytes) => parts(bytes),
+        None => {
+            let mut padded = [0; 20];
+            padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            parts(&padded)
+        }
+    }
+}
+
+#[inline]
+fn parts(bytes: &[u8; 20]) -> Words {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *bytes;
+    let low = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    let high = u64::from_le_bytes([i, j, k, l, m, n, o, p]);
+    (low, high, u32::from_le_bytes([q, r, s, t]))
+}
+
+fn is_extra_address(slot: &Slot, base_size: u8) -> bool {
+    let field = FIELDS.get(usize::from(slot.field));
+    field.is_some_and(|field| slot.field != NO_FIELD && field.0.0 >= base_size * 8)
 }
 
 impl std::fmt::Debug for Inst {

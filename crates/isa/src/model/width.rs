@@ -1,52 +1,21 @@
 //! Operands whose width other operands decide: image data and addresses, matrices by their formats.
 
-use crate::arch::Arch;
-use crate::decode::Tables;
-use crate::generated::{CLASS_MODES, CLASSES, IMAGES, OPERAND_NAMES};
-use crate::inst::Inst;
-use crate::operand::tag;
-use crate::table::{Flags, Image, ImageEncoding, Kind, Slot};
-
-use super::out::{Marks, Out, Token};
+use super::Model;
+use super::arch::Arch;
+use super::generated::{IMAGES, OPERAND_NAMES};
+use super::inst::Inst;
+use super::table::{Flags, Image, ImageEncoding, Kind, Slot, Source};
 
 /// Coordinates and gradients of the image dimensions, by encoding.
 const DIMENSIONS: [(u8, u8); 8] = [(1, 2), (2, 4), (3, 6), (3, 4), (2, 2), (3, 4), (3, 4), (4, 4)];
 
-impl Inst {
-    /// Whether it is a matrix instruction whose operands are as wide as their formats ask.
-    #[inline]
-    pub(crate) fn has_formats(&self) -> bool {
-        self.flags().has(Flags::HAS_FORMATS)
-    }
-
-    pub(crate) fn operand(&self, name: &str) -> Option<u64> {
-        self.named(name).map(|slot| self.value(slot))
-    }
-}
-
-impl Slot {
-    pub(crate) fn is_named_like(&self, prefix: &str) -> bool {
-        OPERAND_NAMES.get(usize::from(self.name)).is_some_and(|name| name.starts_with(prefix))
-    }
-}
-
-impl Tables {
-    pub(super) fn print_resized<M: Marks>(
-        &self,
-        out: &mut Out<'_, M>,
-        inst: &Inst,
-        slot: &'static Slot,
-        kind: &Kind,
-        msbs: u8,
-    ) {
-        match self.resized_dwords(inst, slot) {
-            Some(4 | 6 | 12) if self.is_small_constant(inst, slot) => {
-                // LLVM looks for the number's first registers and finds none.
-                out.token(Token::Immediate);
-                out.text("0/*Invalid immediate*/");
-            }
-            Some(dwords) => self.print_operand_of(out, inst, slot, kind, msbs, dwords),
-            None => self.print_operand(out, inst, slot, kind, msbs),
+impl Model {
+    /// How many registers an operand of that kind spans.
+    pub(crate) fn dwords(&self, kind: &Kind) -> u8 {
+        match kind.source {
+            Source::Mask | Source::SdwaMask if self.arch.has(Arch::WAVE32) => 1,
+            Source::Mask | Source::SdwaMask => 2,
+            _ => kind.dwords,
         }
     }
 
@@ -56,18 +25,13 @@ impl Tables {
     }
 
     /// Its width where other operands decide it, and not as the form says.
-    fn resized_dwords(&self, inst: &Inst, slot: &'static Slot) -> Option<u8> {
+    pub(crate) fn resized_dwords(&self, inst: &Inst, slot: &'static Slot) -> Option<u8> {
         let name = OPERAND_NAMES.get(usize::from(slot.name)).copied().unwrap_or_default();
         match IMAGES.get(usize::from(inst.shape().image).wrapping_sub(1)) {
             Some(image) => self.image_dwords(inst, image, slot, name),
             None if inst.has_formats() => self.matrix_dwords(inst, name),
             None => None,
         }
-    }
-
-    fn is_small_constant(&self, inst: &Inst, slot: &Slot) -> bool {
-        let code = self.code(inst, slot);
-        inst.has_formats() && code.tag() == tag::INLINE && code.number() <= 192
     }
 
     /// How many registers a matrix takes in its format.
@@ -114,7 +78,7 @@ impl Tables {
     }
 
     /// What the data mask, the dimension and the rest make of an image instruction; none when LLVM leaves it as it is.
-    pub(super) fn image_sizes(&self, inst: &Inst, image: &Image) -> Option<ImageSizes> {
+    fn image_sizes(&self, inst: &Inst, image: &Image) -> Option<ImageSizes> {
         let flags = inst.flags();
         let mut address = image.address;
         let separate = image.encoding == ImageEncoding::Separate;
@@ -203,15 +167,6 @@ impl Tables {
         aligned && u16::from(dwords) + first <= 256
     }
 
-    /// The name of the class that an operand has under the processor's mode.
-    pub(super) fn class_name(&self, class: u8) -> Option<&'static str> {
-        let (modes, _) = CLASS_MODES.get(usize::from(class).checked_sub(1)?)?;
-        modes
-            .get(self.class_mode)
-            .and_then(|number| CLASSES.get(usize::from(*number)))
-            .map(|class| class.name)
-    }
-
     /// How many of an image's separate address registers print; the rest are left out.
     pub(crate) fn separate_addresses(&self, inst: &Inst) -> Option<u8> {
         let image = IMAGES.get(usize::from(inst.shape().image).checked_sub(1)?)?;
@@ -223,7 +178,7 @@ impl Tables {
 }
 
 /// The sizes that an image instruction really has.
-pub(super) struct ImageSizes {
+struct ImageSizes {
     data: u8,
     widened_address: Option<(&'static Slot, u8)>,
     addresses: Option<u8>,

@@ -1,8 +1,8 @@
 //! From instructions to bytes: the inverse of reading an operand's bits.
 
-use crate::generated::{FIELDS, FORMS, HIGH_VALUES, KINDS, OPERAND_NAMES};
-use crate::inst::{self, Inst};
-use crate::table::{Field, Flags, Kind, NO_FIELD, Run, Slot};
+use super::generated::{FIELDS, FORMS, HIGH_VALUES};
+use super::inst::{self, Inst};
+use super::table::{Field, Flags, NO_FIELD, Run, Slot};
 
 /// Where VOP3P keeps `op_sel_hi` of the three sources.
 const OP_SEL_HI: [u64; 3] = [1 << 59, 1 << 60, 1 << 14];
@@ -113,20 +113,6 @@ impl Inst {
             64..128 => self.high |= bits << (at - 64),
             _ => self.last |= u32::try_from(bits << (at - 128)).unwrap_or(0),
         }
-    }
-}
-
-impl Slot {
-    /// What its bits mean.
-    #[inline]
-    pub(crate) fn kind(&self) -> &'static Kind {
-        KINDS.get(usize::from(self.kind)).unwrap_or(&KINDS[0])
-    }
-
-    /// Its name.
-    #[inline]
-    pub(crate) fn label(&self) -> Option<&'static str> {
-        OPERAND_NAMES.get(usize::from(self.name)).copied()
     }
 }
 

@@ -4,11 +4,11 @@
 //! assembling it gives other bytes, or none. Here what was printed is assembled at once; where that does not do, another spelling is
 //! tried, and at last the bytes stand for themselves.
 
-use super::{Assembler, Data, Standard, has_remark};
-use crate::inst::Inst;
-use crate::operand::FLOATS;
-use crate::print::VgprMsb;
-use crate::table::Flags;
+use super::{Assembler, Data};
+use crate::asm::has_remark;
+use crate::model::code::FLOATS;
+use crate::model::table::Flags;
+use crate::model::{Inst, VgprMsb};
 
 /// How [`Assembler::print_exact`] has printed an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +72,7 @@ impl Assembler {
     fn gives(&self, text: &str, inst: &Inst) -> bool {
         let bytes = |inst: &Inst| inst.bytes().into_iter().take(inst.len());
         let is_remark = has_remark(text) || text.contains("invalid_");
-        let made = (!is_remark).then(|| self.parse(text, Standard::Llvm).ok()).flatten();
+        let made = (!is_remark).then(|| self.parser.llvm_inst(text)).flatten();
         made.is_some_and(|made| bytes(&made).eq(bytes(inst)))
     }
 }

@@ -1,7 +1,7 @@
 //! The families of encodings.
 
-use crate::generated::OPERAND_NAMES;
-use crate::inst::Inst;
+use super::form::Form;
+use super::inst::Inst;
 
 /// A family of encodings: which fields an instruction has, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +77,42 @@ const FORMATS: [(u32, Format); 24] = [
 const SDWA: u32 = 14;
 const DPP: u32 = 15;
 
+impl Form {
+    /// The family of the encoding.
+    #[must_use]
+    pub fn format(self) -> Format {
+        let bits = self.flags().llvm;
+        let found = FORMATS.iter().find(|(bit, _)| bits >> bit & 1 == 1);
+        match found {
+            Some((_, format)) => *format,
+            None if self.has("vdstX") => Format::Vopd,
+            // LLVM leaves the family out where there is an extension; the first word has it.
+            None if self.extension().is_some() => match self.row().value >> 25 & 0x7f {
+                0x3f => Format::Vop1,
+                0x3e => Format::Vopc,
+                _ => Format::Vop2,
+            },
+            None => Format::Other,
+        }
+    }
+
+    /// What the encoding is followed by to change its first source.
+    #[must_use]
+    pub fn extension(self) -> Option<Extension> {
+        let bits = self.flags().llvm;
+        match (bits >> SDWA & 1, bits >> DPP & 1) {
+            (1, _) => Some(Extension::Sdwa),
+            (_, 1) if self.has("dpp8") => Some(Extension::Dpp8),
+            (_, 1) => Some(Extension::Dpp16),
+            _ => None,
+        }
+    }
+
+    fn has(self, operand: &str) -> bool {
+        self.slots().iter().any(|slot| slot.label() == Some(operand))
+    }
+}
+
 impl Inst {
     /// The family of its encoding.
     ///
@@ -89,36 +125,13 @@ impl Inst {
     /// ```
     #[must_use]
     pub fn format(&self) -> Format {
-        let bits = self.flags().llvm;
-        let found = FORMATS.iter().find(|(bit, _)| bits >> bit & 1 == 1);
-        match found {
-            Some((_, format)) => *format,
-            None if self.has("vdstX") => Format::Vopd,
-            // LLVM leaves the family out where there is an extension; the first word has it.
-            None if self.extension().is_some() => match self.low >> 25 & 0x7f {
-                0x3f => Format::Vop1,
-                0x3e => Format::Vopc,
-                _ => Format::Vop2,
-            },
-            None => Format::Other,
-        }
+        self.form().format()
     }
 
     /// What the encoding is followed by to change its first source.
     #[must_use]
     pub fn extension(&self) -> Option<Extension> {
-        let bits = self.flags().llvm;
-        match (bits >> SDWA & 1, bits >> DPP & 1) {
-            (1, _) => Some(Extension::Sdwa),
-            (_, 1) if self.has("dpp8") => Some(Extension::Dpp8),
-            (_, 1) => Some(Extension::Dpp16),
-            _ => None,
-        }
-    }
-
-    fn has(&self, operand: &str) -> bool {
-        let is_named = |name: u8| OPERAND_NAMES.get(usize::from(name)) == Some(&operand);
-        self.slots().iter().any(|slot| is_named(slot.name))
+        self.form().extension()
     }
 }
 

@@ -1,7 +1,7 @@
 //! On which processors a row of a table holds.
 //! A processor needs one property of a set, where the set is not empty, and none of another.
 
-use crate::arch::Arch;
+use crate::model::arch::Arch;
 
 /// A condition on the properties of a processor.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl When {
 pub(crate) type Row = (u32, &'static str, When);
 
 /// The name of a value: the first row that holds.
-pub(super) fn name_of(rows: &[Row], value: u32, arch: Arch) -> Option<&'static str> {
+pub(crate) fn name_of(rows: &[Row], value: u32, arch: Arch) -> Option<&'static str> {
     rows.iter().find(|(id, _, when)| *id == value && when.holds(arch)).map(|(_, name, _)| *name)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{DecodeOptions, Decoder, UnsupportedProcessor};
-use crate::Processor;
+use crate::target::Processor;
 
 /// Makes each decoder once: files have much code for a few processors.
 ///

@@ -1,6 +1,6 @@
 //! What decoding and printing must know of a processor beyond its list of encodings.
 
-use crate::decode::{Features, feature};
+use super::features::{Features, feature};
 
 /// The properties of one processor, under its settings, that change how operands decode or print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

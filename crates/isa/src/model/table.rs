@@ -1,11 +1,11 @@
 //! The shape of the generated tables.
 //!
-//! A [`Form`] is one encoding of one instruction. What many forms share is stored once: masks, flags,
+//! A [`FormRow`] is one encoding of one instruction. What many forms share is stored once: masks, flags,
 //! [`Shape`]s (operands and how to print them), [`Field`]s (where an operand's bits are), [`Kind`]s (what
 //! the bits mean).
 
 /// One encoding of one instruction.
-pub(crate) struct Form {
+pub(crate) struct FormRow {
     /// The fixed bits of the first eight bytes.
     pub(crate) value: u64,
     /// Which of `HIGH_VALUES` the bytes after the eighth must hold.
@@ -60,7 +60,7 @@ impl Flags {
     pub(crate) const STORE_HINT: u32 = 1 << 11;
     /// A 32-bit operation that DPP treats as double precision.
     pub(crate) const DP_ALU_32: u32 = 1 << 12;
-    /// Sets the upper bits of vector register numbers.
+    /// Sets the VGPR MSBs.
     pub(crate) const SETS_VGPR_MSB: u32 = 1 << 13;
     /// Multiplies matrices that are as wide as their formats ask.
     pub(crate) const HAS_FORMATS: u32 = 1 << 14;

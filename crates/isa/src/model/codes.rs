@@ -2,18 +2,18 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use crate::arch::Arch;
-use crate::generated::KINDS;
-use crate::operand::{self, Code};
-use crate::table::{Kind, Source};
+use super::arch::Arch;
+use super::code::{self, Code};
+use super::generated::KINDS;
+use super::table::{Kind, Source};
 
 /// What each value of ten bits stands for.
-pub(super) type CodeTable = [Code; 1 << CODE_BITS];
+pub(crate) type CodeTable = [Code; 1 << CODE_BITS];
 
-pub(super) const CODE_BITS: u32 = 10;
+pub(crate) const CODE_BITS: u32 = 10;
 
 /// A table for each kind of register field, made when it is first needed.
-pub(super) struct Codes {
+pub(crate) struct Codes {
     arch: Arch,
     keys: &'static Keys,
     tables: Vec<OnceLock<Box<CodeTable>>>,
@@ -43,19 +43,19 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
 });
 
 impl Codes {
-    pub(super) fn new(arch: Arch) -> Self {
+    pub(crate) fn new(arch: Arch) -> Self {
         Codes { arch, keys: &KEYS, tables: KEYS.all.iter().map(|_| OnceLock::new()).collect() }
     }
 
     /// The number of the table for a kind of operand.
     #[inline]
-    pub(super) fn number(&self, kind: u16) -> u8 {
+    pub(crate) fn number(&self, kind: u16) -> u8 {
         self.keys.of_kind.get(usize::from(kind)).copied().unwrap_or_default()
     }
 
     /// The table of that number, and how it reads fields.
     #[inline]
-    pub(super) fn table(&self, number: u8) -> Option<(&CodeTable, Source)> {
+    pub(crate) fn table(&self, number: u8) -> Option<(&CodeTable, Source)> {
         let key = self.keys.all.get(usize::from(number))?;
         let table = self.tables.get(usize::from(number))?;
         Some((table.get_or_init(|| make(self.arch, *key)), key.0))
@@ -63,7 +63,7 @@ impl Codes {
 
     /// A table that was made before.
     #[inline]
-    pub(super) fn made(&self, number: u8) -> Option<&CodeTable> {
+    pub(crate) fn made(&self, number: u8) -> Option<&CodeTable> {
         self.tables.get(usize::from(number))?.get().map(|table| &**table)
     }
 }
@@ -85,7 +85,7 @@ fn key(kind: &Kind) -> Key {
 fn make(arch: Arch, Key(source, dwords): Key) -> Box<CodeTable> {
     let mut codes = Box::new([Code::INVALID; 1 << CODE_BITS]);
     for (value, code) in (0..).zip(codes.iter_mut()) {
-        *code = operand::decode(arch, source, dwords, value);
+        *code = code::decode(arch, source, dwords, value);
     }
     codes
 }

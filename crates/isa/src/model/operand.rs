@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use crate::decode::{Decoder, Tables};
-use crate::generated::{KINDS, OPERAND_NAMES};
-use crate::inst::Inst;
-use crate::operand::{Code, FLOATS, Special, scalar_dwords, tag};
-use crate::print::VgprMsb;
-use crate::table::{Kind, Slot, Source, Type};
+use super::Model;
+use super::arch::Arch;
+use super::code::{Code, FLOATS, scalar_dwords, tag};
+use super::generated::{KINDS, OPERAND_NAMES};
+use super::inst::Inst;
+use super::special::Special;
+use super::table::{Kind, Slot, Source, Type};
 
 /// A file of numbered registers, or a register with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,66 +114,7 @@ pub struct Operand {
     pub value: OperandValue,
 }
 
-impl Decoder {
-    /// The operands of an instruction: outputs first, then inputs, each source after its modifiers.
-    ///
-    /// ```
-    /// use hsaco_isa::{Decoder, OperandValue, Processor};
-    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-    /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
-    /// let registers: Vec<String> = decoder
-    ///     .operands(&inst)
-    ///     .filter_map(|operand| match operand.value {
-    ///         OperandValue::Register(register) => Some(format!("{}={register}", operand.name)),
-    ///         _ => None,
-    ///     })
-    ///     .collect();
-    /// assert_eq!(registers, ["vdst=v3", "src0=v1", "src1=v2"]);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    pub fn operands(&self, inst: &Inst) -> impl Iterator<Item = Operand> + use<'_> {
-        let inst = *inst;
-        inst.slots().iter().filter_map(move |slot| self.tables().typed(&inst, slot))
-    }
-
-    /// The same, where `state` holds the upper bits of vector register numbers: on gfx1250.
-    ///
-    /// ```
-    /// use hsaco_isa::{Decoder, OperandValue, Processor, VgprMsb};
-    /// let decoder = Decoder::new(Processor::from_name("gfx1250").unwrap())?;
-    /// let inst = decoder.decode(&0x7e02_0302_u32.to_le_bytes()).unwrap();
-    /// assert_eq!(decoder.text(&inst), "v_mov_b32_e32 v1, v2");
-    /// let first = decoder.operands_in(&inst, VgprMsb::new(0x40)).next().unwrap();
-    /// assert!(matches!(first.value, OperandValue::Register(it) if it.first == 257));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
-    /// ```
-    pub fn operands_in(
-        &self,
-        inst: &Inst,
-        state: VgprMsb,
-    ) -> impl Iterator<Item = Operand> + use<'_> {
-        let inst = *inst;
-        inst.slots().iter().filter_map(move |slot| {
-            let mut operand = self.tables().typed(&inst, slot)?;
-            if let OperandValue::Register(register) = &mut operand.value
-                && register.file == RegisterFile::Vgpr
-            {
-                register.first += state.upper(slot);
-            }
-            Some(operand)
-        })
-    }
-
-    /// The operand of that name.
-    #[must_use]
-    pub fn operand(&self, inst: &Inst, name: &str) -> Option<OperandValue> {
-        inst.named(name)
-            .and_then(|slot| self.tables().typed(inst, slot))
-            .map(|operand| operand.value)
-    }
-}
-
-impl Tables {
+impl Model {
     pub(crate) fn typed(&self, inst: &Inst, slot: &'static Slot) -> Option<Operand> {
         let name = OPERAND_NAMES.get(usize::from(slot.name)).copied()?;
         let kind = KINDS.get(usize::from(slot.kind))?;
@@ -193,6 +135,15 @@ impl Tables {
             _ => self.source_value(inst, slot, kind)?,
         };
         Some(Operand { name, is_output: slot.is_output, value })
+    }
+
+    pub(crate) fn signed_offset(&self, kind: &Kind, value: u64) -> i64 {
+        match kind.source {
+            Source::ScalarOffset if self.arch.is_gfx12_plus() => sign_extend(value, 24),
+            Source::ScalarOffset if self.arch.has(Arch::GFX8) => (value & 0xf_ffff) as i64,
+            Source::ScalarOffset => sign_extend(value, 21),
+            _ => value as i64,
+        }
     }
 
     fn source_value(&self, inst: &Inst, slot: &'static Slot, kind: &Kind) -> Option<OperandValue> {
@@ -255,6 +206,10 @@ impl Tables {
             },
         })
     }
+}
+
+pub(crate) const fn sign_extend(value: u64, bits: u32) -> i64 {
+    ((value << (64 - bits)) as i64) >> (64 - bits)
 }
 
 fn modifiers(bits: u64) -> SourceModifiers {

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::inst::VgprMsb;
-use crate::decode::Decoder;
-use crate::inst::{Inst, Key};
+use super::Decoder;
+use crate::model::VgprMsb;
+use crate::model::inst::{Inst, Key};
 
 /// Remembers how instructions print: most of what compilers write was there some thousand instructions before.
 ///
-/// It is for whoever prints much code on one thread, one processor after the other; another decoder makes it forget.
+/// For printing much code on one thread. It holds the texts of one decoder; printing with another empties it.
 ///
 /// ```
 /// use hsaco_isa::{Decoder, Processor, TextMemory, VgprMsb};
@@ -146,7 +146,7 @@ mod tests {
                 let add = 0x6800_0000 | number << 4;
                 let bytes = [add.to_le_bytes(), number.to_le_bytes()].concat();
                 let Some(inst) = decoder.decode(&bytes) else { continue };
-                for state in [VgprMsb::default(), VgprMsb::new(number as u8)] {
+                for state in [VgprMsb::default(), VgprMsb::new(number.to_le_bytes()[0])] {
                     let (mut ours, mut theirs) = (b"x".to_vec(), b"x".to_vec());
                     memory.print(decoder, &inst, state, &mut ours);
                     decoder.print_after(&inst, state, &mut theirs);
