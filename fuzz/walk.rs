@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 use hsaco_demangle::demangle;
 use hsaco_object::{CodeObject, KernelDescriptor, metadata, msgpack};
 

@@ -11,7 +11,11 @@ use hsaco::analysis::{
     States, Stream, Values,
 };
 use hsaco::container::{EntryKind, Options, entries};
-use hsaco::isa::{DecodeOptions, Decoder, Flow, Lanes, RegisterFile, WaveSize};
+use hsaco::isa::Decoder;
+use hsaco::isa::decoder::DecodeOptions;
+use hsaco::isa::effects::{Flow, Lanes};
+use hsaco::isa::model::RegisterFile;
+use hsaco::isa::target::WaveSize;
 use hsaco::object::{CodeMap, CodeObject, Kernel};
 use hsaco_tests::program::sh;
 use hsaco_tests::{corpus_file, scratch_dir};
@@ -129,10 +133,9 @@ fn registers_are_within_what_the_metadata_declares() {
         let (vgprs, agprs, sgprs) =
             (used(RegisterFile::Vgpr), used(RegisterFile::Agpr), used(RegisterFile::Sgpr));
         let declared_agprs = declared.agprs.unwrap_or(0);
-        let unified = object
-            .target()
-            .id()
-            .is_some_and(|id| id.processor.limits().acc_vgprs == hsaco::isa::AccVgprs::Unified);
+        let unified = object.target().id().is_some_and(|id| {
+            id.processor.limits().acc_vgprs == hsaco::isa::target::AccVgprs::Unified
+        });
         let declared_vgprs = declared.vgprs.unwrap() - if unified { declared_agprs } else { 0 };
         if vgprs > declared_vgprs || agprs > declared_agprs || sgprs > declared.sgprs.unwrap() {
             wrong.push(format!(
@@ -176,7 +179,7 @@ fn registers_of_all_that_a_kernel_calls_are_within_what_the_metadata_declares() 
             let function = graph.function_at(kernel.entry().unwrap()).unwrap();
             let needs = graph.needs(function, processor, code.usual_wave_size());
             let agprs = declared.agprs.unwrap_or(0);
-            let unified = processor.limits().acc_vgprs == hsaco::isa::AccVgprs::Unified;
+            let unified = processor.limits().acc_vgprs == hsaco::isa::target::AccVgprs::Unified;
             let vgprs = declared.vgprs.unwrap() - if unified { agprs } else { 0 };
             let given = [vgprs, agprs, declared.sgprs.unwrap(), declared.scratch.unwrap()];
             let needed = [&needs.vgprs, &needs.agprs, &needs.sgprs, &needs.scratch];

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use hsaco::container::ccob::Ccob;
 use hsaco::container::{Container, Entry, EntryKind, HashCheck, Options, entries};
-use hsaco::isa::EntryId;
+use hsaco::isa::target::EntryId;
 use hsaco::object::descriptor::KernelDescriptor;
 use hsaco::object::{CodeObject, Index, Kernel};
 use hsaco_tests::listing::{self, array, number, text};

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs};
 
-use hsaco::isa::{DecodeOptions, Decoder, Mode, Processor};
+use hsaco::isa::decoder::{DecodeOptions, Mode};
+use hsaco::isa::{Decoder, Processor};
 use hsaco_tests::diff::diff;
 use hsaco_tests::golden::{FAMILIES, Golden, golden_dir, manifest_line};
 use hsaco_tests::oracle::EXCEPTIONS;

@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hsaco::analysis::{Address, Cfg, Code, Stream, Values};
-use hsaco::isa::{DecodeOptions, Decoder, Flow, WaveSize};
+use hsaco::isa::Decoder;
+use hsaco::isa::decoder::DecodeOptions;
+use hsaco::isa::effects::Flow;
+use hsaco::isa::target::WaveSize;
 use hsaco::object::CodeObject;
 use hsaco::patch::{
     CodeEdit, KernelSetting, Manifest, Options, Patched, Patcher, Points, RuleSet, Verdict, set,

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hsaco::analysis::{Address, Cfg, Stream};
-use hsaco::isa::{Assembler, DecodeOptions, Processor, VgprMsb};
+use hsaco::isa::decoder::DecodeOptions;
+use hsaco::isa::model::VgprMsb;
+use hsaco::isa::{Assembler, Processor};
 use hsaco::object::CodeObject;
 use hsaco::patch::{
     CodeEdit, Jump, KernelSetting, Options, Patched, Patcher, Placement, Points, RuleSet, Tools,
@@ -146,7 +148,7 @@ fn more_registers_only_where_workgroups_still_run() {
     let parsed = CodeObject::parse(&bytes).unwrap();
     let index = parsed.index();
     let descriptor = index.kernels()[0].descriptor().unwrap();
-    assert_eq!(descriptor.vgprs(hsaco::isa::Generation::Gfx125), 32);
+    assert_eq!(descriptor.vgprs(hsaco::isa::target::Generation::Gfx125), 32);
     // A workgroup of 1024 is 8 waves on each of four SIMDs, which have 128 of their 1024 registers each: with one more the
     // size that the kernel states would no longer fit.
     let (_, manifest) = changed(&object(&[crowded(127, Some(1024))]));

@@ -14,7 +14,9 @@ use std::path::Path;
 
 use hsaco::container::{EntryKind, HashCheck, Options, entries};
 use hsaco::dwarf::{DebugSections, SourceMap};
-use hsaco::isa::{Generation, Processor, RegisterFile};
+use hsaco::isa::Processor;
+use hsaco::isa::model::RegisterFile;
+use hsaco::isa::target::Generation;
 use hsaco::kernarg::{
     AbiMarker, Arguments, CompactLayout, Datum, Declaration, Declared, DispatchPacket, Entry,
     EntryValue, Inference, Launch, NativeLayout, PacketNeeds, Value, ValueType, Wave,

@@ -14,7 +14,9 @@ use std::rc::Rc;
 use hsaco::analysis::Stream;
 use hsaco::compress::Method;
 use hsaco::container;
-use hsaco::isa::{DecodeOptions, Decoder, Mode, OperandValue, Processor};
+use hsaco::isa::decoder::{DecodeOptions, Mode};
+use hsaco::isa::model::OperandValue;
+use hsaco::isa::{Decoder, Processor};
 use hsaco::object::CodeObject;
 use hsaco::patch::rule::Outcome;
 use hsaco::patch::{

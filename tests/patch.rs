@@ -405,7 +405,7 @@ fn numbers_of_kernels_are_set_in_both_places() {
     let object = CodeObject::parse(&bytes).unwrap();
     let kernel = object.index().kernels()[0];
     assert_eq!(kernel.metadata().unwrap().decode().unwrap().vgpr_count, Some(200));
-    assert_eq!(kernel.descriptor().unwrap().vgprs(hsaco::isa::Generation::Gfx125), 208);
+    assert_eq!(kernel.descriptor().unwrap().vgprs(hsaco::isa::target::Generation::Gfx125), 208);
     assert!("k.vgpr_count".parse::<hsaco::patch::KernelSetting>().is_err());
     let unknown = "other.vgpr_count=1".parse().unwrap();
     let error = hsaco::patch::set(&file, &[unknown]).unwrap_err();

@@ -127,7 +127,7 @@ fn instructions_that_no_rule_is_about_stay() {
     for row in golden.rows() {
         let Some(inst) = decoder.decode(&row.bytes) else { continue };
         let name = inst.mnemonic();
-        let goes_on = inst.flow() == hsaco::isa::Flow::Next && !name.starts_with("s_set");
+        let goes_on = inst.flow() == hsaco::isa::effects::Flow::Next && !name.starts_with("s_set");
         if goes_on && inst.len() == row.bytes.len() && !claims(name) {
             inst.encode(&mut code);
             count += 1;

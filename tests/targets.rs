@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use hsaco::isa::{Feature, Processor, Setting};
+use hsaco::isa::Processor;
+use hsaco::isa::target::{Feature, Setting};
 use hsaco::object::CodeObject;
 use hsaco::object::metadata::ValueKind;
 use hsaco_tests::listing::{self, array, number, text};

@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use hsaco_isa::{Assembler, DecodeOptions, Processor};
+use hsaco_isa::decoder::DecodeOptions;
+use hsaco_isa::{Assembler, Processor};
 use libfuzzer_sys::fuzz_target;
 
 static ASSEMBLERS: LazyLock<Vec<Assembler>> = LazyLock::new(|| {

@@ -6,7 +6,9 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::LazyLock;
 
-use hsaco_isa::{DecodeOptions, Decoder, Mode, Processor, TextMemory, VgprMsb};
+use hsaco_isa::decoder::{DecodeOptions, Mode, TextMemory};
+use hsaco_isa::model::VgprMsb;
+use hsaco_isa::{Decoder, Processor};
 use libfuzzer_sys::fuzz_target;
 
 static DECODERS: LazyLock<Vec<Decoder>> = LazyLock::new(|| {

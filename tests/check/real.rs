@@ -4,7 +4,8 @@ use std::fs;
 
 use hsaco::check::{Checker, Facts, LaunchFacts, Severity};
 use hsaco::container::{Container, EntryKind, Options, entries};
-use hsaco::isa::{Generation, Processor};
+use hsaco::isa::Processor;
+use hsaco::isa::target::Generation;
 use hsaco_tests::program::sh;
 use hsaco_tests::{corpus_dir, corpus_file, scratch_dir};
 

@@ -7,7 +7,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use hsaco::db::{Database, ErrorKind};
-use hsaco::isa::{Assembler, DecodeOptions, Processor};
+use hsaco::isa::decoder::DecodeOptions;
+use hsaco::isa::{Assembler, Processor};
 use hsaco_tests::program::{hsaco_command, run};
 use hsaco_tests::random::Random;
 use hsaco_tests::{corpus_file, fixture};

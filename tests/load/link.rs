@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 
-use hsaco::isa::{AbiVersion, EFlags};
+use hsaco::isa::target::{AbiVersion, EFlags};
 use hsaco::load::{CallTarget, ErrorKind, Executable, Freeze, Symbol, SymbolKind};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{run, sh};

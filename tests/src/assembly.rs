@@ -14,7 +14,8 @@ use std::{fmt, fs, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use hsaco::container::md5;
-use hsaco::isa::{AsmError, Assembler, Decoder, Inst};
+use hsaco::isa::assembler::AsmError;
+use hsaco::isa::{Assembler, Decoder, Inst};
 
 use crate::golden::{compress, from_hex};
 use crate::oracle::{Target, hex};

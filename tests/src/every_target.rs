@@ -8,7 +8,8 @@
 use std::fs;
 use std::path::Path;
 
-use hsaco::isa::{Decoder, Generation, Processor, WaveSize};
+use hsaco::isa::target::{Generation, WaveSize};
+use hsaco::isa::{Decoder, Processor};
 
 use crate::program::sh;
 

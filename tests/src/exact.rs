@@ -5,7 +5,9 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use hsaco::isa::{Assembler, Data, Decoder, Exactness, Inst, VgprMsb};
+use hsaco::isa::assembler::{Data, Exactness};
+use hsaco::isa::model::VgprMsb;
+use hsaco::isa::{Assembler, Decoder, Inst};
 
 use crate::assembly::{AsmJudge, TEXT_CAUSES};
 use crate::golden::Golden;

@@ -16,7 +16,10 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, bail};
 use hsaco::analysis::instructions;
-use hsaco::isa::{DecodeOptions, Decoder, Processor, VgprMsb, WaveSize};
+use hsaco::isa::decoder::DecodeOptions;
+use hsaco::isa::model::VgprMsb;
+use hsaco::isa::target::WaveSize;
+use hsaco::isa::{Decoder, Processor};
 
 /// A processor, and LLVM's features that change how its code reads.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,10 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use hsaco::analysis::{Function, Functions};
 use hsaco::container::{EntryKind, Options, entries};
-use hsaco::isa::{DecodeOptions, Decoder, Processor, VgprMsb, WaveSize};
+use hsaco::isa::decoder::DecodeOptions;
+use hsaco::isa::model::VgprMsb;
+use hsaco::isa::target::WaveSize;
+use hsaco::isa::{Decoder, Processor};
 use hsaco::object::{CodeMap, CodeObject};
 
 use crate::assembly::{AsmJudge, AsmTally, TEXT_CAUSES};

@@ -1,9 +1,9 @@
 //! What the instructions of each block do to registers, all together: one look at every instruction, which
 //! liveness and resources share.
 
-use hsaco_isa::{
-    Decoder, Effects, Flow, Inst, Lanes, Register, RegisterFile, Registers, Special, VgprMsb,
-};
+use hsaco_isa::effects::{Effects, Flow, Lanes, Registers};
+use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{Decoder, Inst};
 
 use crate::cfg::{Block, Cfg};
 use crate::register_set::RegisterSet;
@@ -72,7 +72,8 @@ impl<'a> BlockEffects<'a> {
     ///
     /// ```
     /// use hsaco_analysis::{BlockEffects, Cfg, Liveness, Stream};
-    /// use hsaco_isa::{Decoder, Lanes, Processor};
+    /// use hsaco_isa::effects::Lanes;
+    /// use hsaco_isa::{Decoder, Processor};
     /// // v_add_u32 v3, v1, v2; s_endpgm
     /// let words = [0x6806_0501_u32, 0xbf81_0000];
     /// let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -82,7 +83,7 @@ impl<'a> BlockEffects<'a> {
     /// let effects = BlockEffects::new(&decoder, &stream, &cfg, Lanes::All);
     /// assert_eq!(effects.usage().vgprs(), 4);
     /// assert_eq!(Liveness::of(effects).live_in(0).to_string(), "v[1:2] exec_lo exec_hi");
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, lanes: Lanes) -> Self {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hsaco_isa::{Decoder, Flow};
+use hsaco_isa::Decoder;
+use hsaco_isa::effects::Flow;
 
 use crate::stream::Stream;
 use crate::value::{Address, Values};

@@ -1,7 +1,8 @@
 //! What holds of all that functions reach, for every function at once: linear in functions and calls, where asking for
 //! one after the other would go through what they share again and again.
 
-use hsaco_isa::{Processor, WaveSize};
+use hsaco_isa::Processor;
+use hsaco_isa::target::WaveSize;
 
 use crate::call::{ANYBODY, CallGraph, CallKind};
 use crate::resources::{Need, Needs};

@@ -2,7 +2,8 @@
 
 use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_dwarf::DebugInfo;
-use hsaco_isa::{Decoder, Processor, WaveSize};
+use hsaco_isa::target::WaveSize;
+use hsaco_isa::{Decoder, Processor};
 use hsaco_object::{CodeMap, CodeObject, CodeRange, Index, Kernel};
 
 use crate::decoders::Decoders;

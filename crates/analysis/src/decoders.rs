@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hsaco_isa::{
-    DecodeOptions, Decoder, DecoderCache, Generation, Mode, Processor, UnsupportedProcessor,
-    WaveSize,
-};
+use hsaco_isa::decoder::{DecodeOptions, DecoderCache, Mode, UnsupportedProcessor};
+use hsaco_isa::target::{Generation, WaveSize};
+use hsaco_isa::{Decoder, Processor};
 use hsaco_object::{CodeMap, CodeObject, CodeRange, Index, Kernel};
 
 use crate::function::Function;

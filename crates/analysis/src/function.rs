@@ -1,7 +1,8 @@
 //! The functions of a code object.
 
 use hsaco_bytes::Str;
-use hsaco_isa::{Decoder, Flow};
+use hsaco_isa::Decoder;
+use hsaco_isa::effects::Flow;
 use hsaco_object::{CodeMap, CodeRange};
 
 use crate::stream::Stream;

@@ -8,7 +8,8 @@
 //!
 //! ```
 //! use hsaco_analysis::{Cfg, Liveness, Stream};
-//! use hsaco_isa::{Decoder, Lanes, Processor};
+//! use hsaco_isa::effects::Lanes;
+//! use hsaco_isa::{Decoder, Processor};
 //! // s_add_u32 s0, s1, s2; s_cbranch_scc1 -2; s_endpgm
 //! let words = [0x8000_0201_u32, 0xbf85_fffe, 0xbf81_0000];
 //! let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -19,7 +20,7 @@
 //! assert_eq!(cfg.successors(0).collect::<Vec<_>>(), [0, 1]);
 //! let liveness = Liveness::new(&decoder, &stream, &cfg, Lanes::All);
 //! assert_eq!(liveness.live_in(0).to_string(), "s[1:2]");
-//! # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+//! # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 //! ```
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use hsaco_isa::{Decoder, Lanes};
+use hsaco_isa::Decoder;
+use hsaco_isa::effects::Lanes;
 
 use crate::block_effects::{BlockEffects, Focus, Summary};
 use crate::cfg::{Block, Cfg, Exit};
@@ -33,7 +34,8 @@ enum Place<'a> {
 ///
 /// ```
 /// use hsaco_analysis::{Cfg, Liveness, LivenessMemo, Stream};
-/// use hsaco_isa::{Decoder, Lanes, Processor};
+/// use hsaco_isa::effects::Lanes;
+/// use hsaco_isa::{Decoder, Processor};
 /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 /// // v_add_u32 v3, v1, v2; s_endpgm
 /// let code = [0x01, 0x05, 0x06, 0x68, 0x00, 0x00, 0x81, 0xbf];
@@ -44,7 +46,7 @@ enum Place<'a> {
 ///     let liveness = Liveness::inside(&decoder, &stream, &cfg, Lanes::All, &memo);
 ///     assert_eq!(liveness.live_before(1).to_string(), "");
 /// }
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct LivenessMemo {

@@ -1,6 +1,6 @@
 //! What can be counted of a kernel: one table of names, of the fields that they are about, and of which way is worse.
 
-use hsaco_isa::{Generation, Limits};
+use hsaco_isa::target::{Generation, Limits};
 use hsaco_object::{Kernel, Resources};
 
 use crate::resources::demand;

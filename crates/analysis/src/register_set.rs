@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hsaco_isa::{Register, RegisterFile, Special};
+use hsaco_isa::model::{Register, RegisterFile, Special};
 
 const VGPRS: usize = 1024;
 const AGPRS: usize = 256;
@@ -32,7 +32,7 @@ mod scalar {
 ///
 /// ```
 /// use hsaco_analysis::RegisterSet;
-/// use hsaco_isa::{Register, RegisterFile};
+/// use hsaco_isa::model::{Register, RegisterFile};
 /// let pair = Register { file: RegisterFile::Vgpr, first: 4, count: 2, half: None };
 /// let mut set = RegisterSet::default();
 /// set.insert(&pair);
@@ -72,7 +72,7 @@ impl RegisterSet {
     ///
     /// ```
     /// use hsaco_analysis::RegisterSet;
-    /// use hsaco_isa::{Register, RegisterFile};
+    /// use hsaco_isa::model::{Register, RegisterFile};
     /// let pair = Register { file: RegisterFile::Sgpr, first: 4, count: 2, half: None };
     /// let mut set = RegisterSet::default();
     /// set.insert(&pair);

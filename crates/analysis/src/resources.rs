@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use hsaco_isa::{Demand, FlatScratch, Generation, Processor, WaveSize};
+use hsaco_isa::Processor;
+use hsaco_isa::occupancy::Demand;
+use hsaco_isa::target::{FlatScratch, Generation, WaveSize};
 use hsaco_object::Kernel;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 
@@ -211,7 +213,7 @@ impl Allocation {
     ///
     /// ```
     /// use hsaco_analysis::Allocation;
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::KernelDescriptor;
     /// let descriptor = KernelDescriptor { compute_pgm_rsrc1: 5, ..KernelDescriptor::default() };
     /// assert_eq!(Allocation::new(descriptor, Generation::Gfx940).vgprs, 48);

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use hsaco_isa::{
-    Decoder, Flow, Inst, Lanes, OperandValue, Register, RegisterFile, Special, VgprMsb,
-};
+use hsaco_isa::effects::{Flow, Lanes};
+use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{Decoder, Inst};
 
 use crate::cfg::Cfg;
 use crate::stream::Stream;
@@ -70,7 +70,8 @@ impl<'a> States<'a> {
     ///
     /// ```
     /// use hsaco_analysis::{Cfg, States, Stream};
-    /// use hsaco_isa::{Decoder, Lanes, Processor};
+    /// use hsaco_isa::effects::Lanes;
+    /// use hsaco_isa::{Decoder, Processor};
     /// // s_set_vgpr_msb 0x41; v_mov_b32 v0, v1; s_endpgm
     /// let words = [0xbf86_0041_u32, 0x7e00_0301, 0xbfb0_0000];
     /// let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -79,7 +80,7 @@ impl<'a> States<'a> {
     /// let cfg = Cfg::new(&decoder, &stream);
     /// let states = States::new(&decoder, &stream, &cfg, Lanes::All);
     /// assert_eq!(states.before(1).msb.map(|msb| msb.bits()), Some(0x41));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, assumed: Lanes) -> Self {
@@ -267,13 +268,14 @@ impl<'a> States<'a> {
 ///
 /// ```
 /// use hsaco_analysis::vgpr_msb_after;
-/// use hsaco_isa::{Decoder, Processor, VgprMsb};
+/// use hsaco_isa::model::VgprMsb;
+/// use hsaco_isa::{Decoder, Processor};
 /// let decoder = Decoder::new(Processor::from_name("gfx1250").unwrap())?;
 /// let none = Some(VgprMsb::new(0));
 /// // s_set_vgpr_msb 0x41
 /// let set = decoder.decode(&[0x41, 0x00, 0x86, 0xbf]).unwrap();
 /// assert_eq!(vgpr_msb_after(&decoder, none, &set), Some(VgprMsb::new(0x41)));
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[must_use]
 pub fn vgpr_msb_after(decoder: &Decoder, before: Option<VgprMsb>, inst: &Inst) -> Option<VgprMsb> {

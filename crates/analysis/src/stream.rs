@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use hsaco_isa::{Decoder, Flow, Inst, Outline};
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::Outline;
+use hsaco_isa::{Decoder, Inst};
 
 /// One instruction and where it stands; a word that is none has no instruction.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +24,7 @@ pub struct Step {
 /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 /// assert_eq!(first_instruction(&decoder, &[0, 0, 0x81, 0xbf, 0]).1, 4);
 /// assert_eq!(first_instruction(&decoder, &[0xff, 0xff]), (None, 2));
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 // An instruction is longer than what a call returns in registers.
 #[inline(always)]
@@ -41,7 +43,7 @@ pub fn first_instruction(decoder: &Decoder, bytes: &[u8]) -> (Option<Inst>, usiz
 /// let found = instructions(&decoder, &[0xff, 0xff, 0xff, 0xff, 0, 0, 0x81, 0xbf]);
 /// let found: Vec<_> = found.map(|(at, inst)| (at, inst.map(|inst| inst.mnemonic()))).collect();
 /// assert_eq!(found, [(0, None), (4, Some("s_endpgm"))]);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[inline]
 pub fn instructions<'a>(
@@ -78,7 +80,7 @@ pub struct Stream<'a> {
 /// let outlines = Stream::decode(&decoder, 0x100, &code).into_outlines();
 /// let stream = Stream::of_outlines(&outlines, 0x100, &code);
 /// assert_eq!(stream.inst(0).map(|inst| inst.mnemonic()), Some("s_endpgm"));
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Outlines {
@@ -105,7 +107,7 @@ impl<'a> Stream<'a> {
     /// assert_eq!(stream.len(), 2);
     /// assert_eq!(stream.address_of(1), 0x104);
     /// assert!(stream.inst(1).is_none());
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn decode(decoder: &Decoder, address: u64, code: &'a [u8]) -> Self {

@@ -1,6 +1,8 @@
 //! What the code of one function uses: registers, LDS, stack.
 
-use hsaco_isa::{Decoder, Effects, Flow, Inst, OperandValue, Register, RegisterFile, Space};
+use hsaco_isa::effects::{Effects, Flow, Space};
+use hsaco_isa::model::{OperandValue, Register, RegisterFile};
+use hsaco_isa::{Decoder, Inst};
 
 use crate::cfg::{Cfg, Exit};
 use crate::register_set::RegisterSet;
@@ -18,7 +20,7 @@ use crate::stream::Stream;
 /// let stream = Stream::decode(&decoder, 0, &bytes);
 /// let usage = Usage::new(&decoder, &stream, &Cfg::new(&decoder, &stream));
 /// assert_eq!((usage.vgprs(), usage.sgprs(), usage.frame.raised), (4, 33, 16));
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Usage {

@@ -6,9 +6,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use hsaco_isa::{
-    Decoder, Effects, Flow, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb,
-};
+use hsaco_isa::effects::{Effects, Flow};
+use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{Decoder, Inst};
 
 use crate::cfg::Cfg;
 use crate::register_set::RegisterSet;
@@ -120,7 +120,7 @@ impl<'a> Values<'a> {
     /// let stream = Stream::decode(&decoder, 0x1000, &bytes);
     /// let cfg = Cfg::new(&decoder, &stream);
     /// assert_eq!(Values::new(&decoder, &stream, &cfg).target(3), Address::Known(0x1104));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn target(&self, index: usize) -> Address {

@@ -9,9 +9,11 @@
 use std::collections::BTreeSet;
 
 use hsaco_analysis::{Cfg, Dominators, Focus, Liveness, LivenessMemo, Loops, RegisterSet, Stream};
-use hsaco_isa::{
-    DecodeOptions, Decoder, Flow, Lanes, Processor, Register, RegisterFile, VgprMsb, WaveSize,
-};
+use hsaco_isa::decoder::DecodeOptions;
+use hsaco_isa::effects::{Flow, Lanes};
+use hsaco_isa::model::{Register, RegisterFile, VgprMsb};
+use hsaco_isa::target::WaveSize;
+use hsaco_isa::{Decoder, Processor};
 use petgraph::algo::dominators::simple_fast;
 use petgraph::algo::has_path_connecting;
 use petgraph::graph::{DiGraph, NodeIndex};

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use hsaco_isa::{Limits, ParseTargetError, Processor, TargetId};
+use hsaco_isa::target::{Limits, ParseTargetError};
+use hsaco_isa::{Processor, TargetId};
 
 /// A device: a target id, and its limits.
 ///
@@ -14,7 +15,7 @@ use hsaco_isa::{Limits, ParseTargetError, Processor, TargetId};
 /// device.set(Limit::Lds, 32768);
 /// assert_eq!(device.limits.lds_bytes, 32768);
 /// assert_eq!("MI300X".parse::<Device>()?.name, "gfx942");
-/// # Ok::<(), hsaco_isa::ParseTargetError>(())
+/// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hsaco_isa::Limits;
+use hsaco_isa::target::Limits;
 
 use crate::device::Device;
 use crate::facts::{KernelFacts, ObjectFacts};

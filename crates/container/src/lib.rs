@@ -45,7 +45,7 @@ pub use walk::{Entries, entries};
 
 use hsaco_bytes::{read_u16, read_u32};
 use hsaco_elf::{EM_AMDGPU, MAGIC};
-use hsaco_isa::EntryId;
+use hsaco_isa::target::EntryId;
 
 /// How far to go into a file.
 ///

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use hsaco_analysis::{Cfg, Outlines, Step, Stream};
-use hsaco_isa::{Decoder, VgprMsb};
+use hsaco_isa::Decoder;
+use hsaco_isa::model::VgprMsb;
 
 use crate::data::Data;
 

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use hsaco_analysis::{Cfg, KernelArguments, Stream};
 use hsaco_bytes::{Result, Str};
 use hsaco_dwarf::{Frame, Location};
-use hsaco_isa::{Decoder, Inst, Memory, Operand, Token};
+use hsaco_isa::effects::Memory;
+use hsaco_isa::model::Operand;
+use hsaco_isa::print::Token;
+use hsaco_isa::{Decoder, Inst};
 use hsaco_object::Resources;
 
 use crate::code::Code;
@@ -226,7 +229,7 @@ impl<'k> Instruction<'k> {
 
     /// The directive of bytes that are no instruction.
     fn word(&self) -> String {
-        hsaco_isa::Data::of_bytes(self.bytes()).to_string()
+        hsaco_isa::assembler::Data::of_bytes(self.bytes()).to_string()
     }
 
     /// Its operands.

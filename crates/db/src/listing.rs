@@ -15,7 +15,7 @@ use crate::kernel::Instruction;
 /// let listing = Listing::decode(decoder, 0x100, vec![0x01, 0x05, 0x06, 0x68, 0, 0, 0x81, 0xbf]);
 /// let texts: Vec<_> = listing.instructions().map(|it| it.text()).collect();
 /// assert_eq!(texts, ["v_add_u32_e32 v3, v1, v2", "s_endpgm"]);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Debug)]
 pub struct Listing(Code);

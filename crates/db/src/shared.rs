@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hsaco_analysis::{LENIENT, Stream};
-use hsaco_isa::{DecodeOptions, DecoderCache};
+use hsaco_isa::decoder::{DecodeOptions, DecoderCache};
 
 /// How files are read.
 #[derive(Clone, Copy, Debug)]

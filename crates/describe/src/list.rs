@@ -7,7 +7,7 @@ use hsaco_bytes::{Error, Str};
 use hsaco_db::index::{KernelRecord, ObjectRecord, SymbolRecord};
 use hsaco_elf::symbol::Symbol;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 use hsaco_object::{Index, Kernel, Resources};
 use serde::Serialize;
 

@@ -7,10 +7,10 @@ use hsaco_bytes::hex::encode as hex;
 use hsaco_dwarf::DebugInfo;
 use hsaco_dwarf::Location;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
-use hsaco_isa::Lanes;
-use hsaco_isa::{
-    Access, Decoder, Effects, Flow, Inst, Memory, Register, RegisterFile, Space, Special,
-};
+use hsaco_isa::effects::Lanes;
+use hsaco_isa::effects::{Access, Effects, Flow, Memory, Space};
+use hsaco_isa::model::{Register, RegisterFile, Special};
+use hsaco_isa::{Decoder, Inst};
 use serde::Serialize;
 
 use crate::{PlacePattern, open_code};

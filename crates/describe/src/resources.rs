@@ -5,7 +5,9 @@ use hsaco_analysis::{
     Allocation, CallGraph, Code, Function, Needs, Reach, Resource, Shortage, demand,
 };
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
-use hsaco_isa::{Generation, Limiter, NextStep, Processor};
+use hsaco_isa::Processor;
+use hsaco_isa::occupancy::{Limiter, NextStep};
+use hsaco_isa::target::Generation;
 use hsaco_object::{Kernel, Resources as Declared};
 use serde::Serialize;
 

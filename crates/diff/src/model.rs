@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hsaco_analysis::{Code, Function, FunctionKind};
 use hsaco_db::Listing;
 use hsaco_demangle::demangle;
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 use hsaco_object::Kernel;
 
 use crate::align::{Pair, align};

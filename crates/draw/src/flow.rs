@@ -7,7 +7,9 @@ use hsaco_analysis::{
     Values,
 };
 use hsaco_demangle::demangle;
-use hsaco_isa::{Decoder, Flow, Inst, VgprMsb};
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::VgprMsb;
+use hsaco_isa::{Decoder, Inst};
 
 use crate::{dot, svg};
 

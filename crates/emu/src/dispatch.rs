@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hsaco_isa::{AccVgprs, Generation};
+use hsaco_isa::target::{AccVgprs, Generation};
 use hsaco_kernarg::{DispatchPacket, Entry, Launch, PacketNeeds};
 use hsaco_load::Executable;
 use hsaco_object::descriptor::KernelDescriptor;

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use hsaco_isa::{Generation, RegisterFile};
+use hsaco_isa::model::RegisterFile;
+use hsaco_isa::target::Generation;
 use hsaco_kernarg::{EntryValue, Wave as EntryWave};
 
 use crate::dispatch::{Dispatch, Outcome};

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsaco_bytes::Str;
 use hsaco_demangle::demangle;
-use hsaco_isa::{ParseTargetError, TargetId};
+use hsaco_isa::TargetId;
+use hsaco_isa::target::ParseTargetError;
 use hsaco_object::{CodeObject, Index, Kernel};
 use regex::Regex;
 

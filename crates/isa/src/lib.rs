@@ -5,7 +5,9 @@
 //! there is to ask about them: text, operands, effects.
 //!
 //! ```
-//! use hsaco_isa::{Decoder, Flow, OperandValue, Processor, VgprMsb};
+//! use hsaco_isa::effects::Flow;
+//! use hsaco_isa::model::{OperandValue, VgprMsb};
+//! use hsaco_isa::{Decoder, Processor};
 //! let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 //! // Any bytes may follow; what is no instruction is `None`.
 //! let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68, 0, 0, 0x81, 0xbf]).unwrap();
@@ -18,35 +20,31 @@
 //! let effects = decoder.effects(&inst, VgprMsb::default());
 //! assert_eq!(effects.writes().next().unwrap().to_string(), "v3");
 //! assert_eq!(effects.flow(), Flow::Next);
-//! # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+//! # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 //! ```
 //!
-//! An [`Assembler`] goes the other way. A [`Form`] is what all instructions of one encoding have in common: the key for
-//! tables about instructions. [`TargetId`], [`Processor`] and [`EFlags`] say what code is compiled for, and
-//! [`Processor::limits`] what a device can hold.
+//! | module | what it has |
+//! |---|---|
+//! | [`decoder`] | [`Decoder`], its options, and memories for texts and decoders |
+//! | [`assembler`] | [`Assembler`]: text to instructions, and text that assembles to given bytes |
+//! | [`model`] | [`Inst`], its operands and registers; [`Form`](model::Form), the key for tables about instructions |
+//! | [`effects`] | registers read and written, memory, wait counters, control flow |
+//! | [`mod@print`] | tokens and words of printed text |
+//! | [`target`] | [`Processor`], [`TargetId`], `e_flags`, compatibility, what a device can hold |
+//! | [`occupancy`] | how many waves of a kernel fit, and what to free for more |
 #![forbid(unsafe_code)]
 
 mod asm;
-mod assembler;
+pub mod assembler;
 mod decode;
-mod decoder;
-mod effects;
-mod model;
-mod occupancy;
-mod print;
-mod target;
+pub mod decoder;
+pub mod effects;
+pub mod model;
+pub mod occupancy;
+pub mod print;
+pub mod target;
 
-pub use assembler::{AsmError, Assembler, Data, Exactness, Statement};
-pub use decoder::{DecodeOptions, Decoder, DecoderCache, Mode, TextMemory, UnsupportedProcessor};
-pub use effects::{Access, Counter, Counters, Effects, Flow, Lanes, Memory, Registers, Space};
-pub use model::{
-    Extension, Form, FormOperand, Format, Half, HwRegField, Inst, Operand, OperandRole,
-    OperandValue, Outline, Register, RegisterFile, SourceModifiers, Special, ValueType, VgprMsb,
-};
-pub use occupancy::{Demand, Limiter, NextStep, Occupancy};
-pub use print::{Token, Words};
-pub use target::{
-    AbiVersion, AccVgprs, EFlags, EFlagsFault, EntryId, ErrorKind, Feature, FlatScratch,
-    Generation, Incompatible, Limits, MergeConflict, ParseTargetError, Processor, Reason, Setting,
-    TargetId, VgprRules, WaveSize,
-};
+pub use assembler::Assembler;
+pub use decoder::Decoder;
+pub use model::Inst;
+pub use target::{Processor, TargetId};

@@ -10,7 +10,9 @@ use crate::target::{Limits, WaveSize};
 /// What one kernel takes of a device.
 ///
 /// ```
-/// use hsaco_isa::{Demand, Limiter, Processor, WaveSize};
+/// use hsaco_isa::occupancy::{Demand, Limiter};
+/// use hsaco_isa::target::WaveSize;
+/// use hsaco_isa::Processor;
 /// let limits = Processor::from_name("gfx90a").unwrap().limits();
 /// let demand = Demand { vgprs: 132, ..Demand::new(WaveSize::Wave64) };
 /// let occupancy = limits.occupancy(&demand).unwrap();

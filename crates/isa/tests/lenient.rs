@@ -1,7 +1,8 @@
 //! What a lenient decoder takes beyond a strict one.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use hsaco_isa::{DecodeOptions, Decoder, Mode, Processor};
+use hsaco_isa::decoder::{DecodeOptions, Mode};
+use hsaco_isa::{Decoder, Processor};
 
 fn check(words: &[u32], strict: Option<&str>, lenient: &str) {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hsaco_isa::{
-    AbiVersion, AccVgprs, EFlags, Feature, FlatScratch, MergeConflict, Processor, Setting, TargetId,
+use hsaco_isa::target::{
+    AbiVersion, AccVgprs, EFlags, Feature, FlatScratch, MergeConflict, Setting,
 };
+use hsaco_isa::{Processor, TargetId};
 
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
 

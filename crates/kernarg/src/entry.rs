@@ -3,7 +3,9 @@
 //! Derived from LLVM's AMDGPU documentation and definitions (Apache-2.0 WITH LLVM-exception).
 
 use hsaco_bytes::{Error, ErrorKind, Result};
-use hsaco_isa::{FlatScratch, Generation, Processor, Register, RegisterFile};
+use hsaco_isa::Processor;
+use hsaco_isa::model::{Register, RegisterFile};
+use hsaco_isa::target::{FlatScratch, Generation};
 use hsaco_object::descriptor::KernelDescriptor;
 
 use crate::launch::Launch;

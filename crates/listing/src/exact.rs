@@ -2,7 +2,9 @@
 
 use std::io;
 
-use hsaco_isa::{Assembler, Data, VgprMsb};
+use hsaco_isa::Assembler;
+use hsaco_isa::assembler::Data;
+use hsaco_isa::model::VgprMsb;
 
 use crate::hex::{Case, push_hex};
 use crate::plan::{Plan, Span};

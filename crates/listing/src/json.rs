@@ -2,7 +2,9 @@
 
 use std::io;
 
-use hsaco_isa::{Inst, Token, VgprMsb, Words};
+use hsaco_isa::Inst;
+use hsaco_isa::model::VgprMsb;
+use hsaco_isa::print::{Token, Words};
 use serde::Serialize;
 
 use crate::hex::{Case, push_hex};

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco_analysis::Reading;
-use hsaco_isa::{
-    Assembler, DecodeOptions, Decoder, DecoderCache, Processor, UnsupportedProcessor, WaveSize,
-};
+use hsaco_isa::decoder::{DecodeOptions, DecoderCache, UnsupportedProcessor};
+use hsaco_isa::target::WaveSize;
+use hsaco_isa::{Assembler, Decoder, Processor};
 use hsaco_object::CodeObject;
 
 use crate::source::SourceOptions;

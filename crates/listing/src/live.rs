@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use hsaco_analysis::{Block, Cfg, Function, Functions, Liveness, RegisterSet, States, Stream};
-use hsaco_isa::{Decoder, Lanes, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::Decoder;
+use hsaco_isa::effects::Lanes;
+use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 use hsaco_object::{CodeMap, CodeObject};
 
 use crate::lister::EachNumber;

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use hsaco_bytes::{Error, ErrorKind};
 use hsaco_elf::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
-use hsaco_isa::{Decoder, TextMemory};
+use hsaco_isa::Decoder;
+use hsaco_isa::decoder::TextMemory;
 use hsaco_object::{CodeObject, KernelDescriptor};
 
 use crate::layout::{Label, Layout, Section};

@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use hsaco_isa::{Inst, TextMemory, Token, VgprMsb};
+use hsaco_isa::Inst;
+use hsaco_isa::decoder::TextMemory;
+use hsaco_isa::model::VgprMsb;
+use hsaco_isa::print::Token;
 
 use crate::exact::{ExactWriter, plain};
 use crate::hex::{Case, push_hex, push_word, word_digits};

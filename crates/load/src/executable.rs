@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use foldhash::fast::RandomState;
 use hsaco_bytes::Str;
 use hsaco_elf::relocation::RelocationType;
-use hsaco_isa::{EFlags, TargetId};
+use hsaco_isa::TargetId;
+use hsaco_isa::target::EFlags;
 
 use crate::apply::Addresses;
 use crate::error::{ErrorKind, Errors, Result, refusal};

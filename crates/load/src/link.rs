@@ -13,7 +13,7 @@ use hsaco_elf::{
     PF_W, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNAMIC, SHT_DYNSYM, SHT_GNU_HASH, SHT_HASH,
     SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, SHT_STRTAB, Section,
 };
-use hsaco_isa::{AbiVersion, EFlags};
+use hsaco_isa::target::{AbiVersion, EFlags};
 use hsaco_object::CodeObject;
 use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use hsaco_object::write::{

@@ -10,7 +10,8 @@ use hsaco_analysis::{
     Allocation, Bounds, CallGraph, Callee, Closures, Need, Needs, Resource, Usage,
 };
 use hsaco_bytes::Str;
-use hsaco_isa::{AccVgprs, Generation, Limits, Processor, WaveSize};
+use hsaco_isa::Processor;
+use hsaco_isa::target::{AccVgprs, Generation, Limits, WaveSize};
 use hsaco_object::Kernel as FileKernel;
 use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::write::{KernelChange, Registers};

@@ -16,7 +16,8 @@ use hsaco_bytes::{Error, Problems, Result};
 use hsaco_elf::relocation::{self, Relocation};
 use hsaco_elf::symbol::{Symbol, SymbolTable};
 use hsaco_elf::{ELFOSABI_AMDGPU_HSA, ET_REL, Elf};
-use hsaco_isa::{AbiVersion, EFlags, Generation, TargetId};
+use hsaco_isa::TargetId;
+use hsaco_isa::target::{AbiVersion, EFlags, Generation};
 
 use crate::metadata::Metadata;
 use crate::note::{self, IsaVersion, NT_AMD_HSA_ISA_VERSION, Note, OWNER_AMD};

@@ -2,7 +2,7 @@
 
 use hsaco_bytes::{Result, Str};
 use hsaco_elf::symbol::Symbol;
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 
 use crate::code_object::CodeObject;
 use crate::descriptor::{KernelCodeV2, KernelDescriptor};

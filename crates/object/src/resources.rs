@@ -1,6 +1,6 @@
 //! What a kernel needs of a device.
 
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 
 use crate::descriptor::{KernelCodeV2, KernelDescriptor};
 

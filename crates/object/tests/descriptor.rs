@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 use hsaco_object::descriptor::{Field, KernelCodeV2, KernelDescriptor};
 use llvm::{Random, Scratch, read, run, tools};
 

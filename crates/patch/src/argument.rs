@@ -1,7 +1,9 @@
 //! What calls that a caller asks for can give a function: what registers hold when a kernel begins, and constants.
 
 use hsaco_analysis::{FunctionKind, RegisterSet};
-use hsaco_isa::{Flow, Generation, Register, RegisterFile, VgprMsb};
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Register, RegisterFile, VgprMsb};
+use hsaco_isa::target::Generation;
 use hsaco_kernarg::{EntryRegister, EntryValue};
 
 use crate::refusal::{Refusal, RefusalKind};

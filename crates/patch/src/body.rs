@@ -1,6 +1,7 @@
 //! Straight code for a replacement, under the VGPR MSBs that each instruction needs.
 
-use hsaco_isa::{Inst, Register, RegisterFile, VgprMsb};
+use hsaco_isa::Inst;
+use hsaco_isa::model::{Register, RegisterFile, VgprMsb};
 
 use crate::budget::BANK;
 use crate::refusal::{Refusal, RefusalKind};

@@ -1,7 +1,8 @@
 //! Branch targets of all code of an object, whichever function they are in.
 
 use hsaco_analysis::{Address, Cfg, Function, Stream, Values};
-use hsaco_isa::{Decoder, Flow};
+use hsaco_isa::Decoder;
+use hsaco_isa::effects::Flow;
 
 /// A branch, call or jump: where it leads, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use hsaco_analysis::{Cfg, Exit, Function, RegisterSet, StackFrame, Stream, Usage};
-use hsaco_isa::{Decoder, Flow, Inst, Lanes, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::effects::{Flow, Lanes};
+use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{Decoder, Inst};
 
 use crate::argument::{Argument, Given};
 use crate::budget::BANK;

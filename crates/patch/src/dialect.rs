@@ -2,7 +2,8 @@
 //!
 //! Derived from LLVM's AMDGPU target (Apache-2.0 WITH LLVM-exception): encodings, `insertIndirectBranch`, `EmitCodeEnd`.
 
-use hsaco_isa::{Generation, Processor, WaveSize};
+use hsaco_isa::Processor;
+use hsaco_isa::target::{Generation, WaveSize};
 
 use crate::jump::{CODE_END, NOP};
 
@@ -292,7 +293,8 @@ fn add_short(value: i64, pair: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use hsaco_isa::{Assembler, DecodeOptions};
+    use hsaco_isa::Assembler;
+    use hsaco_isa::decoder::DecodeOptions;
 
     use super::*;
     use crate::jump::{VCC, bytes, far_way};

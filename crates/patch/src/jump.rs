@@ -1,6 +1,7 @@
 //! The instructions that lead to a replacement and back, as words.
 
-use hsaco_isa::{Decoder, Inst, OperandValue, Register, RegisterFile, Special};
+use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special};
+use hsaco_isa::{Decoder, Inst};
 
 /// How control gets from one place to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

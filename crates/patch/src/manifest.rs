@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hsaco_isa::{Half, Register, RegisterFile, Special};
+use hsaco_isa::model::{Half, Register, RegisterFile, Special};
 
 use crate::bytes::Bytes;
 use crate::jump::Jump;

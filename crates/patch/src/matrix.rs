@@ -1,6 +1,6 @@
 //! Scaled matrix products, as rules put them together.
 
-use hsaco_isa::{OperandValue, Register, RegisterFile};
+use hsaco_isa::model::{OperandValue, Register, RegisterFile};
 
 use crate::body::{Body, Role, overlap, part, unsupported, vgprs_near};
 use crate::refusal::Refusal;

@@ -1,6 +1,7 @@
 //! What a rule wants done.
 
-use hsaco_isa::{Inst, Register};
+use hsaco_isa::Inst;
+use hsaco_isa::model::Register;
 
 use crate::scratch::ScratchRegisters;
 use crate::site::Site;

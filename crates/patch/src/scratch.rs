@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use hsaco_analysis::{Focus, RegisterSet};
-use hsaco_isa::{Register, RegisterFile, Special};
+use hsaco_isa::model::{Register, RegisterFile, Special};
 
 use crate::budget::{BANK, RegisterBudget};
 use crate::refusal::{Refusal, RefusalKind};

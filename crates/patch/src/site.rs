@@ -1,7 +1,9 @@
 //! One instruction of a function, as rules look at it.
 
 use hsaco_analysis::{Focus, States};
-use hsaco_isa::{Inst, Lanes, OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::Inst;
+use hsaco_isa::effects::Lanes;
+use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
 
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};

@@ -1,9 +1,10 @@
 //! The stack of a function that is called.
 
 use hsaco_analysis::{RegisterSet, StackFrame};
-use hsaco_isa::{
-    FlatScratch, Flow, Generation, Processor, Register, RegisterFile, Special, VgprMsb,
-};
+use hsaco_isa::Processor;
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::target::{FlatScratch, Generation};
 use hsaco_kernarg::{Entry, EntryValue};
 
 use crate::argument::holder;

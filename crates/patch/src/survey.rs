@@ -7,7 +7,11 @@ use std::ops::Range;
 use hsaco_analysis::{
     Function, FunctionKind, Functions, RegisterSet, Stream, instructions, vgpr_msb_after,
 };
-use hsaco_isa::{Demand, Flow, Processor, RegisterFile, VgprMsb, WaveSize};
+use hsaco_isa::Processor;
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{RegisterFile, VgprMsb};
+use hsaco_isa::occupancy::Demand;
+use hsaco_isa::target::WaveSize;
 use hsaco_kernarg::Entry;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeMap, CodeObject, Index, Kernel};

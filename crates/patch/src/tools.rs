@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco_analysis::{Code, Function, LENIENT, Reading};
 use hsaco_bytes::{Error, ErrorKind, Result};
-use hsaco_isa::{
-    AsmError, Assembler, DecodeOptions, Decoder, DecoderCache, Generation, Inst, Mode, Processor,
-    UnsupportedProcessor, WaveSize,
-};
+use hsaco_isa::assembler::AsmError;
+use hsaco_isa::decoder::{DecodeOptions, DecoderCache, Mode, UnsupportedProcessor};
+use hsaco_isa::target::{Generation, WaveSize};
+use hsaco_isa::{Assembler, Decoder, Inst, Processor};
 use hsaco_object::CodeObject;
 
 use crate::branch_target::Signs;
@@ -31,7 +31,7 @@ impl Tools {
     /// use hsaco_patch::Tools;
     /// let tools = Tools::new(hsaco_isa::Processor::from_name("gfx1250").unwrap())?;
     /// assert_eq!(tools.assemble("s_nop 0").unwrap().len(), 4);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     pub fn new(processor: Processor) -> std::result::Result<Self, UnsupportedProcessor> {
         Self::with_options(processor, DecodeOptions::default())

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hsaco::db::{Data, Listing};
-use hsaco::isa::{Assembler, DecodeOptions, Decoder, Processor, TargetId};
+use hsaco::isa::decoder::DecodeOptions;
+use hsaco::isa::{Assembler, Decoder, Processor, TargetId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -1,7 +1,9 @@
 //! What the library reports, as exceptions of `hsaco._errors`.
 
 use hsaco::bytes::{Error, ErrorKind};
-use hsaco::isa::{AsmError, ParseTargetError, UnsupportedProcessor};
+use hsaco::isa::assembler::AsmError;
+use hsaco::isa::decoder::UnsupportedProcessor;
+use hsaco::isa::target::ParseTargetError;
 use hsaco_files::OpenError;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;

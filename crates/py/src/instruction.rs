@@ -7,7 +7,8 @@ use std::sync::Arc;
 use hsaco::bytes::Error;
 use hsaco::db;
 use hsaco::dwarf::Frame;
-use hsaco::isa::{Access, Memory, Space, Words};
+use hsaco::isa::effects::{Access, Memory, Space};
+use hsaco::isa::print::Words;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use hsaco::isa::{Inst, OperandValue, RegisterFile};
+use hsaco::isa::Inst;
+use hsaco::isa::model::{OperandValue, RegisterFile};
 use hsaco::patch::Tools;
 
 use super::numbers::f16_to_f32;

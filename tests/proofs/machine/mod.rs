@@ -7,7 +7,8 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use hsaco::analysis::{FunctionKind, Stream};
-use hsaco::isa::{Inst, OperandValue, Processor, Register, RegisterFile, Special};
+use hsaco::isa::model::{OperandValue, Register, RegisterFile, Special};
+use hsaco::isa::{Inst, Processor};
 use hsaco::patch::{Answer, Options, Plan, RegisterBudget, RuleSet, Surroundings, Tools, View};
 
 pub(crate) const LANES: usize = 32;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use hsaco::container::{Entry, EntryKind, HashCheck, Options, entries};
-use hsaco::isa::EntryId;
+use hsaco::isa::target::EntryId;
 use hsaco_tests::{corpus_dir, workspace_root};
 
 use crate::{corpus, llvm, process};

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use hsaco::analysis::{CallGraph, Cfg, Code, Function, Functions, Liveness, instructions};
-use hsaco::isa::{DecodeOptions, Decoder, Inst, Lanes, TextMemory, VgprMsb};
+use hsaco::isa::decoder::{DecodeOptions, TextMemory};
+use hsaco::isa::effects::Lanes;
+use hsaco::isa::model::VgprMsb;
+use hsaco::isa::{Decoder, Inst};
 use hsaco::object::CodeObject;
 
 use crate::args::Args;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context as _, Result, ensure};
-use hsaco::isa::VgprMsb;
+use hsaco::isa::model::VgprMsb;
 use hsaco_tests::assembly::llvm_mc;
 use hsaco_tests::exact::{ExactJudge, ExactTally};
 use hsaco_tests::oracle::{Target, hex};

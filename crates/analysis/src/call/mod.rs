@@ -7,7 +7,7 @@ mod site;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_bytes::Str;
-use hsaco_isa::Lanes;
+use hsaco_isa::effects::Lanes;
 use hsaco_object::{CodeMap, Kernel};
 
 use crate::block_effects::BlockEffects;

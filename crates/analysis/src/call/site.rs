@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, VgprMsb};
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Register, RegisterFile, VgprMsb};
+use hsaco_isa::{Decoder, Inst};
 
 use super::link::{Links, Pointer};
 use super::{Call, CallKind, Callee, Evidence};

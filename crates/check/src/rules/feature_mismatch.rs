@@ -1,6 +1,6 @@
 //! `feature-mismatch`: the right processor with other settings.
 
-use hsaco_isa::{Feature, Setting};
+use hsaco_isa::target::{Feature, Setting};
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};

@@ -1,6 +1,7 @@
 //! `metadata-target-mismatch`: `amdhsa.target` is not what the header says.
 
-use hsaco_isa::{Feature, Setting, TargetId};
+use hsaco_isa::TargetId;
+use hsaco_isa::target::{Feature, Setting};
 
 use crate::facts::ObjectFacts;
 use crate::finding::{Findings, Subject};

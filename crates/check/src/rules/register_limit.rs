@@ -4,7 +4,7 @@
 //! in which a rule that needs no code looks at some.
 
 use hsaco_analysis::{Resource, Shortage};
-use hsaco_isa::{AccVgprs, Limits};
+use hsaco_isa::target::{AccVgprs, Limits};
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};

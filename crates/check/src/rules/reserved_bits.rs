@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 
 use crate::facts::KernelFacts;

@@ -1,6 +1,6 @@
 //! `wave-size`: waves that the processor does not have, or two opinions about them.
 
-use hsaco_isa::WaveSize;
+use hsaco_isa::target::WaveSize;
 
 use crate::facts::KernelFacts;
 use crate::finding::Findings;

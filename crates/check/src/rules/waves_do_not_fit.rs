@@ -1,6 +1,6 @@
 //! `waves-do-not-fit`: the waves of a workgroup run together or not at all.
 
-use hsaco_isa::Limits;
+use hsaco_isa::target::Limits;
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};

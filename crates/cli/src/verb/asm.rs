@@ -5,7 +5,8 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use hsaco::isa::{Assembler, Data, Inst, Statement, TargetId};
+use hsaco::isa::assembler::{Data, Statement};
+use hsaco::isa::{Assembler, Inst, TargetId};
 use serde::Serialize;
 
 use super::disasm::options::{Attribute, DecodeMode, True16, decode_options};

@@ -13,7 +13,8 @@ use clap::ValueEnum;
 use hsaco::compress::Method;
 use hsaco::container::ccob::{self, Ccob};
 use hsaco::container::{EntryKind, bundle};
-use hsaco::isa::{EntryId, Feature, TargetId};
+use hsaco::isa::TargetId;
+use hsaco::isa::target::{EntryId, Feature};
 use hsaco::object::CodeObject;
 
 use self::join::Joined;

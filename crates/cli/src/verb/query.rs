@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use hsaco::isa::{Access, Space};
+use hsaco::isa::effects::{Access, Space};
 use hsaco_describe::PlacePattern;
 use hsaco_describe::query::{Class, Found, FoundFunction, Query, Registers, Width};
 use hsaco_describe::source_name;

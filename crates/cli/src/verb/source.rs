@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::isa::DecoderCache;
+use hsaco::isa::decoder::DecoderCache;
 use hsaco_describe::Place;
 use hsaco_describe::source::{KernelSource, ObjectSource, Options, Stretch};
 

@@ -1,6 +1,7 @@
 //! Vector memory: a step that makes addresses, and one that accesses memory there.
 
-use hsaco_isa::{Format, Generation, OperandValue, RegisterFile};
+use hsaco_isa::model::{Format, OperandValue, RegisterFile};
+use hsaco_isa::target::Generation;
 
 use super::operand::Wide;
 use super::{Builder, Registers};
@@ -78,7 +79,7 @@ impl<const C: usize> Builder<'_, C> {
         let a = self.memory_register(self.data()?)?;
         let (run, mut k) = memory::store(ty).ok_or_else(|| self.unsupported("not written yet"))?;
         if let OperandValue::Register(it) = self.data()?
-            && it.half == Some(hsaco_isa::Half::High)
+            && it.half == Some(hsaco_isa::model::Half::High)
             && let Some(part) = memory::Part::of(ty)
         {
             k = memory::Part { half: Some(true), ..part }.pack();
@@ -263,7 +264,7 @@ impl<const C: usize> Builder<'_, C> {
 }
 
 fn is_null(value: OperandValue) -> bool {
-    use hsaco_isa::Special;
+    use hsaco_isa::model::Special;
     matches!(value, OperandValue::Register(it)
         if matches!(it.file, RegisterFile::Special(Special::Null | Special::Null64)))
 }

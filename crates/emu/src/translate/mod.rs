@@ -12,10 +12,11 @@ mod valu;
 
 use std::collections::HashMap;
 
-use hsaco_isa::{
-    DecodeOptions, Decoder, Flow, Generation, Inst, Mode as Decoding, Operand, Processor, VgprMsb,
-    WaveSize,
-};
+use hsaco_isa::decoder::{DecodeOptions, Mode as Decoding};
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Operand, VgprMsb};
+use hsaco_isa::target::{Generation, WaveSize};
+use hsaco_isa::{Decoder, Inst, Processor};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::generated::Op;
@@ -389,7 +390,7 @@ impl<const C: usize> Builder<'_, C> {
     }
 
     fn translate(&mut self, semantics: &'static Semantics) -> Result<Option<After>> {
-        use hsaco_isa::Format;
+        use hsaco_isa::model::Format;
         match self.inst.format() {
             Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
                 self.scalar_instruction(semantics)

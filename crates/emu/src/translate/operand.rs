@@ -1,6 +1,6 @@
 //! Operands of instructions as registers of a wave's files.
 
-use hsaco_isa::{Operand, OperandValue, Register, RegisterFile, SourceModifiers, Special};
+use hsaco_isa::model::{Operand, OperandValue, Register, RegisterFile, SourceModifiers, Special};
 
 use super::{Builder, Registers};
 use crate::error::Result;

@@ -1,6 +1,7 @@
 //! Scalar arithmetic, control flow, and scalar memory.
 
-use hsaco_isa::{Generation, OperandValue};
+use hsaco_isa::model::OperandValue;
+use hsaco_isa::target::Generation;
 
 use super::operand::Wide;
 use super::{After, Builder, Condition, End, Registers};

@@ -1,6 +1,6 @@
 //! Vector arithmetic: sources with what changes them, the operation, results with what changes those.
 
-use hsaco_isa::{Extension, Half, OperandValue, Register, RegisterFile, SourceModifiers};
+use hsaco_isa::model::{Extension, Half, OperandValue, Register, RegisterFile, SourceModifiers};
 
 use super::operand::Wide;
 use super::{Builder, Registers};

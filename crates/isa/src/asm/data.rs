@@ -8,7 +8,7 @@ use super::error::Parse;
 /// Numbers of one size that stand among instructions.
 ///
 /// ```
-/// use hsaco_isa::Data;
+/// use hsaco_isa::assembler::Data;
 /// let data = Data::of_bytes(&[0x05, 0x08, 0xcb, 0xd1]);
 /// assert_eq!(data.to_string(), ".long 0xd1cb0805");
 /// assert_eq!(Data::of_bytes(&[1, 2]).to_string(), ".byte 0x01, 0x02");

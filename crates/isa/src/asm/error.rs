@@ -5,12 +5,13 @@ use std::fmt;
 /// A line that is no instruction of the processor: where, and what would have been right there.
 ///
 /// ```
-/// use hsaco_isa::{Assembler, DecodeOptions, Processor};
+/// use hsaco_isa::decoder::DecodeOptions;
+/// use hsaco_isa::{Assembler, Processor};
 /// let assembler = Assembler::new(Processor::from_name("gfx942").unwrap(), DecodeOptions::default())?;
 /// let error = assembler.assemble("s_mov_b32 s0, s200").unwrap_err();
 /// assert_eq!(error.column(), 14);
 /// assert_eq!(error.to_string(), "expected s0 to s101");
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AsmError(Box<Miss>);

@@ -46,14 +46,16 @@ pub(crate) struct Parser {
 /// What a line of assembly is.
 ///
 /// ```
-/// use hsaco_isa::{Assembler, DecodeOptions, Processor, Statement};
+/// use hsaco_isa::assembler::Statement;
+/// use hsaco_isa::decoder::DecodeOptions;
+/// use hsaco_isa::{Assembler, Processor};
 /// let assembler = Assembler::new(Processor::from_name("gfx942").unwrap(), DecodeOptions::default())?;
 /// let mut code = Vec::new();
 /// for line in ["s_nop 1", ".long 0xbf800002 // s_nop 2", ".byte 3, 0, 0x80, -65"] {
 ///     assembler.statement(line).unwrap().encode(&mut code);
 /// }
 /// assert_eq!(code, [1, 0, 0x80, 0xbf, 2, 0, 0x80, 0xbf, 3, 0, 0x80, 0xbf]);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {

@@ -29,7 +29,10 @@ impl Assembler {
     /// assembled at once, so that this takes several times as long as printing.
     ///
     /// ```
-    /// use hsaco_isa::{Assembler, DecodeOptions, Exactness, Processor, VgprMsb};
+    /// use hsaco_isa::assembler::Exactness;
+    /// use hsaco_isa::decoder::DecodeOptions;
+    /// use hsaco_isa::model::VgprMsb;
+    /// use hsaco_isa::{Assembler, Processor};
     /// let assembler = Assembler::new(Processor::from_name("gfx900").unwrap(), DecodeOptions::default())?;
     /// let print = |bytes: &[u8]| {
     ///     let (inst, mut text) = (assembler.decoder().decode(bytes).unwrap(), Vec::new());
@@ -45,7 +48,7 @@ impl Assembler {
     /// let (exactness, text) = print(&[0x03, 0x01, 0x80, 0xbe]);
     /// assert_eq!(exactness, Exactness::Data);
     /// assert_eq!(text, ".long 0xbe800103 // s_mov_b64 s[0:1], s[2:3]");
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     pub fn print_exact(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) -> Exactness {
         let start = out.len();

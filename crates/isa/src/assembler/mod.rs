@@ -16,11 +16,12 @@ use crate::target::Processor;
 /// Assembles instructions of one processor.
 ///
 /// ```
-/// use hsaco_isa::{Assembler, DecodeOptions, Processor};
+/// use hsaco_isa::decoder::DecodeOptions;
+/// use hsaco_isa::{Assembler, Processor};
 /// let assembler = Assembler::new(Processor::from_name("gfx942").unwrap(), DecodeOptions::default())?;
 /// let inst = assembler.assemble("v_add_u32 v3, v1, v2").unwrap();
 /// assert_eq!(&inst.bytes()[..inst.len()], [0x01, 0x05, 0x06, 0x68]);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 pub struct Assembler {
     decoder: Decoder,
@@ -63,12 +64,13 @@ impl Assembler {
     /// `;` and `//` begin comments, and so does `#` at the beginning of a line.
     ///
     /// ```
-    /// use hsaco_isa::{Assembler, DecodeOptions, Processor};
+    /// use hsaco_isa::decoder::DecodeOptions;
+    /// use hsaco_isa::{Assembler, Processor};
     /// let processor = Processor::from_name("gfx942").unwrap();
     /// let assembler = Assembler::new(processor, DecodeOptions::default())?;
     /// assert!(assembler.line("# a comment").is_none());
     /// assert!(assembler.line("  s_endpgm // the end; of all").is_some_and(|it| it.is_ok()));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     pub fn line(&self, line: &str) -> Option<Result<Statement, AsmError>> {
         let code = without_comment(line);

@@ -8,12 +8,13 @@ use crate::target::Processor;
 /// Makes each decoder once: files have much code for a few processors.
 ///
 /// ```
-/// use hsaco_isa::{DecodeOptions, DecoderCache, Processor};
+/// use hsaco_isa::decoder::{DecodeOptions, DecoderCache};
+/// use hsaco_isa::Processor;
 /// let cache = DecoderCache::default();
 /// let gfx942 = Processor::from_name("gfx942").unwrap();
 /// let decoder = cache.decoder(gfx942, DecodeOptions::default())?;
 /// assert!(decoder.decode(&[0, 0, 0x81, 0xbf]).is_some());
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct DecoderCache(Mutex<Vec<(Processor, DecodeOptions, Decoder)>>);

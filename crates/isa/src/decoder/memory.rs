@@ -11,7 +11,9 @@ use crate::model::inst::{Inst, Key};
 /// For printing much code on one thread. It holds the texts of one decoder; printing with another empties it.
 ///
 /// ```
-/// use hsaco_isa::{Decoder, Processor, TextMemory, VgprMsb};
+/// use hsaco_isa::decoder::TextMemory;
+/// use hsaco_isa::model::VgprMsb;
+/// use hsaco_isa::{Decoder, Processor};
 /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
 /// let (mut memory, mut text) = (TextMemory::new(), Vec::new());
@@ -19,7 +21,7 @@ use crate::model::inst::{Inst, Key};
 ///     memory.print(&decoder, &inst, VgprMsb::default(), &mut text);
 /// }
 /// assert_eq!(text, b"v_add_u32_e32 v3, v1, v2v_add_u32_e32 v3, v1, v2");
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 pub struct TextMemory {
     /// Whose texts they are.

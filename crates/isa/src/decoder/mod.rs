@@ -6,7 +6,7 @@ mod memory;
 use std::fmt;
 use std::sync::Arc;
 
-pub use crate::model::{DecodeOptions, Mode, UnsupportedProcessor};
+pub use crate::model::options::{DecodeOptions, Mode, UnsupportedProcessor};
 pub use cache::DecoderCache;
 pub use memory::TextMemory;
 
@@ -24,7 +24,7 @@ use crate::target::Processor;
 /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
 /// assert_eq!(inst.len(), 4);
 /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, v1, v2");
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone)]
 pub struct Decoder {
@@ -72,7 +72,9 @@ impl Decoder {
     /// has; its text is what LLVM's defaults print. What the other decoder does not decode keeps its own text.
     ///
     /// ```
-    /// use hsaco_isa::{DecodeOptions, Decoder, Processor, WaveSize};
+    /// use hsaco_isa::decoder::DecodeOptions;
+    /// use hsaco_isa::target::WaveSize;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let gfx1030 = Processor::from_name("gfx1030").unwrap();
     /// let wave64 = DecodeOptions { wave_size: Some(WaveSize::Wave64), ..DecodeOptions::default() };
     /// let wave64 = Decoder::with_options(gfx1030, wave64)?;
@@ -80,7 +82,7 @@ impl Decoder {
     /// let inst = wave64.decode(&[0x01, 0x05, 0x84, 0x7d]).unwrap();
     /// assert_eq!(wave64.text(&inst), "v_cmp_eq_u32_e32 vcc, v1, v2");
     /// assert_eq!(wave64.with_text_of(&llvm).text(&inst), "v_cmp_eq_u32_e32 vcc_lo, v1, v2");
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn with_text_of(&self, other: &Decoder) -> Self {
@@ -111,7 +113,7 @@ impl Decoder {
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// let nop = decoder.first_words("s_nop");
     /// assert!(nop.iter().any(|(mask, value)| 0xbf80_0000 & mask == *value));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn first_words(&self, mnemonic: &str) -> Vec<(u32, u32)> {
@@ -131,7 +133,7 @@ impl Decoder {
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// assert!(decoder.forms().any(|form| form.mnemonic() == "v_mfma_f32_32x32x8_f16"));
     /// assert!(decoder.forms().all(|form| form.mnemonic() != "v_wmma_f32_16x16x16_f16"));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     pub fn forms(&self) -> impl Iterator<Item = Form> {
         self.machine.model.forms().map(|(_, number, _)| Form::new(number))
@@ -241,7 +243,8 @@ impl Decoder {
     /// What an instruction does, where `state` holds the VGPR MSBs (the default, but on gfx1250).
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
+    /// use hsaco_isa::model::VgprMsb;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
     /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, v1, v2");
@@ -250,7 +253,7 @@ impl Decoder {
     /// let writes: Vec<String> = effects.writes().map(|register| register.to_string()).collect();
     /// assert_eq!(reads, ["v1", "v2", "exec"]);
     /// assert_eq!(writes, ["v3"]);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     #[inline]
@@ -263,7 +266,8 @@ impl Decoder {
     /// The operands of an instruction: outputs first, then inputs, each source after its modifiers.
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, OperandValue, Processor};
+    /// use hsaco_isa::model::OperandValue;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
     /// let registers: Vec<String> = decoder
@@ -274,7 +278,7 @@ impl Decoder {
     ///     })
     ///     .collect();
     /// assert_eq!(registers, ["vdst=v3", "src0=v1", "src1=v2"]);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     pub fn operands(&self, inst: &Inst) -> impl Iterator<Item = Operand> + use<'_> {
         let inst = *inst;
@@ -284,13 +288,14 @@ impl Decoder {
     /// The same, where `state` holds the upper bits of vector register numbers: on gfx1250.
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, OperandValue, Processor, VgprMsb};
+    /// use hsaco_isa::model::{OperandValue, VgprMsb};
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx1250").unwrap())?;
     /// let inst = decoder.decode(&0x7e02_0302_u32.to_le_bytes()).unwrap();
     /// assert_eq!(decoder.text(&inst), "v_mov_b32_e32 v1, v2");
     /// let first = decoder.operands_in(&inst, VgprMsb::new(0x40)).next().unwrap();
     /// assert!(matches!(first.value, OperandValue::Register(it) if it.first == 257));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     pub fn operands_in(
         &self,

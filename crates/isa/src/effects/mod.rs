@@ -13,7 +13,8 @@ mod quick;
 #[cfg(test)]
 mod tests;
 
-pub use crate::model::{Access, Counter, Flow, Space};
+pub use crate::model::counter::Counter;
+pub use crate::model::effects::{Access, Flow, Space};
 pub use counter::Counters;
 pub(crate) use quick::QuickSlots;
 
@@ -93,14 +94,15 @@ impl<'a> Effects<'a> {
     /// leaving these out of both.
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
+    /// use hsaco_isa::model::VgprMsb;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// let inst = decoder.decode(&[0x01, 0x04, 0x06, 0x68]).unwrap();
     /// assert_eq!(decoder.text(&inst), "v_add_u32_e32 v3, s1, v2");
     /// let (writes, reads) = decoder.effects(&inst, VgprMsb::default()).scalars();
     /// assert_eq!(writes.count(), 0);
     /// assert_eq!(reads.map(|register| register.to_string()).collect::<Vec<_>>(), ["s1", "exec"]);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     #[inline(always)]
@@ -134,14 +136,16 @@ impl<'a> Effects<'a> {
     /// gives both.
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, Lanes, Processor, VgprMsb};
+    /// use hsaco_isa::effects::Lanes;
+    /// use hsaco_isa::model::VgprMsb;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// let inst = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap();
     /// let effects = decoder.effects(&inst, VgprMsb::default());
     /// let written = effects.writes().next().unwrap();
     /// assert!(effects.is_overwritten(&written, Lanes::All));
     /// assert!(!effects.is_overwritten(&written, Lanes::Some));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     #[inline]
@@ -202,11 +206,12 @@ impl<'a> Effects<'a> {
     /// Whether it neither raises counters nor waits for any.
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, Processor, VgprMsb};
+    /// use hsaco_isa::model::VgprMsb;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// let endpgm = decoder.decode(&[0x00, 0x00, 0x81, 0xbf]).unwrap();
     /// assert!(decoder.effects(&endpgm, VgprMsb::default()).counts_nothing());
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     #[inline]

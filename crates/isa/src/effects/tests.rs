@@ -5,10 +5,11 @@ use std::fs;
 
 use expect_test::{Expect, expect};
 
-use crate::{
-    DecodeOptions, Decoder, Half, Inst, Lanes, OperandValue, Processor, Register, RegisterFile,
-    VgprMsb, WaveSize,
-};
+use super::{Counter, Lanes, Registers};
+use crate::decoder::DecodeOptions;
+use crate::model::{Half, OperandValue, Register, RegisterFile, VgprMsb};
+use crate::target::WaveSize;
+use crate::{Decoder, Inst, Processor};
 
 fn read(path: &str) -> String {
     fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -263,7 +264,7 @@ fn is_special(row: &HashMap<String, String>) -> bool {
 }
 
 /// `Effects::scalars` lists the scalar registers of `reads` and `writes`.
-fn assert_scalars(all: crate::Registers<'_>, scalars: crate::Registers<'_>) {
+fn assert_scalars(all: Registers<'_>, scalars: Registers<'_>) {
     let is_scalar = |it: &Register| !matches!(it.file, RegisterFile::Vgpr | RegisterFile::Agpr);
     let wanted: Vec<Register> = all.filter(is_scalar).collect();
     let mut found = Vec::new();
@@ -328,7 +329,7 @@ fn check(processor: &str, msb: u8, words: &[u32], expected: &Expect) {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let inst = decoder.decode(&bytes).unwrap();
     let effects = decoder.effects(&inst, VgprMsb::new(msb));
-    let list = |registers: crate::Registers<'_>| {
+    let list = |registers: Registers<'_>| {
         registers.map(|register| register.to_string()).collect::<Vec<_>>().join(" ")
     };
     let mut found = format!("{}\n", decoder.text(&inst));
@@ -341,7 +342,7 @@ fn check(processor: &str, msb: u8, words: &[u32], expected: &Expect) {
     if let Some(memory) = effects.memory() {
         found += &format!("{memory:?}\n");
     }
-    let raised: Vec<&str> = effects.raises().iter().map(crate::Counter::name).collect();
+    let raised: Vec<&str> = effects.raises().iter().map(Counter::name).collect();
     let waits: Vec<String> =
         effects.waits().map(|(counter, limit)| format!("{}({limit})", counter.name())).collect();
     found += &format!(

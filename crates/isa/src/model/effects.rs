@@ -88,7 +88,7 @@ impl Flow {
     /// Whether the next instruction may follow.
     ///
     /// ```
-    /// use hsaco_isa::Flow;
+    /// use hsaco_isa::effects::Flow;
     /// assert!(Flow::Call.falls_through());
     /// assert!(!Flow::End.falls_through());
     /// ```
@@ -250,11 +250,12 @@ impl Inst {
     /// Where execution goes after it.
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, Flow, Processor};
+    /// use hsaco_isa::effects::Flow;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
     /// let endpgm = decoder.decode(&[0x00, 0x00, 0x81, 0xbf]).unwrap();
     /// assert_eq!(endpgm.flow(), Flow::End);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     #[inline]

@@ -19,7 +19,7 @@ impl Inst {
     /// let mut code = Vec::new();
     /// inst.encode(&mut code);
     /// assert_eq!(code, [0x01, 0x05, 0x06, 0x68]);
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {

@@ -16,7 +16,8 @@ use super::table::{Flags, FormRow, Op, Shape, Slot, Source, Type};
 /// [`operands`](Self::operands) say.
 ///
 /// ```
-/// use hsaco_isa::{Decoder, Form, Format, OperandRole, Processor, ValueType};
+/// use hsaco_isa::model::{Form, Format, OperandRole, ValueType};
+/// use hsaco_isa::{Decoder, Processor};
 /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 /// let form = decoder.decode(&[0x01, 0x05, 0x06, 0x68]).unwrap().form();
 /// assert_eq!((form.mnemonic(), form.format()), ("v_add_u32", Format::Vop2));
@@ -32,7 +33,7 @@ use super::table::{Flags, FormRow, Op, Shape, Slot, Source, Type};
 /// assert!(is_add[form.index()]);
 /// // Which of them the processor has.
 /// assert!(decoder.forms().any(|it| it == form));
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u16);

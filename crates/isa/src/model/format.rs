@@ -117,11 +117,12 @@ impl Inst {
     /// The family of its encoding.
     ///
     /// ```
-    /// use hsaco_isa::{Decoder, Format, Processor};
+    /// use hsaco_isa::model::Format;
+    /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx1100").unwrap())?;
     /// let inst = decoder.decode(&0xbfb0_0000_u32.to_le_bytes()).unwrap();
     /// assert_eq!((inst.mnemonic(), inst.format()), ("s_endpgm", Format::Sopp));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn format(&self) -> Format {

@@ -8,14 +8,15 @@ use super::table::{Op, P};
 /// Some bits of a hardware register, as the operand of `s_getreg` and `s_setreg` names them.
 ///
 /// ```
-/// use hsaco_isa::{Decoder, HwRegField, Processor};
+/// use hsaco_isa::model::HwRegField;
+/// use hsaco_isa::{Decoder, Processor};
 /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 /// let inst = decoder.decode(&[0x01, 0x19, 0x02, 0xb9]).unwrap();
 /// assert_eq!(decoder.text(&inst), "s_setreg_b32 hwreg(HW_REG_MODE, 4, 4), s2");
 /// let field = inst.hwreg_field().unwrap();
 /// assert_eq!(field, HwRegField { register: HwRegField::MODE, first: 4, width: 4 });
 /// assert_eq!(field.bits(), 4..8);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HwRegField {

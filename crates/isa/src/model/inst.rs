@@ -81,7 +81,7 @@ impl Hash for Inst {
 /// let bytes = [0x01, 0x05, 0x06, 0x68];
 /// let inst = decoder.decode(&bytes).unwrap();
 /// assert_eq!(inst.outline().with_bytes(&bytes), inst);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
@@ -150,7 +150,7 @@ impl Inst {
     /// let bytes = [0x01, 0x04, 0x00, 0xc9, 0x69, 0x06, 0x06, 0xff];
     /// let inst = decoder.decode(&bytes).unwrap();
     /// assert_eq!(inst.second_mnemonic(), Some("v_dual_fmac_f32"));
-    /// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn second_mnemonic(&self) -> Option<&'static str> {

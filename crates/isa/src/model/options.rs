@@ -11,7 +11,7 @@ pub enum Mode {
     #[default]
     Strict,
     /// Also takes encodings that differ only in bits that the hardware ignores;
-    /// [`Inst::is_lenient`] says when that was so.
+    /// [`Inst::is_lenient`](crate::Inst::is_lenient) says when that was so.
     Lenient,
 }
 

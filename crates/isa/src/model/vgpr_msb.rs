@@ -42,7 +42,7 @@ impl VgprMsb {
     /// From those bits of MODE, where the destination comes first.
     ///
     /// ```
-    /// use hsaco_isa::VgprMsb;
+    /// use hsaco_isa::model::VgprMsb;
     /// assert_eq!(VgprMsb::from_mode(0b10_01_00_11), VgprMsb::new(0b11_10_01_00));
     /// ```
     #[must_use]

@@ -5,7 +5,9 @@ use super::out::Token;
 /// An instruction's text, taken apart.
 ///
 /// ```
-/// use hsaco_isa::{Decoder, Processor, VgprMsb, Words};
+/// use hsaco_isa::model::VgprMsb;
+/// use hsaco_isa::print::Words;
+/// use hsaco_isa::{Decoder, Processor};
 /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
 /// let inst = decoder.decode(&[0x10, 0x80, 0x50, 0xdc, 0x02, 0x00, 0x04, 0x01]);
 /// let (mut text, mut tokens) = (Vec::new(), Vec::new());
@@ -15,7 +17,7 @@ use super::out::Token;
 /// assert_eq!(words.mnemonic, "global_load_dword");
 /// assert_eq!(words.operands, ["v1", "v2", "s[4:5]"]);
 /// assert_eq!(words.modifiers, ["offset:16"]);
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words<'t> {

@@ -5,7 +5,7 @@ use std::fmt;
 /// The EI_ABIVERSION byte of an HSA code object; bytes without a meaning yet are kept.
 ///
 /// ```
-/// use hsaco_isa::AbiVersion;
+/// use hsaco_isa::target::AbiVersion;
 /// assert_eq!(AbiVersion::from_byte(4), AbiVersion::V6);
 /// assert_eq!(AbiVersion::V6.code_object_version(), Some(6));
 /// assert_eq!(AbiVersion::from_byte(9).code_object_version(), None);

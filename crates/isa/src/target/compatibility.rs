@@ -59,7 +59,7 @@ impl TargetId {
     /// use hsaco_isa::TargetId;
     /// let code: TargetId = "gfx90a:xnack+".parse()?;
     /// assert!(code.is_a("gfx90a".parse()?) && !code.is_a("gfx90a:xnack-".parse()?));
-    /// # Ok::<(), hsaco_isa::ParseTargetError>(())
+    /// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
     /// ```
     #[must_use]
     pub fn is_a(self, wanted: TargetId) -> bool {
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn flags_carry_their_generic_version() {
-        use crate::AbiVersion;
+        use crate::target::AbiVersion;
         let device: TargetId = "gfx1151".parse().unwrap();
         let runs = |raw, abi| EFlags::new(raw, abi).runs_on(device).map(|r| r.is_ok());
         assert_eq!(runs(0x0100_0054, AbiVersion::V6), Some(true));

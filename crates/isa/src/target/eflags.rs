@@ -9,7 +9,7 @@ use super::{AbiVersion, Feature, Processor, Setting, TargetId};
 /// An e_flags word together with what decides how to read it.
 ///
 /// ```
-/// use hsaco_isa::{AbiVersion, EFlags, Setting};
+/// use hsaco_isa::target::{AbiVersion, EFlags, Setting};
 /// let flags = EFlags::new(0x74c, AbiVersion::V6);
 /// assert_eq!(flags.target_id().unwrap().to_string(), "gfx942:xnack+");
 /// assert_eq!(flags.sramecc(), Setting::Any);
@@ -76,7 +76,7 @@ impl EFlags {
     /// The flags of an object for PAL, Mesa or no system: ABI version 0 there means V3 bits.
     ///
     /// ```
-    /// use hsaco_isa::{AbiVersion, EFlags};
+    /// use hsaco_isa::target::{AbiVersion, EFlags};
     /// let flags = EFlags::non_hsa(0x33f, AbiVersion::from_byte(0));
     /// assert_eq!(flags.target_id().unwrap().to_string(), "gfx90a:sramecc+:xnack+");
     /// ```
@@ -185,10 +185,10 @@ impl EFlags {
     /// V3 takes "any" for "on", and V2 has room for xnack alone.
     ///
     /// ```
-    /// use hsaco_isa::{AbiVersion, EFlags};
+    /// use hsaco_isa::target::{AbiVersion, EFlags};
     /// let flags = EFlags::encode("gfx9-4-generic:xnack-".parse()?, AbiVersion::V6, 1);
     /// assert_eq!(flags.raw(), 0x0100_065f);
-    /// # Ok::<(), hsaco_isa::ParseTargetError>(())
+    /// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
     /// ```
     #[must_use]
     pub fn encode(target: TargetId, abi: AbiVersion, generic_version: u8) -> Self {
@@ -276,7 +276,7 @@ impl EFlags {
     /// The flags of what a linker makes of two objects, in that order, as ld.lld 22 decides it.
     ///
     /// ```
-    /// use hsaco_isa::{AbiVersion, EFlags};
+    /// use hsaco_isa::target::{AbiVersion, EFlags};
     /// let any = EFlags::new(0x54c, AbiVersion::V6);
     /// let on = EFlags::new(0x74c, AbiVersion::V6);
     /// assert_eq!(any.merge(on), Ok(on));
@@ -408,7 +408,7 @@ fn mach_name(mach: u32) -> Option<&'static str> {
 /// A contradiction in an e_flags word.
 ///
 /// ```
-/// use hsaco_isa::{AbiVersion, EFlags};
+/// use hsaco_isa::target::{AbiVersion, EFlags};
 /// let faults: Vec<_> = EFlags::new(0x54, AbiVersion::V6).faults().collect();
 /// assert_eq!(faults[0].to_string(), "generic processor gfx11-generic without a generic version");
 /// ```

@@ -5,7 +5,7 @@ use super::Processor;
 /// A bundle entry id taken apart, each part as it was spelled.
 ///
 /// ```
-/// use hsaco_isa::EntryId;
+/// use hsaco_isa::target::EntryId;
 /// let entry = EntryId::parse("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-").unwrap();
 /// assert_eq!(entry.kind, "hipv4");
 /// assert_eq!(entry.triple, "amdgcn-amd-amdhsa");

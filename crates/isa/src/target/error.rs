@@ -7,7 +7,8 @@ use super::{Feature, Processor};
 /// Why a text is not a target, and where in it.
 ///
 /// ```
-/// use hsaco_isa::{ErrorKind, TargetId};
+/// use hsaco_isa::target::ErrorKind;
+/// use hsaco_isa::TargetId;
 /// let error = "gfx943:xnack+".parse::<TargetId>().unwrap_err();
 /// assert_eq!(error.to_string(), "unknown processor `gfx943`; did you mean `gfx942`? (at offset 0)");
 /// ```

@@ -19,7 +19,7 @@ use super::{EntryId, Feature, Processor, Setting};
 /// assert_eq!(target.to_string(), "gfx942:sramecc-:xnack+");
 /// let same: TargetId = "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc-:xnack+".parse()?;
 /// assert_eq!(same, target);
-/// # Ok::<(), hsaco_isa::ParseTargetError>(())
+/// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetId {

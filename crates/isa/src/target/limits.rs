@@ -77,7 +77,8 @@ pub enum FlatScratch {
 /// The limits of one processor.
 ///
 /// ```
-/// use hsaco_isa::{Processor, WaveSize};
+/// use hsaco_isa::target::WaveSize;
+/// use hsaco_isa::Processor;
 /// let limits = Processor::from_name("gfx1100").unwrap().limits();
 /// assert_eq!(limits.lds_bytes, 65536);
 /// assert_eq!(limits.vgprs(WaveSize::Wave32).unwrap().allocation_granule, 24);

@@ -124,7 +124,8 @@ static PROCESSORS: &[Row] = {
 /// One processor, exact (`gfx942`) or generic (`gfx9-4-generic`).
 ///
 /// ```
-/// use hsaco_isa::{Generation, Processor};
+/// use hsaco_isa::target::Generation;
+/// use hsaco_isa::Processor;
 /// let processor = Processor::from_name("gfx942").unwrap();
 /// assert_eq!(processor.mach(), 0x4c);
 /// assert_eq!(processor.generation(), Generation::Gfx940);

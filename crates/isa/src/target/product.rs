@@ -52,7 +52,7 @@ impl TargetId {
     /// assert_eq!(TargetId::of_device("strix-halo")?.processor.name(), "gfx1151");
     /// assert_eq!(TargetId::of_device("mi300x:xnack-")?.to_string(), "gfx942:xnack-");
     /// assert!(TargetId::of_device("mi9000").is_err());
-    /// # Ok::<(), hsaco_isa::ParseTargetError>(())
+    /// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
     /// ```
     ///
     /// # Errors

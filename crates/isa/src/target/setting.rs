@@ -38,11 +38,12 @@ impl fmt::Display for Feature {
 /// What a code object or a device says about one [`Feature`].
 ///
 /// ```
-/// use hsaco_isa::{Setting, TargetId};
+/// use hsaco_isa::target::Setting;
+/// use hsaco_isa::TargetId;
 /// let target: TargetId = "gfx90a:xnack-".parse()?;
 /// assert_eq!(target.xnack, Setting::Off);
 /// assert_eq!(target.sramecc, Setting::Any);
-/// # Ok::<(), hsaco_isa::ParseTargetError>(())
+/// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Setting {

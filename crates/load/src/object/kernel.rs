@@ -7,7 +7,7 @@ use hsaco_analysis::Allocation;
 use hsaco_bytes::Str;
 use hsaco_elf::symbol::Symbol;
 use hsaco_elf::{PF_X, Segment};
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::{CodeObject, Index, Kernel as FileKernel};
 

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use hsaco_elf::{ET_DYN, Segment};
-use hsaco_isa::{EFlags, TargetId};
+use hsaco_isa::TargetId;
+use hsaco_isa::target::EFlags;
 use hsaco_object::{CodeObject, Index};
 
 use crate::error::{Error, ErrorKind, Result, refusal, unreadable};

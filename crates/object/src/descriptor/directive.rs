@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 
 use super::KernelDescriptor;
 use super::fields::{Field, Shown};
@@ -13,7 +13,7 @@ use super::fields::{Field, Shown};
 /// One line between `.amdhsa_kernel` and `.end_amdhsa_kernel`.
 ///
 /// ```
-/// use hsaco_isa::Generation;
+/// use hsaco_isa::target::Generation;
 /// use hsaco_object::descriptor::KernelDescriptor;
 /// let lines = KernelDescriptor::default().directives(Generation::Gfx12, 5);
 /// assert_eq!(lines[0].to_string(), ".amdhsa_group_segment_fixed_size 0");
@@ -43,7 +43,7 @@ impl KernelDescriptor {
     /// nothing for gfx6 and gfx7; the lines for those are what their assembler takes.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.compute_pgm_rsrc3 = 1;

@@ -2,7 +2,7 @@
 //!
 //! Derived from LLVM's AMDGPU definitions (Apache-2.0 WITH LLVM-exception).
 
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 
 use Generation::{Gfx6, Gfx7, Gfx8, Gfx9, Gfx10, Gfx11, Gfx12, Gfx90a, Gfx125, Gfx940};
 use Word::{
@@ -84,7 +84,7 @@ impl Generations {
     /// True when the set has `generation` in it.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::Field;
     /// let field = Field::by_name(Generation::Gfx90a, "accum_offset").unwrap();
     /// assert!(field.generations.contains(Generation::Gfx940));
@@ -98,7 +98,7 @@ impl Generations {
 /// A run of bits in a kernel descriptor that means one thing.
 ///
 /// ```
-/// use hsaco_isa::Generation;
+/// use hsaco_isa::target::Generation;
 /// use hsaco_object::descriptor::{Field, Word};
 /// let field = Field::by_name(Generation::Gfx11, "inst_pref_size").unwrap();
 /// assert_eq!((field.word, field.low, field.width), (Word::ComputePgmRsrc3, 4, 6));
@@ -147,7 +147,7 @@ impl Field {
     /// The fields of one generation; together they cover every bit once.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::Field;
     /// let bits: u32 = Field::all(Generation::Gfx940).map(|field| u32::from(field.width)).sum();
     /// assert_eq!(bits, 512);
@@ -159,7 +159,7 @@ impl Field {
     /// The field of a generation that has this name.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::Field;
     /// assert!(Field::by_name(Generation::Gfx9, "wgp_mode").is_none());
     /// assert!(Field::by_name(Generation::Gfx10, "wgp_mode").is_some());
@@ -171,7 +171,7 @@ impl Field {
     /// The largest value that fits.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::Field;
     /// let field = Field::by_name(Generation::Gfx9, "user_sgpr_count").unwrap();
     /// assert_eq!(field.max(), 31);

@@ -2,7 +2,7 @@
 //! kernel.
 //!
 //! ```
-//! use hsaco_isa::Generation;
+//! use hsaco_isa::target::Generation;
 //! use hsaco_object::descriptor::KernelDescriptor;
 //! let mut descriptor = KernelDescriptor::default();
 //! descriptor.compute_pgm_rsrc1 = 5;
@@ -19,7 +19,7 @@ pub use fields::{Field, Generations, Word};
 pub use v2::KernelCodeV2;
 
 use hsaco_bytes::{Error, ErrorKind, Result};
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 
 const CONTEXT: &str = "kernel descriptor";
 
@@ -137,7 +137,7 @@ impl KernelDescriptor {
     /// Builds a descriptor from field values; bits that no field names are zero.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let descriptor = KernelDescriptor::from_bytes(&[0xa5; 64]);
     /// let fields = descriptor.fields(Generation::Gfx11);
@@ -154,7 +154,7 @@ impl KernelDescriptor {
     /// Every field of a generation with its value; together they are the whole descriptor.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.compute_pgm_rsrc2 = 3 << 11;
@@ -175,7 +175,7 @@ impl KernelDescriptor {
     /// The value of one field.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::{Field, KernelDescriptor};
     /// let descriptor = KernelDescriptor::from_bytes(&[0xff; 64]);
     /// let field = Field::by_name(Generation::Gfx9, "granulated_lds_size").unwrap();
@@ -190,7 +190,7 @@ impl KernelDescriptor {
     /// Sets one field, if `value` fits in it.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::{Field, KernelDescriptor};
     /// let field = Field::by_name(Generation::Gfx10, "wgp_mode").unwrap();
     /// let mut descriptor = KernelDescriptor::default();
@@ -220,7 +220,7 @@ impl KernelDescriptor {
     /// The fields that should be zero on this generation, and are not.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.compute_pgm_rsrc2 = 1 << 15;
@@ -264,7 +264,7 @@ impl KernelDescriptor {
     /// Lanes of a wave: 32 or 64.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.kernel_code_properties = 1 << 10;
@@ -285,7 +285,7 @@ impl KernelDescriptor {
     /// The vector registers that the descriptor counts in: its counts are multiples of it.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// assert_eq!(KernelDescriptor::default().vgpr_granule(Generation::Gfx940), 8);
     /// ```
@@ -297,7 +297,7 @@ impl KernelDescriptor {
     /// for both kinds.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.compute_pgm_rsrc1 = 15; // 128 registers
@@ -320,7 +320,7 @@ impl KernelDescriptor {
     /// Scalar registers that a wave gets; `None` from gfx10 on, where every wave gets all of them.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.compute_pgm_rsrc1 = 4 << 6;
@@ -348,7 +348,7 @@ impl KernelDescriptor {
     /// True when a workgroup may spread over both compute units of a pair.
     ///
     /// ```
-    /// use hsaco_isa::Generation;
+    /// use hsaco_isa::target::Generation;
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let descriptor = KernelDescriptor { compute_pgm_rsrc1: 1 << 29, ..KernelDescriptor::default() };
     /// assert!(descriptor.is_wgp_mode(Generation::Gfx11));

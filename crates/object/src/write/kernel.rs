@@ -1,7 +1,7 @@
 //! Changing what a kernel asks of the hardware: the descriptor and the metadata, in step.
 
 use hsaco_bytes::{Error, ErrorKind, Result};
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 
 use crate::descriptor::{Field, KernelDescriptor, vgpr_granule};
 use crate::{CodeObject, Kernel};
@@ -39,7 +39,7 @@ pub struct Registers {
 /// let object = CodeObject::parse(&edited)?;
 /// let kernel = object.index().kernels()[0];
 /// assert_eq!(kernel.metadata().unwrap().decode()?.vgpr_count, Some(201));
-/// assert_eq!(kernel.descriptor().unwrap().accum_offset(hsaco_isa::Generation::Gfx940), Some(204));
+/// assert_eq!(kernel.descriptor().unwrap().accum_offset(hsaco_isa::target::Generation::Gfx940), Some(204));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! What replacements have kernels allocate.
 
-use hsaco_isa::{Register, RegisterFile};
+use hsaco_isa::model::{Register, RegisterFile};
 
 use crate::manifest::Record;
 use crate::plan::Requests;

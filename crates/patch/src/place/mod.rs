@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use hsaco_analysis::Function;
 use hsaco_bytes::{Error, ErrorKind};
-use hsaco_isa::VgprMsb;
+use hsaco_isa::model::VgprMsb;
 use hsaco_object::CodeObject;
 
 use crate::bytes::Bytes;

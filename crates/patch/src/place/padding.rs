@@ -6,7 +6,8 @@ use crate::dialect::Dialect;
 use crate::jump::{CODE_END, NOP};
 use crate::survey::Survey;
 use hsaco_analysis::Function;
-use hsaco_isa::{Decoder, Flow};
+use hsaco_isa::Decoder;
+use hsaco_isa::effects::Flow;
 
 /// Ranges of padding with what is left of them.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +140,8 @@ const LONGEST: usize = 20;
 #[cfg(test)]
 mod tests {
     use hsaco_analysis::FunctionKind;
-    use hsaco_isa::{Assembler, DecodeOptions, Processor};
+    use hsaco_isa::decoder::DecodeOptions;
+    use hsaco_isa::{Assembler, Processor};
 
     use super::*;
 

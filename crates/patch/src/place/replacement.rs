@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hsaco_analysis::Focus;
-use hsaco_isa::{Flow, Inst, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::Inst;
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 
 use crate::dialect::Dialect;
 use crate::jump::{self, Jump, NOP, VCC};

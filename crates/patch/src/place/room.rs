@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use hsaco_isa::{Flow, Inst};
+use hsaco_isa::Inst;
+use hsaco_isa::effects::Flow;
 
 use super::replacement::{Body, Crossing, crossing};
 use crate::plan::Window;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use hsaco_analysis::Function;
-use hsaco_isa::{Inst, OperandValue, Register};
+use hsaco_isa::Inst;
+use hsaco_isa::model::{OperandValue, Register};
 
 use super::edit::COUNTER;
 use super::window::{Prologue, Window, bound};

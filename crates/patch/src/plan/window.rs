@@ -1,6 +1,8 @@
 //! Instructions of a function and what takes their place.
 
-use hsaco_isa::{Flow, Inst, Register};
+use hsaco_isa::Inst;
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::Register;
 
 use crate::refusal::{Refusal, RefusalKind};
 use crate::scratch::ScratchRegisters;

@@ -1,6 +1,6 @@
 //! The first wave at a barrier.
 
-use hsaco_isa::OperandValue;
+use hsaco_isa::model::OperandValue;
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::{Answer, Plan, Refusal, RefusalKind, Site};

@@ -1,6 +1,6 @@
 //! LDS instructions that add the lane's number to M0.
 
-use hsaco_isa::Register;
+use hsaco_isa::model::Register;
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::body::{Body, Role, unsupported, vgprs_near};

@@ -1,6 +1,8 @@
 //! LDS instructions with two addresses.
 
-use hsaco_isa::{Counter, Inst, Register, Space};
+use hsaco_isa::Inst;
+use hsaco_isa::effects::{Counter, Space};
+use hsaco_isa::model::Register;
 
 use super::{Example, RULES, Requirement, Rule, Stage, Trigger, answer};
 use crate::body::{Body, Role, overlap, part, vgprs_near};

@@ -1,6 +1,6 @@
 //! Conversions from and to E5M3, numbers without a sign of five bits of exponent and three of mantissa.
 
-use hsaco_isa::{OperandValue, Register, RegisterFile, SourceModifiers};
+use hsaco_isa::model::{OperandValue, Register, RegisterFile, SourceModifiers};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::body::{Body, Role, part, unsupported, vgprs_near};

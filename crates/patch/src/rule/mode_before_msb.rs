@@ -1,6 +1,6 @@
 //! Two writes of MODE in a row.
 
-use hsaco_isa::HwRegField;
+use hsaco_isa::model::HwRegField;
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::{Answer, Edit, Plan, Refusal, Site};

@@ -1,6 +1,6 @@
 //! Matrix products with a scale for every 16 numbers.
 
-use hsaco_isa::{OperandValue, Register, RegisterFile};
+use hsaco_isa::model::{OperandValue, Register, RegisterFile};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer, scale_src2};
 use crate::body::{Body, Role, overlap, part, vgprs_near};

@@ -1,7 +1,9 @@
 //! Tensor loads that several workgroups of a cluster share.
 
 use hsaco_analysis::Exit;
-use hsaco_isa::{Flow, Inst, OperandValue, Register, RegisterFile, Special};
+use hsaco_isa::Inst;
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::body::{overlap, part, unsupported};

@@ -1,6 +1,7 @@
 //! Tensor loads of waves that are in no cluster, on B0.
 
-use hsaco_isa::{Inst, OperandValue, Register};
+use hsaco_isa::Inst;
+use hsaco_isa::model::{OperandValue, Register};
 
 use super::tensor_mask::{SCC, base, is_free};
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};

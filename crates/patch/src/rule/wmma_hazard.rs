@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use hsaco_analysis::RegisterSet;
-use hsaco_isa::{Flow, Format, Inst, VgprMsb};
+use hsaco_isa::Inst;
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Format, VgprMsb};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::view::EVERY_MSB;

@@ -1,6 +1,6 @@
 //! Matrix products that A0 has no instruction for.
 
-use hsaco_isa::{OperandValue, Register};
+use hsaco_isa::model::{OperandValue, Register};
 
 use super::{Example, Requirement, Rule, Stage, Trigger, answer};
 use crate::body::{Body, Role, part, unsupported, vgprs_near};

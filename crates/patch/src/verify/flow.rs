@@ -4,7 +4,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use hsaco_analysis::{Address, Focus, instructions};
-use hsaco_isa::{Decoder, Flow, Inst, Register, RegisterFile, Special};
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Register, RegisterFile, Special};
+use hsaco_isa::{Decoder, Inst};
 
 use super::Finding;
 use crate::jump::{self, FarWay};

@@ -1,6 +1,6 @@
 //! Descriptors and metadata: they differ in what the manifest lists alone, and agree.
 
-use hsaco_isa::Generation;
+use hsaco_isa::target::Generation;
 use hsaco_object::Kernel;
 use hsaco_object::descriptor::Field;
 use hsaco_object::metadata::Metadata;

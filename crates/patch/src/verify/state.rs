@@ -1,7 +1,9 @@
 //! What a replacement leaves behind: registers, flags, VGPR MSBs, and outstanding operations.
 
 use hsaco_analysis::{Focus, RegisterSet, instructions};
-use hsaco_isa::{Counter, Decoder, Inst, OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::effects::Counter;
+use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco_isa::{Decoder, Inst};
 
 use super::Finding;
 use crate::jump;

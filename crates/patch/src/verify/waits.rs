@@ -2,7 +2,9 @@
 //! than there were and later waits count that.
 
 use hsaco_analysis::Stream;
-use hsaco_isa::{Counter, Decoder, Inst, VgprMsb};
+use hsaco_isa::effects::Counter;
+use hsaco_isa::model::VgprMsb;
+use hsaco_isa::{Decoder, Inst};
 
 use super::Finding;
 use crate::manifest::Record;

@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 
 use hsaco_analysis::{Block, Cfg, Exit, FunctionKind, States, Stream, vgpr_msb_after};
-use hsaco_isa::{Decoder, Flow, Lanes, VgprMsb};
+use hsaco_isa::Decoder;
+use hsaco_isa::effects::{Flow, Lanes};
+use hsaco_isa::model::VgprMsb;
 
 use crate::tools::Tools;
 

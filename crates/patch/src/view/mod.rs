@@ -7,7 +7,9 @@ mod outstanding;
 use std::cell::OnceCell;
 
 use hsaco_analysis::{Address, Cfg, Focus, FunctionKind, RegisterSet, Stream};
-use hsaco_isa::{Decoder, Flow, Inst, Register, VgprMsb};
+use hsaco_isa::effects::Flow;
+use hsaco_isa::model::{Register, VgprMsb};
+use hsaco_isa::{Decoder, Inst};
 use hsaco_kernarg::Entry;
 
 use crate::budget::RegisterBudget;

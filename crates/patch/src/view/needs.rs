@@ -3,7 +3,8 @@
 use std::cell::{OnceCell, RefCell};
 
 use hsaco_analysis::{Focus, Liveness, LivenessMemo, RegisterSet, ScalarSet};
-use hsaco_isa::{Lanes, Register, RegisterFile};
+use hsaco_isa::effects::Lanes;
+use hsaco_isa::model::{Register, RegisterFile};
 
 use super::instructions::Instructions;
 use super::outstanding::{self, Outstanding};

@@ -4,7 +4,7 @@
 //! an access that is replayed after a page fault. Neither may be written.
 
 use hsaco_analysis::{Focus, FunctionKind, RegisterSet};
-use hsaco_isa::{Counter, Effects, Flow};
+use hsaco_isa::effects::{Counter, Effects, Flow};
 
 use super::instructions::Instructions;
 
@@ -152,7 +152,9 @@ fn set<T>(list: &mut [T], at: usize, to: T) {
 
 #[cfg(test)]
 mod tests {
-    use hsaco_isa::{Assembler, DecodeOptions, Processor, VgprMsb};
+    use hsaco_isa::decoder::DecodeOptions;
+    use hsaco_isa::model::VgprMsb;
+    use hsaco_isa::{Assembler, Processor};
 
     use super::*;
 

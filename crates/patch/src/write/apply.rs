@@ -6,7 +6,7 @@
 use hsaco_bytes::{Error, ErrorKind, Result, memory};
 use hsaco_dwarf::{MovedCode, add_debug};
 use hsaco_elf::symbol::{Binding, STT_FUNC, Visibility};
-use hsaco_isa::WaveSize;
+use hsaco_isa::target::WaveSize;
 use hsaco_object::write::{Access, Edit, KernelChange, MetadataEdit, NewSymbol, NewValue, Placed};
 use hsaco_object::{CodeObject, Kernel};
 

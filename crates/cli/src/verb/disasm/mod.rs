@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, bail};
 use hsaco::bytes::{Error, ErrorKind, Str};
 use hsaco::container::{Container, EntryKind};
-use hsaco::isa::TextMemory;
+use hsaco::isa::decoder::TextMemory;
 use hsaco::listing::{
     self, JsonWriter, Lister, Plan, Selection, Sink as _, Span, TextStyle, TextWriter,
 };

@@ -4,7 +4,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use hsaco::isa::{DecodeOptions, Mode, WaveSize};
+use hsaco::isa::decoder::{DecodeOptions, Mode};
+use hsaco::isa::target::WaveSize;
 use hsaco::listing::{SourceLine, SourceOptions};
 
 use crate::source_files::SourceFiles;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use hsaco::isa::Register;
+use hsaco::isa::model::Register;
 use hsaco::patch::{
     Change, Digest, Digests, Jump, KernelRecord, Manifest, Options, Placement, Pool, Record,
     Refusal, RefusalKind, Remark, Setting, Stub, Verdict, register_named, rule_named,
