@@ -70,6 +70,8 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
 /// The program of a seed, and the checksum that the host computes; none where it does not end.
 fn on_host(folder: &Path, seed: u64) -> Result<Option<u32>> {
     let mut csmith = Command::new("csmith");
+    // It writes a file of its own where it stands.
+    csmith.current_dir(folder);
     let program = process::output(csmith.args(["--no-argc", "--seed", &seed.to_string()]))?;
     fs::write(folder.join("program.c"), program)?;
     let host = folder.join("host");

@@ -412,7 +412,8 @@ fn answer(
     outcome: &Outcome,
     seconds: f64,
 ) -> Result<()> {
-    let mut out = Output::answer(&args.answer)?;
+    let is_text = args.answer.format == Format::Text;
+    let mut out = Output::open(args.answer.output.as_deref())?.exact(is_text);
     let mut dumps = BTreeMap::new();
     let mut has_printed = false;
     for dump in &args.dump {
