@@ -30,6 +30,7 @@ mod mode;
 mod modifier;
 mod preop;
 mod small;
+mod trans;
 
 #[cfg(test)]
 mod tests;
@@ -50,3 +51,4 @@ pub use mode::{Denorm, Env, Generation, Mode, Round};
 pub use modifier::{OutputModifier, clamp, omod};
 pub use preop::trig_preop;
 pub use small::{Small, SmallRound, e8m0, stochastic_16};
+pub use trans::{Transcendental, seed_f64, transcendental_16, transcendental_f32};

@@ -3,6 +3,7 @@
 mod conversion;
 mod rational;
 mod rounding;
+mod transcendental;
 
 /// A small generator of numbers: the same on every run.
 pub(super) struct Random(u64);
