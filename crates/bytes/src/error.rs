@@ -189,6 +189,44 @@ impl<K: Kind> fmt::Debug for Error<K> {
 
 impl<K: Kind> std::error::Error for Error<K> {}
 
+/// Why a text, such as a manifest or a value, cannot be read: in words.
+///
+/// ```
+/// use hsaco_bytes::TextError;
+/// let error = TextError::new("no number").within("argument 2");
+/// assert_eq!(error.to_string(), "argument 2: no number");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextError(String);
+
+impl TextError {
+    /// An error in these words.
+    #[cold]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The same, of a part of the text.
+    #[must_use]
+    pub fn within(self, part: &str) -> Self {
+        Self(format!("{part}: {}", self.0))
+    }
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TextError {}
+
+impl From<Error> for TextError {
+    fn from(error: Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// What was wrong with a file that could still be read in part. Keeps the first few: a broken table
 /// repeats itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,14 +17,16 @@
 
 mod error;
 mod read;
+mod size;
 mod str;
 
 pub mod escape;
 pub mod hex;
 pub mod memory;
 
-pub use error::{Error, ErrorKind, Kind, Problems, Result};
+pub use error::{Error, ErrorKind, Kind, Problems, Result, TextError};
 pub use read::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
+pub use size::parse_size;
 pub use str::Str;
 
 /// The version of every JSON document that hsaco writes: it changes when a key goes or means something else.

@@ -21,6 +21,16 @@ pub struct FileResult {
     pub devices: Vec<DeviceResult>,
 }
 
+impl FileResult {
+    /// What was found in a file by other means than a [`Checker`](crate::Checker), for no device in particular.
+    #[must_use]
+    pub fn of_findings(name: &str, objects: Vec<ObjectInfo>, findings: Vec<Finding>) -> Self {
+        let report = Report { findings, objects: objects.len(), ..Report::default() };
+        let device = DeviceResult::new(None, report, |_| true, |_| None);
+        FileResult { name: name.to_owned(), objects, devices: vec![device] }
+    }
+}
+
 /// One object of a file.
 #[derive(Clone, Debug)]
 pub struct ObjectInfo {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+pub(crate) use hsaco::bytes::parse_size;
 
 /// What to read.
 #[derive(Args, Clone, Debug)]
@@ -111,20 +112,4 @@ pub(crate) fn named<T: Copy + Send + Sync>(
         let found = table.iter().find(|(other, ..)| *other == name);
         found.map(|(.., value)| *value).ok_or("no such name")
     })
-}
-
-/// Reads `4G`, `512M`, `64k`, `1000`.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = text.get(digits.len()..).unwrap_or_default().to_ascii_uppercase();
-    let shift = match unit.trim_end_matches("IB").trim_end_matches('B') {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return Err(format!("unknown unit '{unit}'; use K, M, G or T")),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected a number such as 4G".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "larger than any file".to_owned())
 }

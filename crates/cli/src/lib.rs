@@ -27,7 +27,7 @@ use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser};
 use hsaco_files::{input, parallel, source_files, stream};
 
-pub use crate::alloc::{Alloc, prepare_for_little};
+pub use crate::alloc::Alloc;
 use crate::report::Status;
 use crate::verb::{Task, VERBS, Verb};
 

@@ -6,6 +6,5 @@ use std::process::ExitCode;
 static ALLOC: hsaco_cli::Alloc = hsaco_cli::Alloc;
 
 fn main() -> ExitCode {
-    hsaco_cli::prepare_for_little();
     hsaco_cli::run(std::env::args_os()).into()
 }

@@ -1,12 +1,11 @@
 //! Where answers go: standard output, or a file that is written whole or not at all.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal as _, Seek as _, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use tempfile::NamedTempFile;
+use hsaco_files::NewFile;
 
 use crate::args::{Answer, Format};
 use crate::text::Guard;
@@ -20,7 +19,7 @@ pub(crate) struct Output {
 
 enum To {
     Stdout { out: BufWriter<PlainStdout>, color: bool },
-    File(BufWriter<Destination>),
+    File(BufWriter<NewFile>, PathBuf),
 }
 
 impl Output {
@@ -52,7 +51,9 @@ impl Output {
                 Ok(Self { to: To::Stdout { out, color }, guard: None })
             }
             Some(path) => {
-                let to = To::File(BufWriter::new(Destination::open(Path::new(path))?));
+                let path = Path::new(path);
+                let file = NewFile::create(path).with_context(|| path.display().to_string())?;
+                let to = To::File(BufWriter::new(file), path.to_owned());
                 Ok(Self { to, guard: None })
             }
         }
@@ -70,7 +71,10 @@ impl Output {
         }
         match self.to {
             To::Stdout { mut out, .. } => Ok(out.flush()?),
-            To::File(out) => out.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
+            To::File(out, path) => {
+                let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.finish().with_context(|| path.display().to_string())
+            }
         }
     }
 }
@@ -92,14 +96,14 @@ impl Write for To {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout { out, .. } => out.write(bytes),
-            Self::File(out) => out.write(bytes),
+            Self::File(out, _) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout { out, .. } => out.flush(),
-            Self::File(out) => out.flush(),
+            Self::File(out, _) => out.flush(),
         }
     }
 }
@@ -125,107 +129,5 @@ fn plain_stdout() -> io::Result<PlainStdout> {
 
 /// Writes a file whole or not at all.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut destination = Destination::open(path)?;
-    destination.write_all(bytes).with_context(|| path.display().to_string())?;
-    destination.finish()
-}
-
-/// Bytes that are left out together where all are zero: what file systems store apart.
-const HOLE: usize = 4096;
-
-/// Bytes of whole blocks of zeros, which take no room in a file that has holes.
-pub(crate) fn holes(bytes: &[u8]) -> usize {
-    let blocks = bytes.chunks(HOLE).filter(|it| it.len() == HOLE && is_zero(it));
-    blocks.count() * HOLE
-}
-
-fn is_zero(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| *byte == 0)
-}
-
-/// Writes a file whole or not at all, with holes where blocks are zero.
-pub(crate) fn write_sparse(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut destination = Destination::open(path)?;
-    destination.write_sparse(bytes).with_context(|| path.display().to_string())?;
-    destination.finish()
-}
-
-/// What a path names, to be written to.
-pub(crate) enum Destination {
-    /// A file beside it that takes its place.
-    Beside { file: NamedTempFile, path: PathBuf },
-    /// A device or a pipe, whose place nothing may take.
-    Through(File),
-}
-
-impl Destination {
-    fn open(path: &Path) -> Result<Self> {
-        let found = fs::metadata(path);
-        if found.is_ok_and(|it| !it.is_file() && !it.is_dir()) {
-            let file = File::options().write(true).open(path);
-            return file.map(Self::Through).with_context(|| path.display().to_string());
-        }
-        // A link stays one: the file that it leads to is replaced.
-        let path = match path.is_symlink() {
-            true => fs::canonicalize(path).with_context(|| path.display().to_string())?,
-            false => path.to_owned(),
-        };
-        Ok(Self::Beside { file: temporary_beside(&path)?, path })
-    }
-
-    fn write_sparse(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Self::Beside { file, .. } = self else { return self.write_all(bytes) };
-        for blocks in
-            bytes.chunks(HOLE).collect::<Vec<_>>().chunk_by(|a, b| is_zero(a) == is_zero(b))
-        {
-            let size: usize = blocks.iter().map(|it| it.len()).sum();
-            match blocks.first().is_some_and(|it| is_zero(it)) {
-                true => drop(file.seek(io::SeekFrom::Current(i64::try_from(size).unwrap_or(0)))?),
-                false => blocks.iter().try_for_each(|it| file.write_all(it))?,
-            }
-        }
-        file.as_file().set_len(bytes.len() as u64)
-    }
-
-    fn finish(self) -> Result<()> {
-        match self {
-            Self::Beside { file, path } => {
-                let placed = file.persist(&path).map_err(|it| it.error);
-                placed.map(|_| ()).with_context(|| path.display().to_string())
-            }
-            Self::Through(mut file) => Ok(file.flush()?),
-        }
-    }
-}
-
-impl Write for Destination {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Beside { file, .. } => file.write(bytes),
-            Self::Through(file) => file.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Beside { file, .. } => file.flush(),
-            Self::Through(file) => file.flush(),
-        }
-    }
-}
-
-fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
-    let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".hsaco-");
-    #[cfg(unix)]
-    {
-        // What a plain create would give: the umask takes from it what it takes.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    // The kind alone: the message names a file that nobody asked for.
-    let created = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()));
-    created.with_context(|| path.display().to_string())
+    hsaco_files::write_file(path, bytes).with_context(|| path.display().to_string())
 }

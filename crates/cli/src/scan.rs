@@ -25,10 +25,6 @@ pub(crate) trait Visit: Sync {
     /// What a verb makes of an object; it may borrow the object's bytes.
     type Row<'e>: Send;
 
-    /// Whether it looks at little of a file, however large that is.
-    fn is_brief(&self) -> bool {
-        false
-    }
     /// Whether it has an answer for a file without objects.
     fn takes_any_file(&self) -> bool {
         false
@@ -113,9 +109,6 @@ pub(crate) fn walk<V: Visit>(
     let file = FileItem { input, container: Container::detect(input) };
     if input.found && file.container.is_none() {
         return Ok(());
-    }
-    if input.len() > 1 << 20 && !visitor.is_brief() {
-        crate::alloc::prepare_for_much();
     }
     let Some(walk) = Walk::new(input, options) else { return Ok(()) };
     report.look_into();

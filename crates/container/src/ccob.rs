@@ -201,6 +201,15 @@ fn measured_total(data: &[u8], header_size: usize, method: Method) -> Result<u64
     Ok((header_size + size) as u64)
 }
 
+/// The level that a method's own tools use unasked.
+#[must_use]
+pub const fn default_level(method: Method) -> i32 {
+    match method {
+        Method::Zstd => 3,
+        Method::Zlib => 6,
+    }
+}
+
 /// `payload` as a compressed bundle with a header of version 1, 2 or 3.
 ///
 /// ```

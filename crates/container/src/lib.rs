@@ -22,7 +22,10 @@ mod bytes;
 mod host;
 mod host_coff;
 mod host_elf;
+mod join;
+mod outer;
 mod part;
+mod prune;
 mod put_back;
 mod region;
 mod trail;
@@ -31,12 +34,16 @@ mod walk;
 
 pub mod bundle;
 pub mod ccob;
+#[cfg(feature = "json")]
+pub mod manifest;
 pub mod md5;
 pub mod offload_binary;
 pub mod uri;
 
 pub use bytes::Bytes;
+pub use outer::{Content, OuterBundle, OuterBundles};
 pub use part::parts;
+pub use prune::{PruneError, PruneReason};
 pub use put_back::put_back;
 pub use region::{Part, PartKind, Place, Region, RegionKind};
 pub use trail::{Step, Trail};
@@ -205,6 +212,16 @@ impl EntryKind {
             Some(BITCODE | BITCODE_WRAPPER) => Self::Bitcode,
             Some(_) if is_amdgpu_elf(data) => Self::CodeObject,
             _ => Self::Unknown,
+        }
+    }
+
+    /// How names of files with such content end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::CodeObject => "co",
+            Self::Bitcode => "bc",
+            Self::Spirv => "spv",
+            Self::Host | Self::Empty | Self::Unknown => "bin",
         }
     }
 

@@ -19,7 +19,12 @@ impl OpenError {
 
     /// The same, with the name of the file that it is about.
     pub(crate) fn in_file(self, path: &Path) -> Self {
-        Self { text: format!("{}: {}", path.display(), self.text), ..self }
+        self.named(&path.display().to_string())
+    }
+
+    /// The same, with the name of what it is about.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Self { text: format!("{name}: {}", self.text), ..self }
     }
 
     /// What the system said, if it is the one that refused.

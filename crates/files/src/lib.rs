@@ -40,16 +40,26 @@
 //! ```
 
 mod error;
+mod index_file;
 pub mod input;
 mod item;
+mod name;
+mod output;
 pub mod parallel;
+mod path;
 mod select;
 pub mod source_files;
+mod staging;
 mod stored;
 pub mod stream;
 mod walk;
 
 pub use error::OpenError;
+pub use index_file::{IndexFile, stamp_of};
 pub use item::{ObjectItem, Problem, Trouble};
+pub use name::{file_name_part, object_uri, unique_stem};
+pub use output::{NewFile, holes, write_file, write_sparse};
+pub use path::seen_from;
 pub use select::{KernelSelection, ObjectSelection};
-pub use walk::{Batches, Met, Visit, Walk, map_objects};
+pub use staging::{Source, Staging, sources};
+pub use walk::{Batches, Met, OBJECT_WEIGHT, Visit, Walk, map_objects};

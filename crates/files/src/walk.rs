@@ -98,13 +98,14 @@ fn read<V: Visit>(
     visitor.objects(read)
 }
 
+/// Reading an object is about as much work as so many kernels of one: the weight of objects in [`parallel::map`].
+pub const OBJECT_WEIGHT: usize = 128;
+
 /// What `read` makes of each object, on every core.
 pub fn map_objects<'e, 'a, R: Send>(
     objects: &'e [(usize, Entry<'a>)],
     read: impl Fn(usize, &'e Entry<'a>) -> R + Sync,
 ) -> Vec<R> {
-    /// Reading an object is about as much work as so many kernels of one.
-    const OBJECT_WEIGHT: usize = 128;
     parallel::map(objects, OBJECT_WEIGHT, |(number, entry)| read(*number, entry))
 }
 

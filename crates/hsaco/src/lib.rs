@@ -26,7 +26,6 @@ pub use file::{File, open};
 pub use hsaco_analysis as analysis;
 pub use hsaco_bytes as bytes;
 pub use hsaco_check as check;
-pub use hsaco_check::check;
 pub use hsaco_compress as compress;
 pub use hsaco_container as container;
 pub use hsaco_db as db;

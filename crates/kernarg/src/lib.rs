@@ -26,15 +26,21 @@
 mod arguments;
 mod compact;
 mod declaration;
+#[cfg(feature = "analysis")]
+mod draw;
 mod elf_only;
 mod entry;
 mod float;
 mod hash;
 mod hidden;
 mod launch;
+#[cfg(feature = "serde")]
+mod literal;
 mod native;
 mod packet;
 mod prepacked;
+#[cfg(feature = "analysis")]
+mod rows;
 #[cfg(feature = "analysis")]
 mod spelled;
 mod types;
@@ -44,14 +50,24 @@ mod value;
 pub use arguments::{Arguments, describe};
 pub use compact::{AbiMarker, Binding, CompactLayout, Span};
 pub use declaration::{Declaration, Declared, LayoutRemark};
+#[cfg(feature = "analysis")]
+pub use draw::draw_segment;
 pub use elf_only::{ElfOnlyKernel, Inference, Inferred, elf_only};
 pub use entry::{Entry, EntryRegister, EntryValue, Preload, Wave};
 pub use hash::LayoutHash;
 pub use hidden::{HiddenField, HiddenSet, Unsupplied};
 pub use launch::{BLOCK_SIZE, Launch, blocks, command_words, group_segment};
+#[cfg(feature = "serde")]
+pub use literal::spaced_hex;
 pub use native::{ArgumentSlot, NativeLayout};
-pub use packet::{AgentPacket, BarrierPacket, DispatchPacket, Fences, Packet, PacketNeeds, Scope};
+pub use packet::{
+    AgentPacket, BarrierPacket, DispatchPacket, Fences, KernelNeeds, Packet, PacketNeeds, Scope,
+};
 pub use prepacked::{Blob, DirectLayout, Prepacked};
+#[cfg(feature = "analysis")]
+pub use rows::{
+    ArgumentLayout, Compact, KernelLayout, PreloadInfo, RegisterInfo, SpanInfo, UnpackedArgument,
+};
 #[cfg(feature = "analysis")]
 pub use spelled::{Pointee, SpelledArgument, SpelledMember, spell};
 pub use types::{Datum, Float, RecordMember, RecordType, ValueType};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_object::{CodeObject, Kernel};
 
 use crate::launch::{Launch, group_segment};
 
@@ -16,6 +17,8 @@ const DESCRIPTOR_ALIGNMENT: u64 = 64;
 /// How far memory is made visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Scope {
     /// Not at all.
     None,
@@ -52,6 +55,7 @@ impl Scope {
 
 /// What a packet waits for, and what it makes visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Fences {
     /// Whether the packets before it must have ended.
     pub barrier: bool,
@@ -119,6 +123,56 @@ impl Default for PacketNeeds {
     }
 }
 
+/// What a file says of a kernel that a packet must respect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KernelNeeds {
+    /// Bytes of LDS that it declares.
+    pub static_lds: u32,
+    /// Most LDS that its target gives to a workgroup.
+    pub lds_limit: u32,
+    /// Most work-items of a workgroup.
+    pub max_workgroup: u32,
+    /// Bytes of scratch of a work-item.
+    pub private_segment: u32,
+    /// The one size of workgroups that it is compiled for.
+    pub required_workgroup: Option<[u64; 3]>,
+}
+
+impl Default for KernelNeeds {
+    /// Of no kernel and no device in particular.
+    fn default() -> Self {
+        let unlimited = PacketNeeds::default();
+        KernelNeeds {
+            static_lds: 0,
+            lds_limit: unlimited.lds_limit,
+            max_workgroup: unlimited.max_workgroup,
+            private_segment: 0,
+            required_workgroup: None,
+        }
+    }
+}
+
+impl KernelNeeds {
+    /// Of a kernel, and what of its metadata cannot be read.
+    pub fn of(object: &CodeObject<'_>, kernel: &Kernel<'_>) -> (Self, Result<()>) {
+        let limits = object.target().id().map(|it| it.processor.limits());
+        let (resources, read) = kernel.resources(object.target().generation());
+        let small = |number: Option<u64>| number.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+        let metadata = kernel.metadata().and_then(|it| it.decode().ok());
+        let required = metadata.and_then(|it| it.reqd_workgroup_size);
+        let any = KernelNeeds::default();
+        let device = limits.map_or(any.max_workgroup, |it| it.max_workgroup);
+        let needs = KernelNeeds {
+            static_lds: small(resources.lds).unwrap_or(0),
+            lds_limit: limits.map_or(any.lds_limit, |it| it.lds_bytes),
+            max_workgroup: small(resources.max_workgroup_size).unwrap_or(device).min(device),
+            private_segment: small(resources.scratch).unwrap_or(0),
+            required_workgroup: required.filter(|it| *it != [0; 3]),
+        };
+        (needs, read)
+    }
+}
+
 /// A packet that launches a kernel.
 ///
 /// ```
@@ -132,6 +186,7 @@ impl Default for PacketNeeds {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DispatchPacket {
     /// What it waits for.
     pub fences: Fences,
@@ -156,6 +211,7 @@ pub struct DispatchPacket {
 /// A packet that waits for up to five signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BarrierPacket {
     /// What it waits for besides.
     pub fences: Fences,
@@ -168,6 +224,7 @@ pub struct BarrierPacket {
 /// A packet that asks an agent to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct AgentPacket {
     /// What it waits for.
     pub fences: Fences,
@@ -254,6 +311,43 @@ impl Packet {
             Self::Agent(_) => "agent",
             Self::Unknown(_) => "unknown",
         }
+    }
+
+    /// What it says: the name of each field, and its value in words.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let hex = |value: u64| format!("{value:#x}");
+        let all = |values: &[u64]| values.iter().map(|it| hex(*it)).collect::<Vec<_>>().join(" ");
+        let sizes = |all: [u32; 3]| all.map(|it| it.to_string()).join(" x ");
+        let mut rows = vec![("type", self.name().to_owned())];
+        match self {
+            Self::Dispatch(it) => rows.extend([
+                ("fences", it.fences.to_string()),
+                ("dimensions", it.dimensions.to_string()),
+                ("workgroup", sizes(it.workgroup.map(u32::from))),
+                ("grid", sizes(it.grid)),
+                ("private segment", format!("{} bytes", it.private_segment)),
+                ("group segment", format!("{} bytes", it.group_segment)),
+                ("kernel object", hex(it.kernel_object)),
+                ("kernarg address", hex(it.kernarg_address)),
+                ("completion signal", hex(it.completion_signal)),
+            ]),
+            Self::BarrierAnd(it) | Self::BarrierOr(it) => rows.extend([
+                ("fences", it.fences.to_string()),
+                ("signals", all(&it.signals)),
+                ("completion signal", hex(it.completion_signal)),
+            ]),
+            Self::Agent(it) => rows.extend([
+                ("fences", it.fences.to_string()),
+                ("function", it.function.to_string()),
+                ("arguments", all(&it.arguments)),
+                ("return address", hex(it.return_address)),
+                ("completion signal", hex(it.completion_signal)),
+            ]),
+            Self::Vendor(bytes) => rows.push(("bytes", hsaco_bytes::hex::encode(bytes))),
+            Self::Invalid | Self::Unknown(_) => {}
+        }
+        rows
     }
 
     fn check_reserved(&self, bytes: &[u8; Self::SIZE], header: u16, wrong: &mut Vec<Error>) {

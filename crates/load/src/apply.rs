@@ -107,23 +107,20 @@ impl Addresses<'_, '_> {
             Target::Symbol(symbol) => Some(symbol),
             Target::Nothing | Target::Address(_) => None,
         };
-        let is_moved = match (target, bound) {
-            _ if rule == Rule::Moved => true,
+        let place = place.wrapping_add(delta);
+        let is_moved = self.is_moved(relocation, bound);
+        let object = number;
+        Ok(Some(Applied { object, place, kind, symbol, bound, addend, value, is_moved, is_static }))
+    }
+
+    /// Whether the value of a relocation depends on where objects are.
+    fn is_moved(&self, relocation: &Relocation, bound: Option<Bound>) -> bool {
+        match (relocation.target, bound) {
+            _ if relocation.rule == Rule::Moved => true,
             (Target::Address(_), _) => true,
             (_, Some(Bound::Symbol { object, symbol })) => self.is_in_memory(object, symbol),
             _ => false,
-        };
-        Ok(Some(Applied {
-            object: number,
-            place: place.wrapping_add(delta),
-            kind,
-            symbol,
-            bound,
-            addend,
-            value,
-            is_moved,
-            is_static,
-        }))
+        }
     }
 
     /// Whom a relocation means. Where a linker has already decided for its own object, it stays with that.

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
-use hsaco_bytes::Str;
+use hsaco_bytes::{Str, memory};
 use hsaco_elf::relocation::RelocationType;
 use hsaco_isa::TargetId;
 use hsaco_isa::target::EFlags;
@@ -297,6 +298,34 @@ impl<'a> Executable<'a> {
     #[must_use]
     pub fn image(&self, object: ObjectId) -> Option<&Image> {
         self.frozen.as_ref()?.images.get(object.index())
+    }
+
+    /// From the lowest address of any object to the highest; empty before all is frozen.
+    #[must_use]
+    pub fn span(&self) -> Range<u64> {
+        let images = self.frozen.iter().flat_map(|frozen| &frozen.images);
+        let (low, high) = images
+            .map(Image::range)
+            .fold((u64::MAX, 0), |all, image| (all.0.min(image.start), all.1.max(image.end)));
+        if low == u64::MAX { 0..0 } else { low..high }
+    }
+
+    /// What memory holds from the lowest address to the highest, gaps as zeros. Objects that are far apart take much.
+    ///
+    /// # Errors
+    /// When there is not so much memory.
+    pub fn flat_image(&self) -> hsaco_bytes::Result<Vec<u8>> {
+        let span = self.span();
+        let at = |address: u64| usize::try_from(address - span.start).unwrap_or(usize::MAX);
+        let mut bytes = memory::zeros(at(span.end), "image")?;
+        let images = self.frozen.iter().flat_map(|frozen| &frozen.images);
+        for segment in images.flat_map(|image| &image.segments) {
+            let place = bytes.get_mut(at(segment.address)..);
+            if let Some(place) = place.and_then(|it| it.get_mut(..segment.bytes.len())) {
+                place.copy_from_slice(&segment.bytes);
+            }
+        }
+        Ok(bytes)
     }
 
     /// Every relocation that was applied, in the order in which that happened.

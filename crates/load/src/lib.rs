@@ -31,6 +31,8 @@ mod raise;
 mod relocate;
 mod resolve;
 mod resource;
+#[cfg(feature = "serde")]
+mod rows;
 mod source;
 mod symbol;
 
@@ -42,5 +44,10 @@ pub use id::{ObjectId, SymbolId, SymbolKind};
 pub use image::{Image, MemorySegment};
 pub use object::KernelInfo;
 pub use raise::{NamedShortage, Raise};
+#[cfg(feature = "serde")]
+pub use rows::{
+    CallRow, ErrorRow, ExecutableRows, ObjectRow, PlaceRow, RaiseRow, RelocationRow, SegmentRow,
+    SymbolRow,
+};
 pub use source::SourceFrame;
 pub use symbol::{Located, Symbol};

@@ -7,6 +7,7 @@ use crate::executable::Executable;
 
 /// A function that an instruction is in, and the place there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SourceFrame {
     /// The function's name, as the linker knows it if it does.
     pub function: Option<String>,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hsaco_bytes::hex;
 use sha2::{Digest as _, Sha256};
 
 /// The SHA-256 digest of a file, as `sha256sum` prints it.
@@ -41,7 +42,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
@@ -50,13 +51,7 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no SHA-256 digest of 64 hexadecimal digits");
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        let byte = |pair: &[u8; 2]| {
-            let mut digits = pair.iter().map(|digit| (*digit as char).to_digit(16));
-            digits.try_fold(0, |all, digit| Some(all * 16 + u8::try_from(digit?).ok()?))
-        };
-        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
-        let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).filter(|_| rest.is_empty());
+        let bytes = hex::decode(text).and_then(|bytes| bytes.try_into().ok());
         bytes.map(Digest).ok_or_else(wrong)
     }
 }

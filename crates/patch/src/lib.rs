@@ -29,10 +29,14 @@ mod bytes;
 mod call;
 mod dialect;
 mod digest;
+#[cfg(feature = "json")]
+mod document;
 mod edit;
 #[cfg(test)]
 mod example;
+mod file;
 mod jump;
+mod location;
 mod manifest;
 mod matrix;
 mod option;
@@ -61,11 +65,15 @@ pub use budget::RegisterBudget;
 pub use bytes::Bytes;
 pub use call::Call;
 pub use digest::{Digest, Digests};
+#[cfg(feature = "json")]
+pub use document::write_manifests;
 pub use edit::{CodeEdit, Points};
+pub use file::{PatchedFile, PatchedObject, code_objects};
 pub use jump::Jump;
+pub use location::{Location, Where};
 pub use manifest::{
     Change, KernelRecord, Manifest, Patched, Placement, Pool, Record, Remark, Setting, Stub,
-    Verdict, register_named, rule_named,
+    Verdict,
 };
 pub use option::{ClusterLoads, Options, ScaleSixteen};
 pub use patcher::Patcher;
@@ -77,5 +85,7 @@ pub use scratch::ScratchRegisters;
 pub use setting::{KernelSetting, set};
 pub use site::Site;
 pub use tools::Tools;
-pub use verify::{Expected, Finding, verify_set};
+pub use verify::{
+    Described, Expected, FileFinding, FileManifest, Finding, Pair, Pairing, verify_set,
+};
 pub use view::{Surroundings, View};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hsaco_isa::model::{Half, Register, RegisterFile, Special};
+use hsaco_isa::model::Register;
 
 use crate::bytes::Bytes;
 use crate::jump::Jump;
@@ -144,6 +144,7 @@ pub struct Stub {
 
 /// A number of a kernel that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Setting {
     /// Its name: a key of the metadata with its dot, or a field of the descriptor.
     pub name: String,
@@ -179,6 +180,7 @@ pub struct Remark {
 
 /// The segment behind the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pool {
     /// Where it is in memory.
     pub address: u64,
@@ -257,52 +259,4 @@ pub struct Patched {
     pub bytes: Option<Vec<u8>>,
     /// What was changed, and what was not.
     pub manifest: Manifest,
-}
-
-/// The register of a name, as manifests write it.
-///
-/// ```
-/// let pair = hsaco_patch::register_named("s[4:5]").unwrap();
-/// assert_eq!((pair.first, pair.count), (4, 2));
-/// assert_eq!(hsaco_patch::register_named("s[5:4]"), None);
-/// ```
-#[must_use]
-pub fn register_named(name: &str) -> Option<Register> {
-    let special = [Special::Vcc, Special::Scc, Special::M0, Special::VccLo];
-    if let Some(special) = special.into_iter().find(|it| it.name() == name) {
-        let count = if special == Special::Vcc { 2 } else { 1 };
-        return Some(Register {
-            file: RegisterFile::Special(special),
-            first: 0,
-            count,
-            half: None,
-        });
-    }
-    let file = match name.as_bytes().first()? {
-        b's' => RegisterFile::Sgpr,
-        b'v' => RegisterFile::Vgpr,
-        _ => return None,
-    };
-    let (name, half) = match (name.strip_suffix(".l"), name.strip_suffix(".h")) {
-        (Some(name), _) => (name, Some(Half::Low)),
-        (_, Some(name)) => (name, Some(Half::High)),
-        _ => (name, None),
-    };
-    let numbers = name.get(1..)?.trim_matches(['[', ']']);
-    let (first, last) = numbers.split_once(':').unwrap_or((numbers, numbers));
-    let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
-    let count = u8::try_from(last.checked_sub(first)?.checked_add(1)?).ok()?;
-    Some(Register { file, first, count, half })
-}
-
-/// A rule of a name, or what edits are called in its place, as manifests write it.
-///
-/// ```
-/// assert_eq!(hsaco_patch::rule_named("clause"), Some("clause"));
-/// assert_eq!(hsaco_patch::rule_named("no rule"), None);
-/// ```
-#[must_use]
-pub fn rule_named(name: &str) -> Option<&'static str> {
-    let rules = RuleSet::all().iter().flat_map(RuleSet::rules).map(|rule| rule.name);
-    rules.chain([EDIT, COUNT, CALL]).find(|it| *it == name)
 }

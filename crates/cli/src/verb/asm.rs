@@ -5,8 +5,8 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use hsaco::isa::assembler::{Data, Statement};
-use hsaco::isa::{Assembler, Inst, TargetId};
+use hsaco::isa::assembler::Statement;
+use hsaco::isa::{Assembler, TargetId};
 use serde::Serialize;
 
 use super::disasm::options::{Attribute, DecodeMode, True16, decode_options};
@@ -109,9 +109,6 @@ struct Source {
     status: Status,
 }
 
-/// Where the comment begins in llvm-mc's lines, counted from behind the tab.
-const COMMENT_COLUMN: usize = 40;
-
 impl Source {
     fn write_text(&mut self, file: &str, text: &str, out: &mut Output) -> Result<()> {
         let mut buffer = Vec::new();
@@ -120,28 +117,12 @@ impl Source {
             if line.trim().is_empty() {
                 buffer.push(b'\n');
             }
-            match self.assemble(file, number, line) {
-                Some(Statement::Inst(inst)) => self.write_inst(&inst, &mut buffer),
-                Some(Statement::Data(data)) => write_data(&data, &mut buffer)?,
-                None => {}
+            if let Some(statement) = self.assemble(file, number, line) {
+                self.assembler.show_encoding(&statement, &mut buffer);
             }
             out.write_all(&buffer)?;
         }
         Ok(())
-    }
-
-    fn write_inst(&self, inst: &Inst, buffer: &mut Vec<u8>) {
-        buffer.push(b'\t');
-        self.assembler.decoder().print(inst, buffer);
-        let width = buffer.len() - 1;
-        buffer.resize(buffer.len() + COMMENT_COLUMN.saturating_sub(width).max(1), b' ');
-        buffer.extend_from_slice(b"; encoding: [");
-        let mut text = [0; 5 * 20];
-        for (place, byte) in text.as_chunks_mut().0.iter_mut().zip(inst.bytes()) {
-            *place = [b',', b'0', b'x', digit(byte >> 4), digit(byte & 15)];
-        }
-        buffer.extend_from_slice(text.get(1..5 * inst.len()).unwrap_or_default());
-        buffer.extend_from_slice(b"]\n");
     }
 
     fn write_json(
@@ -198,17 +179,4 @@ impl Source {
             }
         }
     }
-}
-
-/// Each number has a line of its own, and no encoding.
-fn write_data(data: &Data, buffer: &mut Vec<u8>) -> Result<()> {
-    for value in data.values() {
-        writeln!(buffer, "\t{}\t{value}", data.directive())?;
-    }
-    Ok(())
-}
-
-/// A hexadecimal digit.
-fn digit(value: u8) -> u8 {
-    if value < 10 { b'0' + value } else { b'a' - 10 + value }
 }

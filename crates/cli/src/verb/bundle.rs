@@ -1,8 +1,5 @@
 //! `hsaco bundle`: packs objects into an offload bundle, or a taken-apart container together again.
 
-pub(crate) mod join;
-pub(crate) mod manifest;
-
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -10,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
+use hsaco::bytes::TextError;
 use hsaco::compress::Method;
-use hsaco::container::ccob::{self, Ccob};
+use hsaco::container::ccob::{self, default_level};
+use hsaco::container::manifest::{Manifest, SUFFIX};
 use hsaco::container::{EntryKind, bundle};
-use hsaco::isa::TargetId;
-use hsaco::isa::target::{EntryId, Feature};
+use hsaco::isa::target::EntryId;
 use hsaco::object::CodeObject;
 
-use self::join::Joined;
-use self::manifest::{BundleRecord, Manifest};
 use crate::args::parse_size;
 use crate::report::Status;
 use crate::{input, output};
@@ -88,20 +84,12 @@ pub(crate) fn write_bytes(output: &OsStr, bytes: &[u8]) -> Result<()> {
     output::write_file(Path::new(output), bytes)
 }
 
-/// The level that a method's own tools use unasked.
-pub(crate) fn default_level(method: Method) -> i32 {
-    match method {
-        Method::Zstd => 3,
-        Method::Zlib => 6,
-    }
-}
-
 /// The manifest that a single input is or holds.
 fn manifest_path(inputs: &[OsString]) -> Result<Option<PathBuf>> {
     let [only] = inputs else { return Ok(None) };
     let path = Path::new(only);
     if path.is_dir() {
-        let found = manifest::find(path).with_context(|| path.display().to_string())?;
+        let found = find_manifest(path).with_context(|| path.display().to_string())?;
         return Ok(Some(found));
     }
     let is_json = |text: &[u8]| text.trim_ascii_start().starts_with(b"{");
@@ -119,85 +107,37 @@ fn rebuild(args: &Args, path: &Path) -> Result<Vec<u8>> {
         "how to align and compress is the manifest's to say: leave out --align and --compress"
     );
     let manifest = Manifest::parse(&std::fs::read(path)?)?;
-    let rebuild = Rebuild {
-        directory: path.parent().unwrap_or(Path::new("")),
-        level: args.level,
-        cap: args.max_size,
-    };
-    let mut joined = Joined::default();
-    for record in &manifest.bundles {
-        let place = || format!("bundle at {:#x}", record.offset);
-        let bytes = rebuild.bundle(record).with_context(place)?;
-        let before = record.before.to_bytes(args.max_size).with_context(place)?;
-        joined.push(&before, &bytes, record.size)?;
-    }
-    joined.end(&manifest.after.to_bytes(args.max_size)?)?;
-    Ok(joined.bytes)
-}
-
-struct Rebuild<'a> {
-    directory: &'a Path,
-    level: Option<i32>,
-    cap: u64,
-}
-
-impl Rebuild<'_> {
-    fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.directory.join(name);
-        std::fs::read(&path).with_context(|| {
-            format!("{}, which the manifest names, cannot be read", path.display())
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let read = |name: &str| {
+        let path = directory.join(name);
+        std::fs::read(&path).map_err(|error| {
+            let path = path.display();
+            let text = format!("{path}, which the manifest names, cannot be read: {error}");
+            TextError::new(text)
         })
-    }
-
-    fn bundle(&self, record: &BundleRecord) -> Result<Vec<u8>> {
-        let plain = self.plain(record)?;
-        let Some(compressed) = &record.compressed else {
-            return Ok(plain);
-        };
-        // No two zstd libraries compress alike: what did not change must not be compressed again.
-        let block = self.read(&compressed.block)?;
-        let before = Ccob::parse(&block).and_then(|header| header.payload(&block, self.cap));
-        if before.context(compressed.block.clone())? == plain {
-            return Ok(block);
-        }
-        let method = method_named(&compressed.method)?;
-        let level = self.level.unwrap_or(default_level(method));
-        Ok(ccob::write(&plain, compressed.version, method, level)?)
-    }
-
-    fn plain(&self, record: &BundleRecord) -> Result<Vec<u8>> {
-        let mut entries = Vec::new();
-        for entry in &record.entries {
-            let data = entry.file.as_ref().map(|it| self.read(it)).transpose()?.unwrap_or_default();
-            entries.push((entry.id_bytes()?, entry.offset, data));
-        }
-        let same_size = |(entry, (_, _, data)): (&manifest::EntryRecord, &(_, _, Vec<u8>))| {
-            entry.size == data.len() as u64
-        };
-        if record.plain_size <= self.cap && record.entries.iter().zip(&entries).all(same_size) {
-            let mut gaps = Vec::new();
-            for gap in &record.gaps {
-                gaps.push((gap.offset, manifest::unhex(&gap.bytes)?));
-            }
-            let gaps: Vec<_> = gaps.iter().map(|(at, bytes)| (*at, bytes.as_slice())).collect();
-            if let Some(plain) = bundle::assemble(&entries, &gaps, record.plain_size) {
-                return Ok(plain);
-            }
-        }
-        ensure!(
-            (1..=1 << 20).contains(&record.alignment),
-            "alignment {}, 1 to {} allowed",
-            record.alignment,
-            1 << 20
-        );
-        let entries: Vec<_> = entries.into_iter().map(|(id, _, data)| (id, data)).collect();
-        Ok(bundle::write(&entries, record.alignment))
-    }
+    };
+    Ok(manifest.rebuild(&read, args.level, args.max_size)?)
 }
 
-fn method_named(name: &str) -> Result<Method> {
-    let known = [Method::Zlib, Method::Zstd].into_iter().find(|it| it.name() == name);
-    known.with_context(|| format!("compression method '{name}'; zlib and zstd are known"))
+/// The one manifest in a directory.
+fn find_manifest(directory: &Path) -> Result<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(SUFFIX) {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    match found.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => bail!("no *{SUFFIX} in it; hsaco extract writes one"),
+        [first, second, ..] => bail!(
+            "several manifests in it, such as {} and {}: name one of them",
+            first.display(),
+            second.display()
+        ),
+    }
 }
 
 /// A new bundle of objects.
@@ -245,7 +185,7 @@ fn packed(input: &OsStr) -> Result<(Packed<'_>, bool)> {
             "" => Vec::new(),
             file => read(OsStr::new(file)).with_context(|| file.to_owned())?,
         };
-        return Ok((Packed { id: canonical(&id), from, data }, false));
+        return Ok((Packed { id: id.canonical(), from, data }, false));
     }
     let data = read(input);
     if data.is_err() && from.contains('=') {
@@ -266,14 +206,6 @@ fn read(path: &OsStr) -> Result<Vec<u8>> {
         Some(Err(unopened)) => Err(unopened.error.into()),
         None => bail!("no such file"),
     }
-}
-
-/// The id as clang-offload-bundler spells it: four parts of a triple, however many are empty, and
-/// a target, which may be empty too.
-fn canonical(id: &EntryId<'_>) -> String {
-    let parts = id.triple.split('-').count();
-    let dashes = "-".repeat(5usize.saturating_sub(parts).max(1));
-    format!("{}-{}{dashes}{}", id.kind, id.triple, id.target)
 }
 
 fn derived_id(data: &[u8]) -> Result<String> {
@@ -312,42 +244,7 @@ fn refuse_twins(entries: &[Packed<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// True for gfx90a and gfx90a:xnack+: one says nothing of a feature that the other asks for.
-fn are_rivals(left: &str, right: &str) -> bool {
-    let targets = |id: &str| -> Option<TargetId> { EntryId::parse(id)?.target.parse().ok() };
-    let kind = |id: &str| EntryId::parse(id).map(|it| it.kind.to_owned());
-    let named = |id: &TargetId| Feature::ALL.map(|it| id.setting(it).sign().is_some());
-    let same_kind = kind(left) == kind(right);
-    targets(left).zip(targets(right)).is_some_and(|(left, right)| {
-        same_kind && left.processor == right.processor && named(&left) != named(&right)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rivals_are_found_as_the_bundler_finds_them() {
-        let hip = |target: &str| format!("hip-amdgcn-amd-amdhsa--{target}");
-        let rivals = |left, right| are_rivals(&hip(left), &hip(right));
-        assert!(rivals("gfx90a", "gfx90a:xnack+"));
-        assert!(rivals("gfx90a:sramecc+", "gfx90a:xnack+"));
-        assert!(!rivals("gfx90a:xnack-", "gfx90a:xnack+"));
-        assert!(!rivals("gfx90a", "gfx942:xnack+"));
-        assert!(!are_rivals(&hip("gfx90a"), "openmp-amdgcn-amd-amdhsa--gfx90a:xnack+"));
-    }
-
-    #[test]
-    fn ids_are_spelled_as_the_bundler_does() {
-        for (given, wanted) in [
-            ("host-x86_64-unknown-linux-gnu", "host-x86_64-unknown-linux-gnu-"),
-            ("host-x86_64-unknown-linux-gnu-", "host-x86_64-unknown-linux-gnu-"),
-            ("host-x86_64-unknown-linux", "host-x86_64-unknown-linux--"),
-            ("hip-amdgcn-amd-amdhsa-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
-            ("hip-amdgcn-amd-amdhsa--gfx90a:xnack-", "hip-amdgcn-amd-amdhsa--gfx90a:xnack-"),
-        ] {
-            assert_eq!(canonical(&EntryId::parse(given).unwrap()), wanted);
-        }
-    }
+fn are_rivals(one: &str, other: &str) -> bool {
+    let ids = EntryId::parse(one).zip(EntryId::parse(other));
+    ids.is_some_and(|(one, other)| one.is_rival(&other))
 }

@@ -1,6 +1,5 @@
 //! `hsaco extract`: code objects out of any container, or a container with fewer of them.
 
-mod describe;
 mod prune;
 mod walk;
 
@@ -11,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use hsaco::bytes::memory;
-use hsaco::container::uri::{Uri, UriRange};
-use hsaco::container::{Container, EntryKind, Options};
+use hsaco::container::manifest::{Manifest, SUFFIX, Store};
+use hsaco::container::{Container, Options, OuterBundles};
+use hsaco_files::{file_name_part, object_uri, unique_stem};
 use serde::Serialize;
 
-use self::walk::{Item, Places, Sink};
-use super::bundle::{manifest, write_bytes};
+use self::walk::{Item, Sink};
+use super::bundle::write_bytes;
 use crate::args::{Color, Format, Inputs, ObjectFilter};
 use crate::input::Input;
 use crate::output::{self, Output};
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         files: Vec::new(),
         stems: HashSet::new(),
         stem: String::new(),
-        places: Places::default(),
+        bundles: OuterBundles::default(),
         compressed: 0,
         left_out: false,
     };
@@ -181,7 +181,7 @@ struct Extract {
     /// The stems of all files so far, and of the current one.
     stems: HashSet<String>,
     stem: String,
-    places: Places,
+    bundles: OuterBundles,
     /// Objects of the current file that have no URI.
     compressed: usize,
     /// Whether a part of the answer cannot be given.
@@ -192,7 +192,7 @@ impl Sink for Extract {
     fn begin(&mut self, input: &Input, container: Option<Container>) -> Result<()> {
         self.push_file(&input.name, container.map(Container::name));
         self.stem = unique_stem(&input.name, &mut self.stems);
-        self.places = Places::default();
+        self.bundles = OuterBundles::default();
         self.compressed = 0;
         Ok(())
     }
@@ -203,12 +203,12 @@ impl Sink for Extract {
             Some(number) => self.object(input, item, number)?,
             None => None,
         };
-        self.places.add(item.entry, file);
+        self.bundles.add(item.entry, file);
         Ok(())
     }
 
     fn end(&mut self, input: &Input, whole: bool, report: &mut Report) -> Result<()> {
-        if self.wants_manifest && whole && !self.places.0.is_empty() {
+        if self.wants_manifest && whole && !self.bundles.0.is_empty() {
             self.manifest(input)?;
         }
         if self.directory.is_none() && self.compressed > 0 {
@@ -256,7 +256,7 @@ impl Extract {
         let (mut name, mut uri) = (None, None);
         if self.directory.is_some() {
             let target = item.target.as_deref().unwrap_or("unknown");
-            let extension = extension(item.entry.kind);
+            let extension = item.entry.kind.extension();
             let file = format!("{}.{number}.{}.{extension}", self.stem, file_name_part(target));
             let mut parts = vec![target.to_owned(), human_size(size)];
             parts.extend(item.entry.id.clone());
@@ -319,9 +319,11 @@ impl Extract {
     }
 
     fn manifest(&mut self, input: &Input) -> Result<()> {
-        let places = std::mem::take(&mut self.places);
+        let bundles = std::mem::take(&mut self.bundles);
         let container = self.files.last().and_then(|it| it.container).unwrap_or_default();
-        let Some(described) = describe::manifest(self, input, container, &places)? else {
+        let (name, max_size) = (&input.name, self.max_size);
+        let described = Manifest::describe(name, container, input, &bundles, max_size, self)?;
+        let Some(described) = described else {
             self.left_out = true;
             report::error(&format!(
                 "{}: no manifest: a compressed block in it holds no bundle",
@@ -329,11 +331,9 @@ impl Extract {
             ));
             return Ok(());
         };
-        let name = format!("{}{}", self.stem, manifest::SUFFIX);
-        let mut text = serde_json::to_vec_pretty(&described)?;
-        text.push(b'\n');
-        let what = format!("manifest of {}", count(described.bundles.len(), "bundle"));
-        self.write(&name, &text, &what)?;
+        let name = format!("{}{SUFFIX}", self.stem);
+        let what = format!("manifest of {}", count(described.len(), "bundle"));
+        self.write(&name, described.to_json().as_bytes(), &what)?;
         let shown = self.shown(&name);
         if let Some(file) = self.files.last_mut() {
             file.manifest = Some(shown);
@@ -358,85 +358,24 @@ impl Extract {
     }
 }
 
+/// What a manifest needs goes beside the objects.
+impl Store for Extract {
+    type Error = anyhow::Error;
+
+    fn block(&mut self, bundle: usize, bytes: &[u8]) -> Result<String> {
+        let name = format!("{}.{bundle}.ccob", self.stem);
+        self.write_other(&name, bytes, "compressed bundle as it is")?;
+        Ok(name)
+    }
+
+    fn entry(&mut self, bundle: usize, index: usize, id: &str, bytes: &[u8]) -> Result<String> {
+        let name = format!("{}.{bundle}-{index}.{}.bin", self.stem, file_name_part(id));
+        self.write_other(&name, bytes, id)?;
+        Ok(name)
+    }
+}
+
 /// Text from a file as one line, whatever bytes it has.
 fn one_line(text: &str) -> String {
     text.replace(|c: char| c.is_control(), "\u{fffd}")
-}
-
-fn extension(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::CodeObject => "co",
-        EntryKind::Bitcode => "bc",
-        EntryKind::Spirv => "spv",
-        _ => "bin",
-    }
-}
-
-/// Text from a file, made fit to be part of a file's name on any system.
-fn file_name_part(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let fit = |c: char| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '_' };
-    text.chars().take(LONGEST).map(fit).collect()
-}
-
-/// The file's name without its last extension; with it, or a number, if others have that name.
-fn unique_stem(name: &str, taken: &mut HashSet<String>) -> String {
-    let path = match Uri::parse(name) {
-        Ok(Uri::File { path, .. }) => String::from_utf8_lossy(&path).into_owned(),
-        _ if name == "-" => "stdin".to_owned(),
-        _ => name.to_owned(),
-    };
-    let part =
-        |part: Option<&OsStr>| part.unwrap_or(OsStr::new("file")).to_string_lossy().into_owned();
-    let (stem, full) = (part(Path::new(&path).file_stem()), part(Path::new(&path).file_name()));
-    let numbered = (2..).map(|number| format!("{full}-{number}"));
-    let free = [stem, full.clone()].into_iter().chain(numbered).find(|it| !taken.contains(it));
-    let free = free.unwrap_or(full);
-    taken.insert(free.clone());
-    free
-}
-
-/// Where an object is, as loaders and debuggers write it.
-fn object_uri(name: &str, offset: u64, size: u64) -> Result<Uri> {
-    let (path, base) = match Uri::parse(name) {
-        Ok(Uri::File { path, range }) => (path, range.map_or(0, |it| it.offset)),
-        _ if name == "-" => bail!("standard input has no URI: name a file"),
-        _ => {
-            let path = std::path::absolute(name).with_context(|| name.to_owned())?;
-            (path.into_os_string().into_encoded_bytes(), 0)
-        }
-    };
-    let range = UriRange { offset: base.saturating_add(offset), size };
-    Ok(Uri::File { path, range: Some(range) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stems_are_unique() {
-        let mut taken = HashSet::new();
-        let mut stem = |name| unique_stem(name, &mut taken);
-        assert_eq!(stem("a/lib.so"), "lib");
-        assert_eq!(stem("a/lib.dll"), "lib.dll");
-        assert_eq!(stem("b/lib.so"), "lib.so");
-        assert_eq!(stem("c/lib.so"), "lib.so-2");
-        assert_eq!(stem("-"), "stdin");
-        assert_eq!(stem("file:///x/y%20z.so#offset=0&size=1"), "y z");
-        assert_eq!(stem(".."), "file");
-    }
-
-    #[test]
-    fn targets_become_parts_of_names() {
-        assert_eq!(file_name_part("gfx90a:sramecc+:xnack-"), "gfx90a_sramecc+_xnack-");
-        assert_eq!(file_name_part("../a\\b\n"), ".._a_b_");
-    }
-
-    #[test]
-    fn uris_of_parts_count_from_the_whole() {
-        let uri = object_uri("file:///a#offset=100&size=50", 8, 4).unwrap();
-        assert_eq!(uri.to_string(), "file:///a#offset=108&size=4");
-        assert!(object_uri("-", 0, 1).is_err());
-    }
 }

@@ -5,12 +5,12 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::elf::Section;
-use hsaco::load::{Executable, Freeze, SymbolKind};
+use hsaco::load::{Executable, Freeze, RaiseRow, SymbolKind};
 use hsaco::object::CodeObject;
 use serde::Serialize;
 
 use crate::args::{Color, Format, Inputs, ObjectFilter};
-use crate::executable::{self, RaiseRow, Together};
+use crate::executable::{self, Together};
 use crate::report::{self, Status};
 use crate::schema::SCHEMA_VERSION;
 use crate::table::count;
@@ -102,7 +102,7 @@ fn tell(args: &Args, executable: &Executable<'_>, size: usize) -> Result<()> {
         functions: kinds(SymbolKind::Function),
         variables: kinds(SymbolKind::Variable),
         relocations: executable.relocations().count(),
-        resources: executable.raises().iter().map(|it| RaiseRow::new(executable, it)).collect(),
+        resources: RaiseRow::all(executable),
         remarks: executable.remarks().to_vec(),
     };
     let mut out = anstream::stdout().lock();

@@ -6,10 +6,10 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use hsaco::bytes::Error;
-use hsaco::kernarg::{DispatchPacket, Fences, Packet, PacketNeeds, Scope};
+use hsaco::kernarg::{DispatchPacket, Fences, KernelNeeds, Packet, PacketNeeds, Scope, spaced_hex};
 use serde::Serialize;
 
-use super::kernarg::{LaunchArgs, bytes, number};
+use super::kernarg::{LaunchArgs, number};
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json;
 use crate::output::Output;
@@ -129,7 +129,7 @@ fn build(args: &BuildArgs) -> Result<Status> {
         static_lds: args.static_lds.unwrap_or(kernel.static_lds),
         lds_limit: kernel.lds_limit,
         max_workgroup: kernel.max_workgroup,
-        private_segment: args.private.unwrap_or(kernel.private),
+        private_segment: args.private.unwrap_or(kernel.private_segment),
         kernel_object: args.kernel_object,
         kernarg_address: args.kernarg,
         completion_signal: args.signal,
@@ -143,34 +143,17 @@ fn build(args: &BuildArgs) -> Result<Status> {
         BuildFormat::Text => write_packet(&mut out, &Packet::Dispatch(packet))?,
         BuildFormat::Hex => writeln!(out, "{}", json::hex(&bytes))?,
         BuildFormat::Bin => out.write_all(&bytes)?,
-        BuildFormat::Json => write_json(&mut out, vec![PacketInfo::new(&bytes)])?,
+        BuildFormat::Json => write_json(&mut out, vec![PacketInfo::new(&bytes)?])?,
     }
     out.finish()?;
     Ok(Status::Fine)
-}
-
-/// What a file says of a kernel that a packet must respect.
-#[derive(Clone, Copy)]
-struct KernelNeeds {
-    static_lds: u32,
-    lds_limit: u32,
-    max_workgroup: u32,
-    private: u32,
-    required_workgroup: Option<[u64; 3]>,
 }
 
 impl BuildArgs {
     /// What the file says, or the limits of no device in particular; none where no one kernel was found.
     fn kernel(&self) -> Result<Option<KernelNeeds>> {
         if self.files.is_empty() {
-            let unlimited = PacketNeeds::default();
-            return Ok(Some(KernelNeeds {
-                static_lds: 0,
-                lds_limit: unlimited.lds_limit,
-                max_workgroup: unlimited.max_workgroup,
-                private: 0,
-                required_workgroup: None,
-            }));
+            return Ok(Some(KernelNeeds::default()));
         }
         let kernels = KernelSelection::new(&self.kernels);
         let inputs = Inputs { files: self.files.clone(), max_size: 4 << 30 };
@@ -201,25 +184,13 @@ impl Visit for Finder<'_> {
     fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<KernelNeeds>> {
         let Some(object) = &item.object else { return Ok(Vec::new()) };
         let index = object.index();
-        let limits = object.target().id().map(|it| it.processor.limits());
         let mut found = Vec::new();
         for kernel in self.kernels.of(&index) {
-            let (resources, read) = kernel.resources(object.target().generation());
+            let (needs, read) = KernelNeeds::of(object, kernel);
             if let Err(error) = read {
                 trouble.note(item.place(), item.located(error));
             }
-            let small =
-                |number: Option<u64>| number.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
-            let metadata = kernel.metadata().and_then(|it| it.decode().ok());
-            let required = metadata.and_then(|it| it.reqd_workgroup_size);
-            let device = limits.map_or(1024, |it| it.max_workgroup);
-            found.push(KernelNeeds {
-                static_lds: small(resources.lds).unwrap_or(0),
-                lds_limit: limits.map_or(u32::MAX, |it| it.lds_bytes),
-                max_workgroup: small(resources.max_workgroup_size).unwrap_or(device).min(device),
-                private: small(resources.scratch).unwrap_or(0),
-                required_workgroup: required.filter(|it| *it != [0; 3]),
-            });
+            found.push(needs);
         }
         Ok(found)
     }
@@ -251,32 +222,16 @@ struct PacketInfo {
 }
 
 impl PacketInfo {
-    fn new(bytes: &[u8; Packet::SIZE]) -> Self {
+    fn new(bytes: &[u8; Packet::SIZE]) -> Result<Self> {
         let (packet, wrong) = Packet::decode(bytes);
-        let fences = |it: &Fences| {
-            serde_json::json!({
-                "barrier": it.barrier, "acquire": it.acquire.name(), "release": it.release.name(),
-            })
-        };
         let fields = match &packet {
-            Packet::Dispatch(it) => serde_json::json!({
-                "fences": fences(&it.fences), "dimensions": it.dimensions, "workgroup": it.workgroup,
-                "grid": it.grid, "private_segment": it.private_segment, "group_segment": it.group_segment,
-                "kernel_object": it.kernel_object, "kernarg_address": it.kernarg_address,
-                "completion_signal": it.completion_signal,
-            }),
-            Packet::BarrierAnd(it) | Packet::BarrierOr(it) => serde_json::json!({
-                "fences": fences(&it.fences), "signals": it.signals,
-                "completion_signal": it.completion_signal,
-            }),
-            Packet::Agent(it) => serde_json::json!({
-                "fences": fences(&it.fences), "function": it.function, "return_address": it.return_address,
-                "arguments": it.arguments, "completion_signal": it.completion_signal,
-            }),
+            Packet::Dispatch(it) => serde_json::to_value(it)?,
+            Packet::BarrierAnd(it) | Packet::BarrierOr(it) => serde_json::to_value(it)?,
+            Packet::Agent(it) => serde_json::to_value(it)?,
             _ => serde_json::json!({}),
         };
         let problems = wrong.iter().map(ToString::to_string).collect();
-        Self { kind: packet.name(), bytes: json::hex(bytes), fields, problems }
+        Ok(Self { kind: packet.name(), bytes: json::hex(bytes), fields, problems })
     }
 }
 
@@ -306,7 +261,7 @@ fn decode(args: &DecodeArgs) -> Result<Status> {
         problems.extend(wrong.into_iter().map(|it| (number, it)));
     }
     if args.answer.format == Format::Json {
-        write_json(&mut out, packets.iter().map(PacketInfo::new).collect())?;
+        write_json(&mut out, packets.iter().map(PacketInfo::new).collect::<Result<_>>()?)?;
     }
     out.finish()?;
     for (number, problem) in problems {
@@ -319,46 +274,15 @@ fn decode(args: &DecodeArgs) -> Result<Status> {
 impl DecodeArgs {
     fn bytes(&self) -> Result<Vec<u8>> {
         match self.packets.to_str().and_then(|it| it.strip_prefix("hex:")) {
-            Some(digits) => bytes(digits).context("hex: wants pairs of hexadecimal digits"),
+            Some(digits) => spaced_hex(digits).context("hex: wants pairs of hexadecimal digits"),
             None => super::kernarg::read_bytes(&self.packets),
         }
     }
 }
 
 fn write_packet(out: &mut Output, packet: &Packet) -> Result<()> {
-    let mut line = |name: &str, value: String| writeln!(out, "  {name:<18}{value}");
-    let signals = |all: &[u64]| {
-        let all: Vec<_> = all.iter().map(|it| format!("{it:#x}")).collect();
-        all.join(" ")
-    };
-    line("type", packet.name().to_owned())?;
-    match packet {
-        Packet::Dispatch(it) => {
-            let sizes = |all: [u32; 3]| all.map(|it| it.to_string()).join(" x ");
-            line("fences", it.fences.to_string())?;
-            line("dimensions", it.dimensions.to_string())?;
-            line("workgroup", sizes(it.workgroup.map(u32::from)))?;
-            line("grid", sizes(it.grid))?;
-            line("private segment", format!("{} bytes", it.private_segment))?;
-            line("group segment", format!("{} bytes", it.group_segment))?;
-            line("kernel object", format!("{:#x}", it.kernel_object))?;
-            line("kernarg address", format!("{:#x}", it.kernarg_address))?;
-            line("completion signal", format!("{:#x}", it.completion_signal))?;
-        }
-        Packet::BarrierAnd(it) | Packet::BarrierOr(it) => {
-            line("fences", it.fences.to_string())?;
-            line("signals", signals(&it.signals))?;
-            line("completion signal", format!("{:#x}", it.completion_signal))?;
-        }
-        Packet::Agent(it) => {
-            line("fences", it.fences.to_string())?;
-            line("function", it.function.to_string())?;
-            line("arguments", signals(&it.arguments))?;
-            line("return address", format!("{:#x}", it.return_address))?;
-            line("completion signal", format!("{:#x}", it.completion_signal))?;
-        }
-        Packet::Vendor(bytes) => line("bytes", json::hex(bytes))?,
-        _ => {}
+    for (name, value) in packet.rows() {
+        writeln!(out, "  {name:<18}{value}")?;
     }
     Ok(())
 }

@@ -159,7 +159,7 @@ fn parse_spec(text: &str) -> Result<Spec, String> {
     let (kind, rest) = text.split_once(':').ok_or(expected)?;
     match kind {
         "buf" => parse_buffer(rest),
-        "bytes" => match super::kernarg::bytes(rest) {
+        "bytes" => match hsaco::bytes::hex::decode(rest) {
             Some(bytes) => Ok(Spec::Bytes(bytes)),
             None => Err(format!("`{rest}` is no hexadecimal number")),
         },

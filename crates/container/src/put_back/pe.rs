@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use hsaco_bytes::{Error, ErrorKind, Result, memory, slice};
-use hsaco_elf::write::{WRAPPER_MAGIC, WRAPPER_SIZE, moved};
+use hsaco_elf::write::moved;
 
+use super::host::WRAPPERS;
 use super::{
     CONTEXT, Change, get_u16, get_u32, get_u64, in_place, overwrite, put_u32, unsupported,
 };
@@ -19,7 +20,7 @@ const SECTION_SIZE: u64 = 40;
 /// The name of a section whose content is elsewhere now.
 const ABANDONED: &[u8; 8] = b".hip_was";
 /// What the names of sections with wrappers begin with; images cut names to eight characters.
-const WRAPPERS: &[u8; 8] = b".hipFatB";
+const WRAPPER_SECTION: &[u8; 8] = b".hipFatB";
 /// A pointer of 64 bits in the table of what is relocated when the image is loaded.
 const DIR64: u16 = 10;
 const PE32_PLUS: u16 = 0x20b;
@@ -243,12 +244,12 @@ impl Image {
     /// Where the pointers of wrappers are.
     fn wrappers(&self, file: &[u8]) -> Result<BTreeSet<u64>> {
         let mut places = BTreeSet::new();
-        for section in self.sections.iter().filter(|it| it.name == WRAPPERS) {
+        for section in self.sections.iter().filter(|it| it.name == WRAPPER_SECTION) {
             let size = section.file.end - section.file.start;
             let content = slice(file, section.file.start, size, CONTEXT)?;
-            let wrappers = (section.file.start..).step_by(WRAPPER_SIZE);
-            for (wrapper, start) in content.chunks_exact(WRAPPER_SIZE).zip(wrappers) {
-                if wrapper.starts_with(&WRAPPER_MAGIC) {
+            let wrappers = (section.file.start..).step_by(WRAPPERS.size);
+            for (wrapper, start) in content.chunks_exact(WRAPPERS.size).zip(wrappers) {
+                if wrapper.starts_with(&WRAPPERS.magic) {
                     places.insert(start + 8);
                 }
             }

@@ -324,69 +324,66 @@ impl<'a> Layout<'a> {
 
     /// What the loader reads, in one read-only segment, and the dynamic table in a writable one.
     fn place_tables(&mut self) -> Result<()> {
-        let start = congruent(self.end(), 0)?;
-        let mut address = align_up(self.end_address, PAGE, CONTEXT)?;
-        let (first_offset, first_address) = (start, address);
+        let offset = congruent(self.end(), 0)?;
+        let start = Start { offset, address: align_up(self.end_address, PAGE, CONTEXT)? };
         let notes = std::mem::take(&mut self.builder.notes);
-        let mut strings = vec![0];
-        let symbols = self.dynamic_symbols(&mut strings)?;
-        let names: Vec<&[u8]> = std::iter::once(&b""[..])
-            .chain(
-                self.dynamic
-                    .iter()
-                    .filter_map(|&it| self.builder.symbols.get(it))
-                    .map(|it| it.name.as_slice()),
-            )
-            .collect();
-        let hashed = names.get(self.undefined + 1..).unwrap_or_default();
-        let first_hashed = u32::try_from(self.undefined + 1).unwrap_or(u32::MAX);
-        let (gnu, sysv) = (gnu_table(hashed, first_hashed), sysv_table(&names));
-        let (relocations, relative) = self.relocation_table()?;
-        self.bytes.resize(usize::try_from(start).unwrap_or(0), 0);
-        let symbol_index =
-            u32::try_from(self.rows.len()).unwrap_or(0) + u32::from(!notes.is_empty());
-        let strings_index = symbol_index + 3;
-        let row = |kind, align, entry_size, link, info| SectionRow {
-            kind,
-            flags: SHF_ALLOC,
-            align,
-            entry_size,
-            link,
-            info,
-            ..SectionRow::default()
-        };
-        let mut place = |layout: &mut Self, name: &str, row: SectionRow, content: &[u8]| {
-            let offset = align_up(layout.end(), row.align, CONTEXT)?;
-            address = add(first_address, offset - first_offset, CONTEXT)?;
-            let row = SectionRow { address, offset, ..row };
-            layout.push_row(name, row, content)?;
-            Ok::<u64, Error>(address)
-        };
+        let tables = self.tables()?;
+        self.bytes.resize(usize::try_from(offset).unwrap_or(0), 0);
         if !notes.is_empty() {
-            let at = place(self, ".note", row(SHT_NOTE, 4, 0, 0, 0), &notes)?;
-            let offset = at - first_address + first_offset;
-            let size = notes.len() as u64;
-            self.segments.push(Segment {
-                align: 4,
-                kind: PT_NOTE,
-                ..segment(PF_R, offset, at, size, size)
-            });
+            self.place_notes(start, &notes)?;
         }
-        let symtab = place(self, ".dynsym", row(SHT_DYNSYM, 8, 24, strings_index, 1), &symbols)?;
-        let gnu_at = place(self, ".gnu.hash", row(SHT_GNU_HASH, 8, 0, symbol_index, 0), &gnu)?;
-        let hash_at = place(self, ".hash", row(SHT_HASH, 4, 4, symbol_index, 0), &sysv)?;
-        let strtab = place(self, ".dynstr", row(SHT_STRTAB, 1, 0, 0, 0), &strings)?;
+        let symbol_index = u32::try_from(self.rows.len()).unwrap_or(0);
+        let strings_index = symbol_index + 3;
+        let row = table_row(SHT_DYNSYM, 8, 24, strings_index, 1);
+        let symtab = self.place(start, ".dynsym", row, &tables.symbols)?;
+        let row = table_row(SHT_GNU_HASH, 8, 0, symbol_index, 0);
+        let gnu = self.place(start, ".gnu.hash", row, &tables.gnu)?;
+        let row = table_row(SHT_HASH, 4, 4, symbol_index, 0);
+        let hash = self.place(start, ".hash", row, &tables.sysv)?;
+        let row = table_row(SHT_STRTAB, 1, 0, 0, 0);
+        let strtab = self.place(start, ".dynstr", row, &tables.strings)?;
         let mut entries = Vec::new();
+        let (relocations, relative) = tables.relocations;
         if !relocations.is_empty() {
-            let at = place(self, ".rela.dyn", row(SHT_RELA, 8, 24, symbol_index, 0), &relocations)?;
+            let row = table_row(SHT_RELA, 8, 24, symbol_index, 0);
+            let at = self.place(start, ".rela.dyn", row, &relocations)?;
             entries.extend([(7, at), (8, relocations.len() as u64), (9, 24)]);
             entries.extend((relative != 0).then_some((0x6fff_fff9, relative)));
         }
-        let size = self.end() - first_offset;
-        self.load(PF_R, first_offset, first_address, size, size);
-        entries.extend([(6, symtab), (11, 24), (5, strtab), (10, strings.len() as u64)]);
-        entries.extend([(0x6fff_fef5, gnu_at), (4, hash_at), (0, 0)]);
+        let size = self.end() - start.offset;
+        self.load(PF_R, start.offset, start.address, size, size);
+        entries.extend([(6, symtab), (11, 24), (5, strtab), (10, tables.strings.len() as u64)]);
+        entries.extend([(0x6fff_fef5, gnu), (4, hash), (0, 0)]);
         self.place_dynamic(&entries, strings_index)
+    }
+
+    fn tables(&mut self) -> Result<LoaderTables> {
+        let mut strings = vec![0];
+        let symbols = self.dynamic_symbols(&mut strings)?;
+        let dynamic = self.dynamic.iter().filter_map(|&it| self.builder.symbols.get(it));
+        let names = std::iter::once(&b""[..]).chain(dynamic.map(|it| it.name.as_slice()));
+        let names: Vec<&[u8]> = names.collect();
+        let hashed = names.get(self.undefined + 1..).unwrap_or_default();
+        let first_hashed = u32::try_from(self.undefined + 1).unwrap_or(u32::MAX);
+        let (gnu, sysv) = (gnu_table(hashed, first_hashed), sysv_table(&names));
+        let relocations = self.relocation_table()?;
+        Ok(LoaderTables { strings, symbols, gnu, sysv, relocations })
+    }
+
+    fn place_notes(&mut self, start: Start, notes: &[u8]) -> Result<()> {
+        let address = self.place(start, ".note", table_row(SHT_NOTE, 4, 0, 0, 0), notes)?;
+        let (offset, size) = (address - start.address + start.offset, notes.len() as u64);
+        let notes = segment(PF_R, offset, address, size, size);
+        self.segments.push(Segment { align: 4, kind: PT_NOTE, ..notes });
+        Ok(())
+    }
+
+    /// Puts a table at the end of the segment that starts there, and says its address.
+    fn place(&mut self, start: Start, name: &str, row: SectionRow, content: &[u8]) -> Result<u64> {
+        let offset = align_up(self.end(), row.align, CONTEXT)?;
+        let address = add(start.address, offset - start.offset, CONTEXT)?;
+        self.push_row(name, SectionRow { address, offset, ..row }, content)?;
+        Ok(address)
     }
 
     fn place_dynamic(&mut self, entries: &[(u64, u64)], strings: u32) -> Result<()> {
@@ -561,6 +558,28 @@ fn joins(segment: &Segment, section: &NewSection<'_>) -> bool {
 
 fn segment(flags: u32, offset: u64, address: u64, file_size: u64, memory_size: u64) -> Segment {
     Segment { index: 0, kind: PT_LOAD, flags, offset, address, file_size, memory_size, align: PAGE }
+}
+
+/// What the loader reads.
+struct LoaderTables {
+    strings: Vec<u8>,
+    symbols: Vec<u8>,
+    gnu: Vec<u8>,
+    sysv: Vec<u8>,
+    /// Relocations, and how many of them are relative.
+    relocations: (Vec<u8>, u64),
+}
+
+/// Where a segment begins.
+#[derive(Clone, Copy)]
+struct Start {
+    offset: u64,
+    address: u64,
+}
+
+/// The section of a table that is loaded.
+fn table_row(kind: u32, align: u64, entry_size: u64, link: u32, info: u32) -> SectionRow {
+    SectionRow { kind, flags: SHF_ALLOC, align, entry_size, link, info, ..SectionRow::default() }
 }
 
 /// The next offset that is in its page where an address is in its own.

@@ -25,9 +25,7 @@ mod row;
 mod symbol;
 
 pub use build::{Builder, Identity, NewRelocation, NewSection};
-pub use edit::{
-    Access, Edit, GrownSection, Placed, WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved,
-};
+pub use edit::{Access, Edit, GrownSection, Placed, PointerSection, host_sections, moved};
 pub use symbol::NewSymbol;
 
 use hsaco_bytes::{Error, ErrorKind, Result, memory};

@@ -76,6 +76,48 @@ impl Assembler {
         let code = without_comment(line);
         (!code.trim().is_empty()).then(|| self.statement(code))
     }
+
+    /// Writes a statement as `llvm-mc -show-encoding` prints it: an instruction with its bytes behind it, each number of data
+    /// on a line of its own.
+    ///
+    /// ```
+    /// use hsaco_isa::decoder::DecodeOptions;
+    /// use hsaco_isa::{Assembler, Processor};
+    /// let processor = Processor::from_name("gfx942").unwrap();
+    /// let assembler = Assembler::new(processor, DecodeOptions::default())?;
+    /// let mut text = Vec::new();
+    /// assembler.show_encoding(&assembler.line("s_endpgm").unwrap().unwrap(), &mut text);
+    /// let expected = format!("\ts_endpgm{:32}; encoding: [0x00,0x00,0x81,0xbf]\n", "");
+    /// assert_eq!(String::from_utf8(text).unwrap(), expected);
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
+    /// ```
+    pub fn show_encoding(&self, statement: &Statement, out: &mut Vec<u8>) {
+        /// Where the comment begins in llvm-mc's lines, counted from behind the tab.
+        const COMMENT_COLUMN: usize = 40;
+        let inst = match statement {
+            Statement::Inst(inst) => inst,
+            Statement::Data(data) => {
+                for value in data.values() {
+                    let line = format!("\t{}\t{value}\n", data.directive());
+                    out.extend_from_slice(line.as_bytes());
+                }
+                return;
+            }
+        };
+        out.push(b'\t');
+        let start = out.len();
+        self.decoder().print(inst, out);
+        let width = out.len() - start;
+        out.resize(out.len() + COMMENT_COLUMN.saturating_sub(width).max(1), b' ');
+        out.extend_from_slice(b"; encoding: [");
+        let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' - 10 + value };
+        let mut text = [0; 5 * 20];
+        for (place, byte) in text.as_chunks_mut().0.iter_mut().zip(inst.bytes()) {
+            *place = [b',', b'0', b'x', digit(byte >> 4), digit(byte & 15)];
+        }
+        out.extend_from_slice(text.get(1..5 * inst.len()).unwrap_or_default());
+        out.extend_from_slice(b"]\n");
+    }
 }
 
 fn without_comment(line: &str) -> &str {

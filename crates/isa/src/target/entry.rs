@@ -1,6 +1,6 @@
 //! Bundle entry ids: what kind of offloading, which triple, which target.
 
-use super::Processor;
+use super::{Feature, Processor, TargetId};
 
 /// A bundle entry id taken apart, each part as it was spelled.
 ///
@@ -36,6 +36,34 @@ impl<'a> EntryId<'a> {
         KINDS.contains(&kind).then_some(Self { kind, triple, target })
     }
 
+    /// The id as clang-offload-bundler spells it: four parts of a triple, however many are empty, and a target, which may be
+    /// empty too.
+    ///
+    /// ```
+    /// use hsaco_isa::target::EntryId;
+    /// let id = EntryId::parse("hip-amdgcn-amd-amdhsa-gfx906").unwrap();
+    /// assert_eq!(id.canonical(), "hip-amdgcn-amd-amdhsa--gfx906");
+    /// ```
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        let parts = self.triple.split('-').count();
+        let dashes = "-".repeat(5usize.saturating_sub(parts).max(1));
+        format!("{}-{}{dashes}{}", self.kind, self.triple, self.target)
+    }
+
+    /// True for gfx90a and gfx90a:xnack+ of one kind: one says nothing of a feature that the other asks for, so that both
+    /// fit some devices.
+    #[must_use]
+    pub fn is_rival(&self, other: &EntryId<'_>) -> bool {
+        let target = |it: &EntryId<'_>| it.target.parse::<TargetId>().ok();
+        let named = |id: &TargetId| Feature::ALL.map(|it| id.setting(it).sign().is_some());
+        let targets = target(self).zip(target(other));
+        self.kind == other.kind
+            && targets.is_some_and(|(one, other)| {
+                one.processor == other.processor && named(&one) != named(&other)
+            })
+    }
+
     /// Whether the entry is code for the machine that launches kernels.
     #[must_use]
     pub fn is_host(&self) -> bool {
@@ -47,7 +75,7 @@ impl<'a> EntryId<'a> {
 ///
 /// Old producers leave the environment out altogether, and generic processors have hyphens in their
 /// names, so the fourth part is an environment only if no processor starts there.
-pub(super) fn split_triple(text: &str) -> (&str, &str) {
+pub(crate) fn split_triple(text: &str) -> (&str, &str) {
     let Some(rest) = text.splitn(4, '-').nth(3) else {
         return (text, text.get(text.len()..).unwrap_or_default());
     };
@@ -71,6 +99,32 @@ fn starts_with_processor(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rivals_are_found_as_the_bundler_finds_them() {
+        let hip = |target: &str| format!("hip-amdgcn-amd-amdhsa--{target}");
+        let are = |one: &str, other: &str| {
+            EntryId::parse(one).unwrap().is_rival(&EntryId::parse(other).unwrap())
+        };
+        assert!(are(&hip("gfx90a"), &hip("gfx90a:xnack+")));
+        assert!(are(&hip("gfx90a:sramecc+"), &hip("gfx90a:xnack+")));
+        assert!(!are(&hip("gfx90a:xnack-"), &hip("gfx90a:xnack+")));
+        assert!(!are(&hip("gfx90a"), &hip("gfx942:xnack+")));
+        assert!(!are(&hip("gfx90a"), "openmp-amdgcn-amd-amdhsa--gfx90a:xnack+"));
+    }
+
+    #[test]
+    fn ids_are_spelled_as_the_bundler_does() {
+        for (given, wanted) in [
+            ("host-x86_64-unknown-linux-gnu", "host-x86_64-unknown-linux-gnu-"),
+            ("host-x86_64-unknown-linux-gnu-", "host-x86_64-unknown-linux-gnu-"),
+            ("host-x86_64-unknown-linux", "host-x86_64-unknown-linux--"),
+            ("hip-amdgcn-amd-amdhsa-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
+            ("hip-amdgcn-amd-amdhsa--gfx90a:xnack-", "hip-amdgcn-amd-amdhsa--gfx90a:xnack-"),
+        ] {
+            assert_eq!(EntryId::parse(given).unwrap().canonical(), wanted);
+        }
+    }
 
     #[test]
     fn splits() {

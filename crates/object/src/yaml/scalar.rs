@@ -1,6 +1,8 @@
 //! Scalars: their text, their quotes, and the tags that keep a string from being read as another
 //! kind.
 
+use hsaco_bytes::hex;
+
 use super::Node;
 use super::generated::unprintable::UNPRINTABLE;
 
@@ -17,7 +19,7 @@ pub(super) fn print(node: &Node<'_>, out: &mut String) {
         }
         Node::Binary(bytes) => {
             out.push_str("!bin ");
-            Quotes::Single.print(hex(bytes).as_bytes(), out);
+            Quotes::Single.print(hex::encode(bytes).as_bytes(), out);
         }
         other => out.push_str(&text(other)),
     }
@@ -46,13 +48,9 @@ fn text(node: &Node<'_>) -> String {
         Node::Int(value) => value.to_string(),
         Node::UInt(value) => value.to_string(),
         Node::Float(value) => exponential(*value),
-        Node::Binary(bytes) => hex(bytes),
+        Node::Binary(bytes) => hex::encode(bytes),
         _ => String::new(),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// C's `%e`.

@@ -7,6 +7,7 @@
 
 mod elf;
 mod expected;
+mod file;
 mod flow;
 mod kernel;
 mod layout;
@@ -30,6 +31,7 @@ use crate::survey::Survey;
 use crate::view::{Around, View};
 
 pub use expected::Expected;
+pub use file::{Described, FileFinding, FileManifest, Pair, Pairing};
 pub(crate) use residual::residuals;
 
 /// Something that does not hold.

@@ -3,7 +3,6 @@
 mod config;
 mod matrix;
 mod options;
-mod path;
 mod probe;
 mod text;
 mod walk;
@@ -14,20 +13,19 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use hsaco::check::render::{Github, Json, JsonLines, Junit, Markdown, Sarif};
 use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo};
-use hsaco::check::{Baseline, Device, Finding, Report as Checked, Rule, Severity};
+use hsaco::check::{Baseline, Device, Finding, Rule, Severity};
+use hsaco_files::seen_from;
 
 use crate::output::{Output, write_file};
 use crate::report::{Report, Status};
 
-use config::Config;
 pub(crate) use options::{Args, rule};
 use options::{Format, Settings};
-use path::seen_from;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
-    let config = Config::load(args.config.as_deref())?;
-    let settings = Settings::new(args, &config)?;
+    let (config, folder_of_config) = config::load(args.config.as_deref())?;
+    let settings = Settings::new(args, &config, &folder_of_config)?;
     let mut report = Report::default();
     let mut files = walk::files(args, &settings, &mut report)?;
     if report.status() == Status::Fine {
@@ -138,12 +136,7 @@ impl Found<'_> {
             target,
             probe: None,
         });
-        let objects: Vec<ObjectInfo> = objects.collect();
-        let report =
-            Checked { findings: self.findings, objects: objects.len(), ..Checked::default() };
-        let device = DeviceResult::new(None, report, |_| true, |_| None);
-        let name = self.file.to_owned();
-        let files = &[FileResult { name, objects, devices: vec![device] }];
+        let files = &[FileResult::of_findings(self.file, objects.collect(), self.findings)];
         let (verb, rules, fail_on) = (self.verb, &[self.rule], Severity::Error);
         match format {
             Exchange::Sarif => write!(out, "{}", Sarif { files, rules, name: &project_name })?,

@@ -1,16 +1,16 @@
 //! What the command line and `hsaco.toml` ask for, put together.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hsaco::check::{Budget, Checker, Device, Finding, LaunchFacts, Rule, Severity};
+use hsaco::check::{Budget, Checker, Config, Device, Finding, LaunchFacts, Rule, Severity};
 use regex::Regex;
 
 use crate::args::{Color, Inputs, ObjectFilter, parse_size};
 
-use super::config::Config;
+use super::config;
 
 /// Says why a device would refuse code objects, or run them wrongly
 ///
@@ -164,17 +164,18 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn new(args: &Args, config: &Config) -> Result<Self> {
+    pub(super) fn new(args: &Args, config: &Config, folder: &Path) -> Result<Self> {
         let mut own = config.devices()?;
         if let Some(path) = &args.devices_file {
-            own.extend(Config::read(path)?.devices()?);
+            own.extend(config::read(path)?.devices()?);
         }
         let devices = match args.all_devices {
             true => Device::all().collect(),
             false if args.device.is_empty() => super::devices(&config.check.devices, &own)?,
             false => super::devices(&args.device, &own)?,
         };
-        let baseline = args.baseline.clone().or_else(|| config.baseline());
+        let configured = config.baseline().map(|path| folder.join(path));
+        let baseline = args.baseline.clone().or(configured);
         let mut checker = checker(args, config)?;
         if baseline.is_some() || args.write_baseline.is_some() {
             checker = checker.with_measures();
@@ -195,17 +196,11 @@ impl Settings {
                 device: None,
                 object: args.object,
             },
-            fail_on: args.fail_on.or(config.check.fail_on()?).unwrap_or(FailOn::Error).into(),
+            fail_on: fail_on(args, config)?,
             baseline,
             notes: args.notes,
             budgets: args.budget.clone(),
         })
-    }
-
-    /// The devices, one after the other; without any, once each object's own.
-    pub(super) fn questions(&self) -> impl Iterator<Item = Option<&Device>> {
-        let own = self.devices.is_empty().then_some(None);
-        self.devices.iter().map(Some).chain(own)
     }
 
     /// Why no object was checked.
@@ -231,6 +226,11 @@ impl Settings {
     pub(super) fn shows(&self, finding: &Finding) -> bool {
         self.notes || self.checker.selects(finding.rule) || finding.severity > Severity::Note
     }
+}
+
+fn fail_on(args: &Args, config: &Config) -> Result<Severity> {
+    let configured = config.fail_on()?;
+    Ok(args.fail_on.map(Severity::from).or(configured).unwrap_or(Severity::Error))
 }
 
 fn checker(args: &Args, config: &Config) -> Result<Checker> {

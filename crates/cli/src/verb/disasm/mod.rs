@@ -240,10 +240,6 @@ struct Piece<'r, 'a> {
 impl Visit for TextListing<'_> {
     type Row<'e> = Row<'e>;
 
-    fn is_brief(&self) -> bool {
-        self.reader.selection.few_symbols().is_some()
-    }
-
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
         self.is_object = file.container == Some(Container::CodeObject);
         self.file = match file.input.name.as_str() {

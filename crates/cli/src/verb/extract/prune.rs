@@ -1,28 +1,24 @@
 //! `hsaco extract --keep-target`: the same container with the code of fewer targets.
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hsaco::bytes::memory;
-use hsaco::compress::Method;
-use hsaco::container::bundle::{self, Bundle};
-use hsaco::container::{Container, Entry, EntryKind, Options, Trail, ccob};
+use hsaco::container::{Container, Entry, Options, OuterBundles};
+use hsaco_files::{holes, write_sparse};
 use serde::Serialize;
 
-use super::describe::{Opened, between};
-use super::walk::{self, Item, Place, Places, Sink};
+use super::walk::{self, Item, Sink};
 use crate::args::{Format, ObjectFilter};
 use crate::input::Input;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::report::{Report, Status, Trouble};
 use crate::scan::ObjectItem;
 use crate::schema::SCHEMA_VERSION;
 use crate::select::ObjectSelection;
 use crate::table::{count, human_size};
-use crate::verb::bundle::{default_level, join::Joined, write_bytes};
+use crate::verb::bundle::write_bytes;
 
 pub(super) fn run(
     files: &[OsString],
@@ -41,8 +37,7 @@ pub(super) fn run(
         selection: &selection,
         keep,
         max_size: options.max_size,
-        container: None,
-        places: Places::default(),
+        bundles: OuterBundles::default(),
         kept: 0,
         objects: 0,
         stuck: None,
@@ -56,9 +51,10 @@ pub(super) fn run(
         write_bytes(output, &bytes)?;
         return Ok(status);
     }
-    output::write_sparse(Path::new(output), &bytes)?;
+    let path = Path::new(output);
+    write_sparse(path, &bytes).with_context(|| path.display().to_string())?;
     copy_permissions(Path::new(file), output);
-    let stored = bytes.len().saturating_sub(output::holes(&bytes)) as u64;
+    let stored = bytes.len().saturating_sub(holes(&bytes)) as u64;
     let sizes = Sizes { size: bytes.len(), stored, saved: prune.size.saturating_sub(stored) };
     answer(format, output, prune.kept, prune.objects, sizes)?;
     Ok(status)
@@ -118,8 +114,7 @@ struct Prune<'p> {
     selection: &'p ObjectSelection,
     keep: &'p [String],
     max_size: u64,
-    container: Option<Container>,
-    places: Places,
+    bundles: OuterBundles,
     /// How many objects stay.
     kept: usize,
     /// How many there are.
@@ -132,8 +127,7 @@ struct Prune<'p> {
 }
 
 impl Sink for Prune<'_> {
-    fn begin(&mut self, input: &Input, container: Option<Container>) -> Result<()> {
-        self.container = container;
+    fn begin(&mut self, input: &Input, _container: Option<Container>) -> Result<()> {
         self.size = input.len() as u64;
         Ok(())
     }
@@ -142,7 +136,7 @@ impl Sink for Prune<'_> {
         let is_object = item.number.is_some() && !item.entry.data.is_empty();
         self.objects += usize::from(is_object);
         self.kept += usize::from(is_object && item.wanted);
-        let in_bundle = self.places.add(item.entry, None);
+        let in_bundle = self.bundles.add(item.entry, None);
         if is_object && !item.wanted && !in_bundle && self.stuck.is_none() {
             let target = item.target.as_deref().unwrap_or("unknown");
             let number = item.number.unwrap_or_default();
@@ -165,121 +159,12 @@ impl Sink for Prune<'_> {
         if let Some(stuck) = &self.stuck {
             bail!("{name}: {stuck}, is in no offload bundle and cannot be left out of its file");
         }
-        let pruned = match self.container {
-            Some(Container::Bundle | Container::CompressedBundle) => self.smaller(input),
-            _ => self.in_place(input),
+        // What is wrong with an object was told when the file was walked.
+        let keep = |entry: &Entry<'_>| {
+            ObjectItem::new(0, entry, &mut Trouble::default()).is_wanted(self.selection)
         };
+        let pruned = self.bundles.prune(input, self.max_size, &keep);
         self.result = Some(pruned.with_context(|| name.clone())?);
         Ok(())
     }
-}
-
-impl Prune<'_> {
-    /// Bundles one after the other, each without what goes.
-    fn smaller(&self, data: &[u8]) -> Result<Vec<u8>> {
-        let mut joined = Joined::default();
-        let mut end = 0;
-        for place in &self.places.0 {
-            let rest = between(data, place.offset, data.len() as u64);
-            let opened = Opened::new(rest, self.max_size).with_context(|| where_it_is(place))?;
-            let before = between(data, end, place.offset);
-            let kept = self.kept_ids(&opened.plain)?;
-            let original = between(rest, 0, opened.size);
-            let pruned = match &opened.header {
-                _ if kept.is_all => memory::copy(original, "bundle")?,
-                None => bundle::prune(&opened.plain, |id| kept.ids.contains(id))?,
-                Some(header) => {
-                    let plain = bundle::prune(&opened.plain, |id| kept.ids.contains(id))?;
-                    let level = default_level(header.method);
-                    ccob::write(&plain, header.version, header.method, level)?
-                }
-            };
-            joined.push(before, &pruned, opened.size)?;
-            end = place.offset.saturating_add(opened.size);
-        }
-        joined.end(between(data, end, data.len() as u64))?;
-        Ok(joined.bytes)
-    }
-
-    /// The file with nothing moved: code elsewhere in it points at the bundles.
-    fn in_place(&self, data: &[u8]) -> Result<Vec<u8>> {
-        let mut out = memory::copy(data, "file")?;
-        for place in &self.places.0 {
-            let rest = between(data, place.offset, data.len() as u64);
-            let pruned = self.blanked(rest).with_context(|| where_it_is(place))?;
-            let start = usize::try_from(place.offset).ok();
-            let range = start.and_then(|start| out.get_mut(start..)?.get_mut(..pruned.len()));
-            range.context("outside the file")?.copy_from_slice(&pruned);
-        }
-        Ok(out)
-    }
-
-    /// The bundle at the start of `data`, as many bytes as it was.
-    fn blanked(&self, data: &[u8]) -> Result<Vec<u8>> {
-        let opened = Opened::new(data, self.max_size)?;
-        let kept = self.kept_ids(&opened.plain)?;
-        if kept.is_all {
-            return Ok(memory::copy(between(data, 0, opened.size), "bundle")?);
-        }
-        let Some(header) = &opened.header else {
-            return Ok(bundle::blank(data, |id| kept.ids.contains(id))?);
-        };
-        let plain = bundle::prune(&opened.plain, |id| kept.ids.contains(id))?;
-        let room = usize::try_from(opened.size)?;
-        let mut smallest = usize::MAX;
-        for &level in levels(header.method) {
-            let mut block = ccob::write(&plain, header.version, header.method, level)?;
-            if block.len() <= room {
-                block.resize(room, 0);
-                return Ok(block);
-            }
-            smallest = smallest.min(block.len());
-        }
-        bail!(
-            "compressed again it takes {smallest} bytes and has room for {room}; \
-             keep more targets, or extract the objects instead"
-        )
-    }
-
-    /// The ids of the entries that stay.
-    fn kept_ids(&self, plain: &[u8]) -> Result<Kept> {
-        let bundle = Bundle::parse(plain)?;
-        let mut kept = Kept { ids: HashSet::new(), is_all: true };
-        for entry in &bundle.entries {
-            let id = entry.id.to_string();
-            let data = bundle.content(plain, entry)?;
-            let entry = Entry {
-                id: Some(id.clone()),
-                kind: if entry.is_host() { EntryKind::Host } else { EntryKind::detect(data) },
-                data: data.into(),
-                offset: None,
-                trail: Trail::default(),
-            };
-            // What is wrong with an object was told when the file was walked.
-            let object = ObjectItem::new(0, &entry, &mut Trouble::default());
-            if object.is_wanted(self.selection) {
-                kept.ids.insert(id);
-            } else {
-                kept.is_all &= entry.kind == EntryKind::Host;
-            }
-        }
-        Ok(kept)
-    }
-}
-
-struct Kept {
-    ids: HashSet<String>,
-    is_all: bool,
-}
-
-/// First what is usual, then what packs best.
-fn levels(method: Method) -> &'static [i32] {
-    match method {
-        Method::Zstd => &[3, 19],
-        Method::Zlib => &[6, 10],
-    }
-}
-
-fn where_it_is(place: &Place) -> String {
-    format!("bundle at {:#x}", place.offset)
 }

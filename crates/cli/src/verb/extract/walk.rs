@@ -1,7 +1,7 @@
 //! Every entry of every input, with the bundle of the file that it belongs to.
 
 use anyhow::Result;
-use hsaco::container::{self, Container, Entry, Options, Step, Trail};
+use hsaco::container::{self, Container, Entry, Options};
 
 use crate::input::{self, Input};
 use crate::report::{Report, Status, Trouble};
@@ -110,61 +110,4 @@ fn judge<'e, 'a>(
     report.trouble(trouble);
     let wanted = object.is_wanted(selection);
     Item { number, entry, target: object.target, wanted }
-}
-
-/// A bundle, plain or compressed, among the bytes of a file.
-#[derive(Debug)]
-pub(super) struct Place {
-    /// Where it begins.
-    pub(super) offset: u64,
-    /// What it lies in: bundles with the same surroundings lie in one section.
-    pub(super) outer: Vec<Step>,
-    /// Its entries, those of bundles within it included.
-    pub(super) contents: Vec<Content>,
-}
-
-/// An entry of a [`Place`].
-#[derive(Debug)]
-pub(super) struct Content {
-    pub(super) id: Option<String>,
-    pub(super) size: u64,
-    /// Whether the entry stands in the table of the bundle itself.
-    pub(super) is_direct: bool,
-    /// The file that it was written to.
-    pub(super) file: Option<String>,
-}
-
-/// The bundles of one file, in its order.
-#[derive(Debug, Default)]
-pub(super) struct Places(pub(super) Vec<Place>);
-
-impl Places {
-    /// Adds an entry to the bundle that it lies in; false if it lies in none.
-    pub(super) fn add(&mut self, entry: &Entry<'_>, file: Option<String>) -> bool {
-        let Some((offset, depth, outer)) = outermost_bundle(&entry.trail) else {
-            return false;
-        };
-        if self.0.last().is_none_or(|last| last.offset != offset) {
-            self.0.push(Place { offset, outer, contents: Vec::new() });
-        }
-        let is_direct = entry.trail.depth() == depth;
-        let (id, size) = (entry.id.clone(), entry.data.len() as u64);
-        if let Some(place) = self.0.last_mut() {
-            place.contents.push(Content { id, size, is_direct, file });
-        }
-        true
-    }
-}
-
-/// Where the outermost bundle of a trail begins, how deep its own entries are, and what it lies in.
-fn outermost_bundle(trail: &Trail) -> Option<(u64, usize, Vec<Step>)> {
-    let steps = trail.steps();
-    let is_bundle =
-        |step: &&Step| matches!(step.container, Container::Bundle | Container::CompressedBundle);
-    let at = steps.iter().position(is_bundle)?;
-    let (outer, inner) = steps.split_at_checked(at)?;
-    let first = inner.first()?;
-    // Behind the compressed bundle comes the plain one that it unfolds to.
-    let depth = at + if first.container == Container::CompressedBundle { 2 } else { 1 };
-    Some((first.offset?, depth, outer.iter().map(|&step| step.clone()).collect()))
 }

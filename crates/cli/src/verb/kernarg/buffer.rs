@@ -5,11 +5,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::bytes::Error;
-use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, ValueType};
+use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, Prepacked, UnpackedArgument};
 use serde::Serialize;
 
 use super::model::each_kernel;
-use super::value::to_json;
 use super::{InferenceArgs, Question, read_bytes};
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json;
@@ -202,9 +201,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<Status> {
         length: bytes.len(),
         accepted: ok.is_some(),
         refused: accepted.as_ref().err().map(ToString::to_string),
-        padding: ok.map(hsaco::kernarg::Prepacked::padding),
-        hidden: ok.map(hsaco::kernarg::Prepacked::hidden),
-        surplus: ok.map(hsaco::kernarg::Prepacked::surplus),
+        padding: ok.map(Prepacked::padding),
+        hidden: ok.map(Prepacked::hidden),
+        surplus: ok.map(Prepacked::surplus),
         pointers: native
             .filter(|_| ok.is_some())
             .map(|it| pointers(it, &bytes))
@@ -271,21 +270,6 @@ struct Unpacked<'a> {
     arguments: Vec<UnpackedArgument<'a>>,
 }
 
-#[derive(Serialize)]
-struct UnpackedArgument<'a> {
-    name: Option<&'a str>,
-    offset: u32,
-    size: u32,
-    kind: &'a str,
-    #[serde(rename = "type")]
-    ty: Option<String>,
-    hidden: bool,
-    bytes: String,
-    value: serde_json::Value,
-    #[serde(skip)]
-    text: String,
-}
-
 pub(super) fn unpack(args: &UnpackArgs) -> Result<Status> {
     let args = &args.buffer;
     args.answer.color.apply();
@@ -299,7 +283,7 @@ pub(super) fn unpack(args: &UnpackArgs) -> Result<Status> {
         kernel: &subject.kernel,
         target: subject.target.as_deref(),
         inferred_from: subject.arguments.template.as_deref(),
-        arguments: unpacked(layout, &bytes)?,
+        arguments: layout.unpack_rows(&bytes)?,
     };
     let mut out = Output::answer(&args.answer)?;
     match args.answer.format {
@@ -311,48 +295,6 @@ pub(super) fn unpack(args: &UnpackArgs) -> Result<Status> {
     }
     out.finish()?;
     Ok(status)
-}
-
-fn unpacked<'a>(layout: &'a NativeLayout, bytes: &'a [u8]) -> Result<Vec<UnpackedArgument<'a>>> {
-    let mut all = Vec::new();
-    for (parameter, bytes) in layout.unpack(bytes)? {
-        let value = parameter.ty.decode(bytes);
-        let text = match parameter.ty {
-            ValueType::Pointer { .. } => address(bytes),
-            _ => value.to_string(),
-        };
-        all.push(UnpackedArgument {
-            name: parameter.name.as_deref(),
-            offset: parameter.offset,
-            size: parameter.size,
-            kind: parameter.kind.name(),
-            ty: Some(parameter.ty.to_string()),
-            hidden: false,
-            bytes: json::hex(bytes),
-            value: to_json(&value),
-            text,
-        });
-    }
-    for (field, bytes) in layout.unpack_hidden(bytes) {
-        let value = ValueType::unknown(field.size).decode(bytes);
-        all.push(UnpackedArgument {
-            name: None,
-            offset: field.offset,
-            size: field.size,
-            kind: field.name(),
-            ty: None,
-            hidden: true,
-            bytes: json::hex(bytes),
-            value: to_json(&value),
-            text: if field.size == 8 { address(bytes) } else { value.to_string() },
-        });
-    }
-    Ok(all)
-}
-
-fn address(bytes: &[u8]) -> String {
-    let value = bytes.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
-    format!("{value:#x}")
 }
 
 fn write_unpacked(out: &mut Output, unpacked: &Unpacked<'_>) -> Result<()> {

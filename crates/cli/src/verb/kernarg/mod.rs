@@ -1,7 +1,6 @@
 //! `hsaco kernarg`: where the bytes of arguments go, packing and unpacking them, checking packed buffers.
 
 mod buffer;
-mod draw;
 mod model;
 mod pack;
 mod text;
@@ -16,7 +15,7 @@ use hsaco::kernarg::Inference;
 
 use self::model::ObjectLayouts;
 pub(super) use self::pack::LaunchArgs;
-pub(super) use self::value::{bytes, number};
+pub(super) use self::value::number;
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json_files;
 use crate::output::Output;

@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use hsaco::kernarg::{Launch, NativeLayout, Value};
 use hsaco::object::metadata::Hidden;
 use serde::Serialize;
 
 use super::buffer::{Subject, hex_dump};
-use super::value::{Assignment, from_json, number, sizes};
+use super::value::{Assignment, number, sizes};
 use crate::args::{Inputs, KernelFilter, ObjectFilter};
 use crate::json;
 use crate::output::Output;
@@ -178,24 +178,13 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 /// The bytes of every argument, in their order.
 fn argument_bytes(args: &Args, layout: &NativeLayout) -> Result<Vec<Vec<u8>>> {
     let given = match &args.args {
-        Some(text) => from_json(layout, text)?,
+        Some(text) => {
+            let json: serde_json::Value = serde_json::from_str(text).context("--args")?;
+            let is_right = json.is_array() || json.is_object();
+            ensure!(is_right, "--args is neither a list nor an object");
+            layout.encode_json(text)?
+        }
         None => args.values.iter().map(|it| it.bytes(layout)).collect::<Result<_>>()?,
     };
-    let mut all: Vec<Option<Vec<u8>>> = vec![None; layout.parameters().len()];
-    for (position, bytes) in given {
-        let place = all.get_mut(position).context("an argument that is not there")?;
-        if place.replace(bytes).is_some() {
-            bail!("argument {position} is given twice");
-        }
-    }
-    let named = |position: usize| {
-        let name = layout.parameters().get(position).and_then(|it| it.name.as_deref());
-        name.map_or(format!("argument {position}"), |it| format!("argument {position} ({it})"))
-    };
-    let missing: Vec<_> =
-        all.iter().enumerate().filter(|(_, it)| it.is_none()).map(|(at, _)| named(at)).collect();
-    if !missing.is_empty() {
-        bail!("no value for {}", missing.join(", "));
-    }
-    Ok(all.into_iter().flatten().collect())
+    Ok(layout.in_order(given)?)
 }

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::kernarg::{ArgumentLayout, Compact, KernelLayout, draw_segment};
 
 use super::Question;
-use super::draw::draw;
-use super::model::{ArgumentLayout, Compact, KernelLayout, ObjectLayouts};
+use super::model::ObjectLayouts;
 use crate::report::Trouble;
 use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
@@ -59,7 +59,7 @@ fn write_native(out: &mut Vec<u8>, kernel: &KernelLayout, hash: &str, color: boo
     let size = kernel.size.unwrap_or(0);
     let required = kernel.required.unwrap_or(0);
     writeln!(out, "native: {size} bytes{alignment}; the caller brings {required}; layout {hash}")?;
-    for line in draw(u32::try_from(size).unwrap_or(u32::MAX), &kernel.arguments) {
+    for line in draw_segment(u32::try_from(size).unwrap_or(u32::MAX), &kernel.arguments) {
         writeln!(out, "{}", shown(&line))?;
     }
     if !kernel.arguments.is_empty() {

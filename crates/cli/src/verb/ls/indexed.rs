@@ -9,7 +9,7 @@ use hsaco_describe::list::{Contents, record};
 
 use super::{Args, TextLister, json};
 use crate::args::{Format, ObjectFilter};
-use crate::index_file::{IndexFile, stamp_of};
+use crate::index_file::{self, IndexFile, stamp_of};
 use crate::input::{self, Place};
 use crate::output::Output;
 use crate::report::{Report, Status, Trouble};
@@ -25,7 +25,7 @@ pub(super) fn run(
     kernels: &KernelSelection,
     out: &mut Output,
 ) -> Result<Status> {
-    let mut index = IndexFile::open(index)?;
+    let mut index = index_file::open(index)?;
     let selection = ObjectSelection::new(&args.reading.objects)?;
     let mut report = Report::default();
     let mut listing = match args.reading.answer.format {

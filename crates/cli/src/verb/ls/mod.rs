@@ -8,7 +8,6 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use hsaco::object::{CodeObject, Index};
-pub(crate) use hsaco_describe::source_name;
 
 use crate::args::{Format, Reading};
 use crate::frame::{self, Frame};

@@ -1,7 +1,6 @@
 //! `hsaco patch`: rewrites code objects by rules, and checks what came out.
 
 mod edit;
-mod manifest;
 mod many;
 mod outcome;
 mod text;
@@ -13,7 +12,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use hsaco::patch::{CodeEdit, KernelSetting, Options, Patcher, RuleSet, set};
+use hsaco::container::Container;
+use hsaco::patch::{CodeEdit, KernelSetting, Options, PatchedFile, Patcher, RuleSet, Where, set};
 
 use crate::args::{Color, Format};
 use crate::input::{self, Input};
@@ -55,13 +55,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PLACE=ASM", value_parser = edit::parse_lines)]
     insert: Vec<edit::Lines>,
     /// Count the waves that come by: at `entries` of kernels, at `blocks`, at an address or a source line
-    #[arg(long, value_name = "WHERE", value_parser = edit::parse_points)]
-    count: Vec<edit::Where>,
+    #[arg(long, value_name = "WHERE")]
+    count: Vec<Where>,
     /// Call a function of the object there; what is needed and what it changes is saved around it. Arguments: kernarg,
     /// dispatch_ptr, workgroup_id_x, _y and _z, numbers of 32 bits, and of 64 bits with an l behind them
     /// (entries=probe(kernarg, workgroup_id_x, 42))
     #[arg(long, value_name = "WHERE=FUNCTION", value_parser = edit::parse_call)]
-    call: Vec<(edit::Where, hsaco::patch::Call)>,
+    call: Vec<(Where, hsaco::patch::Call)>,
     /// Change nothing, say what would be changed
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
@@ -179,13 +179,14 @@ fn open(file: &OsString) -> Result<Input> {
 /// What becomes of one file.
 fn outcome(args: &Args, input: &Input) -> Result<Outcome> {
     let edits_code = has_edits(args);
-    if outcome::is_container(input) && (edits_code || !args.set.is_empty()) {
+    let is_container = Container::detect(input).is_some_and(|it| it != Container::CodeObject);
+    if is_container && (edits_code || !args.set.is_empty()) {
         bail!("{}: edits are made in one code object: extract it, then edit it", input.name);
     }
     if !args.set.is_empty() {
         check_settings(&args.set)?;
         let patched = set(input, &args.set).with_context(|| input.name.clone())?;
-        return Ok(Outcome::new(input, patched));
+        return Ok(Outcome::of_object(input, patched));
     }
     let edits = match edits_code {
         true => edit::all(args, input).with_context(|| input.name.clone())?,
@@ -193,7 +194,7 @@ fn outcome(args: &Args, input: &Input) -> Result<Outcome> {
     };
     let outcome = Outcome::of(&patcher(args, edits)?, input)?;
     let mut outcome = outcome.with_context(|| format!("{}: it holds no code", input.name))?;
-    Outcome::settle(std::iter::once(&mut outcome));
+    PatchedFile::settle([&mut outcome.file]);
     Ok(outcome)
 }
 
@@ -207,14 +208,14 @@ fn check_settings(settings: &[KernelSetting]) -> Result<()> {
 
 /// Writes the result and its manifest, and says what became of it.
 fn answer(args: &Args, input: &Input, mut outcome: Outcome) -> Result<Status> {
-    let is_refused = outcome.is_refused();
+    let is_refused = outcome.file.is_refused();
     let path = args.output.as_deref().filter(|_| !is_refused);
     let result = (!is_refused).then(|| outcome.take_bytes(input)).transpose()?;
-    let document = || outcome.document(input, result.as_deref());
+    let write_manifest = |out: &mut Output| outcome.write_manifest(out, input, result.as_deref());
     // The manifest takes its place once the result is there.
     let manifest = args.manifest.as_deref().map(|path| {
         let mut out = Output::open(Some(path))?;
-        serde_json::to_writer(&mut out, &document())?;
+        write_manifest(&mut out)?;
         anyhow::Ok(out)
     });
     let manifest = manifest.transpose()?;
@@ -225,7 +226,7 @@ fn answer(args: &Args, input: &Input, mut outcome: Outcome) -> Result<Status> {
     let mut out = Output::open(None)?.for_people(args.format == Format::Text);
     match args.format {
         Format::Json => {
-            serde_json::to_writer(&mut out, &document())?;
+            write_manifest(&mut out)?;
             writeln!(out)?;
         }
         Format::Text => outcome.write_text(&mut out)?,

@@ -11,12 +11,16 @@ use super::super::row::change_u64;
 use super::super::{PAGE, add, align_up, put_at, unsupported};
 use super::{CONTEXT, Edit};
 
-/// What clang calls the section of the structures through which the runtime finds device code.
-const WRAPPERS: &str = ".hipFatBinSegment";
-/// What each of them begins with: `HIPF`.
-pub const WRAPPER_MAGIC: [u8; 4] = 0x4849_5046_u32.to_le_bytes();
-/// How many bytes each of them takes.
-pub const WRAPPER_SIZE: usize = 24;
+/// A section of structures that each hold an address 8 bytes from their beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct PointerSection {
+    /// What it is called.
+    pub name: &'static str,
+    /// What each structure begins with.
+    pub magic: [u8; 4],
+    /// How many bytes each takes.
+    pub size: usize,
+}
 
 /// New content for a section: where it was and how large, the bytes, and where things in it were and
 /// are now.
@@ -29,11 +33,15 @@ pub fn moved(moves: &[(u64, u64)], old: u64) -> u64 {
 }
 
 /// A host file with new contents for sections that grew. In a linked file they become segments, and
-/// relocations, wrappers and symbols that point into them follow.
+/// relocations, symbols and the structures of `pointers` that point into them follow.
 ///
 /// # Errors
 /// When a section is not there, or what points into it cannot be followed.
-pub fn host_sections(data: &[u8], grown: Vec<GrownSection>) -> Result<Vec<u8>> {
+pub fn host_sections(
+    data: &[u8],
+    grown: Vec<GrownSection>,
+    pointers: PointerSection,
+) -> Result<Vec<u8>> {
     let elf = Elf::parse(data)?;
     check_relocations(&elf)?;
     let mut edit = Edit::of(elf.clone())?;
@@ -48,7 +56,7 @@ pub fn host_sections(data: &[u8], grown: Vec<GrownSection>) -> Result<Vec<u8>> {
             }
             edit.contents.insert(section.index, content);
         } else {
-            edit.move_mapped(section, &content, &moves)?;
+            edit.move_mapped(section, &content, &moves, pointers)?;
         }
     }
     edit.finish()
@@ -98,6 +106,7 @@ impl Edit<'_> {
         section: &Section<'_>,
         content: &[u8],
         moves: &[(u64, u64)],
+        structures: PointerSection,
     ) -> Result<()> {
         let (address, offset) = self.append_host(content)?;
         if let Some(row) = self.sections.get_mut(section.index as usize) {
@@ -115,7 +124,7 @@ impl Edit<'_> {
                 pointers += 1;
             }
         })?;
-        self.change_wrappers(|entry| {
+        self.change_structures(structures, |entry| {
             if let Some(new) = read_u64(entry, 8).and_then(moved) {
                 change_u64(entry, 8, |_| new);
                 pointers += 1;
@@ -186,11 +195,15 @@ impl Edit<'_> {
         self.change_ranges(&ranges, usize::try_from(size).unwrap_or(usize::MAX), change)
     }
 
-    fn change_wrappers(&mut self, mut change: impl FnMut(&mut [u8])) -> Result<()> {
-        let sections = self.elf.sections().iter().filter(|it| it.name == WRAPPERS);
+    fn change_structures(
+        &mut self,
+        structures: PointerSection,
+        mut change: impl FnMut(&mut [u8]),
+    ) -> Result<()> {
+        let sections = self.elf.sections().iter().filter(|it| it.name == structures.name);
         let ranges: Vec<_> = sections.map(|it| (it.offset, it.file_size())).collect();
-        self.change_ranges(&ranges, WRAPPER_SIZE, |entry| {
-            if entry.starts_with(&WRAPPER_MAGIC) {
+        self.change_ranges(&ranges, structures.size, |entry| {
+            if entry.starts_with(&structures.magic) {
                 change(entry);
             }
         })

@@ -14,7 +14,7 @@ mod section;
 mod segment;
 mod symbol;
 
-pub use host::{GrownSection, WRAPPER_MAGIC, WRAPPER_SIZE, host_sections, moved};
+pub use host::{GrownSection, PointerSection, host_sections, moved};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! A segment drawn to scale: eight bytes a line, four columns a byte.
 
-use super::model::ArgumentLayout;
+use crate::rows::ArgumentLayout;
 
 /// Bytes of a line.
 const ROW: u32 = 8;
@@ -10,7 +10,8 @@ const BYTE: usize = 4;
 const MAX_LINES: usize = 4096;
 
 /// The lines of a picture; a line like the one before it is left out, and `*` stands for all of these.
-pub(super) fn draw(size: u32, arguments: &[ArgumentLayout]) -> Vec<String> {
+#[must_use]
+pub fn draw_segment(size: u32, arguments: &[ArgumentLayout]) -> Vec<String> {
     let mut sorted: Vec<_> = arguments.iter().filter(|it| it.size > 0).collect();
     sorted.sort_by_key(|it| it.offset);
     let mut lines = Vec::new();

@@ -1,21 +1,137 @@
-//! The manifest as JSON, both ways.
+//! Manifests as JSON, both ways.
 
 use std::collections::BTreeMap;
+use std::io;
 
-use anyhow::{Context, Result, bail};
-use hsaco::isa::model::Register;
-use hsaco::patch::{
-    Change, Digest, Digests, Jump, KernelRecord, Manifest, Options, Placement, Pool, Record,
-    Refusal, RefusalKind, Remark, Setting, Stub, Verdict, register_named, rule_named,
-};
+use hsaco_bytes::{TextError, hex};
+use hsaco_isa::model::{Half, Register, RegisterFile, Special};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::json;
-use crate::schema::SCHEMA_VERSION;
+use crate::digest::{Digest, Digests};
+use crate::file::{PatchedFile, PatchedObject, is_container};
+use crate::jump::Jump;
+use crate::manifest::{
+    CALL, COUNT, Change, EDIT, KernelRecord, Manifest, Placement, Pool, Record, Remark, Setting,
+    Stub, Verdict,
+};
+use crate::option::Options;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::rule::RuleSet;
+use crate::verify::{Described, FileManifest};
+
+/// The version of what is below, as of every answer of the command in JSON.
+const SCHEMA_VERSION: u32 = 1;
+
+type Result<T, E = TextError> = std::result::Result<T, E>;
+
+fn wrong(text: impl Into<String>) -> TextError {
+    TextError::new(text)
+}
+
+impl PatchedFile {
+    /// Writes the manifest of a file and of its result, if it has one.
+    ///
+    /// ```
+    /// # let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
+    /// use hsaco_patch::{Digest, FileManifest, KernelSetting, PatchedFile, PatchedObject, set};
+    /// let setting: KernelSetting = "foo.vgpr_count=77".parse()?;
+    /// let object = PatchedObject::alone(Digest::of(&file), set(&file, &[setting])?);
+    /// let mut patched = PatchedFile::from(object);
+    ///
+    /// let options = hsaco_container::Options::default();
+    /// let result = patched.take_bytes(&file, &options)?;
+    /// let mut text = Vec::new();
+    /// patched.write_manifest(&mut text, || Digest::of(&file), file.len(), Some(&result))?;
+    ///
+    /// let manifest = FileManifest::parse(&text, &file)?;
+    /// assert!(manifest.verify(&file, &result, &options)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_manifest(
+        &self,
+        out: impl io::Write,
+        original: impl FnOnce() -> Digest,
+        size: usize,
+        result: Option<&[u8]>,
+    ) -> io::Result<()> {
+        if let [PatchedObject { entry: None, patched, digests, .. }] = self.objects.as_slice() {
+            return Ok(serde_json::to_writer(out, &Document::new(&patched.manifest, digests))?);
+        }
+        let sizes = (size as u64, result.map_or(size, <[u8]>::len) as u64);
+        let files = FilesJson::new(sizes, original(), result.map(Digest::of));
+        let objects = self.documents();
+        let document = ContainerDocument { schema_version: SCHEMA_VERSION, files, objects };
+        Ok(serde_json::to_writer(out, &document)?)
+    }
+
+    fn documents(&self) -> Vec<ObjectDocument<Sites<'_>>> {
+        let objects = self.objects.iter().map(|it| ObjectDocument {
+            entry: it.entry.unwrap_or(0),
+            entry_id: it.entry_id.clone(),
+            manifest: Document::new(&it.patched.manifest, &it.digests),
+        });
+        objects.collect()
+    }
+}
+
+/// Writes what became of several files, each with its name.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_manifests<'f>(
+    out: impl io::Write,
+    files: impl IntoIterator<Item = (&'f str, &'f PatchedFile)>,
+) -> io::Result<()> {
+    let files = files.into_iter();
+    let files = files.map(|(file, it)| NamedDocument { file, objects: it.documents() }).collect();
+    Ok(serde_json::to_writer(out, &Documents { schema_version: SCHEMA_VERSION, files })?)
+}
+
+/// What became of several files.
+#[derive(Serialize)]
+struct Documents<'m> {
+    schema_version: u32,
+    files: Vec<NamedDocument<'m>>,
+}
+
+#[derive(Serialize)]
+struct NamedDocument<'m> {
+    file: &'m str,
+    objects: Vec<ObjectDocument<Sites<'m>>>,
+}
+
+impl FileManifest {
+    /// Reads the manifest of a file.
+    ///
+    /// # Errors
+    /// When the text is no manifest of such a file, or one of a run that was refused.
+    pub fn parse(text: &[u8], original: &[u8]) -> Result<Self> {
+        let manifest = match is_container(original) {
+            true => ContainerDocument::parse(text)?,
+            false => {
+                let document: Document = from_json(text, "no manifest of a code object")?;
+                let object = document.read()?;
+                FileManifest { digests: object.digests, objects: vec![(None, object)] }
+            }
+        };
+        let sets = manifest.objects.iter().filter_map(|(_, it)| it.manifest.rule_set.as_deref());
+        match sets.into_iter().find(|name| RuleSet::by_name(name).is_none()) {
+            Some(name) => Err(wrong(format!("rule set `{name}` is none that this hsaco knows"))),
+            None => Ok(manifest),
+        }
+    }
+}
+
+fn from_json<'t, T: Deserialize<'t>>(text: &'t [u8], otherwise: &str) -> Result<T> {
+    serde_json::from_slice(text).map_err(|error| wrong(error.to_string()).within(otherwise))
+}
 
 /// A manifest; sites are written one after the other, as there may be very many.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Document<S = Vec<SiteJson>> {
+struct Document<S = Vec<SiteJson>> {
     schema_version: u32,
     rule_set: Option<String>,
     #[serde(default)]
@@ -24,7 +140,7 @@ pub(crate) struct Document<S = Vec<SiteJson>> {
     reason: Option<String>,
     #[serde(flatten)]
     files: FilesJson,
-    pool: Option<PoolJson>,
+    pool: Option<Pool>,
     sites: S,
     stubs: Vec<StubJson>,
     counters: Vec<CounterJson>,
@@ -56,8 +172,9 @@ impl FilesJson {
 
     fn digests(&self) -> Result<Digests> {
         let digest = |text: &Option<String>| -> Result<Digest> {
-            let text = text.as_deref().context("it has no digests: an older hsaco wrote it")?;
-            text.parse().map_err(anyhow::Error::msg)
+            let text = text.as_deref();
+            let text = text.ok_or_else(|| wrong("it has no digests: an older hsaco wrote it"))?;
+            text.parse().map_err(|error: String| wrong(error))
         };
         Ok(Digests { original: digest(&self.sha256_before)?, result: digest(&self.sha256_after)? })
     }
@@ -65,7 +182,7 @@ impl FilesJson {
 
 /// The manifest of a file that holds objects.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ContainerDocument<S = Vec<SiteJson>> {
+struct ContainerDocument<S = Vec<SiteJson>> {
     schema_version: u32,
     #[serde(flatten)]
     files: FilesJson,
@@ -73,74 +190,36 @@ pub(crate) struct ContainerDocument<S = Vec<SiteJson>> {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ObjectDocument<S = Vec<SiteJson>> {
+struct ObjectDocument<S = Vec<SiteJson>> {
     /// The number of the entry in the file.
     entry: usize,
     entry_id: Option<String>,
     manifest: Document<S>,
 }
 
-/// A manifest, and the digests of its files.
-pub(crate) struct Described {
-    pub(crate) manifest: Manifest,
-    pub(crate) digests: Digests,
-}
-
-/// The manifests of a file that holds objects, by the numbers of their entries, and the digests of the file.
-pub(crate) struct DescribedObjects {
-    pub(crate) objects: BTreeMap<usize, Described>,
-    pub(crate) digests: Digests,
-}
-
-impl<'m> ContainerDocument<Sites<'m>> {
-    /// Of a file of so many bytes, and of its result if there is one.
-    pub(super) fn new(
-        sizes: (u64, u64),
-        before: Digest,
-        after: Option<Digest>,
-        objects: Vec<ObjectDocument<Sites<'m>>>,
-    ) -> Self {
-        let files = FilesJson::new(sizes, before, after);
-        ContainerDocument { schema_version: SCHEMA_VERSION, files, objects }
-    }
-}
-
-impl<'m> ObjectDocument<Sites<'m>> {
-    pub(crate) fn new(entry: usize, id: Option<&str>, manifest: Document<Sites<'m>>) -> Self {
-        ObjectDocument { entry, entry_id: id.map(str::to_owned), manifest }
-    }
-}
-
 impl ContainerDocument {
-    pub(crate) fn parse(text: &[u8]) -> Result<DescribedObjects> {
+    fn parse(text: &[u8]) -> Result<FileManifest> {
         let document: ContainerDocument =
-            serde_json::from_slice(text).context("no manifest of a file that holds objects")?;
+            from_json(text, "no manifest of a file that holds objects")?;
         check_version(document.schema_version)?;
         let digests = document.files.digests()?;
         let mut objects = BTreeMap::new();
         for ObjectDocument { entry, manifest, .. } in document.objects {
-            let read = manifest.read().with_context(|| format!("entry {entry}"))?;
-            if objects.insert(entry, read).is_some() {
-                bail!("entry {entry} is there twice");
+            let read = manifest.read().map_err(|error| error.within(&format!("entry {entry}")))?;
+            if objects.insert(Some(entry), read).is_some() {
+                return Err(wrong(format!("entry {entry} is there twice")));
             }
         }
-        Ok(DescribedObjects { objects, digests })
+        Ok(FileManifest { digests, objects: objects.into_iter().collect() })
     }
 }
 
 fn check_version(version: u32) -> Result<()> {
     if version != SCHEMA_VERSION {
-        bail!("a manifest of version {version}; this hsaco knows {SCHEMA_VERSION}");
+        let known = SCHEMA_VERSION;
+        return Err(wrong(format!("a manifest of version {version}; this hsaco knows {known}")));
     }
     Ok(())
-}
-
-#[derive(Serialize, Deserialize)]
-struct PoolJson {
-    address: u64,
-    offset: u64,
-    size: u64,
-    guard: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,7 +236,7 @@ struct RuleJson {
 }
 
 /// The records of a manifest as sites.
-pub(crate) struct Sites<'m>(&'m [Record]);
+struct Sites<'m>(&'m [Record]);
 
 impl Serialize for Sites<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -166,7 +245,7 @@ impl Serialize for Sites<'_> {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct SiteJson {
+struct SiteJson {
     function: String,
     rules: Vec<RuleJson>,
     #[serde(flatten)]
@@ -202,14 +281,7 @@ struct KernelJson {
     name: String,
     result: String,
     reason: Option<String>,
-    settings: Vec<SettingJson>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SettingJson {
-    name: String,
-    old: String,
-    new: String,
+    settings: Vec<Setting>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -223,7 +295,7 @@ struct RemarkJson {
 
 impl<'m> Document<Sites<'m>> {
     /// A manifest, with the digests of its files.
-    pub(crate) fn new(manifest: &'m Manifest, digests: &Digests) -> Self {
+    fn new(manifest: &'m Manifest, digests: &Digests) -> Self {
         let remarks = |wanted: bool| {
             let remarks = manifest.remarks.iter().filter(move |it| it.said.is_err() == wanted);
             remarks.map(RemarkJson::new).collect()
@@ -236,12 +308,7 @@ impl<'m> Document<Sites<'m>> {
             result: manifest.verdict.name().to_owned(),
             reason: reason(&manifest.verdict),
             files: FilesJson::new(manifest.sizes, digests.original, after),
-            pool: manifest.pool.map(|it| PoolJson {
-                address: it.address,
-                offset: it.offset,
-                size: it.size,
-                guard: it.guard,
-            }),
+            pool: manifest.pool,
             sites: Sites(&manifest.records),
             stubs: manifest.stubs.iter().map(StubJson::new).collect(),
             counters: manifest
@@ -258,23 +325,17 @@ impl<'m> Document<Sites<'m>> {
 }
 
 impl Document {
-    pub(crate) fn parse(text: &[u8]) -> Result<Described> {
-        let document: Document =
-            serde_json::from_slice(text).context("no manifest of a code object")?;
-        document.read()
-    }
-
     fn read(self) -> Result<Described> {
         let document = self;
         check_version(document.schema_version)?;
         let verdict = verdict(&document.result, document.reason)?;
         if verdict == Verdict::Refused {
-            bail!("it is of a refused run, which has no result");
+            return Err(wrong("it is of a refused run, which has no result"));
         }
         let digests = document.files.digests()?;
         let mut options = Options::default();
         for name in &document.options {
-            options.set(name).map_err(anyhow::Error::msg)?;
+            options.set(name).map_err(wrong)?;
         }
         let records: Result<Vec<Record>> = document.sites.into_iter().map(SiteJson::read).collect();
         let stubs: Result<Vec<Stub>> = document.stubs.into_iter().map(StubJson::read).collect();
@@ -284,12 +345,7 @@ impl Document {
             options,
             verdict,
             sizes: (document.files.size_before, document.files.size_after),
-            pool: document.pool.map(|it| Pool {
-                address: it.address,
-                offset: it.offset,
-                size: it.size,
-                guard: it.guard,
-            }),
+            pool: document.pool,
             records: records?,
             stubs: stubs?,
             counters: document.counters.iter().map(|it| (it.site, it.address)).collect(),
@@ -313,34 +369,34 @@ fn verdict(result: &str, reason: Option<String>) -> Result<Verdict> {
         "changed" => Verdict::Changed,
         "refused" => Verdict::Refused,
         "unchanged" => Verdict::Unchanged(reason.unwrap_or_default()),
-        other => bail!("a result `{other}`"),
+        other => return Err(wrong(format!("a result `{other}`"))),
     })
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>> {
-    let digits = text.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok().filter(|it| it.len() == 2)?;
-        u8::from_str_radix(pair, 16).ok()
-    };
-    digits.map(byte).collect::<Option<_>>().with_context(|| format!("no bytes: `{text}`"))
+    hex::decode(text).ok_or_else(|| wrong(format!("no bytes: `{text}`")))
+}
+
+/// A value that goes by a name.
+fn named<T>(what: &str, name: &str, find: impl FnOnce(&str) -> Option<T>) -> Result<T> {
+    find(name).ok_or_else(|| wrong(format!("{what} `{name}`")))
 }
 
 fn register(name: &str) -> Result<Register> {
-    register_named(name).with_context(|| format!("a register `{name}`"))
+    named("a register", name, register_named)
 }
 
 impl RuleJson {
     fn read(&self) -> Result<(&'static str, u64)> {
-        let unknown = || format!("rule `{}` is none that this hsaco knows", self.rule);
-        let name = rule_named(&self.rule).with_context(unknown)?;
+        let unknown = || wrong(format!("rule `{}` is none that this hsaco knows", self.rule));
+        let name = rule_named(&self.rule).ok_or_else(unknown)?;
         Ok((name, self.address))
     }
 }
 
 impl ChangeJson {
     fn new(change: &Change) -> Self {
-        let (old, new) = (json::hex(&change.old), json::hex(&change.new));
+        let (old, new) = (hex::encode(&change.old), hex::encode(&change.new));
         ChangeJson { address: change.address, old, new }
     }
 
@@ -374,9 +430,8 @@ impl SiteJson {
             rules: self.rules.iter().map(RuleJson::read).collect::<Result<_>>()?,
             function: self.function.into(),
             site: self.site.read()?,
-            placement: Placement::from_name(&self.placement)
-                .with_context(|| format!("a placement `{}`", self.placement))?,
-            jump: Jump::from_name(&self.jump).with_context(|| format!("a jump `{}`", self.jump))?,
+            placement: named("a placement", &self.placement, Placement::from_name)?,
+            jump: named("a jump", &self.jump, Jump::from_name)?,
             body: self.body.map(ChangeJson::read).transpose()?,
             way_back: self.way_back,
             relays: self.relays.into_iter().map(ChangeJson::read).collect::<Result<_>>()?,
@@ -392,7 +447,7 @@ impl StubJson {
             kernel: stub.kernel.clone(),
             rule: stub.rule.clone(),
             address: stub.address,
-            code: json::hex(&stub.code),
+            code: hex::encode(&stub.code),
             way_on: stub.way_on,
             entry: stub.entry,
             jump_registers: stub.pair.to_string(),
@@ -414,27 +469,19 @@ impl StubJson {
 
 impl KernelJson {
     fn new(kernel: &KernelRecord) -> Self {
-        let settings = kernel.settings.iter().map(|it| SettingJson {
-            name: it.name.clone(),
-            old: it.old.clone(),
-            new: it.new.clone(),
-        });
         KernelJson {
             name: kernel.name.clone(),
             result: kernel.verdict.name().to_owned(),
             reason: reason(&kernel.verdict),
-            settings: settings.collect(),
+            settings: kernel.settings.clone(),
         }
     }
 
     fn read(self) -> Result<KernelRecord> {
-        let settings = self.settings.into_iter();
         Ok(KernelRecord {
             name: self.name,
             verdict: verdict(&self.result, self.reason)?,
-            settings: settings
-                .map(|it| Setting { name: it.name, old: it.old, new: it.new })
-                .collect(),
+            settings: self.settings,
         })
     }
 }
@@ -458,11 +505,65 @@ impl RemarkJson {
         let said = match self.kind {
             None => Ok(self.detail),
             Some(kind) => {
-                let kind =
-                    RefusalKind::from_name(&kind).with_context(|| format!("a refusal `{kind}`"))?;
+                let kind = named("a refusal", &kind, RefusalKind::from_name)?;
                 Err(Refusal::new(kind, self.detail))
             }
         };
         Ok(Remark { rule: self.rule, function: self.function, address: self.address, said })
+    }
+}
+
+/// The register of a name, as manifests write it.
+fn register_named(name: &str) -> Option<Register> {
+    let special = [Special::Vcc, Special::Scc, Special::M0, Special::VccLo];
+    if let Some(special) = special.into_iter().find(|it| it.name() == name) {
+        let count = if special == Special::Vcc { 2 } else { 1 };
+        return Some(Register {
+            file: RegisterFile::Special(special),
+            first: 0,
+            count,
+            half: None,
+        });
+    }
+    let file = match name.as_bytes().first()? {
+        b's' => RegisterFile::Sgpr,
+        b'v' => RegisterFile::Vgpr,
+        _ => return None,
+    };
+    let (name, half) = match (name.strip_suffix(".l"), name.strip_suffix(".h")) {
+        (Some(name), _) => (name, Some(Half::Low)),
+        (_, Some(name)) => (name, Some(Half::High)),
+        _ => (name, None),
+    };
+    let numbers = name.get(1..)?.trim_matches(['[', ']']);
+    let (first, last) = numbers.split_once(':').unwrap_or((numbers, numbers));
+    let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+    let count = u8::try_from(last.checked_sub(first)?.checked_add(1)?).ok()?;
+    Some(Register { file, first, count, half })
+}
+
+/// A rule of a name, or what edits are called in its place, as manifests write it.
+fn rule_named(name: &str) -> Option<&'static str> {
+    let rules = RuleSet::all().iter().flat_map(RuleSet::rules).map(|rule| rule.name);
+    rules.chain([EDIT, COUNT, CALL]).find(|it| *it == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_go_by_their_names() {
+        for name in ["s[4:5]", "v255", "v7.l", "v7.h", "vcc", "m0"] {
+            assert_eq!(register_named(name).unwrap().to_string(), name);
+        }
+        assert_eq!(register_named("s[5:4]"), None);
+    }
+
+    #[test]
+    fn rules_and_edits_go_by_their_names() {
+        assert_eq!(rule_named("clause"), Some("clause"));
+        assert_eq!(rule_named(EDIT), Some(EDIT));
+        assert_eq!(rule_named("no rule"), None);
     }
 }

@@ -3,7 +3,8 @@
 use std::path::{Component, Path};
 
 /// A file as it is seen from a folder, with slashes. What is no file, such as standard input, stays as it is.
-pub(super) fn seen_from(folder: &Path, name: &str) -> String {
+#[must_use]
+pub fn seen_from(folder: &Path, name: &str) -> String {
     let (Ok(file), Ok(folder)) = (std::fs::canonicalize(name), std::fs::canonicalize(folder))
     else {
         return name.to_owned();
@@ -29,7 +30,7 @@ mod tests {
         let source = Path::new(env!("CARGO_MANIFEST_DIR"));
         let file = source.join("src/lib.rs").display().to_string();
         assert_eq!(seen_from(source, &file), "src/lib.rs");
-        assert_eq!(seen_from(&source.join("tests/../src/verb"), &file), "../lib.rs");
+        assert_eq!(seen_from(&source.join("src/../../cli"), &file), "../files/src/lib.rs");
         assert_eq!(seen_from(source, "-"), "-");
     }
 }

@@ -1,6 +1,6 @@
 //! Bundles one after the other, with what lies between them.
 
-use hsaco::bytes::{Result, memory};
+use hsaco_bytes::{Result, memory};
 
 /// Alignments above a page mean nothing to a loader.
 const MAX_ALIGNMENT: u64 = 4096;
