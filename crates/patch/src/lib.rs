@@ -35,6 +35,7 @@ mod edit;
 #[cfg(test)]
 mod example;
 mod file;
+mod file_verify;
 mod jump;
 mod location;
 mod manifest;
@@ -69,6 +70,7 @@ pub use digest::{Digest, Digests};
 pub use document::write_manifests;
 pub use edit::{CodeEdit, Points};
 pub use file::{PatchedFile, PatchedObject, code_objects};
+pub use file_verify::{Described, FileFinding, FileManifest, Pair, Pairing};
 pub use jump::Jump;
 pub use location::{Location, Where};
 pub use manifest::{
@@ -85,7 +87,5 @@ pub use scratch::ScratchRegisters;
 pub use setting::{KernelSetting, set};
 pub use site::Site;
 pub use tools::Tools;
-pub use verify::{
-    Described, Expected, FileFinding, FileManifest, Finding, Pair, Pairing, verify_set,
-};
+pub use verify::{Expected, Finding, verify_set};
 pub use view::{Surroundings, View};

@@ -7,7 +7,6 @@
 
 mod elf;
 mod expected;
-mod file;
 mod flow;
 mod kernel;
 mod layout;
@@ -31,7 +30,6 @@ use crate::survey::Survey;
 use crate::view::{Around, View};
 
 pub use expected::Expected;
-pub use file::{Described, FileFinding, FileManifest, Pair, Pairing};
 pub(crate) use residual::residuals;
 
 /// Something that does not hold.
@@ -55,7 +53,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(
+    pub(crate) fn new(
         check: &'static str,
         address: impl Into<Option<u64>>,
         detail: impl Into<String>,

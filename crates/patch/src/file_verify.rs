@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_container::Entry;
 
-use super::{Expected, Finding, verify_set};
 use crate::digest::Digests;
 use crate::file::code_objects;
 use crate::manifest::{Manifest, Verdict};
 use crate::patcher::Patcher;
 use crate::rule::RuleSet;
+use crate::verify::{Expected, Finding, verify_set};
 
 /// The manifest of an object, and the digests of its files.
 #[derive(Clone, Debug)]
