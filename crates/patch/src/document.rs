@@ -17,7 +17,7 @@ use crate::manifest::{
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rule::RuleSet;
-use crate::verify::{Described, FileManifest};
+use crate::file_verify::{Described, FileManifest};
 
 /// The version of what is below, as of every answer of the command in JSON.
 const SCHEMA_VERSION: u32 = 1;
