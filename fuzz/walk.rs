@@ -17,7 +17,7 @@ pub fn walk(object: &CodeObject<'_>) {
     let index = object.index();
     let generation = object.target().generation();
     for kernel in index.kernels() {
-        black_box((kernel.entry(), kernel.code_size(), demangle(kernel.name())));
+        black_box((kernel.entry(), kernel.code_size(), demangle(kernel.name().as_bytes())));
         let _ = black_box(kernel.resources(generation));
         if let (Some(descriptor), Some(generation)) = (kernel.descriptor(), generation) {
             assert_eq!(descriptor.to_bytes(), again(descriptor, generation));
@@ -28,7 +28,7 @@ pub fn walk(object: &CodeObject<'_>) {
         }
     }
     for symbol in index.functions().iter().chain(index.variables()) {
-        black_box((demangle(symbol.name), object.bytes_at(symbol, symbol.size)));
+        black_box((demangle(symbol.name.as_bytes()), object.bytes_at(symbol, symbol.size)));
     }
     if let Ok(Some(table)) = object.symbol_table() {
         table.iter().for_each(|it| drop(black_box(it)));

@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let layout = layout::layout(data, &options);
     let covered: u64 = layout.pieces.iter().map(|it| it.range.end - it.range.start).sum();
     assert_eq!(covered, data.len() as u64);
-    for entry in container::entries(data, &options) {
+    for entry in hsaco_container::entries(data, &options) {
         let Ok(entry) = entry else { continue };
         if let Ok(object) = CodeObject::parse(&entry.data) {
             walk::walk(&object);

@@ -45,12 +45,14 @@ const COMMANDS: &[&str] = &[
     "patch s1.gfx942.co --count entries -o OUT/counted.co",
     "patch flow.co --call entries=count --dry-run",
     "rules",
+    "run -k none --grid 1 --workgroup 64 s1.gfx942.co",
     "size s1.gfx942.co zstd-v3.bundle host.a",
     "size --duplicates back-to-back.bundle",
 ];
 
 /// Keys that belong to the input and not to the schema: those below them are not collected.
-const FOREIGN: &[&str] = &["content", "descriptor_fields", "value", "unknown"];
+const FOREIGN: &[&str] =
+    &["content", "descriptor_fields", "value", "unknown", "exact", "silicon", "approximate"];
 
 fn section(verb: &str) -> Option<&'static str> {
     let start = PAGE.find(&format!("\n## `{verb}`\n"))? + 1;

@@ -4,7 +4,7 @@
 //! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
 //! vector register numbers on gfx1250, and where M0 is added to them; [`Liveness`] says which registers are still needed where.
 //! [`CallGraph`] knows who calls whom, [`Needs`] what a kernel needs with all that it calls.
-//! [`KernelArguments`] is what a kernel takes, with the [`Types`] of its debug information.
+//! [`KernelArguments`] is what a kernel takes, with the [`Types`](hsaco_dwarf::Types) of its debug information.
 //!
 //! ```
 //! use hsaco_analysis::{Cfg, Liveness, Stream};

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Everything here takes bytes and returns values: no file is opened, nothing is printed, no input
-//! makes it panic. What cannot be read is an [`Error`] with its offset; what is merely odd is kept
+//! makes it panic. What cannot be read is an [`Error`](hsaco_bytes::Error) with its offset; what is merely odd is kept
 //! and shown.
 #![forbid(unsafe_code)]
 

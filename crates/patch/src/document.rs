@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::digest::{Digest, Digests};
 use crate::file::{PatchedFile, PatchedObject, is_container};
+use crate::file_verify::{Described, FileManifest};
 use crate::jump::Jump;
 use crate::manifest::{
     CALL, COUNT, Change, EDIT, KernelRecord, Manifest, Placement, Pool, Record, Remark, Setting,
@@ -17,7 +18,6 @@ use crate::manifest::{
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rule::RuleSet;
-use crate::file_verify::{Described, FileManifest};
 
 /// The version of what is below, as of every answer of the command in JSON.
 const SCHEMA_VERSION: u32 = 1;
