@@ -122,7 +122,7 @@ fn check_pack(wave: &mut Wave, code: &[Step], numbers: &[[f32; LANES]; 2], is_up
     }
 }
 
-/// Capability 29.
+/// Pair EM10, capability 29.
 #[test]
 fn pack_of_all_boundaries_and_ten_million_numbers() {
     let tools = tools();
@@ -167,7 +167,7 @@ fn sources_with_signs_and_constants() {
     run("v_cvt_pk_fp8_f32 v5, s9, v7 clamp", [0.25, 3.0]);
 }
 
-/// Capability 29.
+/// Pair EM10, capability 29.
 #[test]
 fn stochastic_of_all_boundaries_and_ten_million_numbers() {
     let tools = tools();
@@ -202,7 +202,7 @@ fn stochastic_of_all_boundaries_and_ten_million_numbers() {
     }
 }
 
-/// Capability 29.
+/// Pair EM10, capability 29.
 #[test]
 fn unpack_of_every_byte_in_every_place() {
     let tools = tools();

@@ -12,7 +12,7 @@ use crate::source::Sources;
 /// What the objects of files are held against, and which findings are shown.
 ///
 /// ```
-/// use hsaco_check::{Checker, Device, Facts, LaunchFacts, Request};
+/// use hsaco_check::{Checker, Device, Facts, LaunchFacts, Request, Severity};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 /// let devices: Vec<Device> = vec!["gfx942".parse()?, "gfx950".parse()?];
 /// let (checker, launch) = (Checker::new(), LaunchFacts::default());
@@ -20,7 +20,8 @@ use crate::source::Sources;
 ///     Request { checker: &checker, devices: &devices, launch: &launch, shows: &|_| true };
 /// let object = request.object(0, None, &Facts::read(&file), |_, _| None);
 /// let result = request.result("s1.co", vec![object]);
-/// assert_eq!(result.devices.iter().map(|it| it.findings.len()).collect::<Vec<_>>(), [0, 1]);
+/// let refused: Vec<bool> = result.devices.iter().map(|it| it.fails(Severity::Error)).collect();
+/// assert_eq!(refused, [false, true]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
