@@ -306,7 +306,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let mut device = Device::new(target(args, &executable)?, args.memory);
     device.revision = match args.revision {
-        Silicon::A0 => Revision::A0,
+        // The machine knows no erratum yet: what it computed would be B0's.
+        Silicon::A0 => anyhow::bail!("--revision a0: the emulator does not model stepping A0 yet"),
         Silicon::B0 => Revision::B0,
     };
     device.load(&executable)?;
