@@ -16,6 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use hsaco::analysis::Id;
 use hsaco::compress::Method;
 use hsaco::container::ccob;
 use hsaco::db::{Database, Kernel, Listing};
@@ -153,7 +154,8 @@ fn blocks_are_those_of_the_program() {
     let blocks = kernel.blocks().unwrap();
     let steps: Vec<_> = blocks.blocks().iter().map(|it| it.steps().len()).collect();
     assert_eq!(steps, [3, 1, 1]);
-    let next: Vec<Vec<_>> = (0..3).map(|it| blocks.successors(it).collect()).collect();
+    let successors = |it| blocks.successors(it).map(Id::index).collect();
+    let next: Vec<Vec<usize>> = blocks.blocks().ids().map(successors).collect();
     assert_eq!(next, [vec![1, 2], vec![2], vec![]]);
 }
 

@@ -5,7 +5,8 @@ use hsaco_isa::effects::{Effects, Flow, Lanes, Registers};
 use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
 
-use crate::cfg::{Block, Cfg};
+use crate::cfg::{BlockId, Cfg};
+use crate::index::IndexVec;
 use crate::register_set::RegisterSet;
 use crate::state::{DESTINATION, KnownStates, State, States};
 use crate::stream::Stream;
@@ -55,7 +56,7 @@ pub struct BlockEffects<'a> {
     pub(crate) cfg: &'a Cfg,
     pub(crate) focus: Focus,
     states: States<'a>,
-    pub(crate) summaries: Vec<Summary>,
+    pub(crate) summaries: IndexVec<BlockId, Summary>,
     usage: Usage,
 }
 
@@ -82,29 +83,27 @@ impl<'a> BlockEffects<'a> {
     /// let cfg = Cfg::new(&decoder, &stream);
     /// let effects = BlockEffects::new(&decoder, &stream, &cfg, Lanes::All);
     /// assert_eq!(effects.usage().vgprs(), 4);
-    /// assert_eq!(Liveness::of(effects).live_in(0).to_string(), "v[1:2] exec_lo exec_hi");
+    /// assert_eq!(Liveness::of(effects).live_in(cfg.entry().unwrap()).to_string(), "v[1:2] exec_lo exec_hi");
     /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, lanes: Lanes) -> Self {
-        let count = cfg.blocks().len();
+        let blocks = cfg.blocks();
         let mut effects = BlockEffects {
             decoder,
             stream,
             cfg,
             focus: Focus::All,
             states: States::new(decoder, stream, cfg, lanes),
-            summaries: Vec::with_capacity(count),
+            summaries: IndexVec::with_capacity(blocks.len()),
             usage: Usage { instructions: stream.len(), ..Usage::default() },
         };
-        let mut is_reached = vec![false; count];
+        let mut is_reached = blocks.filled(false);
         for block in reached(stream, cfg) {
-            if let Some(place) = is_reached.get_mut(block) {
-                *place = true;
-            }
+            is_reached[block] = true;
         }
-        for (block, is_reached) in is_reached.into_iter().enumerate() {
-            effects.add_block(block, is_reached);
+        for (block, is_reached) in is_reached.enumerated() {
+            effects.add_block(block, *is_reached);
         }
         effects
     }
@@ -119,19 +118,18 @@ impl<'a> BlockEffects<'a> {
         known: &'a KnownStates,
     ) -> Self {
         let states = States::known(decoder, stream, cfg, lanes, known);
-        let (summaries, usage) = (Vec::new(), Usage::default());
+        let (summaries, usage) = (IndexVec::default(), Usage::default());
         BlockEffects { decoder, stream, cfg, focus, states, summaries, usage }
     }
 
     /// What each block does that others lead to. The rest does not matter to any block, and needs all.
-    pub(crate) fn summaries_of_joins(&self) -> Vec<Summary> {
-        let blocks = self.cfg.blocks().iter().enumerate();
-        let summaries = blocks.map(|(number, block)| {
-            if self.cfg.predecessors(number).next().is_none() {
+    pub(crate) fn summaries_of_joins(&self) -> IndexVec<BlockId, Summary> {
+        let summaries = self.cfg.blocks().enumerated().map(|(id, block)| {
+            if self.cfg.predecessors(id).next().is_none() {
                 return Summary { needs: RegisterSet::all(), ..Summary::default() };
             }
             let mut summary = Summary::default();
-            self.each_backward(number, block.steps(), |effects, index, state| {
+            self.each_backward(id, block.steps(), |effects, index, state| {
                 effects.add_to(&mut summary, index, state, None);
             });
             summary
@@ -145,10 +143,10 @@ impl<'a> BlockEffects<'a> {
         &self.usage
     }
 
-    fn add_block(&mut self, block: usize, is_reached: bool) {
+    fn add_block(&mut self, block: BlockId, is_reached: bool) {
         let mut summary = Summary::default();
         let mut usage = std::mem::take(&mut self.usage);
-        let steps = self.cfg.blocks().get(block).map_or(0..0, Block::steps);
+        let steps = self.cfg.blocks()[block].steps();
         self.each_backward(block, steps, |effects, index, state| {
             effects.add_to(&mut summary, index, state, is_reached.then_some(&mut usage));
         });
@@ -259,7 +257,7 @@ impl<'a> BlockEffects<'a> {
     /// Calls with the last instructions of a block from the last to the first, each with the state before it.
     pub(crate) fn each_backward(
         &self,
-        block: usize,
+        block: BlockId,
         steps: std::ops::Range<usize>,
         mut visit: impl FnMut(&Self, usize, State),
     ) {
@@ -269,7 +267,7 @@ impl<'a> BlockEffects<'a> {
             steps.rev().for_each(|index| visit(self, index, state));
             return;
         }
-        let first = self.cfg.blocks().get(block).map_or(steps.start, |block| block.first);
+        let first = self.cfg.blocks()[block].first;
         let mut states = Vec::with_capacity(steps.len());
         for index in first..steps.end {
             if index >= steps.start {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use hsaco_isa::Decoder;
 use hsaco_isa::effects::Flow;
 
+use crate::index::{Id, IndexVec, Lists, ids};
 use crate::stream::Stream;
 use crate::value::{Address, Values};
 
@@ -26,6 +27,11 @@ impl Block {
     pub fn steps(&self) -> Range<usize> {
         self.first..self.end
     }
+}
+
+ids! {
+    /// A block of a function.
+    pub struct BlockId;
 }
 
 /// How a block leaves the function.
@@ -50,13 +56,13 @@ pub struct Jump {
     pub target: Address,
 }
 
-/// The control flow of a function. The entry is block 0.
+/// The control flow of a function. The entry is its first block.
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    blocks: Vec<Block>,
-    successors: Lists,
-    predecessors: Lists,
-    order: Vec<usize>,
+    blocks: IndexVec<BlockId, Block>,
+    successors: Lists<BlockId, BlockId>,
+    predecessors: Lists<BlockId, BlockId>,
+    order: Vec<BlockId>,
     jumps: Vec<Jump>,
 }
 
@@ -87,64 +93,44 @@ impl Cfg {
 
     /// The blocks, in the order of their addresses.
     #[must_use]
-    pub fn blocks(&self) -> &[Block] {
+    pub fn blocks(&self) -> &IndexVec<BlockId, Block> {
         &self.blocks
     }
 
-    /// The numbers of the blocks that may follow a block.
-    pub fn successors(&self, block: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        self.successors.of(block).iter().map(|block| *block as usize)
+    /// The block at the function's start; none where there is no code.
+    #[must_use]
+    pub fn entry(&self) -> Option<BlockId> {
+        self.blocks.id(0)
     }
 
-    /// The numbers of the blocks that a block may follow.
-    pub fn predecessors(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
-        self.predecessors.of(block).iter().map(|block| *block as usize)
+    /// The blocks that may follow a block.
+    pub fn successors(&self, block: BlockId) -> impl DoubleEndedIterator<Item = BlockId> + '_ {
+        self.successors.of(block).iter().copied()
+    }
+
+    /// The blocks that a block may follow.
+    pub fn predecessors(&self, block: BlockId) -> impl Iterator<Item = BlockId> + '_ {
+        self.predecessors.of(block).iter().copied()
     }
 
     /// The blocks that the entry reaches, each before those that follow it, but for backward edges.
     #[must_use]
-    pub fn reverse_post_order(&self) -> &[usize] {
+    pub fn reverse_post_order(&self) -> &[BlockId] {
         &self.order
     }
 
-    /// The number of the block that an instruction is in.
+    /// The block that an instruction is in.
     #[must_use]
-    pub fn block_of(&self, step: usize) -> Option<usize> {
-        let after = self.blocks.partition_point(|block| block.first <= step);
-        after.checked_sub(1).filter(|at| self.blocks.get(*at).is_some_and(|block| step < block.end))
+    pub fn block_of(&self, step: usize) -> Option<BlockId> {
+        let after = self.blocks.as_slice().partition_point(|block| block.first <= step);
+        let block = self.blocks.id(after.checked_sub(1)?)?;
+        Some(block).filter(|block| step < self.blocks[*block].end)
     }
 
     /// The indirect jumps.
     #[must_use]
     pub fn jumps(&self) -> &[Jump] {
         &self.jumps
-    }
-}
-
-/// Lists of block numbers, one for each block.
-#[derive(Clone, Debug, Default)]
-struct Lists {
-    starts: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    /// From pairs that are sorted by list.
-    fn of_sorted(count: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut starts = Vec::with_capacity(count + 1);
-        let mut at = 0;
-        for list in 0..=count as u32 {
-            while pairs.get(at).is_some_and(|(owner, _)| *owner < list) {
-                at += 1;
-            }
-            starts.push(at as u32);
-        }
-        Lists { starts, items: pairs.iter().map(|(_, item)| *item).collect() }
-    }
-
-    fn of(&self, list: usize) -> &[u32] {
-        let bound = |at: usize| self.starts.get(at).map_or(0, |start| *start as usize);
-        self.items.get(bound(list)..bound(list + 1)).unwrap_or_default()
     }
 }
 
@@ -165,22 +151,20 @@ impl Builder<'_> {
     fn build(&self) -> Cfg {
         let starts = self.block_starts();
         let ends = starts.iter().skip(1).copied().chain([self.stream.len()]);
-        let mut blocks: Vec<Block> = starts
-            .iter()
-            .zip(ends)
-            .map(|(first, end)| Block { first: *first, end, exit: None })
-            .collect();
-        let mut edges = Vec::with_capacity(blocks.len() * 2);
-        for (number, block) in blocks.iter_mut().enumerate() {
-            block.exit = self.add_edges(&starts, number, block.end, &mut edges);
+        let mut blocks = IndexVec::with_capacity(starts.len());
+        let mut edges = Vec::with_capacity(starts.len() * 2);
+        for (first, end) in starts.iter().copied().zip(ends) {
+            let block = blocks.push(Block { first, end, exit: None });
+            blocks[block].exit = self.add_edges(&starts, block, end, &mut edges);
         }
         edges.sort_unstable();
         edges.dedup();
         let successors = Lists::of_sorted(blocks.len(), &edges);
-        let mut back: Vec<(u32, u32)> = edges.iter().map(|(from, to)| (*to, *from)).collect();
+        let mut back: Vec<(BlockId, BlockId)> =
+            edges.iter().map(|(from, to)| (*to, *from)).collect();
         back.sort_unstable();
         let predecessors = Lists::of_sorted(blocks.len(), &back);
-        let order = reverse_post_order(blocks.len(), &successors);
+        let order = reverse_post_order(&blocks, &successors);
         Cfg { blocks, successors, predecessors, order, jumps: Vec::new() }
     }
 
@@ -226,9 +210,9 @@ impl Builder<'_> {
     fn add_edges(
         &self,
         starts: &[usize],
-        number: usize,
+        block: BlockId,
         end: usize,
-        edges: &mut Vec<(u32, u32)>,
+        edges: &mut Vec<(BlockId, BlockId)>,
     ) -> Option<Exit> {
         let next_only = Ways { falls_through: true, ..Ways::default() };
         let ways = self.ways(end - 1).unwrap_or(next_only);
@@ -237,7 +221,7 @@ impl Builder<'_> {
         for target in [ways.target, next].into_iter().flatten() {
             let index = self.stream.index_of(target);
             match index.and_then(|index| starts.binary_search(&index).ok()) {
-                Some(block) => edges.push((number as u32, block as u32)),
+                Some(next) => edges.push((block, BlockId::new(next))),
                 None => exit = exit.or(Some(Exit::Outside(target))),
             }
         }
@@ -245,22 +229,24 @@ impl Builder<'_> {
     }
 }
 
-fn reverse_post_order(count: usize, successors: &Lists) -> Vec<usize> {
-    let mut order = Vec::with_capacity(count);
-    let mut seen = vec![false; count];
-    // Blocks on the way, each with the number of successors that were looked at.
-    let mut path: Vec<(usize, usize)> = Vec::new();
-    if let Some(first) = seen.first_mut() {
-        *first = true;
-        path.push((0, 0));
+fn reverse_post_order(
+    blocks: &IndexVec<BlockId, Block>,
+    successors: &Lists<BlockId, BlockId>,
+) -> Vec<BlockId> {
+    let mut order = Vec::with_capacity(blocks.len());
+    let mut seen = blocks.filled(false);
+    // Blocks on the way, each with the successors that are still to be looked at.
+    let mut path: Vec<(BlockId, &[BlockId])> = Vec::new();
+    if let Some(entry) = blocks.id(0) {
+        seen[entry] = true;
+        path.push((entry, successors.of(entry)));
     }
-    while let Some((block, looked_at)) = path.last_mut() {
-        match successors.of(*block).get(*looked_at) {
-            Some(next) => {
-                *looked_at += 1;
-                let next = *next as usize;
-                if seen.get_mut(next).is_some_and(|seen| !std::mem::replace(seen, true)) {
-                    path.push((next, 0));
+    while let Some((block, left)) = path.last_mut() {
+        match left.split_first() {
+            Some((&next, others)) => {
+                *left = others;
+                if !std::mem::replace(&mut seen[next], true) {
+                    path.push((next, successors.of(next)));
                 }
             }
             None => {

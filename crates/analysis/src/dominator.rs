@@ -1,23 +1,29 @@
 //! Dominators: which blocks every path from the entry to a block passes.
 
-use crate::cfg::Cfg;
+use crate::cfg::{BlockId, Cfg};
+use crate::index::{IndexVec, ids};
 
 /// The dominators of the blocks that the entry reaches.
 #[derive(Clone, Debug)]
 pub struct Dominators {
-    /// By block; none for blocks that are not reached.
-    nodes: Vec<Option<Node>>,
+    /// None for blocks that are not reached.
+    nodes: IndexVec<BlockId, Option<Node>>,
 }
 
 /// A block in the tree of dominators.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     /// Its immediate dominator; the entry is its own.
-    above: u32,
+    above: BlockId,
     /// Its number when the tree is walked from the root down.
     number: u32,
     /// How many blocks it dominates.
     size: u32,
+}
+
+ids! {
+    /// A place in the reverse post order: what dominates a block has a lower one.
+    struct Rank;
 }
 
 impl Dominators {
@@ -25,23 +31,21 @@ impl Dominators {
     /// (Cooper, Harvey and Kennedy).
     #[must_use]
     pub fn new(cfg: &Cfg) -> Self {
-        let order = cfg.reverse_post_order();
-        let above = places_above(cfg, order);
+        let order: IndexVec<Rank, BlockId> = cfg.reverse_post_order().iter().copied().collect();
+        let above = ranks_above(cfg, &order);
         let sizes = sizes(&above);
-        let mut nodes = vec![None; cfg.blocks().len()];
-        // Where the numbers of the next subtree below each place start.
-        let mut next: Vec<u32> = Vec::with_capacity(order.len());
-        for (at, block) in order.iter().enumerate() {
-            let (place, size) = (value(&above, at), value(&sizes, at));
-            let number = if at == 0 { 0 } else { value(&next, place as usize) };
+        let mut nodes = cfg.blocks().filled(None);
+        // Where the numbers of the next subtree below each rank start.
+        let mut next: IndexVec<Rank, u32> = IndexVec::with_capacity(order.len());
+        for (rank, block) in order.enumerated() {
+            let (parent, size) = (above[rank], sizes[rank]);
+            let is_root = parent == rank;
+            let number = if is_root { 0 } else { next[parent] };
             next.push(number + 1);
-            if at != 0 {
-                set(&mut next, place as usize, number + size);
+            if !is_root {
+                next[parent] = number + size;
             }
-            let above = order.get(place as usize).map_or(0, |block| *block as u32);
-            if let Some(node) = nodes.get_mut(*block) {
-                *node = Some(Node { above, number, size });
-            }
+            nodes[*block] = Some(Node { above: order[parent], number, size });
         }
         Dominators { nodes }
     }
@@ -49,15 +53,15 @@ impl Dominators {
     /// The last other block that every path to a block passes; none for the entry and for blocks
     /// that are not reached.
     #[must_use]
-    pub fn immediate(&self, block: usize) -> Option<usize> {
-        let above = self.node(block)?.above as usize;
+    pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
+        let above = self.nodes[block]?.above;
         (above != block).then_some(above)
     }
 
     /// Whether every path to a block passes `above`, which may be the block itself.
     #[must_use]
-    pub fn dominates(&self, above: usize, block: usize) -> bool {
-        match (self.node(above), self.node(block)) {
+    pub fn dominates(&self, above: BlockId, block: BlockId) -> bool {
+        match (self.nodes[above], self.nodes[block]) {
             (Some(above), Some(block)) => {
                 (above.number..above.number + above.size).contains(&block.number)
             }
@@ -67,33 +71,33 @@ impl Dominators {
 
     /// Whether the entry reaches a block.
     #[must_use]
-    pub fn is_reached(&self, block: usize) -> bool {
-        self.node(block).is_some()
-    }
-
-    fn node(&self, block: usize) -> Option<Node> {
-        self.nodes.get(block).copied().flatten()
+    pub fn is_reached(&self, block: BlockId) -> bool {
+        self.nodes[block].is_some()
     }
 }
 
-/// The immediate dominator of each place of the order, as a place: the smaller number.
-fn places_above(cfg: &Cfg, order: &[usize]) -> Vec<u32> {
-    let mut position = vec![u32::MAX; cfg.blocks().len()];
-    for (at, block) in (0..).zip(order) {
-        set(&mut position, *block, at);
+/// The immediate dominator of each block of the order; the entry's is itself.
+fn ranks_above(cfg: &Cfg, order: &IndexVec<Rank, BlockId>) -> IndexVec<Rank, Rank> {
+    let mut ranks: IndexVec<BlockId, Option<Rank>> = cfg.blocks().filled(None);
+    for (rank, block) in order.enumerated() {
+        ranks[*block] = Some(rank);
     }
-    let mut above: Vec<u32> = vec![u32::MAX; order.len()];
-    set(&mut above, 0, 0);
+    // A block follows one of its predecessors in the order, so that the first round finds one for each.
+    let mut above: IndexVec<Rank, Rank> = IndexVec::with_capacity(order.len());
+    for (rank, block) in order.enumerated() {
+        let before = cfg.predecessors(*block).filter_map(|it| ranks[it]).filter(|it| *it < rank);
+        let best = before.reduce(|left, right| meet(&above, left, right));
+        above.push(best.unwrap_or(rank));
+    }
     let mut changed = true;
     while changed {
         changed = false;
-        for (at, block) in order.iter().enumerate().skip(1) {
-            let places = cfg.predecessors(*block).map(|before| value(&position, before));
-            let known = places.filter(|place| value(&above, *place as usize) != u32::MAX);
-            if let Some(best) = known.reduce(|left, right| meet(&above, left, right))
-                && value(&above, at) != best
+        for (rank, block) in order.enumerated().skip(1) {
+            let before = cfg.predecessors(*block).filter_map(|it| ranks[it]);
+            if let Some(best) = before.reduce(|left, right| meet(&above, left, right))
+                && above[rank] != best
             {
-                set(&mut above, at, best);
+                above[rank] = best;
                 changed = true;
             }
         }
@@ -101,33 +105,23 @@ fn places_above(cfg: &Cfg, order: &[usize]) -> Vec<u32> {
     above
 }
 
-/// How many places each dominates.
-fn sizes(above: &[u32]) -> Vec<u32> {
-    let mut sizes = vec![1; above.len()];
-    for (at, place) in above.iter().enumerate().skip(1).rev() {
-        let sum = value(&sizes, *place as usize).saturating_add(value(&sizes, at));
-        set(&mut sizes, *place as usize, sum);
+/// How many blocks each dominates.
+fn sizes(above: &IndexVec<Rank, Rank>) -> IndexVec<Rank, u32> {
+    let mut sizes: IndexVec<Rank, u32> = above.filled(1);
+    for (rank, parent) in above.enumerated().skip(1).rev() {
+        let size = sizes[rank];
+        sizes[*parent] += size;
     }
     sizes
 }
 
-fn value(list: &[u32], at: usize) -> u32 {
-    list.get(at).copied().unwrap_or(u32::MAX)
-}
-
-fn set(list: &mut [u32], at: usize, to: u32) {
-    if let Some(place) = list.get_mut(at) {
-        *place = to;
-    }
-}
-
-/// The lowest place above both.
-fn meet(above: &[u32], mut left: u32, mut right: u32) -> u32 {
+/// The lowest rank above both.
+fn meet(above: &IndexVec<Rank, Rank>, mut left: Rank, mut right: Rank) -> Rank {
     while left != right {
         if left > right {
-            left = value(above, left as usize);
+            left = above[left];
         } else {
-            right = value(above, right as usize);
+            right = above[right];
         }
     }
     left

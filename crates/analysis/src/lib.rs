@@ -17,9 +17,10 @@
 //! let stream = Stream::decode(&decoder, 0x1000, &bytes);
 //! let cfg = Cfg::new(&decoder, &stream);
 //! assert_eq!(cfg.blocks().len(), 2);
-//! assert_eq!(cfg.successors(0).collect::<Vec<_>>(), [0, 1]);
+//! let entry = cfg.entry().unwrap();
+//! assert_eq!(cfg.successors(entry).collect::<Vec<_>>(), cfg.blocks().ids().collect::<Vec<_>>());
 //! let liveness = Liveness::new(&decoder, &stream, &cfg, Lanes::All);
-//! assert_eq!(liveness.live_in(0).to_string(), "s[1:2]");
+//! assert_eq!(liveness.live_in(entry).to_string(), "s[1:2]");
 //! # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -34,6 +35,7 @@ mod code;
 mod decoders;
 mod dominator;
 mod function;
+mod index;
 mod liveness;
 mod metric;
 mod natural_loop;
@@ -47,15 +49,16 @@ mod value;
 pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use block_effects::{BlockEffects, Focus};
 pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
-pub use cfg::{Block, Cfg, Exit, Jump};
+pub use cfg::{Block, BlockId, Cfg, Exit, Jump};
 pub use closure::{Bounds, Closures};
 pub use code::Code;
 pub use decoders::{LENIENT, Reading};
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
+pub use index::{Id, IndexVec};
 pub use liveness::{Liveness, LivenessMemo};
 pub use metric::{Metric, Metrics};
-pub use natural_loop::{Loop, Loops};
+pub use natural_loop::{Loop, LoopId, Loops};
 pub use register_set::{RegisterSet, ScalarSet};
 pub use resources::{Allocation, Need, Needs, Overlap, Resource, Shortage, demand};
 pub use state::{State, States, vgpr_msb_after};

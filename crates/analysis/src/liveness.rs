@@ -6,7 +6,8 @@ use hsaco_isa::Decoder;
 use hsaco_isa::effects::Lanes;
 
 use crate::block_effects::{BlockEffects, Focus, Summary};
-use crate::cfg::{Block, Cfg, Exit};
+use crate::cfg::{BlockId, Cfg, Exit};
+use crate::index::IndexVec;
 use crate::register_set::RegisterSet;
 use crate::state::{KnownStates, States};
 use crate::stream::Stream;
@@ -66,8 +67,8 @@ impl LivenessMemo {
 /// What is needed at the start and the end of each block.
 #[derive(Clone, Debug)]
 struct Found {
-    live_in: Vec<RegisterSet>,
-    live_out: Vec<RegisterSet>,
+    live_in: IndexVec<BlockId, RegisterSet>,
+    live_out: IndexVec<BlockId, RegisterSet>,
 }
 
 impl<'a> Liveness<'a> {
@@ -112,14 +113,14 @@ impl<'a> Liveness<'a> {
 
     /// The registers needed at the start of a block.
     #[must_use]
-    pub fn live_in(&self, block: usize) -> RegisterSet {
-        self.found().live_in.get(block).copied().unwrap_or_default()
+    pub fn live_in(&self, block: BlockId) -> RegisterSet {
+        self.found().live_in[block]
     }
 
     /// The registers needed at the end of a block.
     #[must_use]
-    pub fn live_out(&self, block: usize) -> RegisterSet {
-        self.found().live_out.get(block).copied().unwrap_or_default()
+    pub fn live_out(&self, block: BlockId) -> RegisterSet {
+        self.found().live_out[block]
     }
 
     /// The registers needed before an instruction.
@@ -138,7 +139,7 @@ impl<'a> Liveness<'a> {
 
     /// Calls with each instruction of a block, from the last to the first: its number, and the
     /// registers needed before and after it.
-    pub fn walk(&self, block: usize, mut visit: impl FnMut(usize, &RegisterSet, &RegisterSet)) {
+    pub fn walk(&self, block: BlockId, mut visit: impl FnMut(usize, &RegisterSet, &RegisterSet)) {
         let mut after = self.live_out(block);
         self.walk_to(block, 0, |index, before| {
             visit(index, before, &after);
@@ -148,8 +149,13 @@ impl<'a> Liveness<'a> {
 
     /// Calls with the instructions of a block, from the last to `first` or to the block's first: the number of
     /// each, and the registers needed before it.
-    pub fn walk_to(&self, block: usize, first: usize, mut visit: impl FnMut(usize, &RegisterSet)) {
-        let Some(steps) = self.effects.cfg.blocks().get(block).map(Block::steps) else { return };
+    pub fn walk_to(
+        &self,
+        block: BlockId,
+        first: usize,
+        mut visit: impl FnMut(usize, &RegisterSet),
+    ) {
+        let steps = self.effects.cfg.blocks()[block].steps();
         let mut needs = self.live_out(block);
         self.effects.each_backward(
             block,
@@ -163,20 +169,19 @@ impl<'a> Liveness<'a> {
 }
 
 impl Found {
-    fn new(cfg: &Cfg, focus: Focus, summaries: &[Summary]) -> Self {
-        let count = cfg.blocks().len();
-        let always = vec![focus.always(); count];
+    fn new(cfg: &Cfg, focus: Focus, summaries: &IndexVec<BlockId, Summary>) -> Self {
+        let blocks = cfg.blocks();
+        let always = blocks.filled(focus.always());
         let mut found = Found { live_in: always.clone(), live_out: always };
-        let mut work: Vec<usize> = (0..count).collect();
-        let mut is_waiting = vec![true; count];
+        let mut work: Vec<BlockId> = blocks.ids().collect();
+        let mut is_waiting = blocks.filled(true);
         while let Some(block) = work.pop() {
-            set(&mut is_waiting, block, false);
+            is_waiting[block] = false;
             if !found.flow_back(cfg, summaries, block) {
                 continue;
             }
             for before in cfg.predecessors(block) {
-                if !is_waiting.get(before).copied().unwrap_or(true) {
-                    set(&mut is_waiting, before, true);
+                if !std::mem::replace(&mut is_waiting[before], true) {
                     work.push(before);
                 }
             }
@@ -185,30 +190,23 @@ impl Found {
     }
 
     /// Works out what a block needs from what its successors need; whether that is more than before.
-    fn flow_back(&mut self, cfg: &Cfg, summaries: &[Summary], block: usize) -> bool {
-        let mut live = match cfg.blocks().get(block).and_then(|block| block.exit) {
-            None | Some(Exit::End) => self.live_out.get(block).copied().unwrap_or_default(),
+    fn flow_back(
+        &mut self,
+        cfg: &Cfg,
+        summaries: &IndexVec<BlockId, Summary>,
+        block: BlockId,
+    ) -> bool {
+        let mut live = match cfg.blocks()[block].exit {
+            None | Some(Exit::End) => self.live_out[block],
             Some(Exit::Return | Exit::Outside(_) | Exit::Unknown) => RegisterSet::all(),
         };
         for next in cfg.successors(block) {
-            if let Some(needed) = self.live_in.get(next) {
-                live.union_with(needed);
-            }
+            live.union_with(&self.live_in[next]);
         }
-        let out = live;
-        if let Some(summary) = summaries.get(block) {
-            live.subtract(&summary.replaces);
-            live.union_with(&summary.needs);
-        }
-        if let Some(place) = self.live_out.get_mut(block) {
-            *place = out;
-        }
-        self.live_in.get_mut(block).is_some_and(|place| place.union_with(&live))
-    }
-}
-
-fn set(list: &mut [bool], at: usize, to: bool) {
-    if let Some(place) = list.get_mut(at) {
-        *place = to;
+        self.live_out[block] = live;
+        let summary = &summaries[block];
+        live.subtract(&summary.replaces);
+        live.union_with(&summary.needs);
+        self.live_in[block].union_with(&live)
     }
 }

@@ -8,7 +8,8 @@ use hsaco_isa::effects::{Flow, Lanes};
 use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
 
-use crate::cfg::Cfg;
+use crate::cfg::{BlockId, Cfg};
+use crate::index::IndexVec;
 use crate::stream::Stream;
 
 /// The bit of MODE that `s_set_gpr_idx_on` sets.
@@ -60,8 +61,8 @@ pub(crate) struct KnownStates {
     has_index_mode: bool,
     /// Whether no instruction changes anything, so that it is everywhere as it was at the start.
     never_changes: bool,
-    /// By block; none for blocks that are not reached.
-    at_start: Vec<Option<State>>,
+    /// None for blocks that are not reached.
+    at_start: IndexVec<BlockId, Option<State>>,
 }
 
 impl<'a> States<'a> {
@@ -84,8 +85,7 @@ impl<'a> States<'a> {
     /// ```
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, assumed: Lanes) -> Self {
-        let known =
-            KnownStates { at_start: vec![None; cfg.blocks().len()], ..KnownStates::default() };
+        let known = KnownStates { at_start: cfg.blocks().filled(None), ..KnownStates::default() };
         let mut states = States { decoder, stream, cfg, assumed, known: Cow::Owned(known) };
         let mut insts = stream.insts();
         let has_index_mode = decoder.has_gpr_index_mode()
@@ -104,7 +104,7 @@ impl<'a> States<'a> {
             });
             return states;
         }
-        let mut changed = states.lower(0, entry);
+        let mut changed = cfg.entry().is_some_and(|block| states.lower(block, entry));
         while changed {
             changed = false;
             for block in cfg.reverse_post_order() {
@@ -135,15 +135,15 @@ impl<'a> States<'a> {
 
     /// What is known before a block; before one that is not reached, what is always known.
     #[must_use]
-    pub fn before_block(&self, block: usize) -> State {
-        self.known.at_start.get(block).copied().flatten().unwrap_or_else(|| self.unknown())
+    pub fn before_block(&self, block: BlockId) -> State {
+        self.known.at_start[block].unwrap_or_else(|| self.unknown())
     }
 
     /// What is known before an instruction.
     #[must_use]
     pub fn before(&self, step: usize) -> State {
-        let block = self.cfg.block_of(step).unwrap_or(usize::MAX);
-        let first = self.cfg.blocks().get(block).map_or(step, |block| block.first);
+        let Some(block) = self.cfg.block_of(step) else { return self.unknown() };
+        let first = self.cfg.blocks()[block].first;
         (first..step).fold(self.before_block(block), |state, index| self.after(state, index))
     }
 
@@ -190,15 +190,15 @@ impl<'a> States<'a> {
         }
     }
 
-    fn at_end(&self, block: usize) -> Option<State> {
-        let start = self.known.at_start.get(block).copied().flatten()?;
-        let mut steps = self.cfg.blocks().get(block)?.steps();
-        Some(steps.try_fold(start, |state, index| Some(self.after(state, index))).unwrap_or(start))
+    fn at_end(&self, block: BlockId) -> Option<State> {
+        let start = self.known.at_start[block]?;
+        let steps = self.cfg.blocks()[block].steps();
+        Some(steps.fold(start, |state, index| self.after(state, index)))
     }
 
     /// Takes another path to a block into account; whether that changed what is known.
-    fn lower(&mut self, block: usize, state: State) -> bool {
-        let Some(place) = self.known.to_mut().at_start.get_mut(block) else { return false };
+    fn lower(&mut self, block: BlockId, state: State) -> bool {
+        let place = &mut self.known.to_mut().at_start[block];
         let after = place.map_or(state, |known| known.meet(state));
         place.replace(after) != Some(after)
     }

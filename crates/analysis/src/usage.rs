@@ -4,7 +4,7 @@ use hsaco_isa::effects::{Effects, Flow, Space};
 use hsaco_isa::model::{OperandValue, Register, RegisterFile};
 use hsaco_isa::{Decoder, Inst};
 
-use crate::cfg::{Cfg, Exit};
+use crate::cfg::{BlockId, Cfg, Exit};
 use crate::register_set::RegisterSet;
 use crate::stream::Stream;
 
@@ -119,18 +119,15 @@ impl Usage {
 }
 
 /// The blocks that may run.
-pub(crate) fn reached(stream: &Stream<'_>, cfg: &Cfg) -> Vec<usize> {
-    let goes_anywhere = |block: &usize| {
-        let block = cfg.blocks().get(*block);
-        block.is_some_and(|block| {
-            block.exit == Some(Exit::Unknown)
-                && stream
-                    .inst(block.end.wrapping_sub(1))
-                    .is_some_and(|inst| inst.flow() == Flow::IndirectJump)
-        })
+pub(crate) fn reached(stream: &Stream<'_>, cfg: &Cfg) -> Vec<BlockId> {
+    let goes_anywhere = |block: &BlockId| {
+        let block = cfg.blocks()[*block];
+        let last = || stream.inst(block.end.wrapping_sub(1));
+        block.exit == Some(Exit::Unknown)
+            && last().is_some_and(|inst| inst.flow() == Flow::IndirectJump)
     };
     let order = cfg.reverse_post_order();
-    if order.iter().any(goes_anywhere) { (0..cfg.blocks().len()).collect() } else { order.to_vec() }
+    if order.iter().any(goes_anywhere) { cfg.blocks().ids().collect() } else { order.to_vec() }
 }
 
 /// Whether an instruction gives the address after it.

@@ -226,23 +226,19 @@ impl<'a> Values<'a> {
         let Some(block) = self.cfg.block_of(before) else { return found };
         let mut work = vec![(block, before)];
         while let Some((block, end)) = work.pop() {
-            let Some(first) = self.cfg.blocks().get(block).map(|block| block.first) else {
-                continue;
-            };
+            let first = self.cfg.blocks()[block].first;
             let writer = (first..end).rev().find(|index| self.writes(*index, place));
             self.budget.set(self.budget.get().saturating_sub(1 + end - writer.unwrap_or(first)));
             if let Some(index) = writer {
                 found.insert(Some(index));
                 continue;
             }
-            if block == 0 {
+            if Some(block) == self.cfg.entry() {
                 found.insert(None);
             }
             for before in self.cfg.predecessors(block) {
-                if seen.insert(before)
-                    && let Some(before_block) = self.cfg.blocks().get(before)
-                {
-                    work.push((before, before_block.end));
+                if seen.insert(before) {
+                    work.push((before, self.cfg.blocks()[before].end));
                 }
             }
         }

@@ -8,7 +8,9 @@
 
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{Cfg, Dominators, Focus, Liveness, LivenessMemo, Loops, RegisterSet, Stream};
+use hsaco_analysis::{
+    Cfg, Dominators, Focus, Id, Liveness, LivenessMemo, Loops, RegisterSet, Stream,
+};
 use hsaco_isa::decoder::DecodeOptions;
 use hsaco_isa::effects::{Flow, Lanes};
 use hsaco_isa::model::{Register, RegisterFile, VgprMsb};
@@ -171,7 +173,7 @@ fn lanes_that_may_be_disabled_keep_their_values() {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let stream = Stream::decode(&decoder, 0, &bytes);
         let cfg = Cfg::new(&decoder, &stream);
-        Liveness::new(&decoder, &stream, &cfg, lanes).live_in(0).contains(&v0)
+        Liveness::new(&decoder, &stream, &cfg, lanes).live_in(cfg.entry().unwrap()).contains(&v0)
     };
     assert!(!live(&words, Lanes::All));
     assert!(live(&words, Lanes::Some));
@@ -185,7 +187,7 @@ fn live_at_start(decoder: &Decoder, words: &[u32]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let stream = Stream::decode(decoder, 0, &bytes);
     let cfg = Cfg::new(decoder, &stream);
-    Liveness::new(decoder, &stream, &cfg, Lanes::All).live_in(0).to_string()
+    Liveness::new(decoder, &stream, &cfg, Lanes::All).live_in(cfg.entry().unwrap()).to_string()
 }
 
 #[test]
@@ -226,10 +228,11 @@ fn subvector_loops_are_loops() {
     let cfg = Cfg::new(&decoder, &stream);
     let blocks: Vec<_> = cfg.blocks().iter().map(|block| (block.first, block.end)).collect();
     assert_eq!(blocks, [(0, 1), (1, 3), (3, 4)]);
-    let next: Vec<Vec<usize>> = (0..3).map(|block| cfg.successors(block).collect()).collect();
+    let successors = |block| cfg.successors(block).map(Id::index).collect();
+    let next: Vec<Vec<usize>> = cfg.blocks().ids().map(successors).collect();
     assert_eq!(next, [vec![1, 2], vec![1, 2], vec![]]);
     let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-    assert_eq!(loops.loops().iter().map(|it| it.header).collect::<Vec<_>>(), [1]);
+    assert_eq!(loops.loops().iter().map(|it| it.header.index()).collect::<Vec<_>>(), [1]);
     // What s0 and EXEC were is kept where the loop is passed over.
     assert_eq!(live_at_start(&decoder, &words), "v1 s0 exec_lo exec_hi");
 }
@@ -245,24 +248,22 @@ fn dominators_and_loops_are_petgraphs() {
         let cfg = Cfg::new(&decoder, &stream);
         let mut graph: DiGraph<(), ()> = DiGraph::new();
         let nodes: Vec<NodeIndex> = cfg.blocks().iter().map(|_| graph.add_node(())).collect();
-        for block in 0..nodes.len() {
+        for block in cfg.blocks().ids() {
             cfg.successors(block).for_each(|next| {
-                graph.add_edge(nodes[block], nodes[next], ());
+                graph.add_edge(nodes[block.index()], nodes[next.index()], ());
             });
         }
         let theirs = simple_fast(&graph, nodes[0]);
         let ours = Dominators::new(&cfg);
-        for block in 0..nodes.len() {
-            let expected = theirs.immediate_dominator(nodes[block]).map(NodeIndex::index);
-            assert_eq!(ours.immediate(block), expected);
-            let above: BTreeSet<usize> = theirs
-                .dominators(nodes[block])
-                .into_iter()
-                .flatten()
-                .map(NodeIndex::index)
-                .collect();
-            (0..nodes.len())
-                .for_each(|other| assert_eq!(ours.dominates(other, block), above.contains(&other)));
+        for block in cfg.blocks().ids() {
+            let node = nodes[block.index()];
+            let expected = theirs.immediate_dominator(node).map(NodeIndex::index);
+            assert_eq!(ours.immediate(block).map(Id::index), expected);
+            let above: BTreeSet<usize> =
+                theirs.dominators(node).into_iter().flatten().map(NodeIndex::index).collect();
+            for other in cfg.blocks().ids() {
+                assert_eq!(ours.dominates(other, block), above.contains(&other.index()));
+            }
         }
         let loops = Loops::new(&cfg, &ours);
         let dominates = |above: usize, block: usize| {
@@ -270,12 +271,13 @@ fn dominators_and_loops_are_petgraphs() {
                 .dominators(nodes[block])
                 .is_some_and(|mut all| all.any(|node| node.index() == above))
         };
-        for header in 0..nodes.len() {
-            let back: Vec<usize> =
-                cfg.predecessors(header).filter(|from| dominates(header, *from)).collect();
-            let found = loops.loops().iter().position(|it| it.header == header);
+        for id in cfg.blocks().ids() {
+            let header = id.index();
+            let before = cfg.predecessors(id).map(Id::index);
+            let back: Vec<usize> = before.filter(|from| dominates(header, *from)).collect();
+            let found = loops.loops().enumerated().find(|(_, it)| it.header == id);
             assert_eq!(found.is_some(), !back.is_empty());
-            let Some(number) = found else { continue };
+            let Some((number, _)) = found else { continue };
             loops_seen += 1;
             let without = NodeFiltered::from_fn(&graph, |node| node.index() != header);
             let is_inside = |block: &usize| {
@@ -286,7 +288,7 @@ fn dominators_and_loops_are_petgraphs() {
                 *block == header || dominates(0, *block) && back.iter().any(reaches)
             };
             let expected: Vec<usize> = (0..nodes.len()).filter(is_inside).collect();
-            assert_eq!(loops.blocks(number).collect::<Vec<_>>(), expected);
+            assert_eq!(loops.blocks(number).map(Id::index).collect::<Vec<_>>(), expected);
         }
     }
     assert!(loops_seen > 3_000, "{loops_seen}");

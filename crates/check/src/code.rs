@@ -69,8 +69,8 @@ impl<'a> Code<'a> {
         let decoder = &self.code.decoder(code);
         let stream = code.decode(decoder);
         let cfg = Cfg::new(decoder, &stream);
-        let blocks = cfg.reverse_post_order().iter().filter_map(|block| cfg.blocks().get(*block));
-        let mut steps = blocks.flat_map(hsaco_analysis::Block::steps);
+        let order = cfg.reverse_post_order().iter();
+        let mut steps = order.flat_map(|block| cfg.blocks()[*block].steps());
         let bad = steps.find(|step| stream.inst(*step).is_none())?;
         Some(Undecodable { address: stream.address_of(bad), function })
     }

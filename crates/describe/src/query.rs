@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use hsaco_analysis::{Block, Cfg, Function, RegisterSet, States, Stream};
+use hsaco_analysis::{Cfg, Function, RegisterSet, States, Stream};
 use hsaco_bytes::hex::encode as hex;
 use hsaco_dwarf::DebugInfo;
 use hsaco_dwarf::Location;
@@ -250,9 +250,9 @@ impl Query<'_> {
         let cfg = Cfg::new(decoder, &stream);
         let states = States::new(decoder, &stream, &cfg, Lanes::All);
         let mut found = Vec::new();
-        for (block, steps) in cfg.blocks().iter().map(Block::steps).enumerate() {
-            let mut state = states.before_block(block);
-            for step in steps {
+        for (id, block) in cfg.blocks().enumerated() {
+            let mut state = states.before_block(id);
+            for step in block.steps() {
                 if let Some(inst) = stream.inst(step) {
                     let msb = state.msb.unwrap_or_default();
                     let effects = decoder.effects(&inst, msb);

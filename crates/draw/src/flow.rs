@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use hsaco_analysis::{
-    self as analysis, Address, Cfg, Dominators, Function, FunctionKind, Functions, Loops, Stream,
-    Values,
+    self as analysis, Address, BlockId, Cfg, Dominators, Function, FunctionKind, Functions, Id,
+    LoopId, Loops, Stream, Values,
 };
 use hsaco_demangle::demangle;
 use hsaco_isa::effects::Flow;
@@ -234,10 +234,10 @@ impl Graph {
         let mut texts = reader.texts().into_iter();
         let mut blocks: Vec<Block> =
             cfg.blocks().iter().map(|block| reader.block(block, &mut texts)).collect();
-        for (number, block) in blocks.iter_mut().enumerate() {
-            block.innermost = loops.innermost(number);
-            block.dominator = dominators.immediate(number);
-            block.is_reached = dominators.is_reached(number);
+        for (id, block) in cfg.blocks().ids().zip(&mut blocks) {
+            block.innermost = loops.innermost(id).map(Id::index);
+            block.dominator = dominators.immediate(id).map(Id::index);
+            block.is_reached = dominators.is_reached(id);
         }
         Self {
             name: function
@@ -247,7 +247,7 @@ impl Graph {
             kind: function.kind,
             address: function.address,
             size: function.code.len(),
-            loops: rings(&loops, &blocks),
+            loops: rings(&loops, &cfg),
             blocks,
         }
     }
@@ -284,20 +284,18 @@ impl Graph {
 }
 
 /// The loops, with the blocks of inner ones among theirs.
-fn rings(loops: &Loops, blocks: &[Block]) -> Vec<Loop> {
-    let mut rings: Vec<Loop> = Vec::with_capacity(loops.loops().len());
-    for &analysis::Loop { header, parent } in loops.loops() {
-        let outside = parent.and_then(|it| rings.get(it)).map_or(0, |it| it.depth);
-        rings.push(Loop { header, parent, depth: outside + 1, blocks: Vec::new() });
+fn rings(loops: &Loops, cfg: &Cfg) -> Vec<Loop> {
+    let mut blocks = loops.loops().filled(Vec::new());
+    for block in cfg.blocks().ids() {
+        loops.around(block).for_each(|around| blocks[around].push(block.index()));
     }
-    for number in 0..blocks.len() {
-        for around in loops.around(number) {
-            if let Some(ring) = rings.get_mut(around) {
-                ring.blocks.push(number);
-            }
-        }
-    }
-    rings
+    let ring = |(id, ring): (LoopId, &analysis::Loop)| Loop {
+        header: ring.header.index(),
+        parent: ring.parent.map(Id::index),
+        depth: loops.around(ring.header).count(),
+        blocks: std::mem::take(&mut blocks[id]),
+    };
+    loops.loops().enumerated().map(ring).collect()
 }
 
 struct Reader<'r> {
@@ -338,7 +336,7 @@ impl Reader<'_> {
         let name = inst.branch_target(address).filter(|_| is_branch).and_then(|target| match self
             .block_at(target)
         {
-            Some(block) => Some(label(block)),
+            Some(block) => Some(label(block.index())),
             None => self.function_name(target),
         });
         match (name, text.rsplit_once(' ')) {
@@ -348,7 +346,7 @@ impl Reader<'_> {
     }
 
     /// The block that begins at an address.
-    fn block_at(&self, address: u64) -> Option<usize> {
+    fn block_at(&self, address: u64) -> Option<BlockId> {
         self.cfg.block_of(self.stream.index_of(address)?)
     }
 
@@ -390,7 +388,7 @@ impl Reader<'_> {
     }
 
     /// Where an indirect jump goes.
-    fn jump(&self, step: usize) -> Option<usize> {
+    fn jump(&self, step: usize) -> Option<BlockId> {
         let jumps = self.cfg.jumps();
         let jump = jumps.get(jumps.binary_search_by_key(&step, |it| it.step).ok()?)?;
         match jump.target {
@@ -435,6 +433,6 @@ impl Reader<'_> {
     }
 }
 
-fn found(block: Option<usize>, kind: EdgeKind) -> impl Iterator<Item = Successor> {
-    block.into_iter().map(move |block| Successor { block, kind })
+fn found(block: Option<BlockId>, kind: EdgeKind) -> impl Iterator<Item = Successor> {
+    block.into_iter().map(move |block| Successor { block: block.index(), kind })
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use hsaco_analysis::{Block, Cfg, Function, Functions, Liveness, RegisterSet, States, Stream};
+use hsaco_analysis::{Cfg, Function, Functions, Liveness, RegisterSet, States, Stream};
 use hsaco_isa::Decoder;
 use hsaco_isa::effects::Lanes;
 use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
@@ -96,7 +96,7 @@ impl Lines {
         let liveness = Liveness::new(decoder, &stream, &cfg, Lanes::All);
         let counter = Counter::new(decoder, &stream, &cfg);
         let mut counts = vec![Counts::default(); stream.len()];
-        for block in 0..cfg.blocks().len() {
+        for block in cfg.blocks().ids() {
             liveness.walk(block, |step, before, _| {
                 if let Some(place) = counts.get_mut(step) {
                     *place = counter.count(before);
@@ -165,8 +165,7 @@ fn knows_banks(decoder: &Decoder, states: &States<'_>, cfg: &Cfg) -> bool {
     let mut reached = cfg.reverse_post_order().iter();
     reached.all(|&block| {
         let mut state = states.before_block(block);
-        let mut steps = cfg.blocks().get(block).into_iter().flat_map(Block::steps);
-        steps.all(|step| {
+        cfg.blocks()[block].steps().all(|step| {
             let is_known = state.msb.is_some();
             state = states.after(state, step);
             is_known

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{Cfg, Exit, Function, RegisterSet, StackFrame, Stream, Usage};
+use hsaco_analysis::{BlockId, Cfg, Exit, Function, RegisterSet, StackFrame, Stream, Usage};
 use hsaco_isa::effects::{Flow, Lanes};
 use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
@@ -270,24 +270,23 @@ impl<'c> Callee<'c> {
 
 /// The registers that a function reads before it writes them, on any path.
 fn expected(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> RegisterSet {
-    let mut before = vec![RegisterSet::default(); cfg.blocks().len()];
-    let mut left: BTreeSet<usize> = (0..before.len()).collect();
-    while let Some(number) = left.pop_last() {
-        let Some(block) = cfg.blocks().get(number) else { continue };
+    let mut before = cfg.blocks().filled(RegisterSet::default());
+    let mut left: BTreeSet<BlockId> = cfg.blocks().ids().collect();
+    while let Some(block) = left.pop_last() {
         let mut needed = RegisterSet::default();
-        for next in cfg.successors(number) {
-            needed.union_with(before.get(next).unwrap_or(&RegisterSet::default()));
+        for next in cfg.successors(block) {
+            needed.union_with(&before[next]);
         }
-        for inst in block.steps().rev().filter_map(|step| stream.inst(step)) {
+        for inst in cfg.blocks()[block].steps().rev().filter_map(|step| stream.inst(step)) {
             let effects = decoder.effects(&inst, VgprMsb::default());
             effects.overwrites(Lanes::All).for_each(|register| needed.remove(&register));
             effects.reads().for_each(|register| needed.insert(&register));
         }
-        if before.get_mut(number).is_some_and(|it| it.union_with(&needed)) {
-            left.extend(cfg.predecessors(number));
+        if before[block].union_with(&needed) {
+            left.extend(cfg.predecessors(block));
         }
     }
-    before.first().copied().unwrap_or_default()
+    cfg.entry().map(|entry| before[entry]).unwrap_or_default()
 }
 
 /// Without the vector registers that are only ever read as the upper part of an operand: compilers leave that undefined

@@ -52,8 +52,7 @@ impl CodeEdit {
             }
             CodeEdit::Count(Points::Blocks) | CodeEdit::Call(Points::Blocks, _) => {
                 let order = view.cfg().reverse_post_order().iter();
-                let blocks = order.filter_map(|block| view.cfg().blocks().get(*block));
-                blocks.map(|block| block.first).collect()
+                order.map(|block| view.cfg().blocks()[*block].first).collect()
             }
         }
     }

@@ -173,9 +173,8 @@ fn has_set_up(site: &Site<'_>) -> bool {
     };
     let lines = given.lines(is_set_by_setreg(site), given.flat);
     let text = |step: usize| stream.inst(step).map(|inst| view.decoder().text(&inst));
-    let Some(first) = view.cfg().blocks().first().map(hsaco_analysis::Block::steps) else {
-        return false;
-    };
+    let Some(entry) = view.cfg().entry() else { return false };
+    let first = view.cfg().blocks()[entry].steps();
     let is_start = |at: &usize| {
         lines.iter().zip(*at..).all(|(line, step)| text(step).is_some_and(|it| it == *line))
     };
@@ -197,7 +196,7 @@ fn has_set_up(site: &Site<'_>) -> bool {
             || early()
             || sets()
     };
-    let is_entered_again = view.cfg().predecessors(0).next().is_some();
+    let is_entered_again = view.cfg().predecessors(entry).next().is_some();
     end <= first.end
         && site.step() >= end
         && !is_entered_again

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use hsaco::analysis::Exit;
+use hsaco::analysis::{BlockId, Cfg, Exit, Id};
 use hsaco::bytes::{Error, ErrorKind};
 use hsaco::db;
 use hsaco::dwarf::Spelling;
@@ -329,14 +329,10 @@ pub(crate) struct Block {
 
 impl Block {
     /// Looks at the block; the kernel is decoded by now.
-    fn with<T>(
-        &self,
-        py: Python<'_>,
-        look: impl FnOnce(&hsaco::analysis::Cfg, &hsaco::analysis::Block) -> T,
-    ) -> PyResult<T> {
-        let blocks = self.kernel.blocks().map_err(|error| error::raised(py, "", &error))?;
-        let block = blocks.blocks().get(self.index);
-        block.map(|block| look(blocks, block)).ok_or_else(|| no_such(self.index))
+    fn with<T>(&self, py: Python<'_>, look: impl FnOnce(&Cfg, BlockId) -> T) -> PyResult<T> {
+        let cfg = self.kernel.blocks().map_err(|error| error::raised(py, "", &error))?;
+        let block = cfg.blocks().id(self.index).ok_or_else(|| no_such(self.index))?;
+        Ok(look(cfg, block))
     }
 
     fn address_of(&self, py: Python<'_>, instruction: usize) -> PyResult<u64> {
@@ -344,8 +340,9 @@ impl Block {
         Ok(stream.1.address_of(instruction))
     }
 
-    fn others(&self, indices: Vec<usize>) -> Vec<Block> {
-        indices.into_iter().map(|index| Block { kernel: self.kernel.clone(), index }).collect()
+    fn others(&self, blocks: impl Iterator<Item = BlockId>) -> Vec<Block> {
+        let kernel = || self.kernel.clone();
+        blocks.map(|block| Block { kernel: kernel(), index: block.index() }).collect()
     }
 }
 
@@ -370,32 +367,32 @@ impl Block {
     /// The address of its first instruction.
     #[getter]
     fn start(&self, py: Python<'_>) -> PyResult<u64> {
-        self.address_of(py, self.with(py, |_, block| block.first)?)
+        self.address_of(py, self.with(py, |cfg, block| cfg.blocks()[block].first)?)
     }
 
     /// The address behind its last instruction.
     #[getter]
     fn end(&self, py: Python<'_>) -> PyResult<u64> {
-        self.address_of(py, self.with(py, |_, block| block.end)?)
+        self.address_of(py, self.with(py, |cfg, block| cfg.blocks()[block].end)?)
     }
 
     /// Its instructions.
     #[getter]
     fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let steps = self.with(py, |_, block| block.steps())?;
+        let steps = self.with(py, |cfg, block| cfg.blocks()[block].steps())?;
         instruction::sequence_of(py, Of::Kernel(self.kernel.clone()), steps)
     }
 
     /// The blocks that may follow it.
     #[getter]
     fn successors(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
-        self.with(py, |blocks, _| self.others(blocks.successors(self.index).collect()))
+        self.with(py, |cfg, block| self.others(cfg.successors(block)))
     }
 
     /// The blocks that it may follow.
     #[getter]
     fn predecessors(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
-        self.with(py, |blocks, _| self.others(blocks.predecessors(self.index).collect()))
+        self.with(py, |cfg, block| self.others(cfg.predecessors(block)))
     }
 
     /// How it leaves the kernel, beside its successors: "end", "return", "outside", "unknown", or None.
@@ -407,7 +404,7 @@ impl Block {
             Exit::Outside(_) => "outside",
             Exit::Unknown => "unknown",
         };
-        self.with(py, |_, block| block.exit.map(name))
+        self.with(py, |cfg, block| cfg.blocks()[block].exit.map(name))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -420,7 +417,8 @@ impl Block {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (start, end) = (self.start(py)?, self.end(py)?);
-        let next: Vec<_> = self.with(py, |blocks, _| blocks.successors(self.index).collect())?;
+        let next: Vec<usize> =
+            self.with(py, |cfg, block| cfg.successors(block).map(Id::index).collect())?;
         Ok(format!("<Block {}: {start:#x}..{end:#x}, then {next:?}>", self.index))
     }
 }

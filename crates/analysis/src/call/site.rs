@@ -64,7 +64,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut used = BTreeSet::new();
         let blocks = reached(self.stream, self.cfg);
         for block in &blocks {
-            let Some(block) = self.cfg.blocks().get(*block) else { continue };
+            let block = self.cfg.blocks()[*block];
             for step in block.steps() {
                 let Some(inst) = self.stream.inst(step) else { continue };
                 if inst.flow() == Flow::Next {
@@ -235,7 +235,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut seen = BTreeSet::new();
         let mut work = vec![(block, step + 1)];
         while let Some((block, first)) = work.pop() {
-            let Some(end) = self.cfg.blocks().get(block).map(|block| block.end) else { continue };
+            let end = self.cfg.blocks()[block].end;
             self.budget.set(self.budget.get().saturating_sub(1 + end - first));
             if self.budget.get() == 0 {
                 return true;
@@ -243,10 +243,10 @@ impl<'s, 'a> Search<'s, 'a> {
             match (first..end).find_map(|step| self.fate(step, &pair)) {
                 Some(Fate::Read) => return true,
                 Some(Fate::Gone) => {}
-                None => work.extend(self.cfg.successors(block).filter_map(|next| {
-                    let first = self.cfg.blocks().get(next)?.first;
-                    seen.insert(next).then_some((next, first))
-                })),
+                None => {
+                    let next = self.cfg.successors(block).filter(|next| seen.insert(*next));
+                    work.extend(next.map(|next| (next, self.cfg.blocks()[next].first)));
+                }
             }
         }
         false

@@ -105,8 +105,7 @@ pub(super) fn widened(
         windows.first().cloned().unwrap_or_else(|| Window::new(0, 0, Vec::new(), Vec::new()));
     let mut taken = 1;
     let room = |wide: &Window| stream.address_of(wide.end()) - stream.address_of(wide.first);
-    let Some(block) = view.cfg().block_of(wide.first).and_then(|it| view.cfg().blocks().get(it))
-    else {
+    let Some(block) = view.cfg().block_of(wide.first).map(|it| view.cfg().blocks()[it]) else {
         let (first, end) = (wide.first, wide.end());
         return (wide, Taken { windows: taken, first, end });
     };

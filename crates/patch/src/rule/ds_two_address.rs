@@ -205,7 +205,7 @@ fn copy(
 /// within the block, or another access with two addresses is counted too.
 fn later_waits(site: &Site<'_>) -> Option<Vec<Edit>> {
     let view = site.view();
-    let block = view.cfg().blocks().get(view.cfg().block_of(site.step())?)?;
+    let block = view.cfg().blocks()[view.cfg().block_of(site.step())?];
     let is_two =
         |step: usize| view.stream().inst(step).is_some_and(|inst| RULE.claims(inst.mnemonic()));
     if block.steps().any(|step| step != site.step() && is_two(step)) {
@@ -253,7 +253,7 @@ impl Window {
     /// The one around a site, if it lies in one block and no other rule has a say in it.
     fn around(site: &Site<'_>) -> Option<Window> {
         let view = site.view();
-        let block = view.cfg().blocks().get(view.cfg().block_of(site.step())?)?;
+        let block = view.cfg().blocks()[view.cfg().block_of(site.step())?];
         let earliest = site.step().saturating_sub(REACH).max(block.first);
         let delay = (earliest..site.step()).rev().find(|step| {
             view.stream().inst(*step).is_some_and(|inst| inst.mnemonic() == "s_delay_alu")

@@ -217,10 +217,10 @@ fn backward(
 ) -> Option<()> {
     let cfg = view.cfg();
     let start = cfg.block_of(from)?;
-    let mut seen = vec![false; cfg.blocks().len()];
+    let mut seen = cfg.blocks().filled(false);
     let mut work = vec![(start, from)];
     while let Some((number, end)) = work.pop() {
-        let block = cfg.blocks().get(number)?;
+        let block = cfg.blocks()[number];
         let mut goes_on = true;
         for step in (block.first..end).rev() {
             goes_on = visit(step)?;
@@ -232,13 +232,12 @@ fn backward(
             continue;
         }
         // The function's entry, or code without known predecessors.
-        if number == 0 || cfg.predecessors(number).next().is_none() {
+        if Some(number) == cfg.entry() || cfg.predecessors(number).next().is_none() {
             return None;
         }
         for before in cfg.predecessors(number) {
-            let is_seen = seen.get_mut(before)?;
-            if !std::mem::replace(is_seen, true) {
-                work.push((before, cfg.blocks().get(before)?.end));
+            if !std::mem::replace(&mut seen[before], true) {
+                work.push((before, cfg.blocks()[before].end));
             }
         }
     }
@@ -254,10 +253,10 @@ fn forward(
 ) -> Option<()> {
     let cfg = view.cfg();
     let start = cfg.block_of(from)?;
-    let mut seen = vec![false; cfg.blocks().len()];
+    let mut seen = cfg.blocks().filled(false);
     let mut work = vec![(start, from + 1)];
     while let Some((number, first)) = work.pop() {
-        let block = cfg.blocks().get(number)?;
+        let block = cfg.blocks()[number];
         let mut goes_on = true;
         for step in first..block.end {
             if is_call(view.stream().inst(step).as_ref()) {
@@ -275,9 +274,8 @@ fn forward(
             return None;
         }
         for after in cfg.successors(number) {
-            let is_seen = seen.get_mut(after)?;
-            if !std::mem::replace(is_seen, true) {
-                work.push((after, cfg.blocks().get(after)?.first));
+            if !std::mem::replace(&mut seen[after], true) {
+                work.push((after, cfg.blocks()[after].first));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Whether waits for LDS accesses still wait for the same ones, where a replacement leaves more of them outstanding
 //! than there were and later waits count that.
 
-use hsaco_analysis::Stream;
+use hsaco_analysis::{BlockId, Stream};
 use hsaco_isa::effects::Counter;
 use hsaco_isa::model::VgprMsb;
 use hsaco_isa::{Decoder, Inst};
@@ -62,12 +62,12 @@ pub(super) fn check(view: &View<'_>, records: &[Record]) -> Vec<Finding> {
     found
 }
 
-fn check_block(view: &View<'_>, block: usize, records: &[Record]) -> Result<(), Finding> {
+fn check_block(view: &View<'_>, block: BlockId, records: &[Record]) -> Result<(), Finding> {
     let decoder = view.decoder();
     let stream = view.stream();
     let start = Queue { earlier: u32::MAX, since: Vec::new() };
     let (mut old, mut new, mut number) = (start.clone(), start, 0);
-    let block = view.cfg().blocks().get(block).map_or(0..0, hsaco_analysis::Block::steps);
+    let block = view.cfg().blocks()[block].steps();
     let mut step = block.start;
     while step < block.end {
         let address = stream.address_of(step);

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use hsaco_analysis::{Block, Cfg, Exit, FunctionKind, States, Stream, vgpr_msb_after};
+use hsaco_analysis::{Block, BlockId, Cfg, Exit, FunctionKind, States, Stream, vgpr_msb_after};
 use hsaco_isa::Decoder;
 use hsaco_isa::effects::{Flow, Lanes};
 use hsaco_isa::model::VgprMsb;
@@ -94,14 +94,14 @@ impl<'a> Instructions<'a> {
     pub(super) fn before(&self, step: usize) -> impl Iterator<Item = usize> {
         let cfg = self.cfg();
         let here = cfg.block_of(step);
-        let first = here.and_then(|it| cfg.blocks().get(it)).map_or(step, |it| it.first);
-        let mut seen = vec![false; cfg.blocks().len()];
-        let mut left: Vec<usize> = here.into_iter().flat_map(|it| cfg.predecessors(it)).collect();
+        let first = here.map_or(step, |it| cfg.blocks()[it].first);
+        let mut seen = cfg.blocks().filled(false);
+        let mut left: Vec<BlockId> = here.into_iter().flat_map(|it| cfg.predecessors(it)).collect();
         let others = std::iter::from_fn(move || {
             while let Some(block) = left.pop() {
-                if !std::mem::replace(seen.get_mut(block)?, true) {
+                if !std::mem::replace(&mut seen[block], true) {
                     left.extend(cfg.predecessors(block));
-                    return cfg.blocks().get(block).map(Block::steps);
+                    return Some(cfg.blocks()[block].steps());
                 }
             }
             None
@@ -154,8 +154,8 @@ impl Msbs {
             return Msbs::Before(msbs);
         }
         let states = States::new(decoder, stream, code.cfg(), Lanes::All);
-        for (number, block) in code.cfg().blocks().iter().enumerate() {
-            let mut state = states.before_block(number);
+        for (id, block) in code.cfg().blocks().enumerated() {
+            let mut state = states.before_block(id);
             for step in Block::steps(block) {
                 if let Some(place) = msbs.get_mut(step) {
                     *place = state.msb;

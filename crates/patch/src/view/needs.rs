@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use hsaco_analysis::{Focus, Liveness, LivenessMemo, RegisterSet, ScalarSet};
+use hsaco_analysis::{BlockId, Focus, IndexVec, Liveness, LivenessMemo, RegisterSet, ScalarSet};
 use hsaco_isa::effects::Lanes;
 use hsaco_isa::model::{Register, RegisterFile};
 
@@ -20,9 +20,9 @@ pub(super) struct Needs {
     wanted: RefCell<Vec<usize>>,
     before: RefCell<ByStep>,
     /// What is outstanding before every block.
-    before_blocks: OnceCell<Vec<Outstanding>>,
+    before_blocks: OnceCell<IndexVec<BlockId, Outstanding>>,
     /// The instruction that was asked about last: its block, its number, and what is outstanding before it.
-    last: RefCell<Option<(usize, usize, Outstanding)>>,
+    last: RefCell<Option<(BlockId, usize, Outstanding)>>,
     outstanding: RefCell<ByStep>,
 }
 
@@ -72,9 +72,11 @@ impl Needs {
     /// The registers that are needed after an instruction.
     pub(super) fn after(&self, code: &Instructions<'_>, step: usize) -> RegisterSet {
         let cfg = code.cfg();
-        match cfg.block_of(step).and_then(|block| Some((block, cfg.blocks().get(block)?.end))) {
+        match cfg.block_of(step) {
             None => RegisterSet::all(),
-            Some((block, end)) if step + 1 == end => self.liveness(code).live_out(block),
+            Some(block) if step + 1 == cfg.blocks()[block].end => {
+                self.liveness(code).live_out(block)
+            }
             Some(_) => self.before(code, step + 1),
         }
     }
@@ -91,7 +93,7 @@ impl Needs {
         let mut rest = steps;
         while let Some(first) = rest.first() {
             let Some(block) = cfg.block_of(*first) else { break };
-            let end = cfg.blocks().get(block).map_or(first + 1, |block| block.end);
+            let end = cfg.blocks()[block].end;
             let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
             let mut next = here;
             let start = found.len();
@@ -128,8 +130,7 @@ impl Needs {
         // Asking about one instruction after the other walks each block once.
         let mut last = self.last.borrow_mut();
         if last.as_ref().is_none_or(|(known, at, _)| *known != block || *at > step) {
-            let first = cfg.blocks().get(block).map_or(step, |block| block.first);
-            *last = Some((block, first, before.get(block).cloned().unwrap_or_default()));
+            *last = Some((block, cfg.blocks()[block].first, before[block].clone()));
         }
         let Some((_, at, outstanding)) = last.as_mut() else { return RegisterSet::all() };
         while *at < step {

@@ -3,7 +3,7 @@
 //! A register that no later instruction reads may still be the destination of an outstanding load, or the address of
 //! an access that is replayed after a page fault. Neither may be written.
 
-use hsaco_analysis::{Focus, FunctionKind, RegisterSet};
+use hsaco_analysis::{BlockId, Focus, FunctionKind, IndexVec, RegisterSet};
 use hsaco_isa::effects::{Counter, Effects, Flow};
 
 use super::instructions::Instructions;
@@ -111,43 +111,38 @@ impl Outstanding {
 }
 
 /// What is outstanding before every block.
-pub(super) fn before_blocks(code: &Instructions<'_>, focus: Focus) -> Vec<Outstanding> {
+pub(super) fn before_blocks(
+    code: &Instructions<'_>,
+    focus: Focus,
+) -> IndexVec<BlockId, Outstanding> {
     let (cfg, is_kernel) = (code.cfg(), code.kind() == FunctionKind::Kernel);
-    let mut before = vec![Outstanding::default(); cfg.blocks().len()];
-    let mut is_reached = vec![false; before.len()];
-    cfg.reverse_post_order().iter().for_each(|block| set(&mut is_reached, *block, true));
-    let unknown = is_reached.iter().enumerate().filter(|(at, is)| !**is || *at == 0 && !is_kernel);
-    unknown.for_each(|(block, _)| set(&mut before, block, Outstanding::unknown()));
+    let mut before = cfg.blocks().filled(Outstanding::default());
+    let mut is_reached = cfg.blocks().filled(false);
+    cfg.reverse_post_order().iter().for_each(|block| is_reached[*block] = true);
+    let is_unknown = |block| !is_reached[block] || Some(block) == cfg.entry() && !is_kernel;
+    for block in cfg.blocks().ids().filter(|block| is_unknown(*block)) {
+        before[block] = Outstanding::unknown();
+    }
     // What each block leaves outstanding by itself, where it has successors.
-    let left: Vec<Option<Outstanding>> = (0..before.len())
-        .map(|block| {
-            cfg.successors(block).next().filter(|_| is_reached.get(block) == Some(&true))?;
-            let mut outstanding = Outstanding::default();
-            cfg.blocks().get(block)?.steps().for_each(|step| outstanding.step(code, focus, step));
-            Some(outstanding)
-        })
-        .collect();
+    let left = cfg.blocks().enumerated().map(|(id, block)| {
+        cfg.successors(id).next().filter(|_| is_reached[id])?;
+        let mut outstanding = Outstanding::default();
+        block.steps().for_each(|step| outstanding.step(code, focus, step));
+        Some(outstanding)
+    });
+    let left: IndexVec<BlockId, Option<Outstanding>> = left.collect();
     let mut has_changed = is_reached;
-    while has_changed.contains(&true) {
+    while has_changed.as_slice().contains(&true) {
         for block in cfg.reverse_post_order() {
-            let left = left.get(*block).and_then(Option::as_ref);
-            let is_new = has_changed.get_mut(*block).is_some_and(std::mem::take);
-            let (Some(left), true) = (left, is_new) else { continue };
-            let here = before.get(*block).cloned().unwrap_or_default();
+            let is_new = std::mem::take(&mut has_changed[*block]);
+            let (Some(left), true) = (&left[*block], is_new) else { continue };
+            let here = before[*block].clone();
             for next in cfg.successors(*block) {
-                if before.get_mut(next).is_some_and(|it| it.merge(&here, left)) {
-                    set(&mut has_changed, next, true);
-                }
+                has_changed[next] |= before[next].merge(&here, left);
             }
         }
     }
     before
-}
-
-fn set<T>(list: &mut [T], at: usize, to: T) {
-    if let Some(place) = list.get_mut(at) {
-        *place = to;
-    }
 }
 
 #[cfg(test)]

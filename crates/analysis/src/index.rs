@@ -1,0 +1,208 @@
+//! Vectors that are indexed by the ids of what they hold, so that an index of one kind does not end up in a vector of
+//! another.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// The number of something, as the vector that holds it gives it out.
+pub trait Id: Copy + Ord {
+    /// The id of a number.
+    fn new(index: usize) -> Self;
+
+    /// The number.
+    fn index(self) -> usize;
+}
+
+/// Declares types of ids.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $visibility:vis struct $name:ident;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $visibility struct $name(u32);
+
+        impl $crate::index::Id for $name {
+            #[inline]
+            fn new(index: usize) -> Self {
+                debug_assert!(u32::try_from(index).is_ok());
+                $name(index as u32)
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+};
+}
+pub(crate) use ids;
+
+/// A vector that ids of one kind index.
+///
+/// It gives the ids out itself, so that looking one up cannot fail; an id of another vector is a mistake of the caller,
+/// and ends in a panic as with a slice.
+///
+/// ```
+/// use hsaco_analysis::{Cfg, Id, Stream};
+/// use hsaco_isa::{Decoder, Processor};
+/// // s_cbranch_scc1 0; s_endpgm
+/// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+/// let stream = Stream::decode(&decoder, 0, &[0, 0, 0x85, 0xbf, 0, 0, 0x81, 0xbf]);
+/// let cfg = Cfg::new(&decoder, &stream);
+/// let mut visits = cfg.blocks().filled(0);
+/// for block in cfg.blocks().ids() {
+///     visits[block] += 1;
+/// }
+/// let last = cfg.blocks().id(1).unwrap();
+/// assert_eq!((visits[last], last.index(), cfg.blocks().id(2)), (1, 1, None));
+/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct IndexVec<I, T> {
+    items: Vec<T>,
+    ids: PhantomData<fn(I) -> I>,
+}
+
+impl<I: Id, T> IndexVec<I, T> {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Vec::with_capacity(capacity).into()
+    }
+
+    /// Adds what has the next id.
+    pub(crate) fn push(&mut self, item: T) -> I {
+        let id = I::new(self.items.len());
+        self.items.push(item);
+        id
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The id of that number, counted from 0, if there are as many.
+    #[must_use]
+    pub fn id(&self, index: usize) -> Option<I> {
+        (index < self.items.len()).then(|| I::new(index))
+    }
+
+    /// All ids.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.items.len()).map(I::new)
+    }
+
+    /// All items, in the order of their ids.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// All items, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
+    /// All items with their ids.
+    pub fn enumerated(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+        self.items.iter().enumerate().map(|(index, item)| (I::new(index), item))
+    }
+
+    /// All items, in the order of their ids.
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        &self.items
+    }
+
+    /// A vector for the same ids that holds one value for each.
+    #[must_use]
+    pub fn filled<U: Clone>(&self, value: U) -> IndexVec<I, U> {
+        vec![value; self.items.len()].into()
+    }
+}
+
+impl<I, T> From<Vec<T>> for IndexVec<I, T> {
+    fn from(items: Vec<T>) -> Self {
+        IndexVec { items, ids: PhantomData }
+    }
+}
+
+impl<I, T> FromIterator<T> for IndexVec<I, T> {
+    fn from_iter<A: IntoIterator<Item = T>>(items: A) -> Self {
+        Vec::from_iter(items).into()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a IndexVec<I, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl<I, T> Default for IndexVec<I, T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<I, T: fmt::Debug> fmt::Debug for IndexVec<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.items.fmt(f)
+    }
+}
+
+impl<I: Id, T> Index<I> for IndexVec<I, T> {
+    type Output = T;
+
+    #[inline]
+    #[allow(clippy::indexing_slicing, reason = "ids come from this vector")]
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IndexVec<I, T> {
+    #[inline]
+    #[allow(clippy::indexing_slicing, reason = "ids come from this vector")]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}
+
+/// A list of items for each id, in one allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists<I, T> {
+    ranges: IndexVec<I, (u32, u32)>,
+    items: Vec<T>,
+}
+
+impl<I: Id, T: Copy> Lists<I, T> {
+    /// One for each of `count` ids, from pairs that are sorted by id.
+    pub(crate) fn of_sorted(count: usize, pairs: &[(I, T)]) -> Self {
+        let mut ranges = IndexVec::with_capacity(count);
+        let mut start = 0;
+        for id in (0..count).map(I::new) {
+            let rest = pairs.iter().skip(start);
+            let end = start + rest.take_while(|(owner, _)| *owner == id).count();
+            ranges.push((start as u32, end as u32));
+            start = end;
+        }
+        Lists { ranges, items: pairs.iter().map(|(_, item)| *item).collect() }
+    }
+
+    /// The list of an id.
+    #[inline]
+    #[allow(clippy::indexing_slicing, reason = "ranges are counted in these items")]
+    pub(crate) fn of(&self, id: I) -> &[T] {
+        let (start, end) = self.ranges[id];
+        &self.items[start as usize..end as usize]
+    }
+}
