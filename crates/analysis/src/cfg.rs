@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hsaco_isa::Decoder;
 use hsaco_isa::effects::Flow;
 
 use crate::index::{Id, IndexVec, Lists, ids};
 use crate::stream::Stream;
-use crate::value::{Address, Values};
 
 /// Instructions that run one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +45,19 @@ pub enum Exit {
     Unknown,
 }
 
+/// A code address in a pair of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// This address.
+    Known(u64),
+    /// What the caller left in `s[30:31]`: its return address.
+    Return,
+    /// What memory holds at this address, such as an entry of the GOT.
+    Loaded(u64),
+    /// Anything.
+    Unknown,
+}
+
 /// Where an indirect jump goes, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jump {
@@ -66,28 +77,12 @@ pub struct Cfg {
     jumps: Vec<Jump>,
 }
 
-/// How often newly found targets may lead to others.
-const ROUNDS: usize = 8;
-
 impl Cfg {
-    /// The control flow of a stream, entered at its start.
-    ///
-    /// Calls do not end blocks. Indirect jumps go where the values of their registers say, where
-    /// the stream itself makes these values.
-    #[must_use]
-    pub fn new(decoder: &Decoder, stream: &Stream<'_>) -> Self {
-        let has_jumps = stream.has_flow(|flow| flow == Flow::IndirectJump);
-        let mut known = BTreeMap::new();
-        let mut cfg = Builder { stream, known: &known }.build();
-        for _ in 0..if has_jumps { ROUNDS } else { 0 } {
-            let found = Values::new(decoder, stream, &cfg).jumps();
-            if found == known {
-                break;
-            }
-            known = found;
-            cfg = Builder { stream, known: &known }.build();
-        }
-        cfg.jumps = known.into_iter().map(|(step, target)| Jump { step, target }).collect();
+    /// The control flow of a stream, where the targets of indirect jumps are known.
+    pub(crate) fn with_jumps(stream: &Stream<'_>, known: &BTreeMap<usize, Address>) -> Self {
+        let mut cfg = Builder { stream, known }.build();
+        let jumps = known.iter().map(|(step, target)| Jump { step: *step, target: *target });
+        cfg.jumps = jumps.collect();
         cfg
     }
 

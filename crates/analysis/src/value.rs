@@ -10,22 +10,9 @@ use hsaco_isa::effects::{Effects, Flow};
 use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
 
-use crate::cfg::Cfg;
+use crate::cfg::{Address, Cfg};
 use crate::register_set::RegisterSet;
 use crate::stream::Stream;
-
-/// A code address in a pair of registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// This address.
-    Known(u64),
-    /// What the caller left in `s[30:31]`: its return address.
-    Return,
-    /// What memory holds at this address, such as an entry of the GOT.
-    Loaded(u64),
-    /// Anything.
-    Unknown,
-}
 
 /// What one register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use hsaco_isa::{Decoder, Inst};
 
 use super::link::{Links, Pointer};
 use super::{Call, CallKind, Callee, Evidence};
-use crate::cfg::Cfg;
+use crate::cfg::{Address, Cfg};
 use crate::function::Functions;
 use crate::stream::Stream;
 use crate::usage::{gives_counter, reached};
-use crate::value::{Address, Callees, Values};
+use crate::value::{Callees, Values};
 
 /// What calls of one function are looked for with.
 pub(super) struct Search<'s, 'a> {
