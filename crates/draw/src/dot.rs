@@ -6,12 +6,14 @@ use std::fmt::Write;
 use crate::flow::{Block, EdgeKind, Graph, counted, label};
 use crate::outside::outsides;
 
-/// The graph in the DOT language.
-pub(crate) fn picture(graph: &Graph, instructions: bool) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_graph(&mut out, graph, instructions);
-    out
+impl Graph {
+    /// The graph in the DOT language, for Graphviz.
+    pub fn to_dot(&self, instructions: bool) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = write_graph(&mut out, self, instructions);
+        out
+    }
 }
 
 fn write_graph(out: &mut String, graph: &Graph, instructions: bool) -> std::fmt::Result {

@@ -11,8 +11,6 @@ use hsaco_isa::effects::Flow;
 use hsaco_isa::model::VgprMsb;
 use hsaco_isa::{Decoder, Inst};
 
-use crate::{dot, svg};
-
 /// A function and its blocks, of which the first is the entry.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -269,17 +267,6 @@ impl Graph {
     /// How many instructions its blocks have.
     pub fn instructions(&self) -> usize {
         self.blocks.iter().map(|it| it.instructions.len()).sum()
-    }
-
-    /// The graph in the DOT language, for Graphviz.
-    pub fn to_dot(&self, instructions: bool) -> String {
-        dot::picture(self, instructions)
-    }
-
-    /// A picture that needs nothing from elsewhere, with all of long blocks only if it is full; none where edges have so
-    /// many bends that they could not be followed.
-    pub fn to_svg(&self, is_full: bool) -> Option<String> {
-        svg::picture(self, is_full)
     }
 }
 

@@ -4,7 +4,13 @@
 //! dominator, so that the code after a condition or a loop stands where the code before it stood.
 
 use crate::flow::{Block, EdgeKind, Graph};
-use crate::svg::Wire;
+
+/// An edge between cards.
+pub(crate) struct Wire {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) kind: EdgeKind,
+}
 
 /// The answer.
 pub(crate) struct Spine {

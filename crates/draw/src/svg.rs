@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 use crate::flow::{Block, EDGE_KINDS, EdgeKind, Graph, counted, label};
 use crate::layered::{self, Edge, Loop, Point, Size};
 use crate::outside::{Outside, outsides};
-use crate::spine::Spine;
+use crate::spine::{Spine, Wire};
 
 /// Colours for bright and dark surroundings; nothing is fetched from anywhere.
 const STYLE: &str = include_str!("style.css");
@@ -30,30 +30,24 @@ const LONG: usize = 76;
 /// Of the name above the picture.
 const LONG_NAME: usize = 120;
 
-/// The picture; none where no layout is found.
-pub(crate) fn picture(graph: &Graph, is_full: bool) -> Option<String> {
-    let outsides = outsides(graph);
-    let cards: Vec<Card> = graph
-        .blocks
-        .iter()
-        .enumerate()
-        .map(|(number, block)| Card::of_block(graph, number, block, is_full))
-        .chain(outsides.iter().map(|it| Card::of_outside(&it.words)))
-        .collect();
-    let wires = wires(graph, &outsides);
-    let drawing = layered::draw(&to_lay_out(graph, &cards, &wires))?;
-    let picture = Picture { graph, cards: &cards, wires: &wires, drawing: &drawing };
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = picture.write(&mut out);
-    Some(out)
-}
-
-/// An edge between cards.
-pub(crate) struct Wire {
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    pub(crate) kind: EdgeKind,
+impl Graph {
+    /// A picture that needs nothing from elsewhere, with all of long blocks only if it is full; none where edges have so
+    /// many bends that they could not be followed.
+    pub fn to_svg(&self, is_full: bool) -> Option<String> {
+        let outsides = outsides(self);
+        let blocks = self.blocks.iter().enumerate();
+        let cards: Vec<Card> = blocks
+            .map(|(number, block)| Card::of_block(self, number, block, is_full))
+            .chain(outsides.iter().map(|it| Card::of_outside(&it.words)))
+            .collect();
+        let wires = wires(self, &outsides);
+        let drawing = layered::draw(&to_lay_out(self, &cards, &wires))?;
+        let picture = Picture { graph: self, cards: &cards, wires: &wires, drawing: &drawing };
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = picture.write(&mut out);
+        Some(out)
+    }
 }
 
 fn wires(graph: &Graph, outsides: &[Outside]) -> Vec<Wire> {
