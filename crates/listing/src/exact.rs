@@ -6,12 +6,12 @@ use hsaco_isa::Assembler;
 use hsaco_isa::assembler::Data;
 use hsaco_isa::model::VgprMsb;
 
+use crate::comment::{COMMENT_COLUMN, push_annotation, push_comment};
 use crate::hex::{Case, push_hex};
 use crate::plan::{Plan, Span};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
-use crate::text::{COMMENT_COLUMN, push_annotation, push_comment};
 
 /// Bytes of data in a line.
 const ROW: usize = 16;

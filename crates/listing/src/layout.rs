@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use hsaco_bytes::Error;
 use hsaco_elf::symbol::{
-    SHN_AMDGPU_LDS, SHN_UNDEF, STT_FILE, STT_FUNC, STT_SECTION, Symbol, SymbolSource, SymbolTable,
+    SHN_AMDGPU_LDS, SHN_UNDEF, STT_COMMON, STT_FILE, STT_FUNC, STT_OBJECT, STT_SECTION, Symbol,
+    SymbolSource, SymbolTable,
 };
 use hsaco_elf::{Elf, SHT_DYNSYM, SHT_SYMTAB, Segment};
 use hsaco_object::CodeObject;
@@ -32,6 +33,16 @@ pub(crate) struct Section<'a> {
     pub(crate) code: &'a [u8],
     /// The names in it, in order.
     pub(crate) labels: Vec<Label<'a>>,
+}
+
+/// True for what a compiler puts beside code.
+pub(crate) fn is_data(label: &Label<'_>) -> bool {
+    matches!(label.kind, STT_OBJECT | STT_COMMON)
+}
+
+/// The number of the name to show of several at one address: the last of code, else the last.
+pub(crate) fn shown_by_default(labels: &[Label<'_>]) -> usize {
+    labels.iter().rposition(|it| !is_data(it)).unwrap_or(labels.len().saturating_sub(1))
 }
 
 /// All sections of an object.

@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod comment;
 mod exact;
 mod hex;
 #[cfg(feature = "json")]

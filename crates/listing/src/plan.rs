@@ -4,18 +4,16 @@ use std::io::Write;
 use std::ops::Range;
 
 use hsaco_bytes::{Error, ErrorKind};
-use hsaco_elf::symbol::{STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_OBJECT};
+use hsaco_elf::symbol::{STT_AMDGPU_HSA_KERNEL, STT_OBJECT};
 use hsaco_isa::Decoder;
-use hsaco_isa::decoder::TextMemory;
 use hsaco_object::{CodeObject, KernelDescriptor};
 
-use crate::layout::{Label, Layout, Section};
+use crate::layout::{Label, Layout, Section, is_data};
 use crate::lister::{Lister, Reassembly};
 use crate::live::Live;
 use crate::selection::{Selection, Wanted};
-use crate::source::Source;
+use crate::source::{Place, Source};
 use crate::steps::{Step, Steps};
-use crate::text::{TextStyle, TextWriter};
 
 /// Code that threads take at a time: enough to be worth it, little enough to be held as text.
 const UNIT: usize = 12 << 10;
@@ -188,17 +186,17 @@ impl<'a> Plan<'a> {
         Steps { decoder, code, at: span.bytes.start, end: span.bytes.end }
     }
 
-    /// All of the listing as text, after a line that says what the object is called.
-    #[must_use]
-    pub fn to_text(&self, name: &str, style: TextStyle) -> Vec<u8> {
-        let (mut text, mut memory) = (Vec::new(), TextMemory::default());
-        let writer = TextWriter { plan: self, style };
-        // Writing to a vector cannot fail.
-        let _ = writer.object(name, &mut text);
-        for span in &self.spans {
-            let _ = writer.span(span, &mut memory, &mut text);
-        }
-        text
+    /// What the last instruction comes from that is shown before a span, where sources are wanted.
+    pub(crate) fn place_before(&self, span: &Span) -> Place<'_> {
+        let Some(source) = &self.source else { return Place::default() };
+        let earlier = self.spans.get(..span.number).unwrap_or_default();
+        let last = |span: &Span| {
+            let base = self.section(span)?.address;
+            let steps = self.steps(span).filter(|(_, step, _)| !matches!(step, Step::Zeros));
+            steps.last().map(|(at, ..)| (span.section, base.wrapping_add(at as u64)))
+        };
+        let last = earlier.iter().rev().filter(|it| !it.is_data).find_map(last);
+        last.map(|(section, address)| source.at(section, address)).unwrap_or_default()
     }
 
     /// Whether there is nothing to show.
@@ -344,16 +342,6 @@ impl<'p, 'a> Planner<'p, 'a> {
 
 /// Bytes of a kernel's header in code object V2.
 const V2_SIZE: usize = 256;
-
-/// True for what a compiler puts beside code.
-fn is_data(label: &Label<'_>) -> bool {
-    matches!(label.kind, STT_OBJECT | STT_COMMON)
-}
-
-/// The number of the name to show of several at one address: the last of code, else the last.
-pub(crate) fn shown_by_default(labels: &[Label<'_>]) -> usize {
-    labels.iter().rposition(|it| !is_data(it)).unwrap_or(labels.len().saturating_sub(1))
-}
 
 /// What stands for a header that cannot be shown. The bytes are those that the section begins with,
 /// wherever the header is: so does `llvm-objdump`.

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hsaco_bytes::Str;
 use hsaco_object::{CodeMap, CodeObject, Kernel};
 
-use crate::layout::{Label, Layout};
-use crate::plan::shown_by_default;
+use crate::layout::{Label, Layout, shown_by_default};
 
 /// Whether a kernel of a mangled name is wanted.
 pub type WantsKernel<'k> = dyn Fn(Str<'_>) -> bool + Sync + 'k;

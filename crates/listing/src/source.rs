@@ -9,9 +9,6 @@ use hsaco_dwarf::{DebugInfo, Location};
 use hsaco_elf::symbol::Symbol;
 use hsaco_object::CodeObject;
 
-use crate::plan::{Plan, Span};
-use crate::steps::Step;
-
 /// The text of a line of a source file, counted from 1, if the file is there.
 pub type SourceLine = Arc<dyn Fn(&str, u32) -> Option<String> + Send + Sync>;
 
@@ -138,18 +135,6 @@ impl<'a> Source<'a> {
     fn inlined_function(&self, address: u64) -> Option<String> {
         let frames = self.debug.frames(address).ok()?;
         frames.into_iter().next()?.function
-    }
-
-    /// The place of the last instruction that is shown before a span.
-    pub(crate) fn before(&self, plan: &Plan<'_>, span: &Span) -> Place<'_> {
-        let earlier = plan.spans.get(..span.number).unwrap_or_default();
-        let last = |span: &Span| {
-            let base = plan.section(span)?.address;
-            let steps = plan.steps(span).filter(|(_, step, _)| !matches!(step, Step::Zeros));
-            steps.last().map(|(at, ..)| (span.section, base.wrapping_add(at as u64)))
-        };
-        let last = earlier.iter().rev().filter(|it| !it.is_data).find_map(last);
-        last.map(|(section, address)| self.at(section, address)).unwrap_or_default()
     }
 
     /// What stands between an instruction and the one before it.

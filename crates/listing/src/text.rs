@@ -7,17 +7,15 @@ use hsaco_isa::decoder::TextMemory;
 use hsaco_isa::model::VgprMsb;
 use hsaco_isa::print::Token;
 
+use crate::comment::{COMMENT_COLUMN, push_annotation, push_blanks, push_comment};
 use crate::exact::{ExactWriter, plain};
-use crate::hex::{Case, push_hex, push_word, word_digits};
+use crate::hex::{Case, push_hex, push_word};
 use crate::lister::Reassembly;
 use crate::live::Counts;
 use crate::plan::{Plan, Span};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
-
-/// Where the comment with address and encoding begins, the tab counted as one.
-pub(crate) const COMMENT_COLUMN: usize = 60;
 
 /// How to write.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +33,21 @@ pub struct TextWriter<'p, 'a> {
     pub plan: &'p Plan<'a>,
     /// How.
     pub style: TextStyle,
+}
+
+impl Plan<'_> {
+    /// All of the listing as text, after a line that says what the object is called.
+    #[must_use]
+    pub fn to_text(&self, name: &str, style: TextStyle) -> Vec<u8> {
+        let (mut text, mut memory) = (Vec::new(), TextMemory::default());
+        let writer = TextWriter { plan: self, style };
+        // Writing to a vector cannot fail.
+        let _ = writer.object(name, &mut text);
+        for span in &self.spans {
+            let _ = writer.span(span, &mut memory, &mut text);
+        }
+        text
+    }
 }
 
 /// What goes from one instruction to the next.
@@ -120,7 +133,7 @@ impl TextWriter<'_, '_> {
         let mut msb = VgprMsb::default();
         let start = self.plan.live.as_ref().map_or(0, |it| it.start(span.section));
         let source = self.plan.source.as_ref();
-        let mut place = source.map(|it| it.before(self.plan, span)).unwrap_or_default();
+        let mut place = self.plan.place_before(span);
         for (at, step, size) in self.plan.steps(span) {
             let out = part.bytes();
             let encoding = section.code.get(at..at + size).unwrap_or_default();
@@ -280,63 +293,6 @@ pub(crate) fn replace_last_operand(
     if let Some((token, _)) = tokens.last_mut() {
         *token = Token::Label;
     }
-}
-
-pub(crate) fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
-    out.extend_from_slice(b" <");
-    out.extend_from_slice(name);
-    if distance != 0 {
-        out.extend_from_slice(b"+0x");
-        push_hex(out, Case::Lower, distance, 1);
-    }
-    out.push(b'>');
-}
-
-/// Blanks, address and encoding. Where they have their usual length, copies of one size do.
-#[inline]
-pub(crate) fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
-    let (words, rest) = encoding.as_chunks::<4>();
-    let is_usual = address >> 48 == 0 && words.len() <= 5 && rest.is_empty() && blanks <= 64;
-    if !is_usual {
-        return push_long_comment(out, blanks, encoding, address);
-    }
-    let mut text = *b"// 000000000000:                                                ";
-    let [_, _, a, b, c, d, e, f] = address.to_be_bytes();
-    let [_, _, _, _, high @ ..] = word_digits(Case::Upper, u32::from_be_bytes([0, 0, a, b]));
-    text[3..7].copy_from_slice(&high);
-    text[7..15].copy_from_slice(&word_digits(Case::Upper, u32::from_be_bytes([c, d, e, f])));
-    let (places, _) = text[17..].as_chunks_mut::<9>();
-    for ([place @ .., _], word) in places.iter_mut().zip(words) {
-        *place = word_digits(Case::Upper, u32::from_le_bytes(*word));
-    }
-    let start = out.len() + blanks;
-    out.extend_from_slice(&[b' '; 64]);
-    out.truncate(start);
-    out.extend_from_slice(&text);
-    out.truncate(start + 16 + 9 * words.len());
-}
-
-#[cold]
-fn push_long_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
-    push_blanks(out, blanks);
-    out.extend_from_slice(b"// ");
-    push_hex(out, Case::Upper, address, 12);
-    out.push(b':');
-    let (words, rest) = encoding.as_chunks::<4>();
-    for word in words {
-        out.push(b' ');
-        push_word(out, Case::Upper, u32::from_le_bytes(*word));
-    }
-    for &byte in rest {
-        out.push(b' ');
-        push_hex(out, Case::Upper, u64::from(byte), 2);
-    }
-}
-
-#[inline]
-fn push_blanks(out: &mut Vec<u8>, count: usize) {
-    const BLANKS: [u8; 64] = [b' '; 64];
-    out.extend_from_slice(BLANKS.get(..count).unwrap_or(&BLANKS));
 }
 
 const PLAIN: &[u8] = b"\x1b[0m";
