@@ -23,6 +23,7 @@ mod align;
 mod comparison;
 mod digest;
 mod model;
+mod name;
 mod pairing;
 mod record;
 mod resources;
@@ -30,7 +31,8 @@ mod value;
 
 pub use comparison::Comparison;
 pub use digest::Digest;
-pub use model::{Change, Detail, FunctionDiff, Line, ObjectDiff, ObjectName, Side};
+pub use model::{Change, Detail, FunctionDiff, Line, ObjectDiff, Side};
+pub use name::ObjectName;
 pub use pairing::Group;
 pub use record::{ObjectRecord, Subject, What};
 pub use resources::{Changes, KernelChange, METRICS, ResourceChange, Verdict};

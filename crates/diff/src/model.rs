@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_analysis::{Code, Function, FunctionKind};
 use hsaco_db::Listing;
-use hsaco_demangle::demangle;
 use hsaco_isa::target::Generation;
 use hsaco_object::Kernel;
 
 use crate::align::{Pair, align};
+use crate::name::{ObjectName, source_name};
 use crate::record::{FunctionRecord, Subject};
 use crate::value::{Value, Values};
 
@@ -26,18 +26,6 @@ pub struct ObjectDiff {
     pub functions: Vec<FunctionDiff>,
     /// How many kernels and functions are the same in both.
     pub identical: usize,
-}
-
-/// Which object it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct ObjectName {
-    /// Its number in its file.
-    pub index: usize,
-    /// The id of its entry in the bundle.
-    pub entry_id: Option<String>,
-    /// Its target.
-    pub target: Option<String>,
 }
 
 /// A value that is not the same in both.
@@ -109,13 +97,6 @@ impl ObjectDiff {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.a.is_some() && self.b.is_some() && self.header.is_empty() && self.functions.is_empty()
-    }
-}
-
-impl ObjectName {
-    pub(crate) fn new(subject: &Subject<'_>) -> Self {
-        let Subject { index, entry_id, target, .. } = *subject;
-        Self { index, entry_id: entry_id.map(str::to_owned), target: target.map(str::to_owned) }
     }
 }
 
@@ -284,11 +265,6 @@ fn hunks(pairs: &[Pair], context: usize) -> Vec<std::ops::Range<usize>> {
         }
     }
     ranges
-}
-
-/// A name as its author wrote it.
-pub(crate) fn source_name(name: &str) -> String {
-    demangle(name.as_bytes()).unwrap_or_else(|| name.to_owned())
 }
 
 /// What is not the same in both.

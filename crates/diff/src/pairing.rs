@@ -226,7 +226,7 @@ fn serve_one_device(a: Option<&ObjectRecord>, b: Option<&ObjectRecord>) -> bool 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ObjectName;
+    use crate::name::ObjectName;
     use crate::resources::Numbers;
     use crate::value::Values;
 

@@ -9,7 +9,7 @@ use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::{CodeObject, Kernel};
 
 use crate::digest::Digest;
-use crate::model::ObjectName;
+use crate::name::ObjectName;
 use crate::resources::Numbers;
 use crate::value::{Value, Values};
 
@@ -24,6 +24,18 @@ pub struct Subject<'o> {
     pub target: Option<&'o str>,
     /// The object.
     pub object: Option<&'o CodeObject<'o>>,
+}
+
+impl Subject<'_> {
+    /// Which object it is.
+    pub(crate) fn name(&self) -> ObjectName {
+        let Subject { index, entry_id, target, .. } = *self;
+        ObjectName {
+            index,
+            entry_id: entry_id.map(str::to_owned),
+            target: target.map(str::to_owned),
+        }
+    }
 }
 
 /// A kernel or function.
@@ -73,7 +85,7 @@ impl ObjectRecord {
     #[must_use]
     pub fn new(subject: &Subject<'_>, what: What<'_>) -> Self {
         let mut record = Self {
-            name: ObjectName::new(subject),
+            name: subject.name(),
             target_id: None,
             header: header(subject),
             functions: Vec::new(),

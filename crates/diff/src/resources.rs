@@ -3,7 +3,7 @@
 use hsaco_analysis::{Metric, Metrics};
 use hsaco_object::{CodeObject, Kernel};
 
-use crate::model::{ObjectName, source_name};
+use crate::name::{ObjectName, source_name};
 
 /// What is compared, in the order of a kernel's numbers.
 pub const METRICS: [Metric; 7] = [
