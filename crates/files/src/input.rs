@@ -13,6 +13,7 @@ use hsaco_db::{Content, Stored as _};
 use memmap2::Mmap;
 
 use crate::error::{OpenError, Result};
+use crate::mapping::{map, release_pages};
 use crate::stored::StoredFile;
 
 /// One file's bytes.
@@ -66,21 +67,6 @@ impl Input {
         release_pages(map, self.range.start.saturating_add(offset), size);
     }
 }
-
-#[cfg(unix)]
-pub(crate) fn release_pages(map: &Mmap, offset: usize, size: usize) {
-    let size = size.min(map.len().saturating_sub(offset));
-    let advice = memmap2::UncheckedAdvice::DontNeed;
-    // SAFETY: the mapping is shared, read-only and of a file: dropped pages are read from the file
-    // again when touched, so no byte that a reference can see changes.
-    #[allow(unsafe_code)]
-    let result = unsafe { map.unchecked_advise_range(advice, offset, size) };
-    // Advice that is not taken costs memory and nothing else.
-    drop(result);
-}
-
-#[cfg(not(unix))]
-pub(crate) fn release_pages(_map: &Mmap, _offset: usize, _size: usize) {}
 
 /// The files that arguments stand for, opened one at a time.
 pub fn inputs(arguments: &[OsString]) -> Inputs {
@@ -262,16 +248,6 @@ fn open_file(path: &Path) -> Result<Data> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(Data::Read(bytes))
-}
-
-pub(crate) fn map(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: the map is only read, and read as bytes of which nothing is assumed. A file that
-    // another process cuts short while it is read ends this process with a signal, as it would end
-    // any tool that maps files; nothing is written before the answer is complete.
-    #[allow(unsafe_code)]
-    unsafe {
-        Mmap::map(file)
-    }
 }
 
 fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {

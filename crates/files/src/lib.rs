@@ -43,6 +43,7 @@ mod error;
 mod index_file;
 pub mod input;
 mod item;
+mod mapping;
 mod name;
 mod output;
 pub mod parallel;

@@ -15,7 +15,7 @@ use hsaco_bytes::{Error, ErrorKind};
 use hsaco_db::{Stored, View};
 use memmap2::Mmap;
 
-use crate::input::{map, release_pages};
+use crate::mapping::{map, release_pages};
 
 /// Files up to this size are read to be indexed, larger ones are mapped for that time.
 const SMALL: usize = 16 << 20;
