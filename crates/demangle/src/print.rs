@@ -345,6 +345,13 @@ impl<'a> Printer<'a> {
                 self.commas(list);
                 self.close("]");
             }
+            _ => self.left_of_special_name(node),
+        }
+    }
+
+    /// Closures, operators, and names that compilers add.
+    fn left_of_special_name(&mut self, node: Node) {
+        match node {
             Node::Unnamed(count) => {
                 self.push("'unnamed");
                 self.push_span(count);
@@ -438,6 +445,12 @@ impl<'a> Printer<'a> {
                 self.push_span(protocol);
                 self.push(">");
             }
+            _ => self.left_of_param(node),
+        }
+    }
+
+    fn left_of_param(&mut self, node: Node) {
+        match node {
             Node::Invented { prefix, index } => {
                 self.push(prefix);
                 if let Some(index) = index.checked_sub(1) {
@@ -518,6 +531,12 @@ impl<'a> Printer<'a> {
             Node::Forward { target: Some(target), .. } => {
                 self.guarded(id, |printer| printer.right(target));
             }
+            _ => self.right_of_param(node),
+        }
+    }
+
+    fn right_of_param(&mut self, node: Node) {
+        match node {
             Node::TypeParam(name) | Node::ConstrainedParam { name, .. } => self.print(name),
             Node::ValueParam { name, of } => {
                 self.print(name);

@@ -38,6 +38,13 @@ impl Printer<'_> {
                 self.angled(|printer| printer.left(to));
                 self.bracketed(from);
             }
+            _ => self.call_expression(node),
+        }
+    }
+
+    /// Calls, conversions, and what is written like them.
+    fn call_expression(&mut self, node: Node) {
+        match node {
             Node::SizeofPack(pack) => {
                 self.push("sizeof...");
                 self.open("(");
@@ -67,11 +74,12 @@ impl Printer<'_> {
                 self.bracketed(ty);
                 self.bracketed(child);
             }
-            _ => self.other_expression(node),
+            _ => self.initialization(node),
         }
     }
 
-    fn other_expression(&mut self, node: Node) {
+    /// Objects that are made, and what they are made of.
+    fn initialization(&mut self, node: Node) {
         match node {
             Node::New { placement, ty, init, flags } => {
                 self.push(if flags & NEW_GLOBAL != 0 { "::new" } else { "new" });
@@ -123,6 +131,13 @@ impl Printer<'_> {
                 self.push("]");
                 self.initializer(init);
             }
+            _ => self.constraint(node),
+        }
+    }
+
+    /// Folds, and what templates require.
+    fn constraint(&mut self, node: Node) {
+        match node {
             Node::Fold { op, left, pack, init } => {
                 self.open("(");
                 self.fold(operator(op).text, left, pack, init);
