@@ -63,25 +63,8 @@ pub(super) fn compile_units<'a>(
 }
 
 fn read(offset: u64, mut cursor: Cursor<'_>, offset_size: u64, all: &[u8]) -> Option<Unit> {
-    const COMPILE: u64 = 1;
-    const SKELETON: u64 = 4;
     let version = u16::try_from(cursor.word(2)?).ok().filter(|it| (2..=5).contains(it))?;
-    let (abbreviations, address_size) = if version >= 5 {
-        let kind = cursor.word(1)?;
-        let address_size = cursor.word(1)?;
-        let place = cursor.at as u64;
-        let at = cursor.word(offset_size)?;
-        match kind {
-            COMPILE => {}
-            SKELETON => cursor.skip(8)?,
-            _ => return None,
-        }
-        ((place, at), address_size)
-    } else {
-        let place = cursor.at as u64;
-        let at = cursor.word(offset_size)?;
-        ((place, at), cursor.word(1)?)
-    };
+    let (abbreviations, address_size) = header_rest(&mut cursor, version, offset_size)?;
     let mut unit = Unit {
         offset,
         version,
@@ -122,6 +105,31 @@ fn read(offset: u64, mut cursor: Cursor<'_>, offset_size: u64, all: &[u8]) -> Op
             _ => {}
         }
     }
+}
+
+/// Where a header says that abbreviations are, with the place of that, and the size of addresses.
+fn header_rest(
+    cursor: &mut Cursor<'_>,
+    version: u16,
+    offset_size: u64,
+) -> Option<((u64, u64), u64)> {
+    const COMPILE: u64 = 1;
+    const SKELETON: u64 = 4;
+    if version < 5 {
+        let place = cursor.at as u64;
+        let at = cursor.word(offset_size)?;
+        return Some(((place, at), cursor.word(1)?));
+    }
+    let kind = cursor.word(1)?;
+    let address_size = cursor.word(1)?;
+    let place = cursor.at as u64;
+    let at = cursor.word(offset_size)?;
+    match kind {
+        COMPILE => {}
+        SKELETON => cursor.skip(8)?,
+        _ => return None,
+    }
+    Some(((place, at), address_size))
 }
 
 /// The cursor at the attributes of an abbreviation of a compile unit.
