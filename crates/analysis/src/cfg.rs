@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use hsaco_isa::effects::Flow;
 
-use crate::index::{Id, IndexVec, Lists, ids};
+use crate::ids;
+use crate::index::{Id, IndexVec, Lists};
 use crate::stream::Stream;
 
 /// Instructions that run one after the other.

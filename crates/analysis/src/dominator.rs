@@ -1,7 +1,8 @@
 //! Dominators: which blocks every path from the entry to a block passes.
 
 use crate::cfg::{BlockId, Cfg};
-use crate::index::{IndexVec, ids};
+use crate::ids;
+use crate::index::IndexVec;
 
 /// The dominators of the blocks that the entry reaches.
 #[derive(Clone, Debug)]

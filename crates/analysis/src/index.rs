@@ -15,14 +15,27 @@ pub trait Id: Copy + Ord {
 }
 
 /// Declares types of ids.
+///
+/// ```
+/// use hsaco_analysis::{Id, IndexVec, ids};
+/// ids! {
+///     /// A colour of a palette.
+///     pub struct ColourId;
+/// }
+/// let palette: IndexVec<ColourId, &str> = ["red", "green"].into_iter().collect();
+/// let green = palette.ids().last().unwrap();
+/// assert_eq!((palette[green], green.index()), ("green", 1));
+/// ```
+#[macro_export]
 macro_rules! ids {
     ($($(#[$doc:meta])* $visibility:vis struct $name:ident;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $visibility struct $name(u32);
 
-        impl $crate::index::Id for $name {
+        impl $crate::Id for $name {
             #[inline]
+            #[allow(clippy::cast_possible_truncation, reason = "nothing has that many items")]
             fn new(index: usize) -> Self {
                 debug_assert!(u32::try_from(index).is_ok());
                 $name(index as u32)
@@ -35,7 +48,6 @@ macro_rules! ids {
         }
     )+};
 }
-pub(crate) use ids;
 
 /// A vector that ids of one kind index.
 ///
@@ -64,12 +76,14 @@ pub struct IndexVec<I, T> {
 }
 
 impl<I: Id, T> IndexVec<I, T> {
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
+    /// An empty vector with room for so many.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
         Vec::with_capacity(capacity).into()
     }
 
     /// Adds what has the next id.
-    pub(crate) fn push(&mut self, item: T) -> I {
+    pub fn push(&mut self, item: T) -> I {
         let id = I::new(self.items.len());
         self.items.push(item);
         id
@@ -144,6 +158,15 @@ impl<'a, I, T> IntoIterator for &'a IndexVec<I, T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.items.iter()
+    }
+}
+
+impl<I, T> IntoIterator for IndexVec<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::cfg::{BlockId, Cfg};
 use crate::dominator::Dominators;
-use crate::index::{IndexVec, ids};
+use crate::ids;
+use crate::index::IndexVec;
 
 /// A loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -179,6 +179,13 @@ impl<'a> Stream<'a> {
         Some(place.outline?.with_bytes(self.code.get(place.offset as usize..)?))
     }
 
+    /// The bytes of the instruction of that number, or of the word that is none; past the last there are none.
+    #[must_use]
+    pub fn bytes(&self, index: usize) -> &'a [u8] {
+        let (start, end) = (self.offset_of(index), self.offset_of(index + 1));
+        self.code.get(start as usize..end as usize).unwrap_or_default()
+    }
+
     /// The numbers of the instructions that do not simply lead to the next: branches, calls, ends, and words that are
     /// no instructions, which may do anything.
     pub fn turns(&self) -> impl Iterator<Item = usize> + Clone + '_ {
@@ -206,8 +213,11 @@ impl<'a> Stream<'a> {
     /// Where the instruction of that number stands; past the last, where the code ends.
     #[must_use]
     pub fn address_of(&self, index: usize) -> u64 {
-        let offset = self.outlines.places.get(index).map_or(self.size(), |place| place.offset);
-        self.address.wrapping_add(u64::from(offset))
+        self.address.wrapping_add(u64::from(self.offset_of(index)))
+    }
+
+    fn offset_of(&self, index: usize) -> u32 {
+        self.outlines.places.get(index).map_or(self.size(), |place| place.offset)
     }
 
     /// The number of the instruction that starts at an address.

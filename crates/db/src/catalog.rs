@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::content::Content;
 use crate::kernel::Kernel;
-use crate::name::Names;
+use crate::name::{KernelNumber, Names};
 use crate::object::Object;
 
 /// Files, objects and names, in step with each other.
@@ -45,11 +45,12 @@ impl Catalog {
         let file = File { content, objects: Vec::new(), is_whole: false };
         let file = self.files.entry(place).or_insert(file);
         let mut taken: Vec<Arc<Object>> = Vec::new();
-        for mut object in found {
+        for object in found {
             let known: Vec<_> =
                 file.objects.iter().filter(|it| it.number() == object.number()).cloned().collect();
-            let names: HashSet<_> = known.iter().flat_map(|it| it.interned_names()).collect();
-            object.drop_kernels(|name| names.contains(name));
+            let names = known.iter().flat_map(|it| it.kernel_names());
+            let names: HashSet<_> = names.map(|(_, name)| name).collect();
+            let object = object.without_kernels(|name| names.contains(name));
             taken.extend(known.iter().cloned());
             if known.is_empty() || object.kernel_count() > 0 {
                 let object = Arc::new(object);
@@ -75,8 +76,8 @@ impl Catalog {
     /// The kernels of a name, in any spelling.
     pub(crate) fn find(&mut self, name: &str) -> Vec<Kernel> {
         let found = self.names.find(&self.objects, name);
-        let kernel = |(object, number): (usize, usize)| {
-            Some(Kernel::new(Arc::clone(self.objects.get(object)?), number))
+        let kernel = |(object, id): KernelNumber| {
+            Some(Kernel::new(Arc::clone(self.objects.get(object)?), id))
         };
         found.into_iter().filter_map(kernel).collect()
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hsaco_analysis::{Cfg, KernelArguments, Stream};
+use hsaco_analysis::{Cfg, Id as _, KernelArguments, Stream};
 use hsaco_bytes::{Result, Str};
 use hsaco_dwarf::{Frame, Location};
 use hsaco_isa::effects::Memory;
@@ -15,13 +15,13 @@ use hsaco_object::Resources;
 use crate::code::Code;
 use crate::data::Data;
 use crate::name::readable;
-use crate::object::{Object, Tables};
+use crate::object::{KernelId, Object, Tables};
 
 /// A kernel of the database. Cloning copies nothing; all clones share what was decoded.
 #[derive(Clone)]
 pub struct Kernel {
     object: Arc<Object>,
-    number: usize,
+    id: KernelId,
 }
 
 impl fmt::Debug for Kernel {
@@ -32,15 +32,15 @@ impl fmt::Debug for Kernel {
 
 impl PartialEq for Kernel {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.object, &other.object) && self.number == other.number
+        Arc::ptr_eq(&self.object, &other.object) && self.id == other.id
     }
 }
 
 impl Eq for Kernel {}
 
 impl Kernel {
-    pub(crate) fn new(object: Arc<Object>, number: usize) -> Self {
-        Kernel { object, number }
+    pub(crate) fn new(object: Arc<Object>, id: KernelId) -> Self {
+        Kernel { object, id }
     }
 
     /// The object that it is in.
@@ -52,13 +52,13 @@ impl Kernel {
     /// Which kernel of its object it is.
     #[must_use]
     pub fn number(&self) -> usize {
-        self.number
+        self.id.index()
     }
 
     /// Its mangled name.
     #[must_use]
     pub fn name(&self) -> Str<'_> {
-        self.object.kernel_name(self.number).unwrap_or_default()
+        self.object.kernel_name(self.id)
     }
 
     /// Its name as people read it.
@@ -70,7 +70,7 @@ impl Kernel {
     /// What the object's tables say of it: descriptor, metadata, entry. As all that is read from the file, it is an
     /// error of kind [`Changed`](crate::ErrorKind::Changed) if the file is not as it was.
     pub fn tables(&self) -> Result<Tables<'_>> {
-        self.object.kernel_tables(self.number)
+        self.object.kernel_tables(self.id)
     }
 
     /// What it needs of a device.
@@ -81,48 +81,48 @@ impl Kernel {
 
     /// Its arguments: what the metadata says of them, joined with the types of the debug information.
     pub fn arguments(&self) -> Result<KernelArguments> {
-        self.object.arguments(self.number)
+        self.object.arguments(self.id)
     }
 
     /// Where its code starts.
     #[must_use]
     pub fn entry(&self) -> Option<u64> {
-        self.object.code_range(self.number).map(|(address, _)| address)
+        self.object.code_range(self.id).map(|(address, _)| address)
     }
 
     /// How many bytes of code it has.
     #[must_use]
     pub fn code_size(&self) -> Option<usize> {
-        self.object.code_range(self.number).map(|(_, range)| range.len())
+        self.object.code_range(self.id).map(|(_, range)| range.len())
     }
 
     /// Its code.
     pub fn code(&self) -> Result<Data> {
-        self.object.code_bytes(self.number)
+        self.object.code_bytes(self.id)
     }
 
     /// Its instructions in the order of their addresses. Decodes it, the first time.
     pub fn instructions(&self) -> Result<impl ExactSizeIterator<Item = Instruction<'_>>> {
-        let code = self.object.code(self.number)?;
+        let code = self.object.code(self.id)?;
         let instruction = move |index| Instruction { kernel: Some(self), code, index };
         Ok((0..code.stream().len()).map(instruction))
     }
 
     /// The instruction of that number, counted from 0. Decodes the kernel, the first time.
     pub fn instruction(&self, index: usize) -> Result<Option<Instruction<'_>>> {
-        let code = self.object.code(self.number)?;
+        let code = self.object.code(self.id)?;
         let is_there = index < code.stream().len();
         Ok(is_there.then_some(Instruction { kernel: Some(self), code, index }))
     }
 
     /// Its instructions, for analyses. Decodes it, the first time.
     pub fn stream(&self) -> Result<(&Decoder, Stream<'_>)> {
-        self.object.code(self.number).map(|code| (&code.decoder, code.stream()))
+        self.object.code(self.id).map(|code| (&code.decoder, code.stream()))
     }
 
     /// Its blocks and the edges between them. Decodes it, the first time.
     pub fn blocks(&self) -> Result<&Cfg> {
-        self.object.code(self.number).map(Code::cfg)
+        self.object.code(self.id).map(Code::cfg)
     }
 }
 
@@ -130,13 +130,13 @@ impl Object {
     /// Its kernels that are in the database.
     pub fn kernels(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Kernel> + use<> {
         let object = Arc::clone(self);
-        (0..object.kernel_count()).map(move |number| Kernel::new(Arc::clone(&object), number))
+        object.kernel_ids().map(move |id| Kernel::new(Arc::clone(&object), id))
     }
 
     /// The kernel of that number, counted from 0.
     #[must_use]
     pub fn kernel(self: &Arc<Self>, number: usize) -> Option<Kernel> {
-        (number < self.kernel_count()).then(|| Kernel::new(Arc::clone(self), number))
+        self.kernel_id(number).map(|id| Kernel::new(Arc::clone(self), id))
     }
 }
 
@@ -170,12 +170,7 @@ impl<'k> Instruction<'k> {
     /// Its bytes.
     #[must_use]
     pub fn bytes(&self) -> &'k [u8] {
-        let base = self.code.stream().address();
-        let offset = |index| {
-            usize::try_from(self.code.stream().address_of(index).wrapping_sub(base)).unwrap_or(0)
-        };
-        let code = self.code.bytes.as_ref();
-        code.get(offset(self.index)..offset(self.index + 1)).unwrap_or_default()
+        self.code.stream().bytes(self.index)
     }
 
     /// What was decoded; none of a word that is no instruction.
@@ -254,7 +249,7 @@ impl<'k> Instruction<'k> {
     /// The place in the source that it comes from; none where nothing says.
     pub fn location(&self) -> Result<Option<Location<'k>>> {
         let Some(kernel) = self.kernel else { return Ok(None) };
-        let places = kernel.object.places(kernel.number)?;
+        let places = kernel.object.places(kernel.id)?;
         let Some(place) = places.get(self.index).copied().flatten() else { return Ok(None) };
         Ok(kernel.object.source_map()?.location_of(place))
     }
@@ -262,6 +257,6 @@ impl<'k> Instruction<'k> {
     /// The functions that it is in, those inlined first, each with the place there.
     pub fn frames(&self) -> Result<Vec<Frame<'k>>> {
         let Some(kernel) = self.kernel else { return Ok(Vec::new()) };
-        kernel.object.frames(kernel.number, self.address())
+        kernel.object.frames(kernel.id, self.address())
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use hsaco_bytes::Str;
 use hsaco_demangle::demangle;
 
-use crate::object::Object;
+use crate::object::{KernelId, Object};
 
 /// What may follow a name: the descriptor's suffix, and what demanglers make of it.
 const SUFFIXES: [&str; 3] = [".kd", " [clone .kd]", " (.kd)"];
 
 /// Which kernel of which object.
-pub(crate) type KernelNumber = (usize, usize);
+pub(crate) type KernelNumber = (usize, KernelId);
 
 /// A name as people read it.
 pub(crate) fn readable(mangled: Str<'_>) -> String {
@@ -41,8 +41,8 @@ impl Names {
 
     /// Adds the kernels of the object of that number.
     pub(crate) fn add(&mut self, at: usize, object: &Object) {
-        for (number, name) in object.interned_names().enumerate() {
-            self.exact.entry(Arc::clone(name)).or_default().push((at, number));
+        for (id, name) in object.kernel_names() {
+            self.exact.entry(Arc::clone(name)).or_default().push((at, id));
         }
     }
 
@@ -67,8 +67,8 @@ impl Names {
 
     fn make_readable(&mut self, objects: &[Arc<Object>]) {
         for (at, object) in objects.iter().enumerate().skip(self.objects) {
-            for (number, name) in object.kernel_names().enumerate() {
-                self.readable.entry(readable(name)).or_default().push((at, number));
+            for (id, name) in object.kernel_names() {
+                self.readable.entry(readable(Str::new(name))).or_default().push((at, id));
             }
         }
         self.objects = self.objects.max(objects.len());

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use hsaco_analysis::{KernelArguments, Reading};
+use hsaco_analysis::{IndexVec, KernelArguments, Reading, ids};
 use hsaco_bytes::{Error, ErrorKind, Result, Str};
 use hsaco_container::{Entry, Trail};
 use hsaco_dwarf::{DebugInfo, DebugSections, Frame, PlaceId, SourceMap};
@@ -28,7 +28,7 @@ pub struct Object {
     target: Option<TargetId>,
     generic_version: u8,
     target_text: String,
-    kernels: Vec<Slot>,
+    kernels: IndexVec<KernelId, Slot>,
     functions: Vec<Function>,
     problems: Vec<Error>,
     source: OnceLock<Result<Source>>,
@@ -56,6 +56,11 @@ pub struct Function {
     pub address: u64,
     /// How many bytes it has, as its symbol says.
     pub size: u64,
+}
+
+ids! {
+    /// A kernel of an object.
+    pub(crate) struct KernelId;
 }
 
 /// A kernel, and what was worked out about it.
@@ -115,9 +120,11 @@ impl Object {
         }
     }
 
-    /// Leaves out kernels of some names.
-    pub(crate) fn drop_kernels(&mut self, is_unwanted: impl Fn(&Arc<[u8]>) -> bool) {
-        self.kernels.retain(|slot| !is_unwanted(&slot.name));
+    /// The same without kernels of some names, before any of them has an id.
+    pub(crate) fn without_kernels(mut self, is_unwanted: impl Fn(&Arc<[u8]>) -> bool) -> Self {
+        let kernels = std::mem::take(&mut self.kernels).into_iter();
+        self.kernels = kernels.filter(|slot| !is_unwanted(&slot.name)).collect();
+        self
     }
 
     /// The name under which the file was added.
@@ -172,6 +179,14 @@ impl Object {
         self.kernels.len()
     }
 
+    pub(crate) fn kernel_ids(&self) -> impl ExactSizeIterator<Item = KernelId> + use<> {
+        self.kernels.ids()
+    }
+
+    pub(crate) fn kernel_id(&self, number: usize) -> Option<KernelId> {
+        self.kernels.id(number)
+    }
+
     /// Its device functions.
     #[must_use]
     pub fn functions(&self) -> &[Function] {
@@ -184,21 +199,17 @@ impl Object {
         &self.problems
     }
 
-    pub(crate) fn interned_names(&self) -> impl Iterator<Item = &Arc<[u8]>> {
-        self.kernels.iter().map(|slot| &slot.name)
+    pub(crate) fn kernel_names(&self) -> impl Iterator<Item = (KernelId, &Arc<[u8]>)> {
+        self.kernels.enumerated().map(|(id, slot)| (id, &slot.name))
     }
 
-    pub(crate) fn kernel_names(&self) -> impl Iterator<Item = Str<'_>> {
-        self.interned_names().map(|name| Str::new(name))
-    }
-
-    pub(crate) fn kernel_name(&self, number: usize) -> Option<Str<'_>> {
-        self.kernels.get(number).map(|slot| Str::new(&slot.name))
+    pub(crate) fn kernel_name(&self, id: KernelId) -> Str<'_> {
+        Str::new(&self.kernels[id].name)
     }
 
     /// What the tables say of a kernel.
-    pub(crate) fn kernel_tables(&self, number: usize) -> Result<Tables<'_>> {
-        let kernel = self.kernels.get(number).ok_or_else(no_kernel)?.kernel;
+    pub(crate) fn kernel_tables(&self, id: KernelId) -> Result<Tables<'_>> {
+        let kernel = self.kernels[id].kernel;
         if let Some(bytes) = self.content.in_memory() {
             return Ok(Tables { bytes: Cow::Borrowed(bytes), kernel });
         }
@@ -207,26 +218,26 @@ impl Object {
     }
 
     /// Where a kernel's code starts, and where it is in the object.
-    pub(crate) fn code_range(&self, number: usize) -> Option<(u64, Range<usize>)> {
-        self.kernels.get(number)?.code.clone()
+    pub(crate) fn code_range(&self, id: KernelId) -> Option<(u64, Range<usize>)> {
+        self.kernels[id].code.clone()
     }
 
     /// The bytes of a kernel's code.
-    pub(crate) fn code_bytes(&self, number: usize) -> Result<Data> {
-        let (_, range) = self.code_range(number).ok_or_else(no_code)?;
+    pub(crate) fn code_bytes(&self, id: KernelId) -> Result<Data> {
+        let (_, range) = self.code_range(id).ok_or_else(no_code)?;
         self.content.load(range)
     }
 
     /// The instructions of a kernel, decoded when they are first asked for.
-    pub(crate) fn code(&self, number: usize) -> Result<&Code> {
-        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
-        slot.decoded.get_or_init(|| self.decode(number)).as_ref().map_err(Clone::clone)
+    pub(crate) fn code(&self, id: KernelId) -> Result<&Code> {
+        let slot = &self.kernels[id];
+        slot.decoded.get_or_init(|| self.decode(id)).as_ref().map_err(Clone::clone)
     }
 
-    fn decode(&self, number: usize) -> Result<Code> {
-        let (address, range) = self.code_range(number).ok_or_else(no_code)?;
+    fn decode(&self, id: KernelId) -> Result<Code> {
+        let (address, range) = self.code_range(id).ok_or_else(no_code)?;
         let code = self.content.load(range)?;
-        let tables = self.kernel_tables(number)?;
+        let tables = self.kernel_tables(id)?;
         let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, "target", detail);
         let target = self.target.ok_or_else(|| unsupported(self.target_text.clone()))?;
         let (kernel, processor) = (tables.kernel(), target.processor);
@@ -239,10 +250,10 @@ impl Object {
     }
 
     /// The places of a kernel's instructions; none where nothing says.
-    pub(crate) fn places(&self, number: usize) -> Result<&[Option<PlaceId>]> {
-        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
+    pub(crate) fn places(&self, id: KernelId) -> Result<&[Option<PlaceId>]> {
+        let slot = &self.kernels[id];
         let places = slot.places.get_or_init(|| {
-            let stream = self.code(number)?.stream();
+            let stream = self.code(id)?.stream();
             let addresses = (0..stream.len()).map(|index| stream.address_of(index));
             self.with_source(|sections, map| {
                 let base = slot.source_base(sections);
@@ -254,8 +265,8 @@ impl Object {
     }
 
     /// The arguments of a kernel; debug information that cannot be read leaves the metadata, and is a problem.
-    pub(crate) fn arguments(&self, number: usize) -> Result<KernelArguments> {
-        let tables = self.kernel_tables(number)?;
+    pub(crate) fn arguments(&self, id: KernelId) -> Result<KernelArguments> {
+        let tables = self.kernel_tables(id)?;
         let kernel = tables.kernel();
         let joined = self
             .with_source(|sections, map| Ok(KernelArguments::new(&kernel, Some((map, sections)))));
@@ -270,8 +281,8 @@ impl Object {
     }
 
     /// The functions that an instruction of a kernel is in.
-    pub(crate) fn frames(&self, number: usize, address: u64) -> Result<Vec<Frame<'_>>> {
-        let slot = self.kernels.get(number).ok_or_else(no_kernel)?;
+    pub(crate) fn frames(&self, id: KernelId, address: u64) -> Result<Vec<Frame<'_>>> {
+        let slot = &self.kernels[id];
         self.with_source(|sections, map| {
             map.frames(sections, address.wrapping_add(slot.source_base(sections)))
         })
@@ -355,8 +366,4 @@ fn code_range(kernel: &hsaco_object::Kernel<'_>, map: &CodeMap<'_>) -> Option<(u
 
 fn no_code() -> Error {
     Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
-}
-
-fn no_kernel() -> Error {
-    Error::new(ErrorKind::NotFound, "kernel", "the object has no kernel of that number")
 }
