@@ -35,6 +35,17 @@ impl Reading {
         is_known.then_some(reading)
     }
 
+    /// How code is read of which that is known without a look at it: on gfx125 16-bit operands name halves of registers,
+    /// whatever LLVM calls them.
+    #[must_use]
+    pub fn without_look(processor: Processor) -> Option<Self> {
+        let asked = match processor.generation() {
+            Generation::Gfx125 => DecodeOptions { real_true16: Some(true), ..LENIENT },
+            _ => LENIENT,
+        };
+        Some(Reading { shown: LENIENT, ..Self::of_processor(processor, asked)? })
+    }
+
     /// How the code of an object is read as a whole.
     pub fn of_object(
         object: &CodeObject<'_>,

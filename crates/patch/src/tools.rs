@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hsaco_analysis::{Code, Function, LENIENT, Reading};
+use hsaco_analysis::{Code, Function, LENIENT, Reading, instructions};
 use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_isa::assembler::AsmError;
 use hsaco_isa::decoder::{DecodeOptions, DecoderCache, Mode, UnsupportedProcessor};
@@ -80,13 +80,7 @@ impl Tools {
     /// The instructions that some words are.
     pub(crate) fn insts(&self, words: &[u32]) -> Option<Vec<Inst>> {
         let bytes = jump::bytes(words);
-        let (mut rest, mut insts) = (bytes.as_slice(), Vec::new());
-        while !rest.is_empty() {
-            let inst = self.decoder.decode(rest)?;
-            rest = rest.get(inst.len()..)?;
-            insts.push(inst);
-        }
-        Some(insts)
+        instructions(&self.decoder, &bytes).map(|(_, inst)| inst).collect()
     }
 
     pub(crate) fn dialect(&self) -> &'static Dialect {
@@ -159,12 +153,13 @@ impl Workshop {
             return Err(unsupported(detail));
         }
         let no_tables = |error: UnsupportedProcessor| unsupported(error.to_string());
-        // Waves of one size, and 16-bit operands name halves of registers whatever LLVM calls them: nothing to look for.
-        if processor.generation() == Generation::Gfx125 {
+        // Waves of one size: nothing to look for.
+        if processor.generation() == Generation::Gfx125
+            && let Some(reading) = Reading::without_look(processor)
+        {
             let tools = self.tools(processor, DecodeOptions::default()).map_err(no_tables)?;
-            let halves = DecodeOptions { real_true16: Some(true), ..LENIENT };
-            let decoder = self.decoders.decoder(processor, halves).map_err(no_tables)?;
-            let usual = Arc::new(tools.reading_with(decoder.with_text_of(tools.decoder())));
+            let decoder = reading.decoder(None, &self.decoders).map_err(no_tables)?;
+            let usual = Arc::new(tools.reading_with(decoder));
             return Ok(Kit { processor, usual, other: None, unusual: Vec::new() });
         }
         let code = Code::of(object)?;
