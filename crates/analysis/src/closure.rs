@@ -5,6 +5,8 @@ use hsaco_isa::Processor;
 use hsaco_isa::target::WaveSize;
 
 use crate::call::{ANYBODY, CallGraph, CallKind};
+use crate::ids;
+use crate::index::{Id as _, IndexVec};
 use crate::resources::{Need, Needs};
 use crate::usage::Usage;
 
@@ -21,20 +23,23 @@ use crate::usage::Usage;
 pub struct Closures<'g, 'a> {
     graph: &'g CallGraph<'a>,
     /// Who calls each function, once for each call; the last are the callers of who knows whom.
-    callers: Vec<Vec<(usize, CallKind)>>,
+    callers: IndexVec<Node, Vec<(Node, CallKind)>>,
+}
+
+ids! {
+    /// A function, or behind the last one what stands for all that an unknown call may go to.
+    struct Node;
 }
 
 impl<'g, 'a> Closures<'g, 'a> {
     /// Turns the calls of a graph around.
     #[must_use]
     pub fn new(graph: &'g CallGraph<'a>) -> Self {
-        let anybody = graph.functions().len();
-        let mut callers = vec![Vec::new(); anybody + 1];
-        for caller in 0..=anybody {
+        let nodes = graph.functions().len() + 1;
+        let mut callers: IndexVec<Node, _> = vec![Vec::new(); nodes].into();
+        for caller in callers.ids() {
             for (callee, kind) in next(graph, caller) {
-                if let Some(list) = callers.get_mut(callee) {
-                    list.push((caller, kind));
-                }
+                callers[callee].push((caller, kind));
             }
         }
         Closures { graph, callers }
@@ -43,22 +48,23 @@ impl<'g, 'a> Closures<'g, 'a> {
     /// For each function the largest value of those that it reaches, itself included.
     #[must_use]
     pub fn most(&self, value: impl Fn(usize) -> u32) -> Vec<u32> {
-        let count = self.graph.functions().len();
-        let mut by_value: Vec<(u32, usize)> = (0..count).map(|it| (value(it), it)).collect();
+        let functions = self.callers.ids().take(self.graph.functions().len());
+        let mut by_value: Vec<(u32, Node)> = functions.map(|it| (value(it.index()), it)).collect();
         by_value.sort_unstable_by(|one, other| other.cmp(one));
-        let mut most: Vec<Option<u32>> = vec![None; count + 1];
-        // Whoever was reached before has a value at least as large, and so have all that call it.
+        let mut most: IndexVec<Node, Option<u32>> = self.callers.filled(None);
+        // A node that was reached before has a value at least as large, and so have all that call it.
         let mut work = Vec::new();
         for (value, start) in by_value {
             work.push(start);
             while let Some(node) = work.pop() {
-                let Some(place @ None) = most.get_mut(node) else { continue };
-                *place = Some(value);
-                let callers = self.callers.get(node).into_iter().flatten();
-                work.extend(callers.map(|(caller, _)| *caller));
+                if most[node].is_none() {
+                    most[node] = Some(value);
+                    work.extend(self.callers[node].iter().map(|(caller, _)| *caller));
+                }
             }
         }
-        most.into_iter().take(count).map(Option::unwrap_or_default).collect()
+        // Each function has reached itself; what stands for unknown callees is left out.
+        most.into_iter().take(self.graph.functions().len()).flatten().collect()
     }
 
     /// For each function whether one that it reaches is so.
@@ -71,80 +77,81 @@ impl<'g, 'a> Closures<'g, 'a> {
     #[must_use]
     pub fn bounds(&self, processor: Processor, wave: WaveSize) -> Bounds {
         let usage = |of: fn(&Usage) -> u32| {
-            self.most(move |function| self.graph.usage(function).map_or(0, of))
+            self.most(move |function| self.graph.usage(function).map_or(0, of)).into_iter()
         };
-        Bounds {
-            vgprs: usage(Usage::vgprs),
-            agprs: usage(Usage::agprs),
-            sgprs: usage(Usage::sgprs),
-            scratch: self.deepest(processor, wave),
-            dynamic: self.any(|function| self.graph.has_dynamic_stack(function)),
-        }
+        let registers = usage(Usage::vgprs).zip(usage(Usage::agprs)).zip(usage(Usage::sgprs));
+        let dynamic = self.any(|function| self.graph.has_dynamic_stack(function));
+        let stacks = self.deepest(processor, wave).into_iter().zip(dynamic);
+        let bound = |(((vgprs, agprs), sgprs), (scratch, is_dynamic))| Bound {
+            vgprs,
+            agprs,
+            sgprs,
+            scratch,
+            is_dynamic,
+        };
+        Bounds(registers.zip(stacks).map(bound).collect())
     }
 
-    /// The frames on the deepest way of each function; nothing where calls lead back.
-    fn deepest(&self, processor: Processor, wave: WaveSize) -> Vec<Option<u32>> {
-        let count = self.graph.functions().len();
-        let frame = |node: usize| self.graph.frame(node, processor, wave);
-        let mut left: Vec<usize> = (0..=count).map(|it| next(self.graph, it).count()).collect();
-        let mut below = vec![0_u32; count + 1];
-        let mut totals = vec![None; count + 1];
-        let mut work: Vec<usize> = (0..=count).filter(|it| left.get(*it) == Some(&0)).collect();
+    /// The frames on the deepest way of each node; nothing where calls lead back.
+    fn deepest(&self, processor: Processor, wave: WaveSize) -> IndexVec<Node, Option<u32>> {
+        let frame = |node: Node| self.graph.frame(node.index(), processor, wave);
+        let nodes = || self.callers.ids();
+        let mut left: IndexVec<Node, usize> =
+            nodes().map(|it| next(self.graph, it).count()).collect();
+        let mut below: IndexVec<Node, u32> = self.callers.filled(0);
+        let mut totals = self.callers.filled(None);
+        let mut work: Vec<Node> = nodes().filter(|it| left[*it] == 0).collect();
         while let Some(node) = work.pop() {
-            let total = frame(node).1.max(below.get(node).copied().unwrap_or(0));
-            if let Some(place) = totals.get_mut(node) {
-                *place = Some(total);
-            }
-            for (caller, kind) in self.callers.get(node).into_iter().flatten() {
+            let total = frame(node).1.max(below[node]);
+            totals[node] = Some(total);
+            for (caller, kind) in &self.callers[node] {
                 let raised = if *kind == CallKind::Call { frame(*caller).0 } else { 0 };
-                let (Some(below), Some(left)) = (below.get_mut(*caller), left.get_mut(*caller))
-                else {
-                    continue;
-                };
-                *below = (*below).max(raised.saturating_add(total));
-                *left = left.saturating_sub(1);
-                if *left == 0 {
+                below[*caller] = below[*caller].max(raised.saturating_add(total));
+                left[*caller] -= 1;
+                if left[*caller] == 0 {
                     work.push(*caller);
                 }
             }
         }
-        totals.truncate(count);
         totals
     }
 }
 
-/// The callees of a node, of which the last stands for whoever is called by a call of who knows whom.
-fn next<'s>(graph: &'s CallGraph<'_>, node: usize) -> impl Iterator<Item = (usize, CallKind)> + 's {
+/// The callees of a node.
+fn next<'s>(graph: &'s CallGraph<'_>, node: Node) -> impl Iterator<Item = (Node, CallKind)> + 's {
     let anybody = graph.functions().len();
-    let callees = graph.next(if node == anybody { ANYBODY } else { node });
-    callees.map(move |(callee, kind)| (if callee == ANYBODY { anybody } else { callee }, kind))
+    let callees = graph.next(if node.index() == anybody { ANYBODY } else { node.index() });
+    callees.map(move |(callee, kind)| {
+        (Node::new(if callee == ANYBODY { anybody } else { callee }), kind)
+    })
 }
 
 /// What every function needs with all that it reaches, without the ways to who needs it.
 #[derive(Clone, Debug)]
-pub struct Bounds {
-    vgprs: Vec<u32>,
-    agprs: Vec<u32>,
-    sgprs: Vec<u32>,
-    scratch: Vec<Option<u32>>,
-    dynamic: Vec<bool>,
+pub struct Bounds(Vec<Bound>);
+
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    vgprs: u32,
+    agprs: u32,
+    sgprs: u32,
+    /// Nothing where calls lead back.
+    scratch: Option<u32>,
+    is_dynamic: bool,
 }
 
 impl Bounds {
     /// The numbers of [`CallGraph::needs`], with no route and no reach; nothing where calls lead back.
     #[must_use]
     pub fn needs(&self, function: usize) -> Option<Needs<'static>> {
-        let need = |all: &[u32]| Need {
-            count: all.get(function).copied().unwrap_or(0),
-            route: Vec::new(),
-        };
-        let scratch = (*self.scratch.get(function)?)?;
+        let need = |count| Need { count, route: Vec::new() };
+        let bound = self.0.get(function)?;
         Some(Needs {
-            vgprs: need(&self.vgprs),
-            agprs: need(&self.agprs),
-            sgprs: need(&self.sgprs),
-            scratch: Need { count: scratch, route: Vec::new() },
-            is_dynamic: self.dynamic.get(function).copied().unwrap_or(false),
+            vgprs: need(bound.vgprs),
+            agprs: need(bound.agprs),
+            sgprs: need(bound.sgprs),
+            scratch: need(bound.scratch?),
+            is_dynamic: bound.is_dynamic,
             ..Needs::default()
         })
     }

@@ -56,13 +56,11 @@ impl<'a> Functions<'a> {
     pub fn new(map: &CodeMap<'a>, decoder: &Decoder) -> Self {
         let mut functions = Vec::with_capacity(map.named().len());
         for range in map.ranges() {
-            let before = functions.len();
-            add_named(&mut functions, map, range);
-            let gaps =
-                gaps(functions.get(before..).unwrap_or_default(), range.address, range.bytes);
-            for (address, code) in gaps {
+            let named: Vec<_> = named(map, range).collect();
+            for (address, code) in gaps(&named, range.address, range.bytes) {
                 add_by_shape(&mut functions, decoder, address, code);
             }
+            functions.extend(named);
         }
         functions.sort_by_key(|function| function.address);
         Functions(functions)
@@ -104,15 +102,19 @@ impl<'a> Functions<'a> {
 }
 
 /// Those in a range that symbols and descriptors name.
-fn add_named<'a>(functions: &mut Vec<Function<'a>>, map: &CodeMap<'a>, range: &CodeRange<'a>) {
+fn named<'m, 'a>(
+    map: &'m CodeMap<'a>,
+    range: &'m CodeRange<'a>,
+) -> impl Iterator<Item = Function<'a>> + 'm {
     let named = map.named();
     let first = named.partition_point(|it| it.address < range.address);
     let inside = named.iter().skip(first).take_while(|it| it.address < range.end());
-    for it in inside {
-        let code = map.extent(it.address, it.size).map_or(&[][..], |extent| extent.bytes);
-        let kind = if it.is_kernel { FunctionKind::Kernel } else { FunctionKind::Device };
-        functions.push(Function { name: Some(it.name), kind, address: it.address, code });
-    }
+    inside.map(|it| Function {
+        name: Some(it.name),
+        kind: if it.is_kernel { FunctionKind::Kernel } else { FunctionKind::Device },
+        address: it.address,
+        code: map.extent(it.address, it.size).map_or(&[][..], |extent| extent.bytes),
+    })
 }
 
 /// The code that is in none of these functions, which are in the order of their addresses.
