@@ -108,7 +108,9 @@ impl<I: Id, T> IndexVec<I, T> {
     }
 
     /// All ids.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+    pub fn ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I, T> {
         (0..self.items.len()).map(I::new)
     }
 

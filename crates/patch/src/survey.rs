@@ -2,10 +2,10 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use hsaco_analysis::{
-    Function, FunctionKind, Functions, RegisterSet, Stream, instructions, vgpr_msb_after,
+    Function, FunctionKind, Functions, Id as _, IndexVec, RegisterSet, Stream, ids, instructions,
+    vgpr_msb_after,
 };
 use hsaco_isa::Processor;
 use hsaco_isa::effects::Flow;
@@ -54,7 +54,7 @@ pub(crate) struct Survey<'a> {
     pub(crate) kit: Kit,
     pub(crate) object: CodeObject<'a>,
     pub(crate) index: Index<'a>,
-    pub(crate) kernels: Vec<KernelFacts>,
+    pub(crate) kernels: IndexVec<KernelId, KernelFacts>,
     /// Ranges of code, by address.
     pub(crate) code: Vec<(u64, &'a [u8])>,
     /// Functions, and what stands between them.
@@ -62,8 +62,13 @@ pub(crate) struct Survey<'a> {
     everywhere: OnceCell<Everywhere>,
     direct: OnceCell<BranchTargets>,
     indirect: OnceCell<BranchTargets>,
-    /// Kernels' numbers by entry.
-    entries: BTreeMap<u64, usize>,
+    /// Kernels by entry.
+    entries: BTreeMap<u64, KernelId>,
+}
+
+ids! {
+    /// A kernel of an object, in the order of the object's index.
+    pub(crate) struct KernelId;
 }
 
 impl<'a> Survey<'a> {
@@ -71,10 +76,9 @@ impl<'a> Survey<'a> {
         let (processor, decoder) = (kit.processor(), kit.usual().decoder());
         let index = object.index();
         let mut limits = BTreeMap::new();
-        let kernels: Vec<KernelFacts> =
+        let kernels: IndexVec<KernelId, KernelFacts> =
             index.kernels().iter().map(|it| facts(it, processor, &mut limits)).collect();
-        let entries =
-            kernels.iter().enumerate().filter_map(|(at, it)| Some((it.entry?, at))).collect();
+        let entries = kernels.enumerated().filter_map(|(id, it)| Some((it.entry?, id))).collect();
         let map = CodeMap::new(&object, &index);
         let ranges = map.ranges().iter().filter(|it| !it.bytes.is_empty());
         let code = ranges.map(|it| (it.address, it.bytes)).collect();
@@ -159,22 +163,25 @@ impl<'a> Survey<'a> {
         all
     }
 
-    /// The number of the kernel whose entry a function is.
-    pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<usize> {
+    /// The kernel whose entry a function is.
+    pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<KernelId> {
         self.entries.get(&function.address).copied()
     }
 
     /// The kernels that may run a function: its own where that is all that runs it, else all.
-    pub(crate) fn kernels_of(&self, function: &Function<'_>, is_alone: bool) -> Range<usize> {
-        match self.kernel_of(function).filter(|_| is_alone) {
-            Some(kernel) => kernel..kernel + 1,
-            None => 0..self.kernels.len(),
-        }
+    pub(crate) fn kernels_of(
+        &self,
+        function: &Function<'_>,
+        is_alone: bool,
+    ) -> impl Iterator<Item = KernelId> + Clone + use<> {
+        let own = self.kernel_of(function).filter(|_| is_alone);
+        let all = own.is_none().then(|| self.kernels.ids());
+        own.into_iter().chain(all.into_iter().flatten())
     }
 
     /// What registers hold when the kernel of a function begins.
     pub(crate) fn entry_of(&self, function: &Function<'_>) -> Option<Entry> {
-        let kernel = self.index.kernels().get(self.kernel_of(function)?)?;
+        let kernel = self.index.kernels().get(self.kernel_of(function)?.index())?;
         Entry::new(self.kit.processor(), &kernel.descriptor()?).ok()
     }
 
@@ -194,7 +201,7 @@ impl<'a> Survey<'a> {
             calls_keep_msbs: self.calls_keep_msbs(&stream),
             entry: self.entry_of(function),
             reserved,
-            stack: self.stack(self.kernels_of(function, budget.unused.is_none())),
+            stack: self.stack(&self.kernels_of(function, budget.unused.is_none())),
             code: &self.code,
             starts_with_denormals: self.keeps_denormals(function),
         };
@@ -205,7 +212,7 @@ impl<'a> Survey<'a> {
     fn budget(&self, function: &Function<'_>, stream: &Stream<'_>) -> RegisterBudget {
         let calls = |flow| matches!(flow, Flow::Call | Flow::IndirectCall | Flow::IndirectJump);
         let is_alone = !stream.has_flow(calls);
-        if let Some(kernel) = self.kernel_of(function).and_then(|it| self.kernels.get(it))
+        if let Some(kernel) = self.kernel_of(function).map(|it| &self.kernels[it])
             && is_alone
             && !self.is_entered_inside(function)
         {
@@ -224,22 +231,22 @@ impl<'a> Survey<'a> {
     }
 
     /// Where a stack may begin that is behind all scratch memory of some kernels, or why none may.
-    fn stack(&self, kernels: Range<usize>) -> Result<u32, String> {
-        let kernels = self.kernels.get(kernels).unwrap_or_default();
-        if let Some(kernel) = kernels.iter().find(|it| it.has_dynamic_stack) {
+    fn stack(&self, kernels: &(impl Iterator<Item = KernelId> + Clone)) -> Result<u32, String> {
+        let kernels = || kernels.clone().map(|it| &self.kernels[it]);
+        if let Some(kernel) = kernels().find(|it| it.has_dynamic_stack) {
             let name = &kernel.name;
             return Err(format!("how much scratch memory {name} has only run time knows"));
         }
-        if let Some(kernel) = kernels.iter().find(|it| !it.has_metadata) {
+        if let Some(kernel) = kernels().find(|it| !it.has_metadata) {
             return Err(format!("{} has no metadata to ask for scratch memory in", kernel.name));
         }
-        let most = kernels.iter().map(|it| it.private_segment).max().unwrap_or(0);
+        let most = kernels().map(|it| it.private_segment).max().unwrap_or(0);
         most.checked_next_multiple_of(16).ok_or_else(|| "scratch memory is full".to_owned())
     }
 
     /// Whether denormals of 16 bits are kept when the kernels begin that may run a function.
     fn keeps_denormals(&self, function: &Function<'_>) -> bool {
-        match self.kernel_of(function).and_then(|it| self.kernels.get(it)) {
+        match self.kernel_of(function).map(|it| &self.kernels[it]) {
             Some(kernel) => kernel.keeps_denormals,
             None => self.kernels.iter().all(|kernel| kernel.keeps_denormals),
         }

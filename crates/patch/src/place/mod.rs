@@ -27,7 +27,7 @@ use crate::plan::{COUNTER, Planned, Prologue, Window};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::remark::Remarks;
 use crate::scratch::ScratchRegisters;
-use crate::survey::Survey;
+use crate::survey::{KernelId, Survey};
 use crate::view::View;
 use allocation::allocation;
 use padding::Padding;
@@ -44,11 +44,11 @@ const STUB: usize = 256;
 pub(crate) struct Placed {
     pub(crate) records: Vec<Record>,
     /// What runs before kernels, by their numbers.
-    pub(crate) stubs: BTreeMap<usize, Stub>,
+    pub(crate) stubs: BTreeMap<KernelId, Stub>,
     /// What kernels have to allocate, by their numbers.
-    pub(crate) allocations: BTreeMap<usize, Allocation>,
+    pub(crate) allocations: BTreeMap<KernelId, Allocation>,
     /// Kernels whose own code changes.
-    pub(crate) touched: BTreeSet<usize>,
+    pub(crate) touched: BTreeSet<KernelId>,
     /// Where the pool will be, and how many bytes of it are code.
     pub(crate) pool: (u64, u64),
     /// Counters: what each counts, and where it is.
@@ -172,8 +172,8 @@ impl<'p, 'a> Placer<'p, 'a> {
         allocation: Allocation,
     ) -> Result<(), Refusal> {
         for kernel in self.survey.kernels_of(function, view.budget().unused.is_none()) {
-            if let Some(facts) = self.survey.kernels.get(kernel)
-                && !facts.has_metadata
+            let facts = &self.survey.kernels[kernel];
+            if !facts.has_metadata
                 && (allocation.sgprs != 0 || allocation.vgprs > facts.budget.vgprs)
             {
                 let detail = format!(

@@ -11,7 +11,7 @@ use crate::manifest::{KernelRecord, Remark, Setting, Verdict};
 use crate::place::Placed;
 use crate::revision;
 use crate::rule::Stepping;
-use crate::survey::Survey;
+use crate::survey::{KernelId, Survey};
 
 /// Why a kernel is as it was.
 const NOTHING: &str = "no rule has anything to rewrite in its own code";
@@ -19,8 +19,8 @@ const NOTHING: &str = "no rule has anything to rewrite in its own code";
 /// Lines of 128 bytes that a stub has.
 const STUB_LINES: u64 = 2;
 
-/// The numbers of kernels that change, by the kernels' numbers.
-pub(crate) type KernelSettings = BTreeMap<usize, Vec<Setting>>;
+/// What changes of kernels.
+pub(crate) type KernelSettings = BTreeMap<KernelId, Vec<Setting>>;
 
 /// What has to change for what was placed, and for rules that give a stepping.
 pub(crate) fn settings(
@@ -28,13 +28,13 @@ pub(crate) fn settings(
     placed: &Placed,
     stepping: Option<Stepping>,
 ) -> KernelSettings {
-    let kernels = survey.index.kernels().iter().enumerate();
-    let settings = kernels.map(|(number, kernel)| {
-        let mut changed = code_settings(survey, placed, number, kernel);
+    let kernels = survey.kernels.ids().zip(survey.index.kernels());
+    let settings = kernels.map(|(id, kernel)| {
+        let mut changed = code_settings(survey, placed, id, kernel);
         let stepping =
             stepping.filter(|it| kernel.descriptor().is_some() && revision::changes(*it, kernel));
         changed.extend(stepping.map(|it| setting(revision::KEY, it.takes, it.gives)));
-        (number, changed)
+        (id, changed)
     });
     settings.filter(|(_, settings)| !settings.is_empty()).collect()
 }
@@ -42,15 +42,15 @@ pub(crate) fn settings(
 fn code_settings(
     survey: &Survey<'_>,
     placed: &Placed,
-    number: usize,
+    id: KernelId,
     kernel: &Kernel<'_>,
 ) -> Vec<Setting> {
     let mut changed = Vec::new();
-    let Some(facts) = survey.kernels.get(number) else { return changed };
+    let facts = &survey.kernels[id];
     if kernel.descriptor().is_none() {
         return changed;
     }
-    let needed = placed.allocations.get(&number).copied().unwrap_or_default();
+    let needed = placed.allocations.get(&id).copied().unwrap_or_default();
     let reserved = survey.kit.usual().dialect().reserved_sgprs;
     let sgprs = if needed.sgprs == 0 { 0 } else { needed.sgprs + reserved };
     if sgprs > facts.budget.sgprs {
@@ -61,7 +61,7 @@ fn code_settings(
         let (old, new) = (facts.private_segment, needed.private_segment);
         changed.push(setting(".private_segment_fixed_size", &old, &new));
     }
-    if let Some(stub) = placed.stubs.get(&number) {
+    if let Some(stub) = placed.stubs.get(&id) {
         let place = |address: u64| format!("{address:#x}");
         changed.push(setting(ENTRY, &place(stub.entry), &place(stub.address)));
         if facts.prefetch > STUB_LINES {
@@ -110,15 +110,15 @@ fn setting<T: ToString + ?Sized>(name: &str, old: &T, new: &T) -> Setting {
 pub(crate) fn records(
     survey: &Survey<'_>,
     remarks: &[Remark],
-    touched: &BTreeSet<usize>,
+    touched: &BTreeSet<KernelId>,
     mut settings: KernelSettings,
 ) -> Vec<KernelRecord> {
     let refused = refused_functions(remarks);
-    let records = survey.kernels.iter().enumerate().map(|(number, kernel)| {
-        let settings = settings.remove(&number).unwrap_or_default();
+    let records = survey.kernels.enumerated().map(|(id, kernel)| {
+        let settings = settings.remove(&id).unwrap_or_default();
         let verdict = if refused.contains(kernel.name.as_str()) {
             Verdict::Refused
-        } else if touched.contains(&number) || !settings.is_empty() {
+        } else if touched.contains(&id) || !settings.is_empty() {
             Verdict::Changed
         } else {
             Verdict::Unchanged(NOTHING.to_owned())
