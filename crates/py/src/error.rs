@@ -7,6 +7,7 @@ use hsaco::isa::target::ParseTargetError;
 use hsaco_files::OpenError;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 /// An error of the library; `place` names the file it is in, or nothing.
 pub(crate) fn raised(py: Python<'_>, place: &str, error: &Error) -> PyErr {
@@ -57,7 +58,7 @@ pub(crate) fn loading(py: Python<'_>, error: &hsaco::load::Error) -> PyErr {
 
 /// Objects that do not go together.
 pub(crate) fn linking(py: Python<'_>, errors: &hsaco::load::Errors) -> PyErr {
-    match crate::executable::list(py, errors) {
+    match PyList::new(py, errors.iter().map(|it| loading(py, it).into_value(py))) {
         Ok(list) => new(py, "LinkError", (errors.to_string(), list)),
         Err(error) => error,
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use hsaco::load::{self, CallTarget, Errors, Freeze, FunctionRef, ObjectId, Symbol};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::error;
 use crate::record::{dict, record};
@@ -289,9 +289,4 @@ fn symbol_record<'py>(
         vgprs: kernel.map(|it| it.allocation.vgprs),
     );
     record("Symbol", &fields)
-}
-
-/// The errors of a failed freeze as exceptions.
-pub(crate) fn list<'py>(py: Python<'py>, errors: &Errors) -> PyResult<Bound<'py, PyList>> {
-    PyList::new(py, errors.iter().map(|it| error::loading(py, it).into_value(py)))
 }
