@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use hsaco_isa::target::Generation;
 use hsaco_demangle::demangle;
+use hsaco_isa::target::Generation;
 use hsaco_object::{CodeObject, KernelDescriptor, metadata, msgpack};
 
 pub fn walk(object: &CodeObject<'_>) {

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::{fs, thread};
 
-use hsaco::db::{Database, ErrorKind, Kernel, Wanted, Which};
+use hsaco::bytes::ErrorKind;
+use hsaco::db::{Database, Kernel, Wanted, Which};
 use hsaco::object::CodeObject;
 use hsaco_tests::{corpus_file, fixture};
 

@@ -4,7 +4,7 @@
 #[path = "../walk.rs"]
 mod walk;
 
-use hsaco_container::{Options, self};
+use hsaco_container::{self, Options};
 use hsaco_object::{CodeObject, layout};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,12 +1,13 @@
 //! Any bytes as metadata, and any bytes as packed arguments: layouts hold their promises or are refused.
 #![no_main]
 
+use hsaco_bytes::Str;
+use hsaco_elf::note::Note;
 use hsaco_kernarg::{
     AbiMarker, Blob, CompactLayout, Declaration, Declared, Launch, NativeLayout, Packet, Value,
 };
-use hsaco_bytes::Str;
 use hsaco_object::metadata::{Argument, Metadata};
-use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use libfuzzer_sys::fuzz_target;
 
 /// Segments up to this size are packed; larger ones only cost time.

@@ -3,9 +3,10 @@
 
 use std::hint::black_box;
 
+use hsaco_elf::note::Note;
 use hsaco_object::metadata::{self, Metadata};
 use hsaco_object::msgpack::Value;
-use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -23,9 +23,8 @@ const READINGS: [(&str, &[&str]); 5] = [
 ];
 const TO_A0: &str = "gfx1250-b0-to-a0";
 
-static RULES: LazyLock<Vec<Patcher>> = LazyLock::new(|| {
-    READINGS.iter().map(|(set, switches)| patcher(set, switches)).collect()
-});
+static RULES: LazyLock<Vec<Patcher>> =
+    LazyLock::new(|| READINGS.iter().map(|(set, switches)| patcher(set, switches)).collect());
 static EDITS: LazyLock<Patcher> =
     LazyLock::new(|| patcher("none", &[]).with_edits(vec![CodeEdit::Count(Points::Blocks)]));
 

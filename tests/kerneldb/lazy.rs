@@ -6,7 +6,8 @@ use std::fs;
 use std::sync::Barrier;
 use std::thread;
 
-use hsaco::db::{Database, ErrorKind};
+use hsaco::bytes::ErrorKind;
+use hsaco::db::Database;
 use hsaco::isa::decoder::DecodeOptions;
 use hsaco::isa::{Assembler, Processor};
 use hsaco_tests::program::{hsaco_command, run};

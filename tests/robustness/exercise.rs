@@ -3,8 +3,9 @@
 use hsaco::bytes::Error;
 use hsaco::container::{EntryKind, Options, entries};
 use hsaco::demangle::demangle;
+use hsaco::elf::note::Note;
 use hsaco::object::msgpack::Value;
-use hsaco::object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use hsaco::object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use hsaco::object::{CodeObject, Kernel, metadata};
 
 /// What was read.

@@ -7,13 +7,14 @@ use hsaco_analysis::Allocation;
 use hsaco_bytes::{Error, Str};
 use hsaco_container::{Entry, EntryKind};
 use hsaco_demangle::demangle;
+use hsaco_elf::note::Note;
 use hsaco_elf::relocation::Relocation;
 use hsaco_isa::target::{Generation, WaveSize};
 use hsaco_isa::{Processor, TargetId};
 use hsaco_load::Errors;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::metadata::{Argument, Broken, KernelMetadata, verify_at};
-use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::code::{Code, Shortages, Undecodable};

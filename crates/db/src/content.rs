@@ -25,7 +25,7 @@ pub trait Stored: Send + Sync {
     /// All of them, while they are indexed.
     fn view(&self) -> Result<Box<dyn View + '_>>;
 
-    /// Some parts of them, one after the other. An error of kind [`Changed`](crate::ErrorKind::Changed) if the file is not
+    /// Some parts of them, one after the other. An error of kind [`Changed`](hsaco_bytes::ErrorKind::Changed) if the file is not
     /// as it was.
     fn read(&self, parts: &[Range<usize>]) -> Result<Vec<u8>>;
 

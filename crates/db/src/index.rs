@@ -11,7 +11,7 @@
 //! let again = Index::from_bytes(&index.to_bytes())?;
 //! assert!(again.by_stamp("lib/a.so", stamp).is_some() && again.by_content(key).is_some());
 //! assert!(again.by_stamp("lib/a.so", Stamp { size: 8, ..stamp }).is_none());
-//! # Ok::<(), hsaco_db::Error>(())
+//! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
 
 mod codec;

@@ -68,7 +68,7 @@ impl Kernel {
     }
 
     /// What the object's tables say of it: descriptor, metadata, entry. As all that is read from the file, it is an
-    /// error of kind [`Changed`](crate::ErrorKind::Changed) if the file is not as it was.
+    /// error of kind [`Changed`](hsaco_bytes::ErrorKind::Changed) if the file is not as it was.
     pub fn tables(&self) -> Result<Tables<'_>> {
         self.object.kernel_tables(self.id)
     }

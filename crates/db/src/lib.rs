@@ -35,7 +35,6 @@ mod wanted;
 pub use content::{Content, Stored, View};
 pub use data::Data;
 pub use database::{Added, Database, Which};
-pub use hsaco_bytes::{Error, ErrorKind, Result};
 pub use kernel::{Instruction, Kernel};
 pub use listing::Listing;
 pub use object::{Function, Object, Tables};

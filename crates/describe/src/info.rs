@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::source_name;
 use hsaco_bytes::hex::encode as hex;
+use hsaco_elf::note::Note;
 use hsaco_elf::relocation::Relocation;
 use hsaco_elf::symbol::Symbol;
 use hsaco_elf::{Section, Segment, section_type_name, segment_type_name};
 use hsaco_files::{KernelSelection, ObjectItem, Trouble, parallel};
 use hsaco_object::metadata::Metadata;
-use hsaco_object::note::{self, IsaVersion, Note};
+use hsaco_object::note::{self, IsaVersion};
 use hsaco_object::{CodeObject, Index, Kernel, SymbolKind};
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};

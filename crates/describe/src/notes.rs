@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use hsaco_bytes::hex::encode as hex;
+use hsaco_elf::note::{Note, NoteTable, sections, tables};
 use hsaco_files::{ObjectItem, Trouble};
 use hsaco_object::msgpack::Value;
-use hsaco_object::note::{self, IsaVersion, Note, NoteTable};
+use hsaco_object::note::{self, IsaVersion};
 use hsaco_object::yaml::{Node, to_yaml};
 use hsaco_object::{CodeObject, metadata};
 use serde::Serialize;
@@ -90,8 +91,8 @@ pub fn readelf(item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Option<Vec<u
 
 fn write_notes(text: &mut Vec<u8>, object: &CodeObject<'_>) -> io::Result<()> {
     // readelf prefers sections, which have names, over segments.
-    let sections = note::sections(object.elf());
-    let tables = if sections.is_empty() { note::tables(object.elf()) } else { sections };
+    let sections = sections(object.elf());
+    let tables = if sections.is_empty() { tables(object.elf()) } else { sections };
     for (at, table) in tables.iter().flatten().enumerate() {
         if at > 0 {
             writeln!(text)?;

@@ -8,13 +8,14 @@
 )]
 
 use hsaco_bytes::{ErrorKind, Str};
+use hsaco_elf::note::Note;
 use hsaco_elf::symbol::{STT_FUNC, SymbolTable};
 use hsaco_kernarg::{
     AbiMarker, Blob, CompactLayout, Declaration, Declared, DirectLayout, Inference, Launch,
     LayoutRemark, NativeLayout, Value, blocks, command_words, elf_only, group_segment,
 };
 use hsaco_object::metadata::{Hidden, Metadata, ValueKind};
-use hsaco_object::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use hsaco_object::{CodeObject, Kernel};
 use rmpv::Value as Tree;
 

@@ -13,6 +13,7 @@
 use std::fmt;
 
 use hsaco_bytes::{Error, Problems, Result};
+use hsaco_elf::note::Note;
 use hsaco_elf::relocation::{self, Relocation};
 use hsaco_elf::symbol::{Symbol, SymbolTable};
 use hsaco_elf::{ELFOSABI_AMDGPU_HSA, ET_REL, Elf};
@@ -20,7 +21,7 @@ use hsaco_isa::TargetId;
 use hsaco_isa::target::{AbiVersion, EFlags, Generation};
 
 use crate::metadata::Metadata;
-use crate::note::{self, IsaVersion, NT_AMD_HSA_ISA_VERSION, Note, OWNER_AMD};
+use crate::note::{IsaVersion, NT_AMD_HSA_ISA_VERSION, OWNER_AMD};
 
 /// An ELF file for an AMD GPU.
 #[derive(Clone, Debug)]
@@ -121,7 +122,7 @@ impl<'a> CodeObject<'a> {
 
     /// Every note: of the segments, else of the sections.
     pub fn notes(&self) -> impl Iterator<Item = Result<Note<'a>>> + use<'a> {
-        note::tables(&self.elf).into_iter().flat_map(|table| {
+        hsaco_elf::note::tables(&self.elf).into_iter().flat_map(|table| {
             let (notes, error) = match table {
                 Ok(table) => (Some(table.notes()), None),
                 Err(error) => (None, Some(Err(error))),

@@ -1,7 +1,6 @@
 //! AMD's notes: where metadata, ISA names and producers' remarks live.
 
 use hsaco_bytes::{Error, Result, Str, read_u16, read_u32, read_u64, slice};
-pub use hsaco_elf::note::{Note, NoteTable, Notes, sections, tables};
 
 /// Owner of the notes of code objects V3 and later.
 pub const OWNER_AMDGPU: &str = "AMDGPU";

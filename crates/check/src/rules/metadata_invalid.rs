@@ -1,8 +1,8 @@
 //! `metadata-invalid`: notes that cannot be read, that break LLVM's rules, or that are not there.
 
 use hsaco_bytes::{Error, ErrorKind};
+use hsaco_elf::note::Note;
 use hsaco_object::metadata::{Broken, Kernel, path_at};
-use hsaco_object::note::Note;
 
 use crate::facts::{BrokenNote, ObjectFacts};
 use crate::finding::{Findings, Subject};

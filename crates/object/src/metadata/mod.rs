@@ -21,9 +21,10 @@ pub use schema::{Broken, verify, verify_at};
 pub use value_kind::{OwnedValueKind, ValueKind};
 
 use hsaco_bytes::{Error, Problems, Result, Str};
+use hsaco_elf::note::Note;
 
 use crate::msgpack::{Entry, Head, Map, Reader};
-use crate::note::{NT_AMDGPU_METADATA, Note, OWNER_AMDGPU};
+use crate::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use crate::resources::Resources;
 
 use key::Keys;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_bytes::{Error, ErrorKind, Result, Str};
+use hsaco_elf::note::Note;
 
 use crate::CodeObject;
 use crate::msgpack::{Head, Reader};
-use crate::note::{NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, Note, OWNER_AMD, OWNER_AMDGPU};
+use crate::note::{NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, OWNER_AMD, OWNER_AMDGPU};
 
 use super::msgpack::{write_array_head, write_map_head, write_str};
 use super::{Edit, NewValue, unsupported};
