@@ -159,10 +159,11 @@ impl<'a> Layout<'a> {
     fn around(&self, target: u64) -> impl DoubleEndedIterator<Item = &Section<'a>> {
         let address = |at: usize| self.sections.get(at).map_or(0, |it| it.address);
         let end = self.by_address.partition_point(|&at| address(at) <= target);
-        let below = self.by_address.get(..end).unwrap_or_default();
+        let (below, _) = self.by_address.split_at(end);
         let highest = below.last().map_or(0, |&at| address(at));
         let start = below.partition_point(|&at| address(at) < highest);
-        below.get(start..).unwrap_or_default().iter().filter_map(|&at| self.sections.get(at))
+        let (_, highest) = below.split_at(start);
+        highest.iter().filter_map(|&at| self.sections.get(at))
     }
 
     /// The addresses whose nearest name is looked for in this section first.

@@ -170,7 +170,7 @@ impl<'a> Links<'a> {
 
     fn inside(&self, range: Range<u64>) -> impl Iterator<Item = &InCode<'a>> {
         let first = self.in_code.partition_point(|it| it.place < range.start);
-        let rest = self.in_code.get(first..).unwrap_or_default();
+        let (_, rest) = self.in_code.split_at(first);
         rest.iter().take_while(move |it| it.place < range.end)
     }
 }

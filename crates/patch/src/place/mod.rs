@@ -133,7 +133,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         if let Err((address, rule, refusal)) = self.place(view, name, &requests.windows) {
             remarks.refuse(rule, name, address, refusal);
         }
-        let records = self.placed.records.get(before..).unwrap_or_default();
+        let (_, records) = self.placed.records.split_at(before);
         let mut allocation = allocation(requests, records);
         if let (Some(prologue), Some(kernel)) = (&requests.prologue, kernel) {
             match self.stub(view, name, prologue) {
@@ -149,7 +149,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             let (rule, address) = window.unwrap_or(("", function.address));
             remarks.refuse(rule, name, address, refusal);
         }
-        let records = self.placed.records.get(before..).unwrap_or_default();
+        let (_, records) = self.placed.records.split_at(before);
         PlacedFunction { records, stub: kernel.and_then(|it| self.placed.stubs.get(&it)) }
     }
 

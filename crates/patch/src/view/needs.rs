@@ -187,8 +187,8 @@ impl ByStep {
     /// Puts in order what was added from a place on.
     fn reverse_from(&mut self, start: usize) {
         match self {
-            ByStep::All(list) => list.get_mut(start..).unwrap_or_default().reverse(),
-            ByStep::Scalars(list) => list.get_mut(start..).unwrap_or_default().reverse(),
+            ByStep::All(list) => list.split_at_mut(start).1.reverse(),
+            ByStep::Scalars(list) => list.split_at_mut(start).1.reverse(),
         }
     }
 }
