@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::analysis::Id;
+use hsaco::bytes::Id;
 use hsaco::compress::Method;
 use hsaco::container::ccob;
 use hsaco::db::{Database, Kernel, Listing};

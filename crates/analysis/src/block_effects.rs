@@ -1,12 +1,12 @@
 //! What the instructions of each block do to registers, all together: one look at every instruction, which
 //! liveness and resources share.
 
+use hsaco_bytes::IndexVec;
 use hsaco_isa::effects::{Effects, Flow, Lanes, Registers};
 use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::index::IndexVec;
 use crate::register_set::RegisterSet;
 use crate::state::{DESTINATION, KnownStates, State, States};
 use crate::stream::Stream;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hsaco_bytes::{Id, IndexVec, Lists, ids};
 use hsaco_isa::effects::Flow;
 
-use crate::ids;
-use crate::index::{Id, IndexVec, Lists};
 use crate::stream::Stream;
 
 /// Instructions that run one after the other.

@@ -1,12 +1,11 @@
 //! What holds of all that functions reach, for every function at once: linear in functions and calls, where asking for
 //! one after the other would go through what they share again and again.
 
+use hsaco_bytes::{Id as _, IndexVec, ids};
 use hsaco_isa::Processor;
 use hsaco_isa::target::WaveSize;
 
 use crate::call::{ANYBODY, CallGraph, CallKind};
-use crate::ids;
-use crate::index::{Id as _, IndexVec};
 use crate::resources::{Need, Needs};
 use crate::usage::Usage;
 

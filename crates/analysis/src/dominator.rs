@@ -1,8 +1,8 @@
 //! Dominators: which blocks every path from the entry to a block passes.
 
+use hsaco_bytes::{IndexVec, ids};
+
 use crate::cfg::{BlockId, Cfg};
-use crate::ids;
-use crate::index::IndexVec;
 
 /// The dominators of the blocks that the entry reaches.
 #[derive(Clone, Debug)]

@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
+use hsaco_bytes::IndexVec;
 use hsaco_isa::Decoder;
 use hsaco_isa::effects::Lanes;
 
 use crate::block_effects::{BlockEffects, Focus, Summary};
 use crate::cfg::{BlockId, Cfg, Exit};
-use crate::index::IndexVec;
 use crate::register_set::RegisterSet;
 use crate::state::{KnownStates, States};
 use crate::stream::Stream;

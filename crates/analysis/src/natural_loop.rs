@@ -1,9 +1,9 @@
 //! Natural loops: a header, and the blocks from which an edge goes back to it.
 
+use hsaco_bytes::{IndexVec, ids};
+
 use crate::cfg::{BlockId, Cfg};
 use crate::dominator::Dominators;
-use crate::ids;
-use crate::index::IndexVec;
 
 /// A loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

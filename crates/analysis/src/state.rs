@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use hsaco_bytes::IndexVec;
 use hsaco_isa::effects::{Flow, Lanes};
 use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::index::IndexVec;
 use crate::stream::Stream;
 
 /// The bit of MODE that `s_set_gpr_idx_on` sets.

@@ -8,9 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{
-    Cfg, Dominators, Focus, Id, Liveness, LivenessMemo, Loops, RegisterSet, Stream,
-};
+use hsaco_analysis::{Cfg, Dominators, Focus, Liveness, LivenessMemo, Loops, RegisterSet, Stream};
+use hsaco_bytes::Id;
 use hsaco_isa::decoder::DecodeOptions;
 use hsaco_isa::effects::{Flow, Lanes};
 use hsaco_isa::model::{Register, RegisterFile, VgprMsb};

@@ -1,5 +1,5 @@
 //! Bytes that promise nothing: checked reads, strings that need not be UTF-8, allocations that may fail, and the one
-//! [`Error`] that says what is wrong and at which offset.
+//! [`Error`] that says what is wrong and at which offset. And numbers with types: ids, and vectors that they index.
 //!
 //! ```
 //! use hsaco_bytes::{ErrorKind, Str, c_str, read_u32, slice};
@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod index;
 mod read;
 mod size;
 mod str;
@@ -25,6 +26,7 @@ pub mod hex;
 pub mod memory;
 
 pub use error::{Error, ErrorKind, Kind, Problems, Result, TextError};
+pub use index::{Id, IndexVec, Lists};
 pub use read::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 pub use size::parse_size;
 pub use str::Str;

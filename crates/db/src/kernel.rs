@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hsaco_analysis::{Cfg, Id as _, KernelArguments, Stream};
-use hsaco_bytes::{Result, Str};
+use hsaco_analysis::{Cfg, KernelArguments, Stream};
+use hsaco_bytes::{Id as _, Result, Str};
 use hsaco_dwarf::{Frame, Location};
 use hsaco_isa::effects::Memory;
 use hsaco_isa::model::Operand;

@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use hsaco_analysis::{IndexVec, KernelArguments, Reading, ids};
-use hsaco_bytes::{Error, ErrorKind, Result, Str};
+use hsaco_analysis::{KernelArguments, Reading};
+use hsaco_bytes::{Error, ErrorKind, IndexVec, Result, Str, ids};
 use hsaco_container::{Entry, Trail};
 use hsaco_dwarf::{DebugInfo, DebugSections, Frame, PlaceId, SourceMap};
 use hsaco_isa::TargetId;

@@ -3,9 +3,10 @@
 use std::fmt::Display;
 
 use hsaco_analysis::{
-    self as analysis, Address, BlockId, Cfg, Dominators, Function, FunctionKind, Functions, Id,
-    LoopId, Loops, Stream, Values,
+    self as analysis, Address, BlockId, Cfg, Dominators, Function, FunctionKind, Functions, LoopId,
+    Loops, Stream, Values,
 };
+use hsaco_bytes::Id;
 use hsaco_demangle::demangle;
 use hsaco_isa::effects::Flow;
 use hsaco_isa::model::VgprMsb;

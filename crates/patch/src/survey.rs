@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use hsaco_analysis::{
-    Function, FunctionKind, Functions, Id as _, IndexVec, RegisterSet, Stream, ids, instructions,
-    vgpr_msb_after,
+    Function, FunctionKind, Functions, RegisterSet, Stream, instructions, vgpr_msb_after,
 };
+use hsaco_bytes::{Id as _, IndexVec, ids};
 use hsaco_isa::Processor;
 use hsaco_isa::effects::Flow;
 use hsaco_isa::model::{RegisterFile, VgprMsb};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use hsaco::analysis::{BlockId, Cfg, Exit, Id};
-use hsaco::bytes::{Error, ErrorKind};
+use hsaco::analysis::{BlockId, Cfg, Exit};
+use hsaco::bytes::{Error, ErrorKind, Id};
 use hsaco::db;
 use hsaco::dwarf::Spelling;
 use hsaco::kernarg::{Entry, Wave, spell};

@@ -2,7 +2,8 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use hsaco_analysis::{BlockId, Focus, IndexVec, Liveness, LivenessMemo, RegisterSet, ScalarSet};
+use hsaco_analysis::{BlockId, Focus, Liveness, LivenessMemo, RegisterSet, ScalarSet};
+use hsaco_bytes::IndexVec;
 use hsaco_isa::effects::Lanes;
 use hsaco_isa::model::{Register, RegisterFile};
 

@@ -3,7 +3,8 @@
 //! A register that no later instruction reads may still be the destination of an outstanding load, or the address of
 //! an access that is replayed after a page fault. Neither may be written.
 
-use hsaco_analysis::{BlockId, Focus, FunctionKind, IndexVec, RegisterSet};
+use hsaco_analysis::{BlockId, Focus, FunctionKind, RegisterSet};
+use hsaco_bytes::IndexVec;
 use hsaco_isa::effects::{Counter, Effects, Flow};
 
 use super::instructions::Instructions;

@@ -17,14 +17,15 @@ pub trait Id: Copy + Ord {
 /// Declares types of ids.
 ///
 /// ```
-/// use hsaco_analysis::{Id, IndexVec, ids};
+/// use hsaco_bytes::{Id, ids};
 /// ids! {
-///     /// A colour of a palette.
-///     pub struct ColourId;
+///     /// A block of a function.
+///     struct BlockId;
+///     /// A loop of a function.
+///     pub struct LoopId;
 /// }
-/// let palette: IndexVec<ColourId, &str> = ["red", "green"].into_iter().collect();
-/// let green = palette.ids().last().unwrap();
-/// assert_eq!((palette[green], green.index()), ("green", 1));
+/// assert!(BlockId::new(1) < BlockId::new(2));
+/// assert_eq!(LoopId::new(3).index(), 3);
 /// ```
 #[macro_export]
 macro_rules! ids {
@@ -55,19 +56,18 @@ macro_rules! ids {
 /// and ends in a panic as with a slice.
 ///
 /// ```
-/// use hsaco_analysis::{Cfg, Id, Stream};
-/// use hsaco_isa::{Decoder, Processor};
-/// // s_cbranch_scc1 0; s_endpgm
-/// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-/// let stream = Stream::decode(&decoder, 0, &[0, 0, 0x85, 0xbf, 0, 0, 0x81, 0xbf]);
-/// let cfg = Cfg::new(&decoder, &stream);
-/// let mut visits = cfg.blocks().filled(0);
-/// for block in cfg.blocks().ids() {
-///     visits[block] += 1;
+/// use hsaco_bytes::{Id, IndexVec, ids};
+/// ids! {
+///     /// A colour of a palette.
+///     pub struct ColourId;
 /// }
-/// let last = cfg.blocks().id(1).unwrap();
-/// assert_eq!((visits[last], last.index(), cfg.blocks().id(2)), (1, 1, None));
-/// # Ok::<(), hsaco_isa::UnsupportedProcessor>(())
+/// let palette: IndexVec<ColourId, &str> = ["red", "green"].into_iter().collect();
+/// let mut uses = palette.filled(0);
+/// for colour in palette.ids() {
+///     uses[colour] += palette[colour].len();
+/// }
+/// let green = palette.id(1).unwrap();
+/// assert_eq!((uses[green], green.index(), palette.id(2)), (5, 1, None));
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct IndexVec<I, T> {
@@ -203,21 +203,33 @@ impl<I: Id, T> IndexMut<I> for IndexVec<I, T> {
 }
 
 /// A list of items for each id, in one allocation.
+///
+/// ```
+/// use hsaco_bytes::{Id, Lists, ids};
+/// ids! {
+///     struct Node;
+/// }
+/// let edges = [(Node::new(0), 'a'), (Node::new(2), 'b'), (Node::new(2), 'c')];
+/// let edges = Lists::of_sorted(3, &edges);
+/// assert_eq!(edges.of(Node::new(2)), ['b', 'c']);
+/// assert!(edges.of(Node::new(1)).is_empty());
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Lists<I, T> {
-    ranges: IndexVec<I, (u32, u32)>,
+pub struct Lists<I, T> {
+    ranges: IndexVec<I, (usize, usize)>,
     items: Vec<T>,
 }
 
 impl<I: Id, T: Copy> Lists<I, T> {
     /// One for each of `count` ids, from pairs that are sorted by id.
-    pub(crate) fn of_sorted(count: usize, pairs: &[(I, T)]) -> Self {
+    #[must_use]
+    pub fn of_sorted(count: usize, pairs: &[(I, T)]) -> Self {
         let mut ranges = IndexVec::with_capacity(count);
         let mut start = 0;
         for id in (0..count).map(I::new) {
             let rest = pairs.iter().skip(start);
             let end = start + rest.take_while(|(owner, _)| *owner == id).count();
-            ranges.push((start as u32, end as u32));
+            ranges.push((start, end));
             start = end;
         }
         Lists { ranges, items: pairs.iter().map(|(_, item)| *item).collect() }
@@ -226,8 +238,8 @@ impl<I: Id, T: Copy> Lists<I, T> {
     /// The list of an id.
     #[inline]
     #[allow(clippy::indexing_slicing, reason = "ranges are counted in these items")]
-    pub(crate) fn of(&self, id: I) -> &[T] {
+    pub fn of(&self, id: I) -> &[T] {
         let (start, end) = self.ranges[id];
-        &self.items[start as usize..end as usize]
+        &self.items[start..end]
     }
 }
