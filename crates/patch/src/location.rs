@@ -2,13 +2,10 @@
 
 use std::str::FromStr;
 
-use hsaco_dwarf::{DebugSections, SourceMap};
+use hsaco_dwarf::DebugInfo;
 use hsaco_object::CodeObject;
 
 use crate::edit::Points;
-
-/// Largest size that debug information may unfold to.
-const MAX_SIZE: u64 = 4 << 30;
 
 /// A place in code: an address, or a line of a source file.
 ///
@@ -53,9 +50,8 @@ impl Location {
             Location::Address(address) => return Ok(vec![*address]),
             Location::Line(name, line) => (name, *line),
         };
-        let sections = DebugSections::new(object, MAX_SIZE)?;
-        let map = SourceMap::new(&sections)?;
-        let stretches = map.stretches(&sections)?;
+        let debug = DebugInfo::open(object)?;
+        let stretches = debug.map().stretches(debug.sections())?;
         let ranges = stretches.iter().filter(|(_, location)| location.is_at(name, line, None));
         let ranges = ranges.map(|(range, _)| (range.start, range.end));
         let mut ranges: Vec<(u64, u64)> = ranges.filter(|(start, end)| start < end).collect();

@@ -1,6 +1,6 @@
 //! What `kernarg` says of an object: the JSON shape, which the text is made from too.
 
-use hsaco::dwarf::{DebugSections, SourceMap};
+use hsaco::dwarf::DebugInfo;
 use hsaco::kernarg::{Arguments, KernelLayout};
 use hsaco::object::{CodeObject, Kernel};
 use serde::Serialize;
@@ -51,13 +51,12 @@ pub(super) fn each_kernel(
     if kernels.is_empty() {
         return;
     }
-    let sections = DebugSections::new(object, question.max_size);
-    let map = sections.as_ref().map_err(Clone::clone).and_then(SourceMap::new);
-    let debug = map.as_ref().ok().zip(sections.as_ref().ok());
+    let debug = DebugInfo::open_capped(object, question.max_size);
+    let opened = debug.as_ref().ok().map(|it| (it.map(), it.sections()));
     for kernel in kernels {
-        show(kernel, &Arguments::new(object, &index, kernel, debug, question.inference));
+        show(kernel, &Arguments::new(object, &index, kernel, opened, question.inference));
     }
-    if let Err(error) = map {
+    if let Err(error) = debug {
         trouble.note(item.place(), item.located(error));
     }
 }
