@@ -153,6 +153,40 @@ impl<const C: usize> Wave<C> {
     pub(crate) const LANES: usize = C * 8;
     pub(crate) const ALL: u64 = if C == 8 { u64::MAX } else { (1 << (C * 8)) - 1 };
 
+    /// A wave with so many vector registers and words of scratch for each lane, all zero; `spare` is one whose memory
+    /// can be used again.
+    pub(crate) fn new(registers: u16, scratch_words: usize, spare: Option<Self>) -> Self {
+        let (mut v, mut scratch) =
+            spare.map_or_else(Default::default, |wave| (wave.v, wave.scratch));
+        v.clear();
+        v.resize(usize::from(registers), Vector::ZERO);
+        scratch.clear();
+        scratch.resize(scratch_words * Self::LANES, 0);
+        Self {
+            v,
+            s: vec![0; usize::from(scalar::CONSTANTS)],
+            active: 0,
+            mask: Vector::ZERO,
+            full: false,
+            scc: false,
+            stop: false,
+            state: State::Running,
+            pc: 0,
+            mode: Mode::default(),
+            hardware: Hardware::default(),
+            msb: 0,
+            index_mode: 0,
+            addresses: [0; 64],
+            valid: 0,
+            space: Space::Global,
+            scratch,
+            failure: None,
+            executed: 0,
+            signalled: 0,
+            yields: false,
+        }
+    }
+
     #[inline]
     pub(crate) fn exec(&self) -> u64 {
         self.pair(scalar::EXEC) & Self::ALL

@@ -17,7 +17,7 @@ use crate::exec::address::{PRIVATE_APERTURE, SCRATCH_BASE, SHARED_APERTURE};
 use crate::semantics::Fidelity;
 use crate::step::{self, Barrier, Context};
 use crate::translate::{Condition, End, Program, TranslationState};
-use crate::wave::{Hardware, Mode, Space, State, Vector, Wave, scalar};
+use crate::wave::{Hardware, Mode, State, Wave, scalar};
 
 /// What has been executed.
 #[derive(Debug, Default)]
@@ -175,14 +175,14 @@ impl<'d, const C: usize> Workgroup<'d, C> {
 }
 
 /// Why a wave stopped, and at which instruction.
-struct Stopped {
-    error: Error,
+pub(crate) struct Stopped {
+    pub(crate) error: Error,
     address: u64,
     lanes: u64,
 }
 
 /// Runs a wave until it waits, ends or has used up its budget.
-fn run_wave<const C: usize>(
+pub(crate) fn run_wave<const C: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     program: &mut Program<C>,
@@ -270,37 +270,14 @@ fn enter<const C: usize>(
     spare: Option<Wave<C>>,
 ) -> Wave<C> {
     let lanes = Wave::<C>::LANES;
-    let (mut v, mut scratch) = match spare {
-        Some(wave) => (wave.v, wave.scratch),
-        None => (Vec::new(), Vec::new()),
-    };
-    v.clear();
-    v.resize(usize::from(dispatch.layout.constants()), Vector::ZERO);
-    scratch.clear();
-    scratch.resize((dispatch.scratch_bytes as usize).div_ceil(4) * lanes, 0);
-    let mut wave = Wave {
-        v,
-        s: vec![0; usize::from(scalar::CONSTANTS)],
-        active: 0,
-        mask: Vector::ZERO,
-        full: false,
-        scc: false,
-        stop: false,
-        state: State::Running,
-        pc: dispatch.start,
-        mode: mode(dispatch),
-        hardware: Hardware { lds_words: dispatch.lds_bytes.div_ceil(4) },
-        msb: 0,
-        index_mode: 0,
-        addresses: [0; 64],
-        valid: 0,
-        space: Space::Global,
-        scratch,
-        failure: None,
-        executed: 0,
-        signalled: 0,
-        yields: false,
-    };
+    let mut wave = Wave::new(
+        dispatch.layout.constants(),
+        (dispatch.scratch_bytes as usize).div_ceil(4),
+        spare,
+    );
+    wave.pc = dispatch.start;
+    wave.mode = mode(dispatch);
+    wave.hardware = Hardware { lds_words: dispatch.lds_bytes.div_ceil(4) };
     let left = items - (number * lanes as u32).min(items);
     let exec = if left >= lanes as u32 { Wave::<C>::ALL } else { (1 << left) - 1 };
     wave.set_pair(scalar::EXEC, exec);

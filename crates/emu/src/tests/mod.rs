@@ -1,4 +1,12 @@
 //! What crosses modules: every line of the table that says it runs has a function.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "registers and lanes of tests are known to exist"
+)]
+
+mod hardware;
+mod machine;
 
 use crate::exec::memory::{load, store, words};
 use crate::exec::valu::{self, bit3, carry, compare};
