@@ -107,8 +107,8 @@ fn a_runtime_in_c_puts_objects_together() {
     assert_eq!(code, Some(1));
     expect_test::expect![[r#"
         hsa status 0x1015
-        not frozen: undefined-symbol: `factor` is wanted by object (at 0x2e68), and defined by nobody
-        undefined-symbol: `scale` is wanted by object (at 0x2e60), and defined by nobody
+        not frozen: undefined-symbol: `factor` is wanted by object (at 0x2e68), and no object defines it
+        undefined-symbol: `scale` is wanted by object (at 0x2e60), and no object defines it
     "#]].assert_eq(&text);
     let (code, text) = says("gfx1100", &["scale-user.co"]);
     assert_eq!(code, Some(1));

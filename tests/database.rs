@@ -250,7 +250,7 @@ fn without_debug_information_there_is_all_but_lines() {
 #[test]
 fn a_failed_load_fails_again_at_once_and_the_same() {
     let mut file = fs::read(fixture("s1.gfx942.co")).unwrap();
-    // A processor that nobody knows.
+    // An unknown processor.
     file[48] = 0xfe;
     let database = Database::new();
     database.add("unknown", file).unwrap();

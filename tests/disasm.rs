@@ -283,7 +283,7 @@ fn names_without_a_place() {
     );
 }
 
-/// Symbols and words where nobody would put them.
+/// Symbols and words in unusual places.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn whatever_the_assembler_takes() {

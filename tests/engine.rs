@@ -71,7 +71,7 @@ fn what_was_rewritten_reads_as_llvm_reads_it() {
 /// Capability 3.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn a_scale_source_that_nobody_reads_may_be_anything() {
+fn a_scale_source_that_is_not_read_may_be_anything() {
     let words = ".long 0xcc350000, 0x00026530, 0xcc330000, 0x04024110";
     let code = gfx1250::assemble(gfx1250::assembler().unwrap(), words).unwrap();
     let tools = tools();
@@ -332,7 +332,7 @@ fn a_site_whose_neighbours_may_not_move_is_reached_by_an_island() {
     assert_eq!(text(site.code()), ["s_nop 6", "s_nop 5"]);
 }
 
-/// Where a word does not decode, that is the reason, and not what somebody guesses.
+/// Where a word does not decode, that is the reason, and not a guess.
 #[test]
 fn words_that_do_not_decode_are_named_as_the_reason() {
     let mut hidden = kernel("k", "s_set_vgpr_msb 0x41\ns_nop 0\nv_add_f32_e32 v0, v1, v2");

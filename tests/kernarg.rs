@@ -123,7 +123,7 @@ fn hidden_arguments_of_v4() {
 
 /// Case F31.
 #[test]
-fn what_nobody_supplies_is_named() {
+fn what_is_not_supplied_is_named() {
     let layout = layout("s1.v5.co", "ind");
     let mut segment = vec![0xfd; 264];
     let launch = Launch::new(&[1], &[1]).unwrap();

@@ -234,7 +234,7 @@ fn ds16() {
     let body = run.manifest.records[0].body.as_ref().unwrap();
     let taken = body.address..body.address + body.new.len() as u64;
     assert!(!taken.contains(&way_in), "{way_in:#x} in {taken:x?}");
-    // Where nobody leads there, what is behind the kernel is taken.
+    // Where no branch leads there, what is behind the kernel is taken.
     let run = Run::of(&[kernel("k", DS).unwrap(), last]);
     assert_eq!(run.manifest.records[0].placement, Placement::Padding);
 }

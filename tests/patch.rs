@@ -318,7 +318,7 @@ fn kernels_begin_with_a_stub() {
     let bytes = bytes.unwrap();
     assert_eq!(patcher.verify(&file, &bytes, &manifest), []);
     assert_eq!(manifest.stubs.len(), 2, "{:?}", manifest.remarks);
-    // Of code that nobody can read, nothing is known to be free but what no launch fills.
+    // Of code that does not decode, nothing is known to be free but what no launch fills.
     let pairs: Vec<_> = manifest.stubs.iter().map(|stub| stub.pair.to_string()).collect();
     assert_eq!(pairs, ["s[2:3]", "s[34:35]"]);
     let stub = &manifest.stubs[0];
@@ -352,7 +352,7 @@ fn mistakes_that_the_manifest_repeats_are_found_too() {
     let line = |line: &str| gfx1250::assemble(assembler, line).unwrap();
     // The way back leads elsewhere.
     assert!(with(16, &line("s_branch 3")).starts_with("flow: the replacement does not lead back"));
-    // A register that nobody leased.
+    // A register that was not leased.
     let clobber =
         [line("s_mov_b32 s5, 0"), line("s_nop 0"), line("s_nop 0"), line("s_nop 0")].concat();
     assert!(

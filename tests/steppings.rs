@@ -1,4 +1,4 @@
-//! Who changes what an object says of its stepping: the rule sets that declare it, and nobody else.
+//! Who changes what an object says of its stepping: the rule sets that declare it, and nothing else.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail them")]
 
 use hsaco::object::CodeObject;

@@ -15,9 +15,9 @@ fn check(file: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 
-/// 3 where the answer is not to be trusted, since nobody knows the processor; 1 where a device is asked about, which certainly is another.
+/// 3 where the answer is not to be trusted, since the processor is unknown; 1 where a device is asked about, which certainly is another.
 #[test]
-fn a_processor_that_nobody_knows_is_partly_unsupported() {
+fn an_unknown_processor_is_partly_unsupported() {
     let dir = scratch_dir();
     let file = dir.path().join("unknown.co");
     let mut bytes = fixture("s1.gfx942.co");

@@ -132,7 +132,7 @@ fn each_type_stores_what_it_is_defined_to() {
 /// Case F44.
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
-fn what_nobody_can_apply_is_refused_by_name() {
+fn what_cannot_be_applied_is_refused_by_name() {
     for kind in
         ["R_AMDGPU_REL32", "R_AMDGPU_REL64", "R_AMDGPU_GOTPCREL", "R_AMDGPU_REL16", "0xc", "0x63"]
     {

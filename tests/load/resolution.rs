@@ -314,7 +314,7 @@ fn random_problem(random: &mut Random) -> Problem {
                 random.pick(&[STT_FUNC, STT_FUNC, STT_NOTYPE, STT_OBJECT])
             };
             let kind = if !is_defined && random.below(2) == 0 { STT_NOTYPE } else { kind };
-            // What is local and has no type is a label, and nobody's business.
+            // What is local and has no type is a label, and left alone.
             let kind = if binding == Binding::Local { STT_FUNC } else { kind };
             made.symbols.push(Sym::new(name, is_defined, binding, visibility, kind));
         }
@@ -385,7 +385,7 @@ fn an_undefined_symbol_is_an_error_whatever_is_added_to_it() {
         assert_eq!((errors.len(), errors[0].kind()), (1, ErrorKind::UndefinedSymbol));
         let place = if addend == 0 { "(at 0x2000)" } else { "(at 0x2000 plus 8)" };
         let text =
-            format!("undefined-symbol: `gone` is wanted by user {place}, and defined by nobody");
+            format!("undefined-symbol: `gone` is wanted by user {place}, and no object defines it");
         assert_eq!(errors[0].to_string(), text);
     }
 }

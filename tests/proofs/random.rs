@@ -1,4 +1,4 @@
-//! Functions that nobody wrote: instructions to rewrite with any registers, among any neighbours, through the whole engine; and run before and after.
+//! Generated functions: instructions to rewrite with any registers, among any neighbours, through the whole engine; and run before and after.
 //!
 //! Before, each runs as B0 has it; after, LDS loads bring their results as late as they may.
 

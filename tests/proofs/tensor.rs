@@ -1,4 +1,4 @@
-//! Tensor loads have an empty mask, and nobody else sees a difference: ten million times, with every mask.
+//! Tensor loads have an empty mask, and nothing else sees a difference: ten million times, with every mask.
 
 use super::machine::{BUDGET, Random, Wave, prepare, rewrite, texts, tools};
 use hsaco::patch::{Options, RegisterBudget};

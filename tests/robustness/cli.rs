@@ -338,7 +338,7 @@ fn bad_files_do_not_stop_the_good() {
     assert!(text.stdout.ends_with(text_of("two-notes.co").as_bytes()));
 }
 
-/// Whoever reads the answer may stop reading: `hsaco ls … | head -1`.
+/// A reader of the answer may stop reading: `hsaco ls … | head -1`.
 #[test]
 fn a_closed_pipe_is_no_failure() {
     let files = vec![fixture("host.so").into_os_string(); 100];

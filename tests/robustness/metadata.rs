@@ -115,7 +115,7 @@ fn a_good_document() {
     assert_eq!(findings, Findings { kernels: vec!["k".to_owned()], ..Findings::default() });
 }
 
-/// The index passes over what is too deep; whoever reads it is refused.
+/// The index passes over what is too deep; reading it is refused.
 #[test]
 fn containers_64_deep_and_no_deeper() {
     let deep = |depth: usize| {
@@ -231,7 +231,7 @@ fn arguments_that_lack_something() {
     check_kernel(&[(".args", array(&[number(1)]))], "malformed: metadata: an argument is ");
 }
 
-/// What nobody knows yet is kept.
+/// What is unknown is kept.
 #[test]
 fn unknown_keys_and_kinds() {
     let argument = map(&[

@@ -1,4 +1,4 @@
-//! gfx1250 objects out of lines of assembly, made by nobody else's tools.
+//! gfx1250 objects out of lines of assembly, made by no other tools.
 
 use std::sync::OnceLock;
 

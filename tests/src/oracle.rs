@@ -62,7 +62,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// What somebody makes of an encoding.
+/// What a tool makes of an encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
     /// An instruction.

@@ -78,7 +78,7 @@ enum Bar {
     Faster(f64),
     /// hsaco takes at most so many times as long.
     Within(f64),
-    /// None: how many times faster hsaco is, for whoever wants to know.
+    /// None: how many times faster hsaco is, for information.
     Shown,
 }
 

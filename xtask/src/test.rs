@@ -15,7 +15,7 @@ struct Step {
     run: fn() -> Result<()>,
 }
 
-// The tests come last: whoever reads the log wants their closing lines at its end.
+// The tests come last: readers of the log want their closing lines at its end.
 const STEPS: &[Step] = &[
     Step { name: "LLVM 22 tools", quick: true, run: llvm::ensure },
     Step { name: "corpus", quick: false, run: corpus::fetch },

@@ -19,7 +19,7 @@ pub(crate) struct Summary {
     pub(crate) replaces: RegisterSet,
 }
 
-/// The registers that somebody asks about.
+/// The registers that are asked about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Focus {
     /// All.
@@ -154,7 +154,7 @@ impl<'a> BlockEffects<'a> {
         self.summaries.push(summary);
     }
 
-    /// Puts an instruction before a summary, and takes note of what it uses if somebody wants to know.
+    /// Puts an instruction before a summary, and takes note of what it uses where that is asked for.
     #[inline]
     pub(crate) fn add_to(
         &self,

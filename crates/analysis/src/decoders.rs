@@ -113,7 +113,7 @@ impl Reading {
     }
 }
 
-/// What analyses are asked for unless somebody says otherwise.
+/// What analyses use by default.
 pub const LENIENT: DecodeOptions =
     DecodeOptions { mode: Mode::Lenient, real_true16: None, wave_size: None };
 

@@ -79,7 +79,7 @@ impl<'a> Liveness<'a> {
     }
 
     /// The same for who only asks what is needed inside blocks: [`walk`](Self::walk), [`walk_to`](Self::walk_to) and
-    /// [`live_out`](Self::live_out). It is worked out when somebody asks, and kept in a memo that is this function's
+    /// [`live_out`](Self::live_out). It is worked out when asked for, and kept in a memo that is this function's
     /// alone. What blocks need that no other leads to is not; [`live_in`](Self::live_in) of these is every register.
     #[must_use]
     pub fn inside(

@@ -264,7 +264,7 @@ impl<'a> States<'a> {
     }
 }
 
-/// The upper bits of vector register numbers after an instruction, from those before it: nothing where nobody knows.
+/// The upper bits of vector register numbers after an instruction, from those before it: none where they are unknown.
 ///
 /// ```
 /// use hsaco_analysis::vgpr_msb_after;

@@ -1,7 +1,7 @@
 //! What scalar registers hold, as far as code addresses need it.
 //!
 //! Looks backwards from a use to the definitions that reach it and works out their values: the
-//! program counter, constants, sums. Nothing is computed for registers that nobody asks about.
+//! program counter, constants, sums. Nothing is computed for registers that are not asked about.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

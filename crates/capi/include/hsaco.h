@@ -108,7 +108,7 @@ typedef enum hsaco_executable_symbol_info {
   HSACO_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_OBJECT = 23,
   // uint64_t: where the code of a kernel or function is in memory; an error before freezing.
   HSACO_EXECUTABLE_SYMBOL_INFO_CODE_ADDRESS = 200,
-  // uint64_t: bytes of that code, 0 if nobody says.
+  // uint64_t: bytes of that code, 0 if unknown.
   HSACO_EXECUTABLE_SYMBOL_INFO_CODE_SIZE = 201,
   // uint32_t: the number of its object, UINT32_MAX if the caller defined it.
   HSACO_EXECUTABLE_SYMBOL_INFO_LOADED_CODE_OBJECT = 202,
@@ -174,7 +174,7 @@ extern "C" {
 // "gfx90a:sramecc+:xnack-". Far cheaper than registering it, and with no device there.
 //
 // Gives HSACO_STATUS_OK if the device takes the object, HSACO_STATUS_FINDINGS if it does not: hsaco_last_error() then
-// says why, a line for each error. Warnings and notes are in the report only, which may be null if nobody wants it.
+// says why, a line for each error. Warnings and notes are in the report only, which may be null.
 //
 // # Safety
 // `bytes` points to `size` bytes, `device` to text that ends in NUL, and `report` is null or points to a place for a

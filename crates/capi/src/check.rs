@@ -87,7 +87,7 @@ impl Finding {
 /// "gfx90a:sramecc+:xnack-". Far cheaper than registering it, and with no device there.
 ///
 /// Gives HSACO_STATUS_OK if the device takes the object, HSACO_STATUS_FINDINGS if it does not: hsaco_last_error() then
-/// says why, a line for each error. Warnings and notes are in the report only, which may be null if nobody wants it.
+/// says why, a line for each error. Warnings and notes are in the report only, which may be null.
 ///
 /// # Safety
 /// `bytes` points to `size` bytes, `device` to text that ends in NUL, and `report` is null or points to a place for a

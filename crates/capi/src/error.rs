@@ -41,7 +41,7 @@ pub(crate) fn end(status: Status, reason: &str) -> Status {
     status
 }
 
-/// Text for C: what follows a NUL is left out, since nobody would see it.
+/// Text for C: what follows a NUL is left out, since C would not see it.
 pub(crate) fn c_string(text: &str) -> CString {
     let shown = text.split('\0').next().unwrap_or_default();
     CString::new(shown).unwrap_or_default()

@@ -100,7 +100,7 @@ pub enum ExecutableSymbolInfo {
     IndirectFunctionObject = 23,
     /// uint64_t: where the code of a kernel or function is in memory; an error before freezing.
     CodeAddress = 200,
-    /// uint64_t: bytes of that code, 0 if nobody says.
+    /// uint64_t: bytes of that code, 0 if unknown.
     CodeSize = 201,
     /// uint32_t: the number of its object, UINT32_MAX if the caller defined it.
     LoadedCodeObject = 202,
@@ -406,7 +406,7 @@ fn answer(symbol: &load::Symbol<'_>, attribute: u32, is_frozen: bool) -> Option<
     let variable = is(SymbolKind::Variable).then_some(());
     let indirect = is(SymbolKind::IndirectFunction).then_some(());
     let kernel = symbol.kernel();
-    // Before freezing nobody knows where in memory code will be.
+    // Before freezing the address of code in memory is unknown.
     let code_address = symbol.code().filter(|_| is_frozen).map(|code| code.0);
     match attribute {
         0 => word(kind(symbol.kind()) as u32),

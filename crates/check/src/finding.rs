@@ -1,4 +1,4 @@
-//! What was found: one model, whoever shows it.
+//! What was found: one model for every renderer.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -83,7 +83,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             Err(unprinted) => failed(&unprinted.into()).exit_code(),
         },
     };
-    // In a process that is not ours nobody else does it.
+    // In a process that is not ours nothing else does it.
     drop(std::io::stdout().flush());
     code
 }
@@ -92,7 +92,7 @@ fn answer(task: Task) -> u8 {
     task().unwrap_or_else(|error| failed(&error)).exit_code()
 }
 
-/// Says why the command could not go on. Whoever has closed the pipe wants no more of it.
+/// Says why the command could not go on. A reader that has closed the pipe wants no more of it.
 fn failed(error: &anyhow::Error) -> Status {
     if is_broken_pipe(error) {
         return Status::Fine;

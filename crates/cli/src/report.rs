@@ -86,7 +86,7 @@ impl Report {
         self.any = true;
     }
 
-    /// Says that the file, which somebody named, has nothing to look into.
+    /// Says that the file, which was named as an argument, has nothing to look into.
     pub(crate) fn no_code(&mut self) {
         let text = "it holds no AMD GPU code; hsaco ls says what files hold";
         self.tell(text.to_owned(), Status::Unreadable);

@@ -76,7 +76,7 @@ impl Stamp {
         Stamp { size, modified, identity: Identity::new(metadata) }
     }
 
-    /// Whether a file's content is still what it was. Whoever sets the time of modification back changes another time,
+    /// Whether a file's content is still what it was. Setting the time of modification back changes another time,
     /// which changes too when the file gets or loses a name: then it says nothing.
     fn is_still(&self, now: &Stamp) -> bool {
         let (before, after) = (self.identity, now.identity);

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_come_in_order_whoever_makes_them() {
+    fn answers_come_in_order_on_any_thread() {
         let items: Vec<usize> = (0..600).chain([200_000]).chain(0..100).collect();
         let (mut alone, mut together) = (Vec::new(), Vec::new());
         write_alone(&items, &mut alone, number).unwrap();

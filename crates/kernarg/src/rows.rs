@@ -19,7 +19,7 @@ pub struct KernelLayout {
     pub name: String,
     /// As its author wrote it.
     pub demangled: String,
-    /// Bytes of the segment; null where nobody says.
+    /// Bytes of the segment; null where unknown.
     pub size: Option<u64>,
     /// Of the segment.
     pub alignment: Option<u64>,
@@ -45,7 +45,7 @@ pub struct KernelLayout {
     pub preload: Option<PreloadInfo>,
     /// What registers hold when the kernel begins.
     pub registers: Vec<RegisterInfo>,
-    /// Why nobody can say what registers hold.
+    /// Why the values of registers are unknown.
     pub registers_refused: Option<String>,
 }
 

@@ -73,7 +73,7 @@ impl Addresses<'_, '_> {
         let Relocation { place, kind, rule, target, addend, is_static } = *relocation;
         let delta = self.delta(number);
         let bound = self.bound_to(number, object, relocation);
-        // What nobody provides is reported by name.
+        // What is undefined is reported by name.
         if bound == Some(Bound::Nowhere) {
             return Ok(None);
         }

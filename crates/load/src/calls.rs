@@ -188,7 +188,7 @@ impl Whole {
         Ok(Self { linked, ranges })
     }
 
-    /// Shows the call graph to whoever wants it; nothing where code cannot be decoded.
+    /// Shows the call graph to a function; nothing where code cannot be decoded.
     pub(crate) fn with_graph<T>(
         &self,
         look: impl for<'g> FnOnce(&'g CodeObject<'g>, &'g CallGraph<'g>, Processor) -> T,

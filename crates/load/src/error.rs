@@ -58,7 +58,7 @@ kinds! {
     NotLinked "not-linked" 0x1010,
     /// A code object of another runtime than HSA's.
     NotHsa "not-hsa" 0x1010,
-    /// A processor that nobody knows.
+    /// An unknown processor.
     UnknownTarget "unknown-target" 0x1017,
     /// Code that does not run on the executable's device.
     WrongDevice "wrong-device" 0x100d,
@@ -78,7 +78,7 @@ kinds! {
     UnsupportedRelocation "unsupported-relocation" 0x1010,
     /// An address that an object cannot have, or that another one has.
     BadPlacement "bad-placement" 0x1008,
-    /// A name that nobody defines.
+    /// A name that no object defines.
     UndefinedSymbol "undefined-symbol" 0x1015,
     /// A name that is defined, and kept from other objects.
     HiddenSymbol "hidden-symbol" 0x1015,

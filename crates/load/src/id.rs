@@ -59,7 +59,7 @@ pub enum SymbolKind {
     Function,
     /// Code that answers with the address of a function.
     IndirectFunction,
-    /// Wanted from another object, or from whoever defines it.
+    /// Wanted from another object, or from a definition of the caller.
     External,
     /// Data in LDS.
     Lds,

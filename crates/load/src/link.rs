@@ -258,7 +258,7 @@ impl<'l, 'a> Linker<'l, 'a> {
         }
     }
 
-    /// A symbol as the new object has it: what is not the provider of its name is nobody else's business.
+    /// A symbol as the new object has it: what does not provide its name stays local.
     fn symbol(&self, object: usize, entry: &Entry, is_provider: bool) -> Option<NewSymbol> {
         let (value, section) = match entry.place {
             Place::Elsewhere => return None,

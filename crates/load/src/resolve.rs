@@ -21,9 +21,9 @@ pub(crate) enum Bound {
     Symbol { object: u32, symbol: u32 },
     /// What the caller defined, by its number.
     Definition(u32),
-    /// Nobody, and that is fine: its address is 0.
+    /// No object, and that is fine: its address is 0.
     Zero,
-    /// Nobody.
+    /// No object.
     Nowhere,
 }
 
@@ -60,7 +60,7 @@ struct Known {
 }
 
 impl Known {
-    /// Takes note of what somebody says that the name is.
+    /// Takes note of what a symbol says that the name is.
     fn is_said_to_be(&mut self, class: Class) {
         self.is_function |= class == Class::Function;
         self.is_variable |= class == Class::Variable;
@@ -387,7 +387,7 @@ fn undefined(
     involved: &Involved,
     exports: &BTreeMap<String, BTreeSet<String>>,
 ) -> Error {
-    // Where somebody provides it, the others have found that.
+    // Where it is provided, the others have found that.
     let is_left = |it: &&Reference| involved.exports.is_empty() || it.is_hidden;
     let left: Vec<&Reference> = involved.references.iter().filter(is_left).collect();
     let wanted = format!("{} is wanted by {}", quoted(name), referrers(&left));
@@ -404,7 +404,7 @@ fn undefined(
         return refusal(ErrorKind::HiddenSymbol, detail)
             .with_help("declare it with default visibility where it is used");
     }
-    let error = refusal(ErrorKind::UndefinedSymbol, format!("{wanted}, and defined by nobody"));
+    let error = refusal(ErrorKind::UndefinedSymbol, format!("{wanted}, and no object defines it"));
     let readable = readable(name);
     match exports.get(base(&readable)) {
         Some(similar) => {

@@ -393,7 +393,7 @@ impl SymbolRow {
         }
         if let Some(callers) = &self.callers {
             let callers =
-                if callers.is_empty() { "nobody known".to_owned() } else { callers.join(", ") };
+                if callers.is_empty() { "no known caller".to_owned() } else { callers.join(", ") };
             text += &format!(" <- {callers}");
         }
         text

@@ -1,4 +1,4 @@
-//! Symbols, as whoever asks an executable sees them.
+//! Symbols, as an executable shows them.
 
 use std::collections::HashMap;
 
@@ -124,7 +124,7 @@ impl<'e> Symbol<'e> {
         }
     }
 
-    /// Who provides an external, once the executable is frozen; nobody where it is weak and undefined.
+    /// Who provides an external, once the executable is frozen; none where it is weak and undefined.
     #[must_use]
     pub fn provider(&self) -> Option<Symbol<'e>> {
         let Of::Object { number, symbol, .. } = self.of else { return None };

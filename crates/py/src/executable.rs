@@ -14,7 +14,7 @@ type Records<'py> = PyResult<Vec<Bound<'py, PyAny>>>;
 
 /// Code objects that belong together: loaded in any order, frozen, asked. All methods may be called from any thread.
 ///
-/// Whoever asks looks at what there was when it asked; what is changed while somebody looks is a copy.
+/// A question sees the state of the moment it was asked; a change meanwhile is made to a copy.
 #[pyclass(frozen, module = "hsaco")]
 pub(crate) struct Executable(RwLock<Arc<load::Executable<'static>>>);
 
@@ -260,7 +260,7 @@ fn symbol_record<'py>(
     let provider = symbol.provider().filter(|it| it.id() != symbol.id());
     let kernel = symbol.kernel();
     let code = symbol.code();
-    // Before freezing nobody knows where in memory code will be.
+    // Before freezing the address of code in memory is unknown.
     let code_address = code.filter(|_| executable.is_frozen()).map(|it| it.0);
     let fields = dict!(py,
         name: symbol.name().to_string(),

@@ -21,7 +21,7 @@ use crate::object::Object;
 use crate::record::{dict, record};
 use crate::sequence::sequence;
 
-/// A kernel. Its instructions are decoded when they are first asked for, once, whoever asks.
+/// A kernel. Its instructions are decoded when they are first asked for, once for all threads.
 #[pyclass(frozen, module = "hsaco")]
 pub(crate) struct Kernel(pub(crate) db::Kernel);
 
@@ -48,7 +48,7 @@ impl Kernel {
         error::raised(py, self.0.object().file(), error)
     }
 
-    /// What registers hold when it begins, or that nobody knows.
+    /// What registers hold when it begins, or that this is unknown.
     fn begins(&self, py: Python<'_>) -> PyResult<Entry> {
         let processor = self.0.object().target_id().map(|it| it.processor);
         let tables = self.tables(py)?;

@@ -220,7 +220,7 @@ impl Layout {
         Ok(all)
     }
 
-    /// Checks a buffer that somebody packed, and says what is odd about it; one without every argument is an error.
+    /// Checks a prepacked buffer, and says what is odd about it; one without every argument is an error.
     fn check<'py>(
         &self,
         py: Python<'py>,

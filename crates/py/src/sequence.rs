@@ -1,4 +1,4 @@
-//! Sequences whose items are made when somebody looks: `hsaco._sequence.LazySequence`.
+//! Sequences whose items are made on access: `hsaco._sequence.LazySequence`.
 
 use pyo3::BoundObject as _;
 use pyo3::prelude::*;

@@ -251,7 +251,7 @@ class Kernels(unittest.TestCase):
                 self.assertIsNone(instruction.line)
                 self.assertEqual(instruction.frames, [])
 
-    def test_a_target_that_nobody_knows_is_refused_the_same_each_time(self) -> None:
+    def test_an_unknown_target_is_refused_the_same_each_time(self) -> None:
         content = bytearray(Path(fixture("s1.gfx942.co")).read_bytes())
         content[48] = 0xFE
         kernel = hsaco.open(content).kernels[0]

@@ -166,7 +166,7 @@ impl Facts {
         }
     }
 
-    /// Another name of an instruction; suffixes that choose an encoding, and names that nobody writes, are none.
+    /// Another name of an instruction; suffixes that choose an encoding, and names that are not in use, are none.
     fn take_alias(&mut self, name: &str, instruction: &str, predicates: &[&str]) {
         let name = name.to_lowercase();
         let is_suffixed = ["_e32", "_e64", "_dpp", "_sdwa"].iter().any(|it| name.ends_with(it));

@@ -1,4 +1,4 @@
-//! Drawing control flow: functions of a thousand blocks, as a compiler makes them and as nobody does.
+//! Drawing control flow: functions of a thousand blocks, as a compiler makes them and as none does.
 
 use std::fmt::Write as _;
 use std::fs;

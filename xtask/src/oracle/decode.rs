@@ -1,4 +1,4 @@
-//! `cargo xtask oracle decode`: the decoder against LLVM 22 on encodings that nobody chose.
+//! `cargo xtask oracle decode`: the decoder against LLVM 22 on random encodings.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -118,7 +118,7 @@ void *share(size_t Size) {
 int main(int Count, char **Arguments) {
   if (Count != 3)
     return 2;
-  // Nobody looks at the remains of a crash.
+  // The remains of a crash are not looked at.
   const rlimit NoCores = {0, 0};
   setrlimit(RLIMIT_CORE, &NoCores);
   Disassembler Disassembler(Arguments[1], Arguments[2]);

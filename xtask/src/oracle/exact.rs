@@ -1,4 +1,4 @@
-//! `cargo xtask oracle exact`: encodings that nobody chose, printed to be assembled and assembled by us and llvm-mc.
+//! `cargo xtask oracle exact`: random encodings, printed to be assembled and assembled by us and llvm-mc.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -70,7 +70,7 @@ pub enum Evidence {
     DynamicRelocation,
     /// Instructions compute the address.
     DataFlow,
-    /// Nobody knows: a function whose address is taken.
+    /// Unknown: a function whose address is taken.
     AddressTaken,
     /// It is the caller.
     Return,

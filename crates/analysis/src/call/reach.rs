@@ -143,5 +143,5 @@ impl<'a> CallGraph<'a> {
     }
 }
 
-/// Stands for whoever is called by a call of who knows whom.
+/// Stands for the callees of a call whose target is unknown.
 pub(crate) const ANYBODY: usize = usize::MAX;

@@ -1,4 +1,4 @@
-//! `caller-duties`: what a kernel expects of whoever launches it.
+//! `caller-duties`: what a kernel expects of its launch.
 
 use hsaco_object::metadata::{Hidden, ValueKind};
 

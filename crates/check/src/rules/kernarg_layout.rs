@@ -78,7 +78,7 @@ fn check_kind(
     let kind = argument.value_kind;
     if let ValueKind::Other(name) = kind {
         let message =
-            format!("argument {number} is of the unknown kind '{name}': nobody fills it in");
+            format!("argument {number} is of the unknown kind '{name}': no runtime fills it in");
         findings.note(
             facts.argument_field(number, argument, ".value_kind"),
             message,

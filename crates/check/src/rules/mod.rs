@@ -72,7 +72,7 @@ rules! {
     not_a_code_object            "not-a-code-object"            File     E Header     "not an ELF file of the HSA runtime"
     not_linked                   "not-linked"                   File     E Header     "the compiler's output, which no linker has seen"
     truncated                    "truncated"                    File     E Header     "tables or segments reach past the end of the file"
-    unknown_target               "unknown-target"               ObjectOn E Header     "made for a processor that nobody knows"
+    unknown_target               "unknown-target"               ObjectOn E Header     "made for an unknown processor"
     target_mismatch              "target-mismatch"              ObjectOn E Header     "made for another processor than the device's"
     feature_mismatch             "feature-mismatch"             ObjectOn E Header     "xnack or sramecc set otherwise than on the device"
     generic_version              "generic-version"              ObjectOn E Header     "generic code of a version that the device does not run"

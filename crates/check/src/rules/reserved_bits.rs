@@ -1,4 +1,4 @@
-//! `reserved-bits`: bits of a descriptor that nobody may set.
+//! `reserved-bits`: bits of a descriptor that must be 0.
 
 use std::sync::OnceLock;
 

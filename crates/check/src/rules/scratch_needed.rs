@@ -1,4 +1,4 @@
-//! `scratch-needed`: memory that whoever dispatches has to provide.
+//! `scratch-needed`: memory that the dispatch has to provide.
 
 use crate::facts::KernelFacts;
 use crate::finding::{Findings, Severity};

@@ -1,4 +1,4 @@
-//! `unresolved-symbol`: a place that waits for an address nobody gives.
+//! `unresolved-symbol`: a place that waits for an address that is never given.
 
 use hsaco_elf::symbol::SymbolTable;
 

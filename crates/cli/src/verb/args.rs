@@ -130,7 +130,7 @@ impl Page {
             end = end.max(member_end(member, start, offset));
         }
         let all = start.zip(size).and_then(|(start, size)| start.checked_add(size));
-        // The one byte of a structure without members is nobody's.
+        // The one byte of a structure without members belongs to no member.
         self.padding(end, all.filter(|_| !members.is_empty()), depth);
     }
 

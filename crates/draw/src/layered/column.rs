@@ -12,7 +12,7 @@ const BESIDE_BOX: i64 = 20;
 const BETWEEN_LINES: i64 = 12;
 /// Passes over all columns, to the left and to the right in turns.
 const PASSES: usize = 12;
-/// The same for pictures that nobody looks at closely.
+/// The same for large pictures.
 const PASSES_OF_MANY: usize = 4;
 
 /// The middle of each item.

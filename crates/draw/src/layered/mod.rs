@@ -73,7 +73,7 @@ pub(crate) struct Drawing {
     pub(crate) size: Size,
 }
 
-/// Draws a graph; none where long edges have so many bends that nobody could follow them.
+/// Draws a graph; none where long edges have so many bends that they could not be followed.
 pub(crate) fn draw(graph: &Graph) -> Option<Drawing> {
     let walk = Walk::new(graph);
     let layers = layer::layers(graph, &walk);

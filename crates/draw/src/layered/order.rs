@@ -8,7 +8,7 @@ use super::values::{Lists, Values};
 const PASSES: usize = 16;
 /// Passes without fewer crossings after which it is no use to go on.
 const PATIENCE: usize = 4;
-/// The same for pictures that nobody looks at closely.
+/// The same for large pictures.
 const PASSES_OF_MANY: usize = 2;
 /// Parts of a place, so that means are whole numbers.
 const PARTS: usize = 1 << 10;

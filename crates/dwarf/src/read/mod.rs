@@ -291,7 +291,7 @@ impl SourceMap {
         Ok(self.place(sections, address)?.and_then(|place| self.location_of(place)))
     }
 
-    /// The same as a number, for whoever keeps many of them.
+    /// The same as a number, to keep many of them.
     pub fn place(
         &self,
         sections: &DebugSections<'_>,

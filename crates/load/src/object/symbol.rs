@@ -333,7 +333,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// A declaration: whoever defines it says where it is.
+/// A declaration: its definition says where it is.
 fn is_common(symbol: &Symbol<'_>) -> bool {
     symbol.section == SHN_COMMON || symbol.kind == STT_COMMON
 }

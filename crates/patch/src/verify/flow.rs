@@ -47,7 +47,7 @@ pub(super) fn check(
             say(*target, "a jump leads into the middle of a site");
         }
         if !view.is_closed() && record.placement != Placement::InPlace {
-            say(site, "several instructions have moved where nobody knows all jumps");
+            say(site, "several instructions have moved where not all jumps are known");
         }
     }
     let decoder = view.decoder();

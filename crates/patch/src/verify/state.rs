@@ -135,7 +135,7 @@ impl Comparison<'_> {
             return Some("the upper bits of vector register numbers are not what they were");
         }
         let is_set = old.msb.is_none() && new.writes_mode && !old.writes_mode;
-        is_set.then_some("upper bits of vector register numbers are set where nobody knows them")
+        is_set.then_some("upper bits of vector register numbers are set where they are unknown")
     }
 
     /// Wait counters are left as they were, or lower, and nothing is waited for less.

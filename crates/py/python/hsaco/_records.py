@@ -212,7 +212,7 @@ class Packed(_Record):
 
     data: bytes
     left_zero: list[str]
-    """The hidden arguments that nobody supplied."""
+    """The hidden arguments that were not supplied."""
 
     def __bytes__(self) -> bytes:
         return self.data

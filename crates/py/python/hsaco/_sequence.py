@@ -1,4 +1,4 @@
-"""Sequences whose items are made when somebody looks."""
+"""Sequences whose items are made on access."""
 
 from __future__ import annotations
 

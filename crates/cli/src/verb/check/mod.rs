@@ -157,7 +157,7 @@ fn verdict(args: &Args, settings: &Settings, files: &[FileResult]) -> Status {
     if files.iter().any(|file| fails(&file)) {
         status.note(Status::Findings);
     }
-    // Limits of a processor that nobody knows are not checked.
+    // Limits of an unknown processor are not checked.
     let unknown = |file: &FileResult| {
         file.findings().any(|(_, shown)| shown.finding.rule == "unknown-target" && shown.is_new())
     };

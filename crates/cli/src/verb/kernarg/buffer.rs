@@ -1,4 +1,4 @@
-//! `hsaco kernarg check` and `unpack`: buffers that somebody packed.
+//! `hsaco kernarg check` and `unpack`: prepacked buffers.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -43,7 +43,7 @@ impl BufferArgs {
     }
 }
 
-/// Checks a buffer that somebody packed
+/// Checks a prepacked buffer
 ///
 /// It is accepted exactly when every byte of every visible argument is there. Padding that it leaves out, bytes that hidden
 /// arguments replace and bytes behind the segment are named; so are the places of pointers. A buffer that is refused ends in
@@ -54,7 +54,7 @@ pub(super) struct CheckArgs {
     buffer: BufferArgs,
 }
 
-/// Shows the values in a buffer that somebody packed
+/// Shows the values in a prepacked buffer
 #[derive(clap::Args)]
 pub(super) struct UnpackArgs {
     #[command(flatten)]

@@ -21,7 +21,7 @@ use crate::schema::SCHEMA_VERSION;
 ///
 /// Each argument needs a value, by name or by number from 0. VALUE is a number (7, 0x1000, 1.5), true or false, a list
 /// ([1, 2]), members ({"x": 1}), bytes (hex:0a0b, or @FILE), or any of these with a type before it (f16:1.5, u32x4:[1, 2, 3, 4])
-/// where the file does not say the type. Hidden arguments follow from --grid and --workgroup; those that nobody supplies
+/// where the file does not say the type. Hidden arguments follow from --grid and --workgroup; those that are not supplied
 /// are zero, and named.
 #[derive(clap::Args)]
 pub(super) struct Args {

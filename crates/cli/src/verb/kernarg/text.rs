@@ -35,9 +35,8 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result
     }
     match (&kernel.refused, &kernel.hash) {
         (Some(reason), _) => {
-            let size = kernel
-                .size
-                .map_or("of a size that nobody says".to_owned(), |size| format!("of {size} bytes"));
+            let size =
+                kernel.size.map_or("of unknown size".to_owned(), |size| format!("of {size} bytes"));
             writeln!(out, "prepacked buffers only, {size}: {}", shown(reason))?;
         }
         (None, hash) => {
