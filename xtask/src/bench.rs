@@ -6,6 +6,7 @@ mod asm;
 mod check;
 pub(crate) mod database;
 mod disasm;
+mod emu;
 mod flow;
 mod input;
 pub(crate) mod kernarg;
@@ -54,6 +55,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         patch::patch,
         load::load,
         check::check,
+        emu::emu,
     ] {
         if let Err(error) = group(&mut bench) {
             println!("FAIL: {error:#}");
