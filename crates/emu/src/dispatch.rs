@@ -11,9 +11,9 @@ use hsaco_object::metadata::Hidden;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::schedule::Run;
 use crate::semantics::Fidelity;
 use crate::translate::{Layout, Target};
-use crate::workgroup::{self, Counts};
 
 /// How long a dispatch may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,10 @@ pub fn with_apertures(launch: Launch) -> Result<Launch> {
         .map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))
 }
 
+fn setup(detail: String) -> Error {
+    Error::new(ErrorKind::Setup, detail)
+}
+
 /// Bytes of scratch memory that a kernel gets whose stack depends on run time.
 const DYNAMIC_STACK: u32 = 64 << 10;
 
@@ -98,7 +102,6 @@ impl<'d> Dispatch<'d> {
         launch: Launch,
         kernarg: &[u8],
     ) -> Result<Self> {
-        let setup = |detail: String| Error::new(ErrorKind::Setup, detail);
         let symbol = executable
             .symbol(kernel)
             .ok_or_else(|| setup(format!("there is no kernel {kernel}")))?;
@@ -107,6 +110,21 @@ impl<'d> Dispatch<'d> {
             .address()
             .filter(|_| symbol.kernel().is_some())
             .ok_or_else(|| setup(format!("{kernel} is no kernel")))?;
+        Self::at(device, &name, address, launch, kernarg)
+    }
+
+    /// The same for a kernel whose descriptor is at an address of the device's memory, as packets name it.
+    ///
+    /// # Errors
+    /// There is no descriptor, or it does not fit the device.
+    pub fn at(
+        device: &'d mut Device,
+        kernel: &str,
+        descriptor: u64,
+        launch: Launch,
+        kernarg: &[u8],
+    ) -> Result<Self> {
+        let address = descriptor;
         let bytes = device.memory.read(address, KernelDescriptor::SIZE)?;
         let descriptor =
             KernelDescriptor::parse(&bytes).map_err(|error| setup(error.to_string()))?;
@@ -114,7 +132,7 @@ impl<'d> Dispatch<'d> {
         let entry = Entry::new(processor, &descriptor).map_err(|it| setup(it.to_string()))?;
         let start = descriptor
             .entry(address)
-            .map(|start| start + u64::from(entry.preload().map_or(0, |it| it.skipped)))
+            .and_then(|it| it.checked_add(entry.preload().map_or(0, |it| it.skipped).into()))
             .ok_or_else(|| setup(format!("{kernel} has no entry")))?;
         let limits = processor.limits();
         let lds_bytes = hsaco_kernarg::group_segment(
@@ -138,9 +156,9 @@ impl<'d> Dispatch<'d> {
         let places = Places::new(device, kernarg, address, &launch, &descriptor)?;
         let target = Target { processor, generation: processor.generation() };
         let layout = layout(target, &descriptor);
-        Ok(Self {
+        let dispatch = Self {
             device,
-            kernel: name,
+            kernel: kernel.to_owned(),
             descriptor,
             entry,
             start,
@@ -154,7 +172,12 @@ impl<'d> Dispatch<'d> {
             lds_bytes,
             scratch_bytes,
             limits: Limits::default(),
-        })
+        };
+        let bytes = dispatch.workgroup_bytes();
+        if bytes > dispatch.device.memory.left() {
+            return Err(Error::memory(bytes));
+        }
+        Ok(dispatch)
     }
 
     /// The same with limits.
@@ -174,17 +197,23 @@ impl<'d> Dispatch<'d> {
         counts
     }
 
-    /// Runs all workgroups, one after the other.
+    /// Runs all workgroups on the calling thread. [`Run`] does it on several.
     ///
     /// # Errors
     /// The program stopped; the error says where.
     pub fn run(&self) -> Result<Outcome> {
-        let mut counts = Counts::default();
-        match self.entry.wave_size() {
-            32 => workgroup::run::<4>(self, &mut counts)?,
-            _ => workgroup::run::<8>(self, &mut counts)?,
-        }
-        Ok(counts.outcome())
+        let run = Run::new(self, 1);
+        run.work();
+        run.finish()
+    }
+
+    /// Bytes that a workgroup has besides the device's memory: registers, scratch memory, LDS.
+    pub(crate) fn workgroup_bytes(&self) -> u64 {
+        let lanes = u64::from(self.entry.wave_size());
+        let waves = self.launch.workgroup_items().div_ceil(lanes);
+        let registers = u64::from(self.layout.constants());
+        let of_lane = registers * 4 + u64::from(self.scratch_bytes);
+        waves * lanes * of_lane + u64::from(self.lds_bytes)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::snapshot::Registers;
+
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -24,6 +26,8 @@ pub enum ErrorKind {
     Limit,
     /// The program ended itself by a trap.
     Trap,
+    /// There is no memory for what was asked.
+    Memory,
 }
 
 impl ErrorKind {
@@ -40,6 +44,7 @@ impl ErrorKind {
             Self::Barrier => "barrier",
             Self::Limit => "limit",
             Self::Trap => "trap",
+            Self::Memory => "memory",
         }
     }
 }
@@ -71,6 +76,7 @@ struct Inner {
     kind: ErrorKind,
     detail: String,
     location: Option<Location>,
+    registers: Option<Box<Registers>>,
 }
 
 /// A result with an [`Error`].
@@ -78,15 +84,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, detail: detail.into(), location: None }))
+        Self(Box::new(Inner { kind, detail: detail.into(), location: None, registers: None }))
     }
 
     pub(crate) fn memory(size: u64) -> Self {
-        Self::new(ErrorKind::Setup, format!("no memory for {size} bytes"))
+        Self::new(ErrorKind::Memory, format!("no memory for {size} bytes"))
     }
 
-    pub(crate) fn at(mut self, location: Location) -> Self {
+    pub(crate) fn at(mut self, location: Location, registers: Option<Registers>) -> Self {
         self.0.location = Some(location);
+        self.0.registers = registers.map(Box::new);
         self
     }
 
@@ -106,6 +113,12 @@ impl Error {
     #[must_use]
     pub fn location(&self) -> Option<&Location> {
         self.0.location.as_ref()
+    }
+
+    /// What the registers of the wave held, if the program was running.
+    #[must_use]
+    pub fn registers(&self) -> Option<&Registers> {
+        self.0.registers.as_deref()
     }
 }
 

@@ -11,7 +11,9 @@ mod exec;
 mod generated;
 mod memory;
 pub mod num;
+mod schedule;
 mod semantics;
+mod snapshot;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -23,4 +25,6 @@ pub use device::{Device, Revision};
 pub use dispatch::{Dispatch, Limits, Outcome, with_apertures};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use memory::Memory;
+pub use schedule::Run;
 pub use semantics::{Coverage, Fidelity, coverage, mnemonics};
+pub use snapshot::Registers;

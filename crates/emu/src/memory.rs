@@ -1,14 +1,14 @@
 //! Memory of a device: allocations with gaps between them, so that what goes past the end of one is found.
 //!
-//! Words are atomic: workgroups on several threads share the memory.
+//! Words of eight bytes are atomic: workgroups on several threads share the memory, and what a lane reads or writes at a
+//! multiple of its size is never torn.
 #![allow(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     reason = "offsets are checked against the allocation when it is looked up"
 )]
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -16,84 +16,172 @@ use crate::error::{Error, ErrorKind, Result};
 const GAP: u64 = 1 << 16;
 /// Where the first allocation is.
 const BASE: u64 = 0x7e00_0000_0000;
+/// What HIP allocates is a multiple of this.
+const PAGE: u64 = 4096;
 
 /// Consecutive bytes of device memory.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     base: u64,
     size: u64,
+    /// Bytes that may be read: more than its size where reads past the end are allowed.
+    readable: u64,
     writable: bool,
-    words: Box<[AtomicU32]>,
+    /// Whether several threads access it, so that changing half of a word must not lose the other half.
+    is_shared: AtomicBool,
+    words: Box<[AtomicU64]>,
 }
 
 impl Allocation {
-    fn new(base: u64, size: u64, writable: bool) -> Result<Self> {
-        let count = size.div_ceil(4) as usize + 1;
+    fn new(base: u64, size: u64, readable: u64, writable: bool) -> Result<Self> {
+        let count = usize::try_from(readable.div_ceil(8) + 1).map_err(|_| Error::memory(size))?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).map_err(|_| Error::memory(size))?;
-        words.resize_with(count, || AtomicU32::new(0));
-        Ok(Self { base, size, writable, words: words.into_boxed_slice() })
+        words.resize_with(count, || AtomicU64::new(0));
+        let is_shared = AtomicBool::new(false);
+        Ok(Self { base, size, readable, writable, is_shared, words: words.into_boxed_slice() })
     }
 
-    /// Where an access begins in it, if all of it is inside.
+    /// Where an access begins in it, if all of it may be read.
     #[inline]
     pub(crate) fn offset(&self, address: u64, bytes: u64) -> Option<u64> {
         let offset = address.wrapping_sub(self.base);
-        (offset <= self.size && bytes <= self.size - offset).then_some(offset)
+        (offset <= self.readable && bytes <= self.readable - offset).then_some(offset)
     }
 
-    pub(crate) fn is_writable(&self) -> bool {
-        self.writable
+    /// Why bytes that may be read may not be written, if so.
+    #[inline]
+    pub(crate) fn forbids_write(&self, offset: u64, bytes: u64) -> Option<ErrorKind> {
+        if offset + bytes > self.size {
+            return Some(ErrorKind::OutOfBounds);
+        }
+        (!self.writable).then_some(ErrorKind::ReadOnly)
+    }
+
+    #[inline]
+    fn word(&self, offset: u64) -> &AtomicU64 {
+        &self.words[(offset / 8) as usize]
+    }
+
+    /// Changes bits of one word.
+    #[inline]
+    fn replace(&self, offset: u64, mask: u64, bits: u64) {
+        let word = self.word(offset);
+        if self.is_shared.load(Relaxed) {
+            // The closure always answers.
+            let _ = word.fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | bits));
+        } else {
+            word.store(word.load(Relaxed) & !mask | bits, Relaxed);
+        }
+    }
+
+    /// In one piece where the offset is a multiple of 8.
+    #[inline]
+    pub(crate) fn load64(&self, offset: u64) -> u64 {
+        let low = self.word(offset).load(Relaxed);
+        match offset % 8 * 8 {
+            0 => low,
+            shift => low >> shift | self.word(offset + 8).load(Relaxed) << (64 - shift),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn store64(&self, offset: u64, value: u64) {
+        match offset % 8 * 8 {
+            0 => self.word(offset).store(value, Relaxed),
+            shift => {
+                self.replace(offset, u64::MAX << shift, value << shift);
+                self.replace(offset + 8, u64::MAX >> (64 - shift), value >> (64 - shift));
+            }
+        }
     }
 
     #[inline]
     pub(crate) fn load32(&self, offset: u64) -> u32 {
-        let word = (offset / 4) as usize;
-        let low = self.words[word].load(Relaxed);
-        match offset % 4 {
-            0 => low,
-            part => {
-                let high = self.words[word + 1].load(Relaxed);
-                ((u64::from(high) << 32 | u64::from(low)) >> (part * 8)) as u32
-            }
+        let low = self.word(offset).load(Relaxed);
+        match offset % 8 * 8 {
+            shift @ 0..=32 => (low >> shift) as u32,
+            shift => (low >> shift | self.word(offset + 8).load(Relaxed) << (64 - shift)) as u32,
         }
     }
 
     #[inline]
     pub(crate) fn store32(&self, offset: u64, value: u32) {
-        if offset.is_multiple_of(4) {
-            self.words[(offset / 4) as usize].store(value, Relaxed);
-        } else {
-            for (at, byte) in value.to_le_bytes().into_iter().enumerate() {
-                self.store8(offset + at as u64, byte);
-            }
+        let (shift, value) = (offset % 8 * 8, u64::from(value));
+        self.replace(offset, 0xffff_ffff << shift, value << shift);
+        if shift > 32 {
+            self.replace(offset + 8, 0xffff_ffff >> (64 - shift), value >> (64 - shift));
         }
     }
 
     #[inline]
     pub(crate) fn load8(&self, offset: u64) -> u8 {
-        (self.words[(offset / 4) as usize].load(Relaxed) >> (offset % 4 * 8)) as u8
+        (self.word(offset).load(Relaxed) >> (offset % 8 * 8)) as u8
     }
 
     #[inline]
     pub(crate) fn store8(&self, offset: u64, value: u8) {
-        let shift = offset % 4 * 8;
-        let replace = |old: u32| Some(old & !(0xff << shift) | u32::from(value) << shift);
-        // The closure always answers.
-        let _ = self.words[(offset / 4) as usize].fetch_update(Relaxed, Relaxed, replace);
+        let shift = offset % 8 * 8;
+        self.replace(offset, 0xff << shift, u64::from(value) << shift);
     }
 
     pub(crate) fn load16(&self, offset: u64) -> u16 {
-        match offset % 4 {
-            3 => u16::from(self.load8(offset)) | u16::from(self.load8(offset + 1)) << 8,
-            _ => (self.load32(offset & !3) >> (offset % 4 * 8)) as u16,
+        self.load32(offset) as u16
+    }
+
+    /// In one piece where the offset is a multiple of 2.
+    pub(crate) fn store16(&self, offset: u64, value: u16) {
+        match offset % 8 {
+            7 => {
+                let [low, high] = value.to_le_bytes();
+                self.store8(offset, low);
+                self.store8(offset + 1, high);
+            }
+            part => self.replace(offset, 0xffff << (part * 8), u64::from(value) << (part * 8)),
         }
     }
 
-    /// Replaces a word by what a function makes of it; says what it was.
-    pub(crate) fn update32(&self, offset: u64, mut change: impl FnMut(u32) -> u32) -> u32 {
-        let word = &self.words[(offset / 4) as usize];
-        match word.fetch_update(Relaxed, Relaxed, |old| Some(change(old))) {
+    /// Registers that are beside each other in memory; pairs in one piece where the offset is a multiple of 8.
+    #[inline]
+    pub(crate) fn load<const N: usize>(&self, offset: u64) -> [u32; N] {
+        let mut values = [0; N];
+        let (pairs, last) = values.as_chunks_mut::<2>();
+        for (at, pair) in (0..).step_by(8).zip(&mut *pairs) {
+            let both = self.load64(offset + at);
+            *pair = [both as u32, (both >> 32) as u32];
+        }
+        if let [last] = last {
+            *last = self.load32(offset + N as u64 * 4 - 4);
+        }
+        values
+    }
+
+    #[inline]
+    pub(crate) fn store<const N: usize>(&self, offset: u64, values: [u32; N]) {
+        let (pairs, last) = values.as_chunks::<2>();
+        for (at, [low, high]) in (0..).step_by(8).zip(pairs) {
+            self.store64(offset + at, u64::from(*low) | u64::from(*high) << 32);
+        }
+        if let [last] = last {
+            self.store32(offset + N as u64 * 4 - 4, *last);
+        }
+    }
+
+    /// Replaces four bytes by what a function makes of them; says what they were. The offset is a multiple of 4.
+    pub(crate) fn update32(&self, offset: u64, change: impl Fn(u32) -> u32) -> u32 {
+        let shift = offset % 8 * 8;
+        let new = |old: u64| u64::from(change((old >> shift) as u32)) << shift;
+        let mask = 0xffff_ffff << shift;
+        let old =
+            self.word(offset).fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | new(old)));
+        match old {
+            Ok(old) | Err(old) => (old >> shift) as u32,
+        }
+    }
+
+    /// The same with eight bytes, at a multiple of 8.
+    pub(crate) fn update64(&self, offset: u64, change: impl Fn(u64) -> u64) -> u64 {
+        match self.word(offset).fetch_update(Relaxed, Relaxed, |old| Some(change(old))) {
             Ok(old) | Err(old) => old,
         }
     }
@@ -116,15 +204,27 @@ pub struct Memory {
     allocations: Vec<Allocation>,
     next: u64,
     budget: u64,
-    /// Held while more than one word is changed at once.
-    turn: Mutex<()>,
+    has_page_slack: bool,
 }
 
 impl Memory {
     /// Memory that holds so many bytes at most.
     #[must_use]
     pub fn new(budget: u64) -> Self {
-        Self { allocations: Vec::new(), next: BASE, budget, turn: Mutex::new(()) }
+        Self { allocations: Vec::new(), next: BASE, budget, has_page_slack: false }
+    }
+
+    /// The same, where programs may read past the end of what is allocated from now on, within its last page of 4 KiB:
+    /// HIP allocates whole pages, and kernels of libraries rely on it. They read zeros. Writing there stays an error.
+    #[must_use]
+    pub fn with_page_slack(self) -> Self {
+        Self { has_page_slack: true, ..self }
+    }
+
+    /// Bytes that are left.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.budget
     }
 
     /// Makes room for so many bytes, which are zero. Says where.
@@ -133,24 +233,45 @@ impl Memory {
     /// There is not so much memory.
     pub fn allocate(&mut self, size: u64) -> Result<u64> {
         let address = self.next;
-        self.allocate_at(address, size, true)?;
+        let readable = match self.has_page_slack {
+            true => size.checked_next_multiple_of(PAGE).ok_or_else(|| Error::memory(size))?,
+            false => size,
+        };
+        self.insert(address, size, readable, true)?;
         Ok(address)
+    }
+
+    /// Gives back what was allocated at an address. Says whether anything was.
+    pub fn free(&mut self, address: u64) -> bool {
+        let Ok(at) = self.allocations.binary_search_by_key(&address, |it| it.base) else {
+            return false;
+        };
+        let freed = self.allocations.remove(at);
+        self.budget += freed.readable;
+        true
     }
 
     /// The same at a given address, which must be free.
     pub(crate) fn allocate_at(&mut self, address: u64, size: u64, writable: bool) -> Result<()> {
-        self.budget = self.budget.checked_sub(size).ok_or_else(|| Error::memory(size))?;
+        self.insert(address, size, size, writable)
+    }
+
+    fn insert(&mut self, address: u64, size: u64, readable: u64, writable: bool) -> Result<()> {
+        let left = self.budget.checked_sub(readable).ok_or_else(|| Error::memory(size))?;
         let at = self.allocations.partition_point(|it| it.base < address);
-        let end = address.checked_add(size).ok_or_else(|| Error::memory(size))?;
+        let end = address.checked_add(readable).ok_or_else(|| Error::memory(size))?;
         let free_before = at.checked_sub(1).and_then(|it| self.allocations.get(it));
-        let overlaps = free_before.is_some_and(|it| it.base + it.size > address)
+        let overlaps = free_before.is_some_and(|it| it.base + it.readable > address)
             || self.allocations.get(at).is_some_and(|it| it.base < end);
         if overlaps {
             let detail = format!("{size} bytes at {address:#x} are in use");
             return Err(Error::new(ErrorKind::Setup, detail));
         }
-        self.allocations.insert(at, Allocation::new(address, size, writable)?);
-        self.next = self.next.max((end + GAP).next_multiple_of(4096));
+        // Addresses near the end of the space leave no room behind them.
+        let next = end.checked_add(GAP).and_then(|it| it.checked_next_multiple_of(PAGE));
+        self.next = self.next.max(next.ok_or_else(|| Error::memory(size))?);
+        self.allocations.insert(at, Allocation::new(address, size, readable, writable)?);
+        self.budget = left;
         Ok(())
     }
 
@@ -174,13 +295,18 @@ impl Memory {
         Some((found, offset))
     }
 
-    /// Waits for the turn to change more than one word at once.
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Says whether several threads are to access it.
+    pub(crate) fn set_shared(&self, is_shared: bool) {
+        for allocation in &self.allocations {
+            allocation.is_shared.store(is_shared, Relaxed);
+        }
     }
 
+    /// Where the host accesses bytes.
     fn place(&self, address: u64, size: usize) -> Result<(&Allocation, u64)> {
-        self.find(address, size as u64, &mut 0).ok_or_else(|| {
+        let bytes = size as u64;
+        let found = self.find(address, bytes, &mut 0);
+        found.filter(|(it, offset)| offset + bytes <= it.size).ok_or_else(|| {
             let detail = format!("{size} bytes at {address:#x} are outside of every allocation");
             Error::new(ErrorKind::OutOfBounds, detail)
         })
@@ -192,14 +318,11 @@ impl Memory {
     /// They are not.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         let (allocation, start) = self.place(address, bytes.len())?;
+        let (words, rest) = bytes.as_chunks::<8>();
         let mut offset = start;
-        let (words, rest) = match start % 4 {
-            0 => bytes.as_chunks::<4>(),
-            _ => (&[][..], bytes),
-        };
         for word in words {
-            allocation.store32(offset, u32::from_le_bytes(*word));
-            offset += 4;
+            allocation.store64(offset, u64::from_le_bytes(*word));
+            offset += 8;
         }
         for byte in rest {
             allocation.store8(offset, *byte);
@@ -213,19 +336,30 @@ impl Memory {
     /// # Errors
     /// They are not.
     pub fn read(&self, address: u64, size: usize) -> Result<Vec<u8>> {
-        let (allocation, start) = self.place(address, size)?;
-        let words = (0..size.div_ceil(4) as u64).map(|at| start + at * 4);
-        let mut bytes: Vec<u8> = Vec::new();
-        bytes.try_reserve_exact(size + 3).map_err(|_| Error::memory(size as u64))?;
-        for offset in words {
-            let whole = offset + 4 <= start + size as u64;
-            let word = if whole { allocation.load32(offset) } else { 0 };
-            bytes.extend(word.to_le_bytes());
-        }
-        let whole = size / 4 * 4;
-        bytes.truncate(whole);
-        bytes.extend((whole..size).map(|at| allocation.load8(start + at as u64)));
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| Error::memory(size as u64))?;
+        bytes.resize(size, 0);
+        self.read_into(address, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The same into bytes that are there already.
+    ///
+    /// # Errors
+    /// They are not inside one allocation.
+    pub fn read_into(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        let (allocation, start) = self.place(address, bytes.len())?;
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        let mut offset = start;
+        for word in words {
+            *word = allocation.load64(offset).to_le_bytes();
+            offset += 8;
+        }
+        for byte in rest {
+            *byte = allocation.load8(offset);
+            offset += 1;
+        }
+        Ok(())
     }
 }
 
@@ -258,5 +392,50 @@ mod tests {
         assert!(memory.find(address, u64::MAX, &mut 0).is_none());
         assert!(memory.allocate(5000).is_err());
         assert!(memory.allocate_at(address + 4, 2, true).is_err());
+        assert_eq!(memory.left(), 4096 - 10);
+        assert!(memory.free(address) && !memory.free(address));
+        assert!(memory.find(address, 1, &mut 0).is_none());
+        assert_eq!(memory.left(), 4096);
+    }
+
+    #[test]
+    fn a_page_may_be_read_to_its_end_and_not_written() {
+        let mut memory = Memory::new(1 << 20).with_page_slack();
+        let address = memory.allocate(10).unwrap();
+        let (allocation, offset) = memory.find(address + 4092, 4, &mut 0).unwrap();
+        assert_eq!(allocation.load32(offset), 0);
+        assert_eq!(allocation.forbids_write(offset, 4), Some(ErrorKind::OutOfBounds));
+        assert_eq!(allocation.forbids_write(6, 4), None);
+        memory.allocate_at(0x1000, 8, false).unwrap();
+        let (constant, offset) = memory.find(0x1000, 8, &mut 0).unwrap();
+        assert_eq!(constant.forbids_write(offset, 8), Some(ErrorKind::ReadOnly));
+        assert!(memory.find(address + 4093, 4, &mut 0).is_none());
+        assert!(memory.read(address, 11).is_err());
+    }
+
+    #[test]
+    fn every_size_is_loaded_and_stored_at_every_offset() {
+        for is_shared in [false, true] {
+            for offset in 0..8 {
+                let mut memory = Memory::new(1 << 20);
+                let address = memory.allocate(24).unwrap();
+                memory.write(address, &[0xaa; 24]).unwrap();
+                memory.set_shared(is_shared);
+                let (it, _) = memory.find(address, 24, &mut 0).unwrap();
+                it.store64(offset, 0x0807_0605_0403_0201);
+                assert_eq!(it.load64(offset), 0x0807_0605_0403_0201);
+                assert_eq!(it.load::<2>(offset), [0x0403_0201, 0x0807_0605]);
+                assert_eq!(it.load32(offset + 1), 0x0504_0302);
+                assert_eq!(it.load16(offset + 7), 0xaa08);
+                it.store32(offset + 2, 0x1111_1111);
+                it.store16(offset + 5, 0x2222);
+                it.store8(offset + 7, 0x33);
+                it.store(offset + 8, [1, 2, 3]);
+                let mut wanted = vec![1, 2, 0x11, 0x11, 0x11, 0x22, 0x22, 0x33];
+                wanted.extend([1, 0, 0, 0, 2, 0, 0, 0]);
+                let read = memory.read(address + offset, 16).unwrap();
+                assert_eq!(read, wanted, "at offset {offset}");
+            }
+        }
     }
 }

@@ -5,75 +5,47 @@
     reason = "blocks and waves are numbered by what made them"
 )]
 
-use std::collections::BTreeMap;
-
 use hsaco_isa::model::RegisterFile;
 use hsaco_isa::target::Generation;
 use hsaco_kernarg::{EntryValue, Wave as EntryWave};
 
-use crate::dispatch::{Dispatch, Outcome};
+use crate::dispatch::Dispatch;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::exec::address::{PRIVATE_APERTURE, SCRATCH_BASE, SHARED_APERTURE};
-use crate::semantics::Fidelity;
+use crate::schedule::Run;
+use crate::snapshot::Registers;
 use crate::step::{self, Barrier, Context};
 use crate::translate::{Condition, End, Program, TranslationState};
 use crate::wave::{Hardware, Mode, State, Wave, scalar};
 
-/// What has been executed.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    instructions: u64,
-    waves: u64,
-    mnemonics: BTreeMap<&'static str, (Fidelity, u64)>,
+/// How often each wave of a workgroup has its turn before other workgroups have theirs.
+const ROUNDS: u32 = 16;
+
+/// Whether a workgroup is to have another turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Ended,
+    Goes,
 }
 
-impl Counts {
-    pub(crate) fn outcome(self) -> Outcome {
-        Outcome { instructions: self.instructions, waves: self.waves, mnemonics: self.mnemonics }
-    }
-}
-
-/// Runs all workgroups of a dispatch.
-pub(crate) fn run<const C: usize>(dispatch: &Dispatch<'_>, counts: &mut Counts) -> Result<()> {
-    let mut program = Program::<C>::new(dispatch.target, dispatch.layout)?;
-    let [x, y, z] = dispatch.workgroups();
-    let mut spare = Vec::new();
-    let mut result = Ok(());
-    'all: for at_z in 0..z {
-        for at_y in 0..y {
-            for at_x in 0..x {
-                let number = [at_x, at_y, at_z];
-                let mut workgroup = Workgroup::new(dispatch, number, spare);
-                counts.waves += workgroup.waves.len() as u64;
-                result = workgroup.run(&mut program, counts);
-                spare = workgroup.waves;
-                if result.is_err() {
-                    break 'all;
-                }
-            }
-        }
-    }
-    for block in &program.blocks {
-        for semantics in &block.semantics {
-            let entry =
-                counts.mnemonics.entry(semantics.mnemonic).or_insert((semantics.fidelity, 0));
-            entry.1 += block.runs;
-        }
-    }
-    result
-}
-
-struct Workgroup<'d, const C: usize> {
+/// Waves that share LDS and a barrier.
+pub(crate) struct Workgroup<'d, const C: usize> {
     dispatch: &'d Dispatch<'d>,
     number: [u32; 3],
-    waves: Vec<Wave<C>>,
+    pub(crate) waves: Vec<Wave<C>>,
     context: Context<'d>,
+    /// The order in which waves have their turns.
+    order: Vec<usize>,
     random: u64,
 }
 
 impl<'d, const C: usize> Workgroup<'d, C> {
     /// A workgroup at its entry; `spare` are waves whose memory can be used again.
-    fn new(dispatch: &'d Dispatch<'d>, number: [u32; 3], mut spare: Vec<Wave<C>>) -> Self {
+    pub(crate) fn new(
+        dispatch: &'d Dispatch<'d>,
+        number: [u32; 3],
+        spare: &mut Vec<Wave<C>>,
+    ) -> Self {
         let items: u32 = items(dispatch, number).iter().product();
         let count = items.div_ceil(Wave::<C>::LANES as u32);
         let lds_words = dispatch.lds_bytes.div_ceil(4);
@@ -92,58 +64,74 @@ impl<'d, const C: usize> Workgroup<'d, C> {
         let mixed = number.iter().fold(dispatch.limits.seed, |all, it| {
             all.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(*it))
         });
-        Self { dispatch, number, waves, context, random: mixed }
+        let order = (0..waves.len()).collect();
+        Self { dispatch, number, waves, context, order, random: mixed }
     }
 
-    fn run(&mut self, program: &mut Program<C>, counts: &mut Counts) -> Result<()> {
-        loop {
-            let mut has_run = false;
-            for turn in 0..self.waves.len() {
-                let at = self.choose(turn);
-                let wave = &mut self.waves[at];
-                if let State::Waiting { passed } = wave.state
-                    && passed != self.context.barrier.passed
-                {
-                    wave.state = State::Running;
-                }
-                if wave.state != State::Running {
-                    continue;
-                }
-                has_run = true;
-                let before = wave.executed;
-                let left = self.dispatch.limits.instructions - counts.instructions;
-                let budget = self.dispatch.limits.quantum.min(left);
-                let ran = run_wave(wave, &mut self.context, program, budget);
-                counts.instructions += wave.executed - before;
-                if let Err(stopped) = ran {
-                    return Err(self.located(at, program, stopped));
-                }
-                if counts.instructions >= self.dispatch.limits.instructions {
-                    let limit = self.dispatch.limits.instructions;
-                    let error =
-                        Error::new(ErrorKind::Limit, format!("{limit} instructions are over"));
-                    let address = self.waves[at].pc;
-                    return Err(self.located(at, program, Stopped { error, address, lanes: 0 }));
-                }
+    /// Runs the waves in rounds, until all have ended or it is the turn of another workgroup.
+    pub(crate) fn turn(&mut self, program: &mut Program<C>, run: &Run<'_>) -> Result<Progress> {
+        for _ in 0..ROUNDS {
+            if self.dispatch.limits.seed != 0 {
+                self.shuffle();
             }
+            let has_run = self.round(program, run)?;
             if self.waves.iter().all(|wave| wave.state == State::Ended) {
-                return Ok(());
+                return Ok(Progress::Ended);
             }
             if !has_run {
                 return Err(self.stuck(program));
             }
         }
+        Ok(Progress::Goes)
     }
 
-    /// The wave whose turn it is.
-    fn choose(&mut self, turn: usize) -> usize {
-        if self.dispatch.limits.seed == 0 {
-            return turn;
+    /// Runs each wave that can run for its quantum; says whether one could.
+    fn round(&mut self, program: &mut Program<C>, run: &Run<'_>) -> Result<bool> {
+        let mut has_run = false;
+        for turn in 0..self.order.len() {
+            let at = self.order[turn];
+            let wave = &mut self.waves[at];
+            if let State::Waiting { passed } = wave.state
+                && passed != self.context.barrier.passed
+            {
+                wave.state = State::Running;
+            }
+            if wave.state != State::Running {
+                continue;
+            }
+            has_run = true;
+            let before = wave.executed;
+            let budget = self.dispatch.limits.quantum.min(run.left());
+            let ran = run_wave(wave, &mut self.context, program, budget);
+            run.count(wave.executed - before);
+            if let Err(stopped) = ran {
+                return Err(self.located(at, program, stopped));
+            }
+            let has_ended = self.waves.iter().all(|wave| wave.state == State::Ended);
+            if run.left() == 0 && !has_ended {
+                return Err(self.exhausted(at, program));
+            }
         }
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random % self.waves.len() as u64) as usize
+        Ok(has_run)
+    }
+
+    /// Puts the waves into another order.
+    fn shuffle(&mut self) {
+        for at in (1..self.order.len()).rev() {
+            self.random ^= self.random << 13;
+            self.random ^= self.random >> 7;
+            self.random ^= self.random << 17;
+            let other = (self.random % (at as u64 + 1)) as usize;
+            self.order.swap(at, other);
+        }
+    }
+
+    fn exhausted(&self, wave: usize, program: &Program<C>) -> Error {
+        let limit = self.dispatch.limits.instructions;
+        let detail = format!("the limit of {limit} instructions is reached");
+        let error = Error::new(ErrorKind::Limit, detail);
+        let (address, lanes) = self.waves.get(wave).map_or((0, 0), |it| (it.pc, it.exec()));
+        self.located(wave, program, Stopped { error, address, lanes })
     }
 
     fn located(&self, wave: usize, program: &Program<C>, stopped: Stopped) -> Error {
@@ -155,7 +143,8 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             wave: wave as u32,
             lanes: stopped.lanes,
         };
-        stopped.error.at(location)
+        let registers = self.waves.get(wave).map(|it| Registers::of(it, program.layout));
+        stopped.error.at(location, registers)
     }
 
     /// Waves that wait for others that have ended.
@@ -163,14 +152,18 @@ impl<'d, const C: usize> Workgroup<'d, C> {
         let waits = |wave: &Wave<C>| matches!(wave.state, State::Waiting { .. });
         let waiting = self.waves.iter().filter(|it| waits(it)).count();
         let first = self.waves.iter().position(waits).unwrap_or(0);
-        let detail = format!(
-            "{waiting} of {} waves wait at a barrier that {} others have not reached",
-            self.waves.len(),
-            self.waves.len() - waiting
-        );
+        let all = self.waves.len();
+        let ended = self.waves.iter().filter(|it| it.state == State::Ended).count();
+        let who = match ended {
+            0 => "not all of them have signalled".to_owned(),
+            _ => format!("{ended} others ended without"),
+        };
+        let detail = format!("{waiting} of {all} waves wait at a barrier that {who}");
         let error = Error::new(ErrorKind::Barrier, detail);
-        let address = self.waves.get(first).map_or(0, |wave| wave.pc);
-        self.located(first, program, Stopped { error, address, lanes: 0 })
+        // What waits has four bytes, and the wave would go on behind it.
+        let at = |wave: &Wave<C>| (wave.pc.wrapping_sub(4), wave.exec());
+        let (address, lanes) = self.waves.get(first).map_or((0, 0), at);
+        self.located(first, program, Stopped { error, address, lanes })
     }
 }
 

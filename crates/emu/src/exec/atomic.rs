@@ -183,19 +183,30 @@ fn change64<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step:
                 u64::from(low) | u64::from(high) << 32
             };
             let (data, compare) = (pair(step.a), pair(step.b));
-            // Two words: others that change them wait.
-            let _turn = context.memory.turn();
-            let [low, high] = [0, 4].map(|at| word(wave, context, place, at));
-            old = u64::from(low) | u64::from(high) << 32;
-            let new = change(old, data, compare);
-            set_word(wave, context, place, 0, new as u32);
-            set_word(wave, context, place, 4, (new >> 32) as u32);
+            old = change_pair(wave, context, place, |old| change(old, data, compare));
         }
         if step.c == 1 {
             wave.v[usize::from(step.d)].set_lane(lane, old as u32);
             wave.v[usize::from(step.d) + 1].set_lane(lane, (old >> 32) as u32);
         }
     }
+}
+
+fn change_pair<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    place: Place<'_>,
+    change: impl Fn(u64) -> u64,
+) -> u64 {
+    if let Place::Memory(allocation, offset) = place {
+        return allocation.update64(offset, change);
+    }
+    let [low, high] = [0, 4].map(|at| word(wave, context, place, at));
+    let old = u64::from(low) | u64::from(high) << 32;
+    let new = change(old);
+    set_word(wave, context, place, 0, new as u32);
+    set_word(wave, context, place, 4, (new >> 32) as u32);
+    old
 }
 
 /// The handler of an operation, its number and how many registers its data has.

@@ -41,16 +41,16 @@ pub(crate) fn place<'m, const C: usize>(
         }
         Space::Flat | Space::Global => {
             match context.memory.find(address, bytes, &mut context.hint) {
-                Some((allocation, _)) if is_write && !allocation.is_writable() => {
-                    let detail = format!("{bytes} bytes at {address:#x} may only be read");
-                    wave.fail(ErrorKind::ReadOnly, 1 << lane, detail);
-                    return None;
+                Some((allocation, offset)) => {
+                    let forbidden = allocation.forbids_write(offset, bytes).filter(|_| is_write);
+                    if let Some(kind) = forbidden {
+                        refuse(wave, kind, lane, address, bytes);
+                        return None;
+                    }
+                    Place::Memory(allocation, offset)
                 }
-                Some((allocation, offset)) => Place::Memory(allocation, offset),
                 None => {
-                    let detail =
-                        format!("{bytes} bytes at {address:#x} are outside of every allocation");
-                    wave.fail(ErrorKind::OutOfBounds, 1 << lane, detail);
+                    refuse(wave, ErrorKind::OutOfBounds, lane, address, bytes);
                     return None;
                 }
             }
@@ -65,6 +65,26 @@ pub(crate) fn place<'m, const C: usize>(
         return None;
     }
     Some(place)
+}
+
+#[cold]
+fn refuse<const C: usize>(
+    wave: &mut Wave<C>,
+    kind: ErrorKind,
+    lane: usize,
+    address: u64,
+    bytes: u64,
+) {
+    wave.fail(kind, 1 << lane, forbidden(kind, address, bytes));
+}
+
+/// What is wrong with an access.
+#[cold]
+pub(crate) fn forbidden(kind: ErrorKind, address: u64, bytes: u64) -> String {
+    match kind {
+        ErrorKind::ReadOnly => format!("{bytes} bytes at {address:#x} may only be read"),
+        _ => format!("{bytes} bytes at {address:#x} are outside of every allocation"),
+    }
 }
 
 /// Whether a flat address is in the private aperture; on gfx1250 the lane's number is in its upper bits.
@@ -242,7 +262,7 @@ pub(crate) fn words(ty: Type) -> Option<u16> {
 }
 
 /// Loads `N` registers from `d` on.
-fn load_words<const C: usize, const N: u16>(
+fn load_words<const C: usize, const N: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
@@ -255,18 +275,43 @@ fn load_words<const C: usize, const N: u16>(
     }
     let (valid, active) = (wave.valid, wave.active);
     for lane in lanes(active) {
-        if valid >> lane & 1 == 0 {
-            for at in 0..N {
-                wave.v[usize::from(step.d + at)].set_lane(lane, 0);
-            }
-            continue;
+        let mut values = [0; N];
+        if valid >> lane & 1 == 1 {
+            let Some(place) = place(wave, context, lane, N as u64 * 4, false) else { return };
+            values = words_at(wave, context, place);
         }
-        let Some(place) = place(wave, context, lane, u64::from(N) * 4, false) else { return };
-        for at in 0..N {
-            let value = word(wave, context, place, u64::from(at) * 4);
-            wave.v[usize::from(step.d + at)].set_lane(lane, value);
-        }
+        set_lanes(wave, step.d, lane, values);
     }
+}
+
+/// The registers that are loaded from one place: those of memory in as few pieces as there are.
+#[inline]
+fn words_at<const C: usize, const N: usize>(
+    wave: &Wave<C>,
+    context: &Context<'_>,
+    place: Place<'_>,
+) -> [u32; N] {
+    match place {
+        Place::Memory(allocation, offset) => allocation.load(offset),
+        _ => std::array::from_fn(|at| word(wave, context, place, at as u64 * 4)),
+    }
+}
+
+#[inline]
+fn set_lanes<const C: usize, const N: usize>(
+    wave: &mut Wave<C>,
+    first: u16,
+    lane: usize,
+    values: [u32; N],
+) {
+    for (register, value) in wave.v[usize::from(first)..].iter_mut().zip(values) {
+        register.set_lane(lane, value);
+    }
+}
+
+#[inline]
+fn lanes_of<const C: usize, const N: usize>(wave: &Wave<C>, first: u16, lane: usize) -> [u32; N] {
+    std::array::from_fn(|at| wave.v[usize::from(first) + at].lane(lane))
 }
 
 /// The first and the last address of the active lanes.
@@ -278,39 +323,83 @@ fn span<const C: usize>(wave: &Wave<C>) -> Option<(u64, u64)> {
 
 /// Loads where all lanes are in one allocation; says whether they were.
 #[inline]
-fn load_together<const C: usize, const N: u16>(
+fn load_together<const C: usize, const N: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
 ) -> bool {
     let Some((low, high)) = span(wave) else { return true };
-    let bytes = (high - low).saturating_add(u64::from(N) * 4);
+    let bytes = (high - low).saturating_add(N as u64 * 4);
     let Some((allocation, start)) = context.memory.find(low, bytes, &mut context.hint) else {
         return false;
     };
     for lane in lanes(wave.active) {
         let offset = start + (wave.addresses[lane] - low);
-        for at in 0..N {
-            let value = allocation.load32(offset + u64::from(at) * 4);
-            wave.v[usize::from(step.d + at)].set_lane(lane, value);
-        }
+        set_lanes(wave, step.d, lane, allocation.load::<N>(offset));
     }
     true
 }
 
 /// Stores `N` registers from `a` on.
-fn store_words<const C: usize, const N: u16>(
+fn store_words<const C: usize, const N: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
 ) {
+    if wave.space == Space::Global
+        && wave.valid == wave.active
+        && store_together::<C, N>(wave, context, step)
+    {
+        return;
+    }
     for lane in lanes(wave.valid & wave.active) {
-        let Some(place) = place(wave, context, lane, u64::from(N) * 4, true) else { return };
-        for at in 0..N {
-            let value = wave.v[usize::from(step.a + at)].lane(lane);
-            set_word(wave, context, place, u64::from(at) * 4, value);
+        let Some(place) = place(wave, context, lane, N as u64 * 4, true) else { return };
+        let values: [u32; N] = lanes_of(wave, step.a, lane);
+        if let Place::Memory(allocation, offset) = place {
+            allocation.store(offset, values);
+            continue;
+        }
+        for (at, value) in values.into_iter().enumerate() {
+            set_word(wave, context, place, at as u64 * 4, value);
         }
     }
+}
+
+/// Stores where all lanes are in one allocation; says whether they were.
+#[inline]
+fn store_together<const C: usize, const N: usize>(
+    wave: &Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) -> bool {
+    let Some((low, high)) = span(wave) else { return true };
+    let bytes = (high - low).saturating_add(N as u64 * 4);
+    let Some((allocation, start)) = context.memory.find(low, bytes, &mut context.hint) else {
+        return false;
+    };
+    if allocation.forbids_write(start, bytes).is_some() {
+        return false;
+    }
+    let mut left = wave.active;
+    while left != 0 {
+        let lane = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let address = wave.addresses[lane];
+        let offset = start + (address - low);
+        // Two neighbours fill a word of memory, which needs no reading then.
+        let has_neighbour = N == 1
+            && offset.is_multiple_of(8)
+            && left >> lane & 2 == 2
+            && wave.addresses[lane + 1] == address + 4;
+        if has_neighbour {
+            let data = &wave.v[usize::from(step.a)];
+            allocation.store(offset, [data.lane(lane), data.lane(lane + 1)]);
+            left &= left - 1;
+        } else {
+            allocation.store(offset, lanes_of::<C, N>(wave, step.a, lane));
+        }
+    }
+    true
 }
 
 /// Loads a part of the register `d`.
@@ -321,9 +410,13 @@ fn load_part<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step
         let mut loaded = 0;
         if valid >> lane & 1 == 1 {
             let Some(place) = place(wave, context, lane, part.bytes.into(), false) else { return };
-            for at in 0..u64::from(part.bytes) {
-                loaded |= u32::from(byte(wave, context, place, at)) << (at * 8);
-            }
+            loaded = match (place, part.bytes) {
+                (Place::Memory(allocation, offset), 2) => allocation.load16(offset).into(),
+                (_, 2) => {
+                    u16::from_le_bytes([0, 1].map(|at| byte(wave, context, place, at))).into()
+                }
+                _ => byte(wave, context, place, 0).into(),
+            };
         }
         let old = wave.v[usize::from(step.d)].lane(lane);
         wave.v[usize::from(step.d)].set_lane(lane, part.merged(old, loaded));
@@ -337,6 +430,10 @@ fn store_part<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, ste
         let Some(place) = place(wave, context, lane, part.bytes.into(), true) else { return };
         let value = wave.v[usize::from(step.a)].lane(lane);
         let value = if part.half == Some(true) { value >> 16 } else { value };
+        if let (Place::Memory(allocation, offset), 2) = (place, part.bytes) {
+            allocation.store16(offset, value as u16);
+            continue;
+        }
         for at in 0..u64::from(part.bytes) {
             set_byte(wave, context, place, at, (value >> (at * 8)) as u8);
         }

@@ -1,5 +1,6 @@
 //! Scalar loads, and the clock.
 
+use super::memory::forbidden;
 use crate::error::ErrorKind;
 use crate::step::{Context, Step};
 use crate::wave::Wave;
@@ -15,11 +16,22 @@ pub(crate) fn load<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>
     let address = address(wave, step) & !3;
     let bytes = u64::from(step.c) * 4;
     let Some((allocation, offset)) = context.memory.find(address, bytes, &mut context.hint) else {
-        let detail = format!("{bytes} bytes at {address:#x} are outside of every allocation");
-        return wave.fail(ErrorKind::OutOfBounds, 0, detail);
+        let kind = ErrorKind::OutOfBounds;
+        return wave.fail(kind, 0, forbidden(kind, address, bytes));
     };
-    for at in 0..step.c {
-        wave.s[usize::from(step.d + at)] = allocation.load32(offset + u64::from(at) * 4);
+    let mut at = 0;
+    while at < step.c {
+        let from = offset + u64::from(at) * 4;
+        let first = usize::from(step.d + at);
+        // Pairs in one piece: a value of 64 bits that another thread writes is whole.
+        let (values, count) = match step.c - at {
+            1 => ([allocation.load32(from), 0], 1),
+            _ => (allocation.load(from), 2),
+        };
+        for (register, value) in wave.s[first..].iter_mut().zip(values).take(count) {
+            *register = value;
+        }
+        at += 2;
     }
 }
 
@@ -32,8 +44,8 @@ pub(crate) fn load_part<const C: usize>(
     let address = address(wave, step);
     let bytes = u64::from(step.c & 0xff);
     let Some((allocation, offset)) = context.memory.find(address, bytes, &mut context.hint) else {
-        let detail = format!("{bytes} bytes at {address:#x} are outside of every allocation");
-        return wave.fail(ErrorKind::OutOfBounds, 0, detail);
+        let kind = ErrorKind::OutOfBounds;
+        return wave.fail(kind, 0, forbidden(kind, address, bytes));
     };
     let is_signed = step.c >> 15 == 1;
     wave.s[usize::from(step.d)] = match (bytes, is_signed) {
@@ -64,8 +76,8 @@ pub(crate) fn buffer_load<const C: usize>(
             let address = base + offset;
             let Some((allocation, offset)) = context.memory.find(address, 4, &mut context.hint)
             else {
-                let detail = format!("4 bytes at {address:#x} are outside of every allocation");
-                return wave.fail(ErrorKind::OutOfBounds, 0, detail);
+                let kind = ErrorKind::OutOfBounds;
+                return wave.fail(kind, 0, forbidden(kind, address, 4));
             };
             allocation.load32(offset)
         };
@@ -78,9 +90,12 @@ pub(crate) fn store<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_
     let address = address(wave, step) & !3;
     let bytes = u64::from(step.c) * 4;
     let Some((allocation, offset)) = context.memory.find(address, bytes, &mut context.hint) else {
-        let detail = format!("{bytes} bytes at {address:#x} are outside of every allocation");
-        return wave.fail(ErrorKind::OutOfBounds, 0, detail);
+        let kind = ErrorKind::OutOfBounds;
+        return wave.fail(kind, 0, forbidden(kind, address, bytes));
     };
+    if let Some(kind) = allocation.forbids_write(offset, bytes) {
+        return wave.fail(kind, 0, forbidden(kind, address, bytes));
+    }
     for at in 0..step.c {
         allocation.store32(offset + u64::from(at) * 4, wave.s[usize::from(step.d + at)]);
     }

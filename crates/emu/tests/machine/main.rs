@@ -1,0 +1,11 @@
+//! The machine around kernels, by small programs of our own assembler.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
+mod errors;
+mod support;
+mod threads;
