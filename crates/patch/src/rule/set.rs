@@ -238,7 +238,10 @@ impl RuleSet {
     /// All sets.
     #[must_use]
     pub fn all() -> &'static [RuleSet] {
-        const { &[GFX1250_B0_TO_A0, GFX1250_B0_STRICT, RuleSet::new("none", "gfx1250", &[])] }
+        // A static is one table; a constant may be there as often as it is used.
+        static SETS: [RuleSet; 3] =
+            [GFX1250_B0_TO_A0, GFX1250_B0_STRICT, RuleSet::new("none", "gfx1250", &[])];
+        &SETS
     }
 
     /// The set of a name.
