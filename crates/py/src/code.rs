@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::error;
-use crate::instruction::{self, Of};
+use crate::handle::Of;
+use crate::instruction;
 
 /// The instructions of code that stands at an address, for a target such as `gfx942`.
 #[pyfunction]

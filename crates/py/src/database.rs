@@ -15,8 +15,8 @@ use pyo3::types::{PyBytes, PyMemoryView, PyRange};
 
 use crate::error;
 use crate::filter::Filter;
-use crate::kernel::{self, Kernel};
-use crate::object::Object;
+use crate::handle::{Kernel, Object};
+use crate::kernel;
 use crate::record::{dict, record};
 use crate::sequence::sequence;
 

@@ -13,23 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error;
-use crate::kernel::{Kernel, hash_of};
+use crate::handle::{Instruction, Kernel, Of, hash_of};
 use crate::record::{dict, record};
 use crate::sequence::sequence;
-
-/// What an instruction is of.
-#[derive(Clone)]
-pub(crate) enum Of {
-    Kernel(db::Kernel),
-    Listing(Arc<db::Listing>),
-}
-
-/// A decoded instruction, or a word that is none.
-#[pyclass(frozen, module = "hsaco")]
-pub(crate) struct Instruction {
-    of: Of,
-    index: usize,
-}
 
 /// Some instructions of something decoded.
 pub(crate) fn sequence_of(

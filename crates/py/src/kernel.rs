@@ -1,7 +1,6 @@
 //! `hsaco.Kernel` and `hsaco.Block`.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use hsaco::analysis::{BlockId, Cfg, Exit};
@@ -15,15 +14,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error;
-use crate::instruction::{self, Of};
+use crate::handle::{Kernel, Object, Of, hash_of};
+use crate::instruction;
 use crate::layout::{self, Launch, Layout};
-use crate::object::Object;
 use crate::record::{dict, record};
 use crate::sequence::sequence;
-
-/// A kernel. Its instructions are decoded when they are first asked for, once for all threads.
-#[pyclass(frozen, module = "hsaco")]
-pub(crate) struct Kernel(pub(crate) db::Kernel);
 
 /// The kernels of objects, one object after the other.
 pub(crate) fn of_objects(
@@ -288,13 +283,6 @@ impl Kernel {
 fn no_tables(kernel: &db::Kernel) -> Error {
     let detail = format!("{} has no metadata and no descriptor", kernel.name());
     Error::new(ErrorKind::NotFound, "kernel", detail)
-}
-
-/// A hash of a part of a kernel.
-pub(crate) fn hash_of(kernel: &db::Kernel, part: usize) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (Arc::as_ptr(kernel.object()), kernel.number(), part).hash(&mut hasher);
-    hasher.finish()
 }
 
 fn argument<'py>(py: Python<'py>, argument: &Argument<'_>) -> PyResult<Bound<'py, PyAny>> {

@@ -10,6 +10,7 @@ mod database;
 mod error;
 mod executable;
 mod filter;
+mod handle;
 mod instruction;
 mod kernel;
 mod layout;
@@ -44,13 +45,11 @@ mod _hsaco {
     #[pymodule_export]
     use super::executable::Executable;
     #[pymodule_export]
-    use super::instruction::Instruction;
+    use super::handle::{Instruction, Kernel, Object};
     #[pymodule_export]
-    use super::kernel::{Block, Kernel};
+    use super::kernel::Block;
     #[pymodule_export]
     use super::layout::{Launch, Layout, decode_packet, dispatch_packet};
-    #[pymodule_export]
-    use super::object::Object;
     #[pymodule_export]
     use super::{command, demangle};
 

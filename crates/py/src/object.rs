@@ -8,12 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
+use crate::handle::Object;
 use crate::kernel;
 use crate::record::{dict, record};
-
-/// A code object: where it was found, what it is for, what it defines.
-#[pyclass(frozen, module = "hsaco")]
-pub(crate) struct Object(pub(crate) Arc<db::Object>);
 
 #[pymethods]
 impl Object {
