@@ -6,6 +6,12 @@ use anyhow::Result;
 pub(crate) use hsaco::bytes::hex::encode as hex;
 use serde::Serialize;
 
+/// Writes an answer that is one value, on a line of its own.
+pub(crate) fn document(out: &mut dyn Write, answer: &impl Serialize) -> Result<()> {
+    serde_json::to_writer(&mut *out, answer)?;
+    Ok(writeln!(out)?)
+}
+
 /// A JSON object that is being written.
 pub(crate) struct Members<W> {
     out: W,

@@ -6,7 +6,6 @@ mod executable;
 mod frame;
 mod index_file;
 mod json;
-mod json_files;
 mod named_files;
 mod output;
 mod report;
@@ -16,7 +15,6 @@ mod select;
 mod skeleton;
 mod table;
 mod text;
-mod text_files;
 mod verb;
 
 use std::ffi::OsString;

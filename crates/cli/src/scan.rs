@@ -97,6 +97,44 @@ pub(crate) fn run<V: Visit>(
     Ok(selection.conclude(report.conclude(&inputs.files)))
 }
 
+/// What `read` makes of every wanted object of every input, in their order; it is given the file's name, too.
+pub(crate) fn gather<T: Send + Sync>(
+    inputs: &Inputs,
+    filter: &ObjectFilter,
+    read: impl Fn(&str, &ObjectItem<'_, '_>, &mut Trouble) -> Vec<T> + Sync,
+) -> Result<(Vec<T>, Status)> {
+    let mut gatherer = Gatherer { read, file: String::new(), found: Vec::new() };
+    let status = run(inputs, filter, Verify::All, &mut gatherer)?;
+    Ok((gatherer.found, status))
+}
+
+struct Gatherer<R, T> {
+    read: R,
+    file: String,
+    found: Vec<T>,
+}
+
+impl<R, T: Send + Sync> Visit for Gatherer<R, T>
+where
+    R: Fn(&str, &ObjectItem<'_, '_>, &mut Trouble) -> Vec<T> + Sync,
+{
+    type Row<'e> = Vec<T>;
+
+    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
+        self.file.clone_from(&file.input.name);
+        Ok(())
+    }
+
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<T>> {
+        Ok((self.read)(&self.file, item, trouble))
+    }
+
+    fn object(&mut self, row: Vec<T>) -> Result<()> {
+        self.found.extend(row);
+        Ok(())
+    }
+}
+
 /// Shows a visitor every wanted object of one input.
 pub(crate) fn walk<V: Visit>(
     input: &Input,

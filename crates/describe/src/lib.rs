@@ -1,7 +1,7 @@
 //! What an object of a file holds, as rows.
 //!
 //! Each module answers one question about a [`hsaco_files::ObjectItem`]: what it defines ([`list`]), all there is to know of it
-//! ([`info`]), its [`arguments`], [`calls`], control [`flow`],
+//! ([`info`]), its [`arguments`] and their bytes ([`kernarg`]), [`calls`], control [`flow`],
 //! [`lines`], [`notes`], instructions that fit a [`query`], [`resources`], [`size`] and [`source`]. Rows are plain values that
 //! serialize to the JSON of the command, version [`hsaco_bytes::SCHEMA_VERSION`]; what is wrong with an object is noted
 //! beside them.
@@ -30,6 +30,7 @@ pub mod arguments;
 pub mod calls;
 pub mod flow;
 pub mod info;
+pub mod kernarg;
 pub mod lines;
 pub mod list;
 pub mod notes;

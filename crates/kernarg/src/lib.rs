@@ -64,6 +64,8 @@ pub use packet::{
     AgentPacket, BarrierPacket, DispatchPacket, Fences, KernelNeeds, Packet, PacketNeeds, Scope,
 };
 pub use prepacked::{Blob, DirectLayout, Prepacked};
+#[cfg(all(feature = "analysis", feature = "serde"))]
+pub use rows::PacketRow;
 #[cfg(feature = "analysis")]
 pub use rows::{
     ArgumentLayout, Compact, KernelLayout, PreloadInfo, RegisterInfo, SpanInfo, UnpackedArgument,

@@ -9,6 +9,8 @@ use crate::arguments::Arguments;
 use crate::compact::{CompactLayout, Span};
 use crate::entry::{Entry, EntryRegister};
 use crate::native::NativeLayout;
+#[cfg(feature = "serde")]
+use crate::packet::Packet;
 use crate::types::{Datum, ValueType};
 
 /// Where the arguments of a kernel go.
@@ -305,4 +307,38 @@ impl NativeLayout {
 fn address(bytes: &[u8]) -> String {
     let value = bytes.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
     format!("{value:#x}")
+}
+
+/// A packet, for JSON.
+#[cfg(feature = "serde")]
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct PacketRow {
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Its bytes, in hexadecimal.
+    pub bytes: String,
+    #[serde(flatten)]
+    fields: serde_json::Value,
+    /// Which rules it breaks.
+    pub problems: Vec<String>,
+}
+
+#[cfg(feature = "serde")]
+impl PacketRow {
+    /// Decodes a packet.
+    #[must_use]
+    pub fn new(bytes: &[u8; Packet::SIZE]) -> Self {
+        let (packet, wrong) = Packet::decode(bytes);
+        let fields = match &packet {
+            Packet::Dispatch(it) => serde_json::to_value(it),
+            Packet::BarrierAnd(it) | Packet::BarrierOr(it) => serde_json::to_value(it),
+            Packet::Agent(it) => serde_json::to_value(it),
+            _ => Ok(serde_json::Value::Object(serde_json::Map::new())),
+        };
+        let problems = wrong.iter().map(ToString::to_string).collect();
+        debug_assert!(fields.is_ok(), "numbers, names and lists of them always serialize");
+        let fields = fields.unwrap_or_default();
+        Self { kind: packet.name(), bytes: hex::encode(bytes), fields, problems }
+    }
 }

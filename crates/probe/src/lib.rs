@@ -1,8 +1,14 @@
 //! The registration probe: what the HSA runtime of this machine makes of an object.
 //!
 //! The runtime is found when it is asked for and never linked. Loading needs a device; without one the answer says so.
+//!
+//! ```no_run
+//! let object = std::fs::read("kernels.co")?;
+//! println!("{}", hsaco_probe::Probe::new().load(&object));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
-use hsaco::check::result::Answer;
+use hsaco_check::result::Answer;
 
 /// Why no runtime was asked.
 fn unasked(why: impl Into<String>) -> Answer {
@@ -10,15 +16,24 @@ fn unasked(why: impl Into<String>) -> Answer {
 }
 
 /// The runtime, opened and started once.
-pub(super) struct Probe(Result<imp::Runtime, Answer>);
+pub struct Probe(Result<imp::Runtime, Answer>);
+
+impl Default for Probe {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Probe {
-    pub(super) fn new() -> Self {
+    /// Finds the runtime, and starts it.
+    #[must_use]
+    pub fn new() -> Self {
         Self(imp::Runtime::start())
     }
 
     /// Loads an object on the first device.
-    pub(super) fn load(&self, object: &[u8]) -> Answer {
+    #[must_use]
+    pub fn load(&self, object: &[u8]) -> Answer {
         match &self.0 {
             Ok(runtime) => runtime.load(object),
             Err(answer) => answer.clone(),

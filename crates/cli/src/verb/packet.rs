@@ -6,15 +6,18 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use hsaco::bytes::Error;
-use hsaco::kernarg::{DispatchPacket, Fences, KernelNeeds, Packet, PacketNeeds, Scope, spaced_hex};
+use hsaco::kernarg::{
+    DispatchPacket, Fences, KernelNeeds, Packet, PacketNeeds, PacketRow, Scope, spaced_hex,
+};
+use hsaco::object::Kernel;
 use serde::Serialize;
 
 use super::kernarg::{LaunchArgs, number};
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json;
 use crate::output::Output;
-use crate::report::{self, Status, Trouble};
-use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::report::{self, Status};
+use crate::scan;
 use crate::schema::SCHEMA_VERSION;
 use crate::select::KernelSelection;
 
@@ -143,7 +146,7 @@ fn build(args: &BuildArgs) -> Result<Status> {
         BuildFormat::Text => write_packet(&mut out, &Packet::Dispatch(packet))?,
         BuildFormat::Hex => writeln!(out, "{}", json::hex(&bytes))?,
         BuildFormat::Bin => out.write_all(&bytes)?,
-        BuildFormat::Json => write_json(&mut out, vec![PacketInfo::new(&bytes)?])?,
+        BuildFormat::Json => write_json(&mut out, &[bytes])?,
     }
     out.finish()?;
     Ok(Status::Fine)
@@ -157,10 +160,18 @@ impl BuildArgs {
         }
         let kernels = KernelSelection::new(&self.kernels);
         let inputs = Inputs { files: self.files.clone(), max_size: 4 << 30 };
-        let mut finder = Finder { kernels: &kernels, found: Vec::new() };
-        let status = scan::run(&inputs, &self.objects, Verify::All, &mut finder)?;
+        let (found, status) = scan::gather(&inputs, &self.objects, |_, item, trouble| {
+            let Some(object) = &item.object else { return Vec::new() };
+            let index = object.index();
+            let needs = |kernel: &&Kernel<'_>| {
+                let (needs, read) = KernelNeeds::of(object, kernel);
+                read.unwrap_or_else(|error| item.note(error, trouble));
+                needs
+            };
+            kernels.of(&index).iter().map(needs).collect()
+        })?;
         kernels.conclude(status);
-        match finder.found.as_slice() {
+        match found.as_slice() {
             [] => Ok(None),
             [needs] => Ok(Some(*needs)),
             several => bail!("{} kernels fit; choose with -k, -t or --object", several.len()),
@@ -168,76 +179,15 @@ impl BuildArgs {
     }
 }
 
-/// Gathers what the wanted kernels need.
-struct Finder<'q> {
-    kernels: &'q KernelSelection,
-    found: Vec<KernelNeeds>,
-}
-
-impl Visit for Finder<'_> {
-    type Row<'e> = Vec<KernelNeeds>;
-
-    fn begin(&mut self, _file: &FileItem<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<KernelNeeds>> {
-        let Some(object) = &item.object else { return Ok(Vec::new()) };
-        let index = object.index();
-        let mut found = Vec::new();
-        for kernel in self.kernels.of(&index) {
-            let (needs, read) = KernelNeeds::of(object, kernel);
-            if let Err(error) = read {
-                trouble.note(item.place(), item.located(error));
-            }
-            found.push(needs);
-        }
-        Ok(found)
-    }
-
-    fn object(&mut self, row: Vec<KernelNeeds>) -> Result<()> {
-        self.found.extend(row);
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
-}
-
 #[derive(Serialize)]
 struct Document {
     schema_version: u32,
-    packets: Vec<PacketInfo>,
+    packets: Vec<PacketRow>,
 }
 
-#[derive(Serialize)]
-struct PacketInfo {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    bytes: String,
-    #[serde(flatten)]
-    fields: serde_json::Value,
-    problems: Vec<String>,
-}
-
-impl PacketInfo {
-    fn new(bytes: &[u8; Packet::SIZE]) -> Result<Self> {
-        let (packet, wrong) = Packet::decode(bytes);
-        let fields = match &packet {
-            Packet::Dispatch(it) => serde_json::to_value(it)?,
-            Packet::BarrierAnd(it) | Packet::BarrierOr(it) => serde_json::to_value(it)?,
-            Packet::Agent(it) => serde_json::to_value(it)?,
-            _ => serde_json::json!({}),
-        };
-        let problems = wrong.iter().map(ToString::to_string).collect();
-        Ok(Self { kind: packet.name(), bytes: json::hex(bytes), fields, problems })
-    }
-}
-
-fn write_json(out: &mut Output, packets: Vec<PacketInfo>) -> Result<()> {
-    serde_json::to_writer(&mut *out, &Document { schema_version: SCHEMA_VERSION, packets })?;
-    Ok(writeln!(out)?)
+fn write_json(out: &mut Output, packets: &[[u8; Packet::SIZE]]) -> Result<()> {
+    let packets = packets.iter().map(PacketRow::new).collect();
+    json::document(out, &Document { schema_version: SCHEMA_VERSION, packets })
 }
 
 fn decode(args: &DecodeArgs) -> Result<Status> {
@@ -261,7 +211,7 @@ fn decode(args: &DecodeArgs) -> Result<Status> {
         problems.extend(wrong.into_iter().map(|it| (number, it)));
     }
     if args.answer.format == Format::Json {
-        write_json(&mut out, packets.iter().map(PacketInfo::new).collect::<Result<_>>()?)?;
+        write_json(&mut out, packets)?;
     }
     out.finish()?;
     for (number, problem) in problems {

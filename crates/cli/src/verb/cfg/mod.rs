@@ -15,7 +15,7 @@ use crate::args::{Color, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::frame::Heading;
 use crate::output::Output;
 use crate::report::{Status, Trouble};
-use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
+use crate::scan::{self, ObjectItem};
 use crate::select::KernelSelection;
 use crate::skeleton::{self, Asked, Look, Page, Verb};
 
@@ -101,13 +101,14 @@ fn picture(args: &Args, kernels: &KernelFilter) -> Result<Status> {
     args.color.apply();
     let mut out = Output::open(args.output.as_deref())?;
     let kernels = KernelSelection::new(kernels);
-    let mut visitor =
-        PictureFlow { args, kernels: &kernels, file: String::new(), found: Vec::new() };
-    let status = scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?;
-    if visitor.found.is_empty() && (status != Status::Fine || !kernels.is_all()) {
+    let read = |file: &str, item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
+        candidates(args, &kernels, file, item, trouble)
+    };
+    let (found, status) = scan::gather(&args.inputs, &args.objects, read)?;
+    if found.is_empty() && (status != Status::Fine || !kernels.is_all()) {
         return Ok(kernels.conclude(status));
     }
-    out.write_all(visitor.only()?.as_bytes())?;
+    out.write_all(only(args.format, found)?.as_bytes())?;
     out.finish()?;
     Ok(kernels.conclude(status))
 }
@@ -122,49 +123,67 @@ struct Candidate {
     picture: Option<Result<String>>,
 }
 
-struct PictureFlow<'o> {
-    args: &'o Args,
-    kernels: &'o KernelSelection,
-    file: String,
-    found: Vec<Candidate>,
+/// The functions of an object that fit.
+fn candidates(
+    args: &Args,
+    kernels: &KernelSelection,
+    file: &str,
+    item: &ObjectItem<'_, '_>,
+    trouble: &mut Trouble,
+) -> Vec<Candidate> {
+    let flow = Flow::new(item, kernels, false, trouble);
+    let is_exact = |it: &Function<'_>| it.name.is_some_and(|name| kernels.names_exactly(name));
+    let functions = sole(flow.functions().collect(), |it| is_exact(it));
+    let is_only = functions.len() == 1;
+    let candidate = |function: &Function<'_>| {
+        let name = match function.name {
+            Some(name) => name.to_string(),
+            None => format!("{:#x}", function.address),
+        };
+        let graph = if is_only { flow.graph(function) } else { None };
+        Candidate {
+            place: format!("{name} of {file}, {}", item.place()),
+            is_exact: is_exact(function),
+            picture: graph.map(|it| drawn(args, &it)),
+        }
+    };
+    functions.into_iter().map(candidate).collect()
 }
 
-impl PictureFlow<'_> {
-    fn picture(&self, graph: &Graph) -> Result<String> {
-        match self.args.format {
-            FlowFormat::Dot => Ok(graph.to_dot(self.args.instructions)),
-            _ => graph.to_svg(self.args.full).with_context(|| {
-                format!(
-                    "{}: {} blocks with so many edges make no picture; --format dot, json and text \
-                     show them",
-                    graph.name,
-                    graph.blocks.len()
-                )
-            }),
-        }
+fn drawn(args: &Args, graph: &Graph) -> Result<String> {
+    match args.format {
+        FlowFormat::Dot => Ok(graph.to_dot(args.instructions)),
+        _ => graph.to_svg(args.full).with_context(|| {
+            format!(
+                "{}: {} blocks with so many edges make no picture; --format dot, json and text \
+                 show them",
+                graph.name,
+                graph.blocks.len()
+            )
+        }),
     }
+}
 
-    /// The one picture that was asked for.
-    fn only(self) -> Result<String> {
-        let format = self.args.format.to_possible_value();
-        let format = format.as_ref().map_or("", |it| it.get_name());
-        let mut found = sole(self.found, |it| it.is_exact);
-        match (found.pop(), found.as_slice()) {
-            (Some(Candidate { picture: Some(picture), .. }), []) => picture,
-            (None, _) => bail!("there is no code for --format {format} to show"),
-            (Some(last), others) => {
-                let places: Vec<&str> =
-                    others.iter().chain([&last]).map(|it| it.place.as_str()).collect();
-                let shown = places.iter().take(MOST_PLACES).copied().collect::<Vec<_>>().join("; ");
-                let more = places.len().saturating_sub(MOST_PLACES);
-                let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-                bail!(
-                    "--format {format} shows one function, and {} fit: {shown}{more}. Choose one with \
-                     -k NAME, and with --object N or -t TARGET where several objects have it; --format \
-                     text and json show all",
-                    places.len()
-                )
-            }
+/// The one picture that was asked for.
+fn only(format: FlowFormat, found: Vec<Candidate>) -> Result<String> {
+    let format = format.to_possible_value();
+    let format = format.as_ref().map_or("", |it| it.get_name());
+    let mut found = sole(found, |it| it.is_exact);
+    match (found.pop(), found.as_slice()) {
+        (Some(Candidate { picture: Some(picture), .. }), []) => picture,
+        (None, _) => bail!("there is no code for --format {format} to show"),
+        (Some(last), others) => {
+            let places: Vec<&str> =
+                others.iter().chain([&last]).map(|it| it.place.as_str()).collect();
+            let shown = places.iter().take(MOST_PLACES).copied().collect::<Vec<_>>().join("; ");
+            let more = places.len().saturating_sub(MOST_PLACES);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            bail!(
+                "--format {format} shows one function, and {} fit: {shown}{more}. Choose one with \
+                 -k NAME, and with --object N or -t TARGET where several objects have it; --format \
+                 text and json show all",
+                places.len()
+            )
         }
     }
 }
@@ -177,40 +196,5 @@ fn sole<T>(all: Vec<T>, is_preferred: impl Fn(&T) -> bool) -> Vec<T> {
     match all.iter().any(&is_preferred) {
         true => all.into_iter().filter(is_preferred).collect(),
         false => all,
-    }
-}
-
-impl Visit for PictureFlow<'_> {
-    type Row<'e> = Vec<Candidate>;
-
-    fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        self.file.clone_from(&file.input.name);
-        Ok(())
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<Candidate>> {
-        let flow = Flow::new(item, self.kernels, false, trouble);
-        let is_exact =
-            |it: &Function<'_>| it.name.is_some_and(|name| self.kernels.names_exactly(name));
-        let functions = sole(flow.functions().collect(), |it| is_exact(it));
-        let is_only = functions.len() == 1;
-        let candidate = |function: &Function<'_>| {
-            let name = match function.name {
-                Some(name) => name.to_string(),
-                None => format!("{:#x}", function.address),
-            };
-            let graph = if is_only { flow.graph(function) } else { None };
-            Candidate {
-                place: format!("{name} of {}, {}", self.file, item.place()),
-                is_exact: is_exact(function),
-                picture: graph.map(|it| self.picture(&it)),
-            }
-        };
-        Ok(functions.into_iter().map(candidate).collect())
-    }
-
-    fn object(&mut self, row: Vec<Candidate>) -> Result<()> {
-        self.found.extend(row);
-        Ok(())
     }
 }

@@ -3,7 +3,6 @@
 mod config;
 mod matrix;
 mod options;
-mod probe;
 mod text;
 mod walk;
 

@@ -5,6 +5,7 @@ use hsaco::check::result::FileResult;
 use hsaco::check::{CheckedObject, Facts, Finding, Request};
 use hsaco::container::{Container, Entry};
 use hsaco_files::{Batches, Met, map_objects};
+use hsaco_probe::Probe;
 
 use crate::input::{self, Input};
 use crate::report::Report;
@@ -13,7 +14,6 @@ use crate::select::ObjectSelection;
 use crate::source_files::SourceFiles;
 
 use super::options::{Args, Settings};
-use super::probe::Probe;
 
 /// Checks every file; what cannot be opened is reported.
 pub(super) fn files(

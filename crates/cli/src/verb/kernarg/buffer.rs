@@ -5,19 +5,17 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::bytes::Error;
-use hsaco::kernarg::{Arguments, Blob, Inference, NativeLayout, Prepacked, UnpackedArgument};
-use serde::Serialize;
+use hsaco::kernarg::Inference;
+use hsaco_describe::kernarg::{Checked, Options, Subject, Unpacked};
 
-use super::model::each_kernel;
-use super::{InferenceArgs, Question, read_bytes};
+use super::{InferenceArgs, read_bytes};
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
 use crate::json;
 use crate::output::Output;
 use crate::report::{self, Status, Trouble};
-use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
-use crate::schema::SCHEMA_VERSION;
+use crate::scan::{self, ObjectItem};
 use crate::select::KernelSelection;
-use crate::table::{Align, Cell, Table};
+use crate::table::{Cell, Table};
 
 /// Which buffer, and of which kernel.
 #[derive(clap::Args)]
@@ -38,8 +36,8 @@ struct BufferArgs {
 }
 
 impl BufferArgs {
-    fn subjects(&self) -> Result<Subjects> {
-        Subject::find(&self.inputs, &self.objects, &self.kernels, self.inference.inference())
+    fn subject(&self) -> Result<(Option<Subject>, Status)> {
+        subject(&self.inputs, &self.objects, &self.kernels, self.inference.inference())
     }
 }
 
@@ -61,179 +59,46 @@ pub(super) struct UnpackArgs {
     buffer: BufferArgs,
 }
 
-/// The kernels that were asked for, and whether all input could be read.
-pub(super) struct Subjects {
-    found: Vec<Subject>,
-    pub(super) status: Status,
-}
-
-/// One kernel.
-pub(super) struct Subject {
-    pub(super) kernel: String,
-    pub(super) target: Option<String>,
-    place: String,
-    exact: bool,
-    pub(super) arguments: Arguments,
-}
-
-impl Subject {
-    pub(super) fn find(
-        inputs: &Inputs,
-        objects: &ObjectFilter,
-        kernels: &KernelFilter,
-        inference: Inference,
-    ) -> Result<Subjects> {
-        let kernels = KernelSelection::new(kernels);
-        let question =
-            Question { kernels: &kernels, inference, registers: false, max_size: inputs.max_size };
-        let mut finder = Finder { question: &question, found: Vec::new() };
-        let status = scan::run(inputs, objects, Verify::All, &mut finder)?;
-        let mut status = kernels.conclude(status);
-        if kernels.is_all() && finder.found.is_empty() {
-            report::error("no kernel in any object");
-            status.note(Status::Unreadable);
-        }
-        Ok(Subjects { found: finder.found, status })
+/// The one kernel that was asked for, if there is one, and whether all input could be read; several are an error, none
+/// is reported.
+pub(super) fn subject(
+    inputs: &Inputs,
+    objects: &ObjectFilter,
+    kernels: &KernelFilter,
+    inference: Inference,
+) -> Result<(Option<Subject>, Status)> {
+    let kernels = KernelSelection::new(kernels);
+    let options =
+        Options { kernels: &kernels, inference, registers: false, max_size: inputs.max_size };
+    let read = |_: &str, item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
+        Subject::all(item, &options, trouble)
+    };
+    let (found, status) = scan::gather(inputs, objects, read)?;
+    let mut status = kernels.conclude(status);
+    if kernels.is_all() && found.is_empty() {
+        report::error("no kernel in any object");
+        status.note(Status::Unreadable);
     }
-}
-
-impl Subjects {
-    /// The one kernel, if there is one; several are an error, none has been reported.
-    pub(super) fn one(mut self) -> Result<Option<Subject>> {
-        if self.found.len() > 1 && self.found.iter().any(|it| it.exact) {
-            self.found.retain(|it| it.exact);
-        }
-        if self.found.len() > 1 {
-            let places: Vec<_> =
-                self.found.iter().map(|it| format!("{} in {}", it.kernel, it.place)).collect();
-            let (shown, more) = places.split_at(places.len().min(5));
-            let more =
-                if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-            anyhow::bail!(
-                "several kernels fit: {}{more}; choose with -k, -t or --object",
-                shown.join(", ")
-            );
-        }
-        Ok(self.found.pop())
-    }
-}
-
-/// Gathers the kernels that are asked for.
-struct Finder<'q> {
-    question: &'q Question<'q>,
-    found: Vec<Subject>,
-}
-
-impl Visit for Finder<'_> {
-    type Row<'e> = Vec<Subject>;
-
-    fn begin(&mut self, _file: &FileItem<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Vec<Subject>> {
-        let mut found = Vec::new();
-        let Some(object) = &item.object else { return Ok(found) };
-        each_kernel(object, item, self.question, trouble, |kernel, arguments| {
-            found.push(Subject {
-                kernel: kernel.name().to_string(),
-                target: item.target.clone(),
-                place: item.place(),
-                exact: self.question.kernels.names_exactly(kernel.name()),
-                arguments: arguments.clone(),
-            });
-        });
-        Ok(found)
-    }
-
-    fn object(&mut self, row: Vec<Subject>) -> Result<()> {
-        self.found.extend(row);
-        Ok(())
-    }
-
-    fn end(&mut self, _error: Option<&str>) -> Result<()> {
-        Ok(())
-    }
-}
-
-#[derive(Serialize)]
-struct Checked<'a> {
-    schema_version: u32,
-    kernel: &'a str,
-    target: Option<&'a str>,
-    inferred_from: Option<&'a str>,
-    length: usize,
-    accepted: bool,
-    refused: Option<String>,
-    /// Bytes of padding that the buffer leaves out.
-    padding: Option<u32>,
-    /// Bytes where hidden arguments are.
-    hidden: Option<u64>,
-    /// Bytes behind the segment.
-    surplus: Option<u64>,
-    pointers: Vec<PointerSlot>,
-}
-
-#[derive(Serialize)]
-struct PointerSlot {
-    offset: u32,
-    value: u64,
+    Ok((Subject::only(found)?, status))
 }
 
 pub(super) fn check(args: &CheckArgs) -> Result<Status> {
     let args = &args.buffer;
     args.answer.color.apply();
-    let subjects = args.subjects()?;
-    let mut status = subjects.status;
-    let Some(subject) = subjects.one()? else { return Ok(Status::Unreadable) };
+    let (Some(subject), mut status) = args.subject()? else { return Ok(Status::Unreadable) };
     let bytes = read_bytes(&args.buffer)?;
-    let native = subject.arguments.native.as_ref().ok();
-    let accepted = match native {
-        Some(layout) => layout.prepacked(Blob::from(&bytes[..])),
-        None => subject.arguments.direct.prepacked(Blob::from(&bytes[..])),
-    };
-    let ok = accepted.as_ref().ok();
-    let checked = Checked {
-        schema_version: SCHEMA_VERSION,
-        kernel: &subject.kernel,
-        target: subject.target.as_deref(),
-        inferred_from: subject.arguments.template.as_deref(),
-        length: bytes.len(),
-        accepted: ok.is_some(),
-        refused: accepted.as_ref().err().map(ToString::to_string),
-        padding: ok.map(Prepacked::padding),
-        hidden: ok.map(Prepacked::hidden),
-        surplus: ok.map(Prepacked::surplus),
-        pointers: native
-            .filter(|_| ok.is_some())
-            .map(|it| pointers(it, &bytes))
-            .unwrap_or_default(),
-    };
+    let checked = subject.check(&bytes);
     let mut out = Output::answer(&args.answer)?;
     match args.answer.format {
-        Format::Json => {
-            serde_json::to_writer(&mut out, &checked)?;
-            writeln!(out)?;
-        }
-        Format::Text => {
-            let unknown = subject.arguments.native.as_ref().err();
-            write_checked(&mut out, &checked, unknown)?;
-        }
+        Format::Json => json::document(&mut out, &checked)?,
+        Format::Text => write_checked(&mut out, &checked, subject.layout().err())?,
     }
     out.finish()?;
     status.note(if checked.accepted { Status::Fine } else { Status::Findings });
     Ok(status)
 }
 
-fn pointers(layout: &NativeLayout, bytes: &[u8]) -> Vec<PointerSlot> {
-    let slot = |offset: u32| {
-        let bytes = bytes.get(offset as usize..)?.first_chunk()?;
-        Some(PointerSlot { offset, value: u64::from_le_bytes(*bytes) })
-    };
-    layout.pointer_slots().into_iter().filter_map(slot).collect()
-}
-
-fn write_checked(out: &mut Output, checked: &Checked<'_>, unknown: Option<&Error>) -> Result<()> {
+fn write_checked(out: &mut Output, checked: &Checked<'_>, unknown: Option<Error>) -> Result<()> {
     if let Some(template) = checked.inferred_from {
         writeln!(out, "inferred: a guess, from the arguments of {template}")?;
     }
@@ -261,36 +126,15 @@ fn write_checked(out: &mut Output, checked: &Checked<'_>, unknown: Option<&Error
     Ok(())
 }
 
-#[derive(Serialize)]
-struct Unpacked<'a> {
-    schema_version: u32,
-    kernel: &'a str,
-    target: Option<&'a str>,
-    inferred_from: Option<&'a str>,
-    arguments: Vec<UnpackedArgument<'a>>,
-}
-
 pub(super) fn unpack(args: &UnpackArgs) -> Result<Status> {
     let args = &args.buffer;
     args.answer.color.apply();
-    let subjects = args.subjects()?;
-    let status = subjects.status;
-    let Some(subject) = subjects.one()? else { return Ok(Status::Unreadable) };
+    let (Some(subject), status) = args.subject()? else { return Ok(Status::Unreadable) };
     let bytes = read_bytes(&args.buffer)?;
-    let layout = subject.arguments.native.as_ref().map_err(Clone::clone)?;
-    let unpacked = Unpacked {
-        schema_version: SCHEMA_VERSION,
-        kernel: &subject.kernel,
-        target: subject.target.as_deref(),
-        inferred_from: subject.arguments.template.as_deref(),
-        arguments: layout.unpack_rows(&bytes)?,
-    };
+    let unpacked = subject.unpack(&bytes)?;
     let mut out = Output::answer(&args.answer)?;
     match args.answer.format {
-        Format::Json => {
-            serde_json::to_writer(&mut out, &unpacked)?;
-            writeln!(out)?;
-        }
+        Format::Json => json::document(&mut out, &unpacked)?,
         Format::Text => write_unpacked(&mut out, &unpacked)?,
     }
     out.finish()?;
@@ -301,14 +145,7 @@ fn write_unpacked(out: &mut Output, unpacked: &Unpacked<'_>) -> Result<()> {
     if let Some(template) = unpacked.inferred_from {
         writeln!(out, "inferred: a guess, from the arguments of {template}")?;
     }
-    let mut table = Table::new(&[
-        ("OFFSET", Align::Right),
-        ("SIZE", Align::Right),
-        ("KIND", Align::Left),
-        ("TYPE", Align::Left),
-        ("ARGUMENT", Align::Left),
-        ("VALUE", Align::Left),
-    ]);
+    let mut table = Table::titled(">OFFSET|>SIZE|KIND|TYPE|ARGUMENT|VALUE");
     for argument in &unpacked.arguments {
         table.row([
             u64::from(argument.offset).into(),

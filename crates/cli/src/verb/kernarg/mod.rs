@@ -1,7 +1,6 @@
 //! `hsaco kernarg`: where the bytes of arguments go, packing and unpacking them, checking packed buffers.
 
 mod buffer;
-mod model;
 mod pack;
 mod text;
 mod value;
@@ -12,17 +11,14 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use hsaco::kernarg::Inference;
+use hsaco_describe::kernarg::{Layouts, Options};
 
-use self::model::ObjectLayouts;
 pub(super) use self::pack::LaunchArgs;
 pub(super) use self::value::number;
-use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
-use crate::json_files;
-use crate::output::Output;
-use crate::report::{Status, Trouble};
-use crate::scan::{ObjectItem, Verify};
-use crate::select::KernelSelection;
-use crate::text_files;
+use crate::args::{Answer, Inputs, KernelFilter, ObjectFilter};
+use crate::frame::Heading;
+use crate::report::Status;
+use crate::skeleton::{self, Asked, Look, Page, Verb};
 
 /// Shows where the bytes of kernel arguments go; packs, checks and unpacks them
 ///
@@ -77,15 +73,6 @@ impl InferenceArgs {
     }
 }
 
-/// What is asked of every object.
-struct Question<'q> {
-    kernels: &'q KernelSelection,
-    inference: Inference,
-    registers: bool,
-    /// Largest size that a debug section may unfold to.
-    max_size: u64,
-}
-
 pub(crate) fn run(args: &Args) -> Result<Status> {
     match &args.action {
         Some(Action::Pack(args)) => pack::run(args),
@@ -96,30 +83,27 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 fn layouts(args: &LayoutArgs) -> Result<Status> {
-    args.answer.color.apply();
-    let mut out = Output::answer(&args.answer)?;
-    let kernels = KernelSelection::new(&args.kernels);
-    let question = Question {
-        kernels: &kernels,
-        inference: args.inference.inference(),
-        registers: args.registers,
-        max_size: args.inputs.max_size,
-    };
-    let status = match args.answer.format {
-        Format::Json => {
-            let read = |item: &ObjectItem<'_, '_>, trouble: &mut Trouble| {
-                Ok(vec![serde_json::to_vec(&ObjectLayouts::new(item, &question, trouble))?])
-            };
-            json_files::run(&mut out, &args.inputs, &args.objects, Verify::All, read)?
-        }
-        Format::Text => {
-            text_files::run(&mut out, &args.inputs, &args.objects, |page, item, trouble| {
-                text::write(page, item, &question, trouble)
-            })?
-        }
-    };
-    out.finish()?;
-    Ok(kernels.conclude(status))
+    let asked = Asked::new(&args.inputs, &args.objects, &args.answer);
+    skeleton::run(args, asked.of_kernels(&args.kernels))
+}
+
+impl Verb for LayoutArgs {
+    type Row<'e> = Layouts;
+    const HEADING: Heading = Heading::Container;
+
+    fn read(&self, look: &mut Look<'_, '_, '_>) -> Layouts {
+        let options = Options {
+            kernels: look.kernels,
+            inference: self.inference.inference(),
+            registers: self.registers,
+            max_size: self.inputs.max_size,
+        };
+        Layouts::new(look.item, &options, look.trouble)
+    }
+
+    fn text(&self, row: &Layouts, page: &mut Page) -> Result<()> {
+        row.kernels.iter().try_for_each(|it| text::write_kernel(&mut page.out, it, page.color))
+    }
 }
 
 /// A file that holds bytes; `-` is standard input.

@@ -5,17 +5,15 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
-use hsaco::kernarg::{Launch, NativeLayout, Value};
+use hsaco::kernarg::{Launch, NativeLayout};
 use hsaco::object::metadata::Hidden;
-use serde::Serialize;
 
-use super::buffer::{Subject, hex_dump};
+use super::buffer::{hex_dump, subject};
 use super::value::{Assignment, number, sizes};
 use crate::args::{Inputs, KernelFilter, ObjectFilter};
 use crate::json;
 use crate::output::Output;
 use crate::report::{self, Status};
-use crate::schema::SCHEMA_VERSION;
 
 /// Packs values into the bytes of a kernel's segment
 ///
@@ -116,60 +114,27 @@ enum Format {
     Json,
 }
 
-#[derive(Serialize)]
-struct Packed<'a> {
-    schema_version: u32,
-    kernel: &'a str,
-    target: Option<&'a str>,
-    size: u32,
-    hash: String,
-    inferred_from: Option<&'a str>,
-    bytes: String,
-    left_zero: Vec<&'a str>,
-}
-
 pub(super) fn run(args: &Args) -> Result<Status> {
-    let subjects =
-        Subject::find(&args.inputs, &args.objects, &args.kernels, args.inference.inference())?;
-    let status = subjects.status;
-    let Some(subject) = subjects.one()? else { return Ok(Status::Unreadable) };
-    let layout = subject.arguments.native.as_ref().map_err(Clone::clone)?;
-    let bytes = argument_bytes(args, layout)?;
-    let values: Vec<_> = bytes.iter().map(|it| Value::Bytes(it)).collect();
-    let launch = args.launch.launch()?;
-    let mut segment = vec![0; layout.size() as usize];
-    let left_zero =
-        layout.pack(&values, launch.as_ref(), &mut segment)?.names().collect::<Vec<_>>();
-    if let Some(template) = &subject.arguments.template {
-        report::error(&format!(
-            "{}: inferred: a guess, from the arguments of {template}",
-            subject.kernel
-        ));
+    let inference = args.inference.inference();
+    let (subject, status) = subject(&args.inputs, &args.objects, &args.kernels, inference)?;
+    let Some(subject) = subject else { return Ok(Status::Unreadable) };
+    let arguments = argument_bytes(args, subject.layout()?)?;
+    let packed = subject.pack(&arguments, args.launch.launch()?.as_ref())?;
+    if let Some(template) = packed.inferred_from {
+        let kernel = packed.kernel;
+        report::error(&format!("{kernel}: inferred: a guess, from the arguments of {template}"));
     }
     let by_default = if args.output.is_some() { Format::Bin } else { Format::Text };
     let format = args.format.unwrap_or(by_default);
-    if format != Format::Json && !left_zero.is_empty() {
-        report::error(&format!("{}: left zero: {}", subject.kernel, left_zero.join(", ")));
+    if format != Format::Json && !packed.left_zero.is_empty() {
+        report::error(&format!("{}: left zero: {}", packed.kernel, packed.left_zero.join(", ")));
     }
     let mut out = Output::open(args.output.as_deref())?;
     match format {
-        Format::Text => hex_dump(&mut out, &segment)?,
-        Format::Hex => writeln!(out, "{}", json::hex(&segment))?,
-        Format::Bin => out.write_all(&segment)?,
-        Format::Json => {
-            let packed = Packed {
-                schema_version: SCHEMA_VERSION,
-                kernel: &subject.kernel,
-                target: subject.target.as_deref(),
-                size: layout.size(),
-                hash: layout.hash().to_string(),
-                inferred_from: subject.arguments.template.as_deref(),
-                bytes: json::hex(&segment),
-                left_zero,
-            };
-            serde_json::to_writer(&mut out, &packed)?;
-            writeln!(out)?;
-        }
+        Format::Text => hex_dump(&mut out, &packed.segment)?,
+        Format::Hex => writeln!(out, "{}", packed.bytes)?,
+        Format::Bin => out.write_all(&packed.segment)?,
+        Format::Json => json::document(&mut out, &packed)?,
     }
     out.finish()?;
     Ok(status)

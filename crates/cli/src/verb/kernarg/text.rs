@@ -5,27 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 use hsaco::kernarg::{ArgumentLayout, Compact, KernelLayout, draw_segment};
 
-use super::Question;
-use super::model::ObjectLayouts;
-use crate::report::Trouble;
-use crate::scan::ObjectItem;
 use crate::table::{Align, Cell, Table};
 use crate::text::shown;
-use crate::text_files::Page;
 
-pub(super) fn write(
-    page: &mut Page,
-    item: &ObjectItem<'_, '_>,
-    question: &Question<'_>,
-    trouble: &mut Trouble,
-) -> Result<()> {
-    for kernel in ObjectLayouts::new(item, question, trouble).kernels {
-        write_kernel(&mut page.out, &kernel, page.color)?;
-    }
-    Ok(())
-}
-
-fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
+pub(super) fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
     writeln!(out, "\nkernel {}", shown(&kernel.demangled))?;
     if let Some(template) = &kernel.inferred_from {
         writeln!(out, "inferred: a guess, from the arguments of {}", shown(template))?;
