@@ -25,6 +25,7 @@ mod division;
 mod fidelity;
 mod float;
 mod integral;
+pub mod matrix;
 mod minmax;
 mod mode;
 mod modifier;

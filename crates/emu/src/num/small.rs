@@ -79,6 +79,11 @@ impl Small {
         self.exponent + self.mantissa + self.signed as u32
     }
 
+    /// The exponent of the smallest normal number.
+    pub(super) const fn lowest_exponent(self) -> i32 {
+        1 - self.bias
+    }
+
     const fn magnitude_mask(self) -> u32 {
         (1 << (self.exponent + self.mantissa)) - 1
     }

@@ -1,0 +1,253 @@
+//! CDNA3: products are cut to a common grid, and the sum is floored twice before it is rounded.
+//!
+//! After MMA-Sim (arXiv 2511.10909), whose model was confirmed on MI300X.
+#![allow(clippy::indexing_slicing, reason = "arrays of eight columns")]
+
+use super::super::float::{Exact, round};
+use super::super::{Env, F32, Format};
+use super::element::Infinities;
+use super::{Class, FRACTION, Factor, Shape};
+
+/// Fractional bits that a product keeps, at the largest exponent of its group.
+const CUT: i32 = 24;
+/// Fractional bits that a group's sum keeps where `c` has the larger exponent.
+const DOT: i32 = 32;
+/// Fractional bits of the sum before it is rounded.
+const SUM: i32 = 31;
+const LOWEST: i32 = -126;
+
+/// How a unit of CDNA3 adds products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aligned {
+    /// So many at once.
+    pub group: usize,
+    /// Products of even and odd numbers apart, and a `c` that is too small is dropped: fp8 and bf8.
+    pub is_split: bool,
+}
+
+/// A sum of products: `units * 2^(exponent - CUT)`.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    units: i64,
+    exponent: i32,
+}
+
+impl Aligned {
+    /// `c` and all products, group after group.
+    #[must_use]
+    pub fn dot(self, a: &[Factor], b: &[Factor], c: u32) -> u32 {
+        a.chunks(self.group).zip(b.chunks(self.group)).fold(c, |c, (a, b)| self.step(a, b, c))
+    }
+
+    fn step(self, a: &[Factor], b: &[Factor], c: u32) -> u32 {
+        if let Some(special) = self.special(a, b, c) {
+            return special;
+        }
+        let products = || a.iter().zip(b);
+        let dot = if self.is_split {
+            let halves = [cut(products().step_by(2)), cut(products().skip(1).step_by(2))];
+            let exponent = halves.iter().map(|it| it.exponent).max().unwrap_or_default();
+            let units = halves.iter().map(|it| floor_shift(it.units, exponent - it.exponent)).sum();
+            Cut { units, exponent }
+        } else {
+            cut(products())
+        };
+        self.finish(dot, c)
+    }
+
+    /// The result if it is not a number, or infinite.
+    fn special(self, a: &[Factor], b: &[Factor], c: u32) -> Option<u32> {
+        let magnitude = u64::from(c) & !F32::SIGN;
+        let mut is_nan = magnitude > F32::INFINITY;
+        let mut infinities = Infinities::default();
+        if magnitude == F32::INFINITY {
+            infinities.add(c >> 31 == 1);
+        }
+        for (x, y) in a.iter().zip(b) {
+            let is_zero = |it: &Factor| it.class == Class::Finite && it.significand == 0;
+            is_nan |= x.class == Class::Nan || y.class == Class::Nan;
+            let is_infinite = x.class == Class::Infinite || y.class == Class::Infinite;
+            is_nan |= is_infinite && (is_zero(x) || is_zero(y));
+            if is_infinite || !self.is_split && is_too_large(x, y) {
+                infinities.add(x.negative != y.negative);
+            }
+        }
+        let invalid = F32::INVALID as u32;
+        if is_nan { Some(invalid) } else { infinities.sum(invalid) }
+    }
+
+    /// Adds `c` and rounds.
+    fn finish(self, dot: Cut, c: u32) -> u32 {
+        let field = (c >> 23 & 0xff) as i32;
+        let exponent_c = field.max(1) - 127;
+        let hidden = u32::from(field != 0) << 23;
+        let magnitude = i64::from(c & 0x7f_ffff | hidden);
+        let signed = if c >> 31 == 1 { -magnitude } else { magnitude };
+        let exponent = dot.exponent.max(exponent_c);
+        let of_dot = floor_shift(dot.units << (DOT - CUT), exponent - dot.exponent);
+        let is_dropped = self.is_split && exponent_c < exponent - CUT - 1;
+        let of_c =
+            if is_dropped { 0 } else { floor_shift(signed << (CUT - 23), exponent - exponent_c) };
+        let sum = of_dot + (of_c << (DOT - CUT));
+        let grid = exponent - DOT;
+        let leading = 63 - sum.unsigned_abs().leading_zeros() as i32 + grid;
+        let below = (leading.max(LOWEST) - SUM - grid).max(0);
+        let floored = floor_shift(sum, below);
+        let value = Exact {
+            negative: floored < 0,
+            significand: floored.unsigned_abs().into(),
+            exponent: grid + below,
+        };
+        round::<F32>(value, Env::IEEE) as u32
+    }
+}
+
+/// Whether a product is beyond the range of f32.
+fn is_too_large(x: &Factor, y: &Factor) -> bool {
+    let product = x.significand * y.significand;
+    let carry = i32::from(product >= 2 << (2 * FRACTION));
+    product != 0 && x.exponent + y.exponent + carry >= 128
+}
+
+/// The sum of products, each cut toward zero at the largest exponent.
+fn cut<'f>(products: impl Iterator<Item = (&'f Factor, &'f Factor)> + Clone) -> Cut {
+    let exponent = products.clone().map(|(x, y)| x.exponent + y.exponent).max().unwrap_or_default();
+    let units = products.map(|(x, y)| {
+        let magnitude = u64::from(x.significand * y.significand) << (CUT - 2 * FRACTION as i32);
+        let shift = (exponent - x.exponent - y.exponent).min(63);
+        let kept = (magnitude >> shift) as i64;
+        if x.negative == y.negative { kept } else { -kept }
+    });
+    Cut { units: units.sum(), exponent }
+}
+
+/// `value / 2^shift`, toward negative infinity.
+fn floor_shift(value: i64, shift: i32) -> i64 {
+    value >> shift.clamp(0, 63)
+}
+
+/// Columns that are computed at once.
+const WIDTH: usize = 8;
+
+/// Factors as arrays, for eight columns at once.
+struct Columns {
+    significand: Vec<[i32; WIDTH]>,
+    exponent: Vec<[i32; WIDTH]>,
+}
+
+/// `acc += a * b` for matrices whose columns are a multiple of eight and whose elements are finite, without even and
+/// odd apart: the same as [`Aligned::dot`] for each. Returns whether it could be done.
+#[inline(always)]
+pub fn multiply_aligned(
+    model: Aligned,
+    shape: Shape,
+    a: &[Factor],
+    b: &[Factor],
+    acc: &mut [u32],
+) -> bool {
+    let is_finite = |it: &Factor| it.class == Class::Finite;
+    // A product must stay below 2^128, and sums must not be subnormal, for the short way.
+    let largest = |list: &[Factor]| list.iter().map(|it| it.exponent).max().unwrap_or_default();
+    if model.is_split
+        || !shape.n.is_multiple_of(WIDTH)
+        || !shape.k.is_multiple_of(model.group) && shape.k > model.group
+        || !a.iter().all(is_finite)
+        || !b.iter().all(is_finite)
+        || acc.iter().any(|it| it >> 23 & 0xff == 0xff)
+        || largest(a) + largest(b) >= 126
+    {
+        return false;
+    }
+    let columns = shape.n / WIDTH;
+    let mut by_column = Columns {
+        significand: vec![[0; WIDTH]; shape.k * columns],
+        exponent: vec![[0; WIDTH]; shape.k * columns],
+    };
+    for (k, row) in b.chunks_exact(shape.n).enumerate() {
+        for (chunk, factors) in row.chunks_exact(WIDTH).enumerate() {
+            let at = chunk * shape.k + k;
+            let (Some(significand), Some(exponent)) =
+                (by_column.significand.get_mut(at), by_column.exponent.get_mut(at))
+            else {
+                continue;
+            };
+            for ((significand, exponent), factor) in
+                significand.iter_mut().zip(exponent).zip(factors)
+            {
+                let magnitude = (factor.significand as i32) << (CUT - 2 * FRACTION as i32);
+                *significand = if factor.negative { -magnitude } else { magnitude };
+                *exponent = factor.exponent;
+            }
+        }
+    }
+    let group = model.group.min(shape.k);
+    for (row, sums) in a.chunks_exact(shape.k).zip(acc.chunks_exact_mut(shape.n)) {
+        let by_chunk = by_column
+            .significand
+            .chunks_exact(shape.k)
+            .zip(by_column.exponent.chunks_exact(shape.k));
+        for ((significands, exponents), sums) in by_chunk.zip(sums.chunks_exact_mut(WIDTH)) {
+            let Ok(sums): Result<&mut [u32; WIDTH], _> = sums.try_into() else { continue };
+            let groups = row
+                .chunks_exact(group)
+                .zip(significands.chunks_exact(group))
+                .zip(exponents.chunks_exact(group));
+            for ((factors, significands), exponents) in groups {
+                *sums = step_columns(factors, significands, exponents, *sums);
+            }
+        }
+    }
+    true
+}
+
+/// One group for eight columns.
+#[inline(always)]
+fn step_columns(
+    factors: &[Factor],
+    significands: &[[i32; WIDTH]],
+    exponents: &[[i32; WIDTH]],
+    c: [u32; WIDTH],
+) -> [u32; WIDTH] {
+    let mut largest = [-8192; WIDTH];
+    for (factor, exponents) in factors.iter().zip(exponents) {
+        for (largest, exponent) in largest.iter_mut().zip(exponents) {
+            *largest = (*largest).max(factor.exponent + exponent);
+        }
+    }
+    let mut units = [0_i32; WIDTH];
+    for ((factor, significands), exponents) in factors.iter().zip(significands).zip(exponents) {
+        let signed = factor.significand as i32;
+        let signed = if factor.negative { -signed } else { signed };
+        for at in 0..WIDTH {
+            let [significand, exponent, largest] =
+                [significands, exponents, &largest].map(|it| it[at]);
+            let product = signed * significand;
+            let sign = product >> 31;
+            let shift = (largest - factor.exponent - exponent).min(31) as u32;
+            let magnitude = (((product ^ sign) - sign).cast_unsigned() >> shift).cast_signed();
+            units[at] += (magnitude ^ sign) - sign;
+        }
+    }
+    let mut result = [0; WIDTH];
+    for at in 0..WIDTH {
+        result[at] = finish_fast(units[at], largest[at], c[at]);
+    }
+    result
+}
+
+/// [`Aligned::finish`] in double precision, which holds every sum exactly.
+#[inline(always)]
+fn finish_fast(units: i32, exponent_dot: i32, c: u32) -> u32 {
+    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
+    let exponent_c = ((c >> 23 & 0xff) as i32).max(1) - 127;
+    let exponent = exponent_dot.max(exponent_c);
+    // In units of the grid where the dot product is floored.
+    let of_dot =
+        (f64::from(units) * power((exponent_dot - exponent).max(-200) + DOT - CUT)).floor();
+    let of_c = (f64::from(f32::from_bits(c)) * power(CUT - exponent)).floor();
+    let sum = of_dot + of_c * power(DOT - CUT);
+    let value = sum * power(exponent - DOT);
+    let leading = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(LOWEST);
+    let floored = (value * power(SUM - leading)).floor() * power(leading - SUM);
+    (floored as f32).to_bits()
+}
