@@ -5,7 +5,10 @@
     reason = "registers are checked when steps are made"
 )]
 
+use std::sync::Arc;
+
 use crate::error::{Error, ErrorKind};
+use crate::exec::matrix::Matrix;
 
 /// One vector register, or a constant in all lanes: chunks of eight lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +83,8 @@ pub(crate) enum Space {
 pub(crate) struct Wave<const C: usize> {
     pub(crate) v: Vec<Vector<C>>,
     pub(crate) s: Vec<u32>,
+    /// Matrix operations of the program, as far as it has been translated.
+    pub(crate) matrices: Vec<Arc<Matrix>>,
     /// The lanes that vector instructions work on: EXEC, or fewer within one instruction.
     pub(crate) active: u64,
     /// The same as a vector of zeros and ones.
@@ -165,6 +170,7 @@ impl<const C: usize> Wave<C> {
         Self {
             v,
             s: vec![0; usize::from(scalar::CONSTANTS)],
+            matrices: Vec::new(),
             active: 0,
             mask: Vector::ZERO,
             full: false,
@@ -253,6 +259,16 @@ impl<const C: usize> Wave<C> {
                 *to = *from & mask | *to & !mask;
             }
         }
+    }
+
+    /// A wave with all lanes active and so many vector registers, for tests of single instructions.
+    #[cfg(test)]
+    pub(crate) fn blank(registers: usize) -> Self {
+        let mut wave = Self::new(u16::try_from(registers).unwrap_or(u16::MAX), 0, None);
+        wave.mode = Mode(0xf0);
+        wave.set_pair(scalar::EXEC, Self::ALL);
+        wave.sync_exec();
+        wave
     }
 
     #[cold]

@@ -12,6 +12,7 @@ pub(crate) mod control;
 pub(crate) mod ds;
 pub(crate) mod float;
 pub(crate) mod lane;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod modifier;
 pub(crate) mod salu;

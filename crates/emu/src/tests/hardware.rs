@@ -148,46 +148,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "clamp of this operation is not written",
     ),
     ("vop3.TestVOP3ClampMAD.v_mad_u16_no_overflow", "clamp of this operation is not written"),
-    ("vop3p.TestDot2F16F16.v_dot2_f16_f16_basic", "v_dot2_f16_f16 is not written"),
-    ("vop3p.TestDot2F16F16.v_dot2_f16_f16_with_accumulator", "v_dot2_f16_f16 is not written"),
-    ("vop3p.TestDot2F32F16.v_dot2_f32_f16_basic", "v_dot2_f32_f16 is not written"),
-    ("vop3p.TestDot2F32F16.v_dot2_f32_f16_negative_values", "v_dot2_f32_f16 is not written"),
-    ("vop3p.TestDot2F32F16.v_dot2_f32_f16_with_accumulator", "v_dot2_f32_f16 is not written"),
-    (
-        "vop3p.TestSignedDotProducts.v_dot4_i32_iu8_unsigned_as_reference",
-        "v_dot4_i32_iu8 is not written",
-    ),
-    ("vop3p.TestSpecialOps.v_dot2_f32_bf16_basic", "v_dot2_f32_bf16 is not written"),
     ("vop3p.TestVOP3P.v_pk_fma_f16_basic", "v_pk_fma_f16 is not written"),
-    ("vop3p.TestWMMA.v_wmma_f32_16x16x16_f16_all_ones", "v_wmma_f32_16x16x16_f16 is not written"),
-    (
-        "vop3p.TestWMMA.v_wmma_f32_16x16x16_f16_high_registers",
-        "v_wmma_f32_16x16x16_f16 is not written",
-    ),
-    (
-        "vop3p.TestWMMA.v_wmma_f32_16x16x16_f16_with_accumulator",
-        "v_wmma_f32_16x16x16_f16 is not written",
-    ),
-    (
-        "vop3p.TestWMMABF16.v_wmma_f32_16x16x16_bf16_all_ones",
-        "v_wmma_f32_16x16x16_bf16 is not written",
-    ),
-    (
-        "vop3p.TestWMMABF16.v_wmma_f32_16x16x16_bf16_with_accumulator",
-        "v_wmma_f32_16x16x16_bf16 is not written",
-    ),
-    (
-        "vop3p.TestWMMAF16.v_wmma_f16_16x16x16_f16_all_ones",
-        "v_wmma_f16_16x16x16_f16 is not written",
-    ),
-    (
-        "vop3p.TestWMMAF16.v_wmma_f16_16x16x16_f16_high_registers",
-        "v_wmma_f16_16x16x16_f16 is not written",
-    ),
-    (
-        "vop3p.TestWMMAF16.v_wmma_f16_16x16x16_f16_with_accumulator",
-        "v_wmma_f16_16x16x16_f16 is not written",
-    ),
     (
         "vopd.TestVOPDDot2Acc.vopd_dot2acc_f32_f16_basic",
         "refused by the assembler: operands in one bank",

@@ -9,9 +9,11 @@ mod hardware;
 mod machine;
 
 use crate::exec::memory::{load, store, words};
+use crate::exec::valu::dot::{self, Choice};
 use crate::exec::valu::{self, bit3, carry, compare};
 use crate::exec::{atomic, ds, lane, salu};
 use crate::generated::{Op, SEMANTICS};
+use crate::num::Generation;
 use crate::semantics::{Semantics, Type};
 use crate::step::Host;
 use crate::wave::Mode;
@@ -19,12 +21,16 @@ use crate::wave::Mode;
 /// Whether an operation is a function of registers.
 fn is_function(op: Op) -> bool {
     let host = Host::detect();
+    let unit = Generation::Gfx12;
+    let any_dot = Choice { unit, clamps: false, saturates: false, signed: [false; 2] };
     valu::find::<8>(op, Mode(0xf0), host).is_some()
         || carry::find::<8>(op, host).is_some()
         || compare::find::<8>(op, host).is_some()
         || bit3::find::<8>(op).is_some()
         || lane::find::<8>(op).is_some()
         || salu::find::<8>(op).is_some()
+        || dot::find::<8>(op, any_dot, host).is_some()
+        || matches!(op, Op::VMfma | Op::VSmfmac | Op::VWmma | Op::VSwmmac)
 }
 
 /// Whether an operation accesses memory.

@@ -5,12 +5,14 @@
     reason = "fields of encodings are cut to their widths"
 )]
 
+mod matrix;
 mod memory;
 mod operand;
 mod salu;
 mod valu;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use hsaco_isa::decoder::{DecodeOptions, Mode as Decoding};
 use hsaco_isa::effects::Flow;
@@ -19,6 +21,7 @@ use hsaco_isa::target::{Generation, WaveSize};
 use hsaco_isa::{Decoder, Inst, Processor};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::exec::matrix::Matrix;
 use crate::generated::Op;
 use crate::memory::Memory;
 use crate::semantics::{self, Fidelity, Semantics};
@@ -68,6 +71,7 @@ pub(crate) struct Pools {
     vector_at: HashMap<(u32, Option<u32>), u16>,
     scalar: Vec<u32>,
     scalar_at: HashMap<(u32, Option<u32>), u16>,
+    matrices: Vec<Arc<Matrix>>,
 }
 
 impl Pools {
@@ -94,6 +98,12 @@ impl Pools {
         Self::add(&mut self.scalar, &mut self.scalar_at, low, high)
     }
 
+    /// The number of a matrix operation.
+    fn matrix(&mut self, matrix: Matrix) -> u64 {
+        self.matrices.push(Arc::new(matrix));
+        self.matrices.len() as u64 - 1
+    }
+
     /// Gives a wave the constants that it does not have yet.
     pub(crate) fn fill<const C: usize>(&self, layout: Layout, wave: &mut Wave<C>) {
         let (vectors, scalars) = (usize::from(layout.constants()), usize::from(scalar::CONSTANTS));
@@ -108,6 +118,7 @@ impl Pools {
             wave.s.extend(&self.scalar);
             wave.s.extend([0; 4]);
         }
+        wave.matrices.extend(self.matrices.iter().skip(wave.matrices.len()).cloned());
     }
 }
 

@@ -1,12 +1,14 @@
 //! Vector arithmetic: sources with what changes them, the operation, results with what changes those.
 
-use hsaco_isa::model::{Extension, Half, OperandValue, Register, RegisterFile, SourceModifiers};
+use hsaco_isa::model::{
+    Extension, Format, Half, OperandValue, Register, RegisterFile, SourceModifiers,
+};
 
 use super::operand::Wide;
 use super::{Builder, Registers};
 use crate::error::Result;
 use crate::exec::modifier::{self, DppControl, change};
-use crate::exec::valu::{self, Lane, bit3, carry, compare, saturate};
+use crate::exec::valu::{self, Lane, bit3, carry, compare, dot, saturate};
 use crate::exec::{control, lane};
 use crate::generated::Op;
 use crate::semantics::{Semantics, Type};
@@ -62,7 +64,7 @@ impl<const C: usize> Builder<'_, C> {
                 return self.between_lanes(semantics.op);
             }
             [Type::Pkf32 | Type::Pk32, ..] => return self.pairs(semantics),
-            [Type::Matrix, ..] => return Err(self.unsupported("not written yet")),
+            [Type::Matrix, ..] => return self.matrix(semantics),
             _ => {}
         }
         if matches!(semantics.op, Op::VMbcntLoU32B32 | Op::VMbcntHiU32B32) {
@@ -309,7 +311,11 @@ impl<const C: usize> Builder<'_, C> {
     ) -> Result<u16> {
         // Encodings without modifiers take the halves as they are.
         let has_modifiers = self.operands.iter().any(|it| it.name == "src0_modifiers");
-        let is_vop2 = semantics.op == Op::VPkFmacF16 || !has_modifiers;
+        let is_packed = self.inst.format() == Format::Vop3p;
+        if !is_packed && (modifiers.neg || modifiers.abs) {
+            return Err(self.unsupported("a modifier of two halves"));
+        }
+        let is_vop2 = semantics.op == Op::VPkFmacF16 || !has_modifiers || !is_packed;
         let (low, high) =
             if is_vop2 { (false, true) } else { (modifiers.op_sel, modifiers.op_sel_hi) };
         let at = match (low, high) {
@@ -368,6 +374,9 @@ impl<const C: usize> Builder<'_, C> {
         if clamps && let Some(run) = saturate::find(plain, self.host) {
             return Ok(run);
         }
+        if let Some(run) = dot::find(plain, self.dot_choice(clamps), self.host) {
+            return Ok(run);
+        }
         let found = valu::find(plain, self.mode, self.host)
             .or_else(|| carry::find(plain, self.host))
             .or_else(|| compare::find(plain, self.host))
@@ -402,7 +411,9 @@ impl<const C: usize> Builder<'_, C> {
                 None => scalar::VCC,
             };
         }
-        if clamps && !is_float && saturate::find::<C>(semantics.op, self.host).is_none() {
+        let keeps_range = saturate::find::<C>(semantics.op, self.host).is_some()
+            || dot::find::<C>(semantics.op, self.dot_choice(true), self.host).is_some();
+        if clamps && !is_float && !keeps_range {
             return Err(self.unsupported("clamp of this operation"));
         }
         let omod = self.number("omod");

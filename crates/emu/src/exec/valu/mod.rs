@@ -3,6 +3,7 @@
 pub(crate) mod bit3;
 pub(crate) mod carry;
 pub(crate) mod compare;
+pub(crate) mod dot;
 mod double;
 mod half;
 mod integer;

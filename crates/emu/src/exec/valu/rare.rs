@@ -52,17 +52,6 @@ fn sat_pk_u8_i16(a: u32) -> u32 {
     byte(a) | byte(a >> 16) << 8
 }
 
-/// A dot product of `N` parts of `32 / N` bits.
-fn dot<const N: u32>(a: u32, b: u32, signed: bool) -> i64 {
-    let width = 32 / N;
-    let part = |it: u32, at: u32| {
-        let low = it >> (at * width) & (u32::MAX >> (32 - width));
-        let top = low << (32 - width);
-        if signed { i64::from(top.cast_signed() >> (32 - width)) } else { i64::from(low) }
-    };
-    (0..N).map(|at| part(a, at) * part(b, at)).sum()
-}
-
 lanes! {
     VPermB32 |a, b, c| perm(a, b, c);
     VSadU8 |a, b, c| sad_u8(a, b, c);
@@ -73,10 +62,4 @@ lanes! {
     VLerpU8 |a, b, c| lerp_u8(a, b, c);
     VSatPkU8I16 |a, _, _| sat_pk_u8_i16(a);
     VPrngB32 |a, _, _| (a << 1) ^ if a >> 31 == 1 { 0xc5 } else { 0 };
-    VDot2I32I16 |a, b, c| (dot::<2>(a, b, true) as u32).wrapping_add(c);
-    VDot2U32U16 |a, b, c| (dot::<2>(a, b, false) as u32).wrapping_add(c);
-    VDot4I32I8 |a, b, c| (dot::<4>(a, b, true) as u32).wrapping_add(c);
-    VDot4U32U8 |a, b, c| (dot::<4>(a, b, false) as u32).wrapping_add(c);
-    VDot8I32I4 |a, b, c| (dot::<8>(a, b, true) as u32).wrapping_add(c);
-    VDot8U32U4 |a, b, c| (dot::<8>(a, b, false) as u32).wrapping_add(c);
 }

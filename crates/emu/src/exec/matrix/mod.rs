@@ -1,0 +1,443 @@
+//! Matrix operations: elements out of registers, the product, and its elements back. EXEC takes no part.
+
+pub(crate) mod layout;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use self::layout::Layout;
+use super::{Body, handler};
+use crate::error::ErrorKind;
+use crate::num::matrix::{
+    Accumulator, Element, Factor, Model, Shape, multiply_aligned, multiply_doubles,
+    multiply_flushed, multiply_fused, multiply_fused_f64, multiply_integers,
+};
+use crate::num::{BF16, Env, F32, Small, convert, e8m0};
+use crate::step::{Context, Handler, Host, Step};
+use crate::wave::{Vector, Wave};
+
+/// A, B, or the indices of a sparse A.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) register: u16,
+    pub(crate) bits: u32,
+    /// Bits of each register that are flipped first: `neg_lo` and `neg_hi`.
+    pub(crate) flip: u32,
+    pub(crate) layout: Layout,
+}
+
+/// C, or D.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) register: u16,
+    pub(crate) bits: u32,
+    pub(crate) layout: Layout,
+}
+
+/// Where C comes from.
+#[derive(Debug)]
+pub(crate) enum Addend {
+    Registers(Output),
+    /// The same number everywhere.
+    Constant(u64),
+}
+
+/// What changes C.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sign {
+    pub(crate) abs: bool,
+    pub(crate) neg: bool,
+}
+
+/// Scales of A or B: one for so many elements along K.
+#[derive(Debug)]
+pub(crate) struct Scale {
+    pub(crate) codes: Input,
+    pub(crate) per: usize,
+    pub(crate) format: ScaleFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScaleFormat {
+    /// A power of two.
+    E8m0,
+    Small(Small),
+}
+
+/// How products are added.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arithmetic {
+    Integer {
+        clamps: bool,
+    },
+    /// Single precision; A and B may lose their subnormal numbers.
+    Fused {
+        flushes: bool,
+    },
+    /// Double precision, with A, B and C negated.
+    FusedDouble {
+        negates: [bool; 3],
+    },
+    Flushed {
+        group: usize,
+    },
+    Factors {
+        model: Model,
+        to: Accumulator,
+        flushes: bool,
+    },
+    Doubles {
+        group: usize,
+        to: Accumulator,
+    },
+}
+
+/// One instruction.
+#[derive(Debug)]
+pub(crate) struct Matrix {
+    pub(crate) shape: Shape,
+    pub(crate) blocks: usize,
+    pub(crate) a: (Input, Element),
+    pub(crate) b: (Input, Element),
+    pub(crate) c: Addend,
+    pub(crate) sign: Sign,
+    pub(crate) d: Output,
+    /// Which elements of B the packed ones of A belong to.
+    pub(crate) indices: Option<Input>,
+    pub(crate) scales: Option<[Scale; 2]>,
+    pub(crate) arithmetic: Arithmetic,
+    /// Whether the sum is an f32 of which D is the bf16.
+    pub(crate) narrows: bool,
+    pub(crate) needs_all_lanes: bool,
+}
+
+struct Multiply;
+
+/// The handler of all matrix operations; `k` is the number of the operation.
+pub(crate) fn find<const C: usize>(host: Host) -> Handler<C> {
+    handler::<C, Multiply>(host)
+}
+
+impl<const C: usize> Body<C> for Multiply {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+        let matrix = Arc::clone(&wave.matrices[step.k as usize]);
+        if matrix.needs_all_lanes && wave.exec() != Wave::<C>::ALL {
+            let lanes = wave.exec();
+            wave.fail(ErrorKind::IllegalInstruction, lanes, "the instruction needs all lanes");
+            return;
+        }
+        let Shape { m, n, k } = matrix.shape;
+        let packed = if matrix.indices.is_some() { k / 2 } else { k };
+        let a = gather(&wave.v, &matrix.a.0);
+        let b = gather(&wave.v, &matrix.b.0);
+        if let Arithmetic::FusedDouble { negates } = matrix.arithmetic {
+            multiply_double(wave, &matrix, &a, &b, negates);
+            return;
+        }
+        let mut acc = addends(&wave.v, &matrix);
+        for block in 0..matrix.blocks {
+            let a = &a[block * packed * m..][..packed * m];
+            let b = &b[block * k * n..][..k * n];
+            let acc = &mut acc[block * m * n..][..m * n];
+            multiply_block(&wave.v, &matrix, a, b, acc);
+        }
+        scatter(&mut wave.v, &matrix.d, &acc, matrix.narrows);
+    }
+}
+
+/// One matrix; `a` and `b` are raw elements by K.
+#[inline(always)]
+fn multiply_block<const C: usize>(
+    file: &[Vector<C>],
+    matrix: &Matrix,
+    a: &[u32],
+    b: &[u32],
+    acc: &mut [u32],
+) {
+    let (of_a, of_b) = (matrix.a.1, matrix.b.1);
+
+    let indices = matrix.indices.as_ref().map(|it| gather(file, it));
+    let indices = indices.as_deref();
+    match matrix.arithmetic {
+        Arithmetic::Integer { clamps } => {
+            let number = |element: Element| move |bits: u32| integer(element, bits);
+            let (a, b) = (rows(a, matrix.shape.m, number(of_a)), mapped(b, number(of_b)));
+            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
+                multiply_integers(shape, a, b, acc, clamps);
+            });
+        }
+        Arithmetic::Fused { flushes } => {
+            let number = |bits: u32| {
+                let is_subnormal = bits & 0x7f80_0000 == 0;
+                if flushes && is_subnormal { bits & 0x8000_0000 } else { bits }
+            };
+            let (a, b) = (rows(a, matrix.shape.m, number), mapped(b, number));
+            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
+                multiply_fused(shape, a, b, acc);
+            });
+        }
+        Arithmetic::Flushed { group } => {
+            let a = rows(a, matrix.shape.m, |bits| of_a.flushed_single(bits));
+            let b = mapped(b, |bits| of_b.flushed_single(bits));
+            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
+                multiply_flushed(group, shape, a, b, acc);
+            });
+        }
+        Arithmetic::Factors { model, to, flushes } => {
+            let number = |element: Element| {
+                move |bits: u32| {
+                    let factor = element.factor(bits);
+                    if flushes { factor.flushed() } else { factor }
+                }
+            };
+            let (a, b) = (rows(a, matrix.shape.m, number(of_a)), mapped(b, number(of_b)));
+            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
+                multiply_factors(model, shape, a, b, acc, to);
+            });
+        }
+        Arithmetic::Doubles { group, to } => {
+            let (mut a, mut b) =
+                (mapped(a, |bits| of_a.double(bits)), mapped(b, |bits| of_b.double(bits)));
+            if let Some([for_a, for_b]) = &matrix.scales {
+                scale(file, for_a, &mut a, matrix.shape.m);
+                scale(file, for_b, &mut b, matrix.shape.n);
+            }
+            let a = rows(&a, matrix.shape.m, |it| it);
+            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
+                multiply_doubles(group, shape, a, b, acc, to);
+            });
+        }
+        Arithmetic::FusedDouble { .. } => {}
+    }
+}
+
+#[inline(always)]
+fn multiply_factors(
+    model: Model,
+    shape: Shape,
+    a: &[Factor],
+    b: &[Factor],
+    acc: &mut [u32],
+    to: Accumulator,
+) {
+    if let Model::Aligned(aligned) = model
+        && multiply_aligned(aligned, shape, a, b, acc)
+    {
+        return;
+    }
+    model.multiply(shape, a, b, acc, to);
+}
+
+/// A number of an integer format.
+fn integer(element: Element, bits: u32) -> i32 {
+    let Element::Integer { bits: width, signed } = element else { return 0 };
+    let top = bits << (32 - width);
+    if signed { top.cast_signed() >> (32 - width) } else { (top >> (32 - width)).cast_signed() }
+}
+
+/// Each element, as what it stands for.
+#[inline(always)]
+fn mapped<T: Copy, E>(elements: &[T], number: impl Fn(T) -> E) -> Vec<E> {
+    elements.iter().map(|it| number(*it)).collect()
+}
+
+/// The same by rows: elements come by K.
+#[inline(always)]
+fn rows<T: Copy, E>(elements: &[T], rows: usize, number: impl Fn(T) -> E) -> Vec<E> {
+    (0..rows)
+        .flat_map(|row| elements.iter().skip(row).step_by(rows).map(|it| number(*it)))
+        .collect()
+}
+
+/// The product of matrices; where A is packed, each row is multiplied with the rows of B that its indices choose.
+#[inline(always)]
+fn product<E: Copy>(
+    shape: Shape,
+    a: &[E],
+    b: &[E],
+    indices: Option<&[u32]>,
+    acc: &mut [u32],
+    multiply: impl Fn(Shape, &[E], &[E], &mut [u32]),
+) {
+    let Some(indices) = indices else {
+        multiply(shape, a, b, acc);
+        return;
+    };
+    let packed = shape.k / 2;
+    let one = Shape { m: 1, n: shape.n, k: packed };
+    let mut chosen = Vec::with_capacity(packed * shape.n);
+    for row in 0..shape.m {
+        chosen.clear();
+        for at in 0..packed {
+            let k = at / 2 * 4 + indices[at * shape.m + row] as usize;
+            chosen.extend_from_slice(&b[k * shape.n..][..shape.n]);
+        }
+        let (a, acc) = (&a[row * packed..][..packed], &mut acc[row * shape.n..][..shape.n]);
+        multiply(one, a, &chosen, acc);
+    }
+}
+
+/// Multiplies elements, which are by K, with their scales.
+fn scale<const C: usize>(file: &[Vector<C>], scale: &Scale, elements: &mut [f64], size: usize) {
+    let codes = gather(file, &scale.codes);
+    for (k, elements) in elements.chunks_exact_mut(size).enumerate() {
+        let codes = &codes[k / scale.per * size..][..size];
+        for (element, code) in elements.iter_mut().zip(codes) {
+            *element *= scale.format.number(*code);
+        }
+    }
+}
+
+impl ScaleFormat {
+    fn number(self, code: u32) -> f64 {
+        match self {
+            Self::E8m0 => match e8m0(code as u8) {
+                Some(exponent) => f64::from_bits(((exponent + 1023) as u64) << 52),
+                None => f64::NAN,
+            },
+            Self::Small(small) => f64::from(f32::from_bits(small.decode(code))),
+        }
+    }
+}
+
+/// Elements by block, K, and row or column.
+#[inline(always)]
+fn gather<const C: usize>(file: &[Vector<C>], input: &Input) -> Vec<u32> {
+    let width = input.layout.width;
+    let first = usize::from(input.register);
+    let mask = if input.bits >= 32 { u32::MAX } else { (1 << input.bits) - 1 };
+    let words = input.bits.div_ceil(32) as usize;
+    let mut elements = Vec::with_capacity(input.layout.runs.len() * width * words);
+    for run in &input.layout.runs {
+        let lane = usize::from(run.lane);
+        let at = |register: usize| &file[register].0.as_flattened()[lane..lane + width];
+        let register = first + usize::from(run.register);
+        let shift = u32::from(run.shift);
+        if shift + input.bits > 32 && input.bits < 32 {
+            let pairs = at(register).iter().zip(at(register + 1));
+            elements.extend(pairs.map(|(low, high)| {
+                ((u64::from(*low) | u64::from(*high) << 32) >> shift) as u32 & mask
+            }));
+            continue;
+        }
+        for word in 0..words {
+            elements.extend(at(register + word).iter().map(|it| (it ^ input.flip) >> shift & mask));
+        }
+    }
+    elements
+}
+
+/// C, with what changes it, by block and row.
+#[inline(always)]
+fn addends<const C: usize>(file: &[Vector<C>], matrix: &Matrix) -> Vec<u32> {
+    let mut acc = match &matrix.c {
+        Addend::Constant(bits) => {
+            vec![*bits as u32; matrix.blocks * matrix.shape.m * matrix.shape.n]
+        }
+        Addend::Registers(output) => read(file, output),
+    };
+    let bits = match &matrix.c {
+        Addend::Registers(output) => output.bits,
+        Addend::Constant(_) => matrix.d.bits,
+    };
+    let sign = 1 << (bits - 1);
+    let Sign { abs, neg } = matrix.sign;
+    if abs || neg {
+        for it in &mut acc {
+            let cleared = if abs { *it & !sign } else { *it };
+            *it = if neg { cleared ^ sign } else { cleared };
+        }
+    }
+    acc
+}
+
+/// The elements of C, by block and row.
+#[inline(always)]
+fn read<const C: usize>(file: &[Vector<C>], output: &Output) -> Vec<u32> {
+    let width = output.layout.width;
+    let mask = if output.bits >= 32 { u32::MAX } else { (1 << output.bits) - 1 };
+    let mut elements = Vec::with_capacity(output.layout.runs.len() * width);
+    for run in &output.layout.runs {
+        let lane = usize::from(run.lane);
+        let register = &file[usize::from(output.register + run.register)];
+        let lanes = &register.0.as_flattened()[lane..lane + width];
+        elements.extend(lanes.iter().map(|it| it >> run.shift & mask));
+    }
+    elements
+}
+
+/// Writes D; halves of registers that it does not have stay.
+#[inline(always)]
+fn scatter<const C: usize>(
+    file: &mut [Vector<C>],
+    output: &Output,
+    elements: &[u32],
+    narrows: bool,
+) {
+    let width = output.layout.width;
+    let mask = if output.bits >= 32 { u32::MAX } else { (1 << output.bits) - 1 };
+    for (run, elements) in output.layout.runs.iter().zip(elements.chunks_exact(width)) {
+        let lane = usize::from(run.lane);
+        let register = &mut file[usize::from(output.register + run.register)];
+        let lanes = &mut register.0.as_flattened_mut()[lane..lane + width];
+        for (to, from) in lanes.iter_mut().zip(elements) {
+            let bits = if narrows { narrowed(*from) } else { *from };
+            *to = *to & !(mask << run.shift) | (bits & mask) << run.shift;
+        }
+    }
+}
+
+fn narrowed(single: u32) -> u32 {
+    convert::<F32, BF16>(single, Env::IEEE, Env::IEEE).into()
+}
+
+/// Double precision, where all elements have two registers.
+fn multiply_double<const C: usize>(
+    wave: &mut Wave<C>,
+    matrix: &Matrix,
+    a: &[u32],
+    b: &[u32],
+    negates: [bool; 3],
+) {
+    let Shape { m, n, k } = matrix.shape;
+    let [neg_a, neg_b, neg_c] = negates.map(|it| u64::from(it) << 63);
+    let width = |input: &Input| input.layout.width;
+    let (a, b) = (doubles(a, width(&matrix.a.0), neg_a), doubles(b, width(&matrix.b.0), neg_b));
+    let mut acc = match &matrix.c {
+        Addend::Constant(bits) => vec![*bits ^ neg_c; matrix.blocks * m * n],
+        Addend::Registers(output) => {
+            let input = Input {
+                register: output.register,
+                bits: 64,
+                flip: 0,
+                layout: output.layout.clone(),
+            };
+            doubles(&gather(&wave.v, &input), output.layout.width, neg_c)
+        }
+    };
+    for block in 0..matrix.blocks {
+        let a = rows(&a[block * k * m..][..k * m], m, |it| it);
+        let b = &b[block * k * n..][..k * n];
+        multiply_fused_f64(matrix.shape, &a, b, &mut acc[block * m * n..][..m * n]);
+    }
+    let width = matrix.d.layout.width;
+    for (run, elements) in matrix.d.layout.runs.iter().zip(acc.chunks_exact(width)) {
+        let lane = usize::from(run.lane);
+        let first = usize::from(matrix.d.register + run.register);
+        for (at, value) in elements.iter().enumerate() {
+            wave.v[first].set_lane(lane + at, *value as u32);
+            wave.v[first + 1].set_lane(lane + at, (value >> 32) as u32);
+        }
+    }
+}
+
+/// Pairs of runs as numbers of 64 bits, some bits flipped.
+fn doubles(words: &[u32], width: usize, flip: u64) -> Vec<u64> {
+    let pairs = words.chunks_exact(2 * width).flat_map(|it| {
+        let (low, high) = it.split_at(width);
+        low.iter().zip(high)
+    });
+    pairs.map(|(low, high)| (u64::from(*low) | u64::from(*high) << 32) ^ flip).collect()
+}

@@ -1,0 +1,409 @@
+//! Instructions on a wave of their own: places by a matrix product of integers, sums by answers of devices.
+
+use hsaco_isa::decoder::DecodeOptions;
+use hsaco_isa::target::WaveSize;
+use hsaco_isa::{Assembler, Processor};
+
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::num::matrix::{Accumulator, Element, Model, Shape, multiply_aligned};
+use crate::step::{self, Barrier, Context};
+use crate::translate::{Layout, Program, Target, TranslationState};
+use crate::wave::{Vector, Wave};
+
+/// Runs one instruction on a wave whose registers `setup` fills.
+fn run<const C: usize>(
+    target: &str,
+    text: &str,
+    setup: impl FnOnce(&mut Wave<C>),
+) -> Result<Wave<C>> {
+    let processor = Processor::from_name(target).unwrap();
+    let wave_size = Some(if C == 8 { WaveSize::Wave64 } else { WaveSize::Wave32 });
+    let options = DecodeOptions { wave_size, ..DecodeOptions::default() };
+    let assembler = Assembler::new(processor, options).unwrap();
+    let mut code = Vec::new();
+    for line in [text, "s_endpgm"] {
+        let statement = assembler.statement(line).unwrap_or_else(|it| panic!("{line}: {it:?}"));
+        statement.encode(&mut code);
+    }
+    let mut memory = Memory::new(1 << 20);
+    let start = memory.allocate(4096)?;
+    memory.write(start, &code)?;
+    let generation = processor.generation();
+    let layout = Layout { vgprs: 256, agprs: 256 };
+    let mut program = Program::<C>::new(Target { processor, generation }, layout)?;
+    let mut wave = Wave::blank(usize::from(layout.constants()));
+    setup(&mut wave);
+    let number = program.block(start, TranslationState::of(&wave), &memory)?;
+    program.pools.fill(layout, &mut wave);
+    let mut context = Context {
+        memory: &memory,
+        hint: 0,
+        lds: Vec::new(),
+        clock: 0,
+        barrier: Barrier::default(),
+        wide_private: false,
+    };
+    step::run(&program.blocks[number as usize].steps, &mut wave, &mut context);
+    match wave.failure.take() {
+        Some(failure) => Err(failure.error),
+        None => Ok(wave),
+    }
+}
+
+/// A generator of numbers that is the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as u32
+    }
+}
+
+fn fill<const C: usize>(
+    wave: &mut Wave<C>,
+    registers: std::ops::Range<usize>,
+    random: &mut Random,
+) {
+    for register in registers {
+        for lane in 0..C * 8 {
+            wave.v[register].set_lane(lane, random.next());
+        }
+    }
+}
+
+fn byte(word: u32, at: usize) -> i64 {
+    i64::from((word >> (8 * at)) as i8)
+}
+
+#[test]
+fn bytes_of_mfma_are_where_the_manual_says() {
+    let mut random = Random(0x1234_5678_9abc_def1);
+    let mut before = None;
+    let text = "v_mfma_i32_16x16x32_i8 a[0:3], v[0:1], v[2:3], a[4:7]";
+    let after = run::<8>("gfx942", text, |wave| {
+        fill(wave, 0..4, &mut random);
+        fill(wave, 260..264, &mut random);
+        before = Some(wave.v.clone());
+    })
+    .unwrap();
+    let v = before.unwrap();
+    for (row, column) in (0..16).flat_map(|row| (0..16).map(move |column| (row, column))) {
+        // CDNA3: k runs over 8 bytes of two registers, then over four rows of lanes.
+        let element = |first: usize, at: usize, k: usize| {
+            byte(v[first + k % 8 / 4].lane(at + 16 * (k / 8)), k % 4)
+        };
+        let sum: i64 = (0..32).map(|k| element(0, row, k) * element(2, column, k)).sum();
+        let lane = column + 16 * (row / 4);
+        let c = v[260 + row % 4].lane(lane);
+        assert_eq!(after.v[256 + row % 4].lane(lane), c.wrapping_add(sum as u32), "{row} {column}");
+    }
+}
+
+#[test]
+fn blocks_of_mfma_can_be_broadcast() {
+    let mut random = Random(77);
+    for (controls, source, target) in [("", 0, 0), (" cbsz:1 abid:1", 32, 0), (" blgp:2", 0, 32)] {
+        let mut before = None;
+        let text = format!("v_mfma_i32_32x32x4_2b_i8 a[0:31], v0, v1, 0{controls}");
+        let after = run::<8>("gfx942", &text, |wave| {
+            fill(wave, 0..2, &mut random);
+            before = Some(wave.v.clone());
+        })
+        .unwrap();
+        let v = before.unwrap();
+        for (row, column) in [(0, 0), (7, 31), (30, 5)] {
+            let (a, b) = (v[0].lane(row + source), v[1].lane(column + target));
+            let sum: i64 = (0..4).map(|k| byte(a, k) * byte(b, k)).sum();
+            let (register, lane) = (row / 8 * 4 + row % 4, column + 32 * (row / 4 % 2));
+            assert_eq!(after.v[256 + register].lane(lane), sum as u32, "{text} {row} {column}");
+        }
+    }
+}
+
+/// The elements of a register, as integers of `bits` bits.
+fn parts(word: u32, bits: u32, signed: bool) -> Vec<i64> {
+    (0..32 / bits)
+        .map(|at| {
+            let top = word << (32 - bits * (at + 1));
+            if signed {
+                i64::from(top.cast_signed() >> (32 - bits))
+            } else {
+                i64::from(top >> (32 - bits))
+            }
+        })
+        .collect()
+}
+
+/// All K of a row or column, whatever its order, which the sum does not depend on.
+fn lane_parts<const C: usize>(
+    wave: &Wave<C>,
+    registers: std::ops::Range<usize>,
+    lanes: &[usize],
+    signed: bool,
+    bits: u32,
+) -> Vec<i64> {
+    let words =
+        lanes.iter().flat_map(|lane| registers.clone().map(move |at| wave.v[at].lane(*lane)));
+    words.flat_map(|word| parts(word, bits, signed)).collect()
+}
+
+#[test]
+fn wmma_of_integers_is_the_product() {
+    let mut random = Random(99);
+    let text = "v_wmma_i32_16x16x16_iu8 v[16:23], v[0:3], v[4:7], v[8:15] neg_lo:[1,0,0]";
+    let mut before = None;
+    let after = run::<4>("gfx1100", text, |wave| {
+        fill(wave, 0..16, &mut random);
+        for register in 0..8 {
+            for lane in 0..16 {
+                let value = wave.v[register].lane(lane);
+                wave.v[register].set_lane(lane + 16, value);
+            }
+        }
+        before = Some(Wave { v: wave.v.clone(), ..Wave::blank(0) });
+    })
+    .unwrap();
+    let before = before.unwrap();
+    for (row, column) in (0..16).flat_map(|row| (0..16).map(move |column| (row, column))) {
+        let a = lane_parts(&before, 0..4, &[row], true, 8);
+        let b = lane_parts(&before, 4..8, &[column], false, 8);
+        let sum: i64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+        let (register, lane) = (row / 2, column + 16 * (row % 2));
+        let c = before.v[8 + register].lane(lane);
+        assert_eq!(after.v[16 + register].lane(lane), c.wrapping_add(sum as u32));
+    }
+}
+
+#[test]
+fn gfx12_wmma_of_integers_is_the_product() {
+    let mut random = Random(5);
+    let text = "v_wmma_i32_16x16x32_iu4 v[16:23], v[0:1], v[2:3], v[8:15] neg_lo:[1,1,0] clamp";
+    let mut before = None;
+    let after = run::<4>("gfx1201", text, |wave| {
+        fill(wave, 0..16, &mut random);
+        before = Some(Wave { v: wave.v.clone(), ..Wave::blank(0) });
+    })
+    .unwrap();
+    let before = before.unwrap();
+    for (row, column) in (0..16).flat_map(|row| (0..16).map(move |column| (row, column))) {
+        let a = lane_parts(&before, 0..2, &[row, row + 16], true, 4);
+        let b = lane_parts(&before, 2..4, &[column, column + 16], true, 4);
+        let sum: i64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+        let (register, lane) = (row % 8, column + 16 * (row / 8));
+        let c = i64::from(before.v[8 + register].lane(lane).cast_signed());
+        let clamped = (c + sum).clamp(i32::MIN.into(), i32::MAX.into());
+        assert_eq!(after.v[16 + register].lane(lane), clamped as u32);
+    }
+}
+
+/// A sparse product, where each pair of A belongs to two of four consecutive elements of B in the same lanes.
+#[test]
+fn sparse_products_follow_their_indices() {
+    let mut random = Random(31);
+    let text = "v_smfmac_i32_16x16x64_i8 v[8:11], v[0:1], v[2:5], v6 abid:1";
+    let mut before = None;
+    // Indices 0 < 1, 1 < 3 and so on.
+    let pairs = [0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110];
+    let after = run::<8>("gfx942", text, |wave| {
+        fill(wave, 0..12, &mut random);
+        for lane in 0..64 {
+            let set = (0..4).fold(0, |all, at| all | pairs[random.next() as usize % 6] << (4 * at));
+            wave.v[6].set_lane(lane, set << 16 | 0x4444);
+        }
+        before = Some(Wave { v: wave.v.clone(), ..Wave::blank(0) });
+    })
+    .unwrap();
+    let before = before.unwrap();
+    for (row, column) in (0..16).flat_map(|row| (0..16).map(move |column| (row, column))) {
+        let sum: i64 = (0..4)
+            .map(|group| {
+                let a = lane_parts(&before, 0..2, &[row + 16 * group], true, 8);
+                let b = lane_parts(&before, 2..6, &[column + 16 * group], true, 8);
+                let indices = before.v[6].lane(row + 16 * group) >> 16;
+                let index = |at: usize| (indices >> (2 * at) & 3) as usize;
+                a.iter().enumerate().map(|(at, a)| a * b[at / 2 * 4 + index(at)]).sum::<i64>()
+            })
+            .sum();
+        let (register, lane) = (row % 4, column + 16 * (row / 4));
+        let c = before.v[8 + register].lane(lane);
+        assert_eq!(after.v[8 + register].lane(lane), c.wrapping_add(sum as u32), "{row} {column}");
+    }
+}
+
+#[test]
+fn dot_products_keep_to_their_range() {
+    let dot = |target: &str, text: &str, [a, b, c]: [u32; 3]| {
+        let wave = run::<4>(target, text, |wave| {
+            for (register, value) in [a, b, c].into_iter().enumerate() {
+                wave.v[register] = Vector::splat(value);
+            }
+        });
+        wave.unwrap().v[3].lane(9)
+    };
+    let signs = "v_dot4_i32_iu8 v3, v0, v1, v2 neg_lo:[1,0,0]";
+    assert_eq!(dot("gfx1100", signs, [0xff01_0000, 0xff02_0000, 5]), 5_u32.wrapping_sub(253));
+    let clamps = "v_dot4_i32_iu8 v3, v0, v1, v2 neg_lo:[1,0,0] clamp";
+    assert_eq!(dot("gfx1100", clamps, [0x7f7f_7f7f, 0x7f7f_7f7f, 0x7fff_fff0]), 0x7fff_ffff);
+    assert_eq!(dot("gfx1030", "v_dot8_u32_u4 v3, v0, v1, v2", [0xffff_ffff; 3]), 8 * 225 - 1);
+}
+
+#[test]
+fn gfx1250_needs_all_lanes() {
+    let text = "v_wmma_i32_16x16x64_iu8 v[16:23], v[0:7], v[8:15], 0";
+    let failed = run::<4>("gfx1250", text, |wave| {
+        wave.set_pair(crate::wave::scalar::EXEC, 1);
+        wave.sync_exec();
+    });
+    assert!(failed.is_err());
+    let text = "v_wmma_f32_16x16x128_f8f6f4 v[40:47], v[0:15], v[16:31], 1.0";
+    let ones = run::<4>("gfx1250", text, |wave| {
+        for register in 0..32 {
+            wave.v[register] = Vector::splat(0x3838_3838);
+        }
+    });
+    assert_eq!(ones.unwrap().v[47].lane(31), 129_f32.to_bits());
+}
+
+#[test]
+fn scales_multiply_blocks() {
+    // A is 1 in fp4, B is 2 in fp8; the scales are 2^1 and 2^-2, and the sum has 64 terms.
+    let text = "v_mfma_scale_f32_32x32x64_f8f6f4 v[32:47], v[0:3], v[8:15], 0, v16, v17 \
+                op_sel:[1,0,0] op_sel_hi:[0,0,0] cbsz:4";
+    let wave = run::<8>("gfx950", text, |wave| {
+        for register in 0..4 {
+            wave.v[register] = Vector::splat(0x2222_2222);
+        }
+        for register in 8..16 {
+            wave.v[register] = Vector::splat(0x4040_4040);
+        }
+        wave.v[16] = Vector::splat(0x0000_8000);
+        wave.v[17] = Vector::splat(0x0000_007d);
+    });
+    assert_eq!(wave.unwrap().v[35].lane(40), 64_f32.to_bits());
+}
+
+/// Rows of a table of captures: the first column, and numbers in the others.
+fn captures(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    text.lines().skip(1).map(|line| line.split('\t').collect())
+}
+
+fn hex(word: &str) -> u32 {
+    u32::from_str_radix(word, 16).unwrap()
+}
+
+#[test]
+fn dot_products_of_halves_are_those_of_devices() {
+    let table = include_str!("../../../data/float-dot.tsv");
+    let mut count = 0;
+    for row in captures(table) {
+        let [operation, a, b, c, gfx1100, gfx1201] = row[..] else { panic!("{row:?}") };
+        for (target, expected) in [("gfx1100", gfx1100), ("gfx1201", gfx1201)] {
+            if expected == "-" {
+                continue;
+            }
+            let kind = operation.strip_prefix("dot2_").unwrap();
+            let text = format!("v_dot2_f32_{kind} v3, v0, v1, v2");
+            let wave = run::<4>(target, &text, |wave| {
+                for (register, value) in [a, b, c].into_iter().enumerate() {
+                    wave.v[register] = Vector::splat(hex(value));
+                }
+            });
+            let found = wave.unwrap().v[3].lane(7);
+            assert_eq!(format!("{found:08x}"), expected, "{target} {row:?}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 50 + 53 + 50 + 71);
+}
+
+#[test]
+fn matrices_of_halves_are_those_of_gfx1201() {
+    for row in captures(include_str!("../../../data/gfx1201-wmma.tsv")) {
+        let [operation, a, b, c, wave32, wave64] = row[..] else { panic!("{row:?}") };
+        let kind = operation.strip_prefix("wmma_").unwrap();
+        let element = |list: &str, k: usize| hex(&list[4 * k..4 * k + 4]);
+        // In waves of 32 lanes, K was taken to be 8 elements of a lane; the instruction has 4 and 4.
+        let text = format!("v_wmma_f32_16x16x16_{kind} v[24:31], v[0:3], v[8:11], v[16:23]");
+        let wave = run::<4>("gfx1201", &text, |wave| {
+            for (first, list) in [(0, a), (8, b)] {
+                for (register, lane) in (0..4).flat_map(|at| (0..32).map(move |lane| (at, lane))) {
+                    let k = lane / 16 * 8 + register * 2;
+                    let word = element(list, k) | element(list, k + 1) << 16;
+                    wave.v[first + register].set_lane(lane, word);
+                }
+            }
+            wave.v[16..24].fill(Vector::splat(hex(c)));
+        });
+        assert_eq!(format!("{:08x}", wave.unwrap().v[30].lane(20)), wave32, "{row:?}");
+        let text = format!("v_wmma_f32_16x16x16_{kind} v[24:27], v[0:1], v[8:9], v[16:19]");
+        let wave = run::<8>("gfx1201", &text, |wave| {
+            for (first, list) in [(0, a), (8, b)] {
+                for (register, lane) in (0..2).flat_map(|at| (0..64).map(move |lane| (at, lane))) {
+                    let k = lane / 16 * 4 + register * 2;
+                    let word = element(list, k) | element(list, k + 1) << 16;
+                    wave.v[first + register].set_lane(lane, word);
+                }
+            }
+            wave.v[16..20].fill(Vector::splat(hex(c)));
+        });
+        assert_eq!(format!("{:08x}", wave.unwrap().v[27].lane(60)), wave64, "{row:?}");
+    }
+}
+
+#[test]
+fn modifiers_of_matrices_are_those_of_devices() {
+    for row in captures(include_str!("../../../data/wmma-operands.tsv")) {
+        let [first, second, a, b, c, gfx1100, gfx1201] = row[..] else { panic!("{row:?}") };
+        for (target, expected) in [("gfx1100", gfx1100), ("gfx1201", gfx1201)] {
+            let text = format!(".long 0x{first}, 0x{second}");
+            let wave = run::<4>(target, &text, |wave| {
+                wave.v[0..8].fill(Vector::splat(hex(a)));
+                wave.v[8..16].fill(Vector::splat(hex(b)));
+                wave.v[16..24].fill(Vector::splat(hex(c)));
+                wave.v[24..32].fill(Vector::splat(0x5678_1234));
+            });
+            // gfx12 has bits there that must be zero; it reads none of them.
+            let wave = match wave {
+                Err(_) if target == "gfx1201" && hex(first) >> 11 & 7 != 0 => continue,
+                wave => wave.unwrap(),
+            };
+            assert_eq!(format!("{:08x}", wave.v[25].lane(3)), expected, "{target} {row:?}");
+        }
+    }
+}
+
+/// The vectorised way of CDNA3 against the plain one, on numbers of all sizes.
+#[test]
+fn columns_at_once_are_columns_one_by_one() {
+    let mut random = Random(2026);
+    let mut fast = 0;
+    for round in 0..400 {
+        let shape = Shape { m: 3, n: 16, k: [4, 8, 16][round % 3] };
+        let element = [Element::F16, Element::Bf16, Element::Xf32][round % 3];
+        let model = if element == Element::Xf32 { Model::CDNA3_XF32 } else { Model::CDNA3 };
+        let Model::Aligned(aligned) = model else { panic!("{model:?}") };
+        let mut factors = |count: usize| -> Vec<_> {
+            let finite = |random: &mut Random| match random.next() % 8 {
+                0 => 0,
+                1 => random.next() & 0x8000_83ff,
+                _ => random.next() & [0xbbff, 0xbf7f, 0xbf7f_ffff][round % 3],
+            };
+            (0..count).map(|_| element.factor(finite(&mut random))).collect()
+        };
+        let (a, b) = (factors(shape.m * shape.k), factors(shape.k * shape.n));
+        let c: Vec<u32> = (0..shape.m * shape.n)
+            .map(|_| random.next() & if round % 5 == 0 { 0x80ff_ffff } else { 0xbfff_ffff })
+            .collect();
+        let (mut one, mut other) = (c.clone(), c);
+        model.multiply(shape, &a, &b, &mut one, Accumulator::F32);
+        if multiply_aligned(aligned, shape, &a, &b, &mut other) {
+            assert_eq!(one, other, "{round}");
+            fast += 1;
+        }
+    }
+    assert!(fast > 200, "{fast}");
+}
