@@ -29,6 +29,8 @@ pub(crate) struct Context<'m> {
     pub(crate) clock: u64,
     pub(crate) barrier: Barrier,
     pub(crate) wide_private: bool,
+    /// How the device computes with floats.
+    pub(crate) numerics: crate::num::Generation,
 }
 
 /// The barrier of a workgroup.

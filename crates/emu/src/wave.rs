@@ -134,26 +134,6 @@ pub(crate) struct Hardware {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Mode(pub(crate) u32);
 
-impl Mode {
-    /// 0 nearest even, 1 up, 2 down, 3 toward zero.
-    pub(crate) const fn round32(self) -> u32 {
-        self.0 & 3
-    }
-
-    pub(crate) const fn round64(self) -> u32 {
-        self.0 >> 2 & 3
-    }
-
-    /// Bit 0: denormal inputs are kept; bit 1: denormal results are.
-    pub(crate) const fn denormal32(self) -> u32 {
-        self.0 >> 4 & 3
-    }
-
-    pub(crate) const fn denormal64(self) -> u32 {
-        self.0 >> 6 & 3
-    }
-}
-
 impl<const C: usize> Wave<C> {
     pub(crate) const LANES: usize = C * 8;
     pub(crate) const ALL: u64 = if C == 8 { u64::MAX } else { (1 << (C * 8)) - 1 };

@@ -60,6 +60,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             clock: 0,
             barrier: Barrier { waves: count, ..Barrier::default() },
             wide_private: dispatch.target.generation == Generation::Gfx125,
+            numerics: dispatch.target.numerics(),
         };
         let mixed = number.iter().fold(dispatch.limits.seed, |all, it| {
             all.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(*it))

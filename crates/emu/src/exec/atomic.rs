@@ -2,52 +2,38 @@
 
 use super::memory::{Place, place, set_word, word};
 use crate::error::ErrorKind;
-use crate::exec::float::{
-    brain_to_f32, d, f, f32_to_brain, f64_to_half, half_to_f32, max32, max64, min32, min64,
-};
+use crate::exec::float::{self, AtomicUnit, FloatAtomics};
 use crate::generated::Op;
+use crate::num::{BF16, F16, F32, F64};
 use crate::semantics::Type;
 use crate::step::{Context, Handler, Step};
-use crate::wave::{Wave, lanes};
+use crate::wave::{Space, Wave, lanes};
 
 /// What becomes of a word: from what it was, the data, and the value to compare with.
-type Change<T> = fn(T, T, T) -> T;
-
-fn halves(a: u32, b: u32, function: fn(u16, u16) -> u16) -> u32 {
-    let high = function((a >> 16) as u16, (b >> 16) as u16);
-    u32::from(function(a as u16, b as u16)) | u32::from(high) << 16
-}
-
-fn add_half(a: u16, b: u16) -> u16 {
-    f64_to_half(f64::from(half_to_f32(a)) + f64::from(half_to_f32(b)))
-}
-
-fn add_brain(a: u16, b: u16) -> u16 {
-    f32_to_brain(brain_to_f32(a) + brain_to_f32(b))
-}
+type Change<T> = fn(&FloatAtomics, T, T, T) -> T;
 
 /// What integers of either width have in common.
 macro_rules! integers {
     ($name:ident, $ty:ident, $unsigned:expr, $signed:expr, $bits:expr, [$($more:expr),* $(,)?]) => {
         const $name: &[(Op, &[Type], Change<$ty>)] = &[
             $($more,)*
-            (Op::AtomicAdd, $unsigned, |old, data, _| old.wrapping_add(data)),
-            (Op::AtomicSub, $unsigned, |old, data, _| old.wrapping_sub(data)),
-            (Op::AtomicRsub, $unsigned, |old, data, _| data.wrapping_sub(old)),
-            (Op::AtomicMin, $unsigned, |old, data, _| old.min(data)),
-            (Op::AtomicMax, $unsigned, |old, data, _| old.max(data)),
-            (Op::AtomicMin, $signed, |old, data, _| old.cast_signed().min(data.cast_signed()).cast_unsigned()),
-            (Op::AtomicMax, $signed, |old, data, _| old.cast_signed().max(data.cast_signed()).cast_unsigned()),
-            (Op::AtomicAnd, $bits, |old, data, _| old & data),
-            (Op::AtomicOr, $bits, |old, data, _| old | data),
-            (Op::AtomicXor, $bits, |old, data, _| old ^ data),
-            (Op::AtomicInc, $unsigned, |old, data, _| if old >= data { 0 } else { old + 1 }),
-            (Op::AtomicDec, $unsigned, |old, data, _| if old == 0 || old > data { data } else { old - 1 }),
-            (Op::AtomicSwap, $bits, |_, data, _| data),
-            (Op::AtomicMskor, $bits, |old, data, mask| old & !mask | data),
-            (Op::AtomicCmpswap, $bits, |old, data, compare| if old == compare { data } else { old }),
-            (Op::AtomicCmpst, $bits, |old, data, compare| if old == compare { data } else { old }),
-            (Op::AtomicCmpstore, $bits, |old, data, compare| if old == compare { data } else { old }),
+            (Op::AtomicAdd, $unsigned, |_, old, data, _| old.wrapping_add(data)),
+            (Op::AtomicSub, $unsigned, |_, old, data, _| old.wrapping_sub(data)),
+            (Op::AtomicRsub, $unsigned, |_, old, data, _| data.wrapping_sub(old)),
+            (Op::AtomicMin, $unsigned, |_, old, data, _| old.min(data)),
+            (Op::AtomicMax, $unsigned, |_, old, data, _| old.max(data)),
+            (Op::AtomicMin, $signed, |_, old, data, _| old.cast_signed().min(data.cast_signed()).cast_unsigned()),
+            (Op::AtomicMax, $signed, |_, old, data, _| old.cast_signed().max(data.cast_signed()).cast_unsigned()),
+            (Op::AtomicAnd, $bits, |_, old, data, _| old & data),
+            (Op::AtomicOr, $bits, |_, old, data, _| old | data),
+            (Op::AtomicXor, $bits, |_, old, data, _| old ^ data),
+            (Op::AtomicInc, $unsigned, |_, old, data, _| if old >= data { 0 } else { old + 1 }),
+            (Op::AtomicDec, $unsigned, |_, old, data, _| if old == 0 || old > data { data } else { old - 1 }),
+            (Op::AtomicSwap, $bits, |_, _, data, _| data),
+            (Op::AtomicMskor, $bits, |_, old, data, mask| old & !mask | data),
+            (Op::AtomicCmpswap, $bits, |_, old, data, compare| if old == compare { data } else { old }),
+            (Op::AtomicCmpst, $bits, |_, old, data, compare| if old == compare { data } else { old }),
+            (Op::AtomicCmpstore, $bits, |_, old, data, compare| if old == compare { data } else { old }),
         ];
     };
 }
@@ -59,33 +45,21 @@ integers!(
     &[Type::I32],
     &[Type::B32, Type::U32],
     [
-        (Op::AtomicAdd, &[Type::F32], |old, data, _| (f(old) + f(data)).to_bits()),
-        (Op::AtomicMin, &[Type::F32], |old, data, _| min32(old, data)),
-        (Op::AtomicMax, &[Type::F32], |old, data, _| max32(old, data)),
-        (Op::AtomicCmpswap, &[Type::F32], |old, data, compare| if f(old) == f(compare) {
-            data
-        } else {
-            old
-        }),
-        (Op::AtomicCmpst, &[Type::F32], |old, data, compare| if f(old) == f(compare) {
-            data
-        } else {
-            old
-        }),
-        (Op::AtomicCmpstore, &[Type::F32], |old, data, compare| if f(old) == f(compare) {
-            data
-        } else {
-            old
-        }),
-        (Op::AtomicPkAdd, &[Type::F16], |old, data, _| halves(old, data, add_half)),
-        (Op::AtomicPkAdd, &[Type::Bf16], |old, data, _| halves(old, data, add_brain)),
-        (Op::AtomicSubClamp, &[Type::U32], |old, data, _| old.saturating_sub(data)),
-        (Op::AtomicCondSub, &[Type::U32], |old, data, _| if old >= data {
+        (Op::AtomicAdd, &[Type::F32], |floats, old, data, _| floats.add::<F32>(old, data)),
+        (Op::AtomicMin, &[Type::F32], |floats, old, data, _| floats.min::<F32>(old, data)),
+        (Op::AtomicMax, &[Type::F32], |floats, old, data, _| floats.max::<F32>(old, data)),
+        (Op::AtomicCmpswap, &[Type::F32], FloatAtomics::swap::<F32>),
+        (Op::AtomicCmpst, &[Type::F32], FloatAtomics::swap::<F32>),
+        (Op::AtomicCmpstore, &[Type::F32], FloatAtomics::swap::<F32>),
+        (Op::AtomicPkAdd, &[Type::F16], |floats, old, data, _| floats.add_both::<F16>(old, data)),
+        (Op::AtomicPkAdd, &[Type::Bf16], |floats, old, data, _| floats.add_both::<BF16>(old, data)),
+        (Op::AtomicSubClamp, &[Type::U32], |_, old, data, _| old.saturating_sub(data)),
+        (Op::AtomicCondSub, &[Type::U32], |_, old, data, _| if old >= data {
             old - data
         } else {
             old
         }),
-        (Op::AtomicWrap, &[Type::B32], |old, data, limit| if old >= data {
+        (Op::AtomicWrap, &[Type::B32], |_, old, data, limit| if old >= data {
             old - data
         } else {
             old.wrapping_add(limit)
@@ -100,24 +74,12 @@ integers!(
     &[Type::I64],
     &[Type::B64, Type::U64],
     [
-        (Op::AtomicAdd, &[Type::F64], |old, data, _| (d(old) + d(data)).to_bits()),
-        (Op::AtomicMin, &[Type::F64], |old, data, _| min64(old, data)),
-        (Op::AtomicMax, &[Type::F64], |old, data, _| max64(old, data)),
-        (Op::AtomicCmpswap, &[Type::F64], |old, data, compare| if d(old) == d(compare) {
-            data
-        } else {
-            old
-        }),
-        (Op::AtomicCmpst, &[Type::F64], |old, data, compare| if d(old) == d(compare) {
-            data
-        } else {
-            old
-        }),
-        (Op::AtomicCmpstore, &[Type::F64], |old, data, compare| if d(old) == d(compare) {
-            data
-        } else {
-            old
-        }),
+        (Op::AtomicAdd, &[Type::F64], |floats, old, data, _| floats.add::<F64>(old, data)),
+        (Op::AtomicMin, &[Type::F64], |floats, old, data, _| floats.min::<F64>(old, data)),
+        (Op::AtomicMax, &[Type::F64], |floats, old, data, _| floats.max::<F64>(old, data)),
+        (Op::AtomicCmpswap, &[Type::F64], FloatAtomics::swap::<F64>),
+        (Op::AtomicCmpst, &[Type::F64], FloatAtomics::swap::<F64>),
+        (Op::AtomicCmpstore, &[Type::F64], FloatAtomics::swap::<F64>),
     ]
 );
 
@@ -130,6 +92,16 @@ fn is_aligned<const C: usize>(wave: &mut Wave<C>, lane: usize, bytes: u64) -> bo
         wave.fail(ErrorKind::Misaligned, 1 << lane, detail);
     }
     fits
+}
+
+/// The rules of floats where an operation is done.
+fn floats<const C: usize>(wave: &Wave<C>, context: &Context<'_>, place: Place<'_>) -> FloatAtomics {
+    let unit = match place {
+        Place::Lds(_) if wave.space == Space::Flat => AtomicUnit::LdsByFlat,
+        Place::Lds(_) => AtomicUnit::Lds,
+        _ => AtomicUnit::Cache,
+    };
+    FloatAtomics::new(&float::mode(wave, context), unit)
 }
 
 /// Data `a`, comparison `b`; what was there goes to `d` where `c` is 1. Lanes take their turns in order.
@@ -145,7 +117,8 @@ fn change32<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step:
             let Some(place) = place(wave, context, lane, 4, true) else { return };
             let data = wave.v[usize::from(step.a)].lane(lane);
             let compare = wave.v[usize::from(step.b)].lane(lane);
-            old = change_word(wave, context, place, |old| change(old, data, compare));
+            let floats = floats(wave, context, place);
+            old = change_word(wave, context, place, |old| change(&floats, old, data, compare));
         }
         if step.c == 1 {
             wave.v[usize::from(step.d)].set_lane(lane, old);
@@ -183,7 +156,8 @@ fn change64<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step:
                 u64::from(low) | u64::from(high) << 32
             };
             let (data, compare) = (pair(step.a), pair(step.b));
-            old = change_pair(wave, context, place, |old| change(old, data, compare));
+            let floats = floats(wave, context, place);
+            old = change_pair(wave, context, place, |old| change(&floats, old, data, compare));
         }
         if step.c == 1 {
             wave.v[usize::from(step.d)].set_lane(lane, old as u32);
@@ -222,10 +196,13 @@ pub(crate) fn find<const C: usize>(op: Op, ty: Type) -> Option<(Handler<C>, u64,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::num::{Generation, Mode};
 
     fn change(op: Op, ty: Type, old: u32, data: u32, compare: u32) -> u32 {
         let (_, at, _) = find::<8>(op, ty).unwrap();
-        CHANGES32[at as usize].2(old, data, compare)
+        let mode = Mode::decode(0x3f0, Generation::Gfx11);
+        let floats = FloatAtomics::new(&mode, AtomicUnit::Cache);
+        CHANGES32[at as usize].2(&floats, old, data, compare)
     }
 
     #[test]

@@ -113,13 +113,13 @@ fn permlane16<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &St
     wave.write(step.d, &result);
 }
 
-/// `v_permlane64`: the halves of the wave exchanged.
+/// `v_permlane64`: the halves of the wave exchanged; nothing in waves of 32 lanes.
 fn permlane64<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
-    let mut result = wave.v[usize::from(step.a)];
     if C == 8 {
+        let mut result = wave.v[usize::from(step.a)];
         result.0.rotate_left(C / 2);
+        wave.write(step.d, &result);
     }
-    wave.write(step.d, &result);
 }
 
 /// The register M0 behind `first`, of the `k` first of the file; `first` itself where there is none.

@@ -1,7 +1,6 @@
 //! What changes operands before an operation and results after it: each a step of its own.
 
 use super::{Body, handler};
-use crate::exec::float::{f, half_to_f32};
 use crate::exec::valu::{Lane, Map};
 use crate::step::{Context, Handler, Host, Step};
 use crate::wave::{Vector, Wave};
@@ -42,11 +41,6 @@ changes! {
     LowLow |a, _, _| a & 0xffff | a << 16;
     HighLow |a, _, _| a.rotate_right(16);
     HighHigh |a, _, _| a & 0xffff_0000 | a >> 16;
-    ClampF32 |a, _, _| clamp(f(a)).to_bits();
-    ClampF16 |a, _, _| if half_to_f32(a as u16) > 1.0 { 0x3c00 } else if half_to_f32(a as u16) > 0.0 { a & 0xffff } else { 0 };
-    MulTwo |a, _, _| (f(a) * 2.0).to_bits();
-    MulFour |a, _, _| (f(a) * 4.0).to_bits();
-    DivTwo |a, _, _| (f(a) * 0.5).to_bits();
     ByteU0 |a, _, _| a & 0xff;
     ByteU1 |a, _, _| a >> 8 & 0xff;
     ByteU2 |a, _, _| a >> 16 & 0xff;
@@ -59,17 +53,6 @@ changes! {
     HalfU1 |a, _, _| a >> 16;
     HalfI0 |a, _, _| i32::from(a as i16).cast_unsigned();
     HalfI1 |a, _, _| i32::from((a >> 16) as i16).cast_unsigned();
-}
-
-/// NaN becomes 0.
-fn clamp(value: f32) -> f32 {
-    if value > 1.0 {
-        1.0
-    } else if value > 0.0 {
-        value
-    } else {
-        0.0
-    }
 }
 
 /// The handler of one of the above.
@@ -98,24 +81,6 @@ pub(crate) fn merge<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, ste
         }
     }
     wave.write(step.d, &result);
-}
-
-/// The clamp of a double in place: `d` and the register after it.
-pub(crate) fn clamp_f64<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
-    for lane in crate::wave::lanes(wave.active) {
-        let at = usize::from(step.a);
-        let bits = u64::from(wave.v[at].lane(lane)) | u64::from(wave.v[at + 1].lane(lane)) << 32;
-        let value = f64::from_bits(bits);
-        let clamped: f64 = if value > 1.0 {
-            1.0
-        } else if value > 0.0 {
-            value
-        } else {
-            0.0
-        };
-        wave.v[at].set_lane(lane, clamped.to_bits() as u32);
-        wave.v[at + 1].set_lane(lane, (clamped.to_bits() >> 32) as u32);
-    }
 }
 
 /// Where a lane's data comes from.
@@ -234,7 +199,12 @@ pub(crate) fn dpp_read<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, 
     wave.set_active(exec & enabled);
 }
 
-/// Ends what [`dpp_read`] began.
+/// All lanes work, until [`restore`].
+pub(crate) fn all_lanes<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {
+    wave.set_active(Wave::<C>::ALL);
+}
+
+/// Ends what [`dpp_read`] or [`all_lanes`] began.
 pub(crate) fn restore<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {
     wave.sync_exec();
 }

@@ -1,13 +1,6 @@
 //! Scalar arithmetic: functions of up to three scalar values and SCC.
-#![allow(
-    clippy::neg_cmp_op_on_partial_ord,
-    reason = "operations are named for the negation, which is true of NaN"
-)]
 
-use crate::exec::float::{
-    f, f32_to_half, f32_to_half_toward_zero, half_to_f32, max16, max32, maximum32, min16, min32,
-    minimum32, to_i32, to_u32,
-};
+use crate::exec::float;
 use crate::generated::Op;
 use crate::step::{Context, Handler, Step};
 use crate::wave::{Wave, scalar};
@@ -56,7 +49,7 @@ macro_rules! scalars {
         pub(crate) fn find<const C: usize>(op: Op) -> Option<Handler<C>> {
             Some(match op {
                 $(Op::$op => apply::<C, $op>,)*
-                _ => return exec(op),
+                _ => return float::find_scalar(op).or_else(|| exec(op)),
             })
         }
 
@@ -64,7 +57,7 @@ macro_rules! scalars {
         pub(crate) fn shape(op: Op) -> Option<([bool; 4], bool)> {
             Some(match op {
                 $(Op::$op => ($op::WIDE, $op::WRITES.0),)*
-                _ => return None,
+                _ => (W32, float::scalar_shape(op)?),
             })
         }
     };
@@ -108,22 +101,6 @@ fn i(value: u64) -> i32 {
 
 fn u(value: i32) -> u64 {
     u64::from(value.cast_unsigned())
-}
-
-fn s(value: u64) -> f32 {
-    f(value as u32)
-}
-
-fn fr(value: f32) -> (u64, bool) {
-    r(u64::from(value.to_bits()))
-}
-
-fn h(value: u64) -> f32 {
-    half_to_f32(value as u16)
-}
-
-fn hr(value: f32) -> (u64, bool) {
-    r(u64::from(f32_to_half(value)))
 }
 
 fn field(value: u64, control: u64, bits: u32) -> (u64, u32) {
@@ -284,66 +261,6 @@ scalars! {
     SBitcmp1B32 W32 S |a, b, _, _| scc(a >> (b & 31) & 1 == 1);
     SBitcmp0B64 SHIFT S |a, b, _, _| scc(a >> (b & 63) & 1 == 0);
     SBitcmp1B64 SHIFT S |a, b, _, _| scc(a >> (b & 63) & 1 == 1);
-    SAddF32 W32 R |a, b, _, _| fr(s(a) + s(b));
-    SSubF32 W32 R |a, b, _, _| fr(s(a) - s(b));
-    SMulF32 W32 R |a, b, _, _| fr(s(a) * s(b));
-    SFmaF32 W32 R |a, b, c, _| fr(s(a).mul_add(s(b), s(c)));
-    SFmacF32 W32 R |a, b, c, _| fr(s(a).mul_add(s(b), s(c)));
-    SMinF32 W32 R |a, b, _, _| r(u64::from(min32(a as u32, b as u32)));
-    SMaxF32 W32 R |a, b, _, _| r(u64::from(max32(a as u32, b as u32)));
-    SMinimumF32 W32 R |a, b, _, _| r(u64::from(minimum32(a as u32, b as u32)));
-    SMaximumF32 W32 R |a, b, _, _| r(u64::from(maximum32(a as u32, b as u32)));
-    SCeilF32 W32 R |a, _, _, _| fr(s(a).ceil());
-    SFloorF32 W32 R |a, _, _, _| fr(s(a).floor());
-    STruncF32 W32 R |a, _, _, _| fr(s(a).trunc());
-    SRndneF32 W32 R |a, _, _, _| fr(s(a).round_ties_even());
-    SCvtF32I32 W32 R |a, _, _, _| fr(i(a) as f32);
-    SCvtF32U32 W32 R |a, _, _, _| fr(a as u32 as f32);
-    SCvtI32F32 W32 R |a, _, _, _| r(u64::from(to_i32(f64::from(s(a)))));
-    SCvtU32F32 W32 R |a, _, _, _| r(u64::from(to_u32(f64::from(s(a)))));
-    SCvtF16F32 W32 R |a, _, _, _| r(u64::from(f32_to_half(s(a))));
-    SCvtF32F16 W32 R |a, _, _, _| fr(h(a));
-    SCvtHiF32F16 W32 R |a, _, _, _| fr(h(a >> 16));
-    SCvtPkrtzF16F32 W32 R |a, b, _, _| {
-        r(u64::from(f32_to_half_toward_zero(s(a))) | u64::from(f32_to_half_toward_zero(s(b))) << 16)
-    };
-    SAddF16 W32 R |a, b, _, _| hr(h(a) + h(b));
-    SSubF16 W32 R |a, b, _, _| hr(h(a) - h(b));
-    SMulF16 W32 R |a, b, _, _| hr(h(a) * h(b));
-    SMinF16 W32 R |a, b, _, _| r(u64::from(min16(a as u16, b as u16)));
-    SMaxF16 W32 R |a, b, _, _| r(u64::from(max16(a as u16, b as u16)));
-    SCeilF16 W32 R |a, _, _, _| hr(h(a).ceil());
-    SFloorF16 W32 R |a, _, _, _| hr(h(a).floor());
-    STruncF16 W32 R |a, _, _, _| hr(h(a).trunc());
-    SRndneF16 W32 R |a, _, _, _| hr(h(a).round_ties_even());
-    SCmpLtF32 W32 S |a, b, _, _| scc(s(a) < s(b));
-    SCmpEqF32 W32 S |a, b, _, _| scc(s(a) == s(b));
-    SCmpLeF32 W32 S |a, b, _, _| scc(s(a) <= s(b));
-    SCmpGtF32 W32 S |a, b, _, _| scc(s(a) > s(b));
-    SCmpLgF32 W32 S |a, b, _, _| scc(s(a) < s(b) || s(a) > s(b));
-    SCmpGeF32 W32 S |a, b, _, _| scc(s(a) >= s(b));
-    SCmpOF32 W32 S |a, b, _, _| scc(!s(a).is_nan() && !s(b).is_nan());
-    SCmpUF32 W32 S |a, b, _, _| scc(s(a).is_nan() || s(b).is_nan());
-    SCmpNgeF32 W32 S |a, b, _, _| scc(!(s(a) >= s(b)));
-    SCmpNlgF32 W32 S |a, b, _, _| scc(!(s(a) < s(b) || s(a) > s(b)));
-    SCmpNgtF32 W32 S |a, b, _, _| scc(!(s(a) > s(b)));
-    SCmpNleF32 W32 S |a, b, _, _| scc(!(s(a) <= s(b)));
-    SCmpNeqF32 W32 S |a, b, _, _| scc(s(a) != s(b));
-    SCmpNltF32 W32 S |a, b, _, _| scc(!(s(a) < s(b)));
-    SCmpLtF16 W32 S |a, b, _, _| scc(h(a) < h(b));
-    SCmpEqF16 W32 S |a, b, _, _| scc(h(a) == h(b));
-    SCmpLeF16 W32 S |a, b, _, _| scc(h(a) <= h(b));
-    SCmpGtF16 W32 S |a, b, _, _| scc(h(a) > h(b));
-    SCmpLgF16 W32 S |a, b, _, _| scc(h(a) < h(b) || h(a) > h(b));
-    SCmpGeF16 W32 S |a, b, _, _| scc(h(a) >= h(b));
-    SCmpOF16 W32 S |a, b, _, _| scc(!h(a).is_nan() && !h(b).is_nan());
-    SCmpUF16 W32 S |a, b, _, _| scc(h(a).is_nan() || h(b).is_nan());
-    SCmpNgeF16 W32 S |a, b, _, _| scc(!(h(a) >= h(b)));
-    SCmpNlgF16 W32 S |a, b, _, _| scc(!(h(a) < h(b) || h(a) > h(b)));
-    SCmpNgtF16 W32 S |a, b, _, _| scc(!(h(a) > h(b)));
-    SCmpNleF16 W32 S |a, b, _, _| scc(!(h(a) <= h(b)));
-    SCmpNeqF16 W32 S |a, b, _, _| scc(h(a) != h(b));
-    SCmpNltF16 W32 S |a, b, _, _| scc(!(h(a) < h(b)));
 }
 
 /// A bit of 64: its number is of 32.

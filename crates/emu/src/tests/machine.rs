@@ -22,6 +22,8 @@ pub(super) struct Machine<const C: usize> {
     processor: Processor,
     pub(super) memory: Memory,
     pub(super) waves: Vec<Wave<C>>,
+    program: Option<(u64, Program<C>)>,
+    lds: Vec<u32>,
 }
 
 impl<const C: usize> Machine<C> {
@@ -41,7 +43,13 @@ impl<const C: usize> Machine<C> {
             wave.set_pair(scalar::PRIVATE_BASE, u64::from(PRIVATE_APERTURE) << 32);
             wave
         });
-        Self { processor, memory: Memory::new(1 << 24), waves: waves.collect() }
+        Self {
+            processor,
+            memory: Memory::new(1 << 24),
+            waves: waves.collect(),
+            program: None,
+            lds: vec![0; LDS_WORDS],
+        }
     }
 
     pub(super) const LAYOUT: Layout = Layout { vgprs: 256, agprs: 0 };
@@ -49,20 +57,26 @@ impl<const C: usize> Machine<C> {
     /// Runs instructions, one a line or separated by semicolons, to their end.
     pub(super) fn run(&mut self, text: &str) -> Result<(), String> {
         let start = self.place(text)?;
-        let generation = self.processor.generation();
-        let target = Target { processor: self.processor, generation };
-        let mut program =
-            Program::<C>::new(target, Self::LAYOUT).map_err(|error| error.to_string())?;
+        let program = Program::new(target(self.processor), Self::LAYOUT)
+            .map_err(|error| error.to_string())?;
+        self.program = Some((start, program));
+        self.again()
+    }
+
+    /// Runs the same instructions once more.
+    pub(super) fn again(&mut self) -> Result<(), String> {
+        let Some((start, program)) = &mut self.program else { return Ok(()) };
         let mut context = Context {
             memory: &self.memory,
             hint: 0,
-            lds: vec![0; LDS_WORDS],
+            lds: std::mem::take(&mut self.lds),
             clock: 0,
             barrier: Barrier { waves: self.waves.len() as u32, ..Barrier::default() },
-            wide_private: generation == Generation::Gfx125,
+            wide_private: self.processor.generation() == Generation::Gfx125,
+            numerics: target(self.processor).numerics(),
         };
         for wave in &mut self.waves {
-            (wave.pc, wave.state, wave.executed) = (start, State::Running, 0);
+            (wave.pc, wave.state, wave.executed) = (*start, State::Running, 0);
         }
         while self.waves.iter().any(|wave| wave.state != State::Ended) {
             let mut has_run = false;
@@ -73,7 +87,7 @@ impl<const C: usize> Machine<C> {
                 }
                 if wave.state == State::Running {
                     has_run = true;
-                    run_wave(wave, &mut context, &mut program, LIMIT)
+                    run_wave(wave, &mut context, program, LIMIT)
                         .map_err(|stopped| stopped.error.to_string())?;
                 }
                 if wave.executed >= LIMIT {
@@ -84,6 +98,7 @@ impl<const C: usize> Machine<C> {
                 return Err("waits for ever".into());
             }
         }
+        self.lds = context.lds;
         Ok(())
     }
 
@@ -104,4 +119,8 @@ impl<const C: usize> Machine<C> {
         self.memory.write(start, &code).map_err(|it| it.to_string())?;
         Ok(start)
     }
+}
+
+fn target(processor: Processor) -> Target {
+    Target { processor, generation: processor.generation() }
 }

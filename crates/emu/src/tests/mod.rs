@@ -7,25 +7,28 @@
 
 mod hardware;
 mod machine;
+mod quick;
+mod speed;
 
 use crate::exec::memory::{load, store, words};
 use crate::exec::valu::dot::{self, Choice};
 use crate::exec::valu::{self, bit3, carry, compare};
-use crate::exec::{atomic, ds, lane, salu};
+use crate::exec::{atomic, ds, float, lane, salu};
 use crate::generated::{Op, SEMANTICS};
-use crate::num::Generation;
+use crate::num::{Generation, Mode};
 use crate::semantics::{Semantics, Type};
 use crate::step::Host;
-use crate::wave::Mode;
 
 /// Whether an operation is a function of registers.
 fn is_function(op: Op) -> bool {
     let host = Host::detect();
     let unit = Generation::Gfx12;
     let any_dot = Choice { unit, clamps: false, saturates: false, signed: [false; 2] };
-    valu::find::<8>(op, Mode(0xf0), host).is_some()
+    let mode = Mode::decode(0x3f0, Generation::Gfx11);
+    valu::find::<8>(op, host).is_some()
+        || float::find_exact::<8>(op).is_some()
         || carry::find::<8>(op, host).is_some()
-        || compare::find::<8>(op, host).is_some()
+        || compare::find::<8>(op, &mode, host).is_some()
         || bit3::find::<8>(op).is_some()
         || lane::find::<8>(op).is_some()
         || salu::find::<8>(op).is_some()
@@ -106,6 +109,9 @@ fn is_special(op: Op) -> bool {
         VFmaMixF32,
         VFmaMixloF16,
         VFmaMixhiF16,
+        VFmaMixF32Bf16,
+        VFmaMixloBf16,
+        VFmaMixhiBf16,
     ];
     FLOW.contains(&op) || STATE.contains(&op) || OTHER.contains(&op)
 }

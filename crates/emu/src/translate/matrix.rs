@@ -559,7 +559,7 @@ impl<const C: usize> Builder<'_, C> {
                 Arithmetic::FusedDouble { negates: [0, 1, 2].map(|at| bits >> at & 1 == 1) }
             }
             (Name::F32, Generation::Gfx1250) => Arithmetic::Fused { flushes: false },
-            (Name::F32, _) => Arithmetic::Fused { flushes: self.mode.denormal32() & 1 == 0 },
+            (Name::F32, _) => Arithmetic::Fused { flushes: !self.floats().denorm_f32.input },
             (Name::Bf16, Generation::Gfx90a) if !form.is_1k => Arithmetic::Flushed { group: 2 },
             (_, Generation::Gfx90a) => Arithmetic::Flushed { group: 4 },
             (Name::Xf32, _) => factors(Model::CDNA3_XF32),

@@ -24,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exec::matrix::Matrix;
 use crate::generated::Op;
 use crate::memory::Memory;
+use crate::num;
 use crate::semantics::{self, Fidelity, Semantics};
 use crate::step::{Handler, Host, Step};
 use crate::wave::{Mode, Vector, Wave, scalar};
@@ -41,6 +42,20 @@ pub(crate) struct Target {
 impl Target {
     pub(crate) fn is_gfx9(self) -> bool {
         self.generation < Generation::Gfx10
+    }
+
+    /// How it computes with floats.
+    pub(crate) fn numerics(self) -> num::Generation {
+        match self.generation {
+            Generation::Gfx940 if self.processor.name() == "gfx950" => num::Generation::Gfx950,
+            Generation::Gfx940 => num::Generation::Gfx942,
+            Generation::Gfx90a => num::Generation::Gfx90a,
+            Generation::Gfx10 => num::Generation::Gfx103,
+            Generation::Gfx11 => num::Generation::Gfx11,
+            Generation::Gfx12 => num::Generation::Gfx12,
+            Generation::Gfx125 => num::Generation::Gfx1250,
+            _ => num::Generation::Gfx908,
+        }
     }
 }
 

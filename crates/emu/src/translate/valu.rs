@@ -7,10 +7,12 @@ use hsaco_isa::model::{
 use super::operand::Wide;
 use super::{Builder, Registers};
 use crate::error::Result;
+use crate::exec::float::{self, Clamp, ClampBoth, Operation, OutputScale};
 use crate::exec::modifier::{self, DppControl, change};
 use crate::exec::valu::{self, Lane, bit3, carry, compare, dot, saturate};
 use crate::exec::{control, lane};
 use crate::generated::Op;
+use crate::num::{self, BF16, F16, F32, F64};
 use crate::semantics::{Semantics, Type};
 use crate::step::Handler;
 use crate::wave::scalar;
@@ -70,7 +72,9 @@ impl<const C: usize> Builder<'_, C> {
         if matches!(semantics.op, Op::VMbcntLoU32B32 | Op::VMbcntHiU32B32) {
             return self.count_below(semantics);
         }
-        self.check_mode(semantics)?;
+        if matches!(semantics.outputs, [Type::Sf16 | Type::Sf32, ..]) {
+            self.push(modifier::all_lanes::<C>, Registers::default());
+        }
         let mut sources = [0; 3];
         for (number, ty) in semantics.inputs.iter().enumerate() {
             let Some(place) = sources.get_mut(number) else { break };
@@ -79,23 +83,6 @@ impl<const C: usize> Builder<'_, C> {
         self.operate(semantics, part, sources)?;
         if self.inst.extension().is_some_and(|it| it != Extension::Sdwa) {
             self.push(modifier::restore::<C>, Registers::default());
-        }
-        Ok(())
-    }
-
-    /// The host's unit rounds to nearest, and keeps denormals of halves and doubles.
-    fn check_mode(&self, semantics: &'static Semantics) -> Result<()> {
-        let has = |types: &[Type]| semantics.outputs.iter().any(|it| types.contains(it));
-        let moves = matches!(semantics.op, Op::VCndmaskB32 | Op::VCndmaskB16);
-        let single = has(&[Type::F32, Type::Pkf32]) && !moves;
-        let others = has(&[Type::F16, Type::F64, Type::Pkf16]) && !moves;
-        if single && self.mode.round32() != 0 || others && self.mode.round64() != 0 {
-            return Err(self.unsupported("in a rounding mode other than to nearest"));
-        }
-        if others && self.mode.denormal64() != 3
-            || single && matches!(self.mode.denormal32(), 1 | 2)
-        {
-            return Err(self.unsupported("in a mode that flushes denormals"));
         }
         Ok(())
     }
@@ -363,12 +350,16 @@ impl<const C: usize> Builder<'_, C> {
         self.signed(at, Type::F32, modifiers)
     }
 
+    /// What MODE says of floats.
+    pub(super) fn floats(&self) -> num::Mode {
+        num::Mode::decode(self.mode.0, self.target.numerics())
+    }
+
     /// The handler of an operation.
     fn operation(&self, op: Op, clamps: bool) -> Result<Handler<C>> {
         let plain = match op {
-            Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16 | Op::VFmaMixF32Bf16 => {
-                Op::VFmaF32
-            }
+            Op::VFmaMixF32 | Op::VFmaMixF32Bf16 => Op::VFmaF32,
+            other if mixes_into_half(other) => Op::VFmaF32,
             other => other,
         };
         if clamps && let Some(run) = saturate::find(plain, self.host) {
@@ -377,9 +368,11 @@ impl<const C: usize> Builder<'_, C> {
         if let Some(run) = dot::find(plain, self.dot_choice(clamps), self.host) {
             return Ok(run);
         }
-        let found = valu::find(plain, self.mode, self.host)
+        let mode = self.floats();
+        let found = valu::find(plain, self.host)
+            .or_else(|| float::find(plain, &mode, self.host))
             .or_else(|| carry::find(plain, self.host))
-            .or_else(|| compare::find(plain, self.host))
+            .or_else(|| compare::find(plain, &mode, self.host))
             .or_else(|| bit3::find(plain));
         found.ok_or_else(|| self.unsupported("not written yet"))
     }
@@ -392,13 +385,24 @@ impl<const C: usize> Builder<'_, C> {
     ) -> Result<()> {
         let ty = semantics.outputs.first().copied().unwrap_or(Type::B32);
         let clamps = self.number("clamp") != 0;
-        let is_float = matches!(ty, Type::F16 | Type::F32 | Type::F64 | Type::Bf16);
+        let is_float = matches!(
+            ty,
+            Type::F16
+                | Type::F32
+                | Type::F64
+                | Type::Bf16
+                | Type::Pkf16
+                | Type::Pkbf16
+                | Type::Sf16
+                | Type::Sf32
+        );
         let run = self.operation(semantics.op, clamps && !is_float)?;
         let [a, b, mut c] = padded(semantics, sources);
         if semantics.op == Op::VBitop2B32 {
             c = self.vector_constant(0);
         }
-        let k = self.number("bitop3").cast_unsigned();
+        let carry_clamps = clamps && carry::clamps(semantics.op);
+        let k = self.number("bitop3").cast_unsigned() | u64::from(carry_clamps);
         let mut registers = Registers { a, b, c, k, ..Registers::default() };
         if ty == Type::Mask {
             registers.d = self.mask_target(semantics)?;
@@ -411,7 +415,10 @@ impl<const C: usize> Builder<'_, C> {
                 None => scalar::VCC,
             };
         }
-        let keeps_range = saturate::find::<C>(semantics.op, self.host).is_some()
+        // Conversions keep to the range of their type without it.
+        let keeps_range = semantics.mnemonic.starts_with("v_cvt_")
+            || carry_clamps
+            || saturate::find::<C>(semantics.op, self.host).is_some()
             || dot::find::<C>(semantics.op, self.dot_choice(true), self.host).is_some();
         if clamps && !is_float && !keeps_range {
             return Err(self.unsupported("clamp of this operation"));
@@ -441,7 +448,7 @@ impl<const C: usize> Builder<'_, C> {
         (clamps, omod): (bool, i64),
     ) -> Result<()> {
         if matches!(ty, Type::Sf16 | Type::Sf32) {
-            return self.scalar_result(run, registers);
+            return self.scalar_result(run, registers, ty, (clamps, omod));
         }
         let OperandValue::Register(target) = self.needed(part.target())? else {
             return Err(self.unsupported("no destination"));
@@ -459,8 +466,8 @@ impl<const C: usize> Builder<'_, C> {
         let mut from = self.temporary(count)?;
         registers.d = from;
         self.push(run, registers);
-        if semantics.op == Op::VFmaMixloF16 || semantics.op == Op::VFmaMixhiF16 {
-            from = self.narrowed(from)?;
+        if mixes_into_half(semantics.op) {
+            from = self.narrowed(from, ty)?;
         }
         from = self.output_modified(from, ty, omod)?;
         if clamps {
@@ -469,36 +476,53 @@ impl<const C: usize> Builder<'_, C> {
         self.deliver(semantics, target, to, from, count, keeps_half)
     }
 
-    fn narrowed(&mut self, from: u16) -> Result<u16> {
-        let run = self.operation(Op::VCvtF16F32, false)?;
+    /// A float as the half or bf16 that it is to be.
+    fn narrowed(&mut self, from: u16, ty: Type) -> Result<u16> {
+        let op = if ty == Type::Bf16 { Op::VCvtPkBf16F32 } else { Op::VCvtF16F32 };
+        let run = self.operation(op, false)?;
         let d = self.temporary(1)?;
         self.push(run, Registers { d, a: from, b: from, c: from, ..Registers::default() });
         Ok(d)
     }
 
+    /// The result of a step of its own on a value in a temporary.
+    fn finished<O: Operation>(&mut self, from: u16, number: u32) -> Result<u16> {
+        let d = self.temporary(if O::WIDE[0] { 2 } else { 1 })?;
+        let b = self.vector_constant(number);
+        self.push(float::each::<C, O>, Registers { d, a: from, b, c: b, ..Registers::default() });
+        Ok(d)
+    }
+
     fn output_modified(&mut self, from: u16, ty: Type, omod: i64) -> Result<u16> {
-        if omod == 0 || ty == Type::F32 && self.mode.denormal32() != 0 {
-            return Ok(from);
-        }
-        if ty != Type::F32 {
-            return Err(self.unsupported("an output modifier"));
-        }
-        match omod {
-            1 => self.changed::<modifier::MulTwo>(from),
-            2 => self.changed::<modifier::MulFour>(from),
-            _ => self.changed::<modifier::DivTwo>(from),
+        let mode = self.floats();
+        let number = omod as u32;
+        match ty {
+            _ if omod == 0 => Ok(from),
+            Type::F32 if mode.omod_works::<F32>() => {
+                self.finished::<OutputScale<F32>>(from, number)
+            }
+            Type::F16 if mode.omod_works::<F16>() => {
+                self.finished::<OutputScale<F16>>(from, number)
+            }
+            Type::F64 if mode.omod_works::<F64>() => {
+                self.finished::<OutputScale<F64>>(from, number)
+            }
+            Type::Bf16 if mode.omod_works::<BF16>() => {
+                self.finished::<OutputScale<BF16>>(from, number)
+            }
+            Type::F32 | Type::F16 | Type::F64 | Type::Bf16 => Ok(from),
+            _ => Err(self.unsupported("an output modifier")),
         }
     }
 
     fn clamped(&mut self, from: u16, ty: Type) -> Result<u16> {
         match ty {
-            Type::F32 => self.changed::<modifier::ClampF32>(from),
-            Type::F16 => self.changed::<modifier::ClampF16>(from),
-            Type::F64 => {
-                let registers = Registers { d: from, a: from, ..Registers::default() };
-                self.push(modifier::clamp_f64::<C>, registers);
-                Ok(from)
-            }
+            Type::F32 => self.finished::<Clamp<F32>>(from, 0),
+            Type::F16 => self.finished::<Clamp<F16>>(from, 0),
+            Type::Bf16 => self.finished::<Clamp<BF16>>(from, 0),
+            Type::F64 => self.finished::<Clamp<F64>>(from, 0),
+            Type::Pkf16 => self.finished::<ClampBoth<F16>>(from, 0),
+            Type::Pkbf16 => self.finished::<ClampBoth<BF16>>(from, 0),
             _ => Err(self.unsupported("clamp")),
         }
     }
@@ -547,27 +571,44 @@ impl<const C: usize> Builder<'_, C> {
 
     fn writes_high(&self, semantics: &'static Semantics) -> bool {
         match semantics.op {
-            Op::VFmaMixhiF16 => true,
-            Op::VFmaMixloF16 => false,
+            Op::VFmaMixhiF16 | Op::VFmaMixhiBf16 => true,
+            Op::VFmaMixloF16 | Op::VFmaMixloBf16 => false,
             _ => self.modifiers("src0").op_sel_hi,
         }
     }
 
     /// Whether a 16-bit result leaves the other half alone: from gfx10 on, and where the half is chosen.
     fn keeps_other_half(&self, semantics: &'static Semantics) -> bool {
-        let mixes = matches!(semantics.op, Op::VFmaMixloF16 | Op::VFmaMixhiF16);
-        let three = semantics.inputs.len() == 3 && !semantics.mnemonic.contains("legacy");
+        let mixes = mixes_into_half(semantics.op);
+        // Of gfx9 those with three sources of their own.
+        let three = self.operand("src2").is_some()
+            && semantics.op != Op::VMacF16
+            && semantics.op != Op::VFmacF16
+            && !semantics.mnemonic.contains("legacy");
         mixes || !self.target.is_gfx9() || three || self.modifiers("src0").op_sel_hi
     }
 
-    fn scalar_result(&mut self, run: Handler<C>, mut registers: Registers) -> Result<()> {
+    /// A result in a scalar register, whatever EXEC is: of the first lane, where operands of all lanes are the same.
+    fn scalar_result(
+        &mut self,
+        run: Handler<C>,
+        mut registers: Registers,
+        ty: Type,
+        (clamps, omod): (bool, i64),
+    ) -> Result<()> {
         let value = self.needed("vdst")?;
         let to = self.scalar_target(value)?;
+        let ty = if ty == Type::Sf16 { Type::F16 } else { Type::F32 };
         registers.d = self.temporary(1)?;
         self.push(run, registers);
+        let mut from = self.output_modified(registers.d, ty, omod)?;
+        if clamps {
+            from = self.clamped(from, ty)?;
+        }
         let zero = scalar::CONSTANTS + self.pools.scalar(0, None);
         let read = lane::find(Op::VReadlaneB32).ok_or_else(|| self.unsupported("readlane"))?;
-        self.push(read, Registers { d: to, a: registers.d, b: zero, ..Registers::default() });
+        self.push(read, Registers { d: to, a: from, b: zero, ..Registers::default() });
+        self.push(modifier::restore::<C>, Registers::default());
         Ok(())
     }
 
@@ -704,6 +745,12 @@ impl<const C: usize> Builder<'_, C> {
     pub(super) fn nothing(&mut self) {
         self.push(control::nop::<C>, Registers::default());
     }
+}
+
+/// Whether a sum of products in f32 becomes one half of a register.
+fn mixes_into_half(op: Op) -> bool {
+    use Op::{VFmaMixhiBf16, VFmaMixhiF16, VFmaMixloBf16, VFmaMixloF16};
+    matches!(op, VFmaMixloF16 | VFmaMixhiF16 | VFmaMixloBf16 | VFmaMixhiBf16)
 }
 
 /// Sources, of which those that an operation does not have are the first.

@@ -43,6 +43,7 @@ fn run<const C: usize>(
         clock: 0,
         barrier: Barrier::default(),
         wide_private: false,
+        numerics: Target { processor, generation }.numerics(),
     };
     step::run(&program.blocks[number as usize].steps, &mut wave, &mut context);
     match wave.failure.take() {

@@ -6,8 +6,10 @@ use crate::step::{Context, Handler, Host, Step};
 use crate::wave::{Vector, Wave, lanes};
 
 /// `d, mask e = a + b + mask c` and the like; the carry goes out to the scalar register `e`, comes in from `c`.
+/// With `k` set, a result that does not fit is the limit.
 trait Carry {
     const CARRIES_IN: bool;
+    const LIMIT: u32;
     fn f(a: u32, b: u32, carry: bool) -> (u32, bool);
 }
 
@@ -24,7 +26,7 @@ impl<const C: usize, O: Carry> Body<C> for Carried<O> {
             for lane in 0..8 {
                 let carry = carries >> (at * 8 + lane) & 1 == 1;
                 let (value, carry) = O::f(a.0[at][lane], b.0[at][lane], carry);
-                result.0[at][lane] = value;
+                result.0[at][lane] = if carry && step.k != 0 { O::LIMIT } else { value };
                 out |= u64::from(carry) << (at * 8 + lane);
             }
         }
@@ -34,11 +36,12 @@ impl<const C: usize, O: Carry> Body<C> for Carried<O> {
 }
 
 macro_rules! carries {
-    ($($op:ident $carries_in:literal |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {
+    ($($op:ident $carries_in:literal $limit:literal |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {
         $(
             struct $op;
             impl Carry for $op {
                 const CARRIES_IN: bool = $carries_in;
+                const LIMIT: u32 = $limit;
                 #[inline(always)]
                 fn f($a: u32, $b: u32, $c: bool) -> (u32, bool) { $body }
             }
@@ -56,6 +59,12 @@ macro_rules! carries {
     };
 }
 
+/// Whether `clamp` of an operation is its `k`.
+pub(crate) fn clamps(op: Op) -> bool {
+    use Op::{VAddCoCiU32, VAddCoU32, VSubCoCiU32, VSubCoU32, VSubrevCoCiU32, VSubrevCoU32};
+    matches!(op, VAddCoU32 | VSubCoU32 | VSubrevCoU32 | VAddCoCiU32 | VSubCoCiU32 | VSubrevCoCiU32)
+}
+
 fn add(a: u32, b: u32, carry: bool) -> (u32, bool) {
     let (sum, first) = a.overflowing_add(b);
     let (sum, second) = sum.overflowing_add(u32::from(carry));
@@ -69,12 +78,12 @@ fn sub(a: u32, b: u32, borrow: bool) -> (u32, bool) {
 }
 
 carries! {
-    VAddCoU32 false |a, b, _| a.overflowing_add(b);
-    VSubCoU32 false |a, b, _| a.overflowing_sub(b);
-    VSubrevCoU32 false |a, b, _| b.overflowing_sub(a);
-    VAddCoCiU32 true |a, b, carry| add(a, b, carry);
-    VSubCoCiU32 true |a, b, carry| sub(a, b, carry);
-    VSubrevCoCiU32 true |a, b, carry| sub(b, a, carry);
+    VAddCoU32 false 0xffff_ffff |a, b, _| a.overflowing_add(b);
+    VSubCoU32 false 0 |a, b, _| a.overflowing_sub(b);
+    VSubrevCoU32 false 0 |a, b, _| b.overflowing_sub(a);
+    VAddCoCiU32 true 0xffff_ffff |a, b, carry| add(a, b, carry);
+    VSubCoCiU32 true 0 |a, b, carry| sub(a, b, carry);
+    VSubrevCoCiU32 true 0 |a, b, carry| sub(b, a, carry);
 }
 
 /// `d = mask c ? b : a`.

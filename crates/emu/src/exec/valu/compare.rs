@@ -7,8 +7,9 @@
 use std::marker::PhantomData;
 
 use super::super::{Body, handler};
-use crate::exec::float::{d, f, half_to_f32};
+use crate::exec::float::HostFormat;
 use crate::generated::Op;
+use crate::num::{self, F16, F32, F64, Format, Mode};
 use crate::step::{Context, Handler, Host, Step};
 use crate::wave::{Wave, scalar};
 
@@ -76,8 +77,8 @@ macro_rules! compares {
             }
         )*
 
-        /// The handler of a comparison.
-        pub(crate) fn find<const C: usize>(op: Op, host: Host) -> Option<Handler<C>> {
+        /// The handler of a comparison that no mode changes.
+        fn plain<const C: usize>(op: Op, host: Host) -> Option<Handler<C>> {
             Some(match op {
                 $(
                     Op::$set => handler::<C, Set<$set>>(host),
@@ -91,35 +92,6 @@ macro_rules! compares {
 
 const NARROW: [bool; 2] = [false; 2];
 const WIDE: [bool; 2] = [true; 2];
-
-#[inline(always)]
-fn s(value: u64) -> f32 {
-    f(value as u32)
-}
-
-#[inline(always)]
-fn h(value: u64) -> f32 {
-    half_to_f32(value as u16)
-}
-
-/// Which of ten classes a float of that many fraction and exponent bits is in: the bits of `v_cmp_class`.
-fn class(bits: u64, fraction: u32, exponent: u32) -> u32 {
-    let negative = bits >> (fraction + exponent) & 1 == 1;
-    let mantissa = bits & ((1 << fraction) - 1);
-    let biased = bits >> fraction & ((1 << exponent) - 1);
-    let side = |positive: u32, below: u32| if negative { below } else { positive };
-    match (biased, mantissa) {
-        (0, 0) => side(6, 5),
-        (0, _) => side(7, 4),
-        (top, 0) if top == (1 << exponent) - 1 => side(9, 2),
-        (top, _) if top == (1 << exponent) - 1 => (mantissa >> (fraction - 1)) as u32,
-        _ => side(8, 3),
-    }
-}
-
-fn unordered<T: PartialOrd + Copy>(a: T, b: T) -> bool {
-    a.partial_cmp(&b).is_none()
-}
 
 compares! {
     VCmpFU16 VCmpxFU16 NARROW, |_, _| false;
@@ -170,58 +142,155 @@ compares! {
     VCmpNeI64 VCmpxNeI64 WIDE, |a, b| a.cast_signed() != b.cast_signed();
     VCmpGeI64 VCmpxGeI64 WIDE, |a, b| a.cast_signed() >= b.cast_signed();
     VCmpTI64 VCmpxTI64 WIDE, |_, _| true;
-    VCmpFF16 VCmpxFF16 NARROW, |_, _| false;
-    VCmpLtF16 VCmpxLtF16 NARROW, |a, b| h(a) < h(b);
-    VCmpEqF16 VCmpxEqF16 NARROW, |a, b| h(a) == h(b);
-    VCmpLeF16 VCmpxLeF16 NARROW, |a, b| h(a) <= h(b);
-    VCmpGtF16 VCmpxGtF16 NARROW, |a, b| h(a) > h(b);
-    VCmpGeF16 VCmpxGeF16 NARROW, |a, b| h(a) >= h(b);
-    VCmpLgF16 VCmpxLgF16 NARROW, |a, b| h(a) < h(b) || h(a) > h(b);
-    VCmpOF16 VCmpxOF16 NARROW, |a, b| !unordered(h(a), h(b));
-    VCmpUF16 VCmpxUF16 NARROW, |a, b| unordered(h(a), h(b));
-    VCmpNgeF16 VCmpxNgeF16 NARROW, |a, b| !(h(a) >= h(b));
-    VCmpNgtF16 VCmpxNgtF16 NARROW, |a, b| !(h(a) > h(b));
-    VCmpNleF16 VCmpxNleF16 NARROW, |a, b| !(h(a) <= h(b));
-    VCmpNltF16 VCmpxNltF16 NARROW, |a, b| !(h(a) < h(b));
-    VCmpNlgF16 VCmpxNlgF16 NARROW, |a, b| !(h(a) < h(b) || h(a) > h(b));
-    VCmpNeqF16 VCmpxNeqF16 NARROW, |a, b| h(a) != h(b);
-    VCmpTruF16 VCmpxTruF16 NARROW, |_, _| true;
-    VCmpTF16 VCmpxTF16 NARROW, |_, _| true;
-    VCmpFF32 VCmpxFF32 NARROW, |_, _| false;
-    VCmpLtF32 VCmpxLtF32 NARROW, |a, b| s(a) < s(b);
-    VCmpEqF32 VCmpxEqF32 NARROW, |a, b| s(a) == s(b);
-    VCmpLeF32 VCmpxLeF32 NARROW, |a, b| s(a) <= s(b);
-    VCmpGtF32 VCmpxGtF32 NARROW, |a, b| s(a) > s(b);
-    VCmpGeF32 VCmpxGeF32 NARROW, |a, b| s(a) >= s(b);
-    VCmpLgF32 VCmpxLgF32 NARROW, |a, b| s(a) < s(b) || s(a) > s(b);
-    VCmpOF32 VCmpxOF32 NARROW, |a, b| !unordered(s(a), s(b));
-    VCmpUF32 VCmpxUF32 NARROW, |a, b| unordered(s(a), s(b));
-    VCmpNgeF32 VCmpxNgeF32 NARROW, |a, b| !(s(a) >= s(b));
-    VCmpNgtF32 VCmpxNgtF32 NARROW, |a, b| !(s(a) > s(b));
-    VCmpNleF32 VCmpxNleF32 NARROW, |a, b| !(s(a) <= s(b));
-    VCmpNltF32 VCmpxNltF32 NARROW, |a, b| !(s(a) < s(b));
-    VCmpNlgF32 VCmpxNlgF32 NARROW, |a, b| !(s(a) < s(b) || s(a) > s(b));
-    VCmpNeqF32 VCmpxNeqF32 NARROW, |a, b| s(a) != s(b);
-    VCmpTruF32 VCmpxTruF32 NARROW, |_, _| true;
-    VCmpTF32 VCmpxTF32 NARROW, |_, _| true;
-    VCmpFF64 VCmpxFF64 WIDE, |_, _| false;
-    VCmpLtF64 VCmpxLtF64 WIDE, |a, b| d(a) < d(b);
-    VCmpEqF64 VCmpxEqF64 WIDE, |a, b| d(a) == d(b);
-    VCmpLeF64 VCmpxLeF64 WIDE, |a, b| d(a) <= d(b);
-    VCmpGtF64 VCmpxGtF64 WIDE, |a, b| d(a) > d(b);
-    VCmpGeF64 VCmpxGeF64 WIDE, |a, b| d(a) >= d(b);
-    VCmpLgF64 VCmpxLgF64 WIDE, |a, b| d(a) < d(b) || d(a) > d(b);
-    VCmpOF64 VCmpxOF64 WIDE, |a, b| !unordered(d(a), d(b));
-    VCmpUF64 VCmpxUF64 WIDE, |a, b| unordered(d(a), d(b));
-    VCmpNgeF64 VCmpxNgeF64 WIDE, |a, b| !(d(a) >= d(b));
-    VCmpNgtF64 VCmpxNgtF64 WIDE, |a, b| !(d(a) > d(b));
-    VCmpNleF64 VCmpxNleF64 WIDE, |a, b| !(d(a) <= d(b));
-    VCmpNltF64 VCmpxNltF64 WIDE, |a, b| !(d(a) < d(b));
-    VCmpNlgF64 VCmpxNlgF64 WIDE, |a, b| !(d(a) < d(b) || d(a) > d(b));
-    VCmpNeqF64 VCmpxNeqF64 WIDE, |a, b| d(a) != d(b);
-    VCmpTruF64 VCmpxTruF64 WIDE, |_, _| true;
-    VCmpTF64 VCmpxTF64 WIDE, |_, _| true;
-    VCmpClassF16 VCmpxClassF16 NARROW, |a, b| b >> class(a & 0xffff, 10, 5) & 1 == 1;
-    VCmpClassF32 VCmpxClassF32 NARROW, |a, b| b >> class(a, 23, 8) & 1 == 1;
-    VCmpClassF64 VCmpxClassF64 [true, false], |a, b| b >> class(a, 52, 11) & 1 == 1;
+    VCmpClassF16 VCmpxClassF16 NARROW, |a, b| num::class::<F16>(a as u16, b as u32);
+    VCmpClassF32 VCmpxClassF32 NARROW, |a, b| num::class::<F32>(a as u32, b as u32);
+    VCmpClassF64 VCmpxClassF64 [true, false], |a, b| num::class::<F64>(a, b as u32);
+}
+
+/// The sixteen relations of floats.
+macro_rules! relation {
+    (F, $x:ident, $y:ident) => {{
+        let _ = ($x, $y);
+        false
+    }};
+    (Lt, $x:ident, $y:ident) => {
+        $x < $y
+    };
+    (Eq, $x:ident, $y:ident) => {
+        $x == $y
+    };
+    (Le, $x:ident, $y:ident) => {
+        $x <= $y
+    };
+    (Gt, $x:ident, $y:ident) => {
+        $x > $y
+    };
+    (Lg, $x:ident, $y:ident) => {
+        ($x < $y) | ($x > $y)
+    };
+    (Ge, $x:ident, $y:ident) => {
+        $x >= $y
+    };
+    (O, $x:ident, $y:ident) => {
+        !($x.is_nan() | $y.is_nan())
+    };
+    (U, $x:ident, $y:ident) => {
+        $x.is_nan() | $y.is_nan()
+    };
+    (Nge, $x:ident, $y:ident) => {
+        !($x >= $y)
+    };
+    (Nlg, $x:ident, $y:ident) => {
+        !(($x < $y) | ($x > $y))
+    };
+    (Ngt, $x:ident, $y:ident) => {
+        !($x > $y)
+    };
+    (Nle, $x:ident, $y:ident) => {
+        !($x <= $y)
+    };
+    (Neq, $x:ident, $y:ident) => {
+        $x != $y
+    };
+    (Nlt, $x:ident, $y:ident) => {
+        !($x < $y)
+    };
+    (T, $x:ident, $y:ident) => {{
+        let _ = ($x, $y);
+        true
+    }};
+}
+
+/// A comparison of floats; `Z`: denormals are zeros.
+macro_rules! floats {
+    ($($set:ident $set_exec:ident $format:ident $relation:ident;)*) => {
+        $(
+            struct $set<const Z: bool>;
+            impl<const Z: bool> Compare for $set<Z> {
+                const WIDE: [bool; 2] = [$format::WIDTH == 64; 2];
+                #[inline(always)]
+                fn f(a: u64, b: u64) -> bool {
+                    let (x, y) = ($format::on_host::<Z>(a), $format::on_host::<Z>(b));
+                    relation!($relation, x, y)
+                }
+            }
+        )*
+
+        /// The handler of a comparison of floats.
+        fn float<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
+            Some(match op {
+                $(
+                    Op::$set if mode.env::<$format>().denorm.input => handler::<C, Set<$set<false>>>(host),
+                    Op::$set => handler::<C, Set<$set<true>>>(host),
+                    Op::$set_exec if mode.env::<$format>().denorm.input => handler::<C, SetExec<$set<false>>>(host),
+                    Op::$set_exec => handler::<C, SetExec<$set<true>>>(host),
+                )*
+                _ => return None,
+            })
+        }
+
+        /// Every comparison of floats.
+        #[cfg(test)]
+        pub(crate) const FLOATS: &[(Op, num::Relation, u32)] =
+            &[$((Op::$set, num::Relation::$relation, $format::WIDTH),)*];
+    };
+}
+
+floats! {
+    VCmpFF16 VCmpxFF16 F16 F;
+    VCmpLtF16 VCmpxLtF16 F16 Lt;
+    VCmpEqF16 VCmpxEqF16 F16 Eq;
+    VCmpLeF16 VCmpxLeF16 F16 Le;
+    VCmpGtF16 VCmpxGtF16 F16 Gt;
+    VCmpGeF16 VCmpxGeF16 F16 Ge;
+    VCmpLgF16 VCmpxLgF16 F16 Lg;
+    VCmpOF16 VCmpxOF16 F16 O;
+    VCmpUF16 VCmpxUF16 F16 U;
+    VCmpNgeF16 VCmpxNgeF16 F16 Nge;
+    VCmpNgtF16 VCmpxNgtF16 F16 Ngt;
+    VCmpNleF16 VCmpxNleF16 F16 Nle;
+    VCmpNltF16 VCmpxNltF16 F16 Nlt;
+    VCmpNlgF16 VCmpxNlgF16 F16 Nlg;
+    VCmpNeqF16 VCmpxNeqF16 F16 Neq;
+    VCmpTruF16 VCmpxTruF16 F16 T;
+    VCmpTF16 VCmpxTF16 F16 T;
+    VCmpFF32 VCmpxFF32 F32 F;
+    VCmpLtF32 VCmpxLtF32 F32 Lt;
+    VCmpEqF32 VCmpxEqF32 F32 Eq;
+    VCmpLeF32 VCmpxLeF32 F32 Le;
+    VCmpGtF32 VCmpxGtF32 F32 Gt;
+    VCmpGeF32 VCmpxGeF32 F32 Ge;
+    VCmpLgF32 VCmpxLgF32 F32 Lg;
+    VCmpOF32 VCmpxOF32 F32 O;
+    VCmpUF32 VCmpxUF32 F32 U;
+    VCmpNgeF32 VCmpxNgeF32 F32 Nge;
+    VCmpNgtF32 VCmpxNgtF32 F32 Ngt;
+    VCmpNleF32 VCmpxNleF32 F32 Nle;
+    VCmpNltF32 VCmpxNltF32 F32 Nlt;
+    VCmpNlgF32 VCmpxNlgF32 F32 Nlg;
+    VCmpNeqF32 VCmpxNeqF32 F32 Neq;
+    VCmpTruF32 VCmpxTruF32 F32 T;
+    VCmpTF32 VCmpxTF32 F32 T;
+    VCmpFF64 VCmpxFF64 F64 F;
+    VCmpLtF64 VCmpxLtF64 F64 Lt;
+    VCmpEqF64 VCmpxEqF64 F64 Eq;
+    VCmpLeF64 VCmpxLeF64 F64 Le;
+    VCmpGtF64 VCmpxGtF64 F64 Gt;
+    VCmpGeF64 VCmpxGeF64 F64 Ge;
+    VCmpLgF64 VCmpxLgF64 F64 Lg;
+    VCmpOF64 VCmpxOF64 F64 O;
+    VCmpUF64 VCmpxUF64 F64 U;
+    VCmpNgeF64 VCmpxNgeF64 F64 Nge;
+    VCmpNgtF64 VCmpxNgtF64 F64 Ngt;
+    VCmpNleF64 VCmpxNleF64 F64 Nle;
+    VCmpNltF64 VCmpxNltF64 F64 Nlt;
+    VCmpNlgF64 VCmpxNlgF64 F64 Nlg;
+    VCmpNeqF64 VCmpxNeqF64 F64 Neq;
+    VCmpTruF64 VCmpxTruF64 F64 T;
+    VCmpTF64 VCmpxTF64 F64 T;
+}
+
+/// The handler of a comparison.
+pub(crate) fn find<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
+    plain(op, host).or_else(|| float(op, mode, host))
 }

@@ -1,18 +1,6 @@
-//! Integers and floats of 16 bits, in the lower half of a register; the upper half of the result is zero.
+//! Integers of 16 bits, in the lower half of a register; the upper half of the result is zero.
 
 use super::lanes;
-use crate::exec::float::{f64_to_half, half_to_f32, max16, min16};
-
-/// The value of the lower half.
-#[inline(always)]
-fn h(bits: u32) -> f64 {
-    f64::from(half_to_f32(bits as u16))
-}
-
-#[inline(always)]
-fn r(value: f64) -> u32 {
-    u32::from(f64_to_half(value))
-}
 
 #[inline(always)]
 fn s(bits: u32) -> i32 {
@@ -58,24 +46,5 @@ lanes! {
     VMed3I16 |a, b, c| w(s(a).min(s(b)).max(s(a).max(s(b)).min(s(c))));
     VCvtI32I16 |a, _, _| s(a).cast_unsigned();
     VCvtU32U16 |a, _, _| a & M;
-    VAddF16 |a, b, _| r(h(a) + h(b));
-    VSubF16 |a, b, _| r(h(a) - h(b));
-    VSubrevF16 |a, b, _| r(h(b) - h(a));
-    VMulF16 |a, b, _| r(h(a) * h(b));
-    VMinF16 |a, b, _| u32::from(min16(a as u16, b as u16));
-    VMaxF16 |a, b, _| u32::from(max16(a as u16, b as u16));
-    VCeilF16 |a, _, _| r(h(a).ceil());
-    VFloorF16 |a, _, _| r(h(a).floor());
-    VTruncF16 |a, _, _| r(h(a).trunc());
-    VRndneF16 |a, _, _| r(h(a).round_ties_even());
-    VSqrtF16 |a, _, _| r(h(a).sqrt());
-    VRcpF16 |a, _, _| r(1.0 / h(a));
-    VRsqF16 |a, _, _| r(1.0 / h(a).sqrt());
-    VExpF16 |a, _, _| r(h(a).exp2());
-    VLogF16 |a, _, _| r(h(a).log2());
-    VCvtF16U16 |a, _, _| r(f64::from(a & M));
-    VCvtF16I16 |a, _, _| r(f64::from(s(a)));
-    VCvtU16F16 |a, _, _| u32::from(h(a) as u16);
-    VCvtI16F16 |a, _, _| u32::from((h(a) as i16).cast_unsigned());
     VPackB32F16 |a, b, _| a & M | b << 16;
 }

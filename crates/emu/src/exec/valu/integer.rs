@@ -92,12 +92,6 @@ lanes! {
     VMadI32I16 |a, b, c| {
         u(i32::from(a as i16).wrapping_mul(i32::from(b as i16))).wrapping_add(c)
     };
-    VCvtF32Ubyte0 |a, _, _| ((a & 0xff) as f32).to_bits();
-    VCvtF32Ubyte1 |a, _, _| ((a >> 8 & 0xff) as f32).to_bits();
-    VCvtF32Ubyte2 |a, _, _| ((a >> 16 & 0xff) as f32).to_bits();
-    VCvtF32Ubyte3 |a, _, _| ((a >> 24) as f32).to_bits();
-    VCvtF32I32 |a, _, _| (i(a) as f32).to_bits();
-    VCvtF32U32 |a, _, _| (a as f32).to_bits();
     VCvtPkI16I32 |a, b, _| {
         let half = |it: u32| u32::from((i(it).clamp(-0x8000, 0x7fff) as i16).cast_unsigned());
         half(a) | half(b) << 16

@@ -4,13 +4,11 @@ pub(crate) mod bit3;
 pub(crate) mod carry;
 pub(crate) mod compare;
 pub(crate) mod dot;
-mod double;
 mod half;
 mod integer;
 mod packed;
 mod rare;
 pub(crate) mod saturate;
-mod single;
 mod wide;
 
 use std::marker::PhantomData;
@@ -18,7 +16,7 @@ use std::marker::PhantomData;
 use super::Body;
 use crate::generated::Op;
 use crate::step::{Context, Handler, Host, Step};
-use crate::wave::{Mode, Wave};
+use crate::wave::Wave;
 
 /// A function of up to three registers of a lane.
 pub(crate) trait Lane {
@@ -162,12 +160,10 @@ macro_rules! wides {
 }
 pub(crate) use wides;
 
-/// The handler of an operation that is a function of a lane.
-pub(crate) fn find<const C: usize>(op: Op, mode: Mode, host: Host) -> Option<Handler<C>> {
+/// The handler of an operation on integers that is a function of a lane.
+pub(crate) fn find<const C: usize>(op: Op, host: Host) -> Option<Handler<C>> {
     integer::find(op, host)
-        .or_else(|| single::find(op, mode, host))
         .or_else(|| wide::find(op, host))
-        .or_else(|| double::find(op, host))
         .or_else(|| half::find(op, host))
         .or_else(|| packed::find(op, host))
         .or_else(|| rare::find(op, host))

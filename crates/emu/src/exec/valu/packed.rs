@@ -1,7 +1,6 @@
-//! Two halves of a register at once.
+//! Integers in two halves of a register at once.
 
 use super::lanes;
-use crate::exec::float::{f64_to_half, half_to_f32, max16, min16};
 
 /// A function of both halves of up to three registers.
 #[inline(always)]
@@ -14,10 +13,6 @@ fn both(a: u32, b: u32, c: u32, function: impl Fn(u16, u16, u16) -> u16) -> u32 
 #[inline(always)]
 fn signed(a: u16, b: u16, function: impl Fn(i16, i16) -> i16) -> u16 {
     function(a.cast_signed(), b.cast_signed()).cast_unsigned()
-}
-
-fn h(bits: u16) -> f64 {
-    f64::from(half_to_f32(bits))
 }
 
 lanes! {
@@ -39,8 +34,4 @@ lanes! {
     VPkLshlrevB16 |a, b, c| both(a, b, c, |a, b, _| b << (a & 15));
     VPkLshrrevB16 |a, b, c| both(a, b, c, |a, b, _| b >> (a & 15));
     VPkAshrrevI16 |a, b, c| both(a, b, c, |a, b, _| (b.cast_signed() >> (a & 15)).cast_unsigned());
-    VPkAddF16 |a, b, c| both(a, b, c, |a, b, _| f64_to_half(h(a) + h(b)));
-    VPkMulF16 |a, b, c| both(a, b, c, |a, b, _| f64_to_half(h(a) * h(b)));
-    VPkMinF16 |a, b, c| both(a, b, c, |a, b, _| min16(a, b));
-    VPkMaxF16 |a, b, c| both(a, b, c, |a, b, _| max16(a, b));
 }

@@ -30,6 +30,11 @@ lanes! {
     VPkSubU16 |a, b, _| both(a, b, u16::saturating_sub);
     VPkAddI16 |a, b, _| both(a, b, |a, b| a.cast_signed().saturating_add(b.cast_signed()).cast_unsigned());
     VPkSubI16 |a, b, _| both(a, b, |a, b| a.cast_signed().saturating_sub(b.cast_signed()).cast_unsigned());
+    VMadU16 |a, b, c| ((a & 0xffff) * (b & 0xffff)).saturating_add(c & 0xffff).min(0xffff);
+    VMadI16 |a, b, c| {
+        let sum = i32::from(s(a)) * i32::from(s(b)) + i32::from(s(c));
+        w(sum.clamp(i16::MIN.into(), i16::MAX.into()) as i16)
+    };
     VMadU32U24 |a, b, c| {
         let product = u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff);
         u32::try_from(product + u64::from(c)).unwrap_or(u32::MAX)

@@ -1,0 +1,412 @@
+//! The host's unit, to nearest even: eight lanes at a time, and all of them once more by `num` where one of them is in
+//! doubt. Doubtful are NaNs, of which hosts keep others than devices, and what is rounded to the edge of being flushed.
+
+use std::marker::PhantomData;
+
+use super::exact::*;
+use super::host::*;
+use super::{Operation, flushes_singles, has_plain_halves_and_doubles};
+use crate::exec::{Body, handler};
+use crate::generated::Op;
+use crate::num::{Generation, Mode};
+use crate::step::{Context, Handler, Host, Step};
+use crate::wave::Wave;
+
+/// An operation that the host has too.
+trait Quick: Operation {
+    /// The host's bits, and whether they are in doubt. `Z`: denormals of f32 are zeros.
+    fn quick<const Z: bool>(a: u32, b: u32, c: u32) -> (u32, bool);
+}
+
+/// The same with operands of two registers; denormals are kept.
+trait QuickWide: Operation {
+    fn quick(a: u64, b: u64, c: u64) -> (u64, bool);
+}
+
+struct OnHost<O, const Z: bool>(PhantomData<O>);
+struct WideOnHost<O>(PhantomData<O>);
+
+type Chunk<T> = [T; 8];
+
+/// The device's results.
+#[cold]
+#[inline(never)]
+fn settle<O: Operation>(
+    mode: u32,
+    generation: Generation,
+    [a, b, c]: [&Chunk<u64>; 3],
+) -> Chunk<u64> {
+    let mode = Mode::decode(mode, generation);
+    std::array::from_fn(|lane| O::f(&mode, a[lane], b[lane], c[lane]))
+}
+
+#[inline(always)]
+fn any(doubts: &Chunk<bool>, mask: &Chunk<u32>) -> bool {
+    let mut all = 0;
+    for lane in 0..8 {
+        all |= u32::from(doubts[lane]) & mask[lane];
+    }
+    all != 0
+}
+
+#[inline(always)]
+fn blend(old: Chunk<u32>, new: Chunk<u32>, mask: &Chunk<u32>) -> Chunk<u32> {
+    let mut result = [0; 8];
+    for lane in 0..8 {
+        result[lane] = new[lane] & mask[lane] | old[lane] & !mask[lane];
+    }
+    result
+}
+
+impl<const C: usize, const Z: bool, O: Quick> Body<C> for OnHost<O, Z> {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+        let [d, a, b, c] = [step.d, step.a, step.b, step.c].map(usize::from);
+        let file = wave.v.as_mut_slice();
+        if d.max(a).max(b).max(c) >= file.len() {
+            return;
+        }
+        for at in 0..C {
+            let (x, y, z) = (file[a].0[at], file[b].0[at], file[c].0[at]);
+            let (mut result, mut doubts) = ([0; 8], [false; 8]);
+            for lane in 0..8 {
+                (result[lane], doubts[lane]) = O::quick::<Z>(x[lane], y[lane], z[lane]);
+            }
+            let mask = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
+            if any(&doubts, &mask) {
+                let [x, y, z] = [x, y, z].map(|chunk| chunk.map(u64::from));
+                let settled = settle::<O>(wave.mode.0, context.numerics, [&x, &y, &z]);
+                result = settled.map(|bits| bits as u32);
+            }
+            file[d].0[at] = if wave.full { result } else { blend(file[d].0[at], result, &mask) };
+        }
+    }
+}
+
+impl<const C: usize, O: QuickWide> Body<C> for WideOnHost<O> {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+        let places = [step.d, step.a, step.b, step.c].map(usize::from);
+        let [d, a, b, c] = places;
+        let file = wave.v.as_mut_slice();
+        let last = places.iter().zip(O::WIDE).map(|(at, wide)| at + usize::from(wide)).max();
+        if last.is_none_or(|last| last >= file.len()) {
+            return;
+        }
+        let [wide, wide_a, wide_b, wide_c] = O::WIDE;
+        for at in 0..C {
+            let value = |register: usize, wide: bool| {
+                let (low, high) =
+                    (&file[register].0[at], &file[register + usize::from(wide)].0[at]);
+                let mut chunk = [0; 8];
+                for lane in 0..8 {
+                    let above = if wide { u64::from(high[lane]) << 32 } else { 0 };
+                    chunk[lane] = u64::from(low[lane]) | above;
+                }
+                chunk
+            };
+            let (x, y, z) = (value(a, wide_a), value(b, wide_b), value(c, wide_c));
+            let (mut result, mut doubts) = ([0; 8], [false; 8]);
+            for lane in 0..8 {
+                (result[lane], doubts[lane]) = O::quick(x[lane], y[lane], z[lane]);
+            }
+            let mask = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
+            if any(&doubts, &mask) {
+                result = settle::<O>(wave.mode.0, context.numerics, [&x, &y, &z]);
+            }
+            file[d].0[at] = blend(file[d].0[at], result.map(|bits| bits as u32), &mask);
+            if wide {
+                let high = result.map(|bits| (bits >> 32) as u32);
+                file[d + 1].0[at] = blend(file[d + 1].0[at], high, &mask);
+            }
+        }
+    }
+}
+
+/// A result of arithmetic. What was rounded up to the smallest normal number may have to be flushed.
+#[inline(always)]
+fn rounded<const Z: bool>(value: f32) -> (u32, bool) {
+    let bits = value.to_bits();
+    (flush::<Z>(bits), is_nan(bits) | (Z & (bits & !SIGN == MIN_NORMAL)))
+}
+
+/// Numbers in their order, -0 below +0.
+#[inline(always)]
+fn key(bits: u32) -> i32 {
+    let bits = bits.cast_signed();
+    bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
+}
+
+#[inline(always)]
+fn lesser(a: u32, b: u32) -> u32 {
+    if key(b) < key(a) { b } else { a }
+}
+
+#[inline(always)]
+fn greater(a: u32, b: u32) -> u32 {
+    if key(b) > key(a) { b } else { a }
+}
+
+/// The number in the middle; of two zeros it depends on the device which.
+#[inline(always)]
+fn median(a: u32, b: u32, c: u32) -> (u32, bool) {
+    let is_zero = |bits: u32| u32::from(bits & !SIGN == 0);
+    let zeros = is_zero(a) + is_zero(b) + is_zero(c);
+    (greater(lesser(a, b), lesser(greater(a, b), c)), zeros > 1)
+}
+
+/// Unfused, with denormals flushed whatever the mode.
+#[inline(always)]
+fn unfused(a: u32, b: u32, c: u32) -> (u32, bool) {
+    let [a, b, c] = [a, b, c].map(|bits| f(flush::<true>(bits)));
+    let (product, doubt) = rounded::<true>(a * b);
+    let (sum, doubt_of_sum) = rounded::<true>(f(product) + c);
+    (sum, doubt | doubt_of_sum)
+}
+
+/// Arithmetic: `Operation |a, b, c| value` of floats.
+macro_rules! arithmetic {
+    ($($op:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {$(
+        impl Quick for $op {
+            #[inline(always)]
+            fn quick<const Z: bool>(a: u32, b: u32, c: u32) -> (u32, bool) {
+                let [$a, $b, $c] = [a, b, c].map(|bits| f(flush::<Z>(bits)));
+                rounded::<Z>($body)
+            }
+        }
+    )*};
+}
+
+/// Choices among numbers: `Operation |a, b, c| bits`; NaNs are in doubt.
+macro_rules! choices {
+    ($($op:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {$(
+        impl Quick for $op {
+            #[inline(always)]
+            fn quick<const Z: bool>(a: u32, b: u32, c: u32) -> (u32, bool) {
+                let nan = is_nan(a) | is_nan(b) | is_nan(c);
+                let [$a, $b, $c] = [a, b, c].map(flush::<Z>);
+                let (bits, doubt) = $body;
+                (bits, nan | doubt)
+            }
+        }
+    )*};
+}
+
+/// Anything else: `Operation |a, b, c| (bits, doubt)` of registers.
+macro_rules! others {
+    ($($op:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {$(
+        impl Quick for $op {
+            #[inline(always)]
+            fn quick<const Z: bool>($a: u32, $b: u32, $c: u32) -> (u32, bool) { $body }
+        }
+    )*};
+}
+
+arithmetic! {
+    VAddF32 |a, b, _| a + b;
+    VSubF32 |a, b, _| a - b;
+    VSubrevF32 |a, b, _| b - a;
+    VMulF32 |a, b, _| a * b;
+    VFmaF32 |a, b, c| a.mul_add(b, c);
+    VFmacF32 |a, b, c| a.mul_add(b, c);
+    VMulLegacyF32 |a, b, _| if (a == 0.0) | (b == 0.0) { 0.0 } else { a * b };
+    VFmaLegacyF32 |a, b, c| if (a == 0.0) | (b == 0.0) { c } else { a.mul_add(b, c) };
+    VFmacLegacyF32 |a, b, c| if (a == 0.0) | (b == 0.0) { c } else { a.mul_add(b, c) };
+    VCeilF32 |a, _, _| a.ceil();
+    VFloorF32 |a, _, _| a.floor();
+    VTruncF32 |a, _, _| a.trunc();
+    VRndneF32 |a, _, _| a.round_ties_even();
+    VFractF32 |a, _, _| {
+        let fraction = a - a.floor();
+        if fraction >= 1.0 { f(0x3f7f_ffff) } else { fraction }
+    };
+}
+
+choices! {
+    VMinF32 |a, b, _| (lesser(a, b), false);
+    VMaxF32 |a, b, _| (greater(a, b), false);
+    VMinimumF32 |a, b, _| (lesser(a, b), false);
+    VMaximumF32 |a, b, _| (greater(a, b), false);
+    VMin3F32 |a, b, c| (lesser(lesser(a, b), c), false);
+    VMax3F32 |a, b, c| (greater(greater(a, b), c), false);
+    VMinimum3F32 |a, b, c| (lesser(lesser(a, b), c), false);
+    VMaximum3F32 |a, b, c| (greater(greater(a, b), c), false);
+    VMinmaxF32 |a, b, c| (greater(lesser(a, b), c), false);
+    VMaxminF32 |a, b, c| (lesser(greater(a, b), c), false);
+    VMinimummaximumF32 |a, b, c| (greater(lesser(a, b), c), false);
+    VMaximumminimumF32 |a, b, c| (lesser(greater(a, b), c), false);
+    VMed3F32 |a, b, c| median(a, b, c);
+}
+
+others! {
+    VMadF32 |a, b, c| unfused(a, b, c);
+    VMacF32 |a, b, c| unfused(a, b, c);
+    VCvtI32F32 |a, _, _| ((f(a) as i32).cast_unsigned(), false);
+    VCvtU32F32 |a, _, _| (f(a) as u32, false);
+    VCvtFloorI32F32 |a, _, _| ((f(a).floor() as i32).cast_unsigned(), is_nan(a) | is_denormal(a));
+    VCvtF32I32 |a, _, _| ((a.cast_signed() as f32).to_bits(), false);
+    VCvtF32U32 |a, _, _| ((a as f32).to_bits(), false);
+    VCvtF32Ubyte0 |a, _, _| (((a & 0xff) as f32).to_bits(), false);
+    VCvtF32Ubyte1 |a, _, _| (((a >> 8 & 0xff) as f32).to_bits(), false);
+    VCvtF32Ubyte2 |a, _, _| (((a >> 16 & 0xff) as f32).to_bits(), false);
+    VCvtF32Ubyte3 |a, _, _| (((a >> 24) as f32).to_bits(), false);
+}
+
+/// Rounded to the precision of halves, once: adding a power of two and taking it away does that.
+#[inline(always)]
+fn at_half_precision(value: f64) -> f32 {
+    let exponent = (value.to_bits() >> 52 & 0x7ff).max(1023 - 14);
+    let unit = f64::from_bits((exponent + 42) << 52);
+    let magnitude = (value.abs() + unit) - unit;
+    magnitude.copysign(value) as f32
+}
+
+/// Arithmetic of halves in f32, which has more than twice as many bits.
+#[inline(always)]
+fn halves(a: u32, b: u32, function: impl Fn(f32, f32) -> f32) -> (u32, bool) {
+    let value = function(half(a), half(b));
+    (to_half(value), is_nan_half(a) | is_nan_half(b) | value.is_nan())
+}
+
+/// `a * b + c`: f64 holds all that matters of it.
+#[inline(always)]
+fn fused_halves(a: u32, b: u32, c: u32) -> (u32, bool) {
+    let [x, y, z] = [a, b, c].map(|bits| f64::from(half(bits)));
+    let value = x * y + z;
+    let nan = is_nan_half(a) | is_nan_half(b) | is_nan_half(c);
+    (to_half(at_half_precision(value)), nan | !value.is_finite())
+}
+
+#[inline(always)]
+fn half_key(bits: u32) -> i32 {
+    key(bits << 16)
+}
+
+#[inline(always)]
+fn lesser_half(a: u32, b: u32) -> (u32, bool) {
+    let least = if half_key(b) < half_key(a) { b } else { a };
+    (least & 0xffff, is_nan_half(a) | is_nan_half(b))
+}
+
+#[inline(always)]
+fn greater_half(a: u32, b: u32) -> (u32, bool) {
+    let greatest = if half_key(b) > half_key(a) { b } else { a };
+    (greatest & 0xffff, is_nan_half(a) | is_nan_half(b))
+}
+
+/// Both halves of registers.
+#[inline(always)]
+fn packed(a: u32, b: u32, c: u32, function: impl Fn(u32, u32, u32) -> (u32, bool)) -> (u32, bool) {
+    let (low, doubt) = function(a & 0xffff, b & 0xffff, c & 0xffff);
+    let (high, doubt_of_high) = function(a >> 16, b >> 16, c >> 16);
+    (low | high << 16, doubt | doubt_of_high)
+}
+
+/// The nearest bf16.
+#[inline(always)]
+fn brain(bits: u32) -> (u32, bool) {
+    (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16, is_nan(bits))
+}
+
+// Halves; registers of the lower half may have anything in the upper.
+others! {
+    VAddF16 |a, b, _| halves(a, b, |a, b| a + b);
+    VSubF16 |a, b, _| halves(a, b, |a, b| a - b);
+    VSubrevF16 |a, b, _| halves(a, b, |a, b| b - a);
+    VMulF16 |a, b, _| halves(a, b, |a, b| a * b);
+    VFmaF16 |a, b, c| fused_halves(a, b, c);
+    VFmacF16 |a, b, c| fused_halves(a, b, c);
+    VMinF16 |a, b, _| lesser_half(a, b);
+    VMaxF16 |a, b, _| greater_half(a, b);
+    VPkAddF16 |a, b, c| packed(a, b, c, |a, b, _| halves(a, b, |a, b| a + b));
+    VPkMulF16 |a, b, c| packed(a, b, c, |a, b, _| halves(a, b, |a, b| a * b));
+    VPkFmaF16 |a, b, c| packed(a, b, c, fused_halves);
+    VPkFmacF16 |a, b, c| packed(a, b, c, fused_halves);
+    VPkMinF16 |a, b, c| packed(a, b, c, |a, b, _| lesser_half(a, b));
+    VPkMaxF16 |a, b, c| packed(a, b, c, |a, b, _| greater_half(a, b));
+    VCvtF16F32 |a, _, _| (to_half(f(a)), is_nan(a));
+    VCvtF32F16 |a, _, _| (half(a).to_bits(), is_nan_half(a));
+    VCvtPkF16F32 |a, b, _| (to_half(f(a)) | to_half(f(b)) << 16, is_nan(a) | is_nan(b));
+    VCvtPkBf16F32 |a, b, _| {
+        let ((low, doubt), (high, doubt_of_high)) = (brain(a), brain(b));
+        let denormal = is_denormal(a) | is_denormal(b);
+        (low | high << 16, doubt | doubt_of_high | denormal)
+    };
+}
+
+/// A result of arithmetic on doubles.
+#[inline(always)]
+fn double(value: f64) -> (u64, bool) {
+    (value.to_bits(), value.is_nan())
+}
+
+macro_rules! wides {
+    ($($op:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {$(
+        impl QuickWide for $op {
+            #[inline(always)]
+            fn quick($a: u64, $b: u64, $c: u64) -> (u64, bool) { $body }
+        }
+    )*};
+}
+
+wides! {
+    VAddF64 |a, b, _| double(d(a) + d(b));
+    VMulF64 |a, b, _| double(d(a) * d(b));
+    VFmaF64 |a, b, c| double(d(a).mul_add(d(b), d(c)));
+    VFmacF64 |a, b, c| double(d(a).mul_add(d(b), d(c)));
+    VCeilF64 |a, _, _| double(d(a).ceil());
+    VFloorF64 |a, _, _| double(d(a).floor());
+    VTruncF64 |a, _, _| double(d(a).trunc());
+    VRndneF64 |a, _, _| double(d(a).round_ties_even());
+    VCvtF64I32 |a, _, _| double(f64::from((a as u32).cast_signed()));
+    VCvtF64U32 |a, _, _| double(f64::from(a as u32));
+    VCvtF64F32 |a, _, _| (f64::from(f(a as u32)).to_bits(), is_nan(a as u32) | is_denormal(a as u32));
+    VCvtF32F64 |a, _, _| {
+        let bits = (d(a) as f32).to_bits();
+        // Near the smallest normal number, what is flushed is for the device to say.
+        let tiny = (bits & !SIGN <= MIN_NORMAL) & (bits & !SIGN != 0);
+        (bits.into(), is_nan(bits) | tiny)
+    };
+    VCvtI32F64 |a, _, _| (u64::from((d(a) as i32).cast_unsigned()), false);
+    VCvtU32F64 |a, _, _| (u64::from(d(a) as u32), false);
+}
+
+/// By what of MODE they go: f32 in either way of denormals, f16 in the common mode, two registers in the common mode.
+macro_rules! find {
+    (singles: $($single:ident)*; halves: $($half:ident)*; wide: $($wide:ident)*;) => {
+        /// The handler on the host's unit, if the host does what the mode says.
+        pub(super) fn find<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
+            let (flushes, plain) = (flushes_singles(mode), has_plain_halves_and_doubles(mode));
+            Some(match (op, flushes) {
+                $(
+                    (Op::$single, Some(false)) => handler::<C, OnHost<$single, false>>(host),
+                    (Op::$single, Some(true)) => handler::<C, OnHost<$single, true>>(host),
+                )*
+                $((Op::$half, _) if plain => handler::<C, OnHost<$half, false>>(host),)*
+                $((Op::$wide, _) if plain => handler::<C, WideOnHost<$wide>>(host),)*
+                _ => return None,
+            })
+        }
+
+        /// All that the host has.
+        #[cfg(test)]
+        pub(crate) const OPERATIONS: &[Op] = &[$(Op::$single,)* $(Op::$half,)* $(Op::$wide,)*];
+    };
+}
+
+find! {
+    singles:
+        VAddF32 VSubF32 VSubrevF32 VMulF32 VFmaF32 VFmacF32 VMulLegacyF32 VFmaLegacyF32 VFmacLegacyF32
+        VMadF32 VMacF32 VCeilF32 VFloorF32 VTruncF32 VRndneF32 VFractF32
+        VMinF32 VMaxF32 VMinimumF32 VMaximumF32 VMin3F32 VMax3F32 VMinimum3F32 VMaximum3F32
+        VMinmaxF32 VMaxminF32 VMinimummaximumF32 VMaximumminimumF32 VMed3F32
+        VCvtI32F32 VCvtU32F32 VCvtFloorI32F32 VCvtF32I32 VCvtF32U32
+        VCvtF32Ubyte0 VCvtF32Ubyte1 VCvtF32Ubyte2 VCvtF32Ubyte3;
+    halves:
+        VAddF16 VSubF16 VSubrevF16 VMulF16 VFmaF16 VFmacF16 VMinF16 VMaxF16
+        VPkAddF16 VPkMulF16 VPkFmaF16 VPkFmacF16 VPkMinF16 VPkMaxF16
+        VCvtF16F32 VCvtF32F16 VCvtPkF16F32 VCvtPkBf16F32;
+    wide:
+        VAddF64 VMulF64 VFmaF64 VFmacF64 VCeilF64 VFloorF64 VTruncF64 VRndneF64
+        VCvtF64I32 VCvtF64U32 VCvtF64F32 VCvtF32F64 VCvtI32F64 VCvtU32F64;
+}
