@@ -1,5 +1,6 @@
 //! What instructions are translated to: steps, each a call of a function with resolved operands.
 
+use crate::exec::barrier::Barriers;
 use crate::memory::Memory;
 use crate::wave::Wave;
 
@@ -27,37 +28,10 @@ pub(crate) struct Context<'m> {
     pub(crate) hint: usize,
     pub(crate) lds: Vec<u32>,
     pub(crate) clock: u64,
-    pub(crate) barrier: Barrier,
+    pub(crate) barriers: Barriers,
     pub(crate) wide_private: bool,
     /// How the device computes with floats.
     pub(crate) numerics: crate::num::Generation,
-}
-
-/// The barrier of a workgroup.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Barrier {
-    pub(crate) waves: u32,
-    pub(crate) signalled: u32,
-    /// How often all waves have come.
-    pub(crate) passed: u32,
-}
-
-impl Barrier {
-    /// Counts one wave; says whether it was the first.
-    pub(crate) fn signal(&mut self) -> bool {
-        self.signalled += 1;
-        let is_first = self.signalled == 1;
-        self.complete();
-        is_first
-    }
-
-    /// Lets waves pass where all that are left have come.
-    pub(crate) fn complete(&mut self) {
-        if self.signalled >= self.waves && self.signalled > 0 {
-            self.signalled = 0;
-            self.passed = self.passed.wrapping_add(1);
-        }
-    }
 }
 
 /// Which vector instructions of the host handlers may use.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
+use crate::exec::barrier::Which;
 use crate::exec::matrix::Matrix;
 
 /// One vector register, or a constant in all lanes: chunks of eight lanes.
@@ -60,10 +61,8 @@ pub(crate) mod scalar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Running,
-    /// Waits until the barrier has been passed once more than so often.
-    Waiting {
-        passed: u32,
-    },
+    /// Waits at a barrier.
+    Waiting(Which),
     Ended,
     Failed,
 }
@@ -107,13 +106,17 @@ pub(crate) struct Wave<const C: usize> {
     pub(crate) addresses: [u64; 64],
     /// Lanes whose address may be accessed; others read zero and write nothing.
     pub(crate) valid: u64,
+    /// How many words of a buffer may be accessed, where a lane is not valid.
+    pub(crate) reach: [u8; 64],
     pub(crate) space: Space,
     /// Memory of lanes: words of all lanes after each other.
     pub(crate) scratch: Vec<u32>,
     pub(crate) failure: Option<Failure>,
     pub(crate) executed: u64,
-    /// How often the barrier had been passed when the wave signalled.
-    pub(crate) signalled: u32,
+    /// How often it has gone through the barrier of the workgroup, and through the named one that it has joined.
+    pub(crate) barriers_seen: [u32; 2],
+    /// The named barrier that it has joined; 0 is none.
+    pub(crate) joined: u8,
     /// Whether others are to run next.
     pub(crate) yields: bool,
 }
@@ -164,11 +167,13 @@ impl<const C: usize> Wave<C> {
             index_mode: 0,
             addresses: [0; 64],
             valid: 0,
+            reach: [0; 64],
             space: Space::Global,
             scratch,
             failure: None,
             executed: 0,
-            signalled: 0,
+            barriers_seen: [0; 2],
+            joined: 0,
             yields: false,
         }
     }

@@ -12,9 +12,10 @@ use hsaco_kernarg::{EntryValue, Wave as EntryWave};
 use crate::dispatch::Dispatch;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::exec::address::{PRIVATE_APERTURE, SCRATCH_BASE, SHARED_APERTURE};
+use crate::exec::barrier::Barriers;
 use crate::schedule::Run;
 use crate::snapshot::Registers;
-use crate::step::{self, Barrier, Context};
+use crate::step::{self, Context};
 use crate::translate::{Condition, End, Program, TranslationState};
 use crate::wave::{Hardware, Mode, State, Wave, scalar};
 
@@ -33,7 +34,7 @@ pub(crate) struct Workgroup<'d, const C: usize> {
     dispatch: &'d Dispatch<'d>,
     number: [u32; 3],
     pub(crate) waves: Vec<Wave<C>>,
-    context: Context<'d>,
+    pub(crate) context: Context<'d>,
     /// The order in which waves have their turns.
     order: Vec<usize>,
     random: u64,
@@ -58,7 +59,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             hint: 0,
             lds: vec![0; lds_words as usize],
             clock: 0,
-            barrier: Barrier { waves: count, ..Barrier::default() },
+            barriers: Barriers::new(count, named_barriers(dispatch)),
             wide_private: dispatch.target.generation == Generation::Gfx125,
             numerics: dispatch.target.numerics(),
         };
@@ -92,11 +93,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
         for turn in 0..self.order.len() {
             let at = self.order[turn];
             let wave = &mut self.waves[at];
-            if let State::Waiting { passed } = wave.state
-                && passed != self.context.barrier.passed
-            {
-                wave.state = State::Running;
-            }
+            self.context.barriers.wakes(wave);
             if wave.state != State::Running {
                 continue;
             }
@@ -150,7 +147,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
 
     /// Waves that wait for others that have ended.
     fn stuck(&self, program: &Program<C>) -> Error {
-        let waits = |wave: &Wave<C>| matches!(wave.state, State::Waiting { .. });
+        let waits = |wave: &Wave<C>| matches!(wave.state, State::Waiting(_));
         let waiting = self.waves.iter().filter(|it| waits(it)).count();
         let first = self.waves.iter().position(waits).unwrap_or(0);
         let all = self.waves.len();
@@ -292,6 +289,14 @@ fn enter<const C: usize>(
     scalars(dispatch, &entry, &mut wave);
     vectors(dispatch, &entry, &mut wave);
     wave
+}
+
+/// Named barriers that the descriptor asks for.
+fn named_barriers(dispatch: &Dispatch<'_>) -> u32 {
+    match dispatch.target.generation {
+        Generation::Gfx125 => (dispatch.descriptor.compute_pgm_rsrc3 >> 14 & 7) * 4,
+        _ => 0,
+    }
 }
 
 /// MODE as the descriptor sets it.

@@ -83,6 +83,16 @@ integers!(
     ]
 );
 
+/// What a change of a number makes of a word.
+pub(crate) fn change32(floats: &FloatAtomics, number: u8, [old, data, compare]: [u32; 3]) -> u32 {
+    CHANGES32.get(usize::from(number)).map_or(old, |it| it.2(floats, old, data, compare))
+}
+
+/// The same of two words.
+pub(crate) fn change64(floats: &FloatAtomics, number: u8, [old, data, compare]: [u64; 3]) -> u64 {
+    CHANGES64.get(usize::from(number)).map_or(old, |it| it.2(floats, old, data, compare))
+}
+
 /// Checks that a lane's address is a multiple of the access.
 fn is_aligned<const C: usize>(wave: &mut Wave<C>, lane: usize, bytes: u64) -> bool {
     let address = wave.addresses[lane];
@@ -105,7 +115,7 @@ fn floats<const C: usize>(wave: &Wave<C>, context: &Context<'_>, place: Place<'_
 }
 
 /// Data `a`, comparison `b`; what was there goes to `d` where `c` is 1. Lanes take their turns in order.
-fn change32<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+fn change_words<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let Some((_, _, change)) = CHANGES32.get(step.k as usize) else { return };
     let valid = wave.valid;
     for lane in lanes(wave.active) {
@@ -141,7 +151,7 @@ fn change_word<const C: usize>(
 }
 
 /// The same with pairs of registers.
-fn change64<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+fn change_pairs<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let Some((_, _, change)) = CHANGES64.get(step.k as usize) else { return };
     let valid = wave.valid;
     for lane in lanes(wave.active) {
@@ -187,10 +197,10 @@ fn change_pair<const C: usize>(
 pub(crate) fn find<const C: usize>(op: Op, ty: Type) -> Option<(Handler<C>, u64, u16)> {
     let matches = |(it, types): (Op, &[Type])| it == op && types.contains(&ty);
     if let Some(at) = CHANGES32.iter().position(|it| matches((it.0, it.1))) {
-        return Some((change32::<C>, at as u64, 1));
+        return Some((change_words::<C>, at as u64, 1));
     }
     let at = CHANGES64.iter().position(|it| matches((it.0, it.1)))?;
-    Some((change64::<C>, at as u64, 2))
+    Some((change_pairs::<C>, at as u64, 2))
 }
 
 #[cfg(test)]

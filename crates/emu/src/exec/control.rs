@@ -1,4 +1,4 @@
-//! What is no arithmetic: mode, hardware registers, barriers, messages, the program counter.
+//! What is no arithmetic: mode, hardware registers, messages, the program counter.
 
 use crate::error::ErrorKind;
 use crate::step::{Context, Step};
@@ -121,45 +121,10 @@ pub(crate) fn set_index<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>,
     *m0 = *m0 & !0xff | value;
 }
 
-pub(crate) fn barrier<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, _: &Step<C>) {
-    let passed = context.barrier.passed;
-    context.barrier.signal();
-    if context.barrier.passed == passed {
-        wave.state = State::Waiting { passed };
-        wave.stop = true;
-    }
-}
-
-/// A wave says that it has come; with `k` 1, SCC says whether it was the first.
-pub(crate) fn barrier_signal<const C: usize>(
-    wave: &mut Wave<C>,
-    context: &mut Context<'_>,
-    step: &Step<C>,
-) {
-    wave.signalled = context.barrier.passed;
-    let is_first = context.barrier.signal();
-    if step.k == 1 {
-        wave.scc = is_first;
-    }
-}
-
-pub(crate) fn barrier_wait<const C: usize>(
-    wave: &mut Wave<C>,
-    context: &mut Context<'_>,
-    _: &Step<C>,
-) {
-    let passed = wave.signalled;
-    if context.barrier.passed == passed {
-        wave.state = State::Waiting { passed };
-        wave.stop = true;
-    }
-}
-
 pub(crate) fn end<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, _: &Step<C>) {
     wave.state = State::Ended;
     wave.stop = true;
-    context.barrier.waves = context.barrier.waves.saturating_sub(1);
-    context.barrier.complete();
+    context.barriers.leave();
 }
 
 pub(crate) fn trap<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {

@@ -113,12 +113,105 @@ fn permlane16<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &St
     wave.write(step.d, &result);
 }
 
-/// `v_permlane64`: the halves of the wave exchanged; nothing in waves of 32 lanes.
+/// The same, with the four bits in the vector `b`.
+fn permlane16_var<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let (from, selectors) = (wave.v[usize::from(step.a)], wave.v[usize::from(step.b)]);
+    let mut result = wave.v[usize::from(step.d)];
+    for lane in lanes(wave.active) {
+        let row = if step.k & 4 != 0 { (lane & !15) ^ 16 } else { lane & !15 };
+        let source = row | selectors.lane(lane) as usize & 15;
+        let is_on = wave.active >> source & 1 == 1 || step.k & 1 != 0;
+        if is_on {
+            result.set_lane(lane, from.lane(source));
+        } else if step.k & 2 != 0 {
+            result.set_lane(lane, 0);
+        }
+    }
+    wave.write(step.d, &result);
+}
+
+/// How lanes of a group read each other, active or not: from the number and the group's width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Broadcast,
+    Up,
+    Down,
+    Xor,
+}
+
+impl Within {
+    /// The lane that one reads; a width that is no power of two is undefined.
+    fn source(self, lane: u32, number: u32, width: u32, lanes: u32) -> u32 {
+        let width = if width == 0 { lanes } else { width.min(lanes) };
+        let (base, at) = (lane / width * width, lane % width);
+        let inside = match self {
+            Self::Broadcast => number % 64 % width,
+            Self::Up => at.checked_sub(number).unwrap_or(at),
+            Self::Down => at.checked_add(number).filter(|it| *it < width).unwrap_or(at),
+            Self::Xor if number >= lanes => at,
+            Self::Xor => {
+                let other = lane ^ (number % 64);
+                return if other >= base + width { lane } else { other };
+            }
+        };
+        base + inside
+    }
+}
+
+/// `d` reads `a` in a lane of its group: `s[b]` is the number, `s[c]` the width of groups.
+fn within<const C: usize, const N: u8>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let kind = match N {
+        0 => Within::Broadcast,
+        1 => Within::Up,
+        2 => Within::Down,
+        _ => Within::Xor,
+    };
+    let (number, width) = (wave.s[usize::from(step.b)], wave.s[usize::from(step.c)]);
+    let from = wave.v[usize::from(step.a)];
+    let mut result = Vector::ZERO;
+    let lanes = Wave::<C>::LANES as u32;
+    for lane in 0..lanes {
+        let source = kind.source(lane, number, width, lanes);
+        result.set_lane(lane as usize, from.lane(source as usize));
+    }
+    wave.write(step.d, &result);
+}
+
+/// Addresses for ds_bpermute: the lane `a` of a group of `s[b]`.
+fn index_within<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let from = wave.v[usize::from(step.a)];
+    let mask = wave.s[usize::from(step.b)].wrapping_sub(1);
+    let mut result = Vector::ZERO;
+    for lane in 0..Wave::<C>::LANES {
+        let chosen = from.lane(lane) & 63 & mask;
+        result.set_lane(lane, chosen.wrapping_add(lane as u32 & !mask) << 2);
+    }
+    wave.write(step.d, &result);
+}
+
+/// `v_permlane64`: the halves of the wave exchanged; nothing in waves that have one.
 fn permlane64<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
     if C == 8 {
         let mut result = wave.v[usize::from(step.a)];
         result.0.rotate_left(C / 2);
         wave.write(step.d, &result);
+    }
+}
+
+/// Exchanges halves of `d` and `a`: the upper ones where bits 0 and 1 of `k` are set.
+fn swap_halves<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    let half = |register: &Vector<C>, lane: usize, bit: u64| {
+        register.lane(lane) >> ((step.k >> bit & 1) * 16) & 0xffff
+    };
+    let put = |register: &mut Vector<C>, lane: usize, bit: u64, value: u32| {
+        let shift = (step.k >> bit & 1) * 16;
+        register.set_lane(lane, register.lane(lane) & !(0xffff << shift) | value << shift);
+    };
+    for lane in lanes(wave.active) {
+        let first = half(&wave.v[usize::from(step.d)], lane, 0);
+        let second = half(&wave.v[usize::from(step.a)], lane, 1);
+        put(&mut wave.v[usize::from(step.d)], lane, 0, second);
+        put(&mut wave.v[usize::from(step.a)], lane, 1, first);
     }
 }
 
@@ -146,6 +239,29 @@ fn move_relative_both<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, s
     let value = wave.v[relative(wave, step.a, step.k)];
     let to = relative(wave, step.d, step.k) as u16;
     wave.write(to, &value);
+}
+
+/// Registers that halves of M0 count from: of the destination the upper, of the source the lower one.
+fn relative_by_halves<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> Option<(u16, u16)> {
+    let m0 = wave.s[usize::from(scalar::M0)];
+    let (to, from) = (u32::from(step.d) + (m0 >> 16 & 0x3ff), u32::from(step.a) + (m0 & 0x3ff));
+    let inside = |register: u32| u64::from(register) < step.k;
+    (inside(to) && inside(from)).then_some((to as u16, from as u16))
+}
+
+fn move_relative_halves<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    if let Some((to, from)) = relative_by_halves(wave, step) {
+        let value = wave.v[usize::from(from)];
+        wave.write(to, &value);
+    }
+}
+
+fn swap_relative<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+    if let Some((to, from)) = relative_by_halves(wave, step) {
+        let (first, second) = (wave.v[usize::from(to)], wave.v[usize::from(from)]);
+        wave.write(to, &second);
+        wave.write(from, &first);
+    }
 }
 
 /// Exchanges rows of `N` lanes: the odd ones of `d` with the even ones of `a`.
@@ -177,6 +293,15 @@ pub(crate) fn find<const C: usize>(op: Op) -> Option<Handler<C>> {
         Op::VSwapB32 => swap::<C>,
         Op::VPermlane16B32 | Op::VPermlanex16B32 => permlane16::<C>,
         Op::VPermlane64B32 => permlane64::<C>,
+        Op::VPermlane16VarB32 | Op::VPermlanex16VarB32 => permlane16_var::<C>,
+        Op::VPermlaneBcastB32 => within::<C, 0>,
+        Op::VPermlaneUpB32 => within::<C, 1>,
+        Op::VPermlaneDownB32 => within::<C, 2>,
+        Op::VPermlaneXorB32 => within::<C, 3>,
+        Op::VPermlaneIdxGenB32 => index_within::<C>,
+        Op::VSwapB16 => swap_halves::<C>,
+        Op::VMovrelsd2B32 => move_relative_halves::<C>,
+        Op::VSwaprelB32 => swap_relative::<C>,
         Op::VMovrelsB32 => move_relative_source::<C>,
         Op::VMovreldB32 => move_relative_target::<C>,
         Op::VMovrelsdB32 => move_relative_both::<C>,

@@ -103,7 +103,12 @@ fn lds_byte(lds: &[u32], offset: u64) -> u8 {
     (word >> (offset % 4 * 8)) as u8
 }
 
-fn byte<const C: usize>(wave: &Wave<C>, context: &Context<'_>, place: Place<'_>, at: u64) -> u8 {
+pub(crate) fn byte<const C: usize>(
+    wave: &Wave<C>,
+    context: &Context<'_>,
+    place: Place<'_>,
+    at: u64,
+) -> u8 {
     match place {
         Place::Memory(allocation, offset) => allocation.load8(offset + at),
         Place::Lds(offset) => lds_byte(&context.lds, offset + at),
@@ -114,7 +119,7 @@ fn byte<const C: usize>(wave: &Wave<C>, context: &Context<'_>, place: Place<'_>,
     }
 }
 
-fn set_byte<const C: usize>(
+pub(crate) fn set_byte<const C: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     place: Place<'_>,
@@ -224,7 +229,7 @@ impl Part {
             | u64::from(self.clears) << 11
     }
 
-    fn unpack(bits: u64) -> Self {
+    pub(crate) fn unpack(bits: u64) -> Self {
         let half = match bits >> 9 & 3 {
             0 => None,
             half => Some(half == 2),
@@ -233,7 +238,7 @@ impl Part {
     }
 
     /// The register after a load into it.
-    fn merged(self, old: u32, loaded: u32) -> u32 {
+    pub(crate) fn merged(self, old: u32, loaded: u32) -> u32 {
         let wide = match (self.bytes, self.is_signed) {
             (1, true) => i32::from(loaded as i8).cast_unsigned(),
             (2, true) => i32::from(loaded as i16).cast_unsigned(),
@@ -275,10 +280,13 @@ fn load_words<const C: usize, const N: usize>(
     }
     let (valid, active) = (wave.valid, wave.active);
     for lane in lanes(active) {
+        let count = reach(wave, valid, lane, N as u16);
         let mut values = [0; N];
-        if valid >> lane & 1 == 1 {
+        if usize::from(count) == N {
             let Some(place) = place(wave, context, lane, N as u64 * 4, false) else { return };
             values = words_at(wave, context, place);
+        } else if !read(wave, context, lane, count, &mut values) {
+            return;
         }
         set_lanes(wave, step.d, lane, values);
     }
@@ -312,6 +320,31 @@ fn set_lanes<const C: usize, const N: usize>(
 #[inline]
 fn lanes_of<const C: usize, const N: usize>(wave: &Wave<C>, first: u16, lane: usize) -> [u32; N] {
     std::array::from_fn(|at| wave.v[usize::from(first) + at].lane(lane))
+}
+
+/// Reads `count` words of a lane; says whether they are anywhere.
+pub(crate) fn read<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    lane: usize,
+    count: u16,
+    words: &mut [u32],
+) -> bool {
+    if count == 0 {
+        return true;
+    }
+    let Some(place) = place(wave, context, lane, u64::from(count) * 4, false) else {
+        return false;
+    };
+    for (at, value) in (0..count).zip(words) {
+        *value = word(wave, context, place, u64::from(at) * 4);
+    }
+    true
+}
+
+/// How many of `count` words of a lane may be accessed.
+pub(crate) fn reach<const C: usize>(wave: &Wave<C>, valid: u64, lane: usize, count: u16) -> u16 {
+    if valid >> lane & 1 == 1 { count } else { u16::from(wave.reach[lane]).min(count) }
 }
 
 /// The first and the last address of the active lanes.
@@ -352,14 +385,20 @@ fn store_words<const C: usize, const N: usize>(
     {
         return;
     }
-    for lane in lanes(wave.valid & wave.active) {
-        let Some(place) = place(wave, context, lane, N as u64 * 4, true) else { return };
+    for lane in lanes(wave.active) {
+        let count = reach(wave, wave.valid, lane, N as u16);
+        if count == 0 {
+            continue;
+        }
+        let Some(place) = place(wave, context, lane, u64::from(count) * 4, true) else { return };
         let values: [u32; N] = lanes_of(wave, step.a, lane);
-        if let Place::Memory(allocation, offset) = place {
+        if let Place::Memory(allocation, offset) = place
+            && usize::from(count) == N
+        {
             allocation.store(offset, values);
             continue;
         }
-        for (at, value) in values.into_iter().enumerate() {
+        for (at, value) in values.into_iter().take(count.into()).enumerate() {
             set_word(wave, context, place, at as u64 * 4, value);
         }
     }

@@ -8,15 +8,19 @@
 
 pub(crate) mod address;
 pub(crate) mod atomic;
+pub(crate) mod barrier;
 pub(crate) mod control;
 pub(crate) mod ds;
 pub(crate) mod float;
 pub(crate) mod lane;
+pub(crate) mod lds_copy;
 pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod modifier;
 pub(crate) mod salu;
 pub(crate) mod smem;
+pub(crate) mod tensor;
+pub(crate) mod transpose;
 pub(crate) mod valu;
 
 use crate::step::{Context, Handler, Host, Step};

@@ -291,6 +291,46 @@ fn save_exec<const C: usize, const N: u8>(wave: &mut Wave<C>, _: &mut Context<'_
     wave.sync_exec();
 }
 
+/// The last register of the part of the file that a register is in: what is indexed stays in it.
+fn last_of(register: u16) -> u32 {
+    match register {
+        0..scalar::TTMP => u32::from(scalar::TTMP) - 1,
+        _ => u32::from(scalar::M0) - 1,
+    }
+}
+
+/// The register so many behind another, of `count` registers.
+fn relative(first: u16, index: u32, count: u16) -> Option<u16> {
+    let at = u32::from(first).checked_add(index)?;
+    (at + u32::from(count) - 1 <= last_of(first)).then_some(at as u16)
+}
+
+/// `e` registers from `a` on to `d`; `k` says by what each is moved: 1 the source by M0, 2 the destination, 3 both by its
+/// halves. A source that is not there is the first register, a destination that is not there is not written.
+pub(crate) fn move_relative<const C: usize>(
+    wave: &mut Wave<C>,
+    _: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    let m0 = wave.s[usize::from(scalar::M0)];
+    let (from, to) = match step.k {
+        1 => (m0, 0),
+        2 => (0, m0),
+        _ => (m0 & 0x3ff, m0 >> 16 & 0x3ff),
+    };
+    let is_indexed = |bit: u64| step.k & bit != 0;
+    let from = match is_indexed(1) {
+        true => relative(step.a, from, step.e).unwrap_or(0),
+        false => step.a,
+    };
+    let to = if is_indexed(2) { relative(step.d, to, step.e) } else { Some(step.d) };
+    let Some(to) = to else { return };
+    let values = [0, 1].map(|at| wave.s[usize::from(from) + at]);
+    for (at, value) in (0..step.e).zip(values) {
+        wave.s[usize::from(to + at)] = value;
+    }
+}
+
 /// Those that also change EXEC. The operations of 32 bits are of waves of 32 lanes, and the others of 64.
 fn exec<const C: usize>(op: Op) -> Option<Handler<C>> {
     Some(match op {

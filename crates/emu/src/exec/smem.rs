@@ -1,37 +1,102 @@
-//! Scalar loads, and the clock.
+//! Scalar memory, and the clock.
 
+use super::address::{Layout, scalar_buffer};
+use super::atomic;
+use super::float::{self, AtomicUnit, FloatAtomics};
 use super::memory::forbidden;
 use crate::error::ErrorKind;
+use crate::memory::Allocation;
 use crate::step::{Context, Step};
 use crate::wave::Wave;
 
-/// The address of a scalar access: the base `a`, the register `b` times `e`, and `k`.
-fn address<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> u64 {
-    let offset = u64::from(wave.s[usize::from(step.b)]) * u64::from(step.e);
-    wave.pair(step.a).wrapping_add(offset).wrapping_add(step.k)
+/// How a scalar access goes, packed into a step's `e`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// What the offset register is multiplied by.
+    pub(crate) scale: u8,
+    /// The layout of its buffer descriptor, where it has one.
+    pub(crate) buffer: Option<Layout>,
+    /// The number of an atomic change.
+    pub(crate) change: u8,
+    /// Whether a change says what was there.
+    pub(crate) returns: bool,
 }
 
-/// `c` registers from `d` on, of memory at `a + b + k`.
-pub(crate) fn load<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
-    let address = address(wave, step) & !3;
-    let bytes = u64::from(step.c) * 4;
-    let Some((allocation, offset)) = context.memory.find(address, bytes, &mut context.hint) else {
-        let kind = ErrorKind::OutOfBounds;
-        return wave.fail(kind, 0, forbidden(kind, address, bytes));
-    };
-    let mut at = 0;
-    while at < step.c {
-        let from = offset + u64::from(at) * 4;
-        let first = usize::from(step.d + at);
-        // Pairs in one piece: a value of 64 bits that another thread writes is whole.
-        let (values, count) = match step.c - at {
-            1 => ([allocation.load32(from), 0], 1),
-            _ => (allocation.load(from), 2),
+impl Access {
+    pub(crate) fn pack(self) -> u16 {
+        let buffer = self.buffer.map_or(0, |layout| 1 + layout as u16);
+        let scale = self.scale.trailing_zeros() as u16;
+        scale | buffer << 3 | u16::from(self.change) << 6 | u16::from(self.returns) << 15
+    }
+
+    fn unpack(bits: u16) -> Self {
+        let buffer = match bits >> 3 & 7 {
+            0 => None,
+            layout => Some(Layout::unpack(u64::from(layout) - 1)),
         };
-        for (register, value) in wave.s[first..].iter_mut().zip(values).take(count) {
+        Self { scale: 1 << (bits & 7), buffer, change: (bits >> 6) as u8, returns: bits >> 15 == 1 }
+    }
+}
+
+/// The address of an access, and how many bytes from it on are in its buffer: the base or descriptor `a`, the register `b`
+/// scaled, and `k`.
+fn address<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> (u64, u64) {
+    let access = Access::unpack(step.e);
+    let offset = u64::from(wave.s[usize::from(step.b)]) * u64::from(access.scale);
+    let offset = offset.wrapping_add(step.k);
+    match access.buffer {
+        None => (wave.pair(step.a).wrapping_add(offset), u64::MAX),
+        Some(layout) => {
+            let words = [0, 1, 2, 3].map(|at| wave.s[usize::from(step.a + at)]);
+            let (base, size) = scalar_buffer(words, layout);
+            (base.wrapping_add(offset), size.saturating_sub(offset))
+        }
+    }
+}
+
+/// Finds memory; fails the wave where there is none.
+fn find<'m, const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'m>,
+    address: u64,
+    bytes: u64,
+    is_write: bool,
+) -> Option<(&'m Allocation, u64)> {
+    let found = context.memory.find(address, bytes, &mut context.hint);
+    let kind = match found {
+        Some((allocation, offset)) => allocation.forbids_write(offset, bytes).filter(|_| is_write),
+        None => Some(ErrorKind::OutOfBounds),
+    };
+    if let Some(kind) = kind {
+        wave.fail(kind, 0, forbidden(kind, address, bytes));
+        return None;
+    }
+    found
+}
+
+/// `c` registers from `d` on; words that are past a buffer's end are zero.
+pub(crate) fn load<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+    let (address, room) = address(wave, step);
+    let count = u64::from(step.c).min(room.div_ceil(4));
+    let found = match count {
+        0 => None,
+        _ => match find(wave, context, address & !3, count * 4, false) {
+            None => return,
+            found => found,
+        },
+    };
+    // Pairs in one piece: a value of 64 bits that another thread writes is whole.
+    for at in (0..u64::from(step.c)).step_by(2) {
+        let values = match found {
+            Some((allocation, offset)) if at + 2 <= count => allocation.load(offset + at * 4),
+            Some((allocation, offset)) if at < count => [allocation.load32(offset + at * 4), 0],
+            _ => [0; 2],
+        };
+        let first = usize::from(step.d) + at as usize;
+        let left = usize::from(step.c) - at as usize;
+        for (register, value) in wave.s[first..].iter_mut().zip(values).take(left) {
             *register = value;
         }
-        at += 2;
     }
 }
 
@@ -41,12 +106,13 @@ pub(crate) fn load_part<const C: usize>(
     context: &mut Context<'_>,
     step: &Step<C>,
 ) {
-    let address = address(wave, step);
+    let (address, room) = address(wave, step);
     let bytes = u64::from(step.c & 0xff);
-    let Some((allocation, offset)) = context.memory.find(address, bytes, &mut context.hint) else {
-        let kind = ErrorKind::OutOfBounds;
-        return wave.fail(kind, 0, forbidden(kind, address, bytes));
-    };
+    if room == 0 {
+        wave.s[usize::from(step.d)] = 0;
+        return;
+    }
+    let Some((allocation, offset)) = find(wave, context, address, bytes, false) else { return };
     let is_signed = step.c >> 15 == 1;
     wave.s[usize::from(step.d)] = match (bytes, is_signed) {
         (1, false) => allocation.load8(offset).into(),
@@ -56,48 +122,51 @@ pub(crate) fn load_part<const C: usize>(
     };
 }
 
-/// `c` registers from `d` on, through the buffer descriptor `a`: what is past its end is zero.
-pub(crate) fn buffer_load<const C: usize>(
+/// `c` registers from `d` on to memory; words that are past a buffer's end are not stored.
+pub(crate) fn store<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+    let (address, room) = address(wave, step);
+    let count = u64::from(step.c).min(room.div_ceil(4));
+    if count == 0 {
+        return;
+    }
+    let found = find(wave, context, address & !3, count * 4, true);
+    let Some((allocation, offset)) = found else { return };
+    for at in 0..count {
+        allocation.store32(offset + at * 4, wave.s[usize::from(step.d) + at as usize]);
+    }
+}
+
+/// Changes one or two words (`c`) by the data `d`, and what is compared with after it; says what was there.
+pub(crate) fn change<const C: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
 ) {
-    let word = |at: u16| u64::from(wave.s[usize::from(step.a + at)]);
-    let base = word(0) | (word(1) & 0xffff) << 32;
-    let (stride, records) = (word(1) >> 16 & 0x3fff, word(2));
-    let size = if stride == 0 { records } else { records * stride };
-    let offset = u64::from(wave.s[usize::from(step.b)]) * u64::from(step.e);
-    let start = offset.wrapping_add(step.k) & !3;
-    for at in 0..u64::from(step.c) {
-        let offset = start.saturating_add(at * 4);
-        let value = if offset.saturating_add(4) > size {
-            0
-        } else {
-            let address = base + offset;
-            let Some((allocation, offset)) = context.memory.find(address, 4, &mut context.hint)
-            else {
-                let kind = ErrorKind::OutOfBounds;
-                return wave.fail(kind, 0, forbidden(kind, address, 4));
-            };
-            allocation.load32(offset)
-        };
-        wave.s[usize::from(step.d) + at as usize] = value;
-    }
-}
-
-/// `c` registers from `d` on to memory at `a + b + k`.
-pub(crate) fn store<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
-    let address = address(wave, step) & !3;
+    let access = Access::unpack(step.e);
+    let (address, room) = address(wave, step);
     let bytes = u64::from(step.c) * 4;
-    let Some((allocation, offset)) = context.memory.find(address, bytes, &mut context.hint) else {
-        let kind = ErrorKind::OutOfBounds;
-        return wave.fail(kind, 0, forbidden(kind, address, bytes));
-    };
-    if let Some(kind) = allocation.forbids_write(offset, bytes) {
-        return wave.fail(kind, 0, forbidden(kind, address, bytes));
+    let mut old = [0; 2];
+    if room >= bytes {
+        let address = address & !(bytes - 1);
+        let Some((allocation, offset)) = find(wave, context, address, bytes, true) else { return };
+        let floats = FloatAtomics::new(&float::mode(wave, context), AtomicUnit::Cache);
+        let word = |at: u16| wave.s[usize::from(step.d + at)];
+        if step.c == 1 {
+            old[0] = allocation.update32(offset, |old| {
+                atomic::change32(&floats, access.change, [old, word(0), word(1)])
+            });
+        } else {
+            let pair = |at: u16| u64::from(word(at)) | u64::from(word(at + 1)) << 32;
+            let (data, compare) = (pair(0), pair(2));
+            let change = |old| atomic::change64(&floats, access.change, [old, data, compare]);
+            let found = allocation.update64(offset, change);
+            old = [found as u32, (found >> 32) as u32];
+        }
     }
-    for at in 0..step.c {
-        allocation.store32(offset + u64::from(at) * 4, wave.s[usize::from(step.d + at)]);
+    if access.returns {
+        for (at, value) in (0..step.c).zip(old) {
+            wave.s[usize::from(step.d + at)] = value;
+        }
     }
 }
 

@@ -13,18 +13,6 @@ const ROWS: usize = 705;
 
 /// Programs that do not give the device's answer yet, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "ds.TestDS2AddrStride64.ds_storexchg_2addr_rtn_b32",
-        "ds_storexchg_2addr_rtn_b32 is not written",
-    ),
-    (
-        "ds.TestDS2AddrStride64.ds_storexchg_2addr_stride64_rtn_b32",
-        "ds_storexchg_2addr_stride64_rtn_b32 is not written",
-    ),
-    (
-        "ds.TestDS2AddrStride64.ds_storexchg_2addr_stride64_rtn_b64_returns_old",
-        "ds_storexchg_2addr_stride64_rtn_b64 is not written",
-    ),
     ("vinterp.TestVInterp.v_interp_p10_f16_f32", "refused: pixel shaders only"),
     ("vinterp.TestVInterp.v_interp_p10_f32", "refused: pixel shaders only"),
 ];

@@ -5,8 +5,9 @@ use hsaco_isa::target::{Generation, WaveSize};
 use hsaco_isa::{Assembler, Processor};
 
 use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::exec::barrier::Barriers;
 use crate::memory::Memory;
-use crate::step::{Barrier, Context};
+use crate::step::Context;
 use crate::translate::{Layout, Program, Target};
 use crate::wave::{Hardware, Mode, State, Wave, scalar};
 use crate::workgroup::run_wave;
@@ -71,7 +72,7 @@ impl<const C: usize> Machine<C> {
             hint: 0,
             lds: std::mem::take(&mut self.lds),
             clock: 0,
-            barrier: Barrier { waves: self.waves.len() as u32, ..Barrier::default() },
+            barriers: Barriers::new(self.waves.len() as u32, 0),
             wide_private: self.processor.generation() == Generation::Gfx125,
             numerics: target(self.processor).numerics(),
         };
@@ -81,10 +82,7 @@ impl<const C: usize> Machine<C> {
         while self.waves.iter().any(|wave| wave.state != State::Ended) {
             let mut has_run = false;
             for wave in &mut self.waves {
-                if matches!(wave.state, State::Waiting { passed } if passed != context.barrier.passed)
-                {
-                    wave.state = State::Running;
-                }
+                context.barriers.wakes(wave);
                 if wave.state == State::Running {
                     has_run = true;
                     run_wave(wave, &mut context, program, LIMIT)

@@ -1,19 +1,27 @@
 //! What crosses modules: every line of the table that says it runs has a function.
 #![allow(
-    clippy::indexing_slicing,
     clippy::cast_possible_truncation,
-    reason = "registers and lanes of tests are known to exist"
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and its numbers are small"
 )]
 
+mod barrier;
+mod buffer;
+mod group;
 mod hardware;
+mod lane;
+mod lds;
 mod machine;
 mod quick;
 mod speed;
 
+use crate::exec::lane as exec_lane;
 use crate::exec::memory::{load, store, words};
 use crate::exec::valu::dot::{self, Choice};
 use crate::exec::valu::{self, bit3, carry, compare};
-use crate::exec::{atomic, ds, float, lane, salu};
+use crate::exec::{atomic, ds, float, salu};
 use crate::generated::{Op, SEMANTICS};
 use crate::num::{Generation, Mode};
 use crate::semantics::{Semantics, Type};
@@ -30,7 +38,7 @@ fn is_function(op: Op) -> bool {
         || carry::find::<8>(op, host).is_some()
         || compare::find::<8>(op, &mode, host).is_some()
         || bit3::find::<8>(op).is_some()
-        || lane::find::<8>(op).is_some()
+        || exec_lane::find::<8>(op).is_some()
         || salu::find::<8>(op).is_some()
         || dot::find::<8>(op, any_dot, host).is_some()
         || matches!(op, Op::VMfma | Op::VSmfmac | Op::VWmma | Op::VSwmmac)
@@ -42,11 +50,14 @@ fn is_access(line: &Semantics) -> bool {
     match line.op {
         Op::Load => load::<8>(ty, false).is_some(),
         Op::Store => store::<8>(ty).is_some(),
-        Op::Load2 | Op::Load2st64 | Op::Store2 | Op::Store2st64 => {
+        Op::LoadAddtid => load::<8>(ty, false).is_some(),
+        Op::StoreAddtid => store::<8>(ty).is_some(),
+        Op::Load2 | Op::Load2st64 | Op::Store2 | Op::Store2st64 | Op::Swap2 | Op::Swap2st64 => {
             ds::find::<8>(line.op, words(ty).unwrap_or(0)).is_some()
         }
         Op::SLoad => true,
-        Op::SBufferLoad | Op::SStore => words(ty).is_some(),
+        Op::SBufferLoad => true,
+        Op::SStore | Op::SBufferStore => words(ty).is_some(),
         op => atomic::find::<8>(op, ty).is_some(),
     }
 }
@@ -74,6 +85,10 @@ fn is_special(op: Op) -> bool {
         SBarrierWait,
         SBarrierSignal,
         SBarrierSignalIsfirst,
+        SBarrierInit,
+        SBarrierJoin,
+        SBarrierLeave,
+        SGetBarrierState,
         SSleep,
         SSleepVar,
     ];
@@ -95,6 +110,11 @@ fn is_special(op: Op) -> bool {
         SSendmsg,
         SSethalt,
         SSetkill,
+        SMovrelsB32,
+        SMovrelsB64,
+        SMovreldB32,
+        SMovreldB64,
+        SMovrelsd2B32,
     ];
     const OTHER: &[Op] = &[
         Nop,
@@ -113,7 +133,26 @@ fn is_special(op: Op) -> bool {
         VFmaMixloBf16,
         VFmaMixhiBf16,
     ];
-    FLOW.contains(&op) || STATE.contains(&op) || OTHER.contains(&op)
+    const MEMORY: &[Op] = &[
+        DsAppend,
+        DsConsume,
+        DsCondxchg32RtnB64,
+        DsAtomicBarrierArriveRtnB64,
+        DsAtomicAsyncBarrierArriveB64,
+        LoadTr16,
+        LoadTr8,
+        LoadTr6,
+        LoadTr4,
+        LoadToLds,
+        StoreFromLds,
+        LoadToLdsAsync,
+        StoreFromLdsAsync,
+        LoadBlock,
+        StoreBlock,
+        TensorLoadToLds,
+        TensorStoreFromLds,
+    ];
+    MEMORY.contains(&op) || FLOW.contains(&op) || STATE.contains(&op) || OTHER.contains(&op)
 }
 
 #[test]

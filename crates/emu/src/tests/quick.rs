@@ -1,11 +1,12 @@
 //! What the host's unit gives is what `num` gives: every operation that has both ways, on special and random bits.
 
+use crate::exec::barrier::Barriers;
 use crate::exec::float::{self, QUICK_OPERATIONS};
 use crate::exec::valu::compare;
 use crate::generated::Op;
 use crate::memory::Memory;
 use crate::num::{self, F16, F32, F64, Generation, Relation};
-use crate::step::{self, Barrier, Context, Handler, Host, Step};
+use crate::step::{self, Context, Handler, Host, Step};
 use crate::wave::{Mode, Wave, scalar};
 
 /// MODE: all denormals kept, those of f32 flushed, both without IEEE, other denormals flushed.
@@ -86,7 +87,7 @@ fn run(wave: &mut Wave<4>, handler: Handler<4>, generation: Generation) {
         hint: 0,
         lds: Vec::new(),
         clock: 0,
-        barrier: Barrier::default(),
+        barriers: Barriers::new(1, 0),
         wide_private: false,
         numerics: generation,
     };

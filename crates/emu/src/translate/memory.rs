@@ -7,7 +7,9 @@ use super::operand::Wide;
 use super::{Builder, Registers};
 use crate::error::Result;
 use crate::exec::address::{self, BufferAccess, Layout, Offset, Scalar64, Vector64};
-use crate::exec::{atomic, ds, handler, lane, memory};
+use crate::exec::lds_copy::{self, Copy, Kind};
+use crate::exec::transpose::{self, Exchange, Transpose};
+use crate::exec::{atomic, ds, handler, lane, memory, tensor};
 use crate::generated::Op;
 use crate::semantics::{Semantics, Type};
 use crate::wave::scalar;
@@ -27,6 +29,7 @@ impl<const C: usize> Builder<'_, C> {
             Op::DsBpermuteB32 | Op::DsPermuteB32 | Op::DsSwizzleB32 | Op::DsBpermuteFiB32 => {
                 return self.permute(semantics.op);
             }
+            Op::DsAppend | Op::DsConsume => return self.count(semantics.op),
             _ => {}
         }
         let ty = semantics.inputs.first().copied().unwrap_or(Type::B32);
@@ -34,16 +37,39 @@ impl<const C: usize> Builder<'_, C> {
             return Err(self.unsupported("global data share"));
         }
         match self.inst.format() {
+            _ if matches!(semantics.op, Op::LoadAddtid | Op::StoreAddtid) => self.lane_address()?,
             Format::Ds => self.lds_address()?,
             Format::Flat => self.flat_address(true, ty)?,
             Format::Global => self.flat_address(false, ty)?,
             Format::Scratch => self.scratch_address(ty)?,
-            _ => self.buffer_address(ty)?,
+            _ => self.buffer_address(semantics.op, ty)?,
         }
         match semantics.op {
-            Op::Load => self.load(ty),
-            Op::Store => self.store(ty),
-            Op::Load2 | Op::Load2st64 | Op::Store2 | Op::Store2st64 => self.two(semantics.op, ty),
+            // The form without a destination.
+            Op::Load if self.operand("vdst").or(self.operand("vdata")).is_none() => {
+                self.copy_with_lds(Op::LoadToLds, ty)
+            }
+            Op::Load | Op::LoadAddtid => self.load(ty),
+            Op::Store | Op::StoreAddtid => self.store(ty),
+            Op::Load2 | Op::Load2st64 | Op::Store2 | Op::Store2st64 | Op::Swap2 | Op::Swap2st64 => {
+                self.two(semantics.op, ty)
+            }
+            Op::LoadTr16 | Op::LoadTr8 | Op::LoadTr6 | Op::LoadTr4 => {
+                self.transpose(semantics.op, ty)
+            }
+            Op::LoadToLds | Op::StoreFromLds | Op::LoadToLdsAsync | Op::StoreFromLdsAsync => {
+                self.copy_with_lds(semantics.op, ty)
+            }
+            Op::LoadBlock | Op::StoreBlock => self.block(semantics.op),
+            Op::DsCondxchg32RtnB64 => {
+                let d = self.memory_register(self.needed("vdst")?)?;
+                let a = self.memory_register(self.needed("data0")?)?;
+                self.push(ds::conditional_swap::<C>, Registers { d, a, ..Registers::default() });
+                Ok(())
+            }
+            Op::DsAtomicBarrierArriveRtnB64 | Op::DsAtomicAsyncBarrierArriveB64 => {
+                self.barrier_arrive()
+            }
             op => self.atomic(op, ty),
         }
     }
@@ -62,9 +88,6 @@ impl<const C: usize> Builder<'_, C> {
     }
 
     fn load(&mut self, ty: Type) -> Result<()> {
-        if self.inst.format() == Format::Mubuf && self.loads_to_lds() {
-            return Err(self.unsupported("a load to LDS"));
-        }
         let value = self.operand("vdst").or(self.operand("vdata"));
         let d = self.memory_register(value.ok_or_else(|| self.unsupported("no destination"))?)?;
         // With ECC the other half of a register is not kept.
@@ -94,9 +117,10 @@ impl<const C: usize> Builder<'_, C> {
         let [first, second] = ["offset0", "offset1"].map(|name| self.number(name) as u64 & 0xff);
         let mut registers =
             Registers { k: (first * unit) | (second * unit) << 32, ..Registers::default() };
-        if matches!(op, Op::Load2 | Op::Load2st64) {
+        if !matches!(op, Op::Store2 | Op::Store2st64) {
             registers.d = self.memory_register(self.needed("vdst")?)?;
-        } else {
+        }
+        if !matches!(op, Op::Load2 | Op::Load2st64) {
             registers.a = self.memory_register(self.needed("data0")?)?;
             registers.b = self.memory_register(self.needed("data1")?)?;
         }
@@ -128,6 +152,102 @@ impl<const C: usize> Builder<'_, C> {
         Ok(())
     }
 
+    /// One counter in LDS for all lanes.
+    fn count(&mut self, op: Op) -> Result<()> {
+        if self.number("gds") != 0 {
+            return Err(self.unsupported("global data share"));
+        }
+        let d = self.memory_register(self.needed("vdst")?)?;
+        let k = self.number("offset").cast_unsigned() & 0xffff;
+        let c = u16::from(op == Op::DsConsume);
+        self.push(ds::count::<C>, Registers { d, c, k, ..Registers::default() });
+        Ok(())
+    }
+
+    fn barrier_arrive(&mut self) -> Result<()> {
+        let mut registers = Registers::default();
+        if let Some(target) = self.operand("vdst") {
+            registers.d = self.memory_register(target)?;
+            registers.a = self.memory_register(self.needed("data0")?)?;
+            registers.c = 1;
+        }
+        self.push(ds::barrier_arrive::<C>, registers);
+        Ok(())
+    }
+
+    /// How lanes exchange elements: on gfx950 in groups of sixteen, from gfx12 on of eight.
+    fn transpose(&mut self, op: Op, ty: Type) -> Result<()> {
+        let is_gfx9 = self.target.is_gfx9();
+        if !is_gfx9 && C == 8 {
+            return Err(self.unsupported("in waves of 64 lanes"));
+        }
+        let words = memory::words(ty).unwrap_or(0) as u8;
+        let bits = match op {
+            Op::LoadTr16 => 16,
+            Op::LoadTr8 => 8,
+            Op::LoadTr6 => 6,
+            _ => 4,
+        };
+        let exchange = match op {
+            _ if is_gfx9 => Exchange::Columns(16),
+            Op::LoadTr8 => Exchange::Interleaved,
+            _ => Exchange::Columns(8),
+        };
+        let ignores_exec = !is_gfx9 && self.inst.format() == Format::Ds;
+        let kind = Transpose { exchange, bits, words, ignores_exec };
+        let d = self.memory_register(self.needed("vdst")?)?;
+        self.push(transpose::load::<C>, Registers { d, k: kind.pack(), ..Registers::default() });
+        Ok(())
+    }
+
+    /// Between memory and LDS.
+    fn copy_with_lds(&mut self, op: Op, ty: Type) -> Result<()> {
+        let is_async = matches!(op, Op::LoadToLdsAsync | Op::StoreFromLdsAsync);
+        let is_flat = matches!(self.inst.format(), Format::Flat | Format::Global | Format::Scratch);
+        let offset = if is_flat { self.flat_offset(false) } else { self.number("offset") };
+        let kind = match (memory::words(ty), memory::Part::of(ty)) {
+            (Some(words), _) => Kind::Words(words as u8),
+            (None, Some(part)) if !is_async => Kind::Part(part),
+            _ => Kind::Byte,
+        };
+        let mut registers =
+            Registers { k: Copy { offset: offset as u32, kind }.pack(), ..Registers::default() };
+        if is_async {
+            let name = if op == Op::LoadToLdsAsync { "vdst" } else { "vdata" };
+            registers.a = self.memory_register(self.needed(name)?)?;
+            registers.c = 1;
+        }
+        let is_load = matches!(op, Op::LoadToLds | Op::LoadToLdsAsync);
+        self.push(if is_load { lds_copy::load::<C> } else { lds_copy::store::<C> }, registers);
+        Ok(())
+    }
+
+    /// The groups of a tensor's descriptor; those that are left out are zero.
+    pub(super) fn tensor(&mut self, op: Op) -> Result<()> {
+        let zeros = scalar::CONSTANTS + self.pools.zeros();
+        let mut groups = [zeros; 4];
+        for (group, name) in groups.iter_mut().zip(["vaddr0", "vaddr1", "vaddr2", "vaddr3"]) {
+            if let Some(value) = self.operand(name).filter(|value| !is_null(*value)) {
+                *group = self.scalar_source(value, Wide::Unsigned)?;
+            }
+        }
+        let [a, b, c, d] = groups;
+        let k = u64::from(op == Op::TensorStoreFromLds);
+        self.push(tensor::tile::<C>, Registers { d, a, b, c, k, ..Registers::default() });
+        Ok(())
+    }
+
+    fn block(&mut self, op: Op) -> Result<()> {
+        if op == Op::LoadBlock {
+            let d = self.memory_register(self.needed("vdst")?)?;
+            self.push(lds_copy::load_block::<C>, Registers { d, ..Registers::default() });
+        } else {
+            let a = self.memory_register(self.needed("vdata")?)?;
+            self.push(lds_copy::store_block::<C>, Registers { a, ..Registers::default() });
+        }
+        Ok(())
+    }
+
     fn permute(&mut self, op: Op) -> Result<()> {
         let run = lane::find(op).ok_or_else(|| self.unsupported("not written yet"))?;
         let d = self.memory_register(self.needed("vdst")?)?;
@@ -154,6 +274,23 @@ impl<const C: usize> Builder<'_, C> {
         let k = self.number("offset").cast_unsigned() & 0xffff;
         let run = handler::<C, Offset<true>>(self.host);
         self.push(run, Registers { a, b, c: 1, k, ..Registers::default() });
+        Ok(())
+    }
+
+    /// A base that all lanes share, and their numbers.
+    fn lane_address(&mut self) -> Result<()> {
+        let mut registers = Registers::default();
+        if self.inst.format() == Format::Ds {
+            registers.k = self.number("offset").cast_unsigned() & 0xffff;
+            registers.e = if self.target.generation == Generation::Gfx125 { 20 } else { 16 };
+        } else {
+            registers.k = self.flat_offset(false).cast_unsigned();
+            registers.b = match self.operand("saddr").filter(|value| !is_null(*value)) {
+                Some(value) => self.scalar_source(value, Wide::Unsigned)?,
+                None => self.zero(),
+            };
+        }
+        self.push(address::of_lane::<C>, registers);
         Ok(())
     }
 
@@ -224,27 +361,20 @@ impl<const C: usize> Builder<'_, C> {
         bytes.get(number / 8).is_some_and(|byte| byte >> (number % 8) & 1 == 1)
     }
 
-    fn loads_to_lds(&self) -> bool {
-        self.target.is_gfx9() && self.bit(16) || self.operand("vdata").is_none()
-    }
-
-    fn buffer_address(&mut self, ty: Type) -> Result<()> {
+    fn buffer_address(&mut self, op: Op, ty: Type) -> Result<()> {
         let (offset_bit, index_bit) = match self.target.generation {
             generation if generation < Generation::Gfx11 => (12, 13),
             Generation::Gfx11 => (54, 55),
             _ => (62, 63),
-        };
-        let layout = match self.target.generation {
-            generation if generation < Generation::Gfx10 => Layout::Gfx9,
-            Generation::Gfx125 => Layout::Gfx1250,
-            _ => Layout::Gfx10,
         };
         let access = BufferAccess {
             offset: self.number("offset") as u32,
             has_offset: self.bit(offset_bit),
             has_index: self.bit(index_bit),
             bytes: memory::bytes(ty),
-            layout,
+            is_whole: !matches!(op, Op::Load | Op::Store | Op::LoadToLds | Op::StoreFromLds),
+            is_formatted: false,
+            layout: Layout::of(self.target.generation),
         };
         let a = match self.operand("vaddr") {
             Some(value) => self.memory_register(value)?,

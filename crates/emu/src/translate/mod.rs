@@ -87,6 +87,7 @@ pub(crate) struct Pools {
     scalar: Vec<u32>,
     scalar_at: HashMap<(u32, Option<u32>), u16>,
     matrices: Vec<Arc<Matrix>>,
+    zeros: Option<u16>,
 }
 
 impl Pools {
@@ -117,6 +118,15 @@ impl Pools {
     fn matrix(&mut self, matrix: Matrix) -> u64 {
         self.matrices.push(Arc::new(matrix));
         self.matrices.len() as u64 - 1
+    }
+
+    /// The number of four zeros after each other.
+    fn zeros(&mut self) -> u16 {
+        *self.zeros.get_or_insert_with(|| {
+            let at = self.scalar.len() as u16;
+            self.scalar.extend([0; 4]);
+            at
+        })
     }
 
     /// Gives a wave the constants that it does not have yet.
@@ -428,6 +438,9 @@ impl<const C: usize> Builder<'_, C> {
             | Format::Scratch
             | Format::Mubuf
             | Format::Mtbuf => self.vector_memory(semantics).map(|()| None),
+            _ if matches!(semantics.op, Op::TensorLoadToLds | Op::TensorStoreFromLds) => {
+                self.tensor(semantics.op).map(|()| None)
+            }
             Format::Vopd => self.dual(semantics).map(|()| None),
             _ if matches!(semantics.op, Op::SNop | Op::Nop | Op::VNop) => {
                 self.push(crate::exec::control::nop::<C>, Registers::default());

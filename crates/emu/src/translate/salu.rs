@@ -6,8 +6,9 @@ use hsaco_isa::target::Generation;
 use super::operand::Wide;
 use super::{After, Builder, Condition, End, Registers};
 use crate::error::Result;
+use crate::exec::address::Layout;
 use crate::exec::memory::{bytes, words};
-use crate::exec::{control, salu, smem};
+use crate::exec::{atomic, barrier, control, salu, smem};
 use crate::generated::Op;
 use crate::semantics::{Semantics, Type};
 use crate::step::Handler;
@@ -78,12 +79,12 @@ impl<const C: usize> Builder<'_, C> {
                 After::Flow(End::To(target))
             }
             Op::SBarrier => {
-                self.push(control::barrier::<C>, Registers::default());
+                self.push(barrier::meet::<C>, Registers::default());
                 After::Flow(End::To(next))
             }
             Op::SBarrierWait => {
-                self.workgroup_barrier(self.number("simm16"))?;
-                self.push(control::barrier_wait::<C>, Registers::default());
+                let k = self.number("simm16").cast_unsigned();
+                self.push(barrier::wait::<C>, Registers { k, ..Registers::default() });
                 After::Flow(End::To(next))
             }
             Op::SSleep | Op::SSleepVar => {
@@ -93,14 +94,6 @@ impl<const C: usize> Builder<'_, C> {
             _ => return Ok(None),
         };
         Ok(Some(end))
-    }
-
-    /// Only the barrier of the workgroup, and that of the trap handler, are there.
-    fn workgroup_barrier(&self, number: i64) -> Result<()> {
-        match number as i16 {
-            -1 => Ok(()),
-            other => Err(self.unsupported(&format!("barrier {other}"))),
-        }
     }
 
     /// What changes how later instructions are translated.
@@ -187,15 +180,55 @@ impl<const C: usize> Builder<'_, C> {
                 let k = self.immediate_source("src0")?;
                 self.push(control::message::<C>, Registers { d, c, k, ..Registers::default() });
             }
-            Op::SBarrierSignal | Op::SBarrierSignalIsfirst => {
-                let number = self.immediate_source("src0")?.cast_signed();
-                self.workgroup_barrier(number)?;
-                let k = u64::from(op == Op::SBarrierSignalIsfirst);
-                self.push(control::barrier_signal::<C>, Registers { k, ..Registers::default() });
-            }
+            Op::SMovrelsB32 => self.move_relative(1, 1)?,
+            Op::SMovrelsB64 => self.move_relative(1, 2)?,
+            Op::SMovreldB32 => self.move_relative(2, 1)?,
+            Op::SMovreldB64 => self.move_relative(2, 2)?,
+            Op::SMovrelsd2B32 => self.move_relative(3, 1)?,
+            Op::SBarrierLeave => self.push(barrier::leave::<C>, Registers::default()),
+            Op::SBarrierSignal
+            | Op::SBarrierSignalIsfirst
+            | Op::SBarrierInit
+            | Op::SBarrierJoin
+            | Op::SGetBarrierState => self.barrier(op)?,
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// A move of `count` registers that M0 is added to.
+    fn move_relative(&mut self, k: u64, count: u16) -> Result<()> {
+        let wide = if count == 2 { Wide::Unsigned } else { Wide::No };
+        let a = self.scalar_source(self.needed("src0")?, wide)?;
+        let d = self.scalar_target(self.needed("sdst")?)?;
+        self.push(
+            salu::move_relative::<C>,
+            Registers { d, a, e: count, k, ..Registers::default() },
+        );
+        self.after_scalar_write(d, count);
+        Ok(())
+    }
+
+    /// What names a barrier: a number, or M0 in the form without an operand.
+    fn barrier(&mut self, op: Op) -> Result<()> {
+        let mut registers = Registers::default();
+        match self.operand("src0") {
+            Some(_) => registers.k = self.immediate_source("src0")?,
+            None => registers.a = 1,
+        }
+        if op == Op::SGetBarrierState {
+            registers.d = self.scalar_target(self.needed("sdst")?)?;
+        }
+        registers.c = u16::from(op == Op::SBarrierSignalIsfirst);
+        registers.e = u16::from(self.target.generation == Generation::Gfx12);
+        let run = match op {
+            Op::SBarrierInit => barrier::init::<C>,
+            Op::SBarrierJoin => barrier::join::<C>,
+            Op::SGetBarrierState => barrier::state::<C>,
+            _ => barrier::signal::<C>,
+        };
+        self.push(run, registers);
+        Ok(())
     }
 
     fn scalar_arithmetic(&mut self, semantics: &'static Semantics) -> Result<()> {
@@ -282,13 +315,16 @@ impl<const C: usize> Builder<'_, C> {
         }
         let ty = semantics.inputs.first().copied().unwrap_or(Type::B32);
         let count = words(ty);
+        let is_buffer = semantics.mnemonic.starts_with("s_buffer");
+        let change = atomic::find::<C>(semantics.op, ty).map(|(_, number, _)| number);
         let run: Handler<C> = match (semantics.op, count) {
-            (Op::SLoad, Some(_)) => smem::load::<C>,
-            (Op::SLoad, None) => smem::load_part::<C>,
-            (Op::SBufferLoad, Some(_)) => smem::buffer_load::<C>,
-            (Op::SStore, Some(_)) => smem::store::<C>,
+            (Op::SLoad | Op::SBufferLoad, Some(_)) => smem::load::<C>,
+            (Op::SLoad | Op::SBufferLoad, None) => smem::load_part::<C>,
+            (Op::SStore | Op::SBufferStore, Some(_)) => smem::store::<C>,
+            _ if change.is_some() => smem::change::<C>,
             _ => return Err(self.unsupported("not written yet")),
         };
+        let writes = matches!(semantics.op, Op::SLoad | Op::SBufferLoad);
         let zero = scalar::CONSTANTS + self.pools.scalar(0, None);
         let a = self.scalar_source(self.needed("sbase")?, Wide::Unsigned)?;
         let (mut b, mut k) = (zero, 0);
@@ -298,7 +334,7 @@ impl<const C: usize> Builder<'_, C> {
         if let Some(OperandValue::Number(offset)) = self.operand("offset") {
             k = offset.cast_unsigned();
         }
-        let name = if semantics.op == Op::SStore { "sdata" } else { "sdst" };
+        let name = if writes { "sdst" } else { "sdata" };
         let d = self.scalar_target(self.needed(name)?)?;
         let c = match ty {
             Type::U8 => 1,
@@ -307,9 +343,15 @@ impl<const C: usize> Builder<'_, C> {
             Type::I16 => 0x8002,
             _ => count.unwrap_or(1),
         };
-        let e = if self.scales_offset() { u16::from(bytes(ty)) } else { 1 };
-        self.push(run, Registers { d, a, b, c, e, k });
-        if semantics.op != Op::SStore {
+        let scale = if self.scales_offset() { bytes(ty) } else { 1 };
+        let access = smem::Access {
+            scale,
+            buffer: is_buffer.then(|| Layout::of(self.target.generation)),
+            change: change.unwrap_or(0) as u8,
+            returns: !writes && self.operand("sdst").is_some(),
+        };
+        self.push(run, Registers { d, a, b, c, e: access.pack(), k });
+        if writes || access.returns {
             self.after_scalar_write(d, count.unwrap_or(1));
         }
         Ok(())

@@ -722,6 +722,30 @@ impl<const C: usize> Builder<'_, C> {
                 let is_other = op == Op::VPermlanex16B32;
                 registers.k = u64::from(first) | u64::from(second) << 1 | u64::from(is_other) << 2;
             }
+            Op::VPermlane16VarB32 | Op::VPermlanex16VarB32 => {
+                registers.a = self.vector_source(self.needed("src0")?, Wide::No, 0)?;
+                registers.b = self.vector_source(self.needed("src1")?, Wide::No, 1)?;
+                let [first, second] = ["src0", "src1"].map(|name| self.modifiers(name).op_sel);
+                let is_other = op == Op::VPermlanex16VarB32;
+                registers.k = u64::from(first) | u64::from(second) << 1 | u64::from(is_other) << 2;
+            }
+            Op::VPermlaneBcastB32
+            | Op::VPermlaneUpB32
+            | Op::VPermlaneDownB32
+            | Op::VPermlaneXorB32
+            | Op::VPermlaneIdxGenB32 => {
+                registers.a = self.vector_source(self.needed("src0")?, Wide::No, 0)?;
+                registers.b = self.scalar_source(self.needed("src1")?, Wide::No)?;
+                if let Some(width) = self.operand("src2") {
+                    registers.c = self.scalar_source(width, Wide::No)?;
+                }
+            }
+            Op::VSwapB16 => {
+                let source = self.needed("src0")?;
+                registers.a = self.vector_source(source, Wide::No, 0)?;
+                let is_high = |value| matches!(value, OperandValue::Register(it) if it.half == Some(Half::High));
+                registers.k = u64::from(is_high(value)) | u64::from(is_high(source)) << 1;
+            }
             Op::VSwapB32 => {
                 registers.a = self.vector_source(self.needed("src0")?, Wide::No, 0)?;
             }
@@ -734,7 +758,15 @@ impl<const C: usize> Builder<'_, C> {
             return Err(self.unsupported("no destination"));
         };
         registers.d = self.vector_register(target, 3)?;
-        if matches!(op, Op::VMovrelsB32 | Op::VMovreldB32 | Op::VMovrelsdB32) {
+        let is_relative = matches!(
+            op,
+            Op::VMovrelsB32
+                | Op::VMovreldB32
+                | Op::VMovrelsdB32
+                | Op::VMovrelsd2B32
+                | Op::VSwaprelB32
+        );
+        if is_relative {
             registers.k = u64::from(self.layout.vgprs);
         }
         self.push(run, registers);

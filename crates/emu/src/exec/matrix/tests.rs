@@ -5,9 +5,10 @@ use hsaco_isa::target::WaveSize;
 use hsaco_isa::{Assembler, Processor};
 
 use crate::error::Result;
+use crate::exec::barrier::Barriers;
 use crate::memory::Memory;
 use crate::num::matrix::{Accumulator, Element, Model, Shape, multiply_aligned};
-use crate::step::{self, Barrier, Context};
+use crate::step::{self, Context};
 use crate::translate::{Layout, Program, Target, TranslationState};
 use crate::wave::{Vector, Wave};
 
@@ -41,7 +42,7 @@ fn run<const C: usize>(
         hint: 0,
         lds: Vec::new(),
         clock: 0,
-        barrier: Barrier::default(),
+        barriers: Barriers::new(1, 0),
         wide_private: false,
         numerics: Target { processor, generation }.numerics(),
     };
