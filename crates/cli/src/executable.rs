@@ -1,14 +1,10 @@
 //! The objects of the command line in one executable: what `link` and `load` begin with.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result};
-use hsaco::bytes::memory;
-use hsaco::container::{Container, Trail};
-use hsaco::db::Wanted;
+use hsaco::container::Container;
 use hsaco::isa::TargetId;
-pub(crate) use hsaco::load::SymbolRow;
-use hsaco::load::{Error, ErrorKind, Errors, Executable};
+use hsaco::load::{ErrorKind, Errors, Executable};
+use hsaco_describe::executable::{Found, Loader, Refused};
 
 use crate::args::{Inputs, ObjectFilter};
 use crate::report::{self, Status, Trouble};
@@ -60,159 +56,67 @@ pub(crate) fn read(
     for (name, address) in &together.define_variable {
         executable.define_variable(name, *address, 0)?;
     }
-    let mut loader = Loader {
-        executable,
-        device,
-        places,
-        file: String::new(),
-        is_container: false,
-        status: Status::Fine,
-        loaded: 0,
-        candidates: Vec::new(),
-        passed_over: BTreeSet::new(),
-    };
+    let loader = Loader::new(executable, device, places);
+    let mut visitor = Loading { loader, status: Status::Fine };
     // Of a container a device takes what it runs. An object that stands alone and is for another device is told.
     let filter = ObjectFilter { device: None, ..filter.clone() };
-    let mut status = scan::run(inputs, &filter, Verify::All, &mut loader)?;
-    status.note(loader.status);
-    Ok((loader.executable, status))
+    let mut status = scan::run(inputs, &filter, Verify::All, &mut visitor)?;
+    status.note(visitor.status);
+    Ok((visitor.loader.executable, status))
 }
 
-/// Loads objects as they are found.
-struct Loader<'p> {
-    executable: Executable<'static>,
-    device: Option<TargetId>,
-    places: &'p [(String, u64)],
-    file: String,
-    /// Whether the file may hold several objects.
-    is_container: bool,
+/// Loads objects as they are found, and tells what is refused.
+struct Loading<'p> {
+    loader: Loader<'p>,
     status: Status,
-    loaded: usize,
-    /// Objects of a container that the device runs, of which it takes the closest of each bundle.
-    candidates: Vec<Candidate>,
-    /// The targets of those that it does not run.
-    passed_over: BTreeSet<String>,
 }
 
-/// An object of a file.
-struct Candidate {
-    number: usize,
-    target: Option<TargetId>,
-    trail: Trail,
-    bytes: Vec<u8>,
-}
-
-impl Visit for Loader<'_> {
+impl Visit for Loading<'_> {
     type Row<'e> = Found;
 
     fn begin(&mut self, file: &FileItem<'_>) -> Result<()> {
-        self.file.clone_from(&file.input.name);
-        self.is_container = file.container != Some(Container::CodeObject);
-        self.loaded = 0;
-        self.candidates.clear();
-        self.passed_over.clear();
+        let is_container = file.container != Some(Container::CodeObject);
+        self.loader.begin(&file.input.name, is_container);
         Ok(())
     }
 
-    fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Result<Self::Row<'e>> {
-        let Some(object) = &item.object else {
-            if item.entry.kind == hsaco::container::EntryKind::Bitcode {
-                let kind = hsaco::bytes::ErrorKind::Unsupported;
-                let detail = "it is not compiled yet";
-                trouble.note(item.place(), hsaco::bytes::Error::new(kind, "bitcode", detail));
-            }
-            return Ok(Found::Nothing);
-        };
-        let target = object.target().id();
-        let wanted = self.wanted();
-        if self.is_container && !wanted.takes(target, object.e_flags().generic_version()) {
-            return Ok(Found::ForAnother(object.target().to_string()));
-        }
-        Ok(Found::Object(Candidate {
-            number: item.number,
-            target,
-            trail: item.entry.trail.clone(),
-            bytes: memory::copy(object.data(), "code object")?,
-        }))
+    fn read(&self, item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> Result<Found> {
+        Ok(self.loader.find(item, trouble)?)
     }
 
-    fn object(&mut self, found: Self::Row<'_>) -> Result<()> {
-        match found {
-            Found::Nothing => {}
-            Found::ForAnother(target) => _ = self.passed_over.insert(target),
-            Found::Object(object) if self.device.is_some() => self.candidates.push(object),
-            Found::Object(object) => self.load(object),
-        }
+    fn object(&mut self, found: Found) -> Result<()> {
+        let refused = self.loader.take(found);
+        self.tell(refused);
         Ok(())
     }
 
     fn end(&mut self, error: Option<&str>) -> Result<()> {
-        let candidates = std::mem::take(&mut self.candidates);
-        let are_of_one_bundle = |one: &Candidate, other: &Candidate| one.trail == other.trail;
-        let chosen = self.wanted().closest(candidates, |it| it.target, are_of_one_bundle);
-        chosen.into_iter().for_each(|object| self.load(object));
-        if self.loaded > 0 || error.is_some() {
-            return Ok(());
-        }
-        match self.device {
-            Some(device) if !self.passed_over.is_empty() => {
-                let targets: Vec<_> = self.passed_over.iter().map(String::as_str).collect();
-                let targets = targets.join(", ");
-                report::error(&format!(
-                    "{}: no object that {device} runs is in it, only for {targets}",
-                    self.file
-                ));
-                self.status.note(Status::Findings);
-            }
-            _ => {
-                report::error(&format!("{}: holds no object to load", self.file));
-                self.status.note(Status::Unreadable);
-            }
-        }
+        let refused = self.loader.end(error.is_some());
+        self.tell(refused);
         Ok(())
     }
 }
 
-/// What an entry of a file is.
-enum Found {
-    Nothing,
-    Object(Candidate),
-    /// An object that the device does not run: its target.
-    ForAnother(String),
-}
-
-impl Loader<'_> {
-    fn wanted(&self) -> Wanted {
-        self.device.map_or(Wanted::All, Wanted::Device)
-    }
-
-    fn load(&mut self, object: Candidate) {
-        let name = match self.is_container {
-            true => format!("{}[{}]", self.file, object.number),
-            false => self.file.clone(),
-        };
-        let place = self.places.iter().find(|(file, _)| *file == self.file);
-        let loaded = match place {
-            Some((_, base)) => self.executable.load_at(&name, object.bytes, *base),
-            None => self.executable.load(&name, object.bytes),
-        };
-        self.loaded += 1;
-        if let Err(error) = loaded {
-            self.refused(&error);
+impl Loading<'_> {
+    fn tell(&mut self, refused: impl IntoIterator<Item = Refused>) {
+        for refused in refused {
+            report::error(&refused.to_string());
+            self.status.note(match &refused {
+                Refused::Object { error, .. } => status_of(error.kind()),
+                Refused::NothingFor { .. } => Status::Findings,
+                Refused::NoObject { .. } => Status::Unreadable,
+            });
+            if let Refused::Object { container: Some(file), error } = refused
+                && error.kind() == ErrorKind::TargetMismatch
+            {
+                report::error(&format!("{file}: choose one target with --target or --device"));
+            }
         }
-    }
-
-    fn refused(&mut self, error: &Error) {
-        report::error(&error.to_string());
-        if self.is_container && error.kind() == ErrorKind::TargetMismatch {
-            report::error(&format!("{}: choose one target with --target or --device", self.file));
-        }
-        self.status.note(status_of(error.kind()));
     }
 }
 
 /// What an error makes of the exit code.
-pub(crate) fn status_of(kind: ErrorKind) -> Status {
+fn status_of(kind: ErrorKind) -> Status {
     match kind {
         ErrorKind::UnsupportedRelocation | ErrorKind::UnsupportedMetadata => Status::Unsupported,
         ErrorKind::Unreadable
@@ -236,13 +140,4 @@ pub(crate) fn tell(errors: &Errors) -> Status {
         status.note(status_of(error.kind()));
     }
     status
-}
-
-/// What kernels needed, as text has it.
-pub(crate) fn needs_lines(executable: &Executable<'_>) -> Vec<String> {
-    let raised = executable.raises().iter().map(|raise| {
-        let done = if raise.is_applied { "raised" } else { "short" };
-        format!("{done}: {}: {raise}", executable.object_name(raise.object))
-    });
-    raised.chain(executable.remarks().iter().map(|it| format!("unknown: {it}"))).collect()
 }

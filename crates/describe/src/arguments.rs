@@ -6,7 +6,7 @@ use hsaco_bytes::Error;
 use hsaco_dwarf::DebugInfo;
 use hsaco_dwarf::Spelling;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
-use hsaco_kernarg::{SpelledArgument, spell};
+use hsaco_kernarg::{SpelledArgument, SpelledMember, spell};
 use hsaco_object::{CodeObject, Kernel};
 use serde::Serialize;
 
@@ -150,5 +150,122 @@ impl DisagreementRow {
             _ => ("other", None, Said::Other, Said::Other),
         };
         Self { about, argument, metadata, debug, message: disagreement.to_string() }
+    }
+}
+
+/// A line of a kernel's segment: an argument, a member of one, or what lies between them.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgumentLine<'a> {
+    /// How many structures it is in.
+    pub depth: usize,
+    /// Where it begins in the segment.
+    pub offset: Option<u64>,
+    /// Its bytes.
+    pub size: Option<u64>,
+    /// Of a bit field, its first bit in the byte where it begins, and how many there are.
+    pub bits: Option<(u64, u64)>,
+    /// What it is.
+    pub what: What<'a>,
+}
+
+/// What a line is of.
+#[derive(Clone, Copy, Debug)]
+pub enum What<'a> {
+    /// An argument.
+    Argument(&'a SpelledArgument),
+    /// A member of a structure.
+    Member(&'a SpelledMember),
+    /// Bytes that are not used.
+    Padding,
+}
+
+impl ArgumentsOf {
+    /// The segment line by line, in the order of addresses; offsets are those in the segment, of members too.
+    #[must_use]
+    pub fn lines(&self) -> Vec<ArgumentLine<'_>> {
+        let mut lines = Lines(Vec::new());
+        let mut end = Some(0);
+        for spelled in &self.arguments {
+            let argument = &spelled.argument;
+            let (offset, size) = (argument.offset, argument.size);
+            lines.padding(end, offset, 0);
+            let what = What::Argument(spelled);
+            lines.0.push(ArgumentLine { depth: 0, offset, size, bits: None, what });
+            if let Some(members) = &spelled.members {
+                lines.members(members, offset, size, 1);
+            }
+            end = offset.and_then(|it| it.checked_add(size?));
+        }
+        lines.padding(end, self.kernarg_size.filter(|_| !self.computed), 0);
+        lines.0
+    }
+}
+
+/// Lines in the making.
+struct Lines<'a>(Vec<ArgumentLine<'a>>);
+
+impl<'a> Lines<'a> {
+    /// The members of a structure that begins at `start`, with what lies between them.
+    fn members(
+        &mut self,
+        members: &'a [SpelledMember],
+        start: Option<u64>,
+        size: Option<u64>,
+        depth: usize,
+    ) {
+        let mut end = start;
+        for (at, member) in members.iter().enumerate() {
+            let offset = start.zip(member.offset).and_then(|(start, it)| start.checked_add(it));
+            self.padding(end, offset, depth);
+            self.member(member, start, offset, depth);
+            if let Some(inner) = &member.members {
+                // What follows a base may stand in the padding at its end.
+                let next =
+                    members.get(at + 1).and_then(|it| it.offset?.checked_sub(member.offset?));
+                let room = next.filter(|room| member.base && *room > 0);
+                let size = member.size.map(|size| size.min(room.unwrap_or(size)));
+                self.members(inner, offset, size, depth + 1);
+            }
+            end = end.max(member_end(member, start, offset));
+        }
+        let all = start.zip(size).and_then(|(start, size)| start.checked_add(size));
+        // The one byte of a structure without members is no padding.
+        self.padding(end, all.filter(|_| !members.is_empty()), depth);
+    }
+
+    fn member(
+        &mut self,
+        member: &'a SpelledMember,
+        start: Option<u64>,
+        offset: Option<u64>,
+        depth: usize,
+    ) {
+        let bits = start.zip(member.bit_offset).and_then(|(start, bit)| {
+            Some((start.checked_add(bit / 8)?, (bit % 8, member.bit_size?)))
+        });
+        let what = What::Member(member);
+        let (offset, bits) = match bits {
+            Some((byte, bits)) => (Some(byte), Some(bits)),
+            None => (offset, None),
+        };
+        self.0.push(ArgumentLine { depth, offset, size: member.size, bits, what });
+    }
+
+    /// Bytes between what ends and what begins next.
+    fn padding(&mut self, end: Option<u64>, next: Option<u64>, depth: usize) {
+        if let Some((end, next)) = end.zip(next)
+            && end < next
+        {
+            let (offset, size) = (Some(end), Some(next - end));
+            self.0.push(ArgumentLine { depth, offset, size, bits: None, what: What::Padding });
+        }
+    }
+}
+
+/// Where a member ends, in whole bytes.
+fn member_end(member: &SpelledMember, start: Option<u64>, offset: Option<u64>) -> Option<u64> {
+    match member.bit_offset.zip(member.bit_size) {
+        Some((bit, size)) => start?.checked_add(bit.checked_add(size)?.div_ceil(8)),
+        None => offset?.checked_add(member.size?),
     }
 }

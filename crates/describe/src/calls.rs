@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source_name;
 use hsaco_analysis::{Call, CallGraph, CallKind, Callee, FunctionKind};
+use hsaco_bytes::SCHEMA_VERSION;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
+use hsaco_load::{CallView, Executable};
 use hsaco_object::CodeObject;
 use serde::Serialize;
 
@@ -21,6 +23,49 @@ pub struct Calls {
     pub functions: Vec<FunctionCalls>,
     /// The functions that a call of an unknown callee may go to.
     pub address_taken: Vec<usize>,
+}
+
+/// The calls in an executable that is made of several objects, in addresses of the memory it would have.
+#[derive(Debug, Serialize)]
+pub struct CallsTogether {
+    schema_version: u32,
+    /// What it is for.
+    pub target: Option<String>,
+    /// What it is made of.
+    pub objects: Vec<String>,
+    /// The calls.
+    #[serde(flatten)]
+    pub calls: Calls,
+}
+
+impl CallsTogether {
+    /// The calls of the wanted kernels, with everything where it would be in memory.
+    #[must_use]
+    pub fn new(
+        executable: &Executable<'_>,
+        view: &CallView<'_>,
+        selection: &KernelSelection,
+    ) -> Self {
+        let mut calls = Calls::of(view.object, view.graph, selection);
+        let memory = |address: u64| view.place(address).map_or(address, |(_, address)| address);
+        for function in &mut calls.functions {
+            let object = view.place(function.address).map(|(object, _)| object);
+            function.object = object.map(|it| executable.object_name(it).to_owned());
+            function.address = memory(function.address);
+            for call in &mut function.calls {
+                call.site = memory(call.site);
+                call.address = call.address.map(memory);
+                call.slot = call.slot.map(memory);
+            }
+        }
+        let objects = executable.objects().map(|it| executable.object_name(it).to_owned());
+        CallsTogether {
+            schema_version: SCHEMA_VERSION,
+            target: executable.target().map(|it| it.to_string()),
+            objects: objects.collect(),
+            calls,
+        }
+    }
 }
 
 /// What a kernel reaches; functions are numbers of [`FunctionCalls::index`].

@@ -2,9 +2,9 @@
 //!
 //! Each module answers one question about a [`hsaco_files::ObjectItem`]: what it defines ([`list`]), all there is to know of it
 //! ([`info`]), its [`arguments`] and their bytes ([`kernarg`]), [`calls`], control [`flow`],
-//! [`lines`], [`notes`], instructions that fit a [`query`], [`resources`], [`size`] and [`source`]. Rows are plain values that
+//! [`lines`], [`notes`], instructions that fit a [`query`], [`resources`], [`size`], [`source`] and [`symbols`]. Rows are plain values that
 //! serialize to the JSON of the command, version [`hsaco_bytes::SCHEMA_VERSION`]; what is wrong with an object is noted
-//! beside them.
+//! beside them. [`executable`] loads the objects of files.
 //!
 //! ```
 //! use hsaco_describe::resources::Resources;
@@ -28,6 +28,7 @@
 
 pub mod arguments;
 pub mod calls;
+pub mod executable;
 pub mod flow;
 pub mod info;
 pub mod kernarg;
@@ -39,6 +40,7 @@ pub mod resources;
 pub mod side;
 pub mod size;
 pub mod source;
+pub mod symbols;
 
 use std::borrow::Cow;
 

@@ -2,8 +2,12 @@
 
 use std::collections::HashMap;
 
+use hsaco_analysis::Metric;
+use hsaco_check::{Finding, REGRESSION, Severity};
 use hsaco_container::{Entry, EntryKind, Options};
-use hsaco_diff::{Comparison, Digest, ObjectRecord, Subject, What};
+use hsaco_diff::{
+    Changes, Comparison, Digest, KernelChange, ObjectRecord, ResourceChange, Subject, Verdict, What,
+};
 use hsaco_files::input::Input;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble, parallel};
 use hsaco_object::CodeObject;
@@ -299,4 +303,34 @@ fn records(side: &mut Side<'_>, numbers: &[usize], what: What<'_>) -> (Vec<Objec
     });
     let records = records.collect();
     (records, all)
+}
+
+/// What is worse, as checks find it.
+#[must_use]
+pub fn regressions(changes: &Changes) -> Vec<Finding> {
+    let worse = changes.kernels.iter().flat_map(|kernel| {
+        let worse = kernel.resources.iter().filter(|it| it.verdict == Verdict::Worse);
+        worse.map(move |change| (kernel, change))
+    });
+    worse.map(|(kernel, change)| finding(kernel, change)).collect()
+}
+
+fn finding(kernel: &KernelChange, change: &ResourceChange) -> Finding {
+    let number = |it: Option<u64>| it.unwrap_or_default();
+    let (a, b) = (number(change.a), number(change.b));
+    let verb = if b > a { "rose" } else { "fell" };
+    let metric = Metric::from_name(change.name);
+    Finding {
+        rule: REGRESSION.name,
+        severity: Severity::Error,
+        subject: hsaco_check::Subject {
+            object: Some(kernel.b.index),
+            kernel: Some(kernel.name.clone()),
+            field: metric.map(|it| it.field().into()),
+            ..hsaco_check::Subject::default()
+        },
+        message: format!("{} {verb} from {a} to {b} ({})", change.name, kernel.targets()),
+        help: "compare its code: hsaco diff -k NAME".to_owned(),
+        excess: Some(a.abs_diff(b)),
+    }
 }

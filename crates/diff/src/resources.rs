@@ -147,6 +147,46 @@ impl Changes {
     }
 }
 
+impl Changes {
+    /// A line of comma-separated values for each kernel that changed, with all of its numbers.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut titles =
+            ["kernel", "demangled", "target_a", "target_b"].map(str::to_owned).to_vec();
+        for name in METRICS.map(Metric::name) {
+            titles.extend([format!("{name}_a"), format!("{name}_b")]);
+        }
+        titles.push("worse".to_owned());
+        let mut text = titles.join(",") + "\n";
+        for kernel in &self.kernels {
+            text += &kernel.csv_fields().map(|it| csv_field(&it)).collect::<Vec<_>>().join(",");
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl KernelChange {
+    fn csv_fields(&self) -> impl Iterator<Item = String> {
+        let target = |name: &ObjectName| name.target.clone().unwrap_or_default();
+        let names = [self.name.clone(), self.demangled.clone()];
+        let targets = [target(&self.a), target(&self.b)];
+        let number = |it: Option<u64>| it.map_or_else(String::new, |it| it.to_string());
+        let numbers = self.resources.iter().flat_map(move |it| [number(it.a), number(it.b)]);
+        let worse = self.resources.iter().filter(|it| it.verdict == Verdict::Worse);
+        let worse: Vec<&str> = worse.map(|it| it.name).collect();
+        names.into_iter().chain(targets).chain(numbers).chain([worse.join(" ")])
+    }
+}
+
+/// A field as RFC 4180 has it: in quotes, where anything in it could end it.
+fn csv_field(text: &str) -> String {
+    match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +201,11 @@ mod tests {
         assert_eq!(waves(Some(4), Some(8)), Verdict::Better);
         assert_eq!(waves(None, Some(8)), Verdict::Unknown);
         assert_eq!(vgprs(None, None), Verdict::Same);
+    }
+
+    #[test]
+    fn fields_of_csv_are_quoted_where_they_must_be() {
+        assert_eq!(csv_field("add(int, \"x\")"), "\"add(int, \"\"x\"\")\"");
+        assert_eq!(csv_field("add"), "add");
     }
 }

@@ -1,18 +1,18 @@
-//! Why something could not be opened.
+//! Why something could not be opened, read or written.
 
 use std::path::Path;
 use std::{fmt, io};
 
-/// Why something could not be opened, in words, and what the system said.
+/// Why something could not be opened, read or written, in words, and what the system said.
 #[derive(Debug)]
-pub struct OpenError {
+pub struct FileError {
     text: String,
     system: Option<io::Error>,
 }
 
-pub(crate) type Result<T, E = OpenError> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = FileError> = std::result::Result<T, E>;
 
-impl OpenError {
+impl FileError {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), system: None }
     }
@@ -34,22 +34,28 @@ impl OpenError {
     }
 }
 
-impl fmt::Display for OpenError {
+impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for OpenError {}
+impl std::error::Error for FileError {}
 
-impl From<io::Error> for OpenError {
+impl From<io::Error> for FileError {
     fn from(error: io::Error) -> Self {
         Self { text: error.to_string(), system: Some(error) }
     }
 }
 
-impl From<hsaco_bytes::Error> for OpenError {
+impl From<hsaco_bytes::Error> for FileError {
     fn from(error: hsaco_bytes::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<hsaco_bytes::TextError> for FileError {
+    fn from(error: hsaco_bytes::TextError) -> Self {
         Self::new(error.to_string())
     }
 }

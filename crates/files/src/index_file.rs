@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hsaco_db::index::{FileRecord, Index, Key, MAGIC, Stamp};
 
-use crate::error::{OpenError, Result};
+use crate::error::{FileError, Result};
 use crate::output::write_file;
 
 /// A file that was written this short a time ago may be written again without a change of its stamp.
@@ -63,7 +63,7 @@ impl IndexFile {
         let mut index = read(&self.path).map_or(self.known, |(index, _)| index);
         index.merge(self.new);
         let written = write_file(&self.path, &index.to_bytes());
-        written.map_err(|error| OpenError::from(error).in_file(&self.path))
+        written.map_err(|error| FileError::from(error).in_file(&self.path))
     }
 }
 
@@ -76,7 +76,7 @@ fn read(path: &Path) -> Result<(Index, Option<String>)> {
     let begins_so = bytes.iter().zip(MAGIC).all(|(byte, magic)| *byte == magic);
     if !begins_so {
         let text = "no index: it is left alone; --index wants a file of its own";
-        return Err(OpenError::new(text));
+        return Err(FileError::new(text));
     }
     Ok(match Index::from_bytes(&bytes) {
         Ok(index) => (index, None),

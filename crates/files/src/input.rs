@@ -12,7 +12,7 @@ use hsaco_container::uri::Uri;
 use hsaco_db::{Content, Stored as _};
 use memmap2::Mmap;
 
-use crate::error::{OpenError, Result};
+use crate::error::{FileError, Result};
 use crate::mapping::{map, release_pages};
 use crate::stored::StoredFile;
 
@@ -108,7 +108,7 @@ pub struct Unopened {
     /// What to call it: as the user spelled it.
     pub name: String,
     /// Why not.
-    pub error: OpenError,
+    pub error: FileError,
 }
 
 impl fmt::Display for Unopened {
@@ -262,7 +262,7 @@ fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {
 
 fn store_uri(text: &str) -> Result<Option<StoredFile>> {
     let (path, range) = parse_uri(text)?;
-    let file = StoredFile::open(&path).map_err(|it| OpenError::from(it).in_file(&path))?;
+    let file = StoredFile::open(&path).map_err(|it| FileError::from(it).in_file(&path))?;
     let Some(file) = file else { return Ok(None) };
     let length = file.size();
     let part = file.part(range.unwrap_or(0..length));
@@ -273,15 +273,15 @@ fn store_uri(text: &str) -> Result<Option<StoredFile>> {
 fn parse_uri(text: &str) -> Result<(PathBuf, Option<Range<usize>>)> {
     let Uri::File { path, range } = Uri::parse(text)? else {
         let text = "only file:// URIs can be opened: the memory of a process is not read";
-        return Err(OpenError::new(text));
+        return Err(FileError::new(text));
     };
     let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
     let range = range.map(|it| at(it.offset)..at(it.offset.saturating_add(it.size)));
     Ok((path_from_bytes(path)?, range))
 }
 
-fn asks_for_more(path: &Path, length: usize) -> OpenError {
-    OpenError::new(format!("{} has {length} bytes, and the URI asks for more", path.display()))
+fn asks_for_more(path: &Path, length: usize) -> FileError {
+    FileError::new(format!("{} has {length} bytes, and the URI asks for more", path.display()))
 }
 
 #[cfg(unix)]
@@ -293,5 +293,5 @@ fn path_from_bytes(bytes: Vec<u8>) -> Result<PathBuf> {
 #[cfg(not(unix))]
 fn path_from_bytes(bytes: Vec<u8>) -> Result<PathBuf> {
     let text = String::from_utf8(bytes);
-    text.map(PathBuf::from).map_err(|error| OpenError::new(error.to_string()))
+    text.map(PathBuf::from).map_err(|error| FileError::new(error.to_string()))
 }

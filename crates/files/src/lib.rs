@@ -39,7 +39,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bundle;
 mod error;
+mod extract;
 mod index_file;
 pub mod input;
 mod item;
@@ -48,6 +50,7 @@ mod name;
 mod output;
 pub mod parallel;
 mod path;
+mod prune;
 mod select;
 pub mod source_files;
 mod staging;
@@ -55,12 +58,17 @@ mod stored;
 pub mod stream;
 mod walk;
 
-pub use error::OpenError;
+pub use bundle::{manifest_of, pack_bundle, rebuild_bundles};
+pub use error::FileError;
+pub use extract::{
+    EntryItem, Extracted, ExtractedFile, ExtractedObject, Extraction, LeftOut, OtherFile,
+};
 pub use index_file::{IndexFile, stamp_of};
 pub use item::{ObjectItem, Problem, Trouble};
 pub use name::{file_name_part, object_uri, unique_stem};
 pub use output::{NewFile, holes, write_file, write_sparse};
 pub use path::seen_from;
+pub use prune::{PrunedSizes, Pruning, write_pruned};
 pub use select::{KernelSelection, ObjectSelection};
 pub use staging::{Source, Staging, sources};
 pub use walk::{Batches, Met, OBJECT_WEIGHT, Visit, Walk, map_objects};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hsaco_container::uri::{Uri, UriRange};
 
-use crate::error::{OpenError, Result};
+use crate::error::{FileError, Result};
 
 /// Text from a file, made fit to be part of a file's name on any system.
 ///
@@ -52,7 +52,7 @@ pub fn unique_stem(name: &str, taken: &mut HashSet<String>) -> String {
 /// let uri = hsaco_files::object_uri("file:///a#offset=100&size=50", 8, 4)?;
 /// assert_eq!(uri.to_string(), "file:///a#offset=108&size=4");
 /// assert!(hsaco_files::object_uri("-", 0, 1).is_err());
-/// # Ok::<(), hsaco_files::OpenError>(())
+/// # Ok::<(), hsaco_files::FileError>(())
 /// ```
 ///
 /// # Errors
@@ -60,9 +60,9 @@ pub fn unique_stem(name: &str, taken: &mut HashSet<String>) -> String {
 pub fn object_uri(name: &str, offset: u64, size: u64) -> Result<Uri> {
     let (path, base) = match Uri::parse(name) {
         Ok(Uri::File { path, range }) => (path, range.map_or(0, |it| it.offset)),
-        _ if name == "-" => return Err(OpenError::new("standard input has no URI: name a file")),
+        _ if name == "-" => return Err(FileError::new("standard input has no URI: name a file")),
         _ => {
-            let path = std::path::absolute(name).map_err(|it| OpenError::from(it).named(name))?;
+            let path = std::path::absolute(name).map_err(|it| FileError::from(it).named(name))?;
             (path.into_os_string().into_encoded_bytes(), 0)
         }
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::error::{OpenError, Result};
+use crate::error::{FileError, Result};
 use crate::input::{Place, inputs};
 use crate::output::temporary;
 
@@ -25,7 +25,7 @@ pub struct Source {
 /// ```
 /// let sources = hsaco_files::sources(&["src/lib.rs".into()])?;
 /// assert_eq!(sources[0].relative.to_str(), Some("lib.rs"));
-/// # Ok::<(), hsaco_files::OpenError>(())
+/// # Ok::<(), hsaco_files::FileError>(())
 /// ```
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub fn sources(arguments: &[OsString]) -> Result<Vec<Source>> {
             if let Some(other) = names.insert(relative.clone(), place.name.clone()) {
                 let (name, target) = (&place.name, relative.display());
                 let text = format!("{other} and {name} would both be written to {target}");
-                return Err(OpenError::new(text));
+                return Err(FileError::new(text));
             }
             sources.push(Source { place, relative });
         }
@@ -53,13 +53,13 @@ pub fn sources(arguments: &[OsString]) -> Result<Vec<Source>> {
 fn relative(argument: &OsString, place: &Place) -> Result<PathBuf> {
     let Some(path) = place.file() else {
         let text = "it has no name that its result could have";
-        return Err(OpenError::new(text).named(&place.name));
+        return Err(FileError::new(text).named(&place.name));
     };
     let relative = match place.found {
         true => path.strip_prefix(argument).ok().map(Path::to_owned),
         false => path.file_name().map(PathBuf::from),
     };
-    relative.ok_or_else(|| OpenError::new("no file").named(&place.name))
+    relative.ok_or_else(|| FileError::new("no file").named(&place.name))
 }
 
 /// Results that wait until all of them are there.
@@ -78,26 +78,26 @@ impl Staging {
     pub fn new(path: &Path, arguments: &[OsString], sources: &[Source]) -> Result<Self> {
         let exists = path.exists();
         if exists && !path.is_dir() {
-            return Err(OpenError::new("a file, and the results need a directory").in_file(path));
+            return Err(FileError::new("a file, and the results need a directory").in_file(path));
         }
         let (around, name) = match exists {
             true => (path, None),
             false => (parent(path), path.file_name()),
         };
-        let named = |error: std::io::Error| OpenError::from(error).in_file(path);
+        let named = |error: std::io::Error| FileError::from(error).in_file(path);
         let around = fs::canonicalize(around).map_err(named)?;
         let target = name.map_or_else(|| around.clone(), |name| around.join(name));
         for argument in arguments {
             let folder = fs::canonicalize(argument).unwrap_or_default();
             if folder.is_dir() && target.starts_with(&folder) {
                 let text = format!("inside of {}, which is read", Path::new(argument).display());
-                return Err(OpenError::new(text).in_file(path));
+                return Err(FileError::new(text).in_file(path));
             }
         }
         let mut results = sources.iter().map(|it| &it.relative);
         if let Some(taken) = results.find(|it| target.join(it).is_dir()) {
             let text = "a directory, where a result is to be";
-            return Err(OpenError::new(text).in_file(&path.join(taken)));
+            return Err(FileError::new(text).in_file(&path.join(taken)));
         }
         let folder = temporary(0o777).tempdir_in(&around).map_err(named)?;
         Ok(Staging { folder, target, files: Vec::new() })
@@ -110,7 +110,7 @@ impl Staging {
     pub fn write(&mut self, relative: PathBuf, bytes: &[u8]) -> Result<()> {
         let path = self.folder.path().join(&relative);
         let written = fs::create_dir_all(parent(&path)).and_then(|()| fs::write(&path, bytes));
-        written.map_err(|error| OpenError::from(error).in_file(&self.target.join(&relative)))?;
+        written.map_err(|error| FileError::from(error).in_file(&self.target.join(&relative)))?;
         self.files.push(relative);
         Ok(())
     }
@@ -122,14 +122,14 @@ impl Staging {
     pub fn commit(self) -> Result<()> {
         if !self.target.exists() {
             let moved = fs::rename(self.folder.keep(), &self.target);
-            return moved.map_err(|error| OpenError::from(error).in_file(&self.target));
+            return moved.map_err(|error| FileError::from(error).in_file(&self.target));
         }
         for relative in &self.files {
             let target = self.target.join(relative);
             let from = self.folder.path().join(relative);
             let moved =
                 fs::create_dir_all(parent(&target)).and_then(|()| fs::rename(from, &target));
-            moved.map_err(|error| OpenError::from(error).in_file(&target))?;
+            moved.map_err(|error| FileError::from(error).in_file(&target))?;
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ mod packet;
 mod prepacked;
 #[cfg(feature = "analysis")]
 mod rows;
+mod spec;
 #[cfg(feature = "analysis")]
 mod spelled;
 mod types;
@@ -70,6 +71,7 @@ pub use rows::PacketRow;
 pub use rows::{
     ArgumentLayout, Compact, KernelLayout, PreloadInfo, RegisterInfo, SpanInfo, UnpackedArgument,
 };
+pub use spec::{ArgumentSpec, BufferSpec};
 #[cfg(feature = "analysis")]
 pub use spelled::{Pointee, SpelledArgument, SpelledMember, spell};
 pub use types::{Datum, Float, RecordMember, RecordType, ValueType};

@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod attribute;
 mod comment;
 mod exact;
 mod hex;
@@ -35,6 +36,7 @@ mod target;
 mod text;
 
 #[cfg(feature = "json")]
+pub use attribute::Attribute;
 pub use json::JsonWriter;
 pub use lister::{EachNumber, Lister, Options};
 pub use plan::{Plan, Span};

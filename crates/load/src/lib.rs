@@ -46,8 +46,8 @@ pub use object::KernelInfo;
 pub use raise::{NamedShortage, Raise};
 #[cfg(feature = "serde")]
 pub use rows::{
-    CallRow, ErrorRow, ExecutableRows, ObjectRow, PlaceRow, RaiseRow, RelocationRow, SegmentRow,
-    SymbolRow,
+    CallRow, ErrorRow, ExecutableRows, LinkRow, ObjectRow, PlaceRow, RaiseRow, RelocationRow,
+    SegmentRow, SymbolRow,
 };
 pub use source::SourceFrame;
 pub use symbol::{Located, Symbol};

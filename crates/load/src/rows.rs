@@ -1,5 +1,6 @@
 //! An executable as rows, which programs read as JSON.
 
+use hsaco_bytes::SCHEMA_VERSION;
 use serde::Serialize;
 
 use crate::calls::{CallEdge, CallTarget, FunctionRef};
@@ -10,9 +11,6 @@ use crate::object::KernelInfo;
 use crate::raise::{NamedShortage, Raise};
 use crate::source::SourceFrame;
 use crate::symbol::Symbol;
-
-/// The version of what is below, as of every answer of the command in JSON.
-const SCHEMA_VERSION: u32 = 1;
 
 /// All that is known of an executable.
 #[derive(Serialize)]
@@ -400,6 +398,52 @@ impl SymbolRow {
     }
 }
 
+/// What was linked into one object.
+#[derive(Serialize)]
+pub struct LinkRow {
+    schema_version: u32,
+    /// The file.
+    pub output: String,
+    size: usize,
+    /// What it is for.
+    pub target: Option<String>,
+    /// What it is made of.
+    pub objects: Vec<String>,
+    /// How many of these it defines.
+    pub kernels: usize,
+    /// How many of these it defines.
+    pub functions: usize,
+    /// How many of these it defines.
+    pub variables: usize,
+    /// How many were applied.
+    pub relocations: usize,
+    resources: Vec<RaiseRow>,
+    remarks: Vec<String>,
+}
+
+impl LinkRow {
+    /// Sums up an executable that became a file of so many bytes.
+    #[must_use]
+    pub fn new(executable: &Executable<'_>, output: String, size: usize) -> Self {
+        let kinds = |kind| {
+            executable.symbols().filter(|it| it.kind() == kind && it.is_definition()).count()
+        };
+        Self {
+            schema_version: SCHEMA_VERSION,
+            output,
+            size,
+            target: executable.target().map(|it| it.to_string()),
+            objects: executable.objects().map(|it| executable.object_name(it).to_owned()).collect(),
+            kernels: kinds(SymbolKind::Kernel),
+            functions: kinds(SymbolKind::Function),
+            variables: kinds(SymbolKind::Variable),
+            relocations: executable.relocations().count(),
+            resources: RaiseRow::all(executable),
+            remarks: executable.remarks().to_vec(),
+        }
+    }
+}
+
 impl RaiseRow {
     /// Every kernel that needs more than it had.
     #[must_use]
@@ -422,5 +466,17 @@ impl RaiseRow {
             dynamic_stack: raise.needs_dynamic_stack,
             workgroup_limit: raise.workgroup_limit,
         }
+    }
+}
+
+impl Executable<'_> {
+    /// What kernels needed, in a line each.
+    #[must_use]
+    pub fn needs_lines(&self) -> Vec<String> {
+        let raised = self.raises().iter().map(|raise| {
+            let done = if raise.is_applied { "raised" } else { "short" };
+            format!("{done}: {}: {raise}", self.object_name(raise.object))
+        });
+        raised.chain(self.remarks().iter().map(|it| format!("unknown: {it}"))).collect()
     }
 }

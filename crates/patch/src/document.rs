@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use hsaco_bytes::{TextError, hex};
+use hsaco_bytes::{SCHEMA_VERSION, TextError, hex};
 use hsaco_isa::model::{Half, Register, RegisterFile, Special};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::digest::{Digest, Digests};
 use crate::file::{PatchedFile, PatchedObject, is_container};
-use crate::file_verify::{Described, FileManifest};
+use crate::file_verify::{Described, FileFinding, FileManifest};
 use crate::jump::Jump;
 use crate::manifest::{
     CALL, COUNT, Change, EDIT, KernelRecord, Manifest, Placement, Pool, Record, Remark, Setting,
@@ -18,9 +18,6 @@ use crate::manifest::{
 use crate::option::Options;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rule::RuleSet;
-
-/// The version of what is below, as of every answer of the command in JSON.
-const SCHEMA_VERSION: u32 = 1;
 
 type Result<T, E = TextError> = std::result::Result<T, E>;
 
@@ -565,5 +562,49 @@ mod tests {
         assert_eq!(rule_named("clause"), Some("clause"));
         assert_eq!(rule_named(EDIT), Some(EDIT));
         assert_eq!(rule_named("no rule"), None);
+    }
+}
+
+/// Whether a result is what its manifest says, as JSON has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifiedRow<'f> {
+    schema_version: u32,
+    /// Whether there are no findings.
+    pub holds: bool,
+    /// Bytes that are those of the original.
+    pub bytes_as_before: u64,
+    /// Bytes that are others, as the manifest says.
+    pub bytes_as_listed: u64,
+    findings: Vec<FindingRow<'f>>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct FindingRow<'f> {
+    place: &'f str,
+    check: &'f str,
+    address: Option<u64>,
+    offset: Option<u64>,
+    detail: &'f str,
+}
+
+impl<'f> VerifiedRow<'f> {
+    /// Sums up findings, each with its place.
+    #[must_use]
+    pub fn new(original: &[u8], result: &[u8], found: &'f [(String, FileFinding)]) -> Self {
+        let same = original.iter().zip(result).filter(|(left, right)| left == right).count();
+        let row = |(place, FileFinding { finding, .. }): &'f (String, FileFinding)| FindingRow {
+            place,
+            check: finding.check,
+            address: finding.address,
+            offset: finding.offset,
+            detail: &finding.detail,
+        };
+        VerifiedRow {
+            schema_version: SCHEMA_VERSION,
+            holds: found.is_empty(),
+            bytes_as_before: same as u64,
+            bytes_as_listed: (result.len() - same) as u64,
+            findings: found.iter().map(row).collect(),
+        }
     }
 }

@@ -67,7 +67,7 @@ pub use bytes::Bytes;
 pub use call::Call;
 pub use digest::{Digest, Digests};
 #[cfg(feature = "json")]
-pub use document::write_manifests;
+pub use document::{VerifiedRow, write_manifests};
 pub use edit::{CodeEdit, Points};
 pub use file::{PatchedFile, PatchedObject, code_objects};
 pub use file_verify::{Described, FileFinding, FileManifest, Pair, Pairing};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco::bytes::{Error, ErrorKind, Str};
 use hsaco::db::{self, Content, Data, Wanted, Which};
-use hsaco_files::OpenError;
+use hsaco_files::FileError;
 use hsaco_files::input::{Unopened, stored_inputs};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -37,7 +37,7 @@ struct Problem {
 }
 
 enum What {
-    Unopened(OpenError),
+    Unopened(FileError),
     Broken(Error),
 }
 

@@ -4,7 +4,7 @@ use hsaco::bytes::{Error, ErrorKind};
 use hsaco::isa::assembler::AsmError;
 use hsaco::isa::decoder::UnsupportedProcessor;
 use hsaco::isa::target::ParseTargetError;
-use hsaco_files::OpenError;
+use hsaco_files::FileError;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -70,7 +70,7 @@ pub(crate) fn no_symbol(py: Python<'_>, name: &str) -> PyErr {
 }
 
 /// A file that could not be opened.
-pub(crate) fn unopened(name: &str, error: &OpenError) -> PyErr {
+pub(crate) fn unopened(name: &str, error: &FileError) -> PyErr {
     match error.system().and_then(|it| Some((it.raw_os_error()?, it.kind()))) {
         Some((number, kind)) => PyOSError::new_err((number, kind.to_string(), name.to_owned())),
         None => PyOSError::new_err(format!("{name}: {error}")),

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::dwarf::Spelling;
-use hsaco::kernarg::{SpelledArgument, SpelledMember};
+use hsaco::kernarg::SpelledArgument;
 use hsaco::object::metadata::OwnedValueKind;
-use hsaco_describe::arguments::{Arguments, ArgumentsOf, Options};
+use hsaco_describe::arguments::{ArgumentLine, Arguments, ArgumentsOf, Options, What};
 
 use crate::args::{Answer, Inputs, KernelFilter, ObjectFilter};
 use crate::frame::Heading;
@@ -63,137 +63,73 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &ArgumentsOf, color: bool) -> Result<
     if kernel.computed {
         writeln!(out, "no metadata: offsets are computed from the types")?;
     }
-    let mut page = Page::new();
-    let mut end = Some(0);
-    for spelled in &kernel.arguments {
-        page.padding(end, spelled.argument.offset, 0);
-        page.argument(spelled);
-        end = spelled.argument.offset.and_then(|it| it.checked_add(spelled.argument.size?));
-    }
-    page.padding(end, kernel.kernarg_size.filter(|_| !kernel.computed), 0);
-    if page.0.is_empty() {
+    let lines = kernel.lines();
+    if lines.is_empty() {
         writeln!(out, "no arguments")?;
         return Ok(());
     }
-    page.0.write(out, color)?;
+    let mut table = Table::titled(">OFFSET|>SIZE|>ALIGN|KIND|TYPE|ARGUMENT");
+    for line in &lines {
+        table.row(cells(line).each_ref().map(Stated::cell));
+    }
+    table.write(out, color)?;
     for disagreement in &kernel.disagreements {
         writeln!(out, "disagreement: {}", shown(&disagreement.message))?;
     }
     Ok(())
 }
 
-/// The table of one kernel. Offsets are those in the segment, of members too.
-struct Page(Table);
+/// What is said in a cell.
+enum Stated {
+    Number(Option<u64>),
+    Text(String),
+}
 
-impl Page {
-    fn new() -> Self {
-        Self(Table::titled(">OFFSET|>SIZE|>ALIGN|KIND|TYPE|ARGUMENT"))
-    }
-
-    fn argument(&mut self, spelled: &SpelledArgument) {
-        let text = |text: Option<&str>| text.unwrap_or("-").to_owned();
-        let argument = &spelled.argument;
-        self.0.row([
-            argument.offset.into(),
-            argument.size.into(),
-            argument.alignment.into(),
-            Cell::from(&text(argument.kind.as_ref().map(OwnedValueKind::name))),
-            Cell::from(&text(spelled.ty.as_deref())),
-            Cell::from(&text(argument.name.as_deref())),
-        ]);
-        if let Some(members) = &spelled.members {
-            self.members(members, argument.offset, argument.size, 1);
-        }
-    }
-
-    /// The members of a structure that begins at `start`, with what lies between them.
-    fn members(
-        &mut self,
-        members: &[SpelledMember],
-        start: Option<u64>,
-        size: Option<u64>,
-        depth: usize,
-    ) {
-        let mut end = start;
-        for (at, member) in members.iter().enumerate() {
-            let offset = start.zip(member.offset).and_then(|(start, it)| start.checked_add(it));
-            self.padding(end, offset, depth);
-            self.member(member, start, offset, depth);
-            if let Some(inner) = &member.members {
-                // What follows a base may stand in the padding at its end.
-                let next =
-                    members.get(at + 1).and_then(|it| it.offset?.checked_sub(member.offset?));
-                let room = next.filter(|room| member.base && *room > 0);
-                let size = member.size.map(|size| size.min(room.unwrap_or(size)));
-                self.members(inner, offset, size, depth + 1);
-            }
-            end = end.max(member_end(member, start, offset));
-        }
-        let all = start.zip(size).and_then(|(start, size)| start.checked_add(size));
-        // The one byte of a structure without members belongs to no member.
-        self.padding(end, all.filter(|_| !members.is_empty()), depth);
-    }
-
-    fn member(
-        &mut self,
-        member: &SpelledMember,
-        start: Option<u64>,
-        offset: Option<u64>,
-        depth: usize,
-    ) {
-        let name = match (&member.name, member.base) {
-            (Some(name), _) => name.clone(),
-            (None, true) => "(base)".to_owned(),
-            (None, false) => "-".to_owned(),
-        };
-        let bits = start.zip(member.bit_offset).and_then(|(start, bit)| {
-            let byte = start.checked_add(bit / 8)?;
-            Some((format!("{byte}.{}", bit % 8), bit_count(member.bit_size?)))
-        });
-        let (place, size) = match &bits {
-            Some((place, size)) => (Cell::from(place), Cell::from(size)),
-            None => (offset.into(), member.size.into()),
-        };
-        let alignment = match bits {
-            Some(_) => Cell::from(""),
-            None => member.alignment.into(),
-        };
-        let ty = indented(depth, &member.ty);
-        let name = indented(depth, &name);
-        self.0.row([place, size, alignment, "".into(), Cell::from(&ty), Cell::from(&name)]);
-    }
-
-    /// Bytes between what ends and what begins next.
-    fn padding(&mut self, end: Option<u64>, next: Option<u64>, depth: usize) {
-        if let Some((end, next)) = end.zip(next)
-            && end < next
-        {
-            let text = indented(depth, "(padding)");
-            let size = next - end;
-            self.0.row([
-                end.into(),
-                size.into(),
-                "".into(),
-                "".into(),
-                "".into(),
-                Cell::from(&text),
-            ]);
+impl Stated {
+    fn cell(&self) -> Cell<'_> {
+        match self {
+            Self::Number(number) => (*number).into(),
+            Self::Text(text) => text.into(),
         }
     }
 }
 
-/// Where a member ends, in whole bytes.
-fn member_end(member: &SpelledMember, start: Option<u64>, offset: Option<u64>) -> Option<u64> {
-    match member.bit_offset.zip(member.bit_size) {
-        Some((bit, size)) => start?.checked_add(bit.checked_add(size)?.div_ceil(8)),
-        None => offset?.checked_add(member.size?),
+/// Offset, size, alignment, kind, type and name. Offsets are those in the segment, of members too.
+fn cells(line: &ArgumentLine<'_>) -> [Stated; 6] {
+    let none = || Stated::Text(String::new());
+    let text = |text: Option<&str>| Stated::Text(text.unwrap_or("-").to_owned());
+    let indented =
+        |text: &str| Stated::Text(format!("{:width$}{text}", "", width = 2 * line.depth));
+    let (offset, size) = match line.bits {
+        Some((bit, bits)) => {
+            let place = line.offset.map(|byte| format!("{byte}.{bit}"));
+            (text(place.as_deref()), Stated::Text(bit_count(bits)))
+        }
+        None => (Stated::Number(line.offset), Stated::Number(line.size)),
+    };
+    match line.what {
+        What::Argument(spelled) => {
+            let SpelledArgument { argument, ty, .. } = spelled;
+            let kind = text(argument.kind.as_ref().map(OwnedValueKind::name));
+            let alignment = Stated::Number(argument.alignment);
+            [offset, size, alignment, kind, text(ty.as_deref()), text(argument.name.as_deref())]
+        }
+        What::Member(member) => {
+            let name = match (&member.name, member.base) {
+                (Some(name), _) => name,
+                (None, true) => "(base)",
+                (None, false) => "-",
+            };
+            let alignment = match line.bits {
+                Some(_) => none(),
+                None => Stated::Number(member.alignment),
+            };
+            [offset, size, alignment, none(), indented(&member.ty), indented(name)]
+        }
+        What::Padding => [offset, size, none(), none(), none(), indented("(padding)")],
     }
 }
 
 fn bit_count(bits: u64) -> String {
     if bits == 1 { "1 bit".to_owned() } else { format!("{bits} bits") }
-}
-
-fn indented(depth: usize, text: &str) -> String {
-    format!("{:width$}{text}", "", width = 2 * depth)
 }

@@ -33,107 +33,8 @@ const FILES: [(&str, &[u8]); 8] = [
     ("library.co", include_bytes!("../../demo/library.co")),
 ];
 
-/// One thing to show.
-struct Step {
-    says: &'static str,
-    /// The words after `hsaco`.
-    command: &'static [&'static str],
-    /// How many lines are enough of a long answer.
-    lines: Option<usize>,
-}
-
-const STEPS: [Step; 18] = [
-    Step {
-        says: "Which kernels are in a code object, and what they use",
-        command: &["ls", "demo.co"],
-        lines: None,
-    },
-    Step {
-        says: "Which targets a host library has code for, compressed or not",
-        command: &["ls", "demo.so"],
-        lines: None,
-    },
-    Step {
-        says: "Everything about one kernel: registers, arguments, descriptor",
-        command: &["info", "--kernel", "plain", "demo.co"],
-        lines: Some(28),
-    },
-    Step {
-        says: "Where the bytes of its arguments go, and what its registers hold when it begins",
-        command: &["kernarg", "--registers", "--kernel", "plain", "demo.co"],
-        lines: Some(24),
-    },
-    Step {
-        says: "Its instructions, byte for byte as llvm-objdump prints them",
-        command: &["disasm", "--kernel", "plain", "demo.co"],
-        lines: Some(14),
-    },
-    Step {
-        says: "How many registers are live before each instruction",
-        command: &["disasm", "--live", "--kernel", "nested", "flow.co"],
-        lines: Some(16),
-    },
-    Step {
-        says: "What runs after what: blocks, branches, loops",
-        command: &["cfg", "--kernel", "nested", "flow.co"],
-        lines: Some(14),
-    },
-    Step {
-        says: "The same as a picture",
-        command: &["cfg", "--kernel", "nested", "--format", "svg", "flow.co", "-o", "nested.svg"],
-        lines: None,
-    },
-    Step {
-        says: "Who calls whom",
-        command: &["calls", "--kernel", "far", "calls.co"],
-        lines: None,
-    },
-    Step {
-        says: "What kernels need with all they call, and how many of their waves run at once",
-        command: &["resources", "demo.co"],
-        lines: None,
-    },
-    Step {
-        says: "What a kernel and a library of functions become in memory, and who calls whom across them",
-        command: &["load", "--calls", "apply.co", "library.co"],
-        lines: None,
-    },
-    Step {
-        says: "The two as one object, the kernel with the registers that the library needs",
-        command: &["link", "apply.co", "library.co", "-o", "linked.co"],
-        lines: None,
-    },
-    Step {
-        says: "Which devices would take a library, and why the others would not",
-        command: &["check", "--all-devices", "demo.so"],
-        lines: None,
-    },
-    Step {
-        says: "The code objects as files, with what it takes to pack them again",
-        command: &["extract", "demo.bundle", "-o", "objects"],
-        lines: None,
-    },
-    Step {
-        says: "The bundle from those files: byte for byte the same if nothing was changed",
-        command: &["bundle", "objects", "-o", "again.bundle"],
-        lines: None,
-    },
-    Step {
-        says: "The library with code for one target only, nothing moved",
-        command: &["extract", "--keep-target", "gfx942", "demo.so", "-o", "small.so"],
-        lines: None,
-    },
-    Step {
-        says: "Code for one stepping, rewritten for another: what changes, where it goes, and why",
-        command: &["patch", "steppings.co", "-o", "rewritten.co", "--manifest", "rewritten.json"],
-        lines: None,
-    },
-    Step {
-        says: "What is different now",
-        command: &["diff", "steppings.co", "rewritten.co"],
-        lines: Some(24),
-    },
-];
+/// What is shown: for each step what it is about, and a command, of whose answer `| head -N` shows the first lines.
+const TOUR: &str = include_str!("../../demo/tour.txt");
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
@@ -143,23 +44,43 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let _inside = Inside::enter(directory.path())?;
     let mut status = Status::Fine;
-    for step in STEPS {
+    for step in TOUR.split("\n\n").filter_map(Step::read) {
         // That files differ is what the step is about.
         match step.show()? {
-            Status::Findings if step.command.first() == Some(&"diff") => {}
+            Status::Findings if step.words.first() == Some(&"diff") => {}
             other => status.note(other),
         }
     }
     Ok(status)
 }
 
-impl Step {
+/// One thing to show.
+struct Step<'t> {
+    says: &'t str,
+    command: &'t str,
+    /// The words of the command after `hsaco`.
+    words: Vec<&'t str>,
+    /// How many lines are enough of a long answer.
+    lines: Option<usize>,
+}
+
+impl<'t> Step<'t> {
+    /// Reads `# WHAT` and below it `$ hsaco WORDS` or `$ hsaco WORDS | head -N`.
+    fn read(text: &'t str) -> Option<Self> {
+        let (says, command) = text.trim().split_once('\n')?;
+        let (line, lines) = match command.split_once(" | head -") {
+            Some((line, lines)) => (line, Some(lines.parse().ok()?)),
+            None => (command, None),
+        };
+        let words = line.strip_prefix("$ hsaco ")?.split(' ').collect();
+        Some(Self { says, command, words, lines })
+    }
+
     fn show(&self) -> Result<Status> {
         let bold = Style::new().bold();
-        let command = self.command.join(" ");
-        let pipe = self.lines.map(|it| format!(" | head -{it}")).unwrap_or_default();
-        say(&format!("# {}\n{bold}$ hsaco {command}{pipe}{bold:#}\n", self.says))?;
-        let words = std::iter::once(&"hsaco").chain(self.command).map(OsString::from);
+        let Self { says, command, .. } = self;
+        say(&format!("{says}\n{bold}{command}{bold:#}\n"))?;
+        let words = std::iter::once(&"hsaco").chain(&self.words).map(OsString::from);
         let status = match self.lines {
             None => crate::task(words.collect())?()?,
             Some(lines) => {
@@ -202,5 +123,17 @@ impl Drop for Inside {
     fn drop(&mut self) {
         // The demo is over and no file is opened after it, so that failing changes nothing.
         drop(std::env::set_current_dir(&self.before));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_of_the_tour_is_a_command() {
+        let steps: Vec<&str> = TOUR.split("\n\n").collect();
+        assert_eq!(steps.len(), 18);
+        assert!(steps.iter().all(|step| Step::read(step).is_some()));
     }
 }

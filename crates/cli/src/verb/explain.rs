@@ -10,7 +10,7 @@ use hsaco::patch::RuleSet;
 use crate::args::Color;
 use crate::output::Output;
 use crate::report::Status;
-use crate::table::{Align, Cell, Table};
+use crate::table::{Cell, Table};
 use crate::verb::check::rule;
 
 /// Explains a rule of `hsaco check` or of rewriting: what it means, how runtimes fail, how to fix it
@@ -55,12 +55,7 @@ fn page(name: &str) -> Result<&'static str> {
 }
 
 fn list(out: &mut dyn Write, color: bool) -> Result<()> {
-    let mut table = Table::new(&[
-        ("RULE", Align::Left),
-        ("WORST", Align::Left),
-        ("NEEDS", Align::Left),
-        ("FINDS", Align::Left),
-    ]);
+    let mut table = Table::titled("RULE|WORST|NEEDS|FINDS");
     for rule in Rule::all() {
         table.row([
             Cell::from(rule.name),
@@ -71,7 +66,7 @@ fn list(out: &mut dyn Write, color: bool) -> Result<()> {
     }
     table.write(out, color)?;
     writeln!(out)?;
-    let mut table = Table::new(&[("REWRITING RULE", Align::Left), ("SET", Align::Left)]);
+    let mut table = Table::titled("REWRITING RULE|SET");
     for set in RuleSet::all() {
         for rule in set.rules() {
             table.row([Cell::from(rule.name), Cell::from(set.name())]);

@@ -5,14 +5,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::elf::Section;
-use hsaco::load::{Executable, Freeze, RaiseRow, SymbolKind};
+use hsaco::load::{Executable, Freeze, LinkRow};
 use hsaco::object::CodeObject;
-use serde::Serialize;
 
 use crate::args::{Color, Format, Inputs, ObjectFilter};
 use crate::executable::{self, Together};
+use crate::json;
 use crate::report::{self, Status};
-use crate::schema::SCHEMA_VERSION;
 use crate::table::count;
 use crate::text::shown;
 use crate::verb::bundle::write_bytes;
@@ -73,44 +72,11 @@ fn has_debug_information(bytes: &[u8]) -> bool {
     CodeObject::parse(bytes).is_ok_and(|it| it.elf().sections().iter().any(is_debug))
 }
 
-/// What was linked.
-#[derive(Serialize)]
-struct Summary {
-    schema_version: u32,
-    output: String,
-    size: usize,
-    target: Option<String>,
-    objects: Vec<String>,
-    kernels: usize,
-    functions: usize,
-    variables: usize,
-    relocations: usize,
-    resources: Vec<RaiseRow>,
-    remarks: Vec<String>,
-}
-
 fn tell(args: &Args, executable: &Executable<'_>, size: usize) -> Result<()> {
-    let kinds =
-        |kind| executable.symbols().filter(|it| it.kind() == kind && it.is_definition()).count();
-    let summary = Summary {
-        schema_version: SCHEMA_VERSION,
-        output: args.output.to_string_lossy().into_owned(),
-        size,
-        target: executable.target().map(|it| it.to_string()),
-        objects: executable.objects().map(|it| executable.object_name(it).to_owned()).collect(),
-        kernels: kinds(SymbolKind::Kernel),
-        functions: kinds(SymbolKind::Function),
-        variables: kinds(SymbolKind::Variable),
-        relocations: executable.relocations().count(),
-        resources: RaiseRow::all(executable),
-        remarks: executable.remarks().to_vec(),
-    };
+    let summary = LinkRow::new(executable, args.output.to_string_lossy().into_owned(), size);
     let mut out = anstream::stdout().lock();
     match args.format {
-        Format::Json => {
-            serde_json::to_writer(&mut out, &summary)?;
-            writeln!(out)?;
-        }
+        Format::Json => json::document(&mut out, &summary)?,
         Format::Text => {
             let parts = [
                 count(summary.objects.len(), "object"),
@@ -121,7 +87,7 @@ fn tell(args: &Args, executable: &Executable<'_>, size: usize) -> Result<()> {
             ];
             let target = summary.target.as_deref().unwrap_or("unknown");
             writeln!(out, "{}: {target}, {}", shown(&summary.output), parts.join(", "))?;
-            for line in executable::needs_lines(executable) {
+            for line in executable.needs_lines() {
                 writeln!(out, "{}", shown(&line))?;
             }
         }

@@ -9,9 +9,10 @@ use hsaco::load::{Executable, ExecutableRows, Freeze, RelocationRow, SymbolKind}
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
 use crate::executable::{self, Together, parse_address, parse_definition};
+use crate::json;
 use crate::output::{self, Output};
 use crate::report::{self, Status};
-use crate::table::{Align, Cell, Table, count};
+use crate::table::{Cell, Table, count};
 use crate::text::shown;
 
 /// Loads code objects as a runtime does, and shows the memory map and every relocation
@@ -66,10 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let answer = ExecutableRows::new(&executable, errors.as_ref(), args.calls, &args.locate)?;
     let mut out = Output::answer(&args.answer)?;
     match args.answer.format {
-        Format::Json => {
-            serde_json::to_writer(&mut out, &answer)?;
-            writeln!(out)?;
-        }
+        Format::Json => json::document(&mut out, &answer)?,
         Format::Text if !args.locate.is_empty() => write_places(&answer, &mut out)?,
         Format::Text => write(&answer, &mut out, &executable)?,
     }
@@ -97,7 +95,7 @@ fn write(rows: &ExecutableRows, out: &mut Output, executable: &Executable<'_>) -
     }
     section(out, "relocations", &relocations(&rows.relocations))?;
     write_calls(rows, out)?;
-    for line in executable::needs_lines(executable) {
+    for line in executable.needs_lines() {
         writeln!(out, "{}", shown(&line))?;
     }
     if !rows.errors.is_empty() {
@@ -107,12 +105,7 @@ fn write(rows: &ExecutableRows, out: &mut Output, executable: &Executable<'_>) -
 }
 
 fn memory(rows: &ExecutableRows) -> Table {
-    let mut table = Table::new(&[
-        ("address", Align::Right),
-        ("size", Align::Right),
-        ("access", Align::Left),
-        ("object", Align::Left),
-    ]);
+    let mut table = Table::titled(">address|>size|access|object");
     for object in &rows.objects {
         for segment in &object.segments {
             table.row([
@@ -127,13 +120,7 @@ fn memory(rows: &ExecutableRows) -> Table {
 }
 
 fn symbols(executable: &Executable<'_>) -> Table {
-    let mut table = Table::new(&[
-        ("address", Align::Right),
-        ("size", Align::Right),
-        ("kind", Align::Left),
-        ("object", Align::Left),
-        ("name", Align::Left),
-    ]);
+    let mut table = Table::titled(">address|>size|kind|object|name");
     for symbol in executable.symbols().filter(|it| it.kind() != SymbolKind::Absolute) {
         let object = symbol.object().map_or("-", |it| executable.object_name(it));
         table.row([
@@ -148,13 +135,7 @@ fn symbols(executable: &Executable<'_>) -> Table {
 }
 
 fn relocations(rows: &[RelocationRow]) -> Table {
-    let mut table = Table::new(&[
-        ("place", Align::Right),
-        ("type", Align::Left),
-        ("value", Align::Right),
-        ("symbol", Align::Left),
-        ("of", Align::Left),
-    ]);
+    let mut table = Table::titled(">place|type|>value|symbol|of");
     for row in rows {
         let symbol = match (&row.symbol, row.addend) {
             (None, _) => "-".to_owned(),

@@ -7,6 +7,7 @@ use hsaco::patch::{Options, Outcome, Requirement, Rule, RuleSet, Trigger};
 use serde::Serialize;
 
 use crate::args::{Answer, Format};
+use crate::json;
 use crate::output::Output;
 use crate::report::Status;
 use crate::schema::SCHEMA_VERSION;
@@ -73,8 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
         (None, Format::Json) => {
             let sets = RuleSet::all().iter().map(set_json).collect();
-            serde_json::to_writer(&mut out, &Document { schema_version: SCHEMA_VERSION, sets })?;
-            writeln!(out)?;
+            json::document(&mut out, &Document { schema_version: SCHEMA_VERSION, sets })?;
         }
         (None, Format::Text) => write_text(&mut out)?,
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::emu::{Device, Dispatch, ErrorKind, Fidelity, Limits, Outcome, Revision};
 use hsaco::isa::TargetId;
-use hsaco::kernarg::{Declaration, Launch, NativeLayout, Value};
+use hsaco::kernarg::{ArgumentSpec, Declaration, Launch, NativeLayout, Value};
 use hsaco::load::{Executable, Freeze};
 use hsaco::object::CodeObject;
 use serde::Serialize;
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
     /// The value of the next argument
-    #[arg(long = "arg", value_name = "SPEC", value_parser = parse_spec, allow_hyphen_values = true)]
-    values: Vec<Spec>,
+    #[arg(long = "arg", value_name = "SPEC", allow_hyphen_values = true)]
+    values: Vec<ArgumentSpec>,
     /// Print the bytes of an argument's buffer afterwards, or write them to a file
     #[arg(long, value_name = "N[=FILE]", value_parser = parse_dump)]
     dump: Vec<Dump>,
@@ -68,31 +68,6 @@ enum Silicon {
     B0,
 }
 
-/// An argument as it is written.
-#[derive(Clone, Debug, PartialEq)]
-enum Spec {
-    Bytes(Vec<u8>),
-    Buffer { size: usize, element: Element, content: Content },
-}
-
-/// What a buffer begins with.
-#[derive(Clone, Debug, PartialEq)]
-enum Content {
-    Zero,
-    Iota,
-    Random(u64),
-    File(String),
-}
-
-/// The type of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Element {
-    Integer { bytes: usize },
-    F16,
-    F32,
-    F64,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dump {
     argument: usize,
@@ -106,152 +81,6 @@ fn parse_dump(text: &str) -> Result<Dump, String> {
     };
     let argument = number.parse().map_err(|_| "expected N or N=FILE".to_owned())?;
     Ok(Dump { argument, file })
-}
-
-impl Element {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "i8" | "u8" => Self::Integer { bytes: 1 },
-            "i16" | "u16" => Self::Integer { bytes: 2 },
-            "i32" | "u32" => Self::Integer { bytes: 4 },
-            "i64" | "u64" => Self::Integer { bytes: 8 },
-            "f16" => Self::F16,
-            "f32" => Self::F32,
-            "f64" => Self::F64,
-            _ => return None,
-        })
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Self::Integer { bytes } => bytes,
-            Self::F16 => 2,
-            Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    /// The bytes of a whole number.
-    fn whole(self, number: u64) -> Vec<u8> {
-        #[allow(clippy::cast_precision_loss, reason = "counts up to what a float holds")]
-        let float = number as f64;
-        match self {
-            Self::Integer { bytes } => number.to_le_bytes().into_iter().take(bytes).collect(),
-            _ => self.float(float),
-        }
-    }
-
-    fn float(self, number: f64) -> Vec<u8> {
-        match self {
-            Self::F16 => match Value::half(number) {
-                Value::F16(bits) => bits.to_le_bytes().to_vec(),
-                _ => Vec::new(),
-            },
-            #[allow(clippy::cast_possible_truncation, reason = "rounded to single precision")]
-            Self::F32 => (number as f32).to_le_bytes().to_vec(),
-            _ => number.to_le_bytes().to_vec(),
-        }
-    }
-}
-
-fn parse_spec(text: &str) -> Result<Spec, String> {
-    let expected = "expected i32:-5, f32:1.5, bytes:0a0b, buf:4096 or buf:f32[1024]=iota";
-    let (kind, rest) = text.split_once(':').ok_or(expected)?;
-    match kind {
-        "buf" => parse_buffer(rest),
-        "bytes" => match hsaco::bytes::hex::decode(rest) {
-            Some(bytes) => Ok(Spec::Bytes(bytes)),
-            None => Err(format!("`{rest}` is no hexadecimal number")),
-        },
-        _ => {
-            let element = Element::named(kind).ok_or_else(|| format!("no type `{kind}`"))?;
-            parse_number(element, rest).map(Spec::Bytes)
-        }
-    }
-}
-
-fn parse_number(element: Element, text: &str) -> Result<Vec<u8>, String> {
-    let wrong = || format!("`{text}` is no such number");
-    let Element::Integer { bytes } = element else {
-        return text.parse().map(|number| element.float(number)).map_err(|_| wrong());
-    };
-    let number: i128 = match text.strip_prefix("0x") {
-        Some(digits) => i128::from_str_radix(digits, 16).map_err(|_| wrong())?,
-        None => text.parse().map_err(|_| wrong())?,
-    };
-    let bits = bytes * 8;
-    if number >= 1 << bits || number < -(1 << (bits - 1)) {
-        return Err(format!("{number} does not fit {bits} bits"));
-    }
-    Ok(number.to_le_bytes().into_iter().take(bytes).collect())
-}
-
-fn parse_buffer(text: &str) -> Result<Spec, String> {
-    let (shape, content) = match text.split_once('=') {
-        Some((shape, content)) => (shape, parse_content(content)?),
-        None => (text, Content::Zero),
-    };
-    let number = |text: &str| text.parse::<usize>().map_err(|_| format!("`{text}` is no size"));
-    let (element, count) = match shape.split_once('[') {
-        Some((name, rest)) => {
-            let element = Element::named(name).ok_or_else(|| format!("no type `{name}`"))?;
-            let count = rest.strip_suffix(']').ok_or("expected buf:TYPE[COUNT]")?;
-            (element, number(count)?)
-        }
-        None => (Element::Integer { bytes: 1 }, number(shape)?),
-    };
-    let size = count.checked_mul(element.size()).ok_or("a buffer of that size")?;
-    Ok(Spec::Buffer { size, element, content })
-}
-
-fn parse_content(text: &str) -> Result<Content, String> {
-    if let Some(file) = text.strip_prefix('@') {
-        return Ok(Content::File(file.to_owned()));
-    }
-    if let Some(seed) = text.strip_prefix("random:") {
-        return seed.parse().map(Content::Random).map_err(|_| format!("`{seed}` is no seed"));
-    }
-    match text {
-        "zero" => Ok(Content::Zero),
-        "iota" => Ok(Content::Iota),
-        _ => Err("expected zero, iota, random:SEED or @FILE".to_owned()),
-    }
-}
-
-/// Numbers that look random and are the same for the same seed.
-fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-}
-
-/// What a buffer holds before the kernel runs.
-fn content(size: usize, element: Element, content: &Content) -> Result<Vec<u8>> {
-    let count = size / element.size();
-    let mut bytes: Vec<u8> = match content {
-        Content::Zero => Vec::new(),
-        Content::Iota => (0..count as u64).flat_map(|it| element.whole(it)).collect(),
-        Content::Random(seed) => {
-            let mut next = random(*seed);
-            let mut one = || match element {
-                Element::Integer { .. } => element.whole(next()),
-                // From -1 to 1, in steps that every format holds.
-                #[allow(clippy::cast_precision_loss, reason = "ten bits")]
-                _ => element.float((next() % 2048) as f64 / 1024.0 - 1.0),
-            };
-            (0..count).flat_map(|_| one()).collect()
-        }
-        Content::File(path) => std::fs::read(path).with_context(|| path.clone())?,
-    };
-    if bytes.len() > size {
-        bail!("{} bytes do not fit a buffer of {size}", bytes.len());
-    }
-    bytes.resize(size, 0);
-    Ok(bytes)
 }
 
 /// What was run, for programs.
@@ -389,12 +218,13 @@ fn arguments(
     let mut all = Vec::new();
     for (number, spec) in args.values.iter().enumerate() {
         let bytes = match spec {
-            Spec::Bytes(bytes) => bytes.clone(),
-            Spec::Buffer { size, element, content: from } => {
-                let bytes = content(*size, *element, from)?;
-                let address = device.memory.allocate(*size as u64)?;
+            ArgumentSpec::Bytes(bytes) => bytes.clone(),
+            ArgumentSpec::Buffer(buffer) => {
+                let read = |file: &str| std::fs::read(file).with_context(|| file.to_owned());
+                let bytes = buffer.content(buffer.file().map(read).transpose()?)?;
+                let address = device.memory.allocate(bytes.len() as u64)?;
                 device.memory.write(address, &bytes)?;
-                buffers.insert(number, (address, *size));
+                buffers.insert(number, (address, bytes.len()));
                 address.to_le_bytes().to_vec()
             }
         };
@@ -460,18 +290,6 @@ fn answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arguments_are_read() {
-        assert_eq!(parse_spec("i32:-5"), Ok(Spec::Bytes(vec![0xfb, 0xff, 0xff, 0xff])));
-        assert_eq!(parse_spec("f16:1"), Ok(Spec::Bytes(vec![0, 0x3c])));
-        assert!(parse_spec("u8:256").is_err());
-        let buffer = parse_spec("buf:f32[3]=iota").unwrap();
-        let Spec::Buffer { size, element, content: from } = buffer else { panic!() };
-        assert_eq!(size, 12);
-        let bytes = content(size, element, &from).unwrap();
-        assert_eq!(bytes, [[0; 4], 1_f32.to_le_bytes(), 2_f32.to_le_bytes()].concat());
-    }
 
     #[test]
     fn dumps_name_an_argument_and_perhaps_a_file() {

@@ -1,12 +1,10 @@
 //! `hsaco symbols`: what objects define and want.
 
 use anyhow::Result;
-use hsaco::load::{Executable, SymbolKind};
-use hsaco_describe::calls::callers;
-use serde::Serialize;
+use hsaco::load::SymbolKind;
+use hsaco_describe::symbols::{Options, Symbols};
 
 use crate::args::{Answer, Inputs, ObjectFilter};
-use crate::executable::SymbolRow;
 use crate::frame::Heading;
 use crate::report::Status;
 use crate::skeleton::{self, Asked, Look, Page, Verb};
@@ -47,36 +45,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     skeleton::run(args, Asked::new(&args.inputs, &args.objects, &args.answer))
 }
 
-/// The symbols of an object.
-#[derive(Default, Serialize)]
-pub(crate) struct Symbols {
-    symbols: Vec<SymbolRow>,
-}
-
 impl Verb for Args {
     type Row<'e> = Symbols;
     const HEADING: Heading = Heading::Spaced;
 
     fn read(&self, look: &mut Look<'_, '_, '_>) -> Symbols {
-        let Some(object) = &look.item.object else { return Symbols::default() };
-        let mut executable = Executable::new(None);
-        if let Err(error) = executable.inspect("", object.data()) {
-            look.item.note(file_error(&error), look.trouble);
-            return Symbols::default();
-        }
-        let callers = if self.callers { callers(look.item, look.trouble) } else { None };
-        let wanted = |kind| self.kind.is_empty() || self.kind.contains(&kind);
-        let symbols = executable.symbols().filter(|it| wanted(it.kind()));
-        let row = |symbol| {
-            let mut row = SymbolRow::new(&executable, &symbol);
-            let is_called = matches!(symbol.kind(), SymbolKind::Function | SymbolKind::External);
-            if let (Some(callers), true) = (&callers, is_called) {
-                let own = callers.get(&symbol.name().to_string()).cloned();
-                row.callers = Some(own.unwrap_or_default());
-            }
-            row
-        };
-        Symbols { symbols: symbols.map(row).collect() }
+        let options = Options { kinds: &self.kind, callers: self.callers };
+        Symbols::new(look.item, options, look.trouble)
     }
 
     fn text(&self, row: &Symbols, page: &mut Page) -> Result<()> {
@@ -89,19 +64,5 @@ impl Verb for Args {
             table.row([value, size, kind, binding, visibility, (&name).into()]);
         }
         Ok(table.write(&mut page.out, page.color)?)
-    }
-}
-
-/// What the loader says of an object, as a problem of the file.
-fn file_error(error: &hsaco::load::Error) -> hsaco::bytes::Error {
-    use hsaco::bytes::ErrorKind;
-    let kind = match crate::executable::status_of(error.kind()) {
-        Status::Unsupported => ErrorKind::Unsupported,
-        _ => ErrorKind::Malformed,
-    };
-    let found = hsaco::bytes::Error::new(kind, error.kind().name(), error.detail());
-    match error.offset() {
-        Some(offset) => found.at(offset),
-        None => found,
     }
 }

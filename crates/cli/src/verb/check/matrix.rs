@@ -7,7 +7,7 @@ use anyhow::Result;
 use hsaco::check::Severity;
 use hsaco::check::result::{DeviceResult, FileResult};
 
-use crate::table::{Align, Cell, Table};
+use crate::table::{Cell, Table};
 use crate::text::shown;
 
 /// A table for each file; devices that refuse it for the same reason share a line below it.
@@ -27,11 +27,7 @@ fn write_file(out: &mut dyn Write, file: &FileResult, color: bool) -> Result<()>
     writeln!(out, "{}: {} of {} devices run it", shown(&file.name), run.len(), file.devices.len())?;
     if !run.is_empty() {
         writeln!(out)?;
-        let mut table = Table::new(&[
-            ("DEVICE", Align::Left),
-            ("OBJECTS", Align::Right),
-            ("WARNINGS", Align::Right),
-        ]);
+        let mut table = Table::titled("DEVICE|>OBJECTS|>WARNINGS");
         for device in run {
             table.row([
                 Cell::from(name(device)),

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use hsaco::check::render::{Github, Json, JsonLines, Junit, Markdown, Sarif};
-use hsaco::check::result::{DeviceResult, FileResult, ObjectInfo};
-use hsaco::check::{Baseline, Device, Finding, Rule, Severity};
+use hsaco::check::result::{DeviceResult, FileResult};
+use hsaco::check::{Baseline, Device, Rule};
 use hsaco_files::seen_from;
 
 use crate::output::{Output, write_file};
@@ -75,7 +75,7 @@ fn write(
 }
 
 /// A file as it is seen from the current folder, which is the project's.
-fn project_name(name: &str) -> String {
+pub(crate) fn project_name(name: &str) -> String {
     seen_from(Path::new("."), name)
 }
 
@@ -106,44 +106,6 @@ fn check_done(settings: &Settings, files: &[FileResult]) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// A format of findings for other programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exchange {
-    Sarif,
-    Github,
-    Junit,
-}
-
-/// What another verb found in a file by one rule, for other programs. Of the file's objects it takes number, entry's
-/// id and target.
-pub(crate) struct Found<'f> {
-    pub(crate) verb: &'f str,
-    pub(crate) rule: &'f Rule,
-    pub(crate) file: &'f str,
-    pub(crate) objects: Vec<(usize, Option<String>, Option<String>)>,
-    pub(crate) findings: Vec<Finding>,
-}
-
-impl Found<'_> {
-    /// Shows it as findings of `check` are shown.
-    pub(crate) fn write(self, format: Exchange, out: &mut dyn Write) -> Result<()> {
-        let objects = self.objects.into_iter().map(|(number, entry_id, target)| ObjectInfo {
-            number,
-            entry_id,
-            target,
-            probe: None,
-        });
-        let files = &[FileResult::of_findings(self.file, objects.collect(), self.findings)];
-        let (verb, rules, fail_on) = (self.verb, &[self.rule], Severity::Error);
-        match format {
-            Exchange::Sarif => write!(out, "{}", Sarif { files, rules, name: &project_name })?,
-            Exchange::Github => write!(out, "{}", Github { files })?,
-            Exchange::Junit => write!(out, "{}", Junit { verb, files, rules, fail_on })?,
-        }
-        Ok(())
-    }
 }
 
 /// What the findings make of the exit code. A matrix is a question: it is answered well if some device runs the file.

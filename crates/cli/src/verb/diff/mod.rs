@@ -9,20 +9,22 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::bytes::Str;
-use hsaco::check::REGRESSION;
+use hsaco::check::render::{Github, Junit, Sarif};
+use hsaco::check::result::{FileResult, ObjectInfo};
+use hsaco::check::{REGRESSION, Severity};
 use hsaco::container::Options;
 use hsaco::diff::{Changes, Comparison, Detail, Group, What};
-use hsaco_describe::side::{Compared, Seen, Side, compare, each_pair, subject};
+use hsaco_describe::side::{Compared, Seen, Side, compare, each_pair, regressions, subject};
 
 use crate::args::{Color, KernelFilter, ObjectFilter, parse_size};
 use crate::input::{self, Input};
-use crate::json::Members;
+use crate::json::{self, Members};
 use crate::output::Output;
 use crate::report::{Report, Status, Trouble};
 use crate::scan::{self, ObjectItem, Verify, Visit};
 use crate::schema::SCHEMA_VERSION;
 use crate::select::{KernelSelection, ObjectSelection};
-use crate::verb::check::{Exchange, Found};
+use crate::verb::check::project_name;
 
 /// Shows what is different between two files: kernels, their metadata, arguments and instructions
 ///
@@ -218,12 +220,21 @@ fn write_resources(
     (a, b): (&Side<'_>, &Side<'_>),
     changes: &Changes,
 ) -> Result<()> {
-    let exchange = match args.format {
+    let object = |seen: &Seen| ObjectInfo {
+        number: seen.number,
+        entry_id: seen.id.clone(),
+        target: seen.target.clone(),
+        probe: None,
+    };
+    let objects = b.objects.iter().map(object).collect();
+    let files = &[FileResult::of_findings(&b.input.name, objects, regressions(changes))];
+    let (rules, fail_on) = (&[&REGRESSION], Severity::Error);
+    match args.format {
         Format::Text => {
             let color = out.color();
-            return resources::write_text(changes, out, color);
+            resources::write_text(changes, out, color)?;
         }
-        Format::Csv => return resources::write_csv(changes, out),
+        Format::Csv => out.write_all(changes.to_csv().as_bytes())?,
         Format::Json => {
             let answer = serde_json::json!({
                 "schema_version": SCHEMA_VERSION,
@@ -235,20 +246,11 @@ fn write_resources(
                 "only_b": changes.only_b,
                 "regressions": changes.regressions(),
             });
-            serde_json::to_writer(&mut *out, &answer)?;
-            return Ok(writeln!(out)?);
+            json::document(out, &answer)?;
         }
-        Format::Sarif => Exchange::Sarif,
-        Format::Github => Exchange::Github,
-        Format::Junit => Exchange::Junit,
-    };
-    let object = |seen: &Seen| (seen.number, seen.id.clone(), seen.target.clone());
-    let found = Found {
-        verb: "diff",
-        rule: &REGRESSION,
-        file: &b.input.name,
-        objects: b.objects.iter().map(object).collect(),
-        findings: resources::findings(changes),
-    };
-    found.write(exchange, out)
+        Format::Sarif => write!(out, "{}", Sarif { files, rules, name: &project_name })?,
+        Format::Github => write!(out, "{}", Github { files })?,
+        Format::Junit => write!(out, "{}", Junit { verb: "diff", files, rules, fail_on })?,
+    }
+    Ok(())
 }

@@ -1,52 +1,13 @@
 //! How code is decoded and shown: processor features, the decoder's mode, source lines.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use hsaco::isa::decoder::{DecodeOptions, Mode};
-use hsaco::isa::target::WaveSize;
+pub(in crate::verb) use hsaco::listing::Attribute;
 use hsaco::listing::{SourceLine, SourceOptions};
 
 use crate::source_files::SourceFiles;
-
-/// What one `--mattr` can be, with a sign before it.
-const FEATURES: [&str; 3] = ["real-true16", "wavefrontsize32", "wavefrontsize64"];
-
-/// A processor feature, switched on or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verb) struct Attribute {
-    feature: &'static str,
-    on: bool,
-}
-
-impl FromStr for Attribute {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (on, name) = match text.split_at_checked(1) {
-            Some(("+", name)) => (true, name),
-            Some(("-", name)) => (false, name),
-            _ => return Err("a feature begins with + (on) or - (off)".to_owned()),
-        };
-        let feature = FEATURES.into_iter().find(|&it| it == name);
-        let feature = feature.ok_or_else(|| {
-            format!("unknown feature '{name}'; the known ones are {}", FEATURES.join(", "))
-        })?;
-        Ok(Self { feature, on })
-    }
-}
-
-impl Attribute {
-    /// Switching a size off that is not on changes nothing.
-    fn set_wave(self, options: &mut DecodeOptions, size: WaveSize) {
-        if self.on {
-            options.wave_size = Some(size);
-        } else if options.wave_size == Some(size) {
-            options.wave_size = None;
-        }
-    }
-}
 
 /// How much is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,13 +40,7 @@ pub(in crate::verb) fn decode_options(
         DecodeMode::Lenient => Mode::Lenient,
     };
     let mut options = DecodeOptions { mode, ..DecodeOptions::default() };
-    for attribute in attributes {
-        match attribute.feature {
-            "wavefrontsize32" => attribute.set_wave(&mut options, WaveSize::Wave32),
-            "wavefrontsize64" => attribute.set_wave(&mut options, WaveSize::Wave64),
-            _ => options.real_true16 = Some(attribute.on),
-        }
-    }
+    attributes.iter().for_each(|it| it.apply(&mut options));
     match true16 {
         True16::On => options.real_true16 = Some(true),
         True16::Off => options.real_true16 = Some(false),

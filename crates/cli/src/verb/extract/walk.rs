@@ -1,30 +1,19 @@
 //! Every entry of every input, with the bundle of the file that it belongs to.
 
 use anyhow::Result;
-use hsaco::container::{self, Container, Entry, Options};
+use hsaco::container::{self, Container, Options};
+use hsaco_files::EntryItem;
 
 use crate::input::{self, Input};
 use crate::report::{Report, Status, Trouble};
-use crate::scan::ObjectItem;
 use crate::select::ObjectSelection;
-
-/// One entry of a file.
-pub(super) struct Item<'e, 'a> {
-    /// Its number among the file's objects; the host's entries have none.
-    pub(super) number: Option<usize>,
-    pub(super) entry: &'e Entry<'a>,
-    /// The target: of the object, else of the entry's id.
-    pub(super) target: Option<String>,
-    /// Whether the command line asks for it.
-    pub(super) wanted: bool,
-}
 
 /// What is done with the entries.
 pub(super) trait Sink {
     fn begin(&mut self, _input: &Input, _container: Option<Container>) -> Result<()> {
         Ok(())
     }
-    fn entry(&mut self, input: &Input, item: &Item<'_, '_>, report: &mut Report) -> Result<()>;
+    fn entry(&mut self, input: &Input, item: &EntryItem<'_, '_>) -> Result<()>;
     /// The file is over; it is whole if every container in it could be followed to its end.
     fn end(&mut self, _input: &Input, _whole: bool, _report: &mut Report) -> Result<()> {
         Ok(())
@@ -84,8 +73,10 @@ fn walk(
         };
         let number = entry.is_object().then_some(objects);
         objects += usize::from(number.is_some());
-        let item = judge(&entry, number, selection, report);
-        sink.entry(input, &item, report)?;
+        let mut trouble = Trouble::default();
+        let item = EntryItem::new(number, &entry, selection, &mut trouble);
+        report.trouble(trouble);
+        sink.entry(input, &item)?;
         if let Some(offset) = entry.offset {
             input.release(offset, entry.data.len() as u64);
         }
@@ -94,20 +85,4 @@ fn walk(
         report.no_code();
     }
     sink.end(input, whole, report)
-}
-
-fn judge<'e, 'a>(
-    entry: &'e Entry<'a>,
-    number: Option<usize>,
-    selection: &ObjectSelection,
-    report: &mut Report,
-) -> Item<'e, 'a> {
-    let Some(at) = number else {
-        return Item { number, entry, target: None, wanted: true };
-    };
-    let mut trouble = Trouble::default();
-    let object = ObjectItem::new(at, entry, &mut trouble);
-    report.trouble(trouble);
-    let wanted = object.is_wanted(selection);
-    Item { number, entry, target: object.target, wanted }
 }

@@ -102,8 +102,7 @@ fn write_registers(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Res
     if kernel.registers.is_empty() {
         return Ok(());
     }
-    let mut table =
-        Table::new(&[("REGISTER", Align::Left), ("BITS", Align::Left), ("HOLDS", Align::Left)]);
+    let mut table = Table::titled("REGISTER|BITS|HOLDS");
     for row in &kernel.registers {
         let bits = row.low_bit.zip(row.bits).map(|(low, bits)| {
             let high = u32::from(low) + u32::from(bits).saturating_sub(1);

@@ -4,35 +4,18 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail, ensure};
 use hsaco::container;
-use hsaco::patch::{FileFinding, FileManifest, Manifest, Options, Pair, Pairing, RuleSet};
+use hsaco::patch::{
+    FileFinding, FileManifest, Manifest, Options, Pair, Pairing, RuleSet, VerifiedRow,
+};
 use hsaco_files::parallel;
-use serde::Serialize;
 
 use super::outcome::place;
 use super::{Args, has_edits, named_rule_set, open};
 use crate::args::Format;
 use crate::input::Input;
+use crate::json;
 use crate::output::Output;
 use crate::report::{self, Status};
-use crate::schema::SCHEMA_VERSION;
-
-#[derive(Serialize)]
-struct Answer<'f> {
-    schema_version: u32,
-    holds: bool,
-    bytes_as_before: u64,
-    bytes_as_listed: u64,
-    findings: Vec<FindingJson<'f>>,
-}
-
-#[derive(Serialize)]
-struct FindingJson<'f> {
-    place: String,
-    check: &'f str,
-    address: Option<u64>,
-    offset: Option<u64>,
-    detail: &'f str,
-}
 
 pub(super) fn run(args: &Args) -> Result<Status> {
     let [original, result, manifest] = args.files.as_slice() else {
@@ -97,32 +80,15 @@ fn answer(
     result: &Input,
     found: &[(String, FileFinding)],
 ) -> Result<()> {
-    let same = original.iter().zip(&**result).filter(|(left, right)| left == right).count() as u64;
-    let listed = result.len() as u64 - same;
     for (place, FileFinding { finding, .. }) in found {
         report::line(place, &finding.to_string());
     }
+    let row = VerifiedRow::new(original, result, found);
+    let (same, listed) = (row.bytes_as_before, row.bytes_as_listed);
     let mut out = Output::open(None)?.for_people(args.format == Format::Text);
     match args.format {
-        Format::Json => {
-            let findings = found.iter().map(|(place, FileFinding { finding, .. })| FindingJson {
-                place: place.clone(),
-                check: finding.check,
-                address: finding.address,
-                offset: finding.offset,
-                detail: &finding.detail,
-            });
-            let answer = Answer {
-                schema_version: SCHEMA_VERSION,
-                holds: found.is_empty(),
-                bytes_as_before: same,
-                bytes_as_listed: listed,
-                findings: findings.collect(),
-            };
-            serde_json::to_writer(&mut out, &answer)?;
-            writeln!(out)?;
-        }
-        Format::Text if found.is_empty() => writeln!(
+        Format::Json => json::document(&mut out, &row)?,
+        Format::Text if row.holds => writeln!(
             out,
             "{}: holds: both digests, {same} bytes as in the original, {listed} as the manifest says",
             result.name

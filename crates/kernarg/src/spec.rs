@@ -1,0 +1,247 @@
+//! Arguments as people write them for a run: numbers with a type, bytes, buffers and what they begin with.
+
+use std::str::FromStr;
+
+use hsaco_bytes::{TextError, hex};
+
+use crate::value::Value;
+
+/// An argument as it is written.
+///
+/// ```
+/// use hsaco_kernarg::ArgumentSpec;
+/// assert_eq!("i32:-5".parse(), Ok(ArgumentSpec::Bytes(vec![0xfb, 0xff, 0xff, 0xff])));
+/// let ArgumentSpec::Buffer(buffer) = "buf:u16[2]=iota".parse()? else { unreachable!() };
+/// assert_eq!(buffer.content(None)?, [0, 0, 1, 0]);
+/// # Ok::<(), hsaco_bytes::TextError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgumentSpec {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// A buffer, of which the kernel gets the address.
+    Buffer(BufferSpec),
+}
+
+/// A buffer as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufferSpec {
+    size: usize,
+    element: Element,
+    content: Content,
+}
+
+/// What a buffer begins with.
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    Zero,
+    Iota,
+    Random(u64),
+    File(String),
+}
+
+/// The type of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Element {
+    Integer { bytes: usize },
+    F16,
+    F32,
+    F64,
+}
+
+impl Element {
+    fn named(name: &str) -> Result<Self, TextError> {
+        Ok(match name {
+            "i8" | "u8" => Self::Integer { bytes: 1 },
+            "i16" | "u16" => Self::Integer { bytes: 2 },
+            "i32" | "u32" => Self::Integer { bytes: 4 },
+            "i64" | "u64" => Self::Integer { bytes: 8 },
+            "f16" => Self::F16,
+            "f32" => Self::F32,
+            "f64" => Self::F64,
+            _ => return Err(TextError::new(format!("no type `{name}`"))),
+        })
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::Integer { bytes } => bytes,
+            Self::F16 => 2,
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    /// The bytes of a whole number.
+    fn whole(self, number: u64) -> Vec<u8> {
+        #[allow(clippy::cast_precision_loss, reason = "counts up to what a float holds")]
+        let float = number as f64;
+        match self {
+            Self::Integer { bytes } => number.to_le_bytes().into_iter().take(bytes).collect(),
+            _ => self.float(float),
+        }
+    }
+
+    fn float(self, number: f64) -> Vec<u8> {
+        match self {
+            Self::F16 => match Value::half(number) {
+                Value::F16(bits) => bits.to_le_bytes().to_vec(),
+                _ => Vec::new(),
+            },
+            #[allow(clippy::cast_possible_truncation, reason = "rounded to single precision")]
+            Self::F32 => (number as f32).to_le_bytes().to_vec(),
+            _ => number.to_le_bytes().to_vec(),
+        }
+    }
+
+    /// The bytes of a number as it is written.
+    fn number(self, text: &str) -> Result<Vec<u8>, TextError> {
+        let wrong = || TextError::new(format!("`{text}` is no such number"));
+        let Element::Integer { bytes } = self else {
+            return text.parse().map(|number| self.float(number)).map_err(|_| wrong());
+        };
+        let number: i128 = match text.strip_prefix("0x") {
+            Some(digits) => i128::from_str_radix(digits, 16).map_err(|_| wrong())?,
+            None => text.parse().map_err(|_| wrong())?,
+        };
+        let bits = bytes * 8;
+        if number >= 1 << bits || number < -(1 << (bits - 1)) {
+            return Err(TextError::new(format!("{number} does not fit {bits} bits")));
+        }
+        Ok(number.to_le_bytes().into_iter().take(bytes).collect())
+    }
+}
+
+impl FromStr for ArgumentSpec {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        const EXPECTED: &str =
+            "expected i32:-5, f32:1.5, bytes:0a0b, buf:4096 or buf:f32[1024]=iota";
+        let (kind, rest) = text.split_once(':').ok_or_else(|| TextError::new(EXPECTED))?;
+        match kind {
+            "buf" => rest.parse().map(ArgumentSpec::Buffer),
+            "bytes" => match hex::decode(rest) {
+                Some(bytes) => Ok(ArgumentSpec::Bytes(bytes)),
+                None => Err(TextError::new(format!("`{rest}` is no hexadecimal number"))),
+            },
+            _ => Element::named(kind)?.number(rest).map(ArgumentSpec::Bytes),
+        }
+    }
+}
+
+impl FromStr for BufferSpec {
+    type Err = TextError;
+
+    /// Reads `4096`, `f32[1024]`, and either with what it begins with behind `=`.
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let (shape, content) = match text.split_once('=') {
+            Some((shape, content)) => (shape, content.parse()?),
+            None => (text, Content::Zero),
+        };
+        let number = |text: &str| {
+            text.parse::<usize>().map_err(|_| TextError::new(format!("`{text}` is no size")))
+        };
+        let (element, count) = match shape.split_once('[') {
+            Some((name, rest)) => {
+                let element = Element::named(name)?;
+                let count = rest.strip_suffix(']');
+                (element, number(count.ok_or_else(|| TextError::new("expected buf:TYPE[COUNT]"))?)?)
+            }
+            None => (Element::Integer { bytes: 1 }, number(shape)?),
+        };
+        let size = count.checked_mul(element.size());
+        let size = size.ok_or_else(|| TextError::new("a buffer of that size"))?;
+        Ok(BufferSpec { size, element, content })
+    }
+}
+
+impl FromStr for Content {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        if let Some(file) = text.strip_prefix('@') {
+            return Ok(Content::File(file.to_owned()));
+        }
+        if let Some(seed) = text.strip_prefix("random:") {
+            let wrong = |_| TextError::new(format!("`{seed}` is no seed"));
+            return seed.parse().map(Content::Random).map_err(wrong);
+        }
+        match text {
+            "zero" => Ok(Content::Zero),
+            "iota" => Ok(Content::Iota),
+            _ => Err(TextError::new("expected zero, iota, random:SEED or @FILE")),
+        }
+    }
+}
+
+impl BufferSpec {
+    /// The file that it begins with, if that is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match &self.content {
+            Content::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// What it holds before the kernel runs; of a file that it begins with, the caller brings the bytes.
+    ///
+    /// # Errors
+    /// When the file is larger than the buffer.
+    pub fn content(&self, file: Option<Vec<u8>>) -> Result<Vec<u8>, TextError> {
+        let Self { size, element, .. } = *self;
+        let count = size / element.size();
+        let mut bytes: Vec<u8> = match &self.content {
+            Content::Zero => Vec::new(),
+            Content::Iota => (0..count as u64).flat_map(|it| element.whole(it)).collect(),
+            Content::Random(seed) => {
+                let mut next = random(*seed);
+                let mut one = || match element {
+                    Element::Integer { .. } => element.whole(next()),
+                    // From -1 to 1, in steps that every format holds.
+                    #[allow(clippy::cast_precision_loss, reason = "ten bits")]
+                    _ => element.float((next() % 2048) as f64 / 1024.0 - 1.0),
+                };
+                (0..count).flat_map(|_| one()).collect()
+            }
+            Content::File(_) => file.unwrap_or_default(),
+        };
+        if bytes.len() > size {
+            let given = bytes.len();
+            return Err(TextError::new(format!("{given} bytes do not fit a buffer of {size}")));
+        }
+        bytes.resize(size, 0);
+        Ok(bytes)
+    }
+}
+
+/// Numbers that look random and are the same for the same seed: SplitMix64.
+fn random(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read() {
+        let bytes = |text: &str| text.parse::<ArgumentSpec>();
+        assert_eq!(bytes("i32:-5"), Ok(ArgumentSpec::Bytes(vec![0xfb, 0xff, 0xff, 0xff])));
+        assert_eq!(bytes("f16:1"), Ok(ArgumentSpec::Bytes(vec![0, 0x3c])));
+        assert!(bytes("u8:256").is_err());
+        let buffer: BufferSpec = "f32[3]=iota".parse().unwrap();
+        let expected = [[0; 4], 1_f32.to_le_bytes(), 2_f32.to_le_bytes()].concat();
+        assert_eq!(buffer.content(None), Ok(expected));
+        let file: BufferSpec = "4=@x".parse().unwrap();
+        assert_eq!(file.content(Some(vec![7])), Ok(vec![7, 0, 0, 0]));
+        assert!(file.content(Some(vec![7; 5])).is_err());
+    }
+}
