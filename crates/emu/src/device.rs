@@ -1,10 +1,15 @@
 //! A device: a processor and its memory.
 
 use hsaco_isa::{Processor, TargetId};
+use hsaco_kernarg::{Launch, NativeLayout};
 use hsaco_load::Executable;
+use hsaco_object::CodeObject;
+use hsaco_object::metadata::Hidden;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::hostcall::Hostcall;
 use crate::memory::Memory;
+use crate::print_buffer::{Format, PrintBuffer};
 
 /// Which silicon of a processor: errata differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,13 +38,24 @@ pub struct Device {
     pub revision: Revision,
     /// Its memory.
     pub memory: Memory,
+    pub(crate) hostcall: Option<Hostcall>,
+    pub(crate) prints: Option<PrintBuffer>,
+    /// Formats of what loaded objects print.
+    pub(crate) formats: Vec<Format>,
 }
 
 impl Device {
     /// A device with so many bytes of memory at most.
     #[must_use]
     pub fn new(target: TargetId, memory: u64) -> Self {
-        Self { target, revision: Revision::default(), memory: Memory::new(memory) }
+        Self {
+            target,
+            revision: Revision::default(),
+            memory: Memory::new(memory),
+            hostcall: None,
+            prints: None,
+            formats: Vec::new(),
+        }
     }
 
     /// Its processor.
@@ -65,7 +81,41 @@ impl Device {
                 self.memory.allocate_at(segment.address, segment.size, segment.flags & 2 != 0)?;
                 self.memory.write(segment.address, &segment.bytes)?;
             }
+            // What cannot be read has no formats to print by.
+            let Ok(parsed) = CodeObject::parse(executable.object_bytes(object)) else { continue };
+            for line in parsed.metadata().printf() {
+                self.formats.extend(Format::parse(line.as_bytes()));
+            }
         }
         Ok(())
     }
+
+    /// A launch with the hidden arguments that a device brings: where its apertures are, and where kernels with such
+    /// a layout ask the host to print.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn equip(&mut self, launch: Launch, layout: &NativeLayout) -> Result<Launch> {
+        let wants = |kind| layout.hidden().iter().any(|it| it.kind == Some(kind));
+        let mut launch = crate::dispatch::with_apertures(launch)?;
+        if wants(Hidden::HostcallBuffer) && launch.hidden_value(Hidden::HostcallBuffer).is_none() {
+            let hostcall = match self.hostcall {
+                Some(it) => it,
+                None => *self.hostcall.insert(Hostcall::new(&mut self.memory)?),
+            };
+            launch = hidden(launch, Hidden::HostcallBuffer, hostcall.address())?;
+        }
+        if wants(Hidden::PrintfBuffer) && launch.hidden_value(Hidden::PrintfBuffer).is_none() {
+            let prints = match self.prints {
+                Some(it) => it,
+                None => *self.prints.insert(PrintBuffer::new(&mut self.memory)?),
+            };
+            launch = hidden(launch, Hidden::PrintfBuffer, prints.address())?;
+        }
+        Ok(launch)
+    }
+}
+
+fn hidden(launch: Launch, kind: Hidden, value: u64) -> Result<Launch> {
+    launch.with_hidden(kind, value).map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))
 }

@@ -11,9 +11,11 @@ use hsaco_object::metadata::Hidden;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::hostcall::Host;
 use crate::schedule::Run;
 use crate::semantics::Fidelity;
 use crate::translate::{Layout, Target};
+use crate::watch::{InstructionProfile, Reached, TraceFilter, Tracer, Watching};
 
 /// How long a dispatch may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,10 @@ pub struct Outcome {
     pub waves: u64,
     /// How often each mnemonic ran, and how far its results can be trusted.
     pub mnemonics: BTreeMap<&'static str, (Fidelity, u64)>,
+    /// How often each instruction ran, by address, if that was asked for.
+    pub profile: BTreeMap<u64, InstructionProfile>,
+    /// What approximate values have decided, if that was asked for.
+    pub reached: Option<Reached>,
 }
 
 /// A kernel to be run.
@@ -62,6 +68,7 @@ pub struct Dispatch<'d> {
     pub(crate) lds_bytes: u32,
     pub(crate) scratch_bytes: u32,
     pub(crate) limits: Limits,
+    pub(crate) watching: Watching<'d>,
 }
 
 /// A launch with the hidden arguments that say where the apertures of a device are.
@@ -172,6 +179,7 @@ impl<'d> Dispatch<'d> {
             lds_bytes,
             scratch_bytes,
             limits: Limits::default(),
+            watching: Watching::default(),
         };
         let bytes = dispatch.workgroup_bytes();
         if bytes > dispatch.device.memory.left() {
@@ -184,6 +192,41 @@ impl<'d> Dispatch<'d> {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same with a host that prints what the kernel asks it to print. Without one, what OpenCL's printf leaves is not
+    /// printed, and a kernel that waits for the host's answer never ends.
+    #[must_use]
+    pub fn with_host(mut self, host: &'d dyn Host) -> Self {
+        self.watching.host = Some(host);
+        self
+    }
+
+    /// The same with a tracer, which sees the instructions that the filter takes. Slower.
+    #[must_use]
+    pub fn with_tracer(mut self, tracer: &'d dyn Tracer, filter: &'d TraceFilter) -> Self {
+        self.watching.tracer = Some((tracer, filter));
+        self
+    }
+
+    /// The same, counting for [`Outcome::profile`]. Slower.
+    #[must_use]
+    pub fn with_profile(mut self) -> Self {
+        self.watching.profiles = true;
+        self
+    }
+
+    /// The same, following approximate values for [`Outcome::reached`]. Slower.
+    #[must_use]
+    pub fn with_reached(mut self) -> Self {
+        self.watching.follows = true;
+        self
+    }
+
+    /// Lanes of a wave: 32 or 64.
+    #[must_use]
+    pub fn wave_size(&self) -> u32 {
+        self.entry.wave_size()
     }
 
     /// Workgroups in each dimension.

@@ -6,7 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::dispatch::{Dispatch, Outcome};
 use crate::error::{Error, Result};
-use crate::translate::Program;
+use crate::hostcall::Messages;
+use crate::translate::{self, Program};
+use crate::watch::{Tainted, Watcher};
 use crate::wave::Wave;
 use crate::workgroup::{Progress, Workgroup};
 
@@ -28,6 +30,8 @@ pub struct Run<'d> {
     is_over: AtomicBool,
     executed: AtomicU64,
     shared: Mutex<Shared>,
+    messages: Mutex<Messages>,
+    tainted: Tainted,
 }
 
 #[derive(Debug)]
@@ -56,6 +60,8 @@ impl<'d> Run<'d> {
                 outcome: Outcome::default(),
                 failure: None,
             }),
+            messages: Mutex::default(),
+            tainted: Tainted::default(),
         }
     }
 
@@ -80,11 +86,32 @@ impl<'d> Run<'d> {
     /// # Errors
     /// The program stopped; the error says where.
     pub fn finish(self) -> Result<Outcome> {
+        let printed = self.print();
         let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         match shared.failure {
             Some(error) => Err(error),
-            None => Ok(Outcome { instructions: self.executed.into_inner(), ..shared.outcome }),
+            None => printed
+                .map(|()| Outcome { instructions: self.executed.into_inner(), ..shared.outcome }),
         }
+    }
+
+    /// Answers what waves have asked of the host.
+    fn serve(&self) -> Result<()> {
+        let device = self.dispatch.device;
+        let Some((hostcall, host)) = device.hostcall.zip(self.dispatch.watching.host) else {
+            return Ok(());
+        };
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        hostcall.serve(&device.memory, &mut messages, host)
+    }
+
+    /// Prints what the kernel has left in the buffer.
+    fn print(&self) -> Result<()> {
+        let device = self.dispatch.device;
+        let Some((prints, host)) = device.prints.zip(self.dispatch.watching.host) else {
+            return Ok(());
+        };
+        prints.print(&device.memory, &device.formats, host)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -129,13 +156,28 @@ struct Worker<'r, const C: usize> {
     /// Waves of workgroups that have ended, whose memory is used again.
     spare: Vec<Wave<C>>,
     waves: u64,
+    watcher: Option<Watcher<'r>>,
 }
 
 impl<'r, const C: usize> Worker<'r, C> {
     fn work(run: &'r Run<'r>) -> Result<()> {
-        let program = Program::new(run.dispatch.target, run.dispatch.layout)?;
-        let mut worker =
-            Self { run, program, residents: VecDeque::new(), spare: Vec::new(), waves: 0 };
+        let Dispatch { target, layout, watching, .. } = *run.dispatch;
+        let watcher = match watching.is_needed() {
+            true => {
+                let decoder = translate::decoder::<C>(target)?;
+                let generation = target.generation;
+                Some(Watcher::new(watching, decoder, layout, generation, &run.tainted))
+            }
+            false => None,
+        };
+        let mut worker = Self {
+            run,
+            program: Program::new(target, layout)?,
+            residents: VecDeque::new(),
+            spare: Vec::new(),
+            waves: 0,
+            watcher,
+        };
         let done = worker.take_turns();
         worker.report();
         done
@@ -175,7 +217,9 @@ impl<'r, const C: usize> Worker<'r, C> {
         let mut has_ended = false;
         for _ in 0..self.residents.len() {
             let Some(mut workgroup) = self.residents.pop_front() else { break };
-            match workgroup.turn(&mut self.program, self.run)? {
+            let progress = workgroup.turn(&mut self.program, self.run, &mut self.watcher)?;
+            self.run.serve()?;
+            match progress {
                 Progress::Ended => {
                     has_ended = true;
                     self.spare.append(&mut workgroup.waves);
@@ -187,7 +231,7 @@ impl<'r, const C: usize> Worker<'r, C> {
     }
 
     /// Adds what this thread has done to what all have.
-    fn report(&self) {
+    fn report(self) {
         let mut mnemonics = BTreeMap::new();
         for block in &self.program.blocks {
             for semantics in &block.semantics {
@@ -199,6 +243,20 @@ impl<'r, const C: usize> Worker<'r, C> {
         shared.outcome.waves += self.waves;
         for (mnemonic, (fidelity, count)) in mnemonics {
             shared.outcome.mnemonics.entry(mnemonic).or_insert((fidelity, 0)).1 += count;
+        }
+        let Some(watcher) = self.watcher else { return };
+        let (profile, reached) = watcher.finish();
+        for (address, of_thread) in profile {
+            let all = shared.outcome.profile.entry(address).or_default();
+            all.text = of_thread.text;
+            all.executions += of_thread.executions;
+            all.lanes += of_thread.lanes;
+            all.cache_lines += of_thread.cache_lines;
+        }
+        if self.run.dispatch.watching.follows {
+            let all = shared.outcome.reached.get_or_insert_default();
+            all.address |= reached.address;
+            all.branch |= reached.branch;
         }
     }
 }

@@ -15,8 +15,9 @@ use crate::exec::address::{PRIVATE_APERTURE, SCRATCH_BASE, SHARED_APERTURE};
 use crate::exec::barrier::Barriers;
 use crate::schedule::Run;
 use crate::snapshot::Registers;
-use crate::step::{self, Context};
+use crate::step::Context;
 use crate::translate::{Condition, End, Program, TranslationState};
+use crate::watch::{Quiet, Watch, Watcher};
 use crate::wave::{Hardware, Mode, State, Wave, scalar};
 
 /// How often each wave of a workgroup has its turn before other workgroups have theirs.
@@ -71,12 +72,17 @@ impl<'d, const C: usize> Workgroup<'d, C> {
     }
 
     /// Runs the waves in rounds, until all have ended or it is the turn of another workgroup.
-    pub(crate) fn turn(&mut self, program: &mut Program<C>, run: &Run<'_>) -> Result<Progress> {
+    pub(crate) fn turn(
+        &mut self,
+        program: &mut Program<C>,
+        run: &Run<'_>,
+        watcher: &mut Option<Watcher<'_>>,
+    ) -> Result<Progress> {
         for _ in 0..ROUNDS {
             if self.dispatch.limits.seed != 0 {
                 self.shuffle();
             }
-            let has_run = self.round(program, run)?;
+            let has_run = self.round(program, run, watcher)?;
             if self.waves.iter().all(|wave| wave.state == State::Ended) {
                 return Ok(Progress::Ended);
             }
@@ -88,7 +94,12 @@ impl<'d, const C: usize> Workgroup<'d, C> {
     }
 
     /// Runs each wave that can run for its quantum; says whether one could.
-    fn round(&mut self, program: &mut Program<C>, run: &Run<'_>) -> Result<bool> {
+    fn round(
+        &mut self,
+        program: &mut Program<C>,
+        run: &Run<'_>,
+        watcher: &mut Option<Watcher<'_>>,
+    ) -> Result<bool> {
         let mut has_run = false;
         for turn in 0..self.order.len() {
             let at = self.order[turn];
@@ -100,7 +111,13 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             has_run = true;
             let before = wave.executed;
             let budget = self.dispatch.limits.quantum.min(run.left());
-            let ran = run_wave(wave, &mut self.context, program, budget);
+            let ran = match watcher {
+                None => run_wave(wave, &mut self.context, program, budget),
+                Some(watcher) => {
+                    watcher.enter(self.number, at as u32);
+                    run_watched(wave, &mut self.context, program, budget, watcher)
+                }
+            };
             run.count(wave.executed - before);
             if let Err(stopped) = ran {
                 return Err(self.located(at, program, stopped));
@@ -179,6 +196,18 @@ pub(crate) fn run_wave<const C: usize>(
     program: &mut Program<C>,
     budget: u64,
 ) -> Result<(), Stopped> {
+    run_watched(wave, context, program, budget, &mut Quiet)
+}
+
+/// The same, watched.
+#[inline(always)]
+fn run_watched<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    program: &mut Program<C>,
+    budget: u64,
+    watch: &mut impl Watch<C>,
+) -> Result<(), Stopped> {
     let limit = wave.executed.saturating_add(budget);
     let mut linked: Option<u32> = None;
     while wave.executed < limit {
@@ -196,7 +225,7 @@ pub(crate) fn run_wave<const C: usize>(
         wave.executed += block.addresses.len() as u64;
         context.clock += block.addresses.len() as u64;
         wave.stop = false;
-        let stopped = step::run(&block.steps, wave, context);
+        let stopped = watch.run(block, wave, context);
         if let Some(failure) = wave.failure.take() {
             let at = usize::from(stopped.unwrap_or(0));
             let address = block.addresses.get(at).copied().unwrap_or(wave.pc);

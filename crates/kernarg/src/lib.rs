@@ -71,7 +71,7 @@ pub use rows::PacketRow;
 pub use rows::{
     ArgumentLayout, Compact, KernelLayout, PreloadInfo, RegisterInfo, SpanInfo, UnpackedArgument,
 };
-pub use spec::{ArgumentSpec, BufferSpec};
+pub use spec::{ArgumentSpec, BufferSpec, GivenArgument, NumberSpec};
 #[cfg(feature = "analysis")]
 pub use spelled::{Pointee, SpelledArgument, SpelledMember, spell};
 pub use types::{Datum, Float, RecordMember, RecordType, ValueType};

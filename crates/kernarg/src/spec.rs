@@ -4,23 +4,50 @@ use std::str::FromStr;
 
 use hsaco_bytes::{TextError, hex};
 
+use crate::types::ValueType;
 use crate::value::Value;
 
 /// An argument as it is written.
 ///
 /// ```
 /// use hsaco_kernarg::ArgumentSpec;
-/// assert_eq!("i32:-5".parse(), Ok(ArgumentSpec::Bytes(vec![0xfb, 0xff, 0xff, 0xff])));
+/// let ArgumentSpec::Number(number) = "i32:-5".parse()? else { unreachable!() };
+/// assert_eq!(number.bytes(), [0xfb, 0xff, 0xff, 0xff]);
 /// let ArgumentSpec::Buffer(buffer) = "buf:u16[2]=iota".parse()? else { unreachable!() };
 /// assert_eq!(buffer.content(None)?, [0, 0, 1, 0]);
 /// # Ok::<(), hsaco_bytes::TextError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentSpec {
-    /// Its bytes.
+    /// Bytes of any type.
     Bytes(Vec<u8>),
+    /// A number.
+    Number(NumberSpec),
     /// A buffer, of which the kernel gets the address.
     Buffer(BufferSpec),
+}
+
+/// A number as it is written, with its type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumberSpec {
+    element: Element,
+    bytes: Vec<u8>,
+}
+
+/// An argument as it is written, and perhaps which: `SPEC` or `NAME=SPEC`.
+///
+/// ```
+/// use hsaco_kernarg::GivenArgument;
+/// let given: GivenArgument = "n=i32:4".parse()?;
+/// assert_eq!(given.name.as_deref(), Some("n"));
+/// # Ok::<(), hsaco_bytes::TextError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenArgument {
+    /// The argument's name; without one, it is the next.
+    pub name: Option<String>,
+    /// Its value.
+    pub spec: ArgumentSpec,
 }
 
 /// A buffer as it is written.
@@ -43,8 +70,9 @@ enum Content {
 /// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
-    Integer { bytes: usize },
+    Integer { bytes: usize, is_signed: bool },
     F16,
+    Bf16,
     F32,
     F64,
 }
@@ -52,11 +80,16 @@ enum Element {
 impl Element {
     fn named(name: &str) -> Result<Self, TextError> {
         Ok(match name {
-            "i8" | "u8" => Self::Integer { bytes: 1 },
-            "i16" | "u16" => Self::Integer { bytes: 2 },
-            "i32" | "u32" => Self::Integer { bytes: 4 },
-            "i64" | "u64" => Self::Integer { bytes: 8 },
+            "i8" => Self::Integer { bytes: 1, is_signed: true },
+            "u8" => Self::Integer { bytes: 1, is_signed: false },
+            "i16" => Self::Integer { bytes: 2, is_signed: true },
+            "u16" => Self::Integer { bytes: 2, is_signed: false },
+            "i32" => Self::Integer { bytes: 4, is_signed: true },
+            "u32" => Self::Integer { bytes: 4, is_signed: false },
+            "i64" => Self::Integer { bytes: 8, is_signed: true },
+            "u64" => Self::Integer { bytes: 8, is_signed: false },
             "f16" => Self::F16,
+            "bf16" => Self::Bf16,
             "f32" => Self::F32,
             "f64" => Self::F64,
             _ => return Err(TextError::new(format!("no type `{name}`"))),
@@ -65,8 +98,8 @@ impl Element {
 
     fn size(self) -> usize {
         match self {
-            Self::Integer { bytes } => bytes,
-            Self::F16 => 2,
+            Self::Integer { bytes, .. } => bytes,
+            Self::F16 | Self::Bf16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
         }
@@ -77,17 +110,21 @@ impl Element {
         #[allow(clippy::cast_precision_loss, reason = "counts up to what a float holds")]
         let float = number as f64;
         match self {
-            Self::Integer { bytes } => number.to_le_bytes().into_iter().take(bytes).collect(),
+            Self::Integer { bytes, .. } => number.to_le_bytes().into_iter().take(bytes).collect(),
             _ => self.float(float),
         }
     }
 
     fn float(self, number: f64) -> Vec<u8> {
         match self {
-            Self::F16 => match Value::half(number) {
-                Value::F16(bits) => bits.to_le_bytes().to_vec(),
-                _ => Vec::new(),
-            },
+            Self::F16 | Self::Bf16 => {
+                let half =
+                    if self == Self::F16 { Value::half(number) } else { Value::brain(number) };
+                match half {
+                    Value::F16(bits) | Value::Bf16(bits) => bits.to_le_bytes().to_vec(),
+                    _ => Vec::new(),
+                }
+            }
             #[allow(clippy::cast_possible_truncation, reason = "rounded to single precision")]
             Self::F32 => (number as f32).to_le_bytes().to_vec(),
             _ => number.to_le_bytes().to_vec(),
@@ -97,18 +134,57 @@ impl Element {
     /// The bytes of a number as it is written.
     fn number(self, text: &str) -> Result<Vec<u8>, TextError> {
         let wrong = || TextError::new(format!("`{text}` is no such number"));
-        let Element::Integer { bytes } = self else {
+        let Element::Integer { bytes, is_signed } = self else {
             return text.parse().map(|number| self.float(number)).map_err(|_| wrong());
         };
-        let number: i128 = match text.strip_prefix("0x") {
-            Some(digits) => i128::from_str_radix(digits, 16).map_err(|_| wrong())?,
-            None => text.parse().map_err(|_| wrong())?,
-        };
         let bits = bytes * 8;
-        if number >= 1 << bits || number < -(1 << (bits - 1)) {
-            return Err(TextError::new(format!("{number} does not fit {bits} bits")));
+        let half = 1_i128 << (bits - 1);
+        let (number, range) = match text.strip_prefix("0x") {
+            // What is written in bits may have any of them.
+            Some(digits) => (i128::from_str_radix(digits, 16), 0..2 * half),
+            None if is_signed => (text.parse(), -half..half),
+            None => (text.parse(), 0..2 * half),
+        };
+        let number = number.map_err(|_| wrong())?;
+        if !range.contains(&number) {
+            let sign = if is_signed { "signed" } else { "unsigned" };
+            return Err(TextError::new(format!("{number} is no {sign} number of {bits} bits")));
         }
         Ok(number.to_le_bytes().into_iter().take(bytes).collect())
+    }
+}
+
+impl NumberSpec {
+    /// The number in memory.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Why it is not what a kernel takes that takes this type.
+    #[must_use]
+    pub fn mismatch(&self, ty: &ValueType) -> Option<String> {
+        let is_float = !matches!(self.element, Element::Integer { .. });
+        let given = if is_float { "a floating-point number" } else { "an integer" };
+        let wanted = match ty {
+            ValueType::Float(_) if !is_float => "a floating-point number",
+            ValueType::Integer { .. } | ValueType::Bool if is_float => "an integer",
+            _ => return None,
+        };
+        Some(format!("it is {wanted}, and {given} is given (bytes: takes anything)"))
+    }
+}
+
+impl FromStr for GivenArgument {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        match text.split_once('=') {
+            Some((name, spec)) if !name.contains(':') => {
+                Ok(Self { name: Some(name.to_owned()), spec: spec.parse()? })
+            }
+            _ => Ok(Self { name: None, spec: text.parse()? }),
+        }
     }
 }
 
@@ -116,8 +192,7 @@ impl FromStr for ArgumentSpec {
     type Err = TextError;
 
     fn from_str(text: &str) -> Result<Self, TextError> {
-        const EXPECTED: &str =
-            "expected i32:-5, f32:1.5, bytes:0a0b, buf:4096 or buf:f32[1024]=iota";
+        const EXPECTED: &str = "expected i32:-5, f32:1.5, bytes:0a0b, buf:4096 or buf:f32[1024]=iota, or one of these after NAME=";
         let (kind, rest) = text.split_once(':').ok_or_else(|| TextError::new(EXPECTED))?;
         match kind {
             "buf" => rest.parse().map(ArgumentSpec::Buffer),
@@ -125,7 +200,11 @@ impl FromStr for ArgumentSpec {
                 Some(bytes) => Ok(ArgumentSpec::Bytes(bytes)),
                 None => Err(TextError::new(format!("`{rest}` is no hexadecimal number"))),
             },
-            _ => Element::named(kind)?.number(rest).map(ArgumentSpec::Bytes),
+            _ => {
+                let element = Element::named(kind)?;
+                let bytes = element.number(rest)?;
+                Ok(ArgumentSpec::Number(NumberSpec { element, bytes }))
+            }
         }
     }
 }
@@ -148,7 +227,7 @@ impl FromStr for BufferSpec {
                 let count = rest.strip_suffix(']');
                 (element, number(count.ok_or_else(|| TextError::new("expected buf:TYPE[COUNT]"))?)?)
             }
-            None => (Element::Integer { bytes: 1 }, number(shape)?),
+            None => (Element::Integer { bytes: 1, is_signed: false }, number(shape)?),
         };
         let size = count.checked_mul(element.size());
         let size = size.ok_or_else(|| TextError::new("a buffer of that size"))?;
@@ -231,17 +310,63 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
 mod tests {
     use super::*;
 
+    fn bytes(text: &str) -> Result<Vec<u8>, String> {
+        match text.parse().map_err(|error: TextError| error.to_string())? {
+            ArgumentSpec::Number(number) => Ok(number.bytes),
+            ArgumentSpec::Bytes(bytes) => Ok(bytes),
+            ArgumentSpec::Buffer(_) => Err("a buffer".to_owned()),
+        }
+    }
+
     #[test]
-    fn arguments_are_read() {
-        let bytes = |text: &str| text.parse::<ArgumentSpec>();
-        assert_eq!(bytes("i32:-5"), Ok(ArgumentSpec::Bytes(vec![0xfb, 0xff, 0xff, 0xff])));
-        assert_eq!(bytes("f16:1"), Ok(ArgumentSpec::Bytes(vec![0, 0x3c])));
-        assert!(bytes("u8:256").is_err());
+    fn numbers_are_read() {
+        assert_eq!(bytes("i32:-5"), Ok(vec![0xfb, 0xff, 0xff, 0xff]));
+        assert_eq!(bytes("f16:1"), Ok(vec![0, 0x3c]));
+        assert_eq!(bytes("bf16:1"), Ok(vec![0x80, 0x3f]));
+        assert_eq!(bytes("u64:7"), Ok(7_u64.to_le_bytes().to_vec()));
+        assert_eq!(bytes("i16:0xffff"), Ok(vec![0xff, 0xff]));
+        assert_eq!(bytes("f32:-inf"), Ok(f32::NEG_INFINITY.to_le_bytes().to_vec()));
+        assert_eq!(bytes("bytes:0a0b"), Ok(vec![10, 11]));
+        assert_eq!(bytes("u8:256"), Err("256 is no unsigned number of 8 bits".to_owned()));
+        assert_eq!(bytes("u32:-1"), Err("-1 is no unsigned number of 32 bits".to_owned()));
+        assert_eq!(bytes("i8:128"), Err("128 is no signed number of 8 bits".to_owned()));
+        assert!(bytes("i33:1").is_err() && bytes("7").is_err() && bytes("bytes:0").is_err());
+    }
+
+    #[test]
+    fn buffers_are_filled() {
         let buffer: BufferSpec = "f32[3]=iota".parse().unwrap();
         let expected = [[0; 4], 1_f32.to_le_bytes(), 2_f32.to_le_bytes()].concat();
         assert_eq!(buffer.content(None), Ok(expected));
         let file: BufferSpec = "4=@x".parse().unwrap();
         assert_eq!(file.content(Some(vec![7])), Ok(vec![7, 0, 0, 0]));
         assert!(file.content(Some(vec![7; 5])).is_err());
+        let random =
+            |seed| format!("f32[16]=random:{seed}").parse::<BufferSpec>().unwrap().content(None);
+        assert_eq!(random(1), random(1));
+        assert_ne!(random(1), random(2));
+        assert!("buf:f32[3".parse::<ArgumentSpec>().is_err());
+        assert!("buf:4=other".parse::<ArgumentSpec>().is_err());
+    }
+
+    #[test]
+    fn names_come_before_an_equals_sign() {
+        let name = |text: &str| text.parse::<GivenArgument>().unwrap().name;
+        assert_eq!(name("x=f32:1.5"), Some("x".to_owned()));
+        assert_eq!(name("x=buf:4=zero"), Some("x".to_owned()));
+        assert_eq!(name("buf:4=zero"), None);
+    }
+
+    #[test]
+    fn types_that_are_known_must_agree() {
+        let mismatch = |text: &str, ty: &ValueType| {
+            let ArgumentSpec::Number(number) = text.parse().unwrap() else { return None };
+            number.mismatch(ty)
+        };
+        let float = ValueType::Float(crate::types::Float::F32);
+        assert!(mismatch("i32:1", &float).is_some());
+        assert!(mismatch("f32:1", &float).is_none());
+        assert!(mismatch("f32:1", &ValueType::Integer { size: 4, signed: true }).is_some());
+        assert!(mismatch("i32:1", &ValueType::Opaque { size: 4 }).is_none());
     }
 }

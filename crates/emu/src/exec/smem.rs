@@ -54,6 +54,11 @@ fn address<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> (u64, u64) {
     }
 }
 
+/// Where a scalar access begins, for those who watch it.
+pub(crate) fn place<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> u64 {
+    address(wave, step).0
+}
+
 /// Finds memory; fails the wave where there is none.
 fn find<'m, const C: usize>(
     wave: &mut Wave<C>,

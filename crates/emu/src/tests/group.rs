@@ -13,6 +13,7 @@ use crate::dispatch::{Dispatch, Limits};
 use crate::error::Result;
 use crate::schedule::Run;
 use crate::translate::{Layout, Program, Target};
+use crate::watch::Watching;
 use crate::wave::{Wave, scalar};
 use crate::workgroup::{Progress, Workgroup};
 
@@ -232,6 +233,7 @@ impl Machine {
             lds_bytes: self.lds.len() as u32,
             scratch_bytes: 0,
             limits: Limits { instructions: 1_000_000, ..Limits::default() },
+            watching: Watching::default(),
         };
         let mut workgroup = Workgroup::<C>::new(&dispatch, [0; 3], &mut Vec::new());
         for (number, wave) in workgroup.waves.iter_mut().enumerate() {
@@ -244,7 +246,7 @@ impl Machine {
         }
         let mut program = Program::<C>::new(target, dispatch.layout)?;
         let run = Run::new(&dispatch, 1);
-        while workgroup.turn(&mut program, &run)? == Progress::Goes {}
+        while workgroup.turn(&mut program, &run, &mut None)? == Progress::Goes {}
         Ok(Ran {
             waves: workgroup.waves.iter().map(left).collect(),
             lds: workgroup.context.lds.iter().flat_map(|it| it.to_le_bytes()).collect(),

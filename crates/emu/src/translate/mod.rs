@@ -215,15 +215,8 @@ pub(crate) struct Program<const C: usize> {
 
 impl<const C: usize> Program<C> {
     pub(crate) fn new(target: Target, layout: Layout) -> Result<Self> {
-        let wave_size = if C == 8 { WaveSize::Wave64 } else { WaveSize::Wave32 };
-        // The hardware reads 16-bit operands as halves, whatever the disassembler prints.
-        let real_true16 = Some(target.generation >= Generation::Gfx11);
-        let options =
-            DecodeOptions { mode: Decoding::Lenient, real_true16, wave_size: Some(wave_size) };
-        let decoder = Decoder::with_options(target.processor, options)
-            .map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))?;
         Ok(Self {
-            decoder,
+            decoder: decoder::<C>(target)?,
             target,
             layout,
             host: Host::detect(),
@@ -256,11 +249,7 @@ impl<const C: usize> Program<C> {
     }
 
     fn decode(&self, address: u64, memory: &Memory) -> Option<Inst> {
-        // Near the end of the code fewer bytes may be left than the longest instruction has.
-        let bytes = [20, 16, 12, 8, 4].iter().find_map(|size| memory.read(address, *size).ok())?;
-        let mut padded = [0; 20];
-        padded.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
-        self.decoder.decode(&padded).filter(|inst| inst.len() <= bytes.len())
+        decode(&self.decoder, address, memory)
     }
 
     fn translate(
@@ -350,6 +339,26 @@ impl<const C: usize> Program<C> {
         let after = builder.translate(semantics)?;
         Ok((builder.steps, after, semantics))
     }
+}
+
+/// A decoder for what waves of so many lanes run.
+pub(crate) fn decoder<const C: usize>(target: Target) -> Result<Decoder> {
+    let wave_size = if C == 8 { WaveSize::Wave64 } else { WaveSize::Wave32 };
+    // The hardware reads 16-bit operands as halves, whatever the disassembler prints.
+    let real_true16 = Some(target.generation >= Generation::Gfx11);
+    let options =
+        DecodeOptions { mode: Decoding::Lenient, real_true16, wave_size: Some(wave_size) };
+    Decoder::with_options(target.processor, options)
+        .map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))
+}
+
+/// The instruction at an address.
+pub(crate) fn decode(decoder: &Decoder, address: u64, memory: &Memory) -> Option<Inst> {
+    // Near the end of the code fewer bytes may be left than the longest instruction has.
+    let bytes = [20, 16, 12, 8, 4].iter().find_map(|size| memory.read(address, *size).ok())?;
+    let mut padded = [0; 20];
+    padded.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
+    decoder.decode(&padded).filter(|inst| inst.len() <= bytes.len())
 }
 
 /// The line of an instruction that runs.

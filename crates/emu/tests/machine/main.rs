@@ -3,9 +3,11 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "tests"
 )]
 
 mod errors;
 mod support;
 mod threads;
+mod watch;

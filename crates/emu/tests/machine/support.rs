@@ -71,14 +71,14 @@ impl Kernel {
         let bytes: Vec<u8> = arguments.iter().flat_map(|it| it.to_le_bytes()).collect();
         let launch = with_apertures(launch)?;
         let dispatch = Dispatch::at(&mut self.device, "kernel", self.descriptor, launch, &bytes)?;
-        let dispatch = dispatch.with_limits(limits);
-        let run = Run::new(&dispatch, threads);
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| run.work());
-            }
-        });
-        run.finish()
+        run_on(&dispatch.with_limits(limits), threads)
+    }
+
+    /// A dispatch of one workgroup, to be watched.
+    pub(crate) fn dispatch(&mut self, arguments: &[u64], items: u32) -> Dispatch<'_> {
+        let launch = with_apertures(Launch::new(&[items], &[items]).unwrap()).unwrap();
+        let bytes: Vec<u8> = arguments.iter().flat_map(|it| it.to_le_bytes()).collect();
+        Dispatch::at(&mut self.device, "kernel", self.descriptor, launch, &bytes).unwrap()
     }
 
     pub(crate) fn buffer(&mut self, size: u64) -> u64 {
@@ -119,4 +119,14 @@ fn resolve(line: &str, labels: &[(&str, usize)], at: usize) -> String {
     let place = labels.iter().rfind(|(name, _)| *name == label).map_or(0, |it| it.1);
     let words = (place as i64 - at as i64) / 4 - 1;
     format!("{instruction}{}", words as u16)
+}
+
+fn run_on(dispatch: &Dispatch<'_>, threads: usize) -> Result<Outcome> {
+    let run = Run::new(dispatch, threads);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| run.work());
+        }
+    });
+    run.finish()
 }
