@@ -453,6 +453,7 @@ fn the_demo_shows_fixtures() {
         ("demo.so", "host-compressed.so"),
         ("apply.co", "scale-user.co"),
         ("library.co", "scale-library.co"),
+        ("run.co", "run.gfx942.co"),
     ] {
         let demo = workspace_root().join("crates/cli/demo").join(demo);
         assert!(fs::read(demo).unwrap() == fs::read(fixture(original)).unwrap(), "{original}");

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 /// The files that the steps work on.
-const FILES: [(&str, &[u8]); 8] = [
+const FILES: [(&str, &[u8]); 9] = [
     ("demo.co", include_bytes!("../../demo/demo.co")),
     ("calls.co", include_bytes!("../../demo/calls.co")),
     ("flow.co", include_bytes!("../../demo/flow.co")),
@@ -31,6 +31,7 @@ const FILES: [(&str, &[u8]); 8] = [
     ("steppings.co", include_bytes!("../../demo/steppings.co")),
     ("apply.co", include_bytes!("../../demo/apply.co")),
     ("library.co", include_bytes!("../../demo/library.co")),
+    ("run.co", include_bytes!("../../demo/run.co")),
 ];
 
 /// What is shown: for each step what it is about, and a command, of whose answer `| head -N` shows the first lines.
