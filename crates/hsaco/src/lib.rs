@@ -13,6 +13,25 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! A kernel runs on the CPU:
+//!
+//! ```
+//! use hsaco::emu::{Argument, Device, Dispatch, Kernel};
+//! use hsaco::kernarg::Launch;
+//! use hsaco::load::{Executable, Freeze};
+//! let mut executable = Executable::new(None);
+//! executable.load("run.co", std::fs::read("../../tests/fixtures/run.gfx942.co")?)?;
+//! executable.freeze(Freeze::default())?;
+//! let mut device = Device::new("gfx942".parse()?, 1 << 30);
+//! device.load(&executable)?;
+//! let reverse = Kernel::find(&executable, "reverse")?;
+//! let mut out = [0; 256];
+//! let launch = Launch::of_workgroups(&[1], &[64])?.with_dynamic_lds(256);
+//! device.call(&reverse, launch, &mut [Argument::Buffer(&mut out)], |it: Dispatch<'_>| it.run())?;
+//! assert_eq!(out[..4], 63_u32.to_le_bytes());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [`isa`] knows targets and instructions; [`elf`] reads and writes ELF files; [`container`] finds device code in any
 //! file; [`object`] knows code objects; [`dwarf`] knows debug information; [`demangle`] spells names as LLVM does;
 //! [`analysis`] knows what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse

@@ -64,6 +64,33 @@ pub(crate) fn linking(py: Python<'_>, errors: &hsaco::load::Errors) -> PyErr {
     }
 }
 
+/// A kernel that stopped, with where it was; the source line is the executable's.
+pub(crate) fn running(
+    py: Python<'_>,
+    error: &hsaco::emu::Error,
+    executable: Option<&hsaco::load::Executable<'_>>,
+) -> PyErr {
+    let Some(at) = error.location() else {
+        return new(py, "Error", (error.to_string(), error.kind().name()));
+    };
+    let frames = executable.and_then(|it| it.source(at.address).ok()).unwrap_or_default();
+    let line = frames.first().and_then(|it| Some((it.file.clone()?, it.line?)));
+    let mut message = error.to_string();
+    if let Some((file, line)) = &line {
+        message += &format!(" at {file}:{line}");
+    }
+    let (file, line) = line.unzip();
+    let registers = error.registers().map(ToString::to_string);
+    let place = (at.kernel.clone(), at.address, at.instruction.clone());
+    let wave = (at.workgroup, at.wave, at.lanes);
+    new(py, "KernelError", (message, error.kind().name(), place, wave, file, line, registers))
+}
+
+/// Arguments that do not fit.
+pub(crate) fn mismatch(py: Python<'_>, message: &str) -> PyErr {
+    new(py, "Error", (message, "mismatch"))
+}
+
 /// A symbol that is not there.
 pub(crate) fn no_symbol(py: Python<'_>, name: &str) -> PyErr {
     new(py, "NotFoundError", (format!("no symbol has the name '{name}'"),))

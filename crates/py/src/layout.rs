@@ -296,7 +296,12 @@ impl Layout {
         all.into_iter().zip(parameters).map(|(it, at)| it.ok_or_else(|| missing(at))).collect()
     }
 
-    fn value(
+    pub(crate) fn new(layout: NativeLayout) -> Self {
+        Self(layout)
+    }
+
+    /// The bytes of one argument.
+    pub(crate) fn value(
         &self,
         py: Python<'_>,
         position: usize,
@@ -359,7 +364,7 @@ fn member_type<'t>(ty: &'t ValueType, name: &str) -> Option<&'t ValueType> {
 }
 
 /// What a value shows of its memory, without a copy. The buffer protocol itself is not in the stable ABI of 3.9.
-fn view<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn view<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let memoryview = value.py().import("builtins")?.getattr("memoryview")?;
     memoryview.call1((value,)).map_err(|_| {
         let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |it| it.to_string());
@@ -388,7 +393,7 @@ fn check_format(view: &Bound<'_, PyAny>, ty: Option<&ValueType>) -> PyResult<()>
     Err(PyTypeError::new_err(format!("a buffer of format '{format}' for {wanted}")))
 }
 
-fn buffer_bytes(buffer: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+pub(crate) fn buffer_bytes(buffer: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     match (buffer.cast::<PyBytes>(), buffer.cast::<PyByteArray>()) {
         (Ok(bytes), _) => Ok(bytes.as_bytes().to_vec()),
         (_, Ok(bytes)) => Ok(bytes.to_vec()),

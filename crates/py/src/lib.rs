@@ -1,12 +1,13 @@
 //! The extension module behind the Python package `hsaco`.
 //!
-//! It binds `hsaco::db`, `hsaco::load` and the command. What Python says shorter is Python, in `python/hsaco`: sequences, records,
+//! It binds `hsaco::db`, `hsaco::load`, `hsaco::emu` and the command. What Python says shorter is Python, in `python/hsaco`: sequences, records,
 //! exceptions, and kernelDB's interface.
 #![allow(unsafe_code, reason = "PyO3's macros write it")]
 
 mod check;
 mod code;
 mod database;
+mod device;
 mod error;
 mod executable;
 mod filter;
@@ -42,6 +43,8 @@ mod _hsaco {
     use super::code::{assemble, disassemble};
     #[pymodule_export]
     use super::database::Database;
+    #[pymodule_export]
+    use super::device::{Device, LoadedKernel, Program};
     #[pymodule_export]
     use super::executable::Executable;
     #[pymodule_export]

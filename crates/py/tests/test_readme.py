@@ -8,7 +8,7 @@ import re
 import unittest
 from pathlib import Path
 
-from support import LINES, ROOT
+from support import LINES, ROOT, fixture
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "crates" / "py" / "README.md"]
 
@@ -16,7 +16,10 @@ PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "crates" / "py"
 def examples(page: Path) -> list[str]:
     """The Python of a page, on a file that is there."""
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    return [block.replace("libexample.so", LINES) for block in blocks]
+    return [
+        block.replace("libexample.so", LINES).replace("run.gfx942.co", fixture("run.gfx942.co"))
+        for block in blocks
+    ]
 
 
 class Examples(unittest.TestCase):

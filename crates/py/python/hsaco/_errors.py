@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Optional
 
 
@@ -48,5 +49,33 @@ class LinkError(Error):
         self.errors = list(errors or [])
 
 
-for _class in (Error, NotFoundError, AssemblyError, LinkError):
+class KernelError(Error):
+    """A kernel stopped while it ran.
+
+    ``kind`` is one of "out-of-bounds", "read-only", "misaligned", "illegal-instruction", "unsupported", "barrier",
+    "limit", "trap" and "memory". ``kernel``, ``address`` and ``instruction`` say where, ``workgroup``, ``wave`` and
+    ``lanes`` (a mask) who, ``file`` and ``line`` the place in the source where that is known, and ``registers`` is what
+    the wave's registers held, as text.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kind: str = "",
+        place: tuple[str, int, str] = ("", 0, ""),
+        wave: tuple[Sequence[int], int, int] = ((0, 0, 0), 0, 0),
+        file: Optional[str] = None,
+        line: Optional[int] = None,
+        registers: Optional[str] = None,
+    ) -> None:
+        super().__init__(message, kind)
+        self.kernel, self.address, self.instruction = place
+        workgroup, self.wave, self.lanes = wave
+        self.workgroup = tuple(workgroup)
+        self.file = file
+        self.line = line
+        self.registers = registers
+
+
+for _class in (Error, NotFoundError, AssemblyError, LinkError, KernelError):
     _class.__module__ = "hsaco"

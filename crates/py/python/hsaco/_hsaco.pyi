@@ -16,6 +16,7 @@ from ._records import (
     Frame,
     Function,
     Memory,
+    Outcome,
     Packed,
     Parameter,
     Prepacked,
@@ -31,12 +32,15 @@ from ._sequence import LazySequence
 __all__ = [
     "Block",
     "Database",
+    "Device",
     "Executable",
     "Instruction",
     "Kernel",
     "Launch",
     "Layout",
+    "LoadedKernel",
     "Object",
+    "Program",
     "__version__",
     "assemble",
     "check",
@@ -318,6 +322,35 @@ class Layout:
     def pack(self, values: Any, launch: Optional[Launch] = None) -> Packed: ...
     def unpack(self, buffer: Any) -> list[Unpacked]: ...
     def check(self, buffer: Any) -> Prepacked: ...
+
+@final
+class Device:
+    def __new__(cls, target: str, *, memory: int = ..., page_slack: bool = False) -> Device: ...
+    @property
+    def target(self) -> str: ...
+    def load(self, *sources: Any) -> Program: ...
+
+@final
+class Program:
+    @property
+    def kernels(self) -> list[str]: ...
+    def __getitem__(self, name: str, /) -> LoadedKernel: ...
+
+@final
+class LoadedKernel:
+    @property
+    def name(self) -> str: ...
+    def __call__(
+        self,
+        *args: Any,
+        grid: Union[int, Sequence[int]],
+        workgroup: Union[int, Sequence[int]],
+        dynamic_lds: int = 0,
+        threads: int = 1,
+        seed: int = 0,
+        max_instructions: int = ...,
+        **kwargs: Any,
+    ) -> Outcome: ...
 
 def dispatch_packet(
     launch: Launch,

@@ -207,6 +207,17 @@ class Parameter(_Record):
 
 
 @dataclass(frozen=True)
+class Outcome(_Record):
+    """What a kernel has done."""
+
+    instructions: int
+    """Wave instructions executed."""
+    waves: int
+    mnemonics: dict[str, tuple[str, int]]
+    """How far the results of each instruction can be trusted ("exact", "silicon", "approximate"), and how often it ran."""
+
+
+@dataclass(frozen=True)
 class Packed(_Record):
     """A packed kernarg segment."""
 
