@@ -33,6 +33,6 @@ pub use error::{Error, ErrorKind, Location, Result};
 pub use hostcall::Host;
 pub use memory::Memory;
 pub use schedule::Run;
-pub use semantics::{Coverage, Fidelity, coverage, mnemonics};
+pub use semantics::{Coverage, Fidelity, coverage, fidelity, mnemonics};
 pub use snapshot::Registers;
 pub use watch::{Executed, InstructionProfile, Reached, RegisterValue, TraceFilter, Tracer};

@@ -160,6 +160,18 @@ pub fn coverage() -> Vec<Coverage> {
     TARGETS.iter().enumerate().map(count).collect()
 }
 
+/// How far an instruction can be trusted, in whatever encoding, and the reason; none where no target has it.
+///
+/// ```
+/// use hsaco_emu::{Fidelity, fidelity};
+/// assert_eq!(fidelity("v_add_u32_e32").map(|it| it.0), Some(Fidelity::Exact));
+/// assert_eq!(fidelity("image_sample").map(|it| it.0), Some(Fidelity::Refused));
+/// ```
+#[must_use]
+pub fn fidelity(mnemonic: &str) -> Option<(Fidelity, &'static str)> {
+    find(mnemonic).map(|line| (line.fidelity, line.reason))
+}
+
 /// The mnemonics of a fidelity, each with its reason and the targets that have it.
 pub fn mnemonics(
     fidelity: Fidelity,

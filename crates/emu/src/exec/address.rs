@@ -2,7 +2,7 @@
 
 use hsaco_isa::target::Generation;
 
-use super::Body;
+use super::{Body, format};
 use crate::step::{Context, Step};
 use crate::wave::{Space, Wave};
 
@@ -161,6 +161,7 @@ pub(crate) struct BufferAccess {
     pub(crate) offset: u32,
     pub(crate) has_offset: bool,
     pub(crate) has_index: bool,
+    /// Bytes of the access; 0 where the format of the descriptor says it.
     pub(crate) bytes: u8,
     /// Whether the access is in bounds as a whole, or word by word.
     pub(crate) is_whole: bool,
@@ -347,7 +348,11 @@ pub(crate) fn buffer<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, st
     let is_scratch = (SCRATCH_BASE..SCRATCH_BASE + SCRATCH_SIZE).contains(&resource.base);
     wave.space = if is_scratch { Space::Private } else { Space::Global };
     wave.valid = wave.active;
-    let bytes = u64::from(access.bytes);
+    let bytes = match access.bytes {
+        // As the descriptor's format has it.
+        0 => format::bytes(format::of_descriptor(words[3], access.layout), access.layout),
+        bytes => u64::from(bytes),
+    };
     for lane in crate::wave::lanes(wave.active) {
         let register = |at: u16| u64::from(wave.v[usize::from(step.a + at)].lane(lane));
         let index = if access.has_index { register(0) } else { 0 };

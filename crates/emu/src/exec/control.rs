@@ -45,20 +45,26 @@ mod register {
     pub(super) const MODE: u16 = 1;
     pub(super) const LDS_ALLOC: u16 = 6;
     pub(super) const SH_MEM_BASES: u16 = 15;
+    /// From gfx10 on; gfx12 has the upper half behind it.
+    pub(super) const SHADER_CYCLES: u16 = 29;
+    pub(super) const SHADER_CYCLES_HI: u16 = 30;
 }
 
 /// `s[d] =` a field of the hardware register `k`: number, first bit, width less one.
 pub(crate) fn get_register<const C: usize>(
     wave: &mut Wave<C>,
-    _: &mut Context<'_>,
+    context: &mut Context<'_>,
     step: &Step<C>,
 ) {
     let (number, first, width) = field(step.k);
+    context.clock += 4;
     let value = match number {
         register::MODE => wave.mode.0,
         // In units of 128 words from bit 12 on.
         register::LDS_ALLOC => wave.hardware.lds_words.div_ceil(128) << 12,
         register::SH_MEM_BASES => 0x0002_0001,
+        register::SHADER_CYCLES => context.clock as u32,
+        register::SHADER_CYCLES_HI => (context.clock >> 32) as u32,
         _ => 0,
     };
     wave.s[usize::from(step.d)] = value >> first & (u32::MAX >> (32 - width));

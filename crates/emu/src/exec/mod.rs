@@ -12,6 +12,7 @@ pub(crate) mod barrier;
 pub(crate) mod control;
 pub(crate) mod ds;
 pub(crate) mod float;
+pub(crate) mod format;
 pub(crate) mod lane;
 pub(crate) mod lds_copy;
 pub(crate) mod matrix;

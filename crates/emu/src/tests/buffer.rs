@@ -96,3 +96,60 @@ fn scalar_loads_through_buffers_are_bounded() {
         }
     }
 }
+
+/// A descriptor of 64 bytes with a format of bytes, and components in another order: B, G, R, one.
+fn formatted(target: &str, base: u64) -> [u32; 4] {
+    let select = 6 | 5 << 3 | 4 << 6 | 1 << 9;
+    let last = match target {
+        "gfx90a" | "gfx942" | "gfx950" => 10 << 15,
+        "gfx1030" => 56 << 12 | 3 << 28,
+        _ => 42 << 12 | 3 << 28,
+    };
+    [base as u32, (base >> 32) as u32, 64, last | select]
+}
+
+#[test]
+fn elements_have_formats() {
+    for target in ALL.into_iter().filter(|it| *it != "gfx1250") {
+        let mut machine = Machine::new(target);
+        let bytes: Vec<u8> = (0..64).map(|at| at * 4).collect();
+        let buffer = machine.buffer(&bytes);
+        let mut machine =
+            with_descriptor(machine, formatted(target, buffer)).v(0, |lane| lane as u32 * 4);
+        let none = if target == "gfx1201" { "null" } else { "0" };
+        let ran =
+            machine.run(&format!("buffer_load_format_xyzw v[4:7], v0, s[8:11], {none} offen"));
+        for lane in 0..machine.lanes() {
+            let component = |at: usize| match lane < 16 {
+                true => (f32::from(bytes[lane * 4 + at]) / 255.0).to_bits(),
+                false => 0,
+            };
+            let got = [4, 5, 6, 7].map(|register| ran.v(register, lane));
+            let wanted = [component(2), component(1), component(0), 1.0_f32.to_bits()];
+            assert_eq!(got, wanted, "{target} {lane}");
+        }
+        let mut machine =
+            machine.exec(1).v(4, |_| 1.0_f32.to_bits()).v(5, |_| 0.2_f32.to_bits()).v(6, |_| 0);
+        machine.run(&format!("buffer_store_format_xyz v[4:6], v0, s[8:11], {none} offen"));
+        assert_eq!(machine.read_words(buffer, 1), [0x00ff_3300], "{target}");
+    }
+}
+
+#[test]
+fn instructions_have_formats_of_their_own() {
+    let cases = [("gfx90a", 7 << 4 | 5), ("gfx1030", 29), ("gfx1100", 29), ("gfx1201", 29)];
+    for (target, number) in cases {
+        let mut machine = Machine::new(target);
+        // Two halves: 1 and -2.
+        let buffer = machine.words(&[0xc000_3c00]);
+        let identity = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+        let last = if target == "gfx90a" { 0 } else { 3 << 28 };
+        let words = [buffer as u32, (buffer >> 32) as u32, 4, last | identity];
+        let mut machine = with_descriptor(machine, words).exec(1);
+        let none = if target == "gfx1201" { "null" } else { "0" };
+        let ran = machine
+            .run(&format!("tbuffer_load_format_xyzw v[4:7], off, s[8:11], {none} format:{number}"));
+        let got = [4, 5, 6, 7].map(|register| f32::from_bits(ran.v(register, 0)));
+        assert_eq!(got, [1.0, -2.0, 0.0, 1.0], "{target}");
+    }
+}

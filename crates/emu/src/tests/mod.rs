@@ -11,9 +11,11 @@ mod barrier;
 mod buffer;
 mod group;
 mod hardware;
+mod integer;
 mod lane;
 mod lds;
 mod machine;
+mod memory;
 mod quick;
 mod speed;
 
@@ -149,6 +151,8 @@ fn is_special(op: Op) -> bool {
         StoreFromLdsAsync,
         LoadBlock,
         StoreBlock,
+        LoadFormat,
+        StoreFormat,
         TensorLoadToLds,
         TensorStoreFromLds,
     ];

@@ -7,6 +7,7 @@ use super::operand::Wide;
 use super::{Builder, Registers};
 use crate::error::Result;
 use crate::exec::address::{self, BufferAccess, Layout, Offset, Scalar64, Vector64};
+use crate::exec::format::{self, Formatted};
 use crate::exec::lds_copy::{self, Copy, Kind};
 use crate::exec::transpose::{self, Exchange, Transpose};
 use crate::exec::{atomic, ds, handler, lane, memory, tensor};
@@ -60,6 +61,7 @@ impl<const C: usize> Builder<'_, C> {
             Op::LoadToLds | Op::StoreFromLds | Op::LoadToLdsAsync | Op::StoreFromLdsAsync => {
                 self.copy_with_lds(semantics.op, ty)
             }
+            Op::LoadFormat | Op::StoreFormat => self.formatted(semantics),
             Op::LoadBlock | Op::StoreBlock => self.block(semantics.op),
             Op::DsCondxchg32RtnB64 => {
                 let d = self.memory_register(self.needed("vdst")?)?;
@@ -222,6 +224,31 @@ impl<const C: usize> Builder<'_, C> {
         Ok(())
     }
 
+    /// The format that an instruction has.
+    fn format_number(&self) -> Option<u8> {
+        (self.inst.format() == Format::Mtbuf).then(|| self.number("format") as u8)
+    }
+
+    fn formatted(&mut self, semantics: &'static Semantics) -> Result<()> {
+        let mnemonic = semantics.mnemonic;
+        let access = Formatted {
+            number: self.format_number(),
+            components: mnemonic.rsplit('_').next().unwrap_or_default().len() as u8,
+            is_half: mnemonic.contains("d16"),
+            is_high: mnemonic.contains("_hi_"),
+            clears: self.target.is_gfx9(),
+            layout: Layout::of(self.target.generation),
+        };
+        let data = self.operand("vdata").ok_or_else(|| self.unsupported("to LDS"))?;
+        let data = self.memory_register(data)?;
+        let b = self.scalar_source(self.needed("srsrc")?, Wide::Unsigned)? + 3;
+        let k = access.pack();
+        let registers = Registers { d: data, a: data, b, k, ..Registers::default() };
+        let is_load = semantics.op == Op::LoadFormat;
+        self.push(if is_load { format::load::<C> } else { format::store::<C> }, registers);
+        Ok(())
+    }
+
     /// The groups of a tensor's descriptor; those that are left out are zero.
     pub(super) fn tensor(&mut self, op: Op) -> Result<()> {
         let zeros = scalar::CONSTANTS + self.pools.zeros();
@@ -361,6 +388,15 @@ impl<const C: usize> Builder<'_, C> {
         bytes.get(number / 8).is_some_and(|byte| byte >> (number % 8) & 1 == 1)
     }
 
+    /// Bytes of an access; 0 where the descriptor says it.
+    fn buffer_bytes(&self, op: Op, ty: Type) -> u8 {
+        if !matches!(op, Op::LoadFormat | Op::StoreFormat) {
+            return memory::bytes(ty);
+        }
+        let layout = Layout::of(self.target.generation);
+        self.format_number().map_or(0, |number| format::bytes(number, layout) as u8)
+    }
+
     fn buffer_address(&mut self, op: Op, ty: Type) -> Result<()> {
         let (offset_bit, index_bit) = match self.target.generation {
             generation if generation < Generation::Gfx11 => (12, 13),
@@ -371,9 +407,9 @@ impl<const C: usize> Builder<'_, C> {
             offset: self.number("offset") as u32,
             has_offset: self.bit(offset_bit),
             has_index: self.bit(index_bit),
-            bytes: memory::bytes(ty),
+            bytes: self.buffer_bytes(op, ty),
             is_whole: !matches!(op, Op::Load | Op::Store | Op::LoadToLds | Op::StoreFromLds),
-            is_formatted: false,
+            is_formatted: matches!(op, Op::LoadFormat | Op::StoreFormat),
             layout: Layout::of(self.target.generation),
         };
         let a = match self.operand("vaddr") {

@@ -27,6 +27,8 @@ lanes! {
     VSubI16 |a, b, _| a.wrapping_sub(b) & M;
     VMulLoU16 |a, b, _| (a & M).wrapping_mul(b & M) & M;
     VMadU16 |a, b, c| (a & M).wrapping_mul(b & M).wrapping_add(c) & M;
+    VMadLegacyU16 |a, b, c| (a & M).wrapping_mul(b & M).wrapping_add(c) & M;
+    VMadLegacyI16 |a, b, c| (a & M).wrapping_mul(b & M).wrapping_add(c) & M;
     VMadI16 |a, b, c| (a & M).wrapping_mul(b & M).wrapping_add(c) & M;
     VLshlrevB16 |a, b, _| (b & M) << (a & 15) & M;
     VLshrrevB16 |a, b, _| (b & M) >> (a & 15);

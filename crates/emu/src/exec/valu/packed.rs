@@ -23,6 +23,14 @@ lanes! {
     VPkMulLoU16 |a, b, c| both(a, b, c, |a, b, _| a.wrapping_mul(b));
     VPkMadU16 |a, b, c| both(a, b, c, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
     VPkMadI16 |a, b, c| both(a, b, c, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+    VPkAddMaxU16 |a, b, c| both(a, b, c, |a, b, c| a.saturating_add(b).max(c));
+    VPkAddMinU16 |a, b, c| both(a, b, c, |a, b, c| a.saturating_add(b).min(c));
+    VPkAddMaxI16 |a, b, c| {
+        both(a, b, c, |a, b, c| signed(signed(a, b, i16::saturating_add), c, i16::max))
+    };
+    VPkAddMinI16 |a, b, c| {
+        both(a, b, c, |a, b, c| signed(signed(a, b, i16::saturating_add), c, i16::min))
+    };
     VPkMinU16 |a, b, c| both(a, b, c, |a, b, _| a.min(b));
     VPkMaxU16 |a, b, c| both(a, b, c, |a, b, _| a.max(b));
     VPkMinI16 |a, b, c| both(a, b, c, |a, b, _| signed(a, b, i16::min));

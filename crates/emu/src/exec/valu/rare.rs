@@ -52,6 +52,17 @@ fn sat_pk_u8_i16(a: u32) -> u32 {
     byte(a) | byte(a >> 16) << 8
 }
 
+/// Two numbers shifted, each cut to a byte.
+fn shifted_bytes(a: u32, b: u32, shift: u32, low: i32, high: i32) -> u32 {
+    let byte = |it: u32| (it.cast_signed() >> (shift & 31)).clamp(low, high) as u32 & 0xff;
+    byte(a) | byte(b) << 8
+}
+
+/// Four bytes, each cut to four bits.
+fn halves_of_bytes(a: u32, cut: impl Fn(u8) -> u32) -> u32 {
+    (0..).zip(a.to_le_bytes()).fold(0, |all, (at, byte)| all | (cut(byte) & 15) << (at * 4))
+}
+
 lanes! {
     VPermB32 |a, b, c| perm(a, b, c);
     VSadU8 |a, b, c| sad_u8(a, b, c);
@@ -61,5 +72,9 @@ lanes! {
     VSadU32 |a, b, c| a.abs_diff(b).wrapping_add(c);
     VLerpU8 |a, b, c| lerp_u8(a, b, c);
     VSatPkU8I16 |a, _, _| sat_pk_u8_i16(a);
+    VAshrPkI8I32 |a, b, c| shifted_bytes(a, b, c, -128, 127);
+    VAshrPkU8I32 |a, b, c| shifted_bytes(a, b, c, 0, 255);
+    VSatPk4I4I8 |a, _, _| halves_of_bytes(a, |it| i32::from(it.cast_signed()).clamp(-8, 7) as u32);
+    VSatPk4U4U8 |a, _, _| halves_of_bytes(a, |it| u32::from(it).min(15));
     VPrngB32 |a, _, _| (a << 1) ^ if a >> 31 == 1 { 0xc5 } else { 0 };
 }
