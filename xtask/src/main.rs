@@ -6,7 +6,9 @@ mod bench;
 mod bless;
 mod codegen;
 mod corpus;
+mod coverage;
 mod csmith;
+mod divergent;
 mod fixtures;
 mod fuzz;
 mod golden;
@@ -17,6 +19,7 @@ mod pip;
 mod process;
 mod python;
 mod test;
+mod triton;
 
 use std::process::ExitCode;
 
@@ -87,16 +90,34 @@ const VERBS: &[Verb] = &[
         run: codegen::run,
     },
     Verb {
+        name: "coverage",
+        usage: "[--folder NAME] [--strict]",
+        about: "list the instructions of the corpus that the emulator does not run; --strict wants all of them, floats included",
+        run: coverage::run,
+    },
+    Verb {
         name: "csmith",
         usage: "[--seeds A..B] [--targets T,...] [--levels 0,1,2,3]",
         about: "run random C programs on the emulator and compare their checksums with the host's",
         run: csmith::run,
     },
     Verb {
+        name: "divergent",
+        usage: "[--seeds A..B] [--targets T,...] [--levels 0,1,2,3]",
+        about: "run random kernels whose lanes part and meet on the emulator and compare every lane with a model",
+        run: divergent::run,
+    },
+    Verb {
         name: "import-isa",
         usage: "RECORDS REGISTERS",
         about: "condense LLVM's TableGen records into isa-data/llvm",
         run: codegen::import,
+    },
+    Verb {
+        name: "triton",
+        usage: "[--targets T,...] [--kernels NAME,...]",
+        about: "run the corpus's Triton kernels on the emulator and compare their results",
+        run: triton::run,
     },
     Verb {
         name: "python",
