@@ -62,24 +62,33 @@ fn permute<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<
     wave.write(step.d, &result);
 }
 
-/// `ds_swizzle`: quads (bit 15), or and, or and xor of lane numbers within 32.
+/// The lane that `ds_swizzle` reads under a pattern, within 32 lanes.
+fn swizzle_source(pattern: usize, lane: usize) -> usize {
+    let at = lane & 31;
+    let mask = pattern & 31;
+    let inside = match pattern >> 13 {
+        // Halves of a Fourier transform: the number's bits turned round, but for those of the mask.
+        0b111 => at.reverse_bits() >> (usize::BITS - 5) >> mask.count_ones() | at & mask,
+        0b110 => {
+            let rotate = pattern >> 5 & 31;
+            let shift = if pattern >> 10 & 1 == 1 { 32 - rotate } else { rotate };
+            at & mask | (at + shift) & !mask & 31
+        }
+        0b100 | 0b101 => at & !3 | pattern >> (at % 4 * 2) & 3,
+        _ => {
+            let (and, or, xor) = (mask, pattern >> 5 & 31, pattern >> 10 & 31);
+            (at & and | or) ^ xor
+        }
+    };
+    lane & !31 | inside
+}
+
+/// `d` reads `a` in other lanes by the pattern `k`; those that are off give zero.
 fn swizzle<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
     let from = wave.v[usize::from(step.a)];
-    let pattern = step.k as usize;
     let mut result = Vector::ZERO;
     for lane in lanes(wave.active) {
-        let source = match pattern >> 15 & 1 {
-            1 if pattern >> 13 == 0b110 => {
-                let (rotate, mask) = (pattern >> 5 & 31, pattern & 31);
-                let shift = if pattern >> 10 & 1 == 1 { 32 - rotate } else { rotate };
-                lane & !31 | lane & mask | (lane + shift) & !mask & 31
-            }
-            1 => lane & !3 | pattern >> (lane % 4 * 2) & 3,
-            _ => {
-                let (and, or, xor) = (pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31);
-                lane & !31 | (lane & and | or) ^ xor
-            }
-        };
+        let source = swizzle_source(step.k as usize, lane);
         let is_on = wave.active >> source & 1 == 1;
         result.set_lane(lane, if is_on { from.lane(source) } else { 0 });
     }
@@ -309,4 +318,26 @@ pub(crate) fn find<const C: usize>(op: Op) -> Option<Handler<C>> {
         Op::VPermlane32SwapB32 => swap_rows::<C, 32>,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The manual's examples count lanes from 1.
+    #[test]
+    fn swizzles_are_those_of_the_manual() {
+        let of = |pattern: usize| -> Vec<usize> {
+            (0..32).map(|lane| swizzle_source(pattern, lane) + 1).collect()
+        };
+        assert_eq!(of(0xe000)[..8], [0x1, 0x11, 0x9, 0x19, 0x5, 0x15, 0xd, 0x1d]);
+        assert_eq!(of(0xe010)[..8], [0x1, 0x9, 0x5, 0xd, 0x3, 0xb, 0x7, 0xf]);
+        assert_eq!(of(0xe010)[16..20], [0x11, 0x19, 0x15, 0x1d]);
+        assert_eq!(of(0xe01f), (1..=32).collect::<Vec<_>>());
+        assert_eq!((of(0xc020)[0], of(0xc020)[31]), (2, 1));
+        assert_eq!((of(0xc420)[0], of(0xc420)[1]), (0x20, 1));
+        assert_eq!(of(0xc021)[..4], [1, 4, 3, 6]);
+        assert_eq!(of(0xc421)[..4], [0x1f, 2, 1, 4]);
+        assert_eq!(swizzle_source(0xe000, 33), 32 + 16);
+    }
 }
