@@ -1,6 +1,7 @@
 //! Formats of 8, 6 and 4 bits, and block scales.
 
 use super::float::{Exact, Kind, is_nan, parts, round, shift_round};
+use super::matrix::Class;
 use super::{Env, F32, Format, Generation, Round};
 
 /// What the largest codes of a small format stand for.
@@ -79,9 +80,24 @@ impl Small {
         self.exponent + self.mantissa + self.signed as u32
     }
 
-    /// The exponent of the smallest normal number.
-    pub(super) const fn lowest_exponent(self) -> i32 {
-        1 - self.bias
+    /// Bits of the mantissa.
+    pub(super) const fn mantissa(self) -> u32 {
+        self.mantissa
+    }
+
+    /// The magnitude of a code, its sign, and what it is.
+    #[inline]
+    pub(super) const fn split(self, code: u32) -> (u32, bool, Class) {
+        let magnitude = code & self.magnitude_mask();
+        let negative = code & self.sign_bit() != 0;
+        let class = match self.special {
+            Special::NegativeZero if negative && magnitude == 0 => Class::Nan,
+            Special::AllOnes if magnitude == self.magnitude_mask() => Class::Nan,
+            Special::Ieee if magnitude == self.infinity() => Class::Infinite,
+            Special::Ieee if magnitude > self.infinity() => Class::Nan,
+            _ => Class::Finite,
+        };
+        (magnitude, negative, class)
     }
 
     const fn magnitude_mask(self) -> u32 {

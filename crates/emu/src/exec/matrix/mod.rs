@@ -246,9 +246,11 @@ fn mapped<T: Copy, E>(elements: &[T], number: impl Fn(T) -> E) -> Vec<E> {
 /// The same by rows: elements come by K.
 #[inline(always)]
 fn rows<T: Copy, E>(elements: &[T], rows: usize, number: impl Fn(T) -> E) -> Vec<E> {
-    (0..rows)
-        .flat_map(|row| elements.iter().skip(row).step_by(rows).map(|it| number(*it)))
-        .collect()
+    let mut by_rows = Vec::with_capacity(elements.len());
+    for row in 0..rows {
+        by_rows.extend(elements.iter().skip(row).step_by(rows).map(|it| number(*it)));
+    }
+    by_rows
 }
 
 /// The product of matrices; where A is packed, each row is multiplied with the rows of B that its indices choose.
@@ -261,21 +263,29 @@ fn product<E: Copy>(
     acc: &mut [u32],
     multiply: impl Fn(Shape, &[E], &[E], &mut [u32]),
 ) {
-    let Some(indices) = indices else {
-        multiply(shape, a, b, acc);
-        return;
-    };
-    let packed = shape.k / 2;
-    let one = Shape { m: 1, n: shape.n, k: packed };
-    let mut chosen = Vec::with_capacity(packed * shape.n);
-    for row in 0..shape.m {
-        chosen.clear();
-        for at in 0..packed {
-            let k = at / 2 * 4 + indices[at * shape.m + row] as usize;
-            chosen.extend_from_slice(&b[k * shape.n..][..shape.n]);
-        }
-        let (a, acc) = (&a[row * packed..][..packed], &mut acc[row * shape.n..][..shape.n]);
-        multiply(one, a, &chosen, acc);
+    // One place of the call, so that it is compiled for the host's vectors.
+    let (k, at_once) = if indices.is_some() { (shape.k / 2, 1) } else { (shape.k, shape.m) };
+    let part = Shape { m: at_once, n: shape.n, k };
+    let mut chosen = Vec::new();
+    for row in (0..shape.m).step_by(at_once) {
+        let b = match indices {
+            None => b,
+            Some(indices) => {
+                choose(&mut chosen, shape, b, indices, row);
+                &chosen
+            }
+        };
+        let acc = &mut acc[row * shape.n..][..at_once * shape.n];
+        multiply(part, &a[row * k..][..at_once * k], b, acc);
+    }
+}
+
+/// The rows of B that belong to the packed elements of a row of A.
+fn choose<E: Copy>(chosen: &mut Vec<E>, shape: Shape, b: &[E], indices: &[u32], row: usize) {
+    chosen.clear();
+    for at in 0..shape.k / 2 {
+        let k = at / 2 * 4 + indices[at * shape.m + row] as usize;
+        chosen.extend_from_slice(&b[k * shape.n..][..shape.n]);
     }
 }
 

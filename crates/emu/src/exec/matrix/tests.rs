@@ -1,9 +1,12 @@
 //! Instructions on a wave of their own: places by a matrix product of integers, sums by answers of devices.
 
+use std::time::{Duration, Instant};
+
 use hsaco_isa::decoder::DecodeOptions;
 use hsaco_isa::target::WaveSize;
 use hsaco_isa::{Assembler, Processor};
 
+use super::layout::{self, Axes, Digit};
 use crate::error::Result;
 use crate::exec::barrier::Barriers;
 use crate::memory::Memory;
@@ -17,6 +20,16 @@ fn run<const C: usize>(
     target: &str,
     text: &str,
     setup: impl FnOnce(&mut Wave<C>),
+) -> Result<Wave<C>> {
+    run_often(target, text, setup, |step| step())
+}
+
+/// The same, as often as `repeat` calls what it is given.
+fn run_often<const C: usize>(
+    target: &str,
+    text: &str,
+    setup: impl FnOnce(&mut Wave<C>),
+    repeat: impl FnOnce(&mut dyn FnMut()),
 ) -> Result<Wave<C>> {
     let processor = Processor::from_name(target).unwrap();
     let wave_size = Some(if C == 8 { WaveSize::Wave64 } else { WaveSize::Wave32 });
@@ -46,7 +59,10 @@ fn run<const C: usize>(
         wide_private: false,
         numerics: Target { processor, generation }.numerics(),
     };
-    step::run(&program.blocks[number as usize].steps, &mut wave, &mut context);
+    let steps = &program.blocks[number as usize].steps;
+    repeat(&mut || {
+        step::run(steps, &mut wave, &mut context);
+    });
     match wave.failure.take() {
         Some(failure) => Err(failure.error),
         None => Ok(wave),
@@ -408,4 +424,176 @@ fn columns_at_once_are_columns_one_by_one() {
         }
     }
     assert!(fast > 200, "{fast}");
+}
+
+/// Where an element is: register, bit, lane.
+fn place(axes: &Axes, bits: u32, index: (usize, usize, usize)) -> (usize, u32, usize) {
+    let (block, inner, outer) = index;
+    let layout = axes.runs(bits, |lane| lane);
+    let per_block = layout.runs.len() / blocks_of(axes);
+    let run = layout.runs[block * per_block + inner * layout.per_inner + outer / layout.width];
+    (run.register.into(), run.shift.into(), usize::from(run.lane) + outer % layout.width)
+}
+
+fn blocks_of(axes: &Axes) -> usize {
+    axes.block
+        .iter()
+        .map(|it| match it {
+            Digit::Item(count) | Digit::Lane(count, _) => *count,
+        })
+        .product()
+}
+
+fn put(
+    wave: &mut Wave<8>,
+    first: usize,
+    (register, shift, lane): (usize, u32, usize),
+    bits: u32,
+    value: u64,
+) {
+    if bits == 64 {
+        wave.v[first + register].set_lane(lane, value as u32);
+        wave.v[first + register + 1].set_lane(lane, (value >> 32) as u32);
+        return;
+    }
+    let old = wave.v[first + register].lane(lane);
+    let mask = if bits == 32 { u32::MAX } else { (1 << bits) - 1 };
+    wave.v[first + register].set_lane(lane, old & !(mask << shift) | (value as u32) << shift);
+}
+
+/// An MFMA of the sample: what its name says.
+struct Mfma {
+    m: usize,
+    k: usize,
+    blocks: usize,
+    input: u32,
+    output: u32,
+}
+
+impl Mfma {
+    fn of(suffix: &str) -> Self {
+        let mut numbers = suffix.split('_').nth(1).unwrap().split('x').map(|it| {
+            it[..it.find(|it: char| !it.is_ascii_digit()).unwrap_or(it.len())].parse().unwrap()
+        });
+        let [m, _, k] = std::array::from_fn(|_| numbers.next().unwrap());
+        let ends = |names: &[&str]| names.iter().any(|name| suffix.ends_with(name));
+        let input = match () {
+            () if ends(&["f64"]) => 64,
+            () if ends(&["fp8", "bf8"]) => 8,
+            () if ends(&["f16", "1k"]) => 16,
+            () => 32,
+        };
+        // The older forms of single precision and bf16 read one register, the others two.
+        let is_one = suffix.ends_with("f32") && !suffix.ends_with("xf32")
+            || suffix.ends_with("bf16") && !suffix.contains("_bf16");
+        let registers = if is_one { 1 } else { 2 };
+        let blocks = 2048 * registers / (m * k * input as usize);
+        Self { m, k, blocks, input, output: if suffix.starts_with("f64") { 64 } else { 32 } }
+    }
+
+    /// Runs products whose rows and columns of the same number are those of the lines, and compares the diagonal.
+    fn check(&self, target: &str, suffix: &str, lines: &[Vec<&str>]) {
+        let Self { m, k, blocks, input, output } = *self;
+        let inputs = layout::mfma_input(m, k, blocks, input as usize);
+        let outputs = match output {
+            64 => layout::mfma_output_f64(m, m, blocks),
+            _ => layout::mfma_output(m, m, blocks),
+        };
+        let (a, d) = (inputs.registers(input), outputs.registers(output));
+        let last = |first: usize, count: usize| match count {
+            1 => format!("{first}"),
+            _ => format!("[{first}:{}]", first + count - 1),
+        };
+        let text = format!(
+            "v_mfma_{suffix} a{}, v{}, v{}, a{}",
+            last(64, d),
+            last(0, a),
+            last(16, a),
+            last(128, d),
+        );
+        let all = |row: usize| (0..blocks).map(move |block| (block, row));
+        let digits = input as usize / 4;
+        let wave = run::<8>(target, &text, |wave| {
+            for (row, line) in lines.iter().enumerate() {
+                for (block, row) in all(row) {
+                    for (first, list) in [(0, line[2]), (16, line[3])] {
+                        for at in 0..k {
+                            let value = &list[at * digits..][..digits];
+                            let value = u64::from_str_radix(value, 16).unwrap();
+                            put(wave, first, place(&inputs, input, (block, at, row)), input, value);
+                        }
+                    }
+                    let c = u64::from_str_radix(line[4], 16).unwrap();
+                    put(wave, 256 + 128, place(&outputs, output, (block, row, row)), output, c);
+                }
+            }
+        })
+        .unwrap();
+        for (row, line) in lines.iter().enumerate() {
+            for (block, row) in all(row) {
+                let (register, _, lane) = place(&outputs, output, (block, row, row));
+                let first = 256 + 64 + register;
+                let low = wave.v[first].lane(lane);
+                let (found, is_nan) = match output {
+                    64 => {
+                        let found = u64::from(low) | u64::from(wave.v[first + 1].lane(lane)) << 32;
+                        (format!("{found:016x}"), f64::from_bits(found).is_nan())
+                    }
+                    _ => (format!("{low:08x}"), f32::from_bits(low).is_nan()),
+                };
+                let expected = u64::from_str_radix(line[5], 16).unwrap();
+                let wants_nan = match output {
+                    64 => f64::from_bits(expected).is_nan(),
+                    _ => f32::from_bits(expected as u32).is_nan(),
+                };
+                assert!(found == line[5] || is_nan && wants_nan, "{text}: {found} {line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn mfma_is_what_mma_sim_says() {
+    let lines: Vec<Vec<&str>> = captures(include_str!("../../../data/mfma.tsv")).collect();
+    let mut count = 0;
+    for instruction in lines.chunk_by(|one, other| one[..2] == other[..2]) {
+        let (target, suffix) = (instruction[0][0], instruction[0][1]);
+        let mfma = Mfma::of(suffix);
+        for lines in instruction.chunks(mfma.m) {
+            mfma.check(target, suffix, lines);
+        }
+        count += 1;
+    }
+    assert_eq!(count, 22 + 27);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn one_mfma_takes_microseconds() {
+    let mut random = Random(8);
+    let text = "v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], a[16:31]";
+    let mut best = Duration::MAX;
+    run_often::<8>(
+        "gfx942",
+        text,
+        |wave| {
+            fill(wave, 0..4, &mut random);
+            for register in 0..4 {
+                for lane in 0..64 {
+                    let finite = wave.v[register].lane(lane) & 0xbbff_bbff;
+                    wave.v[register].set_lane(lane, finite);
+                }
+            }
+        },
+        |step| {
+            for _ in 0..100 {
+                let start = Instant::now();
+                (0..100).for_each(|_| step());
+                best = best.min(start.elapsed() / 100);
+            }
+        },
+    )
+    .unwrap();
+    println!("{text}: {best:?}");
+    assert!(best < Duration::from_micros(60), "{best:?}");
 }

@@ -200,7 +200,7 @@ pub fn multiply_aligned(
     true
 }
 
-/// One group for eight columns.
+/// One group for eight columns. Nothing overflows; checks would keep the host from using its vectors.
 #[inline(always)]
 fn step_columns(
     factors: &[Factor],
@@ -210,22 +210,21 @@ fn step_columns(
 ) -> [u32; WIDTH] {
     let mut largest = [-8192; WIDTH];
     for (factor, exponents) in factors.iter().zip(exponents) {
-        for (largest, exponent) in largest.iter_mut().zip(exponents) {
-            *largest = (*largest).max(factor.exponent + exponent);
+        for at in 0..WIDTH {
+            largest[at] = largest[at].max(exponents[at].wrapping_add(factor.exponent));
         }
     }
     let mut units = [0_i32; WIDTH];
     for ((factor, significands), exponents) in factors.iter().zip(significands).zip(exponents) {
-        let signed = factor.significand as i32;
-        let signed = if factor.negative { -signed } else { signed };
+        let magnitude = factor.significand as i32;
+        let signed = if factor.negative { magnitude.wrapping_neg() } else { magnitude };
         for at in 0..WIDTH {
-            let [significand, exponent, largest] =
-                [significands, exponents, &largest].map(|it| it[at]);
-            let product = signed * significand;
+            let product = significands[at].wrapping_mul(signed);
+            let below = largest[at].wrapping_sub(exponents[at]).wrapping_sub(factor.exponent);
             let sign = product >> 31;
-            let shift = (largest - factor.exponent - exponent).min(31) as u32;
-            let magnitude = (((product ^ sign) - sign).cast_unsigned() >> shift).cast_signed();
-            units[at] += (magnitude ^ sign) - sign;
+            let magnitude = (product ^ sign).wrapping_sub(sign).cast_unsigned();
+            let kept = magnitude.wrapping_shr(below.min(31).cast_unsigned()).cast_signed();
+            units[at] = units[at].wrapping_add((kept ^ sign).wrapping_sub(sign));
         }
     }
     let mut result = [0; WIDTH];
@@ -235,19 +234,29 @@ fn step_columns(
     result
 }
 
+/// `2^exponent`, of normal numbers.
+#[inline(always)]
+fn power(exponent: i64) -> f64 {
+    f64::from_bits(exponent.wrapping_add(1023).cast_unsigned() << 52)
+}
+
 /// [`Aligned::finish`] in double precision, which holds every sum exactly.
 #[inline(always)]
 fn finish_fast(units: i32, exponent_dot: i32, c: u32) -> u32 {
-    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
-    let exponent_c = ((c >> 23 & 0xff) as i32).max(1) - 127;
+    const DOT: i64 = self::DOT as i64;
+    const CUT: i64 = self::CUT as i64;
+    const SUM: i64 = self::SUM as i64;
+    let exponent_c = ((c >> 23 & 0xff) as i32).max(1).wrapping_sub(127);
     let exponent = exponent_dot.max(exponent_c);
+    let below = i64::from(exponent_dot.wrapping_sub(exponent).max(-200));
+    let exponent = i64::from(exponent);
     // In units of the grid where the dot product is floored.
-    let of_dot =
-        (f64::from(units) * power((exponent_dot - exponent).max(-200) + DOT - CUT)).floor();
-    let of_c = (f64::from(f32::from_bits(c)) * power(CUT - exponent)).floor();
+    let of_dot = (f64::from(units) * power(below.wrapping_add(DOT - CUT))).floor();
+    let of_c = (f64::from(f32::from_bits(c)) * power(CUT.wrapping_sub(exponent))).floor();
     let sum = of_dot + of_c * power(DOT - CUT);
-    let value = sum * power(exponent - DOT);
-    let leading = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(LOWEST);
-    let floored = (value * power(SUM - leading)).floor() * power(leading - SUM);
-    (floored as f32).to_bits()
+    let value = sum * power(exponent.wrapping_sub(DOT));
+    let lowest = i64::from(LOWEST);
+    let leading = (value.to_bits() >> 52 & 0x7ff).cast_signed().wrapping_sub(1023).max(lowest);
+    let floored = (value * power(SUM.wrapping_sub(leading))).floor();
+    ((floored * power(leading.wrapping_sub(SUM))) as f32).to_bits()
 }

@@ -28,6 +28,9 @@ const KEPT: i32 = 26;
 /// Bits below the largest sum of exponents that products keep.
 const CUT: i32 = 24;
 
+/// Products of a step at most.
+const MOST: usize = 4;
+
 /// `significand * 2^exponent`.
 #[derive(Clone, Copy, Debug)]
 struct Term {
@@ -72,6 +75,11 @@ struct Product {
     grid: i32,
 }
 
+impl Product {
+    const NONE: Self =
+        Self { term: Term { significand: 0, exponent: 0, negative: false }, grid: NO_EXPONENT };
+}
+
 fn product(a: Factor, b: Factor) -> Product {
     let significand = u64::from(a.significand) * u64::from(b.significand);
     let exponent = a.exponent + b.exponent;
@@ -100,10 +108,14 @@ impl Captured {
         if let Some(bits) = special(a, b, c, invalid) {
             return narrowed_special(bits, to);
         }
-        let products: Vec<Product> = a.iter().zip(b).map(|(a, b)| product(*a, *b)).collect();
+        let mut all = [Product::NONE; MOST];
+        for (to, (a, b)) in all.iter_mut().zip(a.iter().zip(b)) {
+            *to = product(*a, *b);
+        }
+        let products = all.get(..a.len()).unwrap_or(&all);
         match self {
-            Self::Gfx11 => gfx11(&products, c, to),
-            Self::Gfx12 { together, .. } => gfx12(&products, together, c, to),
+            Self::Gfx11 => gfx11(products, c, to),
+            Self::Gfx12 { together, .. } => gfx12(products, together, c, to),
         }
     }
 }

@@ -153,16 +153,12 @@ fn ieee<const E: u32, const M: u32>(bits: u32) -> Factor {
     Factor { significand, exponent, negative: bits >> (E + M) & 1 == 1, class }
 }
 
+#[inline]
 fn of_small(small: Small, code: u32) -> Factor {
-    // All of them are f32 with at most three bits of mantissa.
-    let single = small.decode(code);
-    let factor = ieee::<8, 10>(single >> 13);
-    if factor.class != Class::Finite || factor.significand == 0 {
-        return factor;
-    }
-    let lowest = small.lowest_exponent();
-    let below = (lowest - factor.exponent).max(0);
-    Factor { significand: factor.significand >> below, exponent: factor.exponent + below, ..factor }
+    let (magnitude, negative, class) = small.split(code);
+    let (significand, power) = small.number(magnitude);
+    let exponent = if significand == 0 { NO_EXPONENT } else { power + small.mantissa() as i32 };
+    Factor { significand: significand << (FRACTION - small.mantissa()), exponent, negative, class }
 }
 
 /// Infinities among the terms of a sum.
