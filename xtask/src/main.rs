@@ -14,6 +14,7 @@ mod fuzz;
 mod golden;
 mod house;
 mod llvm;
+mod mmasim;
 mod oracle;
 mod pip;
 mod process;
@@ -106,6 +107,12 @@ const VERBS: &[Verb] = &[
         usage: "[--seeds A..B] [--targets T,...] [--levels 0,1,2,3]",
         about: "run random kernels whose lanes part and meet on the emulator and compare every lane with a model",
         run: divergent::run,
+    },
+    Verb {
+        name: "mmasim",
+        usage: "[--count N] [--seed S] [--python PATH] [--sample FILE]",
+        about: "run the kernels of mmasim-kernels on the emulator and compare with MMA-Sim; --sample keeps some answers",
+        run: mmasim::run,
     },
     Verb {
         name: "import-isa",
