@@ -160,30 +160,25 @@ fn multiply_block<const C: usize>(
 
     let indices = matrix.indices.as_ref().map(|it| gather(file, it));
     let indices = indices.as_deref();
+    let rows_of = matrix.shape.m;
     match matrix.arithmetic {
         Arithmetic::Integer { clamps } => {
             let number = |element: Element| move |bits: u32| integer(element, bits);
-            let (a, b) = (rows(a, matrix.shape.m, number(of_a)), mapped(b, number(of_b)));
-            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
-                multiply_integers(shape, a, b, acc, clamps);
-            });
+            let (a, b) = (rows(a, rows_of, number(of_a)), mapped(b, number(of_b)));
+            product(matrix.shape, &a, &b, indices, acc, &Integers { clamps });
         }
         Arithmetic::Fused { flushes } => {
             let number = |bits: u32| {
                 let is_subnormal = bits & 0x7f80_0000 == 0;
                 if flushes && is_subnormal { bits & 0x8000_0000 } else { bits }
             };
-            let (a, b) = (rows(a, matrix.shape.m, number), mapped(b, number));
-            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
-                multiply_fused(shape, a, b, acc);
-            });
+            let (a, b) = (rows(a, rows_of, number), mapped(b, number));
+            product(matrix.shape, &a, &b, indices, acc, &Fused);
         }
         Arithmetic::Flushed { group } => {
-            let a = rows(a, matrix.shape.m, |bits| of_a.flushed_single(bits));
+            let a = rows(a, rows_of, |bits| of_a.flushed_single(bits));
             let b = mapped(b, |bits| of_b.flushed_single(bits));
-            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
-                multiply_flushed(group, shape, a, b, acc);
-            });
+            product(matrix.shape, &a, &b, indices, acc, &Flushed { group });
         }
         Arithmetic::Factors { model, to, flushes } => {
             let number = |element: Element| {
@@ -192,10 +187,8 @@ fn multiply_block<const C: usize>(
                     if flushes { factor.flushed() } else { factor }
                 }
             };
-            let (a, b) = (rows(a, matrix.shape.m, number(of_a)), mapped(b, number(of_b)));
-            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
-                multiply_factors(model, shape, a, b, acc, to);
-            });
+            let (a, b) = (rows(a, rows_of, number(of_a)), mapped(b, number(of_b)));
+            product(matrix.shape, &a, &b, indices, acc, &Factors { model, to });
         }
         Arithmetic::Doubles { group, to } => {
             let (mut a, mut b) =
@@ -204,30 +197,76 @@ fn multiply_block<const C: usize>(
                 scale(file, for_a, &mut a, matrix.shape.m);
                 scale(file, for_b, &mut b, matrix.shape.n);
             }
-            let a = rows(&a, matrix.shape.m, |it| it);
-            product(matrix.shape, &a, &b, indices, acc, |shape, a, b, acc| {
-                multiply_doubles(group, shape, a, b, acc, to);
-            });
+            let a = rows(&a, rows_of, |it| it);
+            product(matrix.shape, &a, &b, indices, acc, &Doubles { group, to });
         }
         Arithmetic::FusedDouble { .. } => {}
     }
 }
 
-#[inline(always)]
-fn multiply_factors(
-    model: Model,
-    shape: Shape,
-    a: &[Factor],
-    b: &[Factor],
-    acc: &mut [u32],
-    to: Accumulator,
-) {
-    if let Model::Aligned(aligned) = model
-        && multiply_aligned(aligned, shape, a, b, acc)
-    {
-        return;
+/// `acc += a * b`. Methods, not closures: only these are sure to be compiled for the host's vectors.
+trait Multiplier<E> {
+    fn multiply(&self, shape: Shape, a: &[E], b: &[E], acc: &mut [u32]);
+}
+
+struct Integers {
+    clamps: bool,
+}
+
+impl Multiplier<i32> for Integers {
+    #[inline(always)]
+    fn multiply(&self, shape: Shape, a: &[i32], b: &[i32], acc: &mut [u32]) {
+        multiply_integers(shape, a, b, acc, self.clamps);
     }
-    model.multiply(shape, a, b, acc, to);
+}
+
+struct Fused;
+
+impl Multiplier<u32> for Fused {
+    #[inline(always)]
+    fn multiply(&self, shape: Shape, a: &[u32], b: &[u32], acc: &mut [u32]) {
+        multiply_fused(shape, a, b, acc);
+    }
+}
+
+struct Flushed {
+    group: usize,
+}
+
+impl Multiplier<f32> for Flushed {
+    #[inline(always)]
+    fn multiply(&self, shape: Shape, a: &[f32], b: &[f32], acc: &mut [u32]) {
+        multiply_flushed(self.group, shape, a, b, acc);
+    }
+}
+
+struct Factors {
+    model: Model,
+    to: Accumulator,
+}
+
+impl Multiplier<Factor> for Factors {
+    #[inline(always)]
+    fn multiply(&self, shape: Shape, a: &[Factor], b: &[Factor], acc: &mut [u32]) {
+        if let Model::Aligned(aligned) = self.model
+            && multiply_aligned(aligned, shape, a, b, acc)
+        {
+            return;
+        }
+        self.model.multiply(shape, a, b, acc, self.to);
+    }
+}
+
+struct Doubles {
+    group: usize,
+    to: Accumulator,
+}
+
+impl Multiplier<f64> for Doubles {
+    #[inline(always)]
+    fn multiply(&self, shape: Shape, a: &[f64], b: &[f64], acc: &mut [u32]) {
+        multiply_doubles(self.group, shape, a, b, acc, self.to);
+    }
 }
 
 /// A number of an integer format.
@@ -261,9 +300,8 @@ fn product<E: Copy>(
     b: &[E],
     indices: Option<&[u32]>,
     acc: &mut [u32],
-    multiply: impl Fn(Shape, &[E], &[E], &mut [u32]),
+    multiplier: &impl Multiplier<E>,
 ) {
-    // One place of the call, so that it is compiled for the host's vectors.
     let (k, at_once) = if indices.is_some() { (shape.k / 2, 1) } else { (shape.k, shape.m) };
     let part = Shape { m: at_once, n: shape.n, k };
     let mut chosen = Vec::new();
@@ -276,7 +314,7 @@ fn product<E: Copy>(
             }
         };
         let acc = &mut acc[row * shape.n..][..at_once * shape.n];
-        multiply(part, &a[row * k..][..at_once * k], b, acc);
+        multiplier.multiply(part, &a[row * k..][..at_once * k], b, acc);
     }
 }
 

@@ -1,7 +1,6 @@
 //! CDNA3: products are cut to a common grid, and the sum is floored twice before it is rounded.
 //!
 //! After MMA-Sim (arXiv 2511.10909), whose model was confirmed on MI300X.
-#![allow(clippy::indexing_slicing, reason = "arrays of eight columns")]
 
 use super::super::float::{Exact, round};
 use super::super::{Env, F32, Format};
@@ -126,17 +125,8 @@ fn floor_shift(value: i64, shift: i32) -> i64 {
     value >> shift.clamp(0, 63)
 }
 
-/// Columns that are computed at once.
-const WIDTH: usize = 8;
-
-/// Factors as arrays, for eight columns at once.
-struct Columns {
-    significand: Vec<[i32; WIDTH]>,
-    exponent: Vec<[i32; WIDTH]>,
-}
-
-/// `acc += a * b` for matrices whose columns are a multiple of eight and whose elements are finite, without even and
-/// odd apart: the same as [`Aligned::dot`] for each. Returns whether it could be done.
+/// `acc += a * b` for matrices whose elements are finite, without even and odd apart: the same as [`Aligned::dot`] for
+/// each, for all columns of a row at once. Returns whether it could be done.
 #[inline(always)]
 pub fn multiply_aligned(
     model: Aligned,
@@ -146,11 +136,9 @@ pub fn multiply_aligned(
     acc: &mut [u32],
 ) -> bool {
     let is_finite = |it: &Factor| it.class == Class::Finite;
-    // A product must stay below 2^128, and sums must not be subnormal, for the short way.
+    // A product must stay below 2^128 for the short way.
     let largest = |list: &[Factor]| list.iter().map(|it| it.exponent).max().unwrap_or_default();
     if model.is_split
-        || !shape.n.is_multiple_of(WIDTH)
-        || !shape.k.is_multiple_of(model.group) && shape.k > model.group
         || !a.iter().all(is_finite)
         || !b.iter().all(is_finite)
         || acc.iter().any(|it| it >> 23 & 0xff == 0xff)
@@ -158,80 +146,66 @@ pub fn multiply_aligned(
     {
         return false;
     }
-    let columns = shape.n / WIDTH;
-    let mut by_column = Columns {
-        significand: vec![[0; WIDTH]; shape.k * columns],
-        exponent: vec![[0; WIDTH]; shape.k * columns],
-    };
-    for (k, row) in b.chunks_exact(shape.n).enumerate() {
-        for (chunk, factors) in row.chunks_exact(WIDTH).enumerate() {
-            let at = chunk * shape.k + k;
-            let (Some(significand), Some(exponent)) =
-                (by_column.significand.get_mut(at), by_column.exponent.get_mut(at))
-            else {
-                continue;
-            };
-            for ((significand, exponent), factor) in
-                significand.iter_mut().zip(exponent).zip(factors)
-            {
-                let magnitude = (factor.significand as i32) << (CUT - 2 * FRACTION as i32);
-                *significand = if factor.negative { -magnitude } else { magnitude };
-                *exponent = factor.exponent;
-            }
-        }
-    }
-    let group = model.group.min(shape.k);
+    let significands: Vec<i32> = b
+        .iter()
+        .map(|it| {
+            let magnitude = (it.significand as i32) << (CUT - 2 * FRACTION as i32);
+            if it.negative { -magnitude } else { magnitude }
+        })
+        .collect();
+    let exponents: Vec<i32> = b.iter().map(|it| it.exponent).collect();
+    let mut scratch = Scratch { largest: vec![0; shape.n], units: vec![0; shape.n] };
+    let of_group = model.group * shape.n;
     for (row, sums) in a.chunks_exact(shape.k).zip(acc.chunks_exact_mut(shape.n)) {
-        let by_chunk = by_column
-            .significand
-            .chunks_exact(shape.k)
-            .zip(by_column.exponent.chunks_exact(shape.k));
-        for ((significands, exponents), sums) in by_chunk.zip(sums.chunks_exact_mut(WIDTH)) {
-            let Ok(sums): Result<&mut [u32; WIDTH], _> = sums.try_into() else { continue };
-            let groups = row
-                .chunks_exact(group)
-                .zip(significands.chunks_exact(group))
-                .zip(exponents.chunks_exact(group));
-            for ((factors, significands), exponents) in groups {
-                *sums = step_columns(factors, significands, exponents, *sums);
-            }
+        let groups = significands.chunks(of_group).zip(exponents.chunks(of_group));
+        for (factors, (significands, exponents)) in row.chunks(model.group).zip(groups) {
+            step_columns(factors, significands, exponents, sums, &mut scratch);
         }
     }
     true
 }
 
-/// One group for eight columns. Nothing overflows; checks would keep the host from using its vectors.
+/// The largest exponent of each column, and the sum of its products.
+struct Scratch {
+    largest: Vec<i32>,
+    units: Vec<i32>,
+}
+
+/// One group for all columns. Nothing overflows; checks would keep the host from using its vectors.
 #[inline(always)]
 fn step_columns(
     factors: &[Factor],
-    significands: &[[i32; WIDTH]],
-    exponents: &[[i32; WIDTH]],
-    c: [u32; WIDTH],
-) -> [u32; WIDTH] {
-    let mut largest = [-8192; WIDTH];
-    for (factor, exponents) in factors.iter().zip(exponents) {
-        for at in 0..WIDTH {
-            largest[at] = largest[at].max(exponents[at].wrapping_add(factor.exponent));
+    significands: &[i32],
+    exponents: &[i32],
+    sums: &mut [u32],
+    scratch: &mut Scratch,
+) {
+    let n = sums.len();
+    let Scratch { largest, units } = scratch;
+    largest.fill(-8192);
+    units.fill(0);
+    for (factor, exponents) in factors.iter().zip(exponents.chunks_exact(n)) {
+        for (largest, exponent) in largest.iter_mut().zip(exponents) {
+            *largest = (*largest).max(exponent.wrapping_add(factor.exponent));
         }
     }
-    let mut units = [0_i32; WIDTH];
-    for ((factor, significands), exponents) in factors.iter().zip(significands).zip(exponents) {
+    let by_k = significands.chunks_exact(n).zip(exponents.chunks_exact(n));
+    for (factor, (significands, exponents)) in factors.iter().zip(by_k) {
         let magnitude = factor.significand as i32;
         let signed = if factor.negative { magnitude.wrapping_neg() } else { magnitude };
-        for at in 0..WIDTH {
-            let product = significands[at].wrapping_mul(signed);
-            let below = largest[at].wrapping_sub(exponents[at]).wrapping_sub(factor.exponent);
+        let columns = significands.iter().zip(exponents).zip(largest.iter());
+        for (unit, ((significand, exponent), largest)) in units.iter_mut().zip(columns) {
+            let product = significand.wrapping_mul(signed);
+            let below = largest.wrapping_sub(*exponent).wrapping_sub(factor.exponent);
             let sign = product >> 31;
             let magnitude = (product ^ sign).wrapping_sub(sign).cast_unsigned();
             let kept = magnitude.wrapping_shr(below.min(31).cast_unsigned()).cast_signed();
-            units[at] = units[at].wrapping_add((kept ^ sign).wrapping_sub(sign));
+            *unit = unit.wrapping_add((kept ^ sign).wrapping_sub(sign));
         }
     }
-    let mut result = [0; WIDTH];
-    for at in 0..WIDTH {
-        result[at] = finish_fast(units[at], largest[at], c[at]);
+    for (sum, (units, largest)) in sums.iter_mut().zip(units.iter().zip(largest.iter())) {
+        *sum = finish_fast(*units, *largest, *sum);
     }
-    result
 }
 
 /// `2^exponent`, of normal numbers.
