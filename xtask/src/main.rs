@@ -92,8 +92,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "coverage",
-        usage: "[--folder NAME] [--strict]",
-        about: "list the instructions of the corpus that the emulator does not run; --strict wants all of them, floats included",
+        usage: "[--folder NAME]",
+        about: "list the instructions of the corpus that the emulator does not run",
         run: coverage::run,
     },
     Verb {

@@ -165,8 +165,7 @@ impl<'r, const C: usize> Worker<'r, C> {
         let watcher = match watching.is_needed() {
             true => {
                 let decoder = translate::decoder::<C>(target)?;
-                let generation = target.generation;
-                Some(Watcher::new(watching, decoder, layout, generation, &run.tainted))
+                Some(Watcher::new(watching, decoder, layout, target, &run.tainted))
             }
             false => None,
         };
@@ -232,10 +231,12 @@ impl<'r, const C: usize> Worker<'r, C> {
 
     /// Adds what this thread has done to what all have.
     fn report(self) {
+        let column = self.run.dispatch.target.column();
         let mut mnemonics = BTreeMap::new();
         for block in &self.program.blocks {
             for semantics in &block.semantics {
-                let entry = mnemonics.entry(semantics.mnemonic).or_insert((semantics.fidelity, 0));
+                let fidelity = semantics.fidelity_on(column);
+                let entry = mnemonics.entry(semantics.mnemonic).or_insert((fidelity, 0));
                 entry.1 += block.runs;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::generated::{Op, SEMANTICS, TARGETS};
+use crate::generated::{FIDELITY_BY_TARGET, Op, SEMANTICS, TARGETS};
 
 /// How far the result of an instruction can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,6 +53,8 @@ impl fmt::Display for Fidelity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, dead_code, reason = "named as in the table")]
 pub(crate) enum Type {
+    /// One byte of a register, as the instruction's bits say.
+    Byte,
     B16,
     F16,
     Bf16,
@@ -108,9 +110,19 @@ pub(crate) struct Semantics {
     pub(crate) op: Op,
     pub(crate) outputs: &'static [Type],
     pub(crate) inputs: &'static [Type],
+    /// Where [`FIDELITY_BY_TARGET`] does not have it.
     pub(crate) fidelity: Fidelity,
     pub(crate) reason: &'static str,
     pub(crate) forms: [u16; TARGETS.len()],
+}
+
+impl Semantics {
+    /// How far results can be trusted on the target of that number.
+    pub(crate) fn fidelity_on(&self, target: usize) -> Fidelity {
+        let at = FIDELITY_BY_TARGET.binary_search_by(|(mnemonic, _)| mnemonic.cmp(&self.mnemonic));
+        let line = at.ok().and_then(|at| FIDELITY_BY_TARGET.get(at));
+        line.and_then(|(_, all)| all.get(target)).copied().unwrap_or(self.fidelity)
+    }
 }
 
 /// The line for a mnemonic, in whatever encoding.
@@ -148,7 +160,7 @@ pub fn coverage() -> Vec<Coverage> {
     let count = |(number, target): (usize, &&'static str)| {
         let mut forms = [0; 5];
         for line in &SEMANTICS {
-            let at = Fidelity::ALL.iter().position(|it| *it == line.fidelity);
+            let at = Fidelity::ALL.iter().position(|it| *it == line.fidelity_on(number));
             if let (Some(sum), Some(count)) =
                 (at.and_then(|at| forms.get_mut(at)), line.forms.get(number))
             {
@@ -160,25 +172,29 @@ pub fn coverage() -> Vec<Coverage> {
     TARGETS.iter().enumerate().map(count).collect()
 }
 
-/// How far an instruction can be trusted, in whatever encoding, and the reason; none where no target has it.
+/// How far an instruction can be trusted on a target, in whatever encoding, and the reason; none where no target has it.
 ///
 /// ```
 /// use hsaco_emu::{Fidelity, fidelity};
-/// assert_eq!(fidelity("v_add_u32_e32").map(|it| it.0), Some(Fidelity::Exact));
-/// assert_eq!(fidelity("image_sample").map(|it| it.0), Some(Fidelity::Refused));
+/// assert_eq!(fidelity("v_add_u32_e32", "gfx942").map(|it| it.0), Some(Fidelity::Exact));
+/// assert_eq!(fidelity("image_sample", "gfx1100").map(|it| it.0), Some(Fidelity::Refused));
 /// ```
 #[must_use]
-pub fn fidelity(mnemonic: &str) -> Option<(Fidelity, &'static str)> {
-    find(mnemonic).map(|line| (line.fidelity, line.reason))
+pub fn fidelity(mnemonic: &str, target: &str) -> Option<(Fidelity, &'static str)> {
+    let column = TARGETS.iter().position(|it| *it == target)?;
+    find(mnemonic).map(|line| (line.fidelity_on(column), line.reason))
 }
 
-/// The mnemonics of a fidelity, each with its reason and the targets that have it.
+/// The mnemonics of a fidelity, each with its reason and the targets on which it is so.
 pub fn mnemonics(
     fidelity: Fidelity,
 ) -> impl Iterator<Item = (&'static str, &'static str, Vec<&'static str>)> {
-    SEMANTICS.iter().filter(move |line| line.fidelity == fidelity).map(|line| {
-        let has = TARGETS.iter().zip(line.forms).filter(|(_, count)| *count > 0);
-        (line.mnemonic, line.reason, has.map(|(target, _)| *target).collect())
+    SEMANTICS.iter().filter_map(move |line| {
+        let is_so = |number: usize| line.fidelity_on(number) == fidelity;
+        let of = TARGETS.iter().zip(line.forms).enumerate();
+        let targets = of.filter(|(number, (_, count))| *count > 0 && is_so(*number));
+        let targets: Vec<&str> = targets.map(|(_, (target, _))| *target).collect();
+        (!targets.is_empty()).then_some((line.mnemonic, line.reason, targets))
     })
 }
 

@@ -18,6 +18,7 @@ fn page() -> String {
         let _ = writeln!(out, "| {} | {} |", target.target, cells.join(" | "));
     }
     for (fidelity, title) in [
+        (Fidelity::Silicon, "As hardware has it"),
         (Fidelity::Approximate, "Approximate"),
         (Fidelity::Refused, "Refused"),
         (Fidelity::Unwritten, "Not written yet"),

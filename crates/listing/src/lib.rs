@@ -35,8 +35,8 @@ mod steps;
 mod target;
 mod text;
 
-#[cfg(feature = "json")]
 pub use attribute::Attribute;
+#[cfg(feature = "json")]
 pub use json::JsonWriter;
 pub use lister::{EachNumber, Lister, Options};
 pub use plan::{Plan, Span};

@@ -24,8 +24,45 @@ const FIDELITIES: [&str; 5] = ["exact", "silicon", "approximate", "unwritten", "
 struct Row {
     operation: String,
     types: String,
-    fidelity: String,
+    fidelity: Fidelities,
     reason: String,
+}
+
+/// `silicon:gfx11,gfx120 approximate`: a fidelity for targets whose names begin so, and one for the others.
+#[derive(Debug, PartialEq)]
+struct Fidelities {
+    by_target: Vec<(String, Vec<String>)>,
+    otherwise: String,
+}
+
+impl Fidelities {
+    fn parse(text: &str) -> Result<Self> {
+        let (mut by_target, mut otherwise) = (Vec::new(), None);
+        for part in text.split(' ') {
+            let (name, targets) = part.split_once(':').unwrap_or((part, ""));
+            ensure!(FIDELITIES.contains(&name), "no fidelity `{name}`");
+            let targets: Vec<String> =
+                targets.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
+            if !targets.is_empty() {
+                by_target.push((name.to_owned(), targets));
+            } else if otherwise.replace(name.to_owned()).is_some() {
+                bail!("two fidelities for all targets in `{text}`");
+            }
+        }
+        let otherwise = otherwise.with_context(|| format!("no fidelity for others in `{text}`"))?;
+        Ok(Self { by_target, otherwise })
+    }
+
+    fn of(&self, target: &str) -> &str {
+        let is_it = |(_, targets): &&(String, Vec<String>)| {
+            targets.iter().any(|start| target.starts_with(start.as_str()))
+        };
+        self.by_target.iter().find(is_it).map_or(&self.otherwise, |(name, _)| name)
+    }
+
+    fn need_a_reason(&self) -> bool {
+        TARGETS.iter().any(|target| !matches!(self.of(target), "exact" | "unwritten"))
+    }
 }
 
 /// The table of the emulator.
@@ -49,12 +86,10 @@ fn read(folder: &Path) -> Result<BTreeMap<String, Row>> {
         let [operation, types, fidelity, reason] =
             ["operation", "types", "fidelity", "reason"].map(column);
         ensure!(!operation.is_empty(), "semantics.tsv: {mnemonic}: no operation");
-        ensure!(
-            FIDELITIES.contains(&fidelity.as_str()),
-            "semantics.tsv: {mnemonic}: no fidelity `{fidelity}`"
-        );
-        let explained = matches!(fidelity.as_str(), "exact" | "unwritten") || !reason.is_empty();
-        ensure!(explained, "semantics.tsv: {mnemonic}: {fidelity}, and no reason given");
+        let fidelity =
+            Fidelities::parse(&fidelity).with_context(|| format!("semantics.tsv: {mnemonic}"))?;
+        let explained = !fidelity.need_a_reason() || !reason.is_empty();
+        ensure!(explained, "semantics.tsv: {mnemonic}: {fidelity:?}, and no reason given");
         let row = Row { operation, types, fidelity, reason };
         ensure!(rows.insert(mnemonic.clone(), row).is_none(), "semantics.tsv: {mnemonic} twice");
     }
@@ -129,12 +164,29 @@ fn emit(
             out,
             "    Semantics {{ mnemonic: {mnemonic:?}, op: Op::{}, outputs: &[{outputs}], inputs: &[{inputs}], fidelity: Fidelity::{}, reason: {:?}, forms: {count:?} }},",
             camel(&row.operation),
-            camel(&row.fidelity),
+            camel(&row.fidelity.otherwise),
             row.reason,
         );
     }
     out.push_str("];\n");
+    emit_by_target(rows, &mut out);
     Ok(out)
+}
+
+fn emit_by_target(rows: &BTreeMap<String, Row>, out: &mut String) {
+    let split: Vec<_> = rows.iter().filter(|(_, row)| !row.fidelity.by_target.is_empty()).collect();
+    let _ = writeln!(
+        out,
+        "\n/// Fidelities that depend on the target, by mnemonic.\n\
+         pub(crate) static FIDELITY_BY_TARGET: [(&str, [Fidelity; {}]); {}] = [",
+        TARGETS.len(),
+        split.len()
+    );
+    for (mnemonic, row) in split {
+        let all = TARGETS.map(|target| format!("Fidelity::{}", camel(row.fidelity.of(target))));
+        let _ = writeln!(out, "    ({mnemonic:?}, [{}]),", all.join(", "));
+    }
+    out.push_str("];\n");
 }
 
 /// `f32+mask=f32,b32` as two lists; without `=`, one of inputs.
@@ -172,6 +224,17 @@ mod tests {
         assert_eq!(canonical("v_cmp_eq_u32_e32"), "v_cmp_eq_u32");
         assert_eq!(canonical("v_dual_fmac_f32"), "v_fmac_f32");
         assert_eq!(canonical("s_mov_b32"), "s_mov_b32");
+    }
+
+    #[test]
+    fn fidelities_are_by_target_or_for_all() {
+        let both = Fidelities::parse("silicon:gfx11,gfx120 approximate").unwrap();
+        assert_eq!(
+            ["gfx1151", "gfx1201", "gfx1250"].map(|it| both.of(it)),
+            ["silicon", "silicon", "approximate"]
+        );
+        assert!(Fidelities::parse("silicon:gfx11").is_err());
+        assert!(Fidelities::parse("exact silicon").is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod barrier;
 mod buffer;
+mod floats;
 mod group;
 mod hardware;
 mod integer;

@@ -41,6 +41,7 @@ fn of_vector_floats() {
             "v_pk_add_f16 v4, v5, v6",
             "v_cvt_f16_f32 v4, v5",
             "v_exp_f32 v4, v5",
+            "v_log_f32 v4, v5",
             "v_rcp_f32 v4, v5",
         ] {
             let result = std::panic::catch_unwind(|| cost(instruction, mode));

@@ -22,7 +22,7 @@ use hsaco_isa::{Decoder, Inst, Processor};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::matrix::Matrix;
-use crate::generated::Op;
+use crate::generated::{Op, TARGETS};
 use crate::memory::Memory;
 use crate::num;
 use crate::semantics::{self, Fidelity, Semantics};
@@ -42,6 +42,21 @@ pub(crate) struct Target {
 impl Target {
     pub(crate) fn is_gfx9(self) -> bool {
         self.generation < Generation::Gfx10
+    }
+
+    /// The number of the target that its fidelity is that of.
+    pub(crate) fn column(self) -> usize {
+        let like = match self.numerics() {
+            num::Generation::Gfx908 | num::Generation::Gfx90a => "gfx90a",
+            num::Generation::Gfx942 => "gfx942",
+            num::Generation::Gfx950 => "gfx950",
+            num::Generation::Gfx103 => "gfx1030",
+            num::Generation::Gfx11 => "gfx1100",
+            num::Generation::Gfx12 => "gfx1201",
+            num::Generation::Gfx1250 => "gfx1250",
+        };
+        let position = |name: &str| TARGETS.iter().position(|it| *it == name);
+        position(self.processor.name()).or_else(|| position(like)).unwrap_or(0)
     }
 
     /// How it computes with floats.
@@ -319,7 +334,7 @@ impl<const C: usize> Program<C> {
         state: TranslationState,
         at: u16,
     ) -> Result<(Vec<Step<C>>, Option<After>, &'static Semantics)> {
-        let semantics = lookup(inst.mnemonic())?;
+        let semantics = lookup(inst.mnemonic(), self.target)?;
         let msb = VgprMsb::new(state.msb as u8);
         let operands: Vec<Operand> = self.decoder.operands_in(inst, msb).collect();
         let mut builder = Builder {
@@ -362,11 +377,11 @@ pub(crate) fn decode(decoder: &Decoder, address: u64, memory: &Memory) -> Option
 }
 
 /// The line of an instruction that runs.
-fn lookup(mnemonic: &str) -> Result<&'static Semantics> {
+fn lookup(mnemonic: &str, target: Target) -> Result<&'static Semantics> {
     let unsupported = |detail: String| Error::new(ErrorKind::Unsupported, detail);
     let semantics = semantics::find(mnemonic)
         .ok_or_else(|| unsupported(format!("{mnemonic} is of no target that is emulated")))?;
-    match semantics.fidelity {
+    match semantics.fidelity_on(target.column()) {
         Fidelity::Unwritten => Err(unsupported(format!("{mnemonic} is not written yet"))),
         Fidelity::Refused => Err(unsupported(format!("{mnemonic}: {}", semantics.reason))),
         _ => Ok(semantics),

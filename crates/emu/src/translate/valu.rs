@@ -3,6 +3,7 @@
 use hsaco_isa::model::{
     Extension, Format, Half, OperandValue, Register, RegisterFile, SourceModifiers,
 };
+use hsaco_isa::target::Generation;
 
 use super::operand::Wide;
 use super::{Builder, Registers};
@@ -90,7 +91,7 @@ impl<const C: usize> Builder<'_, C> {
     /// Both operations of a dual instruction read before either writes.
     pub(super) fn dual(&mut self, first: &'static Semantics) -> Result<()> {
         let name = self.inst.second_mnemonic().unwrap_or_default();
-        let second = super::lookup(name)?;
+        let second = super::lookup(name, self.target)?;
         let target = self.needed(Part::X.target())?;
         let OperandValue::Register(register) = target else {
             return Err(self.unsupported("no destination"));
@@ -180,6 +181,7 @@ impl<const C: usize> Builder<'_, C> {
         }
         match ty {
             Type::Mix => self.mixed(at, value, modifiers, semantics),
+            Type::Byte => self.byte(at),
             Type::Pk16 | Type::Pkf16 | Type::Pkbf16 => self.packed(at, ty, modifiers, semantics),
             _ => {
                 let at = self.half(at, value, ty, modifiers)?;
@@ -242,6 +244,16 @@ impl<const C: usize> Builder<'_, C> {
             (4, true) => self.changed::<modifier::HalfI0>(at),
             (5, true) => self.changed::<modifier::HalfI1>(at),
             _ => Ok(at),
+        }
+    }
+
+    /// The byte that `byte_sel` chooses.
+    fn byte(&mut self, at: u16) -> Result<u16> {
+        match self.number("byte_sel") {
+            1 => self.changed::<modifier::ByteU1>(at),
+            2 => self.changed::<modifier::ByteU2>(at),
+            3 => self.changed::<modifier::ByteU3>(at),
+            _ => self.changed::<modifier::ByteU0>(at),
         }
     }
 
@@ -416,6 +428,10 @@ impl<const C: usize> Builder<'_, C> {
             };
         }
         // Conversions keep to the range of their type without it.
+        let is_small = ["fp8", "bf8"].iter().any(|name| semantics.mnemonic.contains(name));
+        if clamps && is_small && self.target.generation == Generation::Gfx125 {
+            return Err(self.unsupported("clamp, which makes it E5M3"));
+        }
         let keeps_range = semantics.mnemonic.starts_with("v_cvt_")
             || carry_clamps
             || saturate::find::<C>(semantics.op, self.host).is_some()
@@ -454,6 +470,9 @@ impl<const C: usize> Builder<'_, C> {
             return Err(self.unsupported("no destination"));
         };
         let to = self.vector_register(target, 3)?;
+        if ty == Type::Byte {
+            return self.byte_result(run, registers, to);
+        }
         let is_half = matches!(ty, Type::F16 | Type::B16 | Type::Bf16);
         let is_sdwa = self.inst.extension() == Some(Extension::Sdwa);
         let keeps_half = is_half && (target.half.is_some() || self.keeps_other_half(semantics));
@@ -474,6 +493,23 @@ impl<const C: usize> Builder<'_, C> {
             from = self.clamped(from, ty)?;
         }
         self.deliver(semantics, target, to, from, count, keeps_half)
+    }
+
+    /// One byte of the destination: by `byte_sel`, on gfx9 by the upper bits of `op_sel`.
+    fn byte_result(&mut self, run: Handler<C>, mut registers: Registers, to: u16) -> Result<()> {
+        let byte = match self.target.is_gfx9() {
+            true => {
+                let [low, high] = [self.modifiers("src2").op_sel, self.modifiers("src0").op_sel_hi];
+                u64::from(low) | u64::from(high) << 1
+            }
+            false => self.number("byte_sel") as u64 & 3,
+        };
+        registers.d = self.temporary(1)?;
+        self.push(run, registers);
+        let k = byte * 8 | 8 << 8 | 2 << 16;
+        let merged = Registers { d: to, a: to, b: registers.d, k, ..Registers::default() };
+        self.push(modifier::merge::<C>, merged);
+        Ok(())
     }
 
     /// A float as the half or bf16 that it is to be.
@@ -537,7 +573,8 @@ impl<const C: usize> Builder<'_, C> {
         count: u16,
         keeps_half: bool,
     ) -> Result<()> {
-        if self.inst.extension() == Some(Extension::Sdwa) {
+        let is_sdwa = self.inst.extension() == Some(Extension::Sdwa);
+        if is_sdwa && self.operand("dst_sel").is_some() {
             let (first, width) = match self.number("dst_sel") {
                 byte @ 0..=3 => (byte as u64 * 8, 8),
                 4 => (0, 16),
@@ -585,7 +622,10 @@ impl<const C: usize> Builder<'_, C> {
             && semantics.op != Op::VMacF16
             && semantics.op != Op::VFmacF16
             && !semantics.mnemonic.contains("legacy");
-        mixes || !self.target.is_gfx9() || three || self.modifiers("src0").op_sel_hi
+        let packs = ["v_cvt_sr_", "v_cvt_pk_fp8", "v_cvt_pk_bf8"]
+            .iter()
+            .any(|start| semantics.mnemonic.starts_with(start));
+        mixes || packs || !self.target.is_gfx9() || three || self.modifiers("src0").op_sel_hi
     }
 
     /// A result in a scalar register, whatever EXEC is: of the first lane, where operands of all lanes are the same.

@@ -22,7 +22,7 @@ use crate::exec::smem;
 use crate::hostcall::Host;
 use crate::semantics::Fidelity;
 use crate::step::{self, Context, Step};
-use crate::translate::{Block, Layout};
+use crate::translate::{Block, Layout, Target};
 use crate::wave::{Space, Wave, lanes, scalar};
 
 /// Sees instructions as they run.
@@ -177,6 +177,8 @@ pub(crate) struct Watcher<'d> {
     watching: Watching<'d>,
     decoder: Decoder,
     layout: Layout,
+    /// The target's in the table of fidelities.
+    column: usize,
     line_bytes: u64,
     seen: HashMap<(u64, u16), Rc<Seen>>,
     profile: BTreeMap<u64, InstructionProfile>,
@@ -199,14 +201,15 @@ impl<'d> Watcher<'d> {
         watching: Watching<'d>,
         decoder: Decoder,
         layout: Layout,
-        generation: Generation,
+        target: Target,
         tainted: &'d Tainted,
     ) -> Self {
         Self {
             watching,
             decoder,
             layout,
-            line_bytes: if generation <= Generation::Gfx90a { 64 } else { 128 },
+            column: target.column(),
+            line_bytes: if target.generation <= Generation::Gfx90a { 64 } else { 128 },
             seen: HashMap::new(),
             profile: BTreeMap::new(),
             reaching: Reaching::new(tainted),
@@ -388,7 +391,7 @@ impl<const C: usize> Watch<C> for Watcher<'_> {
             let count = steps.iter().take_while(|it| it.at == at).count();
             let (own, rest) = steps.split_at(count);
             steps = rest;
-            let seen = self.look(*address, wave.msb, semantics.fidelity, context);
+            let seen = self.look(*address, wave.msb, semantics.fidelity_on(self.column), context);
             let before = self.before(&seen, *address, own, wave);
             let stopped = step::run(own, wave, context);
             self.after(&seen, *address, &before, wave);

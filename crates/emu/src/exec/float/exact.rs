@@ -221,4 +221,23 @@ operations! {
     VCvtPknormU16F16 W32 pk_norm::<F16, false>;
     VCvtPknormI16F32 W32 pk_norm::<F32, true>;
     VCvtPknormU16F32 W32 pk_norm::<F32, false>;
+    VCvtF32Fp8 W32 f32_of_small::<false>;
+    VCvtF16Fp8 W32 f16_of_small::<false>;
+    VCvtPkF32Fp8 WIDENED pk_f32_of_small::<false>;
+    VCvtPkF16Fp8 W32 pk_f16_of_small::<false>;
+    VCvtPkFp8F32 W32 pk_small_of_f32::<false>;
+    VCvtPkFp8F16 W32 pk_small_of_f16::<false>;
+    VCvtSrFp8F32 W32 sr_small_of_f32::<false>;
+    VCvtSrFp8F16 W32 sr_small_of_f16::<false>;
+    VCvtF32Bf8 W32 f32_of_small::<true>;
+    VCvtF16Bf8 W32 f16_of_small::<true>;
+    VCvtPkF32Bf8 WIDENED pk_f32_of_small::<true>;
+    VCvtPkF16Bf8 W32 pk_f16_of_small::<true>;
+    VCvtPkBf8F32 W32 pk_small_of_f32::<true>;
+    VCvtPkBf8F16 W32 pk_small_of_f16::<true>;
+    VCvtSrBf8F32 W32 sr_small_of_f32::<true>;
+    VCvtSrBf8F16 W32 sr_small_of_f16::<true>;
+    VCvtSrBf16F32 W32 sr_16_of_f32::<BF16>;
+    VCvtSrF16F32 W32 sr_16_of_f32::<F16>;
+    VCvtSrPkBf16F32 W32 sr_pk_bf16_of_f32;
 }

@@ -1,16 +1,16 @@
-//! The host's unit, to nearest even: eight lanes at a time, and all of them once more by `num` where one of them is in
+//! The host's unit, to nearest even, many lanes at a time; and all of them once more by `num` where one of them is in
 //! doubt. Doubtful are NaNs, of which hosts keep others than devices, and what is rounded to the edge of being flushed.
 
 use std::marker::PhantomData;
 
 use super::exact::*;
 use super::host::*;
-use super::{Operation, flushes_singles, has_plain_halves_and_doubles};
+use super::{Operation, each, flushes_singles, has_plain_halves_and_doubles};
 use crate::exec::{Body, handler};
 use crate::generated::Op;
-use crate::num::{Generation, Mode};
+use crate::num::Mode;
 use crate::step::{Context, Handler, Host, Step};
-use crate::wave::Wave;
+use crate::wave::{Vector, Wave};
 
 /// An operation that the host has too.
 trait Quick: Operation {
@@ -26,59 +26,34 @@ trait QuickWide: Operation {
 struct OnHost<O, const Z: bool>(PhantomData<O>);
 struct WideOnHost<O>(PhantomData<O>);
 
-type Chunk<T> = [T; 8];
-
-/// The device's results.
-#[cold]
-#[inline(never)]
-fn settle<O: Operation>(
-    mode: u32,
-    generation: Generation,
-    [a, b, c]: [&Chunk<u64>; 3],
-) -> Chunk<u64> {
-    let mode = Mode::decode(mode, generation);
-    std::array::from_fn(|lane| O::f(&mode, a[lane], b[lane], c[lane]))
-}
-
+/// All ones where something is so.
 #[inline(always)]
-fn any(doubts: &Chunk<bool>, mask: &Chunk<u32>) -> bool {
-    let mut all = 0;
-    for lane in 0..8 {
-        all |= u32::from(doubts[lane]) & mask[lane];
-    }
-    all != 0
-}
-
-#[inline(always)]
-fn blend(old: Chunk<u32>, new: Chunk<u32>, mask: &Chunk<u32>) -> Chunk<u32> {
-    let mut result = [0; 8];
-    for lane in 0..8 {
-        result[lane] = new[lane] & mask[lane] | old[lane] & !mask[lane];
-    }
-    result
+fn mask(is_so: bool) -> u32 {
+    0_u32.wrapping_sub(is_so.into())
 }
 
 impl<const C: usize, const Z: bool, O: Quick> Body<C> for OnHost<O, Z> {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
         let [d, a, b, c] = [step.d, step.a, step.b, step.c].map(usize::from);
-        let file = wave.v.as_mut_slice();
+        let file = wave.v.as_slice();
         if d.max(a).max(b).max(c) >= file.len() {
             return;
         }
+        let (mut result, mut doubts) = (Vector::<C>::ZERO, [0; 8]);
         for at in 0..C {
-            let (x, y, z) = (file[a].0[at], file[b].0[at], file[c].0[at]);
-            let (mut result, mut doubts) = ([0; 8], [false; 8]);
+            let (x, y, z) = (&file[a].0[at], &file[b].0[at], &file[c].0[at]);
+            let active = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
             for lane in 0..8 {
-                (result[lane], doubts[lane]) = O::quick::<Z>(x[lane], y[lane], z[lane]);
+                let (bits, doubt) = O::quick::<Z>(x[lane], y[lane], z[lane]);
+                result.0[at][lane] = bits;
+                doubts[lane] |= mask(doubt) & active[lane];
             }
-            let mask = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
-            if any(&doubts, &mask) {
-                let [x, y, z] = [x, y, z].map(|chunk| chunk.map(u64::from));
-                let settled = settle::<O>(wave.mode.0, context.numerics, [&x, &y, &z]);
-                result = settled.map(|bits| bits as u32);
-            }
-            file[d].0[at] = if wave.full { result } else { blend(file[d].0[at], result, &mask) };
+        }
+        if doubts.iter().fold(0, |all, it| all | it) == 0 {
+            wave.write(step.d, &result);
+        } else {
+            each::<C, O>(wave, context, step);
         }
     }
 }
@@ -87,38 +62,33 @@ impl<const C: usize, O: QuickWide> Body<C> for WideOnHost<O> {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
         let places = [step.d, step.a, step.b, step.c].map(usize::from);
-        let [d, a, b, c] = places;
-        let file = wave.v.as_mut_slice();
+        let [_, a, b, c] = places;
+        let file = wave.v.as_slice();
         let last = places.iter().zip(O::WIDE).map(|(at, wide)| at + usize::from(wide)).max();
         if last.is_none_or(|last| last >= file.len()) {
             return;
         }
         let [wide, wide_a, wide_b, wide_c] = O::WIDE;
+        let (mut low, mut high, mut doubts) = (Vector::<C>::ZERO, Vector::<C>::ZERO, [0; 8]);
         for at in 0..C {
-            let value = |register: usize, wide: bool| {
-                let (low, high) =
-                    (&file[register].0[at], &file[register + usize::from(wide)].0[at]);
-                let mut chunk = [0; 8];
-                for lane in 0..8 {
-                    let above = if wide { u64::from(high[lane]) << 32 } else { 0 };
-                    chunk[lane] = u64::from(low[lane]) | above;
-                }
-                chunk
-            };
-            let (x, y, z) = (value(a, wide_a), value(b, wide_b), value(c, wide_c));
-            let (mut result, mut doubts) = ([0; 8], [false; 8]);
+            let active = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
             for lane in 0..8 {
-                (result[lane], doubts[lane]) = O::quick(x[lane], y[lane], z[lane]);
+                let value = |register: usize, wide: bool| {
+                    let above = u64::from(file[register + usize::from(wide)].0[at][lane]) << 32;
+                    u64::from(file[register].0[at][lane]) | if wide { above } else { 0 }
+                };
+                let (bits, doubt) = O::quick(value(a, wide_a), value(b, wide_b), value(c, wide_c));
+                low.0[at][lane] = bits as u32;
+                high.0[at][lane] = (bits >> 32) as u32;
+                doubts[lane] |= mask(doubt) & active[lane];
             }
-            let mask = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
-            if any(&doubts, &mask) {
-                result = settle::<O>(wave.mode.0, context.numerics, [&x, &y, &z]);
-            }
-            file[d].0[at] = blend(file[d].0[at], result.map(|bits| bits as u32), &mask);
-            if wide {
-                let high = result.map(|bits| (bits >> 32) as u32);
-                file[d + 1].0[at] = blend(file[d + 1].0[at], high, &mask);
-            }
+        }
+        if doubts.iter().fold(0, |all, it| all | it) != 0 {
+            return each::<C, O>(wave, context, step);
+        }
+        wave.write(step.d, &low);
+        if wide {
+            wave.write(step.d + 1, &high);
         }
     }
 }
@@ -241,6 +211,8 @@ choices! {
 others! {
     VMadF32 |a, b, c| unfused(a, b, c);
     VMacF32 |a, b, c| unfused(a, b, c);
+    VRcpF32 |a, _, _| rounded::<true>(1.0 / f(flush::<true>(a)));
+    VSqrtF32 |a, _, _| rounded::<true>(f(flush::<true>(a)).sqrt());
     VCvtI32F32 |a, _, _| ((f(a) as i32).cast_unsigned(), false);
     VCvtU32F32 |a, _, _| (f(a) as u32, false);
     VCvtFloorI32F32 |a, _, _| ((f(a).floor() as i32).cast_unsigned(), is_nan(a) | is_denormal(a));
@@ -371,13 +343,16 @@ wides! {
     VCvtU32F64 |a, _, _| (u64::from(d(a) as u32), false);
 }
 
-/// By what of MODE they go: f32 in either way of denormals, f16 in the common mode, two registers in the common mode.
+/// By what they go: functions that are correctly rounded where nothing of the device is known, f32 in either way of
+/// denormals, f16 and two registers in the common mode.
 macro_rules! find {
-    (singles: $($single:ident)*; halves: $($half:ident)*; wide: $($wide:ident)*;) => {
+    (correctly_rounded: $($seed:ident)*; singles: $($single:ident)*; halves: $($half:ident)*; wide: $($wide:ident)*;) => {
         /// The handler on the host's unit, if the host does what the mode says.
         pub(super) fn find<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
             let (flushes, plain) = (flushes_singles(mode), has_plain_halves_and_doubles(mode));
+            let unknown = !mode.generation().has_captured_transcendentals();
             Some(match (op, flushes) {
+                $((Op::$seed, _) if unknown => handler::<C, OnHost<$seed, true>>(host),)*
                 $(
                     (Op::$single, Some(false)) => handler::<C, OnHost<$single, false>>(host),
                     (Op::$single, Some(true)) => handler::<C, OnHost<$single, true>>(host),
@@ -390,11 +365,12 @@ macro_rules! find {
 
         /// All that the host has.
         #[cfg(test)]
-        pub(crate) const OPERATIONS: &[Op] = &[$(Op::$single,)* $(Op::$half,)* $(Op::$wide,)*];
+        pub(crate) const OPERATIONS: &[Op] = &[$(Op::$seed,)* $(Op::$single,)* $(Op::$half,)* $(Op::$wide,)*];
     };
 }
 
 find! {
+    correctly_rounded: VRcpF32 VSqrtF32;
     singles:
         VAddF32 VSubF32 VSubrevF32 VMulF32 VFmaF32 VFmacF32 VMulLegacyF32 VFmaLegacyF32 VFmacLegacyF32
         VMadF32 VMacF32 VCeilF32 VFloorF32 VTruncF32 VRndneF32 VFractF32

@@ -33,9 +33,32 @@ fn exponential(x: f64) -> f64 {
     (1. + exponential_less_one((x - whole) * LN_2)) * power_of_two(whole as i32)
 }
 
+/// The coefficients of `e^y - 1`, from the last: enough of them for `|y|` up to one half.
+const EXPONENTIAL: [f64; 18] = {
+    let mut coefficients = [1.; 18];
+    let (mut n, mut factorial) = (1, 1.);
+    while n <= 18 {
+        factorial *= n as f64;
+        coefficients[18 - n] = 1. / factorial;
+        n += 1;
+    }
+    coefficients
+};
+
+/// The coefficients of the inverse hyperbolic tangent of a root, from the last.
+const LOGARITHM: [f64; 12] = {
+    let mut coefficients = [1.; 12];
+    let mut n = 0;
+    while n < 12 {
+        coefficients[11 - n] = 1. / (2 * n + 1) as f64;
+        n += 1;
+    }
+    coefficients
+};
+
 /// `e^y - 1` for `|y|` up to one half.
 fn exponential_less_one(y: f64) -> f64 {
-    (1..=18).rev().fold(0., |sum, n| (sum + 1.) * y / f64::from(n))
+    EXPONENTIAL.iter().fold(0., |sum, coefficient| sum * y + coefficient) * y
 }
 
 fn logarithm(x: f64) -> f64 {
@@ -48,7 +71,7 @@ fn logarithm(x: f64) -> f64 {
     }
     let s = (mantissa - 1.) / (mantissa + 1.);
     let square = s * s;
-    let series = (0..=11).rev().fold(0., |sum, n| sum * square + 1. / f64::from(2 * n + 1));
+    let series = LOGARITHM.iter().fold(0., |sum, coefficient| sum * square + coefficient);
     f64::from(exponent) + 2. * s * series / LN_2
 }
 
