@@ -506,7 +506,7 @@ impl<const C: usize> Builder<'_, C> {
         };
         registers.d = self.temporary(1)?;
         self.push(run, registers);
-        let k = byte * 8 | 8 << 8 | 2 << 16;
+        let k = (byte * 8) | 8 << 8 | 2 << 16;
         let merged = Registers { d: to, a: to, b: registers.d, k, ..Registers::default() };
         self.push(modifier::merge::<C>, merged);
         Ok(())

@@ -34,6 +34,7 @@ fn exponential(x: f64) -> f64 {
 }
 
 /// The coefficients of `e^y - 1`, from the last: enough of them for `|y|` up to one half.
+#[allow(clippy::indexing_slicing, reason = "checked when it is compiled")]
 const EXPONENTIAL: [f64; 18] = {
     let mut coefficients = [1.; 18];
     let (mut n, mut factorial) = (1, 1.);
@@ -46,6 +47,7 @@ const EXPONENTIAL: [f64; 18] = {
 };
 
 /// The coefficients of the inverse hyperbolic tangent of a root, from the last.
+#[allow(clippy::indexing_slicing, reason = "checked when it is compiled")]
 const LOGARITHM: [f64; 12] = {
     let mut coefficients = [1.; 12];
     let mut n = 0;
