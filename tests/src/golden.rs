@@ -187,10 +187,7 @@ fn slot(bytes: &[u8]) -> [u8; SLOT] {
     slot
 }
 
-pub(crate) fn from_hex(digits: &str) -> Option<Vec<u8>> {
-    let byte = |at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
-    (0..digits.len()).step_by(2).map(byte).collect()
-}
+pub(crate) use hsaco::bytes::hex::decode as from_hex;
 
 fn from_cell(cell: &str) -> Answer<'_> {
     match cell {

@@ -268,10 +268,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Bytes as hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
+pub use hsaco::bytes::hex::encode as hex;
 
 /// How many differences are kept for each mnemonic; the others are only counted.
 const KEPT: usize = 20;

@@ -1,4 +1,11 @@
 //! A small deterministic generator: the same seed gives the same test on every machine.
+//!
+//! Tests of crates that this one stands on include the file, so that there is one generator.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "a crate that includes the file need not use all of it"
+)]
 
 /// xorshift64* by Marsaglia and Vigna.
 #[derive(Clone, Debug)]

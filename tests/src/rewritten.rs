@@ -8,10 +8,10 @@
 )]
 
 use std::cell::RefCell;
-use std::fmt::Write as _;
 use std::process::Command;
 use std::rc::Rc;
 
+use hsaco::bytes::hex::encode;
 use hsaco::object::CodeObject;
 use hsaco::patch::{Manifest, Options, Patched, Patcher, RuleSet, Verdict};
 
@@ -184,11 +184,5 @@ pub fn llvm_accepts(file: &[u8]) {
 
 /// Bytes as words of text, in the order of the file.
 pub fn hex(code: &[u8]) -> String {
-    let words = code.chunks(4).map(|word| {
-        word.iter().fold(String::new(), |mut text, byte| {
-            write!(text, "{byte:02x}").unwrap();
-            text
-        })
-    });
-    words.collect::<Vec<_>>().join(" ")
+    code.chunks(4).map(encode).collect::<Vec<_>>().join(" ")
 }

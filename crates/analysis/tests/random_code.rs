@@ -20,18 +20,24 @@ use petgraph::algo::has_path_connecting;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::NodeFiltered;
 
-struct Random(u64);
+#[path = "../../../tests/src/random.rs"]
+mod random;
 
-impl Random {
+/// Small numbers, as fields of instructions have them.
+struct Fields(random::Random);
+
+impl Fields {
+    fn new(seed: u64) -> Self {
+        Self(random::Random::new(seed))
+    }
+
     fn below(&mut self, bound: u32) -> u32 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as u32) % bound
+        self.0.below(bound as usize) as u32
     }
 }
 
 /// One instruction of gfx942 with small register numbers.
-fn instruction(random: &mut Random, count: u32) -> Vec<u32> {
+fn instruction(random: &mut Fields, count: u32) -> Vec<u32> {
     let (a, b, c) = (random.below(6), random.below(6), random.below(6));
     // Branches forwards and backwards, mostly inside.
     let to = random.below(count + 2).wrapping_sub(count / 2) & 0xffff;
@@ -55,7 +61,7 @@ fn instruction(random: &mut Random, count: u32) -> Vec<u32> {
     }
 }
 
-fn function(random: &mut Random) -> Vec<u8> {
+fn function(random: &mut Fields) -> Vec<u8> {
     let count = 3 + random.below(18);
     let words: Vec<u32> = (0..count).flat_map(|_| instruction(random, count)).collect();
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -134,7 +140,7 @@ fn with_vectors(mut set: RegisterSet) -> RegisterSet {
 #[test]
 fn liveness_is_what_a_search_of_all_paths_finds() {
     let decoder = gfx942();
-    let mut random = Random(1);
+    let mut random = Fields::new(1);
     let registers = registers();
     for round in 0..10_000 {
         let code = function(&mut random);
@@ -239,7 +245,7 @@ fn subvector_loops_are_loops() {
 #[test]
 fn dominators_and_loops_are_petgraphs() {
     let decoder = gfx942();
-    let mut random = Random(2);
+    let mut random = Fields::new(2);
     let mut loops_seen = 0;
     for _ in 0..10_000 {
         let code = function(&mut random);

@@ -8,6 +8,8 @@
 
 #[path = "../../object/tests/llvm/mod.rs"]
 mod llvm;
+#[path = "../../../tests/src/random.rs"]
+mod random;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -15,7 +17,8 @@ use std::fmt::Write as _;
 use hsaco_demangle::{demangle, demangle_into};
 use hsaco_elf::Elf;
 use hsaco_elf::symbol::SymbolTable;
-use llvm::{Random, run, tools};
+use llvm::{run, tools};
+use random::Random;
 
 const CASES: &str = include_str!("demangle.txt");
 
@@ -198,7 +201,7 @@ fn agrees_with_llvm() {
     let mut names: Vec<String> = cases().map(|(name, _)| name.to_owned()).collect();
     names.extend(fixture_names());
     names.retain(|name| is_plain(name));
-    let mut random = Random(0x005e_ed0f);
+    let mut random = Random::new(0x005e_ed0f);
     let seeds: Vec<String> = names.iter().filter(|name| name.starts_with("_Z")).cloned().collect();
     for _ in 0..MUTANTS {
         let mut name = mutate(&seeds[random.below(seeds.len())], &mut random);

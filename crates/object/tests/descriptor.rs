@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod llvm;
+#[path = "../../../tests/src/random.rs"]
+mod random;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,7 +12,8 @@ use std::path::Path;
 
 use hsaco_isa::target::Generation;
 use hsaco_object::descriptor::{Field, KernelCodeV2, KernelDescriptor};
-use llvm::{Random, Scratch, read, run, tools};
+use llvm::{Scratch, read, run, tools};
+use random::Random;
 
 const TOOLS: &[&str] = &["llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22"];
 
@@ -81,7 +84,7 @@ fn random_values(
 ) -> Vec<(&'static Field, u64)> {
     let mut values: Vec<(&'static Field, u64)> = Vec::new();
     for field in Field::all(generation).filter(|it| !it.must_be_zero && it.directive.is_some()) {
-        let any = random.next() & field.max();
+        let any = random.bits() & field.max();
         let value = match field.name {
             "granulated_workitem_vgpr_count" => 8 + any % 24,
             "granulated_wavefront_sgpr_count" if generation >= Generation::Gfx9 => 3,
@@ -95,7 +98,7 @@ fn random_values(
             "kernarg_preload_spec_offset" => any % 4,
             "enable_sgpr_kernarg_segment_ptr" => 1,
             // Too many of these want more user registers than there are.
-            "enable_sgpr_private_segment_buffer" | "enable_sgpr_dispatch_id" => any & random.next(),
+            "enable_sgpr_private_segment_buffer" | "enable_sgpr_dispatch_id" => any & random.bits(),
             _ => any,
         };
         values.push((field, value));
@@ -156,7 +159,7 @@ fn source(index: usize, generation: Generation, values: &[(&Field, u64)]) -> Str
 #[test]
 fn fields_are_what_the_directives_said() {
     let Some(scratch) = tools(TOOLS, "descriptor-fields") else { return };
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for &(target, generation) in TARGETS {
         let kernels: Vec<_> =
             (0..50).map(|_| random_values(&mut random, generation, true)).collect();
@@ -184,7 +187,7 @@ fn fields_are_what_the_directives_said() {
 #[test]
 fn directives_assemble_to_the_same_fields() {
     let Some(scratch) = tools(TOOLS, "descriptor-again") else { return };
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for &(target, generation) in TARGETS {
         let text: String = (0..50)
             .map(|index| source(index, generation, &random_values(&mut random, generation, false)))
@@ -224,7 +227,7 @@ fn block(name: &str, descriptor: KernelDescriptor, generation: Generation, versi
 fn random_descriptor(random: &mut Random, generation: Generation) -> KernelDescriptor {
     let fields = Field::all(generation).map(|field| {
         let keep = !field.must_be_zero || random.below(150) == 0;
-        (field, if keep { random.next() & field.max() } else { 0 })
+        (field, if keep { random.bits() & field.max() } else { 0 })
     });
     KernelDescriptor::from_fields(fields.collect::<Vec<_>>()).unwrap()
 }
@@ -232,7 +235,7 @@ fn random_descriptor(random: &mut Random, generation: Generation) -> KernelDescr
 #[test]
 fn text_is_what_objdump_prints() {
     let Some(scratch) = tools(TOOLS, "descriptor-text") else { return };
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     for &(target, generation) in TARGETS.iter().filter(|it| has_disassembler(it.1)) {
         for version in 4..=6 {
             let descriptors: Vec<_> =

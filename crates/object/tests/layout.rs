@@ -1,11 +1,15 @@
 //! Every byte of every fixture, whole, cut short and damaged, has one owner.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "../../../tests/src/random.rs"]
+mod random;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use hsaco_container::{EntryKind, HashCheck, Options, entries};
 use hsaco_object::layout::{Kind, Layout, Piece, duplicates, layout};
+use random::Random;
 
 const OPTIONS: Options = Options { max_size: 1 << 20, max_depth: 8, hash: HashCheck::UpTo(0) };
 
@@ -81,13 +85,8 @@ fn prefixes_add_up() {
 
 #[test]
 fn mutations_add_up() {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state % below.max(1) as u64).unwrap()
-    };
+    let mut generator = Random::new(1);
+    let mut random = |below: usize| generator.below(below);
     let values = [0_u8, 1, 0x7f, 0x80, 0xff];
     for (name, data) in fixtures().into_iter().filter(|(_, data)| !data.is_empty()) {
         for round in 0..150 {

@@ -7,12 +7,15 @@
 )]
 
 mod llvm;
+#[path = "../../../tests/src/random.rs"]
+mod random;
 
 use std::fmt::Write as _;
 
 use hsaco_bytes::Str;
 use hsaco_object::yaml::{Node, to_yaml};
-use llvm::{Random, Scratch, run, tools};
+use llvm::{Scratch, run, tools};
+use random::Random;
 use rmpv::Value;
 
 const TOOLS: &[&str] = &["yaml2obj-22", "llvm-readelf-22"];
@@ -315,10 +318,10 @@ fn random_scalar(random: &mut Random) -> Node<'static> {
     match random.below(10) {
         0 => Node::Nil,
         1 => Node::Bool(random.below(2) == 0),
-        2 => Node::Int(-(i64::try_from(random.next() >> 1 >> random.below(64)).unwrap()) - 1),
-        3 | 4 => Node::UInt(random.next() >> random.below(64)),
+        2 => Node::Int(-(i64::try_from(random.bits() >> 1 >> random.below(64)).unwrap()) - 1),
+        3 | 4 => Node::UInt(random.bits() >> random.below(64)),
         5 => Node::Float(FLOATS[random.below(FLOATS.len())]),
-        6 => Node::Float(f64::from_bits(random.next())),
+        6 => Node::Float(f64::from_bits(random.bits())),
         _ => text(random_string(random)),
     }
 }
@@ -384,7 +387,7 @@ fn strings_that_are_not_utf8() {
 #[test]
 fn random_documents() {
     let Some(scratch) = tools(TOOLS, "yaml-random") else { return };
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     for _ in 0..8 {
         let documents: Vec<_> = (0..100).map(|_| root(random_node(&mut random, 5))).collect();
         compare(&scratch, &documents);
@@ -395,7 +398,7 @@ fn random_documents() {
 #[test]
 fn random_roots() {
     let Some(scratch) = tools(TOOLS, "yaml-roots") else { return };
-    let mut random = Random(43);
+    let mut random = Random::new(43);
     let is_container = |node: &Node<'_>| matches!(node, Node::Array(_) | Node::Map(_));
     let nodes = std::iter::repeat_with(|| random_node(&mut random, 4));
     let is_clean = |node: &Node<'_>| !to_yaml(node).contains("amdhsa.");

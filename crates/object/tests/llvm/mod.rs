@@ -60,21 +60,3 @@ pub(crate) fn run(tool: &str, arguments: &[&OsStr]) -> String {
 pub(crate) fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).expect("a file that was just written")
 }
-
-/// A small deterministic generator (xorshift with a multiplication).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// The next 64 bits.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below `end`.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() >> 33).expect("31 bits") % end
-    }
-}
