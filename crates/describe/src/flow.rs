@@ -1,7 +1,7 @@
 //! The control flow of functions.
 
 use hsaco_analysis::{Code, Function, FunctionKind, Functions};
-use hsaco_draw::{Block, Callee, Exit, Graph, Line, Loop, label};
+use hsaco_draw::{Block, BlockLine, Callee, Exit, Graph, Loop, label};
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -184,7 +184,7 @@ impl<'g> BlockRow<'g> {
     fn new(index: usize, block: &'g Block, instructions: bool) -> Self {
         let successors = block.successors.iter();
         let calls = block.calls.iter();
-        let line = |it: &'g Line| LineRow { address: it.address, text: &it.text };
+        let line = |it: &'g BlockLine| LineRow { address: it.address, text: &it.text };
         let lines = || block.instructions.iter().map(line).collect();
         Self {
             index,

@@ -6,7 +6,8 @@ use hsaco_analysis::Metric;
 use hsaco_check::{Finding, REGRESSION, Severity};
 use hsaco_container::{Entry, EntryKind, Options};
 use hsaco_diff::{
-    Changes, Comparison, Digest, KernelChange, ObjectRecord, ResourceChange, Subject, Verdict, What,
+    Changes, Comparison, Fingerprint, KernelChange, ObjectRecord, ResourceChange, Subject, Trend,
+    What,
 };
 use hsaco_files::input::Input;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble, parallel};
@@ -29,7 +30,7 @@ pub struct Seen {
     /// Its target.
     pub target: Option<String>,
     /// Of all its bytes.
-    pub digest: Digest,
+    pub digest: Fingerprint,
     /// How many kernels of it are wanted.
     pub kernels: usize,
     kind: EntryKind,
@@ -123,7 +124,7 @@ impl<'i> Side<'i> {
         let mut entries = Vec::new();
         while let Some(&number) = left.peek() {
             match walk.next() {
-                Some(Ok(entry)) if Some(Digest::of(&[&entry.data])) == digest(number) => {
+                Some(Ok(entry)) if Some(Fingerprint::of(&[&entry.data])) == digest(number) => {
                     entries.push((number, entry));
                     left.next();
                 }
@@ -226,7 +227,7 @@ impl Seen {
             number: item.number,
             id: entry.id.clone(),
             target: item.target.clone(),
-            digest: Digest::of(&[&entry.data]),
+            digest: Fingerprint::of(&[&entry.data]),
             kernels: index.map_or(0, |index| kernels.of(&index).len()),
             kind: entry.kind,
             size: entry.data.len(),
@@ -270,7 +271,7 @@ pub fn subject<'o>(item: &'o ObjectItem<'_, '_>) -> Subject<'o> {
 /// The numbers of the objects that are not the same, byte for byte, as one of the same target in the other file, and
 /// how many kernels are in those that are.
 fn without_same(a: &Side<'_>, b: &Side<'_>) -> (Vec<usize>, Vec<usize>, usize) {
-    let mut same: HashMap<(Option<&str>, Digest), Vec<usize>> = HashMap::new();
+    let mut same: HashMap<(Option<&str>, Fingerprint), Vec<usize>> = HashMap::new();
     for seen in b.objects.iter().rev() {
         same.entry((seen.target.as_deref(), seen.digest)).or_default().push(seen.number);
     }
@@ -309,7 +310,7 @@ fn records(side: &mut Side<'_>, numbers: &[usize], what: What<'_>) -> (Vec<Objec
 #[must_use]
 pub fn regressions(changes: &Changes) -> Vec<Finding> {
     let worse = changes.kernels.iter().flat_map(|kernel| {
-        let worse = kernel.resources.iter().filter(|it| it.verdict == Verdict::Worse);
+        let worse = kernel.resources.iter().filter(|it| it.verdict == Trend::Worse);
         worse.map(move |change| (kernel, change))
     });
     worse.map(|(kernel, change)| finding(kernel, change)).collect()

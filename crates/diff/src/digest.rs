@@ -6,9 +6,9 @@ use foldhash::quality::FixedState;
 
 /// What is the same for the same bytes, and for others only by a chance of one in 2^128.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest([u64; 2]);
+pub struct Fingerprint([u64; 2]);
 
-impl Digest {
+impl Fingerprint {
     /// Of these parts, one after the other.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {

@@ -30,12 +30,12 @@ mod resources;
 mod value;
 
 pub use comparison::Comparison;
-pub use digest::Digest;
-pub use model::{Change, Detail, FunctionDiff, Line, ObjectDiff, Side};
+pub use digest::Fingerprint;
+pub use model::{Detail, DiffLine, FunctionDiff, ObjectDiff, Side, ValueChange};
 pub use name::ObjectName;
 pub use pairing::Group;
 pub use record::{ObjectRecord, Subject, What};
-pub use resources::{Changes, KernelChange, METRICS, ResourceChange, Verdict};
+pub use resources::{Changes, KernelChange, METRICS, ResourceChange, Trend};
 pub use value::{Value, Values};
 
 use hsaco_object::CodeObject;

@@ -21,7 +21,7 @@ pub struct ObjectDiff {
     /// The one of the second file, if it has one.
     pub b: Option<ObjectName>,
     /// Of the header: target, code object version.
-    pub header: Vec<Change>,
+    pub header: Vec<ValueChange>,
     /// Kernels and functions that are not the same in both, by name.
     pub functions: Vec<FunctionDiff>,
     /// How many kernels and functions are the same in both.
@@ -31,7 +31,7 @@ pub struct ObjectDiff {
 /// A value that is not the same in both.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Change {
+pub struct ValueChange {
     /// Of what.
     pub name: String,
     /// In the first.
@@ -65,11 +65,11 @@ pub struct FunctionDiff {
     /// Where it is.
     pub found_in: Side,
     /// Keys of the metadata, arguments left out.
-    pub metadata: Vec<Change>,
+    pub metadata: Vec<ValueChange>,
     /// Fields of the descriptor.
-    pub descriptor: Vec<Change>,
+    pub descriptor: Vec<ValueChange>,
     /// Arguments by their number, each with what is different.
-    pub arguments: Vec<Change>,
+    pub arguments: Vec<ValueChange>,
     /// How many instructions only the first has; none where instructions are not compared.
     pub removed: Option<usize>,
     /// How many only the second has.
@@ -77,13 +77,13 @@ pub struct FunctionDiff {
     /// How many have the same text in both, of one target, and other bytes.
     pub reencoded: Option<usize>,
     /// Instructions that differ, with those around them.
-    pub hunks: Vec<Vec<Line>>,
+    pub hunks: Vec<Vec<DiffLine>>,
 }
 
 /// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Line {
+pub struct DiffLine {
     /// Where it is in the first, if it is.
     pub a: Option<u64>,
     /// Where it is in the second, if it is.
@@ -245,7 +245,7 @@ impl Detail {
             };
             let (x, y) = (x.and_then(|x| old.get(x)), y.and_then(|y| new.get(y)));
             let text = x.or(y).map_or(String::new(), |it| it.1.clone());
-            Line { a: x.map(|it| it.0), b: y.map(|it| it.0), text }
+            DiffLine { a: x.map(|it| it.0), b: y.map(|it| it.0), text }
         };
         diff.hunks = hunks(&pairs, self.context)
             .into_iter()
@@ -268,11 +268,11 @@ fn hunks(pairs: &[Pair], context: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 /// What is not the same in both.
-pub(crate) fn changes(mut a: Values, mut b: Values) -> Vec<Change> {
+pub(crate) fn changes(mut a: Values, mut b: Values) -> Vec<ValueChange> {
     let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
     let change = |name: String| {
         let (a, b) = (a.remove(&name), b.remove(&name));
-        (a != b).then(|| Change { name, a: a.unwrap_or_default(), b: b.unwrap_or_default() })
+        (a != b).then(|| ValueChange { name, a: a.unwrap_or_default(), b: b.unwrap_or_default() })
     };
     names.into_iter().filter_map(change).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::digest::Digest;
+use crate::digest::Fingerprint;
 use crate::record::{FunctionRecord, ObjectRecord};
 
 /// A function: the places of its object in the list of objects, and of it in its object.
@@ -128,7 +128,7 @@ fn function(records: &[ObjectRecord], (object, number): Place) -> Option<&Functi
     records.get(object)?.functions.get(number)
 }
 
-fn digest(records: &[ObjectRecord], place: Place) -> Option<Digest> {
+fn digest(records: &[ObjectRecord], place: Place) -> Option<Fingerprint> {
     function(records, place).map(|it| it.digest)
 }
 
@@ -173,7 +173,7 @@ fn take_same(
     new: Vec<Place>,
     found: &mut Pairs,
 ) -> Sides {
-    let mut same: HashMap<Option<Digest>, Vec<Place>> = HashMap::new();
+    let mut same: HashMap<Option<Fingerprint>, Vec<Place>> = HashMap::new();
     for place in new.iter().rev() {
         same.entry(digest(b, *place)).or_default().push(*place);
     }
@@ -234,7 +234,7 @@ mod tests {
         let function = |&(name, content): &(&str, u8)| FunctionRecord {
             name: name.to_owned(),
             is_kernel: true,
-            digest: Digest::of(&[&[content]]),
+            digest: Fingerprint::of(&[&[content]]),
             metrics: Numbers::default(),
         };
         ObjectRecord {

@@ -8,7 +8,7 @@ use hsaco_isa::TargetId;
 use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::{CodeObject, Kernel};
 
-use crate::digest::Digest;
+use crate::digest::Fingerprint;
 use crate::name::ObjectName;
 use crate::resources::Numbers;
 use crate::value::{Value, Values};
@@ -44,7 +44,7 @@ pub(crate) struct FunctionRecord {
     pub(crate) name: String,
     pub(crate) is_kernel: bool,
     /// The same where nothing that is compared is different.
-    pub(crate) digest: Digest,
+    pub(crate) digest: Fingerprint,
     /// What a kernel takes of the device.
     pub(crate) metrics: Numbers,
 }
@@ -107,7 +107,7 @@ impl ObjectRecord {
         for (name, kernel) in kernels {
             let code = code.remove(&name).filter(|_| what.code).map_or(&[][..], |it| it.code);
             let metadata = kernel.metadata().map_or(&[][..], |it| it.bytes());
-            let digest = Digest::of(&[
+            let digest = Fingerprint::of(&[
                 target.as_bytes(),
                 code,
                 metadata,
@@ -119,7 +119,7 @@ impl ObjectRecord {
         if what.chosen.is_none() {
             let others = code.into_iter().filter(|(_, it)| it.kind != FunctionKind::Kernel);
             record.functions.extend(others.map(|(name, function)| FunctionRecord {
-                digest: Digest::of(&[
+                digest: Fingerprint::of(&[
                     target.as_bytes(),
                     if what.code { function.code } else { &[] },
                 ]),

@@ -56,13 +56,13 @@ pub struct ResourceChange {
     /// In the second.
     pub b: Option<u64>,
     /// What that means.
-    pub verdict: Verdict,
+    pub verdict: Trend,
 }
 
 /// What another number means for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
-pub enum Verdict {
+pub enum Trend {
     /// It is the same number.
     Same,
     /// The kernel takes less, or has more waves.
@@ -73,7 +73,7 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl Trend {
     fn new(metric: Metric, a: Option<u64>, b: Option<u64>) -> Self {
         match (a, b) {
             (a, b) if a == b => Self::Same,
@@ -109,7 +109,7 @@ impl KernelChange {
             name: metric.name(),
             a,
             b,
-            verdict: Verdict::new(*metric, a, b),
+            verdict: Trend::new(*metric, a, b),
         });
         let demangled = source_name(name);
         let change =
@@ -119,7 +119,7 @@ impl KernelChange {
 
     /// Whether some number has changed so.
     #[must_use]
-    pub fn is(&self, verdict: Verdict) -> bool {
+    pub fn is(&self, verdict: Trend) -> bool {
         self.resources.iter().any(|it| it.verdict == verdict)
     }
 
@@ -143,7 +143,7 @@ impl Changes {
     /// How many kernels are worse in something.
     #[must_use]
     pub fn regressions(&self) -> usize {
-        self.kernels.iter().filter(|it| it.is(Verdict::Worse)).count()
+        self.kernels.iter().filter(|it| it.is(Trend::Worse)).count()
     }
 }
 
@@ -173,7 +173,7 @@ impl KernelChange {
         let targets = [target(&self.a), target(&self.b)];
         let number = |it: Option<u64>| it.map_or_else(String::new, |it| it.to_string());
         let numbers = self.resources.iter().flat_map(move |it| [number(it.a), number(it.b)]);
-        let worse = self.resources.iter().filter(|it| it.verdict == Verdict::Worse);
+        let worse = self.resources.iter().filter(|it| it.verdict == Trend::Worse);
         let worse: Vec<&str> = worse.map(|it| it.name).collect();
         names.into_iter().chain(targets).chain(numbers).chain([worse.join(" ")])
     }
@@ -193,14 +193,14 @@ mod tests {
 
     #[test]
     fn more_registers_are_worse_and_more_waves_are_better() {
-        let vgprs = |a, b| Verdict::new(Metric::Vgprs, a, b);
-        let waves = |a, b| Verdict::new(Metric::Occupancy, a, b);
-        assert_eq!(vgprs(Some(42), Some(128)), Verdict::Worse);
-        assert_eq!(vgprs(Some(128), Some(42)), Verdict::Better);
-        assert_eq!(waves(Some(8), Some(4)), Verdict::Worse);
-        assert_eq!(waves(Some(4), Some(8)), Verdict::Better);
-        assert_eq!(waves(None, Some(8)), Verdict::Unknown);
-        assert_eq!(vgprs(None, None), Verdict::Same);
+        let vgprs = |a, b| Trend::new(Metric::Vgprs, a, b);
+        let waves = |a, b| Trend::new(Metric::Occupancy, a, b);
+        assert_eq!(vgprs(Some(42), Some(128)), Trend::Worse);
+        assert_eq!(vgprs(Some(128), Some(42)), Trend::Better);
+        assert_eq!(waves(Some(8), Some(4)), Trend::Worse);
+        assert_eq!(waves(Some(4), Some(8)), Trend::Better);
+        assert_eq!(waves(None, Some(8)), Trend::Unknown);
+        assert_eq!(vgprs(None, None), Trend::Same);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Block {
     /// In bytes.
     pub size: u64,
     /// In order.
-    pub instructions: Vec<Line>,
+    pub instructions: Vec<BlockLine>,
     /// The blocks that may come next.
     pub successors: Vec<Successor>,
     /// The calls that it makes.
@@ -56,7 +56,7 @@ pub struct Block {
 
 /// An instruction, with the names of blocks where it branches to one.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct BlockLine {
     /// Where it is.
     pub address: u64,
     /// As a listing has it.
@@ -296,7 +296,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     /// All instructions, as `hsaco disasm` prints them but for the targets of branches.
-    fn texts(&self) -> Vec<Line> {
+    fn texts(&self) -> Vec<BlockLine> {
         let mut msb = VgprMsb::default();
         let mut lines = Vec::with_capacity(self.stream.len());
         for index in 0..self.stream.len() {
@@ -313,7 +313,7 @@ impl Reader<'_> {
                     self.with_label(&inst, address, &String::from_utf8_lossy(&text))
                 }
             };
-            lines.push(Line { address, text });
+            lines.push(BlockLine { address, text });
         }
         lines
     }
@@ -338,7 +338,7 @@ impl Reader<'_> {
         self.cfg.block_of(self.stream.index_of(address)?)
     }
 
-    fn block(&self, block: &analysis::Block, texts: &mut impl Iterator<Item = Line>) -> Block {
+    fn block(&self, block: &analysis::Block, texts: &mut impl Iterator<Item = BlockLine>) -> Block {
         let (address, end) =
             (self.stream.address_of(block.first), self.stream.address_of(block.end));
         Block {

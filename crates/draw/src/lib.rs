@@ -26,4 +26,6 @@ mod outside;
 mod spine;
 mod svg;
 
-pub use flow::{Block, Call, Callee, EdgeKind, Exit, Graph, Line, Loop, Successor, counted, label};
+pub use flow::{
+    Block, BlockLine, Call, Callee, EdgeKind, Exit, Graph, Loop, Successor, counted, label,
+};

@@ -70,5 +70,5 @@ pub use output::{NewFile, holes, write_file, write_sparse};
 pub use path::seen_from;
 pub use prune::{PrunedSizes, Pruning, write_pruned};
 pub use select::{KernelSelection, ObjectSelection};
-pub use staging::{Source, Staging, sources};
+pub use staging::{StagedSource, Staging, sources};
 pub use walk::{Batches, Met, OBJECT_WEIGHT, Visit, Walk, map_objects};

@@ -13,7 +13,7 @@ use crate::output::temporary;
 
 /// A file, and where its result goes in the directory of the results.
 #[derive(Debug)]
-pub struct Source {
+pub struct StagedSource {
     /// The file.
     pub place: Place,
     /// The name of its result.
@@ -30,7 +30,7 @@ pub struct Source {
 ///
 /// # Errors
 /// When a directory cannot be read, something is no file, or two files have one name.
-pub fn sources(arguments: &[OsString]) -> Result<Vec<Source>> {
+pub fn sources(arguments: &[OsString]) -> Result<Vec<StagedSource>> {
     let mut sources = Vec::new();
     let mut names: BTreeMap<PathBuf, String> = BTreeMap::new();
     for argument in arguments {
@@ -43,7 +43,7 @@ pub fn sources(arguments: &[OsString]) -> Result<Vec<Source>> {
                 let text = format!("{other} and {name} would both be written to {target}");
                 return Err(FileError::new(text));
             }
-            sources.push(Source { place, relative });
+            sources.push(StagedSource { place, relative });
         }
     }
     Ok(sources)
@@ -75,7 +75,7 @@ impl Staging {
     ///
     /// # Errors
     /// When it is, is in the way of a result, or cannot be written to.
-    pub fn new(path: &Path, arguments: &[OsString], sources: &[Source]) -> Result<Self> {
+    pub fn new(path: &Path, arguments: &[OsString], sources: &[StagedSource]) -> Result<Self> {
         let exists = path.exists();
         if exists && !path.is_dir() {
             return Err(FileError::new("a file, and the results need a directory").in_file(path));

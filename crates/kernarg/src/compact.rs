@@ -57,7 +57,7 @@ impl AbiMarker {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompactLayout {
     bindings: Vec<Binding>,
-    spans: Vec<Span>,
+    spans: Vec<ConstantSpan>,
     hidden: HiddenBlock,
     constants: u32,
     segment: u32,
@@ -75,7 +75,7 @@ pub struct Binding {
 /// Constants to copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Span {
+pub struct ConstantSpan {
     /// Where they go in the segment.
     pub target: u32,
     /// Where they are in the run of constants.
@@ -138,7 +138,11 @@ impl CompactLayout {
                 return refuse(ErrorKind::Malformed, detail);
             }
             ValueKind::ByValue if size > 0 => {
-                self.spans.push(Span { target: offset, source: self.constants, length: size });
+                self.spans.push(ConstantSpan {
+                    target: offset,
+                    source: self.constants,
+                    length: size,
+                });
                 // The spans lie in the segment and do not overlap.
                 self.constants = self.constants.saturating_add(size);
             }
@@ -159,7 +163,7 @@ impl CompactLayout {
     }
 
     /// Where the constants go.
-    pub fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> &[ConstantSpan] {
         &self.spans
     }
 

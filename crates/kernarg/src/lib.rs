@@ -49,7 +49,7 @@ mod value;
 
 #[cfg(feature = "analysis")]
 pub use arguments::{Arguments, describe};
-pub use compact::{AbiMarker, Binding, CompactLayout, Span};
+pub use compact::{AbiMarker, Binding, CompactLayout, ConstantSpan};
 pub use declaration::{Declaration, Declared, LayoutRemark};
 #[cfg(feature = "analysis")]
 pub use draw::draw_segment;

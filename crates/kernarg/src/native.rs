@@ -42,8 +42,8 @@ use crate::{CONTEXT, UNSTATED_ALIGNMENT, range};
 /// Nor can an argument of one be taken for an argument of the other:
 ///
 /// ```compile_fail,E0308
-/// use hsaco_kernarg::{NativeLayout, ArgumentSlot, Span};
-/// fn offset(span: &Span) -> u32 { span.target }
+/// use hsaco_kernarg::{NativeLayout, ArgumentSlot, ConstantSpan};
+/// fn offset(span: &ConstantSpan) -> u32 { span.target }
 /// fn mistake(layout: &NativeLayout) -> u32 {
 ///     offset(&layout.parameters()[0])
 /// }

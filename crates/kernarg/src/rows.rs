@@ -6,7 +6,7 @@ use hsaco_demangle::demangle;
 use hsaco_object::Kernel;
 
 use crate::arguments::Arguments;
-use crate::compact::{CompactLayout, Span};
+use crate::compact::{CompactLayout, ConstantSpan};
 use crate::entry::{Entry, EntryRegister};
 use crate::native::NativeLayout;
 #[cfg(feature = "serde")]
@@ -215,7 +215,11 @@ fn rows(layout: &NativeLayout, entry: Option<&Entry>) -> Vec<ArgumentLayout> {
 
 impl Compact {
     fn new(layout: &CompactLayout) -> Self {
-        let span = |it: &Span| SpanInfo { target: it.target, source: it.source, length: it.length };
+        let span = |it: &ConstantSpan| SpanInfo {
+            target: it.target,
+            source: it.source,
+            length: it.length,
+        };
         Self {
             bindings: layout.bindings().iter().map(|it| it.word).collect(),
             constant_size: layout.constant_size(),

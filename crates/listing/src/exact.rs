@@ -8,7 +8,7 @@ use hsaco_isa::model::VgprMsb;
 
 use crate::comment::{COMMENT_COLUMN, push_annotation, push_comment};
 use crate::hex::{Case, push_hex};
-use crate::plan::{Plan, Span};
+use crate::plan::{CodeSpan, Plan};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
@@ -24,7 +24,7 @@ pub(crate) struct ExactWriter<'p, 'a> {
 }
 
 impl ExactWriter<'_, '_> {
-    pub(crate) fn span(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
+    pub(crate) fn span(&self, span: &CodeSpan, part: &mut impl Sink) -> io::Result<()> {
         self.head(span, part.bytes());
         match span.is_data {
             true => self.data(span, span.bytes.start, span.bytes.len(), part),
@@ -32,7 +32,7 @@ impl ExactWriter<'_, '_> {
         }
     }
 
-    fn head(&self, span: &Span, out: &mut Vec<u8>) {
+    fn head(&self, span: &CodeSpan, out: &mut Vec<u8>) {
         let Some(section) = self.plan.section(span) else { return };
         if span.opens_section {
             out.extend_from_slice(b"\n// Section ");
@@ -49,7 +49,7 @@ impl ExactWriter<'_, '_> {
         }
     }
 
-    fn code(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
+    fn code(&self, span: &CodeSpan, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut msb = VgprMsb::default();
         for (at, step, size) in self.plan.steps(span) {
@@ -85,7 +85,13 @@ impl ExactWriter<'_, '_> {
     }
 
     /// Bytes of the section that are no instructions.
-    fn data(&self, span: &Span, at: usize, size: usize, part: &mut impl Sink) -> io::Result<()> {
+    fn data(
+        &self,
+        span: &CodeSpan,
+        at: usize,
+        size: usize,
+        part: &mut impl Sink,
+    ) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut address = section.address.wrapping_add(at as u64);
         for row in section.code.get(at..at + size).unwrap_or_default().chunks(ROW) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::hex::{Case, push_hex};
 use crate::live::Counts;
-use crate::plan::{Plan, Span};
+use crate::plan::{CodeSpan, Plan};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
@@ -51,7 +51,7 @@ impl JsonWriter<'_, '_> {
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn span(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
+    pub fn span(&self, span: &CodeSpan, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let name = span.shown.last().and_then(|&it| section.labels.get(it));
         let start = span.address.wrapping_sub(section.address);
@@ -71,7 +71,7 @@ impl JsonWriter<'_, '_> {
         Ok(())
     }
 
-    fn code(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
+    fn code(&self, span: &CodeSpan, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         part.bytes().extend_from_slice(b",\"instructions\":[");
         let start = self.plan.live.as_ref().map_or(0, |it| it.start(span.section));
@@ -108,7 +108,7 @@ impl JsonWriter<'_, '_> {
         Ok(())
     }
 
-    fn data(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
+    fn data(&self, span: &CodeSpan, part: &mut impl Sink) -> io::Result<()> {
         let code = self.plan.section(span).map_or(&[][..], |it| it.code);
         part.bytes().extend_from_slice(b",\"instructions\":[],\"data\":\"");
         for row in code.get(span.bytes.clone()).unwrap_or_default().chunks(64) {

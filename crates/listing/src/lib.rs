@@ -39,7 +39,7 @@ pub use attribute::Attribute;
 #[cfg(feature = "json")]
 pub use json::JsonWriter;
 pub use lister::{EachNumber, Lister, Options};
-pub use plan::{Plan, Span};
+pub use plan::{CodeSpan, Plan};
 pub use selection::{Selection, WantsKernel};
 pub use sink::Sink;
 pub use source::{SourceLine, SourceOptions};

@@ -24,7 +24,7 @@ pub struct Plan<'a> {
     pub(crate) decoder: Decoder,
     /// What makes bytes of the text again, where that is wanted.
     pub(crate) reassembly: Option<Reassembly>,
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<CodeSpan>,
     /// Live registers, where they are wanted.
     pub(crate) live: Option<Live<'a>>,
     /// What the code comes from, where that is wanted.
@@ -32,7 +32,7 @@ pub struct Plan<'a> {
 }
 
 /// The bytes from one named place to the next.
-pub struct Span {
+pub struct CodeSpan {
     /// Its place among the spans.
     pub number: usize,
     /// The section, by its number.
@@ -144,12 +144,12 @@ impl<'a> Plan<'a> {
     }
 
     /// A plan with nothing beside the instructions.
-    fn plain(layout: Layout<'a>, decoder: Decoder, spans: Vec<Span>) -> Self {
+    fn plain(layout: Layout<'a>, decoder: Decoder, spans: Vec<CodeSpan>) -> Self {
         Self { layout, decoder, reassembly: None, spans, live: None, source: None }
     }
 
     /// Whether a branch goes out of a span.
-    fn leaves(&self, span: &Span) -> bool {
+    fn leaves(&self, span: &CodeSpan) -> bool {
         let base = self.section(span).map_or(0, |it| it.address);
         self.steps(span).any(|(at, step, _)| match step {
             Step::Inst(inst) => inst
@@ -166,31 +166,31 @@ impl<'a> Plan<'a> {
         ranges
     }
 
-    fn addresses(&self, span: &Span) -> Option<Range<u64>> {
+    fn addresses(&self, span: &CodeSpan) -> Option<Range<u64>> {
         let address = |at: usize| Some(self.section(span)?.address.wrapping_add(at as u64));
         Some(address(span.bytes.start)?..address(span.bytes.end)?)
     }
 
     /// The section that a span is in.
-    pub(crate) fn section(&self, span: &Span) -> Option<&Section<'a>> {
+    pub(crate) fn section(&self, span: &CodeSpan) -> Option<&Section<'a>> {
         self.layout.sections.get(span.section)
     }
 
     /// The instructions of a span.
-    pub(crate) fn steps(&self, span: &Span) -> Steps<'_> {
+    pub(crate) fn steps(&self, span: &CodeSpan) -> Steps<'_> {
         self.steps_with(&self.decoder, span)
     }
 
-    fn steps_with<'p>(&'p self, decoder: &'p Decoder, span: &Span) -> Steps<'p> {
+    fn steps_with<'p>(&'p self, decoder: &'p Decoder, span: &CodeSpan) -> Steps<'p> {
         let code = self.section(span).map_or(&[][..], |it| it.code);
         Steps { decoder, code, at: span.bytes.start, end: span.bytes.end }
     }
 
     /// What the last instruction comes from that is shown before a span, where sources are wanted.
-    pub(crate) fn place_before(&self, span: &Span) -> Place<'_> {
+    pub(crate) fn place_before(&self, span: &CodeSpan) -> Place<'_> {
         let Some(source) = &self.source else { return Place::default() };
         let earlier = self.spans.get(..span.number).unwrap_or_default();
-        let last = |span: &Span| {
+        let last = |span: &CodeSpan| {
             let base = self.section(span)?.address;
             let steps = self.steps(span).filter(|(_, step, _)| !matches!(step, Step::Zeros));
             steps.last().map(|(at, ..)| (span.section, base.wrapping_add(at as u64)))
@@ -207,9 +207,9 @@ impl<'a> Plan<'a> {
 
     /// The spans in groups that are worth a thread's while.
     #[must_use]
-    pub fn units(&self) -> Vec<&[Span]> {
+    pub fn units(&self) -> Vec<&[CodeSpan]> {
         let mut size = 0;
-        let mut begins_unit = |before: &Span, _: &Span| {
+        let mut begins_unit = |before: &CodeSpan, _: &CodeSpan| {
             size += before.bytes.len();
             let is_full = size >= UNIT;
             if is_full {
@@ -240,8 +240,8 @@ impl<'p, 'a> Planner<'p, 'a> {
         Self { object, layout, wanted, reads_descriptors: !lister.options.reassembles }
     }
 
-    fn spans(&self) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::new();
+    fn spans(&self) -> Vec<CodeSpan> {
+        let mut spans: Vec<CodeSpan> = Vec::new();
         for (number, section) in self.layout.sections.iter().enumerate() {
             if section.code.is_empty() {
                 continue;
@@ -268,7 +268,7 @@ impl<'p, 'a> Planner<'p, 'a> {
         section: &Section<'_>,
         labels: Range<usize>,
         reach: &Range<u64>,
-    ) -> Option<Span> {
+    ) -> Option<CodeSpan> {
         let here = section.labels.get(labels.clone())?;
         let address = here.first()?.address;
         let next = section.labels.get(labels.end).map_or(u64::MAX, |it| it.address);
@@ -284,7 +284,7 @@ impl<'p, 'a> Planner<'p, 'a> {
         let (descriptor, skipped) = self.descriptor(section, here, whole.clone());
         let start = self.wanted.start_in(number, address..end).max(section.address);
         let bytes = (whole.start + skipped).max(offset(start)?).min(whole.end)..whole.end;
-        Some(Span {
+        Some(CodeSpan {
             number: 0,
             section: number,
             opens_section: false,

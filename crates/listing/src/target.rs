@@ -6,7 +6,7 @@ use hsaco_elf::symbol::STT_NOTYPE;
 use hsaco_isa::Inst;
 
 use crate::layout::Label;
-use crate::plan::{Plan, Span};
+use crate::plan::{CodeSpan, Plan};
 
 /// How a branch's target is named.
 pub(crate) enum Target<'p> {
@@ -16,7 +16,7 @@ pub(crate) enum Target<'p> {
     Annotation(&'p [u8], u64),
 }
 
-impl Span {
+impl CodeSpan {
     /// The words for the target of a branch in this span, if there are any.
     pub(crate) fn target<'p>(
         &self,

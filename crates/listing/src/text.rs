@@ -12,7 +12,7 @@ use crate::exact::{ExactWriter, plain};
 use crate::hex::{Case, push_hex, push_word};
 use crate::lister::Reassembly;
 use crate::live::Counts;
-use crate::plan::{Plan, Span};
+use crate::plan::{CodeSpan, Plan};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
@@ -76,7 +76,7 @@ impl TextWriter<'_, '_> {
     /// Those of the sink.
     pub fn span(
         &self,
-        span: &Span,
+        span: &CodeSpan,
         memory: &mut TextMemory,
         part: &mut impl Sink,
     ) -> io::Result<()> {
@@ -90,7 +90,7 @@ impl TextWriter<'_, '_> {
         }
     }
 
-    fn head(&self, span: &Span, out: &mut Vec<u8>) {
+    fn head(&self, span: &CodeSpan, out: &mut Vec<u8>) {
         let Some(section) = self.plan.section(span) else { return };
         if span.opens_section {
             out.extend_from_slice(b"\nDisassembly of section ");
@@ -114,7 +114,7 @@ impl TextWriter<'_, '_> {
     }
 
     /// What the columns of live registers are, and why some have no number.
-    fn live_head(&self, span: &Span, base: u64, out: &mut Vec<u8>) {
+    fn live_head(&self, span: &CodeSpan, base: u64, out: &mut Vec<u8>) {
         let Some(live) = &self.plan.live else { return };
         out.extend_from_slice(b"VGPR AGPR SGPR\t; live before each instruction\n");
         let base = base.wrapping_add(live.start(span.section));
@@ -127,7 +127,12 @@ impl TextWriter<'_, '_> {
         }
     }
 
-    fn code(&self, span: &Span, memory: &mut TextMemory, part: &mut impl Sink) -> io::Result<()> {
+    fn code(
+        &self,
+        span: &CodeSpan,
+        memory: &mut TextMemory,
+        part: &mut impl Sink,
+    ) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let mut printing = Printing { memory, tokens: Vec::new() };
         let mut msb = VgprMsb::default();
@@ -232,7 +237,7 @@ impl TextWriter<'_, '_> {
     }
 
     /// Data, eight bytes a line, with the characters that they are.
-    fn data(&self, span: &Span, part: &mut impl Sink) -> io::Result<()> {
+    fn data(&self, span: &CodeSpan, part: &mut impl Sink) -> io::Result<()> {
         let Some(section) = self.plan.section(span) else { return Ok(()) };
         let data = section.code.get(span.bytes.clone()).unwrap_or_default();
         let mut address = section.address.wrapping_add(span.bytes.start as u64);

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::diff::{Changes, METRICS, ResourceChange, Verdict};
+use hsaco::diff::{Changes, METRICS, ResourceChange, Trend};
 
 use crate::table::{Cell, Table, count};
 
@@ -11,7 +11,7 @@ pub(super) fn write_text(changes: &Changes, out: &mut dyn Write, color: bool) ->
     if !changes.kernels.is_empty() {
         table(changes).write(out, color)?;
     }
-    let better = changes.kernels.iter().filter(|it| it.is(Verdict::Better)).count();
+    let better = changes.kernels.iter().filter(|it| it.is(Trend::Better)).count();
     let mut parts = vec![
         format!("{} changed", count(changes.kernels.len(), "kernel")),
         format!("{} worse in something", changes.regressions()),
@@ -41,7 +41,7 @@ fn table(changes: &Changes) -> Table {
 fn shown(change: &ResourceChange) -> String {
     let text = |it: Option<u64>| it.map_or_else(|| "-".to_owned(), |it| it.to_string());
     match change.verdict {
-        Verdict::Same => text(change.b),
+        Trend::Same => text(change.b),
         _ => format!("{} -> {}", text(change.a), text(change.b)),
     }
 }

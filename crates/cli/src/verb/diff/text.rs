@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use hsaco::diff::{Change, FunctionDiff, Line, ObjectDiff, ObjectName, Side, Value};
+use hsaco::diff::{DiffLine, FunctionDiff, ObjectDiff, ObjectName, Side, Value, ValueChange};
 
 use crate::output::Output;
 use crate::table::count;
@@ -87,7 +87,7 @@ impl<'o> Writer<'o> {
         self.changes("descriptor ", &function.descriptor)?;
         self.changes("argument ", &function.arguments)?;
         let lines = || function.hunks.iter().flatten();
-        let width = |address: fn(&Line) -> Option<u64>| {
+        let width = |address: fn(&DiffLine) -> Option<u64>| {
             lines().filter_map(address).map(|it| format!("{it:x}").len()).max().unwrap_or(1)
         };
         let widths = (width(|it| it.a), width(|it| it.b));
@@ -100,7 +100,7 @@ impl<'o> Writer<'o> {
         Ok(())
     }
 
-    fn changes(&mut self, what: &str, changes: &[Change]) -> io::Result<()> {
+    fn changes(&mut self, what: &str, changes: &[ValueChange]) -> io::Result<()> {
         for change in changes {
             let text = |value: &Value| match value {
                 Value::None => Ok("none".to_owned()),
@@ -118,7 +118,7 @@ impl<'o> Writer<'o> {
         Ok(())
     }
 
-    fn line(&mut self, line: &Line, (a, b): (usize, usize)) -> io::Result<()> {
+    fn line(&mut self, line: &DiffLine, (a, b): (usize, usize)) -> io::Result<()> {
         let (sign, style) = match (line.a, line.b) {
             (Some(_), None) => ('-', self.removed),
             (None, Some(_)) => ('+', self.added),

@@ -9,7 +9,7 @@ use hsaco::bytes::{Error, ErrorKind, Str};
 use hsaco::container::{Container, EntryKind};
 use hsaco::isa::decoder::TextMemory;
 use hsaco::listing::{
-    self, JsonWriter, Lister, Plan, Selection, Sink as _, Span, TextStyle, TextWriter,
+    self, CodeSpan, JsonWriter, Lister, Plan, Selection, Sink as _, TextStyle, TextWriter,
 };
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
@@ -234,7 +234,7 @@ struct Piece<'r, 'a> {
     /// The line before an object, which is called so.
     head: Option<String>,
     writer: TextWriter<'r, 'a>,
-    spans: &'r [Span],
+    spans: &'r [CodeSpan],
 }
 
 impl Visit for TextListing<'_> {

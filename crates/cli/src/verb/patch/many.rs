@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use hsaco::patch::{PatchedFile, Patcher, write_manifests};
-use hsaco_files::{Source, Staging};
+use hsaco_files::{StagedSource, Staging};
 
 use super::Args;
 use super::outcome::Outcome;
@@ -31,7 +31,7 @@ pub(super) fn patch(args: &Args, patcher: &Patcher) -> Result<Status> {
         None => None,
     };
     let mut outcomes = Vec::new();
-    for Source { place, relative } in sources {
+    for StagedSource { place, relative } in sources {
         let input = place.open()?;
         let Some(mut outcome) = Outcome::of(patcher, &input)? else { continue };
         // A file that is named is to be rewritten; of those of directories, some may be for other processors.
