@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use hsaco_tests::program::{hsaco, hsaco_command, run};
+use hsaco::container::Container;
+use hsaco_tests::program::{hsaco, hsaco_command, run, verbs};
 use hsaco_tests::{fixtures_dir, scratch_dir};
 use serde_json::Value;
 
@@ -137,17 +138,21 @@ fn the_page_names_every_key_of_the_bundle_manifest() {
 }
 
 #[test]
-fn every_verb_that_answers_in_json_has_a_section() {
-    let help = hsaco(["--help"]);
-    let commands = help.text().lines().skip_while(|line| *line != "Commands:").skip(1);
-    let verbs = commands.take_while(|line| !line.is_empty());
-    // Lines that go on are indented by more.
-    let verbs = verbs.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    let verbs: Vec<&str> = verbs.filter(|it| !it.is_empty() && *it != "help").collect();
-    let answers_in_json = |verb: &&&str| hsaco([**verb, "--help"]).text().contains("--format");
-    let without: Vec<_> =
-        verbs.iter().filter(answers_in_json).filter(|verb| section(verb).is_none()).collect();
-    assert!(without.is_empty(), "{without:?}");
-    let with = verbs.iter().filter(|verb| section(verb).is_some()).count();
-    assert!(with > 20, "{with}");
+fn every_verb_that_answers_in_json_has_a_section_and_is_run() {
+    let mut answering = verbs();
+    answering.retain(|verb| hsaco([verb, "--help"]).text().contains("--format"));
+    assert!(answering.len() > 20, "{answering:?}");
+    let is_run = |verb: &str| COMMANDS.iter().any(|it| it.split(' ').next() == Some(verb));
+    answering.retain(|verb| section(verb).is_none() || !is_run(verb));
+    assert!(
+        answering.is_empty(),
+        "no section of docs/json.md or no line of COMMANDS: {answering:?}"
+    );
+}
+
+#[test]
+fn the_page_names_every_container() {
+    let row = common().lines().find(|line| line.starts_with("| `container` |")).unwrap();
+    let missing: Vec<_> = Container::ALL.iter().filter(|it| !names(row, it.name())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }

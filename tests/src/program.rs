@@ -68,6 +68,16 @@ impl From<Output> for Ran {
     }
 }
 
+/// The verbs that help lists.
+pub fn verbs() -> Vec<String> {
+    let help = hsaco(["--help"]);
+    let commands = help.text().lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty());
+    // Lines that go on are indented by more.
+    let verbs = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    verbs.filter(|verb| !verb.is_empty() && *verb != "help").map(str::to_owned).collect()
+}
+
 /// `hsaco`, ready for arguments: no input, no colour, no backtrace.
 ///
 /// # Panics

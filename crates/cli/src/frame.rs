@@ -94,7 +94,7 @@ impl Frame {
         *files += 1;
         match (heading, file.container) {
             (Heading::Container, Some(container)) => {
-                writeln!(out, "{}: {}", shown(name), container_name(container))?;
+                writeln!(out, "{}: {}", shown(name), container.title())?;
             }
             // What is no container has been complained about, and has nothing to show.
             (Heading::Container, None) => {}
@@ -186,21 +186,6 @@ impl<R: Rows> Visit for Files<'_, R> {
             Frame::Json(stream) => stream.end_file(self.out, error),
             Frame::Text { .. } => Ok(()),
         }
-    }
-}
-
-/// What a file is, in words.
-pub(crate) fn container_name(container: Container) -> &'static str {
-    match container {
-        Container::CodeObject => "code object",
-        Container::Bundle => "offload bundle",
-        Container::CompressedBundle => "compressed offload bundle",
-        Container::OffloadBinary => "offload binary",
-        Container::HostElf => "host ELF file",
-        Container::HostPe => "Windows image",
-        Container::HostCoff => "Windows object",
-        Container::Archive => "archive",
-        other => other.name(),
     }
 }
 

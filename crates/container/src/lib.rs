@@ -95,37 +95,66 @@ impl HashCheck {
     }
 }
 
-/// A file format that holds device code.
-///
-/// ```
-/// use hsaco_container::Container;
-/// assert_eq!(Container::detect(b"!<arch>\n"), Some(Container::Archive));
-/// assert_eq!(Container::detect(b"#!/bin/sh\n"), None);
-/// assert_eq!(Container::CompressedBundle.name(), "compressed_bundle");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Container {
+/// Declares the formats: what each is, its name for programs, and what text for people calls it.
+macro_rules! containers {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $title:literal)*) => {
+        /// A file format that holds device code.
+        ///
+        /// ```
+        /// use hsaco_container::Container;
+        /// assert_eq!(Container::detect(b"!<arch>\n"), Some(Container::Archive));
+        /// assert_eq!(Container::detect(b"#!/bin/sh\n"), None);
+        /// assert_eq!(Container::CompressedBundle.name(), "compressed_bundle");
+        /// assert_eq!(Container::CompressedBundle.title(), "compressed offload bundle");
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Container {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Container {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// A short name that programs may rely on.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// What it is, in words.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $title,)*
+                }
+            }
+        }
+    };
+}
+
+containers! {
     /// An AMDGPU ELF file: the code object itself.
-    CodeObject,
+    CodeObject "code_object" "code object"
     /// A clang offload bundle.
-    Bundle,
+    Bundle "bundle" "offload bundle"
     /// A compressed clang offload bundle (`CCOB`).
-    CompressedBundle,
+    CompressedBundle "compressed_bundle" "compressed offload bundle"
     /// An LLVM offload binary.
-    OffloadBinary,
+    OffloadBinary "offload_binary" "offload binary"
     /// An ELF file for another machine.
-    HostElf,
+    HostElf "elf" "host ELF file"
     /// A Windows image: `.exe`, `.dll`.
-    HostPe,
+    HostPe "pe" "Windows image"
     /// A Windows object.
-    HostCoff,
+    HostCoff "coff" "Windows object"
     /// An `ar` archive.
-    Archive,
+    Archive "archive" "archive"
 }
 
 /// Formats that are known by their first bytes alone.
-const MAGICS: [(&[u8], Container); 5] = [
+const MAGICS: &[(&[u8], Container)] = &[
     (bundle::MAGIC, Container::Bundle),
     (ccob::MAGIC, Container::CompressedBundle),
     (offload_binary::MAGIC, Container::OffloadBinary),
@@ -134,18 +163,6 @@ const MAGICS: [(&[u8], Container); 5] = [
 ];
 
 impl Container {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::CodeObject,
-        Self::Bundle,
-        Self::CompressedBundle,
-        Self::OffloadBinary,
-        Self::HostElf,
-        Self::HostPe,
-        Self::HostCoff,
-        Self::Archive,
-    ];
-
     /// The format of these bytes, if it is one that may hold device code.
     pub fn detect(data: &[u8]) -> Option<Self> {
         if let Some(&(_, found)) = MAGICS.iter().find(|(magic, _)| data.starts_with(magic)) {
@@ -158,20 +175,6 @@ impl Container {
             return Some(Self::HostPe);
         }
         host_coff::is_object(data).then_some(Self::HostCoff)
-    }
-
-    /// A short name that programs may rely on.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CodeObject => "code_object",
-            Self::Bundle => "bundle",
-            Self::CompressedBundle => "compressed_bundle",
-            Self::OffloadBinary => "offload_binary",
-            Self::HostElf => "elf",
-            Self::HostPe => "pe",
-            Self::HostCoff => "coff",
-            Self::Archive => "archive",
-        }
     }
 }
 

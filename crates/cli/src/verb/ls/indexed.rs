@@ -154,8 +154,10 @@ impl Listing<'_> {
         selection: &ObjectSelection,
         error: Option<&str>,
     ) -> Result<()> {
-        let container =
-            Container::ALL.into_iter().find(|it| Some(it.name()) == record.container.as_deref());
+        let container = Container::ALL
+            .iter()
+            .copied()
+            .find(|it| Some(it.name()) == record.container.as_deref());
         let wanted = record.objects.iter().filter(|it| {
             let text = it.target.as_deref().unwrap_or_default();
             selection.wants_target(it.number, text.parse().ok(), text, it.generic_version)

@@ -11,7 +11,7 @@ use hsaco_describe::list::{Contents, Listed, SymbolList};
 use hsaco_describe::source_name;
 
 use super::{Args, gather, index};
-use crate::frame::{container_name, object_line};
+use crate::frame::object_line;
 use crate::output::Output;
 use crate::parallel;
 use crate::report::Trouble;
@@ -153,7 +153,7 @@ impl FileSummary {
 
     /// One line about the file; `nothing` is what to say when no object is listed.
     fn headline(&self, nothing: &str) -> String {
-        let container = self.container.map_or("unknown", container_name);
+        let container = self.container.map_or("unknown", Container::title);
         if self.objects == 0 {
             return format!("{}: {container}, {nothing}", self.name);
         }
