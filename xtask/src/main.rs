@@ -19,6 +19,7 @@ mod oracle;
 mod pip;
 mod process;
 mod python;
+mod second_opinion;
 mod test;
 mod triton;
 
@@ -113,6 +114,12 @@ const VERBS: &[Verb] = &[
         usage: "[--count N] [--seed S] [--python PATH] [--sample FILE]",
         about: "run the kernels of mmasim-kernels on the emulator and compare with MMA-Sim; --sample keeps some answers",
         run: mmasim::run,
+    },
+    Verb {
+        name: "second-opinion",
+        usage: "[--targets T,...] [--count N] [--seed S]",
+        about: "run random instructions on the emulator and on the reference interpreter, and show where they differ",
+        run: second_opinion::run,
     },
     Verb {
         name: "import-isa",

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::translate::Layout;
-use crate::wave::{Wave, scalar};
+use crate::wave::{Mode, Wave, scalar};
 
 /// The registers of a wave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,26 @@ pub struct Registers {
 }
 
 impl Registers {
+    /// Gives the registers of a wave these values; those that are not listed keep theirs.
+    pub(crate) fn put<const C: usize>(&self, wave: &mut Wave<C>) {
+        for (to, from) in wave.s.iter_mut().zip(&self.scalars).take(usize::from(scalar::VCC)) {
+            *to = *from;
+        }
+        wave.set_pair(scalar::VCC, self.vcc);
+        wave.set_pair(scalar::EXEC, self.exec & Wave::<C>::ALL);
+        if let Some(m0) = wave.s.get_mut(usize::from(scalar::M0)) {
+            *m0 = self.m0;
+        }
+        wave.scc = self.scc;
+        wave.mode = Mode(self.mode);
+        let registers = self.vectors.iter().chain(&self.accumulators);
+        for (vector, lanes) in wave.v.iter_mut().zip(registers) {
+            for (lane, value) in lanes.iter().enumerate().take(Wave::<C>::LANES) {
+                vector.set_lane(lane, *value);
+            }
+        }
+    }
+
     pub(crate) fn of<const C: usize>(wave: &Wave<C>, layout: Layout) -> Self {
         let lanes = |at: usize| {
             let lane = |lane| wave.v.get(at).map_or(0, |vector| vector.lane(lane));
