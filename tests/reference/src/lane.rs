@@ -144,7 +144,7 @@ fn swap_rows(machine: &mut Machine<'_>, instruction: &Instruction, rows: usize) 
         return false;
     };
     let (a, b) = (usize::from(a.first), usize::from(b.first));
-    for lane in (0..machine.lanes).filter(|lane| lane / rows % 2 == 0) {
+    for lane in (0..machine.lanes).filter(|lane| (lane / rows).is_multiple_of(2)) {
         machine.after.vectors[b][lane] = machine.before.vectors[a][lane + rows];
         machine.after.vectors[a][lane + rows] = machine.before.vectors[b][lane];
     }

@@ -272,7 +272,7 @@ fn with_bit(number: i128, at: i128, value: i128) -> i128 {
 }
 
 fn replicated(number: i128) -> i128 {
-    (0..32).map(|bit| (number >> bit & 1) * 3 << (bit * 2)).sum()
+    (0..32).map(|bit| ((number >> bit & 1) * 3) << (bit * 2)).sum()
 }
 
 const ROWS: &[Row] = &[
