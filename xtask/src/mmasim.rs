@@ -126,10 +126,11 @@ impl Instruction {
         let mut device = Device::new(executable.target().context("no target")?, 1 << 30);
         device.load(&executable)?;
         let [size_a, size_b, size_c, size_d] = self.sizes();
-        let mut addresses = Vec::new();
-        for size in [size_d, size_a, size_b, size_c] {
-            addresses.push(device.memory.allocate(size as u64)?);
+        let mut addresses = [0; 4];
+        for (address, size) in addresses.iter_mut().zip([size_d, size_a, size_b, size_c]) {
+            *address = device.memory.allocate(size as u64)?;
         }
+        let [result, operands @ ..] = addresses;
         let mut kernarg: Vec<u8> = addresses.iter().flat_map(|it| it.to_le_bytes()).collect();
         kernarg.resize(512, 0);
         let mut different = 0;
@@ -138,12 +139,12 @@ impl Instruction {
             let (a, rest) = answer.split_at(size_a);
             let (b, rest) = rest.split_at(size_b);
             let (c, expected) = rest.split_at(size_c);
-            for (address, bytes) in addresses[1..].iter().zip([a, b, c]) {
-                device.memory.write(*address, bytes)?;
+            for (address, bytes) in operands.into_iter().zip([a, b, c]) {
+                device.memory.write(address, bytes)?;
             }
             let launch = emu::with_apertures(Launch::new(&[64], &[64])?)?;
             Dispatch::new(&mut device, &executable, &kernel, launch, &kernarg)?.run()?;
-            let found = device.memory.read(addresses[0], size_d)?;
+            let found = device.memory.read(result, size_d)?;
             let wrong = self.first_difference(&found, expected);
             if let Some((at, found, expected)) = wrong {
                 different += 1;
@@ -192,19 +193,19 @@ impl Instruction {
                 lines,
                 "{target}\t{}\t{}\t{}\t{}\t{}",
                 self.suffix,
-                hex(&a[at * row..][..row], self.input),
-                hex(&b[at * row..][..row], self.input),
-                hex(&c[diagonal..][..one], one),
-                hex(&d[diagonal..][..one], one),
+                hex(a, at * row, row, self.input),
+                hex(b, at * row, row, self.input),
+                hex(c, diagonal, one, one),
+                hex(d, diagonal, one, one),
             );
         }
     }
 }
 
-/// Numbers of so many bytes, each with its highest digit first.
-fn hex(bytes: &[u8], size: usize) -> String {
+/// Numbers of so many bytes from a place on, each with its highest digit first.
+fn hex(bytes: &[u8], from: usize, count: usize, size: usize) -> String {
     let mut text = String::new();
-    for number in bytes.chunks(size) {
+    for number in bytes.get(from..from + count).unwrap_or_default().chunks(size) {
         for byte in number.iter().rev() {
             let _ = write!(text, "{byte:02x}");
         }
