@@ -1,6 +1,7 @@
 //! What is no arithmetic: mode, hardware registers, messages, the program counter.
 
 use crate::error::ErrorKind;
+use crate::num::Generation;
 use crate::step::{Context, Step};
 use crate::wave::{State, Wave};
 
@@ -48,6 +49,10 @@ mod register {
     /// From gfx10 on; gfx12 has the upper half behind it.
     pub(super) const SHADER_CYCLES: u16 = 29;
     pub(super) const SHADER_CYCLES_HI: u16 = 30;
+    pub(super) const HW_ID: u16 = 4;
+    pub(super) const XCC_ID: u16 = 20;
+    pub(super) const HW_ID1: u16 = 23;
+    pub(super) const HW_ID2: u16 = 24;
 }
 
 /// `s[d] =` a field of the hardware register `k`: number, first bit, width less one.
@@ -65,9 +70,20 @@ pub(crate) fn get_register<const C: usize>(
         register::SH_MEM_BASES => 0x0002_0001,
         register::SHADER_CYCLES => context.clock as u32,
         register::SHADER_CYCLES_HI => (context.clock >> 32) as u32,
-        _ => 0,
+        // Where a wave runs is up to the device: all run in the first place of the first unit.
+        register::HW_ID | register::HW_ID1 | register::HW_ID2 => 0,
+        register::XCC_ID if has_xcc(context.numerics) => 0,
+        _ => {
+            let detail = format!("s_getreg of hardware register {number}");
+            return wave.fail(ErrorKind::Unsupported, 0, detail);
+        }
     };
     wave.s[usize::from(step.d)] = value >> first & (u32::MAX >> (32 - width));
+}
+
+/// Whether register 20 is the number of a compute die; elsewhere it is part of FLAT_SCRATCH.
+fn has_xcc(device: Generation) -> bool {
+    matches!(device, Generation::Gfx942 | Generation::Gfx950)
 }
 
 fn field(k: u64) -> (u16, u32, u32) {
