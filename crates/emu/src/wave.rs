@@ -51,7 +51,7 @@ pub(crate) mod scalar {
     pub(crate) const FLAT_SCRATCH_BASE: u16 = 144;
     /// Where results go that nothing reads; up to 16 registers.
     pub(crate) const SINK: u16 = 160;
-    /// SCC, VCCZ and EXECZ as numbers, filled in before they are read.
+    /// SCC, VCCZ and EXECZ as numbers of 64 bits, filled in before they are read.
     pub(crate) const FLAG: u16 = 148;
     /// Constants begin here.
     pub(crate) const CONSTANTS: u16 = 192;

@@ -1,5 +1,7 @@
 //! What is no arithmetic: mode, hardware registers, messages, the program counter.
 
+use hsaco_isa::model::HwRegField;
+
 use crate::error::ErrorKind;
 use crate::num::Generation;
 use crate::step::{Context, Step};
@@ -16,8 +18,9 @@ pub(crate) fn sync_exec<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>,
 pub(crate) fn flags<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
     let vcc = wave.lane_mask(crate::wave::scalar::VCC);
     let flags = [wave.scc, vcc == 0, wave.exec() == 0];
-    for (register, flag) in wave.s[usize::from(step.d)..].iter_mut().zip(flags) {
-        *register = u32::from(flag);
+    // As pairs: operands of 64 bits read zero above.
+    for (pair, flag) in wave.s[usize::from(step.d)..].chunks_mut(2).zip(flags) {
+        pair.copy_from_slice(&[u32::from(flag), 0]);
     }
 }
 
@@ -43,16 +46,16 @@ pub(crate) fn add_pc<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, st
 
 /// Hardware registers by number.
 mod register {
-    pub(super) const MODE: u16 = 1;
-    pub(super) const LDS_ALLOC: u16 = 6;
-    pub(super) const SH_MEM_BASES: u16 = 15;
+    pub(super) const MODE: u8 = super::HwRegField::MODE;
+    pub(super) const LDS_ALLOC: u8 = 6;
+    pub(super) const SH_MEM_BASES: u8 = 15;
     /// From gfx10 on; gfx12 has the upper half behind it.
-    pub(super) const SHADER_CYCLES: u16 = 29;
-    pub(super) const SHADER_CYCLES_HI: u16 = 30;
-    pub(super) const HW_ID: u16 = 4;
-    pub(super) const XCC_ID: u16 = 20;
-    pub(super) const HW_ID1: u16 = 23;
-    pub(super) const HW_ID2: u16 = 24;
+    pub(super) const SHADER_CYCLES: u8 = 29;
+    pub(super) const SHADER_CYCLES_HI: u8 = 30;
+    pub(super) const HW_ID: u8 = 4;
+    pub(super) const XCC_ID: u8 = 20;
+    pub(super) const HW_ID1: u8 = 23;
+    pub(super) const HW_ID2: u8 = 24;
 }
 
 /// `s[d] =` a field of the hardware register `k`: number, first bit, width less one.
@@ -86,9 +89,9 @@ fn has_xcc(device: Generation) -> bool {
     matches!(device, Generation::Gfx942 | Generation::Gfx950)
 }
 
-fn field(k: u64) -> (u16, u32, u32) {
-    let k = k as u32;
-    (k as u16 & 63, k >> 6 & 31, (k >> 11 & 31) + 1)
+fn field(k: u64) -> (u8, u32, u32) {
+    let HwRegField { register, first, width } = HwRegField::from_operand(k as u16);
+    (register, first.into(), width.into())
 }
 
 /// A field of the hardware register `k` is `s[a]`. What only the driver uses is left alone.

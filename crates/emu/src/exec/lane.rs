@@ -279,14 +279,17 @@ fn swap_rows<const C: usize, const N: usize>(
     _: &mut Context<'_>,
     step: &Step<C>,
 ) {
-    let (mut first, mut second) = (wave.v[usize::from(step.d)], wave.v[usize::from(step.a)]);
+    let (first, second) = (usize::from(step.d), usize::from(step.a));
     for lane in (0..Wave::<C>::LANES).filter(|lane| lane / N % 2 == 1) {
-        let (up, down) = (first.lane(lane), second.lane(lane - N));
-        first.set_lane(lane, down);
-        second.set_lane(lane - N, up);
+        // In place: both may be the same register.
+        let (up, down) = (wave.v[first].lane(lane), wave.v[second].lane(lane - N));
+        if wave.active >> lane & 1 == 1 {
+            wave.v[first].set_lane(lane, down);
+        }
+        if wave.active >> (lane - N) & 1 == 1 {
+            wave.v[second].set_lane(lane - N, up);
+        }
     }
-    wave.write(step.d, &first);
-    wave.write(step.a, &second);
 }
 
 /// The handler of an operation between lanes.

@@ -267,9 +267,13 @@ scalars! {
 const BITSET: [bool; 4] = [true, false, false, true];
 
 /// `d = EXEC; EXEC = f(a, EXEC)`, and the like.
-fn save_exec<const C: usize, const N: u8>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
-    let all = Wave::<C>::ALL;
-    let (value, exec) = (wave.lane_mask(step.a) & all, wave.exec());
+fn save_exec<const C: usize, const N: u8, const BITS: u32>(
+    wave: &mut Wave<C>,
+    _: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    let all = if BITS == 32 { Wave::<C>::ALL & 0xffff_ffff } else { Wave::<C>::ALL };
+    let (value, exec) = (wave.lane_mask(step.a) & all, wave.exec() & all);
     let new = all
         & match N % 16 {
             0 => value & exec,
@@ -285,8 +289,14 @@ fn save_exec<const C: usize, const N: u8>(wave: &mut Wave<C>, _: &mut Context<'_
             _ => value | !exec,
         };
     let writes_result = N >= 16;
-    wave.set_lane_mask(step.d, if writes_result { new } else { exec });
-    wave.set_lane_mask(scalar::EXEC, new);
+    let saved = if writes_result { new } else { exec };
+    if BITS == 32 {
+        wave.s[usize::from(step.d)] = saved as u32;
+        wave.s[usize::from(scalar::EXEC)] = new as u32;
+    } else {
+        wave.set_lane_mask(step.d, saved);
+        wave.set_lane_mask(scalar::EXEC, new);
+    }
     wave.scc = new != 0;
     wave.sync_exec();
 }
@@ -331,22 +341,30 @@ pub(crate) fn move_relative<const C: usize>(
     }
 }
 
-/// Those that also change EXEC. The operations of 32 bits are of waves of 32 lanes, and the others of 64.
+/// Those that also change EXEC: all of it, or its lower half. In waves of 32 lanes there is no other.
 fn exec<const C: usize>(op: Op) -> Option<Handler<C>> {
-    Some(match op {
-        Op::SAndSaveexecB32 | Op::SAndSaveexecB64 => save_exec::<C, 0>,
-        Op::SOrSaveexecB32 | Op::SOrSaveexecB64 => save_exec::<C, 1>,
-        Op::SXorSaveexecB32 | Op::SXorSaveexecB64 => save_exec::<C, 2>,
-        Op::SNandSaveexecB32 | Op::SNandSaveexecB64 => save_exec::<C, 3>,
-        Op::SNorSaveexecB32 | Op::SNorSaveexecB64 => save_exec::<C, 4>,
-        Op::SXnorSaveexecB32 | Op::SXnorSaveexecB64 => save_exec::<C, 5>,
-        Op::SAndn1SaveexecB32 | Op::SAndn1SaveexecB64 => save_exec::<C, 6>,
-        Op::SAndn2SaveexecB32 | Op::SAndn2SaveexecB64 => save_exec::<C, 7>,
-        Op::SOrn1SaveexecB32 | Op::SOrn1SaveexecB64 => save_exec::<C, 8>,
-        Op::SOrn2SaveexecB32 | Op::SOrn2SaveexecB64 => save_exec::<C, 9>,
-        Op::SAndn1WrexecB32 | Op::SAndn1WrexecB64 => save_exec::<C, { 16 + 6 }>,
-        Op::SAndn2WrexecB32 | Op::SAndn2WrexecB64 => save_exec::<C, { 16 + 7 }>,
-        _ => return None,
+    macro_rules! saves {
+        ($($narrow:ident $wide:ident $number:expr;)*) => {
+            match op {
+                $(Op::$narrow => save_exec::<C, { $number }, 32>,
+                Op::$wide => save_exec::<C, { $number }, 64>,)*
+                _ => return None,
+            }
+        };
+    }
+    Some(saves! {
+        SAndSaveexecB32 SAndSaveexecB64 0;
+        SOrSaveexecB32 SOrSaveexecB64 1;
+        SXorSaveexecB32 SXorSaveexecB64 2;
+        SNandSaveexecB32 SNandSaveexecB64 3;
+        SNorSaveexecB32 SNorSaveexecB64 4;
+        SXnorSaveexecB32 SXnorSaveexecB64 5;
+        SAndn1SaveexecB32 SAndn1SaveexecB64 6;
+        SAndn2SaveexecB32 SAndn2SaveexecB64 7;
+        SOrn1SaveexecB32 SOrn1SaveexecB64 8;
+        SOrn2SaveexecB32 SOrn2SaveexecB64 9;
+        SAndn1WrexecB32 SAndn1WrexecB64 16 + 6;
+        SAndn2WrexecB32 SAndn2WrexecB64 16 + 7;
     })
 }
 

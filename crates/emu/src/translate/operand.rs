@@ -150,7 +150,7 @@ impl<const C: usize> Builder<'_, C> {
 
     fn flag(&mut self, number: u16) -> u16 {
         self.push(control::flags::<C>, Registers { d: scalar::FLAG, ..Registers::default() });
-        scalar::FLAG + number
+        scalar::FLAG + 2 * number
     }
 
     /// Steps that follow a write of scalar registers.

@@ -18,6 +18,9 @@ use crate::semantics::{Semantics, Type};
 use crate::step::Handler;
 use crate::wave::scalar;
 
+/// What stands for the first source where DPP8 reads inactive lanes too; 0xe9 where they are zero.
+const DPP8_FETCHES_INACTIVE: i64 = 0xea;
+
 /// Which operation of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -208,7 +211,7 @@ impl<const C: usize> Builder<'_, C> {
                 row_mask: 15,
                 bank_mask: 15,
                 bound_ctrl: true,
-                fetch_inactive: self.number("fi") & 1 != 0,
+                fetch_inactive: self.number("fi") == DPP8_FETCHES_INACTIVE,
                 is_gfx10,
                 is_dpp8: true,
             },

@@ -122,8 +122,9 @@ fn mad_u64_u32<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &S
 fn mad_i64_i32<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
     mad(wave, step, |a, b, c| {
         let product = i64::from(a.cast_signed()) * i64::from(b.cast_signed());
-        let (sum, overflow) = product.overflowing_add(c.cast_signed());
-        (sum.cast_unsigned(), overflow)
+        // The carry is the 65th bit of the exact sum.
+        let sum = i128::from(product) + i128::from(c.cast_signed());
+        (sum as u64, sum < 0)
     });
 }
 

@@ -80,7 +80,7 @@ lanes! {
     VAddMinI32 |a, b, c| u(i(a.wrapping_add(b)).min(i(c)));
     VBfeU32 |a, b, c| a >> (b & 31) & ((1 << (c & 31)) - 1);
     VBfeI32 |a, b, c| {
-        let (width, field) = (c & 31, a >> (b & 31));
+        let (width, field) = (c & 31, u(i(a) >> (b & 31)));
         if width == 0 { 0 } else { u(i(field << (32 - width)) >> (32 - width)) }
     };
     VBfiB32 |a, b, c| a & b | !a & c;
