@@ -59,6 +59,10 @@ impl Env {
         self.generation >= Generation::Gfx12
     }
 
+    fn is_gfx9(&self) -> bool {
+        self.generation < Generation::Gfx10
+    }
+
     /// Whether signalling NaNs become quiet.
     fn is_ieee(&self) -> bool {
         self.is_gfx12() || self.mode >> 9 & 1 == 1
@@ -94,7 +98,8 @@ impl Env {
     }
 
     fn scaled(&self, binary: Binary, bits: u64) -> u64 {
-        let keeps = !self.flushes_results(binary) || !self.is_gfx12() && self.mode >> 9 & 1 == 1;
+        // Before gfx12 neither with denormals nor in IEEE mode.
+        let keeps = !self.is_gfx12() && (!self.flushes_results(binary) || self.mode >> 9 & 1 == 1);
         if self.omod == 0 || keeps || binary.is_nan(bits) || binary.is_infinite(bits) {
             return bits;
         }
@@ -203,6 +208,13 @@ fn less(binary: Binary, a: u64, b: u64) -> bool {
     key(a) < key(b)
 }
 
+/// Whether manuals leave open what an operation does: one that selects a source, where MODE keeps denormal sources and flushes
+/// denormal results.
+pub(super) fn is_open(env: &Env, name: &str, ty: Type) -> bool {
+    let selects = ["min", "max", "med3"].iter().any(|part| name.contains(part));
+    selects && env.denormals(Binary::of(ty)) == 1
+}
+
 /// Minimum or maximum of numbers; a NaN loses against a number.
 fn extreme(env: &Env, binary: Binary, a: u64, b: u64, is_max: bool) -> u64 {
     let flushed = |bits: u64| {
@@ -219,6 +231,8 @@ fn extreme(env: &Env, binary: Binary, a: u64, b: u64, is_max: bool) -> u64 {
         }
     }
     match (binary.is_nan(a), binary.is_nan(b)) {
+        // The manuals of CDNA have the second, those of RDNA the first.
+        (true, true) if env.is_gfx9() => return b,
         (true, true) => return env.quieted(binary, a),
         (true, false) => return flushed(b),
         (false, true) => return flushed(a),
@@ -305,8 +319,9 @@ fn converted(env: &Env, from: Binary, to: Binary, bits: u64) -> u64 {
             payload >> (from.fraction - to.fraction)
         };
         let kept = sign | to.infinity() | moved;
-        let needs_quiet = env.is_ieee() || moved == 0;
-        return if needs_quiet { kept | to.quiet() } else { kept };
+        let quiet = env.quieted(to, kept);
+        // A NaN whose payload is lost stays one.
+        return if to.is_nan(quiet) { quiet } else { quiet | 1 };
     }
     if from.is_infinite(bits) {
         return sign | to.infinity();
@@ -386,6 +401,11 @@ fn ldexp(env: &Env, binary: Binary, bits: u64, by: i32) -> u64 {
     env.finished(binary, env.rounded(binary, &number))
 }
 
+/// The integral part, from 0 to 255.
+fn to_byte(env: &Env, bits: u64) -> u64 {
+    to_integer(env, F32, Type::U16, bits, Round::ToZero).min(255)
+}
+
 fn two(low: u64, high: u64) -> u64 {
     low & 0xffff | (high & 0xffff) << 16
 }
@@ -423,12 +443,11 @@ fn strict_extremes(env: &Env, binary: Binary, sources: [u64; 3], max: [bool; 2])
     env.finished(binary, strict_extreme(env, binary, first, c, max[1]))
 }
 
-/// Rounded after the product and after the sum; f32 denormals are zero whatever MODE says.
+/// Rounded after the product and after the sum; denormals are zero whatever MODE says (LLVM uses these only where MODE
+/// flushes).
 fn mad(env: &Env, binary: Binary, [a, b, c]: [u64; 3]) -> u64 {
     let mut flushing = *env;
-    if binary == F32 {
-        flushing.mode &= !0x30;
-    }
+    flushing.mode &= !0xf0;
     let inner = product(&flushing, binary, a, b);
     flushing.finished(binary, sum(&flushing, binary, inner, c))
 }
@@ -473,11 +492,19 @@ fn fract(env: &Env, binary: Binary, bits: u64) -> u64 {
     env.finished(binary, env.rounded(binary, &rest).min(below_one))
 }
 
+/// gfx12 turns a NaN into the limit of its sign here, as was seen on gfx1201; others give zero.
+fn to_floor(env: &Env, bits: u64) -> u64 {
+    if env.is_gfx12() && F32.is_nan(bits) {
+        return if F32.is_negative(bits) { 0x8000_0000 } else { 0x7fff_ffff };
+    }
+    to_integer(env, F32, Type::I32, bits, Round::Down)
+}
+
 /// Toward the nearest integer, halves up.
 fn half_up(env: &Env, bits: u64) -> u64 {
     let bits = env.source(F32, bits);
     if F32.is_nan(bits) || F32.is_infinite(bits) {
-        return to_integer(env, F32, Type::I32, bits, Round::ToZero);
+        return to_floor(env, bits);
     }
     let half = Number { is_negative: false, magnitude: BigUint::from(1_u8), exponent: -1 };
     let (is_negative, magnitude) =
@@ -581,7 +608,11 @@ const ROWS: &[Row] = &[
     ("v_med3_num_f16", "f16", "f16 f16 f16", |e, all| mid(e, F16, all)),
     ("v_cvt_f32_f16", "f32", "f16", |e, [a, ..]| e.finished(F32, converted(e, F16, F32, a))),
     ("v_cvt_f16_f32", "f16", "f32", |e, [a, ..]| e.finished(F16, converted(e, F32, F16, a))),
-    ("v_cvt_f32_f64", "f32", "f64", |e, [a, ..]| e.finished(F32, converted(e, F64, F32, a))),
+    ("v_cvt_f32_f64", "f32", "f64", |e, [a, ..]| {
+        // By the rounding mode of doubles, as LLVM's mode register pass has it.
+        let by_double = Env { mode: e.mode & !3 | e.mode >> 2 & 3, ..*e };
+        e.finished(F32, converted(&by_double, F64, F32, a))
+    }),
     ("v_cvt_f64_f32", "f64", "f32", |e, [a, ..]| e.finished(F64, converted(e, F32, F64, a))),
     ("v_cvt_pkrtz_f16_f32", "u32", "f32 f32", |e, [a, b, _]| pkrtz(e, a, b)),
     ("v_cvt_pk_rtz_f16_f32", "u32", "f32 f32", |e, [a, b, _]| pkrtz(e, a, b)),
@@ -602,10 +633,8 @@ const ROWS: &[Row] = &[
     ("v_cvt_u32_f64", "u32", "f64", |e, [a, ..]| to_integer(e, F64, Type::U32, a, Round::ToZero)),
     ("v_cvt_i16_f16", "u16", "f16", |e, [a, ..]| to_integer(e, F16, Type::I16, a, Round::ToZero)),
     ("v_cvt_u16_f16", "u16", "f16", |e, [a, ..]| to_integer(e, F16, Type::U16, a, Round::ToZero)),
-    ("v_cvt_flr_i32_f32", "u32", "f32", |e, [a, ..]| to_integer(e, F32, Type::I32, a, Round::Down)),
-    ("v_cvt_floor_i32_f32", "u32", "f32", |e, [a, ..]| {
-        to_integer(e, F32, Type::I32, a, Round::Down)
-    }),
+    ("v_cvt_flr_i32_f32", "u32", "f32", |e, [a, ..]| to_floor(e, a)),
+    ("v_cvt_floor_i32_f32", "u32", "f32", |e, [a, ..]| to_floor(e, a)),
     ("v_cvt_rpi_i32_f32", "u32", "f32", |e, [a, ..]| half_up(e, a)),
     ("v_cvt_nearest_i32_f32", "u32", "f32", |e, [a, ..]| half_up(e, a)),
     ("v_cvt_pk_i16_f32", "u32", "f32 f32", |e, [a, b, _]| {
@@ -660,6 +689,31 @@ const ROWS: &[Row] = &[
     ("v_pk_max_num_f16", "f16", "f16 f16", |e, [a, b, _]| minmax(e, F16, a, b, true)),
     ("v_pk_minimum_f16", "f16", "f16 f16", |e, [a, b, _]| strict(e, F16, a, b, false)),
     ("v_pk_maximum_f16", "f16", "f16 f16", |e, [a, b, _]| strict(e, F16, a, b, true)),
+    ("v_pk_fmac_f16", "f16", "f16 f16 f16", |e, all| fma(e, F16, all)),
+    ("v_pk_min3_num_f16", "f16", "f16 f16 f16", |e, all| extremes(e, F16, all, [false; 2])),
+    ("v_pk_max3_num_f16", "f16", "f16 f16 f16", |e, all| extremes(e, F16, all, [true; 2])),
+    ("v_pk_minimum3_f16", "f16", "f16 f16 f16", |e, all| strict_extremes(e, F16, all, [false; 2])),
+    ("v_pk_maximum3_f16", "f16", "f16 f16 f16", |e, all| strict_extremes(e, F16, all, [true; 2])),
+    ("v_pk_add_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| add(e, BF16, a, b)),
+    ("v_pk_mul_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| mul(e, BF16, a, b)),
+    ("v_pk_fma_bf16", "bf16", "bf16 bf16 bf16", |e, all| fma(e, BF16, all)),
+    ("v_pk_min_num_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| minmax(e, BF16, a, b, false)),
+    ("v_pk_max_num_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| minmax(e, BF16, a, b, true)),
+    ("v_cvt_f32_bf16", "f32", "bf16", |e, [a, ..]| e.finished(F32, converted(e, BF16, F32, a))),
+    ("v_cvt_pk_f16_f32", "u32", "f32 f32", |e, [a, b, _]| {
+        two(converted(e, F32, F16, a), converted(e, F32, F16, b))
+    }),
+    ("v_cvt_pk_bf16_f32", "u32", "f32 f32", |e, [a, b, _]| {
+        two(converted(e, F32, BF16, a), converted(e, F32, BF16, b))
+    }),
+    ("v_cvt_pk_u8_f32", "u32", "f32 u32 u32", |e, [a, b, c]| {
+        let (byte, at) = (to_byte(e, a), (b & 3) * 8);
+        c & !(0xff << at) | byte << at
+    }),
+    ("v_mad_legacy_f32", "f32", "f32 f32 f32", |e, [a, b, c]| {
+        let zero = legacy_product_is_zero(e, a, b);
+        if zero { mad(e, F32, [0, 0, c]) } else { mad(e, F32, [a, b, c]) }
+    }),
     ("v_pk_add_f32", "f32", "f32 f32", |e, [a, b, _]| add(e, F32, a, b)),
     ("v_pk_mul_f32", "f32", "f32 f32", |e, [a, b, _]| mul(e, F32, a, b)),
     ("v_pk_fma_f32", "f32", "f32 f32 f32", |e, all| fma(e, F32, all)),

@@ -135,7 +135,12 @@ impl<'d> Generator<'d> {
                 _ => false,
             }
         });
-        is_whole && is_modelled && !inst.is_doubtful()
+        let name = inst.mnemonic();
+        // In waves of 32 lanes the upper half of EXEC is not compared. Of moves clamp means nothing.
+        let has_exec = !self.is_wave32 || !name.ends_with("exec_b64");
+        let is_clamped_move = name.starts_with("v_cndmask")
+            && self.decoder.operand(inst, "clamp") == Some(OperandValue::Number(1));
+        is_whole && is_modelled && has_exec && !is_clamped_move && !inst.is_doubtful()
     }
 }
 

@@ -138,12 +138,15 @@ fn permute_var(machine: &mut Machine<'_>, instruction: &Instruction, across: usi
     })
 }
 
-/// Exchanges odd rows of the destination with even rows of the source.
+/// Exchanges odd rows of the destination with even rows of the source. Manuals do not say what inactive lanes do.
 fn swap_rows(machine: &mut Machine<'_>, instruction: &Instruction, rows: usize) -> bool {
     let (Some(a), Some(b)) = (register(instruction, "vdst"), register(instruction, "src0")) else {
         return false;
     };
     let (a, b) = (usize::from(a.first), usize::from(b.first));
+    if machine.active().count() != machine.lanes {
+        return false;
+    }
     for lane in (0..machine.lanes).filter(|lane| (lane / rows).is_multiple_of(2)) {
         machine.after.vectors[b][lane] = machine.before.vectors[a][lane + rows];
         machine.after.vectors[a][lane + rows] = machine.before.vectors[b][lane];

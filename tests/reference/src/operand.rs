@@ -95,7 +95,7 @@ pub(super) struct Instruction {
 impl Instruction {
     pub(super) fn new(decoder: &Decoder, inst: &Inst) -> Self {
         Self {
-            name: inst.mnemonic(),
+            name: inst.mnemonic().trim_end_matches("_e32"),
             second: inst.second_mnemonic(),
             format: inst.format(),
             extension: inst.extension(),
@@ -116,6 +116,10 @@ impl Instruction {
 
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.number(name).is_some_and(|it| it != 0)
+    }
+
+    pub(super) fn has_modifiers(&self) -> bool {
+        self.operand("src0_modifiers").is_some()
     }
 
     pub(super) fn modifiers(&self, source: usize) -> SourceModifiers {

@@ -208,6 +208,10 @@ fn float_operation(machine: &mut Machine<'_>, instruction: &Instruction) -> bool
     let Some((_, result, types, function)) = float::find(instruction.name) else { return false };
     let Some(result) = Type::named(result) else { return false };
     let Some(to) = destination(instruction) else { return false };
+    let env = float::Env::new(machine, instruction);
+    if float::is_open(&env, instruction.name, result) {
+        return false;
+    }
     let [a, b] = sources(instruction);
     let constant = first(instruction, &["imm", "simm32"]).copied();
     let order = match instruction.name {
@@ -220,7 +224,7 @@ fn float_operation(machine: &mut Machine<'_>, instruction: &Instruction) -> bool
         let (Some(value), Some(ty)) = (value, Type::named(ty)) else { return false };
         *bits = machine.scalar(&value, ty);
     }
-    let value = function(&float::Env::new(machine, instruction), bits);
+    let value = function(&env, bits);
     machine.set_scalar(&to, Type::U32, result.cut(value));
     true
 }

@@ -80,6 +80,9 @@ fn apply(
     let Some(OperandValue::Register(to)) = instruction.operand(names.destination) else {
         return false;
     };
+    if is_open(machine, instruction, operation, &sources) {
+        return false;
+    }
     let mut carries = 0;
     for lane in machine.active() {
         let Some(from) = source_lane(machine, instruction, lane) else { continue };
@@ -107,6 +110,24 @@ fn apply(
         machine.set_mask(instruction.operand("sdst"), carries);
     }
     true
+}
+
+/// Whether manuals leave open what an instruction does.
+fn is_open(
+    machine: &Machine<'_>,
+    instruction: &Instruction,
+    operation: &Operation,
+    sources: &[OperandValue],
+) -> bool {
+    if matches!(operation.function, Function::Integer(_)) {
+        return false;
+    }
+    // Which half of a constant is which.
+    let is_register = |value: &OperandValue| matches!(value, OperandValue::Register(_));
+    let is_wide_constant =
+        operation.is_packed() && operation.result.bits() == 32 && !sources.iter().all(is_register);
+    let env = float::Env::new(machine, instruction);
+    is_wide_constant || float::is_open(&env, operation.name, operation.result)
 }
 
 /// The sources of an operation, in the order of its table.
@@ -163,7 +184,8 @@ pub(super) fn source_lane(
         Some(Extension::Dpp8) => {
             let select = instruction.number("dpp8").unwrap_or(0) >> (lane % 8 * 3) & 7;
             let from = lane / 8 * 8 + select as usize;
-            let is_there = instruction.is_set("fi") || machine.is_active(from);
+            // The number of the source that stands for DPP8 says it: 0xea, or 0xe9.
+            let is_there = instruction.number("fi") == Some(0xea) || machine.is_active(from);
             Some(if is_there { From::Lane(from) } else { From::Zero })
         }
         Some(Extension::Dpp16) => dpp16(machine, instruction, lane),
@@ -330,7 +352,8 @@ fn packed(
             let ty = operation.sources[at];
             let whole = if width == 32 { Type::U64 } else { Type::U32 };
             let all = machine.bits(value, whole, lane);
-            let select = if is_high { modifiers.op_sel_hi } else { modifiers.op_sel };
+            let selects_high = modifiers.op_sel_hi || !instruction.has_modifiers();
+            let select = if is_high { selects_high } else { modifiers.op_sel };
             let bits = ty.cut(if select { all >> width } else { all });
             // For packed operations `abs` has the place of the negation of the upper half.
             let is_negated = if is_high { modifiers.abs } else { modifiers.neg };
