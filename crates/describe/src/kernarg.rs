@@ -1,4 +1,4 @@
-//! Where the bytes of kernels' arguments go, and buffers of them that somebody packed.
+//! Where the bytes of kernels' arguments go, and prepacked buffers of them.
 
 use hsaco_bytes::hex::encode as hex;
 use hsaco_bytes::{Error, SCHEMA_VERSION, TextError};
@@ -202,7 +202,7 @@ fn pointers(layout: &NativeLayout, bytes: &[u8]) -> Vec<PointerRow> {
     layout.pointer_slots().into_iter().filter_map(slot).collect()
 }
 
-/// What is to be said of a buffer that somebody packed.
+/// What is to be said of a prepacked buffer.
 #[derive(Debug, Serialize)]
 pub struct Checked<'a> {
     schema_version: u32,
@@ -236,7 +236,7 @@ pub struct PointerRow {
     pub value: u64,
 }
 
-/// The values in a buffer that somebody packed.
+/// The values in a prepacked buffer.
 #[derive(Debug, Serialize)]
 pub struct Unpacked<'a> {
     schema_version: u32,

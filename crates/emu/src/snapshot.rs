@@ -1,4 +1,4 @@
-//! What the registers of a wave hold, kept for whoever asks why a program stopped.
+//! What the registers of a wave hold, kept to say why a program stopped.
 
 use std::fmt;
 

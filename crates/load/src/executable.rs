@@ -131,7 +131,7 @@ impl<'a> Executable<'a> {
         self.define(name, Class::Variable, address, size)
     }
 
-    /// Says where a function is that objects may call. What it needs is not known to anybody here.
+    /// Says where a function is that objects may call. What it needs is unknown here.
     ///
     /// # Errors
     /// The executable is frozen, or the name is defined already.

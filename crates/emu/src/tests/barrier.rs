@@ -55,7 +55,7 @@ fn single_waves_and_other_barriers_do_not_wait() {
 }
 
 #[test]
-fn waves_that_wait_for_nobody_are_found() {
+fn waves_that_wait_for_ever_are_found() {
     let error = Machine::new("gfx1201").waves(2).try_run("s_barrier_wait 0xffff").err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Barrier);
 }

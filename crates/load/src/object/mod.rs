@@ -28,7 +28,7 @@ pub(crate) use symbol::{Class, Entry, Place};
 pub(crate) struct Object<'a> {
     pub(crate) name: String,
     pub(crate) bytes: Cow<'a, [u8]>,
-    /// Where its address 0 is to be, if anybody said.
+    /// Where its address 0 is to be, if that was said.
     pub(crate) base: Option<u64>,
     pub(crate) flags: EFlags,
     pub(crate) target: TargetId,

@@ -222,7 +222,7 @@ impl Settings {
         given.find(|(_, is_used)| !**is_used).map(|(budget, _)| budget.as_str())
     }
 
-    /// Whether a finding is to be shown: notes are, if anybody asked for them.
+    /// Whether a finding is to be shown: notes are, if they were asked for.
     pub(super) fn shows(&self, finding: &Finding) -> bool {
         self.notes || self.checker.selects(finding.rule) || finding.severity > Severity::Note
     }

@@ -132,7 +132,7 @@ struct FidelityRow {
     approximate_reached: ReachedRow,
 }
 
-/// What approximate values decided; null where nobody asked.
+/// What approximate values decided; null where that was not asked for.
 #[derive(Default, Serialize)]
 struct ReachedRow {
     address: Option<bool>,
