@@ -19,7 +19,9 @@ pub fn is_obeyed(letter: char) -> bool {
 /// assert_eq!(hsaco_bytes::escape::shown("f\u{1b}[31m"), "f\u{fffd}[31m");
 /// ```
 pub fn shown(name: &str) -> Cow<'_, str> {
-    match name.chars().any(is_obeyed) {
+    // Nearly all names are of printable ASCII, which is told without a look at each letter by itself.
+    let is_plain = name.bytes().fold(true, |all, byte| all & (b' '..0x7f).contains(&byte));
+    match !is_plain && name.chars().any(is_obeyed) {
         true => Cow::Owned(name.replace(is_obeyed, "\u{fffd}")),
         false => Cow::Borrowed(name),
     }

@@ -24,6 +24,7 @@ mod str;
 pub mod escape;
 pub mod hex;
 pub mod memory;
+pub mod number;
 
 pub use error::{Error, ErrorKind, Kind, Problems, Result, TextError};
 pub use index::{Id, IndexVec, Lists};
