@@ -28,6 +28,7 @@
 //! | [`decoder`] | [`Decoder`], its options, and memories for texts and decoders |
 //! | [`assembler`] | [`Assembler`]: text to instructions, and text that assembles to given bytes |
 //! | [`model`] | [`Inst`], its operands and registers; [`Form`](model::Form), the key for tables about instructions |
+//! | [`errata`] | which instructions stepping A0 of gfx1250 runs wrongly |
 //! | [`effects`] | registers read and written, memory, wait counters, control flow |
 //! | [`mod@print`] | tokens and words of printed text |
 //! | [`target`] | [`Processor`], [`TargetId`], `e_flags`, compatibility, what a device can hold |
@@ -39,6 +40,7 @@ pub mod assembler;
 mod decode;
 pub mod decoder;
 pub mod effects;
+pub mod errata;
 pub mod model;
 pub mod occupancy;
 pub mod print;

@@ -11,6 +11,7 @@ pub use cache::DecoderCache;
 pub use memory::TextMemory;
 
 use crate::decode::Matcher;
+use crate::effects::hazard::Hazards;
 use crate::effects::{Effects, QuickSlots};
 use crate::model::{Arch, Form, Inst, Model, Operand, OperandValue, RegisterFile, VgprMsb};
 use crate::print::{Printer, Token};
@@ -139,6 +140,12 @@ impl Decoder {
         self.machine.model.forms().map(|(_, number, _)| Form::new(number))
     }
 
+    /// Whether the processor has a form: [`forms`](Self::forms) lists it.
+    #[must_use]
+    pub fn has(&self, form: Form) -> bool {
+        self.machine.model.has(form.number())
+    }
+
     /// Whether it is the same decoder, or a copy of it.
     #[inline]
     pub(crate) fn is(&self, other: &Decoder) -> bool {
@@ -259,6 +266,12 @@ impl Decoder {
     #[inline]
     pub fn effects<'a>(&'a self, inst: &'a Inst, state: VgprMsb) -> Effects<'a> {
         Effects::new(&self.machine.model, &self.machine.quick, inst, state)
+    }
+
+    /// The hazards of the processor: which instructions must stand apart, and how far.
+    #[must_use]
+    pub fn hazards(&self) -> Hazards {
+        Hazards::of(self.machine.model.arch)
     }
 }
 

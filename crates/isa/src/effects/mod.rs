@@ -9,13 +9,14 @@
 #![allow(clippy::cast_possible_truncation, reason = "numbers are cut to the width of their fields")]
 
 mod counter;
+pub mod hazard;
 mod quick;
 #[cfg(test)]
 mod tests;
 
 pub use crate::model::counter::Counter;
 pub use crate::model::effects::{Access, Flow, Space};
-pub use counter::Counters;
+pub use counter::{Count, Counters, Hold, Sequence};
 pub(crate) use quick::QuickSlots;
 
 use crate::model::effects::{Counting, FormEffects, Implicit, Rules, Wait};
@@ -74,6 +75,12 @@ impl<'a> Effects<'a> {
     #[inline]
     fn quick_slots(&self) -> Option<&'a OfShape> {
         self.quick.of(self.model, self.inst.form().row().shape)
+    }
+
+    /// The name of the instruction.
+    #[must_use]
+    pub fn mnemonic(&self) -> &'static str {
+        self.inst.mnemonic()
     }
 
     /// The registers that are read, implicit ones included.
@@ -190,7 +197,14 @@ impl<'a> Effects<'a> {
     /// The wait counters that it raises.
     #[must_use]
     pub fn raises(&self) -> Counters {
-        counter::raised(self.model.arch, self.form.counting)
+        self.counts().iter().map(|count| count.counter).collect()
+    }
+
+    /// What it adds to wait counters, one each, and what it holds until they have fallen.
+    #[must_use]
+    #[inline]
+    pub fn counts(&self) -> &'static [Count] {
+        counter::counts(self.model.arch, self.form.counting)
     }
 
     /// The wait counters that it waits for, each with the value that it must fall to.

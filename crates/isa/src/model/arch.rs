@@ -53,6 +53,8 @@ properties! {
     MFMA_INLINE_BUG = "FeatureMFMAInlineLiteralBug",
     TRUE16 = "FeatureTrue16BitInsts",
     XNACK = "FeatureSupportsXNACK",
+    VCMPX_PERMLANE = "FeatureVcmpxPermlaneHazard",
+    VALU_TRANS_USE = "FeatureVALUTransUseHazard",
     ARCHITECTED_FLAT_SCRATCH = "FeatureArchitectedFlatScratch",
 }
 

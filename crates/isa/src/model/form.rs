@@ -99,6 +99,10 @@ impl Form {
         self.0 as usize
     }
 
+    pub(crate) const fn number(self) -> u16 {
+        self.0
+    }
+
     /// The name of the instruction, without the suffix that tells encodings apart.
     #[must_use]
     pub fn mnemonic(self) -> &'static str {

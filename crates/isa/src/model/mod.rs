@@ -95,6 +95,13 @@ impl Model {
         has_form.then_some((TABLES.get(table)?, number, form))
     }
 
+    /// Whether the processor has a form.
+    pub(crate) fn has(&self, number: u16) -> bool {
+        let holds = |table: &Table| (table.forms.0..table.forms.1).contains(&number);
+        let mut tables = TABLES.iter().enumerate().filter(|(_, table)| holds(table));
+        tables.any(|(table, _)| self.form(table, number).is_some())
+    }
+
     /// The forms that the processor has, in the order in which they are tried.
     pub(crate) fn forms(&self) -> impl Iterator<Item = Known> {
         let numbered = TABLES.iter().enumerate();

@@ -78,6 +78,8 @@ impl Flags {
     pub(crate) const VOP3P: u64 = 1 << 12;
     pub(crate) const SDWA: u64 = 1 << 14;
     pub(crate) const DPP: u64 = 1 << 15;
+    /// A transcendental computation, in a pipeline of its own.
+    pub(crate) const TRANS: u64 = 1 << 16;
     pub(crate) const MUBUF: u64 = 1 << 17;
     pub(crate) const MTBUF: u64 = 1 << 18;
     pub(crate) const SMRD: u64 = 1 << 19;
