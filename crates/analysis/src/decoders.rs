@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hsaco_isa::decoder::{DecodeOptions, DecoderCache, Mode, UnsupportedProcessor};
+use hsaco_isa::model::Form;
 use hsaco_isa::target::{Generation, WaveSize};
 use hsaco_isa::{Decoder, Processor};
 use hsaco_object::{CodeMap, CodeObject, CodeRange, Index, Kernel};
@@ -113,6 +114,28 @@ impl Reading {
     }
 }
 
+/// The decoder for instructions that hardware fetches, in waves of a size: where registers have halves, 16-bit operands name
+/// them, whatever the disassembler prints.
+///
+/// ```
+/// use hsaco_analysis::hardware_decoder;
+/// use hsaco_isa::target::WaveSize;
+/// let decoder = hardware_decoder("gfx1100".parse()?, WaveSize::Wave32)?;
+/// assert!(decoder.names_halves());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Instructions of the processor are not known.
+pub fn hardware_decoder(
+    processor: Processor,
+    wave_size: WaveSize,
+) -> Result<Decoder, UnsupportedProcessor> {
+    let real_true16 = Some(processor.generation() >= Generation::Gfx11);
+    let options = DecodeOptions { real_true16, wave_size: Some(wave_size), ..LENIENT };
+    Decoder::with_options(processor, options)
+}
+
 /// What analyses use by default.
 pub const LENIENT: DecodeOptions =
     DecodeOptions { mode: Mode::Lenient, real_true16: None, wave_size: None };
@@ -132,17 +155,22 @@ impl Halves {
         processor: Processor,
         cache: &DecoderCache,
     ) -> Result<Self, UnsupportedProcessor> {
-        let undecoded = |real_true16| {
+        let decoder = |real_true16| {
             let real_true16 = Some(real_true16);
-            let decoder = cache.decoder(processor, DecodeOptions { real_true16, ..LENIENT })?;
-            Ok(code.iter().map(|code| undecoded_in(code, &decoder)).sum::<usize>())
+            cache.decoder(processor, DecodeOptions { real_true16, ..LENIENT })
         };
         let does_llvm = cache.decoder(processor, LENIENT)?.names_halves();
-        let with = undecoded(true)?;
+        let named = decoder(true)?;
+        let unnamed = if does_llvm { None } else { Some(decoder(false)?) };
+        let (with, is_alike) = undecoded_and_alike(code, &named, unnamed.as_ref());
         if does_llvm && with == 0 {
             return Ok(Halves { are_read: true, are_shown: None, hold_for_parts: true });
         }
-        let without = undecoded(false)?;
+        let without = match unnamed {
+            Some(_) if with == 0 && is_alike => 0,
+            Some(unnamed) => undecoded_in(code, &unnamed),
+            None => undecoded_in(code, &decoder(false)?),
+        };
         let (as_llvm, otherwise) = if does_llvm { (with, without) } else { (without, with) };
         let are_shown = (otherwise < as_llvm).then_some(!does_llvm);
         let hold_for_parts = with == 0 && without == 0;
@@ -252,6 +280,33 @@ fn wave_size(kernel: &Kernel<'_>, processor: Processor) -> Option<WaveSize> {
 }
 
 /// How many words of code are no instructions.
-fn undecoded_in(code: &[u8], decoder: &Decoder) -> usize {
-    instructions(decoder, code).filter(|(_, inst)| inst.is_none()).count()
+fn undecoded_in(code: &[&[u8]], decoder: &Decoder) -> usize {
+    let all = code.iter().flat_map(|code| instructions(decoder, code));
+    all.filter(|(_, inst)| inst.is_none()).count()
+}
+
+/// The same, and whether all instructions are some to another decoder as well. Those of forms that both have are not decoded
+/// again.
+fn undecoded_and_alike(
+    code: &[&[u8]],
+    decoder: &Decoder,
+    other: Option<&Decoder>,
+) -> (usize, bool) {
+    let Some(other) = other else { return (undecoded_in(code, decoder), true) };
+    let mut has: Vec<Option<bool>> = vec![None; Form::all().len()];
+    let (mut undecoded, mut is_alike) = (0, true);
+    for code in code {
+        for (at, inst) in instructions(decoder, code) {
+            let Some(form) = inst.map(|it| it.form()) else {
+                undecoded += 1;
+                continue;
+            };
+            let is_known = has.get_mut(form.index());
+            if is_alike && !is_known.is_some_and(|it| *it.get_or_insert_with(|| other.has(form))) {
+                let rest = code.get(at..).unwrap_or_default();
+                is_alike = instructions(other, rest).next().is_some_and(|it| it.1.is_some());
+            }
+        }
+    }
+    (undecoded, is_alike)
 }

@@ -61,6 +61,8 @@ pub(crate) struct KnownStates {
     has_index_mode: bool,
     /// Whether no instruction changes anything, so that it is everywhere as it was at the start.
     never_changes: bool,
+    /// Whether callees are taken to follow the ABI.
+    follows_abi: bool,
     /// None for blocks that are not reached.
     at_start: IndexVec<BlockId, Option<State>>,
 }
@@ -86,6 +88,23 @@ impl<'a> States<'a> {
     #[must_use]
     pub fn new(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg, assumed: Lanes) -> Self {
         let known = KnownStates { at_start: cfg.blocks().filled(None), ..KnownStates::default() };
+        Self::work_out(decoder, stream, cfg, assumed, known)
+    }
+
+    /// The same under [`Lanes::All`], where callees follow the ABI: they return with no upper bits.
+    pub(crate) fn by_abi(decoder: &'a Decoder, stream: &'a Stream<'a>, cfg: &'a Cfg) -> Self {
+        let at_start = cfg.blocks().filled(None);
+        let known = KnownStates { at_start, follows_abi: true, ..KnownStates::default() };
+        Self::work_out(decoder, stream, cfg, Lanes::All, known)
+    }
+
+    fn work_out(
+        decoder: &'a Decoder,
+        stream: &'a Stream<'a>,
+        cfg: &'a Cfg,
+        assumed: Lanes,
+        known: KnownStates,
+    ) -> Self {
         let mut states = States { decoder, stream, cfg, assumed, known: Cow::Owned(known) };
         let mut insts = stream.insts();
         let has_index_mode = decoder.has_gpr_index_mode()
@@ -150,9 +169,16 @@ impl<'a> States<'a> {
     /// What is known after an instruction, from what is known before it.
     #[must_use]
     pub fn after(&self, state: State, step: usize) -> State {
+        if self.known.never_changes {
+            return state;
+        }
         let Some(inst) = self.stream.inst(step) else { return self.unknown() };
+        let returns = matches!(inst.flow(), Flow::Call | Flow::IndirectCall);
         State {
-            msb: vgpr_msb_after(self.decoder, state.msb, &inst),
+            msb: match self.known.follows_abi && returns {
+                true => Some(VgprMsb::new(0)),
+                false => vgpr_msb_after(self.decoder, state.msb, &inst),
+            },
             indexed: match self.known.has_index_mode {
                 true => self.indexed_after(state.indexed, &inst),
                 false => None,

@@ -1,7 +1,7 @@
 //! Everything that holds device code, in any bytes: judged by content, never by name.
 //!
 //! ```
-//! use hsaco_container::{EntryKind, Options, bundle, entries};
+//! use hsaco_container::{EntryKind, WalkOptions, bundle, entries};
 //! let file = bundle::write(
 //!     &[
 //!         ("host-x86_64-unknown-linux-gnu-", b"".as_slice()),
@@ -9,7 +9,7 @@
 //!     ],
 //!     4096,
 //! );
-//! let found: Vec<_> = entries(&file, &Options::default()).collect::<Result<_, _>>()?;
+//! let found: Vec<_> = entries(&file, &WalkOptions::default()).collect::<Result<_, _>>()?;
 //! assert_eq!(found[1].kind, EntryKind::CodeObject);
 //! assert_eq!(found[1].id.as_deref(), Some("hipv4-amdgcn-amd-amdhsa--gfx942"));
 //! assert_eq!(found[1].offset, Some(4096));
@@ -41,13 +41,13 @@ pub mod offload_binary;
 pub mod uri;
 
 pub use bytes::Bytes;
-pub use outer::{Content, OuterBundle, OuterBundles};
+pub use outer::{OuterBundle, OuterBundles, OuterEntry};
 pub use part::parts;
 pub use prune::{PruneError, PruneReason};
 pub use put_back::put_back;
-pub use region::{Part, PartKind, Place, Region, RegionKind};
-pub use trail::{Step, Trail};
-pub use visit::{Visit, visit};
+pub use region::{EntryPlace, Part, PartKind, Region, RegionKind};
+pub use trail::{Trail, TrailStep};
+pub use visit::{RegionVisitor, visit};
 pub use walk::{Entries, entries};
 
 use hsaco_bytes::{read_u16, read_u32};
@@ -57,12 +57,12 @@ use hsaco_isa::target::EntryId;
 /// How far to go into a file.
 ///
 /// ```
-/// use hsaco_container::{HashCheck, Options};
-/// let options = Options { hash: HashCheck::UpTo(64 << 20), ..Options::default() };
+/// use hsaco_container::{HashCheck, WalkOptions};
+/// let options = WalkOptions { hash: HashCheck::UpTo(64 << 20), ..WalkOptions::default() };
 /// assert_eq!((options.max_size, options.max_depth), (4 << 30, 8));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct WalkOptions {
     /// The most bytes that one payload may decompress to.
     pub max_size: u64,
     /// How many containers may lie within each other.
@@ -71,7 +71,7 @@ pub struct Options {
     pub hash: HashCheck,
 }
 
-impl Default for Options {
+impl Default for WalkOptions {
     fn default() -> Self {
         Self { max_size: 4 << 30, max_depth: 8, hash: HashCheck::Always }
     }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::bundle::{self, Bundle, BundleEntry};
 use crate::ccob::{self, Ccob, default_level};
 use crate::join::Joined;
-use crate::outer::{Content, Opened, OuterBundle, OuterBundles, between};
-use crate::trail::Step;
+use crate::outer::{Opened, OuterBundle, OuterBundles, OuterEntry, between};
+use crate::trail::TrailStep;
 
 /// The version of manifests, as of every answer of the command in JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -168,7 +168,7 @@ impl Manifest {
         store: &mut S,
     ) -> Result<Option<Self>, S::Error> {
         let mut records: Vec<BundleRecord> = Vec::new();
-        let mut end: Option<(u64, &[Step])> = None;
+        let mut end: Option<(u64, &[TrailStep])> = None;
         for (number, bundle) in bundles.0.iter().enumerate() {
             let describer = Describer { source, file, bundle, number };
             let Some(mut record) = describer.record(max_size, store)? else {
@@ -306,8 +306,9 @@ impl Describer<'_> {
         for (index, entry) in bundle.entries.iter().enumerate() {
             let BundleEntry { id: bytes, offset, size, .. } = *entry;
             let id = bytes.to_str_lossy();
-            let is_entry =
-                |it: &&Content| it.is_direct && it.size == size && it.id.as_deref() == Some(&*id);
+            let is_entry = |it: &&OuterEntry| {
+                it.is_direct && it.size == size && it.id.as_deref() == Some(&*id)
+            };
             let written = contents.next_if(is_entry).and_then(|it| it.file.clone());
             // Objects of a container within the entry have files; the entry itself needs one.
             while contents.next_if(|it| !it.is_direct).is_some() {}
@@ -327,8 +328,8 @@ impl Describer<'_> {
 }
 
 /// `archive(a.o) > elf(.hip_fatbin)`
-fn surroundings(outer: &[Step]) -> Option<String> {
-    let step = |it: &Step| match &it.part {
+fn surroundings(outer: &[TrailStep]) -> Option<String> {
+    let step = |it: &TrailStep| match &it.part {
         Some(part) => format!("{}({part})", it.container.name()),
         None => it.container.name().to_owned(),
     };

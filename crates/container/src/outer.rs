@@ -6,7 +6,7 @@ use hsaco_bytes::Result;
 
 use crate::bundle::Bundle;
 use crate::ccob::{self, Ccob};
-use crate::trail::{Step, Trail};
+use crate::trail::{Trail, TrailStep};
 use crate::{Container, Entry};
 
 /// A bundle, plain or compressed, among the bytes of a file.
@@ -15,14 +15,14 @@ pub struct OuterBundle {
     /// Where it begins.
     pub offset: u64,
     /// What it lies in: bundles with the same surroundings lie in one section.
-    pub outer: Vec<Step>,
+    pub outer: Vec<TrailStep>,
     /// Its entries, those of bundles within it included.
-    pub contents: Vec<Content>,
+    pub contents: Vec<OuterEntry>,
 }
 
 /// An entry of an [`OuterBundle`].
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct OuterEntry {
     /// Its id.
     pub id: Option<String>,
     /// How many bytes it has.
@@ -36,10 +36,10 @@ pub struct Content {
 /// The bundles of one file that lie in no other bundle, in its order.
 ///
 /// ```
-/// use hsaco_container::{Options, OuterBundles, entries};
+/// use hsaco_container::{WalkOptions, OuterBundles, entries};
 /// let file = std::fs::read("../../tests/fixtures/back-to-back.bundle").unwrap();
 /// let mut bundles = OuterBundles::default();
-/// for entry in entries(&file, &Options::default()) {
+/// for entry in entries(&file, &WalkOptions::default()) {
 ///     bundles.add(&entry?, None);
 /// }
 /// assert_eq!(bundles.0.len(), 2);
@@ -60,17 +60,18 @@ impl OuterBundles {
         let is_direct = entry.trail.depth() == depth;
         let (id, size) = (entry.id.clone(), entry.data.len() as u64);
         if let Some(bundle) = self.0.last_mut() {
-            bundle.contents.push(Content { id, size, is_direct, file });
+            bundle.contents.push(OuterEntry { id, size, is_direct, file });
         }
         true
     }
 }
 
 /// Where the outermost bundle of a trail begins, how deep its own entries are, and what it lies in.
-fn outermost_bundle(trail: &Trail) -> Option<(u64, usize, Vec<Step>)> {
+fn outermost_bundle(trail: &Trail) -> Option<(u64, usize, Vec<TrailStep>)> {
     let steps = trail.steps();
-    let is_bundle =
-        |step: &&Step| matches!(step.container, Container::Bundle | Container::CompressedBundle);
+    let is_bundle = |step: &&TrailStep| {
+        matches!(step.container, Container::Bundle | Container::CompressedBundle)
+    };
     let at = steps.iter().position(is_bundle)?;
     let (outer, inner) = steps.split_at_checked(at)?;
     let first = inner.first()?;

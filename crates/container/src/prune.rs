@@ -66,10 +66,10 @@ impl OuterBundles {
     /// entries are taken out of the tables, and their bytes become zeros.
     ///
     /// ```
-    /// use hsaco_container::{Options, OuterBundles, entries};
+    /// use hsaco_container::{WalkOptions, OuterBundles, entries};
     /// let file = std::fs::read("../../tests/fixtures/plain.bundle").unwrap();
     /// let mut bundles = OuterBundles::default();
-    /// for entry in entries(&file, &Options::default()) {
+    /// for entry in entries(&file, &WalkOptions::default()) {
     ///     bundles.add(&entry.unwrap(), None);
     /// }
     /// let small = bundles.prune(&file, 4 << 30, &|entry| entry.named_target() != Some("gfx1100")).unwrap();

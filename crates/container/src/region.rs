@@ -31,7 +31,7 @@ pub enum RegionKind {
 
 /// Where an entry was found.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct EntryPlace {
     /// The number of the region around it.
     pub region: usize,
     /// Where it begins: in the payload that it is part of, else in the file.

@@ -7,7 +7,7 @@ use crate::Container;
 
 /// One container on the way to an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct TrailStep {
     /// What kind of container it is.
     pub container: Container,
     /// The part of it that was followed: a section, or an archive member.
@@ -19,9 +19,9 @@ pub struct Step {
 /// The containers that an entry came through. Cheap to clone.
 ///
 /// ```
-/// use hsaco_container::{Options, bundle, entries};
+/// use hsaco_container::{WalkOptions, bundle, entries};
 /// let file = bundle::write(&[("hip-amdgcn-amd-amdhsa--gfx942", b"?")], 1);
-/// let entry = entries(&file, &Options::default()).next().unwrap()?;
+/// let entry = entries(&file, &WalkOptions::default()).next().unwrap()?;
 /// assert_eq!(entry.trail.to_string(), "bundle");
 /// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
@@ -30,14 +30,14 @@ pub struct Trail(Option<Arc<Link>>);
 
 #[derive(PartialEq, Eq)]
 struct Link {
-    step: Step,
+    step: TrailStep,
     outer: Trail,
     depth: usize,
 }
 
 impl Trail {
     /// The steps, outermost first.
-    pub fn steps(&self) -> Vec<&Step> {
+    pub fn steps(&self) -> Vec<&TrailStep> {
         let mut steps: Vec<_> = self.inwards().collect();
         steps.reverse();
         steps
@@ -49,11 +49,11 @@ impl Trail {
     }
 
     /// The container that holds the entry itself.
-    pub fn innermost(&self) -> Option<&Step> {
+    pub fn innermost(&self) -> Option<&TrailStep> {
         self.0.as_ref().map(|link| &link.step)
     }
 
-    pub(crate) fn with(&self, step: Step) -> Self {
+    pub(crate) fn with(&self, step: TrailStep) -> Self {
         let depth = self.depth() + 1;
         Self(Some(Arc::new(Link { step, outer: self.clone(), depth })))
     }
@@ -63,7 +63,7 @@ impl Trail {
     }
 
     /// The steps, innermost first.
-    fn inwards(&self) -> impl Iterator<Item = &Step> {
+    fn inwards(&self) -> impl Iterator<Item = &TrailStep> {
         std::iter::successors(self.0.as_ref(), |link| link.outer.0.as_ref()).map(|link| &link.step)
     }
 }

@@ -10,7 +10,7 @@
 
 use std::fmt::{self, Write as _};
 
-use hsaco_bytes::{Error, Result};
+use hsaco_bytes::{Error, Result, hex, number};
 
 const CONTEXT: &str = "code object URI";
 const FILE_SCHEME: &str = "file://";
@@ -126,7 +126,8 @@ fn malformed(text: &str, rest: &str, detail: &str) -> Error {
 fn split_range<'a>(text: &str, rest: &'a str) -> Result<(&'a str, Option<UriRange>)> {
     let Some((before, range)) = rest.split_once(['#', '?']) else { return Ok((rest, None)) };
     let fields = range.strip_prefix("offset=").and_then(|range| range.split_once("&size="));
-    let numbers = fields.and_then(|(offset, size)| Some((number(offset)?, number(size)?)));
+    let numbers =
+        fields.and_then(|(offset, size)| Some((parse_number(offset)?, parse_number(size)?)));
     match numbers {
         Some((offset, size)) => Ok((before, Some(UriRange { offset, size }))),
         None => Err(malformed(text, range, "a range is offset=NUMBER&size=NUMBER")),
@@ -134,15 +135,13 @@ fn split_range<'a>(text: &str, rest: &'a str) -> Result<(&'a str, Option<UriRang
 }
 
 /// Hexadecimal after `0x`, octal after `0`, else decimal.
-fn number(text: &str) -> Option<u64> {
+fn parse_number(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
         None if text.len() > 1 && text.starts_with('0') => (text, 8),
         None => (text, 10),
     };
-    // The standard parser would take a sign as well.
-    digits.starts_with(|first: char| first.is_ascii_hexdigit()).then_some(())?;
-    u64::from_str_radix(digits, radix).ok()
+    u64::try_from(number::digits(digits, radix)?).ok()
 }
 
 fn unescape(path: &str) -> Result<Vec<u8>> {
@@ -150,9 +149,8 @@ fn unescape(path: &str) -> Result<Vec<u8>> {
     let mut rest = path;
     while let Some((plain, escaped)) = rest.split_once('%') {
         out.extend_from_slice(plain.as_bytes());
-        let byte = escaped.get(..2).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let byte = byte.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        out.push(byte.ok_or_else(|| {
+        let byte = escaped.get(..2).and_then(hex::decode);
+        out.extend(byte.ok_or_else(|| {
             let offset = FILE_SCHEME.len() + path.len() - escaped.len();
             let detail = "a % is followed by two hexadecimal digits";
             Error::malformed(CONTEXT, offset as u64, detail)

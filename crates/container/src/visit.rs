@@ -2,16 +2,16 @@
 
 use hsaco_bytes::Error;
 
-use crate::region::{Place, Region};
+use crate::region::{EntryPlace, Region};
 use crate::walk::traced_entries;
-use crate::{Entry, Options};
+use crate::{Entry, WalkOptions};
 
 /// What [`visit`] shows of a file.
-pub trait Visit {
+pub trait RegionVisitor {
     /// A region; they come in the order of their numbers.
     fn region(&mut self, region: &Region<'_>);
     /// An entry in one of them.
-    fn entry(&mut self, place: Place, entry: &Entry<'_>);
+    fn entry(&mut self, place: EntryPlace, entry: &Entry<'_>);
     /// Something that could not be read.
     fn error(&mut self, error: Error);
 }
@@ -19,27 +19,27 @@ pub trait Visit {
 /// Shows everything that the walk of [`entries`](crate::entries) comes to.
 ///
 /// ```
-/// use hsaco_container::{Entry, Options, Place, Region, Visit, bundle, visit};
+/// use hsaco_container::{Entry, WalkOptions, EntryPlace, Region, RegionVisitor, bundle, visit};
 /// #[derive(Default)]
 /// struct Count {
 ///     regions: usize,
 ///     entries: usize,
 /// }
-/// impl Visit for Count {
+/// impl RegionVisitor for Count {
 ///     fn region(&mut self, _: &Region<'_>) {
 ///         self.regions += 1;
 ///     }
-///     fn entry(&mut self, _: Place, _: &Entry<'_>) {
+///     fn entry(&mut self, _: EntryPlace, _: &Entry<'_>) {
 ///         self.entries += 1;
 ///     }
 ///     fn error(&mut self, _: hsaco_bytes::Error) {}
 /// }
 /// let file = bundle::write(&[("hip-gfx90a", "abc"), ("hip-gfx942", "de")], 8);
 /// let mut count = Count::default();
-/// visit(&file, &Options::default(), &mut count);
+/// visit(&file, &WalkOptions::default(), &mut count);
 /// assert_eq!((count.regions, count.entries), (2, 2));
 /// ```
-pub fn visit(data: &[u8], options: &Options, visitor: &mut dyn Visit) {
+pub fn visit(data: &[u8], options: &WalkOptions, visitor: &mut dyn RegionVisitor) {
     let mut entries = traced_entries(data, options);
     loop {
         let step = entries.step();

@@ -6,9 +6,9 @@ use crate::bundle::{self, Bundle};
 use crate::ccob::{self, Ccob};
 use crate::host::{self, Section};
 use crate::offload_binary::{self, OffloadBinary};
-use crate::region::{Place, Region, RegionKind};
-use crate::trail::{Step, Trail};
-use crate::{Bytes, Container, Entry, EntryKind, Options, archive, host_coff, host_elf};
+use crate::region::{EntryPlace, Region, RegionKind};
+use crate::trail::{Trail, TrailStep};
+use crate::{Bytes, Container, Entry, EntryKind, WalkOptions, archive, host_coff, host_elf};
 
 /// Compression within compression is no format of anyone's, and the way to make much of little.
 const MAX_COMPRESSIONS: usize = 2;
@@ -22,24 +22,24 @@ const MAX_COMPRESSIONS: usize = 2;
 ///
 /// ```
 /// use hsaco_bytes::ErrorKind;
-/// use hsaco_container::{Options, entries};
-/// let mut found = entries(b"#!/bin/sh\n", &Options::default());
+/// use hsaco_container::{WalkOptions, entries};
+/// let mut found = entries(b"#!/bin/sh\n", &WalkOptions::default());
 /// assert_eq!(found.next().unwrap().unwrap_err().kind(), ErrorKind::NotRecognised);
 /// assert!(found.next().is_none());
 /// ```
-pub fn entries<'a>(data: &'a [u8], options: &Options) -> Entries<'a> {
+pub fn entries<'a>(data: &'a [u8], options: &WalkOptions) -> Entries<'a> {
     Entries::new(data, options, None)
 }
 
 /// The same walk, which also keeps the regions that it comes through.
-pub(crate) fn traced_entries<'a>(data: &'a [u8], options: &Options) -> Entries<'a> {
+pub(crate) fn traced_entries<'a>(data: &'a [u8], options: &WalkOptions) -> Entries<'a> {
     Entries::new(data, options, Some(Vec::new()))
 }
 
 /// The iterator of [`entries`].
 pub struct Entries<'a> {
     stack: Vec<Work<'a>>,
-    options: Options,
+    options: WalkOptions,
     /// Bytes that may still be looked into, so that ranges which overlap cannot multiply work.
     budget: u64,
     /// The regions since they were last taken; `None` if the caller does not want them.
@@ -54,7 +54,7 @@ enum Work<'a> {
     /// Look for the next bundle or offload binary from a position on.
     Scan { node: Node<'a>, position: usize, found: bool },
     /// An answer that waits for its turn.
-    Answer(Place, Result<Entry<'a>>),
+    Answer(EntryPlace, Result<Entry<'a>>),
 }
 
 /// A range of bytes and how the walk came to it.
@@ -101,7 +101,7 @@ impl<'a> Node<'a> {
     fn entry(self, kind: EntryKind) -> Work<'a> {
         let offset = self.offset();
         let entry = Entry { id: self.id, kind, data: self.data, offset, trail: self.trail };
-        Work::Answer(Place { region: self.region, base: self.base }, Ok(entry))
+        Work::Answer(EntryPlace { region: self.region, base: self.base }, Ok(entry))
     }
 
     /// An error in this node, told from the outermost bytes or, failing that, from the payload.
@@ -121,7 +121,7 @@ impl<'a> Node<'a> {
                 }
             }
         };
-        Work::Answer(Place { region: self.region, base: self.base }, Err(error))
+        Work::Answer(EntryPlace { region: self.region, base: self.base }, Err(error))
     }
 }
 
@@ -138,7 +138,7 @@ impl<'a> Iterator for Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    fn new(data: &'a [u8], options: &Options, regions: Option<Vec<Region<'a>>>) -> Self {
+    fn new(data: &'a [u8], options: &WalkOptions, regions: Option<Vec<Region<'a>>>) -> Self {
         let mut walk =
             Self { stack: Vec::new(), options: *options, budget: 0, regions, region_count: 0 };
         walk.add_budget(data.len());
@@ -157,7 +157,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Does one piece of work, which may come to an answer, and its place; `None` at the end.
-    pub(crate) fn step(&mut self) -> Option<Option<(Place, Result<Entry<'a>>)>> {
+    pub(crate) fn step(&mut self) -> Option<Option<(EntryPlace, Result<Entry<'a>>)>> {
         match self.stack.pop()? {
             Work::Answer(place, answer) => return Some(Some((place, answer))),
             Work::Judge(node) => self.judge(node),
@@ -241,7 +241,7 @@ impl<'a> Entries<'a> {
             return None;
         }
         let offset = node.offset().map(|base| base.saturating_add(position));
-        let trail = node.trail.with(Step { container, part: None, offset });
+        let trail = node.trail.with(TrailStep { container, part: None, offset });
         let base = node.base.saturating_add(position);
         let start = usize::try_from(position).unwrap_or(usize::MAX);
         let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
@@ -544,7 +544,7 @@ impl<'a> Entries<'a> {
 /// The trail with the part of its innermost container that is followed.
 fn with_part(node: &Node<'_>, trail: &Trail, part: String) -> Trail {
     let step = trail.innermost().cloned();
-    step.map_or_else(Trail::default, |step| node.trail.with(Step { part: Some(part), ..step }))
+    step.map_or_else(Trail::default, |step| node.trail.with(TrailStep { part: Some(part), ..step }))
 }
 
 /// The next place at or after `position` where a bundle or an offload binary begins.
@@ -590,7 +590,7 @@ mod tests {
     const CODE: &[u8] = b"\x7fELF\x02\x01\x01@\x04\0\0\0\0\0\0\0\x03\0\xe0\0rest of it";
 
     /// One line for each entry or error.
-    fn walk(data: &[u8], options: &Options) -> Vec<String> {
+    fn walk(data: &[u8], options: &WalkOptions) -> Vec<String> {
         let line = |found: Result<Entry<'_>>| match found {
             Ok(entry) => {
                 let id = entry.id.unwrap_or_default();
@@ -604,7 +604,7 @@ mod tests {
     }
 
     fn check(data: &[u8], expected: &[&str]) {
-        assert_eq!(walk(data, &Options::default()), expected);
+        assert_eq!(walk(data, &WalkOptions::default()), expected);
     }
 
     fn ccob(payload: &[u8], version: u16, method: Method) -> Vec<u8> {
@@ -635,8 +635,11 @@ mod tests {
             expected.extend([("bundle", true), ("compressed_bundle > bundle", false)]);
         }
         let file = build_elf(2, false, &[(".hip_fatbin", &section)]);
-        let found: Vec<_> =
-            entries(&file, &Options::default()).map(Result::unwrap).skip(1).step_by(2).collect();
+        let found: Vec<_> = entries(&file, &WalkOptions::default())
+            .map(Result::unwrap)
+            .skip(1)
+            .step_by(2)
+            .collect();
         assert_eq!(found.len(), expected.len());
         for (entry, (trail, placed)) in found.iter().zip(expected) {
             assert_eq!(entry.trail.to_string(), format!("elf(.hip_fatbin) > {trail}"));
@@ -661,8 +664,8 @@ mod tests {
         let file = build_archive(&[("notes.txt/", b"text"), ("a.o/", &object)]);
         let trail = "archive(a.o) > elf(.hip_fatbin) > bundle";
         let code = format!("code_object {ID} -+30 {trail} > compressed_bundle > bundle");
-        assert_eq!(walk(&file, &Options::default())[1..], [code]);
-        let shallow = Options { max_depth: 3, ..Options::default() };
+        assert_eq!(walk(&file, &WalkOptions::default())[1..], [code]);
+        let shallow = WalkOptions { max_depth: 3, ..WalkOptions::default() };
         let refusal = format!(
             "limit exceeded: nesting: compressed_bundle inside 3 containers: {trail} (at offset 0x138)"
         );
@@ -701,7 +704,7 @@ mod tests {
         bad_entry[40..48].copy_from_slice(&u64::MAX.to_le_bytes());
         let unknown_version = b"CCOB\x09\0\0\0".to_vec();
         let file = [bad_hash, bad_stream, bad_entry, unknown_version, good].concat();
-        let found = walk(&file, &Options::default());
+        let found = walk(&file, &WalkOptions::default());
         let kinds: Vec<_> =
             found.iter().map(|line| line.split([' ', ':']).next().unwrap()).collect();
         assert_eq!(kinds[0], "mismatch");
@@ -741,7 +744,7 @@ mod tests {
             outer.extend(file);
             file = outer;
         }
-        let found = walk(&file, &Options::default());
+        let found = walk(&file, &WalkOptions::default());
         assert!(found.len() < 2000, "{}", found.len());
         assert!(found.last().unwrap().starts_with("limit exceeded: container: its parts overlap"));
     }
@@ -750,7 +753,7 @@ mod tests {
     fn payloads_are_let_go_of() {
         let one = ccob(&bundle::write(&[(ID, CODE)], 1), 3, Method::Zstd);
         let file = [one.clone(), one].concat();
-        let mut found = entries(&file, &Options::default());
+        let mut found = entries(&file, &WalkOptions::default());
         let first = found.next().unwrap().unwrap();
         let kept = first.data.clone();
         drop(first);
@@ -767,7 +770,7 @@ mod tests {
         let section = [plain.as_slice(), &packed, &old].concat();
         let object = build_elf(2, false, &[(".hip_fatbin", &section)]);
         let file = build_archive(&[("a.o/", &object), ("b/", &plain)]);
-        let options = Options { max_size: 1 << 20, ..Options::default() };
+        let options = WalkOptions { max_size: 1 << 20, ..WalkOptions::default() };
         for length in 0..file.len() {
             walk(&file[..length], &options);
         }

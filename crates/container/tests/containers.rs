@@ -7,7 +7,7 @@ use std::process::Command;
 
 use hsaco_compress::Method;
 use hsaco_container::ccob::{self, Ccob};
-use hsaco_container::{Entry, EntryKind, Options, bundle, entries};
+use hsaco_container::{Entry, EntryKind, WalkOptions, bundle, entries};
 
 const SOURCE: &str = r#"
 typedef __SIZE_TYPE__ size_t;
@@ -108,7 +108,7 @@ impl Lab {
 
 /// Every entry, with no errors; and every strict prefix of the file, with no panic.
 fn walk(file: &[u8]) -> Vec<Entry<'_>> {
-    let options = Options::default();
+    let options = WalkOptions::default();
     // Every byte of the headers, then a stride that still ends in every structure.
     for length in (0..file.len()).filter(|length| *length < 512 || length % 61 == 0) {
         for found in entries(&file[..length], &options) {
@@ -309,7 +309,7 @@ fn archives_of_every_format() {
     let _ = fs::remove_file(lab.0.join("thin.a"));
     lab.run("llvm-ar-22", &["rcT", "thin.a", "a.o"]);
     let file = lab.read("thin.a");
-    let error = entries(&file, &Options::default()).next().unwrap().unwrap_err();
+    let error = entries(&file, &WalkOptions::default()).next().unwrap().unwrap_err();
     assert_eq!(error.kind(), hsaco_bytes::ErrorKind::Unsupported);
     assert!(error.detail().contains("thin"));
 }

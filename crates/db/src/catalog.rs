@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::content::Content;
-use crate::kernel::Kernel;
+use crate::kernel::IndexedKernel;
 use crate::name::{KernelNumber, Names};
 use crate::object::Object;
 
@@ -74,10 +74,10 @@ impl Catalog {
     }
 
     /// The kernels of a name, in any spelling.
-    pub(crate) fn find(&mut self, name: &str) -> Vec<Kernel> {
+    pub(crate) fn find(&mut self, name: &str) -> Vec<IndexedKernel> {
         let found = self.names.find(&self.objects, name);
         let kernel = |(object, id): KernelNumber| {
-            Some(Kernel::new(Arc::clone(self.objects.get(object)?), id))
+            Some(IndexedKernel::new(Arc::clone(self.objects.get(object)?), id))
         };
         found.into_iter().filter_map(kernel).collect()
     }

@@ -23,7 +23,7 @@ pub trait Stored: Send + Sync {
     fn size(&self) -> usize;
 
     /// All of them, while they are indexed.
-    fn view(&self) -> Result<Box<dyn View + '_>>;
+    fn view(&self) -> Result<Box<dyn ContentView + '_>>;
 
     /// Some parts of them, one after the other. An error of kind [`Changed`](hsaco_bytes::ErrorKind::Changed) if the file is not
     /// as it was.
@@ -34,7 +34,7 @@ pub trait Stored: Send + Sync {
 }
 
 /// All bytes of a file, for a short time.
-pub trait View: AsRef<[u8]> {
+pub trait ContentView: AsRef<[u8]> {
     /// These bytes were looked at and are not needed for now: the memory behind them may be let go.
     fn release(&self, range: Range<usize>) {
         let _ = range;
@@ -49,7 +49,7 @@ impl AsRef<[u8]> for Borrowed<'_> {
     }
 }
 
-impl View for Borrowed<'_> {}
+impl ContentView for Borrowed<'_> {}
 
 /// What a file holds, or a part of that. Cloning copies nothing.
 ///
@@ -92,7 +92,7 @@ impl Content {
     }
 
     /// All bytes of the file, while they are indexed.
-    pub(crate) fn view(&self) -> Result<Box<dyn View + '_>> {
+    pub(crate) fn view(&self) -> Result<Box<dyn ContentView + '_>> {
         match &self.0 {
             Keeper::Memory(data) => Ok(Box::new(Borrowed(data.as_ref()))),
             Keeper::Stored(file, _) => file.view(),

@@ -8,10 +8,10 @@ use hsaco_container::{Entry, EntryKind, entries};
 use hsaco_object::CodeObject;
 
 use crate::catalog::Catalog;
-use crate::content::{Content, View};
-use crate::kernel::Kernel;
+use crate::content::{Content, ContentView};
+use crate::kernel::IndexedKernel;
 use crate::object::{Found, Object};
-use crate::shared::{Counts, Options, Shared};
+use crate::shared::{Counts, DatabaseOptions, Shared};
 use crate::wanted::Wanted;
 
 /// What adding a file brought.
@@ -91,7 +91,7 @@ impl Database {
 
     /// An empty database.
     #[must_use]
-    pub fn with_options(options: Options) -> Self {
+    pub fn with_options(options: DatabaseOptions) -> Self {
         Database { shared: Arc::new(Shared::new(options)), ..Self::default() }
     }
 
@@ -200,29 +200,29 @@ impl Database {
     }
 
     /// All kernels, in the order in which they were added.
-    pub fn kernels(&self) -> impl Iterator<Item = Kernel> + use<> {
+    pub fn kernels(&self) -> impl Iterator<Item = IndexedKernel> + use<> {
         self.objects().into_iter().flat_map(|object| object.kernels())
     }
 
     /// The kernels of a name: mangled or readable, with or without `.kd`. The same name in several objects is as
     /// many kernels.
     #[must_use]
-    pub fn kernels_named(&self, name: &str) -> Vec<Kernel> {
+    pub fn kernels_named(&self, name: &str) -> Vec<IndexedKernel> {
         self.catalog().find(name)
     }
 
     /// The only kernel of a name.
-    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+    pub fn kernel(&self, name: &str) -> Result<IndexedKernel> {
         self.kernel_for(name, Wanted::All)
     }
 
     /// The only kernel of a name in the objects for a target or a device. Of several a device takes the closest.
-    pub fn kernel_for(&self, name: &str, wanted: Wanted) -> Result<Kernel> {
+    pub fn kernel_for(&self, name: &str, wanted: Wanted) -> Result<IndexedKernel> {
         let named = self.kernels_named(name);
-        let is_wanted = |it: &&Kernel| it.object().is_wanted(wanted);
+        let is_wanted = |it: &&IndexedKernel| it.object().is_wanted(wanted);
         let found: Vec<_> = named.iter().filter(is_wanted).collect();
         let found = wanted.closest(found, |it| it.object().target_id(), |_, _| true);
-        let places = |all: &mut dyn Iterator<Item = &Kernel>| {
+        let places = |all: &mut dyn Iterator<Item = &IndexedKernel>| {
             all.map(|it| format!("{:?}", it.object())).collect::<Vec<_>>().join(", ")
         };
         match *found {
@@ -276,7 +276,7 @@ impl Seen {
     const ENOUGH: usize = 16 << 20;
 
     /// Takes note of an entry that is a part of the file.
-    fn add(&mut self, entry: &Entry<'_>, file: &dyn View) {
+    fn add(&mut self, entry: &Entry<'_>, file: &dyn ContentView) {
         let Some(start) = entry.offset.and_then(|it| usize::try_from(it).ok()) else { return };
         let end = start.saturating_add(entry.data.len());
         let before = self.0.take().unwrap_or(start..end);
@@ -286,7 +286,7 @@ impl Seen {
         }
     }
 
-    fn release(&mut self, file: &dyn View) {
+    fn release(&mut self, file: &dyn ContentView) {
         if file.as_ref().len() >= Self::ENOUGH {
             self.0.take().into_iter().for_each(|range| file.release(range));
         }

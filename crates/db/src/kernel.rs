@@ -19,28 +19,28 @@ use crate::object::{KernelId, Object, Tables};
 
 /// A kernel of the database. Cloning copies nothing; all clones share what was decoded.
 #[derive(Clone)]
-pub struct Kernel {
+pub struct IndexedKernel {
     object: Arc<Object>,
     id: KernelId,
 }
 
-impl fmt::Debug for Kernel {
+impl fmt::Debug for IndexedKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Kernel({}, {:?})", self.name(), self.object)
+        write!(f, "IndexedKernel({}, {:?})", self.name(), self.object)
     }
 }
 
-impl PartialEq for Kernel {
+impl PartialEq for IndexedKernel {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.object, &other.object) && self.id == other.id
     }
 }
 
-impl Eq for Kernel {}
+impl Eq for IndexedKernel {}
 
-impl Kernel {
+impl IndexedKernel {
     pub(crate) fn new(object: Arc<Object>, id: KernelId) -> Self {
-        Kernel { object, id }
+        IndexedKernel { object, id }
     }
 
     /// The object that it is in.
@@ -128,22 +128,22 @@ impl Kernel {
 
 impl Object {
     /// Its kernels that are in the database.
-    pub fn kernels(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Kernel> + use<> {
+    pub fn kernels(self: &Arc<Self>) -> impl ExactSizeIterator<Item = IndexedKernel> + use<> {
         let object = Arc::clone(self);
-        object.kernel_ids().map(move |id| Kernel::new(Arc::clone(&object), id))
+        object.kernel_ids().map(move |id| IndexedKernel::new(Arc::clone(&object), id))
     }
 
     /// The kernel of that number, counted from 0.
     #[must_use]
-    pub fn kernel(self: &Arc<Self>, number: usize) -> Option<Kernel> {
-        self.kernel_id(number).map(|id| Kernel::new(Arc::clone(self), id))
+    pub fn kernel(self: &Arc<Self>, number: usize) -> Option<IndexedKernel> {
+        self.kernel_id(number).map(|id| IndexedKernel::new(Arc::clone(self), id))
     }
 }
 
 /// An instruction of a kernel or a listing, or a word that is none.
 #[derive(Clone, Copy)]
 pub struct Instruction<'k> {
-    pub(crate) kernel: Option<&'k Kernel>,
+    pub(crate) kernel: Option<&'k IndexedKernel>,
     pub(crate) code: &'k Code,
     pub(crate) index: usize,
 }

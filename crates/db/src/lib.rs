@@ -32,11 +32,11 @@ mod object;
 mod shared;
 mod wanted;
 
-pub use content::{Content, Stored, View};
+pub use content::{Content, ContentView, Stored};
 pub use data::Data;
 pub use database::{Added, Database, Which};
-pub use kernel::{Instruction, Kernel};
+pub use kernel::{IndexedKernel, Instruction};
 pub use listing::Listing;
-pub use object::{Function, Object, Tables};
-pub use shared::{Counts, Options};
+pub use object::{DeviceFunction, Object, Tables};
+pub use shared::{Counts, DatabaseOptions};
 pub use wanted::Wanted;

@@ -29,7 +29,7 @@ pub struct Object {
     generic_version: u8,
     target_text: String,
     kernels: IndexVec<KernelId, Slot>,
-    functions: Vec<Function>,
+    functions: Vec<DeviceFunction>,
     problems: Vec<Error>,
     source: OnceLock<Result<Source>>,
     shared: Arc<Shared>,
@@ -49,7 +49,7 @@ impl fmt::Debug for Object {
 
 /// A device function: code that a symbol names and no descriptor describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
+pub struct DeviceFunction {
     /// Its mangled name.
     pub name: String,
     /// Where it starts.
@@ -98,7 +98,7 @@ impl Object {
             decoded: OnceLock::new(),
             places: OnceLock::new(),
         };
-        let function = |symbol: &hsaco_elf::symbol::Symbol<'_>| Function {
+        let function = |symbol: &hsaco_elf::symbol::Symbol<'_>| DeviceFunction {
             name: symbol.name.to_string(),
             address: symbol.value,
             size: symbol.size,
@@ -189,7 +189,7 @@ impl Object {
 
     /// Its device functions.
     #[must_use]
-    pub fn functions(&self) -> &[Function] {
+    pub fn functions(&self) -> &[DeviceFunction] {
         &self.functions
     }
 

@@ -7,17 +7,17 @@ use hsaco_isa::decoder::{DecodeOptions, DecoderCache};
 
 /// How files are read.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct DatabaseOptions {
     /// How far to go into containers, and how large what is compressed may become.
-    pub container: hsaco_container::Options,
+    pub container: hsaco_container::WalkOptions,
     /// How instructions are decoded; what is not said here is found out for each object. Unless told otherwise
     /// lenient: as the hardware runs them.
     pub decode: DecodeOptions,
 }
 
-impl Default for Options {
+impl Default for DatabaseOptions {
     fn default() -> Self {
-        Self { container: hsaco_container::Options::default(), decode: LENIENT }
+        Self { container: hsaco_container::WalkOptions::default(), decode: LENIENT }
     }
 }
 
@@ -35,7 +35,7 @@ pub struct Counts {
 /// What all objects of a database share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) options: Options,
+    pub(crate) options: DatabaseOptions,
     pub(crate) decoders: DecoderCache,
     kernels: AtomicU64,
     instructions: AtomicU64,
@@ -44,12 +44,12 @@ pub(crate) struct Shared {
 
 impl Default for Shared {
     fn default() -> Self {
-        Shared::new(Options::default())
+        Shared::new(DatabaseOptions::default())
     }
 }
 
 impl Shared {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: DatabaseOptions) -> Self {
         let (decoders, kernels, instructions, bytes) = Default::default();
         Shared { options, decoders, kernels, instructions, bytes }
     }

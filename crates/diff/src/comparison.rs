@@ -2,7 +2,7 @@
 
 use crate::model::{Detail, FunctionDiff, ObjectDiff, Side, changes};
 use crate::pairing::{self, Group};
-use crate::record::{FunctionRecord, ObjectRecord, Subject};
+use crate::record::{ComparedObject, FunctionRecord, ObjectRecord};
 use crate::resources::{Changes, KernelChange};
 
 /// Two files whose functions are paired.
@@ -67,7 +67,7 @@ impl Comparison {
         &self,
         detail: Detail,
         group: &Group,
-        subjects: Option<(Subject<'_>, Subject<'_>)>,
+        subjects: Option<(ComparedObject<'_>, ComparedObject<'_>)>,
     ) -> ObjectDiff {
         let (a, b) = self.records(group);
         let name = |it: &ObjectRecord| it.name.clone();

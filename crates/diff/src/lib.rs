@@ -34,9 +34,9 @@ pub use digest::Fingerprint;
 pub use model::{Detail, DiffLine, FunctionDiff, ObjectDiff, Side, ValueChange};
 pub use name::ObjectName;
 pub use pairing::Group;
-pub use record::{ObjectRecord, Subject, What};
+pub use record::{ComparedObject, ObjectRecord, What};
 pub use resources::{Changes, KernelChange, METRICS, ResourceChange, Trend};
-pub use value::{Value, Values};
+pub use value::{FieldValue, FieldValues};
 
 use hsaco_object::CodeObject;
 
@@ -44,7 +44,7 @@ use hsaco_object::CodeObject;
 #[must_use]
 pub fn diff(a: &CodeObject<'_>, b: &CodeObject<'_>, detail: Detail) -> ObjectDiff {
     let (target_a, target_b) = (a.target().to_string(), b.target().to_string());
-    let subject = |object, target| Subject {
+    let subject = |object, target| ComparedObject {
         index: 0,
         entry_id: None,
         target: Some(target),
@@ -52,7 +52,7 @@ pub fn diff(a: &CodeObject<'_>, b: &CodeObject<'_>, detail: Detail) -> ObjectDif
     };
     let subjects = (subject(a, target_a.as_str()), subject(b, target_b.as_str()));
     let what = What { code: detail.code, ..What::ALL };
-    let record = |it: &Subject<'_>| vec![ObjectRecord::new(it, what)];
+    let record = |it: &ComparedObject<'_>| vec![ObjectRecord::new(it, what)];
     let comparison = Comparison::new(record(&subjects.0), record(&subjects.1), true);
     let group = comparison.groups().first();
     group.map_or_else(ObjectDiff::default, |group| comparison.object(detail, group, Some(subjects)))

@@ -9,8 +9,8 @@ use hsaco_object::Kernel;
 
 use crate::align::{Pair, align};
 use crate::name::{ObjectName, source_name};
-use crate::record::{FunctionRecord, Subject};
-use crate::value::{Value, Values};
+use crate::record::{ComparedObject, FunctionRecord};
+use crate::value::{FieldValue, FieldValues};
 
 /// One object beside another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,9 +35,9 @@ pub struct ValueChange {
     /// Of what.
     pub name: String,
     /// In the first.
-    pub a: Value,
+    pub a: FieldValue,
     /// In the second.
-    pub b: Value,
+    pub b: FieldValue,
 }
 
 /// Where a function is.
@@ -145,7 +145,7 @@ struct Opened<'o> {
 }
 
 impl<'o> Opened<'o> {
-    fn new(subject: &Subject<'o>, names: &BTreeSet<&str>, with_code: bool) -> Self {
+    fn new(subject: &ComparedObject<'o>, names: &BTreeSet<&str>, with_code: bool) -> Self {
         let mut opened = Self {
             generation: None,
             kernels: BTreeMap::new(),
@@ -191,8 +191,8 @@ impl Detail {
     /// What is different between functions of one name in two objects.
     pub(crate) fn functions(
         self,
-        a: &Subject<'_>,
-        b: &Subject<'_>,
+        a: &ComparedObject<'_>,
+        b: &ComparedObject<'_>,
         functions: &[&FunctionRecord],
     ) -> Vec<FunctionDiff> {
         let names: BTreeSet<&str> = functions.iter().map(|it| it.name.as_str()).collect();
@@ -208,8 +208,8 @@ impl Detail {
             // What a generation does not have is zero there.
             for change in &mut diff.descriptor {
                 for side in [&mut change.a, &mut change.b] {
-                    if *side == Value::None {
-                        *side = Value::Number(0);
+                    if *side == FieldValue::None {
+                        *side = FieldValue::Number(0);
                     }
                 }
             }
@@ -268,7 +268,7 @@ fn hunks(pairs: &[Pair], context: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 /// What is not the same in both.
-pub(crate) fn changes(mut a: Values, mut b: Values) -> Vec<ValueChange> {
+pub(crate) fn changes(mut a: FieldValues, mut b: FieldValues) -> Vec<ValueChange> {
     let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
     let change = |name: String| {
         let (a, b) = (a.remove(&name), b.remove(&name));
@@ -277,7 +277,7 @@ pub(crate) fn changes(mut a: Values, mut b: Values) -> Vec<ValueChange> {
     names.into_iter().filter_map(change).collect()
 }
 
-fn metadata(kernel: &Kernel<'_>) -> Values {
+fn metadata(kernel: &Kernel<'_>) -> FieldValues {
     let map = kernel.metadata().and_then(|it| it.map().ok());
     let entries = map.into_iter().flat_map(|it| it.iter().flatten());
     let entries = entries.filter(|it| it.key != ".args");
@@ -285,7 +285,7 @@ fn metadata(kernel: &Kernel<'_>) -> Values {
 }
 
 /// Arguments by number and what is said of them: `0.size`.
-fn arguments(kernel: &Kernel<'_>) -> Values {
+fn arguments(kernel: &Kernel<'_>) -> FieldValues {
     let map = kernel.metadata().and_then(|it| it.map().ok());
     let list = map.and_then(|it| it.value(".args").ok().flatten()?.as_array());
     let list = list.into_iter().flat_map(|it| it.iter().flatten()).enumerate();
@@ -300,11 +300,11 @@ fn argument_number(name: &str) -> Option<usize> {
 }
 
 /// Fields that are not zero. The distance to the entry is no property of the kernel.
-fn descriptor(kernel: &Kernel<'_>, generation: Option<Generation>) -> Values {
+fn descriptor(kernel: &Kernel<'_>, generation: Option<Generation>) -> FieldValues {
     let fields = kernel.descriptor().zip(generation).map(|(it, generation)| it.fields(generation));
     let fields = fields
         .into_iter()
         .flatten()
         .filter(|&(field, value)| value != 0 && field.name != "kernel_code_entry_byte_offset");
-    fields.map(|(field, value)| (field.name.to_owned(), Value::number(value))).collect()
+    fields.map(|(field, value)| (field.name.to_owned(), FieldValue::number(value))).collect()
 }

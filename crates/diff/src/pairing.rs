@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::name::ObjectName;
     use crate::resources::Numbers;
-    use crate::value::Values;
+    use crate::value::FieldValues;
 
     fn object(number: usize, target: &str, functions: &[(&str, u8)]) -> ObjectRecord {
         let function = |&(name, content): &(&str, u8)| FunctionRecord {
@@ -240,7 +240,7 @@ mod tests {
         ObjectRecord {
             name: ObjectName { index: number, entry_id: None, target: Some(target.to_owned()) },
             target_id: target.parse().ok().map(|id| (id, 1)),
-            header: Values::new(),
+            header: FieldValues::new(),
             functions: functions.iter().map(function).collect(),
         }
     }

@@ -11,11 +11,11 @@ use hsaco_object::{CodeObject, Kernel};
 use crate::digest::Fingerprint;
 use crate::name::ObjectName;
 use crate::resources::Numbers;
-use crate::value::{Value, Values};
+use crate::value::{FieldValue, FieldValues};
 
 /// An object to compare; none where an entry is something else, such as bitcode.
 #[derive(Clone, Copy)]
-pub struct Subject<'o> {
+pub struct ComparedObject<'o> {
     /// Its number in its file.
     pub index: usize,
     /// The id of its entry in the bundle.
@@ -26,10 +26,10 @@ pub struct Subject<'o> {
     pub object: Option<&'o CodeObject<'o>>,
 }
 
-impl Subject<'_> {
+impl ComparedObject<'_> {
     /// Which object it is.
     pub(crate) fn name(&self) -> ObjectName {
-        let Subject { index, entry_id, target, .. } = *self;
+        let ComparedObject { index, entry_id, target, .. } = *self;
         ObjectName {
             index,
             entry_id: entry_id.map(str::to_owned),
@@ -55,7 +55,7 @@ pub struct ObjectRecord {
     pub(crate) name: ObjectName,
     /// The target as what devices can be asked about, with its generic version.
     pub(crate) target_id: Option<(TargetId, u8)>,
-    pub(crate) header: Values,
+    pub(crate) header: FieldValues,
     /// By name.
     pub(crate) functions: Vec<FunctionRecord>,
 }
@@ -83,7 +83,7 @@ impl ObjectRecord {
 
     /// Reads an object. What cannot be decoded has no functions.
     #[must_use]
-    pub fn new(subject: &Subject<'_>, what: What<'_>) -> Self {
+    pub fn new(subject: &ComparedObject<'_>, what: What<'_>) -> Self {
         let mut record = Self {
             name: subject.name(),
             target_id: None,
@@ -132,15 +132,15 @@ impl ObjectRecord {
     }
 }
 
-fn header(subject: &Subject<'_>) -> Values {
-    let mut values = Values::new();
-    let target = subject.target.map_or(Value::None, |it| Value::Text(it.to_owned()));
+fn header(subject: &ComparedObject<'_>) -> FieldValues {
+    let mut values = FieldValues::new();
+    let target = subject.target.map_or(FieldValue::None, |it| FieldValue::Text(it.to_owned()));
     values.insert("target".to_owned(), target);
     if let Some(object) = subject.object {
         let header = object.elf().header();
-        values.insert("abi_version".to_owned(), Value::number(header.abi_version));
-        values.insert("e_type".to_owned(), Value::number(header.e_type));
-        values.insert("e_flags".to_owned(), Value::number(header.flags));
+        values.insert("abi_version".to_owned(), FieldValue::number(header.abi_version));
+        values.insert("e_type".to_owned(), FieldValue::number(header.e_type));
+        values.insert("e_flags".to_owned(), FieldValue::number(header.flags));
     }
     values
 }

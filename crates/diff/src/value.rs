@@ -7,7 +7,7 @@ use hsaco_object::msgpack;
 /// A value of a header, a descriptor or metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
-pub enum Value {
+pub enum FieldValue {
     /// It is not there.
     #[default]
     None,
@@ -22,15 +22,15 @@ pub enum Value {
     /// Text; bytes are hexadecimal.
     Text(String),
     /// Several.
-    List(Vec<Value>),
+    List(Vec<FieldValue>),
     /// Several, by name.
-    Map(Values),
+    Map(FieldValues),
 }
 
 /// Values by name.
-pub type Values = BTreeMap<String, Value>;
+pub type FieldValues = BTreeMap<String, FieldValue>;
 
-impl Value {
+impl FieldValue {
     pub(crate) fn number(value: impl Into<u64>) -> Self {
         Self::Number(value.into())
     }
@@ -40,7 +40,7 @@ impl Value {
     }
 }
 
-impl From<msgpack::Value<'_>> for Value {
+impl From<msgpack::Value<'_>> for FieldValue {
     /// What cannot be read is left out.
     fn from(value: msgpack::Value<'_>) -> Self {
         match value {

@@ -20,12 +20,10 @@
 #![forbid(unsafe_code)]
 
 mod dot;
-mod flow;
+pub mod flow;
 mod layered;
 mod outside;
 mod spine;
 mod svg;
 
-pub use flow::{
-    Block, BlockLine, Call, Callee, EdgeKind, Exit, Graph, Loop, Successor, counted, label,
-};
+pub use flow::Graph;

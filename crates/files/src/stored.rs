@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use hsaco_bytes::{Error, ErrorKind};
-use hsaco_db::{Stored, View};
+use hsaco_db::{ContentView, Stored};
 use memmap2::Mmap;
 
 use crate::mapping::{map, release_pages};
@@ -179,7 +179,7 @@ impl Stored for StoredFile {
         self.range.len()
     }
 
-    fn view(&self) -> Result<Box<dyn View + '_>, Error> {
+    fn view(&self) -> Result<Box<dyn ContentView + '_>, Error> {
         if self.size() <= SMALL {
             let bytes = self.read(std::slice::from_ref(&(0..self.size())))?;
             return Ok(Box::new(InMemory(bytes)));
@@ -205,7 +205,7 @@ impl AsRef<[u8]> for InMemory {
     }
 }
 
-impl View for InMemory {}
+impl ContentView for InMemory {}
 
 struct Mapped {
     map: Mmap,
@@ -218,7 +218,7 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-impl View for Mapped {
+impl ContentView for Mapped {
     fn release(&self, range: Range<usize>) {
         release_pages(&self.map, self.range.start.saturating_add(range.start), range.len());
     }

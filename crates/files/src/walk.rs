@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use hsaco_bytes::Error;
-use hsaco_container::{Entries, Entry, Options};
+use hsaco_container::{Entries, Entry, WalkOptions};
 
 use crate::input::Input;
 use crate::item::{ObjectItem, Problem, Trouble};
@@ -48,7 +48,7 @@ pub struct Walk<'i>(Peekable<Batches<'i>>);
 impl<'i> Walk<'i> {
     /// Begins with a file; nothing of one that was found in a directory and holds no device code.
     #[must_use]
-    pub fn new(input: &'i Input, options: &Options) -> Option<Self> {
+    pub fn new(input: &'i Input, options: &WalkOptions) -> Option<Self> {
         let mut batches = Batches::new(input, options).peekable();
         (!input.found || batches.peek().is_some()).then_some(Self(batches))
     }
@@ -141,7 +141,7 @@ impl<'a> Batches<'a> {
 
     /// Begins with a file.
     #[must_use]
-    pub fn new(input: &'a Input, options: &Options) -> Self {
+    pub fn new(input: &'a Input, options: &WalkOptions) -> Self {
         let entries = hsaco_container::entries(input, options);
         Self { input, entries, objects: Vec::new(), size: 0, number: 0, broken: None, read: None }
     }

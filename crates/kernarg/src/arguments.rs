@@ -6,8 +6,8 @@ use hsaco_dwarf::{DebugSections, Encoding, Member, SourceMap, TypeId, TypeKind, 
 use hsaco_object::{CodeObject, Index, Kernel};
 
 use crate::{
-    AbiMarker, CompactLayout, Declaration, DirectLayout, Entry, Float, Inference, NativeLayout,
-    RecordMember, RecordType, ValueType, elf_only,
+    AbiMarker, CompactLayout, Declaration, DirectLayout, EntryState, Float, Inference,
+    NativeLayout, RecordMember, RecordType, ValueType, elf_only,
 };
 
 /// How deep structures within structures are followed; what is further in is bytes.
@@ -30,7 +30,7 @@ pub struct Arguments {
     /// The kernel that the layout was taken from, where it is a guess.
     pub template: Option<String>,
     /// What registers hold when the kernel begins; none for a processor that is not known.
-    pub entry: Option<Result<Entry, Error>>,
+    pub entry: Option<Result<EntryState, Error>>,
 }
 
 impl Arguments {
@@ -58,7 +58,7 @@ impl Arguments {
             compact,
             direct: DirectLayout::new(size),
             template: None,
-            entry: processor.zip(kernel.descriptor()).map(|(it, kd)| Entry::new(it, &kd)),
+            entry: processor.zip(kernel.descriptor()).map(|(it, kd)| EntryState::new(it, &kd)),
         };
         if kernel.metadata().is_none() && inference != Inference::Off {
             arguments.infer(object, index, kernel, inference);

@@ -109,13 +109,13 @@ impl Preload {
     ///
     /// ```
     /// # use hsaco_isa::Processor;
-    /// # use hsaco_kernarg::Entry;
+    /// # use hsaco_kernarg::EntryState;
     /// # use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.kernel_code_properties = 1 << 3;
     /// descriptor.kernarg_preload = 4;
     /// descriptor.compute_pgm_rsrc2 = 6 << 1;
-    /// let entry = Entry::new(Processor::from_name("gfx942").unwrap(), &descriptor)?;
+    /// let entry = EntryState::new(Processor::from_name("gfx942").unwrap(), &descriptor)?;
     /// let preload = entry.preload().unwrap();
     /// assert_eq!((preload.register(8, 8), preload.register(16, 4)), (Some(4), None));
     /// # Ok::<(), hsaco_bytes::Error>(())
@@ -133,13 +133,13 @@ impl Preload {
 ///
 /// ```
 /// use hsaco_isa::Processor;
-/// use hsaco_kernarg::Entry;
+/// use hsaco_kernarg::EntryState;
 /// use hsaco_object::descriptor::KernelDescriptor;
 /// let mut descriptor = KernelDescriptor::default();
 /// descriptor.kernel_code_properties = 1 << 1 | 1 << 3; // dispatch pointer, arguments
 /// descriptor.compute_pgm_rsrc2 = 4 << 1 | 1 << 7 | 1 << 8; // 4 registers, then workgroup x and y
 /// let shown = |name| {
-///     let entry = Entry::new(Processor::from_name(name).unwrap(), &descriptor)?;
+///     let entry = EntryState::new(Processor::from_name(name).unwrap(), &descriptor)?;
 ///     let text = |it: &hsaco_kernarg::EntryRegister| format!("{}={}", it.register, it.holds.name());
 ///     Ok::<_, hsaco_bytes::Error>(entry.registers().iter().map(text).collect::<Vec<_>>().join(" "))
 /// };
@@ -151,7 +151,7 @@ impl Preload {
 /// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct EntryState {
     registers: Vec<EntryRegister>,
     preload: Option<Preload>,
     wave_size: u32,
@@ -224,7 +224,7 @@ const USER: [(u8, u8, bool, EntryValue); 7] = [
     (6, 1, false, EntryValue::PrivateSegmentSize),
 ];
 
-impl Entry {
+impl EntryState {
     /// Reads a descriptor as the hardware of that processor does.
     pub fn new(processor: Processor, descriptor: &KernelDescriptor) -> Result<Self> {
         let generation = processor.generation();
@@ -372,9 +372,9 @@ impl Entry {
     ///
     /// ```
     /// # use hsaco_isa::Processor;
-    /// # use hsaco_kernarg::{Entry, Launch, Wave};
+    /// # use hsaco_kernarg::{EntryState, Launch, Wave};
     /// # use hsaco_object::descriptor::KernelDescriptor;
-    /// let entry = Entry::new(Processor::from_name("gfx942").unwrap(), &KernelDescriptor::default())?;
+    /// let entry = EntryState::new(Processor::from_name("gfx942").unwrap(), &KernelDescriptor::default())?;
     /// let launch = Launch::new(&[192], &[96])?;
     /// let wave = Wave { wave: 1, ..Wave::first(&launch, &[]) };
     /// assert!(entry.check(&wave, 31).is_ok());
@@ -487,24 +487,18 @@ impl Entry {
     ///
     /// ```
     /// use hsaco_isa::Processor;
-    /// use hsaco_kernarg::{Entry, Launch, Wave};
+    /// use hsaco_kernarg::{EntryState, Launch, Wave};
     /// use hsaco_object::descriptor::KernelDescriptor;
     /// let mut descriptor = KernelDescriptor::default();
     /// descriptor.compute_pgm_rsrc2 = 1 << 11; // x and y
-    /// let entry = Entry::new(Processor::from_name("gfx942").unwrap(), &descriptor)?;
+    /// let entry = EntryState::new(Processor::from_name("gfx942").unwrap(), &descriptor)?;
     /// let launch = Launch::new(&[16, 16], &[16, 8])?;
     /// let wave = Wave { wave: 1, ..Wave::first(&launch, &[]) };
     /// assert_eq!(entry.vector_values(&wave, 17).unwrap()[0].1, 5 << 10 | 1);
     /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn vector_values(&self, wave: &Wave<'_>, lane: u32) -> Option<Vec<(Register, u32)>> {
-        let [x, y, z] = wave.items();
-        let flat = wave.wave.checked_mul(self.wave_size)?.checked_add(lane)?;
-        let row = flat.checked_div(x)?;
-        let ids = [flat.checked_rem(x)?, row.checked_rem(y)?, row.checked_div(y)?];
-        if lane >= self.wave_size || ids.get(2).is_none_or(|&it| it >= z) {
-            return None;
-        }
+        let ids = self.work_item(wave, lane)?;
         let mut values: Vec<(Register, u32)> = Vec::new();
         for entry in &self.registers {
             let EntryValue::WorkitemId(axis) = entry.holds else { continue };
@@ -516,5 +510,28 @@ impl Entry {
             }
         }
         Some(values)
+    }
+
+    /// The numbers of a lane's work-item in its workgroup; none for a lane that has no work-item.
+    ///
+    /// ```
+    /// use hsaco_isa::Processor;
+    /// use hsaco_kernarg::{EntryState, Launch, Wave};
+    /// use hsaco_object::descriptor::KernelDescriptor;
+    /// let processor = Processor::from_name("gfx942").unwrap();
+    /// let entry = EntryState::new(processor, &KernelDescriptor::default())?;
+    /// let launch = Launch::new(&[16, 16], &[16, 8])?;
+    /// let wave = Wave { wave: 1, ..Wave::first(&launch, &[]) };
+    /// assert_eq!(entry.work_item(&wave, 17), Some([1, 5, 0]));
+    /// assert_eq!(entry.work_item(&wave, 64), None);
+    /// # Ok::<(), hsaco_bytes::Error>(())
+    /// ```
+    #[must_use]
+    pub fn work_item(&self, wave: &Wave<'_>, lane: u32) -> Option<[u32; 3]> {
+        let [x, y, z] = wave.items();
+        let flat = wave.wave.checked_mul(self.wave_size)?.checked_add(lane)?;
+        let row = flat.checked_div(x)?;
+        let ids @ [.., last] = [flat.checked_rem(x)?, row.checked_rem(y)?, row.checked_div(y)?];
+        (lane < self.wave_size && last < z).then_some(ids)
     }
 }

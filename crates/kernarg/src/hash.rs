@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hsaco_bytes::{Error, ErrorKind, Result};
+use hsaco_bytes::{Error, ErrorKind, Result, number};
 use hsaco_container::md5;
 
 /// The hash of a layout, for caches and for replay: MD5 over offsets, sizes and kinds.
@@ -49,7 +49,7 @@ impl FromStr for LayoutHash {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let number = u128::from_str_radix(text, 16).ok().filter(|_| text.len() == 32);
+        let number = number::digits(text, 16).filter(|_| text.len() == 32);
         number.map(|it| Self(it.to_be_bytes())).ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "layout hash", "not 32 hexadecimal digits")
         })

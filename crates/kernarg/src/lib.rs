@@ -54,7 +54,7 @@ pub use declaration::{Declaration, Declared, LayoutRemark};
 #[cfg(feature = "analysis")]
 pub use draw::draw_segment;
 pub use elf_only::{ElfOnlyKernel, Inference, Inferred, elf_only};
-pub use entry::{Entry, EntryRegister, EntryValue, Preload, Wave};
+pub use entry::{EntryRegister, EntryState, EntryValue, Preload, Wave};
 pub use hash::LayoutHash;
 pub use hidden::{HiddenField, HiddenSet, Unsupplied};
 pub use launch::{BLOCK_SIZE, Launch, blocks, command_words, group_segment};

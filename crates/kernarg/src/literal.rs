@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use hsaco_bytes::{TextError, hex};
+use hsaco_bytes::{TextError, hex, number};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value as Json;
 
@@ -42,8 +42,8 @@ fn plain(text: &str) -> Option<Datum> {
         Some(rest) => (-1, rest),
         None => (1, text),
     };
-    if let Some(digits) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        let number = i128::from_str_radix(&digits.replace('_', ""), 16).ok()?;
+    if digits.starts_with("0x") || digits.starts_with("0X") {
+        let number = i128::try_from(number::parse_wide(digits)?).ok()?;
         return Some(Datum::Integer(sign * number));
     }
     if let Some(digits) = text.strip_prefix("hex:") {

@@ -7,7 +7,7 @@ use hsaco_object::Kernel;
 
 use crate::arguments::Arguments;
 use crate::compact::{CompactLayout, ConstantSpan};
-use crate::entry::{Entry, EntryRegister};
+use crate::entry::{EntryRegister, EntryState};
 use crate::native::NativeLayout;
 #[cfg(feature = "serde")]
 use crate::packet::Packet;
@@ -169,7 +169,7 @@ impl KernelLayout {
             pointer_slots: native.map(NativeLayout::pointer_slots).unwrap_or_default(),
             compact: compact.map(Compact::new),
             compact_refused: arguments.compact.as_ref().err().map(refused),
-            preload: entry.and_then(Entry::preload).map(|it| PreloadInfo {
+            preload: entry.and_then(EntryState::preload).map(|it| PreloadInfo {
                 first_register: it.first,
                 words: it.words,
                 first_word: it.offset,
@@ -185,7 +185,7 @@ impl KernelLayout {
 }
 
 /// The arguments of the source, then those that the runtime adds.
-fn rows(layout: &NativeLayout, entry: Option<&Entry>) -> Vec<ArgumentLayout> {
+fn rows(layout: &NativeLayout, entry: Option<&EntryState>) -> Vec<ArgumentLayout> {
     let register = |offset, size| {
         let register = entry?.preload()?.register(offset, size)?;
         Some(format!("s{register}"))
@@ -231,7 +231,7 @@ impl Compact {
     }
 }
 
-fn register_rows(entry: &Entry) -> Vec<RegisterInfo> {
+fn register_rows(entry: &EntryState) -> Vec<RegisterInfo> {
     let row = |it: &EntryRegister| RegisterInfo {
         register: it.register.to_string(),
         low_bit: it.bits.map(|it| it.0),

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use hsaco_bytes::{TextError, hex};
+use hsaco_bytes::{TextError, hex, number};
 
 use crate::types::ValueType;
 use crate::value::Value;
@@ -61,6 +61,8 @@ pub struct BufferSpec {
 /// What a buffer begins with.
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
+    /// Zeros, since nothing is said.
+    Nothing,
     Zero,
     Iota,
     Random(u64),
@@ -141,11 +143,11 @@ impl Element {
         let half = 1_i128 << (bits - 1);
         let (number, range) = match text.strip_prefix("0x") {
             // What is written in bits may have any of them.
-            Some(digits) => (i128::from_str_radix(digits, 16), 0..2 * half),
-            None if is_signed => (text.parse(), -half..half),
-            None => (text.parse(), 0..2 * half),
+            Some(_) => (number::parse_wide(text).and_then(|it| it.try_into().ok()), 0..2 * half),
+            None if is_signed => (text.parse().ok(), -half..half),
+            None => (text.parse().ok(), 0..2 * half),
         };
-        let number = number.map_err(|_| wrong())?;
+        let number: i128 = number.ok_or_else(wrong)?;
         if !range.contains(&number) {
             let sign = if is_signed { "signed" } else { "unsigned" };
             return Err(TextError::new(format!("{number} is no {sign} number of {bits} bits")));
@@ -216,7 +218,7 @@ impl FromStr for BufferSpec {
     fn from_str(text: &str) -> Result<Self, TextError> {
         let (shape, content) = match text.split_once('=') {
             Some((shape, content)) => (shape, content.parse()?),
-            None => (text, Content::Zero),
+            None => (text, Content::Nothing),
         };
         let number = |text: &str| {
             text.parse::<usize>().map_err(|_| TextError::new(format!("`{text}` is no size")))
@@ -264,6 +266,18 @@ impl BufferSpec {
         }
     }
 
+    /// Whether it is said what it holds before the kernel runs; if not, it holds zeros.
+    ///
+    /// ```
+    /// use hsaco_kernarg::BufferSpec;
+    /// assert!("64=zero".parse::<BufferSpec>().unwrap().is_filled());
+    /// assert!(!"64".parse::<BufferSpec>().unwrap().is_filled());
+    /// ```
+    #[must_use]
+    pub fn is_filled(&self) -> bool {
+        self.content != Content::Nothing
+    }
+
     /// What it holds before the kernel runs; of a file that it begins with, the caller brings the bytes.
     ///
     /// # Errors
@@ -272,7 +286,7 @@ impl BufferSpec {
         let Self { size, element, .. } = *self;
         let count = size / element.size();
         let mut bytes: Vec<u8> = match &self.content {
-            Content::Zero => Vec::new(),
+            Content::Nothing | Content::Zero => Vec::new(),
             Content::Iota => (0..count as u64).flat_map(|it| element.whole(it)).collect(),
             Content::Random(seed) => {
                 let mut next = random(*seed);

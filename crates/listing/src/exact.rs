@@ -8,7 +8,7 @@ use hsaco_isa::model::VgprMsb;
 
 use crate::comment::{COMMENT_COLUMN, push_annotation, push_comment};
 use crate::hex::{Case, push_hex};
-use crate::plan::{CodeSpan, Plan};
+use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
@@ -19,7 +19,7 @@ const ROW: usize = 16;
 /// Writes spans of one object.
 #[derive(Clone, Copy)]
 pub(crate) struct ExactWriter<'p, 'a> {
-    pub(crate) plan: &'p Plan<'a>,
+    pub(crate) plan: &'p ListingPlan<'a>,
     pub(crate) assembler: &'p Assembler,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::hex::{Case, push_hex};
 use crate::live::Counts;
-use crate::plan::{CodeSpan, Plan};
+use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
@@ -43,7 +43,7 @@ struct Instruction<'a> {
 #[derive(Clone, Copy)]
 pub struct JsonWriter<'p, 'a> {
     /// The object.
-    pub plan: &'p Plan<'a>,
+    pub plan: &'p ListingPlan<'a>,
 }
 
 impl JsonWriter<'_, '_> {
@@ -128,7 +128,13 @@ struct Line {
 }
 
 impl Line {
-    fn inst(&mut self, plan: &Plan<'_>, inst: &Inst, msb: VgprMsb, target: Option<&Target<'_>>) {
+    fn inst(
+        &mut self,
+        plan: &ListingPlan<'_>,
+        inst: &Inst,
+        msb: VgprMsb,
+        target: Option<&Target<'_>>,
+    ) {
         self.text.clear();
         self.tokens.clear();
         plan.decoder.print_tokens(inst, msb, &mut self.text, &mut self.tokens);

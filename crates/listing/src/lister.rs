@@ -16,7 +16,7 @@ pub type EachNumber = fn(usize, &(dyn Fn(usize) + Sync));
 
 /// How code is decoded, and what is worked out of it.
 #[derive(Clone)]
-pub struct Options {
+pub struct ListingOptions {
     /// How code is decoded.
     pub decode: DecodeOptions,
     /// Whether 16-bit operands name halves of registers is detected: whichever leaves fewer words undecoded.
@@ -31,7 +31,7 @@ pub struct Options {
     pub each: EachNumber,
 }
 
-impl Default for Options {
+impl Default for ListingOptions {
     fn default() -> Self {
         Self {
             decode: DecodeOptions::default(),
@@ -47,7 +47,7 @@ impl Default for Options {
 /// Lists objects: options, and decoders that are made once.
 #[derive(Default)]
 pub struct Lister {
-    pub(crate) options: Options,
+    pub(crate) options: ListingOptions,
     /// Whether an object had debug information, where it is wanted.
     has_lines: AtomicBool,
     made: DecoderCache,
@@ -57,7 +57,7 @@ pub struct Lister {
 impl Lister {
     /// One for objects of any processor.
     #[must_use]
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: ListingOptions) -> Self {
         Self { options, ..Self::default() }
     }
 

@@ -19,7 +19,7 @@ use crate::steps::{Step, Steps};
 const UNIT: usize = 12 << 10;
 
 /// One object, ready to be listed.
-pub struct Plan<'a> {
+pub struct ListingPlan<'a> {
     pub(crate) layout: Layout<'a>,
     pub(crate) decoder: Decoder,
     /// What makes bytes of the text again, where that is wanted.
@@ -54,7 +54,7 @@ pub struct CodeSpan {
     pub(crate) is_data: bool,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ListingPlan<'a> {
     /// Reads what listing an object takes; no instruction is decoded, unless to detect how.
     ///
     /// What is wrong with the object goes to `problems`; nothing is made of one whose processor is not known.

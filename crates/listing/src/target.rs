@@ -6,7 +6,7 @@ use hsaco_elf::symbol::STT_NOTYPE;
 use hsaco_isa::Inst;
 
 use crate::layout::Label;
-use crate::plan::{CodeSpan, Plan};
+use crate::plan::{CodeSpan, ListingPlan};
 
 /// How a branch's target is named.
 pub(crate) enum Target<'p> {
@@ -20,7 +20,7 @@ impl CodeSpan {
     /// The words for the target of a branch in this span, if there are any.
     pub(crate) fn target<'p>(
         &self,
-        plan: &'p Plan<'_>,
+        plan: &'p ListingPlan<'_>,
         branch: &Inst,
         target: u64,
     ) -> Option<Target<'p>> {

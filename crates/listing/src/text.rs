@@ -12,7 +12,7 @@ use crate::exact::{ExactWriter, plain};
 use crate::hex::{Case, push_hex, push_word};
 use crate::lister::Reassembly;
 use crate::live::Counts;
-use crate::plan::{CodeSpan, Plan};
+use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
@@ -30,12 +30,12 @@ pub struct TextStyle {
 #[derive(Clone, Copy)]
 pub struct TextWriter<'p, 'a> {
     /// The object.
-    pub plan: &'p Plan<'a>,
+    pub plan: &'p ListingPlan<'a>,
     /// How.
     pub style: TextStyle,
 }
 
-impl Plan<'_> {
+impl ListingPlan<'_> {
     /// All of the listing as text, after a line that says what the object is called.
     #[must_use]
     pub fn to_text(&self, name: &str, style: TextStyle) -> Vec<u8> {

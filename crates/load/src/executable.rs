@@ -166,11 +166,11 @@ impl<'a> Executable<'a> {
     /// relocatable object cannot be frozen.
     ///
     /// ```
-    /// use hsaco_load::{Executable, SymbolKind};
+    /// use hsaco_load::{Executable, LoadedSymbolKind};
     /// let file = std::fs::read("../../tests/fixtures/lds.o")?;
     /// let mut executable = Executable::new(None);
     /// executable.inspect("lds.o", file)?;
-    /// assert_eq!(executable.symbol("tile").unwrap().kind(), SymbolKind::Lds);
+    /// assert_eq!(executable.symbol("tile").unwrap().kind(), LoadedSymbolKind::Lds);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

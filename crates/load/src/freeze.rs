@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hsaco_object::{CodeObject, Index};
 
-use crate::error::{ErrorKind, Errors, refusal};
+use crate::error::{ErrorKind, Errors, Result, refusal};
 use crate::executable::{Executable, Frozen};
 use crate::object::Object;
 use crate::resolve::{self, Resolution};
@@ -46,15 +46,19 @@ impl Executable<'_> {
         }
     }
 
-    /// Places the objects, finds who provides each name, and applies relocations.
-    fn put_together(&self, base: u64) -> std::result::Result<Frozen, Errors> {
+    /// How far each object is moved, and who provides each name.
+    fn arrange(&self, base: u64) -> Result<(Vec<u64>, Resolution)> {
         if let Some(object) = self.objects.iter().find(|it| !it.is_linked) {
             let error = refusal(ErrorKind::NotLinked, "it was only to be inspected");
-            return Err(error.in_object(&object.name).into());
+            return Err(error.in_object(&object.name));
         }
         let deltas = image::place(&self.objects, base, |object| object.base)?;
-        let Resolution { bound, mut errors } =
-            resolve::resolve(&self.objects, &self.definitions, &self.names);
+        Ok((deltas, resolve::resolve(&self.objects, &self.definitions, &self.names)))
+    }
+
+    /// Places the objects, finds who provides each name, and applies relocations.
+    fn put_together(&self, base: u64) -> std::result::Result<Frozen, Errors> {
+        let (deltas, Resolution { bound, mut errors }) = self.arrange(base)?;
         let mut images = self.unrelocated(&deltas)?;
         let log = self.addresses(&deltas, &bound).apply(&mut images, &mut errors);
         Errors::check(errors)?;
@@ -87,6 +91,12 @@ pub fn check_object(code: &CodeObject<'_>, index: &Index<'_>) -> std::result::Re
         let (object, _) = Object::check(name, code, index, names)?;
         Ok(Object { bytes, ..object })
     })?;
-    executable.put_together(Freeze::default().base)?;
+    let base = Freeze::default().base;
+    // Where nothing is relocated memory holds what the file does, and need not be made.
+    if executable.objects.iter().all(|it| it.relocations.is_empty()) {
+        let (_, resolution) = executable.arrange(base)?;
+        return Errors::check(resolution.errors);
+    }
+    executable.put_together(base)?;
     Ok(())
 }

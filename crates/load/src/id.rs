@@ -50,7 +50,7 @@ impl SymbolId {
 /// What a symbol stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum SymbolKind {
+pub enum LoadedSymbolKind {
     /// A descriptor, and the code it starts.
     Kernel,
     /// Data in memory.
@@ -67,29 +67,29 @@ pub enum SymbolKind {
     Absolute,
 }
 
-impl SymbolKind {
+impl LoadedSymbolKind {
     /// Every kind.
-    pub const ALL: [SymbolKind; 7] = [
-        SymbolKind::Kernel,
-        SymbolKind::Variable,
-        SymbolKind::Function,
-        SymbolKind::IndirectFunction,
-        SymbolKind::External,
-        SymbolKind::Lds,
-        SymbolKind::Absolute,
+    pub const ALL: [LoadedSymbolKind; 7] = [
+        LoadedSymbolKind::Kernel,
+        LoadedSymbolKind::Variable,
+        LoadedSymbolKind::Function,
+        LoadedSymbolKind::IndirectFunction,
+        LoadedSymbolKind::External,
+        LoadedSymbolKind::Lds,
+        LoadedSymbolKind::Absolute,
     ];
 
     /// The name to show.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            SymbolKind::Kernel => "kernel",
-            SymbolKind::Variable => "variable",
-            SymbolKind::Function => "function",
-            SymbolKind::IndirectFunction => "indirect_function",
-            SymbolKind::External => "external",
-            SymbolKind::Lds => "lds",
-            SymbolKind::Absolute => "absolute",
+            LoadedSymbolKind::Kernel => "kernel",
+            LoadedSymbolKind::Variable => "variable",
+            LoadedSymbolKind::Function => "function",
+            LoadedSymbolKind::IndirectFunction => "indirect_function",
+            LoadedSymbolKind::External => "external",
+            LoadedSymbolKind::Lds => "lds",
+            LoadedSymbolKind::Absolute => "absolute",
         }
     }
 }

@@ -40,14 +40,14 @@ pub use calls::{CallEdge, CallTarget, CallView, FunctionRef};
 pub use error::{Error, ErrorKind, Errors, Result};
 pub use executable::{AppliedRelocation, Executable};
 pub use freeze::{Freeze, check_object};
-pub use id::{ObjectId, SymbolId, SymbolKind};
+pub use id::{LoadedSymbolKind, ObjectId, SymbolId};
 pub use image::{Image, MemorySegment};
 pub use object::KernelInfo;
 pub use raise::{NamedShortage, Raise};
 #[cfg(feature = "serde")]
 pub use rows::{
     CallRow, ErrorRow, ExecutableRows, LinkRow, ObjectRow, PlaceRow, RaiseRow, RelocationRow,
-    SegmentRow, SymbolRow,
+    SegmentRow, ShortageRow, SymbolRow,
 };
 pub use source::SourceFrame;
 pub use symbol::{Located, Symbol};

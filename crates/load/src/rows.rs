@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::calls::{CallEdge, CallTarget, FunctionRef};
 use crate::error::{Error, Errors, Result};
 use crate::executable::{AppliedRelocation, Executable};
-use crate::id::{ObjectId, SymbolKind};
+use crate::id::{LoadedSymbolKind, ObjectId};
 use crate::object::KernelInfo;
 use crate::raise::{NamedShortage, Raise};
 use crate::source::SourceFrame;
@@ -196,17 +196,22 @@ pub struct RaiseRow {
     kernel: String,
     object: String,
     raised: bool,
-    shortfalls: Vec<ShortfallRow>,
+    shortfalls: Vec<ShortageRow>,
     dynamic_stack: bool,
     workgroup_limit: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct ShortfallRow {
-    resource: &'static str,
-    allocated: u32,
-    needed: u32,
-    by: Vec<String>,
+/// A resource of which a kernel has less than it needs with all that it calls.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShortageRow {
+    /// Which one.
+    pub resource: &'static str,
+    /// What the descriptor gives.
+    pub allocated: u32,
+    /// What the code uses.
+    pub needed: u32,
+    /// From the kernel to the function that needs it.
+    pub by: Vec<String>,
 }
 
 impl ExecutableRows {
@@ -336,7 +341,7 @@ impl SymbolRow {
     /// Of a symbol.
     #[must_use]
     pub fn new(executable: &Executable<'_>, symbol: &Symbol<'_>) -> Self {
-        let is_variable = symbol.kind() == SymbolKind::Variable;
+        let is_variable = symbol.kind() == LoadedSymbolKind::Variable;
         let name = |it: ObjectId| executable.object_name(it).to_owned();
         let provider = symbol.provider().filter(|it| it.id() != symbol.id());
         let provider =
@@ -434,9 +439,9 @@ impl LinkRow {
             size,
             target: executable.target().map(|it| it.to_string()),
             objects: executable.objects().map(|it| executable.object_name(it).to_owned()).collect(),
-            kernels: kinds(SymbolKind::Kernel),
-            functions: kinds(SymbolKind::Function),
-            variables: kinds(SymbolKind::Variable),
+            kernels: kinds(LoadedSymbolKind::Kernel),
+            functions: kinds(LoadedSymbolKind::Function),
+            variables: kinds(LoadedSymbolKind::Variable),
             relocations: executable.relocations().count(),
             resources: RaiseRow::all(executable),
             remarks: executable.remarks().to_vec(),
@@ -452,7 +457,7 @@ impl RaiseRow {
     }
 
     fn new(executable: &Executable<'_>, raise: &Raise) -> Self {
-        let shortfall = |it: &NamedShortage| ShortfallRow {
+        let shortfall = |it: &NamedShortage| ShortageRow {
             resource: it.resource.name(),
             allocated: it.allocated,
             needed: it.needed,

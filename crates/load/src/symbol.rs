@@ -8,7 +8,7 @@ use hsaco_demangle::demangle;
 use hsaco_elf::symbol::{Binding, Visibility};
 
 use crate::executable::Executable;
-use crate::id::{ObjectId, SymbolId, SymbolKind};
+use crate::id::{LoadedSymbolKind, ObjectId, SymbolId};
 use crate::name::NameId;
 use crate::object::{Entry, Kernel, KernelInfo, Object, Place};
 use crate::resolve::{Bound, Definition};
@@ -16,12 +16,12 @@ use crate::resolve::{Bound, Definition};
 /// A symbol of an executable.
 ///
 /// ```
-/// use hsaco_load::{Executable, SymbolKind};
+/// use hsaco_load::{Executable, LoadedSymbolKind};
 /// let file = std::fs::read("../../tests/fixtures/s1.gfx942.co")?;
 /// let mut executable = Executable::new(None);
 /// let object = executable.load("s1.co", file)?;
 /// let helper = executable.symbol("helper").unwrap();
-/// assert_eq!(helper.kind(), SymbolKind::Function);
+/// assert_eq!(helper.kind(), LoadedSymbolKind::Function);
 /// assert_eq!((helper.object(), helper.value(), helper.size()), (Some(object), Some(0x1d00), 16));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -81,12 +81,12 @@ impl<'e> Symbol<'e> {
 
     /// What it stands for.
     #[must_use]
-    pub fn kind(&self) -> SymbolKind {
+    pub fn kind(&self) -> LoadedSymbolKind {
         match self.of {
-            Of::Object { entry, .. } => entry.kind.unwrap_or(SymbolKind::Function),
+            Of::Object { entry, .. } => entry.kind.unwrap_or(LoadedSymbolKind::Function),
             Of::Caller { definition, .. } => match definition.class {
-                crate::object::Class::Function => SymbolKind::Function,
-                _ => SymbolKind::Variable,
+                crate::object::Class::Function => LoadedSymbolKind::Function,
+                _ => LoadedSymbolKind::Variable,
             },
         }
     }
@@ -182,7 +182,7 @@ impl<'e> Symbol<'e> {
 
     fn loaded_kernel(&self) -> Option<(&'e Object<'e>, u32, &'e Kernel)> {
         let Of::Object { number, object, entry, .. } = self.of else { return None };
-        let kernel = entry.kernel.filter(|_| entry.kind == Some(SymbolKind::Kernel))?;
+        let kernel = entry.kernel.filter(|_| entry.kind == Some(LoadedSymbolKind::Kernel))?;
         Some((object, number, self.executable.kernel(number, kernel)?))
     }
 
@@ -201,7 +201,8 @@ impl<'e> Symbol<'e> {
         if let Some((_, number, kernel)) = self.loaded_kernel() {
             return Some((place(number, kernel.entry), kernel.code_size));
         }
-        let is_code = matches!(self.kind(), SymbolKind::Function | SymbolKind::IndirectFunction);
+        let is_code =
+            matches!(self.kind(), LoadedSymbolKind::Function | LoadedSymbolKind::IndirectFunction);
         let Of::Object { number, entry, .. } = self.of else { return None };
         match entry.place {
             Place::Memory(address) if is_code => Some((place(number, address), entry.size)),
@@ -272,7 +273,7 @@ impl Executable<'_> {
     pub fn symbol(&self, name: &str) -> Option<Symbol<'_>> {
         let found = self.symbols_named(name);
         let rank = |it: &Symbol<'_>| {
-            let is_kernel = it.kind() == SymbolKind::Kernel;
+            let is_kernel = it.kind() == LoadedSymbolKind::Kernel;
             (it.is_definition(), it.is_exported(), is_kernel, std::cmp::Reverse(it.id()))
         };
         found.into_iter().max_by_key(rank)

@@ -7,11 +7,12 @@ mod random;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hsaco_container::{EntryKind, HashCheck, Options, entries};
+use hsaco_container::{EntryKind, HashCheck, WalkOptions, entries};
 use hsaco_object::layout::{Kind, Layout, Piece, duplicates, layout};
 use random::Random;
 
-const OPTIONS: Options = Options { max_size: 1 << 20, max_depth: 8, hash: HashCheck::UpTo(0) };
+const OPTIONS: WalkOptions =
+    WalkOptions { max_size: 1 << 20, max_depth: 8, hash: HashCheck::UpTo(0) };
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures")

@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! let object = std::fs::read("kernels.co")?;
-//! println!("{}", hsaco_probe::Probe::new().load(&object));
+//! println!("{}", hsaco_probe::HsaRuntime::new().load(&object));
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
@@ -16,15 +16,15 @@ fn unasked(why: impl Into<String>) -> Answer {
 }
 
 /// The runtime, opened and started once.
-pub struct Probe(Result<imp::Runtime, Answer>);
+pub struct HsaRuntime(Result<imp::Runtime, Answer>);
 
-impl Default for Probe {
+impl Default for HsaRuntime {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Probe {
+impl HsaRuntime {
     /// Finds the runtime, and starts it.
     #[must_use]
     pub fn new() -> Self {

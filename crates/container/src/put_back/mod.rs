@@ -7,10 +7,10 @@
 //!
 //! ```
 //! use std::collections::BTreeMap;
-//! use hsaco_container::{Options, bundle::{self, Bundle}, put_back};
+//! use hsaco_container::{WalkOptions, bundle::{self, Bundle}, put_back};
 //! let file = bundle::write(&[("hip-gfx90a", "abc"), ("hip-gfx942", "de")], 8);
 //! let new = BTreeMap::from([(0, b"longer than it was".to_vec())]);
-//! let file = put_back(&file, &Options::default(), new)?;
+//! let file = put_back(&file, &WalkOptions::default(), new)?;
 //! let bundle = Bundle::parse(&file)?;
 //! assert_eq!(bundle.content(&file, &bundle.entries[0])?, b"longer than it was");
 //! assert_eq!(bundle.content(&file, &bundle.entries[1])?, b"de");
@@ -30,7 +30,7 @@ use hsaco_compress::Method;
 
 use crate::ccob::{self, Ccob};
 use crate::walk::traced_entries;
-use crate::{Container, Options, Region, RegionKind};
+use crate::{Container, Region, RegionKind, WalkOptions};
 
 const CONTEXT: &str = "putting back";
 
@@ -46,7 +46,7 @@ const PAGE: u64 = 4096;
 /// room for another section header.
 pub fn put_back(
     data: &[u8],
-    options: &Options,
+    options: &WalkOptions,
     mut new: BTreeMap<usize, Vec<u8>>,
 ) -> Result<Vec<u8>> {
     let mut walk = traced_entries(data, options);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use hsaco_analysis::Allocation;
 use hsaco_bytes::Str;
+use hsaco_elf::Segment;
 use hsaco_elf::symbol::Symbol;
-use hsaco_elf::{PF_X, Segment};
 use hsaco_isa::target::Generation;
 use hsaco_object::descriptor::KernelDescriptor;
 use hsaco_object::{CodeObject, Index, Kernel as FileKernel};
@@ -183,7 +183,7 @@ fn check_descriptor(
 }
 
 fn check_entry(kernel: &FileKernel<'_>, entry: u64, segments: &[Segment]) -> Result<()> {
-    let is_code = mapped(segments, entry, 4).is_some_and(|it| it.flags & PF_X != 0);
+    let is_code = mapped(segments, entry, 4).is_some_and(Segment::is_executable);
     if is_code {
         return Ok(());
     }

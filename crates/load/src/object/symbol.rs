@@ -8,13 +8,13 @@ use hsaco_elf::symbol::{
     Binding, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL, STT_COMMON, STT_FUNC,
     STT_OBJECT, STT_SECTION, Symbol, SymbolSource, SymbolTable, Visibility,
 };
-use hsaco_elf::{PF_X, SHT_DYNSYM, SHT_SYMTAB, Segment};
-use hsaco_object::{CodeObject, Index, SymbolKind as FileKind};
+use hsaco_elf::{SHT_DYNSYM, SHT_SYMTAB, Segment};
+use hsaco_object::{CodeObject, Index, SymbolKind};
 
 use super::kernel::{self, Located};
 use super::segment::mapped;
 use crate::error::{ErrorKind, Result, refusal, unreadable};
-use crate::id::SymbolKind;
+use crate::id::LoadedSymbolKind;
 use crate::name::{NameId, Names};
 
 /// Where a symbol is.
@@ -63,7 +63,7 @@ pub(crate) struct Entry {
     /// The name to show: a kernel's is without `.kd`.
     pub(crate) shown: NameId,
     /// What it is; nothing for the code of a kernel, whose descriptor is the kernel.
-    pub(crate) kind: Option<SymbolKind>,
+    pub(crate) kind: Option<LoadedSymbolKind>,
     pub(crate) class: Class,
     /// Its type in the file.
     pub(crate) file_type: u8,
@@ -205,29 +205,29 @@ impl<'a> Reader<'_, 'a> {
             let section = self.code.elf().section(symbol.section);
             return Ok(Slot::Address(section.map_or(symbol.value, |it| it.address)));
         }
-        let kind = FileKind::of(symbol, self.code.is_v2());
+        let kind = SymbolKind::of(symbol, self.code.is_v2());
         let kernel = self.kernels.of_symbol(symbol, is_first);
         let is_local = symbol.binding == Binding::Local;
         let kind = match kind {
-            FileKind::Bookkeeping => return Ok(Slot::Nothing),
-            FileKind::Label if is_local => return Ok(Slot::Address(symbol.value)),
-            FileKind::External if symbol.name.is_empty() => return Ok(Slot::Nothing),
-            FileKind::KernelDescriptor | FileKind::KernelV2 | FileKind::Variable
+            SymbolKind::Bookkeeping => return Ok(Slot::Nothing),
+            SymbolKind::Label if is_local => return Ok(Slot::Address(symbol.value)),
+            SymbolKind::External if symbol.name.is_empty() => return Ok(Slot::Nothing),
+            SymbolKind::KernelDescriptor | SymbolKind::KernelV2 | SymbolKind::Variable
                 if kernel.is_some() =>
             {
-                Some(SymbolKind::Kernel)
+                Some(LoadedSymbolKind::Kernel)
             }
-            FileKind::Function if kernel.is_some() => None,
-            FileKind::KernelDescriptor | FileKind::KernelV2 => Some(SymbolKind::Variable),
-            FileKind::Function => Some(SymbolKind::Function),
-            FileKind::IndirectFunction => Some(SymbolKind::IndirectFunction),
-            FileKind::Variable if is_common(symbol) => Some(SymbolKind::External),
-            FileKind::Variable => Some(SymbolKind::Variable),
-            FileKind::LdsVariable => Some(SymbolKind::Lds),
-            FileKind::External => Some(SymbolKind::External),
-            FileKind::Absolute => Some(SymbolKind::Absolute),
-            FileKind::Label if self.is_code(symbol) => Some(SymbolKind::Function),
-            FileKind::Label => Some(SymbolKind::Variable),
+            SymbolKind::Function if kernel.is_some() => None,
+            SymbolKind::KernelDescriptor | SymbolKind::KernelV2 => Some(LoadedSymbolKind::Variable),
+            SymbolKind::Function => Some(LoadedSymbolKind::Function),
+            SymbolKind::IndirectFunction => Some(LoadedSymbolKind::IndirectFunction),
+            SymbolKind::Variable if is_common(symbol) => Some(LoadedSymbolKind::External),
+            SymbolKind::Variable => Some(LoadedSymbolKind::Variable),
+            SymbolKind::LdsVariable => Some(LoadedSymbolKind::Lds),
+            SymbolKind::External => Some(LoadedSymbolKind::External),
+            SymbolKind::Absolute => Some(LoadedSymbolKind::Absolute),
+            SymbolKind::Label if self.is_code(symbol) => Some(LoadedSymbolKind::Function),
+            SymbolKind::Label => Some(LoadedSymbolKind::Variable),
         };
         self.check_place(symbol, kind)?;
         let entry = self.entry(symbol, kind, kernel, is_dynamic);
@@ -238,7 +238,7 @@ impl<'a> Reader<'_, 'a> {
     fn entry(
         &mut self,
         symbol: &Symbol<'a>,
-        kind: Option<SymbolKind>,
+        kind: Option<LoadedSymbolKind>,
         kernel: Option<u32>,
         is_dynamic: bool,
     ) -> Entry {
@@ -250,7 +250,8 @@ impl<'a> Reader<'_, 'a> {
         };
         let (is_const, align) = self.section_facts(symbol, place);
         let name = self.names.intern(symbol.name);
-        let plain = symbol.name.strip_suffix(".kd").filter(|_| kind == Some(SymbolKind::Kernel));
+        let plain =
+            symbol.name.strip_suffix(".kd").filter(|_| kind == Some(LoadedSymbolKind::Kernel));
         Entry {
             name,
             shown: plain.map_or(name, |plain| self.names.intern(plain)),
@@ -293,7 +294,7 @@ impl<'a> Reader<'_, 'a> {
     fn is_code(&self, symbol: &Symbol<'_>) -> bool {
         match self.code.elf().section(symbol.section).filter(|it| it.index != 0) {
             Some(section) => section.is_executable(),
-            None => mapped(self.segments, symbol.value, 0).is_some_and(|it| it.flags & PF_X != 0),
+            None => mapped(self.segments, symbol.value, 0).is_some_and(Segment::is_executable),
         }
     }
 
@@ -311,7 +312,7 @@ impl<'a> Reader<'_, 'a> {
         Err(refusal(ErrorKind::BadSymbol, detail))
     }
 
-    fn check_place(&self, symbol: &Symbol<'_>, kind: Option<SymbolKind>) -> Result<()> {
+    fn check_place(&self, symbol: &Symbol<'_>, kind: Option<LoadedSymbolKind>) -> Result<()> {
         let is_in_memory = !self.code.is_relocatable()
             && symbol.is_defined()
             && !is_common(symbol)
@@ -322,12 +323,12 @@ impl<'a> Reader<'_, 'a> {
         if !is_in_memory || mapped(self.segments, symbol.value, size).is_some() || !is_typed {
             return Ok(());
         }
-        let what = kind.map_or("kernel code", SymbolKind::name);
+        let what = kind.map_or("kernel code", LoadedSymbolKind::name);
         let detail = format!(
             "{what} `{}`: {size:#x} bytes at {:#x} are in no segment",
             symbol.name, symbol.value
         );
-        let is_descriptor = kind == Some(SymbolKind::Kernel);
+        let is_descriptor = kind == Some(LoadedSymbolKind::Kernel);
         let kind = if is_descriptor { ErrorKind::BadDescriptor } else { ErrorKind::BadSymbol };
         Err(refusal(kind, detail))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use foldhash::quality;
 use hsaco_bytes::Error;
-use hsaco_container::{Entry, EntryKind, Options, Place, Region, Visit, visit};
+use hsaco_container::{Entry, EntryKind, EntryPlace, Region, RegionVisitor, WalkOptions, visit};
 
 use crate::CodeObject;
 
@@ -41,11 +41,11 @@ pub struct Code {
 /// in memory, is taken for the same when two independent hashes of 64 bits are.
 ///
 /// ```
-/// use hsaco_container::Options;
+/// use hsaco_container::WalkOptions;
 /// use hsaco_object::layout::duplicates;
-/// assert!(duplicates(b"no code at all", &Options::default()).is_empty());
+/// assert!(duplicates(b"no code at all", &WalkOptions::default()).is_empty());
 /// ```
-pub fn duplicates(data: &[u8], options: &Options) -> Vec<Duplicate> {
+pub fn duplicates(data: &[u8], options: &WalkOptions) -> Vec<Duplicate> {
     let mut finder = Finder {
         data,
         number: 0,
@@ -86,12 +86,12 @@ struct Finder<'a> {
     groups: HashMap<Print, Vec<Found>, FixedState>,
 }
 
-impl Visit for Finder<'_> {
+impl RegionVisitor for Finder<'_> {
     fn region(&mut self, region: &Region<'_>) {
         self.looked.region(region);
     }
 
-    fn entry(&mut self, place: Place, entry: &Entry<'_>) {
+    fn entry(&mut self, place: EntryPlace, entry: &Entry<'_>) {
         if !entry.is_object() {
             return;
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use hsaco_bytes::{Error, ErrorKind};
-use hsaco_container::{Entry, Place, Region};
+use hsaco_container::{Entry, EntryPlace, Region};
 
 /// How often the bytes of a region may be looked into.
 pub(super) const MAX_OVERLAP: u64 = 4;
@@ -33,7 +33,7 @@ impl Looked {
         self.left.push((region.data.len() as u64).saturating_mul(MAX_OVERLAP));
     }
 
-    pub(super) fn look(&mut self, place: Place, entry: &Entry<'_>, number: usize) -> Look {
+    pub(super) fn look(&mut self, place: EntryPlace, entry: &Entry<'_>, number: usize) -> Look {
         let size = entry.data.len();
         let first = *self.objects.entry((place.region, place.base, size)).or_insert(number);
         if first != number {

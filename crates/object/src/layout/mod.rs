@@ -1,10 +1,10 @@
 //! Every byte of a file, and what it belongs to.
 //!
 //! ```
-//! use hsaco_container::{Options, bundle};
+//! use hsaco_container::{WalkOptions, bundle};
 //! use hsaco_object::layout::{Kind, layout};
 //! let file = bundle::write(&[("hip-amdgcn-amd-amdhsa--gfx90a", b"BC\xc0\xde")], 128);
-//! let layout = layout(&file, &Options::default());
+//! let layout = layout(&file, &WalkOptions::default());
 //! let pieces: Vec<_> =
 //!     layout.pieces.iter().map(|it| (it.range.clone(), it.owner.kind)).collect();
 //! assert_eq!(
@@ -33,7 +33,8 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hsaco_bytes::{Error, ErrorKind};
 use hsaco_container::{
-    Container, Entry, EntryKind, Options, Place, Region, RegionKind, Visit, parts, visit,
+    Container, Entry, EntryKind, EntryPlace, Region, RegionKind, RegionVisitor, WalkOptions, parts,
+    visit,
 };
 
 use crate::{CodeObject, Index};
@@ -214,13 +215,13 @@ impl Owner {
 /// without those that are not for AMD GPUs.
 ///
 /// ```
-/// use hsaco_container::Options;
+/// use hsaco_container::WalkOptions;
 /// use hsaco_object::layout::{Kind, layout};
-/// let layout = layout(b"#!/bin/sh", &Options::default());
+/// let layout = layout(b"#!/bin/sh", &WalkOptions::default());
 /// assert_eq!((layout.pieces[0].range.clone(), layout.pieces[0].owner.kind), (0..9, Kind::Unknown));
 /// assert_eq!(layout.problems.len(), 1);
 /// ```
-pub fn layout(data: &[u8], options: &Options) -> Layout {
+pub fn layout(data: &[u8], options: &WalkOptions) -> Layout {
     let mut builder = Builder::default();
     visit(data, options, &mut builder);
     builder.finish()
@@ -268,7 +269,7 @@ impl Names {
     }
 }
 
-impl Visit for Builder {
+impl RegionVisitor for Builder {
     fn region(&mut self, region: &Region<'_>) {
         self.looked.region(region);
         let range = region.base..region.base.saturating_add(region.data.len() as u64);
@@ -287,7 +288,7 @@ impl Visit for Builder {
         self.regions.push(spot);
     }
 
-    fn entry(&mut self, place: Place, entry: &Entry<'_>) {
+    fn entry(&mut self, place: EntryPlace, entry: &Entry<'_>) {
         let Some(&outer) = self.regions.get(place.region) else { return };
         let range = place.base..place.base.saturating_add(entry.data.len() as u64);
         if !entry.is_object() {
