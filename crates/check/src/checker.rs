@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsaco_bytes::{Error, ErrorKind};
-use hsaco_container::{Container, Options, entries};
+use hsaco_container::{Container, WalkOptions, entries};
 
 use crate::budget::{Budget, KernelBudget, Measures};
 use crate::device::Device;
@@ -128,7 +128,7 @@ impl Checker {
         let wanted = self.selects(rule.name)
             || self.selected.is_empty() && (self.code || rule.needs < Depth::Code)
             || !self.kernels.is_empty() && rule.name == rules::KERNEL_NOT_FOUND;
-        wanted && !self.ignored.contains(&rule.name)
+        wanted && !rule.is_of_runs() && !self.ignored.contains(&rule.name)
     }
 
     /// Whether some rule is left that could find something.
@@ -168,7 +168,7 @@ impl Checker {
             return Report::from_iter([self.object(&Facts::read(bytes), device, launch)]);
         }
         let (mut objects, mut broken, mut number) = (Vec::new(), Vec::new(), 0);
-        for entry in entries(bytes, &Options::default()) {
+        for entry in entries(bytes, &WalkOptions::default()) {
             match entry {
                 Ok(entry) if entry.is_object() => {
                     let facts = Facts::of_entry(number, &entry);

@@ -1,12 +1,21 @@
 //! The code of an object, decoded once for all rules that look into it.
 
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
+
 use hsaco_analysis::{Allocation, CallGraph, Cfg, Overlap, Route, Shortage};
 use hsaco_object::{CodeObject, Kernel};
+
+use crate::fault::{Fault, Faults};
 
 /// Who calls whom, and what that takes.
 pub(crate) struct Code<'a> {
     code: hsaco_analysis::Code<'a>,
     graph: CallGraph<'a>,
+    /// What is wrong with the instructions of each function, once that was asked.
+    faults: Vec<OnceCell<Faults>>,
+    /// What was told already, of which rule: functions are shared by kernels.
+    told: RefCell<BTreeSet<(&'static str, usize)>>,
 }
 
 /// Less than code needs.
@@ -28,7 +37,8 @@ impl<'a> Code<'a> {
     pub(crate) fn new(object: &CodeObject<'a>) -> Option<Self> {
         let code = hsaco_analysis::Code::of(object).ok()?;
         let graph = CallGraph::new(&code);
-        Some(Self { code, graph })
+        let faults = graph.functions().iter().map(|_| OnceCell::new()).collect();
+        Some(Self { code, graph, faults, told: RefCell::default() })
     }
 
     /// What a kernel and all that it reaches need, and the kernel is not given.
@@ -51,6 +61,31 @@ impl<'a> Code<'a> {
             let usage = self.graph.usage(function)?;
             (usage.undecoded > 0).then(|| self.undecodable_in(function)).flatten()
         })
+    }
+
+    /// What is wrong with the code that a kernel reaches, by a rule; each function is told of once.
+    pub(crate) fn faults(
+        &self,
+        kernel: &Kernel<'_>,
+        rule: &'static str,
+        of_rule: impl Fn(&Faults) -> &[Fault],
+        mut tell: impl FnMut(&str, &Fault),
+    ) {
+        let entry = kernel.entry().and_then(|entry| self.graph.function_at(entry));
+        let reached = entry.map(|start| self.graph.reach(start).functions).unwrap_or_default();
+        for number in reached {
+            let Some(cell) = self.faults.get(number) else { continue };
+            let faults = of_rule(cell.get_or_init(|| self.look_into(number)));
+            if !faults.is_empty() && self.told.borrow_mut().insert((rule, number)) {
+                let name = self.name(number);
+                faults.iter().for_each(|fault| tell(&name, fault));
+            }
+        }
+    }
+
+    fn look_into(&self, function: usize) -> Faults {
+        let Some(function) = self.graph.functions().get(function) else { return Faults::default() };
+        Faults::of(&self.code.decoder(function), &self.code.stream(function))
     }
 
     /// Whether each function on the way is called by the one before beyond doubt.

@@ -67,6 +67,8 @@ pub(crate) enum Check {
     Load(fn(&Facts<'_>, &mut Findings)),
     /// What the caller brings, see [`Budget`](crate::Budget).
     Budgets,
+    /// What a run finds, see [`SANITIZERS`](crate::SANITIZERS).
+    Run,
     /// What the caller compares, see [`REGRESSION`](crate::REGRESSION).
     Baseline,
 }

@@ -18,9 +18,11 @@ mod json;
 mod junit;
 mod markdown;
 mod sarif;
+mod text;
 
 pub use github::Github;
 pub use json::{Json, JsonLines};
 pub use junit::Junit;
 pub use markdown::Markdown;
 pub use sarif::Sarif;
+pub use text::Text;

@@ -1,7 +1,5 @@
 //! `entry-invalid`: the first instruction is not where it can run.
 
-use hsaco_elf::PF_X;
-
 use crate::facts::{KernelFacts, Other};
 use crate::finding::Findings;
 
@@ -20,7 +18,7 @@ pub(super) fn check(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
     };
     let elf = facts.object.object.elf();
     let is_code = elf.loads().any(|load| {
-        load.flags & PF_X != 0
+        load.is_executable()
             && entry.checked_sub(load.address).is_some_and(|into| into < load.file_size)
     });
     if !is_code {

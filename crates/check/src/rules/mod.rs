@@ -6,12 +6,14 @@ mod entry_invalid;
 mod feature_mismatch;
 mod generic_version;
 mod grid_limit;
+mod hazard;
 mod kernarg_layout;
 mod kernel_not_found;
 mod lds_limit;
 mod metadata_descriptor_mismatch;
 mod metadata_invalid;
 mod metadata_target_mismatch;
+mod missing_wait;
 mod no_section_headers;
 mod no_symbol_table;
 mod not_a_code_object;
@@ -38,7 +40,9 @@ use hsaco_bytes::{Error, ErrorKind};
 use hsaco_isa::TargetId;
 
 use crate::device::Device;
-use crate::finding::{Finding, Severity, Subject};
+use crate::facts::KernelFacts;
+use crate::fault::{Fault, Faults};
+use crate::finding::{Finding, Findings, Severity, Subject};
 use crate::nearest::nearest;
 use crate::rule::{Check, Depth, Rule};
 
@@ -99,6 +103,8 @@ rules! {
     caller_duties                "caller-duties"                Kernel   N Metadata   "what the caller must do besides launching"
     undecodable_code             "undecodable-code"             Kernel   E Code       "words that are no instructions of the processor"
     resource_closure             "resource-closure"             Kernel   E Code       "code that needs more than the kernel is given"
+    missing_wait                 "missing-wait"                 Kernel   E Code       "a register that is used before it is loaded or stored"
+    hazard                       "hazard"                       Kernel   E Code       "instructions that stand too close together"
     not_loadable                 "not-loadable"                 Load     E Header     "what a loader refuses, and no other rule says"
 }
 
@@ -126,20 +132,37 @@ pub static REGRESSION: Rule = rule(
     Check::Baseline,
 );
 
-/// Every rule, those of budgets and baselines included.
+/// The rules behind `hsaco run --sanitize`, which finds them while a kernel runs. A check does not find them.
+#[rustfmt::skip]
+pub static SANITIZERS: &[Rule] = &[
+    rule("sanitize-memory", E, Code, "an access outside of memory, LDS or scratch memory", page!("sanitize-memory"), Check::Run),
+    rule("sanitize-init", E, Code, "a value that was never written decides something", page!("sanitize-init"), Check::Run),
+    rule("sanitize-wait", E, Code, "a register that an outstanding operation holds", page!("sanitize-wait"), Check::Run),
+    rule("sanitize-race", E, Code, "accesses of two waves that nothing orders", page!("sanitize-race"), Check::Run),
+    rule("sanitize-barrier", E, Code, "a barrier that waves do not reach together", page!("sanitize-barrier"), Check::Run),
+    rule("sanitize-hazard", E, Code, "instructions that follow each other too closely", page!("sanitize-hazard"), Check::Run),
+];
+
+/// Every rule, those of budgets, baselines and runs included.
 pub(crate) fn all() -> impl Iterator<Item = &'static Rule> + Clone {
-    RULES.iter().chain([&BUDGET, &REGRESSION])
+    RULES.iter().chain([&BUDGET, &REGRESSION]).chain(SANITIZERS)
 }
 
 impl Rule {
-    /// Every rule, those behind budgets and baselines included.
+    /// Every rule, those behind budgets, baselines and runs included.
     ///
     /// ```
-    /// use hsaco_check::{RULES, Rule};
-    /// assert_eq!(Rule::all().count(), RULES.len() + 2);
+    /// use hsaco_check::{RULES, Rule, SANITIZERS};
+    /// assert_eq!(Rule::all().count(), RULES.len() + SANITIZERS.len() + 2);
     /// ```
     pub fn all() -> impl Iterator<Item = &'static Rule> + Clone {
         all()
+    }
+
+    /// Whether it is about what a run finds, and never about an object alone.
+    #[must_use]
+    pub fn is_of_runs(&self) -> bool {
+        matches!(self.check, Check::Run)
     }
 
     /// The rule of that name.
@@ -190,6 +213,26 @@ const fn are_equal(mut one: &[u8], mut other: &[u8]) -> bool {
             _ => return false,
         }
     }
+}
+
+/// Tells the faults of the code that a kernel reaches.
+fn tell_faults(
+    rule: &'static str,
+    facts: &KernelFacts<'_, '_>,
+    findings: &mut Findings,
+    of_rule: impl Fn(&Faults) -> &[Fault],
+) {
+    let Some(code) = facts.object.code() else { return };
+    let elf = facts.object.object.elf();
+    code.faults(facts.kernel, rule, of_rule, |function, fault| {
+        let subject = Subject {
+            address: Some(fault.address),
+            field: Some(".text".into()),
+            ..facts.subject().at(elf.file_offset(fault.address))
+        };
+        let message = format!("in {function}: {}", fault.message);
+        findings.add(fault.severity, subject, message, fault.help.clone());
+    });
 }
 
 pub(crate) const KERNEL_NOT_FOUND: &str = "kernel-not-found";
