@@ -1,6 +1,6 @@
 //! Calling a kernel with buffers and values, as a program would call a function.
 
-use hsaco_dwarf::{DebugSections, SourceMap};
+use hsaco_dwarf::DebugInfo;
 use hsaco_kernarg::{Arguments, Inference, Launch, NativeLayout, Value};
 use hsaco_load::Executable;
 use hsaco_object::CodeObject;
@@ -14,7 +14,7 @@ const MAX_DEBUG: u64 = 1 << 30;
 
 /// A kernel of an executable, with what is known of its arguments.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct LoadedKernel {
     /// Its name, as the linker knows it.
     pub name: String,
     /// Where its descriptor is in memory.
@@ -25,14 +25,14 @@ pub struct Kernel {
 
 /// What a kernel is called with.
 #[derive(Debug)]
-pub enum Argument<'a> {
+pub enum CallArgument<'a> {
     /// A value, whose size must be the argument's.
     Value(Value<'a>),
     /// Memory that the kernel gets the address of: copied to the device, and back afterwards.
     Buffer(&'a mut [u8]),
 }
 
-impl Kernel {
+impl LoadedKernel {
     /// The kernel of a name, mangled or readable, of a frozen executable.
     ///
     /// # Errors
@@ -50,9 +50,8 @@ impl Kernel {
         let kernel = index.kernels().iter().find(|it| it.name() == symbol.name());
         let kernel = kernel.ok_or_else(missing)?;
         // Debug information that cannot be read gives no names.
-        let sections = DebugSections::new(&object, MAX_DEBUG).ok();
-        let map = sections.as_ref().and_then(|it| SourceMap::new(it).ok());
-        let debug = map.as_ref().zip(sections.as_ref());
+        let debug = DebugInfo::open_capped(&object, MAX_DEBUG).ok();
+        let debug = debug.as_ref().map(|it| (it.map(), it.sections()));
         let arguments = Arguments::new(&object, &index, kernel, debug, Inference::Off);
         let layout = arguments.native.map_err(|error| setup(error.to_string()))?;
         Ok(Self { name: symbol.name().to_string(), descriptor, layout })
@@ -76,7 +75,7 @@ impl Device {
     /// back, also where the program stopped.
     ///
     /// ```
-    /// use hsaco_emu::{Argument, Device, Dispatch, Kernel};
+    /// use hsaco_emu::{CallArgument, Device, Dispatch, LoadedKernel};
     /// use hsaco_kernarg::{Launch, Value};
     /// use hsaco_load::{Executable, Freeze};
     /// let mut executable = Executable::new(None);
@@ -84,14 +83,14 @@ impl Device {
     /// executable.freeze(Freeze::default())?;
     /// let mut device = Device::new("gfx942".parse()?, 1 << 30);
     /// device.load(&executable)?;
-    /// let saxpy = Kernel::find(&executable, "saxpy")?;
+    /// let saxpy = LoadedKernel::find(&executable, "saxpy")?;
     /// let mut y: Vec<u8> = [1.0_f32, 2.0].iter().flat_map(|it| it.to_le_bytes()).collect();
     /// let mut x = y.clone();
     /// let mut arguments = [
-    ///     Argument::Buffer(&mut y),
-    ///     Argument::Buffer(&mut x),
-    ///     Argument::Value(Value::F32(10.0)),
-    ///     Argument::Value(Value::I32(2)),
+    ///     CallArgument::Buffer(&mut y),
+    ///     CallArgument::Buffer(&mut x),
+    ///     CallArgument::Value(Value::F32(10.0)),
+    ///     CallArgument::Value(Value::I32(2)),
     /// ];
     /// let launch = Launch::of_workgroups(&[1], &[64])?;
     /// let outcome = device.call(&saxpy, launch, &mut arguments, |dispatch| dispatch.run())?;
@@ -104,9 +103,9 @@ impl Device {
     /// The arguments do not fit the kernel, there is no memory, or the program stopped; the error says where.
     pub fn call(
         &mut self,
-        kernel: &Kernel,
+        kernel: &LoadedKernel,
         launch: Launch,
-        arguments: &mut [Argument<'_>],
+        arguments: &mut [CallArgument<'_>],
         run: impl FnOnce(Dispatch<'_>) -> Result<Outcome>,
     ) -> Result<Outcome> {
         let launch = self.equip(launch, &kernel.layout)?;
@@ -120,17 +119,17 @@ impl Device {
 
     fn call_with(
         &mut self,
-        kernel: &Kernel,
+        kernel: &LoadedKernel,
         launch: Launch,
-        arguments: &mut [Argument<'_>],
+        arguments: &mut [CallArgument<'_>],
         addresses: &mut Vec<u64>,
         run: impl FnOnce(Dispatch<'_>) -> Result<Outcome>,
     ) -> Result<Outcome> {
         let mut values = Vec::with_capacity(arguments.len());
         for argument in &*arguments {
             values.push(match argument {
-                Argument::Value(value) => *value,
-                Argument::Buffer(bytes) => {
+                CallArgument::Value(value) => *value,
+                CallArgument::Buffer(bytes) => {
                     let address = self.memory.allocate(bytes.len() as u64)?;
                     addresses.push(address);
                     self.memory.write(address, bytes)?;
@@ -143,8 +142,8 @@ impl Device {
         let dispatch = Dispatch::at(self, &kernel.name, kernel.descriptor, launch, &kernarg)?;
         let ran = run(dispatch);
         let buffers = arguments.iter_mut().filter_map(|it| match it {
-            Argument::Buffer(bytes) => Some(bytes),
-            Argument::Value(_) => None,
+            CallArgument::Buffer(bytes) => Some(bytes),
+            CallArgument::Value(_) => None,
         });
         for (bytes, address) in buffers.zip(addresses) {
             self.memory.read_into(*address, bytes)?;

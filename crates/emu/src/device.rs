@@ -7,19 +7,11 @@ use hsaco_object::CodeObject;
 use hsaco_object::metadata::Hidden;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
 use crate::hostcall::Hostcall;
 use crate::memory::Memory;
 use crate::print_buffer::{Format, PrintBuffer};
-
-/// Which silicon of a processor: errata differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Revision {
-    /// The first.
-    A0,
-    /// The one that ships.
-    #[default]
-    B0,
-}
+use crate::revision::Revision;
 
 /// A device that runs kernels on the CPU.
 ///
@@ -97,7 +89,7 @@ impl Device {
     /// There is no memory for it.
     pub fn equip(&mut self, launch: Launch, layout: &NativeLayout) -> Result<Launch> {
         let wants = |kind| layout.hidden().iter().any(|it| it.kind == Some(kind));
-        let mut launch = crate::dispatch::with_apertures(launch)?;
+        let mut launch = with_apertures(launch)?;
         if wants(Hidden::HostcallBuffer) && launch.hidden_value(Hidden::HostcallBuffer).is_none() {
             let hostcall = match self.hostcall {
                 Some(it) => it,
@@ -118,4 +110,15 @@ impl Device {
 
 fn hidden(launch: Launch, kind: Hidden, value: u64) -> Result<Launch> {
     launch.with_hidden(kind, value).map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))
+}
+
+/// A launch with the hidden arguments that say where the apertures of a device are.
+///
+/// # Errors
+/// Never, as these arguments have room for them.
+pub fn with_apertures(launch: Launch) -> Result<Launch> {
+    launch
+        .with_hidden(Hidden::SharedBase, SHARED_APERTURE.into())
+        .and_then(|it| it.with_hidden(Hidden::PrivateBase, PRIVATE_APERTURE.into()))
+        .map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))
 }

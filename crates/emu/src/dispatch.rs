@@ -1,21 +1,24 @@
 //! A dispatch: one kernel, its launch and its arguments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 
 use hsaco_isa::target::{AccVgprs, Generation};
-use hsaco_kernarg::{DispatchPacket, Entry, Launch, PacketNeeds};
+use hsaco_kernarg::{DispatchPacket, EntryState, Launch, PacketNeeds};
 use hsaco_load::Executable;
 use hsaco_object::descriptor::KernelDescriptor;
-use hsaco_object::metadata::Hidden;
 
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::exec::exception;
 use crate::hostcall::Host;
-use crate::schedule::Run;
+use crate::revision::MetErratum;
+use crate::sanitize::{Observed, Sanitizer};
 use crate::semantics::Fidelity;
-use crate::translate::{Layout, Target};
-use crate::watch::{InstructionProfile, Reached, TraceFilter, Tracer, Watching};
+use crate::translate::Target;
+use crate::watch::{InstructionProfile, Observer, Reached, TraceFilter, Tracer, Watching};
+use crate::wave::Layout;
 
 /// How long a dispatch may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,18 +50,21 @@ pub struct Outcome {
     pub profile: BTreeMap<u64, InstructionProfile>,
     /// What approximate values have decided, if that was asked for.
     pub reached: Option<Reached>,
+    /// The errata of the device that were met, by address.
+    pub errata: Vec<MetErratum>,
 }
 
 /// A kernel to be run.
-#[derive(Debug)]
 pub struct Dispatch<'d> {
     pub(crate) device: &'d Device,
     pub(crate) kernel: String,
     pub(crate) descriptor: KernelDescriptor,
-    pub(crate) entry: Entry,
+    pub(crate) entry: EntryState,
     /// Where the first instruction is.
     pub(crate) start: u64,
     pub(crate) launch: Launch,
+    /// Workgroups of a cluster in each dimension.
+    pub(crate) cluster: [u32; 3],
     pub(crate) kernarg: Vec<u8>,
     pub(crate) kernarg_address: u64,
     pub(crate) packet_address: u64,
@@ -69,21 +75,24 @@ pub struct Dispatch<'d> {
     pub(crate) scratch_bytes: u32,
     pub(crate) limits: Limits,
     pub(crate) watching: Watching<'d>,
-}
-
-/// A launch with the hidden arguments that say where the apertures of a device are.
-///
-/// # Errors
-/// Never, as these arguments have room for them.
-pub fn with_apertures(launch: Launch) -> Result<Launch> {
-    launch
-        .with_hidden(Hidden::SharedBase, SHARED_APERTURE.into())
-        .and_then(|it| it.with_hidden(Hidden::PrivateBase, PRIVATE_APERTURE.into()))
-        .map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))
+    pub(crate) host: Option<&'d dyn Host>,
+    pub(crate) sanitizer: Option<&'d Sanitizer>,
 }
 
 fn setup(detail: String) -> Error {
     Error::new(ErrorKind::Setup, detail)
+}
+
+/// Workgroups of a cluster at most.
+const MOST_IN_CLUSTER: u32 = 16;
+/// Of exceptions that a descriptor asks to trap, divisions by zero are modelled, up to gfx11.
+fn check_exceptions(rsrc2: u32, generation: Generation) -> Result<()> {
+    let asked = exception::of_descriptor(rsrc2);
+    if asked != 0 && (generation >= Generation::Gfx12 || exception::are_others(asked)) {
+        let detail = "the kernel asks for traps at exceptions of arithmetic that are not modelled";
+        return Err(Error::new(ErrorKind::Unsupported, detail));
+    }
+    Ok(())
 }
 
 /// Bytes of scratch memory that a kernel gets whose stack depends on run time.
@@ -95,6 +104,17 @@ struct Places {
     kernarg: u64,
     packet: u64,
     queue: u64,
+}
+
+impl fmt::Debug for Dispatch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatch")
+            .field("kernel", &self.kernel)
+            .field("launch", &self.launch)
+            .field("limits", &self.limits)
+            .field("watching", &self.watching)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'d> Dispatch<'d> {
@@ -136,7 +156,7 @@ impl<'d> Dispatch<'d> {
         let descriptor =
             KernelDescriptor::parse(&bytes).map_err(|error| setup(error.to_string()))?;
         let processor = device.processor();
-        let entry = Entry::new(processor, &descriptor).map_err(|it| setup(it.to_string()))?;
+        let entry = EntryState::new(processor, &descriptor).map_err(|it| setup(it.to_string()))?;
         let start = descriptor
             .entry(address)
             .and_then(|it| it.checked_add(entry.preload().map_or(0, |it| it.skipped).into()))
@@ -160,8 +180,10 @@ impl<'d> Dispatch<'d> {
         if descriptor.uses_dynamic_stack() {
             scratch_bytes = scratch_bytes.saturating_add(DYNAMIC_STACK);
         }
+        check_exceptions(descriptor.compute_pgm_rsrc2, processor.generation())?;
         let places = Places::new(device, kernarg, address, &launch, &descriptor)?;
-        let target = Target { processor, generation: processor.generation() };
+        let target =
+            Target { processor, generation: processor.generation(), revision: device.revision };
         let layout = layout(target, &descriptor);
         let dispatch = Self {
             device,
@@ -170,6 +192,7 @@ impl<'d> Dispatch<'d> {
             entry,
             start,
             launch,
+            cluster: [1; 3],
             kernarg: kernarg.to_vec(),
             kernarg_address: places.kernarg,
             packet_address: places.packet,
@@ -180,6 +203,8 @@ impl<'d> Dispatch<'d> {
             scratch_bytes,
             limits: Limits::default(),
             watching: Watching::default(),
+            host: None,
+            sanitizer: None,
         };
         let bytes = dispatch.workgroup_bytes();
         if bytes > dispatch.device.memory.left() {
@@ -194,11 +219,38 @@ impl<'d> Dispatch<'d> {
         Self { limits, ..self }
     }
 
+    /// The same in clusters of so many workgroups in each dimension: they share a barrier, and run at once.
+    ///
+    /// # Errors
+    /// The device has no clusters, not of that size, or the grid has parts of one.
+    pub fn with_cluster(self, cluster: [u32; 3]) -> Result<Self> {
+        let size = cluster.iter().fold(1_u32, |all, it| all.saturating_mul(*it));
+        let [x, y, z] = cluster;
+        if self.target.generation != Generation::Gfx125 {
+            return Err(setup(format!("{} has no clusters", self.target.processor)));
+        }
+        if size == 0 || size > MOST_IN_CLUSTER {
+            let detail =
+                format!("a cluster of {x},{y},{z} workgroups; 1 to {MOST_IN_CLUSTER} are possible");
+            return Err(setup(detail));
+        }
+        let counts = self.workgroups();
+        if counts.iter().zip(cluster).any(|(count, size)| !count.is_multiple_of(size)) {
+            let detail = format!("{counts:?} workgroups are no whole clusters of {cluster:?}");
+            return Err(setup(detail));
+        }
+        let bytes = self.workgroup_bytes().saturating_mul(size.into());
+        if bytes > self.device.memory.left() {
+            return Err(Error::memory(bytes));
+        }
+        Ok(Self { cluster, ..self })
+    }
+
     /// The same with a host that prints what the kernel asks it to print. Without one, what OpenCL's printf leaves is not
     /// printed, and a kernel that waits for the host's answer never ends.
     #[must_use]
     pub fn with_host(mut self, host: &'d dyn Host) -> Self {
-        self.watching.host = Some(host);
+        self.host = Some(host);
         self
     }
 
@@ -206,6 +258,17 @@ impl<'d> Dispatch<'d> {
     #[must_use]
     pub fn with_tracer(mut self, tracer: &'d dyn Tracer, filter: &'d TraceFilter) -> Self {
         self.watching.tracer = Some((tracer, filter));
+        self
+    }
+
+    /// The same with an observer, which sees waves that come to these addresses. Slower.
+    #[must_use]
+    pub fn with_observer(
+        mut self,
+        observer: &'d dyn Observer,
+        addresses: &'d HashSet<u64>,
+    ) -> Self {
+        self.watching.observer = Some((observer, addresses));
         self
     }
 
@@ -220,6 +283,14 @@ impl<'d> Dispatch<'d> {
     #[must_use]
     pub fn with_reached(mut self) -> Self {
         self.watching.follows = true;
+        self
+    }
+
+    /// The same, observed by a sanitizer, which keeps what it finds. Slower; a tracer sees nothing then, and nothing is
+    /// counted for a profile.
+    #[must_use]
+    pub fn with_sanitizer(mut self, sanitizer: &'d Sanitizer) -> Self {
+        self.sanitizer = Some(sanitizer);
         self
     }
 
@@ -240,14 +311,17 @@ impl<'d> Dispatch<'d> {
         counts
     }
 
-    /// Runs all workgroups on the calling thread. [`Run`] does it on several.
-    ///
-    /// # Errors
-    /// The program stopped; the error says where.
-    pub fn run(&self) -> Result<Outcome> {
-        let run = Run::new(self, 1);
-        run.work();
-        run.finish()
+    /// What a sanitizer is told of it.
+    pub(crate) fn observed(&self) -> Observed<'_> {
+        Observed {
+            kernel: &self.kernel,
+            memory: &self.device.memory,
+            entry: &self.entry,
+            target: self.target,
+            layout: self.layout,
+            lds_bytes: self.lds_bytes,
+            scratch_bytes: self.scratch_bytes,
+        }
     }
 
     /// Bytes that a workgroup has besides the device's memory: registers, scratch memory, LDS.

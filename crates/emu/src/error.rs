@@ -26,6 +26,8 @@ pub enum ErrorKind {
     Limit,
     /// The program ended itself by a trap.
     Trap,
+    /// The device hangs on what is right on a later stepping.
+    Erratum,
     /// There is no memory for what was asked.
     Memory,
 }
@@ -44,6 +46,7 @@ impl ErrorKind {
             Self::Barrier => "barrier",
             Self::Limit => "limit",
             Self::Trap => "trap",
+            Self::Erratum => "erratum",
             Self::Memory => "memory",
         }
     }
@@ -52,7 +55,7 @@ impl ErrorKind {
 /// Where in a running program something went wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Location {
+pub struct StopLocation {
     /// The kernel.
     pub kernel: String,
     /// The address of the instruction.
@@ -75,7 +78,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     detail: String,
-    location: Option<Location>,
+    location: Option<StopLocation>,
     registers: Option<Box<Registers>>,
 }
 
@@ -91,7 +94,7 @@ impl Error {
         Self::new(ErrorKind::Memory, format!("no memory for {size} bytes"))
     }
 
-    pub(crate) fn at(mut self, location: Location, registers: Option<Registers>) -> Self {
+    pub(crate) fn at(mut self, location: StopLocation, registers: Option<Registers>) -> Self {
         self.0.location = Some(location);
         self.0.registers = registers.map(Box::new);
         self
@@ -111,7 +114,7 @@ impl Error {
 
     /// Where, if the program was running.
     #[must_use]
-    pub fn location(&self) -> Option<&Location> {
+    pub fn location(&self) -> Option<&StopLocation> {
         self.0.location.as_ref()
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Memory;
+use crate::memory::{Hint, Memory};
 use crate::printf::{self, Values};
 
 /// What kernels ask of the program that runs them.
@@ -79,7 +79,8 @@ impl Hostcall {
         messages: &mut Messages,
         host: &dyn Host,
     ) -> Result<()> {
-        let Some((ready, offset)) = memory.find(self.address + offset::READY_STACK, 8, &mut 0)
+        let Some((ready, offset)) =
+            memory.find(self.address + offset::READY_STACK, 8, &mut Hint::default())
         else {
             return Ok(());
         };
@@ -104,7 +105,7 @@ impl Hostcall {
                 memory.write(slots, &answer.to_le_bytes())?;
             }
             let (control, offset) = memory
-                .find(header + offset::CONTROL, 4, &mut 0)
+                .find(header + offset::CONTROL, 4, &mut Hint::default())
                 .ok_or_else(|| Error::new(ErrorKind::Setup, "no packet"))?;
             control.update32(offset, |old| old & !1);
         }

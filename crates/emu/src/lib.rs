@@ -4,6 +4,7 @@
 //! threads or looks at a clock.
 #![deny(unsafe_code)]
 
+mod barrier;
 mod call;
 mod device;
 mod dispatch;
@@ -11,11 +12,14 @@ mod error;
 mod exec;
 mod generated;
 mod hostcall;
+mod matrix;
 mod memory;
 pub mod num;
 mod print_buffer;
 mod printf;
 mod probe;
+mod revision;
+mod sanitize;
 mod schedule;
 mod semantics;
 mod snapshot;
@@ -27,14 +31,18 @@ mod watch;
 mod wave;
 mod workgroup;
 
-pub use call::{Argument, Kernel};
-pub use device::{Device, Revision};
-pub use dispatch::{Dispatch, Limits, Outcome, with_apertures};
-pub use error::{Error, ErrorKind, Location, Result};
+pub use call::{CallArgument, LoadedKernel};
+pub use device::{Device, with_apertures};
+pub use dispatch::{Dispatch, Limits, Outcome};
+pub use error::{Error, ErrorKind, Result, StopLocation};
 pub use hostcall::Host;
 pub use memory::Memory;
 pub use probe::Probe;
+pub use revision::{Effect, MetErratum, Revision};
+pub use sanitize::{Event, Fault, FaultKind, Sanitizer};
 pub use schedule::Run;
 pub use semantics::{Coverage, Fidelity, coverage, fidelity, mnemonics};
 pub use snapshot::Registers;
-pub use watch::{Executed, InstructionProfile, Reached, RegisterValue, TraceFilter, Tracer};
+pub use watch::{
+    Arrival, Executed, InstructionProfile, Observer, Reached, RegisterValue, TraceFilter, Tracer,
+};

@@ -8,6 +8,7 @@
     reason = "offsets are checked against the allocation when it is looked up"
 )]
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -125,8 +126,12 @@ impl Allocation {
         self.replace(offset, 0xff << shift, u64::from(value) << shift);
     }
 
+    #[inline]
     pub(crate) fn load16(&self, offset: u64) -> u16 {
-        self.load32(offset) as u16
+        match offset % 8 {
+            7 => self.load32(offset) as u16,
+            part => (self.word(offset).load(Relaxed) >> (part * 8)) as u16,
+        }
     }
 
     /// In one piece where the offset is a multiple of 2.
@@ -167,6 +172,73 @@ impl Allocation {
         }
     }
 
+    /// Consecutive registers, from a multiple of 4 on.
+    #[inline]
+    pub(crate) fn load_run(&self, offset: u64, values: &mut [u32]) {
+        // From the middle of a word on, its upper half comes first.
+        let halves = usize::from(!offset.is_multiple_of(8)).min(values.len());
+        let words = &self.words[(offset / 8) as usize..];
+        let (upper, values) = values.split_at_mut(halves);
+        let (of_upper, words) = words.split_at(halves);
+        for (value, word) in upper.iter_mut().zip(of_upper) {
+            *value = (word.load(Relaxed) >> 32) as u32;
+        }
+        let (pairs, last) = values.as_chunks_mut::<2>();
+        let (of_pairs, after) = words.split_at(pairs.len());
+        for (pair, word) in pairs.iter_mut().zip(of_pairs) {
+            let both = word.load(Relaxed);
+            *pair = [both as u32, (both >> 32) as u32];
+        }
+        if let ([value], Some(word)) = (last, after.first()) {
+            *value = word.load(Relaxed) as u32;
+        }
+    }
+
+    /// `N` registers of each of so many lanes, one lane behind the other.
+    #[inline(always)]
+    pub(crate) fn load_row<const N: usize>(
+        &self,
+        offset: u64,
+        lanes: usize,
+        mut set: impl FnMut(usize, [u32; N]),
+    ) {
+        if !offset.is_multiple_of(8) || !N.is_multiple_of(2) {
+            for lane in 0..lanes {
+                set(lane, self.load(offset + (lane * N * 4) as u64));
+            }
+            return;
+        }
+        let words = &self.words[(offset / 8) as usize..][..lanes * N / 2];
+        for (lane, words) in words.chunks_exact(N / 2).enumerate() {
+            let mut values = [0; N];
+            for (pair, word) in values.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+                let both = word.load(Relaxed);
+                *pair = [both as u32, (both >> 32) as u32];
+            }
+            set(lane, values);
+        }
+    }
+
+    /// Consecutive registers stored, from a multiple of 4 on.
+    #[inline]
+    pub(crate) fn store_run(&self, offset: u64, values: &[u32]) {
+        let (mut values, mut at) = (values, offset);
+        if !offset.is_multiple_of(8)
+            && let Some((value, rest)) = values.split_first()
+        {
+            self.store32(offset, *value);
+            (values, at) = (rest, offset + 4);
+        }
+        let (pairs, last) = values.as_chunks::<2>();
+        let words = &self.words[(at / 8) as usize..][..pairs.len()];
+        for ([low, high], word) in pairs.iter().zip(words) {
+            word.store(u64::from(*low) | u64::from(*high) << 32, Relaxed);
+        }
+        if let [value] = last {
+            self.store32(at + pairs.len() as u64 * 8, *value);
+        }
+    }
+
     /// Replaces four bytes by what a function makes of them; says what they were. The offset is a multiple of 4.
     pub(crate) fn update32(&self, offset: u64, change: impl Fn(u32) -> u32) -> u32 {
         let shift = offset % 8 * 8;
@@ -187,6 +259,13 @@ impl Allocation {
     }
 }
 
+/// The allocations that were accessed last: many programs go back and forth between two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hint {
+    last: usize,
+    before: usize,
+}
+
 /// The memory of a device.
 ///
 /// ```
@@ -205,13 +284,34 @@ pub struct Memory {
     next: u64,
     budget: u64,
     has_page_slack: bool,
+    /// What was given back last, the latest at the end.
+    freed: Vec<Range<u64>>,
+}
+
+/// Freed allocations that are remembered.
+const MOST_FREED: usize = 1024;
+
+/// What an address that is in no allocation is near to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Near {
+    /// In memory that was given back.
+    Freed(Range<u64>),
+    /// So many bytes from the end of an allocation.
+    Behind(Range<u64>, u64),
+    Before(Range<u64>, u64),
 }
 
 impl Memory {
     /// Memory that holds so many bytes at most.
     #[must_use]
     pub fn new(budget: u64) -> Self {
-        Self { allocations: Vec::new(), next: BASE, budget, has_page_slack: false }
+        Self {
+            allocations: Vec::new(),
+            next: BASE,
+            budget,
+            has_page_slack: false,
+            freed: Vec::new(),
+        }
     }
 
     /// The same, where programs may read past the end of what is allocated from now on, within its last page of 4 KiB:
@@ -248,6 +348,10 @@ impl Memory {
         };
         let freed = self.allocations.remove(at);
         self.budget += freed.readable;
+        if self.freed.len() == MOST_FREED {
+            self.freed.remove(0);
+        }
+        self.freed.push(freed.base..freed.base + freed.size);
         true
     }
 
@@ -275,24 +379,55 @@ impl Memory {
         Ok(())
     }
 
-    /// The allocation that an access is in; `hint` remembers the last one.
+    /// The allocation that an access is in; `hint` remembers the last ones.
     #[inline]
     pub(crate) fn find(
         &self,
         address: u64,
         bytes: u64,
-        hint: &mut usize,
+        hint: &mut Hint,
     ) -> Option<(&Allocation, u64)> {
-        if let Some(last) = self.allocations.get(*hint)
-            && let Some(offset) = last.offset(address, bytes)
+        if let Some(found) = self.allocations.get(hint.last)
+            && let Some(offset) = found.offset(address, bytes)
         {
-            return Some((last, offset));
+            return Some((found, offset));
         }
+        std::mem::swap(&mut hint.last, &mut hint.before);
+        if let Some(found) = self.allocations.get(hint.last)
+            && let Some(offset) = found.offset(address, bytes)
+        {
+            return Some((found, offset));
+        }
+        self.search(address, bytes, hint)
+    }
+
+    #[inline(never)]
+    fn search(&self, address: u64, bytes: u64, hint: &mut Hint) -> Option<(&Allocation, u64)> {
         let at = self.allocations.partition_point(|it| it.base <= address).checked_sub(1)?;
         let found = self.allocations.get(at)?;
         let offset = found.offset(address, bytes)?;
-        *hint = at;
+        *hint = Hint { last: at, before: hint.before };
         Some((found, offset))
+    }
+
+    /// What an address is near to that is not in an allocation, or not all of what is accessed there.
+    pub(crate) fn near(&self, address: u64) -> Option<Near> {
+        if let Some(freed) = self.freed.iter().rfind(|it| it.contains(&address)) {
+            return Some(Near::Freed(freed.clone()));
+        }
+        let range = |it: &Allocation| it.base..it.base + it.size;
+        let at = self.allocations.partition_point(|it| it.base <= address);
+        let behind = at.checked_sub(1).and_then(|it| self.allocations.get(it));
+        let behind = behind.map(|it| (range(it), address.saturating_sub(it.base + it.size)));
+        let before = self.allocations.get(at).map(|it| (range(it), it.base - address));
+        match (behind, before) {
+            (Some((_, behind)), Some((range, before))) if before < behind => {
+                Some(Near::Before(range, before))
+            }
+            (Some((range, distance)), _) => Some(Near::Behind(range, distance)),
+            (None, Some((range, distance))) => Some(Near::Before(range, distance)),
+            (None, None) => None,
+        }
     }
 
     /// Says whether several threads are to access it.
@@ -305,7 +440,7 @@ impl Memory {
     /// Where the host accesses bytes.
     fn place(&self, address: u64, size: usize) -> Result<(&Allocation, u64)> {
         let bytes = size as u64;
-        let found = self.find(address, bytes, &mut 0);
+        let found = self.find(address, bytes, &mut Hint::default());
         found.filter(|(it, offset)| offset + bytes <= it.size).ok_or_else(|| {
             let detail = format!("{size} bytes at {address:#x} are outside of every allocation");
             Error::new(ErrorKind::OutOfBounds, detail)
@@ -376,7 +511,7 @@ mod tests {
         memory.write(first + 1, &[1, 2, 3, 4, 5, 6]).unwrap();
         assert_eq!(memory.read(first, 10).unwrap(), [0, 1, 2, 3, 4, 5, 6, 0, 0, 0]);
         assert_eq!(memory.read(first + 3, 3).unwrap(), [3, 4, 5]);
-        let (allocation, offset) = memory.find(first + 1, 4, &mut 0).unwrap();
+        let (allocation, offset) = memory.find(first + 1, 4, &mut Hint::default()).unwrap();
         assert_eq!(allocation.load32(offset), 0x0403_0201);
         allocation.store32(offset, 0xa0b0_c0d0);
         assert_eq!(memory.read(first, 6).unwrap(), [0, 0xd0, 0xc0, 0xb0, 0xa0, 5]);
@@ -387,14 +522,14 @@ mod tests {
     fn what_is_not_in_one_allocation_is_found() {
         let mut memory = Memory::new(4096);
         let address = memory.allocate(10).unwrap();
-        assert!(memory.find(address + 7, 4, &mut 0).is_none());
-        assert!(memory.find(address - 1, 1, &mut 0).is_none());
-        assert!(memory.find(address, u64::MAX, &mut 0).is_none());
+        assert!(memory.find(address + 7, 4, &mut Hint::default()).is_none());
+        assert!(memory.find(address - 1, 1, &mut Hint::default()).is_none());
+        assert!(memory.find(address, u64::MAX, &mut Hint::default()).is_none());
         assert!(memory.allocate(5000).is_err());
         assert!(memory.allocate_at(address + 4, 2, true).is_err());
         assert_eq!(memory.left(), 4096 - 10);
         assert!(memory.free(address) && !memory.free(address));
-        assert!(memory.find(address, 1, &mut 0).is_none());
+        assert!(memory.find(address, 1, &mut Hint::default()).is_none());
         assert_eq!(memory.left(), 4096);
     }
 
@@ -402,15 +537,34 @@ mod tests {
     fn a_page_may_be_read_to_its_end_and_not_written() {
         let mut memory = Memory::new(1 << 20).with_page_slack();
         let address = memory.allocate(10).unwrap();
-        let (allocation, offset) = memory.find(address + 4092, 4, &mut 0).unwrap();
+        let (allocation, offset) = memory.find(address + 4092, 4, &mut Hint::default()).unwrap();
         assert_eq!(allocation.load32(offset), 0);
         assert_eq!(allocation.forbids_write(offset, 4), Some(ErrorKind::OutOfBounds));
         assert_eq!(allocation.forbids_write(6, 4), None);
         memory.allocate_at(0x1000, 8, false).unwrap();
-        let (constant, offset) = memory.find(0x1000, 8, &mut 0).unwrap();
+        let (constant, offset) = memory.find(0x1000, 8, &mut Hint::default()).unwrap();
         assert_eq!(constant.forbids_write(offset, 8), Some(ErrorKind::ReadOnly));
-        assert!(memory.find(address + 4093, 4, &mut 0).is_none());
+        assert!(memory.find(address + 4093, 4, &mut Hint::default()).is_none());
         assert!(memory.read(address, 11).is_err());
+    }
+
+    /// What is loaded as a run is what words have, and storing it changes nothing but what it says.
+    fn check_run(it: &Allocation, offset: u64) {
+        let before: Vec<u8> = (0..24).map(|at| it.load8(at)).collect();
+        for count in 0..=3 {
+            let mut run = vec![0; count];
+            it.load_run(offset, &mut run);
+            let words: Vec<u32> = (0..count as u64).map(|at| it.load32(offset + at * 4)).collect();
+            assert_eq!(run, words, "{count} from {offset} on");
+            it.store_run(offset, &vec![0x5555_5555; count]);
+            let changed = |at: u64| (offset..offset + count as u64 * 4).contains(&at);
+            for (at, byte) in (0..).zip(&before) {
+                let wanted = if changed(at) { 0x55 } else { *byte };
+                assert_eq!(it.load8(at), wanted, "{count} from {offset} on");
+            }
+            it.store_run(offset, &run);
+        }
+        assert_eq!((0..24).map(|at| it.load8(at)).collect::<Vec<_>>(), before);
     }
 
     #[test]
@@ -421,7 +575,7 @@ mod tests {
                 let address = memory.allocate(24).unwrap();
                 memory.write(address, &[0xaa; 24]).unwrap();
                 memory.set_shared(is_shared);
-                let (it, _) = memory.find(address, 24, &mut 0).unwrap();
+                let (it, _) = memory.find(address, 24, &mut Hint::default()).unwrap();
                 it.store64(offset, 0x0807_0605_0403_0201);
                 assert_eq!(it.load64(offset), 0x0807_0605_0403_0201);
                 assert_eq!(it.load::<2>(offset), [0x0403_0201, 0x0807_0605]);
@@ -431,6 +585,7 @@ mod tests {
                 it.store16(offset + 5, 0x2222);
                 it.store8(offset + 7, 0x33);
                 it.store(offset + 8, [1, 2, 3]);
+                check_run(it, offset / 4 * 4);
                 let mut wanted = vec![1, 2, 0x11, 0x11, 0x11, 0x22, 0x22, 0x33];
                 wanted.extend([1, 0, 0, 0, 2, 0, 0, 0]);
                 let read = memory.read(address + offset, 16).unwrap();

@@ -1,16 +1,19 @@
 //! A dispatch that is running: workgroups, shared out among the threads that come to work.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::barrier::Member;
 use crate::dispatch::{Dispatch, Outcome};
 use crate::error::{Error, Result};
 use crate::hostcall::Messages;
+use crate::revision::Met;
+use crate::sanitize::Observer;
 use crate::translate::{self, Program};
 use crate::watch::{Tainted, Watcher};
 use crate::wave::Wave;
-use crate::workgroup::{Progress, Workgroup};
+use crate::workgroup::{Budget, Eyes, Progress, Workgroup};
 
 /// Bytes that the registers and the scratch memory of workgroups which wait for their turn may have, for each thread.
 const RESIDENT_BYTES: u64 = 256 << 20;
@@ -28,7 +31,7 @@ pub struct Run<'d> {
     vacancies: AtomicUsize,
     threads: usize,
     is_over: AtomicBool,
-    executed: AtomicU64,
+    budget: Budget,
     shared: Mutex<Shared>,
     messages: Mutex<Messages>,
     tainted: Tainted,
@@ -36,9 +39,10 @@ pub struct Run<'d> {
 
 #[derive(Debug)]
 struct Shared {
-    /// The workgroup that is to begin next.
+    /// The cluster that is to begin next; most have one workgroup.
     next: Option<[u32; 3]>,
     outcome: Outcome,
+    errata: Met,
     failure: Option<Error>,
 }
 
@@ -54,10 +58,11 @@ impl<'d> Run<'d> {
             vacancies: AtomicUsize::new(threads),
             threads,
             is_over: AtomicBool::new(false),
-            executed: AtomicU64::new(0),
+            budget: Budget::new(dispatch.limits.instructions),
             shared: Mutex::new(Shared {
                 next: (!is_empty).then_some([0; 3]),
                 outcome: Outcome::default(),
+                errata: Met::default(),
                 failure: None,
             }),
             messages: Mutex::default(),
@@ -87,18 +92,23 @@ impl<'d> Run<'d> {
     /// The program stopped; the error says where.
     pub fn finish(self) -> Result<Outcome> {
         let printed = self.print();
+        let Dispatch { target, device, .. } = self.dispatch;
+        let text = |address| translate::text(*target, address, &device.memory);
         let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         match shared.failure {
             Some(error) => Err(error),
-            None => printed
-                .map(|()| Outcome { instructions: self.executed.into_inner(), ..shared.outcome }),
+            None => printed.map(|()| Outcome {
+                instructions: self.budget.executed(),
+                errata: shared.errata.reports(text),
+                ..shared.outcome
+            }),
         }
     }
 
     /// Answers what waves have asked of the host.
     fn serve(&self) -> Result<()> {
         let device = self.dispatch.device;
-        let Some((hostcall, host)) = device.hostcall.zip(self.dispatch.watching.host) else {
+        let Some((hostcall, host)) = device.hostcall.zip(self.dispatch.host) else {
             return Ok(());
         };
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +118,7 @@ impl<'d> Run<'d> {
     /// Prints what the kernel has left in the buffer.
     fn print(&self) -> Result<()> {
         let device = self.dispatch.device;
-        let Some((prints, host)) = device.prints.zip(self.dispatch.watching.host) else {
+        let Some((prints, host)) = device.prints.zip(self.dispatch.host) else {
             return Ok(());
         };
         prints.print(&device.memory, &device.formats, host)
@@ -118,21 +128,31 @@ impl<'d> Run<'d> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next workgroup to begin.
-    fn begin(&self) -> Option<[u32; 3]> {
+    /// The workgroups of the next cluster to begin.
+    fn begin(&self) -> Option<Vec<[u32; 3]>> {
         let mut shared = self.lock();
         let number = shared.next?;
-        shared.next = following(number, self.dispatch.workgroups());
-        Some(number)
+        let (size, mut counts) = (self.dispatch.cluster, self.dispatch.workgroups());
+        counts.iter_mut().zip(size).for_each(|(count, size)| *count /= size.max(1));
+        shared.next = following(number, counts);
+        let inside = std::iter::successors(Some([0; 3]), |it| following(*it, size));
+        let place = |[x, y, z]: [u32; 3]| {
+            let ([a, b, c], [columns, rows, layers]) = (number, size);
+            [a * columns + x, b * rows + y, c * layers + z]
+        };
+        Some(inside.map(place).collect())
     }
+}
 
-    /// Wave instructions that may still run.
-    pub(crate) fn left(&self) -> u64 {
-        self.dispatch.limits.instructions.saturating_sub(self.executed.load(Relaxed))
-    }
-
-    pub(crate) fn count(&self, instructions: u64) {
-        self.executed.fetch_add(instructions, Relaxed);
+impl Dispatch<'_> {
+    /// Runs all workgroups on the calling thread. [`Run`] does it on several.
+    ///
+    /// # Errors
+    /// The program stopped; the error says where.
+    pub fn run(&self) -> Result<Outcome> {
+        let run = Run::new(self, 1);
+        run.work();
+        run.finish()
     }
 }
 
@@ -157,6 +177,8 @@ struct Worker<'r, const C: usize> {
     spare: Vec<Wave<C>>,
     waves: u64,
     watcher: Option<Watcher<'r>>,
+    errata: Met,
+    observer: Option<Observer<'r>>,
 }
 
 impl<'r, const C: usize> Worker<'r, C> {
@@ -169,13 +191,22 @@ impl<'r, const C: usize> Worker<'r, C> {
             }
             false => None,
         };
+        let observer = match run.dispatch.sanitizer {
+            Some(sanitizer) => {
+                let decoder = translate::decoder::<C>(target)?;
+                Some(Observer::new(sanitizer, run.dispatch.observed(), decoder))
+            }
+            None => None,
+        };
         let mut worker = Self {
             run,
-            program: Program::new(target, layout)?,
+            program: Program::new(target, layout)?.watched(watcher.is_some() || observer.is_some()),
             residents: VecDeque::new(),
             spare: Vec::new(),
             waves: 0,
             watcher,
+            errata: Met::default(),
+            observer,
         };
         let done = worker.take_turns();
         worker.report();
@@ -195,11 +226,15 @@ impl<'r, const C: usize> Worker<'r, C> {
         let mut room = 1;
         while !self.run.is_over.load(Relaxed) {
             while self.residents.len() < room
-                && let Some(number) = self.run.begin()
+                && let Some(numbers) = self.run.begin()
             {
-                let workgroup = Workgroup::new(self.run.dispatch, number, &mut self.spare);
-                self.waves += workgroup.waves.len() as u64;
-                self.residents.push_back(workgroup);
+                let members = Member::all(numbers.len());
+                for (number, member) in numbers.into_iter().zip(members) {
+                    let dispatch = self.run.dispatch;
+                    let workgroup = Workgroup::new(dispatch, number, member, &mut self.spare);
+                    self.waves += workgroup.waves.len() as u64;
+                    self.residents.push_back(workgroup);
+                }
             }
             if self.residents.is_empty() {
                 return Ok(());
@@ -213,24 +248,34 @@ impl<'r, const C: usize> Worker<'r, C> {
 
     /// Gives each workgroup a turn; says whether one has ended.
     fn turn(&mut self) -> Result<bool> {
-        let mut has_ended = false;
+        let (mut has_ended, mut has_run) = (false, false);
         for _ in 0..self.residents.len() {
             let Some(mut workgroup) = self.residents.pop_front() else { break };
-            let progress = workgroup.turn(&mut self.program, self.run, &mut self.watcher)?;
+            let eyes = Eyes { watcher: &mut self.watcher, observer: &mut self.observer };
+            let progress = workgroup.turn(&mut self.program, &self.run.budget, eyes)?;
+            self.errata.take(&mut workgroup.context.errata);
             self.run.serve()?;
+            has_run |= progress != Progress::Waits;
             match progress {
                 Progress::Ended => {
                     has_ended = true;
+                    if let Some(observer) = &mut self.observer {
+                        observer.leave(workgroup.number());
+                    }
                     self.spare.append(&mut workgroup.waves);
                 }
-                Progress::Goes => self.residents.push_back(workgroup),
+                Progress::Goes | Progress::Waits => self.residents.push_back(workgroup),
             }
         }
-        Ok(has_ended)
+        match self.residents.front() {
+            // Clusters begin as a whole, so that none can come any more.
+            Some(first) if !has_run => Err(first.stuck(&self.program)),
+            _ => Ok(has_ended),
+        }
     }
 
     /// Adds what this thread has done to what all have.
-    fn report(self) {
+    fn report(mut self) {
         let column = self.run.dispatch.target.column();
         let mut mnemonics = BTreeMap::new();
         for block in &self.program.blocks {
@@ -242,6 +287,7 @@ impl<'r, const C: usize> Worker<'r, C> {
         }
         let mut shared = self.run.lock();
         shared.outcome.waves += self.waves;
+        shared.errata.take(&mut self.errata);
         for (mnemonic, (fidelity, count)) in mnemonics {
             shared.outcome.mnemonics.entry(mnemonic).or_insert((fidelity, 0)).1 += count;
         }

@@ -100,6 +100,8 @@ pub(crate) enum Type {
     Swap,
     Movrel,
     Matrix,
+    /// Elements of less than a register, many of them.
+    Small,
     Format,
 }
 

@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-use crate::translate::Layout;
-use crate::wave::{Mode, Wave, scalar};
-
 /// The registers of a wave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,46 +22,6 @@ pub struct Registers {
     pub vectors: Vec<Vec<u32>>,
     /// a0 and those after it.
     pub accumulators: Vec<Vec<u32>>,
-}
-
-impl Registers {
-    /// Gives the registers of a wave these values; those that are not listed keep theirs.
-    pub(crate) fn put<const C: usize>(&self, wave: &mut Wave<C>) {
-        for (to, from) in wave.s.iter_mut().zip(&self.scalars).take(usize::from(scalar::VCC)) {
-            *to = *from;
-        }
-        wave.set_pair(scalar::VCC, self.vcc);
-        wave.set_pair(scalar::EXEC, self.exec & Wave::<C>::ALL);
-        if let Some(m0) = wave.s.get_mut(usize::from(scalar::M0)) {
-            *m0 = self.m0;
-        }
-        wave.scc = self.scc;
-        wave.mode = Mode(self.mode);
-        let registers = self.vectors.iter().chain(&self.accumulators);
-        for (vector, lanes) in wave.v.iter_mut().zip(registers) {
-            for (lane, value) in lanes.iter().enumerate().take(Wave::<C>::LANES) {
-                vector.set_lane(lane, *value);
-            }
-        }
-    }
-
-    pub(crate) fn of<const C: usize>(wave: &Wave<C>, layout: Layout) -> Self {
-        let lanes = |at: usize| {
-            let lane = |lane| wave.v.get(at).map_or(0, |vector| vector.lane(lane));
-            (0..Wave::<C>::LANES).map(lane).collect()
-        };
-        let (vgprs, agprs) = (usize::from(layout.vgprs), usize::from(layout.agprs));
-        Self {
-            scalars: wave.s.iter().take(usize::from(scalar::VCC)).copied().collect(),
-            vcc: wave.lane_mask(scalar::VCC),
-            exec: wave.exec(),
-            m0: wave.s.get(usize::from(scalar::M0)).copied().unwrap_or(0),
-            scc: wave.scc,
-            mode: wave.mode.0,
-            vectors: (0..vgprs).map(lanes).collect(),
-            accumulators: (vgprs..vgprs + agprs).map(lanes).collect(),
-        }
-    }
 }
 
 impl fmt::Display for Registers {

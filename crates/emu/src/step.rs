@@ -1,7 +1,9 @@
 //! What instructions are translated to: steps, each a call of a function with resolved operands.
 
-use crate::exec::barrier::Barriers;
-use crate::memory::Memory;
+use crate::barrier::Barriers;
+use crate::memory::{Hint, Memory};
+use crate::num::Generation;
+use crate::revision::Met;
 use crate::wave::Wave;
 
 /// What a step does. Unsafe to call, since it may have been compiled for vector instructions of the host.
@@ -24,14 +26,37 @@ pub(crate) struct Step<const C: usize> {
 /// What waves of a workgroup share.
 pub(crate) struct Context<'m> {
     pub(crate) memory: &'m Memory,
-    /// The last allocation that was accessed.
-    pub(crate) hint: usize,
+    /// The allocations that were accessed last.
+    pub(crate) hint: Hint,
     pub(crate) lds: Vec<u32>,
     pub(crate) clock: u64,
     pub(crate) barriers: Barriers,
     pub(crate) wide_private: bool,
+    /// The errata that waves have met.
+    pub(crate) errata: Met,
     /// How the device computes with floats.
-    pub(crate) numerics: crate::num::Generation,
+    pub(crate) numerics: Generation,
+}
+
+impl<'m> Context<'m> {
+    /// A workgroup of a device with so many words of LDS.
+    pub(crate) fn new(
+        memory: &'m Memory,
+        lds_words: usize,
+        barriers: Barriers,
+        numerics: Generation,
+    ) -> Self {
+        Self {
+            memory,
+            hint: Hint::default(),
+            lds: vec![0; lds_words],
+            clock: 0,
+            barriers,
+            wide_private: numerics == Generation::Gfx1250,
+            errata: Met::default(),
+            numerics,
+        }
+    }
 }
 
 /// Which vector instructions of the host handlers may use.

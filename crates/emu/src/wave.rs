@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
-use crate::exec::barrier::Which;
-use crate::exec::matrix::Matrix;
+use crate::matrix::Matrix;
+use crate::snapshot::Registers;
 
 /// One vector register, or a constant in all lanes: chunks of eight lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,27 @@ pub(crate) mod scalar {
     pub(crate) const CONSTANTS: u16 = 192;
 }
 
+/// A barrier that a wave can wait at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Workgroup,
+    /// By number, from 1 on.
+    Named(u8),
+    /// Of all workgroups of a cluster.
+    Cluster,
+}
+
+/// What a wave has to remember for errata.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    /// Registers of the last integer matrix instruction, first and count.
+    pub(crate) matrix: Vec<(u16, u16)>,
+    /// Vector instructions since.
+    pub(crate) slots: u8,
+    /// Whether a vector memory instruction has run.
+    pub(crate) has_accessed: bool,
+}
+
 /// What a wave is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -76,6 +97,26 @@ pub(crate) enum Space {
     Lds,
     /// Offsets in a lane's own memory.
     Private,
+}
+
+/// Where vector registers are in a wave's file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) vgprs: u16,
+    pub(crate) agprs: u16,
+}
+
+impl Layout {
+    /// Registers for values within one instruction.
+    pub(crate) const TEMPORARIES: u16 = 40;
+
+    pub(crate) fn temporary(self) -> u16 {
+        self.vgprs + self.agprs
+    }
+
+    pub(crate) fn constants(self) -> u16 {
+        self.temporary() + Self::TEMPORARIES
+    }
 }
 
 /// One wave of `C` times eight lanes.
@@ -113,12 +154,14 @@ pub(crate) struct Wave<const C: usize> {
     pub(crate) scratch: Vec<u32>,
     pub(crate) failure: Option<Failure>,
     pub(crate) executed: u64,
-    /// How often it has gone through the barrier of the workgroup, and through the named one that it has joined.
-    pub(crate) barriers_seen: [u32; 2],
+    /// How often it has gone through the barrier of the workgroup, the named one that it has joined, and that of the cluster.
+    pub(crate) barriers_seen: [u32; 3],
     /// The named barrier that it has joined; 0 is none.
     pub(crate) joined: u8,
     /// Whether others are to run next.
     pub(crate) yields: bool,
+    /// What counts for errata of a device.
+    pub(crate) errata: Trail,
 }
 
 /// Why a wave has stopped.
@@ -131,6 +174,8 @@ pub(crate) struct Failure {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hardware {
     pub(crate) lds_words: u32,
+    /// What tells a wave that it is in a cluster: not zero. Of the hardware's number nothing more is known.
+    pub(crate) cluster: u32,
 }
 
 /// The fields of MODE that change results.
@@ -172,9 +217,10 @@ impl<const C: usize> Wave<C> {
             scratch,
             failure: None,
             executed: 0,
-            barriers_seen: [0; 2],
+            barriers_seen: [0; 3],
             joined: 0,
             yields: false,
+            errata: Trail::default(),
         }
     }
 
@@ -243,6 +289,52 @@ impl<const C: usize> Wave<C> {
             for ((to, from), mask) in to.iter_mut().zip(from).zip(mask) {
                 *to = *from & mask | *to & !mask;
             }
+        }
+    }
+
+    /// How often the wave has gone through a barrier.
+    pub(crate) fn seen(&mut self, which: Which) -> &mut u32 {
+        match which {
+            Which::Workgroup => &mut self.barriers_seen[0],
+            Which::Named(_) => &mut self.barriers_seen[1],
+            Which::Cluster => &mut self.barriers_seen[2],
+        }
+    }
+
+    /// Takes these values into its registers; those that are not listed keep theirs.
+    pub(crate) fn set_registers(&mut self, registers: &Registers) {
+        for (to, from) in self.s.iter_mut().zip(&registers.scalars).take(usize::from(scalar::VCC)) {
+            *to = *from;
+        }
+        self.set_pair(scalar::VCC, registers.vcc);
+        self.set_pair(scalar::EXEC, registers.exec & Self::ALL);
+        self.s[usize::from(scalar::M0)] = registers.m0;
+        self.scc = registers.scc;
+        self.mode = Mode(registers.mode);
+        let vectors = registers.vectors.iter().chain(&registers.accumulators);
+        for (vector, lanes) in self.v.iter_mut().zip(vectors) {
+            for (lane, value) in lanes.iter().enumerate().take(Self::LANES) {
+                vector.set_lane(lane, *value);
+            }
+        }
+    }
+
+    /// What its registers hold.
+    pub(crate) fn registers(&self, layout: Layout) -> Registers {
+        let lanes = |at: usize| {
+            let lane = |lane| self.v.get(at).map_or(0, |vector| vector.lane(lane));
+            (0..Self::LANES).map(lane).collect()
+        };
+        let (vgprs, agprs) = (usize::from(layout.vgprs), usize::from(layout.agprs));
+        Registers {
+            scalars: self.s.iter().take(usize::from(scalar::VCC)).copied().collect(),
+            vcc: self.lane_mask(scalar::VCC),
+            exec: self.exec(),
+            m0: self.s[usize::from(scalar::M0)],
+            scc: self.scc,
+            mode: self.mode.0,
+            vectors: (0..vgprs).map(lanes).collect(),
+            accumulators: (vgprs..vgprs + agprs).map(lanes).collect(),
         }
     }
 

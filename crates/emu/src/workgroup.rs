@@ -5,29 +5,64 @@
     reason = "blocks and waves are numbered by what made them"
 )]
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use hsaco_isa::model::RegisterFile;
 use hsaco_isa::target::Generation;
 use hsaco_kernarg::{EntryValue, Wave as EntryWave};
 
+use crate::barrier::{Barriers, Member};
 use crate::dispatch::Dispatch;
-use crate::error::{Error, ErrorKind, Location, Result};
+use crate::error::{Error, ErrorKind, Result, StopLocation};
 use crate::exec::address::{PRIVATE_APERTURE, SCRATCH_BASE, SHARED_APERTURE};
-use crate::exec::barrier::Barriers;
-use crate::schedule::Run;
-use crate::snapshot::Registers;
+use crate::exec::exception;
+use crate::sanitize::Observer;
 use crate::step::Context;
 use crate::translate::{Condition, End, Program, TranslationState};
 use crate::watch::{Quiet, Watch, Watcher};
-use crate::wave::{Hardware, Mode, State, Wave, scalar};
+use crate::wave::{Hardware, Mode, State, Wave, Which, scalar};
 
 /// How often each wave of a workgroup has its turn before other workgroups have theirs.
 const ROUNDS: u32 = 16;
+
+/// Wave instructions that a dispatch may run, and those that it has.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    instructions: u64,
+    executed: AtomicU64,
+}
+
+impl Budget {
+    pub(crate) fn new(instructions: u64) -> Self {
+        Self { instructions, executed: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn executed(&self) -> u64 {
+        self.executed.load(Relaxed)
+    }
+
+    fn left(&self) -> u64 {
+        self.instructions.saturating_sub(self.executed())
+    }
+
+    fn count(&self, instructions: u64) {
+        self.executed.fetch_add(instructions, Relaxed);
+    }
+}
 
 /// Whether a workgroup is to have another turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Ended,
     Goes,
+    /// All of its waves wait for other workgroups of the cluster.
+    Waits,
+}
+
+/// Who sees what a workgroup does.
+pub(crate) struct Eyes<'e, 'd> {
+    pub(crate) watcher: &'e mut Option<Watcher<'d>>,
+    pub(crate) observer: &'e mut Option<Observer<'d>>,
 }
 
 /// Waves that share LDS and a barrier.
@@ -41,11 +76,22 @@ pub(crate) struct Workgroup<'d, const C: usize> {
     random: u64,
 }
 
+impl Eyes<'_, '_> {
+    /// Shows an error that ends the program.
+    fn see(&mut self, error: Error) -> Error {
+        if let Some(observer) = self.observer {
+            observer.fail(&error);
+        }
+        error
+    }
+}
+
 impl<'d, const C: usize> Workgroup<'d, C> {
     /// A workgroup at its entry; `spare` are waves whose memory can be used again.
     pub(crate) fn new(
         dispatch: &'d Dispatch<'d>,
         number: [u32; 3],
+        cluster: Option<Member>,
         spare: &mut Vec<Wave<C>>,
     ) -> Self {
         let items: u32 = items(dispatch, number).iter().product();
@@ -55,15 +101,10 @@ impl<'d, const C: usize> Workgroup<'d, C> {
         for wave in 0..count {
             waves.push(enter(dispatch, number, wave, items, spare.pop()));
         }
-        let context = Context {
-            memory: &dispatch.device.memory,
-            hint: 0,
-            lds: vec![0; lds_words as usize],
-            clock: 0,
-            barriers: Barriers::new(count, named_barriers(dispatch)),
-            wide_private: dispatch.target.generation == Generation::Gfx125,
-            numerics: dispatch.target.numerics(),
-        };
+        let barriers = Barriers::new(count, named_barriers(dispatch)).in_cluster(cluster);
+        let numerics = dispatch.target.numerics();
+        let memory = &dispatch.device.memory;
+        let context = Context::new(memory, lds_words as usize, barriers, numerics);
         let mixed = number.iter().fold(dispatch.limits.seed, |all, it| {
             all.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(*it))
         });
@@ -71,23 +112,31 @@ impl<'d, const C: usize> Workgroup<'d, C> {
         Self { dispatch, number, waves, context, order, random: mixed }
     }
 
+    pub(crate) fn number(&self) -> [u32; 3] {
+        self.number
+    }
+
     /// Runs the waves in rounds, until all have ended or it is the turn of another workgroup.
     pub(crate) fn turn(
         &mut self,
         program: &mut Program<C>,
-        run: &Run<'_>,
-        watcher: &mut Option<Watcher<'_>>,
+        run: &Budget,
+        mut eyes: Eyes<'_, '_>,
     ) -> Result<Progress> {
         for _ in 0..ROUNDS {
             if self.dispatch.limits.seed != 0 {
                 self.shuffle();
             }
-            let has_run = self.round(program, run, watcher)?;
+            let has_run = self.round(program, run, &mut eyes)?;
             if self.waves.iter().all(|wave| wave.state == State::Ended) {
                 return Ok(Progress::Ended);
             }
             if !has_run {
-                return Err(self.stuck(program));
+                return if self.waits_for_cluster() {
+                    Ok(Progress::Waits)
+                } else {
+                    Err(eyes.see(self.stuck(program)))
+                };
             }
         }
         Ok(Progress::Goes)
@@ -97,8 +146,8 @@ impl<'d, const C: usize> Workgroup<'d, C> {
     fn round(
         &mut self,
         program: &mut Program<C>,
-        run: &Run<'_>,
-        watcher: &mut Option<Watcher<'_>>,
+        run: &Budget,
+        eyes: &mut Eyes<'_, '_>,
     ) -> Result<bool> {
         let mut has_run = false;
         for turn in 0..self.order.len() {
@@ -111,16 +160,20 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             has_run = true;
             let before = wave.executed;
             let budget = self.dispatch.limits.quantum.min(run.left());
-            let ran = match watcher {
-                None => run_wave(wave, &mut self.context, program, budget),
-                Some(watcher) => {
+            let ran = match (&mut *eyes.watcher, &mut *eyes.observer) {
+                (None, None) => run_wave(wave, &mut self.context, program, budget),
+                (_, Some(observer)) => {
+                    observer.enter(self.number, at as u32, wave);
+                    run_watched(wave, &mut self.context, program, budget, observer)
+                }
+                (Some(watcher), None) => {
                     watcher.enter(self.number, at as u32);
                     run_watched(wave, &mut self.context, program, budget, watcher)
                 }
             };
             run.count(wave.executed - before);
             if let Err(stopped) = ran {
-                return Err(self.located(at, program, stopped));
+                return Err(eyes.see(self.located(at, program, stopped)));
             }
             let has_ended = self.waves.iter().all(|wave| wave.state == State::Ended);
             if run.left() == 0 && !has_ended {
@@ -150,7 +203,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
     }
 
     fn located(&self, wave: usize, program: &Program<C>, stopped: Stopped) -> Error {
-        let location = Location {
+        let location = StopLocation {
             kernel: self.dispatch.kernel.clone(),
             address: stopped.address,
             instruction: program.text(stopped.address, &self.dispatch.device.memory),
@@ -158,12 +211,16 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             wave: wave as u32,
             lanes: stopped.lanes,
         };
-        let registers = self.waves.get(wave).map(|it| Registers::of(it, program.layout));
+        let registers = self.waves.get(wave).map(|it| it.registers(program.layout));
         stopped.error.at(location, registers)
     }
 
+    fn waits_for_cluster(&self) -> bool {
+        self.waves.iter().any(|wave| wave.state == State::Waiting(Which::Cluster))
+    }
+
     /// Waves that wait for others that have ended.
-    fn stuck(&self, program: &Program<C>) -> Error {
+    pub(crate) fn stuck(&self, program: &Program<C>) -> Error {
         let waits = |wave: &Wave<C>| matches!(wave.state, State::Waiting(_));
         let waiting = self.waves.iter().filter(|it| waits(it)).count();
         let first = self.waves.iter().position(waits).unwrap_or(0);
@@ -297,7 +354,8 @@ fn enter<const C: usize>(
     );
     wave.pc = dispatch.start;
     wave.mode = mode(dispatch);
-    wave.hardware = Hardware { lds_words: dispatch.lds_bytes.div_ceil(4) };
+    let cluster = u32::from(dispatch.cluster != [1; 3]);
+    wave.hardware = Hardware { lds_words: dispatch.lds_bytes.div_ceil(4), cluster };
     let left = items - (number * lanes as u32).min(items);
     let exec = if left >= lanes as u32 { Wave::<C>::ALL } else { (1 << left) - 1 };
     wave.set_pair(scalar::EXEC, exec);
@@ -307,7 +365,7 @@ fn enter<const C: usize>(
         launch: &dispatch.launch,
         workgroup,
         wave: number,
-        cluster: [1; 3],
+        cluster: dispatch.cluster,
         dispatch_ptr: Some(dispatch.packet_address),
         queue_ptr: Some(dispatch.queue_address),
         kernarg_address: Some(dispatch.kernarg_address),
@@ -334,7 +392,8 @@ fn mode(dispatch: &Dispatch<'_>) -> Mode {
     let is_gfx12 = dispatch.target.generation >= Generation::Gfx12;
     let ieee = if is_gfx12 { 1 } else { rsrc1 >> 23 & 1 };
     let clamp = if is_gfx12 { 1 } else { rsrc1 >> 21 & 1 };
-    Mode(rsrc1 >> 12 & 0xff | clamp << 8 | ieee << 9 | (rsrc1 >> 26 & 1) << 23)
+    let exceptions = exception::of_descriptor(dispatch.descriptor.compute_pgm_rsrc2);
+    Mode(rsrc1 >> 12 & 0xff | clamp << 8 | ieee << 9 | exceptions | (rsrc1 >> 26 & 1) << 23)
 }
 
 fn apertures<const C: usize>(wave: &mut Wave<C>) {
@@ -381,12 +440,15 @@ fn scalars<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave:
 }
 
 fn vectors<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave: &mut Wave<C>) {
-    for lane in 0..Wave::<C>::LANES {
-        let Some(values) = dispatch.entry.vector_values(entry, lane as u32) else { continue };
-        for (register, value) in values {
-            if let Some(vector) = wave.v.get_mut(usize::from(register.first)) {
-                vector.set_lane(lane, value);
-            }
+    // Several numbers may share a register, which is zero before.
+    for it in dispatch.entry.registers() {
+        let EntryValue::WorkitemId(axis) = it.holds else { continue };
+        let Some(vector) = wave.v.get_mut(usize::from(it.register.first)) else { continue };
+        let shift = it.bits.map_or(0, |bits| bits.0);
+        for lane in 0..Wave::<C>::LANES {
+            let Some(ids) = dispatch.entry.work_item(entry, lane as u32) else { continue };
+            let id = ids.get(usize::from(axis)).copied().unwrap_or_default();
+            vector.set_lane(lane, vector.lane(lane) | id << shift);
         }
     }
 }

@@ -4,7 +4,7 @@ use hsaco_isa::target::Generation;
 
 use super::{Body, format};
 use crate::step::{Context, Step};
-use crate::wave::{Space, Wave};
+use crate::wave::{Space, Vector, Wave};
 
 /// Upper halves of addresses in the shared and the private aperture.
 pub(crate) const SHARED_APERTURE: u32 = 0x1_0000;
@@ -13,8 +13,55 @@ pub(crate) const PRIVATE_APERTURE: u32 = 0x2_0000;
 pub(crate) const SCRATCH_BASE: u64 = 0x6000_0000_0000;
 const SCRATCH_SIZE: u64 = 1 << 40;
 
+/// Addresses that can be seen to follow each other without being made.
+pub(crate) trait Row<const C: usize>: Body<C> {
+    const SPACE: Space;
+    /// The address of the first lane, if lanes are `stride` bytes from each other.
+    fn first(wave: &Wave<C>, step: &Step<C>, stride: u32) -> Option<u64>;
+}
+
+/// What the first lane has, if lanes are `stride` from each other.
+#[inline(always)]
+fn first_of_row<const C: usize>(lanes: &Vector<C>, stride: u32) -> Option<u32> {
+    let first = lanes.0[0][0];
+    let mut differ = 0;
+    for at in 0..C {
+        for lane in 0..8 {
+            let expected = first.wrapping_add((at * 8 + lane) as u32 * stride);
+            differ |= lanes.0[at][lane] ^ expected;
+        }
+    }
+    // The last lane does not begin anew at zero.
+    let is_row = differ == 0 && first.checked_add(C as u32 * 8 * stride).is_some();
+    is_row.then_some(first)
+}
+
+/// What all lanes have, if it is the same.
+#[inline(always)]
+fn all_of_row<const C: usize>(lanes: &Vector<C>) -> Option<u32> {
+    let first = lanes.0[0][0];
+    let mut differ = 0;
+    for at in 0..C {
+        for lane in 0..8 {
+            differ |= lanes.0[at][lane] ^ first;
+        }
+    }
+    (differ == 0).then_some(first)
+}
+
 /// The address of a vector pair `a`, and `k`.
 pub(crate) struct Vector64<const FLAT: bool>;
+
+impl<const C: usize, const FLAT: bool> Row<C> for Vector64<FLAT> {
+    const SPACE: Space = if FLAT { Space::Flat } else { Space::Global };
+
+    #[inline(always)]
+    fn first(wave: &Wave<C>, step: &Step<C>, stride: u32) -> Option<u64> {
+        let low = first_of_row(&wave.v[usize::from(step.a)], stride)?;
+        let high = all_of_row(&wave.v[usize::from(step.a) + 1])?;
+        Some((u64::from(low) | u64::from(high) << 32).wrapping_add(step.k))
+    }
+}
 
 impl<const C: usize, const FLAT: bool> Body<C> for Vector64<FLAT> {
     #[inline(always)]
@@ -33,6 +80,17 @@ impl<const C: usize, const FLAT: bool> Body<C> for Vector64<FLAT> {
 
 /// A scalar pair `b`, a vector offset `a` times `c`, and `k`.
 pub(crate) struct Scalar64<const FLAT: bool>;
+
+impl<const C: usize, const FLAT: bool> Row<C> for Scalar64<FLAT> {
+    const SPACE: Space = if FLAT { Space::Flat } else { Space::Global };
+
+    #[inline(always)]
+    fn first(wave: &Wave<C>, step: &Step<C>, stride: u32) -> Option<u64> {
+        let offset = first_of_row(&wave.v[usize::from(step.a)], stride)?;
+        let base = wave.pair(step.b).wrapping_add(step.k);
+        (step.c == 1).then_some(base.wrapping_add(offset.into()))
+    }
+}
 
 impl<const C: usize, const FLAT: bool> Body<C> for Scalar64<FLAT> {
     #[inline(always)]
@@ -54,6 +112,18 @@ impl<const C: usize, const FLAT: bool> Body<C> for Scalar64<FLAT> {
 /// An offset in a lane's own memory, or in LDS: a vector `a`, a scalar `b`, and `k`.
 pub(crate) struct Offset<const LDS: bool>;
 
+impl<const C: usize> Row<C> for Offset<true> {
+    const SPACE: Space = Space::Lds;
+
+    #[inline(always)]
+    fn first(wave: &Wave<C>, step: &Step<C>, stride: u32) -> Option<u64> {
+        let offset = first_of_row(&wave.v[usize::from(step.a)], stride)?;
+        let base = wave.s[usize::from(step.b)].wrapping_add(step.k as u32);
+        let is_row = step.c == 1 && base.checked_add(offset).is_some();
+        is_row.then_some(base.wrapping_add(offset).into())
+    }
+}
+
 impl<const C: usize, const LDS: bool> Body<C> for Offset<LDS> {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
@@ -71,16 +141,21 @@ impl<const C: usize, const LDS: bool> Body<C> for Offset<LDS> {
     }
 }
 
-/// A base for all lanes, `k` and four times the lane's number: in LDS behind M0 (`e` of its bits), else behind the scalar
-/// pair `b`.
+/// A base for all lanes, four times the lane's number, and `k`: in LDS behind M0, whose lower bits `e` count, else behind
+/// the scalar pair `b`. Where LDS has more than 16 bits, the sum is cut to them, as comgr's replacement for gfx1250 has it.
 pub(crate) fn of_lane<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
     let is_lds = step.e != 0;
+    let bits = (1 << step.e) - 1;
     let base = match is_lds {
-        true => u64::from(wave.s[usize::from(crate::wave::scalar::M0)]) & ((1 << step.e) - 1),
+        true => u64::from(wave.s[usize::from(crate::wave::scalar::M0)]) & bits,
         false => wave.pair(step.b),
     };
     for lane in 0..Wave::<C>::LANES {
-        let address = base.wrapping_add(step.k).wrapping_add(lane as u64 * 4);
+        let mut address = base.wrapping_add(lane as u64 * 4);
+        if step.e > 16 {
+            address &= bits;
+        }
+        address = address.wrapping_add(step.k);
         wave.addresses[lane] = if is_lds { address & 0xffff_ffff } else { address };
     }
     wave.space = if is_lds { Space::Lds } else { Space::Global };
@@ -213,6 +288,14 @@ impl BufferAccess {
             | u64::from(self.bytes) << 40
     }
 
+    /// How many words may be accessed: they are checked one by one, unless they belong together.
+    fn reach(self, room: Room, bytes: u64) -> u64 {
+        match self.is_whole {
+            true => room.parts(bytes).saturating_mul(4),
+            false => room.parts(bytes.min(4)),
+        }
+    }
+
     fn unpack(bits: u64) -> Self {
         Self {
             offset: bits as u32,
@@ -340,12 +423,81 @@ pub(crate) fn scalar_buffer(words: [u32; 4], layout: Layout) -> (u64, u64) {
 const SCALES: [u64; 4] = [1, 4, 8, 32];
 
 /// The vector registers from `a` on (index before offset), the descriptor `b`, the scalar offset `c`.
-pub(crate) fn buffer<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+pub(crate) struct Buffer;
+
+impl<const C: usize> Body<C> for Buffer {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+        if !plain_buffer(wave, step) {
+            buffer(wave, step);
+        }
+    }
+}
+
+impl<const C: usize> Row<C> for Buffer {
+    const SPACE: Space = Space::Global;
+
+    #[inline(always)]
+    fn first(wave: &Wave<C>, step: &Step<C>, stride: u32) -> Option<u64> {
+        let first = first_of_row(&wave.v[usize::from(step.a)], stride)?;
+        let last = first + (Wave::<C>::LANES as u32 - 1) * stride;
+        Some(plain_base(wave, step, last)?.wrapping_add(first.into()))
+    }
+}
+
+/// Makes addresses where all lanes are in bounds of a plain buffer; says whether they are.
+#[inline(always)]
+fn plain_buffer<const C: usize>(wave: &mut Wave<C>, step: &Step<C>) -> bool {
+    let offsets = &wave.v[usize::from(step.a)];
+    let mut largest = 0;
+    for at in 0..C {
+        for lane in 0..8 {
+            largest = largest.max(offsets.0[at][lane]);
+        }
+    }
+    let Some(base) = plain_base(wave, step, largest).filter(|_| wave.full) else { return false };
+    for at in 0..C {
+        for lane in 0..8 {
+            wave.addresses[at * 8 + lane] = base.wrapping_add(offsets.0[at][lane].into());
+        }
+    }
+    wave.space = Space::Global;
+    wave.valid = wave.active;
+    true
+}
+
+/// Where the offset 0 of a plain buffer is, one without index and swizzle, if an offset is in bounds: all that are smaller
+/// are so too.
+#[inline]
+fn plain_base<const C: usize>(wave: &Wave<C>, step: &Step<C>, largest: u32) -> Option<u64> {
+    let access = BufferAccess::unpack(step.k);
+    if access.has_index || !access.has_offset || access.bytes == 0 {
+        return None;
+    }
+    let words = [0, 1, 2, 3].map(|at| wave.s[usize::from(step.b + at)]);
+    let resource = Resource::new(words, access);
+    if resource.element != 0 || resource.adds_lane || is_scratch(resource) {
+        return None;
+    }
+    let scalar = u64::from(wave.s[usize::from(step.c)]);
+    let offset = largest.checked_add(access.offset)?;
+    let spot = Spot { index: 0, offset: offset.into(), scalar };
+    let bytes = u64::from(access.bytes);
+    let is_inside = access.reach(resource.room(spot), bytes) >= bytes.div_ceil(4);
+    is_inside.then_some(resource.base.wrapping_add(scalar).wrapping_add(access.offset.into()))
+}
+
+fn is_scratch(resource: Resource) -> bool {
+    (SCRATCH_BASE..SCRATCH_BASE + SCRATCH_SIZE).contains(&resource.base)
+}
+
+#[inline(never)]
+fn buffer<const C: usize>(wave: &mut Wave<C>, step: &Step<C>) {
     let access = BufferAccess::unpack(step.k);
     let words = [0, 1, 2, 3].map(|at| wave.s[usize::from(step.b + at)]);
     let resource = Resource::new(words, access);
     let scalar = u64::from(wave.s[usize::from(step.c)]);
-    let is_scratch = (SCRATCH_BASE..SCRATCH_BASE + SCRATCH_SIZE).contains(&resource.base);
+    let is_scratch = is_scratch(resource);
     wave.space = if is_scratch { Space::Private } else { Space::Global };
     wave.valid = wave.active;
     let bytes = match access.bytes {
@@ -369,9 +521,7 @@ pub(crate) fn buffer<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, st
         }
         let index = if resource.adds_lane { index + lane as u64 } else { index };
         let spot = Spot { index, offset, scalar };
-        let room = resource.room(spot);
-        // Words are checked one by one, unless they belong together.
-        let reach = if access.is_whole { room.parts(bytes) * 4 } else { room.parts(bytes.min(4)) };
+        let reach = access.reach(resource.room(spot), bytes);
         wave.reach[lane] = reach.min(4) as u8;
         if reach < bytes.div_ceil(4) {
             wave.valid &= !(1 << lane);

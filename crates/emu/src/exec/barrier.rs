@@ -1,126 +1,13 @@
-//! Barriers: of the workgroup, named ones, and those that trap handlers and clusters have.
+//! Barriers: of the workgroup, named ones, that of a cluster, and those that trap handlers have.
 
+use crate::barrier::Barrier;
+use crate::error::ErrorKind;
 use crate::step::{Context, Step};
-use crate::wave::{State, Wave, scalar};
-
-/// Named barriers of a workgroup at most.
-const MOST_NAMED: usize = 16;
-
-/// A barrier: how many must come, how many have, and how often all had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Barrier {
-    members: u32,
-    signalled: u32,
-    passed: u32,
-}
-
-impl Barrier {
-    /// Counts one wave; says whether it was the first.
-    fn signal(&mut self) -> bool {
-        self.signalled += 1;
-        let is_first = self.signalled == 1;
-        self.complete();
-        is_first
-    }
-
-    /// One member fewer.
-    fn leave(&mut self) {
-        self.members = self.members.saturating_sub(1);
-        self.complete();
-    }
-
-    /// Lets waves pass where all that are left have come.
-    fn complete(&mut self) {
-        if self.signalled >= self.members && self.signalled > 0 {
-            self.signalled = 0;
-            self.passed = self.passed.wrapping_add(1);
-        }
-    }
-}
-
-/// A barrier that a wave can wait at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
-    Workgroup,
-    /// By number, from 1 on.
-    Named(u8),
-}
-
-/// The barriers of a workgroup.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Barriers {
-    workgroup: Barrier,
-    named: [Barrier; MOST_NAMED],
-    /// How many named ones there are.
-    count: u8,
-    /// A single wave is no workgroup, and its barriers do nothing.
-    is_workgroup: bool,
-}
-
-impl Barriers {
-    pub(crate) fn new(waves: u32, named: u32) -> Self {
-        let is_workgroup = waves > 1;
-        let count = if is_workgroup { named.min(MOST_NAMED as u32) as u8 } else { 0 };
-        Self {
-            workgroup: Barrier { members: waves, ..Barrier::default() },
-            named: [Barrier::default(); MOST_NAMED],
-            count,
-            is_workgroup,
-        }
-    }
-
-    fn get(&mut self, which: Which) -> Option<&mut Barrier> {
-        match which {
-            Which::Workgroup => self.is_workgroup.then_some(&mut self.workgroup),
-            Which::Named(number) => {
-                let exists = number > 0 && number <= self.count;
-                self.named.get_mut(usize::from(number).wrapping_sub(1)).filter(|_| exists)
-            }
-        }
-    }
-
-    fn passed(&self, which: Which) -> u32 {
-        match which {
-            Which::Workgroup => self.workgroup.passed,
-            Which::Named(number) => {
-                self.named.get(usize::from(number).wrapping_sub(1)).map_or(0, |it| it.passed)
-            }
-        }
-    }
-
-    /// A wave ends, and with it its part in barriers that count waves.
-    pub(crate) fn leave(&mut self) {
-        self.workgroup.leave();
-    }
-
-    /// Whether a wave that waits may go on.
-    pub(crate) fn wakes<const C: usize>(&self, wave: &mut Wave<C>) -> bool {
-        let State::Waiting(which) = wave.state else { return false };
-        let passed = self.passed(which);
-        let seen = wave.seen(which);
-        if *seen == passed {
-            return false;
-        }
-        *seen = passed;
-        wave.state = State::Running;
-        true
-    }
-}
-
-impl<const C: usize> Wave<C> {
-    /// How often the wave has gone through a barrier.
-    fn seen(&mut self, which: Which) -> &mut u32 {
-        match which {
-            Which::Workgroup => &mut self.barriers_seen[0],
-            Which::Named(_) => &mut self.barriers_seen[1],
-        }
-    }
-}
+use crate::wave::{State, Wave, Which, scalar};
 
 /// `s_barrier`: comes, and waits for the others.
 pub(crate) fn meet<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, _: &Step<C>) {
-    if let Some(barrier) = context.barriers.get(Which::Workgroup) {
-        barrier.signal();
+    if context.barriers.update(Which::Workgroup, Barrier::signal).is_some() {
         wait_at(wave, context, Which::Workgroup);
     }
 }
@@ -133,15 +20,16 @@ fn wait_at<const C: usize>(wave: &mut Wave<C>, context: &Context<'_>, which: Whi
 }
 
 /// The barrier that an operand names: `k`, or M0 where `a` is 1; none where signalling it does nothing.
-fn named<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> (Option<Which>, u32) {
+pub(crate) fn named<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> (Option<Which>, u32) {
     if step.a == 1 {
         let m0 = wave.s[usize::from(scalar::M0)];
         return (Some(Which::Named(m0 as u8 & 31)), m0 >> 16 & 0x7f);
     }
     match step.k as i16 {
         -1 => (Some(Which::Workgroup), 0),
+        -3 => (Some(Which::Cluster), 0),
         number @ 1.. => (Some(Which::Named(number.min(255) as u8)), 0),
-        // Those of trap handlers, none, and that of a cluster, which this is no part of.
+        // Those of trap handlers, and none.
         _ => (None, 0),
     }
 }
@@ -154,18 +42,16 @@ pub(crate) fn signal<const C: usize>(
     step: &Step<C>,
 ) {
     let (which, members) = named(wave, step);
-    let Some(barrier) = which.and_then(|it| context.barriers.get(it)) else {
-        if step.c == 1 && step.e == 1 {
-            wave.scc = false;
+    let change = |barrier: &mut Barrier| {
+        if members != 0 {
+            barrier.members = members;
         }
-        return;
+        barrier.signal()
     };
-    if members != 0 {
-        barrier.members = members;
-    }
-    let is_first = barrier.signal();
-    if step.c == 1 {
-        wave.scc = is_first;
+    match which.and_then(|it| context.barriers.update(it, change)) {
+        Some(is_first) if step.c == 1 => wave.scc = is_first,
+        None if step.c == 1 && step.e == 1 => wave.scc = false,
+        _ => {}
     }
 }
 
@@ -173,6 +59,7 @@ pub(crate) fn signal<const C: usize>(
 pub(crate) fn wait<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let which = match step.k as i16 {
         -1 => Which::Workgroup,
+        -3 => Which::Cluster,
         0.. => Which::Named(wave.joined),
         _ => return,
     };
@@ -185,11 +72,13 @@ pub(crate) fn wait<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>
 pub(crate) fn init<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let (which, members) = named(wave, step);
     let which = which.filter(|it| matches!(it, Which::Named(_)));
-    if let Some(barrier) = which.and_then(|it| context.barriers.get(it)) {
-        barrier.signalled = 0;
-        if members != 0 {
-            barrier.members = members;
-        }
+    if let Some(which) = which {
+        context.barriers.update(which, |barrier| {
+            barrier.signalled = 0;
+            if members != 0 {
+                barrier.members = members;
+            }
+        });
     }
 }
 
@@ -208,21 +97,42 @@ pub(crate) fn join<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>
 
 /// Leaves the named barrier, which is for one wave fewer; SCC says whether none is left.
 pub(crate) fn leave<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, _: &Step<C>) {
-    wave.scc = false;
-    if let Some(barrier) = context.barriers.get(Which::Named(wave.joined)) {
+    let leave = |barrier: &mut Barrier| {
         barrier.leave();
-        wave.scc = barrier.members == 0;
+        barrier.members == 0
+    };
+    let is_last = context.barriers.update(Which::Named(wave.joined), leave);
+    if is_last.is_some() {
         wave.joined = 0;
     }
+    wave.scc = is_last.unwrap_or(false);
 }
 
 /// `s[d]` is the state of a barrier: whether it is there, its members, those that have come, a quarter of the named ones.
 pub(crate) fn state<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let (which, _) = named(wave, step);
     let count = u32::from(context.barriers.count);
-    let barrier = which.and_then(|it| context.barriers.get(it).copied());
+    let barrier = which.and_then(|it| context.barriers.get(it));
     let valid = u32::from(barrier.is_some());
     let Barrier { members, signalled, .. } = barrier.unwrap_or_default();
     wave.s[usize::from(step.d)] =
         (count / 4) << 24 | (signalled & 0x7f) << 16 | (members & 0x7f) << 4 | valid;
+}
+
+/// A load for the workgroups of a cluster that M0 names, of which the wave's own has to be one: what others get that did not
+/// ask for it is not defined.
+pub(crate) fn check_mask<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    _: &Step<C>,
+) {
+    let mask = wave.s[usize::from(scalar::M0)] & 0xffff;
+    if let Some(member) = &context.barriers.cluster
+        && mask != 0
+        && mask >> member.number & 1 == 0
+    {
+        let why =
+            format!("a load for workgroups {mask:#x} of a cluster by workgroup {}", member.number);
+        wave.fail(ErrorKind::Unsupported, 0, why);
+    }
 }

@@ -2,12 +2,11 @@
 
 use hsaco_isa::model::HwRegField;
 
+use super::exception;
 use crate::error::ErrorKind;
 use crate::num::Generation;
 use crate::step::{Context, Step};
 use crate::wave::{State, Wave};
-
-pub(crate) fn nop<const C: usize>(_: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {}
 
 /// EXEC was written as a register.
 pub(crate) fn sync_exec<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, _: &Step<C>) {
@@ -56,7 +55,11 @@ mod register {
     pub(super) const XCC_ID: u8 = 20;
     pub(super) const HW_ID1: u8 = 23;
     pub(super) const HW_ID2: u8 = 24;
+    pub(super) const IB_STS2: u8 = 28;
 }
+
+/// The field of IB_STS2 that is not zero in a cluster: compilers read it to number workgroups.
+const CLUSTER: HwRegField = HwRegField { register: register::IB_STS2, first: 6, width: 4 };
 
 /// `s[d] =` a field of the hardware register `k`: number, first bit, width less one.
 pub(crate) fn get_register<const C: usize>(
@@ -76,6 +79,12 @@ pub(crate) fn get_register<const C: usize>(
         // Where a wave runs is up to the device: all run in the first place of the first unit.
         register::HW_ID | register::HW_ID1 | register::HW_ID2 => 0,
         register::XCC_ID if has_xcc(context.numerics) => 0,
+        register::IB_STS2
+            if context.numerics == Generation::Gfx1250
+                && HwRegField::from_operand(step.k as u16) == CLUSTER =>
+        {
+            wave.hardware.cluster << CLUSTER.first
+        }
         _ => {
             let detail = format!("s_getreg of hardware register {number}");
             return wave.fail(ErrorKind::Unsupported, 0, detail);
@@ -97,7 +106,7 @@ fn field(k: u64) -> (u8, u32, u32) {
 /// A field of the hardware register `k` is `s[a]`. What only the driver uses is left alone.
 pub(crate) fn set_register<const C: usize>(
     wave: &mut Wave<C>,
-    _: &mut Context<'_>,
+    context: &mut Context<'_>,
     step: &Step<C>,
 ) {
     let (number, first, width) = field(step.k);
@@ -107,6 +116,9 @@ pub(crate) fn set_register<const C: usize>(
         wave.mode.0 = wave.mode.0 & !mask | value & mask;
         // What follows was translated for another mode.
         wave.msb = if step.e == 1 { msb_of_mode(wave.mode.0) } else { wave.msb };
+        if context.numerics < Generation::Gfx12 && exception::are_others(wave.mode.0) {
+            wave.fail(ErrorKind::Unsupported, 0, "a trap at exceptions that are not modelled");
+        }
     }
 }
 

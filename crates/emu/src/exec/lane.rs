@@ -37,13 +37,19 @@ fn count_below<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &S
     wave.write(step.d, &result);
 }
 
+/// The lane that an address in `b` names to ds_permute and ds_bpermute: among `c` lanes that `lane` is one of.
+fn addressed<const C: usize>(step: &Step<C>, address: u32, lane: usize) -> usize {
+    let number = (address.wrapping_add(step.k as u32 & 0xffff) / 4) as usize;
+    let group = usize::from(step.c).min(Wave::<C>::LANES);
+    lane / group * group + number % group
+}
+
 /// `d` reads `a` in the lane that `b` names in bytes; a lane that is off gives zero, unless `k` is 1.
 fn backward_permute<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
     let (from, to) = (wave.v[usize::from(step.a)], wave.v[usize::from(step.b)]);
     let mut result = Vector::ZERO;
     for lane in lanes(wave.active) {
-        let source =
-            (to.lane(lane).wrapping_add(step.k as u32 & 0xffff) / 4) as usize % Wave::<C>::LANES;
+        let source = addressed(step, to.lane(lane), lane);
         let is_on = wave.active >> source & 1 == 1 || step.k >> 16 == 1;
         result.set_lane(lane, if is_on { from.lane(source) } else { 0 });
     }
@@ -55,8 +61,7 @@ fn permute<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<
     let (from, to) = (wave.v[usize::from(step.a)], wave.v[usize::from(step.b)]);
     let mut result = Vector::ZERO;
     for lane in lanes(wave.active) {
-        let target =
-            (to.lane(lane).wrapping_add(step.k as u32 & 0xffff) / 4) as usize % Wave::<C>::LANES;
+        let target = addressed(step, to.lane(lane), lane);
         result.set_lane(target, from.lane(lane));
     }
     wave.write(step.d, &result);

@@ -70,6 +70,15 @@ fn lds_address<const C: usize>(
     Place::Lds(address)
 }
 
+/// Where a lane's data are in LDS, and how many bytes they have there, for those who watch it.
+pub(crate) fn lds_place<const C: usize>(wave: &Wave<C>, step: &Step<C>, lane: usize) -> (u64, u64) {
+    let copy = Copy::unpack(step.k);
+    match lds_address(wave, step, copy, lane) {
+        Place::Lds(address) => (address, copy.kind.bytes().1),
+        _ => (0, 0),
+    }
+}
+
 /// From memory to LDS; what is out of a buffer's bounds is zero.
 pub(crate) fn load<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let copy = Copy::unpack(step.k);

@@ -1,11 +1,14 @@
 //! Loads and stores of vector registers, at the addresses that the step before has left in the wave.
 
-use super::address::{PRIVATE_APERTURE, SHARED_APERTURE};
+use std::marker::PhantomData;
+
+use super::address::{Buffer, Offset, PRIVATE_APERTURE, Row, SHARED_APERTURE, Scalar64, Vector64};
+use super::{Body, handler};
 use crate::error::ErrorKind;
 use crate::memory::Allocation;
 use crate::semantics::Type;
-use crate::step::{Context, Handler, Step};
-use crate::wave::{Space, Wave, lanes};
+use crate::step::{Context, Handler, Host, Step};
+use crate::wave::{Space, Vector, Wave, lanes};
 
 /// Where an access of one lane is.
 #[derive(Clone, Copy)]
@@ -88,7 +91,7 @@ pub(crate) fn forbidden(kind: ErrorKind, address: u64, bytes: u64) -> String {
 }
 
 /// Whether a flat address is in the private aperture; on gfx1250 the lane's number is in its upper bits.
-fn is_private(address: u64, wide: bool) -> bool {
+pub(crate) fn is_private(address: u64, wide: bool) -> bool {
     let upper = if wide { address >> 32 & 0xf_ffff } else { address >> 32 };
     upper == u64::from(PRIVATE_APERTURE)
 }
@@ -266,17 +269,186 @@ pub(crate) fn words(ty: Type) -> Option<u16> {
     })
 }
 
-/// Loads `N` registers from `d` on.
+/// Loads `N` registers from `d` on, from the addresses of `A`.
+struct LoadAt<A, const N: usize>(PhantomData<A>);
+
+impl<const C: usize, A: Row<C>, const N: usize> Body<C> for LoadAt<A, N> {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+        if !load_row::<C, A, N>(wave, context, step) {
+            A::run(wave, context, step);
+            load_words::<C, N>(wave, context, step);
+        }
+    }
+}
+
+/// Stores `N` registers from `d` on, at the addresses of `A`.
+struct StoreAt<A, const N: usize>(PhantomData<A>);
+
+impl<const C: usize, A: Row<C>, const N: usize> Body<C> for StoreAt<A, N> {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+        if !store_row::<C, A, N>(wave, context, step) {
+            A::run(wave, context, step);
+            store_words::<C, N>(wave, context, &Step { a: step.d, ..*step });
+        }
+    }
+}
+
+/// Where the first lane is, if all lanes are active and follow each other without gaps.
+#[inline(always)]
+fn row<const C: usize, A: Row<C>, const N: usize>(wave: &Wave<C>, step: &Step<C>) -> Option<u64> {
+    if !wave.full {
+        return None;
+    }
+    A::first(wave, step, N as u32 * 4).filter(|it| it.is_multiple_of(4))
+}
+
+/// The part of an allocation that lanes in a row access.
+#[inline(always)]
+fn row_of_memory<'m, const C: usize, const N: usize>(
+    space: Space,
+    context: &mut Context<'m>,
+    first: u64,
+) -> Option<(&'m Allocation, u64)> {
+    let bytes = (Wave::<C>::LANES * N * 4) as u64;
+    if space == Space::Flat && first.saturating_add(bytes) > APERTURES {
+        return None;
+    }
+    context.memory.find(first, bytes, &mut context.hint)
+}
+
+/// Loads where lanes are in a row; says whether they were.
+#[inline(always)]
+fn load_row<const C: usize, A: Row<C>, const N: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) -> bool {
+    let Some(first) = row::<C, A, N>(wave, step) else { return false };
+    match A::SPACE {
+        Space::Global | Space::Flat => {
+            let Some((allocation, start)) = row_of_memory::<C, N>(A::SPACE, context, first) else {
+                return false;
+            };
+            let Some(to) = registers_mut::<C, N>(wave, step.d) else { return false };
+            if let [to] = to.as_mut_slice() {
+                allocation.load_run(start, to.0.as_flattened_mut());
+                return true;
+            }
+            allocation.load_row::<N>(start, Wave::<C>::LANES, |lane, values| {
+                set_row(to, lane, values);
+            });
+            true
+        }
+        Space::Lds => {
+            let words = context.lds.get((first / 4) as usize..);
+            let Some(words) = words.and_then(|it| it.get(..Wave::<C>::LANES * N)) else {
+                return false;
+            };
+            let Some(to) = registers_mut::<C, N>(wave, step.d) else { return false };
+            if let [to] = to.as_mut_slice() {
+                to.0.as_flattened_mut().copy_from_slice(words);
+                return true;
+            }
+            for (lane, values) in words.as_chunks::<N>().0.iter().enumerate() {
+                set_row(to, lane, *values);
+            }
+            true
+        }
+        Space::Private => false,
+    }
+}
+
+/// Stores where lanes are in a row; says whether they were.
+#[inline(always)]
+fn store_row<const C: usize, A: Row<C>, const N: usize>(
+    wave: &Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) -> bool {
+    let Some(first) = row::<C, A, N>(wave, step) else { return false };
+    let from = wave.v.get(usize::from(step.d)..).and_then(<[_]>::first_chunk::<N>);
+    let Some(from) = from else { return false };
+    match A::SPACE {
+        Space::Global | Space::Flat => {
+            let Some((allocation, start)) = row_of_memory::<C, N>(A::SPACE, context, first) else {
+                return false;
+            };
+            if allocation.forbids_write(start, (Wave::<C>::LANES * N * 4) as u64).is_some() {
+                return false;
+            }
+            if let [from] = from.as_slice() {
+                allocation.store_run(start, from.0.as_flattened());
+                return true;
+            }
+            for lane in 0..Wave::<C>::LANES {
+                allocation.store::<N>(start + (lane * N * 4) as u64, row_at(from, lane));
+            }
+            true
+        }
+        Space::Lds => {
+            let words = context.lds.get_mut((first / 4) as usize..);
+            let Some(words) = words.and_then(|it| it.get_mut(..Wave::<C>::LANES * N)) else {
+                return false;
+            };
+            if let [from] = from.as_slice() {
+                words.copy_from_slice(from.0.as_flattened());
+                return true;
+            }
+            for (lane, values) in words.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+                *values = row_at(from, lane);
+            }
+            true
+        }
+        Space::Private => false,
+    }
+}
+
+#[inline(always)]
+fn registers_mut<const C: usize, const N: usize>(
+    wave: &mut Wave<C>,
+    first: u16,
+) -> Option<&mut [Vector<C>; N]> {
+    wave.v.get_mut(usize::from(first)..).and_then(<[_]>::first_chunk_mut::<N>)
+}
+
+#[inline(always)]
+fn set_row<const C: usize, const N: usize>(
+    registers: &mut [Vector<C>; N],
+    lane: usize,
+    values: [u32; N],
+) {
+    for at in 0..N {
+        registers[at].set_lane(lane, values[at]);
+    }
+}
+
+#[inline(always)]
+fn row_at<const C: usize, const N: usize>(registers: &[Vector<C>; N], lane: usize) -> [u32; N] {
+    let mut values = [0; N];
+    for at in 0..N {
+        values[at] = registers[at].lane(lane);
+    }
+    values
+}
+
+/// Loads `N` registers, wherever lanes are.
+#[inline(never)]
 fn load_words<const C: usize, const N: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
 ) {
-    if wave.space == Space::Global
-        && wave.valid == wave.active
-        && load_together::<C, N>(wave, context, step)
-    {
-        return;
+    if wave.valid == wave.active {
+        let is_done = match wave.space {
+            Space::Global | Space::Flat => load_together::<C, N>(wave, context, step),
+            Space::Lds => load_lds::<C, N>(wave, context, step),
+            Space::Private => load_scratch::<C, N>(wave, step),
+        };
+        if is_done {
+            return;
+        }
     }
     let (valid, active) = (wave.valid, wave.active);
     for lane in lanes(active) {
@@ -347,11 +519,101 @@ pub(crate) fn reach<const C: usize>(wave: &Wave<C>, valid: u64, lane: usize, cou
     if valid >> lane & 1 == 1 { count } else { u16::from(wave.reach[lane]).min(count) }
 }
 
-/// The first and the last address of the active lanes.
+/// Addresses from here on may be in an aperture.
+const APERTURES: u64 = (SHARED_APERTURE as u64) << 32;
+const _: () = assert!(SHARED_APERTURE < PRIVATE_APERTURE);
+
+/// The first and the last address of the active lanes, if they are in no aperture.
+#[inline]
 fn span<const C: usize>(wave: &Wave<C>) -> Option<(u64, u64)> {
-    let mut active = lanes(wave.active).map(|lane| wave.addresses[lane]);
-    let first = active.next()?;
-    Some(active.fold((first, first), |(low, high), it| (low.min(it), high.max(it))))
+    let (mut low, mut high) = (u64::MAX, 0);
+    if wave.full {
+        for address in &wave.addresses[..Wave::<C>::LANES] {
+            (low, high) = (low.min(*address), high.max(*address));
+        }
+    } else {
+        for lane in lanes(wave.active) {
+            let address = wave.addresses[lane];
+            (low, high) = (low.min(address), high.max(address));
+        }
+    }
+    let is_global = wave.space == Space::Global || high < APERTURES;
+    is_global.then_some((low, high))
+}
+
+/// Loads from aligned words of LDS; says whether all were inside of it.
+#[inline]
+fn load_lds<const C: usize, const N: usize>(
+    wave: &mut Wave<C>,
+    context: &Context<'_>,
+    step: &Step<C>,
+) -> bool {
+    for lane in lanes(wave.active) {
+        let at = wave.addresses[lane];
+        let words = context.lds.get((at / 4) as usize..).and_then(<[u32]>::first_chunk::<N>);
+        let Some(words) = words.filter(|_| at.is_multiple_of(4)) else { return false };
+        set_lanes(wave, step.d, lane, *words);
+    }
+    true
+}
+
+/// Stores into aligned words of LDS; says whether all were inside of it.
+#[inline]
+fn store_lds<const C: usize, const N: usize>(
+    wave: &Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) -> bool {
+    for lane in lanes(wave.active) {
+        let at = wave.addresses[lane];
+        let words = context.lds.get_mut((at / 4) as usize..);
+        let words = words.and_then(<[u32]>::first_chunk_mut::<N>);
+        let Some(words) = words.filter(|_| at.is_multiple_of(4)) else { return false };
+        *words = lanes_of(wave, step.a, lane);
+    }
+    true
+}
+
+/// Whether the accesses of all active lanes are aligned words of their scratch memory.
+#[inline]
+fn are_in_scratch<const C: usize, const N: usize>(wave: &Wave<C>) -> bool {
+    let words = (wave.scratch.len() / Wave::<C>::LANES) as u64;
+    lanes(wave.active).all(|lane| {
+        let at = wave.addresses[lane];
+        at.is_multiple_of(4) && at / 4 + N as u64 <= words
+    })
+}
+
+/// Loads from aligned words of scratch memory; says whether all were inside of it.
+#[inline]
+fn load_scratch<const C: usize, const N: usize>(wave: &mut Wave<C>, step: &Step<C>) -> bool {
+    if !are_in_scratch::<C, N>(wave) {
+        return false;
+    }
+    for lane in lanes(wave.active) {
+        let first = scratch_word::<C>(lane, wave.addresses[lane]);
+        for at in 0..N {
+            let value = wave.scratch[first + at * Wave::<C>::LANES];
+            wave.v[usize::from(step.d) + at].set_lane(lane, value);
+        }
+    }
+    true
+}
+
+/// Stores into aligned words of scratch memory; says whether all were inside of it.
+#[inline]
+fn store_scratch<const C: usize, const N: usize>(wave: &mut Wave<C>, step: &Step<C>) -> bool {
+    if !are_in_scratch::<C, N>(wave) {
+        return false;
+    }
+    for lane in lanes(wave.active) {
+        let first = scratch_word::<C>(lane, wave.addresses[lane]);
+        for at in 0..N {
+            let value = wave.v[usize::from(step.a) + at].lane(lane);
+            wave.scratch[first + at * Wave::<C>::LANES] = value;
+        }
+    }
+    true
 }
 
 /// Loads where all lanes are in one allocation; says whether they were.
@@ -361,7 +623,10 @@ fn load_together<const C: usize, const N: usize>(
     context: &mut Context<'_>,
     step: &Step<C>,
 ) -> bool {
-    let Some((low, high)) = span(wave) else { return true };
+    let Some((low, high)) = span(wave) else { return false };
+    if wave.active == 0 {
+        return true;
+    }
     let bytes = (high - low).saturating_add(N as u64 * 4);
     let Some((allocation, start)) = context.memory.find(low, bytes, &mut context.hint) else {
         return false;
@@ -373,17 +638,22 @@ fn load_together<const C: usize, const N: usize>(
     true
 }
 
-/// Stores `N` registers from `a` on.
+/// Stores `N` registers, wherever lanes are.
+#[inline(never)]
 fn store_words<const C: usize, const N: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
 ) {
-    if wave.space == Space::Global
-        && wave.valid == wave.active
-        && store_together::<C, N>(wave, context, step)
-    {
-        return;
+    if wave.valid == wave.active {
+        let is_done = match wave.space {
+            Space::Global | Space::Flat => store_together::<C, N>(wave, context, step),
+            Space::Lds => store_lds::<C, N>(wave, context, step),
+            Space::Private => store_scratch::<C, N>(wave, step),
+        };
+        if is_done {
+            return;
+        }
     }
     for lane in lanes(wave.active) {
         let count = reach(wave, wave.valid, lane, N as u16);
@@ -411,7 +681,10 @@ fn store_together<const C: usize, const N: usize>(
     context: &mut Context<'_>,
     step: &Step<C>,
 ) -> bool {
-    let Some((low, high)) = span(wave) else { return true };
+    let Some((low, high)) = span(wave) else { return false };
+    if wave.active == 0 {
+        return true;
+    }
     let bytes = (high - low).saturating_add(N as u64 * 4);
     let Some((allocation, start)) = context.memory.find(low, bytes, &mut context.hint) else {
         return false;
@@ -444,6 +717,9 @@ fn store_together<const C: usize, const N: usize>(
 /// Loads a part of the register `d`.
 fn load_part<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let part = Part::unpack(step.k);
+    if wave.valid == wave.active && load_parts_together(wave, context, step.d, part) {
+        return;
+    }
     let valid = wave.valid;
     for lane in lanes(wave.active) {
         let mut loaded = 0;
@@ -462,9 +738,120 @@ fn load_part<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step
     }
 }
 
+/// Loads parts where all lanes are in LDS or in one allocation; says whether they were.
+fn load_parts_together<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    register: u16,
+    part: Part,
+) -> bool {
+    let set = |wave: &mut Wave<C>, lane: usize, loaded: u32| {
+        let old = wave.v[usize::from(register)].lane(lane);
+        wave.v[usize::from(register)].set_lane(lane, part.merged(old, loaded));
+    };
+    match wave.space {
+        Space::Lds => {
+            for lane in lanes(wave.active) {
+                let loaded = lds_part(&context.lds, wave.addresses[lane], part.bytes);
+                set(wave, lane, loaded);
+            }
+            true
+        }
+        Space::Global | Space::Flat => {
+            let Some((allocation, low, start)) = together(wave, context, part.bytes) else {
+                return false;
+            };
+            for lane in lanes(wave.active) {
+                let offset = start + (wave.addresses[lane] - low);
+                let loaded = match part.bytes {
+                    2 => allocation.load16(offset).into(),
+                    _ => allocation.load8(offset).into(),
+                };
+                set(wave, lane, loaded);
+            }
+            true
+        }
+        Space::Private => false,
+    }
+}
+
+/// Stores parts where all lanes are in LDS or in one allocation; says whether they were.
+fn store_parts_together<const C: usize>(
+    wave: &Wave<C>,
+    context: &mut Context<'_>,
+    register: u16,
+    part: Part,
+) -> bool {
+    let shift = if part.half == Some(true) { 16 } else { 0 };
+    let value = |lane: usize| wave.v[usize::from(register)].lane(lane) >> shift;
+    match wave.space {
+        Space::Lds => {
+            for lane in lanes(wave.active) {
+                set_lds_part(&mut context.lds, wave.addresses[lane], part.bytes, value(lane));
+            }
+            true
+        }
+        Space::Global | Space::Flat => {
+            let Some((allocation, low, start)) = together(wave, context, part.bytes) else {
+                return false;
+            };
+            let last = lanes(wave.active).map(|lane| wave.addresses[lane] - low).max();
+            let bytes = last.unwrap_or(0) + u64::from(part.bytes);
+            if allocation.forbids_write(start, bytes).is_some() {
+                return false;
+            }
+            for lane in lanes(wave.active) {
+                let offset = start + (wave.addresses[lane] - low);
+                match part.bytes {
+                    2 => allocation.store16(offset, value(lane) as u16),
+                    _ => allocation.store8(offset, value(lane) as u8),
+                }
+            }
+            true
+        }
+        Space::Private => false,
+    }
+}
+
+/// The allocation that all active lanes are in, the lowest of their addresses, and where that is in it.
+fn together<'m, const C: usize>(
+    wave: &Wave<C>,
+    context: &mut Context<'m>,
+    bytes: u8,
+) -> Option<(&'m Allocation, u64, u64)> {
+    let (low, high) = span(wave).filter(|_| wave.active != 0)?;
+    let bytes = (high - low).saturating_add(bytes.into());
+    let (allocation, start) = context.memory.find(low, bytes, &mut context.hint)?;
+    Some((allocation, low, start))
+}
+
+/// One or two bytes of LDS; what is past its end is zero.
+fn lds_part(lds: &[u32], at: u64, bytes: u8) -> u32 {
+    let shift = at % 4 * 8;
+    if shift + u64::from(bytes) * 8 > 32 {
+        return u16::from_le_bytes([0, 1].map(|part| lds_byte(lds, at + part))).into();
+    }
+    let word = usize::try_from(at / 4).ok().and_then(|at| lds.get(at)).copied().unwrap_or(0);
+    word >> shift & (0xffff_ffff >> (32 - u32::from(bytes) * 8))
+}
+
+/// Stores one or two bytes into LDS, as far as they are inside.
+fn set_lds_part(lds: &mut [u32], at: u64, bytes: u8, value: u32) {
+    for part in 0..u64::from(bytes) {
+        let word = usize::try_from((at + part) / 4).ok().and_then(|at| lds.get_mut(at));
+        if let Some(word) = word {
+            let shift = (at + part) % 4 * 8;
+            *word = *word & !(0xff << shift) | (value >> (part * 8) & 0xff) << shift;
+        }
+    }
+}
+
 /// Stores a part of the register `a`.
 fn store_part<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let part = Part::unpack(step.k);
+    if wave.valid == wave.active && store_parts_together(wave, context, step.a, part) {
+        return;
+    }
     for lane in lanes(wave.valid & wave.active) {
         let Some(place) = place(wave, context, lane, part.bytes.into(), true) else { return };
         let value = wave.v[usize::from(step.a)].lane(lane);
@@ -507,6 +894,59 @@ pub(crate) fn store<const C: usize>(ty: Type) -> Option<(Handler<C>, u64)> {
         _ => return None,
     };
     Some((handler, 0))
+}
+
+/// Where addresses come from that an access can make by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Vector64 { is_flat: bool },
+    Scalar64 { is_flat: bool },
+    Buffer,
+    Lds,
+}
+
+/// The handler that makes addresses and loads.
+pub(crate) fn load_at<const C: usize>(source: Source, ty: Type, host: Host) -> Option<Handler<C>> {
+    Some(match source {
+        Source::Vector64 { is_flat: false } => load_from::<C, Vector64<false>>(ty, host)?,
+        Source::Vector64 { is_flat: true } => load_from::<C, Vector64<true>>(ty, host)?,
+        Source::Scalar64 { is_flat: false } => load_from::<C, Scalar64<false>>(ty, host)?,
+        Source::Scalar64 { is_flat: true } => load_from::<C, Scalar64<true>>(ty, host)?,
+        Source::Buffer => load_from::<C, Buffer>(ty, host)?,
+        Source::Lds => load_from::<C, Offset<true>>(ty, host)?,
+    })
+}
+
+fn load_from<const C: usize, A: Row<C>>(ty: Type, host: Host) -> Option<Handler<C>> {
+    Some(match words(ty)? {
+        1 => handler::<C, LoadAt<A, 1>>(host),
+        2 => handler::<C, LoadAt<A, 2>>(host),
+        3 => handler::<C, LoadAt<A, 3>>(host),
+        4 => handler::<C, LoadAt<A, 4>>(host),
+        _ => return None,
+    })
+}
+
+/// The handler that makes addresses and stores `d`.
+pub(crate) fn store_at<const C: usize>(source: Source, ty: Type, host: Host) -> Option<Handler<C>> {
+    Some(match source {
+        Source::Vector64 { is_flat: false } => store_to::<C, Vector64<false>>(ty, host)?,
+        Source::Vector64 { is_flat: true } => store_to::<C, Vector64<true>>(ty, host)?,
+        Source::Scalar64 { is_flat: false } => store_to::<C, Scalar64<false>>(ty, host)?,
+        Source::Scalar64 { is_flat: true } => store_to::<C, Scalar64<true>>(ty, host)?,
+        Source::Buffer => store_to::<C, Buffer>(ty, host)?,
+        Source::Lds => store_to::<C, Offset<true>>(ty, host)?,
+    })
+}
+
+fn store_to<const C: usize, A: Row<C>>(ty: Type, host: Host) -> Option<Handler<C>> {
+    Some(match words(ty)? {
+        1 => handler::<C, StoreAt<A, 1>>(host),
+        2 => handler::<C, StoreAt<A, 2>>(host),
+        3 => handler::<C, StoreAt<A, 3>>(host),
+        4 => handler::<C, StoreAt<A, 4>>(host),
+        _ => return None,
+    })
 }
 
 /// Bytes of an access.

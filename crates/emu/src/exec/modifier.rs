@@ -15,6 +15,18 @@ impl<const C: usize> Body<C> for Broadcast {
     }
 }
 
+/// The same with two registers.
+pub(crate) struct BroadcastPair;
+
+impl<const C: usize> Body<C> for BroadcastPair {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+        let pair = wave.pair(step.a);
+        wave.v[usize::from(step.d)] = Vector::splat(pair as u32);
+        wave.v[usize::from(step.d) + 1] = Vector::splat((pair >> 32) as u32);
+    }
+}
+
 macro_rules! changes {
     ($($(#[$doc:meta])* $name:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {$(
         $(#[$doc])*
@@ -85,8 +97,19 @@ pub(crate) fn merge<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, ste
 
 /// Where a lane's data comes from.
 pub(crate) mod dpp {
+    /// Whether a generation has a DPP16 control: gfx10 dropped what crosses rows, and brought `row_xmask`.
+    pub(crate) fn has(control: u32, is_gfx10: bool) -> bool {
+        match control {
+            0..=0xff | 0x101..=0x10f | 0x111..=0x11f | 0x121..=0x12f => true,
+            0x140 | 0x141 | 0x150..=0x15f => true,
+            0x130 | 0x134 | 0x138 | 0x13c | 0x142 | 0x143 => !is_gfx10,
+            0x160..=0x16f => is_gfx10,
+            _ => false,
+        }
+    }
+
     /// The lane that `lane` reads under a DPP16 control; none where there is none.
-    pub(crate) fn source(control: u32, lane: u32, lanes: u32, is_gfx10: bool) -> Option<u32> {
+    pub(crate) fn source(control: u32, lane: u32, lanes: u32) -> Option<u32> {
         let (row, at) = (lane & !15, lane & 15);
         let within = |other: Option<u32>| other.filter(|it| *it < 16).map(|it| row | it);
         match control {
@@ -100,8 +123,8 @@ pub(crate) mod dpp {
             0x13c => Some((lane + lanes - 1) % lanes),
             0x140 => Some(row | (15 - at)),
             0x141 => Some(lane & !7 | (7 - (lane & 7))),
-            0x142 if !is_gfx10 => row.checked_sub(1),
-            0x143 if !is_gfx10 => (lane & !31).checked_sub(1),
+            0x142 => row.checked_sub(1),
+            0x143 => (lane & !31).checked_sub(1),
             0x150..=0x15f => Some(row | control & 15),
             0x160..=0x16f => Some(row | (at ^ control & 15)),
             _ => None,
@@ -119,7 +142,7 @@ pub(crate) mod dpp {
 
         #[test]
         fn lanes_read_where_the_control_says() {
-            let of = |control, lane| source(control, lane, 64, false);
+            let of = |control, lane| source(control, lane, 64);
             assert_eq!(of(0b00_01_10_11, 4), Some(7));
             assert_eq!((of(0x101, 14), of(0x101, 15)), (Some(15), None));
             assert_eq!((of(0x111, 16), of(0x111, 17)), (None, Some(16)));
@@ -127,11 +150,16 @@ pub(crate) mod dpp {
             assert_eq!((of(0x140, 1), of(0x141, 9)), (Some(14), Some(14)));
             assert_eq!((of(0x142, 20), of(0x142, 3)), (Some(15), None));
             assert_eq!((of(0x143, 40), of(0x143, 30)), (Some(31), None));
-            assert_eq!(
-                (source(0x153, 20, 32, true), source(0x161, 21, 32, true)),
-                (Some(19), Some(20))
-            );
+            assert_eq!((source(0x153, 20, 32), source(0x161, 21, 32)), (Some(19), Some(20)));
             assert_eq!(source8(0o0123_4567, 8), 15);
+        }
+
+        #[test]
+        fn generations_differ_in_controls() {
+            let wave_shl_bcast_xmask = [0x130, 0x142, 0x161];
+            assert_eq!(wave_shl_bcast_xmask.map(|it| has(it, false)), [true, true, false]);
+            assert_eq!(wave_shl_bcast_xmask.map(|it| has(it, true)), [false, false, true]);
+            assert!(!has(0x100, true) && !has(0x131, false));
         }
     }
 }
@@ -144,7 +172,6 @@ pub(crate) struct DppControl {
     pub(crate) bank_mask: u8,
     pub(crate) bound_ctrl: bool,
     pub(crate) fetch_inactive: bool,
-    pub(crate) is_gfx10: bool,
     pub(crate) is_dpp8: bool,
 }
 
@@ -155,8 +182,7 @@ impl DppControl {
             | u64::from(self.bank_mask) << 36
             | u64::from(self.bound_ctrl) << 40
             | u64::from(self.fetch_inactive) << 41
-            | u64::from(self.is_gfx10) << 42
-            | u64::from(self.is_dpp8) << 43
+            | u64::from(self.is_dpp8) << 42
     }
 
     fn unpack(bits: u64) -> Self {
@@ -167,8 +193,7 @@ impl DppControl {
             bank_mask: (bits >> 36) as u8 & 15,
             bound_ctrl: flag(40),
             fetch_inactive: flag(41),
-            is_gfx10: flag(42),
-            is_dpp8: flag(43),
+            is_dpp8: flag(42),
         }
     }
 }
@@ -183,7 +208,7 @@ pub(crate) fn dpp_read<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, 
     for lane in 0..lanes {
         let source = match control.is_dpp8 {
             true => Some(dpp::source8(control.control, lane)),
-            false => dpp::source(control.control, lane, lanes, control.is_gfx10),
+            false => dpp::source(control.control, lane, lanes),
         };
         let live = source.filter(|it| control.fetch_inactive || exec >> it & 1 == 1);
         if let Some(source) = live {

@@ -6,7 +6,7 @@ use super::float::{self, AtomicUnit, FloatAtomics};
 use super::memory::forbidden;
 use crate::error::ErrorKind;
 use crate::memory::Allocation;
-use crate::step::{Context, Step};
+use crate::step::{Context, Handler, Step};
 use crate::wave::Wave;
 
 /// How a scalar access goes, packed into a step's `e`.
@@ -57,6 +57,27 @@ fn address<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> (u64, u64) {
 /// Where a scalar access begins, for those who watch it.
 pub(crate) fn place<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> u64 {
     address(wave, step).0
+}
+
+/// Where an access begins and how many bytes it has; none where all of it is past the end of its buffer.
+pub(crate) fn reached<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> Option<(u64, u64)> {
+    let (address, room) = address(wave, step);
+    match step.c & 0xff {
+        _ if room == 0 => None,
+        bytes if is_part(step) => Some((address, bytes.into())),
+        words => Some((address & !3, u64::from(words).min(room.div_ceil(4)) * 4)),
+    }
+}
+
+/// Whether a step loads less than a register.
+fn is_part<const C: usize>(step: &Step<C>) -> bool {
+    std::ptr::fn_addr_eq(step.run, load_part::<C> as Handler<C>)
+}
+
+/// Clears the registers that a load would have filled.
+pub(crate) fn clear<const C: usize>(wave: &mut Wave<C>, step: &Step<C>) {
+    let count = if is_part(step) { 1 } else { usize::from(step.c) };
+    wave.s[usize::from(step.d)..].iter_mut().take(count).for_each(|it| *it = 0);
 }
 
 /// Finds memory; fails the wave where there is none.

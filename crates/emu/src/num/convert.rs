@@ -186,12 +186,14 @@ pub fn from_integer<F: Format>(bits: u64, from: Integer, env: Env) -> F::Bits {
     F::narrow(round::<F>(exact, env))
 }
 
-/// v_cvt_norm and v_cvt_pk*norm: -1 to 1, or 0 to 1, into all values of 16 bits, to nearest.
+/// v_cvt_norm and v_cvt_pk*norm: -1 to 1, or 0 to 1, into all values of 16 bits, to nearest; halfway, which only
+/// a half is, away from zero as graphics APIs have it, which is to even as well.
 ///
 /// ```
 /// use hsaco_emu::num::{cvt_norm, Env, F32};
 /// assert_eq!(cvt_norm::<F32>((-1f32).to_bits(), true, Env::IEEE), 0x8001);
 /// assert_eq!(cvt_norm::<F32>(0.5f32.to_bits(), false, Env::IEEE), 0x8000);
+/// assert_eq!(cvt_norm::<F32>((-0.5f32).to_bits(), true, Env::IEEE), 0xc000);
 /// ```
 pub fn cvt_norm<F: Format>(a: F::Bits, signed: bool, env: Env) -> u16 {
     let bits = operand::<F>(a, env);
@@ -202,7 +204,7 @@ pub fn cvt_norm<F: Format>(a: F::Bits, signed: bool, env: Env) -> u16 {
         _ if bits & !F::SIGN >= F::ONE => scale,
         Kind::Finite(significand, exponent) => {
             let scaled = u128::from(significand) * scale as u128;
-            integral(scaled, exponent, value.negative, ToInteger::NearestUp) as i128
+            integral(scaled, exponent, value.negative, ToInteger::NearestEven) as i128
         }
         Kind::Infinity => scale,
     };

@@ -18,6 +18,8 @@ pub enum MinMax {
 /// use hsaco_emu::num::{min, Env, Generation, F32};
 /// let (nan, one) = (f32::NAN.to_bits(), 1f32.to_bits());
 /// assert_eq!(min::<F32>(nan, one, Env::IEEE, Generation::Gfx11), one);
+/// assert_eq!(min::<F32>(nan, nan | 1, Env::IEEE, Generation::Gfx11), nan);
+/// assert_eq!(min::<F32>(nan, nan | 1, Env::IEEE, Generation::Gfx103), nan | 1);
 /// ```
 #[inline]
 pub fn min<F: Format>(a: F::Bits, b: F::Bits, env: Env, generation: Generation) -> F::Bits {
@@ -37,11 +39,12 @@ pub fn max<F: Format>(a: F::Bits, b: F::Bits, env: Env, generation: Generation) 
     F::narrow(number::<F>(MinMax::Max, a, b, env, generation))
 }
 
-/// v_minimum: a NaN wins, the first one if both are.
+/// v_minimum: a NaN wins, a signalling one before a quiet one, then the first.
 ///
 /// ```
 /// use hsaco_emu::num::{minimum, Env, F32};
 /// assert_eq!(minimum::<F32>(0x7f80_0001, 0, Env::IEEE), 0x7fc0_0001);
+/// assert_eq!(minimum::<F32>(0x7fc0_0002, 0x7f80_0001, Env::IEEE), 0x7fc0_0001);
 /// ```
 #[inline]
 pub fn minimum<F: Format>(a: F::Bits, b: F::Bits, env: Env) -> F::Bits {
@@ -128,17 +131,20 @@ fn number<F: Format>(which: MinMax, a: u64, b: u64, env: Env, generation: Genera
             return operand | F::QUIET;
         }
     }
-    if is_nan::<F>(a) {
-        b
-    } else if is_nan::<F>(b) {
-        a
-    } else {
-        ordered::<F>(which, a, b)
+    match (is_nan::<F>(a), is_nan::<F>(b)) {
+        // Manuals up to RDNA2 and CDNA4 replace the first operand first, those of RDNA3 the second.
+        (true, true) if generation < Generation::Gfx11 => b,
+        (true, true) => a,
+        (true, false) => b,
+        (false, true) => a,
+        (false, false) => ordered::<F>(which, a, b),
     }
 }
 
+/// A signalling NaN goes before a quiet one, the first operand before the second.
 fn propagating<F: Format>(which: MinMax, a: u64, b: u64) -> u64 {
-    match [a, b].into_iter().find(|bits| is_nan::<F>(*bits)) {
+    let found = |test: fn(u64) -> bool| [a, b].into_iter().find(|bits| test(*bits));
+    match found(is_signalling::<F>).or_else(|| found(is_nan::<F>)) {
         Some(nan) => nan | F::QUIET,
         None => ordered::<F>(which, a, b),
     }

@@ -182,6 +182,8 @@ impl Small {
         let sign = if value.negative { self.sign_bit() } else { 0 };
         match value.kind {
             Kind::Nan => self.nan(sign),
+            // The nearest number without a sign.
+            _ if value.negative && !self.signed => 0,
             Kind::Infinity => self.too_large(sign, saturate),
             Kind::Zero => self.signed_code(sign, 0),
             Kind::Finite(significand, exponent) => {

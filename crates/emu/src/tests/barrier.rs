@@ -1,6 +1,6 @@
 //! Barriers of workgroups, whole and split, and named ones.
 
-use super::group::{ALL, M0, Machine};
+use super::machine::{ALL, M0, Machine};
 use crate::error::ErrorKind;
 
 /// Each wave stores its number, meets the others, and reads what the next one has stored.
@@ -90,4 +90,15 @@ fn named_barriers_are_for_as_many_as_they_say() {
     let program = "s_mov_b32 m0, 0x10001\ns_barrier_init m0\ns_barrier_join 1\ns_barrier_leave";
     let ran = Machine::new("gfx1250").waves(2).named_barriers(4).s(M0, 0).run(program);
     assert!(ran.wave(0).scc);
+}
+
+#[test]
+fn a_workgroup_of_gfx1250_reads_that_it_is_in_no_cluster() {
+    let read = |field: &str| {
+        Machine::new("gfx1250")
+            .try_run(&format!("s_mov_b32 s4, 7\ns_getreg_b32 s4, hwreg({field})"))
+    };
+    assert_eq!(read("HW_REG_IB_STS2, 6, 4").unwrap().s(4), 0);
+    // What else is there is not modelled.
+    assert!(read("HW_REG_IB_STS2, 0, 4").is_err());
 }

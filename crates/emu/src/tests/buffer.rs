@@ -1,6 +1,6 @@
 //! Buffers with their bounds, and scalar memory.
 
-use super::group::{ALL, Machine};
+use super::machine::{ALL, Machine};
 
 /// The third and fourth word of a descriptor of so many bytes, in which words are out of bounds one by one.
 fn raw(target: &str, base: u64, bytes: u32) -> [u32; 4] {
@@ -51,6 +51,17 @@ fn words_past_the_end_of_a_buffer_are_zero() {
         machine.run(&format!("{add} v4, v0, s[8:11], {none} offen"));
         assert_eq!(machine.read_words(buffer, 12)[9..], [3, 0x10a, 0x10b], "{target}");
     }
+}
+
+#[test]
+fn atomics_of_buffers_without_bounds_are_done() {
+    // What is out of bounds is up to two bits, of which 2 says that nothing is.
+    let mut machine = Machine::new("gfx1100");
+    let buffer = machine.words(&[5; 32]);
+    let words = [buffer as u32, (buffer >> 32) as u32, 1, 2 << 28];
+    let mut machine = with_descriptor(machine, words).v(0, |lane| lane as u32 * 4).v(4, |_| 3);
+    machine.run("buffer_atomic_add_u32 v4, v0, s[8:11], 0 offen");
+    assert_eq!(machine.read_words(buffer, 32), [8; 32]);
 }
 
 #[test]

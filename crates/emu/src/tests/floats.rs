@@ -8,25 +8,12 @@ const KEEP: u32 = 0x3f0;
 /// Runs a program on a wave of 32 lanes, of which v0 to v3 and s0 to s3 have the given values, and returns v4 and s4 of
 /// lane 0.
 fn run(processor: &str, mode: u32, values: [u32; 4], program: &str) -> (u32, u32) {
-    fn on<const C: usize>(
-        processor: &str,
-        mode: u32,
-        values: [u32; 4],
-        program: &str,
-    ) -> (u32, u32) {
-        let mut machine = Machine::<C>::new(processor, C * 8, mode);
-        let wave = &mut machine.waves[0];
-        for (register, value) in values.into_iter().enumerate() {
-            wave.s[register] = value;
-            (0..C * 8).for_each(|lane| wave.v[register].set_lane(lane, value));
-        }
-        machine.run(program).unwrap();
-        (machine.waves[0].v[4].lane(0), machine.waves[0].s[4])
+    let mut machine = Machine::new(processor).mode(mode).lds(vec![0; 1 << 16]);
+    for (register, value) in (0..).zip(values) {
+        machine = machine.s(register, value).v(register, |_| value);
     }
-    match processor.starts_with("gfx9") {
-        true => on::<8>(processor, mode, values, program),
-        false => on::<4>(processor, mode, values, program),
-    }
+    let ran = machine.run(program);
+    (ran.v(4, 0), ran.s(4))
 }
 
 fn vector(processor: &str, mode: u32, values: [u32; 4], program: &str) -> u32 {
@@ -112,4 +99,48 @@ fn sums_in_lds_flush_by_the_mode() {
     let program = "ds_write_b32 v2, v0\nds_add_rtn_f32 v4, v2, v1\nds_read_b32 v4, v2\ns_waitcnt 0";
     let sum = |mode| vector("gfx942", mode, [1, 2, 0, 0], &format!("s_mov_b64 exec, 1\n{program}"));
     assert_eq!([0x3f0, 0x3c0].map(sum), [3, 0]);
+}
+
+#[test]
+fn packed_bf16_ignores_rounding_and_denormals_of_the_mode() {
+    // 1 and a bit too small for bf16; a denormal. The mode rounds up and flushes.
+    let values = [0x0001_3f80, 0x0001_2000, 0, 0];
+    assert_eq!(vector("gfx1250", 0x305, values, "v_pk_add_bf16 v4, v0, v1"), 0x0002_3f80);
+    let values = [0x3f80_0001, 0x3f80_8000, 0, 0];
+    assert_eq!(vector("gfx950", 0x3f5, values, "v_cvt_pk_bf16_f32 v4, v0, v1"), 0x3f80_3f80);
+    // Too large for bf16, where FP16_OVFL is set.
+    let values = [0x7f7f_7f7f, 0x7f7f_7f7f, 0, 0];
+    assert_eq!(vector("gfx1250", 0x0080_03f0, values, "v_pk_add_bf16 v4, v0, v1"), 0x7f7f_7f7f);
+}
+
+#[test]
+fn sums_of_unsigned_parts_are_clamped_as_signed_numbers() {
+    let clamped = |c| {
+        vector(
+            "gfx1100",
+            KEEP,
+            [0x0101_0101, 0x0101_0101, c, 0],
+            "v_dot4_i32_iu8 v4, v0, v1, v2 clamp",
+        )
+    };
+    assert_eq!([u32::MAX, 0x7fff_ffff].map(clamped), [3, 0x7fff_ffff]);
+}
+
+#[test]
+fn a_product_that_is_zero_by_rule_is_added() {
+    let fma = |mode, third| {
+        let values = [0, 0x7f80_0000, third, 0];
+        vector("gfx1100", mode, values, "v_fma_dx9_zero_f32 v4, v0, v1, v2")
+    };
+    assert_eq!(fma(KEEP, 0x8000_0000), 0);
+    assert_eq!([0x3d0, 0x3e0, KEEP].map(|mode| fma(mode, 3)), [0, 0, 3]);
+}
+
+#[test]
+fn denormals_of_bf16_follow_those_of_f32() {
+    let widened = |mode| vector("gfx950", mode, [0x19, 0, 0, 0], "v_cvt_f32_bf16 v4, v0");
+    assert_eq!([0x330, 0x3c0].map(widened), [0x0019_0000, 0]);
+    let narrowed =
+        |mode| vector("gfx950", mode, [0x0019_0000, 0, 0, 0], "v_cvt_pk_bf16_f32 v4, v0, v1");
+    assert_eq!([0x330, 0x3c0, 0x3d0].map(narrowed), [0x19, 0, 0]);
 }

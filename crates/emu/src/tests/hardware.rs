@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::machine::Machine;
+use super::machine::{Machine, Ran};
 use crate::num::{self, Env, F16, F32};
 use crate::wave::scalar;
 
@@ -39,21 +39,20 @@ impl<'t> Row<'t> {
     }
 
     fn run(&self) -> Result<(), String> {
-        let mut machine = Machine::<4>::new(self.target, self.lanes, MODE);
-        let data = machine.memory.allocate(64 << 10).map_err(|it| it.to_string())?;
-        let pointer = machine.memory.allocate(8).map_err(|it| it.to_string())?;
-        machine.memory.write(pointer, &data.to_le_bytes()).map_err(|it| it.to_string())?;
-        for (number, wave) in machine.waves.iter_mut().enumerate() {
-            wave.set_pair(80, pointer);
-            for lane in 0..32 {
-                wave.v[255].set_lane(lane, (number * 32 + lane) as u32);
-            }
-        }
-        machine.run(self.program)?;
+        let mut machine = Machine::new(self.target).mode(MODE).items(self.lanes as u32);
+        let data = machine.buffer(&[0; 64 << 10]);
+        let pointer = machine.buffer(&data.to_le_bytes());
+        let ran = machine
+            .s64(80, pointer)
+            .lds(vec![0; 64 << 10])
+            .scratch(64 << 10)
+            .of_wave(255, |wave, lane| (wave * 32 + lane) as u32)
+            .try_run(&self.program.replace(';', "\n"))
+            .map_err(|error| error.to_string())?;
         let failed: Vec<String> = self
             .expected
             .split(' ')
-            .filter_map(|text| Expectation::parse(text).check(&machine, self.ulp).err())
+            .filter_map(|text| Expectation::parse(text).check(&ran, self.ulp).err())
             .collect();
         if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
     }
@@ -96,20 +95,21 @@ impl<'t> Expectation<'t> {
         Self { text, register, float, shift: shift as u32, mask, value, tolerance }
     }
 
-    fn read(&self, machine: &Machine<4>) -> u64 {
-        let first = &machine.waves[0];
+    fn read(&self, ran: &Ran) -> u64 {
+        let first = ran.wave(0);
+        let scalar = |register: u16| u64::from(first.s(register));
         match self.register {
-            "vcc" => first.pair(scalar::VCC),
-            "vcc_lo" => first.s[usize::from(scalar::VCC)].into(),
-            "exec_lo" => first.s[usize::from(scalar::EXEC)].into(),
+            "vcc" => scalar(scalar::VCC) | scalar(scalar::VCC + 1) << 32,
+            "vcc_lo" => scalar(scalar::VCC),
+            "exec_lo" => scalar(scalar::EXEC),
             "scc" => first.scc.into(),
             name => match name.strip_prefix('v') {
                 Some(rest) => {
                     let (register, lane) = rest.strip_suffix(']').unwrap().split_once('[').unwrap();
                     let [register, lane] = [register, lane].map(|it| number(it) as usize);
-                    machine.waves[lane / 32].v[register].lane(lane % 32).into()
+                    ran.wave(lane / 32).v(register, lane % 32).into()
                 }
-                None => first.s[number(name.strip_prefix('s').unwrap()) as usize].into(),
+                None => scalar(number(name.strip_prefix('s').unwrap()) as u16),
             },
         }
     }
@@ -121,8 +121,8 @@ impl<'t> Expectation<'t> {
         }))
     }
 
-    fn check(&self, machine: &Machine<4>, ulp: u32) -> Result<(), String> {
-        let found = self.read(machine) >> self.shift & self.mask;
+    fn check(&self, ran: &Ran, ulp: u32) -> Result<(), String> {
+        let found = self.read(ran) >> self.shift & self.mask;
         let holds = match (self.float, self.value) {
             ("", value) => found == number(value),
             (_, "nan") => self.float(found).is_nan(),

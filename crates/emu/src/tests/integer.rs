@@ -1,6 +1,6 @@
 //! Integers of bytes and halves.
 
-use super::group::Machine;
+use super::machine::Machine;
 
 #[test]
 fn sums_of_differences_are_taken_four_at_a_time() {
@@ -60,4 +60,12 @@ fn sums_saturate_before_they_are_compared() {
         );
     let got = [4, 5, 6, 7].map(|register| ran.v(register, 0));
     assert_eq!(got, [0x7fff_0009, 0x0003_0003, 0x8001_0009, 0x0003_0003]);
+}
+
+#[test]
+fn sums_before_a_choice_are_clamped() {
+    let ran = Machine::new("gfx1250").v(0, |_| 0x7fff_ffff).v(1, |_| 2).v(2, |_| u32::MAX).run(
+        "v_add_max_i32 v4, v0, v1, 0\nv_add_min_u32 v5, v2, v1, v2\nv_add_min_i32 v6, v0, v1, v0",
+    );
+    assert_eq!([4, 5, 6].map(|at| ran.v(at, 0)), [0x7fff_ffff, u32::MAX, 0x7fff_ffff]);
 }

@@ -1,6 +1,6 @@
 //! Data between lanes, and registers by index.
 
-use super::group::{ALL, M0, Machine};
+use super::machine::{ALL, M0, Machine};
 
 /// Which lane is read.
 type Source = fn(usize) -> usize;
@@ -199,6 +199,19 @@ fn swizzles_go_by_their_pattern() {
             assert_eq!(ran.v(2, lane), if source == 3 { 0 } else { squares(source) }, "{target}");
             let sender = (0..lanes).find(|it| it * 7 % lanes == lane && *it != 3);
             assert_eq!(ran.v(3, lane), sender.map_or(0, squares), "{target} {lane}");
+        }
+    }
+}
+
+#[test]
+fn halves_of_a_wave_permute_apart_before_gfx12() {
+    for (target, group) in [("gfx942", 64), ("gfx1030", 32), ("gfx1151", 32), ("gfx1201", 64)] {
+        let mut machine =
+            Machine::new(target).wave64().v(0, squares).v(1, |lane| (63 - lane as u32) * 4);
+        let ran = machine.run("ds_bpermute_b32 v2, v1, v0\nds_permute_b32 v3, v1, v0");
+        for lane in 0..64 {
+            let other = squares(lane / group * group + (63 - lane) % group);
+            assert_eq!([ran.v(2, lane), ran.v(3, lane)], [other; 2], "{target} {lane}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! LDS: accesses, exchanges, transposing loads, copies.
 
-use super::group::{ALL, M0, Machine};
+use super::machine::{ALL, M0, Machine};
 
 fn is_gfx11_or_later(target: &str) -> bool {
     target.starts_with("gfx11") || target.starts_with("gfx12")

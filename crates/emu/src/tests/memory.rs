@@ -1,6 +1,6 @@
 //! Flat and global memory, parts of registers, scalar stores and changes.
 
-use super::group::{ALL, Machine};
+use super::machine::{ALL, Machine};
 use crate::exec::address::SHARED_APERTURE;
 
 fn is_gfx11_or_later(target: &str) -> bool {

@@ -10,7 +10,6 @@
 mod barrier;
 mod buffer;
 mod floats;
-mod group;
 mod hardware;
 mod integer;
 mod lane;
@@ -18,6 +17,8 @@ mod lds;
 mod machine;
 mod memory;
 mod quick;
+mod revision;
+mod small;
 mod speed;
 
 use crate::exec::lane as exec_lane;
@@ -44,7 +45,8 @@ fn is_function(op: Op) -> bool {
         || exec_lane::find::<8>(op).is_some()
         || salu::find::<8>(op).is_some()
         || dot::find::<8>(op, any_dot, host).is_some()
-        || matches!(op, Op::VMfma | Op::VSmfmac | Op::VWmma | Op::VSwmmac)
+        || matches!(op, Op::VMfma | Op::VSmfmac | Op::VWmma | Op::VSwmmac | Op::VCvtScaled)
+        || matches!(op, Op::VPermPk16B6U4 | Op::VPermPk16B8U4 | Op::VMqsadU32U8)
 }
 
 /// Whether an operation accesses memory.

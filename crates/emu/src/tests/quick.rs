@@ -1,6 +1,6 @@
 //! What the host's unit gives is what `num` gives: every operation that has both ways, on special and random bits.
 
-use crate::exec::barrier::Barriers;
+use crate::barrier::Barriers;
 use crate::exec::float::{self, QUICK_OPERATIONS};
 use crate::exec::valu::compare;
 use crate::generated::Op;
@@ -80,18 +80,10 @@ fn wave(source: &mut Source, mode: u32) -> Wave<4> {
     wave
 }
 
-fn run(wave: &mut Wave<4>, handler: Handler<4>, generation: Generation) {
+fn run(wave: &mut Wave<4>, handler: Handler<4>, k: u64, generation: Generation) {
     let memory = Memory::new(0);
-    let mut context = Context {
-        memory: &memory,
-        hint: 0,
-        lds: Vec::new(),
-        clock: 0,
-        barriers: Barriers::new(1, 0),
-        wide_private: false,
-        numerics: generation,
-    };
-    let step = Step { run: handler, d: 8, a: 0, b: 2, c: 4, e: 0, at: 0, k: 0 };
+    let mut context = Context::new(&memory, 0, Barriers::new(1, 0), generation);
+    let step = Step { run: handler, d: 8, a: 0, b: 2, c: 4, e: 0, at: 0, k };
     step::run(&[step], wave, &mut context);
 }
 
@@ -102,10 +94,10 @@ fn check(op: Op, source: &mut Source, mode: u32, generation: Generation, host: H
     for _ in 0..ROUNDS {
         let mut wave = wave(source, mode);
         let before = wave.v.clone();
-        run(&mut wave, quick, generation);
+        run(&mut wave, quick, 0, generation);
         let found = [wave.v[8], wave.v[9]];
         wave.v.clone_from(&before);
-        run(&mut wave, exact, generation);
+        run(&mut wave, exact, 0, generation);
         for (number, found) in found.iter().enumerate() {
             for lane in 0..32 {
                 let value = |register: usize| before[register].lane(lane);
@@ -152,7 +144,7 @@ fn comparisons_on_the_host_are_those_of_num() {
     for (op, relation, width) in compare::FLOATS {
         for mode in MODES {
             let decoded = num::Mode::decode(mode, Generation::Gfx11);
-            let handler = compare::find::<4>(*op, &decoded, Host::detect()).unwrap();
+            let (handler, k) = compare::find::<4>(*op, &decoded, Host::detect()).unwrap();
             for _ in 0..20 {
                 let mut wave = wave(&mut source, mode);
                 for lane in (0..32).step_by(3) {
@@ -169,9 +161,32 @@ fn comparisons_on_the_host_are_those_of_num() {
                         compared(*relation, *width, [0, 2].map(|at| pair(at, *lane)), &decoded)
                     })
                     .fold(0, |mask, lane| mask | 1_u32 << lane);
-                run(&mut wave, handler, Generation::Gfx11);
+                run(&mut wave, handler, k, Generation::Gfx11);
                 assert_eq!(wave.s[8], wanted, "{op:?} in mode {mode:#x}");
             }
+        }
+    }
+}
+
+/// Series in double precision against what is correctly rounded, over all of their operands.
+#[test]
+fn series_are_correctly_rounded() {
+    for op in [Op::VExpF32, Op::VLogF32, Op::VRsqF32] {
+        let mode = num::Mode::decode(0x3f0, Generation::Gfx942);
+        let quick = float::find::<4>(op, &mode, Host::detect()).unwrap();
+        let exact = float::find_exact::<4>(op).unwrap();
+        let mut source = Source(0x2026);
+        for first in (0..u32::MAX).step_by(32 * 4099) {
+            let mut wave = wave(&mut source, 0x3f0);
+            for lane in 0..32 {
+                wave.v[0].set_lane(lane as usize, first.wrapping_add(lane * 4099));
+            }
+            let before = wave.v.clone();
+            run(&mut wave, quick, 0, Generation::Gfx942);
+            let found = wave.v[8];
+            wave.v.clone_from(&before);
+            run(&mut wave, exact, 0, Generation::Gfx942);
+            assert_eq!(found, wave.v[8], "{op:?} from {first:#x} on");
         }
     }
 }

@@ -7,24 +7,26 @@ use super::machine::Machine;
 /// Nanoseconds of one instruction of 64 lanes, all of them on.
 fn cost(instruction: &str, mode: u32) -> f64 {
     const BODY: usize = 120;
-    const TURNS: usize = 500;
-    let mut machine = Machine::<8>::new("gfx942", 64, mode);
+    const LOOPS: usize = 5000;
+    const TURNS: usize = 5;
+    let mut machine = Machine::new("gfx942").mode(mode).s(0, LOOPS as u32);
     for register in 0..8 {
-        for lane in 0..64 {
-            let value = 1.0 + (register * 64 + lane) as f32 / 1024.0;
-            machine.waves[0].v[register].set_lane(lane, value.to_bits());
-        }
+        let value = |lane| 1.0 + (usize::from(register) * 64 + lane) as f32 / 1024.0;
+        machine = machine.v(register, |lane| value(lane).to_bits());
     }
+    let code = machine.code_bytes(instruction) * BODY;
+    let back = (code + 8) / 4 + 1;
     let text = format!("{instruction}\n").repeat(BODY);
-    machine.run(&text).unwrap();
+    let text =
+        format!("{text}s_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 {}", 65536 - back);
     let turn = || {
         let start = Instant::now();
-        machine.again().unwrap();
+        machine.run(&text);
         start.elapsed().as_nanos()
     };
     // The quickest turn: others on the same core are not counted.
     let quickest = std::iter::repeat_with(turn).take(TURNS).min().unwrap();
-    quickest as f64 / BODY as f64
+    quickest as f64 / (BODY * LOOPS) as f64
 }
 
 #[test]

@@ -6,11 +6,9 @@ use hsaco_isa::target::Generation as Family;
 use super::operand::Wide;
 use super::{Builder, Registers};
 use crate::error::Result;
-use crate::exec::matrix::layout::{self, Axes};
-use crate::exec::matrix::{
-    self, Addend, Arithmetic, Input, Matrix, Output, Scale, ScaleFormat, Sign,
-};
-use crate::exec::valu::dot::Choice;
+use crate::exec::{self, valu::dot::Choice};
+use crate::matrix::layout::{self, Axes};
+use crate::matrix::{Addend, Arithmetic, Input, Matrix, Output, Scale, ScaleFormat, Sign};
 use crate::num::matrix::{Accumulator, Element, Model, Shape};
 use crate::num::{Env, F16, F32, F64, Generation, Small, convert};
 use crate::semantics::Semantics;
@@ -209,7 +207,7 @@ impl<const C: usize> Builder<'_, C> {
             needs_all_lanes: self.unit() == Generation::Gfx1250,
         };
         let k = self.pools.matrix(matrix);
-        let run = matrix::find(self.host);
+        let run = exec::matrix::find(self.host);
         self.push(run, Registers { k, ..Registers::default() });
         Ok(())
     }
@@ -562,6 +560,8 @@ impl<const C: usize> Builder<'_, C> {
             (Name::F32, _) => Arithmetic::Fused { flushes: !self.floats().denorm_f32.input },
             (Name::Bf16, Generation::Gfx90a) if !form.is_1k => Arithmetic::Flushed { group: 2 },
             (_, Generation::Gfx90a) => Arithmetic::Flushed { group: 4 },
+            (Name::F16, Generation::Gfx908) => factors(Model::CDNA1_F16),
+            (Name::Bf16, Generation::Gfx908) => factors(Model::CDNA1_BF16),
             (Name::Xf32, _) => factors(Model::CDNA3_XF32),
             (Name::F16 | Name::Bf16, Generation::Gfx942 | Generation::Gfx950) => {
                 factors(Model::CDNA3)

@@ -6,13 +6,14 @@ use hsaco_isa::target::Generation;
 use super::operand::Wide;
 use super::{Builder, Registers};
 use crate::error::Result;
-use crate::exec::address::{self, BufferAccess, Layout, Offset, Scalar64, Vector64};
+use crate::exec::address::{self, Buffer, BufferAccess, Layout, Offset, Scalar64, Vector64};
 use crate::exec::format::{self, Formatted};
 use crate::exec::lds_copy::{self, Copy, Kind};
 use crate::exec::transpose::{self, Exchange, Transpose};
-use crate::exec::{atomic, ds, handler, lane, memory, tensor};
+use crate::exec::{atomic, barrier, ds, handler, lane, memory, tensor};
 use crate::generated::Op;
 use crate::semantics::{Semantics, Type};
+use crate::step::Step;
 use crate::wave::scalar;
 
 /// A signed number of so many bits.
@@ -24,7 +25,6 @@ impl<const C: usize> Builder<'_, C> {
     pub(super) fn vector_memory(&mut self, semantics: &'static Semantics) -> Result<()> {
         match semantics.op {
             Op::Cache | Op::Nop => {
-                self.nothing();
                 return Ok(());
             }
             Op::DsBpermuteB32 | Op::DsPermuteB32 | Op::DsSwizzleB32 | Op::DsBpermuteFiB32 => {
@@ -34,6 +34,9 @@ impl<const C: usize> Builder<'_, C> {
             _ => {}
         }
         let ty = semantics.inputs.first().copied().unwrap_or(Type::B32);
+        if semantics.mnemonic.starts_with("cluster_load") {
+            self.push(barrier::check_mask::<C>, Registers::default());
+        }
         if self.number("gds") != 0 {
             return Err(self.unsupported("global data share"));
         }
@@ -92,6 +95,12 @@ impl<const C: usize> Builder<'_, C> {
     fn load(&mut self, ty: Type) -> Result<()> {
         let value = self.operand("vdst").or(self.operand("vdata"));
         let d = self.memory_register(value.ok_or_else(|| self.unsupported("no destination"))?)?;
+        if let Some((source, step)) = self.address_of_its_own()
+            && let Some(run) = memory::load_at(source, ty, self.host)
+        {
+            self.replace_last(Step { run, d, ..step });
+            return Ok(());
+        }
         // With ECC the other half of a register is not kept.
         let clears = self.target.is_gfx9();
         let (run, k) =
@@ -102,6 +111,12 @@ impl<const C: usize> Builder<'_, C> {
 
     fn store(&mut self, ty: Type) -> Result<()> {
         let a = self.memory_register(self.data()?)?;
+        if let Some((source, step)) = self.address_of_its_own()
+            && let Some(run) = memory::store_at(source, ty, self.host)
+        {
+            self.replace_last(Step { run, d: a, ..step });
+            return Ok(());
+        }
         let (run, mut k) = memory::store(ty).ok_or_else(|| self.unsupported("not written yet"))?;
         if let OperandValue::Register(it) = self.data()?
             && it.half == Some(hsaco_isa::model::Half::High)
@@ -111,6 +126,16 @@ impl<const C: usize> Builder<'_, C> {
         }
         self.push(run, Registers { a, k, ..Registers::default() });
         Ok(())
+    }
+
+    /// The step that makes addresses, where the access may do that as well: nothing looks at them in between.
+    fn address_of_its_own(&self) -> Option<(memory::Source, Step<C>)> {
+        self.source.filter(|_| !self.is_watched).zip(self.steps.last().copied())
+    }
+
+    fn replace_last(&mut self, step: Step<C>) {
+        self.steps.pop();
+        self.steps.push(step);
     }
 
     fn two(&mut self, op: Op, ty: Type) -> Result<()> {
@@ -288,7 +313,11 @@ impl<const C: usize> Builder<'_, C> {
                 let a = self.memory_register(self.needed("data0")?)?;
                 let b = self.memory_register(self.needed("addr")?)?;
                 let fetches = u64::from(op == Op::DsBpermuteFiB32) << 16;
-                Registers { d, a, b, k: offset | fetches, ..Registers::default() }
+                // RDNA2's and RDNA3's manuals: the halves of a wave of 64 lanes are two waves to it.
+                let has_halves =
+                    matches!(self.target.generation, Generation::Gfx10 | Generation::Gfx11);
+                let c = if has_halves { 32 } else { 64 };
+                Registers { d, a, b, c, k: offset | fetches, ..Registers::default() }
             }
         };
         self.push(run, registers);
@@ -301,6 +330,7 @@ impl<const C: usize> Builder<'_, C> {
         let k = self.number("offset").cast_unsigned() & 0xffff;
         let run = handler::<C, Offset<true>>(self.host);
         self.push(run, Registers { a, b, c: 1, k, ..Registers::default() });
+        self.source = Some(memory::Source::Lds);
         Ok(())
     }
 
@@ -309,7 +339,8 @@ impl<const C: usize> Builder<'_, C> {
         let mut registers = Registers::default();
         if self.inst.format() == Format::Ds {
             registers.k = self.number("offset").cast_unsigned() & 0xffff;
-            registers.e = if self.target.generation == Generation::Gfx125 { 20 } else { 16 };
+            let is_wide = self.target.generation == Generation::Gfx125 && !self.target.has_errata();
+            registers.e = if is_wide { 20 } else { 16 };
         } else {
             registers.k = self.flat_offset(false).cast_unsigned();
             registers.b = match self.operand("saddr").filter(|value| !is_null(*value)) {
@@ -350,6 +381,7 @@ impl<const C: usize> Builder<'_, C> {
                 false => handler::<C, Vector64<false>>(self.host),
             };
             self.push(run, Registers { a, k, ..Registers::default() });
+            self.source = Some(memory::Source::Vector64 { is_flat });
             return Ok(());
         };
         let b = self.scalar_source(saddr, Wide::Unsigned)?;
@@ -363,6 +395,7 @@ impl<const C: usize> Builder<'_, C> {
             false => handler::<C, Scalar64<false>>(self.host),
         };
         self.push(run, Registers { a, b, c, k, ..Registers::default() });
+        self.source = Some(memory::Source::Scalar64 { is_flat });
         Ok(())
     }
 
@@ -383,7 +416,7 @@ impl<const C: usize> Builder<'_, C> {
     }
 
     /// A bit of the encoding.
-    fn bit(&self, number: usize) -> bool {
+    pub(super) fn bit(&self, number: usize) -> bool {
         let bytes = self.inst.bytes();
         bytes.get(number / 8).is_some_and(|byte| byte >> (number % 8) & 1 == 1)
     }
@@ -421,10 +454,9 @@ impl<const C: usize> Builder<'_, C> {
             Some(value) => self.scalar_source(value, Wide::No)?,
             None => self.zero(),
         };
-        self.push(
-            address::buffer::<C>,
-            Registers { a, b, c, k: access.pack(), ..Registers::default() },
-        );
+        let run = handler::<C, Buffer>(self.host);
+        self.push(run, Registers { a, b, c, k: access.pack(), ..Registers::default() });
+        self.source = Some(memory::Source::Buffer);
         Ok(())
     }
 }

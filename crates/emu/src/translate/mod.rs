@@ -5,29 +5,33 @@
     reason = "fields of encodings are cut to their widths"
 )]
 
+mod errata;
 mod matrix;
 mod memory;
 mod operand;
 mod salu;
+mod small;
 mod valu;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hsaco_isa::decoder::{DecodeOptions, Mode as Decoding};
 use hsaco_isa::effects::Flow;
+use hsaco_isa::errata::{WMMA_HAZARD, WMMA_SPLIT};
 use hsaco_isa::model::{Operand, VgprMsb};
 use hsaco_isa::target::{Generation, WaveSize};
 use hsaco_isa::{Decoder, Inst, Processor};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::matrix::Matrix;
+use crate::exec::memory::Source;
 use crate::generated::{Op, TARGETS};
+use crate::matrix::Matrix;
 use crate::memory::Memory;
 use crate::num;
+use crate::revision::{self, Revision};
 use crate::semantics::{self, Fidelity, Semantics};
 use crate::step::{Handler, Host, Step};
-use crate::wave::{Mode, Vector, Wave, scalar};
+use crate::wave::{Layout, Mode, Vector, Wave, scalar};
 
 /// Instructions of a block at most.
 const MAX_BLOCK: usize = 128;
@@ -37,9 +41,20 @@ const MAX_BLOCK: usize = 128;
 pub(crate) struct Target {
     pub(crate) processor: Processor,
     pub(crate) generation: Generation,
+    pub(crate) revision: Revision,
 }
 
 impl Target {
+    /// The stepping that ships.
+    pub(crate) fn new(processor: Processor) -> Self {
+        Self { processor, generation: processor.generation(), revision: Revision::default() }
+    }
+
+    /// Whether it has the errata of stepping A0.
+    fn has_errata(self) -> bool {
+        self.revision == Revision::A0 && self.processor.name() == "gfx1250"
+    }
+
     pub(crate) fn is_gfx9(self) -> bool {
         self.generation < Generation::Gfx10
     }
@@ -71,26 +86,6 @@ impl Target {
             Generation::Gfx125 => num::Generation::Gfx1250,
             _ => num::Generation::Gfx908,
         }
-    }
-}
-
-/// Where vector registers are in a wave's file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    pub(crate) vgprs: u16,
-    pub(crate) agprs: u16,
-}
-
-/// Registers for values within one instruction.
-const TEMPORARIES: u16 = 40;
-
-impl Layout {
-    pub(crate) fn temporary(self) -> u16 {
-        self.vgprs + self.agprs
-    }
-
-    pub(crate) fn constants(self) -> u16 {
-        self.temporary() + TEMPORARIES
     }
 }
 
@@ -223,6 +218,8 @@ pub(crate) struct Program<const C: usize> {
     target: Target,
     pub(crate) layout: Layout,
     host: Host,
+    /// Whether something looks at waves between the steps of an instruction.
+    is_watched: bool,
     pub(crate) pools: Pools,
     pub(crate) blocks: Vec<Block<C>>,
     known: HashMap<(u64, TranslationState), u32>,
@@ -235,10 +232,16 @@ impl<const C: usize> Program<C> {
             target,
             layout,
             host: Host::detect(),
+            is_watched: false,
             pools: Pools::default(),
             blocks: Vec::new(),
             known: HashMap::new(),
         })
+    }
+
+    /// The same, where something looks at the addresses of accesses.
+    pub(crate) fn watched(self, is_watched: bool) -> Self {
+        Self { is_watched, ..self }
     }
 
     /// The block at an address.
@@ -294,7 +297,9 @@ impl<const C: usize> Program<C> {
                 return Err(Error::new(ErrorKind::IllegalInstruction, detail));
             };
             let next = address + inst.len() as u64;
-            let translated = self.instruction(&inst, address, state, block.addresses.len() as u16);
+            let met = self.errata(&inst, next, memory);
+            let at = block.addresses.len() as u16;
+            let translated = self.instruction(&inst, address, state, at, &met);
             let (steps, end, semantics) = match translated {
                 Ok(translated) => translated,
                 Err(error) if block.addresses.is_empty() => return Err(error),
@@ -326,6 +331,26 @@ impl<const C: usize> Program<C> {
         }
     }
 
+    /// The numbers of the errata that an instruction may meet.
+    fn errata(&self, inst: &Inst, next: u64, memory: &Memory) -> Vec<u16> {
+        if !self.target.has_errata() {
+            return Vec::new();
+        }
+        revision::met_by(&self.decoder, inst, self.decode(next, memory).as_ref())
+    }
+
+    /// What the device takes an instruction for.
+    fn executed(&self, inst: Inst, met: &[u16]) -> Inst {
+        if !met.contains(&revision::number_of(&WMMA_SPLIT)) || inst.len() != 8 {
+            return inst;
+        }
+        let mut bytes = inst.bytes();
+        if let Some(opcode) = bytes.get_mut(2) {
+            *opcode &= 0x7f;
+        }
+        self.decoder.decode(&bytes).filter(|it| it.len() == inst.len()).unwrap_or(inst)
+    }
+
     #[allow(clippy::type_complexity, reason = "what one instruction is translated to")]
     fn instruction(
         &mut self,
@@ -333,7 +358,10 @@ impl<const C: usize> Program<C> {
         address: u64,
         state: TranslationState,
         at: u16,
+        met: &[u16],
     ) -> Result<(Vec<Step<C>>, Option<After>, &'static Semantics)> {
+        let decoded = *inst;
+        let inst = &self.executed(decoded, met);
         let semantics = lookup(inst.mnemonic(), self.target)?;
         let msb = VgprMsb::new(state.msb as u8);
         let operands: Vec<Operand> = self.decoder.operands_in(inst, msb).collect();
@@ -341,6 +369,8 @@ impl<const C: usize> Program<C> {
             target: self.target,
             layout: self.layout,
             host: self.host,
+            is_watched: self.is_watched,
+            source: None,
             pools: &mut self.pools,
             mode: Mode(state.mode),
             index: (state.index_mode, state.index),
@@ -351,7 +381,13 @@ impl<const C: usize> Program<C> {
             steps: Vec::new(),
             temporaries: 0,
         };
+        if builder.target.has_errata() {
+            builder.errata(met)?;
+        }
         let after = builder.translate(semantics)?;
+        if met.contains(&revision::number_of(&WMMA_HAZARD)) {
+            builder.remember_matrix();
+        }
         Ok((builder.steps, after, semantics))
     }
 }
@@ -359,11 +395,7 @@ impl<const C: usize> Program<C> {
 /// A decoder for what waves of so many lanes run.
 pub(crate) fn decoder<const C: usize>(target: Target) -> Result<Decoder> {
     let wave_size = if C == 8 { WaveSize::Wave64 } else { WaveSize::Wave32 };
-    // The hardware reads 16-bit operands as halves, whatever the disassembler prints.
-    let real_true16 = Some(target.generation >= Generation::Gfx11);
-    let options =
-        DecodeOptions { mode: Decoding::Lenient, real_true16, wave_size: Some(wave_size) };
-    Decoder::with_options(target.processor, options)
+    hsaco_analysis::hardware_decoder(target.processor, wave_size)
         .map_err(|it| Error::new(ErrorKind::Setup, it.to_string()))
 }
 
@@ -374,6 +406,12 @@ pub(crate) fn decode(decoder: &Decoder, address: u64, memory: &Memory) -> Option
     let mut padded = [0; 20];
     padded.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
     decoder.decode(&padded).filter(|inst| inst.len() <= bytes.len())
+}
+
+/// The text of the instruction at an address.
+pub(crate) fn text(target: Target, address: u64, memory: &Memory) -> String {
+    let Ok(decoder) = decoder::<4>(target) else { return String::new() };
+    decode(&decoder, address, memory).map_or_else(String::new, |inst| decoder.text(&inst))
 }
 
 /// The line of an instruction that runs.
@@ -401,6 +439,9 @@ pub(crate) struct Builder<'b, const C: usize> {
     target: Target,
     layout: Layout,
     host: Host,
+    is_watched: bool,
+    /// Where the addresses of an access come from.
+    source: Option<Source>,
     pools: &'b mut Pools,
     mode: Mode,
     /// The bits of `s_set_gpr_idx_on`, and the index.
@@ -438,7 +479,7 @@ impl<const C: usize> Builder<'_, C> {
     fn temporary(&mut self, count: u16) -> Result<u16> {
         let first = self.layout.temporary() + self.temporaries;
         self.temporaries += count;
-        if self.temporaries > TEMPORARIES {
+        if self.temporaries > Layout::TEMPORARIES {
             return Err(self.unsupported("too many operands"));
         }
         Ok(first)
@@ -466,10 +507,7 @@ impl<const C: usize> Builder<'_, C> {
                 self.tensor(semantics.op).map(|()| None)
             }
             Format::Vopd => self.dual(semantics).map(|()| None),
-            _ if matches!(semantics.op, Op::SNop | Op::Nop | Op::VNop) => {
-                self.push(crate::exec::control::nop::<C>, Registers::default());
-                Ok(None)
-            }
+            _ if matches!(semantics.op, Op::SNop | Op::Nop | Op::VNop) => Ok(None),
             _ if semantics.op == Op::VIllegal => {
                 self.push(crate::exec::control::illegal::<C>, Registers::default());
                 Ok(None)

@@ -204,13 +204,14 @@ impl<const C: usize> Builder<'_, C> {
         }
     }
 
-    /// Scalar registers in all lanes of temporaries.
+    /// One or two scalar registers in all lanes of temporaries.
     pub(super) fn broadcast(&mut self, first: u16, count: u16) -> Result<u16> {
         let to = self.temporary(count)?;
-        for at in 0..count {
-            let run = handler::<C, modifier::Broadcast>(self.host);
-            self.push(run, Registers { d: to + at, a: first + at, ..Registers::default() });
-        }
+        let run = match count {
+            1 => handler::<C, modifier::Broadcast>(self.host),
+            _ => handler::<C, modifier::BroadcastPair>(self.host),
+        };
+        self.push(run, Registers { d: to, a: first, ..Registers::default() });
         Ok(to)
     }
 

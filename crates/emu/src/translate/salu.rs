@@ -1,5 +1,6 @@
 //! Scalar arithmetic, control flow, and scalar memory.
 
+use hsaco_isa::errata::CLUSTER_BARRIER;
 use hsaco_isa::model::OperandValue;
 use hsaco_isa::target::Generation;
 
@@ -160,7 +161,7 @@ impl<const C: usize> Builder<'_, C> {
     fn message(&mut self, op: Op) -> Result<bool> {
         let k = self.number("simm16").cast_unsigned();
         match op {
-            Op::Nop | Op::SNop | Op::SSendmsg | Op::SSethalt | Op::SSetkill => self.nothing(),
+            Op::Nop | Op::SNop | Op::SSendmsg | Op::SSethalt | Op::SSetkill => {}
             Op::SGetregB32 => {
                 let d = self.scalar_target(self.needed("sdst")?)?;
                 self.push(control::get_register::<C>, Registers { d, k, ..Registers::default() });
@@ -219,7 +220,9 @@ impl<const C: usize> Builder<'_, C> {
         if op == Op::SGetBarrierState {
             registers.d = self.scalar_target(self.needed("sdst")?)?;
         }
-        registers.c = u16::from(op == Op::SBarrierSignalIsfirst);
+        let has_stale_scc =
+            self.target.has_errata() && self.operand("src0") == Some(CLUSTER_BARRIER);
+        registers.c = u16::from(op == Op::SBarrierSignalIsfirst && !has_stale_scc);
         registers.e = u16::from(self.target.generation == Generation::Gfx12);
         let run = match op {
             Op::SBarrierInit => barrier::init::<C>,
@@ -306,7 +309,6 @@ impl<const C: usize> Builder<'_, C> {
 
     pub(super) fn scalar_memory(&mut self, semantics: &'static Semantics) -> Result<()> {
         if matches!(semantics.op, Op::SNop | Op::Nop) {
-            self.nothing();
             return Ok(());
         }
         if semantics.op == Op::SMemtime {

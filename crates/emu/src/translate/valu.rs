@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::exec::float::{self, Clamp, ClampBoth, Operation, OutputScale};
 use crate::exec::modifier::{self, DppControl, change};
 use crate::exec::valu::{self, Lane, bit3, carry, compare, dot, saturate};
-use crate::exec::{control, lane};
+use crate::exec::{exception, lane};
 use crate::generated::Op;
 use crate::num::{self, BF16, F16, F32, F64};
 use crate::semantics::{Semantics, Type};
@@ -71,6 +71,7 @@ impl<const C: usize> Builder<'_, C> {
             }
             [Type::Pkf32 | Type::Pk32, ..] => return self.pairs(semantics),
             [Type::Matrix, ..] => return self.matrix(semantics),
+            [Type::Small, ..] => return self.small_elements(semantics),
             _ => {}
         }
         if matches!(semantics.op, Op::VMbcntLoU32B32 | Op::VMbcntHiU32B32) {
@@ -84,11 +85,24 @@ impl<const C: usize> Builder<'_, C> {
             let Some(place) = sources.get_mut(number) else { break };
             *place = self.source(semantics, part, number, *ty)?;
         }
+        self.check_divisor(semantics, sources);
         self.operate(semantics, part, sources)?;
         if self.inst.extension().is_some_and(|it| it != Extension::Sdwa) {
             self.push(modifier::restore::<C>, Registers::default());
         }
         Ok(())
+    }
+
+    /// A check of what is divided by, if the kernel asks for it.
+    fn check_divisor(&mut self, semantics: &Semantics, [a, ..]: [u16; 3]) {
+        // Later ones do not have it in MODE, and a dispatch that asks for it is refused.
+        if self.target.generation >= Generation::Gfx12 {
+            return;
+        }
+        if let Some((bit, e)) = exception::division(semantics) {
+            let k = bit.into();
+            self.push(exception::check_divisor::<C>, Registers { a, e, k, ..Registers::default() });
+        }
     }
 
     /// Both operations of a dual instruction read before either writes.
@@ -203,7 +217,6 @@ impl<const C: usize> Builder<'_, C> {
                 bank_mask: self.number("bank_mask") as u8,
                 bound_ctrl: self.number("bound_ctrl") != 0,
                 fetch_inactive: is_gfx10 && self.number("fi") != 0,
-                is_gfx10,
                 is_dpp8: false,
             },
             Some(Extension::Dpp8) => DppControl {
@@ -212,11 +225,13 @@ impl<const C: usize> Builder<'_, C> {
                 bank_mask: 15,
                 bound_ctrl: true,
                 fetch_inactive: self.number("fi") == DPP8_FETCHES_INACTIVE,
-                is_gfx10,
                 is_dpp8: true,
             },
             _ => return Ok(at),
         };
+        if !control.is_dpp8 && !modifier::dpp::has(control.control, is_gfx10) {
+            return Err(self.unsupported("this DPP control"));
+        }
         let count = if wide == Wide::No { 1 } else { 2 };
         let to = self.temporary(count)?;
         for part in 0..count {
@@ -317,6 +332,9 @@ impl<const C: usize> Builder<'_, C> {
         if !is_packed && (modifiers.neg || modifiers.abs) {
             return Err(self.unsupported("a modifier of two halves"));
         }
+        if self.inst.extension() == Some(Extension::Sdwa) {
+            return Err(self.unsupported("a part of two halves"));
+        }
         let is_vop2 = semantics.op == Op::VPkFmacF16 || !has_modifiers || !is_packed;
         let (low, high) =
             if is_vop2 { (false, true) } else { (modifiers.op_sel, modifiers.op_sel_hi) };
@@ -370,6 +388,14 @@ impl<const C: usize> Builder<'_, C> {
         num::Mode::decode(self.mode.0, self.target.numerics())
     }
 
+    /// The operation that an operand leaves: compilers for gfx942 add numbers of 64 bits by one that shifts first.
+    fn plain(&self, op: Op) -> Op {
+        match (op, self.operand("src1")) {
+            (Op::VLshlAddU64, Some(OperandValue::Integer(0))) => Op::VAddU64,
+            _ => op,
+        }
+    }
+
     /// The handler of an operation.
     fn operation(&self, op: Op, clamps: bool) -> Result<Handler<C>> {
         let plain = match op {
@@ -387,7 +413,6 @@ impl<const C: usize> Builder<'_, C> {
         let found = valu::find(plain, self.host)
             .or_else(|| float::find(plain, &mode, self.host))
             .or_else(|| carry::find(plain, self.host))
-            .or_else(|| compare::find(plain, &mode, self.host))
             .or_else(|| bit3::find(plain));
         found.ok_or_else(|| self.unsupported("not written yet"))
     }
@@ -399,7 +424,9 @@ impl<const C: usize> Builder<'_, C> {
         sources: [u16; 3],
     ) -> Result<()> {
         let ty = semantics.outputs.first().copied().unwrap_or(Type::B32);
-        let clamps = self.number("clamp") != 0;
+        let is_small = ["fp8", "bf8"].iter().any(|name| semantics.mnemonic.contains(name));
+        let drops_clamp = is_small && self.target.has_errata();
+        let clamps = self.number("clamp") != 0 && !drops_clamp;
         let is_float = matches!(
             ty,
             Type::F16
@@ -411,19 +438,26 @@ impl<const C: usize> Builder<'_, C> {
                 | Type::Sf16
                 | Type::Sf32
         );
-        let run = self.operation(semantics.op, clamps && !is_float)?;
-        let [a, b, mut c] = padded(semantics, sources);
+        if ty == Type::Mask {
+            return self.compare(semantics, sources);
+        }
+        let is_e5m3 = clamps && is_small && self.target.generation == Generation::Gfx125;
+        let run = match is_e5m3 {
+            true => float::find_e5m3(semantics.op)
+                .ok_or_else(|| self.unsupported("clamp of this operation"))?,
+            false => self.operation(self.plain(semantics.op), clamps && !is_float)?,
+        };
+        let clamps = clamps && !is_e5m3;
+        let [a, mut b, mut c] = padded(semantics, sources);
+        if self.plain(semantics.op) != semantics.op {
+            b = c;
+        }
         if semantics.op == Op::VBitop2B32 {
             c = self.vector_constant(0);
         }
         let carry_clamps = clamps && carry::clamps(semantics.op);
         let k = self.number("bitop3").cast_unsigned() | u64::from(carry_clamps);
         let mut registers = Registers { a, b, c, k, ..Registers::default() };
-        if ty == Type::Mask {
-            registers.d = self.mask_target(semantics)?;
-            self.push(run, registers);
-            return Ok(());
-        }
         if semantics.outputs.get(1) == Some(&Type::Mask) {
             registers.e = match self.operand("sdst") {
                 Some(value) => self.scalar_target(value)?,
@@ -431,10 +465,6 @@ impl<const C: usize> Builder<'_, C> {
             };
         }
         // Conversions keep to the range of their type without it.
-        let is_small = ["fp8", "bf8"].iter().any(|name| semantics.mnemonic.contains(name));
-        if clamps && is_small && self.target.generation == Generation::Gfx125 {
-            return Err(self.unsupported("clamp, which makes it E5M3"));
-        }
         let keeps_range = semantics.mnemonic.starts_with("v_cvt_")
             || carry_clamps
             || saturate::find::<C>(semantics.op, self.host).is_some()
@@ -443,7 +473,16 @@ impl<const C: usize> Builder<'_, C> {
             return Err(self.unsupported("clamp of this operation"));
         }
         let omod = self.number("omod");
-        self.result(semantics, part, ty, run, registers, (is_float && clamps, omod))
+        self.result(semantics, part, ty, run, registers, (is_float && clamps && !is_e5m3, omod))
+    }
+
+    fn compare(&mut self, semantics: &'static Semantics, sources: [u16; 3]) -> Result<()> {
+        let found = compare::find(semantics.op, &self.floats(), self.host);
+        let (run, k) = found.ok_or_else(|| self.unsupported("not written yet"))?;
+        let [a, b, c] = padded(semantics, sources);
+        let d = self.mask_target(semantics)?;
+        self.push(run, Registers { d, a, b, c, k, ..Registers::default() });
+        Ok(())
     }
 
     /// Where a comparison goes.
@@ -814,11 +853,6 @@ impl<const C: usize> Builder<'_, C> {
         }
         self.push(run, registers);
         Ok(())
-    }
-
-    /// A step that does nothing, so that an instruction has one.
-    pub(super) fn nothing(&mut self) {
-        self.push(control::nop::<C>, Registers::default());
     }
 }
 

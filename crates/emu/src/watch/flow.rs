@@ -12,8 +12,7 @@ use hsaco_isa::model::{Register, RegisterFile, Special};
 
 use super::{Place, Seen, locate};
 use crate::semantics::Fidelity;
-use crate::translate::Layout;
-use crate::wave::{Space, Wave};
+use crate::wave::{Layout, Space, Wave};
 
 /// What an approximate value has decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

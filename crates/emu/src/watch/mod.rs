@@ -5,7 +5,7 @@
 
 mod flow;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,11 +19,10 @@ pub use self::flow::Reached;
 pub(crate) use self::flow::{Reaching, Tainted};
 use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
 use crate::exec::smem;
-use crate::hostcall::Host;
 use crate::semantics::Fidelity;
 use crate::step::{self, Context, Step};
-use crate::translate::{Block, Layout, Target};
-use crate::wave::{Space, Wave, lanes, scalar};
+use crate::translate::{Block, Target};
+use crate::wave::{Layout, Space, Wave, lanes, scalar};
 
 /// Sees instructions as they run.
 pub trait Tracer: Sync {
@@ -60,6 +59,44 @@ pub struct RegisterValue {
     pub register: Register,
     /// For each of them, the value in every lane; scalars have one.
     pub values: Vec<Vec<u32>>,
+}
+
+/// Looks at waves that come to some addresses.
+pub trait Observer: Sync {
+    /// A wave is about to execute the instruction at one of them.
+    fn visit(&self, visit: &Arrival<'_>);
+}
+
+/// A wave that is about to execute an instruction.
+#[non_exhaustive]
+pub struct Arrival<'v> {
+    /// The workgroup.
+    pub workgroup: [u32; 3],
+    /// The wave's number in the workgroup.
+    pub wave: u32,
+    /// Where the instruction is.
+    pub address: u64,
+    /// Upper bits of vector register numbers, as `s_set_vgpr_msb` has set them.
+    pub msb: u16,
+    registers: &'v dyn Fn(&Register) -> Option<RegisterValue>,
+}
+
+impl Arrival<'_> {
+    /// What registers hold; none where the emulator has no such register.
+    #[must_use]
+    pub fn value(&self, register: &Register) -> Option<RegisterValue> {
+        (self.registers)(register)
+    }
+}
+
+impl fmt::Debug for Arrival<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arrival")
+            .field("workgroup", &self.workgroup)
+            .field("wave", &self.wave)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Which instructions a tracer sees.
@@ -111,15 +148,15 @@ pub struct InstructionProfile {
 /// What is to be watched in a dispatch.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Watching<'d> {
-    pub(crate) host: Option<&'d dyn Host>,
     pub(crate) tracer: Option<(&'d dyn Tracer, &'d TraceFilter)>,
+    pub(crate) observer: Option<(&'d dyn Observer, &'d HashSet<u64>)>,
     pub(crate) profiles: bool,
     pub(crate) follows: bool,
 }
 
 impl Watching<'_> {
     pub(crate) fn is_needed(&self) -> bool {
-        self.tracer.is_some() || self.profiles || self.follows
+        self.tracer.is_some() || self.observer.is_some() || self.profiles || self.follows
     }
 }
 
@@ -127,6 +164,7 @@ impl fmt::Debug for Watching<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watching")
             .field("traces", &self.tracer.is_some())
+            .field("observes", &self.observer.is_some())
             .field("profiles", &self.profiles)
             .field("follows", &self.follows)
             .finish_non_exhaustive()
@@ -279,6 +317,19 @@ impl<'d> Watcher<'d> {
         seen
     }
 
+    fn observe<const C: usize>(&self, address: u64, wave: &Wave<C>) {
+        let Some((observer, addresses)) = self.watching.observer else { return };
+        if addresses.contains(&address) {
+            observer.visit(&Arrival {
+                workgroup: self.workgroup,
+                wave: self.wave,
+                address,
+                msb: wave.msb,
+                registers: &|register| self.value(register, wave),
+            });
+        }
+    }
+
     fn before<const C: usize>(
         &self,
         seen: &Seen,
@@ -392,6 +443,7 @@ impl<const C: usize> Watch<C> for Watcher<'_> {
             let (own, rest) = steps.split_at(count);
             steps = rest;
             let seen = self.look(*address, wave.msb, semantics.fidelity_on(self.column), context);
+            self.observe(*address, wave);
             let before = self.before(&seen, *address, own, wave);
             let stopped = step::run(own, wave, context);
             self.after(&seen, *address, &before, wave);
@@ -404,7 +456,7 @@ impl<const C: usize> Watch<C> for Watcher<'_> {
 }
 
 /// Whether lanes get what was in others.
-fn crosses_lanes(inst: &hsaco_isa::Inst) -> bool {
+pub(crate) fn crosses_lanes(inst: &hsaco_isa::Inst) -> bool {
     const NAMES: [&str; 8] =
         ["readlane", "readfirstlane", "permlane", "permute", "swizzle", "mfma", "wmma", "swmmac"];
     let mnemonic = inst.mnemonic();
@@ -430,14 +482,14 @@ fn accessed<const C: usize>(
 
 /// Where a register is in a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     Vector(usize),
     Scalar(usize),
     Scc,
     Mode,
 }
 
-fn locate(register: &Register, layout: Layout) -> Option<Place> {
+pub(crate) fn locate(register: &Register, layout: Layout) -> Option<Place> {
     let at = |first: u16| Some(Place::Scalar(usize::from(first)));
     match register.file {
         RegisterFile::Vgpr => Some(Place::Vector(register.first.into())),

@@ -3,6 +3,7 @@
 use crate::support::{How, Kernel};
 use expect_test::{Expect, expect};
 use hsaco_emu::{Device, ErrorKind, Limits};
+use hsaco_object::descriptor::KernelDescriptor;
 
 /// What a program stops with; addresses of its code as offsets.
 fn stops(kernel: &mut Kernel, arguments: &[u64], how: How, kind: ErrorKind, says: &Expect) {
@@ -98,6 +99,35 @@ fn a_trap() {
         "trap: the program aborted itself (kernel kernel, at code+0x4 `s_trap 2`, workgroup 0,0,0, wave 0, lanes 0x7)"
     ];
     stops(&mut kernel, &[], How::default(), ErrorKind::Trap, &says);
+}
+
+/// Lane n divides by n less 3.
+const DIVISIONS: &str = "v_and_b32_e32 v0, 0x3ff, v0
+    v_subrev_u32_e32 v0, 3, v0
+    v_cvt_f32_i32_e32 v0, v0
+    v_rcp_iflag_f32_e32 v1, v0
+    v_rcp_f32_e32 v1, v0
+    s_endpgm";
+
+#[test]
+fn a_division_by_zero() {
+    let run = |exceptions: u32| {
+        let ask = |it: &mut KernelDescriptor| it.compute_pgm_rsrc2 |= exceptions;
+        Kernel::with("gfx942", DIVISIONS, ask).run(&[], How::default())
+    };
+    // Unless the kernel asks for it, infinity is what comes out.
+    assert!(run(0).is_ok());
+    let [integers, floats] = [1 << 30, 1 << 26].map(|it| run(it).unwrap_err());
+    for (error, instruction) in
+        [(integers, "v_rcp_iflag_f32_e32 v1, v0"), (floats, "v_rcp_f32_e32 v1, v0")]
+    {
+        let at = error.location().unwrap();
+        assert_eq!((at.lanes, at.instruction.as_str()), (1 << 3, instruction));
+        assert_eq!(error.kind(), ErrorKind::Trap);
+        assert_eq!(error.detail(), "a division by zero, which the kernel asks to trap");
+    }
+    // Results that are not exact.
+    assert_eq!(run(1 << 29).unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
 #[test]

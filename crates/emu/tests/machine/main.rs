@@ -7,7 +7,9 @@
     reason = "tests"
 )]
 
+mod clusters;
 mod errors;
+mod sanitize;
 mod support;
 mod threads;
 mod watch;

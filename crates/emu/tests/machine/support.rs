@@ -21,12 +21,14 @@ pub(crate) struct How {
     pub(crate) items: u32,
     pub(crate) threads: usize,
     pub(crate) limits: Limits,
+    /// Workgroups of a cluster.
+    pub(crate) cluster: u32,
 }
 
 impl Default for How {
     fn default() -> Self {
         let limits = Limits { instructions: 10_000_000, ..Limits::default() };
-        Self { workgroups: 1, items: 64, threads: 1, limits }
+        Self { workgroups: 1, items: 64, threads: 1, limits, cluster: 1 }
     }
 }
 
@@ -66,17 +68,32 @@ impl Kernel {
 
     /// Runs it with 64-bit numbers as arguments.
     pub(crate) fn run(&mut self, arguments: &[u64], how: How) -> Result<Outcome> {
-        let How { workgroups, items, threads, limits } = how;
+        let How { workgroups, items, threads, limits, cluster } = how;
         let launch = Launch::of_workgroups(&[workgroups], &[items]).unwrap();
         let bytes: Vec<u8> = arguments.iter().flat_map(|it| it.to_le_bytes()).collect();
         let launch = with_apertures(launch)?;
-        let dispatch = Dispatch::at(&mut self.device, "kernel", self.descriptor, launch, &bytes)?;
+        let mut dispatch =
+            Dispatch::at(&mut self.device, "kernel", self.descriptor, launch, &bytes)?;
+        if cluster != 1 {
+            dispatch = dispatch.with_cluster([cluster, 1, 1])?;
+        }
         run_on(&dispatch.with_limits(limits), threads)
     }
 
     /// A dispatch of one workgroup, to be watched.
     pub(crate) fn dispatch(&mut self, arguments: &[u64], items: u32) -> Dispatch<'_> {
-        let launch = with_apertures(Launch::new(&[items], &[items]).unwrap()).unwrap();
+        self.dispatch_of(arguments, 1, items)
+    }
+
+    /// The same of several workgroups.
+    pub(crate) fn dispatch_of(
+        &mut self,
+        arguments: &[u64],
+        workgroups: u32,
+        items: u32,
+    ) -> Dispatch<'_> {
+        let launch = Launch::of_workgroups(&[workgroups], &[items]).unwrap();
+        let launch = with_apertures(launch).unwrap();
         let bytes: Vec<u8> = arguments.iter().flat_map(|it| it.to_le_bytes()).collect();
         Dispatch::at(&mut self.device, "kernel", self.descriptor, launch, &bytes).unwrap()
     }

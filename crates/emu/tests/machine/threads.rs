@@ -27,7 +27,7 @@ fn results_do_not_depend_on_threads_or_seed() {
             let mut kernel = Kernel::new("gfx942", code);
             let (out, sum) = (kernel.buffer(256 * 40 * 4), kernel.buffer(4));
             let limits = Limits { seed, ..How::default().limits };
-            let how = How { workgroups: 40, items: 256, threads, limits };
+            let how = How { workgroups: 40, items: 256, threads, limits, cluster: 1 };
             let outcome = kernel.run(&[out, sum], how).unwrap();
             assert_eq!((outcome.waves, outcome.instructions), (160, 160 * 12));
             assert_eq!(outcome.mnemonics["s_barrier"].1, 160);

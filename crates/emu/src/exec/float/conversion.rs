@@ -1,9 +1,7 @@
 //! Conversions between formats, and between floats and integers.
 
 use super::function::rounding;
-use crate::num::{
-    self, BF16, Env, F16, F32, Format, Integer, Mode, Round, Small, SmallRound, ToInteger,
-};
+use crate::num::{self, Env, F16, F32, Format, Integer, Mode, Round, Small, SmallRound, ToInteger};
 
 /// Into another format. Results are rounded by the field of f16 and f64 if either side is one of them.
 pub(super) fn cvt<From: Format, To: Format>(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
@@ -137,7 +135,7 @@ pub(super) fn sr_16_of_f32<F: Format>(_: &Mode, a: u64, b: u64, _: u64) -> u64 {
 }
 
 /// Two numbers, each by a half of the seed `c`.
-pub(super) fn sr_pk_bf16_of_f32(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
-    let low = sr_16_of_f32::<BF16>(mode, a, c << 16, 0);
-    low | sr_16_of_f32::<BF16>(mode, b, c & 0xffff_0000, 0) << 16
+pub(super) fn sr_pk_of_f32<F: Format>(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
+    let low = sr_16_of_f32::<F>(mode, a, c << 16, 0);
+    low | sr_16_of_f32::<F>(mode, b, c & 0xffff_0000, 0) << 16
 }

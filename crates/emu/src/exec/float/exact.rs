@@ -4,7 +4,7 @@ use super::conversion::*;
 use super::function::*;
 use super::{Operation, W32, W64, each};
 use crate::generated::Op;
-use crate::num::{self, BF16, F16, F32, F64, Mode};
+use crate::num::{self, BF16, Denorm, F16, F32, F64, Mode, Round};
 use crate::step::Handler;
 
 /// A narrow result of a wide operand.
@@ -37,8 +37,46 @@ macro_rules! operations {
     };
 }
 
+/// A mode that rounds to nearest even, as conversions to bf16 do whatever MODE says.
+fn nearest(mode: &Mode) -> Mode {
+    let mut nearest = *mode;
+    nearest.round_f16_f64 = Round::NearestEven;
+    nearest
+}
+
+/// The same with denormals, as packed operations on bf16 have it.
+fn brain(mode: &Mode) -> Mode {
+    let mut brain = nearest(mode);
+    brain.denorm_f16_f64 = Denorm::KEEP;
+    brain
+}
+
+/// A mode whose denormals of f32 are those of bf16, as its conversions have it: CDNA4's manual reads a bf16 as the upper half of an f32.
+fn upper_half(mode: &Mode) -> Mode {
+    let mut upper = *mode;
+    upper.denorm_f16_f64 = mode.denorm_f32;
+    upper
+}
+
 fn ubyte(byte: u32) -> impl Fn(&Mode, u64, u64, u64) -> u64 {
     move |_, a, _, _| num::cvt_f32_ubyte(a as u32, byte).into()
+}
+
+/// Where the clamp bit makes it E5M3.
+mod clamped {
+    use super::super::e5m3::*;
+    use super::*;
+
+    operations! {
+        VCvtPkFp8F32 W32 pk_e5m3_of_f32;
+        VCvtSrFp8F32 W32 sr_e5m3_of_f32;
+        VCvtF32Fp8 W32 f32_of_e5m3;
+    }
+}
+
+/// The handler of an operation whose clamp bit makes it E5M3.
+pub(super) fn find_e5m3<const C: usize>(op: Op) -> Option<Handler<C>> {
+    clamped::find(op)
 }
 
 operations! {
@@ -157,16 +195,16 @@ operations! {
     VTanhF16 W32 tanh::<F16>;
     VTanhBf16 W32 tanh::<BF16>;
     VPkAddF16 W32 |m: &Mode, a, b, c| both(add::<F16>, m, [a, b, c]);
-    VPkAddBf16 W32 |m: &Mode, a, b, c| both(add::<BF16>, m, [a, b, c]);
+    VPkAddBf16 W32 |m: &Mode, a, b, c| both(add::<BF16>, &brain(m), [a, b, c]);
     VPkMulF16 W32 |m: &Mode, a, b, c| both(mul::<F16>, m, [a, b, c]);
-    VPkMulBf16 W32 |m: &Mode, a, b, c| both(mul::<BF16>, m, [a, b, c]);
+    VPkMulBf16 W32 |m: &Mode, a, b, c| both(mul::<BF16>, &brain(m), [a, b, c]);
     VPkFmaF16 W32 |m: &Mode, a, b, c| both(fma::<F16>, m, [a, b, c]);
-    VPkFmaBf16 W32 |m: &Mode, a, b, c| both(fma::<BF16>, m, [a, b, c]);
+    VPkFmaBf16 W32 |m: &Mode, a, b, c| both(fma::<BF16>, &brain(m), [a, b, c]);
     VPkFmacF16 W32 |m: &Mode, a, b, c| both(fma::<F16>, m, [a, b, c]);
     VPkMinF16 W32 |m: &Mode, a, b, c| both(minimum_number::<F16>, m, [a, b, c]);
-    VPkMinBf16 W32 |m: &Mode, a, b, c| both(minimum_number::<BF16>, m, [a, b, c]);
+    VPkMinBf16 W32 |m: &Mode, a, b, c| both(minimum_number::<BF16>, &brain(m), [a, b, c]);
     VPkMaxF16 W32 |m: &Mode, a, b, c| both(maximum_number::<F16>, m, [a, b, c]);
-    VPkMaxBf16 W32 |m: &Mode, a, b, c| both(maximum_number::<BF16>, m, [a, b, c]);
+    VPkMaxBf16 W32 |m: &Mode, a, b, c| both(maximum_number::<BF16>, &brain(m), [a, b, c]);
     VPkMinimumF16 W32 |m: &Mode, a, b, c| both(minimum::<F16>, m, [a, b, c]);
     VPkMaximumF16 W32 |m: &Mode, a, b, c| both(maximum::<F16>, m, [a, b, c]);
     VPkMin3F16 W32 |m: &Mode, a, b, c| both(min3::<F16>, m, [a, b, c]);
@@ -187,11 +225,11 @@ operations! {
     VCubemaF32 W32 cube_ma;
     VCvtF16F32 W32 cvt::<F32, F16>;
     VCvtF32F16 W32 cvt::<F16, F32>;
-    VCvtF32Bf16 W32 cvt::<BF16, F32>;
+    VCvtF32Bf16 W32 |m: &Mode, a, b, c| cvt::<BF16, F32>(&upper_half(m), a, b, c);
     VCvtF64F32 WIDENED cvt::<F32, F64>;
     VCvtF32F64 NARROWED cvt::<F64, F32>;
     VCvtPkF16F32 W32 cvt_pk::<F32, F16>;
-    VCvtPkBf16F32 W32 cvt_pk::<F32, BF16>;
+    VCvtPkBf16F32 W32 |m: &Mode, a, b, c| cvt_pk::<F32, BF16>(&upper_half(&nearest(m)), a, b, c);
     VCvtPkrtzF16F32 W32 cvt_pkrtz;
     VCvtI32F32 W32 to_signed::<F32, 32>;
     VCvtU32F32 W32 to_unsigned::<F32, 32>;
@@ -239,5 +277,6 @@ operations! {
     VCvtSrBf8F16 W32 sr_small_of_f16::<true>;
     VCvtSrBf16F32 W32 sr_16_of_f32::<BF16>;
     VCvtSrF16F32 W32 sr_16_of_f32::<F16>;
-    VCvtSrPkBf16F32 W32 sr_pk_bf16_of_f32;
+    VCvtSrPkBf16F32 W32 sr_pk_of_f32::<BF16>;
+    VCvtSrPkF16F32 W32 sr_pk_of_f32::<F16>;
 }

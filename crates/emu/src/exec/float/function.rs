@@ -30,8 +30,9 @@ functions! {
     mul_legacy |_, env, a, b, _| {
         if is_zero::<F>(a, env) || is_zero::<F>(b, env) { F::narrow(0) } else { num::mul::<F>(a, b, env) }
     };
+    /// The product is +0 then, and added: LLVM folds it so, though the manuals of gfx11 and later have `c` itself.
     fma_legacy |_, env, a, b, c| {
-        if is_zero::<F>(a, env) || is_zero::<F>(b, env) { itself::<F>(c, env) } else { num::fma::<F>(a, b, c, env) }
+        if is_zero::<F>(a, env) || is_zero::<F>(b, env) { num::add::<F>(F::narrow(0), c, env) } else { num::fma::<F>(a, b, c, env) }
     };
     mad_legacy |_, env, a, b, c| {
         let env = flushing(env);
@@ -67,11 +68,6 @@ fn flushing(env: Env) -> Env {
 
 fn is_zero<F: Format>(bits: F::Bits, env: Env) -> bool {
     num::compare::<F>(Relation::Eq, bits, F::narrow(0), env)
-}
-
-/// The operand as results are: flushed and made quiet where MODE says so.
-fn itself<F: Format>(bits: F::Bits, env: Env) -> F::Bits {
-    num::mul::<F>(bits, F::narrow(F::ONE), env)
 }
 
 /// The exponent that `frexp_mant` leaves, as an integer of 32 bits.

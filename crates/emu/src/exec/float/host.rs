@@ -27,6 +27,12 @@ pub(super) fn flush<const Z: bool>(bits: u32) -> u32 {
     if Z && bits & INFINITY == 0 { bits & SIGN } else { bits }
 }
 
+/// The number, zero for a denormal where `Z` is set.
+#[inline(always)]
+pub(super) fn flushed<const Z: bool>(bits: u32) -> f32 {
+    f(flush::<Z>(bits))
+}
+
 #[inline(always)]
 pub(super) fn is_denormal(bits: u32) -> bool {
     (bits & INFINITY == 0) & (bits & !SIGN != 0)

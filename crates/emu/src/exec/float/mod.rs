@@ -2,14 +2,18 @@
 //! quick in the common modes, and falls back to the operation where the host's bits may not be the device's.
 
 mod atomic;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod conversion;
 mod division;
+mod e5m3;
 mod exact;
 mod function;
 mod host;
 mod quick;
 mod result;
 mod scalar;
+mod series;
 
 use crate::generated::Op;
 use crate::num::{Denorm, Mode, Round};
@@ -65,9 +69,20 @@ pub(crate) fn each<const C: usize, O: Operation>(
     context: &mut Context<'_>,
     step: &Step<C>,
 ) {
+    each_of::<C, O>(wave, context, step, wave.active);
+}
+
+/// The same in some of them.
+#[inline(never)]
+fn each_of<const C: usize, O: Operation>(
+    wave: &mut Wave<C>,
+    context: &Context<'_>,
+    step: &Step<C>,
+    chosen: u64,
+) {
     let mode = mode(wave, context);
     let [wide, wide_a, wide_b, wide_c] = O::WIDE;
-    for lane in lanes(wave.active) {
+    for lane in lanes(chosen) {
         let a = value(wave, step.a, lane, wide_a);
         let b = value(wave, step.b, lane, wide_b);
         let c = value(wave, step.c, lane, wide_c);
@@ -77,7 +92,21 @@ pub(crate) fn each<const C: usize, O: Operation>(
 
 /// The handler of a vector operation: on the host's unit where a mode allows that.
 pub(crate) fn find<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
-    quick::find(op, mode, host).or_else(|| find_exact(op))
+    find_named(op, mode, host).or_else(|| quick::find(op, mode, host)).or_else(|| find_exact(op))
+}
+
+/// The handler that names the host's instructions.
+fn find_named<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
+    match host {
+        #[cfg(target_arch = "x86_64")]
+        Host::Avx2 if flushes_singles(mode) == Some(false) => avx2::find(op),
+        _ => None,
+    }
+}
+
+/// The handler of an operation whose clamp bit makes it E5M3.
+pub(crate) fn find_e5m3<const C: usize>(op: Op) -> Option<Handler<C>> {
+    exact::find_e5m3(op)
 }
 
 /// The handler that needs no help of the host's unit.

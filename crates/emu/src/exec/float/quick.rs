@@ -1,19 +1,20 @@
-//! The host's unit, to nearest even, many lanes at a time; and all of them once more by `num` where one of them is in
+//! The host's unit, to nearest even, eight lanes at a time; and these eight by `num` where one of them is in
 //! doubt. Doubtful are NaNs, of which hosts keep others than devices, and what is rounded to the edge of being flushed.
 
 use std::marker::PhantomData;
 
 use super::exact::*;
 use super::host::*;
-use super::{Operation, each, flushes_singles, has_plain_halves_and_doubles};
-use crate::exec::{Body, handler};
+use super::series::{exponential, logarithm, reciprocal_root};
+use super::{Operation, each_of, flushes_singles, has_plain_halves_and_doubles};
+use crate::exec::{Body, all_ones_if, blend, handler, value_at};
 use crate::generated::Op;
 use crate::num::Mode;
 use crate::step::{Context, Handler, Host, Step};
-use crate::wave::{Vector, Wave};
+use crate::wave::Wave;
 
 /// An operation that the host has too.
-trait Quick: Operation {
+pub(super) trait Quick: Operation {
     /// The host's bits, and whether they are in doubt. `Z`: denormals of f32 are zeros.
     fn quick<const Z: bool>(a: u32, b: u32, c: u32) -> (u32, bool);
 }
@@ -23,37 +24,50 @@ trait QuickWide: Operation {
     fn quick(a: u64, b: u64, c: u64) -> (u64, bool);
 }
 
-struct OnHost<O, const Z: bool>(PhantomData<O>);
+pub(super) struct OnHost<O, const Z: bool>(PhantomData<O>);
 struct WideOnHost<O>(PhantomData<O>);
 
-/// All ones where something is so.
+/// Eight lanes, and whether one of those under the mask is in doubt.
 #[inline(always)]
-fn mask(is_so: bool) -> u32 {
-    0_u32.wrapping_sub(is_so.into())
+fn eight<const Z: bool, O: Quick>(
+    x: &[u32; 8],
+    y: &[u32; 8],
+    z: &[u32; 8],
+    mask: &[u32; 8],
+) -> ([u32; 8], bool) {
+    let (mut result, mut doubts) = ([0; 8], 0);
+    for lane in 0..8 {
+        let (bits, doubt) = O::quick::<Z>(x[lane], y[lane], z[lane]);
+        result[lane] = bits;
+        doubts |= all_ones_if(doubt) & mask[lane];
+    }
+    (result, doubts != 0)
 }
 
+// No closures and no iterators below: they would not be sure to be compiled for the host's vectors.
 impl<const C: usize, const Z: bool, O: Quick> Body<C> for OnHost<O, Z> {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
-        let [d, a, b, c] = [step.d, step.a, step.b, step.c].map(usize::from);
-        let file = wave.v.as_slice();
-        if d.max(a).max(b).max(c) >= file.len() {
+        let (d, a) = (usize::from(step.d), usize::from(step.a));
+        let (b, c) = (usize::from(step.b), usize::from(step.c));
+        if d.max(a).max(b).max(c) >= wave.v.len() {
             return;
         }
-        let (mut result, mut doubts) = (Vector::<C>::ZERO, [0; 8]);
+        let (file, mut doubtful) = (wave.v.as_mut_slice(), 0);
         for at in 0..C {
+            let mask = if wave.full { &[u32::MAX; 8] } else { &wave.mask.0[at] };
             let (x, y, z) = (&file[a].0[at], &file[b].0[at], &file[c].0[at]);
-            let active = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
-            for lane in 0..8 {
-                let (bits, doubt) = O::quick::<Z>(x[lane], y[lane], z[lane]);
-                result.0[at][lane] = bits;
-                doubts[lane] |= mask(doubt) & active[lane];
+            let (result, doubt) = eight::<Z, O>(x, y, z, mask);
+            if doubt {
+                doubtful |= 0xff << (at * 8);
+            } else if wave.full {
+                file[d].0[at] = result;
+            } else {
+                blend(&mut file[d].0[at], &result, mask);
             }
         }
-        if doubts.iter().fold(0, |all, it| all | it) == 0 {
-            wave.write(step.d, &result);
-        } else {
-            each::<C, O>(wave, context, step);
+        if doubtful != 0 {
+            each_of::<C, O>(wave, context, step, wave.active & doubtful);
         }
     }
 }
@@ -61,34 +75,35 @@ impl<const C: usize, const Z: bool, O: Quick> Body<C> for OnHost<O, Z> {
 impl<const C: usize, O: QuickWide> Body<C> for WideOnHost<O> {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
-        let places = [step.d, step.a, step.b, step.c].map(usize::from);
-        let [_, a, b, c] = places;
-        let file = wave.v.as_slice();
-        let last = places.iter().zip(O::WIDE).map(|(at, wide)| at + usize::from(wide)).max();
-        if last.is_none_or(|last| last >= file.len()) {
+        let (d, a) = (usize::from(step.d), usize::from(step.a));
+        let (b, c) = (usize::from(step.b), usize::from(step.c));
+        let [wide, wide_a, wide_b, wide_c] = O::WIDE;
+        if d.max(a).max(b).max(c) + 1 >= wave.v.len() {
             return;
         }
-        let [wide, wide_a, wide_b, wide_c] = O::WIDE;
-        let (mut low, mut high, mut doubts) = (Vector::<C>::ZERO, Vector::<C>::ZERO, [0; 8]);
+        let (file, mut doubtful) = (wave.v.as_mut_slice(), 0);
         for at in 0..C {
-            let active = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
+            let mask = if wave.full { &[u32::MAX; 8] } else { &wave.mask.0[at] };
+            let (mut low, mut high, mut doubts) = ([0; 8], [0; 8], 0);
             for lane in 0..8 {
-                let value = |register: usize, wide: bool| {
-                    let above = u64::from(file[register + usize::from(wide)].0[at][lane]) << 32;
-                    u64::from(file[register].0[at][lane]) | if wide { above } else { 0 }
-                };
-                let (bits, doubt) = O::quick(value(a, wide_a), value(b, wide_b), value(c, wide_c));
-                low.0[at][lane] = bits as u32;
-                high.0[at][lane] = (bits >> 32) as u32;
-                doubts[lane] |= mask(doubt) & active[lane];
+                let x = value_at(file, a, at, lane, wide_a);
+                let y = value_at(file, b, at, lane, wide_b);
+                let z = value_at(file, c, at, lane, wide_c);
+                let (bits, doubt) = O::quick(x, y, z);
+                (low[lane], high[lane]) = (bits as u32, (bits >> 32) as u32);
+                doubts |= all_ones_if(doubt) & mask[lane];
+            }
+            if doubts != 0 {
+                doubtful |= 0xff << (at * 8);
+                continue;
+            }
+            blend(&mut file[d].0[at], &low, mask);
+            if wide {
+                blend(&mut file[d + 1].0[at], &high, mask);
             }
         }
-        if doubts.iter().fold(0, |all, it| all | it) != 0 {
-            return each::<C, O>(wave, context, step);
-        }
-        wave.write(step.d, &low);
-        if wide {
-            wave.write(step.d + 1, &high);
+        if doubtful != 0 {
+            each_of::<C, O>(wave, context, step, wave.active & doubtful);
         }
     }
 }
@@ -97,7 +112,7 @@ impl<const C: usize, O: QuickWide> Body<C> for WideOnHost<O> {
 #[inline(always)]
 fn rounded<const Z: bool>(value: f32) -> (u32, bool) {
     let bits = value.to_bits();
-    (flush::<Z>(bits), is_nan(bits) | (Z & (bits & !SIGN == MIN_NORMAL)))
+    (flush::<Z>(bits), value.is_nan() | (Z & (bits & !SIGN == MIN_NORMAL)))
 }
 
 /// Numbers in their order, -0 below +0.
@@ -128,7 +143,7 @@ fn median(a: u32, b: u32, c: u32) -> (u32, bool) {
 /// Unfused, with denormals flushed whatever the mode.
 #[inline(always)]
 fn unfused(a: u32, b: u32, c: u32) -> (u32, bool) {
-    let [a, b, c] = [a, b, c].map(|bits| f(flush::<true>(bits)));
+    let (a, b, c) = (flushed::<true>(a), flushed::<true>(b), flushed::<true>(c));
     let (product, doubt) = rounded::<true>(a * b);
     let (sum, doubt_of_sum) = rounded::<true>(f(product) + c);
     (sum, doubt | doubt_of_sum)
@@ -140,7 +155,7 @@ macro_rules! arithmetic {
         impl Quick for $op {
             #[inline(always)]
             fn quick<const Z: bool>(a: u32, b: u32, c: u32) -> (u32, bool) {
-                let [$a, $b, $c] = [a, b, c].map(|bits| f(flush::<Z>(bits)));
+                let ($a, $b, $c) = (flushed::<Z>(a), flushed::<Z>(b), flushed::<Z>(c));
                 rounded::<Z>($body)
             }
         }
@@ -154,7 +169,7 @@ macro_rules! choices {
             #[inline(always)]
             fn quick<const Z: bool>(a: u32, b: u32, c: u32) -> (u32, bool) {
                 let nan = is_nan(a) | is_nan(b) | is_nan(c);
-                let [$a, $b, $c] = [a, b, c].map(flush::<Z>);
+                let ($a, $b, $c) = (flush::<Z>(a), flush::<Z>(b), flush::<Z>(c));
                 let (bits, doubt) = $body;
                 (bits, nan | doubt)
             }
@@ -180,8 +195,8 @@ arithmetic! {
     VFmaF32 |a, b, c| a.mul_add(b, c);
     VFmacF32 |a, b, c| a.mul_add(b, c);
     VMulLegacyF32 |a, b, _| if (a == 0.0) | (b == 0.0) { 0.0 } else { a * b };
-    VFmaLegacyF32 |a, b, c| if (a == 0.0) | (b == 0.0) { c } else { a.mul_add(b, c) };
-    VFmacLegacyF32 |a, b, c| if (a == 0.0) | (b == 0.0) { c } else { a.mul_add(b, c) };
+    VFmaLegacyF32 |a, b, c| if (a == 0.0) | (b == 0.0) { 0.0 + c } else { a.mul_add(b, c) };
+    VFmacLegacyF32 |a, b, c| if (a == 0.0) | (b == 0.0) { 0.0 + c } else { a.mul_add(b, c) };
     VCeilF32 |a, _, _| a.ceil();
     VFloorF32 |a, _, _| a.floor();
     VTruncF32 |a, _, _| a.trunc();
@@ -213,6 +228,9 @@ others! {
     VMacF32 |a, b, c| unfused(a, b, c);
     VRcpF32 |a, _, _| rounded::<true>(1.0 / f(flush::<true>(a)));
     VSqrtF32 |a, _, _| rounded::<true>(f(flush::<true>(a)).sqrt());
+    VRsqF32 |a, _, _| reciprocal_root(a);
+    VExpF32 |a, _, _| exponential(a);
+    VLogF32 |a, _, _| logarithm(a);
     VCvtI32F32 |a, _, _| ((f(a) as i32).cast_unsigned(), false);
     VCvtU32F32 |a, _, _| (f(a) as u32, false);
     VCvtFloorI32F32 |a, _, _| ((f(a).floor() as i32).cast_unsigned(), is_nan(a) | is_denormal(a));
@@ -243,7 +261,7 @@ fn halves(a: u32, b: u32, function: impl Fn(f32, f32) -> f32) -> (u32, bool) {
 /// `a * b + c`: f64 holds all that matters of it.
 #[inline(always)]
 fn fused_halves(a: u32, b: u32, c: u32) -> (u32, bool) {
-    let [x, y, z] = [a, b, c].map(|bits| f64::from(half(bits)));
+    let (x, y, z) = (f64::from(half(a)), f64::from(half(b)), f64::from(half(c)));
     let value = x * y + z;
     let nan = is_nan_half(a) | is_nan_half(b) | is_nan_half(c);
     (to_half(at_half_precision(value)), nan | !value.is_finite())
@@ -343,16 +361,17 @@ wides! {
     VCvtU32F64 |a, _, _| (u64::from(d(a) as u32), false);
 }
 
-/// By what they go: functions that are correctly rounded where nothing of the device is known, f32 in either way of
-/// denormals, f16 and two registers in the common mode.
+/// By what they go: functions that are correctly rounded where nothing of the device is known, f32 that is the same in
+/// either way of denormals, f32 that is not, f16 and two registers in the common mode.
 macro_rules! find {
-    (correctly_rounded: $($seed:ident)*; singles: $($single:ident)*; halves: $($half:ident)*; wide: $($wide:ident)*;) => {
+    (correctly_rounded: $($seed:ident)*; either: $($either:ident)*; singles: $($single:ident)*; halves: $($half:ident)*; wide: $($wide:ident)*;) => {
         /// The handler on the host's unit, if the host does what the mode says.
         pub(super) fn find<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
             let (flushes, plain) = (flushes_singles(mode), has_plain_halves_and_doubles(mode));
             let unknown = !mode.generation().has_captured_transcendentals();
             Some(match (op, flushes) {
                 $((Op::$seed, _) if unknown => handler::<C, OnHost<$seed, true>>(host),)*
+                $((Op::$either, Some(_)) => handler::<C, OnHost<$either, false>>(host),)*
                 $(
                     (Op::$single, Some(false)) => handler::<C, OnHost<$single, false>>(host),
                     (Op::$single, Some(true)) => handler::<C, OnHost<$single, true>>(host),
@@ -365,19 +384,20 @@ macro_rules! find {
 
         /// All that the host has.
         #[cfg(test)]
-        pub(crate) const OPERATIONS: &[Op] = &[$(Op::$seed,)* $(Op::$single,)* $(Op::$half,)* $(Op::$wide,)*];
+        pub(crate) const OPERATIONS: &[Op] = &[$(Op::$seed,)* $(Op::$either,)* $(Op::$single,)* $(Op::$half,)* $(Op::$wide,)*];
     };
 }
 
 find! {
-    correctly_rounded: VRcpF32 VSqrtF32;
+    correctly_rounded: VRcpF32 VSqrtF32 VRsqF32 VExpF32 VLogF32;
+    either:
+        VMadF32 VMacF32 VCvtI32F32 VCvtU32F32 VCvtFloorI32F32 VCvtF32I32 VCvtF32U32
+        VCvtF32Ubyte0 VCvtF32Ubyte1 VCvtF32Ubyte2 VCvtF32Ubyte3;
     singles:
         VAddF32 VSubF32 VSubrevF32 VMulF32 VFmaF32 VFmacF32 VMulLegacyF32 VFmaLegacyF32 VFmacLegacyF32
-        VMadF32 VMacF32 VCeilF32 VFloorF32 VTruncF32 VRndneF32 VFractF32
+        VCeilF32 VFloorF32 VTruncF32 VRndneF32 VFractF32
         VMinF32 VMaxF32 VMinimumF32 VMaximumF32 VMin3F32 VMax3F32 VMinimum3F32 VMaximum3F32
-        VMinmaxF32 VMaxminF32 VMinimummaximumF32 VMaximumminimumF32 VMed3F32
-        VCvtI32F32 VCvtU32F32 VCvtFloorI32F32 VCvtF32I32 VCvtF32U32
-        VCvtF32Ubyte0 VCvtF32Ubyte1 VCvtF32Ubyte2 VCvtF32Ubyte3;
+        VMinmaxF32 VMaxminF32 VMinimummaximumF32 VMaximumminimumF32 VMed3F32;
     halves:
         VAddF16 VSubF16 VSubrevF16 VMulF16 VFmaF16 VFmacF16 VMinF16 VMaxF16
         VPkAddF16 VPkMulF16 VPkFmaF16 VPkFmacF16 VPkMinF16 VPkMaxF16

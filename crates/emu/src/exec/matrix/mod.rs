@@ -1,122 +1,32 @@
 //! Matrix operations: elements out of registers, the product, and its elements back. EXEC takes no part.
 
-pub(crate) mod layout;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use self::layout::Layout;
 use super::{Body, handler};
 use crate::error::ErrorKind;
+use crate::matrix::{Addend, Arithmetic, Input, Matrix, Output, Scale, ScaleFormat, Sign};
 use crate::num::matrix::{
-    Accumulator, Element, Factor, Model, Shape, multiply_aligned, multiply_doubles,
-    multiply_flushed, multiply_fused, multiply_fused_f64, multiply_integers,
+    Accumulator, Element, Model, Shape, multiply_aligned, multiply_doubles, multiply_flushed,
+    multiply_fused, multiply_fused_f64, multiply_integers,
 };
-use crate::num::{BF16, Env, F32, Small, convert, e8m0};
+use crate::num::{BF16, Env, F16, F32, convert, e8m0};
 use crate::step::{Context, Handler, Host, Step};
 use crate::wave::{Vector, Wave};
-
-/// A, B, or the indices of a sparse A.
-#[derive(Debug)]
-pub(crate) struct Input {
-    pub(crate) register: u16,
-    pub(crate) bits: u32,
-    /// Bits of each register that are flipped first: `neg_lo` and `neg_hi`.
-    pub(crate) flip: u32,
-    pub(crate) layout: Layout,
-}
-
-/// C, or D.
-#[derive(Debug)]
-pub(crate) struct Output {
-    pub(crate) register: u16,
-    pub(crate) bits: u32,
-    pub(crate) layout: Layout,
-}
-
-/// Where C comes from.
-#[derive(Debug)]
-pub(crate) enum Addend {
-    Registers(Output),
-    /// The same number everywhere.
-    Constant(u64),
-}
-
-/// What changes C.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sign {
-    pub(crate) abs: bool,
-    pub(crate) neg: bool,
-}
-
-/// Scales of A or B: one for so many elements along K.
-#[derive(Debug)]
-pub(crate) struct Scale {
-    pub(crate) codes: Input,
-    pub(crate) per: usize,
-    pub(crate) format: ScaleFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ScaleFormat {
-    /// A power of two.
-    E8m0,
-    Small(Small),
-}
-
-/// How products are added.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Arithmetic {
-    Integer {
-        clamps: bool,
-    },
-    /// Single precision; A and B may lose their subnormal numbers.
-    Fused {
-        flushes: bool,
-    },
-    /// Double precision, with A, B and C negated.
-    FusedDouble {
-        negates: [bool; 3],
-    },
-    Flushed {
-        group: usize,
-    },
-    Factors {
-        model: Model,
-        to: Accumulator,
-        flushes: bool,
-    },
-    Doubles {
-        group: usize,
-        to: Accumulator,
-    },
-}
-
-/// One instruction.
-#[derive(Debug)]
-pub(crate) struct Matrix {
-    pub(crate) shape: Shape,
-    pub(crate) blocks: usize,
-    pub(crate) a: (Input, Element),
-    pub(crate) b: (Input, Element),
-    pub(crate) c: Addend,
-    pub(crate) sign: Sign,
-    pub(crate) d: Output,
-    /// Which elements of B the packed ones of A belong to.
-    pub(crate) indices: Option<Input>,
-    pub(crate) scales: Option<[Scale; 2]>,
-    pub(crate) arithmetic: Arithmetic,
-    /// Whether the sum is an f32 of which D is the bf16.
-    pub(crate) narrows: bool,
-    pub(crate) needs_all_lanes: bool,
-}
 
 struct Multiply;
 
 /// The handler of all matrix operations; `k` is the number of the operation.
 pub(crate) fn find<const C: usize>(host: Host) -> Handler<C> {
-    handler::<C, Multiply>(host)
+    match host {
+        Host::Portable => handler::<C, Multiply>(host),
+        #[cfg(target_arch = "x86_64")]
+        Host::Avx2 => avx2::multiply::<C>,
+    }
 }
 
 impl<const C: usize> Body<C> for Multiply {
@@ -181,14 +91,9 @@ fn multiply_block<const C: usize>(
             product(matrix.shape, &a, &b, indices, acc, &Flushed { group });
         }
         Arithmetic::Factors { model, to, flushes } => {
-            let number = |element: Element| {
-                move |bits: u32| {
-                    let factor = element.factor(bits);
-                    if flushes { factor.flushed() } else { factor }
-                }
-            };
-            let (a, b) = (rows(a, rows_of, number(of_a)), mapped(b, number(of_b)));
-            product(matrix.shape, &a, &b, indices, acc, &Factors { model, to });
+            let a = rows(a, rows_of, |bits| bits);
+            let factors = Factors { model, to, flushes, of_a, of_b };
+            product(matrix.shape, &a, b, indices, acc, &factors);
         }
         Arithmetic::Doubles { group, to } => {
             let (mut a, mut b) =
@@ -243,17 +148,29 @@ impl Multiplier<f32> for Flushed {
 struct Factors {
     model: Model,
     to: Accumulator,
+    flushes: bool,
+    of_a: Element,
+    of_b: Element,
 }
 
-impl Multiplier<Factor> for Factors {
+impl Multiplier<u32> for Factors {
     #[inline(always)]
-    fn multiply(&self, shape: Shape, a: &[Factor], b: &[Factor], acc: &mut [u32]) {
-        if let Model::Aligned(aligned) = self.model
-            && multiply_aligned(aligned, shape, a, b, acc)
+    fn multiply(&self, shape: Shape, a: &[u32], b: &[u32], acc: &mut [u32]) {
+        let Self { model, to, flushes, of_a, of_b } = *self;
+        if let Model::Aligned(aligned) = model
+            && !flushes
+            && multiply_aligned(aligned, shape, (a, of_a), (b, of_b), acc)
         {
             return;
         }
-        self.model.multiply(shape, a, b, acc, self.to);
+        let number = |element: Element| {
+            move |bits: u32| {
+                let factor = element.factor(bits);
+                if flushes { factor.flushed() } else { factor }
+            }
+        };
+        let (a, b) = (mapped(a, number(of_a)), mapped(b, number(of_b)));
+        model.multiply(shape, &a, &b, acc, to);
     }
 }
 
@@ -265,7 +182,17 @@ struct Doubles {
 impl Multiplier<f64> for Doubles {
     #[inline(always)]
     fn multiply(&self, shape: Shape, a: &[f64], b: &[f64], acc: &mut [u32]) {
-        multiply_doubles(self.group, shape, a, b, acc, self.to);
+        let Accumulator::F16 { saturate } = self.to else {
+            return multiply_doubles(self.group, shape, a, b, acc, self.to);
+        };
+        // Sums are of 32 bits, and rounded to 16 at the end: so do replacements that AMD's tools make of such products.
+        for sum in &mut *acc {
+            *sum = convert::<F16, F32>(*sum as u16, Env::IEEE, Env::IEEE);
+        }
+        multiply_doubles(self.group, shape, a, b, acc, Accumulator::F32);
+        for sum in acc {
+            *sum = convert::<F32, F16>(*sum, Env::IEEE, Env { saturate, ..Env::IEEE }).into();
+        }
     }
 }
 
@@ -371,7 +298,11 @@ fn gather<const C: usize>(file: &[Vector<C>], input: &Input) -> Vec<u32> {
             continue;
         }
         for word in 0..words {
-            elements.extend(at(register + word).iter().map(|it| (it ^ input.flip) >> shift & mask));
+            let (from, end) = (at(register + word), elements.len());
+            elements.resize(end + width, 0);
+            for (to, from) in elements[end..].iter_mut().zip(from) {
+                *to = (from ^ input.flip) >> shift & mask;
+            }
         }
     }
     elements
@@ -411,6 +342,10 @@ fn read<const C: usize>(file: &[Vector<C>], output: &Output) -> Vec<u32> {
         let lane = usize::from(run.lane);
         let register = &file[usize::from(output.register + run.register)];
         let lanes = &register.0.as_flattened()[lane..lane + width];
+        if output.bits == 32 {
+            elements.extend_from_slice(lanes);
+            continue;
+        }
         elements.extend(lanes.iter().map(|it| it >> run.shift & mask));
     }
     elements
@@ -430,6 +365,10 @@ fn scatter<const C: usize>(
         let lane = usize::from(run.lane);
         let register = &mut file[usize::from(output.register + run.register)];
         let lanes = &mut register.0.as_flattened_mut()[lane..lane + width];
+        if output.bits == 32 {
+            lanes.copy_from_slice(elements);
+            continue;
+        }
         for (to, from) in lanes.iter_mut().zip(elements) {
             let bits = if narrows { narrowed(*from) } else { *from };
             *to = *to & !(mask << run.shift) | (bits & mask) << run.shift;

@@ -1,9 +1,9 @@
 //! Operations that read or write lane masks besides registers: carries, selections.
 
-use super::super::{Body, handler};
+use super::super::{Body, all_ones_if, blend, handler, lane_mask};
 use crate::generated::Op;
 use crate::step::{Context, Handler, Host, Step};
-use crate::wave::{Vector, Wave, lanes};
+use crate::wave::{Wave, lanes};
 
 /// `d, mask e = a + b + mask c` and the like; the carry goes out to the scalar register `e`, comes in from `c`.
 /// With `k` set, a result that does not fit is the limit.
@@ -19,19 +19,30 @@ impl<const C: usize, O: Carry> Body<C> for Carried<O> {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
         let carries = if O::CARRIES_IN { wave.lane_mask(step.c) } else { 0 };
-        let (a, b) = (wave.v[usize::from(step.a)], wave.v[usize::from(step.b)]);
-        let mut result = Vector::ZERO;
-        let mut out = 0_u64;
+        let (d, a, b) = (usize::from(step.d), usize::from(step.a), usize::from(step.b));
+        let file = wave.v.as_mut_slice();
+        if d.max(a).max(b) >= file.len() {
+            return;
+        }
+        let clamps = all_ones_if(step.k != 0);
+        let mut columns = [0; 8];
         for at in 0..C {
+            let (x, y) = (file[a].0[at], file[b].0[at]);
+            let bits = (carries >> (at * 8)) as u32;
+            let mut result = [0; 8];
             for lane in 0..8 {
-                let carry = carries >> (at * 8 + lane) & 1 == 1;
-                let (value, carry) = O::f(a.0[at][lane], b.0[at][lane], carry);
-                result.0[at][lane] = if carry && step.k != 0 { O::LIMIT } else { value };
-                out |= u64::from(carry) << (at * 8 + lane);
+                let (value, carry) = O::f(x[lane], y[lane], bits & 1 << lane != 0);
+                columns[lane] |= all_ones_if(carry) & 1 << at;
+                let is_limit = all_ones_if(carry) & clamps;
+                result[lane] = value & !is_limit | O::LIMIT & is_limit;
+            }
+            if wave.full {
+                file[d].0[at] = result;
+            } else {
+                blend(&mut file[d].0[at], &result, &wave.mask.0[at]);
             }
         }
-        wave.write(step.d, &result);
-        wave.set_lane_mask(step.e, out & wave.active);
+        wave.set_lane_mask(step.e, lane_mask(columns) & wave.active);
     }
 }
 

@@ -3,7 +3,9 @@
 use super::{Lane, Map};
 use crate::exec::handler;
 use crate::generated::Op;
-use crate::num::matrix::{Accumulator, Element, Factor, Model, dot_integers, multiply_doubles};
+use crate::num::matrix::{
+    Accumulator, Element, Factor, Model, dot_integers, dot_into_signed, multiply_doubles,
+};
 use crate::num::{Generation, Small};
 use crate::step::{Handler, Host};
 
@@ -23,6 +25,16 @@ impl<const BITS: u32, const A: bool, const B: bool, const CLAMP: bool> Lane
     #[inline(always)]
     fn f(a: u32, b: u32, c: u32) -> u32 {
         dot_integers(BITS, (a, A), (b, B), c, CLAMP)
+    }
+}
+
+/// Elements without a sign, added to a number that has one and is clamped.
+struct IntoSigned<const BITS: u32>;
+
+impl<const BITS: u32> Lane for IntoSigned<BITS> {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u32) -> u32 {
+        dot_into_signed(BITS, a, b, c)
     }
 }
 
@@ -103,10 +115,10 @@ pub(crate) fn find<const C: usize>(op: Op, choice: Choice, host: Host) -> Option
         Op::VDot2U32U16 => integers::<C, 16>(fixed(false), choice.clamps, host),
         Op::VDot4I32I8 => integers::<C, 8>(fixed(true), choice.clamps, host),
         Op::VDot4U32U8 => integers::<C, 8>(fixed(false), choice.clamps, host),
-        Op::VDot4I32Iu8 => integers::<C, 8>(choice.signed, choice.clamps, host),
+        Op::VDot4I32Iu8 => into_signed::<C, 8>(choice.signed, choice.clamps, host),
         Op::VDot8I32I4 => integers::<C, 4>(fixed(true), choice.clamps, host),
         Op::VDot8U32U4 => integers::<C, 4>(fixed(false), choice.clamps, host),
-        Op::VDot8I32Iu4 => integers::<C, 4>(choice.signed, choice.clamps, host),
+        Op::VDot8I32Iu4 => into_signed::<C, 4>(choice.signed, choice.clamps, host),
         Op::VDot2F32F16 => single::<C, false>(choice.unit, host),
         Op::VDot2F32Bf16 => single::<C, true>(choice.unit, host),
         Op::VDot2F16F16 => narrow::<C, false>(choice, host)?,
@@ -117,6 +129,18 @@ pub(crate) fn find<const C: usize>(op: Op, choice: Choice, host: Host) -> Option
         Op::VDot4F32Bf8Bf8 => handler::<C, Map<Bytes<true, true>>>(host),
         _ => return None,
     })
+}
+
+/// The sum has a sign whatever elements have.
+fn into_signed<const C: usize, const BITS: u32>(
+    signed: [bool; 2],
+    clamps: bool,
+    host: Host,
+) -> Handler<C> {
+    match (signed, clamps) {
+        ([false, false], true) => handler::<C, Map<IntoSigned<BITS>>>(host),
+        _ => integers::<C, BITS>(signed, clamps, host),
+    }
 }
 
 fn integers<const C: usize, const BITS: u32>(

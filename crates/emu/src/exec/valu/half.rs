@@ -15,6 +15,7 @@ fn w(value: i32) -> u32 {
 const M: u32 = 0xffff;
 
 lanes! {
+    by rare_handler;
     VMovB16 |a, _, _| a & M;
     VNotB16 |a, _, _| !a & M;
     VAndB16 |a, b, _| a & b & M;

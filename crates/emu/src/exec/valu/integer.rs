@@ -21,6 +21,7 @@ fn i24(bits: u32) -> i32 {
 const M24: u32 = 0xff_ffff;
 
 lanes! {
+    by handler;
     VMovB32 |a, _, _| a;
     VNotB32 |a, _, _| !a;
     VBfrevB32 |a, _, _| a.reverse_bits();
@@ -74,10 +75,10 @@ lanes! {
     VOr3B32 |a, b, c| a | b | c;
     VXor3B32 |a, b, c| a ^ b ^ c;
     VXadU32 |a, b, c| (a ^ b).wrapping_add(c);
-    VAddMaxU32 |a, b, c| a.wrapping_add(b).max(c);
-    VAddMinU32 |a, b, c| a.wrapping_add(b).min(c);
-    VAddMaxI32 |a, b, c| u(i(a.wrapping_add(b)).max(i(c)));
-    VAddMinI32 |a, b, c| u(i(a.wrapping_add(b)).min(i(c)));
+    VAddMaxU32 |a, b, c| a.saturating_add(b).max(c);
+    VAddMinU32 |a, b, c| a.saturating_add(b).min(c);
+    VAddMaxI32 |a, b, c| u(i(a).saturating_add(i(b)).max(i(c)));
+    VAddMinI32 |a, b, c| u(i(a).saturating_add(i(b)).min(i(c)));
     VBfeU32 |a, b, c| a >> (b & 31) & ((1 << (c & 31)) - 1);
     VBfeI32 |a, b, c| {
         let (width, field) = (c & 31, u(i(a) >> (b & 31)));

@@ -7,13 +7,14 @@ pub(crate) mod dot;
 mod half;
 mod integer;
 mod packed;
+mod pair;
 mod rare;
 pub(crate) mod saturate;
 mod wide;
 
 use std::marker::PhantomData;
 
-use super::Body;
+use super::{Body, blend, value_at};
 use crate::generated::Op;
 use crate::step::{Context, Handler, Host, Step};
 use crate::wave::Wave;
@@ -71,45 +72,83 @@ pub(crate) struct MapWide<O>(PhantomData<O>);
 impl<const C: usize, O: Wide> Body<C> for MapWide<O> {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
-        let places = [step.d, step.a, step.b, step.c].map(usize::from);
-        let [d, a, b, c] = places;
+        let (d, a) = (usize::from(step.d), usize::from(step.a));
+        let (b, c) = (usize::from(step.b), usize::from(step.c));
+        let [wide, wide_a, wide_b, wide_c] = O::WIDE;
         let file = wave.v.as_mut_slice();
-        let last = places.iter().zip(O::WIDE).map(|(at, wide)| at + usize::from(wide)).max();
-        if last.is_none_or(|last| last >= file.len()) {
+        // The file goes on behind the last register, so that all may be taken for pairs.
+        if d.max(a).max(b).max(c) + 1 >= file.len() {
             return;
         }
         for at in 0..C {
-            let mut low = [0; 8];
-            let mut high = [0; 8];
+            let (mut low, mut high) = ([0; 8], [0; 8]);
             for lane in 0..8 {
-                let value = |register: usize, wide: bool| {
-                    let low = u64::from(file[register].0[at][lane]);
-                    let above = register + usize::from(wide);
-                    if wide { low | u64::from(file[above].0[at][lane]) << 32 } else { low }
-                };
-                let [_, wide_a, wide_b, wide_c] = O::WIDE;
-                let result = O::f(value(a, wide_a), value(b, wide_b), value(c, wide_c));
+                let x = value_at(file, a, at, lane, wide_a);
+                let y = value_at(file, b, at, lane, wide_b);
+                let z = value_at(file, c, at, lane, wide_c);
+                let result = O::f(x, y, z);
                 (low[lane], high[lane]) = (result as u32, (result >> 32) as u32);
             }
-            let mask = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
-            let blend = |old: [u32; 8], new: [u32; 8]| {
-                let mut result = [0; 8];
-                for lane in 0..8 {
-                    result[lane] = new[lane] & mask[lane] | old[lane] & !mask[lane];
+            if wave.full {
+                file[d].0[at] = low;
+                if wide {
+                    file[d + 1].0[at] = high;
                 }
-                result
-            };
-            file[d].0[at] = blend(file[d].0[at], low);
-            if O::WIDE[0] {
-                file[d + 1].0[at] = blend(file[d + 1].0[at], high);
+                continue;
+            }
+            blend(&mut file[d].0[at], &low, &wave.mask.0[at]);
+            if wide {
+                blend(&mut file[d + 1].0[at], &high, &wave.mask.0[at]);
             }
         }
     }
 }
 
-/// Functions of a lane: `Operation |a, b, c| expression`.
+/// A [`Wide`] whose operands and result are pairs of registers, in halves: vectors of 32 bits hold twice as many lanes.
+pub(crate) trait Pair {
+    /// Which of the operands have two registers; the result has.
+    const WIDE: [bool; 3];
+    fn f(a: [u32; 2], b: [u32; 2], c: [u32; 2]) -> [u32; 2];
+}
+
+/// A [`Pair`] in all active lanes.
+pub(crate) struct MapPair<O>(PhantomData<O>);
+
+impl<const C: usize, O: Pair> Body<C> for MapPair<O> {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
+        let (d, a) = (usize::from(step.d), usize::from(step.a));
+        let (b, c) = (usize::from(step.b), usize::from(step.c));
+        let [wide_a, wide_b, wide_c] = O::WIDE;
+        let file = wave.v.as_mut_slice();
+        if d.max(a).max(b).max(c) + 1 >= file.len() {
+            return;
+        }
+        for at in 0..C {
+            let (x, above_x) = (file[a].0[at], file[a + usize::from(wide_a)].0[at]);
+            let (y, above_y) = (file[b].0[at], file[b + usize::from(wide_b)].0[at]);
+            let (z, above_z) = (file[c].0[at], file[c + usize::from(wide_c)].0[at]);
+            let (mut low, mut high) = ([0; 8], [0; 8]);
+            for lane in 0..8 {
+                [low[lane], high[lane]] = O::f(
+                    [x[lane], above_x[lane]],
+                    [y[lane], above_y[lane]],
+                    [z[lane], above_z[lane]],
+                );
+            }
+            if wave.full {
+                (file[d].0[at], file[d + 1].0[at]) = (low, high);
+            } else {
+                blend(&mut file[d].0[at], &low, &wave.mask.0[at]);
+                blend(&mut file[d + 1].0[at], &high, &wave.mask.0[at]);
+            }
+        }
+    }
+}
+
+/// Functions of a lane: what makes their handlers, and `Operation |a, b, c| expression` for each.
 macro_rules! lanes {
-    ($($op:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {
+    (by $handler:ident; $($op:ident |$a:pat_param, $b:pat_param, $c:pat_param| $body:expr;)*) => {
         $(
             pub(crate) struct $op;
             impl $crate::exec::valu::Lane for $op {
@@ -125,7 +164,7 @@ macro_rules! lanes {
             use $crate::exec::valu::Map;
             use $crate::generated::Op;
             Some(match op {
-                $(Op::$op => $crate::exec::handler::<C, Map<$op>>(host),)*
+                $(Op::$op => $crate::exec::$handler::<C, Map<$op>>(host),)*
                 _ => return None,
             })
         }
@@ -163,6 +202,7 @@ pub(crate) use wides;
 /// The handler of an operation on integers that is a function of a lane.
 pub(crate) fn find<const C: usize>(op: Op, host: Host) -> Option<Handler<C>> {
     integer::find(op, host)
+        .or_else(|| pair::find(op, host))
         .or_else(|| wide::find(op, host))
         .or_else(|| half::find(op, host))
         .or_else(|| packed::find(op, host))

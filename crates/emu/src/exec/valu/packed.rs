@@ -16,6 +16,7 @@ fn signed(a: u16, b: u16, function: impl Fn(i16, i16) -> i16) -> u16 {
 }
 
 lanes! {
+    by rare_handler;
     VPkAddU16 |a, b, c| both(a, b, c, |a, b, _| a.wrapping_add(b));
     VPkAddI16 |a, b, c| both(a, b, c, |a, b, _| a.wrapping_add(b));
     VPkSubU16 |a, b, c| both(a, b, c, |a, b, _| a.wrapping_sub(b));

@@ -64,6 +64,7 @@ fn halves_of_bytes(a: u32, cut: impl Fn(u8) -> u32) -> u32 {
 }
 
 lanes! {
+    by rare_handler;
     VPermB32 |a, b, c| perm(a, b, c);
     VSadU8 |a, b, c| sad_u8(a, b, c);
     VSadHiU8 |a, b, c| sad_hi_u8(a, b, c);

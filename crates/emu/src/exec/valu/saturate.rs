@@ -16,6 +16,7 @@ fn both(a: u32, b: u32, function: impl Fn(u16, u16) -> u16) -> u32 {
 }
 
 lanes! {
+    by rare_handler;
     VAddU32 |a, b, _| a.saturating_add(b);
     VSubU32 |a, b, _| a.saturating_sub(b);
     VSubrevU32 |a, b, _| b.saturating_sub(a);

@@ -32,9 +32,6 @@ wides! {
     VQsadPkU16U8 [true, true, false, true], |a, b, c| sums_of_differences(a, b, c, false);
     VMqsadPkU16U8 [true, true, false, true], |a, b, c| sums_of_differences(a, b, c, true);
     VPermPk16B4U4 MAD, |a, b, c| looked_up(a, b, c);
-    VMovB64 ALL, |a, _, _| a;
-    VAddU64 ALL, |a, b, _| a.wrapping_add(b);
-    VSubU64 ALL, |a, b, _| a.wrapping_sub(b);
     VMulU64 ALL, |a, b, _| a.wrapping_mul(b);
     VMinU64 ALL, |a, b, _| a.min(b);
     VMaxU64 ALL, |a, b, _| a.max(b);
@@ -43,7 +40,6 @@ wides! {
     VLshlrevB64 SHIFT, |a, b, _| b << (a & 63);
     VLshrrevB64 SHIFT, |a, b, _| b >> (a & 63);
     VAshrrevI64 SHIFT, |a, b, _| (b.cast_signed() >> (a & 63)).cast_unsigned();
-    VLshlAddU64 [true, true, false, true], |a, b, c| (a << (b & 7)).wrapping_add(c);
     VMadNcU64U32 MAD, |a, b, c| (a * b).wrapping_add(c);
     VMadNcI64I32 MAD, |a, b, c| {
         let product = i64::from(a as i32) * i64::from(b as i32);

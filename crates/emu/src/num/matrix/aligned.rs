@@ -4,15 +4,12 @@
 
 use super::super::float::{Exact, round};
 use super::super::{Env, F32, Format};
-use super::element::Infinities;
-use super::{Class, FRACTION, Factor, Shape};
+use super::element::{Infinities, NO_EXPONENT};
+use super::{Class, Element, FRACTION, Factor, Shape};
 
-/// Fractional bits that a product keeps, at the largest exponent of its group.
-const CUT: i32 = 24;
-/// Fractional bits that a group's sum keeps where `c` has the larger exponent.
-const DOT: i32 = 32;
-/// Fractional bits of the sum before it is rounded.
-const SUM: i32 = 31;
+const CUT: i32 = Aligned::CUT;
+const DOT: i32 = Aligned::DOT;
+const SUM: i32 = Aligned::SUM;
 const LOWEST: i32 = -126;
 
 /// How a unit of CDNA3 adds products.
@@ -32,6 +29,13 @@ struct Cut {
 }
 
 impl Aligned {
+    /// Fractional bits that a product keeps, at the largest exponent of its group.
+    pub const CUT: i32 = 24;
+    /// Fractional bits that a group's sum keeps where `c` has the larger exponent.
+    pub const DOT: i32 = 32;
+    /// Fractional bits of the sum before it is rounded.
+    pub const SUM: i32 = 31;
+
     /// `c` and all products, group after group.
     #[must_use]
     pub fn dot(self, a: &[Factor], b: &[Factor], c: u32) -> u32 {
@@ -39,6 +43,7 @@ impl Aligned {
     }
 
     fn step(self, a: &[Factor], b: &[Factor], c: u32) -> u32 {
+        let c = if self.drops_special(a, b, c) { 0 } else { c };
         if let Some(special) = self.special(a, b, c) {
             return special;
         }
@@ -52,6 +57,14 @@ impl Aligned {
             cut(products())
         };
         self.finish(dot, c)
+    }
+
+    /// Whether a NaN or an infinity in `c` counts as too small: MMA-Sim gives these the exponent -1, so that products of bf8
+    /// can be large enough to drop them.
+    fn drops_special(self, a: &[Factor], b: &[Factor], c: u32) -> bool {
+        let is_special = c >> 23 & 0xff == 0xff;
+        let largest = || a.iter().zip(b).map(|(x, y)| x.exponent + y.exponent).max();
+        self.is_split && is_special && largest().is_some_and(|it| it > CUT)
     }
 
     /// The result if it is not a number, or infinite.
@@ -125,86 +138,126 @@ fn floor_shift(value: i64, shift: i32) -> i64 {
     value >> shift.clamp(0, 63)
 }
 
-/// `acc += a * b` for matrices whose elements are finite, without even and odd apart: the same as [`Aligned::dot`] for
-/// each, for all columns of a row at once. Returns whether it could be done.
+/// `acc += a * b` for matrices of 16-bit floats or xf32 that are all finite, without even and odd apart: the same as
+/// [`Aligned::dot`] for each, for all columns of a row at once. Returns whether it could be done.
 #[inline(always)]
 pub fn multiply_aligned(
     model: Aligned,
     shape: Shape,
-    a: &[Factor],
-    b: &[Factor],
+    (a, of_a): (&[u32], Element),
+    (b, of_b): (&[u32], Element),
     acc: &mut [u32],
 ) -> bool {
-    let is_finite = |it: &Factor| it.class == Class::Finite;
-    // A product must stay below 2^128 for the short way.
-    let largest = |list: &[Factor]| list.iter().map(|it| it.exponent).max().unwrap_or_default();
-    if model.is_split
-        || !a.iter().all(is_finite)
-        || !b.iter().all(is_finite)
-        || acc.iter().any(|it| it >> 23 & 0xff == 0xff)
-        || largest(a) + largest(b) >= 126
-    {
+    if model.is_split || acc.iter().any(|it| it >> 23 & 0xff == 0xff) {
         return false;
     }
-    let significands: Vec<i32> = b
-        .iter()
-        .map(|it| {
-            let magnitude = (it.significand as i32) << (CUT - 2 * FRACTION as i32);
-            if it.negative { -magnitude } else { magnitude }
-        })
-        .collect();
-    let exponents: Vec<i32> = b.iter().map(|it| it.exponent).collect();
-    let mut scratch = Scratch { largest: vec![0; shape.n], units: vec![0; shape.n] };
-    let of_group = model.group * shape.n;
-    for (row, sums) in a.chunks_exact(shape.k).zip(acc.chunks_exact_mut(shape.n)) {
-        let groups = significands.chunks(of_group).zip(exponents.chunks(of_group));
-        for (factors, (significands, exponents)) in row.chunks(model.group).zip(groups) {
-            step_columns(factors, significands, exponents, sums, &mut scratch);
+    let (Some(a), Some(b)) = (Columns::of(a, of_a), Columns::of(b, of_b)) else { return false };
+    // A product must stay below 2^128 for the short way.
+    if a.largest + b.largest >= 126 {
+        return false;
+    }
+    let mut scratch =
+        Scratch { largest: vec![0; shape.n], scales: vec![0.; shape.n], units: vec![0.; shape.n] };
+    for (row, sums) in acc.chunks_exact_mut(shape.n).enumerate().take(shape.m) {
+        for first in (0..shape.k).step_by(model.group) {
+            let last = (first + model.group).min(shape.k);
+            let of_row = a.part(row * shape.k + first, row * shape.k + last);
+            let of_rows = b.part(first * shape.n, last * shape.n);
+            step_columns(of_row, of_rows, sums, &mut scratch);
         }
     }
     true
 }
 
-/// The largest exponent of each column, and the sum of its products.
-struct Scratch {
-    largest: Vec<i32>,
-    units: Vec<i32>,
+/// Numbers and their exponents, beside each other for the host's vectors.
+struct Columns {
+    numbers: Vec<f64>,
+    exponents: Vec<i32>,
+    largest: i32,
 }
 
-/// One group for all columns. Nothing overflows; checks would keep the host from using its vectors.
+impl Columns {
+    /// Elements of a format that is laid out as IEEE 754 says, if all of them are finite.
+    #[inline(always)]
+    fn of(elements: &[u32], element: Element) -> Option<Self> {
+        match element {
+            Element::F16 => Self::ieee::<5, 10, 0>(elements),
+            Element::Bf16 => Self::ieee::<8, 7, 0>(elements),
+            Element::Xf32 => Self::ieee::<8, 10, 13>(elements),
+            _ => None,
+        }
+    }
+
+    /// `E` bits of exponent and `M` of mantissa, above `S` bits that do not count.
+    #[inline(always)]
+    #[allow(clippy::indexing_slicing, reason = "all have the length of the elements")]
+    fn ieee<const E: u32, const M: u32, const S: u32>(elements: &[u32]) -> Option<Self> {
+        let count = elements.len();
+        let (mut numbers, mut exponents) = (vec![0.; count], vec![0; count]);
+        let (mut largest, mut last) = (NO_EXPONENT, 0);
+        for at in 0..count {
+            let bits = elements[at] >> S;
+            let field = bits >> M & ((1 << E) - 1);
+            let significand = bits & ((1 << M) - 1) | u32::from(field != 0) << M;
+            let exponent = field.max(1) as i32 - ((1 << (E - 1)) - 1);
+            let unit = power(i64::from(exponent).wrapping_sub(i64::from(M)));
+            let magnitude = f64::from(significand as i32) * unit;
+            numbers[at] = if bits >> (E + M) & 1 == 1 { -magnitude } else { magnitude };
+            exponents[at] = if significand == 0 { NO_EXPONENT } else { exponent };
+            largest = largest.max(exponents[at]);
+            last = last.max(field);
+        }
+        (last < (1 << E) - 1).then_some(Self { numbers, exponents, largest })
+    }
+
+    #[inline(always)]
+    fn part(&self, from: usize, to: usize) -> (&[f64], &[i32]) {
+        (
+            self.numbers.get(from..to).unwrap_or_default(),
+            self.exponents.get(from..to).unwrap_or_default(),
+        )
+    }
+}
+
+/// Of each column: the largest exponent, what brings it to the grid, and the sum of its products there.
+struct Scratch {
+    largest: Vec<i32>,
+    scales: Vec<f64>,
+    units: Vec<f64>,
+}
+
+/// One group for all columns. A double holds every product, and the sum of all that is left of them on the grid.
 #[inline(always)]
+#[allow(clippy::indexing_slicing, reason = "all slices are cut to the columns first")]
 fn step_columns(
-    factors: &[Factor],
-    significands: &[i32],
-    exponents: &[i32],
+    (numbers_a, exponents_a): (&[f64], &[i32]),
+    (numbers_b, exponents_b): (&[f64], &[i32]),
     sums: &mut [u32],
     scratch: &mut Scratch,
 ) {
     let n = sums.len();
-    let Scratch { largest, units } = scratch;
+    let (largest, scales) = (&mut scratch.largest[..n], &mut scratch.scales[..n]);
+    let units = &mut scratch.units[..n];
     largest.fill(-8192);
-    units.fill(0);
-    for (factor, exponents) in factors.iter().zip(exponents.chunks_exact(n)) {
-        for (largest, exponent) in largest.iter_mut().zip(exponents) {
-            *largest = (*largest).max(exponent.wrapping_add(factor.exponent));
+    units.fill(0.);
+    for (k, exponent) in exponents_a.iter().enumerate() {
+        let exponents = &exponents_b[k * n..][..n];
+        for j in 0..n {
+            largest[j] = largest[j].max(exponents[j].wrapping_add(*exponent));
         }
     }
-    let by_k = significands.chunks_exact(n).zip(exponents.chunks_exact(n));
-    for (factor, (significands, exponents)) in factors.iter().zip(by_k) {
-        let magnitude = factor.significand as i32;
-        let signed = if factor.negative { magnitude.wrapping_neg() } else { magnitude };
-        let columns = significands.iter().zip(exponents).zip(largest.iter());
-        for (unit, ((significand, exponent), largest)) in units.iter_mut().zip(columns) {
-            let product = significand.wrapping_mul(signed);
-            let below = largest.wrapping_sub(*exponent).wrapping_sub(factor.exponent);
-            let sign = product >> 31;
-            let magnitude = (product ^ sign).wrapping_sub(sign).cast_unsigned();
-            let kept = magnitude.wrapping_shr(below.min(31).cast_unsigned()).cast_signed();
-            *unit = unit.wrapping_add((kept ^ sign).wrapping_sub(sign));
+    for j in 0..n {
+        // Where all products are zero, any scale will do.
+        scales[j] = power(i64::from(CUT.wrapping_sub(largest[j].max(2 * LOWEST))));
+    }
+    for (k, number) in numbers_a.iter().enumerate() {
+        let numbers = &numbers_b[k * n..][..n];
+        for j in 0..n {
+            units[j] += (number * numbers[j] * scales[j]).trunc();
         }
     }
-    for (sum, (units, largest)) in sums.iter_mut().zip(units.iter().zip(largest.iter())) {
-        *sum = finish_fast(*units, *largest, *sum);
+    for j in 0..n {
+        sums[j] = finish_aligned(units[j], largest[j], sums[j]);
     }
 }
 
@@ -214,9 +267,11 @@ fn power(exponent: i64) -> f64 {
     f64::from_bits(exponent.wrapping_add(1023).cast_unsigned() << 52)
 }
 
-/// [`Aligned::finish`] in double precision, which holds every sum exactly.
+/// Adds `c` to a sum of products in units of `2^(exponent_dot - CUT)`, and rounds: in double precision, which holds every
+/// sum exactly.
+#[must_use]
 #[inline(always)]
-fn finish_fast(units: i32, exponent_dot: i32, c: u32) -> u32 {
+pub fn finish_aligned(units: f64, exponent_dot: i32, c: u32) -> u32 {
     const DOT: i64 = self::DOT as i64;
     const CUT: i64 = self::CUT as i64;
     const SUM: i64 = self::SUM as i64;
@@ -225,7 +280,7 @@ fn finish_fast(units: i32, exponent_dot: i32, c: u32) -> u32 {
     let below = i64::from(exponent_dot.wrapping_sub(exponent).max(-200));
     let exponent = i64::from(exponent);
     // In units of the grid where the dot product is floored.
-    let of_dot = (f64::from(units) * power(below.wrapping_add(DOT - CUT))).floor();
+    let of_dot = (units * power(below.wrapping_add(DOT - CUT))).floor();
     let of_c = (f64::from(f32::from_bits(c)) * power(CUT.wrapping_sub(exponent))).floor();
     let sum = of_dot + of_c * power(DOT - CUT);
     let value = sum * power(exponent.wrapping_sub(DOT));

@@ -6,7 +6,7 @@ use super::super::{F32, Format, Small};
 pub const FRACTION: u32 = 10;
 
 /// The exponent of a zero: below that of any product.
-const NO_EXPONENT: i32 = -4096;
+pub(super) const NO_EXPONENT: i32 = -4096;
 
 /// What an element is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -35,6 +35,14 @@ pub fn dot_integers(bits: u32, a: (u32, bool), b: (u32, bool), c: u32, clamps: b
     add(c, sum, a.1 || b.1, clamps)
 }
 
+/// The same of parts without a sign, and a sum that has one and stays in its range.
+#[must_use]
+pub fn dot_into_signed(bits: u32, a: u32, b: u32, c: u32) -> u32 {
+    // The products alone are far from the range's end.
+    let products = dot_integers(bits, (a, false), (b, false), 0, false);
+    add(c, i64::from(products), true, true)
+}
+
 fn add(c: u32, sum: i64, signed: bool, clamps: bool) -> u32 {
     match (clamps, signed) {
         (false, _) => c.wrapping_add(sum as u32),

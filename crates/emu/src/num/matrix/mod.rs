@@ -14,17 +14,19 @@ mod aligned;
 mod captured;
 mod doubles;
 mod element;
+mod exact;
 mod flushed;
 mod fused;
 mod integer;
 
-pub use aligned::{Aligned, multiply_aligned};
+pub use aligned::{Aligned, finish_aligned, multiply_aligned};
 pub use captured::Captured;
 pub use doubles::multiply_doubles;
 pub use element::{Class, Element, FRACTION, Factor};
+pub use exact::Once;
 pub use flushed::multiply_flushed;
 pub use fused::{multiply_fused, multiply_fused_f64};
-pub use integer::{dot_integers, multiply_integers};
+pub use integer::{dot_integers, dot_into_signed, multiply_integers};
 
 /// Rows, columns, and products of each sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub enum Accumulator {
 /// How a unit adds products of small factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
+    /// CDNA1: exact sums of groups.
+    Once(Once),
     /// CDNA3: products cut to a common grid.
     Aligned(Aligned),
     /// RDNA3 and RDNA4, known by captures.
@@ -61,6 +65,10 @@ pub enum Model {
 }
 
 impl Model {
+    /// f16 of CDNA1.
+    pub const CDNA1_F16: Self = Self::Once(Once { group: 4 });
+    /// bf16 of CDNA1.
+    pub const CDNA1_BF16: Self = Self::Once(Once { group: 2 });
     /// f16 and bf16 of CDNA3.
     pub const CDNA3: Self = Self::Aligned(Aligned { group: 8, is_split: false });
     /// xf32 of CDNA3.
@@ -80,6 +88,7 @@ impl Model {
     #[must_use]
     pub fn dot(self, a: &[Factor], b: &[Factor], c: u32, to: Accumulator) -> u32 {
         match self {
+            Self::Once(model) => model.dot(a, b, c),
             Self::Aligned(model) => model.dot(a, b, c),
             Self::Captured(model) => model.dot(a, b, c, to),
         }

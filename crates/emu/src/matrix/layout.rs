@@ -1,6 +1,7 @@
 //! Where elements of matrices are: which lane, register and bits.
 //!
 //! An index is taken apart from its lowest digit up; each digit goes to a lane, or counts elements within a lane.
+#![allow(clippy::cast_possible_truncation, reason = "there are few registers and lanes")]
 
 /// A digit of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
