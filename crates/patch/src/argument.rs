@@ -1,6 +1,7 @@
 //! What calls that a caller asks for can give a function: what registers hold when a kernel begins, and constants.
 
 use hsaco_analysis::{FunctionKind, RegisterSet};
+use hsaco_bytes::number;
 use hsaco_isa::effects::Flow;
 use hsaco_isa::model::{Register, RegisterFile, VgprMsb};
 use hsaco_isa::target::Generation;
@@ -13,7 +14,7 @@ use crate::site::Site;
 /// An argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Argument {
+pub enum InsertedArgument {
     /// The address of the kernel's arguments: 64 bits.
     Kernarg,
     /// The address of the dispatch packet: 64 bits.
@@ -27,15 +28,15 @@ pub enum Argument {
 }
 
 /// The names of what registers hold.
-const NAMES: [(&str, Argument); 5] = [
-    ("kernarg", Argument::Kernarg),
-    ("dispatch_ptr", Argument::DispatchPtr),
-    ("workgroup_id_x", Argument::WorkgroupId(0)),
-    ("workgroup_id_y", Argument::WorkgroupId(1)),
-    ("workgroup_id_z", Argument::WorkgroupId(2)),
+const NAMES: [(&str, InsertedArgument); 5] = [
+    ("kernarg", InsertedArgument::Kernarg),
+    ("dispatch_ptr", InsertedArgument::DispatchPtr),
+    ("workgroup_id_x", InsertedArgument::WorkgroupId(0)),
+    ("workgroup_id_y", InsertedArgument::WorkgroupId(1)),
+    ("workgroup_id_z", InsertedArgument::WorkgroupId(2)),
 ];
 
-impl std::str::FromStr for Argument {
+impl std::str::FromStr for InsertedArgument {
     type Err = String;
 
     /// Reads a name, a number of 32 bits, or one of 64 bits with an `l` behind it.
@@ -55,51 +56,49 @@ impl std::str::FromStr for Argument {
             Some(digits) => (digits, true),
             None => (digits, false),
         };
-        let value = match digits.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => digits.parse(),
-        };
-        let value = value.map_err(|_| wrong())?;
+        let value = number::parse(digits).ok_or_else(wrong)?;
         let long = if is_negative { value.wrapping_neg() } else { value };
         if is_long {
-            return Ok(Argument::LongConstant(long));
+            return Ok(InsertedArgument::LongConstant(long));
         }
         let is_short = u32::try_from(value).is_ok() && (!is_negative || value <= 1 << 31);
         match is_short {
-            true => Ok(Argument::Constant(long as u32)),
+            true => Ok(InsertedArgument::Constant(long as u32)),
             false => Err(format!("`{text}` has more than 32 bits; `{text}l` is one of 64")),
         }
     }
 }
 
-impl Argument {
+impl InsertedArgument {
     /// How many vector registers it is passed in.
     pub(crate) fn registers(self) -> usize {
         match self {
-            Argument::WorkgroupId(_) | Argument::Constant(_) => 1,
-            Argument::Kernarg | Argument::DispatchPtr | Argument::LongConstant(_) => 2,
+            InsertedArgument::WorkgroupId(_) | InsertedArgument::Constant(_) => 1,
+            InsertedArgument::Kernarg
+            | InsertedArgument::DispatchPtr
+            | InsertedArgument::LongConstant(_) => 2,
         }
     }
 
     /// What a register has to hold for it.
     fn held(self) -> Option<EntryValue> {
         match self {
-            Argument::Kernarg => Some(EntryValue::KernargSegmentPtr),
-            Argument::DispatchPtr => Some(EntryValue::DispatchPtr),
-            Argument::WorkgroupId(axis) => Some(EntryValue::WorkgroupId(axis)),
-            Argument::Constant(_) | Argument::LongConstant(_) => None,
+            InsertedArgument::Kernarg => Some(EntryValue::KernargSegmentPtr),
+            InsertedArgument::DispatchPtr => Some(EntryValue::DispatchPtr),
+            InsertedArgument::WorkgroupId(axis) => Some(EntryValue::WorkgroupId(axis)),
+            InsertedArgument::Constant(_) | InsertedArgument::LongConstant(_) => None,
         }
     }
 
     /// The registers that it is in when a kernel begins, and no others: what code may not take in the meantime.
     pub(crate) fn homes(
-        arguments: &[Argument],
-        entry: Option<&hsaco_kernarg::Entry>,
+        arguments: &[InsertedArgument],
+        entry: Option<&hsaco_kernarg::EntryState>,
     ) -> RegisterSet {
         let mut homes = RegisterSet::default();
         let held = arguments.iter().filter_map(|it| it.held());
         for value in held {
-            let registers = entry.map_or(&[][..], hsaco_kernarg::Entry::registers);
+            let registers = entry.map_or(&[][..], hsaco_kernarg::EntryState::registers);
             let found = registers.iter().find(|it| it.holds == value);
             found.iter().for_each(|it| homes.insert(&it.register));
         }
@@ -116,14 +115,14 @@ enum Source {
 }
 
 /// The arguments of a call at a place.
-pub(crate) struct Given(Vec<(Argument, Source)>);
+pub(crate) struct Given(Vec<(InsertedArgument, Source)>);
 
 impl Given {
     /// Finds what is to be passed.
     ///
     /// # Errors
     /// Where a register does not hold it, or may not any more.
-    pub(crate) fn find(site: &Site<'_>, arguments: &[Argument]) -> Result<Self, Refusal> {
+    pub(crate) fn find(site: &Site<'_>, arguments: &[InsertedArgument]) -> Result<Self, Refusal> {
         let found = arguments.iter().map(|argument| Ok((*argument, source(site, *argument)?)));
         found.collect::<Result<_, Refusal>>().map(Given)
     }
@@ -137,7 +136,8 @@ impl Given {
 
     pub(crate) fn loses_scc(&self) -> bool {
         self.0.iter().any(|(argument, source)| {
-            matches!(source, Source::Bits(..)) || matches!(argument, Argument::WorkgroupId(_))
+            matches!(source, Source::Bits(..))
+                || matches!(argument, InsertedArgument::WorkgroupId(_))
         })
     }
 
@@ -187,20 +187,20 @@ impl Given {
 }
 
 /// Whether the number is that of a cluster of work-groups, where there are any.
-fn is_clustered(site: &Site<'_>, argument: Argument) -> bool {
+fn is_clustered(site: &Site<'_>, argument: InsertedArgument) -> bool {
     let generation = site.view().tools().processor().generation();
-    generation == Generation::Gfx125 && matches!(argument, Argument::WorkgroupId(_))
+    generation == Generation::Gfx125 && matches!(argument, InsertedArgument::WorkgroupId(_))
 }
 
 /// The number of a work-group, from that of its cluster in a register: as LLVM makes it.
 fn in_cluster(
-    argument: Argument,
+    argument: InsertedArgument,
     number: Register,
     scratch: &mut ScratchRegisters<'_>,
     lines: &mut Vec<String>,
 ) -> Result<String, Refusal> {
     let axis = match argument {
-        Argument::WorkgroupId(axis) => u32::from(axis),
+        InsertedArgument::WorkgroupId(axis) => u32::from(axis),
         _ => 0,
     };
     let (size, inside) = (scratch.sgprs(1, 1)?, scratch.sgprs(1, 1)?);
@@ -218,11 +218,11 @@ fn in_cluster(
     Ok(number.to_string())
 }
 
-fn source(site: &Site<'_>, argument: Argument) -> Result<Source, Refusal> {
+fn source(site: &Site<'_>, argument: InsertedArgument) -> Result<Source, Refusal> {
     let Some(value) = argument.held() else {
         return Ok(match argument {
-            Argument::LongConstant(value) => Source::Number(value),
-            Argument::Constant(value) => Source::Number(value.into()),
+            InsertedArgument::LongConstant(value) => Source::Number(value),
+            InsertedArgument::Constant(value) => Source::Number(value.into()),
             _ => Source::Number(0),
         });
     };

@@ -7,7 +7,7 @@ use hsaco_isa::effects::{Flow, Lanes};
 use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
 
-use crate::argument::{Argument, Given};
+use crate::argument::{Given, InsertedArgument};
 use crate::budget::BANK;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rewrite::Plan;
@@ -17,30 +17,30 @@ use crate::stack::{self, Stack};
 
 /// A call that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct InsertedCall {
     /// The name of the function.
     pub function: String,
     /// What it is given, in the order of its parameters.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<InsertedArgument>,
 }
 
-impl From<&str> for Call {
+impl From<&str> for InsertedCall {
     /// A call without arguments.
     fn from(function: &str) -> Self {
-        Call { function: function.to_owned(), arguments: Vec::new() }
+        InsertedCall { function: function.to_owned(), arguments: Vec::new() }
     }
 }
 
-impl std::str::FromStr for Call {
+impl std::str::FromStr for InsertedCall {
     type Err = String;
 
     /// Reads `FUNCTION` or `FUNCTION(ARGUMENT, …)`.
     ///
     /// ```
-    /// use hsaco_patch::{Argument, Call};
-    /// let call: Call = "probe(kernarg, workgroup_id_x, 42)".parse()?;
-    /// assert_eq!(call.arguments[1..], [Argument::WorkgroupId(0), Argument::Constant(42)]);
-    /// assert!("probe(kernarg".parse::<Call>().is_err());
+    /// use hsaco_patch::{InsertedArgument, InsertedCall};
+    /// let call: InsertedCall = "probe(kernarg, workgroup_id_x, 42)".parse()?;
+    /// assert_eq!(call.arguments[1..], [InsertedArgument::WorkgroupId(0), InsertedArgument::Constant(42)]);
+    /// assert!("probe(kernarg".parse::<InsertedCall>().is_err());
     /// # Ok::<(), String>(())
     /// ```
     fn from_str(text: &str) -> Result<Self, String> {
@@ -48,13 +48,13 @@ impl std::str::FromStr for Call {
         let list = rest.strip_suffix(')').ok_or_else(|| format!("`{text}` lacks its `)`"))?;
         let parts = list.split(',').map(str::trim).filter(|_| !list.trim().is_empty());
         let arguments = parts.map(str::parse).collect::<Result<_, String>>()?;
-        Ok(Call { function: function.trim().to_owned(), arguments })
+        Ok(InsertedCall { function: function.trim().to_owned(), arguments })
     }
 }
 
 /// A function that code can be made to call: it ends by returning, and what it changes is known.
 pub(crate) struct Callee<'c> {
-    call: &'c Call,
+    call: &'c InsertedCall,
     address: u64,
     usage: Usage,
     /// Whether it may write lanes that EXEC does not enable where it is called.
@@ -71,7 +71,7 @@ impl<'c> Callee<'c> {
     pub(crate) fn find(
         decoder: &Decoder,
         functions: &[Function<'_>],
-        call: &'c Call,
+        call: &'c InsertedCall,
     ) -> Result<Self, Refusal> {
         let name = call.function.as_str();
         let refuse = |why: &str| {

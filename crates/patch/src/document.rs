@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::digest::{Digest, Digests};
 use crate::file::{PatchedFile, PatchedObject, is_container};
 use crate::file_verify::{Described, FileFinding, FileManifest};
-use crate::jump::Jump;
+use crate::jump::JumpKind;
 use crate::manifest::{
     CALL, COUNT, Change, EDIT, KernelRecord, Manifest, Placement, Pool, Record, Remark, Setting,
     Stub, Verdict,
@@ -35,7 +35,7 @@ impl PatchedFile {
     /// let object = PatchedObject::alone(Digest::of(&file), set(&file, &[setting])?);
     /// let mut patched = PatchedFile::from(object);
     ///
-    /// let options = hsaco_container::Options::default();
+    /// let options = hsaco_container::WalkOptions::default();
     /// let result = patched.take_bytes(&file, &options)?;
     /// let mut text = Vec::new();
     /// patched.write_manifest(&mut text, || Digest::of(&file), file.len(), Some(&result))?;
@@ -428,7 +428,7 @@ impl SiteJson {
             function: self.function.into(),
             site: self.site.read()?,
             placement: named("a placement", &self.placement, Placement::from_name)?,
-            jump: named("a jump", &self.jump, Jump::from_name)?,
+            jump: named("a jump", &self.jump, JumpKind::from_name)?,
             body: self.body.map(ChangeJson::read).transpose()?,
             way_back: self.way_back,
             relays: self.relays.into_iter().map(ChangeJson::read).collect::<Result<_>>()?,

@@ -3,8 +3,8 @@
 use hsaco_analysis::{Function, FunctionKind};
 use hsaco_isa::Inst;
 
-use crate::argument::Argument;
-use crate::call::{Call, Callee};
+use crate::argument::InsertedArgument;
+use crate::call::{Callee, InsertedCall};
 use crate::manifest::{CALL, COUNT, EDIT};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rewrite::Plan;
@@ -21,7 +21,7 @@ pub enum CodeEdit {
     /// A counter of the waves that come by at each of these places.
     Count(Points),
     /// A call of a function at each of these places; it leaves everything as it was that is still needed.
-    Call(Points, Call),
+    Call(Points, InsertedCall),
 }
 
 /// Where to count or call.
@@ -69,7 +69,7 @@ impl CodeEdit {
     }
 
     /// What it passes on.
-    pub(crate) fn arguments(&self) -> &[Argument] {
+    pub(crate) fn arguments(&self) -> &[InsertedArgument] {
         match self {
             CodeEdit::Call(_, call) => &call.arguments,
             _ => &[],

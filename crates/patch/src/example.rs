@@ -1,12 +1,13 @@
 //! Runs the examples of all rules, and shows them in their pages.
 
 use hsaco_analysis::{FunctionKind, Stream};
+use hsaco_bytes::number;
 use hsaco_isa::{Inst, Processor};
 
 use crate::budget::RegisterBudget;
 use crate::option::Options;
 use crate::rewrite::{Edit, Plan};
-use crate::rule::{Answer, Example, Outcome, Rule, RuleSet, Stage, Trigger};
+use crate::rule::{Answer, Example, ExampleOutcome, RewriteRule, RuleSet, Stage, Trigger};
 use crate::scan::{Filter, claims};
 use crate::tools::Tools;
 use crate::view::{Surroundings, View};
@@ -18,7 +19,7 @@ fn assemble(tools: &Tools, text: &str) -> Vec<u8> {
         if let Some(words) = line.strip_prefix(".long") {
             for word in words.split(',') {
                 let word = word.trim().trim_start_matches("0x");
-                code.extend(u32::from_str_radix(word, 16).unwrap().to_le_bytes());
+                code.extend(u32::try_from(number::hex(word).unwrap()).unwrap().to_le_bytes());
             }
             continue;
         }
@@ -29,7 +30,7 @@ fn assemble(tools: &Tools, text: &str) -> Vec<u8> {
 }
 
 /// The instructions of a kernel that a rule of a set is asked about.
-fn asked(set: &'static RuleSet, rule: &Rule, view: &View<'_>, code: &[u8]) -> Vec<usize> {
+fn asked(set: &'static RuleSet, rule: &RewriteRule, view: &View<'_>, code: &[u8]) -> Vec<usize> {
     if rule.stage == Stage::Entry {
         return vec![0];
     }
@@ -39,7 +40,7 @@ fn asked(set: &'static RuleSet, rule: &Rule, view: &View<'_>, code: &[u8]) -> Ve
 }
 
 /// What the rule wants done at these instructions, or why not.
-fn plans(rule: &Rule, view: &View<'_>, steps: &[usize]) -> Result<Vec<Plan>, String> {
+fn plans(rule: &RewriteRule, view: &View<'_>, steps: &[usize]) -> Result<Vec<Plan>, String> {
     let mut plans = Vec::new();
     for step in steps {
         match (rule.look)(&view.site(*step).unwrap()) {
@@ -87,7 +88,7 @@ fn text(tools: &Tools, code: &[u8]) -> Vec<String> {
     lines.collect()
 }
 
-fn check(tools: &Tools, set: &'static RuleSet, rule: &Rule, example: &Example) {
+fn check(tools: &Tools, set: &'static RuleSet, rule: &RewriteRule, example: &Example) {
     let mut options = Options::default();
     (example.options)(&mut options);
     let end = assemble(tools, "s_endpgm");
@@ -100,14 +101,16 @@ fn check(tools: &Tools, set: &'static RuleSet, rule: &Rule, example: &Example) {
         View::new(tools, &options, stream, Surroundings::alone(FunctionKind::Kernel, budget));
     let found = plans(rule, &view, &asked(set, rule, &view, &before));
     let expected = match (&example.after, &found) {
-        (Outcome::Refused(reason), Err(refusal)) => {
+        (ExampleOutcome::Refused(reason), Err(refusal)) => {
             assert!(refusal.contains(reason), "{}: {refusal}", example.name);
             return;
         }
-        (Outcome::Refused(_), Ok(plans)) => panic!("{}: not refused: {plans:?}", example.name),
+        (ExampleOutcome::Refused(_), Ok(plans)) => {
+            panic!("{}: not refused: {plans:?}", example.name)
+        }
         (_, Err(refusal)) => panic!("{}: refused: {refusal}", example.name),
-        (Outcome::Same, Ok(_)) => before.clone(),
-        (Outcome::Code(lines), Ok(_)) => [assemble(tools, lines), end].concat(),
+        (ExampleOutcome::Same, Ok(_)) => before.clone(),
+        (ExampleOutcome::Code(lines), Ok(_)) => [assemble(tools, lines), end].concat(),
     };
     let mut after = Vec::new();
     let plans = found.unwrap();
@@ -156,7 +159,7 @@ fn every_claimed_instruction_exists_and_has_an_example() {
 }
 
 /// What a page says of the examples.
-fn shown(rule: &Rule) -> String {
+fn shown(rule: &RewriteRule) -> String {
     let mut text =
         "\n## Examples\n\nMade from the rule: `BLESS=1 cargo test -p hsaco-patch pages`.\n"
             .to_owned();
@@ -176,9 +179,9 @@ fn shown(rule: &Rule) -> String {
         let with = switch.map_or(String::new(), |(name, _)| format!(" with `--option {name}`"));
         text += &format!("\n{}{with}:\n{}", example.name, code(example.before));
         text += &match example.after {
-            Outcome::Same => "stays as it is.\n".to_owned(),
-            Outcome::Code(lines) => format!("becomes\n{}", code(lines)),
-            Outcome::Refused(reason) => format!("is refused: `{}`.\n", reason.trim()),
+            ExampleOutcome::Same => "stays as it is.\n".to_owned(),
+            ExampleOutcome::Code(lines) => format!("becomes\n{}", code(lines)),
+            ExampleOutcome::Refused(reason) => format!("is refused: `{}`.\n", reason.trim()),
         };
     }
     text

@@ -18,7 +18,7 @@ use crate::refusal::RefusalKind;
 /// use hsaco_patch::{Options, PatchedFile, Patcher, RuleSet};
 /// let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
 /// let patcher = Patcher::new(set, Options::default())?;
-/// let options = hsaco_container::Options::default();
+/// let options = hsaco_container::WalkOptions::default();
 ///
 /// let mut patched = PatchedFile::new(&patcher, &file, &options)?;
 /// PatchedFile::settle([&mut patched]);
@@ -50,7 +50,7 @@ pub struct PatchedObject {
 /// When the container cannot be read, or holds no code object.
 pub fn code_objects<'a>(
     file: &'a [u8],
-    options: &hsaco_container::Options,
+    options: &hsaco_container::WalkOptions,
 ) -> Result<Option<Vec<(usize, Entry<'a>)>>> {
     if !is_container(file) {
         return Ok(None);
@@ -101,7 +101,11 @@ impl PatchedFile {
     ///
     /// # Errors
     /// As [`Patcher::patch`], and when a container cannot be read or holds no code object.
-    pub fn new(patcher: &Patcher, file: &[u8], options: &hsaco_container::Options) -> Result<Self> {
+    pub fn new(
+        patcher: &Patcher,
+        file: &[u8],
+        options: &hsaco_container::WalkOptions,
+    ) -> Result<Self> {
         let Some(entries) = code_objects(file, options)? else {
             return Ok(PatchedObject::alone(Digest::of(file), patcher.patch(file)?).into());
         };
@@ -141,7 +145,7 @@ impl PatchedFile {
     pub fn take_bytes<'f>(
         &mut self,
         file: &'f [u8],
-        options: &hsaco_container::Options,
+        options: &hsaco_container::WalkOptions,
     ) -> Result<Cow<'f, [u8]>> {
         let mut new = BTreeMap::new();
         for object in &mut self.objects {

@@ -10,7 +10,7 @@ use crate::file::code_objects;
 use crate::manifest::{Manifest, Verdict};
 use crate::patcher::Patcher;
 use crate::rule::RuleSet;
-use crate::verify::{Expected, Finding, verify_set};
+use crate::verify::{Expected, VerifyFinding, verify_set};
 
 /// The manifest of an object, and the digests of its files.
 #[derive(Clone, Debug)]
@@ -38,11 +38,11 @@ pub struct FileFinding {
     /// The number of the entry, if it is about one.
     pub entry: Option<usize>,
     /// What does not hold.
-    pub finding: Finding,
+    pub finding: VerifyFinding,
 }
 
 impl FileFinding {
-    fn new(entry: Option<usize>, finding: Finding) -> Self {
+    fn new(entry: Option<usize>, finding: VerifyFinding) -> Self {
         FileFinding { is_of_original: false, entry, finding }
     }
 }
@@ -77,7 +77,7 @@ impl FileManifest {
         &self,
         original: &[u8],
         result: &[u8],
-        options: &hsaco_container::Options,
+        options: &hsaco_container::WalkOptions,
     ) -> Result<Vec<FileFinding>> {
         let pairing = Pairing::new(self, original, result, options)?;
         if let Some(number) = pairing.missing() {
@@ -98,7 +98,7 @@ impl<'f> Pairing<'f> {
         manifest: &'f FileManifest,
         original: &'f [u8],
         result: &'f [u8],
-        options: &hsaco_container::Options,
+        options: &hsaco_container::WalkOptions,
     ) -> Result<Self> {
         let mut pairing = Pairing {
             manifest,
@@ -116,10 +116,10 @@ impl<'f> Pairing<'f> {
     }
 
     /// Pairs objects with those of the result; what only one of the files has is a finding.
-    fn pair(&mut self, before: Entries<'f>, options: &hsaco_container::Options) {
+    fn pair(&mut self, before: Entries<'f>, options: &hsaco_container::WalkOptions) {
         let listed: Vec<usize> = self.manifest.objects.iter().filter_map(|it| it.0).collect();
         for number in before.keys().filter(|it| !listed.contains(it)) {
-            let finding = Finding::new("manifest", None, "the manifest does not list it");
+            let finding = VerifyFinding::new("manifest", None, "the manifest does not list it");
             let entry = Some(*number);
             self.findings.push(FileFinding { is_of_original: true, entry, finding });
         }
@@ -141,10 +141,10 @@ impl<'f> Pairing<'f> {
     }
 
     fn say(&mut self, entry: Option<usize>, check: &'static str, detail: &str) {
-        self.say_all(entry, vec![Finding::new(check, None, detail)]);
+        self.say_all(entry, vec![VerifyFinding::new(check, None, detail)]);
     }
 
-    fn say_all(&mut self, entry: Option<usize>, findings: Vec<Finding>) {
+    fn say_all(&mut self, entry: Option<usize>, findings: Vec<VerifyFinding>) {
         self.findings.extend(findings.into_iter().map(|it| FileFinding::new(entry, it)));
     }
 
@@ -179,7 +179,7 @@ impl<'f> Pairing<'f> {
     pub fn finish(
         mut self,
         objects: Vec<Result<Vec<FileFinding>>>,
-        options: &hsaco_container::Options,
+        options: &hsaco_container::WalkOptions,
     ) -> Result<Vec<FileFinding>> {
         for findings in objects {
             self.findings.extend(findings?);
@@ -189,7 +189,7 @@ impl<'f> Pairing<'f> {
             let manifests = manifests.filter_map(|(at, it)| Some(((*at)?, &it.manifest))).collect();
             let around = match Expected::in_container(self.original, options, &manifests) {
                 Ok(expected) => expected.compare(self.result),
-                Err(error) => vec![Finding::new("manifest", None, error.to_string())],
+                Err(error) => vec![VerifyFinding::new("manifest", None, error.to_string())],
             };
             self.say_all(None, around);
         }
@@ -211,12 +211,12 @@ impl Pair<'_> {
     }
 }
 
-fn digests(expected: &Digests, original: &[u8], result: &[u8]) -> Vec<Finding> {
+fn digests(expected: &Digests, original: &[u8], result: &[u8]) -> Vec<VerifyFinding> {
     let differences = expected.differences(original, result).into_iter();
-    differences.map(|detail| Finding::new("digest", None, detail)).collect()
+    differences.map(|detail| VerifyFinding::new("digest", None, detail)).collect()
 }
 
-fn structure(original: &[u8], result: &[u8], manifest: &Manifest) -> Result<Vec<Finding>> {
+fn structure(original: &[u8], result: &[u8], manifest: &Manifest) -> Result<Vec<VerifyFinding>> {
     // What was not changed takes no rules to check, and most objects of a file are such.
     let name = manifest.rule_set.as_deref();
     let Some(name) = name.filter(|_| manifest.verdict == Verdict::Changed) else {

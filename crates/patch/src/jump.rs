@@ -5,7 +5,7 @@ use hsaco_isa::{Decoder, Inst};
 
 /// How control gets from one place to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jump {
+pub enum JumpKind {
     /// Nothing: the replacement is in place.
     None,
     /// By one `s_branch`.
@@ -16,15 +16,15 @@ pub enum Jump {
     Far,
 }
 
-impl Jump {
+impl JumpKind {
     /// A short name that programs may rely on.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Jump::None => "none",
-            Jump::Near => "near",
-            Jump::Relay => "relay",
-            Jump::Far => "far",
+            JumpKind::None => "none",
+            JumpKind::Near => "near",
+            JumpKind::Relay => "relay",
+            JumpKind::Far => "far",
         }
     }
 

@@ -1,6 +1,6 @@
 //! Rewriting AMD GPU code objects by rules.
 //!
-//! A [`Rule`] looks at one instruction of an analysed function and answers what is to be done; it changes
+//! A [`RewriteRule`] looks at one instruction of an analysed function and answers what is to be done; it changes
 //! nothing. [`RuleSet`] is a table of rules that the compiler has checked. [`Patcher`] takes an object through five stages,
 //! each a module that makes a value of the one before it; all that is wanted is written, or nothing:
 //!
@@ -50,29 +50,32 @@ mod remark;
 mod revision;
 mod rewrite;
 pub mod rule;
+#[cfg(feature = "json")]
+mod rule_rows;
 mod scan;
 mod scratch;
 mod setting;
 mod site;
 mod stack;
 mod survey;
+mod text;
 mod tools;
 mod verify;
 mod view;
 mod write;
 
-pub use argument::Argument;
+pub use argument::InsertedArgument;
 pub use budget::RegisterBudget;
-pub use bytes::Bytes;
-pub use call::Call;
+pub use bytes::CodeBytes;
+pub use call::InsertedCall;
 pub use digest::{Digest, Digests};
 #[cfg(feature = "json")]
 pub use document::{VerifiedRow, write_manifests};
 pub use edit::{CodeEdit, Points};
 pub use file::{PatchedFile, PatchedObject, code_objects};
 pub use file_verify::{Described, FileFinding, FileManifest, Pair, Pairing};
-pub use jump::Jump;
-pub use location::{Location, Where};
+pub use jump::JumpKind;
+pub use location::{EditLocation, Where};
 pub use manifest::{
     Change, KernelRecord, Manifest, Patched, Placement, Pool, Record, Remark, Setting, Stub,
     Verdict,
@@ -81,11 +84,16 @@ pub use option::{ClusterLoads, Options, ScaleSixteen};
 pub use patcher::Patcher;
 pub use refusal::{Refusal, RefusalKind};
 pub use rewrite::{Edit, Plan};
-pub use rule::{Answer, Example, Outcome, Requirement, Rule, RuleSet, Stage, Stepping, Trigger};
+pub use rule::{
+    Answer, Example, ExampleOutcome, Requirement, RewriteRule, RuleSet, Stage, Stepping, Trigger,
+};
+#[cfg(feature = "json")]
+pub use rule_rows::{ExampleRow, RuleRow, RuleSetRow, RuleSetRows, SteppingRow};
 pub use scan::{Filter, Hit};
 pub use scratch::ScratchRegisters;
 pub use setting::{KernelSetting, set};
 pub use site::Site;
+pub use text::ManifestText;
 pub use tools::Tools;
-pub use verify::{Expected, Finding, verify_set};
+pub use verify::{Expected, VerifyFinding, verify_set};
 pub use view::{Surroundings, View};

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use hsaco_bytes::number;
 use hsaco_dwarf::DebugInfo;
 use hsaco_object::CodeObject;
 
@@ -10,45 +11,41 @@ use crate::edit::Points;
 /// A place in code: an address, or a line of a source file.
 ///
 /// ```
-/// use hsaco_patch::Location;
-/// assert_eq!("0x1600".parse(), Ok(Location::Address(0x1600)));
-/// assert_eq!("scale.hip:12".parse(), Ok(Location::Line("scale.hip".to_owned(), 12)));
+/// use hsaco_patch::EditLocation;
+/// assert_eq!("0x1600".parse(), Ok(EditLocation::Address(0x1600)));
+/// assert_eq!("scale.hip:12".parse(), Ok(EditLocation::Line("scale.hip".to_owned(), 12)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Location {
+pub enum EditLocation {
     /// An address.
     Address(u64),
     /// The first instruction of each stretch of code that a source line has.
     Line(String, u32),
 }
 
-impl FromStr for Location {
+impl FromStr for EditLocation {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some((file, line)) = text.rsplit_once(':')
             && let Ok(line) = line.parse()
         {
-            return Ok(Location::Line(file.to_owned(), line));
+            return Ok(EditLocation::Line(file.to_owned(), line));
         }
-        let address = match text.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => text.parse(),
-        };
-        let wrong = |_| format!("`{text}` is neither an address nor FILE:LINE");
-        address.map(Location::Address).map_err(wrong)
+        let wrong = || format!("`{text}` is neither an address nor FILE:LINE");
+        number::parse(text).map(EditLocation::Address).ok_or_else(wrong)
     }
 }
 
-impl Location {
+impl EditLocation {
     /// The addresses of its instructions; none where no code is of the source line.
     ///
     /// # Errors
     /// When the debug information cannot be read.
     pub fn addresses(&self, object: &CodeObject<'_>) -> hsaco_bytes::Result<Vec<u64>> {
         let (name, line) = match self {
-            Location::Address(address) => return Ok(vec![*address]),
-            Location::Line(name, line) => (name, *line),
+            EditLocation::Address(address) => return Ok(vec![*address]),
+            EditLocation::Line(name, line) => (name, *line),
         };
         let debug = DebugInfo::open(object)?;
         let stretches = debug.map().stretches(debug.sections())?;
@@ -72,16 +69,16 @@ impl Location {
 /// Where to count or call, as people name it.
 ///
 /// ```
-/// use hsaco_patch::{Location, Points, Where};
+/// use hsaco_patch::{EditLocation, Points, Where};
 /// assert_eq!("entries".parse(), Ok(Where::Points(Points::Entries)));
-/// assert_eq!("64".parse(), Ok(Where::Location(Location::Address(64))));
+/// assert_eq!("64".parse(), Ok(Where::Location(EditLocation::Address(64))));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Where {
     /// Places of every kernel.
     Points(Points),
     /// A place.
-    Location(Location),
+    Location(EditLocation),
 }
 
 impl FromStr for Where {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hsaco_isa::model::Register;
 
-use crate::bytes::Bytes;
-use crate::jump::Jump;
+use crate::bytes::CodeBytes;
+use crate::jump::JumpKind;
 use crate::option::Options;
 use crate::refusal::Refusal;
 use crate::rule::RuleSet;
@@ -80,9 +80,9 @@ pub struct Change {
     /// Where.
     pub address: u64,
     /// What was there; nothing where there was nothing.
-    pub old: Bytes,
+    pub old: CodeBytes,
     /// What is there now.
-    pub new: Bytes,
+    pub new: CodeBytes,
 }
 
 /// Some code that was replaced.
@@ -97,7 +97,7 @@ pub struct Record {
     /// Where the replacement stands.
     pub placement: Placement,
     /// How control gets there.
-    pub jump: Jump,
+    pub jump: JumpKind,
     /// The replacement, where it is not in place; the way back is its end.
     pub body: Option<Change>,
     /// How many bytes of the body are the way back.

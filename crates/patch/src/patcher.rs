@@ -19,7 +19,7 @@ use crate::rule::RuleSet;
 use crate::scan::Rules;
 use crate::survey::Survey;
 use crate::tools::{Tools, Workshop};
-use crate::verify::{self, Finding};
+use crate::verify::{self, VerifyFinding};
 use crate::write::{self, write};
 
 /// Rewrites objects by a rule set; made once for many of them.
@@ -43,7 +43,7 @@ struct Drafted {
     placed: Placed,
     remarks: Remarks,
     /// What does not hold of the replacements.
-    findings: Vec<Finding>,
+    findings: Vec<VerifyFinding>,
 }
 
 impl Patcher {
@@ -208,7 +208,7 @@ impl Patcher {
     /// [`Digests`](crate::Digests) are another check: they tell whether these are the files of a manifest, not whether the
     /// result is right.
     #[must_use]
-    pub fn verify(&self, original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
+    pub fn verify(&self, original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<VerifyFinding> {
         let survey = || {
             let object = CodeObject::parse(original)?;
             let kit = self.workshop.kit(&object)?;

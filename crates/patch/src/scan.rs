@@ -4,7 +4,7 @@ use hsaco_analysis::Stream;
 use hsaco_isa::Decoder;
 
 use crate::option::Options;
-use crate::rule::{Rule, RuleSet, Trigger};
+use crate::rule::{RewriteRule, RuleSet, Trigger};
 
 /// The rules of a run, and how they read what is not settled.
 pub(crate) struct Rules {
@@ -29,7 +29,7 @@ impl Rules {
 pub(crate) struct Claim {
     /// The number of the instruction.
     pub(crate) step: usize,
-    pub(crate) rule: &'static Rule,
+    pub(crate) rule: &'static RewriteRule,
 }
 
 /// The hits that are instructions that their rules are about, and not words in the middle of others.
@@ -145,7 +145,7 @@ fn add(buckets: &mut [Vec<Sign>], sign: Sign) {
     }
 }
 
-impl Rule {
+impl RewriteRule {
     /// Whether the rule claims instructions of a name.
     #[must_use]
     pub fn claims(&self, mnemonic: &str) -> bool {

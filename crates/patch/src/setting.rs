@@ -1,6 +1,6 @@
 //! Numbers of kernels that a caller sets, in descriptors and metadata together.
 
-use hsaco_bytes::{Error, ErrorKind, Result, memory};
+use hsaco_bytes::{Error, ErrorKind, Result, memory, number};
 use hsaco_object::write::{KernelChange, NewValue};
 use hsaco_object::{CodeObject, Kernel};
 
@@ -26,11 +26,7 @@ impl std::str::FromStr for KernelSetting {
         let wanted = || format!("`{text}` is not KERNEL.FIELD=VALUE");
         let (place, value) = text.rsplit_once('=').ok_or_else(wanted)?;
         let (kernel, field) = place.rsplit_once('.').ok_or_else(wanted)?;
-        let value = match value.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => value.parse(),
-        };
-        let value = value.map_err(|_| wanted())?;
+        let value = number::parse(value).ok_or_else(wanted)?;
         Ok(KernelSetting { kernel: kernel.to_owned(), field: field.to_owned(), value })
     }
 }

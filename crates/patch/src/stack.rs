@@ -5,7 +5,7 @@ use hsaco_isa::Processor;
 use hsaco_isa::effects::Flow;
 use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::target::{FlatScratch, Generation};
-use hsaco_kernarg::{Entry, EntryValue};
+use hsaco_kernarg::{EntryState, EntryValue};
 
 use crate::argument::holder;
 use crate::refusal::{Refusal, RefusalKind};
@@ -73,7 +73,7 @@ impl Stack {
 }
 
 /// The registers that calls in a kernel may have to set up scratch memory from, or find it in: they are not to be taken.
-pub(crate) fn homes(processor: Processor, entry: Option<&Entry>) -> Vec<Register> {
+pub(crate) fn homes(processor: Processor, entry: Option<&EntryState>) -> Vec<Register> {
     let is_given = processor.limits().flat_scratch != FlatScratch::Architected;
     let given = entry.filter(|_| is_given).and_then(Given::of);
     given.iter().flat_map(Given::registers).collect()
@@ -98,7 +98,7 @@ impl Given {
     }
 
     /// The registers that hold it when a kernel begins.
-    fn of(entry: &Entry) -> Option<Self> {
+    fn of(entry: &EntryState) -> Option<Self> {
         let held = |value| {
             let found = entry.registers().iter().find(|it| it.holds == value)?;
             Some(found.register)

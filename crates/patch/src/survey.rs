@@ -12,7 +12,7 @@ use hsaco_isa::effects::Flow;
 use hsaco_isa::model::{RegisterFile, VgprMsb};
 use hsaco_isa::occupancy::Demand;
 use hsaco_isa::target::WaveSize;
-use hsaco_kernarg::Entry;
+use hsaco_kernarg::EntryState;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
 use hsaco_object::{CodeMap, CodeObject, Index, Kernel};
 
@@ -180,9 +180,9 @@ impl<'a> Survey<'a> {
     }
 
     /// What registers hold when the kernel of a function begins.
-    pub(crate) fn entry_of(&self, function: &Function<'_>) -> Option<Entry> {
+    pub(crate) fn entry_of(&self, function: &Function<'_>) -> Option<EntryState> {
         let kernel = self.index.kernels().get(self.kernel_of(function)?.index())?;
-        Entry::new(self.kit.processor(), &kernel.descriptor()?).ok()
+        EntryState::new(self.kit.processor(), &kernel.descriptor()?).ok()
     }
 
     /// A function, decoded, with all that the object says of it; `reserved` registers are not to be taken.

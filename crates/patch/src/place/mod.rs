@@ -19,9 +19,9 @@ use hsaco_bytes::{Error, ErrorKind};
 use hsaco_isa::model::VgprMsb;
 use hsaco_object::CodeObject;
 
-use crate::bytes::Bytes;
+use crate::bytes::CodeBytes;
 use crate::dialect::Dialect;
-use crate::jump::{self, Jump};
+use crate::jump::{self, JumpKind};
 use crate::manifest::{Change, Placement, Record, Stub};
 use crate::plan::{COUNTER, Planned, Prologue, Window};
 use crate::refusal::{Refusal, RefusalKind};
@@ -320,7 +320,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         let at = padding.behind(end, size)?;
         let (there, back) = body.branches(at)?;
         let old = padding.take(at, size);
-        let mut record = body.record(function, Placement::Padding, Jump::Near, &[there]);
+        let mut record = body.record(function, Placement::Padding, JumpKind::Near, &[there]);
         let new = [body.placed(at), back.clone()].concat().into();
         record.body = Some(Change { address: at, old: old.into(), new });
         record.way_back = back.len();
@@ -330,7 +330,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     fn near(&mut self, body: &Body<'_>, function: &Arc<str>) -> Option<Record> {
         let at = self.pool_end();
         let (there, back) = body.branches(at)?;
-        let mut record = body.record(function, Placement::Pool, Jump::Near, &[there]);
+        let mut record = body.record(function, Placement::Pool, JumpKind::Near, &[there]);
         self.add_body(&mut record, body, None, &back);
         Some(record)
     }
@@ -344,7 +344,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             None => body.next,
         };
         let back = body.far_exits(at, crossing, landing)?;
-        let mut record = body.record(function, Placement::Pool, Jump::Far, &there);
+        let mut record = body.record(function, Placement::Pool, JumpKind::Far, &there);
         body.add_crossing(&mut record, crossing);
         self.add_body(&mut record, body, crossing.restore(body.dialect), &back);
         Some(record)
@@ -376,7 +376,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             padding.reset(mark);
             return None;
         };
-        let mut record = body.record(function, Placement::Pool, Jump::Relay, &[there]);
+        let mut record = body.record(function, Placement::Pool, JumpKind::Relay, &[there]);
         record.relays.append(&mut relays);
         self.add_body(&mut record, body, None, &back);
         Some(record)
@@ -403,9 +403,9 @@ impl<'p, 'a> Placer<'p, 'a> {
             }
         };
         let back = body.far_exits(at, crossing, landing)?;
-        let mut record = body.record(function, Placement::Pool, Jump::Far, &[there]);
+        let mut record = body.record(function, Placement::Pool, JumpKind::Far, &[there]);
         body.add_crossing(&mut record, crossing);
-        record.relays.push(Change { address: gateway, old: Bytes::default(), new: new.into() });
+        record.relays.push(Change { address: gateway, old: CodeBytes::default(), new: new.into() });
         self.add_body(&mut record, body, crossing.restore(dialect), &back);
         Some(record)
     }
@@ -458,7 +458,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         new.extend(back);
         self.pool_size += new.len();
         record.way_back = back.len();
-        record.body = Some(Change { address, old: Bytes::default(), new: new.into() });
+        record.body = Some(Change { address, old: CodeBytes::default(), new: new.into() });
     }
 }
 

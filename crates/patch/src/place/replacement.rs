@@ -8,7 +8,7 @@ use hsaco_isa::effects::Flow;
 use hsaco_isa::model::{Register, RegisterFile, Special, VgprMsb};
 
 use crate::dialect::Dialect;
-use crate::jump::{self, Jump, NOP, VCC};
+use crate::jump::{self, JumpKind, NOP, VCC};
 use crate::manifest::{Change, Placement, Record};
 use crate::plan::{Branch, Window};
 use crate::refusal::Refusal;
@@ -175,7 +175,7 @@ impl<'a> Body<'a> {
     }
 
     pub(super) fn in_place(&self, function: &Arc<str>) -> Record {
-        let mut record = self.record(function, Placement::InPlace, Jump::None, &[]);
+        let mut record = self.record(function, Placement::InPlace, JumpKind::None, &[]);
         let mut new = self.code.clone();
         new.extend(record.site.new.get(..self.old.len() - new.len()).unwrap_or_default());
         record.site.new = new.into();
@@ -187,7 +187,7 @@ impl<'a> Body<'a> {
         &self,
         function: &Arc<str>,
         placement: Placement,
-        jump: Jump,
+        jump: JumpKind,
         words: &[u32],
     ) -> Record {
         let mut new = jump::bytes(words);

@@ -13,7 +13,7 @@ use crate::manifest::is_asked_for;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::remark::Remarks;
 use crate::rewrite::{Edit, Plan};
-use crate::rule::{Answer, Requirement, Rule, Stage};
+use crate::rule::{Answer, Requirement, RewriteRule, Stage};
 use crate::scan::Claim;
 use crate::site::Site;
 use crate::view::View;
@@ -69,7 +69,7 @@ impl<'v> Gatherer<'v> {
     }
 
     /// Takes one answer; whether the rule has something to say.
-    pub(crate) fn take(&mut self, rule: &'static Rule, site: &Site<'_>) -> bool {
+    pub(crate) fn take(&mut self, rule: &'static RewriteRule, site: &Site<'_>) -> bool {
         match (rule.look)(site) {
             Answer::NotMine => return false,
             Answer::Keep(reason) => {
@@ -140,7 +140,7 @@ impl<'v> Gatherer<'v> {
         Ok(())
     }
 
-    fn refuse_rule(&mut self, rule: &Rule, address: u64, refusal: Refusal) {
+    fn refuse_rule(&mut self, rule: &RewriteRule, address: u64, refusal: Refusal) {
         match rule.requirement {
             Requirement::Required => self.refuse(rule.name, address, refusal),
             Requirement::Optional => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hsaco_analysis::{Function, FunctionKind, RegisterSet};
 
-use crate::argument::Argument;
+use crate::argument::InsertedArgument;
 use crate::edit::CodeEdit;
 use crate::rule::Stage;
 use crate::scan::{Claim, Rules, claims};
@@ -101,9 +101,9 @@ impl<'p> Planner<'p, '_> {
             return reserved;
         }
         let entry = self.survey.entry_of(function);
-        let passed: Vec<Argument> =
+        let passed: Vec<InsertedArgument> =
             self.edits.iter().flat_map(CodeEdit::arguments).copied().collect();
-        reserved.union_with(&Argument::homes(&passed, entry.as_ref()));
+        reserved.union_with(&InsertedArgument::homes(&passed, entry.as_ref()));
         if self.edits.iter().any(|it| matches!(it, CodeEdit::Call(..))) {
             let homes = stack::homes(self.survey.kit.processor(), entry.as_ref());
             homes.iter().for_each(|register| reserved.insert(register));

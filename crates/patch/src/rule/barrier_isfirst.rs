@@ -1,22 +1,21 @@
 //! The first wave at a barrier.
 
+use hsaco_isa::errata::{BARRIER_ISFIRST, CLUSTER_BARRIER};
 use hsaco_isa::model::OperandValue;
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, Plan, Refusal, RefusalKind, Site};
 
-/// The barrier of all workgroups of a cluster.
-const CLUSTER: OperandValue = OperandValue::Integer(-3);
 /// Where the opcode is in the encoding, and what it becomes.
 const OPCODE: usize = 1;
 const SIGNAL: u8 = 0x4e;
 
-pub(super) const RULE: Rule = Rule {
-    name: "barrier-isfirst",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: BARRIER_ISFIRST.name,
     summary: "s_barrier_signal_isfirst of the cluster's barrier becomes s_barrier_signal",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&["s_barrier_signal_isfirst"]),
+    trigger: Trigger::Opcodes(BARRIER_ISFIRST.mnemonics),
     look: |site| answer(look(site)),
     residual: is_affected,
     examples: &[
@@ -40,7 +39,7 @@ fn is_affected(site: &Site<'_>) -> bool {
     match barrier {
         // Named barriers are in M0, never the cluster's.
         Some(OperandValue::Register(_)) => false,
-        _ => site.options().every_isfirst || barrier == Some(CLUSTER),
+        _ => site.options().every_isfirst || barrier == Some(CLUSTER_BARRIER),
     }
 }
 

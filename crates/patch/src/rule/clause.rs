@@ -1,14 +1,16 @@
 //! Clauses of memory instructions.
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use hsaco_isa::errata::CLAUSE;
+
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, Plan};
 
-pub(super) const RULE: Rule = Rule {
-    name: "clause",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: CLAUSE.name,
     summary: "s_clause becomes s_nop: memory instructions are issued one by one",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&["s_clause"]),
+    trigger: Trigger::Opcodes(CLAUSE.mnemonics),
     look: |site| {
         answer(site.assemble("s_nop 0").map(|nop| Answer::Rewrite(Plan::replace(site, vec![nop]))))
     },

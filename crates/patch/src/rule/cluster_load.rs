@@ -1,6 +1,8 @@
 //! Loads that one workgroup makes for its cluster.
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use hsaco_isa::errata::CLUSTER_LOAD;
+
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, ClusterLoads, Plan, Refusal, RefusalKind, Site};
 
 /// Cluster loads, the loads that they become, and these loads' opcodes.
@@ -17,14 +19,12 @@ const LOADS: [(&str, &str, u32); 7] = [
 /// Where the opcode is in the first word.
 const OPCODE: u32 = 0xff << 14;
 
-pub(super) const RULE: Rule = Rule {
-    name: "cluster-load",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: CLUSTER_LOAD.name,
     summary: "cluster loads become global loads",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&[
-        LOADS[0].0, LOADS[1].0, LOADS[2].0, LOADS[3].0, LOADS[4].0, LOADS[5].0, LOADS[6].0,
-    ]),
+    trigger: Trigger::Opcodes(CLUSTER_LOAD.mnemonics),
     look: |site| {
         answer(match site.options().cluster_loads {
             ClusterLoads::Global => to_global(site),

@@ -1,19 +1,16 @@
 //! Instructions that are not known for sure to be affected.
 
-use super::{Example, Requirement, Rule, Stage, Trigger};
+use hsaco_isa::errata::DEFERRED;
+
+use super::{Example, Requirement, RewriteRule, Stage, Trigger};
 use crate::Answer;
 
-pub(super) const RULE: Rule = Rule {
-    name: "deferred",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: DEFERRED.name,
     summary: "sleeps and barrier states stay, and are named in the manifest",
     stage: Stage::Site,
     requirement: Requirement::Optional,
-    trigger: Trigger::Opcodes(&[
-        "s_get_barrier_state",
-        "s_sleep",
-        "s_sleep_var",
-        "s_monitor_sleep",
-    ]),
+    trigger: Trigger::Opcodes(DEFERRED.mnemonics),
     look: |_| Answer::Keep("rocjitsu warns of it on A0 and leaves it"),
     residual: |_| false,
     examples: &[

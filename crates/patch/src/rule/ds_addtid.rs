@@ -1,20 +1,20 @@
 //! LDS instructions that add the lane's number to M0.
 
+use hsaco_isa::errata::DS_ADDTID;
 use hsaco_isa::model::Register;
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::body::{Body, Role, unsupported, vgprs_near};
 use crate::{Answer, Plan, Refusal, Site};
 
 const LOAD: &str = "ds_load_addtid_b32";
-const STORE: &str = "ds_store_addtid_b32";
 
-pub(super) const RULE: Rule = Rule {
-    name: "ds-addtid",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: DS_ADDTID.name,
     summary: "LDS instructions that add the lane's number to M0 compute their address first",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&[LOAD, STORE]),
+    trigger: Trigger::Opcodes(DS_ADDTID.mnemonics),
     look: |site| answer(look(site)),
     residual: |_| true,
     examples: EXAMPLES,

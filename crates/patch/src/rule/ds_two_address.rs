@@ -2,9 +2,10 @@
 
 use hsaco_isa::Inst;
 use hsaco_isa::effects::{Counter, Space};
+use hsaco_isa::errata::DS_TWO_ADDRESS;
 use hsaco_isa::model::Register;
 
-use super::{Example, RULES, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, RULES, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::body::{Body, Role, overlap, part, vgprs_near};
 use crate::{Answer, Edit, Plan, Refusal, RefusalKind, ScratchRegisters, Site};
 
@@ -41,25 +42,12 @@ const OFFSETS: u32 = 0x1_0000;
 /// The most that `s_wait_dscnt` can wait for.
 const MOST: u8 = 63;
 
-pub(super) const RULE: Rule = Rule {
-    name: "ds-two-address",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: DS_TWO_ADDRESS.name,
     summary: "LDS instructions with two addresses become two with one",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&[
-        FORMS[0].name,
-        FORMS[1].name,
-        FORMS[2].name,
-        FORMS[3].name,
-        FORMS[4].name,
-        FORMS[5].name,
-        FORMS[6].name,
-        FORMS[7].name,
-        FORMS[8].name,
-        FORMS[9].name,
-        FORMS[10].name,
-        FORMS[11].name,
-    ]),
+    trigger: Trigger::Opcodes(DS_TWO_ADDRESS.mnemonics),
     look: |site| answer(look(site)),
     residual: |_| true,
     examples: EXAMPLES,
@@ -264,7 +252,8 @@ impl Window {
         // Distance from matrix instructions may have to go anywhere, and a literal of `s_and_b32` may change.
         let is_plain = |step: usize| {
             view.stream().inst(step).is_some_and(|inst| {
-                let claims = |rule: &Rule| rule.name != RULE.name && rule.claims(inst.mnemonic());
+                let claims =
+                    |rule: &RewriteRule| rule.name != RULE.name && rule.claims(inst.mnemonic());
                 let may_change = inst.mnemonic() == "s_and_b32" && inst.len() > 4;
                 // Other accesses are counted with those before them, which the replacement waits for.
                 let effects = view.decoder().effects(&inst, view.msb(step).unwrap_or_default());

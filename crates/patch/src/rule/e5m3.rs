@@ -1,14 +1,14 @@
 //! Conversions from and to E5M3, numbers without a sign of five bits of exponent and three of mantissa.
 
+use hsaco_isa::errata::E5M3;
 use hsaco_isa::model::{OperandValue, Register, RegisterFile, SourceModifiers};
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::body::{Body, Role, part, unsupported, vgprs_near};
 use crate::{Answer, Plan, Refusal, ScratchRegisters, Site};
 
 const PACK: &str = "v_cvt_pk_fp8_f32";
 const STOCHASTIC: &str = "v_cvt_sr_fp8_f32";
-const UNPACK: &str = "v_cvt_f32_fp8";
 
 /// The smallest normal number, whose byte is [`SMALLEST_BYTE`].
 const SMALLEST: &str = "0x38800000";
@@ -18,12 +18,12 @@ const BIAS: u32 = 112 << 3;
 /// What NaN is unpacked to.
 const NAN: &str = "0x7fa3d000";
 
-pub(super) const RULE: Rule = Rule {
-    name: "e5m3",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: E5M3.name,
     summary: "conversions from and to E5M3 are computed",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&[PACK, STOCHASTIC, UNPACK]),
+    trigger: Trigger::Opcodes(E5M3.mnemonics),
     look: |site| answer(look(site)),
     residual: is_e5m3,
     examples: EXAMPLES,
@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// The clamp bit tells E5M3 from E4M3.
 fn is_e5m3(site: &Site<'_>) -> bool {
-    site.number("clamp") == Some(1)
+    site.inst().is_some_and(|inst| E5M3.affects(site.view().decoder(), &inst, None))
 }
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

@@ -1,12 +1,14 @@
 //! The first vector memory instruction of a wave.
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use hsaco_isa::errata::ENTRY_STUB;
+
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, Plan, Refusal, Site};
 
 const PREFETCH: &str = "global_prefetch_b8 v0, s[0:1] scope:SCOPE_SE";
 
-pub(super) const RULE: Rule = Rule {
-    name: "entry-stub",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: ENTRY_STUB.name,
     summary: "a kernel begins with a vector memory instruction that is in no clause (on request)",
     stage: Stage::Entry,
     requirement: Requirement::Required,

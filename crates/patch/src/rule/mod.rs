@@ -3,7 +3,7 @@
 //! # How to add a rule
 //!
 //! One file, one line, one page:
-//! 1. `rule/NAME.rs` (the rule's name with underscores) has `pub(super) const RULE: Rule`. `trigger` says which
+//! 1. `rule/NAME.rs` (the rule's name with underscores) has `pub(super) const RULE: RewriteRule`. `trigger` says which
 //!    instructions it is about; no other rule may claim them. `look` gets one such instruction as a [`Site`] of
 //!    an analysed function and answers; it changes nothing and may be asked again. `residual` says whether an
 //!    instruction in a finished object is one that the rule should have rewritten; it is asked of every
@@ -58,7 +58,7 @@ use crate::rewrite::Plan;
 use crate::site::Site;
 
 /// The rules that make code for stepping B0 of gfx1250 run on A0, in the order in which they are asked.
-const RULES: &[Rule] = &[
+const RULES: &[RewriteRule] = &[
     cluster_load::RULE,
     clause::RULE,
     barrier_isfirst::RULE,
@@ -138,7 +138,7 @@ pub fn answer(result: Result<Answer, Refusal>) -> Answer {
 
 /// What an example comes out as.
 #[derive(Clone, Copy, Debug)]
-pub enum Outcome {
+pub enum ExampleOutcome {
     /// Itself.
     Same,
     /// These lines.
@@ -161,7 +161,7 @@ pub struct Example {
     /// Lines of assembly; `.long` for bits that no assembler makes. `s_endpgm` follows.
     pub before: &'static str,
     /// What they come out as.
-    pub after: Outcome,
+    pub after: ExampleOutcome,
     /// Scalar and vector registers that the kernel says it has.
     pub registers: (u16, u16),
     /// Sets options.
@@ -172,19 +172,25 @@ impl Example {
     /// Lines that come out as others.
     #[must_use]
     pub const fn new(name: &'static str, before: &'static str, after: &'static str) -> Self {
-        Example { name, before, after: Outcome::Code(after), registers: (32, 64), options: |_| () }
+        Example {
+            name,
+            before,
+            after: ExampleOutcome::Code(after),
+            registers: (32, 64),
+            options: |_| (),
+        }
     }
 
     /// Lines that the rule leaves alone.
     #[must_use]
     pub const fn same(name: &'static str, before: &'static str) -> Self {
-        Example { after: Outcome::Same, ..Example::new(name, before, "") }
+        Example { after: ExampleOutcome::Same, ..Example::new(name, before, "") }
     }
 
     /// Lines that the rule refuses, with a part of the reason.
     #[must_use]
     pub const fn refused(name: &'static str, before: &'static str, reason: &'static str) -> Self {
-        Example { after: Outcome::Refused(reason), ..Example::new(name, before, "") }
+        Example { after: ExampleOutcome::Refused(reason), ..Example::new(name, before, "") }
     }
 
     /// The same in a kernel with so many scalar and vector registers.
@@ -203,8 +209,8 @@ impl Example {
 /// One rule.
 ///
 /// ```
-/// use hsaco_patch::{Answer, Example, Plan, Requirement, Rule, Stage, Trigger};
-/// const RULE: Rule = Rule {
+/// use hsaco_patch::{Answer, Example, Plan, Requirement, RewriteRule, Stage, Trigger};
+/// const RULE: RewriteRule = RewriteRule {
 ///     name: "no-halt",
 ///     summary: "waves do not halt",
 ///     stage: Stage::Site,
@@ -221,7 +227,7 @@ impl Example {
 /// assert!(RULE.claims("s_sethalt"));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct RewriteRule {
     /// Its name: kebab-case, and that of its page.
     pub name: &'static str,
     /// What it does, in a few words.

@@ -1,15 +1,15 @@
 //! Two writes of MODE in a row.
 
-use hsaco_isa::model::HwRegField;
+use hsaco_isa::errata::MODE_BEFORE_MSB;
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, Edit, Plan, Refusal, Site};
 
 /// The bits of a first word that say that it is `s_setreg_b32` or `s_setreg_imm32_b32`.
 const SETREG: u32 = 0xff80_0000;
 
-pub(super) const RULE: Rule = Rule {
-    name: "mode-before-msb",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: MODE_BEFORE_MSB.name,
     summary: "s_nop between s_setreg of MODE and s_set_vgpr_msb",
     stage: Stage::Site,
     requirement: Requirement::Required,
@@ -57,10 +57,8 @@ fn may_be(code: &[u8]) -> bool {
 
 fn is_affected(site: &Site<'_>) -> bool {
     let next = site.view().stream().inst(site.step() + 1);
-    let field = site.inst().and_then(|inst| inst.hwreg_field());
-    site.mnemonic().starts_with("s_setreg")
-        && field.is_some_and(|field| field.register == HwRegField::MODE)
-        && next.is_some_and(|next| next.mnemonic() == "s_set_vgpr_msb")
+    let decoder = site.view().decoder();
+    site.inst().is_some_and(|inst| MODE_BEFORE_MSB.affects(decoder, &inst, next.as_ref()))
 }
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

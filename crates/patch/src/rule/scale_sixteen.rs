@@ -1,8 +1,9 @@
 //! Matrix products with a scale for every 16 numbers.
 
+use hsaco_isa::errata::SCALE_SIXTEEN;
 use hsaco_isa::model::{OperandValue, Register, RegisterFile};
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer, scale_src2};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer, scale_src2};
 use crate::body::{Body, Role, overlap, part, vgprs_near};
 use crate::matrix::{self, Product, Scale, format};
 use crate::{Answer, Plan, Refusal, ScaleSixteen, ScratchRegisters, Site};
@@ -11,12 +12,12 @@ const ROWS16: &str = "v_wmma_scale16_f32_16x16x128_f8f6f4";
 const ROWS32: &str = "v_wmma_scale16_f32_32x16x128_f4";
 const BLOCKS32: &str = "v_wmma_scale_f32_16x16x128_f8f6f4";
 
-pub(super) const RULE: Rule = Rule {
-    name: "scale-sixteen",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: SCALE_SIXTEEN.name,
     summary: "a scale for every 16 numbers becomes one for every 32, twice",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&[ROWS16, ROWS32]),
+    trigger: Trigger::Opcodes(SCALE_SIXTEEN.mnemonics),
     look: |site| answer(look(site)),
     residual: |site| !is_native(site) || scale_src2::is_affected(&site.bytes()),
     examples: EXAMPLES,

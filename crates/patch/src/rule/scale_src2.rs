@@ -1,18 +1,16 @@
 //! The third scale of matrix instructions, which there is none of.
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use hsaco_isa::errata::{SCALE_SRC2, THIRD_SCALE, THIRD_SCALE_UNUSED, has_scalar_third_scale};
+
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, Plan, Refusal, Site};
 
-/// Bits of the second word: the unused source, and what it has to be, which is a vector register.
-const FIELD: u32 = 0x1ff << 18;
-const UNUSED: u32 = 0x100 << 18;
-
-pub(super) const RULE: Rule = Rule {
-    name: "scale-src2",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: SCALE_SRC2.name,
     summary: "the unused third scale of a scaled matrix instruction names a vector register",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&["v_wmma_scale_f32_16x16x128_f8f6f4"]),
+    trigger: Trigger::Opcodes(SCALE_SRC2.mnemonics),
     look: |site| answer(look(site)),
     residual: |site| is_affected(&site.bytes()),
     examples: &[
@@ -31,13 +29,13 @@ pub(super) const RULE: Rule = Rule {
 
 /// Whether the unused field of a scaled matrix instruction is not as it has to be.
 pub(super) fn is_affected(bytes: &[u8]) -> bool {
-    second_word(bytes).is_some_and(|word| word & FIELD != UNUSED)
+    has_scalar_third_scale(bytes)
 }
 
 /// The instruction with the unused field as it has to be.
 pub(super) fn fixed(bytes: &mut [u8]) {
     if let Some(word) = second_word(bytes) {
-        let fixed = (word & !FIELD | UNUSED).to_le_bytes();
+        let fixed = (word & !THIRD_SCALE | THIRD_SCALE_UNUSED).to_le_bytes();
         bytes.iter_mut().skip(4).zip(fixed).for_each(|(to, from)| *to = from);
     }
 }

@@ -1,14 +1,14 @@
 //! Tables of rules, checked by the compiler.
 
-use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
+use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, RewriteRule, Stage, Trigger};
 
 /// Rules in the order in which they are asked.
 ///
 /// Made by a `const` function, so that a table that breaks its rules does not compile. This one does:
 ///
 /// ```
-/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
-/// const ONE: Rule = Rule {
+/// # use hsaco_patch::{Answer, Example, Requirement, RewriteRule, RuleSet, Stage, Trigger};
+/// const ONE: RewriteRule = RewriteRule {
 ///     name: "one",
 ///     summary: "",
 ///     stage: Stage::Site,
@@ -19,7 +19,7 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 ///     examples: &[Example::same("1", "s_nop 0")],
 ///     page: "# one",
 /// };
-/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
+/// const TWO: RewriteRule = RewriteRule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
 /// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
 /// assert_eq!(SET.rules().len(), 2);
 /// ```
@@ -27,8 +27,8 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// Two rules of one name do not:
 ///
 /// ```compile_fail
-/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
-/// # const ONE: Rule = Rule {
+/// # use hsaco_patch::{Answer, Example, Requirement, RewriteRule, RuleSet, Stage, Trigger};
+/// # const ONE: RewriteRule = RewriteRule {
 /// #     name: "one",
 /// #     summary: "",
 /// #     stage: Stage::Site,
@@ -39,7 +39,7 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// #     examples: &[Example::same("1", "s_nop 0")],
 /// #     page: "# one",
 /// # };
-/// const TWO: Rule = Rule { trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
+/// const TWO: RewriteRule = RewriteRule { trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
 /// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
 /// assert_eq!(SET.rules().len(), 2);
 /// ```
@@ -47,8 +47,8 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// Nor two that claim one instruction:
 ///
 /// ```compile_fail
-/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
-/// # const ONE: Rule = Rule {
+/// # use hsaco_patch::{Answer, Example, Requirement, RewriteRule, RuleSet, Stage, Trigger};
+/// # const ONE: RewriteRule = RewriteRule {
 /// #     name: "one",
 /// #     summary: "",
 /// #     stage: Stage::Site,
@@ -59,7 +59,7 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// #     examples: &[Example::same("1", "s_nop 0")],
 /// #     page: "# one",
 /// # };
-/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause", "s_nop"]), ..ONE };
+/// const TWO: RewriteRule = RewriteRule { name: "two", trigger: Trigger::Opcodes(&["s_clause", "s_nop"]), ..ONE };
 /// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
 /// assert_eq!(SET.rules().len(), 2);
 /// ```
@@ -67,8 +67,8 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// Nor rules out of the order of their stages:
 ///
 /// ```compile_fail
-/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
-/// # const ONE: Rule = Rule {
+/// # use hsaco_patch::{Answer, Example, Requirement, RewriteRule, RuleSet, Stage, Trigger};
+/// # const ONE: RewriteRule = RewriteRule {
 /// #     name: "one",
 /// #     summary: "",
 /// #     stage: Stage::Site,
@@ -79,7 +79,7 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// #     examples: &[Example::same("1", "s_nop 0")],
 /// #     page: "# one",
 /// # };
-/// const TWO: Rule = Rule { name: "two", stage: Stage::Entry, trigger: Trigger::Entry, ..ONE };
+/// const TWO: RewriteRule = RewriteRule { name: "two", stage: Stage::Entry, trigger: Trigger::Entry, ..ONE };
 /// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[TWO, ONE]);
 /// assert_eq!(SET.rules().len(), 2);
 /// ```
@@ -87,8 +87,8 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// Nor a rule without examples:
 ///
 /// ```compile_fail
-/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
-/// # const ONE: Rule = Rule {
+/// # use hsaco_patch::{Answer, Example, Requirement, RewriteRule, RuleSet, Stage, Trigger};
+/// # const ONE: RewriteRule = RewriteRule {
 /// #     name: "one",
 /// #     summary: "",
 /// #     stage: Stage::Site,
@@ -99,7 +99,7 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// #     examples: &[Example::same("1", "s_nop 0")],
 /// #     page: "# one",
 /// # };
-/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), examples: &[], ..ONE };
+/// const TWO: RewriteRule = RewriteRule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), examples: &[], ..ONE };
 /// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
 /// assert_eq!(SET.rules().len(), 2);
 /// ```
@@ -107,8 +107,8 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// Nor one without a page:
 ///
 /// ```compile_fail
-/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
-/// # const ONE: Rule = Rule {
+/// # use hsaco_patch::{Answer, Example, Requirement, RewriteRule, RuleSet, Stage, Trigger};
+/// # const ONE: RewriteRule = RewriteRule {
 /// #     name: "one",
 /// #     summary: "",
 /// #     stage: Stage::Site,
@@ -119,7 +119,7 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// #     examples: &[Example::same("1", "s_nop 0")],
 /// #     page: "# one",
 /// # };
-/// const TWO: Rule = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), page: "", ..ONE };
+/// const TWO: RewriteRule = RewriteRule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), page: "", ..ONE };
 /// const SET: RuleSet = RuleSet::new("set", "gfx1250", &[ONE, TWO]);
 /// assert_eq!(SET.rules().len(), 2);
 /// ```
@@ -127,8 +127,8 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 /// Nor one that does not say what it leaves behind:
 ///
 /// ```compile_fail
-/// # use hsaco_patch::{Answer, Example, Requirement, Rule, RuleSet, Stage, Trigger};
-/// const ONE: Rule = Rule {
+/// # use hsaco_patch::{Answer, Example, Requirement, RewriteRule, RuleSet, Stage, Trigger};
+/// const ONE: RewriteRule = RewriteRule {
 ///     name: "one",
 ///     summary: "",
 ///     stage: Stage::Site,
@@ -167,7 +167,7 @@ use super::{GFX1250_B0_STRICT, GFX1250_B0_TO_A0, Rule, Stage, Trigger};
 pub struct RuleSet {
     name: &'static str,
     processor: &'static str,
-    rules: &'static [Rule],
+    rules: &'static [RewriteRule],
     stepping: Option<Stepping>,
 }
 
@@ -199,7 +199,7 @@ impl RuleSet {
     pub const fn new(
         name: &'static str,
         processor: &'static str,
-        rules: &'static [Rule],
+        rules: &'static [RewriteRule],
     ) -> RuleSet {
         let mut at = 0;
         while at < rules.len() {
@@ -270,13 +270,13 @@ impl RuleSet {
 
     /// Its rules, in the order in which they are asked.
     #[must_use]
-    pub fn rules(&self) -> &'static [Rule] {
+    pub fn rules(&self) -> &'static [RewriteRule] {
         self.rules
     }
 
     /// The rule of a name.
     #[must_use]
-    pub fn rule(&self, name: &str) -> Option<&'static Rule> {
+    pub fn rule(&self, name: &str) -> Option<&'static RewriteRule> {
         self.rules.iter().find(|rule| rule.name == name)
     }
 }
@@ -292,7 +292,7 @@ const fn same(left: &str, right: &str) -> bool {
     left.is_empty() && right.is_empty()
 }
 
-const fn both_claim(left: &Rule, right: &Rule) -> bool {
+const fn both_claim(left: &RewriteRule, right: &RewriteRule) -> bool {
     let (Trigger::Opcodes(mut claims), Trigger::Opcodes(others)) = (left.trigger, right.trigger)
     else {
         return false;
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(files, listed);
     }
 
-    const ONE: Rule = Rule {
+    const ONE: RewriteRule = RewriteRule {
         name: "one",
         summary: "",
         stage: Stage::Site,
@@ -344,8 +344,8 @@ mod tests {
     };
 
     /// What the compiler says of a table; the examples of [`RuleSet`] show that it does not get any further.
-    fn fault(other: Rule) -> String {
-        let rules: &'static [Rule] = Box::leak(Box::new([ONE, other]));
+    fn fault(other: RewriteRule) -> String {
+        let rules: &'static [RewriteRule] = Box::leak(Box::new([ONE, other]));
         let new = || RuleSet::new("set", "gfx1250", rules);
         let fault = std::panic::catch_unwind(new).map(|_| ()).unwrap_err();
         (*fault.downcast::<&str>().unwrap()).to_owned()
@@ -353,14 +353,25 @@ mod tests {
 
     #[test]
     fn each_fault_of_a_table_is_told() {
-        let two = Rule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
-        assert_eq!(fault(Rule { name: "one", ..two }), "two rules have one name");
-        assert_eq!(fault(Rule { trigger: ONE.trigger, ..two }), "two rules claim one instruction");
-        assert_eq!(fault(Rule { examples: &[], ..two }), "a rule has no examples");
-        assert_eq!(fault(Rule { page: "", ..two }), "a rule has no page");
-        assert_eq!(fault(Rule { name: "", ..two }), "a rule has no name");
-        let entry = fault(Rule { stage: Stage::Entry, ..two });
+        let two = RewriteRule { name: "two", trigger: Trigger::Opcodes(&["s_clause"]), ..ONE };
+        assert_eq!(fault(RewriteRule { name: "one", ..two }), "two rules have one name");
+        assert_eq!(
+            fault(RewriteRule { trigger: ONE.trigger, ..two }),
+            "two rules claim one instruction"
+        );
+        assert_eq!(fault(RewriteRule { examples: &[], ..two }), "a rule has no examples");
+        assert_eq!(fault(RewriteRule { page: "", ..two }), "a rule has no page");
+        assert_eq!(fault(RewriteRule { name: "", ..two }), "a rule has no name");
+        let entry = fault(RewriteRule { stage: Stage::Entry, ..two });
         assert_eq!(entry, "rules about entries are asked at entries");
+    }
+
+    #[test]
+    fn rules_from_b0_to_a0_are_the_errata_of_a0() {
+        let set = RuleSet::by_name("gfx1250-b0-to-a0").unwrap();
+        let rules: Vec<_> = set.rules().iter().map(|it| it.name).collect();
+        let errata: Vec<_> = hsaco_isa::errata::GFX1250_A0.iter().map(|it| it.name).collect();
+        assert_eq!(rules, errata);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Halts.
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use hsaco_isa::errata::SETHALT;
+
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, Plan};
 
-pub(super) const RULE: Rule = Rule {
-    name: "sethalt",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: SETHALT.name,
     summary: "s_sethalt becomes s_nop: no halt comes between a scale and its matrix instruction",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&["s_sethalt"]),
+    trigger: Trigger::Opcodes(SETHALT.mnemonics),
     look: |site| {
         answer(site.assemble("s_nop 0").map(|nop| Answer::Rewrite(Plan::replace(site, vec![nop]))))
     },

@@ -3,21 +3,22 @@
 use hsaco_analysis::Exit;
 use hsaco_isa::Inst;
 use hsaco_isa::effects::Flow;
+use hsaco_isa::errata::TENSOR_MASK;
 use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special};
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::body::{overlap, part, unsupported};
 use crate::{Answer, Edit, Plan, Refusal, Site, View};
 
 /// The bits of the mask in the first register of the second group.
 const MASK: u32 = 0xffff;
 
-pub(super) const RULE: Rule = Rule {
-    name: "tensor-mask",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: TENSOR_MASK.name,
     summary: "tensor loads name no other workgroup of the cluster",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&["tensor_load_to_lds"]),
+    trigger: Trigger::Opcodes(TENSOR_MASK.mnemonics),
     look: |site| answer(look(site)),
     residual,
     examples: EXAMPLES,

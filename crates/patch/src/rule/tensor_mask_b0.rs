@@ -4,11 +4,11 @@ use hsaco_isa::Inst;
 use hsaco_isa::model::{OperandValue, Register};
 
 use super::tensor_mask::{SCC, base, is_free};
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::body::unsupported;
 use crate::{Answer, Plan, Refusal, Site};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: RewriteRule = RewriteRule {
     name: "tensor-mask-b0",
     summary: "tensor loads of waves in no cluster name no other workgroup",
     stage: Stage::Site,

@@ -1,17 +1,19 @@
 //! Matrix instructions of two encodings, of which the first may be missing.
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use hsaco_isa::errata::VOP3PX_WRAP;
+
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::{Answer, Plan, Refusal, Site};
 
 /// Scales of one, as the encoding that a scaled matrix instruction begins with.
 pub(super) const PREFIX: [u8; 8] = [0x00, 0x00, 0x35, 0xcc, 0x80, 0x00, 0x01, 0x04];
 
-pub(super) const RULE: Rule = Rule {
-    name: "vop3px-wrap",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: VOP3PX_WRAP.name,
     summary: "a matrix instruction of mixed formats gets scales of one, so that a trap can go back to it",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&["v_wmma_f32_16x16x128_f8f6f4"]),
+    trigger: Trigger::Opcodes(VOP3PX_WRAP.mnemonics),
     look: |site| answer(look(site)),
     residual: |_| true,
     examples: &[

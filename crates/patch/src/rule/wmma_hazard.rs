@@ -5,22 +5,19 @@ use std::collections::BTreeMap;
 use hsaco_analysis::RegisterSet;
 use hsaco_isa::Inst;
 use hsaco_isa::effects::Flow;
-use hsaco_isa::model::{Format, VgprMsb};
+use hsaco_isa::errata::{WMMA_HAZARD, WMMA_SLOTS, is_matrix, is_vector_alu};
+use hsaco_isa::model::VgprMsb;
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::view::EVERY_MSB;
 use crate::{Answer, Edit, Plan, Refusal, Site};
 
-/// Vector instructions that have to stand between an integer matrix instruction and one that writes its registers, on
-/// A0; B0 needs four, and so compilers left four.
-const SLOTS: u8 = 8;
-
-pub(super) const RULE: Rule = Rule {
-    name: "wmma-hazard",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: WMMA_HAZARD.name,
     summary: "v_nop between an integer matrix instruction and what writes its registers, along every path",
     stage: Stage::Distance,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&["v_wmma_i32_16x16x64_iu8", "v_swmmac_i32_16x16x128_iu8"]),
+    trigger: Trigger::Opcodes(WMMA_HAZARD.mnemonics),
     look: |site| answer(look(site)),
     residual: |site| !Search::run(site).is_done(),
     examples: &[
@@ -158,13 +155,13 @@ impl<'s> Search<'s> {
     }
 
     fn lose(&mut self, slots: u8) {
-        self.lost = Some(self.lost.unwrap_or(0).max(SLOTS - slots));
+        self.lost = Some(self.lost.unwrap_or(0).max(WMMA_SLOTS - slots));
     }
 
     /// Looks at one instruction that so many slots precede.
     fn step(&mut self, address: u64, slots: u8) {
         let seen = self.seen.entry(address).or_insert(u8::MAX);
-        if slots >= SLOTS || *seen <= slots {
+        if slots >= WMMA_SLOTS || *seen <= slots {
             return;
         }
         *seen = slots;
@@ -176,7 +173,7 @@ impl<'s> Search<'s> {
         };
         let Some(inst) = inst else { return self.lose(slots) };
         let mut slots = slots;
-        if is_valu(&inst) {
+        if is_vector_alu(&inst) {
             if is_matrix(&inst) {
                 return;
             }
@@ -184,7 +181,7 @@ impl<'s> Search<'s> {
                 match step {
                     Some(step) => {
                         let pad = self.pads.entry(step).or_default();
-                        *pad = (*pad).max(SLOTS - slots);
+                        *pad = (*pad).max(WMMA_SLOTS - slots);
                     }
                     None => self.lose(slots),
                 }
@@ -230,13 +227,4 @@ impl<'s> Search<'s> {
                 effects.writes().any(|register| self.registers.contains(&register))
             })
     }
-}
-
-fn is_valu(inst: &Inst) -> bool {
-    use Format::{Vinterp, Vop1, Vop2, Vop3, Vop3p, Vopc, Vopd};
-    matches!(inst.format(), Vop1 | Vop2 | Vopc | Vop3 | Vop3p | Vopd | Vinterp)
-}
-
-fn is_matrix(inst: &Inst) -> bool {
-    inst.mnemonic().starts_with("v_wmma") || inst.mnemonic().starts_with("v_swmmac")
 }

@@ -1,15 +1,14 @@
 //! Matrix products that A0 has no instruction for.
 
+use hsaco_isa::errata::WMMA_SPLIT;
 use hsaco_isa::model::{OperandValue, Register};
 
-use super::{Example, Requirement, Rule, Stage, Trigger, answer};
+use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
 use crate::body::{Body, Role, part, unsupported, vgprs_near};
 use crate::matrix::{self, Product, format};
 use crate::{Answer, Plan, Refusal, RefusalKind, ScratchRegisters, Site};
 
 const SCALED: &str = "v_wmma_scale_f32_16x16x128_f8f6f4";
-const F4: &str = "v_wmma_f32_32x16x128_f4";
-const SCALED_F4: &str = "v_wmma_scale_f32_32x16x128_f4";
 
 /// Products of 128 columns: their names, how the two matrices are encoded, and whether the sum is of halves.
 const K128: [(&str, (i64, i64), bool); 8] = [
@@ -23,15 +22,12 @@ const K128: [(&str, (i64, i64), bool); 8] = [
     ("v_wmma_f16_16x16x128_bf8_bf8", (format::BF8, format::BF8), true),
 ];
 
-pub(super) const RULE: Rule = Rule {
-    name: "wmma-split",
+pub(super) const RULE: RewriteRule = RewriteRule {
+    name: WMMA_SPLIT.name,
     summary: "matrix products of 128 bytes and of 32 rows become those that A0 has",
     stage: Stage::Site,
     requirement: Requirement::Required,
-    trigger: Trigger::Opcodes(&[
-        K128[0].0, K128[1].0, K128[2].0, K128[3].0, K128[4].0, K128[5].0, K128[6].0, K128[7].0, F4,
-        SCALED_F4,
-    ]),
+    trigger: Trigger::Opcodes(WMMA_SPLIT.mnemonics),
     look: |site| answer(look(site)),
     residual: |_| true,
     examples: EXAMPLES,

@@ -9,7 +9,7 @@ use hsaco_elf::{
     SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, Section, Segment,
 };
 
-use super::Finding;
+use super::VerifyFinding;
 use crate::manifest::Manifest;
 use crate::write::{COUNTERS, POOL};
 
@@ -34,7 +34,7 @@ pub(super) fn changed_ranges(old: &Elf<'_>, new: &Elf<'_>) -> Vec<Range<u64>> {
     changed
 }
 
-pub(super) fn check(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Vec<Finding> {
+pub(super) fn check(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Vec<VerifyFinding> {
     let mut found = segments(old, new, manifest);
     found.extend(sections(old, new));
     found.extend(symbols(old, new, manifest));
@@ -42,10 +42,10 @@ pub(super) fn check(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Vec<Fi
 }
 
 /// What was mapped is mapped as it was, and the pool and counters besides.
-fn segments(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Vec<Finding> {
+fn segments(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Vec<VerifyFinding> {
     let mut found = Vec::new();
     let mut say = |address: Option<u64>, detail: String| {
-        found.push(Finding::new("elf", address, detail));
+        found.push(VerifyFinding::new("elf", address, detail));
     };
     let (known, added) = new.segments().split_at(old.segments().len().min(new.segments().len()));
     if known.len() < old.segments().len() {
@@ -104,15 +104,15 @@ fn is_same_segment(old: &Segment, new: &Segment) -> bool {
 }
 
 /// The sections that were there are there, under their names.
-fn sections(old: &Elf<'_>, new: &Elf<'_>) -> Vec<Finding> {
+fn sections(old: &Elf<'_>, new: &Elf<'_>) -> Vec<VerifyFinding> {
     let mut found = Vec::new();
     if new.sections().len() < old.sections().len() {
-        found.push(Finding::new("elf", None, "sections are missing"));
+        found.push(VerifyFinding::new("elf", None, "sections are missing"));
     }
     for (before, after) in old.sections().iter().zip(new.sections()) {
         if !is_same_section(before, after) {
             let detail = format!("section {} ({}) is not as it was", before.index, before.name);
-            found.push(Finding::new("elf", None, detail));
+            found.push(VerifyFinding::new("elf", None, detail));
         }
     }
     let added = new.sections().get(old.sections().len()..).unwrap_or_default();
@@ -122,7 +122,7 @@ fn sections(old: &Elf<'_>, new: &Elf<'_>) -> Vec<Finding> {
     };
     if let Some(stray) = added.iter().find(|it| !is_ours(it)) {
         let detail = format!("section {} ({}) is not in the manifest", stray.index, stray.name);
-        found.push(Finding::new("elf", None, detail));
+        found.push(VerifyFinding::new("elf", None, detail));
     }
     found
 }
@@ -151,11 +151,11 @@ fn is_same_section(old: &Section<'_>, new: &Section<'_>) -> bool {
 }
 
 /// The symbols that were there are there, in their order; new ones name what is in the pool.
-fn symbols(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Option<Finding> {
+fn symbols(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Option<VerifyFinding> {
     let table = |elf| SymbolTable::find(elf).ok().flatten();
     let old = table(old)?;
     let Some(new) = table(new) else {
-        return Some(Finding::new("elf", None, "the symbol table is missing"));
+        return Some(VerifyFinding::new("elf", None, "the symbol table is missing"));
     };
     let is_same = |old: &Symbol<'_>, new: &Symbol<'_>| *old == Symbol { index: old.index, ..*new };
     let mut fresh = new.iter();
@@ -169,13 +169,13 @@ fn symbols(old: &Elf<'_>, new: &Elf<'_>, manifest: &Manifest) -> Option<Finding>
                 Some(Err(_)) => {}
                 Some(Ok(_)) | None => {
                     let detail = format!("symbol {} is not as it was", before.name);
-                    return Some(Finding::new("elf", before.value, detail));
+                    return Some(VerifyFinding::new("elf", before.value, detail));
                 }
             }
         }
     }
     let stray = fresh.flatten().find(|it| !is_of_pool(it, manifest))?;
-    Some(Finding::new("elf", stray.value, format!("symbol {} is new", stray.name)))
+    Some(VerifyFinding::new("elf", stray.value, format!("symbol {} is new", stray.name)))
 }
 
 fn is_of_pool(symbol: &Symbol<'_>, manifest: &Manifest) -> bool {

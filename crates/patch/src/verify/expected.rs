@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use hsaco_bytes::{Error, ErrorKind, Result, memory};
-use hsaco_container::{Options, entries, put_back};
+use hsaco_container::{WalkOptions, entries, put_back};
 use hsaco_object::layout::{self, Kind, Layout, Owner};
 
-use super::Finding;
+use super::VerifyFinding;
 use crate::manifest::{Manifest, Verdict};
 use crate::write::apply;
 
@@ -72,7 +72,7 @@ impl<'a> Expected<'a> {
     /// When a manifest does not fit its object, there is no such entry, or the objects cannot be put back.
     pub fn in_container(
         original: &'a [u8],
-        options: &Options,
+        options: &WalkOptions,
         manifests: &BTreeMap<usize, &Manifest>,
     ) -> Result<Self> {
         let mut new = BTreeMap::new();
@@ -101,24 +101,24 @@ impl<'a> Expected<'a> {
 
     /// Where a result differs: each range of bytes with what it belongs to; nothing if it is the same.
     #[must_use]
-    pub fn compare(&self, result: &[u8]) -> Vec<Finding> {
+    pub fn compare(&self, result: &[u8]) -> Vec<VerifyFinding> {
         let mut found = Vec::new();
         let (expected, size) = (self.bytes.len(), result.len());
         if expected != size {
             let detail = format!("the result has {size} bytes instead of {expected}");
-            found.push(Finding::new("bytes", None, detail));
+            found.push(VerifyFinding::new("bytes", None, detail));
         }
         let mut differences = Differences { left: &self.bytes, right: result, at: 0 };
         let first = differences.by_ref().take(NAMED);
         found.extend(first.map(|range| self.describe(range, result)));
         let more: usize = differences.map(|range| range.len()).sum();
         if more != 0 {
-            found.push(Finding::new("bytes", None, format!("{more} more bytes differ")));
+            found.push(VerifyFinding::new("bytes", None, format!("{more} more bytes differ")));
         }
         found
     }
 
-    fn describe(&self, range: Range<usize>, result: &[u8]) -> Finding {
+    fn describe(&self, range: Range<usize>, result: &[u8]) -> VerifyFinding {
         let hex = |bytes: &[u8]| {
             let bytes = bytes.get(range.clone()).unwrap_or_default();
             let mut text = String::new();
@@ -130,12 +130,13 @@ impl<'a> Expected<'a> {
         };
         let (part, is, was) = (self.part(range.start as u64), hex(result), hex(&self.bytes));
         let detail = format!("{part}: {is} instead of {was}");
-        Finding::new("bytes", None, detail).at_offset(range.start as u64)
+        VerifyFinding::new("bytes", None, detail).at_offset(range.start as u64)
     }
 
     /// What a byte belongs to.
     fn part(&self, offset: u64) -> String {
-        let layout = self.layout.get_or_init(|| layout::layout(&self.bytes, &Options::default()));
+        let layout =
+            self.layout.get_or_init(|| layout::layout(&self.bytes, &WalkOptions::default()));
         let pieces = &layout.pieces;
         let after = pieces.partition_point(|piece| piece.range.start <= offset);
         let Some(piece) = after.checked_sub(1).and_then(|it| pieces.get(it)) else {

@@ -8,7 +8,7 @@ use hsaco_isa::effects::Flow;
 use hsaco_isa::model::{Register, RegisterFile, Special};
 use hsaco_isa::{Decoder, Inst};
 
-use super::Finding;
+use super::VerifyFinding;
 use crate::jump::{self, FarWay};
 use crate::manifest::{EDIT, Placement, Record};
 use crate::view::{Around, View};
@@ -30,11 +30,12 @@ pub(super) fn check(
     record: &Record,
     replaced: Option<&Around<'_>>,
     targets: &OnceCell<BTreeSet<u64>>,
-) -> Vec<Finding> {
+) -> Vec<VerifyFinding> {
     let mut found = Vec::new();
     let site = record.site.address;
     let end = site + record.site.old.len() as u64;
-    let mut say = |address: u64, detail: &str| found.push(Finding::new("flow", address, detail));
+    let mut say =
+        |address: u64, detail: &str| found.push(VerifyFinding::new("flow", address, detail));
     if record.site.old.len() != record.site.new.len() {
         say(site, "the site has another size than before");
     }

@@ -6,7 +6,7 @@ use hsaco_object::descriptor::Field;
 use hsaco_object::metadata::Metadata;
 use hsaco_object::msgpack::{Map, Value};
 
-use super::Finding;
+use super::VerifyFinding;
 use super::layout::File;
 use crate::manifest::{Manifest, Setting};
 use crate::write::ENTRY;
@@ -29,7 +29,11 @@ const FOLLOWS: [(&str, &[&str]); 8] = [
 /// Keys of the metadata that follow from another.
 const FOLLOWING_KEYS: [(&str, &str); 1] = [(".agpr_count", ".vgpr_count")];
 
-pub(super) fn check(old: File<'_, '_>, new: File<'_, '_>, manifest: &Manifest) -> Vec<Finding> {
+pub(super) fn check(
+    old: File<'_, '_>,
+    new: File<'_, '_>,
+    manifest: &Manifest,
+) -> Vec<VerifyFinding> {
     let mut wrong = Vec::new();
     let generation = old.object.target().generation();
     if old.index.kernels().len() != new.index.kernels().len() {
@@ -40,7 +44,7 @@ pub(super) fn check(old: File<'_, '_>, new: File<'_, '_>, manifest: &Manifest) -
     }
     if manifest.kernels.iter().all(|it| it.settings.is_empty()) {
         // Neither notes nor descriptors may differ then, and their bytes do not.
-        return wrong.into_iter().map(|it| Finding::new("metadata", None, it)).collect();
+        return wrong.into_iter().map(|it| VerifyFinding::new("metadata", None, it)).collect();
     }
     let pairs = old.index.kernels().iter().zip(new.index.kernels());
     for (number, (old, new)) in pairs.enumerate() {
@@ -49,7 +53,7 @@ pub(super) fn check(old: File<'_, '_>, new: File<'_, '_>, manifest: &Manifest) -
         wrong.extend(pair.check().into_iter().map(|it| format!("kernel {number}: {it}")));
     }
     wrong.extend(root(&old.object.metadata(), &new.object.metadata()));
-    wrong.into_iter().map(|detail| Finding::new("metadata", None, detail)).collect()
+    wrong.into_iter().map(|detail| VerifyFinding::new("metadata", None, detail)).collect()
 }
 
 /// What the metadata says beside kernels.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hsaco_object::{CodeObject, Index};
 
-use super::{ENOUGH, Finding, elf, kernel};
+use super::{ENOUGH, VerifyFinding, elf, kernel};
 use crate::manifest::Manifest;
 use crate::release::{Release, Walk};
 
@@ -22,16 +22,16 @@ pub(super) fn check(
     new: File<'_, '_>,
     manifest: &Manifest,
     release: Release<'_>,
-) -> Vec<Finding> {
+) -> Vec<VerifyFinding> {
     let mut found = Vec::new();
     let sizes = (old.object.data().len() as u64, new.object.data().len() as u64);
     if sizes != manifest.sizes {
         let (before, after) = manifest.sizes;
         let detail = format!("sizes are {sizes:?}, not ({before}, {after})");
-        found.push(Finding::new("bytes", None, detail));
+        found.push(VerifyFinding::new("bytes", None, detail));
     }
     let problems = new.object.problems();
-    found.extend(problems.first().map(|it| Finding::new("elf", None, it.to_string())));
+    found.extend(problems.first().map(|it| VerifyFinding::new("elf", None, it.to_string())));
     found.extend(changes(old, new, manifest, release));
     found.extend(unchanged_bytes(old, new, manifest, release));
     found.extend(elf::check(old.object.elf(), new.object.elf(), manifest));
@@ -46,7 +46,7 @@ fn changes(
     new: File<'_, '_>,
     manifest: &Manifest,
     release: Release<'_>,
-) -> Vec<Finding> {
+) -> Vec<VerifyFinding> {
     let (old, new) = (old.object.elf(), new.object.elf());
     let mut wrong = Vec::new();
     let mut walk = Walk::new(release);
@@ -66,7 +66,10 @@ fn changes(
             wrong.push((stub.address, "the result does not hold what the manifest says"));
         }
     }
-    wrong.into_iter().map(|(address, detail)| Finding::new("bytes", address, detail)).collect()
+    wrong
+        .into_iter()
+        .map(|(address, detail)| VerifyFinding::new("bytes", address, detail))
+        .collect()
 }
 
 /// Every byte that the manifest does not list is as it was, at its offset.
@@ -75,7 +78,7 @@ fn unchanged_bytes(
     new: File<'_, '_>,
     manifest: &Manifest,
     release: Release<'_>,
-) -> Option<Finding> {
+) -> Option<VerifyFinding> {
     let mut changed = changed_ranges(old, new, manifest);
     changed.sort_by_key(|range| range.start);
     let (old, new) = (old.object.data(), new.object.data());
@@ -97,7 +100,7 @@ fn unchanged_bytes(
         walk.at(at.min(end) as usize);
     }
     let detail = "a byte that the manifest does not list differs";
-    differing.map(|offset| Finding::new("bytes", None, detail).at_offset(offset as u64))
+    differing.map(|offset| VerifyFinding::new("bytes", None, detail).at_offset(offset as u64))
 }
 
 /// The bytes of the original that may differ: code that the manifest lists, descriptors and notes of kernels whose numbers it

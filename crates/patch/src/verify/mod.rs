@@ -35,13 +35,13 @@ pub(crate) use residual::residuals;
 /// Something that does not hold.
 ///
 /// ```
-/// use hsaco_patch::Finding;
+/// use hsaco_patch::VerifyFinding;
 /// let (check, detail) = ("bytes", "differs".to_owned());
-/// let finding = Finding { check, address: Some(0x1000), offset: None, detail };
+/// let finding = VerifyFinding { check, address: Some(0x1000), offset: None, detail };
 /// assert_eq!(finding.to_string(), "bytes: differs (at address 0x1000)");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct VerifyFinding {
     /// What was checked.
     pub check: &'static str,
     /// The address that it is about.
@@ -52,21 +52,21 @@ pub struct Finding {
     pub detail: String,
 }
 
-impl Finding {
+impl VerifyFinding {
     pub(crate) fn new(
         check: &'static str,
         address: impl Into<Option<u64>>,
         detail: impl Into<String>,
     ) -> Self {
-        Finding { check, address: address.into(), offset: None, detail: detail.into() }
+        VerifyFinding { check, address: address.into(), offset: None, detail: detail.into() }
     }
 
     fn at_offset(self, offset: u64) -> Self {
-        Finding { offset: Some(offset), ..self }
+        VerifyFinding { offset: Some(offset), ..self }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for VerifyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.check, self.detail)?;
         match (self.address, self.offset) {
@@ -86,7 +86,7 @@ struct Case<'p, 'a> {
     old: &'p Survey<'a>,
     new: Survey<'a>,
     manifest: &'p Manifest,
-    findings: Vec<Finding>,
+    findings: Vec<VerifyFinding>,
 }
 
 /// The last stage: what is wrong with a result, nothing if it holds. The survey is that of the original.
@@ -96,14 +96,14 @@ pub(crate) fn verify<'a>(
     original: &[u8],
     new: &[u8],
     manifest: &Manifest,
-) -> Vec<Finding> {
+) -> Vec<VerifyFinding> {
     let findings = bytes(original, new, manifest);
     if !findings.is_empty() || manifest.verdict != Verdict::Changed {
         return findings;
     }
     let old = match survey() {
         Ok(old) => old,
-        Err(error) => return vec![Finding::new("elf", None, error.to_string())],
+        Err(error) => return vec![VerifyFinding::new("elf", None, error.to_string())],
     };
     let mut findings = result(rules, &old, new, manifest, &|_| ());
     // Code is read where the manifest says it is; where that is not so, it says nothing.
@@ -124,7 +124,7 @@ pub(crate) fn verify<'a>(
 /// assert_ne!(verify_set(&file, &file, &patched.manifest), []);
 /// ```
 #[must_use]
-pub fn verify_set(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
+pub fn verify_set(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<VerifyFinding> {
     let findings = bytes(original, new, manifest);
     if !findings.is_empty() || manifest.verdict != Verdict::Changed {
         return findings;
@@ -132,12 +132,12 @@ pub fn verify_set(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Findi
     if manifest.rule_set.is_some() || manifest.changes().next().is_some() || manifest.pool.is_some()
     {
         let detail = "it has changes of code, which are for a patcher to check";
-        return vec![Finding::new("manifest", None, detail)];
+        return vec![VerifyFinding::new("manifest", None, detail)];
     }
     let (old, new) = match (CodeObject::parse(original), CodeObject::parse(new)) {
         (Ok(old), Ok(new)) => (old, new),
         (Err(error), _) | (_, Err(error)) => {
-            return vec![Finding::new("elf", None, error.to_string())];
+            return vec![VerifyFinding::new("elf", None, error.to_string())];
         }
     };
     let (old_index, new_index) = (old.index(), new.index());
@@ -147,10 +147,10 @@ pub fn verify_set(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Findi
 }
 
 /// Where a result is not what the original and the manifest make it.
-fn bytes(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<Finding> {
+fn bytes(original: &[u8], new: &[u8], manifest: &Manifest) -> Vec<VerifyFinding> {
     match Expected::new(original, manifest) {
         Ok(expected) => expected.compare(new),
-        Err(error) => vec![Finding::new("manifest", None, error.to_string())],
+        Err(error) => vec![VerifyFinding::new("manifest", None, error.to_string())],
     }
 }
 
@@ -161,10 +161,10 @@ pub(crate) fn result(
     new: &[u8],
     manifest: &Manifest,
     release: Release<'_>,
-) -> Vec<Finding> {
+) -> Vec<VerifyFinding> {
     let fresh = match CodeObject::parse(new) {
         Ok(fresh) => Survey::new(fresh, old.kit.clone()),
-        Err(error) => return vec![Finding::new("elf", None, error.to_string())],
+        Err(error) => return vec![VerifyFinding::new("elf", None, error.to_string())],
     };
     let file = |object, index| layout::File { object, index };
     let (before, after) = (file(&old.object, &old.index), file(&fresh.object, &fresh.index));
@@ -182,7 +182,7 @@ pub(crate) fn result(
 }
 
 /// What is wrong with what replacements do, in every function that has any.
-fn functions(rules: &Rules, old: &Survey<'_>, manifest: &Manifest) -> Vec<Finding> {
+fn functions(rules: &Rules, old: &Survey<'_>, manifest: &Manifest) -> Vec<VerifyFinding> {
     let mut findings = Vec::new();
     let mut rest: &[Record] = &manifest.records;
     let mut stubs: BTreeMap<u64, &Stub> = manifest.stubs.iter().map(|it| (it.entry, it)).collect();
@@ -202,10 +202,14 @@ fn functions(rules: &Rules, old: &Survey<'_>, manifest: &Manifest) -> Vec<Findin
         findings.extend(self::function(&view, here, stub));
     }
     if let Some(record) = rest.first() {
-        findings.push(Finding::new("sites", record.site.address, "the site is in no code"));
+        findings.push(VerifyFinding::new("sites", record.site.address, "the site is in no code"));
     }
     if let Some(entry) = stubs.keys().next() {
-        findings.push(Finding::new("stub", *entry, "no function begins where the stub leads"));
+        findings.push(VerifyFinding::new(
+            "stub",
+            *entry,
+            "no function begins where the stub leads",
+        ));
     }
     findings.truncate(ENOUGH);
     findings
@@ -213,7 +217,11 @@ fn functions(rules: &Rules, old: &Survey<'_>, manifest: &Manifest) -> Vec<Findin
 
 /// What is wrong with what the replacements of a function do, from the analysis of the function as it was and the
 /// bytes that were written.
-pub(crate) fn function(view: &View<'_>, records: &[Record], stub: Option<&Stub>) -> Vec<Finding> {
+pub(crate) fn function(
+    view: &View<'_>,
+    records: &[Record],
+    stub: Option<&Stub>,
+) -> Vec<VerifyFinding> {
     let targets = OnceCell::new();
     let mut findings = Vec::new();
     for record in records {
@@ -230,7 +238,7 @@ pub(crate) fn function(view: &View<'_>, records: &[Record], stub: Option<&Stub>)
     }
     if let Some(stub) = stub.filter(|stub| state::stub_clobbers(view, stub)) {
         let detail = "the stub writes what the kernel needs";
-        findings.push(Finding::new("stub", stub.address, detail));
+        findings.push(VerifyFinding::new("stub", stub.address, detail));
     }
     findings
 }
@@ -252,7 +260,7 @@ impl Case<'_, '_> {
         address: impl Into<Option<u64>>,
         detail: impl Into<String>,
     ) {
-        self.findings.push(Finding::new(check, address, detail));
+        self.findings.push(VerifyFinding::new(check, address, detail));
     }
 
     /// Stubs lead to where kernels began.

@@ -5,7 +5,7 @@ use hsaco_isa::effects::Counter;
 use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
 
-use super::Finding;
+use super::VerifyFinding;
 use crate::jump;
 use crate::manifest::{Record, Stub};
 use crate::view::{Around, EVERY_MSB, View, focus_on};
@@ -42,7 +42,7 @@ impl Work {
     }
 }
 
-pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<Finding> {
+pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<VerifyFinding> {
     let view = around.view;
     let msb = view.msb(around.first);
     let old = Summary::of(view.decoder(), &record.site.old, msb);
@@ -54,7 +54,7 @@ pub(super) fn check(around: &Around<'_>, record: &Record) -> Vec<Finding> {
     found.extend(comparison.msbs().map(str::to_owned));
     found.extend(comparison.counters());
     let site = record.site.address;
-    found.into_iter().map(|detail| Finding::new("state", site, detail)).collect()
+    found.into_iter().map(|detail| VerifyFinding::new("state", site, detail)).collect()
 }
 
 /// What the replaced instructions do, and what their replacement does.

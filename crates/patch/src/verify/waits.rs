@@ -6,7 +6,7 @@ use hsaco_isa::effects::Counter;
 use hsaco_isa::model::VgprMsb;
 use hsaco_isa::{Decoder, Inst};
 
-use super::Finding;
+use super::VerifyFinding;
 use crate::manifest::Record;
 use crate::view::View;
 
@@ -48,7 +48,7 @@ impl Queue {
 }
 
 /// Follows the blocks of all records, as they were and as they are.
-pub(super) fn check(view: &View<'_>, records: &[Record]) -> Vec<Finding> {
+pub(super) fn check(view: &View<'_>, records: &[Record]) -> Vec<VerifyFinding> {
     let mut found = Vec::new();
     let mut done = None;
     for record in records {
@@ -62,7 +62,7 @@ pub(super) fn check(view: &View<'_>, records: &[Record]) -> Vec<Finding> {
     found
 }
 
-fn check_block(view: &View<'_>, block: BlockId, records: &[Record]) -> Result<(), Finding> {
+fn check_block(view: &View<'_>, block: BlockId, records: &[Record]) -> Result<(), VerifyFinding> {
     let decoder = view.decoder();
     let stream = view.stream();
     let start = Queue { earlier: u32::MAX, since: Vec::new() };
@@ -90,18 +90,18 @@ fn check_block(view: &View<'_>, block: BlockId, records: &[Record]) -> Result<()
         number += count;
         if count != 1 && starts(&is) as u32 != count {
             let detail = "LDS accesses are not those that were";
-            return Err(Finding::new("waits", address, detail));
+            return Err(VerifyFinding::new("waits", address, detail));
         }
         run(&mut old, &was, first, false);
         run(&mut new, &is, first, count == 1);
         if !new.is_within(&old) {
             let detail = "an LDS access may be under way that was waited for";
-            return Err(Finding::new("waits", address, detail));
+            return Err(VerifyFinding::new("waits", address, detail));
         }
     }
     if !new.may_replace(&old) {
         let detail = "LDS accesses are under way at the end of a block that were not";
-        return Err(Finding::new("waits", stream.address_of(block.end), detail));
+        return Err(VerifyFinding::new("waits", stream.address_of(block.end), detail));
     }
     Ok(())
 }

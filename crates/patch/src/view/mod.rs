@@ -10,7 +10,7 @@ use hsaco_analysis::{Address, Cfg, Focus, FunctionKind, RegisterSet, Stream};
 use hsaco_isa::effects::Flow;
 use hsaco_isa::model::{Register, VgprMsb};
 use hsaco_isa::{Decoder, Inst};
-use hsaco_kernarg::Entry;
+use hsaco_kernarg::EntryState;
 
 use crate::budget::RegisterBudget;
 use crate::dialect::Dialect;
@@ -43,7 +43,7 @@ pub struct Surroundings<'a> {
     /// No code of the object sets VGPR MSBs, so calls leave them as they are.
     pub(crate) calls_keep_msbs: bool,
     /// What registers hold when its kernel begins.
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<EntryState>,
     /// Registers that are not to be taken, as calls pass on what they hold.
     pub(crate) reserved: RegisterSet,
     /// Where a stack may begin in scratch memory, or why none may.
@@ -169,7 +169,7 @@ impl<'a> View<'a> {
     }
 
     /// What registers hold when the kernel begins.
-    pub(crate) fn kernel_entry(&self) -> Option<&Entry> {
+    pub(crate) fn kernel_entry(&self) -> Option<&EntryState> {
         self.surroundings.entry.as_ref()
     }
 
@@ -181,7 +181,7 @@ impl<'a> View<'a> {
     /// The first instruction that every wave of the kernel runs: where firmware preloads arguments, it skips what is
     /// before.
     pub(crate) fn first_step(&self) -> usize {
-        let preload = self.kernel_entry().and_then(Entry::preload);
+        let preload = self.kernel_entry().and_then(EntryState::preload);
         let skipped = preload.map_or(0, |it| u64::from(it.skipped));
         self.stream().index_of(self.stream().address() + skipped).unwrap_or(0)
     }

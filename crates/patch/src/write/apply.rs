@@ -3,7 +3,7 @@
 //! The patcher and the validator both come here. So the manifest says everything that a result depends on, and a result
 //! can be made again from its original to compare every byte.
 
-use hsaco_bytes::{Error, ErrorKind, Result, memory};
+use hsaco_bytes::{Error, ErrorKind, Result, memory, number};
 use hsaco_dwarf::{MovedCode, add_debug};
 use hsaco_elf::symbol::{Binding, STT_FUNC, Visibility};
 use hsaco_isa::target::WaveSize;
@@ -170,9 +170,8 @@ impl<'m> NewSetting<'m> {
         let Setting { name, new, .. } = setting;
         let wrong = || mismatch(format!("{name} cannot be `{new}`"));
         if name == ENTRY {
-            let digits = new.strip_prefix("0x").ok_or_else(wrong)?;
-            let address = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
-            return Ok(NewSetting::Entry(address));
+            let address = new.strip_prefix("0x").and_then(number::hex);
+            return address.map(NewSetting::Entry).ok_or_else(wrong);
         }
         let key = name.strip_prefix('.');
         match (key, new.parse()) {
