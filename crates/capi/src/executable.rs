@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 
 use hsaco::elf::symbol::{Binding, Visibility};
-use hsaco::load::{self, ErrorKind, Freeze, SymbolId, SymbolKind};
+use hsaco::load::{self, ErrorKind, Freeze, LoadedSymbolKind, SymbolId};
 
 use crate::error::{self, Status, end};
 
@@ -403,8 +403,8 @@ fn answer(symbol: &load::Symbol<'_>, attribute: u32, is_frozen: bool) -> Option<
     let narrow = |value: u64| word(u32::try_from(value).unwrap_or(u32::MAX));
     let name = symbol.symbol_name().as_bytes();
     let is = |kind| symbol.kind() == kind;
-    let variable = is(SymbolKind::Variable).then_some(());
-    let indirect = is(SymbolKind::IndirectFunction).then_some(());
+    let variable = is(LoadedSymbolKind::Variable).then_some(());
+    let indirect = is(LoadedSymbolKind::IndirectFunction).then_some(());
     let kernel = symbol.kernel();
     // Before freezing the address of code in memory is unknown.
     let code_address = symbol.code().filter(|_| is_frozen).map(|code| code.0);
@@ -450,14 +450,14 @@ fn answer(symbol: &load::Symbol<'_>, attribute: u32, is_frozen: bool) -> Option<
     }
 }
 
-fn kind(kind: SymbolKind) -> ExecutableSymbolKind {
+fn kind(kind: LoadedSymbolKind) -> ExecutableSymbolKind {
     match kind {
-        SymbolKind::Kernel => ExecutableSymbolKind::Kernel,
-        SymbolKind::Variable => ExecutableSymbolKind::Variable,
-        SymbolKind::Function => ExecutableSymbolKind::DeviceFunction,
-        SymbolKind::IndirectFunction => ExecutableSymbolKind::IndirectFunction,
-        SymbolKind::External => ExecutableSymbolKind::External,
-        SymbolKind::Lds => ExecutableSymbolKind::Lds,
+        LoadedSymbolKind::Kernel => ExecutableSymbolKind::Kernel,
+        LoadedSymbolKind::Variable => ExecutableSymbolKind::Variable,
+        LoadedSymbolKind::Function => ExecutableSymbolKind::DeviceFunction,
+        LoadedSymbolKind::IndirectFunction => ExecutableSymbolKind::IndirectFunction,
+        LoadedSymbolKind::External => ExecutableSymbolKind::External,
+        LoadedSymbolKind::Lds => ExecutableSymbolKind::Lds,
         _ => ExecutableSymbolKind::Absolute,
     }
 }

@@ -1,6 +1,7 @@
 //! The objects of the command line in one executable: what `link` and `load` begin with.
 
 use anyhow::{Context, Result};
+use hsaco::bytes::number;
 use hsaco::container::Container;
 use hsaco::isa::TargetId;
 use hsaco::load::{ErrorKind, Errors, Executable};
@@ -26,11 +27,7 @@ pub(crate) struct Together {
 
 /// Reads `0x7f0000000000` or `4096`.
 pub(crate) fn parse_address(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| "expected an address such as 0x7f0000000000".to_owned())
+    number::parse(text).ok_or_else(|| "expected an address such as 0x7f0000000000".to_owned())
 }
 
 pub(crate) fn parse_definition(text: &str) -> Result<(String, u64), String> {

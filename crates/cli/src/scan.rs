@@ -1,7 +1,7 @@
 //! Walking inputs: each file, each object in it, with what is wrong reported on the way.
 
 use anyhow::Result;
-use hsaco::container::{Container, Entry, HashCheck, Options};
+use hsaco::container::{Container, Entry, HashCheck, WalkOptions};
 pub(crate) use hsaco_files::ObjectItem;
 use hsaco_files::{Problem, Walk};
 
@@ -65,12 +65,12 @@ pub(crate) enum Verify {
 }
 
 impl Verify {
-    pub(crate) fn options(self, max_size: u64) -> Options {
+    pub(crate) fn options(self, max_size: u64) -> WalkOptions {
         let hash = match self {
             Self::Cheap => HashCheck::UpTo(CHEAP_HASH),
             Self::All => HashCheck::Always,
         };
-        Options { max_size, hash, ..Options::default() }
+        WalkOptions { max_size, hash, ..WalkOptions::default() }
     }
 }
 
@@ -139,7 +139,7 @@ where
 pub(crate) fn walk<V: Visit>(
     input: &Input,
     selection: &ObjectSelection,
-    options: &Options,
+    options: &WalkOptions,
     visitor: &mut V,
     report: &mut Report,
 ) -> Result<()> {

@@ -92,6 +92,15 @@ impl FileStream {
         Ok(())
     }
 
+    /// Writes a file whose answer is one value.
+    pub(crate) fn file(&mut self, out: &mut dyn Write, file: &impl Serialize) -> Result<()> {
+        if self.files > 0 {
+            out.write_all(b",")?;
+        }
+        self.files += 1;
+        Ok(serde_json::to_writer(out, file)?)
+    }
+
     pub(crate) fn end(&self, out: &mut dyn Write) -> Result<()> {
         out.write_all(b"]}\n")?;
         Ok(())

@@ -271,25 +271,6 @@ fn push_spaces(text: &mut Vec<u8>, count: usize) {
     text.resize(text.len() + count, b' ');
 }
 
-/// `1 kernel`, `2 kernels`, `88,697 kernels`.
-pub(crate) fn count(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(number as u64))
-}
-
-/// Digits in groups of three.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Bytes in the unit that keeps three digits.
 pub(crate) fn human_size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -311,9 +292,6 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(count(1, "kernel"), "1 kernel");
-        assert_eq!(count(88_697, "kernel"), "88,697 kernels");
-        assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(human_size(1023), "1023 B");
         assert_eq!(human_size(1_310_496_488), "1.2 GiB");
     }

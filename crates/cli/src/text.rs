@@ -26,7 +26,7 @@ impl Guard {
     /// Writes all of these bytes, or what stands for them.
     pub(crate) fn write(&mut self, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
         // Nearly all text is this.
-        if self.begun.is_empty() && bytes.iter().fold(true, |all, &byte| all & is_plain(byte)) {
+        if self.begun.is_empty() && are_plain(bytes) {
             return out.write_all(bytes);
         }
         let mut all = std::mem::take(&mut self.begun);
@@ -80,9 +80,24 @@ impl Guard {
     }
 }
 
+/// Whether no byte is, or begins, a command: drawings and letters of other languages may pass, too. Without a branch for each,
+/// so that compilers look at many at once.
+fn are_plain(bytes: &[u8]) -> bool {
+    let begins = |&byte: &u8| (byte == 0xc2) | (byte == 0xe2);
+    let after = bytes.get(1..).unwrap_or_default();
+    // U+0080 to U+009F, and U+2000 to U+207F.
+    let is_command = |(&one, &two): (&u8, &u8)| {
+        (one == 0xc2) & (two < 0xa0) | (one == 0xe2) & (two & 0xfe == 0x80)
+    };
+    !bytes.last().is_some_and(begins)
+        && !bytes.iter().fold(false, |any, byte| any | (!is_plain(*byte) & !begins(byte)))
+        && !bytes.iter().zip(after).fold(false, |any, pair| any | is_command(pair))
+}
+
 /// False for what may be, or begin, a command.
 fn is_plain(byte: u8) -> bool {
-    matches!(byte, b'\n' | b'\t' | b' '..=b'~') || byte >= 0x80 && byte != 0xc2 && byte != 0xe2
+    let is_command = (byte < b' ') & (byte != b'\n') & (byte != b'\t') | (byte == 0x7f);
+    !(is_command | (byte == 0xc2) | (byte == 0xe2))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The control flow of functions.
 
 use hsaco_analysis::{Code, Function, FunctionKind, Functions};
-use hsaco_draw::{Block, BlockLine, Callee, Exit, Graph, Loop, label};
+use hsaco_draw::flow::{Block, BlockLine, Callee, Exit, Graph, Loop, label};
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};

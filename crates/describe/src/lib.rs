@@ -4,7 +4,9 @@
 //! ([`info`]), its [`arguments`] and their bytes ([`kernarg`]), [`calls`], control [`flow`],
 //! [`lines`], [`notes`], instructions that fit a [`query`], [`resources`], [`size`], [`source`] and [`symbols`]. Rows are plain values that
 //! serialize to the JSON of the command, version [`hsaco_bytes::SCHEMA_VERSION`]; what is wrong with an object is noted
-//! beside them. [`executable`] loads the objects of files.
+//! beside them. [`executable`] loads the objects of files, and
+//! [`run`] puts what a kernel is given on a device and what came of it into rows; [`prove`] does so for an object and what
+//! was made of it. [`assembly`] is lines as encodings.
 //!
 //! ```
 //! use hsaco_describe::resources::Resources;
@@ -27,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+pub mod assembly;
 pub mod calls;
 pub mod executable;
 pub mod flow;
@@ -35,8 +38,10 @@ pub mod kernarg;
 pub mod lines;
 pub mod list;
 pub mod notes;
+pub mod prove;
 pub mod query;
 pub mod resources;
+pub mod run;
 pub mod side;
 pub mod size;
 pub mod source;

@@ -1,6 +1,7 @@
 //! What objects define: kernels, functions, variables; read from an object, or from an index of it.
 
 use std::borrow::Cow;
+use std::io;
 
 use crate::source_name;
 use hsaco_bytes::{Error, Str};
@@ -128,6 +129,51 @@ pub struct KernelRow<'a> {
     pub wavefront_size: Option<u64>,
     /// The most work-items of a workgroup.
     pub max_workgroup_size: Option<u64>,
+}
+
+/// Bytes that the JSON of a kernel with a name of this length is likely to take.
+#[must_use]
+pub fn likely_json_size(name: usize) -> usize {
+    const WITHOUT_NAMES: usize = 240;
+    const NAMES: usize = 4;
+    WITHOUT_NAMES + NAMES * name
+}
+
+impl KernelRow<'_> {
+    /// Appends the same JSON as the row serializes to, without a search of every key for what to escape.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn push_json(&self, json: &mut Vec<u8>) -> io::Result<()> {
+        let texts = [
+            ("{\"name\":", Some(&self.name)),
+            (",\"demangled\":", Some(&self.demangled)),
+            (",\"symbol\":", self.symbol.as_ref()),
+        ];
+        for (key, text) in texts {
+            json.extend_from_slice(key.as_bytes());
+            serde_json::to_writer(&mut *json, &text)?;
+        }
+        let numbers = [
+            (",\"descriptor\":", self.descriptor),
+            (",\"entry\":", self.entry),
+            (",\"code_size\":", self.code_size),
+            (",\"vgprs\":", self.vgprs),
+            (",\"agprs\":", self.agprs),
+            (",\"sgprs\":", self.sgprs),
+            (",\"lds\":", self.lds),
+            (",\"scratch\":", self.scratch),
+            (",\"kernarg_size\":", self.kernarg_size),
+            (",\"wavefront_size\":", self.wavefront_size),
+            (",\"max_workgroup_size\":", self.max_workgroup_size),
+        ];
+        for (key, number) in numbers {
+            json.extend_from_slice(key.as_bytes());
+            serde_json::to_writer(&mut *json, &number)?;
+        }
+        json.push(b'}');
+        Ok(())
+    }
 }
 
 impl<'a> KernelRow<'a> {
@@ -390,5 +436,33 @@ impl<'c, 'e: 'c> Listed<'c, 'e> {
             Self::Read(kernel, generation) => KernelRow::new(kernel, generation),
             Self::Recorded(record) => (KernelRow::recorded(record), None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_the_same_json_either_way() {
+        let row = KernelRow {
+            name: "quote\"tab\t".into(),
+            demangled: "Stra\u{df}e".into(),
+            symbol: None,
+            descriptor: Some(u64::MAX),
+            entry: None,
+            code_size: Some(1),
+            vgprs: Some(2),
+            agprs: Some(3),
+            sgprs: Some(4),
+            lds: Some(5),
+            scratch: Some(6),
+            kernarg_size: Some(7),
+            wavefront_size: Some(8),
+            max_workgroup_size: Some(9),
+        };
+        let mut json = Vec::new();
+        row.push_json(&mut json).unwrap();
+        assert_eq!(json, serde_json::to_vec(&row).unwrap());
     }
 }

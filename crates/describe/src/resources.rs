@@ -8,6 +8,7 @@ use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_isa::Processor;
 use hsaco_isa::occupancy::{Limiter, NextStep};
 use hsaco_isa::target::Generation;
+use hsaco_load::ShortageRow;
 use hsaco_object::{Kernel, Resources as Declared};
 use serde::Serialize;
 
@@ -111,19 +112,6 @@ pub struct NextRow {
     pub sgprs: u32,
     /// Bytes of LDS to free.
     pub lds: u32,
-}
-
-/// A resource of which the descriptor gives too little.
-#[derive(Debug, Serialize)]
-pub struct ShortageRow {
-    /// Which one.
-    pub resource: &'static str,
-    /// What the descriptor gives.
-    pub allocated: u32,
-    /// What the code uses.
-    pub needed: u32,
-    /// From the kernel to the function that needs it.
-    pub by: Vec<String>,
 }
 
 /// What kernels of one object are looked at with.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use hsaco_analysis::Metric;
 use hsaco_check::{Finding, REGRESSION, Severity};
-use hsaco_container::{Entry, EntryKind, Options};
+use hsaco_container::{Entry, EntryKind, WalkOptions};
 use hsaco_diff::{
-    Changes, Comparison, Fingerprint, KernelChange, ObjectRecord, ResourceChange, Subject, Trend,
-    What,
+    Changes, ComparedObject, Comparison, Fingerprint, KernelChange, ObjectRecord, ResourceChange,
+    Trend, What,
 };
 use hsaco_files::input::Input;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble, parallel};
@@ -53,7 +53,7 @@ pub struct Side<'i> {
     pub input: &'i Input,
     /// In the order of the file.
     pub objects: Vec<Seen>,
-    options: Options,
+    options: WalkOptions,
     /// The compressed bundle that was unpacked last, and its objects by their numbers.
     unpacked: Option<(u64, Vec<(usize, Entry<'i>)>)>,
 }
@@ -61,7 +61,7 @@ pub struct Side<'i> {
 impl<'i> Side<'i> {
     /// A file whose objects were all seen once.
     #[must_use]
-    pub fn new(input: &'i Input, objects: Vec<Seen>, options: Options) -> Self {
+    pub fn new(input: &'i Input, objects: Vec<Seen>, options: WalkOptions) -> Self {
         Self { input, objects, options, unpacked: None }
     }
 
@@ -259,8 +259,8 @@ pub fn compare(a: &mut Side<'_>, b: &mut Side<'_>, what: What<'_>) -> Compared {
 
 /// An object as it is compared.
 #[must_use]
-pub fn subject<'o>(item: &'o ObjectItem<'_, '_>) -> Subject<'o> {
-    Subject {
+pub fn subject<'o>(item: &'o ObjectItem<'_, '_>) -> ComparedObject<'o> {
+    ComparedObject {
         index: item.number,
         entry_id: item.entry.id.as_deref(),
         target: item.target.as_deref(),

@@ -2,7 +2,7 @@
 
 use hsaco_bytes::ErrorKind;
 use hsaco_files::{ObjectItem, Trouble};
-use hsaco_load::{Executable, SymbolKind, SymbolRow};
+use hsaco_load::{Executable, LoadedSymbolKind, SymbolRow};
 use serde::Serialize;
 
 use crate::calls::callers;
@@ -11,7 +11,7 @@ use crate::calls::callers;
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'q> {
     /// Of which kinds; all where none is named.
-    pub kinds: &'q [SymbolKind],
+    pub kinds: &'q [LoadedSymbolKind],
     /// Whether to find who may call each function, for which all code is decoded.
     pub callers: bool,
 }
@@ -37,7 +37,8 @@ impl Symbols {
         let symbols = executable.symbols().filter(|it| wanted(it.kind()));
         let row = |symbol| {
             let mut row = SymbolRow::new(&executable, &symbol);
-            let is_called = matches!(symbol.kind(), SymbolKind::Function | SymbolKind::External);
+            let is_called =
+                matches!(symbol.kind(), LoadedSymbolKind::Function | LoadedSymbolKind::External);
             if let (Some(callers), true) = (&callers, is_called) {
                 let own = callers.get(&symbol.name().to_string()).cloned();
                 row.callers = Some(own.unwrap_or_default());

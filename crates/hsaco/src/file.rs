@@ -1,7 +1,7 @@
 //! A file of any kind, opened for its code objects.
 
 use hsaco_bytes::Error;
-use hsaco_container::{self as container, Entry, EntryKind, Options};
+use hsaco_container::{self as container, Entry, EntryKind, WalkOptions};
 use hsaco_object::CodeObject;
 
 /// Finds the code objects of a file: a code object, a bundle, a library or a program that holds some, an archive. What is
@@ -11,7 +11,7 @@ use hsaco_object::CodeObject;
 #[must_use]
 pub fn open(bytes: &[u8]) -> File<'_> {
     let mut file = File { entries: Vec::new(), problems: Vec::new() };
-    for entry in container::entries(bytes, &Options::default()) {
+    for entry in container::entries(bytes, &WalkOptions::default()) {
         match entry {
             Ok(entry) if entry.kind == EntryKind::CodeObject => file.add(entry),
             Ok(_) => {}

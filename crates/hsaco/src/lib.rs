@@ -16,7 +16,7 @@
 //! A kernel runs on the CPU:
 //!
 //! ```
-//! use hsaco::emu::{Argument, Device, Dispatch, Kernel};
+//! use hsaco::emu::{CallArgument, Device, Dispatch, LoadedKernel};
 //! use hsaco::kernarg::Launch;
 //! use hsaco::load::{Executable, Freeze};
 //! let mut executable = Executable::new(None);
@@ -24,10 +24,10 @@
 //! executable.freeze(Freeze::default())?;
 //! let mut device = Device::new("gfx942".parse()?, 1 << 30);
 //! device.load(&executable)?;
-//! let reverse = Kernel::find(&executable, "reverse")?;
+//! let reverse = LoadedKernel::find(&executable, "reverse")?;
 //! let mut out = [0; 256];
 //! let launch = Launch::of_workgroups(&[1], &[64])?.with_dynamic_lds(256);
-//! device.call(&reverse, launch, &mut [Argument::Buffer(&mut out)], |it: Dispatch<'_>| it.run())?;
+//! device.call(&reverse, launch, &mut [CallArgument::Buffer(&mut out)], |it: Dispatch<'_>| it.run())?;
 //! assert_eq!(out[..4], 63_u32.to_le_bytes());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -36,7 +36,7 @@
 //! file; [`object`] knows code objects; [`dwarf`] knows debug information; [`demangle`] spells names as LLVM does;
 //! [`analysis`] knows what code does; [`db`] keeps the kernels of many files; [`mod@check`] says why a device would refuse
 //! an object; [`kernarg`] lays out and packs arguments; [`load`] puts objects together as a runtime does; [`emu`] runs kernels on the CPU; [`patch`]
-//! rewrites code; [`listing`] prints it as llvm-objdump does; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
+//! rewrites code; [`prove`] shows by execution that it behaves as before; [`listing`] prints it as llvm-objdump does; [`draw`] makes pictures of it; [`mod@diff`] says what is different between objects.
 #![forbid(unsafe_code)]
 
 mod file;
@@ -60,3 +60,4 @@ pub use hsaco_listing as listing;
 pub use hsaco_load as load;
 pub use hsaco_object as object;
 pub use hsaco_patch as patch;
+pub use hsaco_prove as prove;

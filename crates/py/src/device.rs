@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hsaco::emu::{self, Argument, Limits, Outcome};
+use hsaco::emu::{self, CallArgument, Limits, Outcome};
 use hsaco::kernarg::{Float, Launch, Value, ValueType};
 use hsaco::load::{Executable, Freeze};
 use hsaco::object::metadata::ValueKind;
@@ -132,7 +132,7 @@ impl Program {
         if self.executable.symbol(name).and_then(|it| it.kernel()).is_none() {
             return Err(error::no_symbol(py, name));
         }
-        let kernel = py.detach(|| emu::Kernel::find(&self.executable, name));
+        let kernel = py.detach(|| emu::LoadedKernel::find(&self.executable, name));
         let kernel = kernel.map_err(|it| error::running(py, &it, None))?;
         Ok(LoadedKernel {
             device: self.device.clone_ref(py),
@@ -153,7 +153,7 @@ pub(crate) struct LoadedKernel {
     device: Py<Device>,
     executable: Arc<Executable<'static>>,
     layout: Layout,
-    kernel: emu::Kernel,
+    kernel: emu::LoadedKernel,
 }
 
 /// An argument, ready for the device.
@@ -306,8 +306,8 @@ impl LoadedKernel {
         let mut arguments: Vec<_> = ready
             .iter_mut()
             .map(|it| match it {
-                Ready::Bytes(bytes) => Argument::Value(Value::Bytes(bytes)),
-                Ready::Buffer(bytes) => Argument::Buffer(bytes),
+                Ready::Bytes(bytes) => CallArgument::Value(Value::Bytes(bytes)),
+                Ready::Buffer(bytes) => CallArgument::Buffer(bytes),
             })
             .collect();
         let mut state = self.device.get().lock();

@@ -13,12 +13,12 @@ pub(crate) struct Object(pub(crate) Arc<db::Object>);
 
 /// A kernel. Its instructions are decoded when they are first asked for, once for all threads.
 #[pyclass(frozen, module = "hsaco")]
-pub(crate) struct Kernel(pub(crate) db::Kernel);
+pub(crate) struct Kernel(pub(crate) db::IndexedKernel);
 
 /// What an instruction is of.
 #[derive(Clone)]
 pub(crate) enum Of {
-    Kernel(db::Kernel),
+    Kernel(db::IndexedKernel),
     Listing(Arc<db::Listing>),
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Instruction {
 }
 
 /// A hash of a part of a kernel.
-pub(crate) fn hash_of(kernel: &db::Kernel, part: usize) -> u64 {
+pub(crate) fn hash_of(kernel: &db::IndexedKernel, part: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
     (Arc::as_ptr(kernel.object()), kernel.number(), part).hash(&mut hasher);
     hasher.finish()

@@ -7,7 +7,7 @@ use hsaco::analysis::{BlockId, Cfg, Exit};
 use hsaco::bytes::{Error, ErrorKind, Id};
 use hsaco::db;
 use hsaco::dwarf::Spelling;
-use hsaco::kernarg::{Entry, Wave, spell};
+use hsaco::kernarg::{EntryState, Wave, spell};
 use hsaco::object::metadata::Argument;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -44,7 +44,7 @@ impl Kernel {
     }
 
     /// What registers hold when it begins, or that this is unknown.
-    fn begins(&self, py: Python<'_>) -> PyResult<Entry> {
+    fn begins(&self, py: Python<'_>) -> PyResult<EntryState> {
         let processor = self.0.object().target_id().map(|it| it.processor);
         let tables = self.tables(py)?;
         let found = processor.map(|it| layout::entry(it, &tables.kernel()));
@@ -60,7 +60,7 @@ impl Kernel {
     fn detached<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&db::Kernel) -> Result<T, Error> + Send,
+        work: impl FnOnce(&db::IndexedKernel) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         py.detach(|| work(&self.0)).map_err(|error| self.raised(py, &error))
     }
@@ -110,7 +110,7 @@ impl Kernel {
         if self.0.code_size().is_none() {
             return Ok(None);
         }
-        let code = self.detached(py, db::Kernel::code)?;
+        let code = self.detached(py, db::IndexedKernel::code)?;
         Ok(Some(PyBytes::new(py, code.as_ref())))
     }
 
@@ -155,7 +155,7 @@ impl Kernel {
         keywords: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let spelling = Spelling { resolve_typedefs, keywords };
-        let arguments = self.detached(py, db::Kernel::arguments)?;
+        let arguments = self.detached(py, db::IndexedKernel::arguments)?;
         let described = py.detach(|| serde_json::to_string(&spell(&arguments, spelling)));
         let text = described.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let module = py.import(pyo3::intern!(py, "hsaco._records"))?;
@@ -165,7 +165,7 @@ impl Kernel {
     /// Where metadata and debug information contradict each other about its arguments, in words.
     #[getter]
     fn argument_disagreements(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let found = self.detached(py, db::Kernel::arguments)?;
+        let found = self.detached(py, db::IndexedKernel::arguments)?;
         Ok(found.disagreements.iter().map(ToString::to_string).collect())
     }
 
@@ -280,7 +280,7 @@ impl Kernel {
 }
 
 /// The error for a kernel of which neither metadata nor descriptor is there.
-fn no_tables(kernel: &db::Kernel) -> Error {
+fn no_tables(kernel: &db::IndexedKernel) -> Error {
     let detail = format!("{} has no metadata and no descriptor", kernel.name());
     Error::new(ErrorKind::NotFound, "kernel", detail)
 }
@@ -311,7 +311,7 @@ fn argument<'py>(py: Python<'py>, argument: &Argument<'_>) -> PyResult<Bound<'py
 /// Instructions of a kernel that run one after the other.
 #[pyclass(frozen, module = "hsaco")]
 pub(crate) struct Block {
-    kernel: db::Kernel,
+    kernel: db::IndexedKernel,
     index: usize,
 }
 

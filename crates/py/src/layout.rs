@@ -3,7 +3,7 @@
 use hsaco::bytes::{Error, ErrorKind};
 use hsaco::isa::Processor;
 use hsaco::kernarg::{
-    ArgumentSlot, Blob, Datum, Declaration, DispatchPacket, Entry, Float, HiddenField,
+    ArgumentSlot, Blob, Datum, Declaration, DispatchPacket, EntryState, Float, HiddenField,
     NativeLayout, Packet, PacketNeeds, Prepacked, Value, ValueType, Wave,
 };
 use hsaco::object::Kernel;
@@ -423,14 +423,17 @@ fn to_python<'py>(py: Python<'py>, value: &Datum) -> PyResult<Bound<'py, PyAny>>
 }
 
 /// What registers hold when a kernel begins.
-pub(crate) fn entry(processor: Processor, kernel: &Kernel<'_>) -> Result<Option<Entry>, Error> {
-    kernel.descriptor().map(|it| Entry::new(processor, &it)).transpose()
+pub(crate) fn entry(
+    processor: Processor,
+    kernel: &Kernel<'_>,
+) -> Result<Option<EntryState>, Error> {
+    kernel.descriptor().map(|it| EntryState::new(processor, &it)).transpose()
 }
 
 /// The registers, one record each.
 pub(crate) fn entry_registers<'py>(
     py: Python<'py>,
-    entry: &Entry,
+    entry: &EntryState,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let row = |it: &hsaco::kernarg::EntryRegister| {
         let fields = dict!(py,
@@ -447,7 +450,7 @@ pub(crate) fn entry_registers<'py>(
 /// The values of one wave's registers, and of one lane's; None where only the driver knows.
 pub(crate) fn entry_values<'py>(
     py: Python<'py>,
-    entry: &Entry,
+    entry: &EntryState,
     wave: &Wave<'_>,
     lane: u32,
 ) -> PyResult<Bound<'py, PyDict>> {

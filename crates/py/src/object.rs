@@ -55,7 +55,7 @@ impl Object {
     /// Its device functions: code that a symbol names and no descriptor describes.
     #[getter]
     fn functions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let function = |it: &db::Function| {
+        let function = |it: &db::DeviceFunction| {
             let demangled = crate::demangle(&it.name);
             let fields = dict!(py,
                 name: &it.name,

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use hsaco::bytes::memory;
-use hsaco::container::{Container, Options};
+use hsaco::bytes::number::count;
+use hsaco::container::{Container, WalkOptions};
 use hsaco_files::{EntryItem, Extracted, ExtractedFile, Extraction, LeftOut};
 use serde::Serialize;
 
@@ -23,7 +24,7 @@ use crate::report::{self, Report, Status};
 use crate::scan::Verify;
 use crate::schema::SCHEMA_VERSION;
 use crate::select::ObjectSelection;
-use crate::table::{count, human_size};
+use crate::table::human_size;
 
 /// Writes the code objects of files to files of their own
 ///
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 /// Writes the one object that is selected to standard output.
-fn run_single(args: &Args, selection: &ObjectSelection, options: &Options) -> Result<Status> {
+fn run_single(args: &Args, selection: &ObjectSelection, options: &WalkOptions) -> Result<Status> {
     let mut single = Single::default();
     let status = walk::run(&args.inputs.files, selection, options, &mut single)?;
     if let ([_], Some(data)) = (single.names.as_slice(), single.data) {

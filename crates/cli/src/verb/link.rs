@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::bytes::number::count;
 use hsaco::elf::Section;
 use hsaco::load::{Executable, Freeze, LinkRow};
 use hsaco::object::CodeObject;
@@ -12,7 +13,6 @@ use crate::args::{Color, Format, Inputs, ObjectFilter};
 use crate::executable::{self, Together};
 use crate::json;
 use crate::report::{self, Status};
-use crate::table::count;
 use crate::text::shown;
 use crate::verb::bundle::write_bytes;
 

@@ -5,14 +5,15 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hsaco::load::{Executable, ExecutableRows, Freeze, RelocationRow, SymbolKind};
+use hsaco::bytes::number::count;
+use hsaco::load::{Executable, ExecutableRows, Freeze, LoadedSymbolKind, RelocationRow};
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
 use crate::executable::{self, Together, parse_address, parse_definition};
 use crate::json;
 use crate::output::{self, Output};
 use crate::report::{self, Status};
-use crate::table::{Cell, Table, count};
+use crate::table::{Cell, Table};
 use crate::text::shown;
 
 /// Loads code objects as a runtime does, and shows the memory map and every relocation
@@ -121,7 +122,7 @@ fn memory(rows: &ExecutableRows) -> Table {
 
 fn symbols(executable: &Executable<'_>) -> Table {
     let mut table = Table::titled(">address|>size|kind|object|name");
-    for symbol in executable.symbols().filter(|it| it.kind() != SymbolKind::Absolute) {
+    for symbol in executable.symbols().filter(|it| it.kind() != LoadedSymbolKind::Absolute) {
         let object = symbol.object().map_or("-", |it| executable.object_name(it));
         table.row([
             symbol.address().map_or(Cell::Unknown, Cell::Hex),

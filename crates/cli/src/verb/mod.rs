@@ -21,6 +21,7 @@ mod ls;
 mod notes;
 mod packet;
 mod patch;
+mod prove;
 mod query;
 mod resources;
 mod rules;
@@ -60,7 +61,7 @@ macro_rules! verbs {
 
 pub(crate) static VERBS: &[Verb] = verbs! {
     ls info notes args kernarg packet disasm lines source query asm calls resources check explain cfg
-    symbols load link diff extract patch rules bundle generate demo size run
+    symbols load link diff extract patch rules bundle generate demo size run prove
 };
 
 impl Verb {

@@ -48,7 +48,7 @@ impl Verb for Args {
     }
 
     fn text(&self, row: &Row, page: &mut Page) -> Result<()> {
-        page.out.extend(row.text.iter().flatten());
+        page.out.extend_from_slice(row.text.as_deref().unwrap_or_default());
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::bytes::number::count;
 use hsaco_describe::resources::{Amounts, KernelResources, LdsAmounts, NextRow, Resources};
 
 use crate::args::Reading;
@@ -10,7 +11,7 @@ use crate::frame::Heading;
 use crate::report::Status;
 use crate::select::KernelSelection;
 use crate::skeleton::{self, Look, Page, Verb};
-use crate::table::{Cell, Table, count};
+use crate::table::{Cell, Table};
 use crate::text::shown;
 
 /// Shows the registers, LDS and scratch that kernels need with all they call, and their occupancy

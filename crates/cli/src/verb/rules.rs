@@ -3,14 +3,12 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use hsaco::patch::{Options, Outcome, Requirement, Rule, RuleSet, Trigger};
-use serde::Serialize;
+use hsaco::patch::{Options, RuleSet, RuleSetRows};
 
 use crate::args::{Answer, Format};
 use crate::json;
 use crate::output::Output;
 use crate::report::Status;
-use crate::schema::SCHEMA_VERSION;
 
 /// Lists the rules that `patch` rewrites by, or shows the page of one
 #[derive(clap::Args)]
@@ -20,45 +18,6 @@ pub(crate) struct Args {
     rule: Option<String>,
     #[command(flatten)]
     answer: Answer,
-}
-
-#[derive(Serialize)]
-struct Document {
-    schema_version: u32,
-    sets: Vec<SetJson>,
-}
-
-#[derive(Serialize)]
-struct SetJson {
-    name: &'static str,
-    /// Null where there are no rules to be for one.
-    processor: Option<&'static str>,
-    stepping: Option<SteppingJson>,
-    rules: Vec<RuleJson>,
-}
-
-/// The stepping that code is for before, and the one that it is for afterwards.
-#[derive(Serialize)]
-struct SteppingJson {
-    takes: &'static str,
-    gives: &'static str,
-}
-
-#[derive(Serialize)]
-struct RuleJson {
-    name: &'static str,
-    summary: &'static str,
-    required: bool,
-    instructions: Vec<&'static str>,
-    examples: Vec<ExampleJson>,
-}
-
-#[derive(Serialize)]
-struct ExampleJson {
-    name: &'static str,
-    before: Vec<&'static str>,
-    after: Option<Vec<&'static str>>,
-    refused: Option<&'static str>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -72,10 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 rule.with_context(|| format!("no rule `{name}`; `hsaco rules` lists them"))?;
             out.write_all(rule.page.as_bytes())?;
         }
-        (None, Format::Json) => {
-            let sets = RuleSet::all().iter().map(set_json).collect();
-            json::document(&mut out, &Document { schema_version: SCHEMA_VERSION, sets })?;
-        }
+        (None, Format::Json) => json::document(&mut out, &RuleSetRows::default())?,
         (None, Format::Text) => write_text(&mut out)?,
     }
     out.finish()?;
@@ -83,15 +39,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 fn write_text(out: &mut Output) -> Result<()> {
-    for set in RuleSet::all() {
-        let stepping = set.stepping().map(|it| format!(", {} to {}", it.takes, it.gives));
+    for set in RuleSetRows::default().sets {
+        let stepping = set.stepping.map(|it| format!(", {} to {}", it.takes, it.gives));
         let stepping = stepping.unwrap_or_default();
-        let processor = processor(set).unwrap_or("any processor");
-        writeln!(out, "{} (code for {processor}{stepping})", set.name())?;
-        let width = set.rules().iter().map(|rule| rule.name.len()).max().unwrap_or(0);
-        for rule in set.rules() {
-            let may_fail =
-                if rule.requirement == Requirement::Required { "" } else { " (optional)" };
+        let processor = set.processor.unwrap_or("any processor");
+        writeln!(out, "{} (code for {processor}{stepping})", set.name)?;
+        let width = set.rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
+        for rule in set.rules {
+            let may_fail = if rule.required { "" } else { " (optional)" };
             writeln!(out, "  {:width$}  {}{may_fail}", rule.name, rule.summary)?;
         }
     }
@@ -101,38 +56,4 @@ fn write_text(out: &mut Output) -> Result<()> {
         writeln!(out, "  {name:width$}  {help}")?;
     }
     Ok(())
-}
-
-fn set_json(set: &RuleSet) -> SetJson {
-    let rules = set.rules().iter().map(rule_json).collect();
-    let stepping = set.stepping().map(|it| SteppingJson { takes: it.takes, gives: it.gives });
-    SetJson { name: set.name(), processor: processor(set), stepping, rules }
-}
-
-/// The processor that a set is for: without rules it is for edits, of code for any.
-fn processor(set: &RuleSet) -> Option<&'static str> {
-    (!set.rules().is_empty()).then(|| set.processor())
-}
-
-fn rule_json(rule: &Rule) -> RuleJson {
-    let lines = |text: &'static str| text.lines().map(str::trim).collect::<Vec<_>>();
-    let examples = rule.examples.iter().map(|example| {
-        let before = lines(example.before);
-        let (after, refused) = match example.after {
-            Outcome::Same => (Some(before.clone()), None),
-            Outcome::Code(code) => (Some(lines(code)), None),
-            Outcome::Refused(reason) => (None, Some(reason)),
-        };
-        ExampleJson { name: example.name, before, after, refused }
-    });
-    RuleJson {
-        name: rule.name,
-        summary: rule.summary,
-        required: rule.requirement == Requirement::Required,
-        instructions: match rule.trigger {
-            Trigger::Opcodes(names) => names.to_vec(),
-            Trigger::Look(..) | Trigger::Entry => Vec::new(),
-        },
-        examples: examples.collect(),
-    }
 }

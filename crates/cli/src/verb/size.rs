@@ -3,21 +3,21 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::container::{Container, Options};
+use hsaco::bytes::number::{count, grouped};
+use hsaco::container::{Container, WalkOptions};
 use hsaco::object::layout::{self, Duplicate, Object, Piece};
 use hsaco_describe::size::{
     Key, Sizes, SizesRow, Sum, Wanted, saved, saved_within_targets, spelt, targets,
 };
-use serde::Serialize;
 
 use crate::args::{Format, Reading, named};
 use crate::input::{self, Input};
 use crate::output::Output;
 use crate::report::{Report, Status};
 use crate::scan::Verify;
-use crate::schema::SCHEMA_VERSION;
+use crate::schema::FileStream;
 use crate::select::{KernelSelection, ObjectSelection};
-use crate::table::{Cell, Table, count, grouped};
+use crate::table::{Cell, Table};
 
 /// Shows what every byte of a file is for: target, object, section, kernel
 ///
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let wanted = Wanted { objects: &selection, all_objects, kernels: &kernels };
     let options = Verify::Cheap.options(inputs.max_size);
     let mut out = Output::answer(answer)?;
-    let mut writer = Writer { args, out: &mut out, files: 0 };
+    let mut writer = Writer { args, out: &mut out, files: 0, stream: FileStream::default() };
     let mut report = Report::default();
     writer.begin()?;
     for input in input::inputs(&inputs.files) {
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 /// One file, from its bytes to its answer.
 fn measure(
     input: &Input,
-    options: &Options,
+    options: &WalkOptions,
     wanted: Wanted<'_>,
     writer: &mut Writer<'_>,
     report: &mut Report,
@@ -125,6 +125,7 @@ struct Writer<'w> {
     args: &'w Args,
     out: &'w mut Output,
     files: usize,
+    stream: FileStream,
 }
 
 impl Writer<'_> {
@@ -134,14 +135,14 @@ impl Writer<'_> {
 
     fn begin(&mut self) -> Result<()> {
         if self.is_json() {
-            write!(self.out, "{{\"schema_version\":{SCHEMA_VERSION},\"files\":[")?;
+            self.stream.begin(self.out)?;
         }
         Ok(())
     }
 
     fn end(&mut self) -> Result<()> {
         if self.is_json() {
-            writeln!(self.out, "]}}")?;
+            self.stream.end(self.out)?;
         }
         Ok(())
     }
@@ -150,20 +151,12 @@ impl Writer<'_> {
         if !self.is_json() {
             return Ok(());
         }
-        self.json(&SizesRow::unopened(name, error))
-    }
-
-    fn json(&mut self, file: &impl Serialize) -> Result<()> {
-        if self.files > 0 {
-            self.out.write_all(b",")?;
-        }
-        self.files += 1;
-        Ok(serde_json::to_writer(&mut *self.out, file)?)
+        self.stream.file(self.out, &SizesRow::unopened(name, error))
     }
 
     fn file(&mut self, file: &Sizes<'_>, error: Option<&str>) -> Result<()> {
         if self.is_json() {
-            return self.json(&file.row(error));
+            return self.stream.file(self.out, &file.row(error));
         }
         let layout = file.layout;
         let titles = KEYS.iter().map(|(title, _, key)| (key, *title));
@@ -232,7 +225,7 @@ impl Writer<'_> {
         error: Option<&str>,
     ) -> Result<()> {
         if self.is_json() {
-            return self.json(&file.duplicates_row(duplicates, error));
+            return self.stream.file(self.out, &file.duplicates_row(duplicates, error));
         }
         if duplicates.is_empty() {
             return self.headline(&format!("{}: no kernels with the same code", file.path));

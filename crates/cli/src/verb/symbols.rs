@@ -1,7 +1,7 @@
 //! `hsaco symbols`: what objects define and want.
 
 use anyhow::Result;
-use hsaco::load::SymbolKind;
+use hsaco::load::LoadedSymbolKind;
 use hsaco_describe::symbols::{Options, Symbols};
 
 use crate::args::{Answer, Inputs, ObjectFilter};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     answer: Answer,
     /// Only symbols of this kind: kernel, variable, function, indirect_function, external, lds, absolute
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
-    kind: Vec<SymbolKind>,
+    kind: Vec<LoadedSymbolKind>,
     /// Show who may call each function; that decodes all code
     #[arg(long)]
     callers: bool,
@@ -33,10 +33,10 @@ pub(crate) struct Args {
     no_demangle: bool,
 }
 
-fn parse_kind(text: &str) -> Result<SymbolKind, String> {
-    let found = SymbolKind::ALL.into_iter().find(|it| it.name() == text);
+fn parse_kind(text: &str) -> Result<LoadedSymbolKind, String> {
+    let found = LoadedSymbolKind::ALL.into_iter().find(|it| it.name() == text);
     found.ok_or_else(|| {
-        let names: Vec<&str> = SymbolKind::ALL.iter().map(|it| it.name()).collect();
+        let names: Vec<&str> = LoadedSymbolKind::ALL.iter().map(|it| it.name()).collect();
         format!("expected one of {}", names.join(", "))
     })
 }

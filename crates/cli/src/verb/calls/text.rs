@@ -6,9 +6,9 @@ use std::io::Write;
 use anstyle::Style;
 use anyhow::Result;
 use hsaco::analysis::CallKind;
+use hsaco::bytes::number::count;
 use hsaco_describe::calls::{CallRow, Calls, KernelCalls};
 
-use crate::table::count;
 use crate::text::shown;
 
 /// How many functions are named that an unknown call may go to.

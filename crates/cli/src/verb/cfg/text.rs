@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use hsaco::draw::{Block, Graph, counted, label};
+use hsaco::draw::flow::{Block, Graph, counted, label};
 
 use crate::text::shown;
 

@@ -3,23 +3,22 @@
 mod config;
 mod matrix;
 mod options;
-mod text;
 mod walk;
 
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use hsaco::check::render::{Github, Json, JsonLines, Junit, Markdown, Sarif};
+use hsaco::check::render::{Github, Json, JsonLines, Junit, Markdown, Sarif, Text};
 use hsaco::check::result::{DeviceResult, FileResult};
-use hsaco::check::{Baseline, Device, Rule};
+use hsaco::check::{Baseline, Device, Rule, Severity};
 use hsaco_files::seen_from;
 
 use crate::output::{Output, write_file};
 use crate::report::{Report, Status};
 
-pub(crate) use options::{Args, rule};
-use options::{Format, Settings};
+use options::Settings;
+pub(crate) use options::{Args, Format, rule};
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
@@ -44,7 +43,15 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let color = out.color();
     match args.all_devices && args.format == Format::Text {
         true => matrix::write(&mut out, &files, color)?,
-        false => write(args.format, &mut out, &files, &settings, color)?,
+        false => {
+            let rules: Vec<&Rule> = Rule::all().filter(|rule| !rule.is_of_runs()).collect();
+            let is_asked = |rule: &&Rule| settings.checker.runs(rule);
+            let asked: Vec<&Rule> = rules.iter().copied().filter(is_asked).collect();
+            let fail_on = settings.fail_on;
+            let answered =
+                Answered { verb: "check", files: &files, rules: &rules, asked: &asked, fail_on };
+            render(args.format, &mut out, &answered, settings.devices.len() > 1, color)?;
+        }
     }
     out.finish()?;
     let mut status = report.status();
@@ -52,23 +59,33 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
+/// What a verb has found.
+pub(crate) struct Answered<'r> {
+    pub(crate) verb: &'r str,
+    pub(crate) files: &'r [FileResult],
+    /// The rules of the verb.
+    pub(crate) rules: &'r [&'r Rule],
+    /// Those that were asked.
+    pub(crate) asked: &'r [&'r Rule],
+    pub(crate) fail_on: Severity,
+}
+
 /// Writes what was found in a format.
-fn write(
+pub(crate) fn render(
     format: Format,
     out: &mut dyn Write,
-    files: &[FileResult],
-    settings: &Settings,
+    answered: &Answered<'_>,
+    names_devices: bool,
     color: bool,
 ) -> Result<()> {
-    let rules: Vec<&Rule> = Rule::all().collect();
-    let (rules, fail_on) = (rules.as_slice(), settings.fail_on);
+    let &Answered { verb, files, rules, asked, fail_on } = answered;
     match format {
-        Format::Text => text::write(out, files, settings.devices.len() > 1, color)?,
+        Format::Text => write!(out, "{}", Text { files, names_devices, color })?,
         Format::Json => write!(out, "{}", Json { files, fail_on })?,
         Format::Jsonl => write!(out, "{}", JsonLines { files })?,
         Format::Sarif => write!(out, "{}", Sarif { files, rules, name: &project_name })?,
         Format::Github => write!(out, "{}", Github { files })?,
-        Format::Junit => write!(out, "{}", Junit { verb: "check", files, rules, fail_on })?,
+        Format::Junit => write!(out, "{}", Junit { verb, files, rules: asked, fail_on })?,
         Format::Markdown => write!(out, "{}", Markdown { files })?,
     }
     Ok(())

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// Bytes of LDS that the launch adds to the kernel's own
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = parse_size)]
     dynamic_lds: u64,
-    /// Check code as well, which takes far longer: undecodable-code and resource-closure
+    /// Check code as well, which takes far longer: undecodable-code, resource-closure, missing-wait and hazard
     #[arg(long)]
     code: bool,
     /// Check only these rules

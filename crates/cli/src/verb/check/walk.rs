@@ -5,7 +5,7 @@ use hsaco::check::result::FileResult;
 use hsaco::check::{CheckedObject, Facts, Finding, Request};
 use hsaco::container::{Container, Entry};
 use hsaco_files::{Batches, Met, map_objects};
-use hsaco_probe::Probe;
+use hsaco_probe::HsaRuntime;
 
 use crate::input::{self, Input};
 use crate::report::Report;
@@ -22,7 +22,7 @@ pub(super) fn files(
     report: &mut Report,
 ) -> Result<Vec<FileResult>> {
     let selection = ObjectSelection::new(&settings.objects)?;
-    let probe = args.probe.then(Probe::new);
+    let probe = args.probe.then(HsaRuntime::new);
     let shows = |finding: &Finding| settings.shows(finding);
     let request = Request {
         checker: &settings.checker,
@@ -51,7 +51,7 @@ struct Walk<'w> {
     settings: &'w Settings,
     request: Request<'w>,
     selection: ObjectSelection,
-    probe: Option<Probe>,
+    probe: Option<HsaRuntime>,
     sources: SourceFiles,
 }
 

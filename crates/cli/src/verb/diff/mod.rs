@@ -12,7 +12,7 @@ use hsaco::bytes::Str;
 use hsaco::check::render::{Github, Junit, Sarif};
 use hsaco::check::result::{FileResult, ObjectInfo};
 use hsaco::check::{REGRESSION, Severity};
-use hsaco::container::Options;
+use hsaco::container::WalkOptions;
 use hsaco::diff::{Changes, Comparison, Detail, Group, What};
 use hsaco_describe::side::{Compared, Seen, Side, compare, each_pair, regressions, subject};
 
@@ -141,7 +141,7 @@ fn open(argument: &OsString) -> Result<Input> {
 /// A file, all of whose objects are seen once.
 fn side<'i>(
     input: &'i Input,
-    options: Options,
+    options: WalkOptions,
     selection: &ObjectSelection,
     kernels: &KernelSelection,
     report: &mut Report,

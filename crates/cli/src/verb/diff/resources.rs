@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hsaco::bytes::number::count;
 use hsaco::diff::{Changes, METRICS, ResourceChange, Trend};
 
-use crate::table::{Cell, Table, count};
+use crate::table::{Cell, Table};
 
 pub(super) fn write_text(changes: &Changes, out: &mut dyn Write, color: bool) -> Result<()> {
     if !changes.kernels.is_empty() {

@@ -1,12 +1,12 @@
 //! What is different, for people.
 
+use hsaco::bytes::number::count;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use hsaco::diff::{DiffLine, FunctionDiff, ObjectDiff, ObjectName, Side, Value, ValueChange};
+use hsaco::diff::{DiffLine, FieldValue, FunctionDiff, ObjectDiff, ObjectName, Side, ValueChange};
 
 use crate::output::Output;
-use crate::table::count;
 use crate::text::shown;
 
 /// Where the text goes, and its colours.
@@ -102,9 +102,9 @@ impl<'o> Writer<'o> {
 
     fn changes(&mut self, what: &str, changes: &[ValueChange]) -> io::Result<()> {
         for change in changes {
-            let text = |value: &Value| match value {
-                Value::None => Ok("none".to_owned()),
-                Value::Text(text) => Ok(text.clone()),
+            let text = |value: &FieldValue| match value {
+                FieldValue::None => Ok("none".to_owned()),
+                FieldValue::Text(text) => Ok(text.clone()),
                 value => serde_json::to_string(value),
             };
             writeln!(

@@ -9,7 +9,7 @@ use hsaco::bytes::{Error, ErrorKind, Str};
 use hsaco::container::{Container, EntryKind};
 use hsaco::isa::decoder::TextMemory;
 use hsaco::listing::{
-    self, CodeSpan, JsonWriter, Lister, Plan, Selection, Sink as _, TextStyle, TextWriter,
+    self, CodeSpan, JsonWriter, Lister, ListingPlan, Selection, Sink as _, TextStyle, TextWriter,
 };
 
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let mut out =
         Output::open(args.answer.output.as_deref())?.exact(args.answer.format == Format::Text);
-    let lister = Lister::new(listing::Options {
+    let lister = Lister::new(listing::ListingOptions {
         decode: decode_options(&args.mattr, args.true16, args.mode),
         detects_true16: args.true16 == True16::Auto,
         live: args.live,
@@ -161,7 +161,7 @@ struct Row<'e> {
     number: usize,
     entry_id: Option<String>,
     target: Option<String>,
-    plan: Option<Plan<'e>>,
+    plan: Option<ListingPlan<'e>>,
 }
 
 /// Reads objects.
@@ -174,10 +174,9 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn read<'e>(&self, item: &ObjectItem<'e, '_>, trouble: &mut Trouble) -> Row<'e> {
         let mut problems = Vec::new();
-        let plan = item
-            .object
-            .as_ref()
-            .and_then(|object| Plan::new(object, self.lister, self.selection, &mut problems));
+        let plan = item.object.as_ref().and_then(|object| {
+            ListingPlan::new(object, self.lister, self.selection, &mut problems)
+        });
         if matches!(item.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) {
             let detail = format!("{} has none before it is compiled", item.entry.kind.name());
             problems.push(Error::new(ErrorKind::Unsupported, "instructions", detail));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use hsaco::bytes::number;
 use hsaco::isa::decoder::{DecodeOptions, Mode};
 pub(in crate::verb) use hsaco::listing::Attribute;
 use hsaco::listing::{SourceLine, SourceOptions};
@@ -87,10 +88,5 @@ impl SourceArgs {
 
 /// Reads `0x1900` and `6400`.
 pub(super) fn parse_address(text: &str) -> Result<u64, String> {
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    let address = match digits {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    address.map_err(|_| "expected an address such as 0x1900".to_owned())
+    number::parse(text).ok_or_else(|| "expected an address such as 0x1900".to_owned())
 }

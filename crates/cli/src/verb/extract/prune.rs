@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hsaco::container::{Container, Options};
+use hsaco::bytes::number::count;
+use hsaco::container::{Container, WalkOptions};
 use hsaco_files::{EntryItem, PrunedSizes, Pruning, write_pruned};
 use serde::Serialize;
 
@@ -17,7 +18,7 @@ use crate::output::Output;
 use crate::report::{Report, Status};
 use crate::schema::SCHEMA_VERSION;
 use crate::select::ObjectSelection;
-use crate::table::{count, human_size};
+use crate::table::human_size;
 use crate::verb::bundle::write_bytes;
 
 pub(super) fn run(
@@ -25,7 +26,7 @@ pub(super) fn run(
     keep: &[String],
     output: &OsStr,
     format: Format,
-    options: &Options,
+    options: &WalkOptions,
 ) -> Result<Status> {
     let [file] = files else {
         bail!("--keep-target takes one FILE, since it writes one");

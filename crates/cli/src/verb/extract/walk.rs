@@ -1,7 +1,7 @@
 //! Every entry of every input, with the bundle of the file that it belongs to.
 
 use anyhow::Result;
-use hsaco::container::{self, Container, Options};
+use hsaco::container::{self, Container, WalkOptions};
 use hsaco_files::EntryItem;
 
 use crate::input::{self, Input};
@@ -27,7 +27,7 @@ pub(super) trait Sink {
 pub(super) fn run(
     files: &[std::ffi::OsString],
     selection: &ObjectSelection,
-    options: &Options,
+    options: &WalkOptions,
     sink: &mut dyn Sink,
 ) -> Result<Status> {
     let mut report = Report::default();
@@ -50,7 +50,7 @@ pub(super) fn run(
 fn walk(
     input: &Input,
     selection: &ObjectSelection,
-    options: &Options,
+    options: &WalkOptions,
     sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {

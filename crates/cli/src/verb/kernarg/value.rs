@@ -43,9 +43,5 @@ pub(crate) fn sizes(text: &str) -> Result<Vec<u32>, String> {
 
 /// A number, decimal or `0x`.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(&digits.replace('_', ""), 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| format!("'{text}' is no number below 2^64"))
+    hsaco::bytes::number::parse(text).ok_or_else(|| format!("'{text}' is no number below 2^64"))
 }

@@ -1,7 +1,7 @@
 //! `ls` for programs.
 
 use anyhow::Result;
-use hsaco_describe::list::{Contents, KernelRow, ObjectRow};
+use hsaco_describe::list::{Contents, ObjectRow, likely_json_size};
 
 use super::{gather, index};
 use crate::frame::Rows;
@@ -79,7 +79,7 @@ fn kernels(
     let chunks: Vec<_> = wanted.chunks(ROWS_A_PART).enumerate().collect();
     let parts = parallel::map(&chunks, ROWS_A_PART, |(number, chunk)| {
         let mut own = Trouble::default();
-        let size = chunk.iter().map(|it| likely_size(it.name().as_bytes().len())).sum();
+        let size = chunk.iter().map(|it| likely_json_size(it.name().as_bytes().len())).sum();
         let mut json = Vec::with_capacity(size);
         let made = chunk.iter().enumerate().try_for_each(|(at, kernel)| {
             if *number > 0 || at > 0 {
@@ -87,76 +87,9 @@ fn kernels(
             }
             let (row, error) = kernel.row();
             contents.note(kernel.name(), error, &mut own);
-            push_kernel(&row, &mut json)
+            Ok(row.push_json(&mut json)?)
         });
         (made.map(|()| json), own)
     });
     gather(parts, trouble).into_iter().collect()
-}
-
-/// Bytes that the JSON of a kernel is likely to take.
-fn likely_size(name: usize) -> usize {
-    const WITHOUT_NAMES: usize = 240;
-    const NAMES: usize = 4;
-    WITHOUT_NAMES + NAMES * name
-}
-
-/// Appends the same JSON as the row serializes to, without a search of every key for what to escape.
-fn push_kernel(row: &KernelRow<'_>, json: &mut Vec<u8>) -> Result<()> {
-    let texts = [
-        ("{\"name\":", Some(&row.name)),
-        (",\"demangled\":", Some(&row.demangled)),
-        (",\"symbol\":", row.symbol.as_ref()),
-    ];
-    for (key, text) in texts {
-        json.extend_from_slice(key.as_bytes());
-        serde_json::to_writer(&mut *json, &text)?;
-    }
-    let numbers = [
-        (",\"descriptor\":", row.descriptor),
-        (",\"entry\":", row.entry),
-        (",\"code_size\":", row.code_size),
-        (",\"vgprs\":", row.vgprs),
-        (",\"agprs\":", row.agprs),
-        (",\"sgprs\":", row.sgprs),
-        (",\"lds\":", row.lds),
-        (",\"scratch\":", row.scratch),
-        (",\"kernarg_size\":", row.kernarg_size),
-        (",\"wavefront_size\":", row.wavefront_size),
-        (",\"max_workgroup_size\":", row.max_workgroup_size),
-    ];
-    for (key, number) in numbers {
-        json.extend_from_slice(key.as_bytes());
-        serde_json::to_writer(&mut *json, &number)?;
-    }
-    json.push(b'}');
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernels_are_the_same_json_either_way() {
-        let row = KernelRow {
-            name: "quote\"tab\t".into(),
-            demangled: "Stra\u{df}e".into(),
-            symbol: None,
-            descriptor: Some(u64::MAX),
-            entry: None,
-            code_size: Some(1),
-            vgprs: Some(2),
-            agprs: Some(3),
-            sgprs: Some(4),
-            lds: Some(5),
-            scratch: Some(6),
-            kernarg_size: Some(7),
-            wavefront_size: Some(8),
-            max_workgroup_size: Some(9),
-        };
-        let mut json = Vec::new();
-        push_kernel(&row, &mut json).unwrap();
-        assert_eq!(json, serde_json::to_vec(&row).unwrap());
-    }
 }

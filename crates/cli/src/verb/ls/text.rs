@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use hsaco::bytes::Str;
+use hsaco::bytes::number::count;
 use hsaco::container::Container;
 use hsaco::object::Resources;
 use hsaco_describe::list::{Contents, Listed, SymbolList};
@@ -17,7 +18,7 @@ use crate::parallel;
 use crate::report::Trouble;
 use crate::scan::{FileItem, ObjectItem, Visit};
 use crate::select::KernelSelection;
-use crate::table::{Cell, ROWS_A_PART, Table, count, human_size};
+use crate::table::{Cell, ROWS_A_PART, Table, human_size};
 use crate::text::shown;
 
 pub(super) struct TextLister<'o> {

@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use hsaco::object::CodeObject;
-use hsaco::patch::{Call, CodeEdit, Location, Points, Where};
+use hsaco::patch::{CodeEdit, EditLocation, InsertedCall, Points, Where};
 
 use super::Args;
 
 /// Lines of assembly and their place.
-pub(super) type Lines = (Location, Vec<String>);
+pub(super) type Lines = (EditLocation, Vec<String>);
 
 /// Reads `PLACE=LINE; LINE`.
 pub(super) fn parse_lines(text: &str) -> Result<Lines, String> {
@@ -21,7 +21,7 @@ pub(super) fn parse_lines(text: &str) -> Result<Lines, String> {
 }
 
 /// Reads `WHERE=FUNCTION` or `WHERE=FUNCTION(ARGUMENT, …)`.
-pub(super) fn parse_call(text: &str) -> Result<(Where, Call), String> {
+pub(super) fn parse_call(text: &str) -> Result<(Where, InsertedCall), String> {
     let (place, function) = text.split_once('=').ok_or("expected WHERE=FUNCTION")?;
     Ok((place.parse()?, function.parse()?))
 }
@@ -57,10 +57,10 @@ fn points(file: &[u8], place: &Where) -> Result<Vec<Points>> {
 }
 
 /// The addresses of a place.
-fn addresses(file: &[u8], place: &Location) -> Result<Vec<u64>> {
+fn addresses(file: &[u8], place: &EditLocation) -> Result<Vec<u64>> {
     let (name, line) = match place {
-        Location::Address(address) => return Ok(vec![*address]),
-        Location::Line(name, line) => (name, line),
+        EditLocation::Address(address) => return Ok(vec![*address]),
+        EditLocation::Line(name, line) => (name, line),
     };
     let addresses = place.addresses(&CodeObject::parse(file)?).context("debug information")?;
     if addresses.is_empty() {

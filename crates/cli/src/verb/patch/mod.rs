@@ -3,7 +3,7 @@
 mod edit;
 mod many;
 mod outcome;
-mod text;
+mod proof;
 mod verify;
 
 use std::collections::BTreeSet;
@@ -61,13 +61,18 @@ pub(crate) struct Args {
     /// dispatch_ptr, workgroup_id_x, _y and _z, numbers of 32 bits, and of 64 bits with an l behind them
     /// (entries=probe(kernarg, workgroup_id_x, 42))
     #[arg(long, value_name = "WHERE=FUNCTION", value_parser = edit::parse_call)]
-    call: Vec<(Where, hsaco::patch::Call)>,
+    call: Vec<(Where, hsaco::patch::InsertedCall)>,
     /// Change nothing, say what would be changed
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
     /// Check a result against its original and its manifest, which says by what rules and options it was made
     #[arg(long, conflicts_with_all = ["dry_run", "output", "manifest"])]
     verify: bool,
+    /// Run the result beside its original, as `hsaco prove` does; what differs, or does not run at all, is not written
+    #[arg(long, conflicts_with_all = ["verify", "set"])]
+    prove: bool,
+    #[command(flatten)]
+    how: super::prove::How,
     /// Write the manifest to this file, as JSON
     #[arg(long, value_name = "FILE")]
     manifest: Option<OsString>,
@@ -88,7 +93,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if args.verify {
         return verify::run(args);
     }
+    ensure!(
+        !args.prove || args.format == Format::Text,
+        "--prove answers in text; hsaco prove has --format json"
+    );
     if many::is_asked(args) {
+        ensure!(!args.prove, "--prove takes one file at a time");
         ensure!(
             args.set.is_empty() && !has_edits(args),
             "edits are made in one code object at a time"
@@ -97,7 +107,19 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let [file] = args.files.as_slice() else { bail!("one file at a time") };
     let input = open(file)?;
-    answer(args, &input, outcome(args, &input)?)
+    let outcome = outcome(args, &input)?;
+    if !args.prove || outcome.file.is_refused() {
+        return answer(args, &input, outcome);
+    }
+    let proven = proof::prove(&args.how, &input, &outcome)?;
+    let status = proof::status(&outcome, &proven);
+    if status == Status::Fine {
+        answer(args, &input, outcome)?;
+    }
+    let mut out = Output::open(None)?.for_people(true);
+    proven.iter().try_for_each(|it| write!(out, "{it}"))?;
+    out.finish()?;
+    Ok(status)
 }
 
 /// That what is written goes to files, and not to standard output, where the answer goes.

@@ -1,13 +1,15 @@
 //! What becomes of a file, with its name.
 
 use std::borrow::Cow;
+use std::io::Write as _;
 use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
 use hsaco::container::{self, Container};
-use hsaco::patch::{Digest, Manifest, Patched, PatchedFile, PatchedObject, Patcher, code_objects};
+use hsaco::patch::{
+    Digest, Manifest, ManifestText, Patched, PatchedFile, PatchedObject, Patcher, code_objects,
+};
 
-use super::text::write_text;
 use crate::input::Input;
 use crate::output::Output;
 use crate::report;
@@ -37,7 +39,8 @@ impl Outcome {
             return Ok(None);
         }
         let named = || input.name.clone();
-        let entries = code_objects(input, &container::Options::default()).with_context(named)?;
+        let entries =
+            code_objects(input, &container::WalkOptions::default()).with_context(named)?;
         let Some(entries) = entries else {
             let release = |part: Range<usize>| input.release(part.start as u64, part.len() as u64);
             let patched = patcher.patch_releasing(input, &release).with_context(named)?;
@@ -57,7 +60,7 @@ impl Outcome {
 
     /// Takes the bytes of the result.
     pub(super) fn take_bytes<'i>(&mut self, input: &'i Input) -> Result<Cow<'i, [u8]>> {
-        let bytes = self.file.take_bytes(input, &container::Options::default());
+        let bytes = self.file.take_bytes(input, &container::WalkOptions::default());
         bytes.with_context(|| self.name.clone())
     }
 
@@ -73,7 +76,7 @@ impl Outcome {
 
     pub(super) fn write_text(&self, out: &mut Output) -> Result<()> {
         for (place, manifest) in self.manifests() {
-            write_text(&place, manifest, out)?;
+            write!(out, "{}", ManifestText { name: &place, manifest })?;
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ fn findings(
 ) -> Result<Vec<FileFinding>> {
     let manifest = FileManifest::parse(manifest, original)?;
     manifest.objects.iter().try_for_each(|(_, it)| check_asked(args, &it.manifest))?;
-    let options = container::Options::default();
+    let options = container::WalkOptions::default();
     let pairing = Pairing::new(&manifest, original, result, &options);
     let pairing = pairing.with_context(|| original.name.clone())?;
     if let Some(number) = pairing.missing() {

@@ -1,22 +1,26 @@
 //! `hsaco run`: a kernel on the CPU.
 
+mod sanitize;
 mod watch;
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::PoisonError;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hsaco::emu::{self, Device, Dispatch, ErrorKind, Fidelity, Kernel, Limits, Outcome, Revision};
+use hsaco::emu::{
+    self, Device, Dispatch, Effect, ErrorKind, Limits, LoadedKernel, MetErratum, Outcome, Revision,
+    Sanitizer,
+};
 use hsaco::isa::TargetId;
-use hsaco::kernarg::{ArgumentSpec, GivenArgument, Launch, Value};
-use hsaco::load::{Executable, Freeze, SourceFrame};
-use hsaco::object::CodeObject;
-use serde::Serialize;
+use hsaco::kernarg::{GivenArgument, Launch};
+use hsaco::load::{Executable, Freeze};
+use hsaco_describe::run::{
+    Answered, PlacedArguments, Profile, Stopped, kernel_name, place_arguments, stop_message,
+};
 
+use self::sanitize::SanitizeArgs;
 use self::watch::{Printed, Trace, TraceArgs};
 use super::kernarg::LaunchArgs;
 use crate::args::{Answer, Format, Inputs, KernelFilter, ObjectFilter};
@@ -24,7 +28,6 @@ use crate::executable::{self, Together};
 use crate::json;
 use crate::output::{self, Output};
 use crate::report::{self, Status};
-use crate::schema::SCHEMA_VERSION;
 use crate::select::KernelSelection;
 
 /// Runs a kernel on the CPU, as a device would
@@ -52,9 +55,12 @@ pub(crate) struct Args {
     /// Print the bytes of an argument's buffer afterwards, or write them to a file
     #[arg(long, value_name = "N[=FILE]", value_parser = parse_dump)]
     dump: Vec<Dump>,
-    /// The silicon of the device
+    /// The stepping of a gfx1250: on a0 errata go wrong as they do there, and are told
     #[arg(long, value_enum, default_value_t = Silicon::B0)]
     revision: Silicon,
+    /// Run workgroups in clusters of so many in each dimension (gfx1250)
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    cluster: Vec<u32>,
     /// Threads that run workgroups
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
@@ -80,6 +86,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     profile: Option<String>,
     #[command(flatten)]
+    sanitize: SanitizeArgs,
+    #[command(flatten)]
     trace: TraceArgs,
     #[command(flatten)]
     answer: Answer,
@@ -89,9 +97,18 @@ pub(crate) struct Args {
 const MOST_INSTRUCTIONS: u64 = 1 << 36;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Silicon {
+pub(super) enum Silicon {
     A0,
     B0,
+}
+
+impl From<Silicon> for Revision {
+    fn from(silicon: Silicon) -> Self {
+        match silicon {
+            Silicon::A0 => Self::A0,
+            Silicon::B0 => Self::B0,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,79 +126,6 @@ fn parse_dump(text: &str) -> Result<Dump, String> {
     Ok(Dump { argument, file })
 }
 
-/// What was run, for programs.
-#[derive(Serialize)]
-struct Answered {
-    schema_version: u32,
-    kernel: String,
-    target: String,
-    instructions: u64,
-    seconds: f64,
-    waves: u64,
-    fidelity: FidelityRow,
-    printed: String,
-    dumps: BTreeMap<usize, String>,
-}
-
-/// How often instructions of each fidelity ran, by mnemonic.
-#[derive(Default, Serialize)]
-struct FidelityRow {
-    exact: BTreeMap<&'static str, u64>,
-    silicon: BTreeMap<&'static str, u64>,
-    approximate: BTreeMap<&'static str, u64>,
-    approximate_reached: ReachedRow,
-}
-
-/// What approximate values decided; null where that was not asked for.
-#[derive(Default, Serialize)]
-struct ReachedRow {
-    address: Option<bool>,
-    branch: Option<bool>,
-}
-
-impl FidelityRow {
-    fn new(outcome: &Outcome) -> Self {
-        let mut row = Self::default();
-        for (mnemonic, (fidelity, count)) in &outcome.mnemonics {
-            let counts = match fidelity {
-                Fidelity::Silicon => &mut row.silicon,
-                Fidelity::Approximate => &mut row.approximate,
-                _ => &mut row.exact,
-            };
-            counts.insert(mnemonic, *count);
-        }
-        // Where none ran, none reached anything.
-        let reached = outcome.reached.or(row.approximate.is_empty().then(Default::default));
-        row.approximate_reached = ReachedRow {
-            address: reached.map(|it| it.address),
-            branch: reached.map(|it| it.branch),
-        };
-        row
-    }
-}
-
-/// What stopped a program, for programs.
-#[derive(Serialize)]
-struct Stopped<'e> {
-    schema_version: u32,
-    kernel: &'e str,
-    target: String,
-    printed: String,
-    error: ErrorRow<'e>,
-}
-
-#[derive(Serialize)]
-struct ErrorRow<'e> {
-    kind: &'static str,
-    detail: &'e str,
-    address: Option<u64>,
-    instruction: Option<&'e str>,
-    workgroup: Option<[u32; 3]>,
-    wave: Option<u32>,
-    lanes: Option<u64>,
-    source: Vec<SourceFrame>,
-}
-
 /// Where objects are loaded.
 const BASE: u64 = 0x7d00_0000_0000;
 
@@ -196,37 +140,68 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if let Err(errors) = executable.freeze(Freeze { base: BASE, fix_resources }) {
         return Ok(executable::tell(&errors));
     }
-    let kernel = Kernel::find(&executable, &name(args, &executable)?)?;
+    let wanted = KernelSelection::new(&KernelFilter { kernel: vec![args.kernel.clone()] });
+    let kernel = LoadedKernel::find(&executable, &kernel_name(&executable, &wanted)?)?;
     let mut device = device(args, &executable)?;
     let launch = args.launch.launch()?.map_or_else(|| Launch::new(&[1], &[1]), Ok)?;
     let launch = device.equip(launch, &kernel.layout)?;
-    let mut buffers = BTreeMap::new();
-    let kernarg = arguments(args, &kernel, &launch, &mut device, &mut buffers)?;
-    for dump in &args.dump {
-        buffers
-            .get(&dump.argument)
-            .with_context(|| format!("--dump: argument {} is no buffer", dump.argument))?;
+    let read = |file: &str| std::fs::read(file).with_context(|| file.to_owned());
+    let placed = place_arguments(&args.values, &kernel, &launch, &mut device, read)?;
+    for Dump { argument, .. } in &args.dump {
+        let buffer = placed.buffers.get(argument);
+        buffer.with_context(|| format!("--dump: argument {argument} is no buffer"))?;
     }
-    let descriptor = kernel.descriptor;
-    let dispatch = Dispatch::at(&mut device, &kernel.name, descriptor, launch, &kernarg)?;
+    let sanitizer = args.sanitize.sanitizer().map(|it| named(it, &kernel, &placed));
+    let (name, segment) = (&kernel.name, &placed.segment);
+    let mut dispatch = Dispatch::at(&mut device, name, kernel.descriptor, launch, segment)?;
+    if !args.cluster.is_empty() {
+        let size = |axis| args.cluster.get(axis).copied().unwrap_or(1);
+        dispatch = dispatch.with_cluster(std::array::from_fn(size))?;
+    }
     let wave_size = dispatch.wave_size();
-    let printed = Printed::default();
+    let printed = watch::printed();
     let started = Instant::now();
-    let ran = run_dispatch(args, dispatch, &printed)?;
+    let ran = run_dispatch(args, dispatch, &printed, sanitizer.as_ref())?;
     let seconds = started.elapsed().as_secs_f64();
-    let printed = printed.text.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let printed = printed.into_text();
+    let mut status = status;
+    if let Some(sanitizer) = &sanitizer
+        && args.sanitize.tell(&executable, &device.target.to_string(), sanitizer)?
+    {
+        status.note(Status::Findings);
+    }
     let outcome = match ran {
         Ok(outcome) => outcome,
-        Err(error) => return stopped(args, &executable, &device, &kernel.name, &printed, &error),
+        Err(error) => {
+            let row = Stopped::new(&executable, name, &device, &printed, &error);
+            return stopped(args, &row, &printed, &error);
+        }
     };
     if let Some(path) = &args.profile {
-        let target = device.target.to_string();
-        let profile =
-            watch::profile(&executable, &kernel.name, &target, wave_size, &outcome.profile)?;
-        output::write_file(Path::new(path), &profile)?;
+        let profile = Profile::new(&executable, name, &device, wave_size, &outcome.profile);
+        let mut bytes = Vec::new();
+        json::document(&mut bytes, &profile)?;
+        output::write_file(Path::new(path), &bytes)?;
     }
-    answer(args, &kernel.name, &device, &buffers, &outcome, &printed, seconds)?;
-    Ok(status)
+    let mut answered = Answered::new(name, &device, &outcome, &printed);
+    answered.seconds = seconds;
+    answer(args, answered, &device, &placed, &printed)?;
+    Ok(status.max(tell_errata(&outcome.errata)))
+}
+
+/// Tells the errata that the program has met: findings, but for those that change no result.
+fn tell_errata(errata: &[MetErratum]) -> Status {
+    let mut status = Status::Fine;
+    for met in errata {
+        let MetErratum { name, detail, address, instruction, executions, .. } = met;
+        report::error(&format!(
+            "erratum {name}: {detail} (at {address:#x} `{instruction}`, {executions} times)"
+        ));
+        if met.effect != Effect::Harmless {
+            status = Status::Findings;
+        }
+    }
+    status
 }
 
 /// Runs it on as many threads as were asked for.
@@ -234,8 +209,9 @@ fn run_dispatch(
     args: &Args,
     dispatch: Dispatch<'_>,
     printed: &Printed,
+    sanitizer: Option<&Sanitizer>,
 ) -> Result<emu::Result<Outcome>> {
-    let trace = args.trace.trace.as_deref().map(Trace::create).transpose()?;
+    let trace = args.trace.create()?;
     let filter = args.trace.filter();
     let limits =
         Limits { instructions: args.max_instructions, seed: args.seed, ..Limits::default() };
@@ -249,6 +225,9 @@ fn run_dispatch(
         }
         if args.follow_approximate {
             dispatch = dispatch.with_reached();
+        }
+        if let Some(sanitizer) = sanitizer {
+            dispatch = dispatch.with_sanitizer(sanitizer);
         }
         let run = emu::Run::new(&dispatch, args.threads.into());
         std::thread::scope(|scope| {
@@ -266,11 +245,11 @@ fn run_dispatch(
 /// The device, with everything loaded.
 fn device(args: &Args, executable: &Executable<'_>) -> Result<Device> {
     let mut device = Device::new(target(args, executable)?, args.memory);
-    device.revision = match args.revision {
-        // The machine knows no erratum yet: what it computed would be B0's.
-        Silicon::A0 => bail!("--revision a0: the emulator does not model stepping A0 yet"),
-        Silicon::B0 => Revision::B0,
-    };
+    device.revision = args.revision.into();
+    let processor = device.processor().name();
+    if device.revision == Revision::A0 && processor != "gfx1250" {
+        bail!("--revision a0: gfx1250 has steppings, {processor} has none");
+    }
     if args.page_slack {
         device.memory = device.memory.with_page_slack();
     }
@@ -279,53 +258,14 @@ fn device(args: &Args, executable: &Executable<'_>) -> Result<Device> {
 }
 
 /// Tells why a program stopped, with its source line where that is known.
-fn stopped(
-    args: &Args,
-    executable: &Executable<'_>,
-    device: &Device,
-    kernel: &str,
-    printed: &[u8],
-    error: &emu::Error,
-) -> Result<Status> {
-    let frames = error.location().and_then(|at| executable.source(at.address).ok());
-    let frames = frames.unwrap_or_default();
-    let mut message = error.to_string();
-    for frame in &frames {
-        let file = frame.file.as_deref().unwrap_or("?");
-        let function = frame.function.as_deref().unwrap_or("?");
-        message += &format!("\nin {function} at {file}:{}", frame.line.unwrap_or(0));
-    }
-    if let Some(registers) = error.registers().filter(|_| args.registers) {
-        message += &format!("\n{registers}");
-    }
+fn stopped(args: &Args, row: &Stopped<'_>, printed: &[u8], error: &emu::Error) -> Result<Status> {
     let mut out = Output::open(args.answer.output.as_deref())?;
     match args.answer.format {
         Format::Text => out.write_all(printed)?,
-        Format::Json => {
-            let at = error.location();
-            let row = ErrorRow {
-                kind: error.kind().name(),
-                detail: error.detail(),
-                address: at.map(|it| it.address),
-                instruction: at.map(|it| it.instruction.as_str()),
-                workgroup: at.map(|it| it.workgroup),
-                wave: at.map(|it| it.wave),
-                lanes: at.map(|it| it.lanes),
-                source: frames,
-            };
-            let stopped = Stopped {
-                schema_version: SCHEMA_VERSION,
-                kernel,
-                target: device.target.to_string(),
-                printed: String::from_utf8_lossy(printed).into_owned(),
-                error: row,
-            };
-            serde_json::to_writer(&mut out, &stopped)?;
-            writeln!(out)?;
-        }
+        Format::Json => json::document(&mut out, row)?,
     }
     out.finish()?;
-    report::error(message.trim_end());
+    report::error(&stop_message(error, &row.error.source, args.registers));
     Ok(match error.kind() {
         ErrorKind::Unsupported => Status::Unsupported,
         ErrorKind::Setup => Status::Unreadable,
@@ -341,146 +281,51 @@ fn target(args: &Args, executable: &Executable<'_>) -> Result<TargetId> {
     }
 }
 
-/// The name of the only kernel that is meant; one that is spelled out comes before those that a pattern fits.
-fn name(args: &Args, executable: &Executable<'_>) -> Result<String> {
-    let wanted = KernelSelection::new(&KernelFilter { kernel: vec![args.kernel.clone()] });
-    let mut found = Vec::new();
-    for object in executable.objects() {
-        let object = CodeObject::parse(executable.object_bytes(object))?;
-        let index = object.index();
-        for kernel in wanted.of(&index) {
-            found.push((wanted.names_exactly(kernel.name()), kernel.name().to_string()));
-        }
-    }
-    if found.iter().any(|(is_exact, _)| *is_exact) {
-        found.retain(|(is_exact, _)| *is_exact);
-    }
-    match &found[..] {
-        [(_, name)] => Ok(name.clone()),
-        [] => bail!("no kernel fits '{}'; hsaco ls lists them", args.kernel),
-        all => {
-            let names: Vec<_> = all.iter().take(5).map(|it| it.1.as_str()).collect();
-            bail!("{} kernels fit '{}': {}", all.len(), args.kernel, names.join(", "))
-        }
-    }
-}
-
-/// Buffers of the command line, by the number of the argument: address and size.
-type Buffers = BTreeMap<usize, (u64, usize)>;
-
-/// What is given for each argument, in the order of the kernel.
-fn in_order<'g>(args: &'g Args, kernel: &Kernel) -> Result<Vec<&'g ArgumentSpec>> {
-    let parameters = kernel.layout.parameters();
-    let mut specs: Vec<Option<&ArgumentSpec>> = vec![None; parameters.len()];
-    let mut next = 0;
-    for given in &args.values {
-        let at = match &given.name {
-            Some(name) => kernel.layout.position(name)?,
-            None => next,
+/// A sanitizer that calls buffers by their arguments; those that are not filled were never written.
+fn named(sanitizer: Sanitizer, kernel: &LoadedKernel, placed: &PlacedArguments) -> Sanitizer {
+    placed.buffers.iter().fold(sanitizer, |sanitizer, (number, buffer)| {
+        let memory = buffer.address..buffer.address + buffer.size as u64;
+        let parameter = kernel.layout.parameters().get(*number);
+        let name = match parameter.and_then(|it| it.name.as_deref()) {
+            Some(name) => format!("the buffer of argument {number} ({name})"),
+            None => format!("the buffer of argument {number}"),
         };
-        next = at + 1;
-        let wrong = || {
-            let (wanted, given) = (parameters.len(), args.values.len());
-            format!("{} has {wanted} arguments, and {given} are given", kernel.name)
-        };
-        let place = specs.get_mut(at).with_context(wrong)?;
-        if place.replace(&given.spec).is_some() {
-            bail!("argument {at} of {} is given twice", kernel.name);
-        }
-    }
-    let missing = specs.iter().position(Option::is_none);
-    if let Some(at) = missing {
-        let name = parameters.get(at).and_then(|it| it.name.as_deref());
-        let name = name.map(|it| format!(" ({it})")).unwrap_or_default();
-        let (wanted, given) = (parameters.len(), args.values.len());
-        bail!(
-            "{} has {wanted} arguments, and {given} are given: argument {at}{name} has no value",
-            kernel.name
-        );
-    }
-    Ok(specs.into_iter().flatten().collect())
-}
-
-/// The bytes of the arguments; buffers are allocated and filled.
-fn arguments(
-    args: &Args,
-    kernel: &Kernel,
-    launch: &Launch,
-    device: &mut Device,
-    buffers: &mut Buffers,
-) -> Result<Vec<u8>> {
-    let specs = in_order(args, kernel)?;
-    let mut values = Vec::new();
-    for (number, (spec, slot)) in specs.iter().zip(kernel.layout.parameters()).enumerate() {
-        values.push(match spec {
-            ArgumentSpec::Bytes(bytes) => Value::Bytes(bytes),
-            ArgumentSpec::Number(given) => {
-                if let Some(why) = given.mismatch(&slot.ty) {
-                    bail!("argument {number} of {}: {why}", kernel.name);
-                }
-                Value::Bytes(given.bytes())
-            }
-            ArgumentSpec::Buffer(buffer) => {
-                let read = |file: &str| std::fs::read(file).with_context(|| file.to_owned());
-                let bytes = buffer.content(buffer.file().map(read).transpose()?)?;
-                let address = device.memory.allocate(bytes.len() as u64)?;
-                device.memory.write(address, &bytes)?;
-                buffers.insert(number, (address, bytes.len()));
-                Value::Pointer(address)
-            }
-        });
-    }
-    Ok(kernel.pack(&values, launch)?)
+        let sanitizer = sanitizer.with_name(memory.clone(), &name);
+        if buffer.is_filled { sanitizer } else { sanitizer.with_undefined(memory) }
+    })
 }
 
 fn answer(
     args: &Args,
-    kernel: &str,
+    mut answered: Answered,
     device: &Device,
-    buffers: &Buffers,
-    outcome: &Outcome,
+    placed: &PlacedArguments,
     printed: &[u8],
-    seconds: f64,
 ) -> Result<()> {
     let is_text = args.answer.format == Format::Text;
     let mut out = Output::open(args.answer.output.as_deref())?.exact(is_text);
     if is_text {
         out.write_all(printed)?;
     }
-    let mut dumps = BTreeMap::new();
     let mut has_printed = !printed.is_empty();
     for dump in &args.dump {
-        let Some((address, size)) = buffers.get(&dump.argument) else { continue };
-        let bytes = device.memory.read(*address, *size)?;
+        let Some(buffer) = placed.buffers.get(&dump.argument) else { continue };
+        let bytes = device.memory.read(buffer.address, buffer.size)?;
         match &dump.file {
             Some(file) => output::write_file(Path::new(file), &bytes)?,
-            None if args.answer.format == Format::Json => {
-                dumps.insert(dump.argument, json::hex(&bytes));
-            }
-            None => {
+            None if is_text => {
                 out.write_all(&bytes)?;
                 has_printed = true;
             }
+            None => {
+                answered.dumps.insert(dump.argument, json::hex(&bytes));
+            }
         }
     }
+    let Answered { kernel, instructions, waves, .. } = &answered;
     match args.answer.format {
-        Format::Json => {
-            let answered = Answered {
-                schema_version: SCHEMA_VERSION,
-                kernel: kernel.to_owned(),
-                target: device.target.to_string(),
-                instructions: outcome.instructions,
-                seconds,
-                waves: outcome.waves,
-                fidelity: FidelityRow::new(outcome),
-                printed: String::from_utf8_lossy(printed).into_owned(),
-                dumps,
-            };
-            serde_json::to_writer(&mut out, &answered)?;
-            writeln!(out)?;
-        }
+        Format::Json => json::document(&mut out, &answered)?,
         Format::Text if !has_printed => {
-            let Outcome { instructions, waves, .. } = outcome;
             writeln!(out, "{kernel}: {instructions} instructions in {waves} waves")?;
         }
         Format::Text => {}
