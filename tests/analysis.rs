@@ -10,7 +10,7 @@ use hsaco::analysis::{
     Address, CallGraph, Cfg, Code, Exit, Function, FunctionKind, Functions, RegisterSet, State,
     States, Stream, Values,
 };
-use hsaco::container::{EntryKind, Options, entries};
+use hsaco::container::{EntryKind, WalkOptions, entries};
 use hsaco::isa::Decoder;
 use hsaco::isa::decoder::DecodeOptions;
 use hsaco::isa::effects::{Flow, Lanes};
@@ -51,7 +51,7 @@ fn names_halves(object: &CodeObject<'_>, functions: &Functions<'_>) -> Option<bo
 /// Calls with each code object of a file.
 fn each_object(path: &Path, every: usize, mut visit: impl FnMut(&CodeObject<'_>)) {
     let bytes = fs::read(path).unwrap();
-    let objects = entries(&bytes, &Options::default()).map(Result::unwrap);
+    let objects = entries(&bytes, &WalkOptions::default()).map(Result::unwrap);
     for entry in objects.filter(|it| it.kind == EntryKind::CodeObject).step_by(every) {
         visit(&CodeObject::parse(&entry.data).unwrap());
     }

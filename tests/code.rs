@@ -4,6 +4,7 @@ mod analysis;
 mod arguments;
 mod calls;
 mod database;
+mod division;
 mod kernarg;
 mod kerneldb;
 mod load;

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 use hsaco::container::ccob::Ccob;
-use hsaco::container::{Container, Entry, EntryKind, HashCheck, Options, entries};
+use hsaco::container::{Container, Entry, EntryKind, HashCheck, WalkOptions, entries};
 use hsaco::isa::target::EntryId;
 use hsaco::object::descriptor::KernelDescriptor;
 use hsaco::object::{CodeObject, Index, Kernel};
@@ -54,7 +54,7 @@ const fn bitsandbytes(name: &'static str, objects: usize, kernels: usize) -> Lib
 
 /// The entries of a library and its bytes. Only the CLI's run checks the hashes.
 fn walk(bytes: &[u8]) -> Vec<Entry<'_>> {
-    let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
+    let options = WalkOptions { hash: HashCheck::UpTo(0), ..WalkOptions::default() };
     entries(bytes, &options).map(Result::unwrap).collect()
 }
 

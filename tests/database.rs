@@ -6,7 +6,7 @@ use std::sync::Barrier;
 use std::{fs, thread};
 
 use hsaco::bytes::ErrorKind;
-use hsaco::db::{Database, Kernel, Wanted, Which};
+use hsaco::db::{Database, IndexedKernel, Wanted, Which};
 use hsaco::object::CodeObject;
 use hsaco_tests::{corpus_file, fixture};
 
@@ -18,7 +18,7 @@ fn database(files: &[&str]) -> Database {
     database
 }
 
-fn texts(kernel: &Kernel) -> Vec<String> {
+fn texts(kernel: &IndexedKernel) -> Vec<String> {
     kernel.instructions().unwrap().map(|it| it.text()).collect()
 }
 
@@ -186,7 +186,7 @@ fn the_content_decides_not_the_name() {
 fn adding_a_file_changes_nothing_that_was_there() {
     let database = database(&["lines.dwarf5.co"]);
     let kernel = database.kernel(MANGLED).unwrap();
-    let places = |kernel: &Kernel| -> Vec<_> {
+    let places = |kernel: &IndexedKernel| -> Vec<_> {
         let all = kernel.instructions().unwrap();
         all.map(|it| it.location().unwrap().map(|it| (it.file.to_owned(), it.line))).collect()
     };

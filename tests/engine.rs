@@ -17,8 +17,8 @@ use hsaco::isa::model::VgprMsb;
 use hsaco::isa::{Assembler, Processor};
 use hsaco::object::CodeObject;
 use hsaco::patch::{
-    CodeEdit, Jump, KernelSetting, Options, Patched, Patcher, Placement, Points, RuleSet, Tools,
-    set,
+    CodeEdit, JumpKind, KernelSetting, Options, Patched, Patcher, Placement, Points, RuleSet,
+    Tools, set,
 };
 use hsaco_tests::gfx1250::{self, NewKernel, TEXT};
 use hsaco_tests::program::{hsaco_fine, succeed};
@@ -198,7 +198,7 @@ fn what_others_enter_in_the_middle_is_not_moved() {
     let (bytes, manifest) = changed(&object(&[entering, far.clone()]));
     let record = &manifest.records[0];
     assert_eq!((record.site.address, record.site.old.len()), (TEXT + 256, 8));
-    assert_eq!((record.jump, record.relays.len()), (Jump::Far, 1));
+    assert_eq!((record.jump, record.relays.len()), (JumpKind::Far, 1));
     // Who would have moved it is found out: the manifest of the one does not hold for the other.
     let (moved, other) = changed(&object(&[kernel("other", "s_nop 0"), far]));
     assert_ne!(moved, bytes);
@@ -282,7 +282,10 @@ fn without_registers_branch_follows_branch() {
         kernels.push(kernel("last", "s_nop 0"));
         let (bytes, manifest) = changed(&object(&kernels));
         let record = &manifest.records[0];
-        assert_eq!((record.site.old.len(), record.jump, record.pair), (size, Jump::Relay, None));
+        assert_eq!(
+            (record.site.old.len(), record.jump, record.pair),
+            (size, JumpKind::Relay, None)
+        );
         // Two on the way there and two on the way back, each within a branch's reach of the next.
         assert_eq!(record.relays.len(), 4);
         let body = record.body.as_ref().unwrap();

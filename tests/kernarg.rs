@@ -12,13 +12,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use hsaco::container::{EntryKind, HashCheck, Options, entries};
+use hsaco::container::{EntryKind, HashCheck, WalkOptions, entries};
 use hsaco::dwarf::{DebugSections, SourceMap};
 use hsaco::isa::Processor;
 use hsaco::isa::model::RegisterFile;
 use hsaco::isa::target::Generation;
 use hsaco::kernarg::{
-    AbiMarker, Arguments, CompactLayout, Datum, Declaration, Declared, DispatchPacket, Entry,
+    AbiMarker, Arguments, CompactLayout, Datum, Declaration, Declared, DispatchPacket, EntryState,
     EntryValue, Inference, Launch, NativeLayout, PacketNeeds, Value, ValueType, Wave,
 };
 use hsaco::object::metadata::{Hidden, ValueKind};
@@ -187,14 +187,14 @@ fn each_real_kernel(mut look: impl FnMut(&str, &CodeObject<'_>, &Kernel<'_>)) ->
         .iter()
         .flat_map(|folder| fs::read_dir(corpus_dir().join(folder)).unwrap())
         .map(|it| it.unwrap().path())
-        .filter(|it| it.extension().is_none_or(|it| it != "txt"))
+        .filter(|it| it.is_file() && it.extension().is_none_or(|it| it != "txt"))
         .collect();
     files.sort();
     let mut count = 0;
     for path in files {
         let name = path.file_name().unwrap().display().to_string();
         let bytes = fs::read(&path).unwrap();
-        let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
+        let options = WalkOptions { hash: HashCheck::UpTo(0), ..WalkOptions::default() };
         for entry in entries(&bytes, &options).map(Result::unwrap) {
             if entry.kind != EntryKind::CodeObject {
                 continue;
@@ -239,7 +239,7 @@ fn layouts_of_real_libraries_are_what_their_metadata_says() {
             compact_count += 1;
         }
         if let Some(processor) = object.target().id().map(|it| it.processor) {
-            let entry = Entry::new(processor, &kernel.descriptor().unwrap());
+            let entry = EntryState::new(processor, &kernel.descriptor().unwrap());
             entry.unwrap_or_else(|it| panic!("{}: {it}", place()));
         }
     });
@@ -542,7 +542,7 @@ fn llvm_registers(mir: &str) -> BTreeMap<String, Vec<Held>> {
 }
 
 /// The same of a descriptor.
-fn our_registers(entry: &Entry) -> Vec<Held> {
+fn our_registers(entry: &EntryState) -> Vec<Held> {
     let row = |it: &hsaco::kernarg::EntryRegister| {
         let file = match it.register.file {
             RegisterFile::Sgpr => "s",
@@ -587,7 +587,7 @@ fn compare_registers(
     let mut compared = 0;
     for kernel in object.index().kernels() {
         let name = kernel.name().to_string();
-        let entry = Entry::new(processor, &kernel.descriptor().unwrap());
+        let entry = EntryState::new(processor, &kernel.descriptor().unwrap());
         let entry = entry.unwrap_or_else(|it| panic!("{processor} {name}: {it}"));
         let mut ours = our_registers(&entry);
         // Registers of the trap handler are not in llc's list.
@@ -651,7 +651,7 @@ fn a_wave_begins_with_these_values() {
     let index = object.index();
     let kernel = index.kernels().iter().find(|it| it.name() == "foo").unwrap();
     let processor = object.target().id().unwrap().processor;
-    let entry = Entry::new(processor, &kernel.descriptor().unwrap()).unwrap();
+    let entry = EntryState::new(processor, &kernel.descriptor().unwrap()).unwrap();
     let launch = Launch::new(&[256, 8, 8], &[32, 2, 2]).unwrap();
     let kernarg = [7; 24];
     let wave = Wave {

@@ -16,10 +16,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::bytes::Id;
+use hsaco::bytes::{Id, number};
 use hsaco::compress::Method;
 use hsaco::container::ccob;
-use hsaco::db::{Database, Kernel, Listing};
+use hsaco::db::{Database, IndexedKernel, Listing};
 use hsaco::isa::decoder::DecodeOptions;
 use hsaco::isa::effects::{Access, Memory, Space};
 use hsaco::isa::target::WaveSize;
@@ -40,7 +40,7 @@ pub(crate) fn names(database: &Database) -> BTreeSet<String> {
     database.kernels().map(|it| it.name().to_string()).collect()
 }
 
-pub(crate) fn texts(kernel: &Kernel) -> Vec<String> {
+pub(crate) fn texts(kernel: &IndexedKernel) -> Vec<String> {
     kernel.instructions().unwrap().map(|it| it.text()).collect()
 }
 
@@ -103,7 +103,7 @@ fn compressed_code_is_the_same_code() {
         ("plain.bundle", "zlib-v2.bundle"),
     ] {
         let code = |name| -> Vec<(String, Vec<u8>)> {
-            let kernel = |it: Kernel| (it.name().to_string(), it.code().unwrap().to_vec());
+            let kernel = |it: IndexedKernel| (it.name().to_string(), it.code().unwrap().to_vec());
             database(&[name]).kernels().map(kernel).collect()
         };
         assert!(!code(plain).is_empty());
@@ -205,7 +205,7 @@ fn the_target_is_the_objects() {
 /// Address and text of a line of llvm-objdump.
 fn instruction_of(line: &str) -> Option<(u64, String)> {
     let (text, comment) = line.split_once("// ")?;
-    let address = u64::from_str_radix(comment.split(':').next()?, 16).ok()?;
+    let address = number::hex(comment.split(':').next()?)?;
     Some((address, text.trim().to_owned()))
 }
 

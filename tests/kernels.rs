@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hsaco::container::{EntryKind, Options, entries};
+use hsaco::container::{EntryKind, WalkOptions, entries};
 use hsaco::object::CodeObject;
 use hsaco_tests::listing::{self, array, number, text};
 use hsaco_tests::program::{hsaco_fine, sh};
@@ -170,7 +170,7 @@ fn names_of_every_sort() {
 /// The objects of a host file, each with its answer, as files of their own.
 fn unpacked(file: &Path, folder: &Path) -> Vec<(PathBuf, Value)> {
     let bytes = fs::read(file).unwrap();
-    let found = entries(&bytes, &Options::default()).map(Result::unwrap);
+    let found = entries(&bytes, &WalkOptions::default()).map(Result::unwrap);
     let objects: Vec<_> = found.filter(|it| it.kind == EntryKind::CodeObject).collect();
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     let files = listing::files(file.parent().unwrap(), &[name]);

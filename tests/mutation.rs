@@ -18,9 +18,9 @@ use hsaco::isa::decoder::{DecodeOptions, Mode};
 use hsaco::isa::model::OperandValue;
 use hsaco::isa::{Decoder, Processor};
 use hsaco::object::CodeObject;
-use hsaco::patch::rule::Outcome;
+use hsaco::patch::rule::ExampleOutcome;
 use hsaco::patch::{
-    CodeEdit, Example, Expected, Jump, KernelSetting, Manifest, Options, Patcher, Placement,
+    CodeEdit, Example, Expected, JumpKind, KernelSetting, Manifest, Options, Patcher, Placement,
     Points, Stage, Verdict, verify_set,
 };
 use hsaco_tests::gfx1250::{self, NewKernel, kernel, object};
@@ -184,9 +184,9 @@ impl Case {
 }
 
 /// How many bytes of a site lead away.
-fn way(jump: Jump, site: &Range<usize>, is_direct: bool) -> usize {
+fn way(jump: JumpKind, site: &Range<usize>, is_direct: bool) -> usize {
     match jump {
-        Jump::Far if is_direct => site.len().min(16),
+        JumpKind::Far if is_direct => site.len().min(16),
         _ => 4,
     }
 }
@@ -209,7 +209,7 @@ fn literals(decoder: &Decoder, code: &[u8]) -> Vec<Range<usize>> {
 fn changing() -> Vec<(&'static str, &'static Example)> {
     let rules = rule_set().rules().iter().filter(|rule| rule.stage != Stage::Entry);
     let examples = rules.flat_map(|rule| rule.examples.iter().map(|it| (rule.name, it)));
-    examples.filter(|(_, example)| matches!(example.after, Outcome::Code(_))).collect()
+    examples.filter(|(_, example)| matches!(example.after, ExampleOutcome::Code(_))).collect()
 }
 
 fn decoder() -> Decoder {
@@ -268,13 +268,13 @@ fn one_flipped_byte_is_found_in_a_thousand_objects_of_every_rule() {
     }
     let of = |part| covered.values().filter(|parts| parts.contains(&part)).count();
     assert!(of(Part::Literal) > 4 && of(Part::Relay) > 4 && of(Part::InPlace) > 4, "{covered:?}");
-    let in_place = (Placement::InPlace.name(), Jump::None.name());
+    let in_place = (Placement::InPlace.name(), JumpKind::None.name());
     let expected = [
         in_place,
-        (Placement::Padding.name(), Jump::Near.name()),
-        (Placement::Pool.name(), Jump::Far.name()),
-        (Placement::Pool.name(), Jump::Near.name()),
-        (Placement::Pool.name(), Jump::Relay.name()),
+        (Placement::Padding.name(), JumpKind::Near.name()),
+        (Placement::Pool.name(), JumpKind::Far.name()),
+        (Placement::Pool.name(), JumpKind::Near.name()),
+        (Placement::Pool.name(), JumpKind::Relay.name()),
     ];
     assert_eq!(placements.into_iter().collect::<Vec<_>>(), expected);
 }
@@ -450,7 +450,7 @@ impl Whole {
 
     /// A file that holds objects, some of which rules change.
     fn container(what: &str, original: Vec<u8>) -> Whole {
-        let (patcher, options) = (patcher(&Options::default()), container::Options::default());
+        let (patcher, options) = (patcher(&Options::default()), container::WalkOptions::default());
         let (mut new, mut manifests) = (BTreeMap::new(), Vec::new());
         for (number, entry) in container::entries(&original, &options).enumerate() {
             let entry = entry.unwrap();
@@ -476,7 +476,7 @@ impl Whole {
             [(None, manifest)] => Expected::new(&self.original, manifest).unwrap(),
             all => {
                 let all = all.iter().map(|(number, it)| (number.unwrap(), it)).collect();
-                let options = container::Options::default();
+                let options = container::WalkOptions::default();
                 Expected::in_container(&self.original, &options, &all).unwrap()
             }
         }

@@ -14,8 +14,8 @@
 use std::fmt::Write as _;
 
 use hsaco::object::CodeObject;
-use hsaco::patch::rule::Outcome;
-use hsaco::patch::{Example, Jump, Options, Placement, RuleSet, Stage, Verdict};
+use hsaco::patch::rule::ExampleOutcome;
+use hsaco::patch::{Example, JumpKind, Options, Placement, RuleSet, Stage, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel, TEXT, kernel, object};
 use hsaco_tests::rewritten::{Rewritten as Run, hex, patcher_by, text};
 
@@ -64,15 +64,15 @@ fn holds(set: &'static RuleSet, example: &Example) -> (String, String) {
     let patcher = patcher_by(set, &options);
     let run = Run::by(&patcher, object(std::slice::from_ref(&kernel)).unwrap());
     let expected = match example.after {
-        Outcome::Refused(reason) => {
+        ExampleOutcome::Refused(reason) => {
             assert!(run.refusal().contains(reason), "{}: {}", example.name, run.refusal());
             kernel.code.clone()
         }
-        Outcome::Same => {
+        ExampleOutcome::Same => {
             assert!(run.manifest.records.is_empty(), "{}: {:?}", example.name, run.manifest);
             kernel.code.clone()
         }
-        Outcome::Code(lines) => {
+        ExampleOutcome::Code(lines) => {
             assert_eq!(run.manifest.verdict, Verdict::Changed, "{:?}", run.manifest.remarks);
             assemble(&format!("{lines}\ns_endpgm"))
         }
@@ -258,7 +258,7 @@ fn ds18() {
     let record = &run.manifest.records[0];
     assert_eq!(
         (record.jump, record.pair.map(|it| it.to_string()).as_deref()),
-        (Jump::Far, Some("s[0:1]"))
+        (JumpKind::Far, Some("s[0:1]"))
     );
     assert_eq!(run.setting(0, ".sgpr_count"), Some(("0", "4")));
     assert_eq!(run.text(TEXT, 32)[..3], DS_AFTER);
@@ -281,7 +281,7 @@ fn ds19() {
         [crowded, near("k1"), filler("k2"), near("k3"), filler("k4"), near("k5"), filler("k6")];
     let run = Run::of(&kernels);
     let record = &run.manifest.records[0];
-    assert_eq!((record.jump, record.pair), (Jump::Relay, None));
+    assert_eq!((record.jump, record.pair), (JumpKind::Relay, None));
     assert!(!record.relays.is_empty());
     let code = [run.text(TEXT, 8), text(&record.body.as_ref().unwrap().new)].concat();
     assert!(!code.iter().any(|line| line.contains("s_set_pc")), "{code:?}");
@@ -293,7 +293,7 @@ fn ds19() {
 fn at4() {
     let run = Run::of(&[kernel("k", "ds_load_addtid_b32 v5 offset:128").unwrap()]);
     let record = &run.manifest.records[0];
-    assert_eq!((record.placement, record.jump), (Placement::Pool, Jump::Near));
+    assert_eq!((record.placement, record.jump), (Placement::Pool, JumpKind::Near));
     let body = record.body.as_ref().unwrap();
     // The site is a branch there and an `s_nop`; the body ends in a branch back.
     let there = (body.address - (TEXT + 4)) / 4;
@@ -348,7 +348,7 @@ fn tn14() {
     let record = &run.manifest.records[0];
     assert_eq!(
         (record.jump, record.pair.map(|it| it.to_string()).as_deref()),
-        (Jump::Far, Some("s[12:13]"))
+        (JumpKind::Far, Some("s[12:13]"))
     );
     let site = text(&record.site.new);
     assert_eq!(record.site.address, TEXT + 4);

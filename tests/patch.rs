@@ -9,9 +9,10 @@
 
 use std::fmt::Write as _;
 
+use hsaco::bytes::number;
 use hsaco::object::CodeObject;
 use hsaco::patch::{
-    CodeEdit, Digest, Jump, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet,
+    CodeEdit, Digest, JumpKind, Manifest, Options, Patched, Patcher, Placement, Points, RuleSet,
     Verdict,
 };
 use hsaco_tests::gfx1250::{self, NewKernel as Kernel};
@@ -113,7 +114,7 @@ fn a_trampoline_near_by_branches() {
     let file = object(&[kernel("k", &format!("{MATRIX}\ns_nop 1"))]);
     let (bytes, manifest) = changed(&file);
     let record = &manifest.records[0];
-    assert_eq!((record.placement, record.jump), (Placement::Pool, Jump::Near));
+    assert_eq!((record.placement, record.jump), (Placement::Pool, JumpKind::Near));
     let body = record.body.as_ref().unwrap();
     let branch =
         |from: u64, to: u64| format!("s_branch {}", (to.wrapping_sub(from + 4) / 4) as u16);
@@ -146,7 +147,7 @@ fn a_trampoline_far_by_registers() {
     let record = &manifest.records[0];
     assert_eq!(
         (record.jump, record.pair.map(|it| it.to_string()).as_deref()),
-        (Jump::Far, Some("s[0:1]"))
+        (JumpKind::Far, Some("s[0:1]"))
     );
     let body = record.body.as_ref().unwrap();
     let forward = text(&bytes, 0x2000, 16);
@@ -191,7 +192,7 @@ fn without_a_free_register_branches_or_a_refusal() {
     let (bytes, manifest) = changed(&file);
     let record = &manifest.records[0];
     assert!(record.pair.is_none());
-    assert!(matches!(record.jump, Jump::Near | Jump::Relay));
+    assert!(matches!(record.jump, JumpKind::Near | JumpKind::Relay));
     llvm_accepts(&bytes);
 }
 
@@ -203,7 +204,7 @@ fn dense_far_sites() {
     let lines = format!("{sites}\n.rept 40000 s_mov_b32 s4, s5");
     let (bytes, manifest) = changed(&object(&[kernel("k", &lines)]));
     assert_eq!(manifest.records.len(), 1200);
-    assert!(manifest.records.iter().all(|record| record.jump == Jump::Far));
+    assert!(manifest.records.iter().all(|record| record.jump == JumpKind::Far));
     llvm_accepts(&bytes);
     // Side by side they move together.
     let lines = format!("{}\n.rept 40000 s_mov_b32 s4, s5", format!("{MATRIX}\n").repeat(1200));
@@ -218,11 +219,11 @@ fn sites_of_four_bytes_are_routed() {
     let near = format!("{INTEGER}\nv_add_f32_e32 v16, v0, v1");
     let (bytes, manifest) = changed(&object(&[kernel("k", &near)]));
     let record = &manifest.records[0];
-    assert_eq!((record.site.old.len(), record.jump), (4, Jump::Near));
+    assert_eq!((record.site.old.len(), record.jump), (4, JumpKind::Near));
     llvm_accepts(&bytes);
     let far = format!("{near}\n.rept 40000 s_mov_b32 s4, s5");
     let (bytes, manifest) = changed(&object(&[kernel("k", &far)]));
-    assert_eq!(manifest.records[0].jump, Jump::Far);
+    assert_eq!(manifest.records[0].jump, JumpKind::Far);
     llvm_accepts(&bytes);
 }
 
@@ -454,9 +455,9 @@ fn counters_count_at_entries_and_blocks() {
             let body = record.body.as_ref().unwrap();
             let code = text(&bytes, body.address, body.new.len() as u64);
             let distance = code[1].rsplit(' ').next().unwrap();
-            let distance = match distance.strip_prefix("0x") {
-                Some(digits) => u64::from_str_radix(digits, 16).unwrap(),
-                None => distance.parse::<i64>().unwrap().cast_unsigned(),
+            let distance = match distance.strip_prefix('-') {
+                Some(digits) => number::parse(digits).unwrap().wrapping_neg(),
+                None => number::parse(distance).unwrap(),
             };
             assert_eq!((body.address + 4).wrapping_add(distance), *counter);
         }

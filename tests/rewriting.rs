@@ -6,6 +6,7 @@ mod mutation;
 mod pairs;
 mod patch;
 mod proofs;
+mod prove;
 mod rules;
 mod steppings;
 mod stress;

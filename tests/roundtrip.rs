@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 use hsaco::container::bundle::{self, Bundle};
 use hsaco::container::ccob::Ccob;
-use hsaco::container::{Container, EntryKind, Options, entries};
+use hsaco::container::{Container, EntryKind, WalkOptions, entries};
 use hsaco_tests::program::hsaco_command;
 use hsaco_tests::{fixture, fixtures_dir, scratch_dir, workspace_root};
 use serde_json::Value;
@@ -62,7 +62,7 @@ fn ranges(manifest: &Value) -> Vec<std::ops::Range<usize>> {
 
 /// The device code in a file: id, content and place.
 fn objects(data: &[u8]) -> Vec<(String, Vec<u8>, Option<u64>)> {
-    let entries = entries(data, &Options::default()).map(Result::unwrap);
+    let entries = entries(data, &WalkOptions::default()).map(Result::unwrap);
     let objects = entries.filter(|it| it.kind != EntryKind::Host);
     objects.map(|it| (it.id.unwrap_or_default(), it.data.to_vec(), it.offset)).collect()
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use hsaco::patch::rule::Outcome;
+use hsaco::patch::rule::ExampleOutcome;
 use hsaco::patch::{Example, Options, Patcher, RuleSet, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel};
 use hsaco_tests::golden::Golden;
@@ -44,12 +44,14 @@ fn patched(
     let manifest = &patched.manifest;
     let wrong = |what: String| Err(format!("{rule} {}: {what}", example.name));
     match (&example.after, patched.bytes) {
-        (Outcome::Refused(reason), None) => {
+        (ExampleOutcome::Refused(reason), None) => {
             let refusal = manifest.refusals().next().map(|it| it.1.to_string()).unwrap_or_default();
             if refusal.contains(reason) { Ok(None) } else { wrong(refusal) }
         }
-        (Outcome::Refused(_), Some(_)) => wrong("not refused".to_owned()),
-        (Outcome::Same, None) if matches!(manifest.verdict, Verdict::Unchanged(_)) => Ok(None),
+        (ExampleOutcome::Refused(_), Some(_)) => wrong("not refused".to_owned()),
+        (ExampleOutcome::Same, None) if matches!(manifest.verdict, Verdict::Unchanged(_)) => {
+            Ok(None)
+        }
         (_, None) => wrong(format!("{:?}", manifest.remarks)),
         (_, Some(bytes)) => {
             let findings = patcher.verify(&file, &bytes, manifest);
@@ -165,7 +167,7 @@ fn llvm_assembles_every_example_alike() {
     let assembler = gfx1250::assembler().unwrap();
     let mut lines: Vec<&str> = Vec::new();
     for (.., example) in examples() {
-        let after = if let Outcome::Code(after) = example.after { after } else { "" };
+        let after = if let ExampleOutcome::Code(after) = example.after { after } else { "" };
         lines.extend(example.before.lines().chain(after.lines()).map(str::trim));
     }
     lines.retain(|line| !line.is_empty() && !line.starts_with(".long"));

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use hsaco::bytes::number;
 use hsaco::db::Database;
 use hsaco::isa::{Decoder, Processor};
 use hsaco_tests::every_target::{Case, LINES, listed};
@@ -55,7 +56,7 @@ fn addressed(page: &str) -> Vec<String> {
     let text = |line: &str| {
         let (address, text) = line.strip_prefix("    ")?.trim_start().split_once("  ")?;
         let digits = address.strip_prefix("0x").unwrap_or(address);
-        u64::from_str_radix(digits, 16).ok()?;
+        number::hex(digits)?;
         // `query` puts the source line behind two blanks or more.
         Some(text.split("  ").next().unwrap_or_default().trim().to_owned())
     };

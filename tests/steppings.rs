@@ -3,8 +3,8 @@
 
 use hsaco::object::CodeObject;
 use hsaco::patch::{
-    Answer, CodeEdit, Example, Options, Patched, Patcher, Plan, Points, Requirement, Rule, RuleSet,
-    Stage, Trigger, Verdict,
+    Answer, CodeEdit, Example, Options, Patched, Patcher, Plan, Points, Requirement, RewriteRule,
+    RuleSet, Stage, Trigger, Verdict,
 };
 use hsaco_tests::gfx1250::{NewKernel, TEXT};
 use hsaco_tests::rewritten::{
@@ -15,7 +15,7 @@ use hsaco_tests::rewritten::{
 const STRIDE: &str = "ds_load_2addr_stride64_b32 v[0:1], v2 offset0:1 offset1:3";
 
 /// A rule as a vendor's own crate may have one.
-const NO_HALT: Rule = Rule {
+const NO_HALT: RewriteRule = RewriteRule {
     name: "no-halt",
     summary: "waves do not halt",
     stage: Stage::Site,

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Command;
 
 use hsaco::object::CodeObject;
-use hsaco::patch::{CodeEdit, Jump, Options, Patcher, Placement, Points, RuleSet, Verdict};
+use hsaco::patch::{CodeEdit, JumpKind, Options, Patcher, Placement, Points, RuleSet, Verdict};
 use hsaco_tests::gfx1250::{NewKernel, TEXT, kernel};
 use hsaco_tests::rewritten::{Rewritten, llvm_accepts};
 use hsaco_tests::{fixtures_dir, scratch_dir};
@@ -131,7 +131,7 @@ fn twelve_hundred_dense_far_sites() {
         let found = code(&run, &far);
         assert_eq!(found.len(), 1200 * period.len() + 5, "{:?}", &found[..8]);
         assert!(found.chunks_exact(period.len()).take(1200).all(|it| it == period));
-        assert!(run.manifest.records.iter().all(|it| it.jump == Jump::Far));
+        assert!(run.manifest.records.iter().all(|it| it.jump == JumpKind::Far));
         assert!(run.manifest.records.iter().all(|it| it.placement == Placement::Pool));
         llvm_accepts(&run.after);
     }

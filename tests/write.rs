@@ -21,7 +21,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::container::{EntryKind, Options, entries};
+use hsaco::container::{EntryKind, WalkOptions, entries};
 use hsaco_tests::program::run;
 use hsaco_tests::{corpus_file, fixtures_dir};
 
@@ -50,7 +50,7 @@ fn real_objects() -> Vec<Vec<u8>> {
     for name in ["debian/librocrand.so.1.1", "bitsandbytes/libbitsandbytes_rocm72.so"] {
         let path = corpus_file(name);
         let file = fs::read(path).unwrap();
-        let objects = entries(&file, &Options::default()).map(Result::unwrap);
+        let objects = entries(&file, &WalkOptions::default()).map(Result::unwrap);
         let objects = objects.filter(|it| it.kind == EntryKind::CodeObject);
         found.extend(objects.step_by(40).map(|it| it.data.to_vec()));
     }

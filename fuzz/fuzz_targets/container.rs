@@ -4,12 +4,12 @@
 #[path = "../walk.rs"]
 mod walk;
 
-use hsaco_container::{self, Options};
+use hsaco_container::{self, WalkOptions};
 use hsaco_object::{CodeObject, layout};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let options = Options { max_size: 64 << 20, ..Options::default() };
+    let options = WalkOptions { max_size: 64 << 20, ..WalkOptions::default() };
     let layout = layout::layout(data, &options);
     let covered: u64 = layout.pieces.iter().map(|it| it.range.end - it.range.start).sum();
     assert_eq!(covered, data.len() as u64);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use hsaco::check::{Checker, Facts, LaunchFacts, Severity};
-use hsaco::container::{Container, EntryKind, Options, entries};
+use hsaco::container::{Container, EntryKind, WalkOptions, entries};
 use hsaco::isa::Processor;
 use hsaco::isa::target::Generation;
 use hsaco_tests::program::sh;
@@ -15,7 +15,7 @@ fn errors(checker: &Checker, bytes: &[u8]) -> (usize, Vec<String>) {
         return (1, of_object(checker, bytes));
     }
     let (mut objects, mut found) = (0, Vec::new());
-    for entry in entries(bytes, &Options::default()) {
+    for entry in entries(bytes, &WalkOptions::default()) {
         let entry = entry.unwrap();
         if entry.kind == EntryKind::CodeObject {
             objects += 1;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 
-use hsaco::db::Kernel;
+use hsaco::db::IndexedKernel;
 use hsaco_tests::program::run;
 use hsaco_tests::scratch_dir;
 
@@ -45,7 +45,7 @@ fn threads_of_mixed_queries_share_one_decode() {
 }
 
 /// One question or another.
-fn ask(kernel: &Kernel, which: usize) {
+fn ask(kernel: &IndexedKernel, which: usize) {
     let instructions = kernel.instructions().unwrap();
     match which % 4 {
         0 => instructions.for_each(|it| _ = it.frames().unwrap()),

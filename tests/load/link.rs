@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use hsaco::isa::target::{AbiVersion, EFlags};
-use hsaco::load::{CallTarget, ErrorKind, Executable, Freeze, Symbol, SymbolKind};
+use hsaco::load::{CallTarget, ErrorKind, Executable, Freeze, LoadedSymbolKind, Symbol};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{run, sh};
 use hsaco_tests::scratch_dir;
@@ -95,7 +95,7 @@ fn what_the_caller_defines_is_called_at_its_address() {
     let values: BTreeMap<String, u64> =
         executable.relocations().map(|it| (it.symbol.unwrap().to_string(), it.value)).collect();
     assert_eq!((values["extdev"], values["extvar"]), (0x1234_5600, 0x5555_0000));
-    assert_eq!(executable.symbol("extdev").unwrap().kind(), SymbolKind::Function);
+    assert_eq!(executable.symbol("extdev").unwrap().kind(), LoadedSymbolKind::Function);
     assert_eq!(executable.remarks().len(), 1, "{:?}", executable.remarks());
     assert!(executable.remarks()[0].contains("kernel `user` calls `extdev`"));
     let calls = executable.calls().unwrap();
@@ -181,7 +181,7 @@ fn same_when_loaded(many: &Executable<'_>, linked: Vec<u8>) {
         let same = same.unwrap_or_else(|| panic!("{symbol:?}"));
         assert_eq!(same.kernel(), symbol.kernel(), "{symbol:?}");
         assert_eq!((same.is_const(), same.binding()), (symbol.is_const(), symbol.binding()));
-        if symbol.kind() == SymbolKind::Absolute {
+        if symbol.kind() == LoadedSymbolKind::Absolute {
             assert_eq!(same.value(), symbol.value());
             continue;
         }

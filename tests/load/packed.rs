@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco::bytes::ErrorKind;
+use hsaco::bytes::{ErrorKind, number};
 use hsaco::elf::relocation::Encoding;
 use hsaco::load::{Executable, Freeze};
 use hsaco::object::CodeObject;
@@ -125,7 +125,7 @@ fn places_of_packed_relocations_are_those_that_readelf_shows() {
         fs::write(&path, packed).unwrap();
         let text = run(Command::new("llvm-readelf-22").arg("-rW").arg(&path));
         let text = text.text().to_owned();
-        let hex = |word: &str| u64::from_str_radix(word, 16).ok().filter(|_| word.len() == 16);
+        let hex = |word: &str| number::hex(word).filter(|_| word.len() == 16);
         let mut places: Vec<u64> = Vec::new();
         for line in text.lines() {
             let words: Vec<_> = line.split_whitespace().collect();

@@ -1,14 +1,14 @@
 //! Symbols: kinds, attributes, states.
 
-use hsaco::load::{ErrorKind, Executable, Freeze, SymbolKind};
+use hsaco::load::{ErrorKind, Executable, Freeze, LoadedSymbolKind};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::sh;
 use hsaco_tests::scratch_dir;
 
 use super::sample::{S1, S3_A, S3_B, TARGETS, frozen, loaded, object, word};
 
-fn kinds(executable: &Executable<'_>) -> Vec<(SymbolKind, String)> {
-    let shown = executable.symbols().filter(|it| it.kind() != SymbolKind::Absolute);
+fn kinds(executable: &Executable<'_>) -> Vec<(LoadedSymbolKind, String)> {
+    let shown = executable.symbols().filter(|it| it.kind() != LoadedSymbolKind::Absolute);
     let mut kinds: Vec<_> = shown.map(|it| (it.kind(), it.name().to_string())).collect();
     kinds.sort();
     kinds
@@ -22,16 +22,16 @@ fn each_symbol_has_its_kind() {
         let bytes = object(target, S1);
         let executable = loaded(&[("s1", &bytes)]);
         let expected = [
-            (SymbolKind::Kernel, "foo"),
-            (SymbolKind::Kernel, "ind"),
-            (SymbolKind::Kernel, "none"),
-            (SymbolKind::Variable, "pointer"),
-            (SymbolKind::Function, "helper"),
+            (LoadedSymbolKind::Kernel, "foo"),
+            (LoadedSymbolKind::Kernel, "ind"),
+            (LoadedSymbolKind::Kernel, "none"),
+            (LoadedSymbolKind::Variable, "pointer"),
+            (LoadedSymbolKind::Function, "helper"),
         ];
         let expected = expected.map(|(kind, name)| (kind, name.to_owned()));
         assert_eq!(kinds(&executable), expected, "{target}");
         let user = loaded(&[("a", &object(target, S3_A))]);
-        let externals = user.symbols().filter(|it| it.kind() == SymbolKind::External);
+        let externals = user.symbols().filter(|it| it.kind() == LoadedSymbolKind::External);
         let mut names: Vec<String> = externals.map(|it| it.name().to_string()).collect();
         names.sort();
         assert_eq!(names, ["extdev", "extvar"], "{target}");
@@ -117,9 +117,9 @@ KERNEL foo(GLOBAL int *out, int n, long offset) { out[offset] = n + written[0] +
             let symbol = executable.symbol(name).unwrap();
             (symbol.kind(), symbol.size(), symbol.is_const(), symbol.is_exported())
         };
-        assert_eq!(facts("constant"), (SymbolKind::Variable, 16, true, true), "{target}");
-        assert_eq!(facts("written"), (SymbolKind::Variable, 12, false, true), "{target}");
-        assert_eq!(facts("zeros"), (SymbolKind::Variable, 400, false, true), "{target}");
+        assert_eq!(facts("constant"), (LoadedSymbolKind::Variable, 16, true, true), "{target}");
+        assert_eq!(facts("written"), (LoadedSymbolKind::Variable, 12, false, true), "{target}");
+        assert_eq!(facts("zeros"), (LoadedSymbolKind::Variable, 400, false, true), "{target}");
         for name in ["constant", "written", "zeros"] {
             let symbol = executable.symbol(name).unwrap();
             assert!(symbol.align() >= 4, "{name}: {}", symbol.align());
@@ -142,9 +142,17 @@ fn a_stripped_object_has_its_exported_symbols_still() {
         let bytes = std::sync::Arc::new(std::fs::read(dir.path().join(name)).unwrap());
         let executable = frozen(&[("a", &object("gfx942", S3_A)), ("b", &bytes)]);
         let extdev = executable.symbol("extdev").unwrap();
-        assert_eq!((extdev.kind(), extdev.is_exported()), (SymbolKind::Function, true), "{name}");
+        assert_eq!(
+            (extdev.kind(), extdev.is_exported()),
+            (LoadedSymbolKind::Function, true),
+            "{name}"
+        );
         let extvar = executable.symbol("extvar").unwrap();
-        assert_eq!((extvar.kind(), extvar.is_const()), (SymbolKind::Variable, false), "{name}");
+        assert_eq!(
+            (extvar.kind(), extvar.is_const()),
+            (LoadedSymbolKind::Variable, false),
+            "{name}"
+        );
     }
 }
 

@@ -1,20 +1,57 @@
 //! Addresses of M0 and the lane's number, for all lanes and all values of M0.
 
-use super::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, texts, tools};
-use hsaco::patch::{Options, RegisterBudget};
+use super::machine::{
+    BUDGET, LANES, Random, Results, Stepped, assemble, bytes, fill_lds, rewrite, texts, tools,
+    wave, word,
+};
+use hsaco::emu::Probe;
+use hsaco::patch::{Options, RegisterBudget, Tools};
 
-/// B0 takes 20 bits; upper bits of M0 are not part of the address.
-pub(crate) fn expected(m0: u32, lane: usize, offset: u32) -> u32 {
+/// B0 takes 20 bits; upper bits of M0 are not part of the address. What the emulator is held against.
+fn expected(m0: u32, lane: usize, offset: u32) -> u32 {
     (m0.wrapping_add(4 * lane as u32) & 0xf_ffff) + offset
 }
 
-/// Runs what works the address out for one value of M0, in all lanes.
-fn check(wave: &mut Wave, computes: &[Step], address: usize, offset: u32, m0: u32) {
-    wave.m0 = m0;
-    wave.run(computes);
-    for lane in 0..LANES {
-        let found = wave.vgprs[address][lane] + offset;
-        assert_eq!(found, expected(m0, lane, offset), "M0 {m0:#x}, lane {lane}");
+/// A wave with as much LDS as 20 bits and an offset reach, in which no word is as another.
+fn with_lds(vgprs: u16) -> Probe {
+    let mut wave = wave(vgprs).with_lds((1 << 18) + (1 << 14) + 1);
+    fill_lds(&mut wave);
+    wave
+}
+
+/// An access before and after, for one value of M0 after the other.
+struct Access {
+    code: [Vec<u8>; 2],
+    waves: [Probe; 2],
+    offset: u32,
+    is_load: bool,
+}
+
+impl Access {
+    fn new(tools: &Tools, text: &str, offset: u32) -> Self {
+        let code = rewrite(tools, "ds-addtid", text, &Options::default(), BUDGET).unwrap();
+        let late = Stepped::run(tools, &mut with_lds(16), &code, Results::Late);
+        assert_eq!(late.outstanding(), 1, "it counts as one");
+        let code = [bytes(&assemble(tools, text)), bytes(&code)];
+        Access { code, waves: [with_lds(16), with_lds(16)], offset, is_load: text.contains("load") }
+    }
+
+    fn check(&mut self, m0: u32) {
+        for (wave, code) in self.waves.iter_mut().zip(&self.code) {
+            *wave.m0_mut() = m0;
+            wave.vector_mut(8).iter_mut().for_each(|lane| *lane = m0 ^ 0x5555_5555);
+            wave.execute(code).unwrap();
+        }
+        let [before, after] = &self.waves;
+        for lane in 0..LANES {
+            let at = expected(m0, lane, self.offset);
+            let (one, other) = match self.is_load {
+                true => (before.vector(5)[lane], after.vector(5)[lane]),
+                false => (before.vector(8)[lane], word(after, at)),
+            };
+            assert_eq!(one, other, "M0 {m0:#x}, lane {lane}");
+            assert_eq!(one, word(before, at), "M0 {m0:#x}, lane {lane}");
+        }
     }
 }
 
@@ -26,34 +63,27 @@ fn check(wave: &mut Wave, computes: &[Step], address: usize, offset: u32, m0: u3
 #[test]
 fn all_lanes_and_all_values_of_m0() {
     let tools = tools();
-    for text in ["ds_load_addtid_b32 v5 offset:128", "ds_store_addtid_b32 v8 offset:64"] {
-        let code = rewrite(&tools, "ds-addtid", text, &Options::default(), BUDGET).unwrap();
-        let offset = if text.contains("128") { 128 } else { 64 };
-        let (access, computes) = code.split_last().unwrap();
-        let (access, computes) = (prepare(&tools, &[*access], 0), prepare(&tools, computes, 0));
+    for (text, offset) in
+        [("ds_load_addtid_b32 v5 offset:128", 128), ("ds_store_addtid_b32 v8 offset:64", 64)]
+    {
+        let mut access = Access::new(&tools, text, offset);
         // The store computes alike.
-        let (address, stride) = if offset == 128 { (5, 1) } else { (0, 61) };
-        let mut wave = Wave::new();
+        let stride = if access.is_load { 1 } else { 61 };
         for low in (0..1_u32 << 20).step_by(stride) {
             // What is above differs from value to value.
-            let m0 = low | low.wrapping_mul(0x9e37_79b1) & 0xfff0_0000;
-            check(&mut wave, &computes, address, offset, m0);
+            access.check(low | low.wrapping_mul(0x9e37_79b1) & 0xfff0_0000);
         }
         for upper in (0..1_u32 << 12).map(|upper| upper << 20) {
             for low in (0xf_ff80..=0xf_ffff_u32).step_by(3).chain([0, 1, 0x7_ffff, 0x8_0000]) {
-                check(&mut wave, &computes, address, offset, upper | low);
+                access.check(upper | low);
             }
         }
         let mut random = Random(18);
         for _ in 0..10_000_000 / LANES / stride {
-            check(&mut wave, &computes, address, offset, random.next());
+            access.check(random.next());
         }
-        wave.m0 = 0x1_2344;
-        wave.run(&computes);
-        wave.run(&access);
-        let places: [u32; LANES] = std::array::from_fn(|lane| expected(wave.m0, lane, offset));
-        assert_eq!(wave.addresses, places);
-        assert_eq!(wave.under_way, 1, "it counts as one");
+        let [before, after] = &access.waves;
+        assert!(before.lds() == after.lds());
     }
 }
 
@@ -89,15 +119,16 @@ fn banks() {
     for mode in [0x41_u32, 0x00, 0xff, 0x1b, 0xc0] {
         let text = format!("s_set_vgpr_msb {mode}\nds_load_addtid_b32 v5 offset:8");
         let code = rewrite(&tools, "ds-addtid", &text, &Options::default(), BUDGET).unwrap();
-        let mut wave = Wave::new();
-        wave.m0 = 0x4_0000;
-        wave.run(&prepare(&tools, &code, 0));
-        let to = 5 + 256 * (mode >> 6) as usize;
+        let mut wave = with_lds(1024);
+        *wave.m0_mut() = 0x4_0000;
+        wave.execute(&bytes(&code)).unwrap();
+        let to = 5 + 256 * (mode >> 6) as u16;
         for lane in 0..LANES {
-            assert_eq!(wave.vgprs[to][lane], wave.word(expected(wave.m0, lane, 8)), "{mode:#x}");
+            let at = expected(0x4_0000, lane, 8);
+            assert_eq!(wave.vector(to)[lane], word(&wave, at), "{mode:#x}");
         }
         for other in (5..1024).step_by(256).filter(|it| *it != to) {
-            assert_eq!(wave.vgprs[other], [0; LANES], "{mode:#x}: v{other}");
+            assert_eq!(wave.vector(other), [0; LANES], "{mode:#x}: v{other}");
         }
     }
 }

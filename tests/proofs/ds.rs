@@ -1,6 +1,10 @@
 //! LDS instructions with two addresses do what they did: every form, every offset, registers that overlap.
 
-use super::machine::{BUDGET, LANES, Random, Wave, leasing, prepare, rewrite, texts, tools};
+use super::machine::{
+    BUDGET, LANES, Random, Results, Stepped, assemble, bytes, copy_vectors, fill, fill_lds,
+    leasing, rewrite, texts, tools, wave, word,
+};
+use hsaco::emu::Probe;
 use hsaco::patch::{Options, Tools};
 
 pub(crate) const FORMS: [(&str, u32, u8); 12] = [
@@ -48,49 +52,42 @@ impl Case {
         format!("{name} {} offset0:{first} offset1:{second}", operands.join(", "))
     }
 
-    /// What the manual says: both places are read, then written, then both results are there.
-    pub(crate) fn expected(&self, wave: &Wave, after: &mut Wave) {
-        let (name, unit, words) = FORMS[self.form];
-        after.clone_from(wave);
-        for lane in 0..LANES {
-            let base = wave.vgprs[self.address][lane];
-            let place = |half: usize, word: usize| {
-                base.wrapping_add(self.offsets[half] * unit).wrapping_add(4 * word as u32)
-            };
-            for half in 0..2 {
-                for word in 0..usize::from(words) {
-                    let to = self.result + half * usize::from(words) + word;
-                    if !name.starts_with("ds_store_") {
-                        after.vgprs[to][lane] = wave.word(place(half, word));
-                    }
-                    if name.starts_with("ds_store") {
-                        let value = wave.vgprs[self.data[half] + word][lane];
-                        after.set_word(place(half, word), value);
-                    }
-                }
-            }
-        }
+    /// The bytes that a lane accesses, by address and count.
+    fn places(&self, base: u32) -> [(u32, u32); 2] {
+        let (_, unit, words) = FORMS[self.form];
+        self.offsets.map(|offset| (base + offset * unit, 4 * u32::from(words)))
     }
 }
 
 /// Registers that cases use.
-const REGISTERS: usize = 24;
+const REGISTERS: u16 = 24;
+/// Lanes keep out of each other's places: so many bytes are theirs.
+pub(crate) const APART: u32 = 1 << 18;
+/// So many cases after which all of LDS is compared, not what they accessed alone.
+const EVERY: usize = 50_000;
 
 /// Rewrites cases, and runs them before and after.
 struct Checker {
     tools: Tools,
     random: Random,
-    wave: Wave,
-    after: Wave,
+    before: Probe,
+    after: Probe,
     /// Lanes that were compared.
     lanes: usize,
+}
+
+/// A wave with memory for all lanes.
+pub(crate) fn with_lds(vgprs: u16) -> Probe {
+    let mut wave = wave(vgprs).with_lds(LANES * APART as usize / 4);
+    fill_lds(&mut wave);
+    wave
 }
 
 impl Checker {
     fn new(seed: u64) -> Self {
         // Scratch registers are the next ones.
-        let wave = || Wave::with_vgprs(2 * REGISTERS);
-        Checker { tools: tools(), random: Random(seed), wave: wave(), after: wave(), lanes: 0 }
+        let wave = || with_lds(2 * REGISTERS);
+        Checker { tools: tools(), random: Random(seed), before: wave(), after: wave(), lanes: 0 }
     }
 
     /// Runs a case so many times, or says why it was refused.
@@ -98,33 +95,39 @@ impl Checker {
         let text = case.text();
         let options = Options::default();
         let (code, leases) = leasing(&self.tools, "ds-two-address", &text, &options, BUDGET)?;
-        let steps = prepare(&self.tools, &code, 0);
-        let is_leased = |number: usize| {
-            leases
-                .iter()
-                .any(|it| (it.first..it.first + u16::from(it.count)).contains(&(number as u16)))
+        let original = bytes(&assemble(&self.tools, &text));
+        // Exchanges are of whole words; others may be anywhere.
+        let aligned = if text.contains("xchg") { !7 } else { !0 };
+        let is_leased = |number: u16| {
+            leases.iter().any(|it| (it.first..it.first + u16::from(it.count)).contains(&number))
         };
-        let Checker { tools, random, wave, after, lanes } = self;
+        let Checker { tools, random, before, after, lanes } = self;
         for _ in 0..count {
-            wave.randomize(random, REGISTERS);
-            wave.lds.clear();
-            // Lanes keep out of each other's places.
-            for (lane, address) in wave.vgprs[case.address].iter_mut().enumerate() {
-                *address = (lane as u32) << 20 | random.below(4096);
+            fill(before, 0, REGISTERS, || random.next());
+            let bases = before.vector_mut(case.address as u16);
+            for (lane, address) in bases.iter_mut().enumerate() {
+                *address = (lane as u32 * APART + random.below(4096)) & aligned;
             }
-            case.expected(wave, after);
-            wave.run(&steps);
-            assert_eq!(wave.lds, after.lds, "{text}");
-            assert_eq!(wave.under_way, 0, "{text}");
+            let bases = bases.to_vec();
+            copy_vectors(before, after, 2 * REGISTERS);
+            before.execute(&original).unwrap();
+            let late = Stepped::run(tools, after, &code, Results::Late);
+            assert_eq!(late.outstanding(), 0, "{text}");
+            for (at, size) in bases.iter().flat_map(|base| case.places(*base)) {
+                for at in (at..at + size).step_by(4) {
+                    assert_eq!(word(before, at), word(after, at), "{text}: LDS at {at:#x}");
+                }
+            }
             for number in (0..REGISTERS).filter(|number| !is_leased(*number)) {
                 let code = || texts(tools, &code);
                 assert!(
-                    wave.vgprs[number] == after.vgprs[number],
+                    before.vector(number) == after.vector(number),
                     "{text}: v{number}\n{:?}",
                     code()
                 );
             }
             *lanes += LANES;
+            assert!(*lanes % (EVERY * LANES) != 0 || before.lds() == after.lds(), "{text}");
         }
         Ok(())
     }
@@ -141,6 +144,7 @@ fn every_pair(forms: std::ops::Range<usize>) {
             assert_eq!(checked.is_err(), is_exchange && first == second, "{}", case.text());
         }
     }
+    assert!(checker.before.lds() == checker.after.lds());
 }
 
 // In parts, so that they run side by side.
@@ -188,6 +192,7 @@ fn ten_million_results_that_overlap_what_is_read() {
         }
     }
     assert!((1..2_000).contains(&refused), "{refused}");
+    assert!(checker.before.lds() == checker.after.lds());
 }
 
 /// Capability 14.
@@ -216,13 +221,15 @@ fn banks() {
         texts(&tools, &code).into_iter().filter(|it| it.starts_with("s_set_vgpr_msb")).collect();
     assert_eq!(switches[1].split_whitespace().nth(1), Some("0x4181"));
     assert_eq!(switches[2].split_whitespace().nth(1), Some("0x8141"));
-    let mut wave = Wave::new();
-    wave.vgprs[344] = std::array::from_fn(|lane| lane as u32 * 64);
-    wave.run(&prepare(&tools, &code, 0));
+    let mut wave = with_lds(1024);
+    for (lane, address) in wave.vector_mut(344).iter_mut().enumerate() {
+        *address = lane as u32 * 64;
+    }
+    wave.execute(&bytes(&code)).unwrap();
     for lane in 0..LANES {
-        let found: Vec<u32> = (510..514).map(|number| wave.vgprs[number][lane]).collect();
+        let found: Vec<u32> = (510..514).map(|number| wave.vector(number)[lane]).collect();
         let at = lane as u32 * 64 + 16;
-        assert_eq!(found, [0, 4, 8, 12].map(|more| wave.word(at + more)));
+        assert_eq!(found, [0, 4, 8, 12].map(|more| word(&wave, at + more)));
     }
 }
 
@@ -295,7 +302,7 @@ fn precise_waits_complete_the_same_accesses() {
             waits[1]
         );
         let code = rewrite(&tools, "ds-two-address", &text, &options, BUDGET).unwrap();
-        let original = super::machine::assemble(&tools, &text);
+        let original = assemble(&tools, &text);
         assert_eq!(completed(&tools, &code, true), completed(&tools, &original, false), "{text}");
         kept += usize::from(code.len() == original.len() + 1);
     }

@@ -1,69 +1,52 @@
 //! Conversions from and to E5M3: every byte, every boundary, ten million numbers.
 
-use std::sync::LazyLock;
-
-use super::machine::{BUDGET, LANES, Random, Step, Wave, prepare, rewrite, tools};
+use super::machine::{BUDGET, LANES, Random, assemble, bytes, copy_vectors, rewrite, tools, wave};
+use hsaco::emu::Probe;
 use hsaco::patch::{Options, Tools};
 
 /// The bit of MODE that makes too large a number the largest.
 pub(crate) const SATURATES: u32 = 1 << 23;
 
 /// What a byte stands for; 0xff is what would follow the largest number.
-pub(crate) fn value(byte: u32) -> f64 {
-    static VALUES: LazyLock<[f64; 0x101]> = LazyLock::new(|| {
-        std::array::from_fn(|byte| {
-            let (exponent, mantissa) = (byte >> 3, (byte & 7) as f64);
-            match exponent {
-                0 => mantissa * 2_f64.powi(-17),
-                _ => (8.0 + mantissa) * 2_f64.powi(exponent as i32 - 18),
-            }
-        })
-    });
-    VALUES[byte as usize]
+fn value(byte: u32) -> f64 {
+    let (exponent, mantissa) = (byte >> 3, f64::from(byte & 7));
+    match exponent {
+        0 => mantissa * 2_f64.powi(-17),
+        _ => (8.0 + mantissa) * 2_f64.powi(exponent as i32 - 18),
+    }
 }
 
-fn too_large(saturates: bool) -> u32 {
-    if saturates { 0xfe } else { 0xff }
+/// A conversion into v5, as it is and computed.
+struct Conversion {
+    code: [Vec<u8>; 2],
+    waves: [Probe; 2],
 }
 
-/// The nearest byte, ties to even: by bisection of the borders between bytes.
-pub(crate) fn packed(number: f32, saturates: bool) -> u32 {
-    if number.is_nan() {
-        return 0xff;
+impl Conversion {
+    fn new(tools: &Tools, text: &str) -> Self {
+        let code = rewrite(tools, "e5m3", text, &Options::default(), BUDGET).unwrap();
+        let code = [bytes(&assemble(tools, text)), bytes(&code)];
+        Conversion { code, waves: [wave(32), wave(32)] }
     }
-    let number = f64::from(number);
-    let is_above = |byte: u32| {
-        let border = f64::midpoint(value(byte), value(byte + 1));
-        number > border || number == border && byte % 2 == 1
-    };
-    let (mut low, mut high) = (0, 0xff);
-    while low < high {
-        let middle = u32::midpoint(low, high);
-        if is_above(middle) { low = middle + 1 } else { high = middle }
+
+    /// Converts what v6 and v7 are given.
+    fn check(&mut self, sources: [[u32; LANES]; 2], mode: u32) -> u32 {
+        let [before, after] = &mut self.waves;
+        before.vector_mut(6).copy_from_slice(&sources[0]);
+        before.vector_mut(7).copy_from_slice(&sources[1]);
+        (*before.mode_mut(), *after.mode_mut()) = (mode, mode);
+        copy_vectors(before, after, 8);
+        before.execute(&self.code[0]).unwrap();
+        after.execute(&self.code[1]).unwrap();
+        let given = sources.map(|it| it.map(f32::from_bits));
+        assert_eq!(before.vector(5), after.vector(5), "{given:?}");
+        before.vector(5)[0]
     }
-    if low > 0xfe { too_large(saturates) } else { low }
 }
 
-/// The byte below, after noise in the lower 20 bits.
-pub(crate) fn stochastic(number: f32, noise: u32, saturates: bool) -> u32 {
-    if number.is_nan() {
-        return 0xff;
-    }
-    let bits = if number > 0.0 { number.to_bits() } else { 0 } + (noise >> 12);
-    if bits >= 0x7f80_0000 {
-        return too_large(saturates);
-    }
-    let number = f64::from(f32::from_bits(bits));
-    let (mut low, mut high) = (0_u32, 0xff_u32);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if value(middle) <= number { low = middle } else { high = middle - 1 }
-    }
-    if low == 0xff { too_large(saturates) } else { low }
-}
-
-fn code(tools: &Tools, text: &str) -> Vec<Step> {
-    prepare(tools, &rewrite(tools, "e5m3", text, &Options::default(), BUDGET).unwrap(), 0)
+/// Modes of which conversions of floats make use: none of them may matter but the one bit.
+fn modes() -> [u32; 4] {
+    [0x3f0, 0x3f0 | SATURATES, 0x300, 0x3f5 | SATURATES]
 }
 
 /// Every byte's number, the borders between them, and their neighbours; and what is special.
@@ -104,46 +87,31 @@ fn number(random: &mut Random) -> f32 {
     }
 }
 
-fn check_pack(wave: &mut Wave, code: &[Step], numbers: &[[f32; LANES]; 2], is_upper: bool) {
-    let old = wave.vgprs[5];
-    wave.vgprs[6] = numbers[0].map(f32::to_bits);
-    wave.vgprs[7] = numbers[1].map(f32::to_bits);
-    wave.run(code);
-    let saturates = wave.mode & SATURATES != 0;
-    for lane in 0..LANES {
-        let [first, second] = [0, 1].map(|it| packed(numbers[it][lane], saturates));
-        let pair = first | second << 8;
-        let expected = match is_upper {
-            true => old[lane] & 0xffff | pair << 16,
-            false => old[lane] & 0xffff_0000 | pair,
-        };
-        let given = numbers.map(|it| it[lane]);
-        assert_eq!(wave.vgprs[5][lane], expected, "{given:?} {:#010x}", given[0].to_bits());
-    }
+/// Numbers for all lanes at a time.
+fn chunks() -> Vec<[u32; LANES]> {
+    let mut all = boundaries();
+    all.resize(all.len().next_multiple_of(LANES), 1.0);
+    let chunk = |chunk: &[f32]| std::array::from_fn(|lane| chunk[lane].to_bits());
+    all.chunks_exact(LANES).map(chunk).collect()
 }
 
 /// Pair EM10, capability 29.
 #[test]
 fn pack_of_all_boundaries_and_ten_million_numbers() {
     let tools = tools();
-    let lower = code(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 clamp");
-    let upper = code(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 op_sel:[0,0,1] clamp");
-    let (mut wave, mut random) = (Wave::new(), Random(29));
-    let mut all = boundaries();
-    all.resize(all.len().next_multiple_of(LANES), 1.0);
-    for mode in [0, SATURATES] {
-        wave.mode = mode | 0xf0;
-        for chunk in all.chunks_exact(LANES) {
-            let chunk: [f32; LANES] = chunk.try_into().unwrap();
-            let turned: [f32; LANES] = std::array::from_fn(|lane| chunk[LANES - 1 - lane]);
-            check_pack(&mut wave, &lower, &[chunk, turned], false);
-            check_pack(&mut wave, &upper, &[turned, chunk], true);
+    let mut lower = Conversion::new(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 clamp");
+    let mut upper = Conversion::new(&tools, "v_cvt_pk_fp8_f32 v5, v6, v7 op_sel:[0,0,1] clamp");
+    for mode in modes() {
+        for chunk in chunks() {
+            let turned: [u32; LANES] = std::array::from_fn(|lane| chunk[LANES - 1 - lane]);
+            lower.check([chunk, turned], mode);
+            upper.check([turned, chunk], mode);
         }
     }
+    let mut random = Random(29);
     for round in 0..157_000 {
-        wave.mode = if round % 3 == 0 { SATURATES } else { 0 };
-        let numbers = [0, 1].map(|_| std::array::from_fn(|_| number(&mut random)));
-        check_pack(&mut wave, &lower, &numbers, false);
+        let numbers = [0, 1].map(|_| std::array::from_fn(|_| number(&mut random).to_bits()));
+        lower.check(numbers, modes()[round % 4]);
     }
 }
 
@@ -151,53 +119,42 @@ fn pack_of_all_boundaries_and_ten_million_numbers() {
 #[test]
 fn sources_with_signs_and_constants() {
     let tools = tools();
-    let run = |text: &str, sources: [f32; 2]| {
-        let mut wave = Wave::new();
-        (wave.vgprs[6], wave.vgprs[7]) =
-            ([(-1.5_f32).to_bits(); LANES], [3.0_f32.to_bits(); LANES]);
-        wave.sgprs[9] = 0.25_f32.to_bits();
-        wave.run(&code(&tools, text));
-        let expected = packed(sources[0], false) | packed(sources[1], false) << 8;
-        assert_eq!(wave.vgprs[5], [expected; LANES], "{text}");
-    };
-    run("v_cvt_pk_fp8_f32 v5, -v6, |v6| clamp", [1.5, 1.5]);
-    run("v_cvt_pk_fp8_f32 v5, -|v6|, -v7 clamp", [-1.5, -3.0]);
-    run("v_cvt_pk_fp8_f32 v5, 0x477f0000, 0x477f0000 clamp", [65280.0, 65280.0]);
-    run("v_cvt_pk_fp8_f32 v5, 1.0, 0.5 clamp", [1.0, 0.5]);
-    run("v_cvt_pk_fp8_f32 v5, s9, v7 clamp", [0.25, 3.0]);
+    for (text, expected) in [
+        ("v_cvt_pk_fp8_f32 v5, -v6, |v6| clamp", 0x7c7c),
+        ("v_cvt_pk_fp8_f32 v5, -|v6|, -v7 clamp", 0),
+        ("v_cvt_pk_fp8_f32 v5, 0x477f0000, 0x477f0000 clamp", 0xf8f8),
+        ("v_cvt_pk_fp8_f32 v5, 1.0, 0.5 clamp", 0x7078),
+        ("v_cvt_pk_fp8_f32 v5, s9, v7 clamp", 0x8468),
+    ] {
+        let mut conversion = Conversion::new(&tools, text);
+        for wave in &mut conversion.waves {
+            wave.scalars_mut()[9] = 0.25_f32.to_bits();
+        }
+        let sources = [[(-1.5_f32).to_bits(); LANES], [3.0_f32.to_bits(); LANES]];
+        assert_eq!(conversion.check(sources, 0x3f0), expected, "{text}");
+    }
 }
 
 /// Pair EM10, capability 29.
 #[test]
 fn stochastic_of_all_boundaries_and_ten_million_numbers() {
     let tools = tools();
-    let (mut wave, mut random) = (Wave::new(), Random(30));
-    let mut all = boundaries();
-    all.resize(all.len().next_multiple_of(LANES), 1.0);
-    for (byte, text) in ["", " byte_sel:1", " byte_sel:2", " byte_sel:3"].iter().enumerate() {
-        let code = code(&tools, &format!("v_cvt_sr_fp8_f32 v5, v6, v7{text} clamp"));
-        let mut check = |numbers: &[f32; LANES], noise: [u32; LANES], mode: u32| {
-            let old = wave.vgprs[5];
-            (wave.vgprs[6], wave.vgprs[7], wave.mode) = (numbers.map(f32::to_bits), noise, mode);
-            wave.run(&code);
-            for lane in 0..LANES {
-                let result = stochastic(numbers[lane], noise[lane], mode != 0);
-                let expected = old[lane] & !(0xff << (8 * byte)) | result << (8 * byte);
-                let given = (numbers[lane], noise[lane]);
-                assert_eq!(wave.vgprs[5][lane], expected, "{given:?} byte {byte}");
-            }
-        };
-        for chunk in all.chunks_exact(LANES) {
-            let chunk: [f32; LANES] = chunk.try_into().unwrap();
+    let mut random = Random(30);
+    for text in ["", " byte_sel:1", " byte_sel:2", " byte_sel:3"] {
+        let text = format!("v_cvt_sr_fp8_f32 v5, v6, v7{text} clamp");
+        let mut conversion = Conversion::new(&tools, &text);
+        for chunk in chunks() {
             for noise in [0, 0xfff, 0x1000, 0x7fff_ffff, 0xffff_ffff] {
-                check(&chunk, [noise; LANES], 0);
-                check(&chunk, [noise; LANES], SATURATES);
+                for mode in modes() {
+                    conversion.check([chunk, [noise; LANES]], mode);
+                }
             }
         }
         // All bytes together ten million.
-        for _ in 0..79_000 {
-            let numbers = std::array::from_fn(|_| number(&mut random));
-            check(&numbers, std::array::from_fn(|_| random.next()), random.below(2) * SATURATES);
+        for round in 0..79_000 {
+            let numbers = std::array::from_fn(|_| number(&mut random).to_bits());
+            let noise = std::array::from_fn(|_| random.next());
+            conversion.check([numbers, noise], modes()[round % 4]);
         }
     }
 }
@@ -206,33 +163,32 @@ fn stochastic_of_all_boundaries_and_ten_million_numbers() {
 #[test]
 fn unpack_of_every_byte_in_every_place() {
     let tools = tools();
-    let (mut wave, mut random) = (Wave::new(), Random(31));
+    let mut random = Random(31);
     for (place, text) in ["", " byte_sel:1", " byte_sel:2", " byte_sel:3"].iter().enumerate() {
-        let code = code(&tools, &format!("v_cvt_f32_fp8_e64 v5, v6{text} clamp"));
+        let text = format!("v_cvt_f32_fp8_e64 v5, v6{text} clamp");
+        let mut conversion = Conversion::new(&tools, &text);
         for bytes in 0..8 {
             let byte = |lane: usize| bytes * 32 + lane as u32;
-            wave.vgprs[6] = std::array::from_fn(|lane| {
+            let sources = std::array::from_fn(|lane| {
                 random.next() & !(0xff << (8 * place)) | byte(lane) << (8 * place)
             });
-            wave.run(&code);
-            for lane in 0..LANES {
-                let expected = match byte(lane) {
-                    0xff => 0x7fa3_d000,
-                    byte => (value(byte) as f32).to_bits(),
-                };
-                assert_eq!(wave.vgprs[5][lane], expected, "{:#x}", byte(lane));
-            }
+            conversion.check([sources, [0; LANES]], 0x3f0);
         }
     }
 }
 
+/// comgr went through half precision: what is just above a border became the border, and went to even.
 #[test]
 fn rounding_twice_would_be_seen() {
-    // comgr went through half precision: what is just above a border became the border, and went to even.
-    let above = f32::from_bits((f64::midpoint(value(0x40), value(0x41)) as f32).to_bits() + 1);
-    assert_eq!(packed(above, false), 0x41);
-    let half = f64::from(f32::from_bits(super::machine::numbers::f16_to_f32(
-        super::machine::matrix::nearest_half(above.into()).into(),
-    )));
-    assert_eq!(packed(half as f32, false), 0x40);
+    let tools = tools();
+    let above = (f64::midpoint(value(0x40), value(0x41)) as f32).to_bits() + 1;
+    let packed = |before: &str| {
+        let mut wave = wave(8);
+        wave.vector_mut(6).fill(above);
+        let text = format!("{before}v_cvt_pk_fp8_f32 v5, v6, v6 clamp");
+        wave.execute(&bytes(&assemble(&tools, &text))).unwrap();
+        wave.vector(5)[0] & 0xff
+    };
+    assert_eq!(packed(""), 0x41);
+    assert_eq!(packed("v_cvt_pk_f16_f32 v6, v6, v6\nv_cvt_f32_f16_e32 v6, v6\n"), 0x40);
 }

@@ -18,8 +18,8 @@
 mod addtid;
 mod ds;
 mod e5m3;
-mod machine;
-mod random;
+pub(crate) mod machine;
+pub(crate) mod random;
 mod scale_sixteen;
 mod tensor;
 mod wmma;

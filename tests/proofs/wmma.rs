@@ -1,8 +1,9 @@
 //! Products of 128 columns and 32 rows: the same numbers as one instruction, rounded once.
 
-use super::machine::matrix::{self, Layout, ROWS, half_place, nearest_half};
-use super::machine::numbers::f16_to_f32;
-use super::machine::{BUDGET, LANES, Random, Wave, prepare, rewrite, texts, tools};
+use super::machine::{
+    BUDGET, Random, assemble, bytes, copy_vectors, fill, rewrite, rows, texts, tools, wave,
+};
+use hsaco::emu::Probe;
 use hsaco::isa::Inst;
 use hsaco::patch::{Options, RegisterBudget, Tools};
 
@@ -20,33 +21,28 @@ fn finite(random: &mut Random, is_bf8: bool) -> u32 {
     (0..4).fold(0, |word, at| word | byte(bits >> (8 * at)) << (8 * at))
 }
 
-fn fill(wave: &mut Wave, first: usize, count: usize, mut word: impl FnMut() -> u32) {
-    for register in &mut wave.vgprs[first..first + count] {
-        register.iter_mut().for_each(|lane| *lane = word());
-    }
+/// Code before and after a rule, from the same registers; then some of them are equal.
+struct Pair {
+    code: [Vec<u8>; 2],
+    waves: [Probe; 2],
 }
 
-/// B0's product of halves: 128 products and the third matrix are added up in single precision and rounded once.
-fn expected(wave: &Wave, formats: (u32, u32), c: usize) -> Vec<u16> {
-    let a = matrix::elements(wave, (0, formats.0), Layout::Plain, 128);
-    let b = matrix::elements(wave, (16, formats.1), Layout::Plain, 128);
-    let ones = [0; 4];
-    let mut all = Vec::with_capacity(ROWS * ROWS);
-    for row in 0..ROWS {
-        for column in 0..ROWS {
-            let (register, lane, shift) = half_place(row, column);
-            let half = wave.vgprs[c + register][lane] >> shift & 0xffff;
-            let third = matrix::fixed(f32::from_bits(f16_to_f32(half)));
-            let sum = matrix::dot(&a[row], &b[column], 32, (&ones, &ones)).unwrap();
-            all.push(nearest_half(f64::from(matrix::rounded(sum + third))));
-        }
+impl Pair {
+    fn new(tools: &Tools, text: &str, vgprs: u16) -> Self {
+        let code = [bytes(&assemble(tools, text)), bytes(&rules(tools, text))];
+        Pair { code, waves: [wave(vgprs), wave(vgprs)] }
     }
-    all
-}
 
-fn found(wave: &Wave, d: usize) -> Vec<u16> {
-    let places = (0..ROWS).flat_map(|row| (0..ROWS).map(move |column| half_place(row, column)));
-    places.map(|(register, lane, shift)| (wave.vgprs[d + register][lane] >> shift) as u16).collect()
+    /// What is left in registers by the code before, which the code after has to leave as well.
+    fn check(&mut self, registers: u16, to: (u16, u16)) -> Vec<Vec<u32>> {
+        let [before, after] = &mut self.waves;
+        copy_vectors(before, after, registers);
+        before.execute(&self.code[0]).unwrap();
+        after.execute(&self.code[1]).unwrap();
+        let [one, other] = [&*before, after].map(|wave| rows(wave, to.0, to.1));
+        assert_eq!(one, other);
+        one
+    }
 }
 
 /// Of 256 sums each: ten million in all.
@@ -65,31 +61,31 @@ fn halves(random: &mut Random) -> u32 {
 #[test]
 fn ten_million_sums_of_halves_are_rounded_once() {
     let (tools, mut random) = (tools(), Random(23));
-    for (name, formats) in
-        [("fp8_fp8", (0, 0)), ("fp8_bf8", (0, 1)), ("bf8_fp8", (1, 0)), ("bf8_bf8", (1, 1))]
-    {
+    for (name, formats) in [
+        ("fp8_fp8", (false, false)),
+        ("fp8_bf8", (false, true)),
+        ("bf8_fp8", (true, false)),
+        ("bf8_bf8", (true, true)),
+    ] {
         let text = format!("v_wmma_f16_16x16x128_{name} v[40:43], v[0:15], v[16:31], v[32:35]");
-        let ours = prepare(&tools, &rules(&tools, &text), 0);
+        let mut ours = Pair::new(&tools, &text, 64);
         let comgrs = format!(
             "v_wmma_f16_16x16x64_{name} v[40:43], v[0:7], v[16:23], v[32:35]
              v_wmma_f16_16x16x64_{name} v[40:43], v[8:15], v[24:31], v[40:43]"
         );
-        let comgrs = prepare(&tools, &super::machine::assemble(&tools, &comgrs), 0);
-        let mut wave = Wave::new();
+        let comgrs = bytes(&assemble(&tools, &comgrs));
         let mut differences = 0;
         for tile in 0..TILES / 4 {
             // Every other tile has small numbers, so that sums are not all out of range.
             let keep = if tile % 2 == 0 { 0xffff_ffff } else { 0xbfbf_bfbf };
-            fill(&mut wave, 0, 16, || finite(&mut random, formats.0 == 1) & keep);
-            fill(&mut wave, 16, 16, || finite(&mut random, formats.1 == 1) & keep);
-            fill(&mut wave, 32, 4, || halves(&mut random));
-            let expected = expected(&wave, formats, 32);
-            wave.run(&ours);
-            assert_eq!(found(&wave, 40), expected, "{name}");
+            let before = &mut ours.waves[0];
+            fill(before, 0, 16, || finite(&mut random, formats.0) & keep);
+            fill(before, 16, 16, || finite(&mut random, formats.1) & keep);
+            fill(before, 32, 4, || halves(&mut random));
+            let expected = ours.check(44, (40, 4));
             if tile < COMGRS {
-                wave.run(&comgrs);
-                let found = found(&wave, 40);
-                differences += found.iter().zip(&expected).filter(|(a, b)| a != b).count();
+                ours.waves[0].execute(&comgrs).unwrap();
+                differences += usize::from(rows(&ours.waves[0], 40, 4) != expected);
             }
         }
         assert!(differences > 0, "{name}: rounding twice has to be seen");
@@ -102,65 +98,30 @@ fn one_instruction() {
     let tools = tools();
     let text = "v_wmma_f32_16x16x128_fp8_bf8 v[16:23], v[0:15], v[24:39], v[16:23]";
     let code = rules(&tools, text);
-    let mut bytes = Vec::new();
-    code.iter().for_each(|inst| inst.encode(&mut bytes));
     let expected = [
         0x00, 0x00, 0x35, 0xcc, 0x80, 0x00, 0x01, 0x04, 0x10, 0x00, 0x33, 0xcc, 0x00, 0x31, 0x42,
         0x0c,
     ];
-    assert_eq!(bytes, expected);
+    assert_eq!(bytes(&code), expected);
     // The same sums as the instruction had, of matrices laid out for it.
     let mut random = Random(22);
-    let mut wave = Wave::new();
+    let mut pair = Pair::new(&tools, text, 64);
     for _ in 0..50 {
-        fill(&mut wave, 0, 16, || finite(&mut random, false));
-        fill(&mut wave, 24, 16, || finite(&mut random, true));
-        fill(&mut wave, 16, 8, || f16_to_f32(halves(&mut random) & 0xffff));
-        let mut before = wave.clone();
-        before.run(&prepare(&tools, &super::machine::assemble(&tools, text), 0));
-        wave.run(&prepare(&tools, &code, 0));
-        assert_eq!(wave.vgprs[16..24], before.vgprs[16..24]);
+        let before = &mut pair.waves[0];
+        fill(before, 0, 16, || finite(&mut random, false));
+        fill(before, 24, 16, || finite(&mut random, true));
+        // Halves of moderate size, as singles.
+        fill(before, 16, 8, || random.next() & 0xbfff_ffff);
+        pair.check(40, (16, 8));
     }
-}
-
-/// B0's product of 32 rows: two of 16, of what was there before.
-pub(crate) fn rows32(
-    wave: &Wave,
-    tools: &Tools,
-    parts: [usize; 3],
-    mods: &str,
-) -> Vec<[u32; LANES]> {
-    let [a, b, c] = parts;
-    let mut result = Vec::new();
-    for half in 0..2 {
-        let mut copy = wave.clone();
-        let row = if half == 1 && !mods.starts_with("0,") {
-            " matrix_a_scale:MATRIX_SCALE_ROW1"
-        } else {
-            ""
-        };
-        let text = format!(
-            "v_wmma_scale_f32_16x16x128_f8f6f4 v[200:207], v[{}:{}], v[{b}:{}], v[{}:{}], {mods} matrix_a_fmt:MATRIX_FMT_FP4 matrix_b_fmt:MATRIX_FMT_FP4{row}",
-            a + 8 * half,
-            a + 8 * half + 7,
-            b + 7,
-            c + 8 * half,
-            c + 8 * half + 7
-        );
-        copy.run(&prepare(tools, &super::machine::assemble(tools, &text), 0));
-        result.extend_from_slice(&copy.vgprs[200..208]);
-    }
-    result
 }
 
 /// Capability 24.
 #[test]
 fn overlaps_are_kept_apart() {
     let (tools, mut random) = (tools(), Random(24));
-    let mut wave = Wave::new();
     for _ in 0..600 {
-        let row = |random: &mut Random| 2 * random.below(16) as usize;
-        let (d, a, b, c) = (row(&mut random), row(&mut random), row(&mut random), row(&mut random));
+        let [d, a, b, c] = [(); 4].map(|()| 2 * random.below(16) as u16);
         let text = format!(
             "v_wmma_f32_32x16x128_f4 v[{d}:{}], v[{a}:{}], v[{b}:{}], v[{c}:{}]",
             d + 15,
@@ -168,12 +129,10 @@ fn overlaps_are_kept_apart() {
             b + 7,
             c + 15
         );
-        let code = rules(&tools, &text);
+        let mut pair = Pair::new(&tools, &text, 128);
         // Any bits are numbers of four bits; as a third matrix they have to be finite and of moderate size.
-        fill(&mut wave, 0, 64, || random.next() & 0x83ff_ffff | 0x3800_0000);
-        let expected = rows32(&wave, &tools, [a, b, c], "0, 0");
-        wave.run(&prepare(&tools, &code, 0));
-        assert_eq!(wave.vgprs[d..d + 16], expected[..], "{text}\n{:?}", texts(&tools, &code));
+        fill(&mut pair.waves[0], 0, 64, || random.next() & 0x83ff_ffff | 0x3800_0000);
+        pair.check(64, (d, 16));
     }
 }
 
@@ -206,13 +165,12 @@ fn rows_of_scales() {
     let has_row = |text: &String| text.contains("matrix_a_scale:MATRIX_SCALE_ROW1");
     let rows: Vec<bool> = texts(&tools, &code).iter().map(has_row).collect();
     assert_eq!(rows, [false, true]);
-    let mut wave = Wave::new();
+    let mut pair = Pair::new(&tools, text, 128);
     for _ in 0..50 {
-        fill(&mut wave, 16, 24, || random.next());
-        fill(&mut wave, 48, 16, || random.next() & 0x83ff_ffff | 0x3800_0000);
-        fill(&mut wave, 2, 3, || 0x7c7c_7c7c + (random.next() & 0x0707_0707));
-        let expected = rows32(&wave, &tools, [16, 32, 48], "v2, v4");
-        wave.run(&prepare(&tools, &code, 0));
-        assert_eq!(wave.vgprs[96..112], expected[..]);
+        let before = &mut pair.waves[0];
+        fill(before, 16, 24, || random.next());
+        fill(before, 48, 16, || random.next() & 0x83ff_ffff | 0x3800_0000);
+        fill(before, 2, 3, || 0x7c7c_7c7c + (random.next() & 0x0707_0707));
+        pair.check(112, (96, 16));
     }
 }

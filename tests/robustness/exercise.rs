@@ -1,7 +1,7 @@
 //! Reads everything that the library can read of some bytes, and holds each error to the rules.
 
 use hsaco::bytes::Error;
-use hsaco::container::{EntryKind, Options, entries};
+use hsaco::container::{EntryKind, WalkOptions, entries};
 use hsaco::demangle::demangle;
 use hsaco::elf::note::Note;
 use hsaco::object::msgpack::Value;
@@ -16,8 +16,8 @@ pub(crate) struct Found {
     pub(crate) errors: Vec<Error>,
 }
 
-const OPTIONS: Options =
-    Options { max_size: 1 << 22, max_depth: 8, hash: hsaco::container::HashCheck::Always };
+const OPTIONS: WalkOptions =
+    WalkOptions { max_size: 1 << 22, max_depth: 8, hash: hsaco::container::HashCheck::Always };
 
 /// Walks the containers, and reads each object in them.
 pub(crate) fn exercise(bytes: &[u8]) -> Found {

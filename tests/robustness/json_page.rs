@@ -1,4 +1,5 @@
-//! docs/json.md: every verb that answers in JSON has a section, and the section names every key of the answer.
+//! docs/json.md: every verb that answers in JSON has a section, and the section names every key of the answer. The
+//! Python tests hold the same answers against docs/hsaco.schema.json.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,46 +11,9 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../docs/json.md");
 
-/// Commands whose answers have all keys between them, run in the folder of the fixtures. OUT is a folder with
+/// Commands whose answers have all keys between them, a line each, run in the folder of the fixtures. OUT is a folder with
 /// `end.s`, a line of assembly, and `arguments.bin`, the arguments of a kernel.
-const COMMANDS: &[&str] = &[
-    "ls s1.gfx942.co flow.co plain.bundle host-rdc.o",
-    "info s1.gfx942.co lds.o v2.co plain.bundle",
-    "notes s1.gfx942.co v2.co",
-    "args types.co odd-types.co opencl.co",
-    "kernarg --registers types.co s1.gfx1250.co s1.no-note.co",
-    "kernarg pack -k in_class types.co --arg out=0x1000 --arg inner={\"a\":-2,\"b\":5}",
-    "kernarg check OUT/arguments.bin -k in_class types.co",
-    "kernarg unpack OUT/arguments.bin -k in_class types.co",
-    "packet build --work-items 1024 --workgroup 256 --kernel-object 0x1000",
-    "disasm --live s1.gfx942.co odd-names.co",
-    "asm -t gfx942 OUT/end.s",
-    "lines --inlines lines.dwarf5.co",
-    "source --inlines lines.dwarf5.co",
-    "query lines.dwarf5.co",
-    "cfg --instructions flow.co s1.gfx942.co",
-    "calls s1.gfx942.co external.co",
-    "calls --together scale-user.co scale-library.co",
-    "resources s1.gfx942.co short.co external.co",
-    "check --device gfx950 --notes s1.gfx942.co",
-    "check s1.gfx942.co short.co --notes --code",
-    "symbols --callers s1.gfx942.co external.co lds.o",
-    "load --calls --locate 0x7f0000001900 scale-user.co scale-library.co",
-    "load external.co",
-    "link scale-user.co scale-library.co -o OUT/linked.co",
-    "diff s1.v4.co s1.gfx942.co",
-    "diff s1.gfx942.co s1.gfx1100.co",
-    "diff --resources s1.v4.co s1.v5.co",
-    "extract zstd-v3.bundle -o OUT/parts",
-    "extract --keep-target gfx942 host.so -o OUT/small.so",
-    "patch steppings.co --rules gfx1250-b0-to-a0 -o OUT/a0.co",
-    "patch s1.gfx942.co --count entries -o OUT/counted.co",
-    "patch flow.co --call entries=count --dry-run",
-    "rules",
-    "run -k none --grid 1 --workgroup 64 s1.gfx942.co",
-    "size s1.gfx942.co zstd-v3.bundle host.a",
-    "size --duplicates back-to-back.bundle",
-];
+const COMMANDS: &str = include_str!("json_commands.txt");
 
 /// Keys that belong to the input and not to the schema: those below them are not collected.
 const FOREIGN: &[&str] =
@@ -101,7 +65,7 @@ fn the_page_names_every_key() {
     fs::write(scratch.path().join("end.s"), "s_endpgm\n").unwrap();
     fs::write(scratch.path().join("arguments.bin"), [0; 16]).unwrap();
     let mut missing = Vec::new();
-    for command in COMMANDS {
+    for command in COMMANDS.lines() {
         let words = command.replace("OUT", scratch.path().to_str().unwrap());
         let words = words.split_whitespace().chain(["--format", "json"]);
         let ran = run(hsaco_command().args(words).current_dir(fixtures_dir()));
@@ -142,7 +106,7 @@ fn every_verb_that_answers_in_json_has_a_section_and_is_run() {
     let mut answering = verbs();
     answering.retain(|verb| hsaco([verb, "--help"]).text().contains("--format"));
     assert!(answering.len() > 20, "{answering:?}");
-    let is_run = |verb: &str| COMMANDS.iter().any(|it| it.split(' ').next() == Some(verb));
+    let is_run = |verb: &str| COMMANDS.lines().any(|it| it.split(' ').next() == Some(verb));
     answering.retain(|verb| section(verb).is_none() || !is_run(verb));
     assert!(
         answering.is_empty(),

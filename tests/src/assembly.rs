@@ -13,6 +13,7 @@ use std::process::Command;
 use std::{fmt, fs, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use hsaco::bytes::number;
 use hsaco::container::md5;
 use hsaco::isa::assembler::AsmError;
 use hsaco::isa::{Assembler, Decoder, Inst};
@@ -379,7 +380,7 @@ fn data(line: &str) -> Option<Vec<u8>> {
 
 /// `0x00,0x01]`
 fn encoding(text: &str) -> Option<Vec<u8>> {
-    let byte = |text: &str| u8::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+    let byte = |text: &str| u8::try_from(number::hex(text.strip_prefix("0x")?)?).ok();
     text.strip_suffix(']')?.split(',').map(byte).collect()
 }
 

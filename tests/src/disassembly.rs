@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use hsaco::container::{EntryKind, HashCheck, Options, entries};
+use hsaco::container::{EntryKind, HashCheck, WalkOptions, entries};
 
 use crate::scratch_dir;
 
@@ -36,7 +36,7 @@ impl Comparison {
 /// Compares every so-many-th code object of a file, whatever container that is, on all cores.
 pub fn compare_file(hsaco: &Path, file: &Path, every: usize) -> Result<Comparison> {
     let bytes = fs::read(file).with_context(|| file.display().to_string())?;
-    let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
+    let options = WalkOptions { hash: HashCheck::UpTo(0), ..WalkOptions::default() };
     let entries: Vec<_> = entries(&bytes, &options).collect::<Result<_, _>>()?;
     let objects = entries.iter().filter(|it| it.kind == EntryKind::CodeObject);
     let objects: Vec<_> = objects.enumerate().step_by(every.max(1)).collect();

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result};
+use hsaco::bytes::number;
 use hsaco::elf::symbol::{Binding, STT_FUNC, STT_OBJECT, Visibility};
 use hsaco::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS};
 use hsaco::isa::decoder::DecodeOptions;
@@ -42,6 +43,10 @@ pub struct NewKernel {
     pub is_listed: bool,
     /// Which denormals of 16 and 64 bits the descriptor has kept: 3 for all of them.
     pub denormals: u64,
+    /// Buffers that it is given, whose addresses are at `s[0:1]`.
+    pub buffers: u64,
+    /// Bytes of LDS.
+    pub lds: u32,
 }
 
 /// The assembler for the processor, made once.
@@ -57,8 +62,9 @@ pub fn assemble(assembler: &Assembler, text: &str) -> Result<Vec<u8>> {
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(words) = line.strip_prefix(".long ") {
             for word in words.split(", ") {
-                let word = u32::from_str_radix(word.trim_start_matches("0x"), 16)?;
-                code.extend(word.to_le_bytes());
+                let number = number::hex(word.trim_start_matches("0x"));
+                let number = number.with_context(|| word.to_owned())?;
+                code.extend(u32::try_from(number)?.to_le_bytes());
             }
             continue;
         }
@@ -90,6 +96,8 @@ pub fn kernel(name: &str, lines: &str) -> Result<NewKernel> {
         symbol_size: None,
         is_listed: true,
         denormals: 3,
+        buffers: 0,
+        lds: 0,
     })
 }
 
@@ -152,6 +160,12 @@ fn describe(kernel: &NewKernel, entry: u64) -> Result<[u8; 64]> {
     descriptor.set(field("inst_pref_size")?, kernel.prefetch)?;
     descriptor.set(field("float_denorm_mode_16_64")?, kernel.denormals)?;
     descriptor.set(field("enable_wavefront_size32")?, 1)?;
+    if kernel.buffers != 0 {
+        descriptor.set(field("enable_sgpr_kernarg_segment_ptr")?, 1)?;
+        descriptor.set(field("user_sgpr_count")?, 2)?;
+    }
+    descriptor.group_segment_fixed_size = kernel.lds;
+    descriptor.kernarg_size = u32::try_from(8 * kernel.buffers)?;
     descriptor.kernel_code_entry_byte_offset = entry.cast_signed();
     Ok(descriptor.to_bytes())
 }
@@ -160,11 +174,23 @@ fn metadata(kernels: &[NewKernel]) -> Result<Vec<u8>> {
     let entry = |key: &str, value: NewValue| (key.as_bytes().to_vec(), value);
     let kernels =
         kernels.iter().filter(|kernel| kernel.is_listed && !kernel.is_device).map(|kernel| {
+            let buffer = |number: u64| {
+                NewValue::Map(vec![
+                    entry(".address_space", "global".into()),
+                    entry(".offset", (8 * number).into()),
+                    entry(".size", 8_u64.into()),
+                    entry(".value_kind", "global_buffer".into()),
+                ])
+            };
             let mut map = vec![
-                entry(".group_segment_fixed_size", 0_u64.into()),
+                entry(".group_segment_fixed_size", u64::from(kernel.lds).into()),
                 entry(".kernarg_segment_align", 8_u64.into()),
-                entry(".kernarg_segment_size", 0_u64.into()),
+                entry(".kernarg_segment_size", (8 * kernel.buffers).into()),
             ];
+            if kernel.buffers != 0 {
+                let buffers = (0..kernel.buffers).map(buffer).collect();
+                map.insert(0, entry(".args", NewValue::Array(buffers)));
+            }
             map.extend(kernel.workgroup.map(|it| entry(".max_flat_workgroup_size", it.into())));
             map.extend([
                 entry(".name", kernel.name.as_str().into()),

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use hsaco::bytes::number;
+
 use crate::program::succeed;
 
 /// One line of `llvm-readelf -sW`.
@@ -54,8 +56,8 @@ fn symbol(line: &str) -> Option<Symbol> {
         word
     };
     let _number = word();
-    let value = u64::from_str_radix(word(), 16).ok()?;
-    let size = number(word());
+    let value = number::hex(word())?;
+    let size = printed_number(word());
     let kind = word().to_owned();
     let (_binding, _visibility) = (word(), word());
     let section = word().to_owned();
@@ -63,12 +65,8 @@ fn symbol(line: &str) -> Option<Symbol> {
 }
 
 /// readelf prints sizes in decimal, and in hexadecimal when they are large.
-fn number(text: &str) -> u64 {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.unwrap_or_else(|_| panic!("readelf's number '{text}'"))
+fn printed_number(text: &str) -> u64 {
+    number::parse(text).unwrap_or_else(|| panic!("readelf's number '{text}'"))
 }
 
 /// What `llvm-readelf -h` says of a file: its `ABI Version:` and `Flags:` lines.
@@ -90,7 +88,7 @@ pub fn headers(folder: &Path, files: &[String]) -> Vec<Header> {
     };
     let headers: Vec<_> = values("ABI Version:")
         .zip(values("Flags:"))
-        .map(|(abi, flags)| Header { abi_version: number(abi), flags: flags.to_owned() })
+        .map(|(abi, flags)| Header { abi_version: printed_number(abi), flags: flags.to_owned() })
         .collect();
     assert_eq!(headers.len(), files.len());
     headers

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use hsaco::analysis::{Function, Functions};
-use hsaco::container::{EntryKind, Options, entries};
+use hsaco::container::{EntryKind, WalkOptions, entries};
 use hsaco::isa::decoder::DecodeOptions;
 use hsaco::isa::model::VgprMsb;
 use hsaco::isa::target::WaveSize;
@@ -45,7 +45,7 @@ impl Reassembly {
     pub fn add_file(&mut self, path: &Path, every: usize) -> Result<()> {
         let bytes = fs::read(path)?;
         let mut objects = 0;
-        for entry in entries(&bytes, &Options::default()) {
+        for entry in entries(&bytes, &WalkOptions::default()) {
             let entry = entry?;
             if entry.kind == EntryKind::CodeObject {
                 objects += 1;

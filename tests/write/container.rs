@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use hsaco::bytes::ErrorKind;
-use hsaco::container::{EntryKind, Options, entries, put_back};
+use hsaco::container::{EntryKind, WalkOptions, entries, put_back};
 use hsaco::object::CodeObject;
 use hsaco::object::write::{Access, Edit};
 use hsaco_tests::program::{run, sh};
@@ -15,7 +15,7 @@ use super::{fixture, says};
 
 /// Entries as a list of what tells them apart.
 pub(super) fn listed(file: &[u8]) -> Vec<(Option<String>, EntryKind, Vec<u8>, String)> {
-    entries(file, &Options::default())
+    entries(file, &WalkOptions::default())
         .map(Result::unwrap)
         .map(|it| (it.id.clone(), it.kind, it.data.to_vec(), it.trail.to_string()))
         .collect()
@@ -50,7 +50,7 @@ pub(super) fn check(name: &str, file: &[u8], new: BTreeMap<usize, Vec<u8>>) -> V
     for (number, object) in &new {
         expected[*number].2.clone_from(object);
     }
-    let written = put_back(file, &Options::default(), new).unwrap();
+    let written = put_back(file, &WalkOptions::default(), new).unwrap();
     let found = listed(&written);
     assert_eq!(found.len(), expected.len(), "{name}");
     for (found, expected) in found.iter().zip(&expected) {
@@ -128,12 +128,12 @@ fn what_cannot_grow_says_so() {
     for (at, reason) in [(0x2c8, "room for a section header"), (0x120, "a signed image")] {
         let mut file = file.clone();
         file[at..at + 8].fill(1);
-        let error = put_back(&file, &Options::default(), changed(&file, grown)).unwrap_err();
+        let error = put_back(&file, &WalkOptions::default(), changed(&file, grown)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     }
     let file = fixture("plain.bundle");
-    let error = put_back(&file, &Options::default(), BTreeMap::from([(99, Vec::new())]));
+    let error = put_back(&file, &WalkOptions::default(), BTreeMap::from([(99, Vec::new())]));
     assert_eq!(
         error.unwrap_err().to_string(),
         "not found: putting back: entry 99, and there are 3"

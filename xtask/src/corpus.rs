@@ -39,7 +39,7 @@ const SOURCES: &[Source] = &[
     },
     Source {
         folder: "triton",
-        packages: &["triton==3.9.0"],
+        packages: &["triton==3.9.0", "numpy==2.4.6", "ml_dtypes==0.6.0"],
         recipe: TRITON_KERNELS,
         fetch: compile_kernels,
     },
@@ -51,7 +51,7 @@ const SOURCES: &[Source] = &[
     },
 ];
 
-/// A script that compiles eight kernels for each target it is given.
+/// A script that compiles kernels for each target it is given, and says what they should compute.
 const TRITON_KERNELS: &str = include_str!("corpus/kernels.py");
 const TRITON_TARGETS: [&str; 8] =
     ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1200", "gfx1201", "gfx1250"];

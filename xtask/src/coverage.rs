@@ -1,61 +1,56 @@
 //! `cargo xtask coverage`: which instructions of the corpus the emulator does not run.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod trial;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use hsaco::analysis::Code;
-use hsaco::container::{EntryKind, HashCheck, Options, entries};
-use hsaco::emu::{self, Fidelity};
+use hsaco::container::{EntryKind, HashCheck, WalkOptions, entries};
+use hsaco::isa::Processor;
+use hsaco::isa::target::Generation;
 use hsaco::object::CodeObject;
 use hsaco_tests::corpus_dir;
 
 use crate::args::Args;
+use trial::Trial;
 
-/// How often an instruction occurs, and in code for which targets.
-#[derive(Default)]
-struct Occurrence {
-    count: u64,
-    targets: BTreeSet<String>,
+/// Encodings of an instruction that are tried at most: operands and modifiers of many kinds.
+const MOST_ENCODINGS: usize = 100;
+
+/// An instruction of code for one processor, and in waves of 32 lanes or of 64.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    processor: String,
+    is_wave32: bool,
+    mnemonic: String,
 }
 
-/// Occurrences by mnemonic, of the targets that are emulated.
 #[derive(Default)]
 struct Found {
     objects: usize,
-    mnemonics: BTreeMap<String, Occurrence>,
+    instructions: u64,
+    /// Processors that are not emulated.
+    left_out: BTreeMap<String, usize>,
+    encodings: BTreeMap<Key, HashSet<Vec<u8>>>,
 }
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let only: Option<String> = args.option("--folder")?;
     args.finish()?;
-    let targets: BTreeSet<&str> = emu::coverage().iter().map(|it| it.target).collect();
     let mut found = Found::default();
     for folder in ["bitsandbytes", "triton", "debian"] {
         if only.as_ref().is_some_and(|it| it != folder) {
             continue;
         }
         for path in files(&corpus_dir().join(folder))? {
-            found.read(&path, &targets).with_context(|| path.display().to_string())?;
+            found.read(&path).with_context(|| path.display().to_string())?;
         }
     }
     ensure!(found.objects > 0, "the corpus is empty: run `cargo xtask corpus`");
-    let all: u64 = found.mnemonics.values().map(|it| it.count).sum();
-    println!("{} objects, {all} instructions, {} mnemonics", found.objects, found.mnemonics.len());
-    let mut missing = 0;
-    for (mnemonic, Occurrence { count, targets }) in &found.mnemonics {
-        for target in targets {
-            let (fidelity, reason) =
-                emu::fidelity(mnemonic, target).unwrap_or((Fidelity::Unwritten, "no line"));
-            if !fidelity.runs() {
-                println!("{fidelity}: {mnemonic} of {target}, {count} times in all; {reason}");
-            }
-            missing += usize::from(fidelity == Fidelity::Unwritten);
-        }
-    }
-    ensure!(missing == 0, "{missing} instructions of the corpus do not run");
-    Ok(())
+    found.report()
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -73,48 +68,87 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Whether code for a processor runs: the eight targets, and what belongs to their families.
+fn is_emulated(processor: Processor) -> bool {
+    let generation = processor.generation();
+    let is_gfx103 = processor.name().starts_with("gfx103");
+    matches!(generation, Generation::Gfx90a | Generation::Gfx940)
+        || generation == Generation::Gfx10 && is_gfx103
+        || generation >= Generation::Gfx11
+}
+
 impl Found {
-    fn read(&mut self, path: &Path, targets: &BTreeSet<&str>) -> Result<()> {
+    fn read(&mut self, path: &Path) -> Result<()> {
         let bytes = fs::read(path)?;
-        let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
+        let options = WalkOptions { hash: HashCheck::UpTo(0), ..WalkOptions::default() };
         for entry in entries(&bytes, &options) {
             let entry = entry?;
             if entry.kind != EntryKind::CodeObject {
                 continue;
             }
-            let Ok(object) = CodeObject::parse(&entry.data) else { continue };
-            let Some(target) = object.target().id() else { continue };
-            let name = target.processor.to_string();
-            if targets.contains(name.as_str()) {
-                self.object(&object, &name);
+            let object = CodeObject::parse(&entry.data)?;
+            let target = object.target().id().context("an object of no target")?;
+            if is_emulated(target.processor) {
+                self.object(&object, target.processor)?;
+            } else {
+                *self.left_out.entry(target.processor.to_string()).or_default() += 1;
             }
         }
         Ok(())
     }
 
-    fn object(&mut self, object: &CodeObject<'_>, target: &str) {
-        let Ok(code) = Code::of(object) else { return };
+    fn object(&mut self, object: &CodeObject<'_>, processor: Processor) -> Result<()> {
+        let code = Code::of(object)?;
         self.objects += 1;
+        let index = object.index();
+        let descriptors = || index.kernels().iter().filter_map(hsaco::object::Kernel::descriptor);
+        let is_wave32 = processor.generation() >= Generation::Gfx10
+            && descriptors().any(|it| it.kernel_code_properties & 1 << 10 != 0);
         for function in code.functions().as_slice() {
-            let stream = code.stream(function);
-            for inst in stream.steps().filter_map(|step| step.inst) {
-                self.add(inst.mnemonic(), target);
-                if let Some(second) = inst.second_mnemonic() {
-                    self.add(second, target);
+            for inst in code.stream(function).steps().filter_map(|step| step.inst) {
+                self.instructions += 1;
+                let key = Key {
+                    processor: processor.to_string(),
+                    is_wave32,
+                    mnemonic: inst.full_mnemonic().to_owned(),
+                };
+                let encodings = self.encodings.entry(key).or_default();
+                if encodings.len() < MOST_ENCODINGS {
+                    encodings.insert(inst.bytes().iter().take(inst.len()).copied().collect());
                 }
             }
         }
+        Ok(())
     }
 
-    fn add(&mut self, mnemonic: &str, target: &str) {
-        if !self.mnemonics.contains_key(mnemonic) {
-            self.mnemonics.insert(mnemonic.to_owned(), Occurrence::default());
+    /// Tries what was found, and names what does not run.
+    fn report(&self) -> Result<()> {
+        let processors: BTreeSet<&str> =
+            self.encodings.keys().map(|it| it.processor.as_str()).collect();
+        let tried: usize = self.encodings.values().map(HashSet::len).sum();
+        let (objects, instructions, kinds) =
+            (self.objects, self.instructions, self.encodings.len());
+        println!(
+            "{objects} objects of {}; {instructions} instructions, {kinds} kinds, {tried} encodings tried",
+            processors.into_iter().collect::<Vec<_>>().join(", ")
+        );
+        for (processor, objects) in &self.left_out {
+            println!("{processor}: {objects} objects, not of the emulated families");
         }
-        if let Some(occurrence) = self.mnemonics.get_mut(mnemonic) {
-            occurrence.count += 1;
-            if !occurrence.targets.contains(target) {
-                occurrence.targets.insert(target.to_owned());
+        let mut refused = 0;
+        for (key, encodings) in &self.encodings {
+            let mut trial = Trial::new(&key.processor, key.is_wave32)?;
+            let mut reasons = BTreeSet::new();
+            for encoding in encodings {
+                reasons.extend(trial.refuses(encoding)?);
             }
+            for reason in &reasons {
+                println!("{} {}: {reason}", key.processor, key.mnemonic);
+            }
+            refused += usize::from(!reasons.is_empty());
         }
+        ensure!(refused == 0, "{refused} kinds of instructions of the corpus do not run");
+        println!("all of them run");
+        Ok(())
     }
 }

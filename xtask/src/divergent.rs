@@ -22,6 +22,7 @@ use hsaco::load::{Executable, Freeze};
 
 use crate::args::Args;
 use crate::process;
+use crate::sanitize::Sanitize;
 use make::Program;
 
 /// Each target with the wave sizes that it has.
@@ -45,6 +46,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let seeds: String = args.option("--seeds")?.unwrap_or_else(|| "1..10".to_owned());
     let targets: Option<String> = args.option("--targets")?;
     let levels: String = args.option("--levels")?.unwrap_or_else(|| "0,1,2,3".to_owned());
+    let sanitize = Sanitize::new(&mut args);
     args.finish()?;
     let (first, end) = seeds.split_once("..").context("--seeds wants FIRST..END")?;
     let (first, end): (u64, u64) = (first.parse()?, end.parse()?);
@@ -63,7 +65,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
                 let expected = model::run(&program, ITEMS, *wave_size as usize);
                 for level in levels.split(',') {
                     let object = compile(&path, target, *wave_size, level)?;
-                    match differs(&object, &expected) {
+                    match differs(&object, &expected, sanitize) {
                         Ok(None) => passed += 1,
                         Ok(Some(what)) => {
                             println!("seed {seed} {target} wave{wave_size} -O{level}: {what}");
@@ -96,7 +98,7 @@ fn compile(path: &Path, target: &str, wave_size: u32, level: &str) -> Result<Vec
 }
 
 /// The first result that differs from the model's.
-fn differs(object: &[u8], expected: &[u32]) -> Result<Option<String>> {
+fn differs(object: &[u8], expected: &[u32], sanitize: Sanitize) -> Result<Option<String>> {
     let mut executable = Executable::new(None);
     executable.load("program.co", object.to_vec())?;
     if let Err(errors) = executable.freeze(Freeze { base: 0x7d00_0000_0000, ..Freeze::default() }) {
@@ -109,7 +111,12 @@ fn differs(object: &[u8], expected: &[u32]) -> Result<Option<String>> {
     let limits = Limits { instructions: MOST_INSTRUCTIONS, ..Limits::default() };
     let mut kernarg = out.to_le_bytes().to_vec();
     kernarg.resize(512, 0);
-    Dispatch::new(&mut device, &executable, "run", launch, &kernarg)?.with_limits(limits).run()?;
+    let dispatch = Dispatch::new(&mut device, &executable, "run", launch, &kernarg)?;
+    let undefined = out..out + expected.len() as u64 * 4;
+    let sanitized = sanitize.watch(Some(undefined));
+    let ran = sanitized.dispatch(dispatch.with_limits(limits)).run();
+    sanitized.judge()?;
+    ran?;
     let bytes = device.memory.read(out, expected.len() * 4)?;
     let got = bytes.as_chunks().0.iter().map(|it| u32::from_le_bytes(*it));
     let found = got.zip(expected).enumerate().find(|(_, (got, wanted))| got != *wanted);

@@ -9,6 +9,7 @@ use hsaco::patch::RuleSet;
 use hsaco_tests::assembly::Assembly;
 use hsaco_tests::gfx1250;
 use hsaco_tests::golden::{FAMILIES, Golden};
+use hsaco_tests::random::Random;
 use hsaco_tests::{fixtures_dir, tool, workspace_root};
 
 use crate::args::Args;
@@ -26,6 +27,7 @@ const TARGETS: &[&str] = &[
     "kernarg",
     "check",
     "patch",
+    "run",
 ];
 
 /// Targets of nothing but safe code: no sanitizer has anything to find there, and without one they are
@@ -76,7 +78,8 @@ fn fuzz(target: &str, minutes: u64, processors: &str) -> Result<()> {
 }
 
 /// Objects and containers start from whole fixtures, `msgpack` and `kernarg` from the metadata inside them,
-/// `demangle` from its measured cases, `decode` and `assemble` from golden files, `patch` from the examples of its rules.
+/// `demangle` from its measured cases, `decode`, `assemble` and `run` from golden files, `patch` from the examples of its
+/// rules.
 fn seed(target: &str, corpus: &Path, processors: &str) -> Result<()> {
     fs::create_dir_all(corpus)?;
     match target {
@@ -84,6 +87,7 @@ fn seed(target: &str, corpus: &Path, processors: &str) -> Result<()> {
         "decode" => return seed_encodings(corpus, processors),
         "assemble" => return seed_lines(corpus),
         "patch" => return seed_examples(corpus),
+        "run" => return seed_programs(corpus),
         _ => {}
     }
     for entry in fs::read_dir(fixtures_dir())? {
@@ -134,6 +138,33 @@ fn seed_encodings(corpus: &Path, processors: &str) -> Result<()> {
             let [processor, ..] = index.to_le_bytes();
             let file = [vec![processor], encodings.concat()].concat();
             fs::write(corpus.join(format!("{family}.{index}")), file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Some instructions of each emulated target, behind what `run` chooses by: the target, whose registers are filled, and the
+/// words that go into them.
+fn seed_programs(corpus: &Path) -> Result<()> {
+    const FILES: usize = 500;
+    const ENCODINGS_IN_A_FILE: usize = 6;
+    const DESCRIPTOR_SIZE: usize = 24;
+    const KERNARG_SIZE: usize = 192;
+    const FILLS_REGISTERS: u8 = 16;
+    let mut random = Random::new(1);
+    let families = ["gfx9", "gfx9", "gfx9", "gfx10", "gfx11", "gfx11", "gfx12", "gfx12"];
+    for (number, family) in (0..).zip(families) {
+        let golden = Golden::read(family)?;
+        let encodings: Vec<_> = golden.rows().map(|row| row.bytes).collect();
+        for index in 0..FILES {
+            let [options, items, ..] = random.bits().to_le_bytes();
+            let mut file = vec![number | options & 8 | FILLS_REGISTERS, items & 63, 0, 0];
+            file.resize(file.len() + DESCRIPTOR_SIZE, 0);
+            file.extend((0..KERNARG_SIZE / 8).flat_map(|_| random.bits().to_le_bytes()));
+            for _ in 0..ENCODINGS_IN_A_FILE {
+                file.extend(encodings.get(random.below(encodings.len())).into_iter().flatten());
+            }
+            fs::write(corpus.join(format!("{number}.{index}")), file)?;
         }
     }
     Ok(())

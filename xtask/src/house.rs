@@ -16,8 +16,16 @@ use crate::args::Args;
 /// Functions longer than this are listed.
 const LONG: usize = 60;
 
-/// Crates whose modules may use each other in circles. Of all others a circle is an error.
-const WITH_CYCLES: [&str; 1] = ["emu"];
+/// Names of types and functions that several crates export, and why each may.
+const TWINS: [(&str, &str); 4] = [
+    ("Device", "check has what a device is, emu one that runs"),
+    (
+        "Error",
+        "of bytes for all kinds; load's is that with kinds of its own, emu's says where a program stopped",
+    ),
+    ("ErrorKind", "the kinds of a crate's errors"),
+    ("Result", "with a crate's errors"),
+];
 
 /// The layers of `isa` that stand side by side on its model: none uses another.
 const SIDE_BY_SIDE: [&str; 4] = ["asm", "decode", "effects", "print"];
@@ -30,6 +38,8 @@ struct Crate {
     lines: usize,
     /// What `lib.rs` exports under its own name.
     exports: BTreeSet<String>,
+    /// Those of them that are modules.
+    modules: BTreeSet<String>,
     /// The top-level modules, each with those that it uses.
     uses: BTreeMap<String, BTreeSet<String>>,
     /// `path:line name` of long functions.
@@ -49,7 +59,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     for it in crates.iter().flat_map(|it| &it.long).chain(&long_functions_of_tools()?) {
         println!("long function: {it}");
     }
-    let broken: Vec<String> = crates.iter().flat_map(broken_layers).collect();
+    let broken: Vec<String> = crates.iter().flat_map(broken_layers).chain(twins(&crates)).collect();
     ensure!(!check || broken.is_empty(), "{}", broken.join("; "));
     Ok(())
 }
@@ -91,10 +101,8 @@ fn cycle_text(it: &Crate, knot: &[String]) -> String {
 
 /// What is wrong with the layers of a crate, if there is a rule for it.
 fn broken_layers(it: &Crate) -> Vec<String> {
-    let mut broken = Vec::new();
-    if !WITH_CYCLES.contains(&it.name.as_str()) {
-        broken.extend(cycles(&it.uses).iter().map(|knot| cycle_text(it, knot)));
-    }
+    let mut broken: Vec<String> =
+        cycles(&it.uses).iter().map(|knot| cycle_text(it, knot)).collect();
     if it.name == "isa" {
         for (module, uses) in &it.uses {
             let is_layer = |name: &str| SIDE_BY_SIDE.contains(&name);
@@ -116,15 +124,33 @@ fn print_table(crates: &[Crate]) {
     println!("{lines:>7} {exports:>7} {:>7} {:>5}  in all", "", "");
 }
 
-/// Names that several crates export.
-fn print_shared(crates: &[Crate]) {
+/// The crates that export each name. Modules do not count, nor the facade, which has the other crates as modules.
+fn owners(crates: &[Crate]) -> BTreeMap<&str, Vec<&str>> {
     let mut owners: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for it in crates {
-        it.exports.iter().for_each(|name| owners.entry(name).or_default().push(&it.name));
+    for it in crates.iter().filter(|it| it.name != "hsaco") {
+        let names = it.exports.difference(&it.modules);
+        names.for_each(|name| owners.entry(name).or_default().push(&it.name));
     }
-    for (name, owners) in owners.iter().filter(|(_, owners)| owners.len() > 1) {
-        println!("exported more than once: {name} ({})", owners.join(", "));
+    owners
+}
+
+/// Names that several crates export, with the reason for it if there is one.
+fn print_shared(crates: &[Crate]) {
+    for (name, owners) in owners(crates).iter().filter(|(_, owners)| owners.len() > 1) {
+        let why = TWINS.iter().find(|(it, _)| it == name).map_or("no reason", |it| it.1);
+        println!("exported more than once: {name} ({}): {why}", owners.join(", "));
     }
+}
+
+/// Names that several crates export for no known reason, and reasons for names that none or one does.
+fn twins(crates: &[Crate]) -> Vec<String> {
+    let owners = owners(crates);
+    let is_twin = |name: &&str| owners.get(name).is_some_and(|it| it.len() > 1);
+    let has_reason = |name: &str| TWINS.iter().any(|(it, _)| *it == name);
+    let unknown = owners.keys().copied().filter(is_twin).filter(|name| !has_reason(name));
+    let unknown = unknown.map(|name| format!("{name} is exported more than once"));
+    let unused = TWINS.iter().map(|it| it.0).filter(|name| !is_twin(name));
+    unknown.chain(unused.map(|name| format!("{name} of TWINS is no twin"))).collect()
 }
 
 impl Crate {
@@ -168,6 +194,7 @@ impl Crate {
                     let name = it.ident.to_string();
                     if matches!(it.vis, Visibility::Public(_)) {
                         self.exports.insert(name.clone());
+                        self.modules.insert(name.clone());
                     }
                     self.uses.insert(name.clone(), BTreeSet::new());
                     roots.insert(name.clone(), name);
@@ -221,7 +248,7 @@ impl Crate {
 }
 
 /// All files of Rust in a folder but generated ones.
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+pub(crate) fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() && !path.ends_with("generated") {
@@ -261,6 +288,29 @@ fn leaves(tree: &UseTree, first: Option<&str>, names: &mut Vec<(String, String)>
         UseTree::Group(it) => it.items.iter().for_each(|tree| leaves(tree, first, names)),
         UseTree::Name(it) => names.push((module(&it.ident), it.ident.to_string())),
         UseTree::Rename(it) => names.push((module(&it.ident), it.rename.to_string())),
+        UseTree::Glob(_) => {}
+    }
+}
+
+/// The names that a `use` brings, each with its path.
+pub(crate) fn leaves_with_paths(
+    tree: &UseTree,
+    path: &mut Vec<String>,
+    names: &mut BTreeMap<String, Vec<String>>,
+) {
+    let mut leaf = |name: &syn::Ident, real: &syn::Ident| {
+        let full = path.iter().cloned().chain([real.to_string()]).collect();
+        names.insert(name.to_string(), full);
+    };
+    match tree {
+        UseTree::Path(it) => {
+            path.push(it.ident.to_string());
+            leaves_with_paths(&it.tree, path, names);
+            path.pop();
+        }
+        UseTree::Group(it) => it.items.iter().for_each(|it| leaves_with_paths(it, path, names)),
+        UseTree::Name(it) => leaf(&it.ident, &it.ident),
+        UseTree::Rename(it) => leaf(&it.rename, &it.ident),
         UseTree::Glob(_) => {}
     }
 }
@@ -416,5 +466,24 @@ mod tests {
     fn the_layers_of_crates_hold() {
         let broken: Vec<String> = crates().unwrap().iter().flat_map(broken_layers).collect();
         assert_eq!(broken, Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_mean_one_thing() {
+        assert_eq!(twins(&crates().unwrap()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_name_of_two_crates_is_found() {
+        let names = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
+        let all = ["Device", "Error", "ErrorKind", "Result", "Plan", "write"];
+        let one = |name: &str| Crate {
+            name: name.to_owned(),
+            exports: names(&all),
+            modules: names(&["write"]),
+            ..Crate::default()
+        };
+        assert_eq!(twins(&[one("listing"), one("patch")]), ["Plan is exported more than once"]);
+        assert_eq!(twins(&[one("listing"), one("hsaco")]).len(), TWINS.len());
     }
 }

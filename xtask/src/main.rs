@@ -5,20 +5,25 @@ mod args;
 mod bench;
 mod bless;
 mod codegen;
+mod compiled;
 mod corpus;
 mod coverage;
 mod csmith;
 mod divergent;
+mod faults;
 mod fixtures;
 mod fuzz;
 mod golden;
 mod house;
 mod llvm;
 mod mmasim;
+mod mutate;
 mod oracle;
 mod pip;
 mod process;
 mod python;
+mod sanitize;
+mod schema;
 mod second_opinion;
 mod test;
 mod triton;
@@ -80,10 +85,30 @@ const VERBS: &[Verb] = &[
         run: bench::run,
     },
     Verb {
+        name: "faults",
+        usage: "[--seeds A..B] [--jobs N] [FILE...]",
+        about: "count what `missing-wait` and `hazard` say of the corpus and of random C programs at -O0 to -O3; an error is one too many",
+        run: faults::run,
+    },
+    Verb {
+        name: "mutate",
+        usage: "[--seeds A..B] [--most N] [--bless]",
+        about: "delete waits, no-ops and barriers of kernels, and count what `check --code` and `run --sanitize` find; --most of each \
+                kind in a function of random C programs; --bless puts the table into docs/mutations.md",
+        run: mutate::run,
+    },
+    Verb {
         name: "house",
         usage: "[--check]",
-        about: "count lines, exports and long functions of each crate, and list modules that use each other; --check wants none of these",
+        about: "count lines, exports and long functions of each crate, list modules that use each other and names that two crates \
+                export; --check wants none of these",
         run: house::run,
+    },
+    Verb {
+        name: "schema",
+        usage: "[--check]",
+        about: "make docs/hsaco.schema.json from the types that write JSON, or check that it is current",
+        run: schema::run,
     },
     Verb {
         name: "codegen",
@@ -99,8 +124,9 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "csmith",
-        usage: "[--seeds A..B] [--targets T,...] [--levels 0,1,2,3]",
-        about: "run random C programs on the emulator and compare their checksums with the host's",
+        usage: "[--seeds A..B] [--targets T,...] [--levels 0,1,2,3] [--jobs N] [--any-build] [--report]",
+        about: "run random C programs on the emulator and compare their checksums with the host's; what this build \
+                (or --any-build) has run is not run again, --report only counts it",
         run: csmith::run,
     },
     Verb {
@@ -129,8 +155,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "triton",
-        usage: "[--targets T,...] [--kernels NAME,...]",
-        about: "run the corpus's Triton kernels on the emulator and compare their results",
+        usage: "[--targets T,...] [--cases NAME,...]",
+        about: "run the corpus's Triton kernels on the emulator and compare with what numpy computes",
         run: triton::run,
     },
     Verb {

@@ -18,8 +18,11 @@ const FIND: &str = "import importlib.util; print(*importlib.util.find_spec('mmas
 const HELP: &str = "a Python with mmasim, mmasim-kernels and torch (pip install mmasim==2.1.1 mmasim-kernels==2.1.1 torch ninja)";
 
 /// The generations that the emulator runs: MMA-Sim's name, the file of kernels, its processor.
-const GENERATIONS: [(&str, &str, &str); 2] =
-    [("CDNA2", "cdna2.so", "gfx90a"), ("CDNA3", "cdna3.so", "gfx942")];
+const GENERATIONS: [(&str, &str, &str); 3] = [
+    ("CDNA1", "cdna1.so", "gfx908"),
+    ("CDNA2", "cdna2.so", "gfx90a"),
+    ("CDNA3", "cdna3.so", "gfx942"),
+];
 
 /// Answers of each instruction that the sample keeps.
 const SAMPLE: usize = 32;

@@ -12,8 +12,15 @@ use crate::pip::pip;
 use crate::process::{self, remove_dir};
 
 /// What builds and checks the package. Pip is among them: an old one cannot install into another environment. So is
-/// numpy, whose numbers the package takes without knowing it.
-const TOOLS: &[&str] = &["pip==25.3", "maturin==1.16.0", "mypy==2.4.1", "numpy==2.3.5"];
+/// numpy, whose numbers the package takes without knowing it, and a validator of JSON Schema.
+const TOOLS: &[&str] = &[
+    "pip==25.3",
+    "maturin==1.16.0",
+    "mypy==2.4.1",
+    "numpy==2.3.5",
+    "jsonschema==4.26.0",
+    "types-jsonschema==4.26.0.20261006",
+];
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let is_release = args.flag("--release");
@@ -83,7 +90,7 @@ impl Package {
     }
 
     /// Runs the tests in an environment that has the wheel and nothing else, no compiler in reach; then those of numbers
-    /// with numpy beside it.
+    /// with numpy beside it, and those of JSON with its validator.
     fn test(&self, wheel: &Path) -> Result<()> {
         let environment = self.folder.join("empty");
         remove_dir(&environment)?;
@@ -96,7 +103,10 @@ impl Package {
         process::run(install.arg(wheel))?;
         self.build_targets()?;
         process::run(&mut self.tests(&python, "test*.py"))?;
-        process::run(self.tests(&python, "test_layout.py").env("PYTHONPATH", self.tools()))
+        for tests in ["test_layout.py", "test_schema.py"] {
+            process::run(self.tests(&python, tests).env("PYTHONPATH", self.tools()))?;
+        }
+        Ok(())
     }
 
     /// Makes an object for every target, where LLVM is installed.

@@ -1,408 +1,284 @@
-//! `cargo xtask triton`: the Triton kernels of the corpus on the emulator, against what they should compute.
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::indexing_slicing,
-    reason = "a developer's tool, whose numbers are small and its own"
-)]
+//! `cargo xtask triton`: the Triton kernels of the corpus on the emulator, against what numpy says they compute.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hsaco::emu::{self, Device, Dispatch, Limits};
-use hsaco::isa::target::Generation;
-use hsaco::kernarg::Launch;
+use hsaco::bytes::hex::decode as from_hex;
+use hsaco::emu::{self, CallArgument, Device, Dispatch, Host, Limits, LoadedKernel, Outcome};
+use hsaco::kernarg::{Launch, Value};
 use hsaco::load::{Executable, Freeze};
 use hsaco_tests::corpus_dir;
+use serde_json::Value as Json;
 
 use crate::args::Args;
+use crate::sanitize::Sanitize;
 
-const TARGETS: &str = "gfx90a,gfx942,gfx950,gfx1100,gfx1151,gfx1201,gfx1250";
-/// Waves of a workgroup, as Triton has it unless told otherwise.
-const WAVES: u32 = 4;
-/// The compiler says elsewhere how much LDS a kernel needs; this is enough.
-const LDS: u32 = 64 << 10;
+/// Those that Triton compiles for; it refuses gfx1030.
+const TARGETS: &str = "gfx90a,gfx942,gfx950,gfx1100,gfx1151,gfx1200,gfx1201,gfx1250";
 
-/// Numbers that look random, from -1 to 1.
-struct Random(u64);
-
-impl Random {
-    fn word(&mut self) -> u32 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as u32
-    }
-
-    fn float(&mut self) -> f32 {
-        (self.word() % 20_001) as f32 / 10_000.0 - 1.0
-    }
-
-    fn floats(&mut self, count: usize) -> Vec<f32> {
-        (0..count).map(|_| self.float()).collect()
-    }
-}
-
-/// What a kernel is given, in order.
-enum Given {
-    Words(Vec<u32>),
-    Halves(Vec<u16>),
-    Number(u32),
-}
-
-/// One launch, and how its result is judged.
-struct Case {
-    kernel: &'static str,
-    grid: [u32; 2],
-    given: Vec<Given>,
-    /// Which of those is the result, and what it should be; whether in halves, and how far off it may be.
-    result: usize,
-    wanted: Vec<f64>,
-    in_halves: bool,
-    is_integer: bool,
-    tolerance: f64,
-}
+/// Where objects are loaded.
+const BASE: u64 = 0x7d00_0000_0000;
+/// Wave instructions that a kernel may take.
+const MOST_INSTRUCTIONS: u64 = 500_000_000;
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let targets: String = args.option("--targets")?.unwrap_or_else(|| TARGETS.to_owned());
-    let kernels: Option<String> = args.option("--kernels")?;
+    let only: Option<String> = args.option("--cases")?;
+    let sanitize = Sanitize::new(&mut args);
     args.finish()?;
     let folder = corpus_dir().join("triton");
-    ensure!(folder.is_dir(), "there are no Triton kernels: run `cargo xtask corpus`");
-    let (mut passed, mut failed) = (0, 0);
-    for target in targets.split(',') {
-        for case in cases() {
-            if kernels.as_ref().is_some_and(|it| !it.split(',').any(|name| name == case.kernel)) {
+    let launches = read(&folder.join("run/launches.json")).context("run `cargo xtask corpus`")?;
+    let (mut passed, mut failed, mut seconds) = (0, 0, 0.0);
+    for (name, case) in cases(&folder.join("run/cases"))? {
+        if only.as_ref().is_some_and(|it| !it.split(',').any(|it| it == name)) {
+            continue;
+        }
+        for target in targets.split(',') {
+            let object = format!("{}.{target}", text(&case, "kernel")?);
+            let Some(launch) = launches.get(&object) else { continue };
+            if case
+                .get("but")
+                .and_then(Json::as_str)
+                .is_some_and(|family| target.starts_with(family))
+            {
                 continue;
             }
-            let path = folder.join(format!("{}.{target}.co", case.kernel));
-            match case.run(&path) {
-                Ok(worst) => {
-                    println!("{target} {}: off by {worst:.2e} at most", case.kernel);
+            let path = folder.join(format!("{object}.co"));
+            match run_case(fs::read(path)?, launch, &case, sanitize) {
+                Ok((part, took)) => {
+                    println!("{name} {target}: passed, {part:.2} of what it may be off");
                     passed += 1;
+                    seconds += took;
                 }
                 Err(error) => {
-                    println!("{target} {}: {error:#}", case.kernel);
+                    println!("{name} {target}: {error:#}");
                     failed += 1;
                 }
             }
         }
     }
-    println!("{passed} passed, {failed} failed");
+    println!("{passed} passed, {seconds:.2} s in kernels");
     ensure!(failed == 0, "{failed} kernels do not compute what they should");
     Ok(())
 }
 
-/// The half nearest to a number that one is close to.
-fn half(value: f32) -> u16 {
-    let bits = value.to_bits();
-    let (sign, exponent) = ((bits >> 16) as u16 & 0x8000, (bits >> 23 & 0xff) as i32 - 112);
-    if exponent <= 0 {
-        return sign;
-    }
-    let rounded = (bits & 0x7f_ffff) + 0x1000;
-    sign | (((exponent as u32) << 10) + (rounded >> 13)) as u16
+fn read(path: &Path) -> Result<Json> {
+    let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+    Ok(serde_json::from_slice(&bytes)?)
 }
 
-fn of_half(bits: u16) -> f64 {
+fn cases(folder: &Path) -> Result<BTreeMap<String, Json>> {
+    let mut cases = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_stem().context("a case without a name")?.display().to_string();
+        cases.insert(name, read(&path)?);
+    }
+    Ok(cases)
+}
+
+fn text<'a>(of: &'a Json, key: &str) -> Result<&'a str> {
+    of[key].as_str().with_context(|| format!("no {key}"))
+}
+
+fn list<'a>(of: &'a Json, key: &str) -> Result<&'a [Json]> {
+    Ok(of[key].as_array().with_context(|| format!("no {key}"))?)
+}
+
+fn number(of: &Json, key: &str) -> Result<u32> {
+    Ok(u32::try_from(of[key].as_u64().with_context(|| format!("no {key}"))?)?)
+}
+
+/// What a kernel is given.
+enum Given {
+    Value(Value<'static>),
+    Buffer(Vec<u8>),
+}
+
+/// Two pointers that Triton adds: memory of its own, which these kernels do not use.
+const SCRATCH: [Value<'static>; 2] = [Value::Pointer(0), Value::Pointer(0)];
+
+/// Runs a case; the largest part of a bound that a result is off by, and the seconds that the kernel took.
+fn run_case(object: Vec<u8>, about: &Json, case: &Json, sanitize: Sanitize) -> Result<(f64, f64)> {
+    let mut given =
+        list(case, "arguments")?.iter().map(argument).collect::<Result<Vec<Given>>>()?;
+    let host = Printed::default();
+    let sanitized = sanitize.watch(None);
+    let limits = Limits { instructions: MOST_INSTRUCTIONS, ..Limits::default() };
+    let mut seconds = 0.0;
+    let ran = dispatch(object, about, &grid(case)?, &mut given, |it| {
+        let dispatch = sanitized.dispatch(it.with_limits(limits).with_host(&host));
+        let start = Instant::now();
+        let ran = dispatch.run();
+        seconds = start.elapsed().as_secs_f64();
+        ran
+    });
+    sanitized.judge()?;
+    ran?;
+    if let Some(wanted) = case["prints"].as_array() {
+        host.judge(wanted)?;
+    }
+    let mut worst: f64 = 0.0;
+    for check in list(case, "checks")? {
+        let at = usize::try_from(number(check, "argument")?)?;
+        let Some(Given::Buffer(bytes)) = given.get(at) else { bail!("argument {at} is no buffer") };
+        worst = worst.max(judge(check, bytes).with_context(|| format!("argument {at}"))?);
+    }
+    Ok((worst, seconds))
+}
+
+fn grid(case: &Json) -> Result<Vec<u32>> {
+    let sizes = list(case, "grid")?.iter().map(|it| it.as_u64().context("no size"));
+    sizes.map(|it| Ok(u32::try_from(it?)?)).collect()
+}
+
+fn argument(it: &Json) -> Result<Given> {
+    if let Some(digits) = it["buffer"].as_str() {
+        return Ok(Given::Buffer(from_hex(digits).context("no digits")?));
+    }
+    if let Some(value) = it["i32"].as_i64() {
+        return Ok(Given::Value(Value::I32(i32::try_from(value)?)));
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "that is its type")]
+    let value = it["f32"].as_f64().context("an argument of no kind")? as f32;
+    Ok(Given::Value(Value::F32(value)))
+}
+
+fn dispatch(
+    object: Vec<u8>,
+    about: &Json,
+    grid: &[u32],
+    given: &mut [Given],
+    run: impl FnOnce(Dispatch<'_>) -> emu::Result<Outcome>,
+) -> Result<Outcome> {
+    let mut executable = Executable::new(None);
+    executable.load("kernel.co", object)?;
+    let freeze = Freeze { base: BASE, ..Freeze::default() };
+    if let Err(errors) = executable.freeze(freeze) {
+        bail!("{errors:?}");
+    }
+    let mut device = Device::new(executable.target().context("no target")?, 1 << 30);
+    device.load(&executable)?;
+    let kernel = LoadedKernel::find(&executable, text(about, "symbol")?)?;
+    let items = number(about, "items")?;
+    let launch = Launch::of_workgroups(grid, &[items, 1])?.with_dynamic_lds(number(about, "lds")?);
+    let mut arguments: Vec<CallArgument<'_>> = given
+        .iter_mut()
+        .map(|it| match it {
+            Given::Value(value) => CallArgument::Value(*value),
+            Given::Buffer(bytes) => CallArgument::Buffer(bytes),
+        })
+        .collect();
+    arguments.extend(SCRATCH.map(CallArgument::Value));
+    Ok(device.call(&kernel, launch, &mut arguments, run)?)
+}
+
+/// A kernel of the corpus with arguments to run it on.
+pub(crate) struct Case {
+    about: Json,
+    case: Json,
+}
+
+impl Case {
+    /// The first case of an object, such as `softmax.gfx942`.
+    pub(crate) fn of(object: &str) -> Result<Option<Self>> {
+        let folder = corpus_dir().join("triton/run");
+        let launches = read(&folder.join("launches.json")).context("run `cargo xtask corpus`")?;
+        let Some(about) = launches.get(object).cloned() else { return Ok(None) };
+        let (kernel, target) = object.rsplit_once('.').context("an object of no target")?;
+        let is_its = |case: &Json| {
+            let but = case.get("but").and_then(Json::as_str);
+            case["kernel"] == kernel && but.is_none_or(|family| !target.starts_with(family))
+        };
+        let case = cases(&folder.join("cases"))?.into_values().find(is_its);
+        Ok(case.map(|case| Self { about, case }))
+    }
+
+    /// Runs an object; the answer is what is in the buffers afterwards.
+    pub(crate) fn run(
+        &self,
+        object: Vec<u8>,
+        run: impl FnOnce(Dispatch<'_>) -> emu::Result<Outcome>,
+    ) -> Result<(Outcome, Vec<Vec<u8>>)> {
+        let arguments = list(&self.case, "arguments")?.iter().map(argument);
+        let mut given = arguments.collect::<Result<Vec<Given>>>()?;
+        let host = Printed::default();
+        let outcome = dispatch(object, &self.about, &grid(&self.case)?, &mut given, |it| {
+            run(it.with_host(&host))
+        })?;
+        let buffers = given.into_iter().filter_map(|it| match it {
+            Given::Buffer(bytes) => Some(bytes),
+            Given::Value(_) => None,
+        });
+        Ok((outcome, buffers.collect()))
+    }
+}
+
+/// The largest part of its bound that an element is off by; a failure where that is more than all of it.
+fn judge(check: &Json, bytes: &[u8]) -> Result<f64> {
+    let elements = elements(bytes, text(check, "type")?)?;
+    let (wanted, bounds) = (doubles(check, "wanted")?, doubles(check, "bounds")?);
+    ensure!(elements.len() == wanted.len(), "{} elements, not {}", elements.len(), wanted.len());
+    let mut worst: f64 = 0.0;
+    for (at, ((got, wanted), bound)) in elements.iter().zip(&wanted).zip(&bounds).enumerate() {
+        let off = (got - wanted).abs();
+        ensure!(off <= *bound, "element {at} is {got}, and should be {wanted} within {bound:e}");
+        worst = worst.max(if *bound > 0.0 { off / bound } else { 0.0 });
+    }
+    Ok(worst)
+}
+
+fn doubles(of: &Json, key: &str) -> Result<Vec<f64>> {
+    let bytes = from_hex(text(of, key)?).context("no digits")?;
+    Ok(bytes.as_chunks().0.iter().map(|it| f64::from_le_bytes(*it)).collect())
+}
+
+fn elements(bytes: &[u8], kind: &str) -> Result<Vec<f64>> {
+    let words = bytes.as_chunks().0.iter().map(|it| u32::from_le_bytes(*it));
+    Ok(match kind {
+        "float32" => words.map(|it| f64::from(f32::from_bits(it))).collect(),
+        "int32" => words.map(|it| f64::from(it.cast_signed())).collect(),
+        "float16" => bytes.as_chunks().0.iter().map(|it| half(u16::from_le_bytes(*it))).collect(),
+        _ => bail!("elements of {kind}"),
+    })
+}
+
+fn half(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     match exponent {
         0 => sign * fraction * 2.0_f64.powi(-24),
-        31 => sign * f64::INFINITY,
+        31 if fraction == 0.0 => sign * f64::INFINITY,
+        31 => f64::NAN,
         _ => sign * (1.0 + fraction / 1024.0) * 2.0_f64.powi(exponent - 15),
     }
 }
 
-fn words(values: &[f32]) -> Given {
-    Given::Words(values.iter().map(|it| it.to_bits()).collect())
-}
+/// What a kernel has printed.
+#[derive(Default)]
+struct Printed(Mutex<Vec<u8>>);
 
-fn halves(values: &[f32]) -> (Given, Vec<f64>) {
-    let halves: Vec<u16> = values.iter().map(|it| half(*it)).collect();
-    let exact = halves.iter().map(|it| of_half(*it)).collect();
-    (Given::Halves(halves), exact)
-}
-
-fn cases() -> Vec<Case> {
-    let mut random = Random(1);
-    vec![
-        add(&mut random),
-        softmax(&mut random),
-        layer_norm(&mut random),
-        matmul(&mut random, true),
-        matmul(&mut random, false),
-        attention(&mut random),
-        histogram(&mut random),
-        scan(&mut random),
-    ]
-}
-
-fn add(random: &mut Random) -> Case {
-    const COUNT: usize = 2500;
-    let (x, y) = (random.floats(COUNT), random.floats(COUNT));
-    let wanted = x.iter().zip(&y).map(|(x, y)| f64::from(x + y)).collect();
-    Case {
-        kernel: "add",
-        grid: [3, 1],
-        given: vec![
-            words(&x),
-            words(&y),
-            Given::Words(vec![0; COUNT]),
-            Given::Number(COUNT as u32),
-        ],
-        result: 2,
-        wanted,
-        in_halves: false,
-        is_integer: false,
-        tolerance: 0.0,
+impl Host for Printed {
+    fn print(&self, text: &[u8], _: bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(text);
     }
 }
 
-fn softmax(random: &mut Random) -> Case {
-    const ROWS: usize = 3;
-    const COLUMNS: usize = 781;
-    let x: Vec<f32> = random.floats(ROWS * COLUMNS).iter().map(|it| it * 5.0).collect();
-    let mut wanted = Vec::new();
-    for row in x.chunks(COLUMNS) {
-        let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let powers: Vec<f64> = row.iter().map(|it| f64::from(it - most).exp()).collect();
-        let sum: f64 = powers.iter().sum();
-        wanted.extend(powers.iter().map(|it| it / sum));
-    }
-    Case {
-        kernel: "softmax",
-        grid: [ROWS as u32, 1],
-        given: vec![
-            words(&x),
-            Given::Words(vec![0; ROWS * COLUMNS]),
-            Given::Number(COLUMNS as u32),
-        ],
-        result: 1,
-        wanted,
-        in_halves: false,
-        is_integer: false,
-        tolerance: 1e-6,
-    }
-}
-
-fn layer_norm(random: &mut Random) -> Case {
-    const ROWS: usize = 3;
-    const COLUMNS: usize = 777;
-    let (x, exact) = halves(&random.floats(ROWS * COLUMNS));
-    let (weight, bias) = (random.floats(COLUMNS), random.floats(COLUMNS));
-    let mut wanted = Vec::new();
-    for row in exact.chunks(COLUMNS) {
-        let mean = row.iter().sum::<f64>() / COLUMNS as f64;
-        let variance = row.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / COLUMNS as f64;
-        let scale = 1.0 / (variance + 1e-5).sqrt();
-        for ((it, weight), bias) in row.iter().zip(&weight).zip(&bias) {
-            wanted.push((it - mean) * scale * f64::from(*weight) + f64::from(*bias));
+impl Printed {
+    /// Lines may come in any order.
+    fn judge(&self, wanted: &[Json]) -> Result<()> {
+        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = str::from_utf8(&text)?;
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        ensure!(lines.len() == wanted.len(), "{} lines, not {}", lines.len(), wanted.len());
+        for (line, wanted) in lines.iter().zip(wanted) {
+            ensure!(wanted.as_str() == Some(line), "printed `{line}`, not {wanted}");
         }
-    }
-    Case {
-        kernel: "layer_norm",
-        grid: [ROWS as u32, 1],
-        given: vec![
-            x,
-            words(&weight),
-            words(&bias),
-            Given::Halves(vec![0; ROWS * COLUMNS]),
-            Given::Number(COLUMNS as u32),
-            Given::Number(1e-5_f32.to_bits()),
-        ],
-        result: 3,
-        wanted,
-        in_halves: true,
-        is_integer: false,
-        tolerance: 3e-3,
-    }
-}
-
-/// With small integers, which no rounding touches, or with any numbers.
-fn matmul(random: &mut Random, with_integers: bool) -> Case {
-    const SIZES: [usize; 3] = [128, 64, 96];
-    let [m, n, k] = SIZES;
-    let mut numbers = |count: usize| -> Vec<f32> {
-        let number = |random: &mut Random| match with_integers {
-            true => (random.word() % 9) as f32 - 4.0,
-            false => random.float(),
-        };
-        (0..count).map(|_| number(random)).collect()
-    };
-    let (a, left) = halves(&numbers(m * k));
-    let (b, right) = halves(&numbers(k * n));
-    let mut wanted = Vec::new();
-    for row in 0..m {
-        for column in 0..n {
-            wanted.push((0..k).map(|at| left[row * k + at] * right[at * n + column]).sum());
-        }
-    }
-    Case {
-        kernel: "matmul",
-        grid: [(m / 64) as u32, (n / 64) as u32],
-        given: vec![
-            a,
-            b,
-            Given::Words(vec![0; m * n]),
-            Given::Number(m as u32),
-            Given::Number(n as u32),
-            Given::Number(k as u32),
-        ],
-        result: 2,
-        wanted,
-        in_halves: false,
-        is_integer: false,
-        tolerance: if with_integers { 0.0 } else { 1e-4 },
-    }
-}
-
-fn attention(random: &mut Random) -> Case {
-    const LENGTH: usize = 128;
-    const WIDTH: usize = 64;
-    let scale = 0.125_f32;
-    let (q, query) = halves(&random.floats(LENGTH * WIDTH));
-    let (k, key) = halves(&random.floats(LENGTH * WIDTH));
-    let (v, value) = halves(&random.floats(LENGTH * WIDTH));
-    let mut wanted = Vec::new();
-    for row in query.chunks(WIDTH) {
-        let score = |key: &[f64]| -> f64 {
-            row.iter().zip(key).map(|(a, b)| a * b).sum::<f64>() * f64::from(scale)
-        };
-        let powers: Vec<f64> = key.chunks(WIDTH).map(|key| score(key).exp()).collect();
-        let sum: f64 = powers.iter().sum();
-        for lane in 0..WIDTH {
-            let weighted =
-                powers.iter().zip(value.chunks(WIDTH)).map(|(power, value)| power * value[lane]);
-            wanted.push(weighted.sum::<f64>() / sum);
-        }
-    }
-    Case {
-        kernel: "attention",
-        grid: [(LENGTH / 64) as u32, 1],
-        given: vec![
-            q,
-            k,
-            v,
-            Given::Halves(vec![0; LENGTH * WIDTH]),
-            Given::Number(LENGTH as u32),
-            Given::Number(scale.to_bits()),
-        ],
-        result: 3,
-        wanted,
-        in_halves: true,
-        is_integer: false,
-        tolerance: 2e-3,
-    }
-}
-
-fn histogram(random: &mut Random) -> Case {
-    const COUNT: usize = 1300;
-    let x: Vec<u32> = (0..COUNT).map(|_| random.word()).collect();
-    let mut wanted = vec![0.0; 256];
-    for it in &x {
-        wanted[*it as usize & 255] += 1.0;
-    }
-    Case {
-        kernel: "histogram",
-        grid: [3, 1],
-        given: vec![Given::Words(x), Given::Words(vec![0; 256]), Given::Number(COUNT as u32)],
-        result: 1,
-        wanted,
-        in_halves: false,
-        is_integer: true,
-        tolerance: 0.0,
-    }
-}
-
-fn scan(random: &mut Random) -> Case {
-    const COUNT: usize = 256;
-    let x: Vec<u32> = (0..COUNT).map(|_| random.word() % 1000).collect();
-    let mut sorted = x.clone();
-    sorted.sort_unstable();
-    let mut sum = 0;
-    let wanted = sorted.iter().map(|it| {
-        sum += it;
-        f64::from(sum)
-    });
-    Case {
-        kernel: "scan",
-        grid: [1, 1],
-        wanted: wanted.collect(),
-        given: vec![Given::Words(x), Given::Words(vec![0; COUNT]), Given::Number(COUNT as u32)],
-        result: 1,
-        in_halves: false,
-        is_integer: true,
-        tolerance: 0.0,
-    }
-}
-
-impl Case {
-    /// Runs it; how far the worst result is off.
-    fn run(&self, path: &Path) -> Result<f64> {
-        let mut executable = Executable::new(None);
-        executable
-            .load("kernel.co", fs::read(path).with_context(|| path.display().to_string())?)?;
-        let freeze = Freeze { base: 0x7d00_0000_0000, ..Freeze::default() };
-        if let Err(errors) = executable.freeze(freeze) {
-            bail!("{errors:?}");
-        }
-        let target = executable.target().context("no target")?;
-        let lanes = if target.processor.generation() < Generation::Gfx10 { 64 } else { 32 };
-        let mut device = Device::new(target, 1 << 30);
-        device.load(&executable)?;
-        let (kernarg, result) = self.arguments(&mut device)?;
-        let [x, y] = self.grid;
-        let items = WAVES * lanes;
-        let launch = Launch::new(&[x * items, y], &[items, 1])?.with_dynamic_lds(LDS);
-        let launch = emu::with_apertures(launch)?;
-        let limits = Limits { instructions: 500_000_000, ..Limits::default() };
-        Dispatch::new(&mut device, &executable, self.kernel, launch, &kernarg)?
-            .with_limits(limits)
-            .run()?;
-        self.judge(&device, result)
-    }
-
-    fn arguments(&self, device: &mut Device) -> Result<(Vec<u8>, u64)> {
-        let mut kernarg = Vec::new();
-        let mut result = 0;
-        for (number, given) in self.given.iter().enumerate() {
-            let bytes: Vec<u8> = match given {
-                Given::Number(value) => {
-                    kernarg.extend(value.to_le_bytes());
-                    continue;
-                }
-                Given::Words(words) => words.iter().flat_map(|it| it.to_le_bytes()).collect(),
-                Given::Halves(halves) => halves.iter().flat_map(|it| it.to_le_bytes()).collect(),
-            };
-            let address = device.memory.allocate(bytes.len() as u64)?;
-            device.memory.write(address, &bytes)?;
-            kernarg.resize(kernarg.len().next_multiple_of(8), 0);
-            kernarg.extend(address.to_le_bytes());
-            if number == self.result {
-                result = address;
-            }
-        }
-        // Memory for the kernel's own use, which these have none of.
-        kernarg.resize(kernarg.len().next_multiple_of(8) + 64, 0);
-        Ok((kernarg, result))
-    }
-
-    fn judge(&self, device: &Device, result: u64) -> Result<f64> {
-        let size = if self.in_halves { 2 } else { 4 };
-        let bytes = device.memory.read(result, self.wanted.len() * size)?;
-        let mut worst: f64 = 0.0;
-        for (at, (chunk, wanted)) in bytes.chunks(size).zip(&self.wanted).enumerate() {
-            let got = match *chunk {
-                [a, b] => of_half(u16::from_le_bytes([a, b])),
-                [a, b, c, d] if self.is_integer => f64::from(u32::from_le_bytes([a, b, c, d])),
-                [a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
-                _ => bail!("half an element"),
-            };
-            let off = (got - wanted).abs();
-            ensure!(off <= self.tolerance, "element {at} is {got}, and should be {wanted}");
-            worst = worst.max(off);
-        }
-        Ok(worst)
+        Ok(())
     }
 }

@@ -6,15 +6,23 @@ use std::fmt::{self, Write as _};
 use anyhow::{Context as _, Result};
 use hsaco_emu::{Probe, Registers};
 use hsaco_isa::decoder::{DecodeOptions, Mode};
+use hsaco_isa::model::Format;
 use hsaco_isa::target::{Generation, WaveSize};
 use hsaco_isa::{Decoder, Inst, Processor};
 
-use super::Opinion;
 use super::generate::{Generator, Random, VGPRS, registers};
+use super::machine::Machine;
+use super::operand::Instruction;
+use super::{Memory, Opinion, Writes, access};
 
 /// The targets whose instructions are compared.
 pub const TARGETS: [&str; 8] =
     ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201", "gfx1250"];
+
+/// Bytes of LDS: more than any address and offset together.
+const LDS_BYTES: usize = 192 << 10;
+/// Bytes of the allocation.
+const GLOBAL_BYTES: usize = 32 << 10;
 
 /// Tries for each instruction that is to be compared, after which no more are made.
 const TRIES: u64 = 1000;
@@ -104,8 +112,9 @@ fn compare_waves(
     };
     let decoder = Decoder::with_options(processor, options)?;
     let generator = Generator::new(&decoder, generation);
-    let mut probe = Probe::new(processor, wave_size, VGPRS)?;
+    let mut probe = Probe::new(processor, wave_size, VGPRS)?.with_lds(LDS_BYTES / 4);
     let mut random = Random::new(seed);
+    let mut memory = filled(&mut probe, &mut random)?;
     let lanes = if wave_size == WaveSize::Wave64 { 64 } else { 32 };
     let mut tries = 0;
     while tally.compared() < until {
@@ -114,21 +123,35 @@ fn compare_waves(
             break;
         }
         let Some(inst) = generator.instruction(&mut random) else { continue };
-        let before = registers(&mut random, lanes, generation);
-        let opinion = Opinion::of(&decoder, &inst, generation, wave_size, &before);
+        let mut before = registers(&mut random, lanes, generation);
+        let is_access =
+            matches!(inst.format(), Format::Ds | Format::Flat | Format::Global | Format::Mubuf);
+        if is_access {
+            let machine = Machine::new(generation, lanes, &before, &memory);
+            let Some(aimed) =
+                access::aim(&machine, &Instruction::new(&decoder, &inst), &mut random)
+            else {
+                *tally.unknown.entry(inst.mnemonic()).or_default() += 1;
+                continue;
+            };
+            before = aimed;
+        }
+        let opinion = Opinion::of(&decoder, &inst, generation, wave_size, &before, &memory);
         let name = inst.mnemonic();
-        let Opinion::Registers(expected) = opinion else {
+        let Opinion::Registers(expected, writes) = opinion else {
             *tally.unknown.entry(name).or_default() += 1;
             continue;
         };
         let mut found = before.clone();
         let bytes = inst.bytes();
-        match probe.run(bytes.get(..inst.len()).unwrap_or_default(), &mut found) {
+        let ran = probe.run(bytes.get(..inst.len()).unwrap_or_default(), &mut found);
+        let is_same_memory = !is_access || is_same(&mut probe, &mut memory, &writes)?;
+        match ran {
             Err(error) => {
                 let entry = tally.refused.entry(name).or_insert_with(|| (0, error.to_string()));
                 entry.0 += 1;
             }
-            Ok(()) if found == *expected => {
+            Ok(()) if found == *expected && is_same_memory => {
                 tally.agreed += 1;
                 *tally.names.entry(name).or_default() += 1;
             }
@@ -137,11 +160,40 @@ fn compare_waves(
                     .different
                     .entry(name)
                     .or_insert_with(|| (0, case(&decoder, &inst, &before, &expected, &found)));
+                if !is_same_memory {
+                    entry.1.push_str(" memory differs");
+                }
                 entry.0 += 1;
             }
         }
     }
     Ok(())
+}
+
+/// Memory with random bytes, in the emulator and for the reference.
+fn filled(probe: &mut Probe, random: &mut Random) -> Result<Memory> {
+    let base = probe.memory_mut().allocate(GLOBAL_BYTES as u64)?;
+    let global: Vec<u8> = (0..GLOBAL_BYTES).map(|_| random.bits() as u8).collect();
+    probe.memory_mut().write(base, &global)?;
+    probe.lds_mut().fill_with(|| random.bits() as u32);
+    Ok(Memory { lds: lds(probe), base, global })
+}
+
+fn lds(probe: &Probe) -> Vec<u8> {
+    probe.lds().iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Whether the emulator has left in memory what the reference writes; the reference's is the emulator's afterwards.
+fn is_same(probe: &mut Probe, memory: &mut Memory, writes: &Writes) -> Result<bool> {
+    let found = Memory {
+        lds: lds(probe),
+        base: memory.base,
+        global: probe.memory_mut().read(memory.base, GLOBAL_BYTES)?,
+    };
+    memory.apply(writes);
+    let is_same = found == *memory;
+    *memory = found;
+    Ok(is_same)
 }
 
 /// One difference in words: the instruction, what its sources held, what either says.

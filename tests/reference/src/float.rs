@@ -59,10 +59,6 @@ impl Env {
         self.generation >= Generation::Gfx12
     }
 
-    fn is_gfx9(&self) -> bool {
-        self.generation < Generation::Gfx10
-    }
-
     /// Whether signalling NaNs become quiet.
     fn is_ieee(&self) -> bool {
         self.is_gfx12() || self.mode >> 9 & 1 == 1
@@ -87,8 +83,19 @@ impl Env {
 
     fn rounded(&self, binary: Binary, number: &Number) -> u64 {
         let bits = number.rounded(binary, self.round(binary), self.flushes_results(binary));
-        let overflows = binary == F16 && self.mode >> 23 & 1 == 1 && binary.is_infinite(bits);
+        self.saturated(binary, bits)
+    }
+
+    /// MODE.FP16_OVFL: an infinity that came of a number is the largest number.
+    fn saturated(&self, binary: Binary, bits: u64) -> u64 {
+        let is_narrow = binary == F16 || binary == BF16;
+        let overflows = is_narrow && self.mode >> 23 & 1 == 1 && binary.is_infinite(bits);
         if overflows { bits - 1 } else { bits }
+    }
+
+    /// Packed operations on bf16 round to nearest even and keep denormals, whatever MODE says.
+    fn for_brain(&self) -> Self {
+        Self { mode: self.mode & !3 | 0x30, ..*self }
     }
 
     /// Output modifiers.
@@ -103,10 +110,13 @@ impl Env {
         if self.omod == 0 || keeps || binary.is_nan(bits) || binary.is_infinite(bits) {
             return bits;
         }
+        // Zeros and denormals have no sign afterwards; a half that is denormal keeps its own.
+        if binary.is_zero(bits) || binary.is_denormal(bits) {
+            return 0;
+        }
         let mut number = Number::of(binary, bits);
         number.exponent += [0, 1, 2, -1][(self.omod & 3) as usize];
-        let scaled = number.rounded(binary, self.round(binary), true);
-        if binary.is_zero(scaled) { 0 } else { scaled }
+        self.saturated(binary, number.rounded(binary, self.round(binary), true))
     }
 
     fn clamped(&self, binary: Binary, bits: u64) -> u64 {
@@ -231,8 +241,8 @@ fn extreme(env: &Env, binary: Binary, a: u64, b: u64, is_max: bool) -> u64 {
         }
     }
     match (binary.is_nan(a), binary.is_nan(b)) {
-        // The manuals of CDNA have the second, those of RDNA the first.
-        (true, true) if env.is_gfx9() => return b,
+        // The manuals of CDNA and RDNA2 have the second, those of RDNA3 and RDNA4 the first.
+        (true, true) if env.generation < Generation::Gfx11 => return b,
         (true, true) => return env.quieted(binary, a),
         (true, false) => return flushed(b),
         (false, true) => return flushed(a),
@@ -428,7 +438,20 @@ fn mid(env: &Env, binary: Binary, [a, b, c]: [u64; 3]) -> u64 {
     if [a, b, c].iter().any(|bits| binary.is_nan(*bits)) {
         return env.finished(binary, min(min(a, b), c));
     }
-    env.finished(binary, max(min(a, b), min(max(a, b), c)))
+    if env.is_gfx12() {
+        return env.finished(binary, max(min(a, b), min(max(a, b), c)));
+    }
+    // As older manuals have it, where zeros are equal: what is left of the largest.
+    let largest = max(max(a, b), c);
+    let zeros = |one, other| binary.is_zero(one) && binary.is_zero(other);
+    let flushed = |bits| extreme(env, binary, bits, bits, true);
+    let is_largest = |bits| flushed(bits) == largest || zeros(flushed(bits), largest);
+    let left = match (is_largest(a), is_largest(b)) {
+        (true, _) => max(b, c),
+        (_, true) => max(a, c),
+        _ => max(a, b),
+    };
+    env.finished(binary, left)
 }
 
 fn extremes(env: &Env, binary: Binary, sources: [u64; 3], max: [bool; 2]) -> u64 {
@@ -449,7 +472,8 @@ fn mad(env: &Env, binary: Binary, [a, b, c]: [u64; 3]) -> u64 {
     let mut flushing = *env;
     flushing.mode &= !0xf0;
     let inner = product(&flushing, binary, a, b);
-    flushing.finished(binary, sum(&flushing, binary, inner, c))
+    // Whether OMOD works is a matter of MODE.
+    env.finished(binary, sum(&flushing, binary, inner, c))
 }
 
 fn pkrtz(env: &Env, a: u64, b: u64) -> u64 {
@@ -694,16 +718,22 @@ const ROWS: &[Row] = &[
     ("v_pk_max3_num_f16", "f16", "f16 f16 f16", |e, all| extremes(e, F16, all, [true; 2])),
     ("v_pk_minimum3_f16", "f16", "f16 f16 f16", |e, all| strict_extremes(e, F16, all, [false; 2])),
     ("v_pk_maximum3_f16", "f16", "f16 f16 f16", |e, all| strict_extremes(e, F16, all, [true; 2])),
-    ("v_pk_add_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| add(e, BF16, a, b)),
-    ("v_pk_mul_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| mul(e, BF16, a, b)),
-    ("v_pk_fma_bf16", "bf16", "bf16 bf16 bf16", |e, all| fma(e, BF16, all)),
-    ("v_pk_min_num_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| minmax(e, BF16, a, b, false)),
-    ("v_pk_max_num_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| minmax(e, BF16, a, b, true)),
+    ("v_pk_add_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| add(&e.for_brain(), BF16, a, b)),
+    ("v_pk_mul_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| mul(&e.for_brain(), BF16, a, b)),
+    ("v_pk_fma_bf16", "bf16", "bf16 bf16 bf16", |e, all| fma(&e.for_brain(), BF16, all)),
+    ("v_pk_min_num_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| {
+        minmax(&e.for_brain(), BF16, a, b, false)
+    }),
+    ("v_pk_max_num_bf16", "bf16", "bf16 bf16", |e, [a, b, _]| {
+        minmax(&e.for_brain(), BF16, a, b, true)
+    }),
     ("v_cvt_f32_bf16", "f32", "bf16", |e, [a, ..]| e.finished(F32, converted(e, BF16, F32, a))),
     ("v_cvt_pk_f16_f32", "u32", "f32 f32", |e, [a, b, _]| {
         two(converted(e, F32, F16, a), converted(e, F32, F16, b))
     }),
     ("v_cvt_pk_bf16_f32", "u32", "f32 f32", |e, [a, b, _]| {
+        // To nearest even whatever MODE says.
+        let e = &Env { mode: e.mode & !3, ..*e };
         two(converted(e, F32, BF16, a), converted(e, F32, BF16, b))
     }),
     ("v_cvt_pk_u8_f32", "u32", "f32 u32 u32", |e, [a, b, c]| {
@@ -711,7 +741,7 @@ const ROWS: &[Row] = &[
         c & !(0xff << at) | byte << at
     }),
     ("v_mad_legacy_f32", "f32", "f32 f32 f32", |e, [a, b, c]| {
-        let zero = legacy_product_is_zero(e, a, b);
+        let zero = legacy_product_is_zero(&Env { mode: e.mode & !0xf0, ..*e }, a, b);
         if zero { mad(e, F32, [0, 0, c]) } else { mad(e, F32, [a, b, c]) }
     }),
     ("v_pk_add_f32", "f32", "f32 f32", |e, [a, b, _]| add(e, F32, a, b)),
@@ -771,7 +801,12 @@ fn legacy_mul(env: &Env, a: u64, b: u64) -> u64 {
 }
 
 fn legacy_fma(env: &Env, [a, b, c]: [u64; 3]) -> u64 {
-    if legacy_product_is_zero(env, a, b) { add(env, F32, 0, c) } else { fma(env, F32, [a, b, c]) }
+    if legacy_product_is_zero(env, a, b) {
+        // The product is zero without a sign, and added.
+        add(env, F32, 0, c)
+    } else {
+        fma(env, F32, [a, b, c])
+    }
 }
 
 fn pknorm(env: &Env, from: Binary, a: u64, b: u64, is_signed: bool) -> u64 {

@@ -163,6 +163,13 @@ fn fields(inst: &Inst) -> Vec<Field> {
         Format::Vopd => {
             vec![Source(0), Vector(9), Source(32), Vector(41), Vector(48), Vector(56)]
         }
+        Format::Ds => vec![Vector(32), Vector(40), Vector(48), Vector(56)],
+        Format::Mubuf if inst.len() == 12 => vec![Vector(32), Vector(64)],
+        Format::Mubuf => vec![Vector(32), Vector(40)],
+        Format::Flat | Format::Global if inst.len() == 12 => {
+            vec![Vector(32), Vector(55), Vector(64)]
+        }
+        Format::Flat | Format::Global => vec![Vector(32), Vector(40), Vector(56)],
         _ => Vec::new(),
     };
     if writes_scalars {
@@ -187,7 +194,7 @@ fn is_reserved(name: &str, value: i64) -> bool {
     }
 }
 
-/// Whether instructions of a form compute, and nothing else.
+/// Whether instructions of a form compute, or load and store.
 fn is_wanted(form: Form) -> bool {
     matches!(
         form.format(),
@@ -201,6 +208,10 @@ fn is_wanted(form: Form) -> bool {
             | Format::Vop3
             | Format::Vop3p
             | Format::Vopd
+            | Format::Ds
+            | Format::Mubuf
+            | Format::Flat
+            | Format::Global
     )
 }
 

@@ -28,6 +28,11 @@ fn low(number: i128, bits: u32) -> i128 {
     number & ((1 << bits) - 1)
 }
 
+/// A sum that stays in the range of 32 bits.
+fn signed_sum(sum: i128) -> i128 {
+    sum.clamp(-0x8000_0000, 0x7fff_ffff)
+}
+
 /// The lowest bits of a number, with their sign.
 fn signed(number: i128, bits: u32) -> i128 {
     let number = low(number, bits);
@@ -275,14 +280,18 @@ const ROWS: &[Row] = &[
     ("v_maxmin_u32", "u32", "u32 u32 u32", |_, [a, b, c]| a.max(b).min(c)),
     ("v_minmax_i32", "i32", "i32 i32 i32", |_, [a, b, c]| a.min(b).max(c)),
     ("v_maxmin_i32", "i32", "i32 i32 i32", |_, [a, b, c]| a.max(b).min(c)),
-    ("v_add_max_i32", "i32", "i32 i32 i32", |_, [a, b, c]| signed(a + b, 32).max(c)),
-    ("v_add_min_i32", "i32", "i32 i32 i32", |_, [a, b, c]| signed(a + b, 32).min(c)),
-    ("v_add_max_u32", "u32", "u32 u32 u32", |_, [a, b, c]| low(a + b, 32).max(c)),
-    ("v_add_min_u32", "u32", "u32 u32 u32", |_, [a, b, c]| low(a + b, 32).min(c)),
-    ("v_pk_add_max_i16", "i16", "i16 i16 i16", |_, [a, b, c]| signed(a + b, 16).max(c)),
-    ("v_pk_add_min_i16", "i16", "i16 i16 i16", |_, [a, b, c]| signed(a + b, 16).min(c)),
-    ("v_pk_add_max_u16", "u16", "u16 u16 u16", |_, [a, b, c]| low(a + b, 16).max(c)),
-    ("v_pk_add_min_u16", "u16", "u16 u16 u16", |_, [a, b, c]| low(a + b, 16).min(c)),
+    ("v_add_max_i32", "i32", "i32 i32 i32", |_, [a, b, c]| signed_sum(a + b).max(c)),
+    ("v_add_min_i32", "i32", "i32 i32 i32", |_, [a, b, c]| signed_sum(a + b).min(c)),
+    ("v_add_max_u32", "u32", "u32 u32 u32", |_, [a, b, c]| (a + b).min(0xffff_ffff).max(c)),
+    ("v_add_min_u32", "u32", "u32 u32 u32", |_, [a, b, c]| (a + b).min(0xffff_ffff).min(c)),
+    ("v_pk_add_max_i16", "i16", "i16 i16 i16", |_, [a, b, c]| {
+        (a + b).clamp(-0x8000, 0x7fff).max(c)
+    }),
+    ("v_pk_add_min_i16", "i16", "i16 i16 i16", |_, [a, b, c]| {
+        (a + b).clamp(-0x8000, 0x7fff).min(c)
+    }),
+    ("v_pk_add_max_u16", "u16", "u16 u16 u16", |_, [a, b, c]| (a + b).min(0xffff).max(c)),
+    ("v_pk_add_min_u16", "u16", "u16 u16 u16", |_, [a, b, c]| (a + b).min(0xffff).min(c)),
     ("v_bfe_u32", "u32", "u32 u32 u32", |_, [a, b, c]| extracted(a, b, c, false)),
     ("v_bfe_i32", "i32", "i32 u32 u32", |_, [a, b, c]| extracted(a, b, c, true)),
     ("v_bfi_b32", "u32", "u32 u32 u32", |_, [a, b, c]| (a & b) | (!a & c)),

@@ -4,6 +4,7 @@ use hsaco_emu::Registers;
 use hsaco_isa::model::{Half, OperandValue, Register, RegisterFile, Special};
 use hsaco_isa::target::Generation;
 
+use super::memory::{Memory, Writes};
 use super::operand::Type;
 
 /// The registers that an instruction reads, and those that it leaves.
@@ -12,11 +13,19 @@ pub(super) struct Machine<'r> {
     pub(super) lanes: usize,
     pub(super) before: &'r Registers,
     pub(super) after: Registers,
+    pub(super) memory: &'r Memory,
+    pub(super) writes: Writes,
 }
 
 impl<'r> Machine<'r> {
-    pub(super) fn new(generation: Generation, lanes: usize, before: &'r Registers) -> Self {
-        Self { generation, lanes, before, after: before.clone() }
+    pub(super) fn new(
+        generation: Generation,
+        lanes: usize,
+        before: &'r Registers,
+        memory: &'r Memory,
+    ) -> Self {
+        let after = before.clone();
+        Self { generation, lanes, before, after, memory, writes: Writes::default() }
     }
 
     pub(super) fn is_gfx9(&self) -> bool {

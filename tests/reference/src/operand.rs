@@ -90,6 +90,7 @@ pub(super) struct Instruction {
     pub(super) format: Format,
     pub(super) extension: Option<Extension>,
     operands: Vec<(&'static str, OperandValue)>,
+    bytes: [u8; 20],
 }
 
 impl Instruction {
@@ -100,7 +101,13 @@ impl Instruction {
             format: inst.format(),
             extension: inst.extension(),
             operands: decoder.operands(inst).map(|it| (it.name, it.value)).collect(),
+            bytes: inst.bytes(),
         }
+    }
+
+    /// A bit of the encoding.
+    pub(super) fn bit(&self, number: usize) -> bool {
+        self.bytes[number / 8] >> (number % 8) & 1 == 1
     }
 
     pub(super) fn operand(&self, name: &str) -> Option<&OperandValue> {
@@ -116,10 +123,6 @@ impl Instruction {
 
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.number(name).is_some_and(|it| it != 0)
-    }
-
-    pub(super) fn has_modifiers(&self) -> bool {
-        self.operand("src0_modifiers").is_some()
     }
 
     pub(super) fn modifiers(&self, source: usize) -> SourceModifiers {

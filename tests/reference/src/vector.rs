@@ -87,7 +87,7 @@ fn apply(
     for lane in machine.active() {
         let Some(from) = source_lane(machine, instruction, lane) else { continue };
         let value = if operation.is_packed() {
-            packed(machine, instruction, operation, &sources, lane)
+            packed(machine, instruction, operation, &sources, lane, from)
         } else {
             let bits = |(at, value)| {
                 source(
@@ -119,6 +119,10 @@ fn is_open(
     operation: &Operation,
     sources: &[OperandValue],
 ) -> bool {
+    // Which part of two halves SDWA selects.
+    if operation.is_packed() && instruction.extension == Some(Extension::Sdwa) {
+        return true;
+    }
     if matches!(operation.function, Function::Integer(_)) {
         return false;
     }
@@ -344,6 +348,7 @@ fn packed(
     operation: &Operation,
     sources: &[OperandValue],
     lane: usize,
+    from: From,
 ) -> u64 {
     let width = operation.result.bits();
     let half = |is_high: bool| {
@@ -351,9 +356,16 @@ fn packed(
             let modifiers = instruction.modifiers(at);
             let ty = operation.sources[at];
             let whole = if width == 32 { Type::U64 } else { Type::U32 };
-            let all = machine.bits(value, whole, lane);
-            let selects_high = modifiers.op_sel_hi || !instruction.has_modifiers();
-            let select = if is_high { selects_high } else { modifiers.op_sel };
+            let all = match if at == 0 { from } else { From::Lane(lane) } {
+                From::Lane(lane) => machine.bits(value, whole, lane),
+                From::Zero => 0,
+            };
+            // Other encodings than VOP3P choose no halves.
+            let (low, high) = match instruction.format {
+                Format::Vop3p => (modifiers.op_sel, modifiers.op_sel_hi),
+                _ => (false, true),
+            };
+            let select = if is_high { high } else { low };
             let bits = ty.cut(if select { all >> width } else { all });
             // For packed operations `abs` has the place of the negation of the upper half.
             let is_negated = if is_high { modifiers.abs } else { modifiers.neg };

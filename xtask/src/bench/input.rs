@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
-use hsaco::container::{Entry, EntryKind, HashCheck, Options, entries};
+use hsaco::container::{Entry, EntryKind, HashCheck, WalkOptions, entries};
 use hsaco::isa::target::EntryId;
 use hsaco_tests::{corpus_dir, workspace_root};
 
@@ -104,7 +104,7 @@ fn kernels(language: Language, count: usize, options: &[&str]) -> Result<Option<
 /// The code objects for a target in bitsandbytes' libraries, the largest first; none where they were not fetched.
 pub(crate) fn objects(target: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
+    let options = WalkOptions { hash: HashCheck::UpTo(0), ..WalkOptions::default() };
     for library in corpus::libraries(&corpus_dir().join("bitsandbytes")).unwrap_or_default() {
         let file = fs::read(&library)?;
         for entry in entries(&file, &options) {

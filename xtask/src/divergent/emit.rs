@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::make::{Exchange, Expr, Operator, Program, Statement, VARIABLES};
+use super::make::{Dpp, Exchange, Expr, Meeting, Operator, Program, Statement, VARIABLES};
 
 const PRELUDE: &str = "typedef unsigned u32;
 typedef unsigned long u64;
@@ -29,6 +29,13 @@ static u64 ballot(int value) {
 static u32 below(u64 mask) {
   u32 low = __builtin_amdgcn_mbcnt_lo((u32)mask, 0);
   return __builtin_amdgcn_wavefrontsize() == 64 ? __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), low) : low;
+}
+__attribute__((noinline)) static u32 called(u32 a, u32 b) {
+  while (b > 2) {
+    a = b & 1 ? a * 5 + b : a ^ b;
+    b >>= 2 + (a & 3);
+  }
+  return a;
 }
 ";
 
@@ -97,11 +104,33 @@ fn statement(out: &mut String, it: &Statement) {
             }
             *out += "}\n";
         }
-        Statement::CountHere(to) => {
-            let _ = writeln!(out, "v{to} += (u32)__builtin_popcountl(ballot(1));");
+        Statement::Meeting(to, from, kind) => meeting(out, *to, *from, *kind),
+        Statement::Repeat(times, body) => {
+            let _ = writeln!(out, "for (u32 i = 0; i < {times}; i++) {{");
+            block(out, body);
+            *out += "}\n";
         }
         Statement::Exchange(to, from, kind) => exchange(out, *to, *from, kind),
     }
+}
+
+fn meeting(out: &mut String, to: usize, from: usize, kind: Meeting) {
+    let _ = match kind {
+        Meeting::Count => writeln!(out, "v{to} += (u32)__builtin_popcountl(ballot(1));"),
+        Meeting::CountOdd => {
+            writeln!(out, "v{to} += (u32)__builtin_popcountl(ballot(v{from} & 1));")
+        }
+        Meeting::First => writeln!(out, "v{to} ^= __builtin_amdgcn_readfirstlane(v{from});"),
+        Meeting::Dpp(how) => writeln!(out, "{}", dpp(to, from, how)),
+    };
+}
+
+fn dpp(to: usize, from: usize, how: Dpp) -> String {
+    let Dpp { control, row_mask, bank_mask, bound } = how;
+    let bound = u8::from(bound);
+    format!(
+        "v{to} = __builtin_amdgcn_update_dpp(v{to}, v{from}, {control}, {row_mask}, {bank_mask}, {bound});"
+    )
 }
 
 fn exchange(out: &mut String, to: usize, from: usize, kind: &Exchange) {
@@ -127,20 +156,17 @@ fn exchange(out: &mut String, to: usize, from: usize, kind: &Exchange) {
             "{{ u64 b = ballot(v{from} & 1); v{to} = (u32)b ^ (u32)(b >> 32) * 3u; }}"
         ),
         Exchange::CountBelow => writeln!(out, "v{to} = below(ballot(v{from} & 1));"),
-        Exchange::Dpp { control, row_mask, bank_mask, bound } => writeln!(
-            out,
-            "v{to} = __builtin_amdgcn_update_dpp(v{to}, v{from}, {control}, {row_mask}, {bank_mask}, {bound});",
-            bound = u8::from(*bound),
-        ),
+        Exchange::Dpp(how) => writeln!(out, "{}", dpp(to, from, *how)),
         Exchange::ReadLane(lane) => {
             writeln!(out, "v{to} += __builtin_amdgcn_readlane(v{from}, {lane});")
         }
         Exchange::ReadFirstLane => {
             writeln!(out, "v{to} ^= __builtin_amdgcn_readfirstlane(v{from});")
         }
+        // gfx10 and gfx11 gather within 32 lanes.
         Exchange::Gather => writeln!(
             out,
-            "v{to} = __builtin_amdgcn_ds_bpermute((v{from} % WAVE) * 4, v{from} + which);"
+            "v{to} = __builtin_amdgcn_ds_bpermute(((which & ~31u) | v{from} % 32) * 4, v{from} + which);"
         ),
         Exchange::Swizzle(pattern) => {
             writeln!(out, "v{to} = __builtin_amdgcn_ds_swizzle(v{from}, {pattern});")
@@ -156,6 +182,7 @@ fn expr(it: &Expr) -> String {
         Expr::Select(when, then, otherwise) => {
             format!("(({} & 1) ? {} : {})", expr(when), expr(then), expr(otherwise))
         }
+        Expr::Call(a, b) => format!("called({}, {})", expr(a), expr(b)),
         Expr::Binary(operator, a, b) => {
             let (a, b) = (expr(a), expr(b));
             match operator {
@@ -174,6 +201,8 @@ fn expr(it: &Expr) -> String {
                 Operator::LessSigned => format!("(u32)((int){a} < (int){b})"),
                 Operator::Equal => format!("(u32)({a} == {b})"),
                 Operator::Min => format!("__builtin_elementwise_min({a}, {b})"),
+                Operator::MulHigh => format!("(u32)((u64){a} * {b} >> 32)"),
+                Operator::CountOnes => format!("(u32)__builtin_popcount({a} & {b})"),
             }
         }
     }

@@ -11,6 +11,8 @@ pub(super) enum Expr {
     Item,
     Constant(u32),
     Binary(Operator, Box<Expr>, Box<Expr>),
+    /// A function that is called, in which lanes stay for as long as their second argument says.
+    Call(Box<Expr>, Box<Expr>),
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
 }
 
@@ -32,10 +34,23 @@ pub(super) enum Operator {
     LessSigned,
     Equal,
     Min,
+    /// The upper half of the product.
+    MulHigh,
+    /// How many bits the first has in common with the second.
+    CountOnes,
+}
+
+/// What the called function computes.
+pub(super) fn called(mut a: u32, mut b: u32) -> u32 {
+    while b > 2 {
+        a = if b & 1 == 1 { a.wrapping_mul(5).wrapping_add(b) } else { a ^ b };
+        b >>= 2 + (a & 3);
+    }
+    a
 }
 
 impl Operator {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
@@ -51,6 +66,8 @@ impl Operator {
         Self::LessSigned,
         Self::Equal,
         Self::Min,
+        Self::MulHigh,
+        Self::CountOnes,
     ];
 
     pub(super) fn apply(self, a: u32, b: u32) -> u32 {
@@ -70,6 +87,8 @@ impl Operator {
             Self::LessSigned => u32::from(a.cast_signed() < b.cast_signed()),
             Self::Equal => u32::from(a == b),
             Self::Min => a.min(b),
+            Self::MulHigh => ((u64::from(a) * u64::from(b)) >> 32) as u32,
+            Self::CountOnes => (a & b).count_ones(),
         }
     }
 }
@@ -85,13 +104,7 @@ pub(super) enum Exchange {
     Ballot,
     /// How many of those are below.
     CountBelow,
-    /// A DPP control that all targets have, with row and bank masks.
-    Dpp {
-        control: u32,
-        row_mask: u32,
-        bank_mask: u32,
-        bound: bool,
-    },
+    Dpp(Dpp),
     ReadLane(usize),
     ReadFirstLane,
     /// From a lane that depends on the value.
@@ -100,6 +113,28 @@ pub(super) enum Exchange {
     Swizzle(u32),
     /// A sum over the workgroup by atomics.
     Sum,
+}
+
+/// A DPP control that all targets have, with row and bank masks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dpp {
+    pub(super) control: u32,
+    pub(super) row_mask: u32,
+    pub(super) bank_mask: u32,
+    pub(super) bound: bool,
+}
+
+/// What the lanes of a wave do together that happen to be at one place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meeting {
+    /// How many they are.
+    Count,
+    /// How many of them have a value that is odd.
+    CountOdd,
+    /// The value of the first of them.
+    First,
+    /// From lanes that may not be there.
+    Dpp(Dpp),
 }
 
 #[derive(Clone, Debug)]
@@ -116,8 +151,10 @@ pub(super) enum Statement {
     Switch(Expr, Vec<Vec<Statement>>),
     /// Of one variable into another.
     Exchange(usize, usize, Exchange),
-    /// Which lanes are here, counted.
-    CountHere(usize),
+    /// Of one variable into another, among the lanes that are here.
+    Meeting(usize, usize, Meeting),
+    /// So many times for all lanes, exchanges included.
+    Repeat(usize, Vec<Statement>),
 }
 
 #[derive(Clone, Debug)]
@@ -152,8 +189,12 @@ impl Program {
         });
         let mut statements = Vec::new();
         for _ in 0..4 + random.below(5) {
-            statements.extend(random.block(3, false));
-            statements.push(random.exchange());
+            let mut part = random.block(3, false);
+            part.push(random.exchange());
+            match random.below(4) {
+                0 => statements.push(Statement::Repeat(2 + random.below(3), part)),
+                _ => statements.extend(part),
+            }
         }
         let early = random.expr(2);
         let last = random.block(2, false);
@@ -172,6 +213,9 @@ impl Random {
             2 => Expr::Item,
             3 if self.below(2) == 0 => Expr::Constant(self.below(40) as u32),
             3 => Expr::Constant(self.word()),
+            4 if self.below(3) == 0 => {
+                Expr::Call(Box::new(self.expr(depth - 1)), Box::new(self.expr(depth - 1)))
+            }
             4 => Expr::Select(
                 Box::new(self.expr(depth - 1)),
                 Box::new(self.expr(depth - 1)),
@@ -220,8 +264,37 @@ impl Random {
                 // In a switch, `break` would be of the switch.
                 Statement::Switch(by, (0..cases).map(|_| self.block(depth - 1, false)).collect())
             }
-            8 if !in_loop => Statement::CountHere(self.variable()),
+            8 if !in_loop => {
+                let kind = self.meeting();
+                Statement::Meeting(self.variable(), self.variable(), kind)
+            }
             _ => Statement::Assign(self.variable(), self.expr(3)),
+        }
+    }
+
+    fn dpp(&mut self) -> Dpp {
+        let controls = [
+            self.below(256),
+            0x101 + self.below(15),
+            0x111 + self.below(15),
+            0x121 + self.below(15),
+            0x140,
+            0x141,
+        ];
+        Dpp {
+            control: controls[self.below(6)] as u32,
+            row_mask: if self.below(3) == 0 { self.below(16) as u32 } else { 15 },
+            bank_mask: if self.below(3) == 0 { self.below(16) as u32 } else { 15 },
+            bound: self.below(2) == 0,
+        }
+    }
+
+    fn meeting(&mut self) -> Meeting {
+        match self.below(4) {
+            0 => Meeting::Count,
+            1 => Meeting::CountOdd,
+            2 => Meeting::First,
+            _ => Meeting::Dpp(self.dpp()),
         }
     }
 
@@ -231,22 +304,7 @@ impl Random {
             1 => Exchange::Histogram,
             2 => Exchange::Ballot,
             3 => Exchange::CountBelow,
-            4 | 5 => {
-                let controls = [
-                    self.below(256),
-                    0x101 + self.below(15),
-                    0x111 + self.below(15),
-                    0x121 + self.below(15),
-                    0x140,
-                    0x141,
-                ];
-                Exchange::Dpp {
-                    control: controls[self.below(6)] as u32,
-                    row_mask: if self.below(3) == 0 { self.below(16) as u32 } else { 15 },
-                    bank_mask: if self.below(3) == 0 { self.below(16) as u32 } else { 15 },
-                    bound: self.below(2) == 0,
-                }
-            }
+            4 | 5 => Exchange::Dpp(self.dpp()),
             6 => Exchange::ReadLane(self.below(32)),
             7 => Exchange::ReadFirstLane,
             8 => Exchange::Gather,

@@ -1,6 +1,6 @@
 //! What a program computes: all lanes in step, each statement for those that are in it.
 
-use super::make::{Exchange, Expr, Operator, Program, Statement, VARIABLES};
+use super::make::{Dpp, Exchange, Expr, Meeting, Operator, Program, Statement, VARIABLES, called};
 
 /// The lanes of a workgroup.
 struct Lanes {
@@ -36,6 +36,7 @@ impl Lanes {
                 1 => self.value(then, item),
                 _ => self.value(otherwise, item),
             },
+            Expr::Call(a, b) => called(self.value(a, item), self.value(b, item)),
             Expr::Binary(operator, a, b) => {
                 Operator::apply(*operator, self.value(a, item), self.value(b, item))
             }
@@ -97,11 +98,10 @@ impl Lanes {
                 let leaving = self.those(mask, |item| self.value(when, item) == 2);
                 leave(mask, &leaving, loops.last_mut(), false);
             }
-            Statement::CountHere(to) => {
-                for item in (0..mask.len()).filter(|item| mask[*item]) {
-                    let first = item / self.wave_size * self.wave_size;
-                    let here = mask[first..first + self.wave_size].iter().filter(|it| **it).count();
-                    self.values[*to][item] = self.values[*to][item].wrapping_add(here as u32);
+            Statement::Meeting(to, from, kind) => self.meeting(*to, *from, *kind, mask),
+            Statement::Repeat(times, body) => {
+                for _ in 0..*times {
+                    self.block(body, mask, loops);
                 }
             }
             Statement::Exchange(to, from, kind) => self.exchange(*to, *from, kind),
@@ -121,6 +121,32 @@ impl Lanes {
             self.block(body, &mut now, loops);
             let left = loops.pop().unwrap_or_default();
             inside = self.those(&inside, |item| !left[item]);
+        }
+    }
+
+    /// What the lanes of each wave that are here do together.
+    fn meeting(&mut self, to: usize, from: usize, kind: Meeting, mask: &Mask) {
+        let source = self.values[from].clone();
+        let old = self.values[to].clone();
+        for item in (0..mask.len()).filter(|item| mask[*item]) {
+            let first = item / self.wave_size * self.wave_size;
+            let here: Vec<usize> =
+                (first..first + self.wave_size).filter(|item| mask[*item]).collect();
+            self.values[to][item] = match kind {
+                Meeting::Count => old[item].wrapping_add(here.len() as u32),
+                Meeting::CountOdd => {
+                    let odd = here.iter().filter(|it| source[**it] & 1 == 1).count();
+                    old[item].wrapping_add(odd as u32)
+                }
+                Meeting::First => old[item] ^ source[here[0]],
+                // A lane that is not here is as one past the end of a row.
+                Meeting::Dpp(how) => match dpp(how, item - first) {
+                    Some(Some(lane)) if mask[first + lane] => source[first + lane],
+                    Some(Some(_)) if !how.bound => old[item],
+                    Some(_) => 0,
+                    None => old[item],
+                },
+            };
         }
     }
 
@@ -148,20 +174,12 @@ impl Lanes {
                     mask as u32 ^ ((mask >> 32) as u32).wrapping_mul(3)
                 }
                 Exchange::CountBelow => (ballot(item) & ((1 << lane) - 1)).count_ones(),
-                Exchange::Dpp { control, row_mask, bank_mask, bound } => {
-                    let is_written =
-                        row_mask >> (lane / 16) & 1 == 1 && bank_mask >> (lane % 16 / 4) & 1 == 1;
-                    match dpp(*control as usize, lane) {
-                        _ if !is_written => old[item],
-                        Some(lane) => source[first + lane],
-                        None if *bound => 0,
-                        None => old[item],
-                    }
-                }
+                Exchange::Dpp(how) => dpp(*how, lane)
+                    .map_or(old[item], |it| it.map_or(0, |lane| source[first + lane])),
                 Exchange::ReadLane(lane) => old[item].wrapping_add(source[first + lane]),
                 Exchange::ReadFirstLane => old[item] ^ source[first],
                 Exchange::Gather => {
-                    let lane = source[item] as usize % size;
+                    let lane = lane & !31 | (source[item] as usize % 32);
                     source[first + lane].wrapping_add(lane as u32)
                 }
                 Exchange::Swizzle(pattern) => {
@@ -184,8 +202,19 @@ fn leave(mask: &mut Mask, leaving: &Mask, innermost: Option<&mut Mask>, for_good
     }
 }
 
+/// The lane that one reads with DPP, or none where it reads zero; nothing at all where it keeps what it has.
+fn dpp(how: Dpp, lane: usize) -> Option<Option<usize>> {
+    let is_written =
+        how.row_mask >> (lane / 16) & 1 == 1 && how.bank_mask >> (lane % 16 / 4) & 1 == 1;
+    match lane_of(how.control as usize, lane) {
+        _ if !is_written => None,
+        None if !how.bound => None,
+        read => Some(read),
+    }
+}
+
 /// The lane that one reads under a DPP control; none at the end of a row.
-fn dpp(control: usize, lane: usize) -> Option<usize> {
+fn lane_of(control: usize, lane: usize) -> Option<usize> {
     let (row, at) = (lane & !15, lane & 15);
     let by = control & 15;
     match control >> 4 {

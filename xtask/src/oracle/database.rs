@@ -8,8 +8,8 @@ use std::{fs, thread};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hsaco::analysis::Code;
-use hsaco::container::{Entry, EntryKind, HashCheck, Options, entries};
-use hsaco::db::{Database, Kernel};
+use hsaco::container::{Entry, EntryKind, HashCheck, WalkOptions, entries};
+use hsaco::db::{Database, IndexedKernel};
 use hsaco::object::CodeObject;
 
 use crate::args::Args;
@@ -18,7 +18,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let mut files = 0;
     while let Some(file) = args.positional() {
         let bytes = fs::read(&file).with_context(|| file.clone())?;
-        let options = Options { hash: HashCheck::UpTo(0), ..Options::default() };
+        let options = WalkOptions { hash: HashCheck::UpTo(0), ..WalkOptions::default() };
         let objects: Vec<Entry<'_>> = entries(&bytes, &options)
             .filter_map(|it| it.ok().filter(|it| it.kind == EntryKind::CodeObject))
             .collect();
@@ -68,7 +68,7 @@ fn check_all(objects: &[Entry<'_>]) -> Result<Tally> {
 /// An instruction: where it is, its bytes, its text.
 type Shown = (u64, Vec<u8>, String);
 
-fn shown(kernel: &Kernel) -> Result<Vec<Shown>> {
+fn shown(kernel: &IndexedKernel) -> Result<Vec<Shown>> {
     let all = kernel.instructions()?;
     Ok(all.map(|it| (it.address(), it.bytes().to_vec(), it.text())).collect())
 }

@@ -1,0 +1,158 @@
+//! Which waits matter to a run: those without which an instruction would have used a register too early.
+//!
+//! Worked out from a trace, without the sanitizer's own accounting, to judge it: what a wait completes stays outstanding if the
+//! wait is deleted, until the next one that completes it as well.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use hsaco::emu::{Executed, RegisterValue, Tracer};
+use hsaco::isa::effects::{Count, Counter, Hold, Sequence};
+use hsaco::isa::model::{Register, RegisterFile};
+
+/// What instructions do to counters, by address.
+pub(super) type Counting = BTreeMap<u64, Counts>;
+
+/// What an instruction does to counters.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) counts: Vec<Count>,
+    pub(super) waits: Vec<(Counter, u8)>,
+    pub(super) waits_for_idle: bool,
+    pub(super) is_masked: bool,
+    pub(super) is_flat: bool,
+}
+
+/// Watches a run.
+pub(super) struct Judge<'c> {
+    counting: &'c Counting,
+    waves: Mutex<BTreeMap<([u32; 3], u32), Wave>>,
+}
+
+/// A register that an operation holds, in some lanes.
+#[derive(Clone)]
+struct Held {
+    count: Count,
+    /// Its number among those of counter and sequence.
+    number: u32,
+    register: Register,
+    is_source: bool,
+    lanes: u64,
+    /// The wait that has completed it.
+    wait: Option<u64>,
+}
+
+#[derive(Default)]
+struct Wave {
+    issued: BTreeMap<(Counter, Option<Sequence>), u32>,
+    held: Vec<Held>,
+    mattering: BTreeSet<u64>,
+}
+
+impl<'c> Judge<'c> {
+    pub(super) fn new(counting: &'c Counting) -> Self {
+        Self { counting, waves: Mutex::default() }
+    }
+
+    /// The addresses of the waits that matter.
+    pub(super) fn mattering(self) -> BTreeSet<u64> {
+        let waves = self.waves.into_inner().unwrap_or_else(PoisonError::into_inner);
+        waves.into_values().flat_map(|it| it.mattering).collect()
+    }
+}
+
+impl Tracer for Judge<'_> {
+    fn instruction(&self, executed: &Executed<'_>) {
+        let Some(counts) = self.counting.get(&executed.address) else { return };
+        let mut waves = self.waves.lock().unwrap_or_else(PoisonError::into_inner);
+        let wave = waves.entry((executed.workgroup, executed.wave)).or_default();
+        wave.use_registers(executed, counts);
+        if counts.waits_for_idle {
+            wave.held.retain(|it| it.wait.is_some());
+        }
+        for (counter, value) in &counts.waits {
+            wave.wait(executed.address, *counter, *value);
+        }
+        for count in &counts.counts {
+            wave.issue(executed, counts, *count);
+        }
+    }
+}
+
+impl Wave {
+    fn use_registers(&mut self, executed: &Executed<'_>, counts: &Counts) {
+        let used = |registers: &[RegisterValue], held: &Held| {
+            let lanes = if counts.is_masked && is_vector(&held.register) {
+                held.lanes & executed.exec
+            } else {
+                held.lanes
+            };
+            lanes != 0 && registers.iter().any(|it| overlaps(&it.register, &held.register))
+        };
+        let lands = |held: &Held| {
+            let landing = held.count.landing;
+            landing.is_some() && counts.counts.iter().any(|it| it.landing == landing)
+        };
+        for held in &self.held {
+            let Some(wait) = held.wait else { continue };
+            let is_read = !held.is_source && used(executed.reads, held);
+            let is_written = (held.is_source || !lands(held)) && used(executed.writes, held);
+            if is_read || is_written {
+                self.mattering.insert(wait);
+            }
+        }
+    }
+
+    fn wait(&mut self, address: u64, counter: Counter, value: u8) {
+        let issued = &self.issued;
+        let is_complete = |held: &Held| {
+            let all = issued.get(&(counter, held.count.sequence)).copied().unwrap_or(0);
+            held.count.counter == counter && held.count.is_complete(value, all - held.number)
+        };
+        self.held.retain(|it| it.wait.is_none_or(|at| at == address) || !is_complete(it));
+        for held in self.held.iter_mut().filter(|it| it.wait.is_none() && is_complete(it)) {
+            held.wait = Some(address);
+        }
+    }
+
+    fn issue(&mut self, executed: &Executed<'_>, counts: &Counts, count: Count) {
+        let number = self.issued.entry((count.counter, count.sequence)).or_default();
+        *number += 1;
+        let number = *number;
+        // A flat access goes to memory or to LDS, by its address.
+        let is_lds = matches!(count.counter, Counter::Lgkmcnt | Counter::Dscnt);
+        let goes = executed.memory.iter().any(|it| is_in_lds(it.1) == is_lds);
+        if counts.is_flat && !goes {
+            return;
+        }
+        let hold = |register: Register, is_source: bool| {
+            let lanes = if counts.is_masked { executed.exec } else { u64::MAX };
+            Held { count, number, register, is_source, lanes, wait: None }
+        };
+        if count.hold.has_results() {
+            self.held.extend(executed.writes.iter().map(|it| hold(it.register, false)));
+        }
+        if matches!(count.hold, Hold::VectorSources | Hold::ResultsAndVectorSources) {
+            let sources = executed.reads.iter().filter(|it| is_vector(&it.register));
+            self.held.extend(sources.map(|it| hold(it.register, true)));
+        }
+    }
+}
+
+/// Whether an address is in the aperture of LDS.
+const fn is_in_lds(address: u64) -> bool {
+    address >> 32 == 0x1_0000
+}
+
+fn is_vector(register: &Register) -> bool {
+    matches!(register.file, RegisterFile::Vgpr | RegisterFile::Agpr)
+}
+
+fn overlaps(one: &Register, other: &Register) -> bool {
+    let end = |it: &Register| it.first + u16::from(it.count.max(1));
+    let halves = one.half.zip(other.half);
+    one.file == other.file
+        && one.first < end(other)
+        && other.first < end(one)
+        && halves.is_none_or(|(one, other)| one == other)
+}
