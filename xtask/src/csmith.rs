@@ -91,7 +91,8 @@ fn report(campaign: &Campaign, record: &Record) -> Result<()> {
         count(&Outcome::TooLong),
         count(&Outcome::Endless)
     );
-    let is_fault = |row: &&Row| matches!(row.outcome, Outcome::Compiler(_));
+    let is_fault =
+        |row: &&Row| matches!(row.outcome, Outcome::Compiler(_) | Outcome::NotCompiled(_));
     rows().filter(is_fault).for_each(|row| println!("{row}"));
     let failed: Vec<Row> =
         rows().filter(|row| matches!(row.outcome, Outcome::Failed(_))).cloned().collect();

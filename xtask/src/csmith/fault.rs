@@ -15,6 +15,14 @@ pub(super) struct Fault {
     right: &'static str,
 }
 
+/// What the compiler says where it makes no code of a valid program. Any other error is a failure of the campaign.
+const REFUSALS: [&str; 1] = ["branch size exceeds simm16"];
+
+/// The reason for which the compiler is known to make no code, if it is one.
+pub(super) fn refusal(message: &str) -> Option<&'static str> {
+    REFUSALS.into_iter().find(|it| message.contains(it))
+}
+
 const FAULTS: [Fault; 2] = [
     Fault {
         name: "or-with-all-ones",

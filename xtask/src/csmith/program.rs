@@ -11,7 +11,7 @@ use hsaco::emu::{self, Device, Dispatch, ErrorKind, Limits};
 use hsaco::kernarg::Launch;
 use hsaco::load::{Executable, Freeze};
 
-use super::fault::Fault;
+use super::fault::{self, Fault};
 use super::record::Outcome;
 use crate::process;
 use crate::sanitize::Sanitize;
@@ -89,8 +89,15 @@ impl Folder {
     ) -> Result<Outcome> {
         // The driver would start both the compiler and the linker anew.
         let mut clang = self.compiler_for(target, level);
-        process::output(clang.args(["-c", "kernel.c", "-o", "program.o"]))?;
-        self.run(expected, sanitize)
+        let compiled = clang.args(["-c", "kernel.c", "-o", "program.o"]).output()?;
+        if compiled.status.success() {
+            return self.run(expected, sanitize);
+        }
+        let message = String::from_utf8_lossy(&compiled.stderr);
+        Ok(match fault::refusal(&message) {
+            Some(known) => Outcome::NotCompiled(known.to_owned()),
+            None => Outcome::Failed(format!("not compiled: {message}")),
+        })
     }
 
     /// The same with instructions of the compiler's assembly mended, which then has to give the host's checksum.

@@ -19,11 +19,15 @@ pub(super) enum Outcome {
     Endless,
     /// The compiler's code is wrong in a way that has this name, and right once that is mended.
     Compiler(String),
+    /// The compiler makes no code of it, for this reason, which is known.
+    NotCompiled(String),
     Failed(String),
 }
 
 /// What rows of the compiler's faults begin with.
 const FAULT: &str = "fault of the compiler: ";
+/// What rows of programs without code begin with.
+const NOT_COMPILED: &str = "refused by the compiler: ";
 
 #[derive(Clone)]
 pub(super) struct Row {
@@ -53,13 +57,20 @@ impl Row {
             "passed" => Outcome::Passed,
             "too long" => Outcome::TooLong,
             "endless" => Outcome::Endless,
-            why => match why.strip_prefix(FAULT) {
-                Some(name) => Outcome::Compiler(name.to_owned()),
-                None => Outcome::Failed(why.to_owned()),
-            },
+            why => Self::parse_reason(why),
         };
         let (target, level) = ((*target).to_owned(), (*level).to_owned());
         Some(Self { seed: seed.parse().ok()?, target, level, outcome })
+    }
+
+    fn parse_reason(text: &str) -> Outcome {
+        if let Some(name) = text.strip_prefix(FAULT) {
+            Outcome::Compiler(name.to_owned())
+        } else if let Some(why) = text.strip_prefix(NOT_COMPILED) {
+            Outcome::NotCompiled(why.to_owned())
+        } else {
+            Outcome::Failed(text.to_owned())
+        }
     }
 }
 
@@ -72,6 +83,7 @@ impl fmt::Display for Row {
             Outcome::TooLong => write!(f, "too long"),
             Outcome::Endless => write!(f, "endless"),
             Outcome::Compiler(name) => write!(f, "{FAULT}{name}"),
+            Outcome::NotCompiled(why) => write!(f, "{NOT_COMPILED}{why}"),
             Outcome::Failed(why) => write!(f, "{}", why.replace(['\n', '\t'], " ")),
         }
     }
