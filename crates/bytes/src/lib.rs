@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod guard;
 mod index;
 mod read;
 mod size;
@@ -27,6 +28,7 @@ pub mod memory;
 pub mod number;
 
 pub use error::{Error, ErrorKind, Kind, Problems, Result, TextError};
+pub use guard::Guard;
 pub use index::{Id, IndexVec, Lists};
 pub use read::{c_str, names_budget, read_u16, read_u32, read_u64, slice, spend};
 pub use size::parse_size;

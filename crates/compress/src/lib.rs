@@ -11,6 +11,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod deflate;
+mod stream;
+
+pub use stream::{Codec, Unpacker, pack};
+
 use hsaco_bytes::{Error, ErrorKind, Result, memory, read_u32};
 
 /// How bytes were compressed.

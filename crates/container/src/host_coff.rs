@@ -166,7 +166,17 @@ pub(crate) fn is_object(data: &[u8]) -> bool {
         return true;
     }
     let mut offset = 0;
-    let Ok(header) = pe::ImageFileHeader::parse(data, &mut offset) else { return false };
+    let Some(header) = object_header(data, &mut offset) else { return false };
+    header.sections(data, offset).is_ok()
+}
+
+/// Whether bytes that are only the first ones of a file may be those of an object.
+pub(crate) fn may_be_object(prefix: &[u8]) -> bool {
+    object_header(prefix, &mut 0).is_some()
+}
+
+fn object_header<'d>(data: &'d [u8], offset: &mut u64) -> Option<&'d pe::ImageFileHeader> {
+    let header = pe::ImageFileHeader::parse(data, offset).ok()?;
     let known = [
         pe::IMAGE_FILE_MACHINE_AMD64,
         pe::IMAGE_FILE_MACHINE_I386,
@@ -174,10 +184,10 @@ pub(crate) fn is_object(data: &[u8]) -> bool {
         pe::IMAGE_FILE_MACHINE_ARM64EC,
         pe::IMAGE_FILE_MACHINE_ARMNT,
     ];
-    known.contains(&header.machine.get(LE))
+    let is_object = known.contains(&header.machine.get(LE))
         && header.size_of_optional_header.get(LE) == 0
-        && header.number_of_sections.get(LE) > 0
-        && header.sections(data, offset).is_ok()
+        && header.number_of_sections.get(LE) > 0;
+    is_object.then_some(header)
 }
 
 pub(crate) fn is_big_object(data: &[u8]) -> bool {

@@ -19,18 +19,26 @@
 
 mod archive;
 mod bytes;
+mod cpio;
 mod host;
 mod host_coff;
 mod host_elf;
 mod join;
+mod member;
 mod outer;
+mod package;
 mod part;
 mod prune;
 mod put_back;
 mod region;
+mod rpm;
+mod sequence;
+mod tar;
 mod trail;
 mod visit;
 mod walk;
+mod zip;
+mod zip_write;
 
 pub mod bundle;
 pub mod ccob;
@@ -41,6 +49,7 @@ pub mod offload_binary;
 pub mod uri;
 
 pub use bytes::Bytes;
+pub use member::member;
 pub use outer::{OuterBundle, OuterBundles, OuterEntry};
 pub use part::parts;
 pub use prune::{PruneError, PruneReason};
@@ -51,6 +60,7 @@ pub use visit::{RegionVisitor, visit};
 pub use walk::{Entries, entries};
 
 use hsaco_bytes::{read_u16, read_u32};
+use hsaco_compress::Codec;
 use hsaco_elf::{EM_AMDGPU, MAGIC};
 use hsaco_isa::target::EntryId;
 
@@ -151,6 +161,22 @@ containers! {
     HostCoff "coff" "Windows object"
     /// An `ar` archive.
     Archive "archive" "archive"
+    /// A zip file, such as a Python wheel.
+    Zip "zip" "zip file"
+    /// A tar archive.
+    Tar "tar" "tar archive"
+    /// A cpio archive.
+    Cpio "cpio" "cpio archive"
+    /// An RPM package.
+    Rpm "rpm" "RPM package"
+    /// Something compressed with gzip.
+    Gzip "gzip" "gzip stream"
+    /// Something compressed with xz.
+    Xz "xz" "xz stream"
+    /// Something compressed with zstd.
+    Zstd "zstd" "zstd stream"
+    /// Something compressed with bzip2.
+    Bzip2 "bzip2" "bzip2 stream"
 }
 
 /// Formats that are known by their first bytes alone.
@@ -160,6 +186,17 @@ const MAGICS: &[(&[u8], Container)] = &[
     (offload_binary::MAGIC, Container::OffloadBinary),
     (archive::MAGIC, Container::Archive),
     (archive::THIN_MAGIC, Container::Archive),
+    (zip::MAGIC, Container::Zip),
+    (zip::EMPTY_MAGIC, Container::Zip),
+    (rpm::MAGIC, Container::Rpm),
+];
+
+/// Formats that are nothing but compressed.
+const STREAMS: &[(Codec, Container)] = &[
+    (Codec::Gzip, Container::Gzip),
+    (Codec::Xz, Container::Xz),
+    (Codec::Zstd, Container::Zstd),
+    (Codec::Bzip2, Container::Bzip2),
 ];
 
 impl Container {
@@ -174,7 +211,36 @@ impl Container {
         if is_pe_image(data) {
             return Some(Self::HostPe);
         }
+        if let Some(codec) = Codec::detect(data) {
+            return STREAMS.iter().find(|(it, _)| *it == codec).map(|(_, container)| *container);
+        }
+        if cpio::is_header(data) {
+            return Some(Self::Cpio);
+        }
+        if tar::is_header(data) {
+            return Some(Self::Tar);
+        }
         host_coff::is_object(data).then_some(Self::HostCoff)
+    }
+
+    /// What a compressed stream is compressed with.
+    pub(crate) fn codec(self) -> Option<Codec> {
+        STREAMS.iter().find(|(_, it)| *it == self).map(|(codec, _)| *codec)
+    }
+
+    /// True for formats that can be written with other contents, whatever their size.
+    pub fn is_written_back(self) -> bool {
+        self.codec().is_none() && !matches!(self, Self::Tar | Self::Cpio | Self::Rpm)
+    }
+
+    /// True for formats of whole files that are shipped: packages, and what is compressed as a whole.
+    pub(crate) fn holds_files(self) -> bool {
+        self.is_package() || self == Self::Rpm || self.codec().is_some()
+    }
+
+    /// True for formats whose members are files with paths, as those of a folder are.
+    pub(crate) fn is_package(self) -> bool {
+        matches!(self, Self::Zip | Self::Tar | Self::Cpio)
     }
 }
 

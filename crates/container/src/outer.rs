@@ -51,6 +51,11 @@ pub struct OuterBundles(pub Vec<OuterBundle>);
 impl OuterBundles {
     /// Adds an entry, with the file that it was written to, to the bundle that it lies in; false if it lies in none.
     pub fn add(&mut self, entry: &Entry<'_>, file: Option<String>) -> bool {
+        let steps = entry.trail.steps();
+        if steps.first().is_some_and(|step| step.container == Container::Zip) {
+            // Bundles in members are those of the members.
+            return is_prunable(&steps);
+        }
         let Some((offset, depth, outer)) = outermost_bundle(&entry.trail) else {
             return false;
         };
@@ -64,6 +69,17 @@ impl OuterBundles {
         }
         true
     }
+}
+
+/// Whether something in a zip file can be left out of it: as an entry of a bundle, or as a member.
+fn is_prunable(steps: &[&TrailStep]) -> bool {
+    let is_bundle = |step: &&TrailStep| {
+        matches!(step.container, Container::Bundle | Container::CompressedBundle)
+    };
+    let around = steps.iter().position(is_bundle).unwrap_or(steps.len());
+    let is_member = steps.last().is_some_and(|step| step.container == Container::Zip);
+    let is_written = steps.iter().take(around).all(|step| step.container.is_written_back());
+    is_written && (around < steps.len() || is_member)
 }
 
 /// Where the outermost bundle of a trail begins, how deep its own entries are, and what it lies in.

@@ -3,7 +3,9 @@
 use crate::bundle::{self, Bundle};
 use crate::offload_binary::{self, OffloadBinary};
 use crate::region::{Part, PartKind};
-use crate::{Container, archive, host_coff, host_elf};
+use crate::rpm::Rpm;
+use crate::zip::Storage;
+use crate::{Container, archive, host_coff, host_elf, sequence, zip};
 
 /// The parts of a container that begins at the first of these bytes, as far as they can be read.
 ///
@@ -22,8 +24,48 @@ pub fn parts(container: Container, data: &[u8]) -> Vec<Part> {
         Container::HostElf => host_elf::parts(data),
         Container::HostPe => host_coff::parts(data, true),
         Container::HostCoff => host_coff::parts(data, false),
-        Container::CodeObject | Container::CompressedBundle => Vec::new(),
+        Container::Zip => zip_parts(data),
+        Container::Tar | Container::Cpio => sequence_parts(container, data),
+        Container::Rpm => {
+            let payload = Rpm::parse(data).map(|rpm| rpm.payload);
+            payload.map_or_else(|_| Vec::new(), |end| vec![Part::new(0..end, PartKind::FileHeader)])
+        }
+        Container::CodeObject
+        | Container::CompressedBundle
+        | Container::Gzip
+        | Container::Xz
+        | Container::Zstd
+        | Container::Bzip2 => Vec::new(),
     }
+}
+
+fn zip_parts(data: &[u8]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for member in zip::members(data).into_iter().flatten() {
+        let kind = match member.storage {
+            Storage::Stored => PartKind::Member,
+            Storage::Packed(_) => PartKind::PackedMember,
+        };
+        parts.push(Part::new(member.header..member.data.start, PartKind::MemberHeader));
+        parts.push(Part::new(member.data, kind));
+    }
+    if let Ok(directory) = zip::Directory::find(data) {
+        let tables = directory.range.start..data.len() as u64;
+        parts.push(Part::new(tables, PartKind::ArchiveTable));
+    }
+    parts
+}
+
+fn sequence_parts(container: Container, data: &[u8]) -> Vec<Part> {
+    let members = sequence::members(container, data).into_iter().flatten();
+    let parts = members.flat_map(|member| {
+        let end = member.offset + member.size;
+        [
+            Part::new(member.header..member.offset, PartKind::MemberHeader),
+            Part::new(member.offset..end, PartKind::Member),
+        ]
+    });
+    parts.collect()
 }
 
 fn bundle_parts(data: &[u8]) -> Vec<Part> {

@@ -1,6 +1,6 @@
 //! A file with the code of fewer targets.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use hsaco_bytes::{Error, ErrorKind, memory};
@@ -10,15 +10,20 @@ use crate::bundle::{self, Bundle};
 use crate::ccob::{self, default_level};
 use crate::join::Joined;
 use crate::outer::{Opened, OuterBundle, OuterBundles, between};
+use crate::package::is_worthwhile;
 use crate::trail::Trail;
-use crate::{Container, Entry, EntryKind};
+use crate::walk::entries;
+use crate::zip_write::{Fate, Prepared, content, rewrite};
+use crate::{Container, Entry, EntryKind, WalkOptions, zip};
 
 type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a bundle of a file could not be made smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PruneError {
-    /// Where the bundle begins.
+    /// The member of a zip file that holds it, if one does.
+    pub member: Option<String>,
+    /// Where the bundle begins, in the file or member.
     pub offset: u64,
     /// Why.
     pub reason: PruneReason,
@@ -46,6 +51,9 @@ impl From<Error> for PruneReason {
 
 impl fmt::Display for PruneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(member) = &self.member {
+            write!(f, "{member}: ")?;
+        }
         write!(f, "bundle at {:#x}: ", self.offset)?;
         match &self.reason {
             PruneReason::Unreadable(error) => error.fmt(f),
@@ -60,10 +68,23 @@ impl fmt::Display for PruneError {
 
 impl std::error::Error for PruneError {}
 
+impl PruneError {
+    fn new(offset: u64, reason: impl Into<PruneReason>) -> Self {
+        Self { member: None, offset, reason: reason.into() }
+    }
+
+    fn within(mut self, member: &str) -> Self {
+        let path = [Some(member.to_owned()), self.member.take()];
+        self.member = Some(path.into_iter().flatten().collect::<Vec<_>>().join("/"));
+        self
+    }
+}
+
 impl OuterBundles {
     /// The file without the entries of its bundles that `keep` does not want; the host's are asked about, too. Files that
     /// are nothing but bundles get smaller. In others nothing moves, because code elsewhere in them points at the bundles:
-    /// entries are taken out of the tables, and their bytes become zeros.
+    /// entries are taken out of the tables, and their bytes become zeros. A zip file has its members pruned so, and those that
+    /// are a code object by themselves leave it; the list of files of a wheel says so.
     ///
     /// ```
     /// use hsaco_container::{WalkOptions, OuterBundles, entries};
@@ -87,6 +108,7 @@ impl OuterBundles {
         let pruner = Pruner { file, max_size, keep };
         match Container::detect(file) {
             Some(Container::Bundle | Container::CompressedBundle) => pruner.smaller(&self.0),
+            Some(Container::Zip) => pruner.zip(),
             _ => pruner.in_place(&self.0),
         }
     }
@@ -119,10 +141,10 @@ impl Pruner<'_> {
                 joined.push(before, &pruned, size)?;
                 Ok(offset.saturating_add(size))
             });
-            end = added.map_err(|error| PruneError { offset: *offset, reason: error.into() })?;
+            end = added.map_err(|error| PruneError::new(*offset, error))?;
         }
         let ended = joined.end(self.from(end));
-        ended.map_err(|error| PruneError { offset: end, reason: error.into() })?;
+        ended.map_err(|error| PruneError::new(end, error))?;
         Ok(joined.bytes)
     }
 
@@ -145,12 +167,54 @@ impl Pruner<'_> {
         Ok((pruned, opened.size))
     }
 
+    /// A zip file, one member after the other.
+    fn zip(&self) -> Result<Vec<u8>, PruneError> {
+        let fail = |error| PruneError::new(0, error);
+        let mut fates = BTreeMap::new();
+        for (index, member) in zip::members(self.file).into_iter().enumerate() {
+            let member = member.map_err(fail)?;
+            let fate = self.member(&member).map_err(|error| error.within(&member.name))?;
+            fates.extend(fate.map(|fate| (index, fate)));
+        }
+        rewrite(self.file, fates, self.max_size).map_err(fail)
+    }
+
+    /// What becomes of a member of a zip file; `None` if it stays as it is.
+    fn member(&self, member: &zip::Member) -> Result<Option<Fate>, PruneError> {
+        let fail = |error| PruneError::new(0, error);
+        let old = content(self.file, member, self.max_size).map_err(fail)?;
+        if !is_worthwhile(&old, member.size) {
+            return Ok(None);
+        }
+        if EntryKind::detect(&old) == EntryKind::CodeObject {
+            let entry = Entry {
+                id: None,
+                kind: EntryKind::CodeObject,
+                data: old.into(),
+                offset: None,
+                trail: Trail::default(),
+            };
+            return Ok((!(self.keep)(&entry)).then_some(Fate::Removed));
+        }
+        let options = WalkOptions { max_size: self.max_size, ..WalkOptions::default() };
+        let mut bundles = OuterBundles::default();
+        for entry in entries(&old, &options) {
+            bundles.add(&entry.map_err(fail)?, None);
+        }
+        let new = bundles.prune(&old, self.max_size, self.keep)?;
+        if new == old {
+            return Ok(None);
+        }
+        drop(old);
+        Prepared::new(member, new).map(|new| Some(Fate::Changed(new))).map_err(fail)
+    }
+
     /// The file with nothing moved.
     fn in_place(&self, bundles: &[OuterBundle]) -> Result<Vec<u8>, PruneError> {
         let copied = memory::copy(self.file, "file");
-        let mut out = copied.map_err(|error| PruneError { offset: 0, reason: error.into() })?;
+        let mut out = copied.map_err(|error| PruneError::new(0, error))?;
         for OuterBundle { offset, .. } in bundles {
-            let fail = |reason| PruneError { offset: *offset, reason };
+            let fail = |reason: PruneReason| PruneError::new(*offset, reason);
             let pruned = self.blanked(*offset).map_err(fail)?;
             let start = usize::try_from(*offset).ok();
             let range = start.and_then(|start| out.get_mut(start..)?.get_mut(..pruned.len()));

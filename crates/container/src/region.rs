@@ -21,8 +21,10 @@ pub struct Region<'a> {
 pub enum RegionKind {
     /// The whole file.
     File,
-    /// What a compressed bundle holds.
+    /// What a compressed bundle, member or stream holds.
     Payload,
+    /// A compressed member of a zip file.
+    Packed,
     /// A container.
     Container(Container),
     /// A section of a host file, by its name.
@@ -76,6 +78,8 @@ pub enum PartKind {
     MemberHeader,
     /// An archive member.
     Member,
+    /// An archive member that is compressed.
+    PackedMember,
 }
 
 impl Part {

@@ -53,6 +53,30 @@ impl Trail {
         self.0.as_ref().map(|link| &link.step)
     }
 
+    /// The path of the innermost file with device code, seen from the outermost package: `lib/libx.so` of a wheel, and
+    /// `data.tar.xz/usr/lib/libx.so` of a Debian package. `None` outside packages.
+    ///
+    /// ```
+    /// use hsaco_container::{WalkOptions, entries};
+    /// let file = std::fs::read("../../tests/fixtures/plain.tar").unwrap();
+    /// let entry = entries(&file, &WalkOptions::default()).next().unwrap()?;
+    /// assert_eq!(entry.trail.path().as_deref(), Some("lib/host.so"));
+    /// # Ok::<(), hsaco_bytes::Error>(())
+    /// ```
+    pub fn path(&self) -> Option<String> {
+        let steps = self.steps();
+        let last = steps.iter().rposition(|step| step.container.is_package())?;
+        let names = steps.iter().take(last + 1).filter_map(|step| step.part.as_deref());
+        Some(names.collect::<Vec<_>>().join("/"))
+    }
+
+    /// The file that [`path`](Self::path) names, as the first container behind the package; `None` where the entry is the file.
+    pub fn file_container(&self) -> Option<Container> {
+        let steps = self.steps();
+        let last = steps.iter().rposition(|step| step.container.is_package())?;
+        steps.get(last + 1).map(|step| step.container)
+    }
+
     pub(crate) fn with(&self, step: TrailStep) -> Self {
         let depth = self.depth() + 1;
         Self(Some(Arc::new(Link { step, outer: self.clone(), depth })))

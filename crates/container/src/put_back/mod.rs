@@ -22,15 +22,16 @@ mod coff;
 mod host;
 mod pe;
 mod slot;
+mod zip;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hsaco_bytes::{Error, ErrorKind, Result, memory, read_u16, read_u32, read_u64, slice};
 use hsaco_compress::Method;
 
 use crate::ccob::{self, Ccob};
 use crate::walk::traced_entries;
-use crate::{Container, Region, RegionKind, WalkOptions};
+use crate::{Bytes, Container, Region, RegionKind, WalkOptions};
 
 const CONTEXT: &str = "putting back";
 
@@ -51,10 +52,10 @@ pub fn put_back(
 ) -> Result<Vec<u8>> {
     let mut walk = traced_entries(data, options);
     let mut changes: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
-    let mut regions = Vec::new();
+    let mut regions = Regions::default();
     let mut number = 0;
     while let Some(step) = walk.step() {
-        regions.append(&mut walk.take_regions());
+        regions.add(walk.take_regions());
         let Some((place, answer)) = step else { continue };
         if let Some(new) = new.remove(&number) {
             let old = answer?.data;
@@ -63,9 +64,13 @@ pub fn put_back(
                 let old = old.len() as u64;
                 let change = Change { start: place.base, old, new, moves: Vec::new() };
                 changes.entry(place.region).or_default().push(change);
+                regions.need(place.region);
             }
         }
         number += 1;
+        if walk.is_outside() {
+            regions.let_go();
+        }
     }
     if let Some((missing, _)) = new.first_key_value() {
         let detail = format!("entry {missing}, and there are {number}");
@@ -87,6 +92,44 @@ pub fn put_back(
         changes.entry(outer).or_default().push(change);
     }
     memory::copy(data, CONTEXT)
+}
+
+/// The regions of a file. Those that were decompressed are kept only where something in them changes.
+#[derive(Default)]
+struct Regions<'a> {
+    list: Vec<Region<'a>>,
+    needed: BTreeSet<usize>,
+    /// Those up to here were let go of, unless they are needed.
+    checked: usize,
+}
+
+impl<'a> Regions<'a> {
+    fn get(&self, number: usize) -> Option<&Region<'a>> {
+        self.list.get(number)
+    }
+
+    fn add(&mut self, mut regions: Vec<Region<'a>>) {
+        self.list.append(&mut regions);
+    }
+
+    /// Keeps a region, and those around it.
+    fn need(&mut self, number: usize) {
+        let mut next = Some(number);
+        while let Some(number) = next.filter(|number| self.needed.insert(*number)) {
+            next = self.get(number).and_then(|region| region.outer);
+        }
+    }
+
+    /// Lets go of bytes in which nothing has changed, when the walk has left all payloads.
+    fn let_go(&mut self) {
+        let start = std::mem::replace(&mut self.checked, self.list.len());
+        let Some(list) = self.list.get_mut(start..) else { return };
+        for (number, region) in (start..).zip(list) {
+            if !self.needed.contains(&number) && region.data.borrowed().is_none() {
+                region.data = Bytes::from([].as_slice());
+            }
+        }
+    }
 }
 
 /// New bytes for a range of a region.
@@ -131,11 +174,32 @@ fn rewritten(region: &Region<'_>, changes: Vec<Change>) -> Result<(Vec<u8>, Move
         RegionKind::Container(Container::HostElf) => host::elf(data, changes)?,
         RegionKind::Container(Container::HostCoff) => coff::object(data, changes)?,
         RegionKind::Container(Container::HostPe) => pe::image(data, changes)?,
-        RegionKind::Container(container @ Container::CodeObject) => {
-            in_place(data, &changes, container.name())?
+        RegionKind::Container(
+            container @ (Container::CodeObject | Container::Tar | Container::Cpio),
+        ) => in_place(data, &changes, container.name())?,
+        RegionKind::Container(Container::Zip) => zip::zip(data, changes)?,
+        // The zip file around it compresses it.
+        RegionKind::Packed => changes.into_iter().next_back().map(|it| it.new).unwrap_or_default(),
+        RegionKind::Container(
+            container @ (Container::Rpm
+            | Container::Gzip
+            | Container::Xz
+            | Container::Zstd
+            | Container::Bzip2),
+        ) => {
+            let detail = format!(
+                "what is in {} {} is not written back",
+                article(*container),
+                container.title()
+            );
+            return Err(unsupported(detail).at(region.base));
         }
     };
     Ok((bytes, Vec::new()))
+}
+
+fn article(container: Container) -> &'static str {
+    if container == Container::Rpm || container == Container::Xz { "an" } else { "a" }
 }
 
 /// Changes that fit, for a container in which nothing can grow.

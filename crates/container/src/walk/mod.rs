@@ -1,5 +1,9 @@
 //! The walk through containers within containers, with an explicit stack of what is left to do.
 
+mod package;
+
+use std::sync::Arc;
+
 use hsaco_bytes::{Error, ErrorKind, Result};
 
 use crate::bundle::{self, Bundle};
@@ -10,8 +14,12 @@ use crate::region::{EntryPlace, Region, RegionKind};
 use crate::trail::{Trail, TrailStep};
 use crate::{Bytes, Container, Entry, EntryKind, WalkOptions, archive, host_coff, host_elf};
 
-/// Compression within compression is no format of anyone's, and the way to make much of little.
+/// Compressed bundles within each other are no format of anyone's, and the way to make much of little.
 const MAX_COMPRESSIONS: usize = 2;
+
+/// How many bytes may be unpacked for each byte of the file, beyond one payload of the largest size. Libraries of many similar
+/// kernels come to less than a hundred.
+const MAX_RATIO: u64 = 256;
 
 /// Every entry in `data`, in file order. What is damaged is an error in its place, and the walk
 /// goes on with the rest.
@@ -46,6 +54,12 @@ pub struct Entries<'a> {
     regions: Option<Vec<Region<'a>>>,
     /// How many regions there have been.
     region_count: usize,
+    /// Bytes that may still be unpacked, whatever from.
+    unpackable: u64,
+    /// How many payloads there have been.
+    payload_count: usize,
+    /// The payload of the entry that was yielded last.
+    last_payload: Option<usize>,
 }
 
 enum Work<'a> {
@@ -53,8 +67,20 @@ enum Work<'a> {
     Judge(Node<'a>),
     /// Look for the next bundle or offload binary from a position on.
     Scan { node: Node<'a>, position: usize, found: bool },
-    /// An answer that waits for its turn.
-    Answer(EntryPlace, Result<Entry<'a>>),
+    /// Unpack a member of a zip file.
+    Unpack(Box<package::PackedMember<'a>>),
+    /// Read the next member of a compressed archive.
+    Members(Box<package::Members<'a>>),
+    /// An answer that waits for its turn, and the payload it is from.
+    Answer(EntryPlace, Option<usize>, Result<Entry<'a>>),
+}
+
+/// Something that was decompressed.
+#[derive(Clone)]
+struct Payload {
+    number: usize,
+    /// Where in the file that is, for messages.
+    place: Arc<str>,
 }
 
 /// A range of bytes and how the walk came to it.
@@ -63,8 +89,8 @@ struct Node<'a> {
     data: Bytes<'a>,
     /// Where the range begins: in the payload if there is one, else in the outermost bytes.
     base: u64,
-    /// Where the compressed bundle is whose payload this is part of.
-    payload: Option<u64>,
+    /// The payload that this is part of.
+    payload: Option<Payload>,
     trail: Trail,
     id: Option<String>,
     otherwise: Otherwise,
@@ -98,22 +124,37 @@ impl<'a> Node<'a> {
         self.payload.is_none().then_some(self.base)
     }
 
+    /// Whether the bytes are a file: the outermost, or a member of something.
+    fn is_file(&self) -> bool {
+        self.otherwise == Otherwise::Ignore || self.trail.depth() == 0
+    }
+
+    fn payload_number(&self) -> Option<usize> {
+        self.payload.as_ref().map(|it| it.number)
+    }
+
+    fn place(&self) -> EntryPlace {
+        EntryPlace { region: self.region, base: self.base }
+    }
+
     fn entry(self, kind: EntryKind) -> Work<'a> {
-        let offset = self.offset();
+        let (offset, place, payload) = (self.offset(), self.place(), self.payload_number());
         let entry = Entry { id: self.id, kind, data: self.data, offset, trail: self.trail };
-        Work::Answer(EntryPlace { region: self.region, base: self.base }, Ok(entry))
+        Work::Answer(place, payload, Ok(entry))
     }
 
     /// An error in this node, told from the outermost bytes or, failing that, from the payload.
     fn error(&self, error: Error) -> Work<'a> {
         let error = error.rebased(self.base);
-        let error = match self.payload {
+        let place = match (&self.payload, self.trail.path()) {
+            (Some(payload), _) => Some(payload.place.to_string()),
+            (None, Some(path)) => Some(format!("in {path}")),
+            (None, None) => None,
+        };
+        let error = match place {
             None => error,
-            Some(at) => {
-                let detail = format!(
-                    "{}, in the decompressed payload of the compressed bundle at {at:#x}",
-                    error.detail()
-                );
+            Some(place) => {
+                let detail = format!("{}, {place}", error.detail());
                 let told = Error::new(error.kind(), error.context(), detail);
                 match error.offset() {
                     Some(offset) => told.at(offset),
@@ -121,7 +162,7 @@ impl<'a> Node<'a> {
                 }
             }
         };
-        Work::Answer(EntryPlace { region: self.region, base: self.base }, Err(error))
+        Work::Answer(self.place(), self.payload_number(), Err(error))
     }
 }
 
@@ -139,8 +180,17 @@ impl<'a> Iterator for Entries<'a> {
 
 impl<'a> Entries<'a> {
     fn new(data: &'a [u8], options: &WalkOptions, regions: Option<Vec<Region<'a>>>) -> Self {
-        let mut walk =
-            Self { stack: Vec::new(), options: *options, budget: 0, regions, region_count: 0 };
+        let ratio = MAX_RATIO.saturating_mul(data.len() as u64);
+        let mut walk = Self {
+            stack: Vec::new(),
+            options: *options,
+            budget: 0,
+            regions,
+            region_count: 0,
+            unpackable: ratio.saturating_add(options.max_size),
+            payload_count: 0,
+            last_payload: None,
+        };
         walk.add_budget(data.len());
         let data = Bytes::from(data);
         let region = walk.note_region(None, &data, 0, RegionKind::File);
@@ -159,8 +209,13 @@ impl<'a> Entries<'a> {
     /// Does one piece of work, which may come to an answer, and its place; `None` at the end.
     pub(crate) fn step(&mut self) -> Option<Option<(EntryPlace, Result<Entry<'a>>)>> {
         match self.stack.pop()? {
-            Work::Answer(place, answer) => return Some(Some((place, answer))),
+            Work::Answer(place, payload, answer) => {
+                self.last_payload = payload;
+                return Some(Some((place, answer)));
+            }
             Work::Judge(node) => self.judge(node),
+            Work::Unpack(member) => self.unpack(&member),
+            Work::Members(members) => self.next_member(members),
             Work::Scan { node, position, found } => self.scan(node, position, found),
         }
         Some(None)
@@ -186,15 +241,64 @@ impl<'a> Entries<'a> {
         self.region_count - 1
     }
 
-    /// True while the walk stands inside a decompressed payload, so that the next entry comes from
-    /// it or after it. A caller that keeps entries knows here when to let them go: when this turns
-    /// false, the next payload may be decompressed.
+    /// True while the walk stands inside the decompressed payload of the entry that it yielded last, so that the next entry
+    /// comes from it or after it. A caller that keeps entries knows here when to let them go: when this turns false, the next
+    /// payload may be decompressed.
     pub fn in_payload(&self) -> bool {
+        let next = match self.stack.last() {
+            Some(Work::Judge(node) | Work::Scan { node, .. }) => node.payload_number(),
+            Some(Work::Answer(_, payload, Ok(_))) => *payload,
+            _ => None,
+        };
+        next.is_some() && next == self.last_payload
+    }
+
+    /// True when what comes next is in no payload that has been decompressed.
+    pub(crate) fn is_outside(&self) -> bool {
         match self.stack.last() {
-            Some(Work::Judge(node) | Work::Scan { node, .. }) => node.payload.is_some(),
-            Some(Work::Answer(_, Ok(entry))) => entry.offset.is_none(),
-            Some(Work::Answer(_, Err(_))) | None => false,
+            Some(Work::Judge(node) | Work::Scan { node, .. }) => node.payload.is_none(),
+            Some(Work::Unpack(member)) => member.is_outside(),
+            Some(Work::Answer(_, payload, _)) => payload.is_none(),
+            Some(Work::Members(_)) | None => true,
         }
+    }
+
+    /// A payload that was decompressed from something at `place`, as a node with a region of its own.
+    fn payload_node(
+        &mut self,
+        content: Vec<u8>,
+        place: String,
+        trail: Trail,
+        region: usize,
+        otherwise: Otherwise,
+    ) -> Node<'a> {
+        self.add_budget(content.len());
+        let data = Bytes::from(content);
+        let region = self.note_region(Some(region), &data, 0, RegionKind::Payload);
+        self.payload_count += 1;
+        let payload = Some(Payload { number: self.payload_count, place: place.into() });
+        Node { data, base: 0, payload, trail, id: None, otherwise, region }
+    }
+
+    /// Where the content of a stream would be that is never all in memory.
+    fn unseen_node(&mut self, place: String, trail: Trail, region: usize) -> Node<'a> {
+        self.payload_count += 1;
+        let payload = Some(Payload { number: self.payload_count, place: place.into() });
+        let (data, otherwise) = (Bytes::from([].as_slice()), Otherwise::Ignore);
+        Node { data, base: 0, payload, trail, id: None, otherwise, region }
+    }
+
+    /// Counts bytes that were unpacked; false (and an error instead of all other work) when there are too many in all.
+    fn charge(&mut self, node: &Node<'a>, size: u64) -> bool {
+        if let Some(left) = self.unpackable.checked_sub(size) {
+            self.unpackable = left;
+            return true;
+        }
+        let detail = "it unpacks to so much more than its own size that the walk would not end in reasonable time";
+        self.stack.clear();
+        let error = Error::new(ErrorKind::LimitExceeded, "container", detail).at(0);
+        self.stack.push(node.error(error));
+        false
     }
 
     fn add_budget(&mut self, size: usize) {
@@ -233,11 +337,7 @@ impl<'a> Entries<'a> {
         if !self.spend(node, size) {
             return None;
         }
-        let limit = self.options.max_depth;
-        if node.trail.depth() >= limit {
-            let detail = format!("{} inside {limit} containers: {}", container.name(), node.trail);
-            let error = Error::new(ErrorKind::LimitExceeded, "nesting", detail).at(position);
-            self.stack.push(node.error(error));
+        if self.is_too_deep(node, &node.trail, container, position) {
             return None;
         }
         let offset = node.offset().map(|base| base.saturating_add(position));
@@ -249,6 +349,24 @@ impl<'a> Entries<'a> {
         let data = whole.unwrap_or_else(|| Bytes::from([].as_slice()));
         let kind = RegionKind::Container(container);
         Some((trail, self.note_region(Some(node.region), &data, base, kind)))
+    }
+
+    /// True (and an error in the stack) when a container would lie in too many others.
+    fn is_too_deep(
+        &mut self,
+        node: &Node<'a>,
+        trail: &Trail,
+        container: Container,
+        position: u64,
+    ) -> bool {
+        let limit = self.options.max_depth;
+        let is_too_deep = trail.depth() >= limit;
+        if is_too_deep {
+            let detail = format!("{} inside {limit} containers: {trail}", container.name());
+            let error = Error::new(ErrorKind::LimitExceeded, "nesting", detail).at(position);
+            self.stack.push(node.error(error));
+        }
+        is_too_deep
     }
 
     fn judge(&mut self, node: Node<'a>) {
@@ -265,7 +383,10 @@ impl<'a> Entries<'a> {
                 return;
             }
         }
-        match (Container::detect(&node.data), node.otherwise) {
+        // Other vendors compress what they put into sections: that is code of theirs, and no file of anyone's.
+        let container =
+            Container::detect(&node.data).filter(|it| node.is_file() || !it.holds_files());
+        match (container, node.otherwise) {
             (Some(container), _) => self.open(node, container),
             (None, Otherwise::Keep) => self.stack.push(node.entry(EntryKind::Unknown)),
             (None, Otherwise::Refuse) => self.refuse(&node),
@@ -293,6 +414,12 @@ impl<'a> Entries<'a> {
             }
             Container::CodeObject => self.stack.push(node.entry(EntryKind::CodeObject)),
             Container::Archive => self.open_archive(&node),
+            Container::Zip => self.open_zip(&node),
+            Container::Tar | Container::Cpio => self.open_sequence(&node, container),
+            Container::Rpm => self.open_rpm(&node),
+            Container::Gzip | Container::Xz | Container::Zstd | Container::Bzip2 => {
+                self.open_stream(&node, container);
+            }
             Container::HostElf => {
                 match host_elf::device_sections(&node.data) {
                     Ok(Some(sections)) => self.open_host(&node, container, sections),
@@ -525,18 +652,17 @@ impl<'a> Entries<'a> {
         {
             work.push(node.error(error.rebased(position as u64)));
         }
-        self.add_budget(payload.len());
-        let data = Bytes::from(payload);
-        let region = self.note_region(Some(region), &data, 0, RegionKind::Payload);
-        work.push(Work::Judge(Node {
-            data,
-            base: 0,
-            payload: Some(node.base.saturating_add(position as u64)),
-            trail,
-            id: None,
-            otherwise: Otherwise::Refuse,
-            region,
-        }));
+        if !self.charge(node, payload.len() as u64) {
+            return Ok(Vec::new());
+        }
+        let at = node.base.saturating_add(position as u64);
+        let place = format!("in the decompressed payload of the compressed bundle at {at:#x}");
+        let place = match node.trail.path() {
+            Some(path) => format!("{place} of {path}"),
+            None => place,
+        };
+        let node = self.payload_node(payload, place, trail, region, Otherwise::Refuse);
+        work.push(Work::Judge(node));
         Ok(work)
     }
 }
@@ -691,6 +817,22 @@ mod tests {
                 "host host-x- 94+1 elf(__CLANG_OFFLOAD_BUNDLE__host-x-)",
             ],
         );
+    }
+
+    /// As Intel's compiler writes them: a frame of zstd, and what pads it.
+    #[test]
+    fn a_compressed_section_of_another_vendor_is_an_entry() {
+        let id = "sycl-spir64-unknown-unknown-";
+        let name = format!("__CLANG_OFFLOAD_BUNDLE__{id}");
+        let frame = [zstd(&[7; 100]), vec![0xff; 8]].concat();
+        let size = frame.len();
+        let section = build_elf(2, false, &[(&name, &frame)]);
+        check(&section, &[&format!("unknown {id} 64+{size} elf({name})")]);
+        check(&bundle::write(&[(ID, frame)], 1), &[&format!("unknown {ID} 87+{size} bundle")]);
+    }
+
+    fn zstd(data: &[u8]) -> Vec<u8> {
+        hsaco_compress::compress(Method::Zstd, data, 3).unwrap()
     }
 
     #[test]
