@@ -2,7 +2,8 @@
 //!
 //! [`Code`] is the code of an object, with its functions; [`Stream`] is the instructions of one; [`Cfg`] is its blocks and
 //! edges, with dominators and loops in [`Dominators`] and [`Loops`]; [`States`] is the upper bits of
-//! vector register numbers on gfx1250, and where M0 is added to them; [`Liveness`] says which registers are still needed where.
+//! vector register numbers on gfx1250, and where M0 is added to them; [`Liveness`] says which registers are still needed where,
+//! [`LiveCounts`] how many.
 //! [`CallGraph`] knows who calls whom, [`Needs`] what a kernel needs with all that it calls.
 //! [`KernelArguments`] is what a kernel takes, with the [`Types`](hsaco_dwarf::Types) of its debug information.
 //!
@@ -37,6 +38,7 @@ mod dominator;
 mod function;
 mod hazard;
 mod indirect;
+mod live;
 mod liveness;
 mod metric;
 mod natural_loop;
@@ -47,6 +49,7 @@ mod stream;
 mod usage;
 mod value;
 mod wait;
+mod waited;
 
 pub use argument::{Argument, Disagreement, KernelArguments, Source};
 pub use block_effects::{BlockEffects, Focus};
@@ -58,6 +61,7 @@ pub use decoders::{LENIENT, Reading, hardware_decoder};
 pub use dominator::Dominators;
 pub use function::{Function, FunctionKind, Functions};
 pub use hazard::{TooClose, hazards};
+pub use live::LiveCounts;
 pub use liveness::{Liveness, LivenessMemo};
 pub use metric::{Metric, Metrics};
 pub use natural_loop::{Loop, LoopId, Loops};
@@ -68,3 +72,4 @@ pub use stream::{Outlines, Step, Stream, first_instruction, instructions};
 pub use usage::{StackFrame, Usage};
 pub use value::Values;
 pub use wait::{Certainty, MissingWait, Touch, missing_waits};
+pub use waited::{Awaited, awaited};

@@ -42,6 +42,49 @@ impl Demand {
     pub const fn new(wave: WaveSize) -> Self {
         Demand { wave, vgprs: 0, sgprs: 0, lds: 0, workgroup: 1..=1024, cu_mode: false }
     }
+
+    /// The same with another amount of one resource.
+    ///
+    /// ```
+    /// use hsaco_isa::occupancy::{Demand, Limiter};
+    /// use hsaco_isa::target::WaveSize;
+    /// let demand = Demand::new(WaveSize::Wave64).with(Limiter::Workgroups, 256);
+    /// assert_eq!(demand.workgroup, 256..=256);
+    /// ```
+    #[must_use]
+    pub fn with(&self, resource: Limiter, amount: u32) -> Self {
+        let same = self.clone();
+        match resource {
+            Limiter::Vgprs => Demand { vgprs: amount, ..same },
+            Limiter::Sgprs => Demand { sgprs: amount, ..same },
+            Limiter::Lds => Demand { lds: amount, ..same },
+            Limiter::Workgroups => Demand { workgroup: amount..=amount, ..same },
+        }
+    }
+
+    /// How much it takes of a resource; of workgroups, the largest size.
+    #[must_use]
+    pub const fn amount(&self, resource: Limiter) -> u32 {
+        match resource {
+            Limiter::Vgprs => self.vgprs,
+            Limiter::Sgprs => self.sgprs,
+            Limiter::Lds => self.lds,
+            Limiter::Workgroups => *self.workgroup.end(),
+        }
+    }
+}
+
+/// Amounts of a resource with which as many waves run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stair {
+    /// The smallest of them.
+    pub first: u32,
+    /// The largest of them.
+    pub last: u32,
+    /// How many waves a SIMD has.
+    pub waves: u32,
+    /// What keeps more waves away.
+    pub limiter: Option<Limiter>,
 }
 
 /// What there is not enough of for more waves.
@@ -58,6 +101,10 @@ pub enum Limiter {
 }
 
 impl Limiter {
+    /// All of them.
+    pub const ALL: [Limiter; 4] =
+        [Limiter::Vgprs, Limiter::Sgprs, Limiter::Lds, Limiter::Workgroups];
+
     /// The name to show.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -103,16 +150,7 @@ impl Limits {
     /// How many waves of a kernel run at once; nothing if there are no waves of that size.
     #[must_use]
     pub fn occupancy(&self, demand: &Demand) -> Option<Occupancy> {
-        let by = |limiter| self.waves_by(limiter, demand);
-        let limiters = [Limiter::Vgprs, Limiter::Sgprs, Limiter::Lds, Limiter::Workgroups];
-        let mut least = (self.max_waves, None);
-        for limiter in limiters {
-            let waves = by(limiter)?;
-            if waves < least.0 {
-                least = (waves, Some(limiter));
-            }
-        }
-        let (waves, limiter) = least;
+        let (waves, limiter) = self.waves(demand)?;
         Some(Occupancy {
             waves,
             max_waves: self.max_waves,
@@ -120,6 +158,70 @@ impl Limits {
             limiter,
             next: (waves + 1..=self.max_waves).find_map(|waves| self.step_to(waves, demand)),
         })
+    }
+
+    /// How many waves of a kernel run at once, and what keeps more away.
+    fn waves(&self, demand: &Demand) -> Option<(u32, Option<Limiter>)> {
+        let mut least = (self.max_waves, None);
+        for limiter in Limiter::ALL {
+            let waves = self.waves_by(limiter, demand)?;
+            if waves < least.0 {
+                least = (waves, Some(limiter));
+            }
+        }
+        Some(least)
+    }
+
+    /// How many waves run with any amount of one resource and the demand's amounts of the others, from little to much.
+    ///
+    /// Nothing if there are no waves of that size. Stairs of [`Limiter::Workgroups`] are sizes of workgroups, each the only one.
+    ///
+    /// ```
+    /// use hsaco_isa::occupancy::{Demand, Limiter};
+    /// use hsaco_isa::target::WaveSize;
+    /// use hsaco_isa::Processor;
+    /// let limits = Processor::from_name("gfx90a").unwrap().limits();
+    /// let curve = limits.curve(&Demand::new(WaveSize::Wave64), Limiter::Vgprs).unwrap();
+    /// let stairs: Vec<(u32, u32)> = curve.iter().map(|stair| (stair.last, stair.waves)).collect();
+    /// assert_eq!(stairs, [(64, 8), (72, 7), (80, 6), (96, 5), (128, 4), (168, 3), (256, 2), (512, 1)]);
+    /// ```
+    #[must_use]
+    pub fn curve(&self, demand: &Demand, resource: Limiter) -> Option<Vec<Stair>> {
+        let mut stairs: Vec<Stair> = Vec::new();
+        for amount in self.amounts(demand, resource) {
+            let (waves, limiter) = self.waves(&demand.with(resource, amount))?;
+            match stairs.last_mut() {
+                Some(stair) if (stair.waves, stair.limiter) == (waves, limiter) => {
+                    stair.last = amount;
+                }
+                before => {
+                    let first = before.map_or(0, |it| it.last + 1);
+                    stairs.push(Stair { first, last: amount, waves, limiter });
+                }
+            }
+        }
+        Some(stairs)
+    }
+
+    /// The largest of all amounts of a resource that come to the same, ascending.
+    fn amounts(&self, demand: &Demand, resource: Limiter) -> Vec<u32> {
+        match resource {
+            Limiter::Vgprs => {
+                let granule = self.vgprs(demand.wave).map_or(1, |it| it.allocation_granule);
+                multiples(granule, self.max_vgprs)
+            }
+            Limiter::Sgprs => (1..=self.max_sgprs + SPECIAL_SGPRS).collect(),
+            Limiter::Lds => {
+                let pool = self.lds_pool(demand.cu_mode);
+                let groups = self.max_waves * self.simds(demand.cu_mode);
+                let shares = (1..=groups).rev().map(|groups| pool / groups);
+                let mut amounts: Vec<u32> = shares.filter(|it| *it < self.lds_bytes).collect();
+                amounts.push(self.lds_bytes);
+                amounts.dedup();
+                amounts
+            }
+            Limiter::Workgroups => multiples(demand.wave.lanes(), self.max_workgroup),
+        }
     }
 
     /// How many waves fit on one SIMD when each uses that many scalar registers, special ones included.
@@ -206,7 +308,7 @@ impl Limits {
             self.waves_with_workgroups(&Demand { lds: *lds, ..demand.clone() }) >= waves
         };
         let vgprs = (0..=demand.vgprs.min(self.max_vgprs)).rev().find(fits_vgprs)?;
-        let sgprs = (0..=demand.sgprs.min(self.max_sgprs + 8))
+        let sgprs = (0..=demand.sgprs.min(self.max_sgprs + SPECIAL_SGPRS))
             .rev()
             .find(|sgprs| self.waves_with_sgprs(*sgprs) >= waves)?;
         let pool = self.lds_pool(demand.cu_mode);
@@ -221,6 +323,19 @@ impl Limits {
             lds: demand.lds - lds,
         })
     }
+}
+
+/// VCC and the like, which are counted with the numbered ones.
+const SPECIAL_SGPRS: u32 = 8;
+
+/// The multiples of a granule up to a limit, and the limit.
+fn multiples(granule: u32, limit: u32) -> Vec<u32> {
+    let granule = granule.max(1);
+    let mut amounts: Vec<u32> = (1..=limit / granule).map(|it| it * granule).collect();
+    if !limit.is_multiple_of(granule) {
+        amounts.push(limit);
+    }
+    amounts
 }
 
 /// Waves of the smallest and of the largest workgroup.
@@ -279,6 +394,34 @@ mod tests {
                 if next.lds > 0 {
                     assert!(less(next.vgprs, next.sgprs, next.lds - 1) < next.waves, "{processor}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn stairs_say_of_every_amount_what_occupancy_says() {
+        for processor in ["gfx803", "gfx900", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1250"] {
+            let limits = Processor::from_name(processor).unwrap().limits();
+            let wave = limits.wave_sizes().next().unwrap();
+            let demand = Demand { vgprs: 40, sgprs: 60, lds: 9000, ..Demand::new(wave) };
+            for resource in [Limiter::Vgprs, Limiter::Sgprs, Limiter::Lds] {
+                let curve = limits.curve(&demand, resource).unwrap();
+                assert_eq!(curve[0].first, 0);
+                let joined = |pair: &[Stair]| pair[0].last + 1 == pair[1].first;
+                assert!(curve.windows(2).all(joined), "{processor} {curve:?}");
+                for stair in curve {
+                    let middle = stair.first.midpoint(stair.last);
+                    for amount in [stair.first, middle, stair.last] {
+                        let found = limits.occupancy(&demand.with(resource, amount)).unwrap();
+                        let expected = (stair.waves, stair.limiter);
+                        assert_eq!((found.waves, found.limiter), expected, "{processor} {amount}");
+                    }
+                }
+            }
+            for stair in limits.curve(&demand, Limiter::Workgroups).unwrap() {
+                let found =
+                    limits.occupancy(&demand.with(Limiter::Workgroups, stair.last)).unwrap();
+                assert_eq!(found.waves, stair.waves, "{processor} {stair:?}");
             }
         }
     }

@@ -2,13 +2,13 @@
 
 use std::io;
 
+use hsaco_analysis::LiveCounts;
 use hsaco_isa::Inst;
 use hsaco_isa::model::VgprMsb;
 use hsaco_isa::print::{Token, Words};
 use serde::Serialize;
 
 use crate::hex::{Case, push_hex};
-use crate::live::Counts;
 use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
 use crate::steps::Step;
@@ -37,6 +37,20 @@ struct Instruction<'a> {
     /// Registers that are live before it, if that was asked for; null for what is in no function.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<Option<Counts>>,
+}
+
+/// Registers whose values are still needed; none where that cannot be known.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Counts {
+    vgprs: Option<usize>,
+    agprs: Option<usize>,
+    sgprs: Option<usize>,
+}
+
+impl From<LiveCounts> for Counts {
+    fn from(LiveCounts { vgprs, agprs, sgprs }: LiveCounts) -> Self {
+        Self { vgprs, agprs, sgprs }
+    }
 }
 
 /// Writes spans of one object.
@@ -157,7 +171,7 @@ impl Line {
         address: u64,
         encoding: &[u8],
         branch_target: Option<u64>,
-        live: Option<Option<Counts>>,
+        live: Option<Option<LiveCounts>>,
     ) -> io::Result<()> {
         let text = String::from_utf8_lossy(&self.text);
         let words = Words::of(&text, &self.tokens);
@@ -171,7 +185,7 @@ impl Line {
             modifiers: &words.modifiers,
             branch_target,
             text: &text,
-            live,
+            live: live.map(|counts| counts.map(Counts::from)),
         };
         Ok(serde_json::to_writer(out, &instruction)?)
     }

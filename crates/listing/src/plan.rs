@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::ops::Range;
 
+use hsaco_analysis::Code;
 use hsaco_bytes::{Error, ErrorKind};
 use hsaco_elf::symbol::{STT_AMDGPU_HSA_KERNEL, STT_OBJECT};
 use hsaco_isa::Decoder;
@@ -85,8 +86,12 @@ impl<'a> ListingPlan<'a> {
             plan.reassembly = lister.reassembly(processor, options).ok();
         }
         if lister.options.live {
-            let each = lister.options.each;
-            plan.live = Some(Live::new(object, &plan.decoder, plan.shown_code(), each));
+            match Code::of(object) {
+                Ok(code) => {
+                    plan.live = Some(Live::new(code, plan.shown_code(), lister.options.each));
+                }
+                Err(error) => problems.push(error),
+            }
         }
         selection.note(!plan.spans.is_empty());
         if let Some(source) = &plan.source {

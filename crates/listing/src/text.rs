@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use hsaco_analysis::LiveCounts;
 use hsaco_isa::Inst;
 use hsaco_isa::decoder::TextMemory;
 use hsaco_isa::model::VgprMsb;
@@ -11,7 +12,6 @@ use crate::comment::{COMMENT_COLUMN, push_annotation, push_blanks, push_comment}
 use crate::exact::{ExactWriter, plain};
 use crate::hex::{Case, push_hex, push_word};
 use crate::lister::Reassembly;
-use crate::live::Counts;
 use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
 use crate::steps::Step;
@@ -119,8 +119,8 @@ impl TextWriter<'_, '_> {
         out.extend_from_slice(b"VGPR AGPR SGPR\t; live before each instruction\n");
         let base = base.wrapping_add(live.start(span.section));
         let addresses = self.plan.steps(span).map(|(at, ..)| base.wrapping_add(at as u64));
-        if !addresses.filter_map(|it| live.at(it)).all(Counts::is_known) {
-            push_counts(out, Some(Counts::default()));
+        if !addresses.filter_map(|it| live.at(it)).all(LiveCounts::is_known) {
+            push_counts(out, Some(LiveCounts::default()));
             out.extend_from_slice(
                 b"\t; not known: a call, a return, a jump to anywhere or what is no instruction may need all\n",
             );
@@ -262,9 +262,9 @@ impl TextWriter<'_, '_> {
 }
 
 /// Three columns of numbers, empty for what is in no function.
-fn push_counts(out: &mut Vec<u8>, counts: Option<Counts>) {
+fn push_counts(out: &mut Vec<u8>, counts: Option<LiveCounts>) {
     const WIDTH: usize = 14;
-    let Some(Counts { vgprs, agprs, sgprs }) = counts else { return push_blanks(out, WIDTH) };
+    let Some(LiveCounts { vgprs, agprs, sgprs }) = counts else { return push_blanks(out, WIDTH) };
     let [vgprs, agprs, sgprs] =
         [vgprs, agprs, sgprs].map(|it| it.map_or_else(|| "?".to_owned(), |it| it.to_string()));
     out.extend_from_slice(format!("{vgprs:>4} {agprs:>4} {sgprs:>4}").as_bytes());

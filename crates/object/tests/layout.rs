@@ -68,7 +68,20 @@ fn whole_fixtures_add_up_and_count_objects_as_the_walk_does() {
 
 #[test]
 fn nothing_of_a_whole_container_is_unknown() {
-    for name in ["s1.gfx942.co", "plain.bundle", "host.so", "host.a", "host.dll", "host.obj"] {
+    for name in [
+        "s1.gfx942.co",
+        "plain.bundle",
+        "host.so",
+        "host.a",
+        "host.dll",
+        "host.obj",
+        "wheel.whl",
+        "methods.zip",
+        "plain.tar",
+        "nested.tar.xz",
+        "demo.deb",
+        "demo.rpm",
+    ] {
         let found = checked(name, &read(name));
         let kinds: Vec<_> = found.pieces.iter().map(|it| it.owner.kind).collect();
         assert!(!kinds.contains(&Kind::Unknown), "{name}: {:?}", found.pieces);

@@ -17,7 +17,11 @@ pub(super) fn kind_of_entry(kind: EntryKind) -> Kind {
 pub(super) fn kinds(container: Container) -> (Kind, Kind) {
     match container {
         Container::Bundle => (Kind::BundlePadding, Kind::BundlePadding),
-        Container::CompressedBundle => (Kind::Compressed, Kind::Compressed),
+        Container::CompressedBundle
+        | Container::Gzip
+        | Container::Xz
+        | Container::Zstd
+        | Container::Bzip2 => (Kind::Compressed, Kind::Compressed),
         Container::OffloadBinary => (Kind::Unknown, Kind::OffloadStrings),
         _ => (Kind::Unknown, Kind::Padding),
     }
@@ -39,6 +43,7 @@ pub(super) fn kind_of_part(part: &PartKind) -> Kind {
         PartKind::ArchiveTable => Kind::ArchiveTable,
         PartKind::MemberHeader => Kind::MemberHeader,
         PartKind::Member => Kind::Member,
+        PartKind::PackedMember => Kind::Compressed,
     }
 }
 

@@ -175,7 +175,7 @@ kinds! {
     BundleEntryHeader => "bundle_entry_header",
     /// Bytes between the entries of an offload bundle.
     BundlePadding => "bundle_padding",
-    /// A compressed offload bundle.
+    /// A compressed offload bundle, archive member or file.
     Compressed => "compressed",
     /// The header of an offload binary.
     OffloadHeader => "offload_header",
@@ -282,6 +282,9 @@ impl RegionVisitor for Builder {
                 let section = Some(self.names.name(name));
                 let owner = Owner { section, ..Owner::new(Kind::Section) };
                 self.add(outer, range, owner, Kind::Padding)
+            }
+            (RegionKind::Packed, Some(outer)) => {
+                self.add(outer, range, Owner::new(Kind::Compressed), Kind::Compressed)
             }
             (_, outer) => self.add_space(outer, range.end, &region.data),
         };
