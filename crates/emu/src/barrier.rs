@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use crate::grid::GridSync;
 use crate::wave::{State, Wave, Which};
 
 /// Named barriers of a workgroup at most.
@@ -99,6 +100,7 @@ impl Barriers {
                 self.named.get(usize::from(number).wrapping_sub(1)).copied().filter(|_| exists)
             }
             Which::Cluster => self.cluster.as_ref().map(|it| it.barrier.get()),
+            Which::Grid(_) => None,
         }
     }
 
@@ -119,6 +121,7 @@ impl Barriers {
             Which::Cluster => {
                 self.cluster.iter().for_each(|it| it.barrier.set(barrier));
             }
+            Which::Grid(_) => {}
         }
         Some(result)
     }
@@ -130,6 +133,7 @@ impl Barriers {
                 self.named.get(usize::from(number).wrapping_sub(1)).map_or(0, |it| it.passed)
             }
             Which::Cluster => self.cluster.as_ref().map_or(0, |it| it.barrier.get().passed),
+            Which::Grid(_) => 0,
         }
     }
 
@@ -152,9 +156,12 @@ impl Barriers {
     }
 
     /// Whether a wave that waits may go on.
-    pub(crate) fn wakes<const C: usize>(&self, wave: &mut Wave<C>) -> bool {
+    pub(crate) fn wakes<const C: usize>(&self, wave: &mut Wave<C>, grid: &GridSync) -> bool {
         let State::Waiting(which) = wave.state else { return false };
-        let passed = self.passed(which);
+        let passed = match which {
+            Which::Grid(number) => grid.passed(number),
+            which => self.passed(which),
+        };
         let seen = wave.seen(which);
         if *seen == passed {
             return false;

@@ -8,6 +8,7 @@ use hsaco_object::metadata::Hidden;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::grid::GridSync;
 use crate::hostcall::Hostcall;
 use crate::memory::Memory;
 use crate::print_buffer::{Format, PrintBuffer};
@@ -30,6 +31,8 @@ pub struct Device {
     pub revision: Revision,
     /// Its memory.
     pub memory: Memory,
+    /// Barriers of whole dispatches.
+    pub(crate) grid: GridSync,
     pub(crate) hostcall: Option<Hostcall>,
     pub(crate) prints: Option<PrintBuffer>,
     /// Formats of what loaded objects print.
@@ -44,6 +47,7 @@ impl Device {
             target,
             revision: Revision::default(),
             memory: Memory::new(memory),
+            grid: GridSync::default(),
             hostcall: None,
             prints: None,
             formats: Vec::new(),
@@ -93,14 +97,14 @@ impl Device {
         if wants(Hidden::HostcallBuffer) && launch.hidden_value(Hidden::HostcallBuffer).is_none() {
             let hostcall = match self.hostcall {
                 Some(it) => it,
-                None => *self.hostcall.insert(Hostcall::new(&mut self.memory)?),
+                None => *self.hostcall.insert(Hostcall::new(&self.memory)?),
             };
             launch = hidden(launch, Hidden::HostcallBuffer, hostcall.address())?;
         }
         if wants(Hidden::PrintfBuffer) && launch.hidden_value(Hidden::PrintfBuffer).is_none() {
             let prints = match self.prints {
                 Some(it) => it,
-                None => *self.prints.insert(PrintBuffer::new(&mut self.memory)?),
+                None => *self.prints.insert(PrintBuffer::new(&self.memory)?),
             };
             launch = hidden(launch, Hidden::PrintfBuffer, prints.address())?;
         }

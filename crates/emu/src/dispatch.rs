@@ -2,23 +2,21 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use hsaco_isa::target::{AccVgprs, Generation};
-use hsaco_kernarg::{DispatchPacket, EntryState, Launch, PacketNeeds};
+use hsaco_isa::target::Generation;
+use hsaco_kernarg::{DispatchPacket, Launch, PacketNeeds};
 use hsaco_load::Executable;
-use hsaco_object::descriptor::KernelDescriptor;
 
+use crate::code::{KernelCode, MnemonicCounts};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::address::{PRIVATE_APERTURE, SHARED_APERTURE};
-use crate::exec::exception;
 use crate::hostcall::Host;
 use crate::revision::MetErratum;
 use crate::sanitize::{Observed, Sanitizer};
-use crate::semantics::Fidelity;
-use crate::translate::Target;
 use crate::watch::{InstructionProfile, Observer, Reached, TraceFilter, Tracer, Watching};
-use crate::wave::Layout;
 
 /// How long a dispatch may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +43,7 @@ pub struct Outcome {
     /// Waves that ran.
     pub waves: u64,
     /// How often each mnemonic ran, and how far its results can be trusted.
-    pub mnemonics: BTreeMap<&'static str, (Fidelity, u64)>,
+    pub mnemonics: MnemonicCounts,
     /// How often each instruction ran, by address, if that was asked for.
     pub profile: BTreeMap<u64, InstructionProfile>,
     /// What approximate values have decided, if that was asked for.
@@ -57,11 +55,9 @@ pub struct Outcome {
 /// A kernel to be run.
 pub struct Dispatch<'d> {
     pub(crate) device: &'d Device,
-    pub(crate) kernel: String,
-    pub(crate) descriptor: KernelDescriptor,
-    pub(crate) entry: EntryState,
-    /// Where the first instruction is.
-    pub(crate) start: u64,
+    pub(crate) code: Arc<KernelCode>,
+    /// Whether its code is launched again, and keeps what was translated and counted.
+    pub(crate) keeps_code: bool,
     pub(crate) launch: Launch,
     /// Workgroups of a cluster in each dimension.
     pub(crate) cluster: [u32; 3],
@@ -69,14 +65,15 @@ pub struct Dispatch<'d> {
     pub(crate) kernarg_address: u64,
     pub(crate) packet_address: u64,
     pub(crate) queue_address: u64,
-    pub(crate) target: Target,
-    pub(crate) layout: Layout,
+    pub(crate) dispatch_id: u64,
     pub(crate) lds_bytes: u32,
     pub(crate) scratch_bytes: u32,
     pub(crate) limits: Limits,
     pub(crate) watching: Watching<'d>,
     pub(crate) host: Option<&'d dyn Host>,
     pub(crate) sanitizer: Option<&'d Sanitizer>,
+    /// Set where it is to end before it is done.
+    pub(crate) stop: Option<&'d AtomicBool>,
 }
 
 fn setup(detail: String) -> Error {
@@ -85,31 +82,33 @@ fn setup(detail: String) -> Error {
 
 /// Workgroups of a cluster at most.
 const MOST_IN_CLUSTER: u32 = 16;
-/// Of exceptions that a descriptor asks to trap, divisions by zero are modelled, up to gfx11.
-fn check_exceptions(rsrc2: u32, generation: Generation) -> Result<()> {
-    let asked = exception::of_descriptor(rsrc2);
-    if asked != 0 && (generation >= Generation::Gfx12 || exception::are_others(asked)) {
-        let detail = "the kernel asks for traps at exceptions of arithmetic that are not modelled";
-        return Err(Error::new(ErrorKind::Unsupported, detail));
-    }
-    Ok(())
+/// Bytes of a workgroup's LDS, and of a work-item's scratch memory.
+#[derive(Clone, Copy, Debug)]
+struct Segments {
+    lds_bytes: u32,
+    scratch_bytes: u32,
 }
 
 /// Bytes of scratch memory that a kernel gets whose stack depends on run time.
 const DYNAMIC_STACK: u32 = 64 << 10;
 
-/// What a dispatch needs in memory besides the kernel's own: made before it, so that it can share the device.
-#[derive(Clone, Copy, Debug)]
-struct Places {
-    kernarg: u64,
-    packet: u64,
-    queue: u64,
+/// Where in memory a dispatch has what is not the kernel's own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places {
+    /// The arguments.
+    pub kernarg: u64,
+    /// The packet that launches it.
+    pub packet: u64,
+    /// The queue that the packet is in.
+    pub queue: u64,
+    /// The number of the packet in the queue.
+    pub dispatch_id: u64,
 }
 
 impl fmt::Debug for Dispatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dispatch")
-            .field("kernel", &self.kernel)
+            .field("kernel", &self.code.name)
             .field("launch", &self.launch)
             .field("limits", &self.limits)
             .field("watching", &self.watching)
@@ -151,60 +150,87 @@ impl<'d> Dispatch<'d> {
         launch: Launch,
         kernarg: &[u8],
     ) -> Result<Self> {
-        let address = descriptor;
-        let bytes = device.memory.read(address, KernelDescriptor::SIZE)?;
-        let descriptor =
-            KernelDescriptor::parse(&bytes).map_err(|error| setup(error.to_string()))?;
-        let processor = device.processor();
-        let entry = EntryState::new(processor, &descriptor).map_err(|it| setup(it.to_string()))?;
-        let start = descriptor
-            .entry(address)
-            .and_then(|it| it.checked_add(entry.preload().map_or(0, |it| it.skipped).into()))
-            .ok_or_else(|| setup(format!("{kernel} has no entry")))?;
-        let limits = processor.limits();
-        let lds_bytes = hsaco_kernarg::group_segment(
-            descriptor.group_segment_fixed_size,
-            launch.dynamic_lds(),
-            limits.lds_bytes,
-        )
-        .map_err(|it| setup(it.to_string()))?;
-        if launch.workgroup_items() > u64::from(limits.max_workgroup) {
-            let detail = format!(
-                "a workgroup of {} work-items, and {} are the most",
-                launch.workgroup_items(),
-                limits.max_workgroup
-            );
-            return Err(setup(detail));
-        }
-        let mut scratch_bytes = descriptor.private_segment_fixed_size;
-        if descriptor.uses_dynamic_stack() {
+        let code = KernelCode::new(device, kernel, descriptor)?;
+        let fixed = code.descriptor.group_segment_fixed_size;
+        let limits = device.processor().limits();
+        let lds_bytes = hsaco_kernarg::group_segment(fixed, launch.dynamic_lds(), limits.lds_bytes)
+            .map_err(|it| setup(it.to_string()))?;
+        let mut scratch_bytes = code.descriptor.private_segment_fixed_size;
+        if code.descriptor.uses_dynamic_stack() {
             scratch_bytes = scratch_bytes.saturating_add(DYNAMIC_STACK);
         }
-        check_exceptions(descriptor.compute_pgm_rsrc2, processor.generation())?;
-        let places = Places::new(device, kernarg, address, &launch, &descriptor)?;
-        let target =
-            Target { processor, generation: processor.generation(), revision: device.revision };
-        let layout = layout(target, &descriptor);
+        let places = Places::new(device, kernarg, &launch, &code)?;
+        let segments = Segments { lds_bytes, scratch_bytes };
+        let dispatch = Self::placed(device, Arc::new(code), launch, places, segments)?;
+        Ok(Self { kernarg: kernarg.to_vec(), ..dispatch })
+    }
+
+    /// A launch as a packet of a queue asks for it, whose arguments and packet are in memory already. `group` and
+    /// `private` are the bytes of LDS and of scratch memory that the packet states.
+    ///
+    /// # Errors
+    /// It does not fit the device, or its arguments are not in memory.
+    pub fn of_packet(
+        device: &'d Device,
+        code: Arc<KernelCode>,
+        launch: Launch,
+        places: Places,
+        [group, private]: [u32; 2],
+    ) -> Result<Self> {
+        let limit = device.processor().limits().lds_bytes;
+        let lds_bytes = group.max(code.descriptor.group_segment_fixed_size);
+        if lds_bytes > limit {
+            return Err(setup(format!("{lds_bytes} bytes of LDS, and {limit} are the most")));
+        }
+        let fixed = code.descriptor.private_segment_fixed_size;
+        let mut scratch_bytes = private.max(fixed);
+        if code.descriptor.uses_dynamic_stack() && scratch_bytes == fixed {
+            scratch_bytes = scratch_bytes.saturating_add(DYNAMIC_STACK);
+        }
+        let kernarg = match code.entry.preload() {
+            Some(it) => {
+                let words = usize::from(it.offset) + usize::from(it.words);
+                device.memory.read(places.kernarg, words * 4)?
+            }
+            None => Vec::new(),
+        };
+        let segments = Segments { lds_bytes, scratch_bytes };
+        let dispatch = Self::placed(device, code, launch, places, segments)?;
+        Ok(Self { kernarg, keeps_code: true, ..dispatch })
+    }
+
+    fn placed(
+        device: &'d Device,
+        code: Arc<KernelCode>,
+        launch: Launch,
+        places: Places,
+        segments: Segments,
+    ) -> Result<Self> {
+        let most = device.processor().limits().max_workgroup;
+        let items = launch.workgroup_items();
+        if items > u64::from(most) {
+            return Err(setup(format!(
+                "a workgroup of {items} work-items, and {most} are the most"
+            )));
+        }
         let dispatch = Self {
             device,
-            kernel: kernel.to_owned(),
-            descriptor,
-            entry,
-            start,
+            code,
+            keeps_code: false,
             launch,
             cluster: [1; 3],
-            kernarg: kernarg.to_vec(),
+            kernarg: Vec::new(),
             kernarg_address: places.kernarg,
             packet_address: places.packet,
             queue_address: places.queue,
-            target,
-            layout,
-            lds_bytes,
-            scratch_bytes,
+            dispatch_id: places.dispatch_id,
+            lds_bytes: segments.lds_bytes,
+            scratch_bytes: segments.scratch_bytes,
             limits: Limits::default(),
             watching: Watching::default(),
             host: None,
             sanitizer: None,
+            stop: None,
         };
         let bytes = dispatch.workgroup_bytes();
         if bytes > dispatch.device.memory.left() {
@@ -226,8 +252,8 @@ impl<'d> Dispatch<'d> {
     pub fn with_cluster(self, cluster: [u32; 3]) -> Result<Self> {
         let size = cluster.iter().fold(1_u32, |all, it| all.saturating_mul(*it));
         let [x, y, z] = cluster;
-        if self.target.generation != Generation::Gfx125 {
-            return Err(setup(format!("{} has no clusters", self.target.processor)));
+        if self.code.target.generation != Generation::Gfx125 {
+            return Err(setup(format!("{} has no clusters", self.code.target.processor)));
         }
         if size == 0 || size > MOST_IN_CLUSTER {
             let detail =
@@ -251,6 +277,13 @@ impl<'d> Dispatch<'d> {
     #[must_use]
     pub fn with_host(mut self, host: &'d dyn Host) -> Self {
         self.host = Some(host);
+        self
+    }
+
+    /// The same, ended where the flag is set by another thread.
+    #[must_use]
+    pub fn with_stop(mut self, stop: &'d AtomicBool) -> Self {
+        self.stop = Some(stop);
         self
     }
 
@@ -297,7 +330,7 @@ impl<'d> Dispatch<'d> {
     /// Lanes of a wave: 32 or 64.
     #[must_use]
     pub fn wave_size(&self) -> u32 {
-        self.entry.wave_size()
+        self.code.entry.wave_size()
     }
 
     /// Workgroups in each dimension.
@@ -314,11 +347,11 @@ impl<'d> Dispatch<'d> {
     /// What a sanitizer is told of it.
     pub(crate) fn observed(&self) -> Observed<'_> {
         Observed {
-            kernel: &self.kernel,
+            kernel: &self.code.name,
             memory: &self.device.memory,
-            entry: &self.entry,
-            target: self.target,
-            layout: self.layout,
+            entry: &self.code.entry,
+            target: self.code.target,
+            layout: self.code.layout,
             lds_bytes: self.lds_bytes,
             scratch_bytes: self.scratch_bytes,
         }
@@ -326,29 +359,25 @@ impl<'d> Dispatch<'d> {
 
     /// Bytes that a workgroup has besides the device's memory: registers, scratch memory, LDS.
     pub(crate) fn workgroup_bytes(&self) -> u64 {
-        let lanes = u64::from(self.entry.wave_size());
+        let lanes = u64::from(self.code.entry.wave_size());
         let waves = self.launch.workgroup_items().div_ceil(lanes);
-        let registers = u64::from(self.layout.constants());
+        let registers = u64::from(self.code.layout.constants());
         let of_lane = registers * 4 + u64::from(self.scratch_bytes);
         waves * lanes * of_lane + u64::from(self.lds_bytes)
     }
 }
 
 impl Places {
-    fn new(
-        device: &mut Device,
-        kernarg: &[u8],
-        descriptor_address: u64,
-        launch: &Launch,
-        descriptor: &KernelDescriptor,
-    ) -> Result<Self> {
+    /// Puts them there.
+    fn new(device: &Device, kernarg: &[u8], launch: &Launch, code: &KernelCode) -> Result<Self> {
+        let descriptor = &code.descriptor;
         // Scalar loads of arguments may be wider than these.
         let arguments = device.memory.allocate(kernarg.len() as u64 + 64)?;
         device.memory.write(arguments, kernarg)?;
         let needs = PacketNeeds {
             static_lds: descriptor.group_segment_fixed_size,
             private_segment: descriptor.private_segment_fixed_size,
-            kernel_object: descriptor_address,
+            kernel_object: code.address,
             kernarg_address: arguments,
             ..PacketNeeds::default()
         };
@@ -360,19 +389,6 @@ impl Places {
         // amd_queue_t: the upper halves of the shared and the private aperture.
         device.memory.write(queue + 0x40, &SHARED_APERTURE.to_le_bytes())?;
         device.memory.write(queue + 0x44, &PRIVATE_APERTURE.to_le_bytes())?;
-        Ok(Self { kernarg: arguments, packet: place, queue })
+        Ok(Self { kernarg: arguments, packet: place, queue, dispatch_id: 0 })
     }
-}
-
-fn layout(target: Target, descriptor: &KernelDescriptor) -> Layout {
-    let generation = target.generation;
-    let all = u16::try_from(descriptor.vgprs(generation)).unwrap_or(u16::MAX);
-    let limits = target.processor.limits();
-    if limits.acc_vgprs == AccVgprs::None {
-        return Layout { vgprs: all, agprs: 0 };
-    }
-    let offset =
-        descriptor.accum_offset(generation).map_or(all, |it| u16::try_from(it).unwrap_or(u16::MAX));
-    let agprs = if generation >= Generation::Gfx90a { all.saturating_sub(offset) } else { 256 };
-    Layout { vgprs: offset.min(all), agprs }
 }

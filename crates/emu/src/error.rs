@@ -80,6 +80,7 @@ struct Inner {
     detail: String,
     location: Option<StopLocation>,
     registers: Option<Box<Registers>>,
+    accessed: Option<u64>,
 }
 
 /// A result with an [`Error`].
@@ -87,7 +88,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, detail: detail.into(), location: None, registers: None }))
+        let detail = detail.into();
+        Self(Box::new(Inner { kind, detail, location: None, registers: None, accessed: None }))
     }
 
     pub(crate) fn memory(size: u64) -> Self {
@@ -98,6 +100,18 @@ impl Error {
         self.0.location = Some(location);
         self.0.registers = registers.map(Box::new);
         self
+    }
+
+    /// The same of an access to an address.
+    pub(crate) fn of_access(mut self, address: u64) -> Self {
+        self.0.accessed = Some(address);
+        self
+    }
+
+    /// The address that must not be accessed, if that is what went wrong.
+    #[must_use]
+    pub fn accessed(&self) -> Option<u64> {
+        self.0.accessed
     }
 
     /// What went wrong.

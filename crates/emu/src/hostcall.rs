@@ -8,13 +8,16 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Hint, Memory};
+use crate::memory::Memory;
 use crate::printf::{self, Values};
 
 /// What kernels ask of the program that runs them.
 pub trait Host: Sync {
     /// Prints to standard output, or standard error.
     fn print(&self, text: &[u8], is_error: bool);
+
+    /// Waits a moment: all waves of a thread sleep, perhaps until the host does something.
+    fn pause(&self) {}
 }
 
 /// Packets of a buffer: a power of two.
@@ -48,7 +51,7 @@ pub(crate) struct Hostcall {
 
 impl Hostcall {
     /// Packets in new memory, all free.
-    pub(crate) fn new(memory: &mut Memory) -> Result<Self> {
+    pub(crate) fn new(memory: &Memory) -> Result<Self> {
         let size = offset::PAYLOAD + PACKETS * offset::PAYLOAD_SIZE;
         let address = memory.allocate(size)?;
         let it = Self { address };
@@ -79,15 +82,11 @@ impl Hostcall {
         messages: &mut Messages,
         host: &dyn Host,
     ) -> Result<()> {
-        let Some((ready, offset)) =
-            memory.find(self.address + offset::READY_STACK, 8, &mut Hint::default())
-        else {
-            return Ok(());
-        };
-        if ready.load64(offset) == 0 {
+        let ready = self.address + offset::READY_STACK;
+        if word(memory, ready)? == 0 {
             return Ok(());
         }
-        let mut packet = ready.update64(offset, |_| 0);
+        let mut packet = memory.update64(ready, |_| 0)?;
         // A program that writes into the list must not keep the host here.
         for _ in 0..PACKETS {
             if packet == 0 {
@@ -104,10 +103,7 @@ impl Hostcall {
                 let answer = messages.serve(service, &slots_of(memory, slots)?, host)?;
                 memory.write(slots, &answer.to_le_bytes())?;
             }
-            let (control, offset) = memory
-                .find(header + offset::CONTROL, 4, &mut Hint::default())
-                .ok_or_else(|| Error::new(ErrorKind::Setup, "no packet"))?;
-            control.update32(offset, |old| old & !1);
+            memory.update32(header + offset::CONTROL, |old| old & !1)?;
         }
         Ok(())
     }

@@ -6,11 +6,13 @@
 
 mod barrier;
 mod call;
+mod code;
 mod device;
 mod dispatch;
 mod error;
 mod exec;
 mod generated;
+mod grid;
 mod hostcall;
 mod matrix;
 mod memory;
@@ -32,11 +34,12 @@ mod wave;
 mod workgroup;
 
 pub use call::{CallArgument, LoadedKernel};
+pub use code::{KernelCode, MnemonicCounts};
 pub use device::{Device, with_apertures};
-pub use dispatch::{Dispatch, Limits, Outcome};
+pub use dispatch::{Dispatch, Limits, Outcome, Places};
 pub use error::{Error, ErrorKind, Result, StopLocation};
 pub use hostcall::Host;
-pub use memory::Memory;
+pub use memory::{HostMemory, Memory};
 pub use probe::Probe;
 pub use revision::{Effect, MetErratum, Revision};
 pub use sanitize::{Event, Fault, FaultKind, Sanitizer};

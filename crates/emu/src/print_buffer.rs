@@ -20,7 +20,7 @@ pub(crate) struct PrintBuffer {
 }
 
 impl PrintBuffer {
-    pub(crate) fn new(memory: &mut Memory) -> Result<Self> {
+    pub(crate) fn new(memory: &Memory) -> Result<Self> {
         let it = Self { address: memory.allocate(SIZE)? };
         it.clear(memory)?;
         Ok(it)
@@ -237,8 +237,8 @@ mod tests {
     fn printed(records: &[u8], formats: &[&str]) -> String {
         let formats: Vec<_> =
             formats.iter().map(|it| Format::parse(it.as_bytes()).unwrap()).collect();
-        let mut memory = Memory::new(SIZE * 2);
-        let buffer = PrintBuffer::new(&mut memory).unwrap();
+        let memory = Memory::new(SIZE * 2);
+        let buffer = PrintBuffer::new(&memory).unwrap();
         memory.write(buffer.address() + HEADER, records).unwrap();
         memory.write(buffer.address(), &(records.len() as u32).to_le_bytes()).unwrap();
         let host = Printed::default();

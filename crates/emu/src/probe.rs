@@ -7,9 +7,10 @@ use hsaco_isa::target::{Generation, WaveSize};
 
 use crate::barrier::Barriers;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Memory;
+use crate::grid::GridSync;
+use crate::memory::{Memory, View};
 use crate::snapshot::Registers;
-use crate::step::Context;
+use crate::step::{Context, Parked};
 use crate::translate::{Program, Target};
 use crate::wave::{Hardware, Layout, Mode, State, Wave, scalar};
 use crate::workgroup::run_wave;
@@ -178,7 +179,7 @@ impl<const C: usize> Machine<C> {
     fn new(processor: Processor, vgprs: u16) -> Result<Self> {
         let target = Target::new(processor);
         let layout = Layout { vgprs, agprs: 0 };
-        let mut memory = Memory::new(MEMORY_BYTES);
+        let memory = Memory::new(MEMORY_BYTES);
         let code = memory.allocate(CODE_BYTES)?;
         let mut wave = Wave::new(layout.constants(), 0, None);
         wave.set_pair(scalar::EXEC, Wave::<C>::ALL);
@@ -222,7 +223,10 @@ impl<const C: usize> Machine<C> {
         wave.sync_exec();
         (wave.pc, wave.state, wave.executed) = (start, State::Running, 0);
         let barriers = Barriers::new(1, 0);
-        let mut context = Context::new(&self.memory, 0, barriers, self.target.numerics());
+        let view = View::new(&self.memory);
+        let grid = GridSync::default();
+        let parked = Parked::new(0, barriers, self.target.numerics());
+        let mut context = Context::new(&view, &grid, parked);
         context.lds = std::mem::take(&mut self.lds);
         let ran = run_wave(wave, &mut context, &mut self.program, most);
         self.lds = context.lds;

@@ -1,13 +1,15 @@
 //! A dispatch that is running: workgroups, shared out among the threads that come to work.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::barrier::Member;
+use crate::code::{self, KernelCode, MnemonicCounts, Translated};
 use crate::dispatch::{Dispatch, Outcome};
 use crate::error::{Error, Result};
 use crate::hostcall::Messages;
+use crate::memory::View;
 use crate::revision::Met;
 use crate::sanitize::Observer;
 use crate::translate::{self, Program};
@@ -51,7 +53,9 @@ impl<'d> Run<'d> {
     #[must_use]
     pub fn new(dispatch: &'d Dispatch<'d>, threads: usize) -> Self {
         let threads = threads.max(1);
-        dispatch.device.memory.set_shared(threads > 1);
+        if !dispatch.keeps_code {
+            dispatch.device.memory.set_shared(threads > 1);
+        }
         let is_empty = dispatch.workgroups().contains(&0);
         Self {
             dispatch,
@@ -76,9 +80,10 @@ impl<'d> Run<'d> {
         if self.vacancies.fetch_update(Relaxed, Relaxed, enter).is_err() {
             return;
         }
-        let done = match self.dispatch.entry.wave_size() {
-            32 => Worker::<4>::work(self),
-            _ => Worker::<8>::work(self),
+        let code = &self.dispatch.code;
+        let done = match code.entry.wave_size() {
+            32 => Worker::<4>::work(self, &code.narrow),
+            _ => Worker::<8>::work(self, &code.wide),
         };
         if let Err(error) = done {
             self.is_over.store(true, Relaxed);
@@ -92,8 +97,8 @@ impl<'d> Run<'d> {
     /// The program stopped; the error says where.
     pub fn finish(self) -> Result<Outcome> {
         let printed = self.print();
-        let Dispatch { target, device, .. } = self.dispatch;
-        let text = |address| translate::text(*target, address, &device.memory);
+        let Dispatch { code, device, .. } = self.dispatch;
+        let text = |address| translate::text(code.target, address, &device.memory);
         let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         match shared.failure {
             Some(error) => Err(error),
@@ -122,6 +127,12 @@ impl<'d> Run<'d> {
             return Ok(());
         };
         prints.print(&device.memory, &device.formats, host)
+    }
+
+    /// Whether it is to end: a workgroup has failed, or the caller does not want it any more.
+    fn is_over(&self) -> bool {
+        let is_stopped = self.dispatch.stop.is_some_and(|it| it.load(Relaxed));
+        is_stopped || self.is_over.load(Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -172,6 +183,7 @@ fn following([x, y, z]: [u32; 3], counts: [u32; 3]) -> Option<[u32; 3]> {
 struct Worker<'r, const C: usize> {
     run: &'r Run<'r>,
     program: Program<C>,
+    view: View,
     residents: VecDeque<Workgroup<'r, C>>,
     /// Waves of workgroups that have ended, whose memory is used again.
     spare: Vec<Wave<C>>,
@@ -182,8 +194,9 @@ struct Worker<'r, const C: usize> {
 }
 
 impl<'r, const C: usize> Worker<'r, C> {
-    fn work(run: &'r Run<'r>) -> Result<()> {
-        let Dispatch { target, layout, watching, .. } = *run.dispatch;
+    fn work(run: &'r Run<'r>, shelf: &Mutex<Vec<Translated<C>>>) -> Result<()> {
+        let watching = run.dispatch.watching;
+        let KernelCode { target, layout, .. } = *run.dispatch.code;
         let watcher = match watching.is_needed() {
             true => {
                 let decoder = translate::decoder::<C>(target)?;
@@ -198,18 +211,33 @@ impl<'r, const C: usize> Worker<'r, C> {
             }
             None => None,
         };
+        // Code that is watched is translated for that.
+        let is_watched = watcher.is_some() || observer.is_some();
+        let keeps_code = run.dispatch.keeps_code && !is_watched;
+        let kept = shelf.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Translated { program, spare } = match kept.filter(|_| keeps_code) {
+            Some(translated) => translated,
+            None => {
+                let program = Program::new(target, layout)?.watched(is_watched);
+                Translated { program, spare: Vec::new() }
+            }
+        };
         let mut worker = Self {
             run,
-            program: Program::new(target, layout)?.watched(watcher.is_some() || observer.is_some()),
+            program,
+            view: View::new(&run.dispatch.device.memory),
             residents: VecDeque::new(),
-            spare: Vec::new(),
+            spare,
             waves: 0,
             watcher,
             errata: Met::default(),
             observer,
         };
         let done = worker.take_turns();
-        worker.report();
+        let translated = worker.report(keeps_code);
+        if keeps_code {
+            translated.keep(shelf);
+        }
         done
     }
 
@@ -224,7 +252,10 @@ impl<'r, const C: usize> Worker<'r, C> {
     fn take_turns(&mut self) -> Result<()> {
         let most = self.most();
         let mut room = 1;
-        while !self.run.is_over.load(Relaxed) {
+        while !self.run.is_over() {
+            if self.view.is_old() {
+                self.view = View::new(&self.run.dispatch.device.memory);
+            }
             while self.residents.len() < room
                 && let Some(numbers) = self.run.begin()
             {
@@ -248,14 +279,21 @@ impl<'r, const C: usize> Worker<'r, C> {
 
     /// Gives each workgroup a turn; says whether one has ended.
     fn turn(&mut self) -> Result<bool> {
-        let (mut has_ended, mut has_run) = (false, false);
+        let (mut has_ended, mut has_run, mut is_awake) = (false, false, false);
         for _ in 0..self.residents.len() {
             let Some(mut workgroup) = self.residents.pop_front() else { break };
             let eyes = Eyes { watcher: &mut self.watcher, observer: &mut self.observer };
-            let progress = workgroup.turn(&mut self.program, &self.run.budget, eyes)?;
-            self.errata.take(&mut workgroup.context.errata);
+            let budget = &self.run.budget;
+            let Self { program, view, errata, .. } = self;
+            let progress = workgroup.turn(program, view, budget, errata, eyes)?;
             self.run.serve()?;
-            has_run |= progress != Progress::Waits;
+            has_run |= match progress {
+                Progress::Waits => false,
+                // Others may come: on other threads, or when it is their turn to begin.
+                Progress::WaitsForGrid => self.run.threads > 1 || self.run.lock().next.is_some(),
+                _ => true,
+            };
+            is_awake |= matches!(progress, Progress::Ended | Progress::Goes);
             match progress {
                 Progress::Ended => {
                     has_ended = true;
@@ -264,8 +302,13 @@ impl<'r, const C: usize> Worker<'r, C> {
                     }
                     self.spare.append(&mut workgroup.waves);
                 }
-                Progress::Goes | Progress::Waits => self.residents.push_back(workgroup),
+                Progress::Goes | Progress::Sleeps | Progress::Waits | Progress::WaitsForGrid => {
+                    self.residents.push_back(workgroup);
+                }
             }
+        }
+        if !is_awake && let Some(host) = self.run.dispatch.host {
+            host.pause();
         }
         match self.residents.front() {
             // Clusters begin as a whole, so that none can come any more.
@@ -275,23 +318,20 @@ impl<'r, const C: usize> Worker<'r, C> {
     }
 
     /// Adds what this thread has done to what all have.
-    fn report(mut self) {
-        let column = self.run.dispatch.target.column();
-        let mut mnemonics = BTreeMap::new();
-        for block in &self.program.blocks {
-            for semantics in &block.semantics {
-                let fidelity = semantics.fidelity_on(column);
-                let entry = mnemonics.entry(semantics.mnemonic).or_insert((fidelity, 0));
-                entry.1 += block.runs;
-            }
+    fn report(mut self, keeps_code: bool) -> Translated<C> {
+        let column = self.run.dispatch.code.target.column();
+        let mut mnemonics = MnemonicCounts::new();
+        if !keeps_code {
+            code::count(&mut self.program, column, &mut mnemonics);
         }
+        let translated = Translated { program: self.program, spare: self.spare };
         let mut shared = self.run.lock();
         shared.outcome.waves += self.waves;
         shared.errata.take(&mut self.errata);
         for (mnemonic, (fidelity, count)) in mnemonics {
             shared.outcome.mnemonics.entry(mnemonic).or_insert((fidelity, 0)).1 += count;
         }
-        let Some(watcher) = self.watcher else { return };
+        let Some(watcher) = self.watcher else { return translated };
         let (profile, reached) = watcher.finish();
         for (address, of_thread) in profile {
             let all = shared.outcome.profile.entry(address).or_default();
@@ -305,6 +345,7 @@ impl<'r, const C: usize> Worker<'r, C> {
             all.address |= reached.address;
             all.branch |= reached.branch;
         }
+        translated
     }
 }
 

@@ -1,7 +1,8 @@
 //! What instructions are translated to: steps, each a call of a function with resolved operands.
 
 use crate::barrier::Barriers;
-use crate::memory::{Hint, Memory};
+use crate::grid::GridSync;
+use crate::memory::{Hint, View};
 use crate::num::Generation;
 use crate::revision::Met;
 use crate::wave::Wave;
@@ -25,7 +26,9 @@ pub(crate) struct Step<const C: usize> {
 
 /// What waves of a workgroup share.
 pub(crate) struct Context<'m> {
-    pub(crate) memory: &'m Memory,
+    pub(crate) memory: &'m View,
+    /// Barriers of the whole dispatch.
+    pub(crate) grid: &'m GridSync,
     /// The allocations that were accessed last.
     pub(crate) hint: Hint,
     pub(crate) lds: Vec<u32>,
@@ -39,21 +42,39 @@ pub(crate) struct Context<'m> {
 }
 
 impl<'m> Context<'m> {
+    /// A workgroup that has its turn.
+    pub(crate) fn new(memory: &'m View, grid: &'m GridSync, parked: Parked) -> Self {
+        let Parked { hint, lds, clock, barriers, wide_private, numerics } = parked;
+        let errata = Met::default();
+        Self { memory, grid, hint, lds, clock, barriers, wide_private, errata, numerics }
+    }
+
+    /// What is kept of it until its next turn, and the errata that it has met in this one.
+    pub(crate) fn park(self) -> (Parked, Met) {
+        let Self { hint, lds, clock, barriers, wide_private, numerics, errata, .. } = self;
+        (Parked { hint, lds, clock, barriers, wide_private, numerics }, errata)
+    }
+}
+
+/// What waves of a workgroup share, between its turns.
+pub(crate) struct Parked {
+    hint: Hint,
+    pub(crate) lds: Vec<u32>,
+    clock: u64,
+    barriers: Barriers,
+    wide_private: bool,
+    numerics: Generation,
+}
+
+impl Parked {
     /// A workgroup of a device with so many words of LDS.
-    pub(crate) fn new(
-        memory: &'m Memory,
-        lds_words: usize,
-        barriers: Barriers,
-        numerics: Generation,
-    ) -> Self {
+    pub(crate) fn new(lds_words: usize, barriers: Barriers, numerics: Generation) -> Self {
         Self {
-            memory,
             hint: Hint::default(),
             lds: vec![0; lds_words],
             clock: 0,
             barriers,
             wide_private: numerics == Generation::Gfx1250,
-            errata: Met::default(),
             numerics,
         }
     }

@@ -23,6 +23,20 @@ impl<const C: usize> Vector<C> {
         Self([[value; 8]; C])
     }
 
+    /// All ones in these lanes, zero in the others.
+    #[inline(always)]
+    pub(crate) fn of_lanes(lanes: u64) -> Self {
+        let mut mask = Self::ZERO;
+        for (chunk, lanes) in mask.0.iter_mut().zip(lanes.to_le_bytes()) {
+            for (lane, to) in chunk.iter_mut().enumerate() {
+                // By comparison, which hosts have for vectors, and not by shifts, which differ from lane to lane.
+                let is_set = u32::from(lanes) & 1 << lane != 0;
+                *to = if is_set { u32::MAX } else { 0 };
+            }
+        }
+        mask
+    }
+
     #[inline]
     pub(crate) fn lane(&self, lane: usize) -> u32 {
         self.0[lane / 8 % C][lane % 8]
@@ -65,6 +79,8 @@ pub(crate) enum Which {
     Named(u8),
     /// Of all workgroups of a cluster.
     Cluster,
+    /// Of the whole dispatch, by number.
+    Grid(u8),
 }
 
 /// What a wave has to remember for errata.
@@ -154,8 +170,9 @@ pub(crate) struct Wave<const C: usize> {
     pub(crate) scratch: Vec<u32>,
     pub(crate) failure: Option<Failure>,
     pub(crate) executed: u64,
-    /// How often it has gone through the barrier of the workgroup, the named one that it has joined, and that of the cluster.
-    pub(crate) barriers_seen: [u32; 3],
+    /// How often it has gone through the barrier of the workgroup, the named one that it has joined, that of the cluster, and
+    /// one of the dispatch.
+    pub(crate) barriers_seen: [u32; 4],
     /// The named barrier that it has joined; 0 is none.
     pub(crate) joined: u8,
     /// Whether others are to run next.
@@ -217,7 +234,7 @@ impl<const C: usize> Wave<C> {
             scratch,
             failure: None,
             executed: 0,
-            barriers_seen: [0; 3],
+            barriers_seen: [0; 4],
             joined: 0,
             yields: false,
             errata: Trail::default(),
@@ -269,11 +286,7 @@ impl<const C: usize> Wave<C> {
         self.active = lanes;
         self.full = lanes == Self::ALL;
         if !self.full {
-            for (chunk, lanes) in self.mask.0.iter_mut().zip(lanes.to_le_bytes()) {
-                for (bit, lane) in chunk.iter_mut().enumerate() {
-                    *lane = 0_u32.wrapping_sub(u32::from(lanes >> bit & 1));
-                }
-            }
+            self.mask = Vector::of_lanes(lanes);
         }
     }
 
@@ -298,6 +311,7 @@ impl<const C: usize> Wave<C> {
             Which::Workgroup => &mut self.barriers_seen[0],
             Which::Named(_) => &mut self.barriers_seen[1],
             Which::Cluster => &mut self.barriers_seen[2],
+            Which::Grid(_) => &mut self.barriers_seen[3],
         }
     }
 
@@ -346,6 +360,16 @@ impl<const C: usize> Wave<C> {
         wave.set_pair(scalar::EXEC, Self::ALL);
         wave.sync_exec();
         wave
+    }
+
+    /// The same for an access to an address.
+    #[cold]
+    pub(crate) fn fail_at(&mut self, kind: ErrorKind, lanes: u64, address: u64, detail: String) {
+        self.fail(kind, lanes, detail);
+        if let Some(failure) = self.failure.take() {
+            let error = failure.error.of_access(address);
+            self.failure = Some(Failure { error, ..failure });
+        }
     }
 
     #[cold]

@@ -16,8 +16,10 @@ use crate::dispatch::Dispatch;
 use crate::error::{Error, ErrorKind, Result, StopLocation};
 use crate::exec::address::{PRIVATE_APERTURE, SCRATCH_BASE, SHARED_APERTURE};
 use crate::exec::exception;
+use crate::memory::View;
+use crate::revision::Met;
 use crate::sanitize::Observer;
-use crate::step::Context;
+use crate::step::{Context, Parked};
 use crate::translate::{Condition, End, Program, TranslationState};
 use crate::watch::{Quiet, Watch, Watcher};
 use crate::wave::{Hardware, Mode, State, Wave, Which, scalar};
@@ -55,8 +57,12 @@ impl Budget {
 pub(crate) enum Progress {
     Ended,
     Goes,
+    /// All of its waves sleep, or wait for those that do.
+    Sleeps,
     /// All of its waves wait for other workgroups of the cluster.
     Waits,
+    /// All of its waves wait for all workgroups.
+    WaitsForGrid,
 }
 
 /// Who sees what a workgroup does.
@@ -70,7 +76,8 @@ pub(crate) struct Workgroup<'d, const C: usize> {
     dispatch: &'d Dispatch<'d>,
     number: [u32; 3],
     pub(crate) waves: Vec<Wave<C>>,
-    pub(crate) context: Context<'d>,
+    /// What its waves share; taken while it has its turn.
+    parked: Option<Parked>,
     /// The order in which waves have their turns.
     order: Vec<usize>,
     random: u64,
@@ -102,14 +109,19 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             waves.push(enter(dispatch, number, wave, items, spare.pop()));
         }
         let barriers = Barriers::new(count, named_barriers(dispatch)).in_cluster(cluster);
-        let numerics = dispatch.target.numerics();
-        let memory = &dispatch.device.memory;
-        let context = Context::new(memory, lds_words as usize, barriers, numerics);
+        let numerics = dispatch.code.target.numerics();
+        let parked = Some(Parked::new(lds_words as usize, barriers, numerics));
         let mixed = number.iter().fold(dispatch.limits.seed, |all, it| {
             all.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(*it))
         });
         let order = (0..waves.len()).collect();
-        Self { dispatch, number, waves, context, order, random: mixed }
+        Self { dispatch, number, waves, parked, order, random: mixed }
+    }
+
+    /// LDS, between turns.
+    #[cfg(test)]
+    pub(crate) fn lds_mut(&mut self) -> &mut [u32] {
+        self.parked.as_mut().map_or(&mut [], |it| &mut it.lds)
     }
 
     pub(crate) fn number(&self) -> [u32; 3] {
@@ -120,6 +132,24 @@ impl<'d, const C: usize> Workgroup<'d, C> {
     pub(crate) fn turn(
         &mut self,
         program: &mut Program<C>,
+        view: &View,
+        run: &Budget,
+        errata: &mut Met,
+        eyes: Eyes<'_, '_>,
+    ) -> Result<Progress> {
+        let Some(parked) = self.parked.take() else { return Ok(Progress::Ended) };
+        let mut context = Context::new(view, &self.dispatch.device.grid, parked);
+        let progress = self.rounds(&mut context, program, run, eyes);
+        let (parked, mut met) = context.park();
+        errata.take(&mut met);
+        self.parked = Some(parked);
+        progress
+    }
+
+    fn rounds(
+        &mut self,
+        context: &mut Context<'_>,
+        program: &mut Program<C>,
         run: &Budget,
         mut eyes: Eyes<'_, '_>,
     ) -> Result<Progress> {
@@ -127,12 +157,20 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             if self.dispatch.limits.seed != 0 {
                 self.shuffle();
             }
-            let has_run = self.round(program, run, &mut eyes)?;
+            let has_run = self.round(context, program, run, &mut eyes)?;
             if self.waves.iter().all(|wave| wave.state == State::Ended) {
                 return Ok(Progress::Ended);
             }
+            // Who sleeps polls for what others do: it is their turn.
+            let sleeps = |wave: &Wave<C>| wave.state != State::Running || wave.yields;
+            if has_run && self.waves.iter().all(sleeps) {
+                return Ok(Progress::Sleeps);
+            }
+            if !has_run && self.waits_for(|it| matches!(it, Which::Grid(_))) {
+                return Ok(Progress::WaitsForGrid);
+            }
             if !has_run {
-                return if self.waits_for_cluster() {
+                return if self.waits_for(|it| it == Which::Cluster) {
                     Ok(Progress::Waits)
                 } else {
                     Err(eyes.see(self.stuck(program)))
@@ -145,6 +183,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
     /// Runs each wave that can run for its quantum; says whether one could.
     fn round(
         &mut self,
+        context: &mut Context<'_>,
         program: &mut Program<C>,
         run: &Budget,
         eyes: &mut Eyes<'_, '_>,
@@ -153,7 +192,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
         for turn in 0..self.order.len() {
             let at = self.order[turn];
             let wave = &mut self.waves[at];
-            self.context.barriers.wakes(wave);
+            context.barriers.wakes(wave, context.grid);
             if wave.state != State::Running {
                 continue;
             }
@@ -161,14 +200,14 @@ impl<'d, const C: usize> Workgroup<'d, C> {
             let before = wave.executed;
             let budget = self.dispatch.limits.quantum.min(run.left());
             let ran = match (&mut *eyes.watcher, &mut *eyes.observer) {
-                (None, None) => run_wave(wave, &mut self.context, program, budget),
+                (None, None) => run_wave(wave, context, program, budget),
                 (_, Some(observer)) => {
                     observer.enter(self.number, at as u32, wave);
-                    run_watched(wave, &mut self.context, program, budget, observer)
+                    run_watched(wave, context, program, budget, observer)
                 }
                 (Some(watcher), None) => {
                     watcher.enter(self.number, at as u32);
-                    run_watched(wave, &mut self.context, program, budget, watcher)
+                    run_watched(wave, context, program, budget, watcher)
                 }
             };
             run.count(wave.executed - before);
@@ -204,7 +243,7 @@ impl<'d, const C: usize> Workgroup<'d, C> {
 
     fn located(&self, wave: usize, program: &Program<C>, stopped: Stopped) -> Error {
         let location = StopLocation {
-            kernel: self.dispatch.kernel.clone(),
+            kernel: self.dispatch.code.name.clone(),
             address: stopped.address,
             instruction: program.text(stopped.address, &self.dispatch.device.memory),
             workgroup: self.number,
@@ -215,8 +254,9 @@ impl<'d, const C: usize> Workgroup<'d, C> {
         stopped.error.at(location, registers)
     }
 
-    fn waits_for_cluster(&self) -> bool {
-        self.waves.iter().any(|wave| wave.state == State::Waiting(Which::Cluster))
+    fn waits_for(&self, is_it: impl Fn(Which) -> bool) -> bool {
+        let waits = |wave: &Wave<C>| matches!(wave.state, State::Waiting(which) if is_it(which));
+        self.waves.iter().any(waits)
     }
 
     /// Waves that wait for others that have ended.
@@ -266,13 +306,14 @@ fn run_watched<const C: usize>(
     watch: &mut impl Watch<C>,
 ) -> Result<(), Stopped> {
     let limit = wave.executed.saturating_add(budget);
+    wave.yields = false;
     let mut linked: Option<u32> = None;
     while wave.executed < limit {
         let number = match linked {
             Some(number) => number,
             None => {
                 let state = TranslationState::of(wave);
-                let found = program.block(wave.pc, state, context.memory);
+                let found = program.block(wave.pc, state, &context.memory.memory);
                 found.map_err(|error| Stopped { error, address: wave.pc, lanes: 0 })?
             }
         };
@@ -299,7 +340,6 @@ fn run_watched<const C: usize>(
         };
         wave.pc = pc;
         if wave.state != State::Running || wave.yields {
-            wave.yields = false;
             return Ok(());
         }
         linked = match which {
@@ -309,7 +349,7 @@ fn run_watched<const C: usize>(
                 Some(next) => Some(next),
                 None => {
                     let state = TranslationState::of(wave);
-                    let found = program.block(pc, state, context.memory);
+                    let found = program.block(pc, state, &context.memory.memory);
                     let next = found.map_err(|error| Stopped { error, address: pc, lanes: 0 })?;
                     program.blocks[number as usize].next[which] = Some(next);
                     Some(next)
@@ -348,11 +388,11 @@ fn enter<const C: usize>(
 ) -> Wave<C> {
     let lanes = Wave::<C>::LANES;
     let mut wave = Wave::new(
-        dispatch.layout.constants(),
+        dispatch.code.layout.constants(),
         (dispatch.scratch_bytes as usize).div_ceil(4),
         spare,
     );
-    wave.pc = dispatch.start;
+    wave.pc = dispatch.code.start;
     wave.mode = mode(dispatch);
     let cluster = u32::from(dispatch.cluster != [1; 3]);
     wave.hardware = Hardware { lds_words: dispatch.lds_bytes.div_ceil(4), cluster };
@@ -370,7 +410,7 @@ fn enter<const C: usize>(
         queue_ptr: Some(dispatch.queue_address),
         kernarg_address: Some(dispatch.kernarg_address),
         kernarg: &dispatch.kernarg,
-        dispatch_id: Some(0),
+        dispatch_id: Some(dispatch.dispatch_id),
         private_segment_size: Some(dispatch.scratch_bytes),
     };
     scalars(dispatch, &entry, &mut wave);
@@ -380,19 +420,19 @@ fn enter<const C: usize>(
 
 /// Named barriers that the descriptor asks for.
 fn named_barriers(dispatch: &Dispatch<'_>) -> u32 {
-    match dispatch.target.generation {
-        Generation::Gfx125 => (dispatch.descriptor.compute_pgm_rsrc3 >> 14 & 7) * 4,
+    match dispatch.code.target.generation {
+        Generation::Gfx125 => (dispatch.code.descriptor.compute_pgm_rsrc3 >> 14 & 7) * 4,
         _ => 0,
     }
 }
 
 /// MODE as the descriptor sets it.
 fn mode(dispatch: &Dispatch<'_>) -> Mode {
-    let rsrc1 = dispatch.descriptor.compute_pgm_rsrc1;
-    let is_gfx12 = dispatch.target.generation >= Generation::Gfx12;
+    let rsrc1 = dispatch.code.descriptor.compute_pgm_rsrc1;
+    let is_gfx12 = dispatch.code.target.generation >= Generation::Gfx12;
     let ieee = if is_gfx12 { 1 } else { rsrc1 >> 23 & 1 };
     let clamp = if is_gfx12 { 1 } else { rsrc1 >> 21 & 1 };
-    let exceptions = exception::of_descriptor(dispatch.descriptor.compute_pgm_rsrc2);
+    let exceptions = exception::of_descriptor(dispatch.code.descriptor.compute_pgm_rsrc2);
     Mode(rsrc1 >> 12 & 0xff | clamp << 8 | ieee << 9 | exceptions | (rsrc1 >> 26 & 1) << 23)
 }
 
@@ -407,7 +447,7 @@ fn apertures<const C: usize>(wave: &mut Wave<C>) {
 }
 
 fn scalars<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave: &mut Wave<C>) {
-    for (register, value) in dispatch.entry.scalar_values(entry) {
+    for (register, value) in dispatch.code.entry.scalar_values(entry) {
         let at = match register.file {
             RegisterFile::Sgpr => register.first,
             RegisterFile::Ttmp => scalar::TTMP + register.first,
@@ -417,7 +457,7 @@ fn scalars<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave:
             *place = value;
         }
     }
-    for entry in dispatch.entry.registers() {
+    for entry in dispatch.code.entry.registers() {
         let at = entry.register.first;
         match entry.holds {
             EntryValue::PrivateSegmentBuffer => {
@@ -441,12 +481,12 @@ fn scalars<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave:
 
 fn vectors<const C: usize>(dispatch: &Dispatch<'_>, entry: &EntryWave<'_>, wave: &mut Wave<C>) {
     // Several numbers may share a register, which is zero before.
-    for it in dispatch.entry.registers() {
+    for it in dispatch.code.entry.registers() {
         let EntryValue::WorkitemId(axis) = it.holds else { continue };
         let Some(vector) = wave.v.get_mut(usize::from(it.register.first)) else { continue };
         let shift = it.bits.map_or(0, |bits| bits.0);
         for lane in 0..Wave::<C>::LANES {
-            let Some(ids) = dispatch.entry.work_item(entry, lane as u32) else { continue };
+            let Some(ids) = dispatch.code.entry.work_item(entry, lane as u32) else { continue };
             let id = ids.get(usize::from(axis)).copied().unwrap_or_default();
             vector.set_lane(lane, vector.lane(lane) | id << shift);
         }

@@ -107,37 +107,47 @@ impl Element {
         }
     }
 
-    /// The bytes of a whole number.
-    fn whole(self, number: u64) -> Vec<u8> {
+    /// The bits of a whole number: of those that it has bytes for.
+    fn whole(self, number: u64) -> u64 {
         #[allow(clippy::cast_precision_loss, reason = "counts up to what a float holds")]
         let float = number as f64;
         match self {
-            Self::Integer { bytes, .. } => number.to_le_bytes().into_iter().take(bytes).collect(),
+            Self::Integer { .. } => number,
             _ => self.float(float),
         }
     }
 
-    fn float(self, number: f64) -> Vec<u8> {
+    fn float(self, number: f64) -> u64 {
+        let half = |value| match value {
+            Value::F16(bits) | Value::Bf16(bits) => bits.into(),
+            _ => 0,
+        };
         match self {
-            Self::F16 | Self::Bf16 => {
-                let half =
-                    if self == Self::F16 { Value::half(number) } else { Value::brain(number) };
-                match half {
-                    Value::F16(bits) | Value::Bf16(bits) => bits.to_le_bytes().to_vec(),
-                    _ => Vec::new(),
-                }
-            }
+            Self::F16 => half(Value::half(number)),
+            Self::Bf16 => half(Value::brain(number)),
             #[allow(clippy::cast_possible_truncation, reason = "rounded to single precision")]
-            Self::F32 => (number as f32).to_le_bytes().to_vec(),
-            _ => number.to_le_bytes().to_vec(),
+            Self::F32 => (number as f32).to_bits().into(),
+            _ => number.to_bits(),
         }
+    }
+
+    /// Appends the bytes of an element.
+    fn append(self, bits: u64, bytes: &mut Vec<u8>) {
+        bytes.extend(bits.to_le_bytes().iter().take(self.size()));
+    }
+
+    /// The bytes of an element.
+    fn bytes(self, bits: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.append(bits, &mut bytes);
+        bytes
     }
 
     /// The bytes of a number as it is written.
     fn number(self, text: &str) -> Result<Vec<u8>, TextError> {
         let wrong = || TextError::new(format!("`{text}` is no such number"));
         let Element::Integer { bytes, is_signed } = self else {
-            return text.parse().map(|number| self.float(number)).map_err(|_| wrong());
+            return text.parse().map(|it| self.bytes(self.float(it))).map_err(|_| wrong());
         };
         let bits = bytes * 8;
         let half = 1_i128 << (bits - 1);
@@ -285,9 +295,12 @@ impl BufferSpec {
     pub fn content(&self, file: Option<Vec<u8>>) -> Result<Vec<u8>, TextError> {
         let Self { size, element, .. } = *self;
         let count = size / element.size();
-        let mut bytes: Vec<u8> = match &self.content {
-            Content::Nothing | Content::Zero => Vec::new(),
-            Content::Iota => (0..count as u64).flat_map(|it| element.whole(it)).collect(),
+        let mut bytes = Vec::new();
+        match &self.content {
+            Content::Nothing | Content::Zero => {}
+            Content::Iota => {
+                (0..count as u64).for_each(|it| element.append(element.whole(it), &mut bytes));
+            }
             Content::Random(seed) => {
                 let mut next = random(*seed);
                 let mut one = || match element {
@@ -296,10 +309,10 @@ impl BufferSpec {
                     #[allow(clippy::cast_precision_loss, reason = "ten bits")]
                     _ => element.float((next() % 2048) as f64 / 1024.0 - 1.0),
                 };
-                (0..count).flat_map(|_| one()).collect()
+                (0..count).for_each(|_| element.append(one(), &mut bytes));
             }
-            Content::File(_) => file.unwrap_or_default(),
-        };
+            Content::File(_) => bytes = file.unwrap_or_default(),
+        }
         if bytes.len() > size {
             let given = bytes.len();
             return Err(TextError::new(format!("{given} bytes do not fit a buffer of {size}")));

@@ -132,25 +132,37 @@ pub struct PlaceRow {
 /// A symbol; what does not apply is null.
 #[derive(Serialize)]
 pub struct SymbolRow {
-    name: String,
-    demangled: String,
-    kind: &'static str,
-    object: Option<String>,
+    /// The mangled name.
+    pub name: String,
+    /// The name in the source.
+    pub demangled: String,
+    /// What it is.
+    pub kind: &'static str,
+    /// The object that it is in.
+    pub object: Option<String>,
     /// In its object.
-    value: Option<u64>,
+    pub value: Option<u64>,
     /// In memory.
-    address: Option<u64>,
-    size: u64,
-    align: Option<u64>,
-    binding: &'static str,
-    visibility: &'static str,
-    exported: bool,
+    pub address: Option<u64>,
+    /// Its bytes.
+    pub size: u64,
+    /// What its address is a multiple of.
+    pub align: Option<u64>,
+    /// How names of other objects stand to it.
+    pub binding: &'static str,
+    /// Who may see it.
+    pub visibility: &'static str,
+    /// Whether other objects may use it.
+    pub exported: bool,
+    /// Of a variable, whether it may only be read.
     #[serde(rename = "const")]
-    is_const: Option<bool>,
-    code_address: Option<u64>,
-    code_size: Option<u64>,
+    pub is_const: Option<bool>,
+    /// Of a kernel, where its code is.
+    pub code_address: Option<u64>,
+    /// Of a kernel, the bytes of its code.
+    pub code_size: Option<u64>,
     /// Who provides an external.
-    provider: Option<String>,
+    pub provider: Option<String>,
     kernel: Option<KernelRow>,
     /// Who calls it, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

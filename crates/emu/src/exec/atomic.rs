@@ -4,7 +4,7 @@ use super::memory::{Place, place, set_word, word};
 use crate::error::ErrorKind;
 use crate::exec::float::{self, AtomicUnit, FloatAtomics};
 use crate::generated::Op;
-use crate::num::{BF16, F16, F32, F64};
+use crate::num::{BF16, F16, F32, F64, Mode};
 use crate::semantics::Type;
 use crate::step::{Context, Handler, Step};
 use crate::wave::{Space, Wave, lanes};
@@ -105,19 +105,20 @@ fn is_aligned<const C: usize>(wave: &mut Wave<C>, lane: usize, bytes: u64) -> bo
 }
 
 /// The rules of floats where an operation is done.
-fn floats<const C: usize>(wave: &Wave<C>, context: &Context<'_>, place: Place<'_>) -> FloatAtomics {
+#[inline]
+fn floats(mode: &Mode, space: Space, place: Place<'_>) -> FloatAtomics {
     let unit = match place {
-        Place::Lds(_) if wave.space == Space::Flat => AtomicUnit::LdsByFlat,
+        Place::Lds(_) if space == Space::Flat => AtomicUnit::LdsByFlat,
         Place::Lds(_) => AtomicUnit::Lds,
         _ => AtomicUnit::Cache,
     };
-    FloatAtomics::new(&float::mode(wave, context), unit)
+    FloatAtomics::new(mode, unit)
 }
 
 /// Data `a`, comparison `b`; what was there goes to `d` where `c` is 1. Lanes take their turns in order.
 fn change_words<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let Some((_, _, change)) = CHANGES32.get(step.k as usize) else { return };
-    let valid = wave.valid;
+    let (valid, mode) = (wave.valid, float::mode(wave, context));
     for lane in lanes(wave.active) {
         let mut old = 0;
         if valid >> lane & 1 == 1 {
@@ -127,7 +128,7 @@ fn change_words<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, s
             let Some(place) = place(wave, context, lane, 4, true) else { return };
             let data = wave.v[usize::from(step.a)].lane(lane);
             let compare = wave.v[usize::from(step.b)].lane(lane);
-            let floats = floats(wave, context, place);
+            let floats = floats(&mode, wave.space, place);
             old = change_word(wave, context, place, |old| change(&floats, old, data, compare));
         }
         if step.c == 1 {
@@ -153,7 +154,7 @@ fn change_word<const C: usize>(
 /// The same with pairs of registers.
 fn change_pairs<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
     let Some((_, _, change)) = CHANGES64.get(step.k as usize) else { return };
-    let valid = wave.valid;
+    let (valid, mode) = (wave.valid, float::mode(wave, context));
     for lane in lanes(wave.active) {
         let mut old = 0;
         if valid >> lane & 1 == 1 {
@@ -166,7 +167,7 @@ fn change_pairs<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, s
                 u64::from(low) | u64::from(high) << 32
             };
             let (data, compare) = (pair(step.a), pair(step.b));
-            let floats = floats(wave, context, place);
+            let floats = floats(&mode, wave.space, place);
             old = change_pair(wave, context, place, |old| change(&floats, old, data, compare));
         }
         if step.c == 1 {
@@ -206,7 +207,7 @@ pub(crate) fn find<const C: usize>(op: Op, ty: Type) -> Option<(Handler<C>, u64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::num::{Generation, Mode};
+    use crate::num::Generation;
 
     fn change(op: Op, ty: Type, old: u32, data: u32, compare: u32) -> u32 {
         let (_, at, _) = find::<8>(op, ty).unwrap();

@@ -14,9 +14,38 @@ pub(crate) fn meet<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>
 
 fn wait_at<const C: usize>(wave: &mut Wave<C>, context: &Context<'_>, which: Which) {
     wave.state = State::Waiting(which);
-    if !context.barriers.wakes(wave) {
+    if !context.barriers.wakes(wave, context.grid) {
         wave.stop = true;
     }
+}
+
+/// The barrier of the dispatch that an instruction names: its offset `k`, and M0.
+fn of_grid<const C: usize>(wave: &Wave<C>, step: &Step<C>) -> (u8, u32) {
+    let base = u64::from(wave.s[usize::from(scalar::M0)] >> 16);
+    let lane = wave.active.trailing_zeros() as usize;
+    let others = wave.v[usize::from(step.a)].lane(lane % Wave::<C>::LANES);
+    ((base + step.k) as u8 & 63, others)
+}
+
+/// `ds_gws_init`: `v[a]` of the first lane is how many waves must come besides one.
+pub(crate) fn init_grid<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    let (number, others) = of_grid(wave, step);
+    context.grid.init(number, others);
+}
+
+/// `ds_gws_barrier`: comes, and waits for all waves of the dispatch that use it.
+pub(crate) fn meet_grid<const C: usize>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    let (number, others) = of_grid(wave, step);
+    *wave.seen(Which::Grid(number)) = context.grid.arrive(number, others);
+    wait_at(wave, context, Which::Grid(number));
 }
 
 /// The barrier that an operand names: `k`, or M0 where `a` is 1; none where signalling it does nothing.

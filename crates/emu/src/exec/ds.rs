@@ -1,6 +1,6 @@
 //! Accesses of LDS that memory has no equal for: two addresses, one for all lanes, conditions, barrier cells.
 
-use super::memory::{Place, set_word, word};
+use super::memory::{Place, load_lds_at, set_word, word};
 use crate::error::ErrorKind;
 use crate::generated::Op;
 use crate::step::{Context, Handler, Step};
@@ -12,19 +12,21 @@ fn offsets(k: u64) -> [u64; 2] {
 }
 
 /// Loads `N` registers at each of two offsets from the address, into `d` and those after it.
-fn load2<const C: usize, const N: u16>(
+fn load2<const C: usize, const N: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
 ) {
-    for lane in lanes(wave.active) {
-        let address = wave.addresses[lane];
-        // An address register may be loaded into.
-        for (which, offset) in (0..).zip(offsets(step.k)) {
-            let place = Place::Lds((address + offset) & 0xffff_ffff);
+    for (which, offset) in (0..).zip(offsets(step.k)) {
+        let first = step.d + which * N as u16;
+        if load_lds_at::<C, N>(wave, context, first, offset) {
+            continue;
+        }
+        for lane in lanes(wave.active) {
+            let place = Place::Lds((wave.addresses[lane] + offset) & 0xffff_ffff);
             for at in 0..N {
-                let value = word(wave, context, place, u64::from(at) * 4);
-                wave.v[usize::from(step.d + which * N + at)].set_lane(lane, value);
+                let value = word(wave, context, place, at as u64 * 4);
+                wave.v[usize::from(first) + at].set_lane(lane, value);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::address::{Buffer, Offset, PRIVATE_APERTURE, Row, SHARED_APERTURE, Scalar64, Vector64};
-use super::{Body, handler};
+use super::{Body, blend, handler};
 use crate::error::ErrorKind;
 use crate::memory::Allocation;
 use crate::semantics::Type;
@@ -78,7 +78,7 @@ fn refuse<const C: usize>(
     address: u64,
     bytes: u64,
 ) {
-    wave.fail(kind, 1 << lane, forbidden(kind, address, bytes));
+    wave.fail_at(kind, 1 << lane, address, forbidden(kind, address, bytes));
 }
 
 /// What is wrong with an access.
@@ -242,17 +242,44 @@ impl Part {
 
     /// The register after a load into it.
     pub(crate) fn merged(self, old: u32, loaded: u32) -> u32 {
-        let wide = match (self.bytes, self.is_signed) {
-            (1, true) => i32::from(loaded as i8).cast_unsigned(),
-            (2, true) => i32::from(loaded as i16).cast_unsigned(),
-            _ => loaded,
+        self.placement().merged(old, loaded)
+    }
+
+    #[inline(always)]
+    fn placement(self) -> Placement {
+        let kept = match self.half {
+            _ if self.clears => 0,
+            None => 0,
+            Some(false) => 0xffff_0000,
+            Some(true) => 0xffff,
         };
-        let old = if self.clears { 0 } else { old };
-        match self.half {
-            None => wide,
-            Some(false) => old & 0xffff_0000 | wide & 0xffff,
-            Some(true) => old & 0xffff | wide << 16,
-        }
+        let taken = match self.half {
+            None => u32::MAX,
+            Some(false) => 0xffff,
+            Some(true) => 0xffff_0000,
+        };
+        let shift = if self.half == Some(true) { 16 } else { 0 };
+        let sign = if self.is_signed { 1 << (u32::from(self.bytes) * 8 - 1) } else { 0 };
+        Placement { sign, shift, taken, kept }
+    }
+}
+
+/// How a loaded part becomes a register, as masks: the same for all lanes.
+#[derive(Clone, Copy)]
+struct Placement {
+    /// The bit that those above it repeat.
+    sign: u32,
+    shift: u32,
+    taken: u32,
+    /// What stays of the register.
+    kept: u32,
+}
+
+impl Placement {
+    #[inline(always)]
+    fn merged(self, old: u32, loaded: u32) -> u32 {
+        let wide = (loaded ^ self.sign).wrapping_sub(self.sign);
+        old & self.kept | wide << self.shift & self.taken
     }
 }
 
@@ -523,24 +550,6 @@ pub(crate) fn reach<const C: usize>(wave: &Wave<C>, valid: u64, lane: usize, cou
 const APERTURES: u64 = (SHARED_APERTURE as u64) << 32;
 const _: () = assert!(SHARED_APERTURE < PRIVATE_APERTURE);
 
-/// The first and the last address of the active lanes, if they are in no aperture.
-#[inline]
-fn span<const C: usize>(wave: &Wave<C>) -> Option<(u64, u64)> {
-    let (mut low, mut high) = (u64::MAX, 0);
-    if wave.full {
-        for address in &wave.addresses[..Wave::<C>::LANES] {
-            (low, high) = (low.min(*address), high.max(*address));
-        }
-    } else {
-        for lane in lanes(wave.active) {
-            let address = wave.addresses[lane];
-            (low, high) = (low.min(address), high.max(address));
-        }
-    }
-    let is_global = wave.space == Space::Global || high < APERTURES;
-    is_global.then_some((low, high))
-}
-
 /// Loads from aligned words of LDS; says whether all were inside of it.
 #[inline]
 fn load_lds<const C: usize, const N: usize>(
@@ -548,11 +557,25 @@ fn load_lds<const C: usize, const N: usize>(
     context: &Context<'_>,
     step: &Step<C>,
 ) -> bool {
-    for lane in lanes(wave.active) {
-        let at = wave.addresses[lane];
+    load_lds_at::<C, N>(wave, context, step.d, 0)
+}
+
+/// The same so many bytes behind the addresses, into the registers from `first` on.
+#[inline(always)]
+pub(crate) fn load_lds_at<const C: usize, const N: usize>(
+    wave: &mut Wave<C>,
+    context: &Context<'_>,
+    first: u16,
+    offset: u64,
+) -> bool {
+    let Wave { v, addresses, active, .. } = wave;
+    let to = v.get_mut(usize::from(first)..).and_then(<[_]>::first_chunk_mut::<N>);
+    let Some(to) = to else { return false };
+    for lane in lanes(*active) {
+        let at = (addresses[lane] + offset) & 0xffff_ffff;
         let words = context.lds.get((at / 4) as usize..).and_then(<[u32]>::first_chunk::<N>);
         let Some(words) = words.filter(|_| at.is_multiple_of(4)) else { return false };
-        set_lanes(wave, step.d, lane, *words);
+        set_row(to, lane, *words);
     }
     true
 }
@@ -564,12 +587,14 @@ fn store_lds<const C: usize, const N: usize>(
     context: &mut Context<'_>,
     step: &Step<C>,
 ) -> bool {
+    let from = wave.v.get(usize::from(step.a)..).and_then(<[_]>::first_chunk::<N>);
+    let Some(from) = from else { return false };
     for lane in lanes(wave.active) {
         let at = wave.addresses[lane];
         let words = context.lds.get_mut((at / 4) as usize..);
         let words = words.and_then(<[u32]>::first_chunk_mut::<N>);
         let Some(words) = words.filter(|_| at.is_multiple_of(4)) else { return false };
-        *words = lanes_of(wave, step.a, lane);
+        *words = row_at(from, lane);
     }
     true
 }
@@ -623,19 +648,31 @@ fn load_together<const C: usize, const N: usize>(
     context: &mut Context<'_>,
     step: &Step<C>,
 ) -> bool {
-    let Some((low, high)) = span(wave) else { return false };
-    if wave.active == 0 {
-        return true;
-    }
-    let bytes = (high - low).saturating_add(N as u64 * 4);
-    let Some((allocation, start)) = context.memory.find(low, bytes, &mut context.hint) else {
-        return false;
-    };
-    for lane in lanes(wave.active) {
-        let offset = start + (wave.addresses[lane] - low);
-        set_lanes(wave, step.d, lane, allocation.load::<N>(offset));
+    let Some(first) = lanes(wave.active).next() else { return true };
+    let Some(allocation) = common(wave, context, first, N as u64 * 4) else { return false };
+    let Wave { v, addresses, active, .. } = wave;
+    let to = v.get_mut(usize::from(step.d)..).and_then(<[_]>::first_chunk_mut::<N>);
+    let Some(to) = to else { return false };
+    for lane in lanes(*active) {
+        let Some(offset) = allocation.offset(addresses[lane], N as u64 * 4) else { return false };
+        set_row(to, lane, allocation.load::<N>(offset));
     }
     true
+}
+
+/// The allocation that so many bytes of a lane are in, if no active lane is in an aperture.
+#[inline]
+fn common<'m, const C: usize>(
+    wave: &Wave<C>,
+    context: &mut Context<'m>,
+    lane: usize,
+    bytes: u64,
+) -> Option<&'m Allocation> {
+    let is_outside = |lane: usize| wave.addresses[lane] < APERTURES;
+    if wave.space == Space::Flat && !lanes(wave.active).all(is_outside) {
+        return None;
+    }
+    Some(context.memory.find(wave.addresses[lane], bytes, &mut context.hint)?.0)
 }
 
 /// Stores `N` registers, wherever lanes are.
@@ -674,175 +711,198 @@ fn store_words<const C: usize, const N: usize>(
     }
 }
 
-/// Stores where all lanes are in one allocation; says whether they were.
+/// Stores where all lanes are in one allocation; says whether they were. What was stored before a lane that was not is
+/// stored again.
 #[inline]
 fn store_together<const C: usize, const N: usize>(
     wave: &Wave<C>,
     context: &mut Context<'_>,
     step: &Step<C>,
 ) -> bool {
-    let Some((low, high)) = span(wave) else { return false };
-    if wave.active == 0 {
-        return true;
-    }
-    let bytes = (high - low).saturating_add(N as u64 * 4);
-    let Some((allocation, start)) = context.memory.find(low, bytes, &mut context.hint) else {
-        return false;
-    };
-    if allocation.forbids_write(start, bytes).is_some() {
-        return false;
-    }
+    let bytes = N as u64 * 4;
+    let Some(first) = lanes(wave.active).next() else { return true };
+    let Some(allocation) = common(wave, context, first, bytes) else { return false };
+    let from = wave.v.get(usize::from(step.a)..).and_then(<[_]>::first_chunk::<N>);
+    let Some(from) = from else { return false };
     let mut left = wave.active;
     while left != 0 {
         let lane = left.trailing_zeros() as usize;
         left &= left - 1;
         let address = wave.addresses[lane];
-        let offset = start + (address - low);
+        let Some(offset) = allocation.offset(address, bytes) else { return false };
         // Two neighbours fill a word of memory, which needs no reading then.
         let has_neighbour = N == 1
             && offset.is_multiple_of(8)
             && left >> lane & 2 == 2
             && wave.addresses[lane + 1] == address + 4;
-        if has_neighbour {
-            let data = &wave.v[usize::from(step.a)];
+        let is_forbidden = |bytes| allocation.forbids_write(offset, bytes).is_some();
+        if has_neighbour && !is_forbidden(2 * bytes) {
+            let data = &from[0];
             allocation.store(offset, [data.lane(lane), data.lane(lane + 1)]);
             left &= left - 1;
+        } else if is_forbidden(bytes) {
+            return false;
         } else {
-            allocation.store(offset, lanes_of::<C, N>(wave, step.a, lane));
+            allocation.store(offset, row_at(from, lane));
         }
     }
     true
 }
 
 /// Loads a part of the register `d`.
-fn load_part<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
-    let part = Part::unpack(step.k);
-    if wave.valid == wave.active && load_parts_together(wave, context, step.d, part) {
-        return;
-    }
-    let valid = wave.valid;
-    for lane in lanes(wave.active) {
-        let mut loaded = 0;
-        if valid >> lane & 1 == 1 {
-            let Some(place) = place(wave, context, lane, part.bytes.into(), false) else { return };
-            loaded = match (place, part.bytes) {
-                (Place::Memory(allocation, offset), 2) => allocation.load16(offset).into(),
-                (_, 2) => {
-                    u16::from_le_bytes([0, 1].map(|at| byte(wave, context, place, at))).into()
-                }
-                _ => byte(wave, context, place, 0).into(),
-            };
+struct LoadPart;
+
+impl<const C: usize> Body<C> for LoadPart {
+    #[inline(always)]
+    fn run(wave: &mut Wave<C>, context: &mut Context<'_>, step: &Step<C>) {
+        let part = Part::unpack(step.k);
+        let mut loaded = [[0; 8]; C];
+        let lanes = loaded.as_flattened_mut();
+        let together =
+            wave.valid == wave.active && parts_together(wave, context, part.bytes, lanes);
+        if !together && !parts_by_lane(wave, context, part.bytes, lanes) {
+            return;
         }
-        let old = wave.v[usize::from(step.d)].lane(lane);
-        wave.v[usize::from(step.d)].set_lane(lane, part.merged(old, loaded));
+        let (to, placement) = (&mut wave.v[usize::from(step.d)].0, part.placement());
+        for at in 0..C {
+            let mask = if wave.full { [u32::MAX; 8] } else { wave.mask.0[at] };
+            let mut merged = [0; 8];
+            for lane in 0..8 {
+                merged[lane] = placement.merged(to[at][lane], loaded[at][lane]);
+            }
+            blend(&mut to[at], &merged, &mask);
+        }
     }
 }
 
-/// Loads parts where all lanes are in LDS or in one allocation; says whether they were.
-fn load_parts_together<const C: usize>(
+/// What lanes load, one by one; says whether all of it is anywhere.
+#[inline(never)]
+fn parts_by_lane<const C: usize>(
     wave: &mut Wave<C>,
     context: &mut Context<'_>,
-    register: u16,
-    part: Part,
+    bytes: u8,
+    loaded: &mut [u32],
 ) -> bool {
-    let set = |wave: &mut Wave<C>, lane: usize, loaded: u32| {
-        let old = wave.v[usize::from(register)].lane(lane);
-        wave.v[usize::from(register)].set_lane(lane, part.merged(old, loaded));
-    };
+    let valid = wave.valid;
+    for lane in lanes(wave.active) {
+        if valid >> lane & 1 == 0 {
+            continue;
+        }
+        let Some(place) = place(wave, context, lane, bytes.into(), false) else { return false };
+        loaded[lane] = match (place, bytes) {
+            (Place::Memory(allocation, offset), 2) => allocation.load16(offset).into(),
+            (_, 2) => u16::from_le_bytes([0, 1].map(|at| byte(wave, context, place, at))).into(),
+            _ => byte(wave, context, place, 0).into(),
+        };
+    }
+    true
+}
+
+/// The same where all lanes are in LDS or in one allocation; says whether they were.
+#[inline(never)]
+fn parts_together<const C: usize>(
+    wave: &Wave<C>,
+    context: &mut Context<'_>,
+    bytes: u8,
+    loaded: &mut [u32],
+) -> bool {
+    let Some(first) = lanes(wave.active).next() else { return true };
     match wave.space {
+        Space::Lds if bytes == 2 => {
+            for lane in lanes(wave.active) {
+                loaded[lane] = lds_part::<2>(&context.lds, wave.addresses[lane]);
+            }
+        }
         Space::Lds => {
             for lane in lanes(wave.active) {
-                let loaded = lds_part(&context.lds, wave.addresses[lane], part.bytes);
-                set(wave, lane, loaded);
+                loaded[lane] = lds_part::<1>(&context.lds, wave.addresses[lane]);
             }
-            true
         }
         Space::Global | Space::Flat => {
-            let Some((allocation, low, start)) = together(wave, context, part.bytes) else {
-                return false;
-            };
+            let size = u64::from(bytes);
+            let Some(allocation) = common(wave, context, first, size) else { return false };
             for lane in lanes(wave.active) {
-                let offset = start + (wave.addresses[lane] - low);
-                let loaded = match part.bytes {
+                let offset = allocation.offset(wave.addresses[lane], size);
+                let Some(offset) = offset else { return false };
+                loaded[lane] = match bytes {
                     2 => allocation.load16(offset).into(),
                     _ => allocation.load8(offset).into(),
                 };
-                set(wave, lane, loaded);
             }
-            true
         }
-        Space::Private => false,
+        Space::Private => return false,
     }
+    true
 }
 
 /// Stores parts where all lanes are in LDS or in one allocation; says whether they were.
+#[inline(never)]
 fn store_parts_together<const C: usize>(
     wave: &Wave<C>,
     context: &mut Context<'_>,
     register: u16,
     part: Part,
 ) -> bool {
+    let Some(first) = lanes(wave.active).next() else { return true };
     let shift = if part.half == Some(true) { 16 } else { 0 };
-    let value = |lane: usize| wave.v[usize::from(register)].lane(lane) >> shift;
+    let data = &wave.v[usize::from(register)];
+    let value = |lane: usize| data.lane(lane) >> shift;
     match wave.space {
+        Space::Lds if part.bytes == 2 => {
+            for lane in lanes(wave.active) {
+                set_lds_part::<2>(&mut context.lds, wave.addresses[lane], value(lane));
+            }
+        }
         Space::Lds => {
             for lane in lanes(wave.active) {
-                set_lds_part(&mut context.lds, wave.addresses[lane], part.bytes, value(lane));
+                set_lds_part::<1>(&mut context.lds, wave.addresses[lane], value(lane));
             }
-            true
         }
         Space::Global | Space::Flat => {
-            let Some((allocation, low, start)) = together(wave, context, part.bytes) else {
-                return false;
-            };
-            let last = lanes(wave.active).map(|lane| wave.addresses[lane] - low).max();
-            let bytes = last.unwrap_or(0) + u64::from(part.bytes);
-            if allocation.forbids_write(start, bytes).is_some() {
-                return false;
-            }
+            let size = u64::from(part.bytes);
+            let Some(allocation) = common(wave, context, first, size) else { return false };
             for lane in lanes(wave.active) {
-                let offset = start + (wave.addresses[lane] - low);
+                let offset = allocation.offset(wave.addresses[lane], size);
+                let Some(offset) =
+                    offset.filter(|it| allocation.forbids_write(*it, size).is_none())
+                else {
+                    return false;
+                };
                 match part.bytes {
                     2 => allocation.store16(offset, value(lane) as u16),
                     _ => allocation.store8(offset, value(lane) as u8),
                 }
             }
-            true
         }
-        Space::Private => false,
+        Space::Private => return false,
     }
-}
-
-/// The allocation that all active lanes are in, the lowest of their addresses, and where that is in it.
-fn together<'m, const C: usize>(
-    wave: &Wave<C>,
-    context: &mut Context<'m>,
-    bytes: u8,
-) -> Option<(&'m Allocation, u64, u64)> {
-    let (low, high) = span(wave).filter(|_| wave.active != 0)?;
-    let bytes = (high - low).saturating_add(bytes.into());
-    let (allocation, start) = context.memory.find(low, bytes, &mut context.hint)?;
-    Some((allocation, low, start))
+    true
 }
 
 /// One or two bytes of LDS; what is past its end is zero.
-fn lds_part(lds: &[u32], at: u64, bytes: u8) -> u32 {
+#[inline(always)]
+fn lds_part<const BYTES: u64>(lds: &[u32], at: u64) -> u32 {
     let shift = at % 4 * 8;
-    if shift + u64::from(bytes) * 8 > 32 {
+    if shift + BYTES * 8 > 32 {
         return u16::from_le_bytes([0, 1].map(|part| lds_byte(lds, at + part))).into();
     }
-    let word = usize::try_from(at / 4).ok().and_then(|at| lds.get(at)).copied().unwrap_or(0);
-    word >> shift & (0xffff_ffff >> (32 - u32::from(bytes) * 8))
+    let word = lds.get((at / 4) as usize).copied().unwrap_or(0);
+    word >> shift & (u32::MAX >> (32 - BYTES * 8))
 }
 
 /// Stores one or two bytes into LDS, as far as they are inside.
-fn set_lds_part(lds: &mut [u32], at: u64, bytes: u8, value: u32) {
-    for part in 0..u64::from(bytes) {
-        let word = usize::try_from((at + part) / 4).ok().and_then(|at| lds.get_mut(at));
-        if let Some(word) = word {
-            let shift = (at + part) % 4 * 8;
-            *word = *word & !(0xff << shift) | (value >> (part * 8) & 0xff) << shift;
+#[inline(always)]
+fn set_lds_part<const BYTES: u64>(lds: &mut [u32], at: u64, value: u32) {
+    let shift = at % 4 * 8;
+    if shift + BYTES * 8 <= 32 {
+        let part = (u32::MAX >> (32 - BYTES * 8)) << shift;
+        if let Some(word) = lds.get_mut((at / 4) as usize) {
+            *word = *word & !part | value << shift & part;
         }
+        return;
+    }
+    for (at, value) in (at..).zip([value, value >> 8]) {
+        set_lds_part::<1>(lds, at, value);
     }
 }
 
@@ -867,9 +927,13 @@ fn store_part<const C: usize>(wave: &mut Wave<C>, context: &mut Context<'_>, ste
 }
 
 /// The handler of a load, and what its `k` is.
-pub(crate) fn load<const C: usize>(ty: Type, clears: bool) -> Option<(Handler<C>, u64)> {
+pub(crate) fn load<const C: usize>(
+    ty: Type,
+    clears: bool,
+    host: Host,
+) -> Option<(Handler<C>, u64)> {
     if let Some(part) = Part::of(ty) {
-        return Some((load_part::<C>, Part { clears, ..part }.pack()));
+        return Some((handler::<C, LoadPart>(host), Part { clears, ..part }.pack()));
     }
     let handler: Handler<C> = match words(ty)? {
         1 => load_words::<C, 1>,

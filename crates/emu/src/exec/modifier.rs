@@ -3,15 +3,15 @@
 use super::{Body, handler};
 use crate::exec::valu::{Lane, Map};
 use crate::step::{Context, Handler, Host, Step};
-use crate::wave::{Vector, Wave};
+use crate::wave::{Vector, Wave, lanes};
 
-/// `d = s[a]` in all lanes.
+/// `d = s[a]` in all lanes. Nothing else writes `d`, so that all of its lanes hold what the first does.
 pub(crate) struct Broadcast;
 
 impl<const C: usize> Body<C> for Broadcast {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
-        wave.v[usize::from(step.d)] = Vector::splat(wave.s[usize::from(step.a)]);
+        broadcast(&mut wave.v[usize::from(step.d)], wave.s[usize::from(step.a)]);
     }
 }
 
@@ -22,8 +22,16 @@ impl<const C: usize> Body<C> for BroadcastPair {
     #[inline(always)]
     fn run(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
         let pair = wave.pair(step.a);
-        wave.v[usize::from(step.d)] = Vector::splat(pair as u32);
-        wave.v[usize::from(step.d) + 1] = Vector::splat((pair >> 32) as u32);
+        broadcast(&mut wave.v[usize::from(step.d)], pair as u32);
+        broadcast(&mut wave.v[usize::from(step.d) + 1], (pair >> 32) as u32);
+    }
+}
+
+/// Scalars that loops do not change are there already.
+#[inline(always)]
+fn broadcast<const C: usize>(to: &mut Vector<C>, value: u32) {
+    if to.0[0][0] != value {
+        *to = Vector::splat(value);
     }
 }
 
@@ -198,30 +206,66 @@ impl DppControl {
     }
 }
 
+impl DppControl {
+    /// The lane that each lane reads, and which lanes have one.
+    fn sources(self, lanes: u32) -> ([u8; 64], u64) {
+        let (mut sources, mut valid) = ([0; 64], 0);
+        // Most controls do the same in each row of 16.
+        let crosses_rows = !self.is_dpp8 && matches!(self.control, 0x130..=0x13f | 0x142 | 0x143);
+        let count = if crosses_rows { lanes } else { 16 };
+        for (lane, to) in (0..count).zip(&mut sources) {
+            let source = match self.is_dpp8 {
+                true => Some(dpp::source8(self.control, lane)),
+                false => dpp::source(self.control, lane, lanes),
+            };
+            *to = source.unwrap_or(0) as u8;
+            valid |= u64::from(source.is_some()) << lane;
+        }
+        if !crosses_rows {
+            let row: [u8; 16] = sources[..16].try_into().unwrap_or_default();
+            for (number, to) in (0_u8..).zip(sources.as_chunks_mut::<16>().0) {
+                *to = row.map(|it| it + 16 * number);
+            }
+            valid *= 0x0001_0001_0001_0001;
+        }
+        (sources, valid)
+    }
+
+    /// The lanes that the masks of rows and banks allow to write.
+    fn allowed(self) -> u64 {
+        let spread = |mask: u8, of: u64, distance: u32| {
+            (0..4).fold(0, |all, bit| all | (u64::from(mask >> bit & 1) * of) << (bit * distance))
+        };
+        let banks = spread(self.bank_mask, 0xf, 4) * 0x0001_0001_0001_0001;
+        banks & spread(self.row_mask, 0xffff, 16)
+    }
+}
+
 /// `d` becomes what lanes read of `a`; the lanes that write are those that have something to read.
 pub(crate) fn dpp_read<const C: usize>(wave: &mut Wave<C>, _: &mut Context<'_>, step: &Step<C>) {
     let control = DppControl::unpack(step.k);
-    let from = wave.v[usize::from(step.a)];
-    let lanes = Wave::<C>::LANES as u32;
     let exec = wave.exec();
-    let (mut result, mut enabled) = (Vector::ZERO, 0_u64);
-    for lane in 0..lanes {
-        let source = match control.is_dpp8 {
-            true => Some(dpp::source8(control.control, lane)),
-            false => dpp::source(control.control, lane, lanes),
-        };
-        let live = source.filter(|it| control.fetch_inactive || exec >> it & 1 == 1);
-        if let Some(source) = live {
-            result.set_lane(lane as usize, from.lane(source as usize));
-        }
-        // Data of a lane that is off reads as zero with bound_ctrl, and disables the write without.
-        let in_mask = control.row_mask >> (lane / 16 % 4) & 1 == 1
-            && control.bank_mask >> (lane % 16 / 4) & 1 == 1;
-        let writes = live.is_some() || control.bound_ctrl || control.is_dpp8 && source.is_some();
-        enabled |= u64::from(writes && in_mask) << lane;
+    let (sources, valid) = control.sources(Wave::<C>::LANES as u32);
+    let mut live = valid & Wave::<C>::ALL;
+    if !control.fetch_inactive && exec != Wave::<C>::ALL {
+        let is_on = |lane: &usize| exec >> sources[*lane] & 1 == 1;
+        live = lanes(live).filter(is_on).fold(0, |live, lane| live | 1 << lane);
     }
-    wave.v[usize::from(step.d)] = result;
-    wave.set_active(exec & enabled);
+    let from = wave.v[usize::from(step.a)];
+    let to = &mut wave.v[usize::from(step.d)];
+    for (lane, source) in sources.iter().enumerate().take(Wave::<C>::LANES) {
+        to.set_lane(lane, from.lane(usize::from(*source)));
+    }
+    for lane in lanes(Wave::<C>::ALL & !live) {
+        to.set_lane(lane, 0);
+    }
+    // Data of a lane that is off reads as zero with bound_ctrl, and disables the write without.
+    let reads = match control {
+        DppControl { bound_ctrl: true, .. } => Wave::<C>::ALL,
+        DppControl { is_dpp8: true, .. } => valid,
+        _ => live,
+    };
+    wave.set_active(exec & reads & control.allowed());
 }
 
 /// All lanes work, until [`restore`].

@@ -94,7 +94,7 @@ fn find<'m, const C: usize>(
         None => Some(ErrorKind::OutOfBounds),
     };
     if let Some(kind) = kind {
-        wave.fail(kind, 0, forbidden(kind, address, bytes));
+        wave.fail_at(kind, 0, address, forbidden(kind, address, bytes));
         return None;
     }
     found

@@ -214,7 +214,7 @@ fn move_element<const C: usize>(
         None => Some(ErrorKind::OutOfBounds),
     };
     if let Some(kind) = kind {
-        wave.fail(kind, 0, forbidden(kind, address, bytes));
+        wave.fail_at(kind, 0, address, forbidden(kind, address, bytes));
         return false;
     }
     let Some((allocation, offset)) = found else { return false };

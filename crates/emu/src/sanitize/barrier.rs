@@ -62,7 +62,7 @@ impl Observer<'_> {
                 (Some(which @ Which::Named(number)), members) => {
                     self.named(here, which, number, members, context);
                 }
-                (Some(Which::Cluster) | None, _) => {}
+                (Some(Which::Cluster | Which::Grid(_)) | None, _) => {}
             },
             BarrierUse::Init => {
                 if let (Some(which @ Which::Named(number)), members) = named(wave, step) {

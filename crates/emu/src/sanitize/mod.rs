@@ -234,7 +234,7 @@ struct State {
     /// Memory operations of each class so far.
     issued: [u32; 4],
     /// How often it has gone through barriers.
-    barriers_seen: [u32; 3],
+    barriers_seen: [u32; 4],
 }
 
 impl State {

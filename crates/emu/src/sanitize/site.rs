@@ -334,7 +334,7 @@ impl Planner<'_> {
             let count = block.steps.iter().skip(start).take_while(|it| it.at == at).count();
             let steps = start..start + count;
             start += count;
-            let decoded = translate::decode(self.decoder, *address, context.memory);
+            let decoded = translate::decode(self.decoder, *address, &context.memory.memory);
             let Some(inst) = decoded else { continue };
             sites.push(self.site(*address, inst, semantics, steps, msb));
         }

@@ -1,6 +1,7 @@
 //! A workgroup for tests: registers and LDS go in, a program runs, registers and LDS come out.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use hsaco_isa::decoder::{DecodeOptions, Mode as Decoding};
 use hsaco_isa::target::{Generation, WaveSize};
@@ -8,10 +9,12 @@ use hsaco_isa::{Assembler, Processor};
 use hsaco_kernarg::{EntryState, Launch};
 use hsaco_object::descriptor::KernelDescriptor;
 
+use crate::code::KernelCode;
 use crate::device::Device;
 use crate::dispatch::{Dispatch, Limits};
 use crate::error::{Error, ErrorKind, Result};
-use crate::revision::{MetErratum, Revision};
+use crate::memory::View;
+use crate::revision::{Met, MetErratum, Revision};
 use crate::translate::{Program, Target};
 use crate::watch::Watching;
 use crate::wave::{Layout, Wave, scalar};
@@ -258,47 +261,58 @@ impl Machine {
         let launch = Launch::new(&[items], &[items]).unwrap();
         let has_agprs = generation < Generation::Gfx10;
         let target = Target { revision: self.device.revision, ..Target::new(processor) };
-        let dispatch = Dispatch {
-            device: &self.device,
-            kernel: "test".to_owned(),
+        let kernel = KernelCode {
+            name: "test".to_owned(),
+            address: 0,
             descriptor,
             entry: EntryState::new(processor, &descriptor).unwrap(),
             start,
+            target,
+            layout: Layout { vgprs: 1024, agprs: if has_agprs { 256 } else { 0 } },
+            narrow: Mutex::default(),
+            wide: Mutex::default(),
+        };
+        let dispatch = Dispatch {
+            device: &self.device,
+            code: Arc::new(kernel),
+            keeps_code: false,
             launch,
             cluster: [1; 3],
             kernarg: Vec::new(),
             kernarg_address: 0,
             packet_address: 0,
             queue_address: 0,
-            target,
-            layout: Layout { vgprs: 1024, agprs: if has_agprs { 256 } else { 0 } },
+            dispatch_id: 0,
             lds_bytes: self.lds.len() as u32,
             scratch_bytes: self.scratch_bytes,
             limits: Limits { instructions: 1_000_000, ..Limits::default() },
             watching: Watching::default(),
             host: None,
             sanitizer: None,
+            stop: None,
         };
         let mut workgroup = Workgroup::<C>::new(&dispatch, [0; 3], None, &mut Vec::new());
         for (number, wave) in workgroup.waves.iter_mut().enumerate() {
             self.fill(number, wave);
         }
-        for (word, bytes) in workgroup.context.lds.iter_mut().zip(self.lds.chunks(4)) {
+        for (word, bytes) in workgroup.lds_mut().iter_mut().zip(self.lds.chunks(4)) {
             let mut padded = [0; 4];
             padded[..bytes.len()].copy_from_slice(bytes);
             *word = u32::from_le_bytes(padded);
         }
-        let mut program = Program::<C>::new(target, dispatch.layout)?;
+        let mut program = Program::<C>::new(target, dispatch.code.layout)?;
         let run = Budget::new(dispatch.limits.instructions);
+        let view = View::new(&self.device.memory);
+        let mut met = Met::default();
         let mut turn = || {
             let eyes = Eyes { watcher: &mut None, observer: &mut None };
-            workgroup.turn(&mut program, &run, eyes)
+            workgroup.turn(&mut program, &view, &run, &mut met, eyes)
         };
-        while turn()? == Progress::Goes {}
+        while matches!(turn()?, Progress::Goes | Progress::Sleeps) {}
         Ok(Ran {
             waves: workgroup.waves.iter().map(left).collect(),
-            lds: workgroup.context.lds.iter().flat_map(|it| it.to_le_bytes()).collect(),
-            errata: workgroup.context.errata.reports(|_| String::new()),
+            lds: workgroup.lds_mut().iter().flat_map(|it| it.to_le_bytes()).collect(),
+            errata: met.reports(|_| String::new()),
         })
     }
 

@@ -53,9 +53,9 @@ fn is_function(op: Op) -> bool {
 fn is_access(line: &Semantics) -> bool {
     let ty = line.inputs.first().copied().unwrap_or(Type::B32);
     match line.op {
-        Op::Load => load::<8>(ty, false).is_some(),
+        Op::Load => load::<8>(ty, false, Host::detect()).is_some(),
         Op::Store => store::<8>(ty).is_some(),
-        Op::LoadAddtid => load::<8>(ty, false).is_some(),
+        Op::LoadAddtid => load::<8>(ty, false, Host::detect()).is_some(),
         Op::StoreAddtid => store::<8>(ty).is_some(),
         Op::Load2 | Op::Load2st64 | Op::Store2 | Op::Store2st64 | Op::Swap2 | Op::Swap2st64 => {
             ds::find::<8>(line.op, words(ty).unwrap_or(0)).is_some()
@@ -141,6 +141,8 @@ fn is_special(op: Op) -> bool {
     const MEMORY: &[Op] = &[
         DsAppend,
         DsConsume,
+        DsGwsInit,
+        DsGwsBarrier,
         DsCondxchg32RtnB64,
         DsAtomicBarrierArriveRtnB64,
         DsAtomicAsyncBarrierArriveB64,

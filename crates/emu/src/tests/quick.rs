@@ -4,9 +4,10 @@ use crate::barrier::Barriers;
 use crate::exec::float::{self, QUICK_OPERATIONS};
 use crate::exec::valu::compare;
 use crate::generated::Op;
-use crate::memory::Memory;
+use crate::grid::GridSync;
+use crate::memory::{Memory, View};
 use crate::num::{self, F16, F32, F64, Generation, Relation};
-use crate::step::{self, Context, Handler, Host, Step};
+use crate::step::{self, Context, Handler, Host, Parked, Step};
 use crate::wave::{Mode, Wave, scalar};
 
 /// MODE: all denormals kept, those of f32 flushed, both without IEEE, other denormals flushed.
@@ -75,6 +76,7 @@ fn wave(source: &mut Source, mode: u32) -> Wave<4> {
     }
     let exec = if source.next() & 3 == 0 { source.next() & 0xffff_ffff } else { 0xffff_ffff };
     wave.set_pair(scalar::EXEC, exec);
+    wave.set_pair(scalar::VCC, source.next() & source.next() & 0xffff_ffff);
     wave.sync_exec();
     wave.mode = Mode(mode);
     wave
@@ -82,7 +84,9 @@ fn wave(source: &mut Source, mode: u32) -> Wave<4> {
 
 fn run(wave: &mut Wave<4>, handler: Handler<4>, k: u64, generation: Generation) {
     let memory = Memory::new(0);
-    let mut context = Context::new(&memory, 0, Barriers::new(1, 0), generation);
+    let view = View::new(&memory);
+    let grid = GridSync::default();
+    let mut context = Context::new(&view, &grid, Parked::new(0, Barriers::new(1, 0), generation));
     let step = Step { run: handler, d: 8, a: 0, b: 2, c: 4, e: 0, at: 0, k };
     step::run(&[step], wave, &mut context);
 }
@@ -93,11 +97,13 @@ fn check(op: Op, source: &mut Source, mode: u32, generation: Generation, host: H
     let exact = float::find_exact::<4>(op).unwrap();
     for _ in 0..ROUNDS {
         let mut wave = wave(source, mode);
-        let before = wave.v.clone();
+        let (before, scalars_before) = (wave.v.clone(), wave.s.clone());
         run(&mut wave, quick, 0, generation);
-        let found = [wave.v[8], wave.v[9]];
+        let (found, scalars) = ([wave.v[8], wave.v[9]], wave.s.clone());
         wave.v.clone_from(&before);
+        wave.s.copy_from_slice(&scalars_before);
         run(&mut wave, exact, 0, generation);
+        assert_eq!(scalars, wave.s, "{op:?} in mode {mode:#x} of {generation:?}: a lane mask");
         for (number, found) in found.iter().enumerate() {
             for lane in 0..32 {
                 let value = |register: usize| before[register].lane(lane);
@@ -120,12 +126,73 @@ fn check(op: Op, source: &mut Source, mode: u32, generation: Generation, host: H
 #[test]
 fn the_host_gives_what_num_gives() {
     let mut source = Source(0x1234_5678_9abc_def1);
-    for op in QUICK_OPERATIONS {
+    for op in QUICK_OPERATIONS.iter().chain(&[Op::VDivScaleF32, Op::VDivFmasF32]) {
         for mode in MODES {
             for generation in [Generation::Gfx942, Generation::Gfx11, Generation::Gfx12] {
                 check(*op, &mut source, mode, generation, Host::detect());
             }
             check(*op, &mut source, mode, Generation::Gfx11, Host::Portable);
+        }
+    }
+}
+
+/// Steps of a division, on operands that seldom have to be scaled.
+#[test]
+fn divisions_on_the_host_are_those_of_num() {
+    let mut source = Source(0x0dd0_5eed_0dd0_5eed);
+    for op in [Op::VDivScaleF32, Op::VDivFmasF32, Op::VDivFixupF32, Op::VLdexpF32] {
+        for mode in MODES {
+            let decoded = num::Mode::decode(mode, Generation::Gfx942);
+            let quick = float::find::<4>(op, &decoded, Host::detect()).unwrap();
+            let exact = float::find_exact::<4>(op).unwrap();
+            for round in 0..2000 {
+                let mut wave = wave(&mut source, mode);
+                // Exponents around one edge after the other, in one lane beyond it now and then.
+                let edges = [1, 24, 31, 126, 222, 252, 253, 254];
+                let mut number = |at: usize, spread: u64| {
+                    let field = edges[at % 8] + (source.next() % (spread + 1)).cast_signed();
+                    let field = (field - spread.cast_signed() / 2).clamp(0, 255);
+                    source.next() as u32 & 0x807f_ffff | (field.cast_unsigned() as u32) << 23
+                };
+                for register in [0, 2, 4] {
+                    for lane in 0..32 {
+                        let spread = if round % 2 == 0 { 2 } else { 100 };
+                        wave.v[register]
+                            .set_lane(lane, number(round / 2 + register * (round / 16), spread));
+                    }
+                }
+                // v_div_scale scales one of the others.
+                for lane in 0..32 {
+                    let (value, chosen) =
+                        (wave.v[0].lane(lane), 2 + source.next() as usize % 2 * 2);
+                    let other = wave.v[chosen].lane(lane);
+                    let is_scale = op == Op::VDivScaleF32 && !source.next().is_multiple_of(16);
+                    wave.v[0].set_lane(lane, if is_scale { other } else { value });
+                    if source.next().is_multiple_of(16) {
+                        wave.v[chosen].set_lane(lane, source.next() as u32 & 0x8000_0000);
+                    }
+                }
+                if op == Op::VLdexpF32 {
+                    for lane in 0..32 {
+                        let power = (source.next() % 64).cast_signed() as i32 - 32;
+                        wave.v[2].set_lane(lane, power.cast_unsigned());
+                    }
+                }
+                if round % 3 != 0 {
+                    wave.set_pair(scalar::VCC, 0);
+                }
+                let (before, scalars_before) = (wave.v.clone(), wave.s.clone());
+                run(&mut wave, quick, 0, Generation::Gfx942);
+                let (found, scalars) = (wave.v[8], wave.s.clone());
+                wave.v.clone_from(&before);
+                wave.s.copy_from_slice(&scalars_before);
+                run(&mut wave, exact, 0, Generation::Gfx942);
+                assert_eq!(
+                    (found, scalars),
+                    (wave.v[8], wave.s.clone()),
+                    "{op:?} in mode {mode:#x}"
+                );
+            }
         }
     }
 }

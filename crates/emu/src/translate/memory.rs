@@ -4,7 +4,7 @@ use hsaco_isa::model::{Format, OperandValue, RegisterFile};
 use hsaco_isa::target::Generation;
 
 use super::operand::Wide;
-use super::{Builder, Registers};
+use super::{After, Builder, End, Registers};
 use crate::error::Result;
 use crate::exec::address::{self, Buffer, BufferAccess, Layout, Offset, Scalar64, Vector64};
 use crate::exec::format::{self, Formatted};
@@ -103,8 +103,8 @@ impl<const C: usize> Builder<'_, C> {
         }
         // With ECC the other half of a register is not kept.
         let clears = self.target.is_gfx9();
-        let (run, k) =
-            memory::load(ty, clears).ok_or_else(|| self.unsupported("not written yet"))?;
+        let (run, k) = memory::load(ty, clears, self.host)
+            .ok_or_else(|| self.unsupported("not written yet"))?;
         self.push(run, Registers { d, k, ..Registers::default() });
         Ok(())
     }
@@ -189,6 +189,19 @@ impl<const C: usize> Builder<'_, C> {
         let c = u16::from(op == Op::DsConsume);
         self.push(ds::count::<C>, Registers { d, c, k, ..Registers::default() });
         Ok(())
+    }
+
+    /// A barrier of all workgroups.
+    pub(super) fn grid_barrier(&mut self, op: Op) -> Result<Option<After>> {
+        let a = self.memory_register(self.needed("data0")?)?;
+        let k = self.number("offset").cast_unsigned() & 0xffff;
+        let registers = Registers { a, k, ..Registers::default() };
+        if op == Op::DsGwsInit {
+            self.push(barrier::init_grid::<C>, registers);
+            return Ok(None);
+        }
+        self.push(barrier::meet_grid::<C>, registers);
+        Ok(Some(After::Flow(End::To(self.address + self.inst.len() as u64))))
     }
 
     fn barrier_arrive(&mut self) -> Result<()> {

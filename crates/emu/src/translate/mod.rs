@@ -94,6 +94,8 @@ impl Target {
 pub(crate) struct Pools {
     vector: Vec<u32>,
     vector_at: HashMap<(u32, Option<u32>), u16>,
+    /// Scalar registers, one or two, that are kept in all lanes of a vector.
+    broadcasts: HashMap<(u16, bool), u16>,
     scalar: Vec<u32>,
     scalar_at: HashMap<(u32, Option<u32>), u16>,
     matrices: Vec<Arc<Matrix>>,
@@ -118,6 +120,16 @@ impl Pools {
 
     fn vector(&mut self, low: u32, high: Option<u32>) -> u16 {
         Self::add(&mut self.vector, &mut self.vector_at, low, high)
+    }
+
+    /// The number of what is kept for a scalar register, or for two. It is zero at first, in all lanes.
+    fn broadcast(&mut self, register: u16, is_pair: bool) -> u16 {
+        let list = &mut self.vector;
+        *self.broadcasts.entry((register, is_pair)).or_insert_with(|| {
+            let at = list.len() as u16;
+            list.extend(std::iter::repeat_n(0, 1 + usize::from(is_pair)));
+            at
+        })
     }
 
     fn scalar(&mut self, low: u32, high: Option<u32>) -> u16 {
@@ -237,6 +249,12 @@ impl<const C: usize> Program<C> {
             blocks: Vec::new(),
             known: HashMap::new(),
         })
+    }
+
+    /// The same with other handlers.
+    #[cfg(test)]
+    pub(crate) fn on(self, host: Host) -> Self {
+        Self { host, ..self }
     }
 
     /// The same, where something looks at the addresses of accesses.
@@ -497,6 +515,9 @@ impl<const C: usize> Builder<'_, C> {
                 self.scalar_instruction(semantics)
             }
             Format::Smem => self.scalar_memory(semantics).map(|()| None),
+            _ if matches!(semantics.op, Op::DsGwsInit | Op::DsGwsBarrier) => {
+                self.grid_barrier(semantics.op)
+            }
             Format::Ds
             | Format::Flat
             | Format::Global

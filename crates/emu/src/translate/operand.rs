@@ -194,7 +194,7 @@ impl<const C: usize> Builder<'_, C> {
             OperandValue::Register(register) => {
                 let first = self.scalar_register(register, wide, false)?;
                 let count = if wide == Wide::No { 1 } else { 2 };
-                self.broadcast(first, count)
+                Ok(self.broadcast(first, count))
             }
             value => {
                 let (low, high) =
@@ -204,15 +204,15 @@ impl<const C: usize> Builder<'_, C> {
         }
     }
 
-    /// One or two scalar registers in all lanes of temporaries.
-    pub(super) fn broadcast(&mut self, first: u16, count: u16) -> Result<u16> {
-        let to = self.temporary(count)?;
+    /// One or two scalar registers in all lanes of registers that are kept for them.
+    fn broadcast(&mut self, first: u16, count: u16) -> u16 {
+        let to = self.layout.constants() + self.pools.broadcast(first, count == 2);
         let run = match count {
             1 => handler::<C, modifier::Broadcast>(self.host),
             _ => handler::<C, modifier::BroadcastPair>(self.host),
         };
         self.push(run, Registers { d: to, a: first, ..Registers::default() });
-        Ok(to)
+        to
     }
 
     /// A constant in all lanes.

@@ -294,7 +294,8 @@ impl<'d> Watcher<'d> {
             flow: Flow::Next,
             crosses_lanes: false,
         };
-        let Some(inst) = crate::translate::decode(&self.decoder, address, context.memory) else {
+        let Some(inst) = crate::translate::decode(&self.decoder, address, &context.memory.memory)
+        else {
             return seen;
         };
         let msb = VgprMsb::new(msb.to_le_bytes()[0]);

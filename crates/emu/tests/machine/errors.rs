@@ -161,7 +161,7 @@ fn a_loop_without_end() {
 
 #[test]
 fn a_budget_of_memory() {
-    let mut device = Device::new("gfx942".parse().unwrap(), 100);
+    let device = Device::new("gfx942".parse().unwrap(), 100);
     let error = device.memory.allocate(101).unwrap_err();
     assert_eq!(error.to_string(), "memory: no memory for 101 bytes");
     // Scratch memory counts too: 2 GiB for each lane.

@@ -42,7 +42,7 @@ impl Kernel {
         let processor = Processor::from_name(target).unwrap();
         let assembler = Assembler::new(processor, DecodeOptions::default()).unwrap();
         let code = assemble(&assembler, lines);
-        let mut device = Device::new(target.parse().unwrap(), 64 << 20);
+        let device = Device::new(target.parse().unwrap(), 64 << 20);
         let start = device.memory.allocate(256 + code.len() as u64).unwrap();
         let mut descriptor = KernelDescriptor {
             kernel_code_entry_byte_offset: 256,

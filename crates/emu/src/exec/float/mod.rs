@@ -92,7 +92,10 @@ fn each_of<const C: usize, O: Operation>(
 
 /// The handler of a vector operation: on the host's unit where a mode allows that.
 pub(crate) fn find<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
-    find_named(op, mode, host).or_else(|| quick::find(op, mode, host)).or_else(|| find_exact(op))
+    find_named(op, mode, host)
+        .or_else(|| quick::find(op, mode, host))
+        .or_else(|| division::find_quick(op, mode, host))
+        .or_else(|| find_exact(op))
 }
 
 /// The handler that names the host's instructions.

@@ -140,6 +140,41 @@ fn median(a: u32, b: u32, c: u32) -> (u32, bool) {
     (greater(lesser(a, b), lesser(greater(a, b), c)), zeros > 1)
 }
 
+/// The field of the exponent.
+#[inline(always)]
+pub(super) fn field(bits: u32) -> u32 {
+    bits >> 23 & 0xff
+}
+
+/// Whether it is that of a number that is neither zero, denormal, infinite nor NaN.
+#[inline(always)]
+pub(super) fn is_normal(field: u32) -> bool {
+    field.wrapping_sub(1) < 254
+}
+
+/// A quotient with the sign of its operands, where these are normal numbers and it is none of the smallest; or zero, where
+/// the numerator is.
+#[inline(always)]
+fn fixed_up(quotient: u32, denominator: u32, numerator: u32) -> (u32, bool) {
+    let (d, n) = (field(denominator), field(numerator));
+    let is_finite = quotient & !SIGN < INFINITY;
+    let is_ordinary = is_normal(n) & (n + 150 >= d) & is_finite;
+    let is_zero = numerator & !SIGN == 0;
+    let magnitude = if is_zero { 0 } else { quotient & !SIGN };
+    let is_known = is_normal(d) & (is_ordinary | is_zero);
+    ((denominator ^ numerator) & SIGN | magnitude, !is_known)
+}
+
+/// Times a power of two, where number and product are normal, or zero or infinite.
+#[inline(always)]
+fn scaled(bits: u32, power: u32) -> (u32, bool) {
+    let (from, by) = (field(bits), power.cast_signed().clamp(-300, 300).cast_unsigned());
+    let is_ordinary = is_normal(from) & is_normal(from.wrapping_add(by));
+    let is_same = (bits & !SIGN == 0) | (bits & !SIGN == INFINITY);
+    let product = bits.wrapping_add(by << 23);
+    (if is_same { bits } else { product }, !(is_ordinary | is_same))
+}
+
 /// Unfused, with denormals flushed whatever the mode.
 #[inline(always)]
 fn unfused(a: u32, b: u32, c: u32) -> (u32, bool) {
@@ -230,6 +265,8 @@ others! {
     VSqrtF32 |a, _, _| rounded::<true>(f(flush::<true>(a)).sqrt());
     VRsqF32 |a, _, _| reciprocal_root(a);
     VExpF32 |a, _, _| exponential(a);
+    VDivFixupF32 |a, b, c| fixed_up(a, b, c);
+    VLdexpF32 |a, b, _| scaled(a, b);
     VLogF32 |a, _, _| logarithm(a);
     VCvtI32F32 |a, _, _| ((f(a) as i32).cast_unsigned(), false);
     VCvtU32F32 |a, _, _| (f(a) as u32, false);
@@ -391,7 +428,7 @@ macro_rules! find {
 find! {
     correctly_rounded: VRcpF32 VSqrtF32 VRsqF32 VExpF32 VLogF32;
     either:
-        VMadF32 VMacF32 VCvtI32F32 VCvtU32F32 VCvtFloorI32F32 VCvtF32I32 VCvtF32U32
+        VMadF32 VMacF32 VDivFixupF32 VLdexpF32 VCvtI32F32 VCvtU32F32 VCvtFloorI32F32 VCvtF32I32 VCvtF32U32
         VCvtF32Ubyte0 VCvtF32Ubyte1 VCvtF32Ubyte2 VCvtF32Ubyte3;
     singles:
         VAddF32 VSubF32 VSubrevF32 VMulF32 VFmaF32 VFmacF32 VMulLegacyF32 VFmaLegacyF32 VFmacLegacyF32

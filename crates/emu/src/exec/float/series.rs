@@ -60,14 +60,19 @@ fn polynomial<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
 pub(super) fn exponential(bits: u32) -> (u32, bool) {
     /// Added to a double, it leaves the nearest integer in the lowest bits.
     const ROUND: f64 = 6_755_399_441_055_744.;
+    const ONE: u32 = 1_f32.to_bits();
     let x = f64::from(f(bits));
     let shifted = x + ROUND;
     let power = polynomial(&EXPONENTIAL, x - (shifted - ROUND));
     let value = f64::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << 52));
     let (result, doubt) = nearest(value);
-    // Denormals, and results that are none or may overflow; NaN is in no range.
-    let is_ordinary = (x > -125.) & (x < 127.) & ((x == 0.) | (bits & 0x7f80_0000 != 0));
-    (result, doubt | !is_ordinary)
+    // Denormals on either side are zeros; NaN is in no range.
+    let is_denormal = bits & 0x7f80_0000 == 0;
+    let vanishes = x < -127.;
+    let is_ordinary = (x > -125.) & (x < 127.);
+    let result = if is_denormal { ONE } else { result };
+    let result = if vanishes { 0 } else { result };
+    (result, !(vanishes | is_denormal) & (doubt | !is_ordinary))
 }
 
 /// The logarithm to base 2.

@@ -8,10 +8,11 @@ use hsaco_isa::{Assembler, Processor};
 
 use crate::barrier::Barriers;
 use crate::error::Result;
+use crate::grid::GridSync;
 use crate::matrix::layout::{self, Axes, Digit};
-use crate::memory::Memory;
+use crate::memory::{Memory, View};
 use crate::num::matrix::{Accumulator, Element, Model, Shape, multiply_aligned};
-use crate::step::{self, Context};
+use crate::step::{self, Context, Host, Parked};
 use crate::translate::{Program, Target, TranslationState};
 use crate::wave::{Layout, Vector, Wave};
 
@@ -31,6 +32,17 @@ fn run_often<const C: usize>(
     setup: impl FnOnce(&mut Wave<C>),
     repeat: impl FnOnce(&mut dyn FnMut()),
 ) -> Result<Wave<C>> {
+    run_on(Host::detect(), target, text, setup, repeat)
+}
+
+/// The same on a host that has no more than this one.
+fn run_on<const C: usize>(
+    host: Host,
+    target: &str,
+    text: &str,
+    setup: impl FnOnce(&mut Wave<C>),
+    repeat: impl FnOnce(&mut dyn FnMut()),
+) -> Result<Wave<C>> {
     let processor = Processor::from_name(target).unwrap();
     let wave_size = Some(if C == 8 { WaveSize::Wave64 } else { WaveSize::Wave32 });
     let options = DecodeOptions { wave_size, ..DecodeOptions::default() };
@@ -40,17 +52,19 @@ fn run_often<const C: usize>(
         let statement = assembler.statement(line).unwrap_or_else(|it| panic!("{line}: {it:?}"));
         statement.encode(&mut code);
     }
-    let mut memory = Memory::new(1 << 20);
+    let memory = Memory::new(1 << 20);
     let start = memory.allocate(4096)?;
     memory.write(start, &code)?;
     let layout = Layout { vgprs: 256, agprs: 256 };
-    let mut program = Program::<C>::new(Target::new(processor), layout)?;
+    let mut program = Program::<C>::new(Target::new(processor), layout)?.on(host);
     let mut wave = Wave::blank(usize::from(layout.constants()));
     setup(&mut wave);
     let number = program.block(start, TranslationState::of(&wave), &memory)?;
     program.pools.fill(layout, &mut wave);
     let numerics = Target::new(processor).numerics();
-    let mut context = Context::new(&memory, 0, Barriers::new(1, 0), numerics);
+    let view = View::new(&memory);
+    let grid = GridSync::default();
+    let mut context = Context::new(&view, &grid, Parked::new(0, Barriers::new(1, 0), numerics));
     let steps = &program.blocks[number as usize].steps;
     repeat(&mut || {
         step::run(steps, &mut wave, &mut context);
@@ -418,6 +432,62 @@ fn columns_at_once_are_columns_one_by_one() {
         }
     }
     assert!(fast > 200, "{fast}");
+}
+
+/// An f32 of any kind: exponents near those of products, far from them, zeros, subnormal and infinite numbers, NaNs.
+fn addend(random: &mut Random, round: u32) -> u32 {
+    let bits = random.next();
+    let field = match round % 4 {
+        0 => 110 + bits % 32,
+        1 => 60 + random.next() % 130,
+        2 => random.next() % 256,
+        _ => return if bits.is_multiple_of(3) { bits } else { bits & 0x8000_0000 },
+    };
+    bits & 0x807f_ffff | field << 23
+}
+
+/// The host's vectors against one row after the other, on whole instructions.
+#[test]
+fn vectors_of_the_host_give_the_same_matrices() {
+    let instructions = [
+        ("v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], a[0:15]", [0xbbff_bbff, 0xffff_ffff]),
+        ("v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], a[16:31]", [0xbbff_bbff, 0x83ff_83ff]),
+        ("v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], 1.0", [0xbbff_bbff, 0xbbff_bbff]),
+        ("v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]", [0xbbff_bbff, 0x0]),
+        ("v_mfma_f32_32x32x4_2b_f16 a[0:31], v[0:1], v[2:3], a[0:31]", [0xbbff_bbff, 0xbbff_bbff]),
+        ("v_mfma_f32_16x16x4_4b_f16 a[0:15], v[0:1], v[2:3], a[0:15]", [0xbbff_bbff, 0xbbff_bbff]),
+        ("v_mfma_f32_32x32x8_bf16 a[0:15], v[0:1], v[2:3], a[0:15]", [0xbf7f_bf7f, 0xc77f_c77f]),
+        ("v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], a[0:3]", [0xbf7f_bf7f, 0xbbff_bbff]),
+        ("v_mfma_f32_32x32x4_xf32 a[0:15], v[0:1], v[2:3], a[0:15]", [0xbf7f_ffff, 0xc77f_ffff]),
+        ("v_mfma_f32_16x16x8_xf32 a[0:3], v[0:1], v[2:3], a[0:3]", [0xbf7f_ffff, 0x47ff_ffff]),
+    ];
+    let mut random = Random(0xaced);
+    for round in 0..60 {
+        for (text, masks) in instructions {
+            let mut registers = vec![Vector::<8>::ZERO; 4 + 32];
+            for (number, register) in registers.iter_mut().enumerate() {
+                for lane in 0..64 {
+                    let value = match number {
+                        0..4 if random.next().is_multiple_of(16) => 0,
+                        0..4 if random.next().is_multiple_of(256) => random.next(),
+                        0..4 => random.next() & masks[number / 2],
+                        _ => addend(&mut random, round),
+                    };
+                    register.set_lane(lane, value);
+                }
+            }
+            let on = |host: Host| {
+                let setup = |wave: &mut Wave<8>| {
+                    wave.v[..4].copy_from_slice(&registers[..4]);
+                    wave.v[256..][..32].copy_from_slice(&registers[4..]);
+                };
+                let ran = run_on::<8>(host, "gfx942", text, setup, |step| step()).unwrap();
+                ran.v[256..][..32].to_vec()
+            };
+            let (found, wanted) = (on(Host::detect()), on(Host::Portable));
+            assert!(found == wanted, "{text}, round {round}");
+        }
+    }
 }
 
 /// Where an element is: register, bit, lane.
