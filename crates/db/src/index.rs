@@ -29,7 +29,7 @@ use codec::{Read, Write};
 pub const MAGIC: [u8; 8] = *b"HSACOIDX";
 
 /// The version of the bytes, which is that of what is recorded too: another one is read anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Content, as a number that other content does not have.
 pub type Key = [u8; 16];
@@ -69,6 +69,8 @@ pub struct ObjectRecord {
     pub number: usize,
     /// The id of its entry.
     pub entry_id: Option<String>,
+    /// The file of a package that it is in: its path, and what it is by the name of the container.
+    pub member: Option<(String, String)>,
     /// Where it is in the file; none where it is compressed.
     pub offset: Option<u64>,
     /// Bytes.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hsaco_analysis::{Cfg, KernelArguments, Stream};
 use hsaco_bytes::{Id as _, Result, Str};
 use hsaco_dwarf::{Frame, Location};
-use hsaco_isa::effects::Memory;
-use hsaco_isa::model::Operand;
+use hsaco_isa::effects::{Effects, Flow, Memory};
+use hsaco_isa::model::{Operand, Register};
 use hsaco_isa::print::Token;
 use hsaco_isa::{Decoder, Inst};
 use hsaco_object::Resources;
@@ -236,8 +236,31 @@ impl<'k> Instruction<'k> {
     /// What memory it reads or writes, and how much of it.
     #[must_use]
     pub fn memory(&self) -> Option<Memory> {
-        let state = self.code.state(self.index);
-        self.code.decoder.effects(&self.inst()?, state).memory()
+        self.with_effects(|it| it.memory()).flatten()
+    }
+
+    /// The registers that it reads, those of its operands first, then implicit ones.
+    #[must_use]
+    pub fn reads(&self) -> Vec<Register> {
+        self.with_effects(|it| it.reads().collect()).unwrap_or_default()
+    }
+
+    /// The registers that it writes, those of its operands first, then implicit ones.
+    #[must_use]
+    pub fn writes(&self) -> Vec<Register> {
+        self.with_effects(|it| it.writes().collect()).unwrap_or_default()
+    }
+
+    /// Where execution goes after it; none of a word that is no instruction.
+    #[must_use]
+    pub fn flow(&self) -> Option<Flow> {
+        self.with_effects(|it| it.flow())
+    }
+
+    /// What it does, where it is an instruction.
+    fn with_effects<T>(&self, look: impl FnOnce(Effects<'_>) -> T) -> Option<T> {
+        let inst = self.inst()?;
+        Some(look(self.code.decoder.effects(&inst, self.code.state(self.index))))
     }
 
     /// Where it branches to, if it says so itself.

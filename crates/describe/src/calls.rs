@@ -1,6 +1,7 @@
 //! Who calls whom.
 
 mod dot;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,11 +1,14 @@
 //! The control flow of functions.
 
 use hsaco_analysis::{Code, Function, FunctionKind, Functions};
+use hsaco_bytes::Id as _;
 use hsaco_draw::flow::{Block, BlockLine, Callee, Exit, Graph, Loop, label};
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
+use crate::body::Body;
+use crate::mix::Mix;
 use crate::open_code;
 
 /// The control flow of an object's functions, each decoded when it is asked for.
@@ -48,6 +51,17 @@ impl<'e> Flow<'e> {
     pub fn graph(&self, function: &Function<'_>) -> Option<Graph> {
         let code = self.code.as_ref()?;
         Some(Graph::new(&code.decoder(function), code.functions(), function))
+    }
+
+    /// How many instructions of each class some blocks of one of them have, by the names of classes.
+    #[must_use]
+    pub fn classes(&self, function: &Function<'_>, blocks: &[usize]) -> Vec<(&'static str, u64)> {
+        let Some(code) = &self.code else { return Vec::new() };
+        let body = Body::new(code, function);
+        let ids = body.cfg().blocks().ids().filter(|it| blocks.contains(&it.index()));
+        let steps = ids.flat_map(|it| body.cfg().blocks()[it].steps());
+        let mix = Mix::of(body.decoder(), body.stream(), steps);
+        mix.classes.iter().map(|it| (it.class, it.count)).collect()
     }
 
     /// The graphs of all, one after the other.

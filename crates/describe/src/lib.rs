@@ -2,7 +2,7 @@
 //!
 //! Each module answers one question about a [`hsaco_files::ObjectItem`]: what it defines ([`list`]), all there is to know of it
 //! ([`info`]), its [`arguments`] and their bytes ([`kernarg`]), [`calls`], control [`flow`],
-//! [`lines`], [`notes`], instructions that fit a [`query`], [`resources`], [`size`], [`source`] and [`symbols`]. Rows are plain values that
+//! [`lines`], [`notes`], the loops of a function ([`body`]) and what their instructions are ([`mix`]), instructions that fit a [`query`], [`resources`], [`size`], [`source`] and [`symbols`]. Rows are plain values that
 //! serialize to the JSON of the command, version [`hsaco_bytes::SCHEMA_VERSION`]; what is wrong with an object is noted
 //! beside them. [`executable`] loads the objects of files, and
 //! [`run`] puts what a kernel is given on a device and what came of it into rows; [`prove`] does so for an object and what
@@ -30,22 +30,32 @@
 
 pub mod arguments;
 pub mod assembly;
+pub mod body;
 pub mod calls;
+pub mod dataset;
+pub mod difference;
+pub mod examples;
 pub mod executable;
 pub mod flow;
 pub mod info;
 pub mod kernarg;
 pub mod lines;
 pub mod list;
+pub mod mix;
+pub mod names;
 pub mod notes;
 pub mod prove;
 pub mod query;
+pub mod replay;
+pub mod resource_words;
 pub mod resources;
 pub mod run;
 pub mod side;
 pub mod size;
 pub mod source;
 pub mod symbols;
+pub mod tables;
+pub mod what_if;
 
 use std::borrow::Cow;
 

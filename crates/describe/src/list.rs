@@ -5,6 +5,7 @@ use std::io;
 
 use crate::source_name;
 use hsaco_bytes::{Error, Str};
+use hsaco_container::Container;
 use hsaco_db::index::{KernelRecord, ObjectRecord, SymbolRecord};
 use hsaco_elf::symbol::Symbol;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
@@ -19,6 +20,12 @@ pub struct ObjectRow<'a> {
     pub index: usize,
     /// The id of its entry in a container.
     pub entry_id: Option<&'a str>,
+    /// The file that it is in, by its path in a package; nothing elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<Cow<'a, str>>,
+    /// What that file is, by the name of the container.
+    #[serde(skip)]
+    pub member_container: &'a str,
     /// Where it is in the file, unless it was compressed.
     pub offset: Option<u64>,
     /// Its bytes.
@@ -46,6 +53,13 @@ impl<'a> ObjectRow<'a> {
         Self {
             index: item.number,
             entry_id: item.entry.id.as_deref(),
+            member: item.entry.trail.path().map(Cow::Owned),
+            member_container: item
+                .entry
+                .trail
+                .file_container()
+                .unwrap_or(Container::CodeObject)
+                .name(),
             offset: item.entry.offset,
             size: item.entry.data.len() as u64,
             target: item.target.as_deref(),
@@ -60,6 +74,8 @@ impl<'a> ObjectRow<'a> {
         Self {
             index: record.number,
             entry_id: record.entry_id.as_deref(),
+            member: record.member.as_ref().map(|(path, _)| path.into()),
+            member_container: record.member.as_ref().map_or("", |(_, container)| container),
             offset: record.offset,
             size: record.size,
             target: record.target.as_deref(),
@@ -77,6 +93,7 @@ pub fn record(item: &ObjectItem<'_, '_>, trouble: &mut Trouble) -> ObjectRecord 
     let mut record = ObjectRecord {
         number: row.index,
         entry_id: item.entry.id.clone(),
+        member: row.member.map(|path| (path.into_owned(), row.member_container.to_owned())),
         offset: row.offset,
         size: row.size,
         target: item.target.clone(),

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::source_name;
-use hsaco_dwarf::{Frame, Location};
+use hsaco_bytes::Error;
+use hsaco_dwarf::{DebugInfo, Frame, Location};
 use serde::Serialize;
 
 /// A place in a source file, and the function that it is in.
@@ -28,6 +29,15 @@ impl Place {
             line: location.and_then(|it| it.line),
             column: location.and_then(|it| it.column),
         }
+    }
+
+    /// Where the code at an address of debug information comes from, and the calls that were inlined to bring it
+    /// there, the innermost first.
+    ///
+    /// # Errors
+    /// When the debug information cannot be read.
+    pub fn frames(debug: &DebugInfo<'_>, address: u64) -> Result<Vec<Self>, Error> {
+        Ok(debug.frames(address)?.into_iter().map(Self::readable).collect())
     }
 
     /// With the function's name as in the source.

@@ -4,15 +4,31 @@ use crate::source_name;
 use hsaco_analysis::{
     Allocation, CallGraph, Code, Function, Needs, Reach, Resource, Shortage, demand,
 };
+use hsaco_dwarf::DebugInfo;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_isa::Processor;
-use hsaco_isa::occupancy::{Limiter, NextStep};
-use hsaco_isa::target::Generation;
+use hsaco_isa::occupancy::{Demand, Limiter, NextStep, Stair};
 use hsaco_load::ShortageRow;
 use hsaco_object::{Kernel, Resources as Declared};
 use serde::Serialize;
 
+use crate::body::{Body, LivePeaks};
 use crate::code::call_graph;
+use crate::mix::Mix;
+use crate::what_if::WhatIf;
+
+/// What is worked out beside what kernels need.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Occupancy if kernels took more or less.
+    pub what_if: Option<WhatIf>,
+    /// Occupancy by every amount of each resource.
+    pub curve: bool,
+    /// Where the most registers are live.
+    pub peak: bool,
+    /// What the instructions of each kernel are.
+    pub mix: bool,
+}
 
 /// What an object's kernels need and are given.
 #[derive(Debug, Default, Serialize)]
@@ -50,10 +66,122 @@ pub struct KernelResources {
     pub externals: Vec<String>,
     /// Calls whose callee is not known.
     pub unknown_calls: usize,
+    /// Registers that the compiler spilled.
+    pub spills: Spills,
     /// What a device runs of it at once.
     pub occupancy: Option<OccupancyRow>,
+    /// What it would run of it with other amounts; only where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what_if: Option<WhatIfRow>,
+    /// What it would run of it with any amounts; only where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curve: Option<Curve>,
+    /// Where the most registers are live in the kernel's own code; only where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<LivePeaks>,
+    /// What the instructions of the kernel's own code are; only where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
     /// What the descriptor gives too little of.
     pub shortages: Vec<ShortageRow>,
+}
+
+/// Registers that the compiler spilled, as the metadata say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spills {
+    /// Vector registers, to scratch memory.
+    pub vgprs: Option<u64>,
+    /// Scalar registers, to vector registers or scratch memory.
+    pub sgprs: Option<u64>,
+}
+
+impl KernelResources {
+    /// What more waves take.
+    #[must_use]
+    pub fn next(&self) -> Option<&NextRow> {
+        self.occupancy.as_ref()?.next.as_ref()
+    }
+}
+
+impl Spills {
+    /// Those of a kernel.
+    #[must_use]
+    pub fn of(kernel: &Kernel<'_>) -> Self {
+        let said = kernel.metadata().and_then(|it| it.decode().ok());
+        Self {
+            vgprs: said.as_ref().and_then(|it| it.vgpr_spill_count),
+            sgprs: said.as_ref().and_then(|it| it.sgpr_spill_count),
+        }
+    }
+
+    /// Of both kinds.
+    #[must_use]
+    pub fn total(self) -> Option<u64> {
+        match (self.vgprs, self.sgprs) {
+            (None, None) => None,
+            (vgprs, sgprs) => Some(vgprs.unwrap_or(0).saturating_add(sgprs.unwrap_or(0))),
+        }
+    }
+}
+
+/// What a device would run of a kernel that took other amounts.
+#[derive(Debug, Serialize)]
+pub struct WhatIfRow {
+    /// Vector registers that it would take.
+    pub vgprs: u32,
+    /// Scalar registers that it would take.
+    pub sgprs: u32,
+    /// Bytes of LDS that it would take.
+    pub lds: u32,
+    /// What a device would run of it at once.
+    pub occupancy: OccupancyRow,
+}
+
+/// How many waves run, by the amount of one resource.
+#[derive(Debug, Serialize)]
+pub struct Curve {
+    /// By vector registers.
+    pub vgprs: Vec<StairRow>,
+    /// By scalar registers.
+    pub sgprs: Vec<StairRow>,
+    /// By bytes of LDS.
+    pub lds: Vec<StairRow>,
+    /// By the size of workgroups, if all have the same.
+    pub workgroup: Vec<StairRow>,
+}
+
+/// Amounts with which as many waves run.
+#[derive(Debug, Serialize)]
+pub struct StairRow {
+    /// The smallest of them.
+    pub first: u32,
+    /// The largest of them.
+    pub last: u32,
+    /// Waves on a SIMD.
+    pub waves_per_simd: u32,
+    /// What there is too little of for more waves.
+    pub limiter: Option<&'static str>,
+}
+
+impl From<Stair> for StairRow {
+    fn from(Stair { first, last, waves, limiter }: Stair) -> Self {
+        Self { first, last, waves_per_simd: waves, limiter: limiter.map(Limiter::name) }
+    }
+}
+
+impl Curve {
+    fn new(processor: Processor, demand: &Demand) -> Option<Self> {
+        let stairs = |resource| {
+            let stairs = processor.limits().curve(demand, resource)?;
+            Some(stairs.into_iter().map(StairRow::from).collect())
+        };
+        Some(Self {
+            vgprs: stairs(Limiter::Vgprs)?,
+            sgprs: stairs(Limiter::Sgprs)?,
+            lds: stairs(Limiter::Lds)?,
+            workgroup: stairs(Limiter::Workgroups)?,
+        })
+    }
 }
 
 /// A resource, and the functions on the way to the one that needs the most.
@@ -118,6 +246,8 @@ pub struct NextRow {
 struct Reader<'r, 'a> {
     graph: &'r CallGraph<'a>,
     code: &'r Code<'a>,
+    options: &'r Options,
+    debug: Option<DebugInfo<'a>>,
 }
 
 impl Resources {
@@ -127,8 +257,23 @@ impl Resources {
         selection: &KernelSelection,
         trouble: &mut Trouble,
     ) -> Self {
+        Self::with(item, selection, &Options::default(), trouble)
+    }
+
+    /// The same, with what else was asked for.
+    pub fn with(
+        item: &ObjectItem<'_, '_>,
+        selection: &KernelSelection,
+        options: &Options,
+        trouble: &mut Trouble,
+    ) -> Self {
         let Some((graph, code)) = call_graph(item, trouble) else { return Self::default() };
-        let reader = Reader { graph: &graph, code: &code };
+        let debug = options.peak.then(|| code.debug()).transpose();
+        let debug = debug.unwrap_or_else(|error| {
+            item.note(error, trouble);
+            None
+        });
+        let reader = Reader { graph: &graph, code: &code, options, debug };
         let kernels = selection.of(code.index());
         Self { kernels: kernels.into_iter().map(|kernel| reader.kernel(kernel)).collect() }
     }
@@ -153,11 +298,37 @@ impl Reader<'_, '_> {
             self.amounts(declared.unwrap_or_default(), allocation.as_ref(), needs.as_ref());
         row.name = kernel.name().to_string();
         row.demangled = source_name(kernel.name()).into_owned();
-        row.occupancy = occupancy(kernel, processor, generation);
+        row.spills = Spills::of(kernel);
+        self.add_occupancy(&mut row, kernel);
+        self.add_body(&mut row, kernel);
         row.dynamic_stack = allocation.is_some_and(|it| it.has_dynamic_stack)
             || declares_dynamic_stack(kernel)
             || needs.is_some_and(|needs| needs.is_dynamic || !needs.reach.is_complete());
         row
+    }
+
+    fn add_occupancy(&self, row: &mut KernelResources, kernel: &Kernel<'_>) {
+        let processor = self.code.processor();
+        let Some(demand) = demand(kernel, processor.generation()) else { return };
+        row.occupancy = OccupancyRow::new(processor, &demand);
+        row.what_if = self.options.what_if.as_ref().and_then(|it| {
+            let demand = it.apply(&demand);
+            let occupancy = OccupancyRow::new(processor, &demand)?;
+            let Demand { vgprs, sgprs, lds, .. } = demand;
+            Some(WhatIfRow { vgprs, sgprs, lds, occupancy })
+        });
+        row.curve = self.options.curve.then(|| Curve::new(processor, &demand)).flatten();
+    }
+
+    fn add_body(&self, row: &mut KernelResources, kernel: &Kernel<'_>) {
+        let Options { peak, mix, .. } = *self.options;
+        if !peak && !mix {
+            return;
+        }
+        let Some(function) = self.code.kernel(kernel) else { return };
+        let body = Body::new(self.code, function);
+        row.peak = peak.then(|| body.peaks(self.debug.as_ref()));
+        row.mix = mix.then(|| body.mix());
     }
 
     fn amounts(
@@ -199,7 +370,12 @@ impl Reader<'_, '_> {
                 reach.externals.iter().map(|name| source_name(*name).into_owned()).collect()
             }),
             unknown_calls: reach.map_or(0, |reach| reach.unknown.len()),
+            spills: Spills::default(),
             occupancy: None,
+            what_if: None,
+            curve: None,
+            peak: None,
+            mix: None,
             shortages: match (allocation, needs) {
                 (Some(allocation), Some(needs)) => self.shortages(allocation, needs),
                 _ => Vec::new(),
@@ -234,26 +410,23 @@ fn declares_dynamic_stack(kernel: &Kernel<'_>) -> bool {
     metadata.and_then(|it| it.uses_dynamic_stack).unwrap_or(false)
 }
 
-fn occupancy(
-    kernel: &Kernel<'_>,
-    processor: Processor,
-    generation: Generation,
-) -> Option<OccupancyRow> {
-    let demand = demand(kernel, generation)?;
-    let found = processor.limits().occupancy(&demand)?;
-    let next = |step: NextStep| NextRow {
-        waves_per_simd: step.waves,
-        vgprs: step.vgprs,
-        sgprs: step.sgprs,
-        lds: step.lds,
-    };
-    Some(OccupancyRow {
-        waves_per_simd: found.waves,
-        max_waves_per_simd: found.max_waves,
-        workgroups_per_cu: found.workgroups,
-        workgroup_size: *demand.workgroup.end(),
-        cu_mode: demand.cu_mode,
-        limiter: found.limiter.map(Limiter::name),
-        next: found.next.map(next),
-    })
+impl OccupancyRow {
+    fn new(processor: Processor, demand: &Demand) -> Option<Self> {
+        let found = processor.limits().occupancy(demand)?;
+        let next = |step: NextStep| NextRow {
+            waves_per_simd: step.waves,
+            vgprs: step.vgprs,
+            sgprs: step.sgprs,
+            lds: step.lds,
+        };
+        Some(Self {
+            waves_per_simd: found.waves,
+            max_waves_per_simd: found.max_waves,
+            workgroups_per_cu: found.workgroups,
+            workgroup_size: *demand.workgroup.end(),
+            cu_mode: demand.cu_mode,
+            limiter: found.limiter.map(Limiter::name),
+            next: found.next.map(next),
+        })
+    }
 }

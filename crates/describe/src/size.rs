@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::source_name;
+use crate::names::Names;
 use hsaco_bytes::Str;
 use hsaco_container::Container;
 use hsaco_files::{KernelSelection, ObjectSelection};
@@ -313,13 +313,13 @@ pub enum Label<'a> {
 }
 
 impl Label<'_> {
-    /// In words, kernels by their mangled names or as in the source.
+    /// In words, with names of kernels in a style.
     #[must_use]
-    pub fn text(self, mangled: bool) -> String {
+    pub fn text(self, names: Names) -> String {
         match self {
             Self::Text("") => "[no name]".to_owned(),
             Self::Text(text) => text.to_owned(),
-            Self::Kernel(name) => spelt(name, mangled),
+            Self::Kernel(name) => names.of(name.into()).into_owned(),
             Self::Object(number, target) => format!("object {number} ({target})"),
             Self::Rest(section) => format!("[{section}]"),
             Self::Padding(section) => format!("[{section} padding]"),
@@ -396,12 +396,6 @@ impl<'a> Sizes<'a> {
         }
         sum
     }
-}
-
-/// A name as the linker sees it, or as in the source.
-#[must_use]
-pub fn spelt(name: &str, mangled: bool) -> String {
-    if mangled { name.to_owned() } else { source_name(name.into()).into_owned() }
 }
 
 fn length(piece: &Piece) -> u64 {

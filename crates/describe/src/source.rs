@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use std::cmp::Reverse;
+
 use crate::source_name;
-use hsaco_analysis::{LENIENT, Reading};
+use hsaco_analysis::{Code, LENIENT, LiveCounts, Reading};
 use hsaco_bytes::hex::encode as hex;
 use hsaco_bytes::{Error, ErrorKind, Result};
 use hsaco_db::Listing;
+use hsaco_draw::flow::{Graph, label};
 use hsaco_dwarf::DebugInfo;
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_isa::Decoder;
@@ -16,6 +19,7 @@ use hsaco_object::{CodeObject, Kernel};
 use serde::Serialize;
 
 use crate::Place;
+use crate::body::{Body, LoopRow};
 use crate::code::compiled;
 
 /// The text of a line of a file, counted from 1, if the file is there.
@@ -34,6 +38,17 @@ pub struct Options<'q> {
     pub line: SourceLine<'q>,
     /// Decoders that were made before.
     pub decoders: &'q DecoderCache,
+    /// Whether code is shown loop by loop.
+    pub loops: Option<LoopChoice>,
+}
+
+/// Which loops are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopChoice {
+    /// All, the innermost first, then the rest of the code.
+    Hot,
+    /// One, by its number in the function, with the loops in it.
+    Number(usize),
 }
 
 /// The source of an object's kernels.
@@ -53,6 +68,19 @@ pub struct KernelSource {
     pub name: String,
     /// The name in the source.
     pub demangled: String,
+    /// The loops that were asked for, the innermost first, each without the code of loops that are shown before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loops: Option<Vec<LoopSource>>,
+    /// In the order of the code; without the code of loops where these were asked for.
+    pub stretches: Vec<Stretch>,
+}
+
+/// A loop and its code.
+#[derive(Debug, Serialize)]
+pub struct LoopSource {
+    /// The loop.
+    #[serde(flatten)]
+    pub row: LoopRow,
     /// In the order of the code.
     pub stretches: Vec<Stretch>,
 }
@@ -80,8 +108,31 @@ pub struct Instruction {
     pub address: u64,
     /// Its encoding, as hexadecimal.
     pub bytes: String,
-    /// As a listing has it.
+    /// As a listing has it; branches name blocks where code is shown loop by loop.
     pub text: String,
+    /// The block that begins here, where code is shown loop by loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The registers that are live before it, where code is shown loop by loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveRow>,
+}
+
+/// How many registers are live; null where that is not known.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LiveRow {
+    /// Vector registers.
+    pub vgprs: Option<usize>,
+    /// Accumulation registers.
+    pub agprs: Option<usize>,
+    /// Scalar registers.
+    pub sgprs: Option<usize>,
+}
+
+impl From<LiveCounts> for LiveRow {
+    fn from(LiveCounts { vgprs, agprs, sgprs }: LiveCounts) -> Self {
+        Self { vgprs, agprs, sgprs }
+    }
 }
 
 impl ObjectSource {
@@ -103,6 +154,12 @@ impl ObjectSource {
         self.kernels.iter().any(KernelSource::has_lines)
     }
 
+    /// Whether a kernel has a loop that was asked for.
+    #[must_use]
+    pub fn has_loops(&self) -> bool {
+        self.kernels.iter().any(|it| it.loops.as_ref().is_some_and(|it| !it.is_empty()))
+    }
+
     fn read(
         &mut self,
         object: &CodeObject<'_>,
@@ -114,8 +171,13 @@ impl ObjectSource {
         let debug = DebugInfo::open_capped(object, options.max_size)?;
         let code = CodeMap::new(object, &index);
         let reader = Reader { object, code, debug, options };
+        let by_loops = options.loops.map(|it| Ok((it, Code::of(object)?))).transpose()?;
         for kernel in options.kernels.of(&index) {
-            match reader.kernel(kernel) {
+            let read = match &by_loops {
+                Some((choice, code)) => reader.loops(kernel, code, *choice),
+                None => reader.kernel(kernel),
+            };
+            match read {
                 Ok(kernel) => self.kernels.push(kernel),
                 Err(error) => item.note_kernel(kernel.name(), error, trouble),
             }
@@ -125,11 +187,58 @@ impl ObjectSource {
 }
 
 impl KernelSource {
+    fn new(kernel: &Kernel<'_>, loops: Option<Vec<LoopSource>>, stretches: Vec<Stretch>) -> Self {
+        let demangled = source_name(kernel.name()).into_owned();
+        Self { name: kernel.name().to_string(), demangled, loops, stretches }
+    }
+
     /// Whether any of its code has a file.
     #[must_use]
     pub fn has_lines(&self) -> bool {
-        self.stretches.iter().any(|it| it.place.file.is_some())
+        let loops = self.loops.iter().flatten().flat_map(|it| &it.stretches);
+        self.stretches.iter().chain(loops).any(|it| it.place.file.is_some())
     }
+}
+
+impl LoopSource {
+    /// What the loop is, and what is in it, a line each.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let LoopRow { index, parent, depth, header, address, file, line, mix, live, .. } =
+            &self.row;
+        let parent = parent.map_or_else(String::new, |it| format!(" in loop {it}"));
+        let place = match (file, line) {
+            (Some(file), Some(line)) => format!(", {file}:{line}"),
+            _ => String::new(),
+        };
+        let header = label(*header);
+        let mut words =
+            vec![format!("loop {index}{parent}, depth {depth}: {header} at {address:#x}{place}")];
+        words.extend(mix.words());
+        words.push(live.words());
+        words
+    }
+}
+
+fn no_code() -> Error {
+    Error::new(ErrorKind::NotFound, "kernel", "its code is not in the object")
+}
+
+/// The instructions of a block, the first with its name.
+fn block_instructions(graph: &Graph, body: &Body<'_>, block: usize) -> Vec<Instruction> {
+    let Some(lines) = graph.blocks.get(block).map(|it| &it.instructions) else { return Vec::new() };
+    let instruction = |(at, line): (usize, &hsaco_draw::flow::BlockLine)| {
+        let step = body.stream().index_of(line.address);
+        let live = step.and_then(|it| body.live().get(it)).copied().unwrap_or_default();
+        Instruction {
+            address: line.address,
+            bytes: hex(step.map_or(&[], |it| body.stream().bytes(it))),
+            text: line.text.clone(),
+            label: (at == 0).then(|| label(block)),
+            live: Some(live.into()),
+        }
+    };
+    lines.iter().enumerate().map(instruction).collect()
 }
 
 struct Reader<'s, 'a> {
@@ -141,10 +250,60 @@ struct Reader<'s, 'a> {
 
 impl Reader<'_, '_> {
     fn kernel(&self, kernel: &Kernel<'_>) -> Result<KernelSource> {
+        let listing = self.listing(kernel)?;
+        let instructions = listing.instructions().map(|it| {
+            let (address, bytes, text) = (it.address(), hex(it.bytes()), it.text());
+            Instruction { address, bytes, text, label: None, live: None }
+        });
+        let address = |it| self.debug.sections().address_of(kernel.entry_section(), it);
+        let stretches = self.stretches(instructions, address)?;
+        Ok(KernelSource::new(kernel, None, stretches))
+    }
+
+    /// A kernel's code loop by loop.
+    fn loops(
+        &self,
+        kernel: &Kernel<'_>,
+        code: &Code<'_>,
+        choice: LoopChoice,
+    ) -> Result<KernelSource> {
+        let function = code.kernel(kernel).ok_or_else(no_code)?;
+        let body = Body::new(code, function);
+        let graph = Graph::new(&code.decoder(function), code.functions(), function);
+        let mut rows = body.loops(Some(&self.debug));
+        rows.sort_by_key(|it| (Reverse(it.depth), Reverse(it.mix.instructions), it.index));
+        if let LoopChoice::Number(number) = choice {
+            rows.retain(|it| it.index == number);
+        }
+        let is_hot = choice == LoopChoice::Hot;
+        let blocks = |is_meant: &dyn Fn(usize) -> bool| {
+            let blocks = (0..graph.blocks.len()).filter(|it| is_meant(*it));
+            let instructions = blocks.flat_map(|it| block_instructions(&graph, &body, it));
+            self.stretches(instructions, |address| address)
+        };
+        let innermost = |block: usize| graph.blocks.get(block).and_then(|it| it.innermost);
+        let mut loops = Vec::with_capacity(rows.len());
+        for row in rows {
+            let is_meant = |block: usize| match is_hot {
+                true => innermost(block) == Some(row.index),
+                false => row.blocks.contains(&block),
+            };
+            loops.push(LoopSource { stretches: blocks(&is_meant)?, row });
+        }
+        let rest = blocks(&|block| is_hot && innermost(block).is_none())?;
+        Ok(KernelSource::new(kernel, Some(loops), rest))
+    }
+
+    /// Instructions by the lines that they come from; `address` gives that of an instruction in the debug information.
+    fn stretches(
+        &self,
+        instructions: impl Iterator<Item = Instruction>,
+        address: impl Fn(u64) -> u64,
+    ) -> Result<Vec<Stretch>> {
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut before: Option<Vec<Place>> = None;
-        for instruction in self.listing(kernel)?.instructions() {
-            let places = self.places(kernel, instruction.address())?;
+        for instruction in instructions {
+            let places = self.places(address(instruction.address))?;
             let column = places.first().and_then(|it| it.column);
             if before.as_ref().is_none_or(|before| !is_same_line(before, &places)) {
                 stretches.push(self.stretch(&places));
@@ -152,22 +311,16 @@ impl Reader<'_, '_> {
             }
             if let Some(stretch) = stretches.last_mut() {
                 stretch.columns.extend(column);
-                stretch.instructions.push(Instruction {
-                    address: instruction.address(),
-                    bytes: hex(instruction.bytes()),
-                    text: instruction.text(),
-                });
+                stretch.instructions.push(instruction);
             }
         }
-        let demangled = source_name(kernel.name()).into_owned();
-        Ok(KernelSource { name: kernel.name().to_string(), demangled, stretches })
+        Ok(stretches)
     }
 
     fn listing(&self, kernel: &Kernel<'_>) -> Result<Listing> {
         let code = self.code.kernel(kernel).map_or(&[][..], |it| it.bytes);
         let Some(address) = kernel.entry().filter(|_| !code.is_empty()) else {
-            let detail = "its code is not in the object";
-            return Err(Error::new(ErrorKind::NotFound, "kernel", detail));
+            return Err(no_code());
         };
         Ok(Listing::decode(self.decoder(kernel, code)?, address, code.to_vec()))
     }
@@ -184,11 +337,9 @@ impl Reader<'_, '_> {
     }
 
     /// Where an instruction comes from, and if wanted the calls that brought it there.
-    fn places(&self, kernel: &Kernel<'_>, address: u64) -> Result<Vec<Place>> {
-        let address = self.debug.sections().address_of(kernel.entry_section(), address);
+    fn places(&self, address: u64) -> Result<Vec<Place>> {
         if self.options.inlines {
-            let frames = self.debug.frames(address)?;
-            return Ok(frames.into_iter().map(Place::readable).collect());
+            return Place::frames(&self.debug, address);
         }
         let location = self.debug.location(address)?;
         Ok(location.map(|it| Place::new(None, Some(it))).into_iter().collect())

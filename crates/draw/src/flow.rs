@@ -226,10 +226,21 @@ impl Graph {
     pub fn new(decoder: &Decoder, functions: &Functions<'_>, function: &Function<'_>) -> Self {
         let stream = function.decode(decoder);
         let cfg = Cfg::new(decoder, &stream);
-        let dominators = Dominators::new(&cfg);
-        let loops = Loops::new(&cfg, &dominators);
-        let values = Values::new(decoder, &stream, &cfg);
-        let reader = Reader { decoder, functions, stream: &stream, cfg: &cfg, values };
+        Self::of(decoder, functions, function, &stream, &cfg)
+    }
+
+    /// The same of a function that was decoded before.
+    pub fn of(
+        decoder: &Decoder,
+        functions: &Functions<'_>,
+        function: &Function<'_>,
+        stream: &Stream<'_>,
+        cfg: &Cfg,
+    ) -> Self {
+        let dominators = Dominators::new(cfg);
+        let loops = Loops::new(cfg, &dominators);
+        let values = Values::new(decoder, stream, cfg);
+        let reader = Reader { decoder, functions, stream, cfg, values };
         let mut texts = reader.texts().into_iter();
         let mut blocks: Vec<Block> =
             cfg.blocks().iter().map(|block| reader.block(block, &mut texts)).collect();
@@ -246,8 +257,21 @@ impl Graph {
             kind: function.kind,
             address: function.address,
             size: function.code.len(),
-            loops: rings(&loops, &cfg),
+            loops: rings(&loops, cfg),
             blocks,
+        }
+    }
+
+    /// The same function with none of its blocks.
+    pub(crate) fn without_blocks(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            demangled: self.demangled.clone(),
+            kind: self.kind,
+            address: self.address,
+            size: self.size,
+            blocks: Vec::new(),
+            loops: Vec::new(),
         }
     }
 

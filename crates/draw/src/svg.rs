@@ -41,7 +41,8 @@ impl Graph {
             .chain(outsides.iter().map(|it| Card::of_outside(&it.words)))
             .collect();
         let wires = wires(self, &outsides);
-        let drawing = layered::draw(&to_lay_out(self, &cards, &wires))?;
+        let boxes = cards.iter().map(Card::size).collect();
+        let drawing = layered::draw(&to_lay_out(self, boxes, &wires))?;
         let picture = Picture { graph: self, cards: &cards, wires: &wires, drawing: &drawing };
         let mut out = String::new();
         // Writing to a string cannot fail.
@@ -50,7 +51,7 @@ impl Graph {
     }
 }
 
-fn wires(graph: &Graph, outsides: &[Outside]) -> Vec<Wire> {
+pub(crate) fn wires(graph: &Graph, outsides: &[Outside]) -> Vec<Wire> {
     let blocks = graph.blocks.iter().enumerate();
     let inside = blocks.flat_map(|(from, block)| {
         block.successors.iter().map(move |it| Wire { from, to: it.block, kind: it.kind })
@@ -59,11 +60,11 @@ fn wires(graph: &Graph, outsides: &[Outside]) -> Vec<Wire> {
     inside.chain(outside.map(|(to, it)| Wire { from: it.from, to, kind: it.kind })).collect()
 }
 
-fn to_lay_out(graph: &Graph, cards: &[Card], wires: &[Wire]) -> layered::Graph {
+pub(crate) fn to_lay_out(graph: &Graph, boxes: Vec<Size>, wires: &[Wire]) -> layered::Graph {
     let Spine { is_main, pairs } = Spine::new(graph, wires);
     let edge = |(it, is_main): (&Wire, bool)| Edge { from: it.from, to: it.to, is_main };
     layered::Graph {
-        boxes: cards.iter().map(Card::size).collect(),
+        boxes,
         edges: wires.iter().zip(is_main).map(edge).collect(),
         pairs,
         loops: graph.loops.iter().map(|it| Loop { header: it.header, parent: it.parent }).collect(),
@@ -162,7 +163,7 @@ fn remark(hidden: usize, how: &str) -> String {
 
 const ELLIPSIS: char = '\u{2026}';
 
-fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some(_) => text.chars().take(most - 1).chain([ELLIPSIS]).collect(),
@@ -173,7 +174,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-fn text_width(characters: usize) -> i64 {
+pub(crate) fn text_width(characters: usize) -> i64 {
     i64::try_from(characters * CHARACTER / 10 + 1).unwrap_or(0)
 }
 
@@ -186,28 +187,11 @@ struct Picture<'p> {
 
 impl Picture<'_> {
     fn write(&self, out: &mut String) -> fmt::Result {
-        let name = self.graph.source_name();
-        let shown = shortened(name, LONG_NAME);
-        let summary = self.summary();
-        let kinds: Vec<EdgeKind> = EDGE_KINDS
-            .into_iter()
-            .filter(|&kind| self.wires.iter().any(|it| it.kind == kind))
-            .collect();
-        let words = 32 + text_width(length(&shown) * 7 / 6).max(text_width(length(&summary)));
+        let kinds = kinds_of(&self.wires.iter().map(|it| it.kind));
+        let words = title_width(self.graph);
         let width = self.drawing.size.width.max(words).max(32 + legend_width(&kinds));
         let height = self.drawing.size.height + TITLE;
-        writeln!(
-            out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"hsaco-cfg\" role=\"img\" \
-             width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
-        )?;
-        writeln!(out, "<title>Control flow of {}</title>", Xml(name))?;
-        writeln!(out, "<style>\n{STYLE}</style>")?;
-        write_tips(out, &kinds)?;
-        writeln!(out, "<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>")?;
-        writeln!(out, "<text class=\"name\" x=\"16\" y=\"22\">{}</text>", Xml(&shown))?;
-        writeln!(out, "<text class=\"faint\" x=\"16\" y=\"38\">{}</text>", Xml(&summary))?;
-        write_legend(out, &kinds)?;
+        write_head(out, self.graph, (width, height), &kinds)?;
         let left = (width - self.drawing.size.width) / 2;
         writeln!(out, "<g transform=\"translate({left} {TITLE})\">")?;
         for (number, card) in self.cards.iter().enumerate() {
@@ -217,18 +201,6 @@ impl Picture<'_> {
             self.write_wire(out, wire, route)?;
         }
         writeln!(out, "</g>\n</svg>")
-    }
-
-    fn summary(&self) -> String {
-        format!(
-            "{} at {:#x}: {}, {}, {}, {}",
-            self.graph.kind_name(),
-            self.graph.address,
-            counted(self.graph.size, "byte"),
-            counted(self.graph.instructions(), "instruction"),
-            counted(self.graph.blocks.len(), "block"),
-            counted(self.graph.loops.len(), "loop"),
-        )
     }
 
     fn write_card(&self, out: &mut String, number: usize, card: &Card) -> fmt::Result {
@@ -265,21 +237,77 @@ impl Picture<'_> {
     }
 
     fn write_wire(&self, out: &mut String, wire: &Wire, route: &[Point]) -> fmt::Result {
-        let class = wire.kind.name();
-        let goes_back = match (route.first(), route.last()) {
-            (Some(first), Some(last)) if last.y <= first.y => " back",
-            _ => "",
-        };
-        let outside = if wire.kind.is_outside() { " outside" } else { "" };
         let to = match self.cards.get(wire.to).map(|it| (&it.head, it)) {
             Some((None, card)) => card.title.clone(),
             _ => label(wire.to),
         };
         let title = format!("{} \u{2192} {to}: {}", label(wire.from), wire.kind.words());
-        write!(out, "<g class=\"edge\"><title>{}</title>", Xml(&title))?;
-        write!(out, "<path class=\"line {class}{goes_back}{outside}\" ")?;
-        writeln!(out, "marker-end=\"url(#hsaco-{class})\" d=\"{}\"/></g>", Rounded(route))
+        write_route(out, wire.kind, route, &title)
     }
+}
+
+/// The kinds of edges that there are, in the order in which they are explained.
+pub(crate) fn kinds_of(kinds: &(impl Iterator<Item = EdgeKind> + Clone)) -> Vec<EdgeKind> {
+    EDGE_KINDS.into_iter().filter(|&kind| kinds.clone().any(|it| it == kind)).collect()
+}
+
+/// How wide the words above a picture are.
+pub(crate) fn title_width(graph: &Graph) -> i64 {
+    let name = length(&shortened(graph.source_name(), LONG_NAME)) * 7 / 6;
+    32 + text_width(name).max(text_width(length(&summary(graph))))
+}
+
+/// Writes what stands above a picture: its size, colours, name and legend.
+pub(crate) fn write_head(
+    out: &mut String,
+    graph: &Graph,
+    (width, height): (i64, i64),
+    kinds: &[EdgeKind],
+) -> fmt::Result {
+    let name = graph.source_name();
+    let shown = shortened(name, LONG_NAME);
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"hsaco-cfg\" role=\"img\" \
+         width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
+    )?;
+    writeln!(out, "<title>Control flow of {}</title>", Xml(name))?;
+    writeln!(out, "<style>\n{STYLE}</style>")?;
+    write_tips(out, kinds)?;
+    writeln!(out, "<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>")?;
+    writeln!(out, "<text class=\"name\" x=\"16\" y=\"22\">{}</text>", Xml(&shown))?;
+    writeln!(out, "<text class=\"faint\" x=\"16\" y=\"38\">{}</text>", Xml(&summary(graph)))?;
+    write_legend(out, kinds)
+}
+
+fn summary(graph: &Graph) -> String {
+    format!(
+        "{} at {:#x}: {}, {}, {}, {}",
+        graph.kind_name(),
+        graph.address,
+        counted(graph.size, "byte"),
+        counted(graph.instructions(), "instruction"),
+        counted(graph.blocks.len(), "block"),
+        counted(graph.loops.len(), "loop"),
+    )
+}
+
+/// Writes an edge, with what a pointer on it is told.
+pub(crate) fn write_route(
+    out: &mut String,
+    kind: EdgeKind,
+    route: &[Point],
+    title: &str,
+) -> fmt::Result {
+    let class = kind.name();
+    let goes_back = match (route.first(), route.last()) {
+        (Some(first), Some(last)) if last.y <= first.y => " back",
+        _ => "",
+    };
+    let outside = if kind.is_outside() { " outside" } else { "" };
+    write!(out, "<g class=\"edge\"><title>{}</title>", Xml(title))?;
+    write!(out, "<path class=\"line {class}{goes_back}{outside}\" ")?;
+    writeln!(out, "marker-end=\"url(#hsaco-{class})\" d=\"{}\"/></g>", Rounded(route))
 }
 
 /// An instruction: its first word stands out. The remark about what is not shown is faint.
@@ -310,7 +338,7 @@ fn write_tips(out: &mut String, kinds: &[EdgeKind]) -> fmt::Result {
 const SAMPLE: i64 = 26;
 const AROUND_SAMPLE: i64 = 6;
 
-fn legend_width(kinds: &[EdgeKind]) -> i64 {
+pub(crate) fn legend_width(kinds: &[EdgeKind]) -> i64 {
     kinds.iter().map(|it| SAMPLE + 3 * AROUND_SAMPLE + text_width(length(&it.words()))).sum()
 }
 

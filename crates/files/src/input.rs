@@ -9,6 +9,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
 use hsaco_container::uri::Uri;
+use hsaco_container::{WalkOptions, member};
 use hsaco_db::{Content, Stored as _};
 use memmap2::Mmap;
 
@@ -120,7 +121,7 @@ impl fmt::Display for Unopened {
 impl std::error::Error for Unopened {}
 
 /// Something that an argument stands for: a file, standard input, a URI.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Place {
     path: OsString,
     /// What to call it: as the user spelled it.
@@ -145,7 +146,10 @@ impl Place {
         let stored = match self.path == "-" {
             true => Ok(None),
             false if self.is_uri() => store_uri(&self.name),
-            false => StoredFile::open(Path::new(&self.path)).map_err(Into::into),
+            false => match StoredFile::open(Path::new(&self.path)) {
+                Err(_) if package_of(Path::new(&self.path)).is_some() => Ok(None),
+                opened => opened.map_err(Into::into),
+            },
         };
         match stored {
             Ok(Some(file)) => {
@@ -171,7 +175,9 @@ impl Place {
         } else if self.is_uri() {
             open_uri(&self.name).map(|(data, range)| (data, Some(range)))
         } else {
-            open_file(Path::new(&self.path)).map(|data| (data, None))
+            let path = Path::new(&self.path);
+            let opened = open_file(path).or_else(|error| open_member(path).unwrap_or(Err(error)));
+            opened.map(|data| (data, None))
         };
         match opened {
             Ok((data, range)) => {
@@ -207,7 +213,8 @@ impl Inputs {
     }
 
     fn replace_directory(&mut self, path: &Path) -> Result<bool> {
-        let is_directory = std::fs::metadata(path)?.is_dir();
+        // What is not there at all is told when it is opened: it may be a file of a package.
+        let is_directory = path.is_dir();
         if is_directory {
             self.push_directory(path)?;
         }
@@ -248,6 +255,23 @@ fn open_file(path: &Path) -> Result<Data> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(Data::Read(bytes))
+}
+
+/// The file within which a path goes on.
+fn package_of(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).find(|it| it.is_file())
+}
+
+/// A file of a package, whose path goes on behind that of the package; `None` if there is no such package.
+fn open_member(path: &Path) -> Option<Result<Data>> {
+    let package = package_of(path)?;
+    let inner = path.strip_prefix(package).ok()?.to_str()?;
+    let read = open_file(package).and_then(|data| {
+        member(&data, inner, &WalkOptions::default())
+            .map(Data::Read)
+            .map_err(|error| FileError::from(error).in_file(package))
+    });
+    Some(read)
 }
 
 fn open_uri(text: &str) -> Result<(Data, Range<usize>)> {

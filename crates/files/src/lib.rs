@@ -40,6 +40,7 @@
 //! ```
 
 mod bundle;
+mod dataset;
 mod error;
 mod extract;
 mod index_file;
@@ -50,6 +51,7 @@ mod name;
 mod output;
 pub mod parallel;
 mod path;
+pub mod progress;
 mod prune;
 mod select;
 pub mod source_files;
@@ -59,6 +61,7 @@ pub mod stream;
 mod walk;
 
 pub use bundle::{manifest_of, pack_bundle, rebuild_bundles};
+pub use dataset::Dataset;
 pub use error::FileError;
 pub use extract::{
     EntryItem, Extracted, ExtractedFile, ExtractedObject, Extraction, LeftOut, OtherFile,

@@ -49,7 +49,13 @@ impl Pruning {
             && self.stuck.is_none()
         {
             let target = item.target.as_deref().unwrap_or("unknown");
-            self.stuck = Some(format!("object {number} ({target}), in {}", item.entry.trail));
+            let steps = item.entry.trail.steps();
+            let reason = match steps.iter().find(|step| !step.container.is_written_back()) {
+                Some(step) => format!("and what is in a {} is not written", step.container.title()),
+                None => "is in no offload bundle and cannot be left out of its file".to_owned(),
+            };
+            let trail = &item.entry.trail;
+            self.stuck = Some(format!("object {number} ({target}), in {trail}, {reason}"));
         }
     }
 
@@ -64,8 +70,7 @@ impl Pruning {
         max_size: u64,
     ) -> Result<Vec<u8>> {
         if let Some(stuck) = &self.stuck {
-            let text = "is in no offload bundle and cannot be left out of its file";
-            return Err(TextError::new(format!("{}: {stuck}, {text}", input.name)).into());
+            return Err(TextError::new(format!("{}: {stuck}", input.name)).into());
         }
         // What is wrong with an object was told when the file was walked.
         let keep = |entry: &Entry<'_>| {

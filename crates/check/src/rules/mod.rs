@@ -63,7 +63,7 @@ macro_rules! rules {
 
 macro_rules! page {
     ($name:literal) => {
-        include_str!(concat!("../../../../docs/rules/", $name, ".md"))
+        include_str!(concat!("../../rules/", $name, ".md"))
     };
 }
 

@@ -152,6 +152,9 @@ impl ObjectRecord {
     fn write(&self, out: &mut Vec<u8>) {
         out.number(self.number as u64);
         out.maybe_text(self.entry_id.as_deref().map(str::as_bytes));
+        let member = self.member.as_ref();
+        out.maybe_text(member.map(|(path, _)| path.as_bytes()));
+        out.maybe_text(member.map(|(_, container)| container.as_bytes()));
         out.maybe(self.offset);
         out.number(self.size);
         out.maybe_text(self.target.as_deref().map(str::as_bytes));
@@ -176,6 +179,7 @@ impl ObjectRecord {
         Some(ObjectRecord {
             number: input.size()?,
             entry_id: input.maybe(Read::string)?,
+            member: input.maybe(Read::string)?.zip(input.maybe(Read::string)?),
             offset: input.maybe(Read::number)?,
             size: input.number()?,
             target: input.maybe(Read::string)?,

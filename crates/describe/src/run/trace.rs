@@ -98,6 +98,14 @@ impl<W: Write> Trace<W> {
         Self(Mutex::new((out, Ok(()))))
     }
 
+    /// Hands on what was written so far.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn flush(&self) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.flush()
+    }
+
     /// Ends it.
     ///
     /// # Errors

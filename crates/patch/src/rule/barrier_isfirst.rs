@@ -31,7 +31,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
         Example::same("BA3", "s_barrier_wait -1\ns_barrier_wait -3"),
         Example::same("BA-m0", "s_barrier_signal_isfirst m0"),
     ],
-    page: include_str!("../../../../docs/rules/barrier-isfirst.md"),
+    page: include_str!("../../rules/barrier-isfirst.md"),
 };
 
 fn is_affected(site: &Site<'_>) -> bool {

@@ -37,5 +37,5 @@ pub(super) const RULE: RewriteRule = RewriteRule {
              global_load_b32 v11, v[2:3], off offset:4",
         ),
     ],
-    page: include_str!("../../../../docs/rules/clause.md"),
+    page: include_str!("../../rules/clause.md"),
 };

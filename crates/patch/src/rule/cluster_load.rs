@@ -33,7 +33,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     },
     residual,
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/cluster-load.md"),
+    page: include_str!("../../rules/cluster-load.md"),
 };
 
 /// Only the opcode differs: modifiers and operands stay where they are.

@@ -17,5 +17,5 @@ pub(super) const RULE: RewriteRule = RewriteRule {
         Example::same("DF1", "s_sleep 1\ns_sleep_var s0\ns_monitor_sleep 1"),
         Example::same("DF2", "s_get_barrier_state s0, -1"),
     ],
-    page: include_str!("../../../../docs/rules/deferred.md"),
+    page: include_str!("../../rules/deferred.md"),
 };

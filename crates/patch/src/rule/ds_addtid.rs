@@ -18,7 +18,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     look: |site| answer(look(site)),
     residual: |_| true,
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/ds-addtid.md"),
+    page: include_str!("../../rules/ds-addtid.md"),
 };
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

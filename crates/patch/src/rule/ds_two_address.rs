@@ -51,7 +51,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     look: |site| answer(look(site)),
     residual: |_| true,
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/ds-two-address.md"),
+    page: include_str!("../../rules/ds-two-address.md"),
 };
 
 /// One of the two accesses.

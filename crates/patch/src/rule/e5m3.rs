@@ -27,7 +27,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     look: |site| answer(look(site)),
     residual: is_e5m3,
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/e5m3.md"),
+    page: include_str!("../../rules/e5m3.md"),
 };
 
 /// The clamp bit tells E5M3 from E4M3.

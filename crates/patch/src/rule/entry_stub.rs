@@ -29,7 +29,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
         )
         .options(|it| it.entry_stub = true),
     ],
-    page: include_str!("../../../../docs/rules/entry-stub.md"),
+    page: include_str!("../../rules/entry-stub.md"),
 };
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

@@ -41,7 +41,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
              s_set_vgpr_msb 0",
         ),
     ],
-    page: include_str!("../../../../docs/rules/mode-before-msb.md"),
+    page: include_str!("../../rules/mode-before-msb.md"),
 };
 
 /// Whether the words are `s_setreg_b32` or `s_setreg_imm32_b32`, and `s_set_vgpr_msb` behind it.

@@ -21,7 +21,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     look: |site| answer(look(site)),
     residual: |site| !is_native(site) || scale_src2::is_affected(&site.bytes()),
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/scale-sixteen.md"),
+    page: include_str!("../../rules/scale-sixteen.md"),
 };
 
 fn is_native(site: &Site<'_>) -> bool {

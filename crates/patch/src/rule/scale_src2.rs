@@ -24,7 +24,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
             "v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7], v48, v50",
         ),
     ],
-    page: include_str!("../../../../docs/rules/scale-src2.md"),
+    page: include_str!("../../rules/scale-src2.md"),
 };
 
 /// Whether the unused field of a scaled matrix instruction is not as it has to be.

@@ -27,5 +27,5 @@ pub(super) const RULE: RewriteRule = RewriteRule {
         Example::new("SH3", "s_sethalt 0\ns_sethalt 0x42", "s_nop 0\ns_nop 0"),
         Example::same("SH4", "s_nop 0\nv_mov_b32_e32 v0, v1"),
     ],
-    page: include_str!("../../../../docs/rules/sethalt.md"),
+    page: include_str!("../../rules/sethalt.md"),
 };

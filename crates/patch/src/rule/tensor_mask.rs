@@ -22,7 +22,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     look: |site| answer(look(site)),
     residual,
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/tensor-mask.md"),
+    page: include_str!("../../rules/tensor-mask.md"),
 };
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

@@ -17,7 +17,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     look: |site| answer(look(site)),
     residual: |site| !base(site).is_some_and(|base| is_chosen(site, &base)),
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/tensor-mask-b0.md"),
+    page: include_str!("../../rules/tensor-mask-b0.md"),
 };
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

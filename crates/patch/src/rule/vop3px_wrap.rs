@@ -32,7 +32,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
             "v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[16:31], v[32:47], v[0:7], v48, v50",
         ),
     ],
-    page: include_str!("../../../../docs/rules/vop3px-wrap.md"),
+    page: include_str!("../../rules/vop3px-wrap.md"),
 };
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

@@ -91,7 +91,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
              s_swap_pc_i64 s[30:31], s[4:5]",
         ),
     ],
-    page: include_str!("../../../../docs/rules/wmma-hazard.md"),
+    page: include_str!("../../rules/wmma-hazard.md"),
 };
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {

@@ -31,7 +31,7 @@ pub(super) const RULE: RewriteRule = RewriteRule {
     look: |site| answer(look(site)),
     residual: |_| true,
     examples: EXAMPLES,
-    page: include_str!("../../../../docs/rules/wmma-split.md"),
+    page: include_str!("../../rules/wmma-split.md"),
 };
 
 fn look(site: &Site<'_>) -> Result<Answer, Refusal> {
