@@ -3,19 +3,81 @@
 //! Names and numbers of attributes are those of `hsa_executable_symbol_get_info`; device functions, externals, LDS and
 //! numbers are kinds that HSA has not, and code has attributes of its own.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use hsaco::elf::symbol::{Binding, Visibility};
 use hsaco::load::{self, ErrorKind, Freeze, LoadedSymbolKind, SymbolId};
 
-use crate::error::{self, Status, end};
+use crate::border::{Out, Row, bytes, optional_text, row_at, text, text_at};
+use crate::buffer::Buffer;
+use crate::error::{Failure, Result, Said, Status, border, c_string, lines};
+use crate::handle::{self, Handle};
 
-/// Code objects that belong together; hsaco_executable_destroy takes it back.
-#[derive(Debug)]
+/// Code objects that belong together; hsaco_executable_free takes it back. All functions may be called from any thread: a
+/// question sees the executable as it is when it is asked.
 pub struct Executable {
-    inner: load::Executable<'static>,
-    hsa_status: u32,
+    inner: RwLock<Arc<load::Executable<'static>>>,
+    hsa_status: AtomicU32,
+    /// What is known once it is frozen.
+    raises: OnceLock<Vec<Row<Raise>>>,
+    remarks: OnceLock<Vec<CString>>,
+}
+
+impl Handle for Executable {
+    const NAME: &'static str = "executable";
+}
+
+/// A kernel that needs more than it was compiled to have, with all that it calls.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Raise {
+    /// Its name, without ".kd".
+    pub kernel: *const c_char,
+    /// The object that it is in, by the name under which it was loaded.
+    pub object: *const c_char,
+    /// Whether descriptor and metadata were raised; else this only says what is missing.
+    pub is_applied: bool,
+    /// Whether it needs a stack of a size that only run time knows, and was compiled without.
+    pub needs_dynamic_stack: bool,
+    /// Most work-items of a workgroup that still fit; HSACO_UNKNOWN if that did not change.
+    pub workgroup_limit: u64,
+    /// What it has too little of.
+    pub shortages: *const *const Shortage,
+    /// How many.
+    pub shortage_count: usize,
+}
+
+/// A resource that a kernel has less of than it needs.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Shortage {
+    /// Which: "vgprs", "lds".
+    pub resource: *const c_char,
+    /// What the descriptor gives.
+    pub allocated: u32,
+    /// What the code uses.
+    pub needed: u32,
+    /// The functions from the kernel to the one that needs it.
+    pub path: *const *const c_char,
+    /// How many.
+    pub path_count: usize,
+}
+
+/// What is at an address of memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AddressInfo {
+    /// The number of the object.
+    pub object: u32,
+    /// The address in the object, before that was placed.
+    pub object_address: u64,
+    /// The symbol that it is in or behind; 0 if there is none.
+    pub symbol: ExecutableSymbol,
+    /// How far behind its start.
+    pub distance: u64,
 }
 
 /// A symbol of an executable; 0 is none.
@@ -112,17 +174,17 @@ pub enum ExecutableSymbolInfo {
     Size = 205,
 }
 
-/// Called with each symbol; anything but HSACO_STATUS_OK ends the iteration.
+/// Called with each symbol; anything but 0 ends the iteration.
 pub type ExecutableSymbolCallback = Option<
     unsafe extern "C" fn(
         executable: *const Executable,
         symbol: ExecutableSymbol,
         data: *mut c_void,
-    ) -> Status,
+    ) -> c_int,
 >;
 
 /// Called with each segment: its address, its size in memory, the bytes that it begins with and how many, and its
-/// permissions (4 read, 2 write, 1 execute).
+/// permissions (4 read, 2 write, 1 execute). Anything but 0 ends the iteration.
 pub type ExecutableSegmentCallback = Option<
     unsafe extern "C" fn(
         address: u64,
@@ -131,58 +193,130 @@ pub type ExecutableSegmentCallback = Option<
         byte_count: usize,
         permissions: u32,
         data: *mut c_void,
-    ) -> Status,
+    ) -> c_int,
 >;
+
+impl Executable {
+    /// The executable as it is now.
+    pub(crate) fn now(&self) -> Arc<load::Executable<'static>> {
+        Arc::clone(&self.inner.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes it, and keeps why that failed.
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut load::Executable<'static>) -> Result<T, load::Errors>,
+    ) -> Result<T> {
+        let changed =
+            change(Arc::make_mut(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner)));
+        self.ended(changed)
+    }
+
+    fn ended<T>(&self, result: Result<T, load::Errors>) -> Result<T> {
+        let kind = result.as_ref().err().and_then(|it| it.first()).map(load::Error::kind);
+        self.hsa_status.store(kind.map_or(0, ErrorKind::hsa_status), Ordering::Relaxed);
+        result.map_err(|errors| {
+            let status = match kind {
+                Some(ErrorKind::UnsupportedRelocation | ErrorKind::UnsupportedMetadata) => {
+                    Status::Unsupported
+                }
+                _ => Status::Findings,
+            };
+            Failure::new(status, errors.to_string())
+        })
+    }
+
+    /// What freezing found out about what kernels need.
+    fn raises(&self) -> Result<&[Row<Raise>]> {
+        let now = self.now();
+        frozen(&now)?;
+        Ok(self.raises.get_or_init(|| now.raises().iter().map(|it| Raise::row(&now, it)).collect()))
+    }
+}
+
+impl Raise {
+    fn row(executable: &load::Executable<'_>, raise: &load::Raise) -> Row<Self> {
+        Row::new(|texts| {
+            let mut shortages = Vec::new();
+            for short in &raise.shortages {
+                let (path, path_count) = texts.list(short.way.iter().map(String::as_str));
+                let shortage = Shortage {
+                    resource: texts.keep(short.resource.name()),
+                    allocated: short.allocated,
+                    needed: short.needed,
+                    path,
+                    path_count,
+                };
+                shortages.push(texts.item(shortage));
+            }
+            let (shortages, shortage_count) = texts.items(shortages);
+            Raise {
+                kernel: texts.keep(&raise.kernel),
+                object: texts.keep(executable.object_name(raise.object)),
+                is_applied: raise.is_applied,
+                needs_dynamic_stack: raise.needs_dynamic_stack,
+                workgroup_limit: raise.workgroup_limit.unwrap_or(u64::MAX),
+                shortages,
+                shortage_count,
+            }
+        })
+    }
+}
+
+/// An error unless it is frozen.
+pub(crate) fn frozen(executable: &load::Executable<'_>) -> Result {
+    match executable.is_frozen() {
+        true => Ok(()),
+        false => Err(Failure::argument("the executable is not frozen")),
+    }
+}
+
+/// The number of an object.
+fn number(object: load::ObjectId) -> u32 {
+    u32::try_from(object.index()).unwrap_or(u32::MAX)
+}
+
+fn stopped() -> Failure {
+    Failure::new(Status::Stopped, "the callback ended it")
+}
 
 /// Makes an executable for a device such as "gfx942:sramecc+:xnack-", or for whatever its objects are for if that is
 /// null.
 ///
 /// # Safety
-/// `device` is null or text that ends in NUL; `executable` points to a place for a pointer, which is filled in, with null
-/// on failure.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_create(
     device: *const c_char,
     executable: *mut *mut Executable,
 ) -> Status {
-    if executable.is_null() {
-        return end(Status::InvalidArgument, "executable is null");
-    }
-    // SAFETY: not null, and the caller promises that it is a place for a pointer.
-    unsafe { *executable = ptr::null_mut() };
-    let device = match device.is_null() {
-        true => Ok(None),
+    border(|| {
         // SAFETY: as this function asks of its caller.
-        false => unsafe { error::text(device, "device") }
-            .and_then(|text| text.parse().map(Some).map_err(|it| format!("device '{text}': {it}"))),
-    };
-    match device {
-        Ok(device) => {
-            let made = Executable { inner: load::Executable::new(device), hsa_status: 0 };
-            // SAFETY: as above.
-            unsafe { *executable = Box::into_raw(Box::new(made)) };
-            end(Status::Ok, "")
-        }
-        Err(reason) => end(Status::InvalidArgument, &reason),
-    }
+        let (out, device) =
+            unsafe { (Out::handle(executable, "executable")?, optional_text(device, "device")?) };
+        let parse =
+            |text: &str| text.parse().map_err(|error| Failure::target("device", text, &error));
+        let inner = load::Executable::new(device.map(parse).transpose()?);
+        out.set(handle::new(Executable {
+            inner: RwLock::new(Arc::new(inner)),
+            hsa_status: AtomicU32::new(0),
+            raises: OnceLock::new(),
+            remarks: OnceLock::new(),
+        }));
+        Ok(())
+    })
 }
 
 /// Takes an executable back; null is fine.
-///
-/// # Safety
-/// `executable` is null or from hsaco_executable_create, and not destroyed before.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hsaco_executable_destroy(executable: *mut Executable) {
-    if !executable.is_null() {
-        // SAFETY: hsaco_executable_create made it of a box.
-        drop(unsafe { Box::from_raw(executable) });
-    }
+pub extern "C" fn hsaco_executable_free(executable: *mut Executable) -> Status {
+    handle::free(executable)
 }
 
 /// Says where a variable is that objects may refer to.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive, `name` is text that ends in NUL.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_define_variable(
     executable: *mut Executable,
@@ -190,49 +324,38 @@ pub unsafe extern "C" fn hsaco_executable_define_variable(
     address: u64,
     size: u64,
 ) -> Status {
-    // SAFETY: as this function asks of its caller.
-    unsafe { define(executable, name, |it, name| it.define_variable(name, address, size)) }
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let name = unsafe { text(name, "name") }?;
+        let define = |it: &mut load::Executable<'_>| it.define_variable(name, address, size);
+        handle::get(executable)?.change(|it| define(it).map_err(Into::into)).map(drop)
+    })
 }
 
 /// Says where a function is that objects may call.
 ///
 /// # Safety
-/// As that of hsaco_executable_define_variable.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_define_function(
     executable: *mut Executable,
     name: *const c_char,
     address: u64,
 ) -> Status {
-    // SAFETY: as this function asks of its caller.
-    unsafe { define(executable, name, |it, name| it.define_function(name, address)) }
-}
-
-unsafe fn define(
-    executable: *mut Executable,
-    name: *const c_char,
-    define: impl FnOnce(&mut load::Executable<'static>, &str) -> load::Result<SymbolId>,
-) -> Status {
-    // SAFETY: the caller passes on what its own caller promised.
-    let (executable, name) = unsafe { (executable.as_mut(), error::text(name, "name")) };
-    match (executable, name) {
-        (Some(executable), Ok(name)) => {
-            let defined = define(&mut executable.inner, name);
-            executable
-                .ended(defined.map_err(Into::into))
-                .map_or_else(|status| status, |_| Status::Ok)
-        }
-        (None, _) => end(Status::InvalidArgument, "executable is null"),
-        (_, Err(reason)) => end(Status::InvalidArgument, &reason),
-    }
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let name = unsafe { text(name, "name") }?;
+        let define = |it: &mut load::Executable<'_>| it.define_function(name, address);
+        handle::get(executable)?.change(|it| define(it).map_err(Into::into)).map(drop)
+    })
 }
 
 /// Adds a code object, of which the bytes are copied. `name` is what messages call it; `base` is where its address 0 is to
-/// be, UINT64_MAX for wherever there is room. Objects come in any order. A failure leaves the executable as it was.
+/// be, HSACO_UNKNOWN for wherever there is room. Objects come in any order. A failure leaves the executable as it was.
+/// `loaded` is null or becomes the object's number.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive, `name` is text that ends in NUL, `bytes` points to `size`
-/// bytes, `loaded` is null or points to a place for the object's number.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_load_code_object(
     executable: *mut Executable,
@@ -242,157 +365,149 @@ pub unsafe extern "C" fn hsaco_executable_load_code_object(
     base: u64,
     loaded: *mut u32,
 ) -> Status {
-    // SAFETY: as this function asks of its caller.
-    let arguments = unsafe {
-        error::text(name, "name").and_then(|name| Ok((name, error::bytes(bytes, size)?.to_vec())))
-    };
-    // SAFETY: null, or alive.
-    let Some(executable) = (unsafe { executable.as_mut() }) else {
-        return end(Status::InvalidArgument, "executable is null");
-    };
-    let (name, bytes) = match arguments {
-        Ok(arguments) => arguments,
-        Err(reason) => return end(Status::InvalidArgument, &reason),
-    };
-    let result = match base {
-        u64::MAX => executable.inner.load(name, bytes),
-        base => executable.inner.load_at(name, bytes, base),
-    };
-    match executable.ended(result.map_err(Into::into)) {
-        Ok(object) => {
-            if !loaded.is_null() {
-                let number = u32::try_from(object.index()).unwrap_or(u32::MAX);
-                // SAFETY: not null, and the caller promises that it is a place for a number.
-                unsafe { *loaded = number };
-            }
-            Status::Ok
-        }
-        Err(status) => status,
-    }
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let (loaded, name, bytes) = unsafe {
+            let loaded = Out::optional(loaded, u32::MAX);
+            (loaded, text(name, "name")?, self::bytes(bytes, size, "bytes")?)
+        };
+        let object = handle::get(executable)?.change(|it| {
+            let bytes = bytes.to_vec();
+            let object = match base {
+                u64::MAX => it.load(name, bytes),
+                base => it.load_at(name, bytes, base),
+            };
+            object.map_err(Into::into)
+        })?;
+        loaded.set(number(object));
+        Ok(())
+    })
 }
 
 /// Puts the objects together, from `base` on. `fix_resources` says whether kernels get what they need with all that they
 /// call. On HSACO_STATUS_FINDINGS hsaco_last_error() has everything that is wrong, a line each, and the executable is as
 /// it was. On HSACO_STATUS_OK without `fix_resources` it has a line for each kernel that falls short of what it needs, with
-/// both numbers, and is empty if none does.
+/// both numbers, and is empty if none does; hsaco_executable_raise has the same as numbers.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_freeze(
     executable: *mut Executable,
     base: u64,
     fix_resources: bool,
 ) -> Status {
-    // SAFETY: null, or alive.
-    let Some(executable) = (unsafe { executable.as_mut() }) else {
-        return end(Status::InvalidArgument, "executable is null");
-    };
-    let result = executable.inner.freeze(Freeze { base, fix_resources });
-    match executable.ended(result) {
-        Ok(()) => end(Status::Ok, &short_kernels(&executable.inner)),
-        Err(status) => status,
-    }
-}
-
-/// The kernels that need more than they have and were not raised, a line each.
-fn short_kernels(executable: &load::Executable<'_>) -> String {
-    let short = executable.raises().iter().filter(|it| !it.is_applied);
-    let line = |it: &load::Raise| format!("{}: {it}", executable.object_name(it.object));
-    short.map(line).collect::<Vec<_>>().join("\n")
+    border(|| {
+        let executable = handle::get(executable)?;
+        executable.change(|it| it.freeze(Freeze { base, fix_resources }))?;
+        let now = executable.now();
+        let short = now.raises().iter().filter(|it| !it.is_applied);
+        Ok(Said(lines(short.map(|it| format!("{}: {it}", now.object_name(it.object))))))
+    })
 }
 
 /// The `hsa_status_t` that ROCm's loader has for why the last call that changes this executable failed; 0 if it did not.
 ///
 /// # Safety
-/// `executable` is null or from hsaco_executable_create and alive.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hsaco_executable_hsa_status(executable: *const Executable) -> u32 {
-    // SAFETY: null, or alive.
-    unsafe { executable.as_ref() }.map_or(0, |executable| executable.hsa_status)
+pub unsafe extern "C" fn hsaco_executable_hsa_status(
+    executable: *const Executable,
+    status: *mut u32,
+) -> Status {
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let out = unsafe { Out::new(status, "status", 0) }?;
+        out.set(handle::get(executable)?.hsa_status.load(Ordering::Relaxed));
+        Ok(())
+    })
 }
 
 /// The symbol of a name, with or without ".kd", mangled or as people read it.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive, `name` is text that ends in NUL, `symbol` points to a place
-/// for a symbol.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_get_symbol_by_name(
     executable: *const Executable,
     name: *const c_char,
     symbol: *mut ExecutableSymbol,
 ) -> Status {
-    // SAFETY: as this function asks of its caller.
-    let (executable, name) = unsafe { (executable.as_ref(), error::text(name, "name")) };
-    let (Some(executable), Ok(name), false) = (executable, name, symbol.is_null()) else {
-        return end(Status::InvalidArgument, "executable, name or symbol is null or no text");
-    };
-    match executable.inner.symbol(name) {
-        Some(found) => {
-            // SAFETY: not null, and the caller promises that it is a place for a symbol.
-            unsafe { *symbol = ExecutableSymbol { handle: found.id().to_raw() } };
-            end(Status::Ok, "")
-        }
-        None => end(Status::InvalidArgument, &format!("no symbol has the name '{name}'")),
-    }
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let (out, name) = unsafe {
+            let none = ExecutableSymbol { handle: 0 };
+            (Out::new(symbol, "symbol", none)?, text(name, "name")?)
+        };
+        let now = handle::get(executable)?.now();
+        let missing = || Failure::new(Status::NotFound, format!("no symbol has the name '{name}'"));
+        out.set(ExecutableSymbol { handle: now.symbol(name).ok_or_else(missing)?.id().to_raw() });
+        Ok(())
+    })
 }
 
 /// Calls back with each symbol.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive; `callback` may be called with it, a symbol and `data`.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_iterate_symbols(
     executable: *const Executable,
     callback: ExecutableSymbolCallback,
     data: *mut c_void,
 ) -> Status {
-    // SAFETY: null, or alive.
-    let (Some(this), Some(callback)) = (unsafe { executable.as_ref() }, callback) else {
-        return end(Status::InvalidArgument, "executable or callback is null");
-    };
-    for symbol in this.inner.symbols() {
-        let handle = symbol.id().to_raw();
-        // SAFETY: as this function asks of its caller.
-        let status = unsafe { callback(executable, ExecutableSymbol { handle }, data) };
-        if status != Status::Ok {
-            return end(status, "the callback ended it");
+    border(|| {
+        let callback = callback.ok_or_else(|| Failure::argument("callback is null"))?;
+        for symbol in handle::get(executable)?.now().symbols() {
+            let handle = symbol.id().to_raw();
+            // SAFETY: as this function asks of its caller.
+            if unsafe { callback(executable, ExecutableSymbol { handle }, data) } != 0 {
+                return Err(stopped());
+            }
         }
-    }
-    end(Status::Ok, "")
+        Ok(())
+    })
 }
 
-/// Answers a question about a symbol, with a value of the type that the attribute names.
+/// Answers a question about a symbol, with a value of the type that the attribute, a hsaco_executable_symbol_info, names.
+/// `value_size` is the room at `value`: exactly the size of that type, and for a name at least as many bytes as
+/// HSACO_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH says.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive, `value` points to a place for the answer: for a name as many
-/// bytes as HSACO_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH says.
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_symbol_get_info(
     executable: *const Executable,
     symbol: ExecutableSymbol,
     attribute: u32,
     value: *mut c_void,
+    value_size: usize,
 ) -> Status {
-    // SAFETY: null, or alive.
-    let (Some(this), false) = (unsafe { executable.as_ref() }, value.is_null()) else {
-        return end(Status::InvalidArgument, "executable or value is null");
-    };
-    let found = SymbolId::from_raw(symbol.handle).and_then(|id| this.inner.symbol_by_id(id));
-    let Some(found) = found else {
-        return end(Status::InvalidArgument, "the executable has no such symbol");
-    };
-    let is_frozen = this.inner.is_frozen();
-    let Some(answer) = answer(&found, attribute, is_frozen) else {
-        let why = if is_frozen { "" } else { ", or not before the executable is frozen" };
-        let detail =
-            format!("attribute {attribute} of a {} is not known{why}", found.kind().name());
-        return end(Status::InvalidArgument, &detail);
-    };
-    // SAFETY: not null, and the caller promises that there is room for an answer of this kind.
-    unsafe { ptr::copy_nonoverlapping(answer.as_ptr(), value.cast::<u8>(), answer.len()) };
-    end(Status::Ok, "")
+    border(|| {
+        if value.is_null() {
+            return Err(Failure::argument("value is null"));
+        }
+        let now = handle::get(executable)?.now();
+        let found = SymbolId::from_raw(symbol.handle).and_then(|id| now.symbol_by_id(id));
+        let found = found.ok_or_else(|| Failure::argument("the executable has no such symbol"))?;
+        let is_frozen = now.is_frozen();
+        let answer = answer(&found, attribute, is_frozen).ok_or_else(|| {
+            let why = if is_frozen { "" } else { ", or not before the executable is frozen" };
+            let kind = found.kind().name();
+            Failure::argument(format!("attribute {attribute} of a {kind} is not known{why}"))
+        })?;
+        let is_text = attribute == ExecutableSymbolInfo::Name as u32
+            || attribute == ExecutableSymbolInfo::ModuleName as u32;
+        if value_size != answer.len() && !(is_text && value_size > answer.len()) {
+            let needed = answer.len();
+            let reason =
+                format!("attribute {attribute} has {needed} bytes, and there are {value_size}");
+            return Err(Failure::argument(reason));
+        }
+        // SAFETY: not null, and the caller promises as much room as was checked.
+        unsafe { ptr::copy_nonoverlapping(answer.as_ptr(), value.cast::<u8>(), answer.len()) };
+        Ok(())
+    })
 }
 
 /// The bytes of an answer; none where the symbol or the attribute has none.
@@ -466,101 +581,121 @@ fn kind(kind: LoadedSymbolKind) -> ExecutableSymbolKind {
 /// freezing.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive; `callback` may be called with `data`, and keeps no pointer.
+/// Pointers are as the head of hsaco.h asks; `callback` keeps no pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_iterate_segments(
     executable: *const Executable,
     callback: ExecutableSegmentCallback,
     data: *mut c_void,
 ) -> Status {
-    // SAFETY: null, or alive.
-    let (Some(this), Some(callback)) = (unsafe { executable.as_ref() }, callback) else {
-        return end(Status::InvalidArgument, "executable or callback is null");
-    };
-    if !this.inner.is_frozen() {
-        return end(Status::InvalidArgument, "the executable is not frozen");
-    }
-    let images = this.inner.objects().filter_map(|it| this.inner.image(it));
-    for segment in images.flat_map(|image| &image.segments) {
-        let (bytes, count) = (segment.bytes.as_ptr(), segment.bytes.len());
-        let (address, size, flags) = (segment.address, segment.size, segment.flags);
-        // SAFETY: as this function asks of its caller.
-        let status = unsafe { callback(address, size, bytes, count, flags, data) };
-        if status != Status::Ok {
-            return end(status, "the callback ended it");
+    border(|| {
+        let callback = callback.ok_or_else(|| Failure::argument("callback is null"))?;
+        let now = handle::get(executable)?.now();
+        frozen(&now)?;
+        let images = now.objects().filter_map(|it| now.image(it));
+        for segment in images.flat_map(|image| &image.segments) {
+            let (bytes, count) = (segment.bytes.as_ptr(), segment.bytes.len());
+            let (address, size, flags) = (segment.address, segment.size, segment.flags);
+            // SAFETY: as this function asks of its caller.
+            if unsafe { callback(address, size, bytes, count, flags, data) } != 0 {
+                return Err(stopped());
+            }
         }
-    }
-    end(Status::Ok, "")
+        Ok(())
+    })
 }
 
-/// Makes one code object of all those of a frozen executable; hsaco_bytes_free takes it back.
+/// A kernel that needs more than it was compiled to have; HSACO_STATUS_NOT_FOUND behind the last. It lives as long as the
+/// executable, which must be frozen.
 ///
 /// # Safety
-/// `executable` is from hsaco_executable_create and alive; `bytes` and `size` point to places that are filled in, with
-/// null and 0 on failure.
+/// Pointers are as the head of hsaco.h asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hsaco_executable_raise(
+    executable: *const Executable,
+    index: usize,
+    raise: *mut *const Raise,
+) -> Status {
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let out = unsafe { Out::row(raise, "raise") }?;
+        out.set(row_at(handle::get(executable)?.raises()?, index, "kernel that falls short")?);
+        Ok(())
+    })
+}
+
+/// Something that freezing could not find out about what kernels need; HSACO_STATUS_NOT_FOUND behind the last. It lives as
+/// long as the executable, which must be frozen.
+///
+/// # Safety
+/// Pointers are as the head of hsaco.h asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hsaco_executable_remark(
+    executable: *const Executable,
+    index: usize,
+    words: *mut *const c_char,
+) -> Status {
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let out = unsafe { Out::row(words, "words") }?;
+        let executable = handle::get(executable)?;
+        let now = executable.now();
+        frozen(&now)?;
+        let remarks = || now.remarks().iter().map(|it| c_string(it)).collect();
+        out.set(text_at(executable.remarks.get_or_init(remarks), index, "remark")?);
+        Ok(())
+    })
+}
+
+/// What is at an address of memory: its object and the symbol that it is in or behind. HSACO_STATUS_NOT_FOUND where
+/// nothing of the executable is.
+///
+/// # Safety
+/// Pointers are as the head of hsaco.h asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hsaco_executable_locate(
+    executable: *const Executable,
+    address: u64,
+    info: *mut AddressInfo,
+) -> Status {
+    border(|| {
+        let none = ExecutableSymbol { handle: 0 };
+        let nothing =
+            AddressInfo { object: u32::MAX, object_address: u64::MAX, symbol: none, distance: 0 };
+        // SAFETY: as this function asks of its caller.
+        let out = unsafe { Out::new(info, "info", nothing) }?;
+        let now = handle::get(executable)?.now();
+        frozen(&now)?;
+        let missing = || Failure::new(Status::NotFound, format!("nothing is at {address:#x}"));
+        let found = now.locate(address).ok_or_else(missing)?;
+        out.set(AddressInfo {
+            object: number(found.object),
+            object_address: found.object_address,
+            symbol: found.symbol.map_or(none, |it| ExecutableSymbol { handle: it.0.id().to_raw() }),
+            distance: found.symbol.map_or(0, |it| it.1),
+        });
+        Ok(())
+    })
+}
+
+/// Makes one code object of all those of a frozen executable. hsaco_buffer_free takes it back.
+///
+/// # Safety
+/// Pointers are as the head of hsaco.h asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hsaco_executable_link(
-    executable: *mut Executable,
-    bytes: *mut *mut u8,
-    size: *mut usize,
+    executable: *const Executable,
+    linked: *mut *mut Buffer,
 ) -> Status {
-    // SAFETY: null, or alive.
-    let (Some(this), false, false) =
-        (unsafe { executable.as_mut() }, bytes.is_null(), size.is_null())
-    else {
-        return end(Status::InvalidArgument, "executable, bytes or size is null");
-    };
-    let linked = this.inner.link();
-    let (made, length, status) = match this.ended(linked) {
-        Ok(linked) => {
-            let linked = linked.into_boxed_slice();
-            let length = linked.len();
-            (Box::into_raw(linked).cast::<u8>(), length, Status::Ok)
-        }
-        Err(status) => (ptr::null_mut(), 0, status),
-    };
-    // SAFETY: not null, and the caller promises that they are places for these.
-    unsafe {
-        *bytes = made;
-        *size = length;
-    }
-    status
-}
-
-/// Takes bytes back; null is fine.
-///
-/// # Safety
-/// `bytes` is null, or from a function that says so with this `size`, and not freed before.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hsaco_bytes_free(bytes: *mut u8, size: usize) {
-    if !bytes.is_null() {
-        // SAFETY: it was made of a box of that many bytes.
-        drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(bytes, size)) });
-    }
-}
-
-impl Executable {
-    /// Keeps and tells why a call failed.
-    fn ended<T>(&mut self, result: Result<T, load::Errors>) -> Result<T, Status> {
-        match result {
-            Ok(value) => {
-                self.hsa_status = 0;
-                end(Status::Ok, "");
-                Ok(value)
-            }
-            Err(errors) => {
-                let kind = errors.first().map(load::Error::kind);
-                self.hsa_status = kind.map_or(0, ErrorKind::hsa_status);
-                let status = match kind {
-                    Some(ErrorKind::UnsupportedRelocation | ErrorKind::UnsupportedMetadata) => {
-                        Status::Unsupported
-                    }
-                    _ => Status::Findings,
-                };
-                Err(end(status, &errors.to_string()))
-            }
-        }
-    }
+    border(|| {
+        // SAFETY: as this function asks of its caller.
+        let out = unsafe { Out::handle(linked, "linked") }?;
+        let executable = handle::get(executable)?;
+        let now = executable.now();
+        frozen(&now)?;
+        out.set(Buffer::handle(executable.ended(now.link())?));
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -568,6 +703,7 @@ mod tests {
     use std::ffi::CStr;
 
     use super::*;
+    use crate::buffer::{hsaco_buffer_data, hsaco_buffer_free};
     use crate::error::hsaco_last_error;
 
     fn fixture(name: &str) -> Vec<u8> {
@@ -578,7 +714,7 @@ mod tests {
 
     impl Drop for Handle {
         fn drop(&mut self) {
-            unsafe { hsaco_executable_destroy(self.0) };
+            hsaco_executable_free(self.0);
         }
     }
 
@@ -619,9 +755,19 @@ mod tests {
     fn ask<T: Default>(executable: &Handle, symbol: ExecutableSymbol, attribute: u32) -> Option<T> {
         let mut value = T::default();
         let place = (&raw mut value).cast();
+        let (executable, size) = (executable.0, size_of::<T>());
         let status =
-            unsafe { hsaco_executable_symbol_get_info(executable.0, symbol, attribute, place) };
+            unsafe { hsaco_executable_symbol_get_info(executable, symbol, attribute, place, size) };
         (status == Status::Ok).then_some(value)
+    }
+
+    fn hsa_status(executable: &Handle) -> u32 {
+        let mut status = 0;
+        assert_eq!(
+            unsafe { hsaco_executable_hsa_status(executable.0, &raw mut status) },
+            Status::Ok
+        );
+        status
     }
 
     fn last_error() -> String {
@@ -635,11 +781,11 @@ mod tests {
         let freeze = |base| unsafe { hsaco_executable_freeze(executable.0, base, true) };
         assert_eq!(freeze(0x1_0000), Status::Findings);
         assert_eq!(last_error().lines().count(), 2);
-        assert_eq!(unsafe { hsaco_executable_hsa_status(executable.0) }, 0x1015);
+        assert_eq!(hsa_status(&executable), 0x1015);
         assert_eq!(load(&executable, c"library", &fixture("scale-library.co")), Status::Ok);
         assert_eq!(freeze(0x1_0000), Status::Ok);
         assert_eq!(freeze(0x1_0000), Status::Findings);
-        assert_eq!(unsafe { hsaco_executable_hsa_status(executable.0) }, 0x1012);
+        assert_eq!(hsa_status(&executable), 0x1012);
 
         let apply = find(&executable, c"apply.kd");
         assert_eq!(ask::<u32>(&executable, apply, 0), Some(ExecutableSymbolKind::Kernel as u32));
@@ -672,8 +818,8 @@ mod tests {
             _: usize,
             _: u32,
             _: *mut c_void,
-        ) -> Status {
-            Status::Unsupported
+        ) -> c_int {
+            7
         }
         let executable = create();
         assert_eq!(load(&executable, c"library", &fixture("scale-library.co")), Status::Ok);
@@ -722,9 +868,9 @@ mod tests {
             _: *const Executable,
             _: ExecutableSymbol,
             data: *mut c_void,
-        ) -> Status {
+        ) -> c_int {
             unsafe { *data.cast::<u32>() += 1 };
-            Status::Ok
+            0
         }
         unsafe extern "C" fn add(
             _: u64,
@@ -733,10 +879,10 @@ mod tests {
             byte_count: usize,
             _: u32,
             data: *mut c_void,
-        ) -> Status {
+        ) -> c_int {
             assert!(!bytes.is_null() && byte_count as u64 <= size);
             unsafe { *data.cast::<u64>() += size };
-            Status::Ok
+            0
         }
         let executable = create();
         assert_eq!(load(&executable, c"s1", &fixture("s1.gfx942.co")), Status::Ok);
@@ -755,18 +901,22 @@ mod tests {
             Status::Ok
         );
         assert_eq!(memory, 0xcc0 + 0x780 + 0xb80 + 8);
-        let (mut bytes, mut size) = (ptr::null_mut(), 0);
-        let status = unsafe { hsaco_executable_link(executable.0, &raw mut bytes, &raw mut size) };
+        let mut linked = ptr::null_mut();
+        let status = unsafe { hsaco_executable_link(executable.0, &raw mut linked) };
+        assert_eq!(status, Status::Ok);
+        let (mut bytes, mut size) = (ptr::null(), 0);
+        let status = unsafe { hsaco_buffer_data(linked, &raw mut bytes, &raw mut size) };
         assert_eq!(status, Status::Ok);
         assert_eq!(unsafe { std::slice::from_raw_parts(bytes, 4) }, b"\x7fELF");
-        unsafe { hsaco_bytes_free(bytes, size) };
+        assert_eq!(hsaco_buffer_free(linked), Status::Ok);
+        assert_eq!(hsaco_buffer_free(linked), Status::InvalidArgument);
     }
 
     #[test]
     fn null_and_nonsense_are_refused() {
         let executable = create();
         assert_eq!(load(&executable, c"junk", b"no object"), Status::Findings);
-        assert_eq!(unsafe { hsaco_executable_hsa_status(executable.0) }, 0x1010);
+        assert_eq!(hsa_status(&executable), 0x1010);
         let mut made = ptr::null_mut();
         let status = unsafe { hsaco_executable_create(c"gfx".as_ptr(), &raw mut made) };
         assert_eq!((status, made.is_null()), (Status::InvalidArgument, true));
@@ -775,6 +925,6 @@ mod tests {
             Status::InvalidArgument
         );
         assert_eq!(ask::<u32>(&executable, ExecutableSymbol { handle: 77 }, 0), None);
-        unsafe { hsaco_executable_destroy(ptr::null_mut()) };
+        assert_eq!(hsaco_executable_free(ptr::null_mut()), Status::Ok);
     }
 }
