@@ -30,7 +30,7 @@ pub(crate) fn check<'py>(
     code: bool,
     select: Vec<String>,
     ignore: Vec<String>,
-) -> PyResult<Vec<Bound<'py, PyAny>>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let device = device.map(str::parse::<Device>).transpose();
     let device = device.map_err(|it| error::target(py, &it))?;
     let launch = LaunchFacts { workgroup, grid, dynamic_lds };
@@ -53,7 +53,10 @@ pub(crate) fn check<'py>(
     if reports.iter().all(|it| is_vacuous(&checker, it)) {
         return Err(error::nothing_checked(py));
     }
-    reports.iter().flat_map(|it| &it.findings).map(|finding| row(py, finding)).collect()
+    let rows = reports.iter().flat_map(|it| &it.findings).map(|finding| row(py, finding));
+    let rows: Vec<Bound<'py, PyAny>> = rows.collect::<PyResult<_>>()?;
+    let module = py.import(pyo3::intern!(py, "hsaco._records"))?;
+    module.getattr(pyo3::intern!(py, "Findings"))?.call1((rows,))
 }
 
 /// A report of every file that the source stands for.

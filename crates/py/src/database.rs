@@ -305,6 +305,11 @@ impl Database {
         problems.iter().map(|it| it.exception(py)).collect()
     }
 
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import(pyo3::intern!(slf.py(), "hsaco._html"))?;
+        module.call_method1("database", (slf,))
+    }
+
     fn __repr__(&self) -> String {
         let objects = self.kernels.objects();
         let kernels: usize = objects.iter().map(|it| it.kernel_count()).sum();

@@ -3,12 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hsaco::analysis::{BlockId, Cfg, Exit};
+use hsaco::analysis::{BlockId, Cfg, Code, Exit, Function};
 use hsaco::bytes::{Error, ErrorKind, Id};
+use hsaco::container::{WalkOptions, entries};
 use hsaco::db;
+use hsaco::draw::Graph;
 use hsaco::dwarf::Spelling;
 use hsaco::kernarg::{EntryState, Wave, spell};
+use hsaco::object::CodeObject;
 use hsaco::object::metadata::Argument;
+use hsaco_describe::body::Body;
+use hsaco_describe::resources::{self, Resources};
+use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -50,6 +56,41 @@ impl Kernel {
         let found = processor.map(|it| layout::entry(it, &tables.kernel()));
         let found = found.transpose().map_err(|error| self.raised(py, &error))?;
         found.flatten().ok_or_else(|| self.raised(py, &no_tables(&self.0)))
+    }
+
+    /// What `describe` makes of the kernel's object.
+    fn described(
+        &self,
+        py: Python<'_>,
+        describe: impl FnOnce(&ObjectItem<'_, '_>, &mut Trouble) -> Option<serde_json::Result<String>>
+        + Send,
+    ) -> PyResult<String> {
+        let text = self.detached(py, |kernel| {
+            let data = kernel.object().data()?;
+            let entry = entries(&data, &WalkOptions::default()).next().transpose()?;
+            let mut trouble = Trouble::default();
+            let text = entry.and_then(|entry| {
+                describe(&ObjectItem::new(0, &entry, &mut trouble), &mut Trouble::default())
+            });
+            text.ok_or_else(|| no_tables(kernel))
+        })?;
+        text.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// What is found out about the kernel's code.
+    fn of_code<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Code<'_>, &Function<'_>) -> serde_json::Result<T> + Send,
+    ) -> PyResult<T> {
+        let found = self.detached(py, |kernel| {
+            let data = kernel.object().data()?;
+            let code = Code::of(&CodeObject::parse(&data)?)?;
+            let tables = kernel.tables()?;
+            let function = code.kernel(&tables.kernel()).ok_or_else(|| no_tables(kernel))?;
+            Ok(look(&code, function))
+        })?;
+        found.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn tables(&self, py: Python<'_>) -> PyResult<db::Tables<'_>> {
@@ -248,6 +289,54 @@ impl Kernel {
         })
     }
 
+    /// What it needs with all that it calls, what it is given, and its occupancy: the keys of docs/json.md's `resources`.
+    ///
+    /// `what_if` is other amounts ("vgprs=-10,lds=-4K"), `curve` the waves for every amount, `peak` where the most registers are
+    /// live, `mix` what its instructions are.
+    #[pyo3(signature = (*, what_if=None, curve=false, peak=false, mix=false))]
+    fn needs<'py>(
+        &self,
+        py: Python<'py>,
+        what_if: Option<&str>,
+        curve: bool,
+        peak: bool,
+        mix: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let what_if = what_if.map(str::parse).transpose().map_err(PyValueError::new_err)?;
+        let options = resources::Options { what_if, curve, peak, mix };
+        let name = self.name();
+        let text = self.described(py, |item, trouble| {
+            let wanted = KernelSelection::new(std::slice::from_ref(&name));
+            let found = Resources::with(item, &wanted, &options, trouble);
+            found.kernels.iter().find(|it| it.name == name).map(serde_json::to_string)
+        })?;
+        parsed(py, &text)
+    }
+
+    /// Its loops, outer ones first, with the instructions and live registers of each: the keys of `loops[]` in docs/json.md's `source`.
+    fn loops<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.of_code(py, |code, function| {
+            let debug = code.debug().ok();
+            serde_json::to_string(&Body::new(code, function).loops(debug.as_ref()))
+        })?;
+        parsed(py, &text)
+    }
+
+    /// Its control flow as a picture.
+    #[getter]
+    fn graph<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (svg, dot) = self.of_code(py, |code, function| {
+            let graph = Graph::new(&code.decoder(function), code.functions(), function);
+            Ok((graph.to_svg(false), graph.to_dot(true)))
+        })?;
+        record("Graph", &dict!(py, svg: svg, dot: dot))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import(pyo3::intern!(slf.py(), "hsaco._html"))?;
+        module.call_method1("kernel", (slf,))
+    }
+
     /// A row for a table: what it is, where it is, what it needs.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let object = self.0.object();
@@ -277,6 +366,11 @@ impl Kernel {
         let (name, file, number) = (self.demangled(), object.file(), object.number());
         format!("<Kernel {name}: {file}#{number}, {}>", object.target())
     }
+}
+
+/// Values of Python from JSON.
+fn parsed<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import(pyo3::intern!(py, "json"))?.call_method1(pyo3::intern!(py, "loads"), (text,))
 }
 
 /// The error for a kernel of which neither metadata nor descriptor is there.

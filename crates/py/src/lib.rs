@@ -2,8 +2,9 @@
 //!
 //! It binds `hsaco::db`, `hsaco::load`, `hsaco::emu` and the command. What Python says shorter is Python, in `python/hsaco`: sequences, records,
 //! exceptions, and kernelDB's interface.
-#![allow(unsafe_code, reason = "PyO3's macros write it")]
+#![allow(unsafe_code, reason = "PyO3's macros write it, and arrow.rs hands memory to C")]
 
+mod arrow;
 mod check;
 mod code;
 mod database;
@@ -11,6 +12,7 @@ mod device;
 mod error;
 mod executable;
 mod filter;
+mod fleet;
 mod handle;
 mod instruction;
 mod kernel;
@@ -18,6 +20,7 @@ mod layout;
 mod object;
 mod record;
 mod sequence;
+mod table;
 
 use std::ffi::OsString;
 
@@ -48,11 +51,15 @@ mod _hsaco {
     #[pymodule_export]
     use super::executable::Executable;
     #[pymodule_export]
+    use super::fleet::scan_file;
+    #[pymodule_export]
     use super::handle::{Instruction, Kernel, Object};
     #[pymodule_export]
     use super::kernel::Block;
     #[pymodule_export]
     use super::layout::{Launch, Layout, decode_packet, dispatch_packet};
+    #[pymodule_export]
+    use super::table::{Table, table};
     #[pymodule_export]
     use super::{command, demangle};
 

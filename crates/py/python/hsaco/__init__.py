@@ -26,6 +26,7 @@ from ._hsaco import (
     LoadedKernel,
     Object,
     Program,
+    Table,
     __version__,
     assemble,
     check,
@@ -33,6 +34,7 @@ from ._hsaco import (
     demangle,
     disassemble,
     dispatch_packet,
+    table,
 )
 from ._records import (
     Argument,
@@ -40,8 +42,10 @@ from ._records import (
     Counts,
     EntryRegister,
     Finding,
+    Findings,
     Frame,
     Function,
+    Graph,
     Member,
     Memory,
     Outcome,
@@ -71,8 +75,10 @@ __all__ = [
     "Error",
     "Executable",
     "Finding",
+    "Findings",
     "Frame",
     "Function",
+    "Graph",
     "Instruction",
     "Kernel",
     "KernelError",
@@ -96,6 +102,7 @@ __all__ = [
     "Segment",
     "Shortfall",
     "Symbol",
+    "Table",
     "TypedArgument",
     "Unpacked",
     "__version__",
@@ -106,6 +113,7 @@ __all__ = [
     "disassemble",
     "dispatch_packet",
     "open",
+    "table",
 ]
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]

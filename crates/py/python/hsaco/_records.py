@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from . import _html
+
 
 class _Record:
     """What all records can do."""
@@ -193,6 +195,29 @@ class Finding(_Record):
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        return _html.findings([self])
+
+
+class Findings(list[Finding]):
+    """What :func:`hsaco.check` found, as a list; notebooks show a table."""
+
+    def _repr_html_(self) -> str:
+        return _html.findings(self)
+
+
+@dataclass(frozen=True)
+class Graph(_Record):
+    """The control flow of a kernel as a picture; notebooks show it."""
+
+    svg: Optional[str]
+    """None where there are too many edges for a picture."""
+    dot: str
+    """For Graphviz."""
+
+    def _repr_svg_(self) -> Optional[str]:
+        return self.svg
+
 
 @dataclass(frozen=True)
 class Parameter(_Record):
@@ -272,6 +297,8 @@ for _class in (
     Frame,
     Counts,
     Finding,
+    Findings,
+    Graph,
     Parameter,
     Packed,
     Unpacked,
