@@ -12,7 +12,7 @@ use crate::report::{Status, Trouble};
 use crate::scan::{self, FileItem, ObjectItem, Verify, Visit};
 use crate::schema::{FileStream, OtherEntry};
 use crate::table::human_size;
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 /// What is written of each object.
 pub(crate) trait Rows: Sync {
@@ -200,5 +200,6 @@ pub(crate) fn object_line(row: &ObjectRow<'_>) -> String {
         None => format!("{size} decompressed"),
     });
     parts.extend(row.entry_id.map(str::to_owned));
+    parts.extend(row.member.as_ref().map(|path| format!("in {path}")));
     format!("object {}: {}", row.index, parts.join(", "))
 }

@@ -13,8 +13,7 @@ mod scan;
 mod schema;
 mod select;
 mod skeleton;
-mod table;
-mod text;
+mod tabular;
 mod verb;
 
 use std::ffi::OsString;
@@ -23,7 +22,8 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser};
-use hsaco_files::{input, parallel, source_files, stream};
+use hsaco_files::{input, parallel, progress, source_files, stream};
+use hsaco_table::text as table;
 
 pub use crate::alloc::Alloc;
 use crate::report::Status;
@@ -32,8 +32,9 @@ use crate::verb::{Task, VERBS, Verb};
 /// Opens, lists, inspects, extracts and bundles AMD GPU code objects, with no GPU and no ROCm.
 ///
 /// FILE is anything that holds AMD GPU code: a code object (.co, .hsaco), an offload bundle, plain
-/// or compressed, a host executable, library, object or archive, a directory of them, a code object
-/// URI, or - for standard input. It is judged by its content, never by its name.
+/// or compressed, a host executable, library, object or archive, a wheel or other package, a file in
+/// one (x.whl/lib/x.so), a directory of them, a code object URI, or - for standard input. It is
+/// judged by its content, never by its name.
 ///
 /// `hsaco FILE` is `hsaco ls FILE`.
 #[derive(Parser)]
@@ -87,7 +88,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn answer(task: Task) -> u8 {
-    task().unwrap_or_else(|error| failed(&error)).exit_code()
+    progress::begin();
+    let ended = task();
+    progress::end();
+    ended.unwrap_or_else(|error| failed(&error)).exit_code()
 }
 
 /// Says why the command could not go on. A reader that has closed the pipe wants no more of it.

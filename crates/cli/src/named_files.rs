@@ -9,8 +9,19 @@ use clap::ArgMatches;
 /// Arguments that name a file to be written.
 const OUTPUTS: [&str; 5] = ["output", "manifest", "image", "write_baseline", "index"];
 /// Arguments that name files to be read.
-const INPUTS: [&str; 8] =
-    ["files", "file", "inputs", "old", "new", "packets", "buffer", "baseline"];
+const INPUTS: [&str; 11] = [
+    "files",
+    "file",
+    "inputs",
+    "old",
+    "new",
+    "packets",
+    "buffer",
+    "baseline",
+    "compare",
+    "samples",
+    "rewriting",
+];
 
 /// Why these arguments cannot be done: two of them name the same file.
 pub(crate) fn conflict(arguments: &ArgMatches) -> Option<String> {

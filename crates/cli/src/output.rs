@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use hsaco_files::NewFile;
 
 use crate::args::{Answer, Format};
-use crate::text::Guard;
+use hsaco::bytes::Guard;
 
 /// The answer of a verb, on its way out.
 pub(crate) struct Output {
@@ -18,7 +18,12 @@ pub(crate) struct Output {
 }
 
 enum To {
-    Stdout { out: BufWriter<PlainStdout>, color: bool },
+    /// Shared with the progress that standard error shows, if both are the terminal and nothing was written yet.
+    Stdout {
+        out: BufWriter<PlainStdout>,
+        color: bool,
+        is_shared: bool,
+    },
     File(BufWriter<NewFile>, PathBuf),
 }
 
@@ -48,7 +53,8 @@ impl Output {
                 let choice = anstream::AutoStream::choice(&io::stdout());
                 let out = BufWriter::with_capacity(1 << 16, plain_stdout()?);
                 let color = choice != anstream::ColorChoice::Never;
-                Ok(Self { to: To::Stdout { out, color }, guard: None })
+                let is_shared = io::stdout().is_terminal();
+                Ok(Self { to: To::Stdout { out, color, is_shared }, guard: None })
             }
             Some(path) => {
                 let path = Path::new(path);
@@ -95,7 +101,12 @@ impl Write for Output {
 impl Write for To {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Stdout { out, .. } => out.write(bytes),
+            Self::Stdout { out, is_shared, .. } => {
+                if std::mem::take(is_shared) {
+                    hsaco_files::progress::end();
+                }
+                out.write(bytes)
+            }
             Self::File(out, _) => out.write(bytes),
         }
     }

@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use hsaco::bytes::{Error, ErrorKind};
 pub(crate) use hsaco_files::Trouble;
 
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 /// How a run ended; the largest of all files wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +47,11 @@ pub(crate) fn error(message: &str) {
     tell(&format!("{style}hsaco:{style:#} {}", shown_lines(message)));
 }
 
+/// The same for what is no error.
+pub(crate) fn note(message: &str) {
+    tell(&format!("hsaco: {}", shown_lines(message)));
+}
+
 /// Prints one line that begins with a place in a text, as compilers do.
 pub(crate) fn line(place: &str, message: &str) {
     let style = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
@@ -61,7 +66,7 @@ fn shown_lines(message: &str) -> String {
 
 /// The exit code says that something is wrong also where standard error takes no more.
 fn tell(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    hsaco_files::progress::aside(|| drop(writeln!(anstream::stderr(), "{line}")));
 }
 
 /// Collects what is wrong with one input after the other.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hsaco::container::{Container, Entry, HashCheck, WalkOptions};
 pub(crate) use hsaco_files::ObjectItem;
-use hsaco_files::{Problem, Walk};
+use hsaco_files::{Problem, Walk, progress};
 
 use crate::args::{Inputs, ObjectFilter};
 use crate::input::{self, Input};
@@ -144,6 +144,7 @@ pub(crate) fn walk<V: Visit>(
     report: &mut Report,
 ) -> Result<()> {
     report.begin(&input.name);
+    progress::file(&input.name);
     let file = FileItem { input, container: Container::detect(input) };
     if input.found && file.container.is_none() {
         return Ok(());
@@ -175,6 +176,7 @@ impl<V: Visit> hsaco_files::Visit for Reporting<'_, V> {
     }
 
     fn objects(&mut self, rows: Vec<V::Row<'_>>) -> Result<()> {
+        progress::objects(rows.len());
         self.visitor.objects(rows)
     }
 

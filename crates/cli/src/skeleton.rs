@@ -8,6 +8,8 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use hsaco_describe::names::Names;
+use hsaco_describe::tables::{Place, Record};
 use serde::Serialize;
 
 use crate::args::{Answer, Color, Format, Inputs, KernelFilter, ObjectFilter, Reading};
@@ -16,6 +18,7 @@ use crate::output::Output;
 use crate::report::{self, Status, Trouble};
 use crate::scan::{ObjectItem, Verify};
 use crate::select::KernelSelection;
+use crate::tabular::{self, Sheet, TableAnswer, TableReading};
 
 /// A verb that answers with a row for each object.
 pub(crate) trait Verb: Sync {
@@ -106,7 +109,7 @@ pub(crate) fn run<'a, V: Verb>(verb: &V, asked: impl Into<Asked<'a>>) -> Result<
     let kernels = asked.kernels.map(KernelSelection::new).unwrap_or_default();
     let reader = Reader { verb, kernels: &kernels, is_found: false.into(), finds: false.into() };
     let what = (asked.inputs, asked.objects, V::VERIFY);
-    let mut status = match asked.format {
+    let status = match asked.format {
         Format::Json => frame::run(&JsonRows(&reader), Frame::json(), what, &mut out)?,
         Format::Text => {
             let rows = TextRows { reader: &reader, color: out.color() };
@@ -114,19 +117,54 @@ pub(crate) fn run<'a, V: Verb>(verb: &V, asked: impl Into<Asked<'a>>) -> Result<
         }
     };
     out.finish()?;
-    if reader.finds.load(Ordering::Relaxed) {
-        status.note(Status::Findings);
+    Ok(reader.conclude(status))
+}
+
+/// A verb whose rows are a table as well.
+pub(crate) trait TableVerb: Verb {
+    /// A row of the table.
+    type Record<'a>: Record;
+
+    /// How text shows names.
+    fn names(&self) -> Names {
+        Names::Full
     }
-    let status = kernels.conclude(status);
-    // Input that could not be read may have held it, and has been complained about.
-    if reader.is_found.load(Ordering::Relaxed) || status >= Status::Unsupported {
-        return Ok(status);
+    /// The rows of the table that an object has.
+    fn rows(&self, row: &Self::Row<'_>, place: Place<'_>) -> hsaco_table::Rows;
+}
+
+/// Answers what is asked, as a table or otherwise.
+pub(crate) fn run_table<V: TableVerb>(verb: &V, asked: &AskedTable<'_>) -> Result<Status> {
+    let &AskedTable { inputs, objects, kernels, answer } = asked;
+    let format = match answer.plain()? {
+        Ok(answer) => return run(verb, Asked { kernels, ..Asked::new(inputs, objects, &answer) }),
+        Err(format) => format,
+    };
+    answer.color.apply();
+    let (view, output) = (&answer.view, answer.output.as_deref());
+    let sheet = Sheet::new::<V::Record<'_>>(format, view, output, verb.names())?;
+    let kernels = kernels.map(KernelSelection::new).unwrap_or_default();
+    let reader = Reader { verb, kernels: &kernels, is_found: false.into(), finds: false.into() };
+    let status = tabular::run(sheet, (inputs, objects, V::VERIFY), |place, item, trouble| {
+        verb.rows(&reader.read(item, trouble), place)
+    })?;
+    Ok(reader.conclude(status))
+}
+
+/// What verbs with tables are asked.
+pub(crate) struct AskedTable<'a> {
+    pub(crate) inputs: &'a Inputs,
+    pub(crate) objects: &'a ObjectFilter,
+    /// None, where the verb knows no kernels.
+    pub(crate) kernels: Option<&'a KernelFilter>,
+    pub(crate) answer: &'a TableAnswer,
+}
+
+impl<'a> From<&'a TableReading> for AskedTable<'a> {
+    fn from(it: &'a TableReading) -> Self {
+        let TableReading { inputs, objects, kernels, answer } = it;
+        Self { inputs, objects, kernels: Some(kernels), answer }
     }
-    let (failure, message) = verb.missing();
-    if !message.is_empty() {
-        report::error(&message);
-    }
-    Ok(status.max(failure))
 }
 
 /// Reads rows, and remembers what they come to.
@@ -143,6 +181,23 @@ impl<V: Verb> Reader<'_, V> {
         self.is_found.fetch_or(self.verb.is_found(&row), Ordering::Relaxed);
         self.finds.fetch_or(self.verb.is_finding(&row), Ordering::Relaxed);
         row
+    }
+
+    /// How a run ends that went so far.
+    fn conclude(&self, mut status: Status) -> Status {
+        if self.finds.load(Ordering::Relaxed) {
+            status.note(Status::Findings);
+        }
+        let status = self.kernels.conclude(status);
+        // Input that could not be read may have held it, and has been complained about.
+        if self.is_found.load(Ordering::Relaxed) || status >= Status::Unsupported {
+            return status;
+        }
+        let (failure, message) = self.verb.missing();
+        if !message.is_empty() {
+            report::error(&message);
+        }
+        status.max(failure)
     }
 }
 

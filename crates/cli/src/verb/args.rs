@@ -7,13 +7,15 @@ use hsaco::dwarf::Spelling;
 use hsaco::kernarg::SpelledArgument;
 use hsaco::object::metadata::OwnedValueKind;
 use hsaco_describe::arguments::{ArgumentLine, Arguments, ArgumentsOf, Options, What};
+use hsaco_describe::tables::{self, ArgumentRecord, Place};
+use hsaco_table::Rows;
 
-use crate::args::{Answer, Inputs, KernelFilter, ObjectFilter};
 use crate::frame::Heading;
 use crate::report::Status;
-use crate::skeleton::{self, Asked, Look, Verb};
+use crate::skeleton::{self, Look, TableVerb, Verb};
 use crate::table::{Cell, Table};
-use crate::text::shown;
+use crate::tabular::TableReading;
+use hsaco::bytes::escape::shown;
 
 /// Shows the arguments of kernels: offset, size, alignment, type, members and padding
 ///
@@ -22,21 +24,22 @@ use crate::text::shown;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    inputs: Inputs,
-    #[command(flatten)]
-    objects: ObjectFilter,
-    #[command(flatten)]
-    kernels: KernelFilter,
+    reading: TableReading,
     /// Show what typedefs stand for instead of their names
     #[arg(long)]
     resolve_typedefs: bool,
-    #[command(flatten)]
-    answer: Answer,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let asked = Asked::new(&args.inputs, &args.objects, &args.answer);
-    skeleton::run(args, asked.of_kernels(&args.kernels))
+    skeleton::run_table(args, &(&args.reading).into())
+}
+
+impl TableVerb for Args {
+    type Record<'a> = ArgumentRecord<'a>;
+
+    fn rows(&self, row: &Arguments, place: Place<'_>) -> Rows {
+        tables::rows(Some(place), &ArgumentRecord::all(row))
+    }
 }
 
 impl Verb for Args {
@@ -45,7 +48,8 @@ impl Verb for Args {
 
     fn read(&self, look: &mut Look<'_, '_, '_>) -> Arguments {
         let spelling = Spelling { resolve_typedefs: self.resolve_typedefs, ..Spelling::default() };
-        let options = Options { kernels: look.kernels, spelling, max_size: self.inputs.max_size };
+        let options =
+            Options { kernels: look.kernels, spelling, max_size: self.reading.inputs.max_size };
         Arguments::new(look.item, &options, look.trouble)
     }
 

@@ -13,9 +13,12 @@ use crate::report::Status;
 /// Shows what hsaco does, on code objects that it carries with it
 ///
 /// What is shown is what the commands print: they are run, in a directory of their own that is gone
-/// afterwards.
+/// afterwards. What stays is a report to look at in a browser.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Where the report goes; without this, into the directory for temporary files
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// When to colour the answer
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
@@ -40,6 +43,10 @@ const TOUR: &str = include_str!("../../demo/tour.txt");
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
     let directory = tempfile::tempdir().context("no directory for the demo's files")?;
+    let report =
+        args.report.clone().unwrap_or_else(|| std::env::temp_dir().join("hsaco-demo.html"));
+    // The tour runs elsewhere.
+    let to = std::path::absolute(&report).context("no current directory")?;
     for (name, bytes) in FILES {
         std::fs::write(directory.path().join(name), bytes).context(name)?;
     }
@@ -52,8 +59,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             other => status.note(other),
         }
     }
+    std::fs::copy(REPORT, &to).with_context(|| report.display().to_string())?;
+    say(&format!("The report is in {}: open it in a browser.\n", report.display()))?;
     Ok(status)
 }
+
+/// The report that the tour makes.
+const REPORT: &str = "report.html";
 
 /// One thing to show.
 struct Step<'t> {

@@ -19,7 +19,7 @@ use crate::select::KernelSelection;
 use crate::skeleton::Page;
 use crate::stream;
 use crate::table::{Cell, Table};
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 /// Kernels that are written together.
 const TOGETHER: usize = 64;

@@ -12,7 +12,7 @@ use crate::frame::Heading;
 use crate::report::Status;
 use crate::scan::Verify;
 use crate::skeleton::{self, Look, Page, Verb};
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 /// What to say where nothing maps code to its source.
 pub(crate) const NO_LINES: &str = "no line information; compile with -g or -gline-tables-only";

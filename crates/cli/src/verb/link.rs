@@ -13,8 +13,8 @@ use crate::args::{Color, Format, Inputs, ObjectFilter};
 use crate::executable::{self, Together};
 use crate::json;
 use crate::report::{self, Status};
-use crate::text::shown;
 use crate::verb::bundle::write_bytes;
+use hsaco::bytes::escape::shown;
 
 /// Links code objects into one: every name resolved, one note, kernels given what they call needs
 ///

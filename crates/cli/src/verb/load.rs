@@ -14,7 +14,7 @@ use crate::json;
 use crate::output::{self, Output};
 use crate::report::{self, Status};
 use crate::table::{Cell, Table};
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 /// Loads code objects as a runtime does, and shows the memory map and every relocation
 ///

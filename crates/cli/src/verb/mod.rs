@@ -9,6 +9,7 @@ mod check;
 mod demo;
 mod diff;
 mod disasm;
+mod exec;
 mod explain;
 mod extract;
 mod generate;
@@ -23,15 +24,18 @@ mod packet;
 mod patch;
 mod prove;
 mod query;
+mod report;
 mod resources;
 mod rules;
 mod run;
 mod size;
 mod source;
 mod symbols;
+mod table;
 
 use anyhow::Result;
 use clap::{ArgMatches, Command, FromArgMatches as _};
+use hsaco_describe::examples;
 
 use crate::report::Status;
 
@@ -60,8 +64,8 @@ macro_rules! verbs {
 }
 
 pub(crate) static VERBS: &[Verb] = verbs! {
-    ls info notes args kernarg packet disasm lines source query asm calls resources check explain cfg
-    symbols load link diff extract patch rules bundle generate demo size run prove
+    ls info notes args kernarg packet disasm lines source query asm calls resources check explain cfg report
+    symbols load link diff extract patch rules bundle generate demo size table run exec prove
 };
 
 impl Verb {
@@ -71,7 +75,7 @@ impl Verb {
 
     /// Its name, its arguments and what they mean.
     pub(crate) fn command(&self) -> Command {
-        (self.describe)(Command::new(self.name))
+        (self.describe)(Command::new(self.name)).after_help(examples::of(self.name))
     }
 
     /// What these arguments ask for.

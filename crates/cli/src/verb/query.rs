@@ -5,17 +5,20 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use hsaco::isa::effects::{Access, Space};
 use hsaco_describe::PlacePattern;
+use hsaco_describe::names::Names;
 use hsaco_describe::query::{Class, Found, FoundFunction, Query, Registers, Width};
-use hsaco_describe::source_name;
+use hsaco_describe::tables::{self, InstructionRecord, Place};
+use hsaco_table::Rows;
 use regex::Regex;
 
-use crate::args::{Reading, named};
+use crate::args::named;
 use crate::frame::Heading;
 use crate::report::Status;
 use crate::scan::Verify;
 use crate::select::KernelSelection;
-use crate::skeleton::{self, Look, Page, Verb};
-use crate::text::shown;
+use crate::skeleton::{self, Look, Page, TableVerb, Verb};
+use crate::tabular::{NameStyle, TableReading};
+use hsaco::bytes::escape::shown;
 
 /// Finds instructions: by name, class, width of access, register, source line
 ///
@@ -23,7 +26,9 @@ use crate::text::shown;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    reading: Reading,
+    reading: TableReading,
+    #[command(flatten)]
+    style: NameStyle,
     /// A regular expression found in the name (`^global_`, `_b128$`)
     #[arg(short, long, value_name = "REGEX")]
     mnemonic: Option<String>,
@@ -69,12 +74,24 @@ const CLASSES: [(&str, &str, Class); 16] = [
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mnemonic = args.mnemonic.as_deref().map(Regex::new).transpose().context("--mnemonic")?;
-    skeleton::run(&Question { args, mnemonic }, &args.reading)
+    skeleton::run_table(&Question { args, mnemonic }, &(&args.reading).into())
 }
 
 struct Question<'a> {
     args: &'a Args,
     mnemonic: Option<Regex>,
+}
+
+impl TableVerb for Question<'_> {
+    type Record<'a> = InstructionRecord<'a>;
+
+    fn names(&self) -> Names {
+        self.args.style.names
+    }
+
+    fn rows(&self, row: &Found, place: Place<'_>) -> Rows {
+        tables::rows(Some(place), &InstructionRecord::all(row))
+    }
 }
 
 impl Verb for Question<'_> {
@@ -101,7 +118,7 @@ impl Verb for Question<'_> {
     }
 
     fn text(&self, row: &Found, page: &mut Page) -> Result<()> {
-        row.functions.iter().try_for_each(|it| write_function(&mut page.out, it))
+        row.functions.iter().try_for_each(|it| write_function(&mut page.out, it, self.names()))
     }
 
     fn is_shown(&self, row: &Found, _: &KernelSelection) -> bool {
@@ -117,9 +134,9 @@ impl Verb for Question<'_> {
     }
 }
 
-fn write_function(out: &mut Vec<u8>, function: &FoundFunction) -> Result<()> {
+fn write_function(out: &mut Vec<u8>, function: &FoundFunction, names: Names) -> Result<()> {
     let name = function.name.as_deref().unwrap_or("unnamed");
-    writeln!(out, "  {}", shown(&source_name(name.into())))?;
+    writeln!(out, "  {}", shown(&names.of(name.into())))?;
     for it in &function.instructions {
         let place = match (&it.file, it.line) {
             (Some(file), Some(line)) => format!("  {}:{line}", shown(file)),

@@ -3,16 +3,19 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hsaco::bytes::number::count;
-use hsaco_describe::resources::{Amounts, KernelResources, LdsAmounts, NextRow, Resources};
+use hsaco_describe::names::Names;
+use hsaco_describe::resources::{KernelResources, Options, Resources};
+use hsaco_describe::tables::{self, Place};
+use hsaco_describe::what_if::WhatIf;
+use hsaco_table::Rows;
 
-use crate::args::Reading;
 use crate::frame::Heading;
 use crate::report::Status;
 use crate::select::KernelSelection;
-use crate::skeleton::{self, Look, Page, Verb};
+use crate::skeleton::{self, Look, Page, TableVerb, Verb};
 use crate::table::{Cell, Table};
-use crate::text::shown;
+use crate::tabular::{NameStyle, TableReading};
+use hsaco::bytes::escape::shown;
 
 /// Shows the registers, LDS and scratch that kernels need with all they call, and their occupancy
 ///
@@ -23,11 +26,37 @@ use crate::text::shown;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    reading: Reading,
+    reading: TableReading,
+    #[command(flatten)]
+    style: NameStyle,
+    /// Show occupancy with other amounts: vgprs=-10,lds=-4K,sgprs=+8,workgroup=256
+    #[arg(long, value_name = "CHANGES")]
+    what_if: Option<WhatIf>,
+    /// Show how many waves run with every amount of registers, LDS and workgroup size
+    #[arg(long)]
+    curve: bool,
+    /// Show where the most registers are live: address and line
+    #[arg(long)]
+    peak: bool,
+    /// Count the instructions of each kernel by class, its memory accesses and matrix operations
+    #[arg(long)]
+    mix: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    skeleton::run(args, &args.reading)
+    skeleton::run_table(args, &(&args.reading).into())
+}
+
+impl TableVerb for Args {
+    type Record<'a> = KernelResources;
+
+    fn names(&self) -> Names {
+        self.style.names
+    }
+
+    fn rows(&self, row: &Resources, place: Place<'_>) -> Rows {
+        tables::rows(Some(place), &row.kernels)
+    }
 }
 
 impl Verb for Args {
@@ -35,15 +64,23 @@ impl Verb for Args {
     const HEADING: Heading = Heading::Container;
 
     fn read(&self, look: &mut Look<'_, '_, '_>) -> Resources {
-        Resources::new(look.item, look.kernels, look.trouble)
+        let &Self { curve, peak, mix, .. } = self;
+        let options = Options { what_if: self.what_if.clone(), curve, peak, mix };
+        Resources::with(look.item, look.kernels, &options, look.trouble)
     }
 
     fn text(&self, row: &Resources, page: &mut Page) -> Result<()> {
         if !row.kernels.is_empty() {
             writeln!(page.out, "\nneeded/declared/allocated")?;
-            table(&row.kernels).write(&mut page.out, page.color)?;
+            self.table(&row.kernels).write(&mut page.out, page.color)?;
         }
-        row.kernels.iter().try_for_each(|kernel| write_remarks(&mut page.out, kernel))
+        for kernel in &row.kernels {
+            let name = self.style.names.of(kernel.name.as_str().into());
+            for remark in kernel.remarks() {
+                writeln!(page.out, "{}: {}", shown(&name), shown(&remark))?;
+            }
+        }
+        Ok(())
     }
 
     fn is_shown(&self, row: &Resources, kernels: &KernelSelection) -> bool {
@@ -55,89 +92,28 @@ impl Verb for Args {
     }
 }
 
-fn table(kernels: &[KernelResources]) -> Table {
-    let titles = ">VGPRS|>AGPRS|>SGPRS|>LDS|>SCRATCH|>WAVES|>GROUPS|LIMIT|MORE WAVES|KERNEL";
-    let mut table = Table::titled(titles);
-    for kernel in kernels {
-        let occupancy = kernel.occupancy.as_ref();
-        let waves = occupancy
-            .map_or_else(dash, |it| format!("{}/{}", it.waves_per_simd, it.max_waves_per_simd));
-        let next = occupancy.and_then(|it| it.next.as_ref());
-        table.row([
-            Cell::from(&amounts(&kernel.vgprs)),
-            Cell::from(&amounts(&kernel.agprs)),
-            Cell::from(&amounts(&kernel.sgprs)),
-            Cell::from(&lds(&kernel.lds)),
-            Cell::from(&amounts(&kernel.scratch)),
-            Cell::from(&waves),
-            Cell::from(occupancy.map(|it| u64::from(it.workgroups_per_cu))),
-            occupancy.and_then(|it| it.limiter).map_or(Cell::Unknown, Cell::Text),
-            Cell::from(&next.map_or_else(dash, freed)),
-            Cell::from(&kernel.demangled),
-        ]);
+impl Args {
+    fn table(&self, kernels: &[KernelResources]) -> Table {
+        let titles =
+            ">VGPRS|>AGPRS|>SGPRS|>LDS|>SCRATCH|>SPILLS|>WAVES|>GROUPS|LIMIT|MORE WAVES|KERNEL";
+        let mut table = Table::titled(titles);
+        for kernel in kernels {
+            let occupancy = kernel.occupancy.as_ref();
+            let spelt = kernel.spelt();
+            table.row([
+                Cell::from(&spelt.vgprs),
+                Cell::from(&spelt.agprs),
+                Cell::from(&spelt.sgprs),
+                Cell::from(&spelt.lds),
+                Cell::from(&spelt.scratch),
+                Cell::from(kernel.spills.total()),
+                Cell::from(&spelt.waves),
+                Cell::from(occupancy.map(|it| u64::from(it.workgroups_per_cu))),
+                occupancy.and_then(|it| it.limiter).map_or(Cell::Unknown, Cell::Text),
+                Cell::from(&spelt.more_waves),
+                Cell::from(&*self.style.names.of(kernel.name.as_str().into())),
+            ]);
+        }
+        table
     }
-    table
-}
-
-/// What makes the stack grow.
-fn growth(kernel: &KernelResources) -> &'static str {
-    if kernel.recursive {
-        "recursion"
-    } else if kernel.unknown_calls > 0 || !kernel.externals.is_empty() {
-        "what callees need that are not known"
-    } else {
-        "what only run time knows"
-    }
-}
-
-fn amounts(it: &Amounts) -> String {
-    [it.needed, it.declared, it.allocated].map(number).join("/")
-}
-
-fn lds(it: &LdsAmounts) -> String {
-    let accessed = match it.accessed {
-        Some(true) => "used".to_owned(),
-        Some(false) => "0".to_owned(),
-        None => dash(),
-    };
-    [accessed, number(it.declared), number(it.allocated)].join("/")
-}
-
-fn freed(it: &NextRow) -> String {
-    let parts = [(it.vgprs, "vgprs"), (it.sgprs, "sgprs"), (it.lds, "bytes of LDS")];
-    let freed = parts.iter().filter(|(count, _)| *count > 0);
-    let freed: Vec<String> = freed.map(|(count, what)| format!("{count} {what}")).collect();
-    format!("{} without {}", it.waves_per_simd, freed.join(", "))
-}
-
-/// What the table has no room for.
-fn write_remarks(out: &mut Vec<u8>, kernel: &KernelResources) -> Result<()> {
-    let name = shown(&kernel.demangled);
-    for short in &kernel.shortages {
-        let (what, by) = (short.resource, short.by.join(" > "));
-        let by = shown(&by);
-        let (allocated, needed) = (short.allocated, short.needed);
-        writeln!(out, "{name}: {what}: {allocated} allocated, {needed} needed by {by}")?;
-    }
-    if !kernel.externals.is_empty() {
-        let externals = kernel.externals.join(", ");
-        let externals = shown(&externals);
-        writeln!(out, "{name}: not counted, as other objects have it: {externals}")?;
-    }
-    if kernel.unknown_calls > 0 {
-        let calls = count(kernel.unknown_calls, "unknown call");
-        writeln!(out, "{name}: {calls}: every function counted whose address is taken")?;
-    }
-    if kernel.dynamic_stack {
-        writeln!(out, "{name}: scratch also grows by {}", growth(kernel))?;
-    }
-    Ok(())
-}
-
-fn number(number: Option<u64>) -> String {
-    number.map_or_else(dash, |number| number.to_string())
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }

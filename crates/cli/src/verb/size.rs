@@ -2,15 +2,17 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hsaco::bytes::number::{count, grouped};
 use hsaco::container::{Container, WalkOptions};
 use hsaco::object::layout::{self, Duplicate, Object, Piece};
+use hsaco_describe::names::Names;
 use hsaco_describe::size::{
-    Key, Sizes, SizesRow, Sum, Wanted, saved, saved_within_targets, spelt, targets,
+    Key, Sizes, SizesRow, Sum, Wanted, saved, saved_within_targets, targets,
 };
+use hsaco_describe::tables::{self, SizeRecord};
 
-use crate::args::{Format, Reading, named};
+use crate::args::{Answer, Format, named};
 use crate::input::{self, Input};
 use crate::output::Output;
 use crate::report::{Report, Status};
@@ -18,6 +20,7 @@ use crate::scan::Verify;
 use crate::schema::FileStream;
 use crate::select::{KernelSelection, ObjectSelection};
 use crate::table::{Cell, Table};
+use crate::tabular::{NameStyle, Sheet, TableReading};
 
 /// Shows what every byte of a file is for: target, object, section, kernel
 ///
@@ -27,7 +30,9 @@ use crate::table::{Cell, Table};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    reading: Reading,
+    reading: TableReading,
+    #[command(flatten)]
+    style: NameStyle,
     /// What to group the bytes by, outermost first [default: target,section]
     #[arg(long, value_parser = named(&KEYS), value_delimiter = ',', value_name = "KEY")]
     by: Vec<Key>,
@@ -51,14 +56,24 @@ const KEYS: [(&str, &str, Key); 4] = [
 ];
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let Reading { inputs, objects, kernels, answer } = &args.reading;
+    let TableReading { inputs, objects, kernels, answer } = &args.reading;
     answer.color.apply();
+    let (answer, sheet) = match answer.plain()? {
+        Ok(answer) => (answer, None),
+        Err(_) if args.duplicates => bail!("--duplicates has text and JSON, and no table"),
+        Err(format) => {
+            let (view, output) = (&answer.view, answer.output.as_deref());
+            let sheet = Sheet::new::<SizeRecord<'_>>(format, view, output, args.names())?;
+            (Answer { format: Format::Text, output: None, color: answer.color }, Some(sheet))
+        }
+    };
     let (selection, kernels) = (ObjectSelection::new(objects)?, KernelSelection::new(kernels));
     let all_objects = !objects.selects();
     let wanted = Wanted { objects: &selection, all_objects, kernels: &kernels };
     let options = Verify::Cheap.options(inputs.max_size);
-    let mut out = Output::answer(answer)?;
-    let mut writer = Writer { args, out: &mut out, files: 0, stream: FileStream::default() };
+    let mut out = Output::answer(&answer)?;
+    let (is_json, stream) = (answer.format == Format::Json, FileStream::default());
+    let mut writer = Writer { args, out: &mut out, is_json, files: 0, stream, sheet };
     let mut report = Report::default();
     writer.begin()?;
     for input in input::inputs(&inputs.files) {
@@ -71,9 +86,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             }
         }
     }
-    writer.end()?;
+    let shown = writer.end()?.map(Sheet::finish).transpose()?.unwrap_or_default();
     out.finish()?;
-    Ok(kernels.conclude(selection.conclude(report.conclude(&inputs.files))))
+    Ok(shown.max(kernels.conclude(selection.conclude(report.conclude(&inputs.files)))))
 }
 
 /// One file, from its bytes to its answer.
@@ -124,38 +139,46 @@ fn place(number: usize, object: &Object) -> String {
 struct Writer<'w> {
     args: &'w Args,
     out: &'w mut Output,
+    is_json: bool,
     files: usize,
     stream: FileStream,
+    /// Where rows go instead, if a table is asked for.
+    sheet: Option<Sheet>,
+}
+
+impl Args {
+    fn names(&self) -> Names {
+        self.style.or_mangled(self.no_demangle)
+    }
 }
 
 impl Writer<'_> {
-    fn is_json(&self) -> bool {
-        self.args.reading.answer.format == Format::Json
-    }
-
     fn begin(&mut self) -> Result<()> {
-        if self.is_json() {
+        if self.is_json {
             self.stream.begin(self.out)?;
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
-        if self.is_json() {
+    fn end(&mut self) -> Result<Option<Sheet>> {
+        if self.is_json {
             self.stream.end(self.out)?;
         }
-        Ok(())
+        Ok(self.sheet.take())
     }
 
     fn unopened(&mut self, name: &str, error: Option<&str>) -> Result<()> {
-        if !self.is_json() {
+        if !self.is_json {
             return Ok(());
         }
         self.stream.file(self.out, &SizesRow::unopened(name, error))
     }
 
     fn file(&mut self, file: &Sizes<'_>, error: Option<&str>) -> Result<()> {
-        if self.is_json() {
+        if let Some(sheet) = &mut self.sheet {
+            return sheet.add(tables::rows(None, &SizeRecord::all(&file.row(error))));
+        }
+        if self.is_json {
             return self.stream.file(self.out, &file.row(error));
         }
         let layout = file.layout;
@@ -205,7 +228,7 @@ impl Writer<'_> {
             table: Table::titled(">BYTES|>PERCENT|WHAT"),
             size,
             top: if self.args.top == 0 { usize::MAX } else { self.args.top },
-            mangled: self.args.no_demangle,
+            names: self.args.names(),
         };
         rows.add_inner(&sum, 0);
         let total = match file.wanted.is_all() {
@@ -224,7 +247,7 @@ impl Writer<'_> {
         duplicates: &[Duplicate],
         error: Option<&str>,
     ) -> Result<()> {
-        if self.is_json() {
+        if self.is_json {
             return self.stream.file(self.out, &file.duplicates_row(duplicates, error));
         }
         if duplicates.is_empty() {
@@ -254,7 +277,7 @@ impl Writer<'_> {
                 (&grouped(duplicate.size)).into(),
                 duplicate.kernels.len().into(),
                 targets(duplicate).into(),
-                (&names(duplicate, self.args.no_demangle)).into(),
+                (&names(duplicate, self.args.names())).into(),
             ]);
         }
         let others = duplicates.get(top..).unwrap_or_default();
@@ -272,9 +295,9 @@ impl Writer<'_> {
 }
 
 /// The name of the first kernel, and how many other names there are.
-fn names(duplicate: &Duplicate, mangled: bool) -> String {
+fn names(duplicate: &Duplicate, style: Names) -> String {
     let mut names: Vec<&str> = duplicate.kernels.iter().map(|it| &*it.name).collect();
-    let first = names.first().map(|name| spelt(name, mangled)).unwrap_or_default();
+    let first = names.first().map(|name| style.of((*name).into()).into_owned()).unwrap_or_default();
     names.sort_unstable();
     names.dedup();
     match names.len() {
@@ -289,7 +312,7 @@ struct Rows {
     /// What a hundred percent is.
     size: u64,
     top: usize,
-    mangled: bool,
+    names: Names,
 }
 
 impl Rows {
@@ -302,12 +325,11 @@ impl Rows {
         let parts = sum.parts();
         let indent = "  ".repeat(depth);
         for (label, part) in parts.iter().take(self.top) {
-            let text = label.text(self.mangled);
+            let text = label.text(self.names);
             self.add(part.bytes, &format!("{indent}{text}"));
             // One part of the same name says nothing more.
             let inner = part.parts();
-            let alike =
-                inner.len() == 1 && inner.iter().all(|(it, _)| it.text(self.mangled) == text);
+            let alike = inner.len() == 1 && inner.iter().all(|(it, _)| it.text(self.names) == text);
             if !alike {
                 self.add_inner(part, depth + 1);
             }

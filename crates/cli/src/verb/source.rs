@@ -5,7 +5,9 @@ use std::io::Write;
 use anyhow::Result;
 use hsaco::isa::decoder::DecoderCache;
 use hsaco_describe::Place;
-use hsaco_describe::source::{KernelSource, ObjectSource, Options, Stretch};
+use hsaco_describe::source::{
+    Instruction, KernelSource, LoopChoice, ObjectSource, Options, Stretch,
+};
 
 use crate::args::Reading;
 use crate::frame::Heading;
@@ -13,8 +15,9 @@ use crate::report::Status;
 use crate::scan::Verify;
 use crate::skeleton::{self, Look, Page, Verb};
 use crate::source_files::{Moved, SourceFiles};
-use crate::text::shown;
+use crate::tabular::NameStyle;
 use crate::verb::lines::{NO_LINES, nothing};
+use hsaco::bytes::escape::shown;
 
 /// Shows source lines and the instructions that they became, one below the other
 ///
@@ -32,6 +35,20 @@ pub(crate) struct Args {
     /// Look for sources whose paths begin with OLD under NEW; the first that fits counts
     #[arg(long, value_name = "OLD=NEW")]
     map: Vec<Moved>,
+    /// Show loops first, the innermost first: what they execute, live registers, branch targets as labels
+    #[arg(long)]
+    hot: bool,
+    /// Show only the loop with this number, and the loops in it
+    #[arg(long = "loop", value_name = "N", conflicts_with = "hot")]
+    ring: Option<usize>,
+    #[command(flatten)]
+    style: NameStyle,
+}
+
+impl Args {
+    fn loops(&self) -> Option<LoopChoice> {
+        self.ring.map(LoopChoice::Number).or(self.hot.then_some(LoopChoice::Hot))
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -59,6 +76,7 @@ impl Verb for Source<'_> {
             max_size: self.args.reading.inputs.max_size,
             line: &line,
             decoders: &self.decoders,
+            loops: self.args.loops(),
         };
         ObjectSource::new(look.item, &options, look.trouble)
     }
@@ -69,11 +87,23 @@ impl Verb for Source<'_> {
     }
 
     fn is_found(&self, row: &ObjectSource) -> bool {
-        row.has_lines()
+        match self.args.loops() {
+            Some(LoopChoice::Number(_)) => row.has_loops(),
+            Some(LoopChoice::Hot) => !row.kernels.is_empty(),
+            None => row.has_lines(),
+        }
     }
 
     fn missing(&self) -> (Status, String) {
-        (Status::Unreadable, NO_LINES.to_owned())
+        match self.args.loops() {
+            Some(LoopChoice::Number(number)) => {
+                (Status::Unreadable, format!("no kernel has a loop {number}; --hot shows loops"))
+            }
+            Some(LoopChoice::Hot) => {
+                (Status::Unreadable, "there is no kernel with code".to_owned())
+            }
+            None => (Status::Unreadable, NO_LINES.to_owned()),
+        }
     }
 }
 
@@ -84,12 +114,29 @@ impl Source<'_> {
 
     /// Writes a kernel; `nothing` is what to say if it has no lines.
     fn write_kernel(&self, out: &mut Vec<u8>, kernel: &KernelSource, nothing: &str) -> Result<()> {
-        writeln!(out, "  {}", shown(&kernel.demangled))?;
-        if !kernel.has_lines() {
+        let has_nothing = kernel.stretches.is_empty() && kernel.loops.iter().all(Vec::is_empty);
+        if has_nothing && kernel.loops.is_some() {
+            return Ok(());
+        }
+        writeln!(out, "  {}", shown(&self.args.style.names.of(kernel.name.as_str().into())))?;
+        if !kernel.has_lines() && kernel.loops.is_none() {
             writeln!(out, "    {nothing}")?;
         }
+        for ring in kernel.loops.iter().flatten() {
+            for (at, words) in ring.words().iter().enumerate() {
+                writeln!(out, "    {}{}", if at == 0 { "" } else { "  " }, shown(words))?;
+            }
+            self.write_stretches(out, &ring.stretches)?;
+        }
+        if kernel.loops.as_ref().is_some_and(|it| !it.is_empty()) && !kernel.stretches.is_empty() {
+            writeln!(out, "    outside loops")?;
+        }
+        self.write_stretches(out, &kernel.stretches)
+    }
+
+    fn write_stretches(&self, out: &mut Vec<u8>, stretches: &[Stretch]) -> Result<()> {
         let mut file = None;
-        for stretch in &kernel.stretches {
+        for stretch in stretches {
             if stretch.place.file != file {
                 file.clone_from(&stretch.place.file);
                 self.write_file(out, file.as_deref())?;
@@ -126,8 +173,22 @@ fn write_stretch(out: &mut Vec<u8>, stretch: &Stretch, columns: bool) -> Result<
         writeln!(out, "          | {}, inlined at {}", shown(function), shown(&place(call)))?;
         inlined = call.function.as_deref();
     }
-    for instruction in &stretch.instructions {
-        writeln!(out, "            {:#x}  {}", instruction.address, instruction.text)?;
+    stretch.instructions.iter().try_for_each(|it| write_instruction(out, it))
+}
+
+fn write_instruction(out: &mut Vec<u8>, instruction: &Instruction) -> Result<()> {
+    let Instruction { address, text, label, live, .. } = instruction;
+    if let Some(label) = label {
+        writeln!(out, "          {label}:")?;
+    }
+    let text = text.trim_start();
+    match live {
+        None => writeln!(out, "            {address:#x}  {}", instruction.text)?,
+        Some(live) => {
+            let [vgprs, sgprs] = [live.vgprs, live.sgprs]
+                .map(|it| it.map_or_else(|| "?".to_owned(), |it| it.to_string()));
+            writeln!(out, "            {address:#x}  {vgprs:>3}v {sgprs:>3}s  {text}")?;
+        }
     }
     Ok(())
 }

@@ -1,14 +1,18 @@
 //! `hsaco symbols`: what objects define and want.
 
 use anyhow::Result;
-use hsaco::load::LoadedSymbolKind;
+use hsaco::load::{LoadedSymbolKind, SymbolRow};
+use hsaco_describe::names::Names;
 use hsaco_describe::symbols::{Options, Symbols};
+use hsaco_describe::tables::{self, Place};
+use hsaco_table::Rows;
 
-use crate::args::{Answer, Inputs, ObjectFilter};
+use crate::args::{Inputs, ObjectFilter};
 use crate::frame::Heading;
 use crate::report::Status;
-use crate::skeleton::{self, Asked, Look, Page, Verb};
+use crate::skeleton::{self, AskedTable, Look, Page, TableVerb, Verb};
 use crate::table::{Cell, Table};
+use crate::tabular::{NameStyle, TableAnswer};
 
 /// Lists kernels, functions, variables and what objects want from others
 ///
@@ -21,7 +25,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     objects: ObjectFilter,
     #[command(flatten)]
-    answer: Answer,
+    answer: TableAnswer,
+    #[command(flatten)]
+    style: NameStyle,
     /// Only symbols of this kind: kernel, variable, function, indirect_function, external, lds, absolute
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     kind: Vec<LoadedSymbolKind>,
@@ -42,7 +48,20 @@ fn parse_kind(text: &str) -> Result<LoadedSymbolKind, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    skeleton::run(args, Asked::new(&args.inputs, &args.objects, &args.answer))
+    let Args { inputs, objects, answer, .. } = args;
+    skeleton::run_table(args, &AskedTable { inputs, objects, kernels: None, answer })
+}
+
+impl TableVerb for Args {
+    type Record<'a> = SymbolRow;
+
+    fn names(&self) -> Names {
+        self.style.or_mangled(self.no_demangle)
+    }
+
+    fn rows(&self, row: &Symbols, place: Place<'_>) -> Rows {
+        tables::rows(Some(place), &row.symbols)
+    }
 }
 
 impl Verb for Args {
@@ -57,11 +76,11 @@ impl Verb for Args {
     fn text(&self, row: &Symbols, page: &mut Page) -> Result<()> {
         let mut table = Table::titled(">value|>size|kind|binding|visibility|name");
         for symbol in &row.symbols {
-            let name = symbol.text(self.no_demangle);
+            let name = self.names().of(symbol.name.as_str().into());
             let [kind, binding, visibility] = symbol.words().map(Cell::from);
             let value = symbol.value().map_or(Cell::Unknown, Cell::Hex);
             let size = Cell::Number(symbol.size());
-            table.row([value, size, kind, binding, visibility, (&name).into()]);
+            table.row([value, size, kind, binding, visibility, (&*name).into()]);
         }
         Ok(table.write(&mut page.out, page.color)?)
     }

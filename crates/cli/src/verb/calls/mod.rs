@@ -1,6 +1,5 @@
 //! `hsaco calls`: who calls whom.
 
-mod text;
 mod together;
 
 use std::ffi::OsString;
@@ -74,7 +73,7 @@ impl Verb for Args {
     }
 
     fn text(&self, row: &Calls, page: &mut Page) -> Result<()> {
-        text::write_trees(&mut page.out, row, page.color)
+        Ok(write!(page.out, "{}", row.to_text(page.color))?)
     }
 
     fn is_shown(&self, row: &Calls, kernels: &KernelSelection) -> bool {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use hsaco::load::Freeze;
 use hsaco_describe::calls::CallsTogether;
 
-use super::{Args, Format, text};
+use super::{Args, Format};
 use crate::executable::{self, Together};
 use crate::json;
 use crate::output::Output;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, kernels: &KernelSelection, out: &mut Output) -> R
         Format::Text => {
             let target = row.target.as_deref().unwrap_or("unknown");
             writeln!(page, "{}: {target}", row.objects.join(" + "))?;
-            text::write_trees(&mut page, &row.calls, out.color())?;
+            write!(page, "{}", row.calls.to_text(out.color()))?;
         }
         Format::Dot => page.extend(row.calls.to_dot(&row.objects.join(" + ")).into_bytes()),
     }

@@ -8,7 +8,7 @@ use hsaco::check::Severity;
 use hsaco::check::result::{DeviceResult, FileResult};
 
 use crate::table::{Cell, Table};
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 /// A table for each file; devices that refuse it for the same reason share a line below it.
 pub(super) fn write(out: &mut dyn Write, files: &[FileResult], color: bool) -> Result<()> {

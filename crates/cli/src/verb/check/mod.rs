@@ -12,10 +12,13 @@ use anyhow::{Context, Result, bail};
 use hsaco::check::render::{Github, Json, JsonLines, Junit, Markdown, Sarif, Text};
 use hsaco::check::result::{DeviceResult, FileResult};
 use hsaco::check::{Baseline, Device, Rule, Severity};
+use hsaco_describe::tables::{self, FindingRecord, Record as _};
 use hsaco_files::seen_from;
+use hsaco_table::{TableView, Writer};
 
 use crate::output::{Output, write_file};
 use crate::report::{Report, Status};
+use crate::tabular::{Sheet, TableFormat};
 
 use options::Settings;
 pub(crate) use options::{Args, Format, rule};
@@ -24,6 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
     let (config, folder_of_config) = config::load(args.config.as_deref())?;
     let settings = Settings::new(args, &config, &folder_of_config)?;
+    let table = sheet(args)?;
     let mut report = Report::default();
     let mut files = walk::files(args, &settings, &mut report)?;
     if report.status() == Status::Fine {
@@ -38,25 +42,47 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let baseline = read_baseline(path)?;
         baseline.apply(&mut files, name, &settings.checker, |it| settings.shows(it));
     }
+    let mut status = report.status();
+    match table {
+        Some(mut sheet) => {
+            for file in &files {
+                sheet.add(tables::rows(None, &FindingRecord::all(file)))?;
+            }
+            status.note(sheet.finish()?);
+        }
+        None => write(args, &settings, &files)?,
+    }
+    status.note(verdict(args, &settings, &files));
+    Ok(status)
+}
+
+/// The table that is asked for.
+fn sheet(args: &Args) -> Result<Option<Sheet>> {
+    let Some(format) = args.format.table(args.view.is_asked())? else { return Ok(None) };
+    if format == TableFormat::Parquet && args.output.is_none() {
+        bail!("--format parquet needs -o FILE");
+    }
+    let (view, output) = (&args.view, args.output.as_deref());
+    Sheet::new::<FindingRecord<'_>>(format, view, output, args.style.names).map(Some)
+}
+
+/// Writes all findings in the format that is asked for.
+fn write(args: &Args, settings: &Settings, files: &[FileResult]) -> Result<()> {
     let mut out = Output::open(args.output.as_deref())?;
     out = out.for_people(args.format.is_for_people());
     let color = out.color();
     match args.all_devices && args.format == Format::Text {
-        true => matrix::write(&mut out, &files, color)?,
+        true => matrix::write(&mut out, files, color)?,
         false => {
             let rules: Vec<&Rule> = Rule::all().filter(|rule| !rule.is_of_runs()).collect();
             let is_asked = |rule: &&Rule| settings.checker.runs(rule);
             let asked: Vec<&Rule> = rules.iter().copied().filter(is_asked).collect();
             let fail_on = settings.fail_on;
-            let answered =
-                Answered { verb: "check", files: &files, rules: &rules, asked: &asked, fail_on };
+            let answered = Answered { verb: "check", files, rules: &rules, asked: &asked, fail_on };
             render(args.format, &mut out, &answered, settings.devices.len() > 1, color)?;
         }
     }
-    out.finish()?;
-    let mut status = report.status();
-    status.note(verdict(args, &settings, &files));
-    Ok(status)
+    out.finish()
 }
 
 /// What a verb has found.
@@ -87,7 +113,24 @@ pub(crate) fn render(
         Format::Github => write!(out, "{}", Github { files })?,
         Format::Junit => write!(out, "{}", Junit { verb, files, rules: asked, fail_on })?,
         Format::Markdown => write!(out, "{}", Markdown { files })?,
+        Format::Csv => write_table(files, hsaco_table::Format::Csv, out)?,
+        Format::Parquet => write_table(files, hsaco_table::Format::Parquet, out)?,
     }
+    Ok(())
+}
+
+/// Writes all findings as one table.
+fn write_table(
+    files: &[FileResult],
+    format: hsaco_table::Format,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let columns = tables::columns::<FindingRecord<'_>>();
+    let mut writer = Writer::new(FindingRecord::TABLE, &columns, format, TableView::default())?;
+    for file in files {
+        writer.write(&tables::rows(None, &FindingRecord::all(file)), out)?;
+    }
+    writer.finish(out)?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use hsaco::check::{Budget, Checker, Config, Device, Finding, LaunchFacts, Rule, 
 use regex::Regex;
 
 use crate::args::{Color, Inputs, ObjectFilter, parse_size};
+use crate::tabular::{NameStyle, TableFormat, ViewArgs};
 
 use super::config;
 
@@ -82,6 +83,10 @@ pub(crate) struct Args {
     /// How to answer
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) view: ViewArgs,
+    #[command(flatten)]
+    pub(super) style: NameStyle,
     /// Write the answer to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<OsString>,
@@ -107,12 +112,30 @@ pub(crate) enum Format {
     Junit,
     /// Comments and summaries: a table
     Markdown,
+    /// Spreadsheets: a line for each finding
+    Csv,
+    /// Databases: findings by column; wants -o
+    Parquet,
 }
 
 impl Format {
     /// True for text that is read on a terminal or in a log. Other formats have their own ways to write any name.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, Self::Text | Self::Github | Self::Markdown)
+    }
+
+    /// The table that it is, if rows are chosen or it is always one.
+    pub(super) fn table(self, chooses_rows: bool) -> Result<Option<TableFormat>> {
+        Ok(match (self, chooses_rows) {
+            (Self::Csv, _) => Some(TableFormat::Csv),
+            (Self::Parquet, _) => Some(TableFormat::Parquet),
+            (_, false) => None,
+            (Self::Text, true) => Some(TableFormat::Text),
+            (Self::Jsonl, true) => Some(TableFormat::Jsonl),
+            (_, true) => bail!(
+                "--where, --sort and --columns are about rows: use --format text, csv, jsonl or parquet"
+            ),
+        })
     }
 }
 

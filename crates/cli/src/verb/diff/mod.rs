@@ -1,7 +1,6 @@
 //! `hsaco diff`: what is different between two files, kernel by kernel.
 
 mod resources;
-mod text;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -14,6 +13,7 @@ use hsaco::check::result::{FileResult, ObjectInfo};
 use hsaco::check::{REGRESSION, Severity};
 use hsaco::container::WalkOptions;
 use hsaco::diff::{Changes, Comparison, Detail, Group, What};
+use hsaco_describe::difference;
 use hsaco_describe::side::{Compared, Seen, Side, compare, each_pair, regressions, subject};
 
 use crate::args::{Color, KernelFilter, ObjectFilter, parse_size};
@@ -129,17 +129,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 /// The one file that an argument stands for.
-fn open(argument: &OsString) -> Result<Input> {
+pub(crate) fn open(argument: &OsString) -> Result<Input> {
     let mut found = input::inputs(std::slice::from_ref(argument));
     let first = found.next().with_context(|| format!("{}: no file", argument.display()))??;
     if found.next().is_some() {
-        bail!("{}: more than one file; diff compares one with one", argument.display());
+        bail!("{}: more than one file; only one can be compared with one", argument.display());
     }
     Ok(first)
 }
 
 /// A file, all of whose objects are seen once.
-fn side<'i>(
+pub(crate) fn side<'i>(
     input: &'i Input,
     options: WalkOptions,
     selection: &ObjectSelection,
@@ -203,10 +203,13 @@ fn write_code(
             writeln!(json.end()?)?;
         }
         _ => {
-            let mut writer = text::Writer::new(out);
+            let (color, mut gap) = (out.color(), "");
             each_pair((a, b), comparison.groups(), needed, compare, |object| {
-                is_different |= !object.is_empty();
-                writer.write(&object)
+                if !object.is_empty() {
+                    write!(out, "{gap}{}", difference::text(&object, color))?;
+                    (is_different, gap) = (true, "\n");
+                }
+                Ok::<(), anyhow::Error>(())
             })?;
         }
     }

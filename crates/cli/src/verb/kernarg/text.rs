@@ -6,7 +6,7 @@ use anyhow::Result;
 use hsaco::kernarg::{ArgumentLayout, Compact, KernelLayout, draw_segment};
 
 use crate::table::{Align, Cell, Table};
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 pub(super) fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
     writeln!(out, "\nkernel {}", shown(&kernel.demangled))?;

@@ -23,12 +23,12 @@ pub(super) fn run(
     index: &Path,
     verify: Verify,
     kernels: &KernelSelection,
-    out: &mut Output,
+    (format, out): (Format, &mut Output),
 ) -> Result<Status> {
     let mut index = index_file::open(index)?;
     let selection = ObjectSelection::new(&args.reading.objects)?;
     let mut report = Report::default();
-    let mut listing = match args.reading.answer.format {
+    let mut listing = match format {
         Format::Text => Listing::Text(TextLister::new(args, kernels, out)),
         Format::Json => {
             let stream = FileStream::default().leaving_out_empty(!kernels.is_all());

@@ -49,11 +49,14 @@ pub(super) fn object(
         return Ok(None);
     }
     let ObjectRow { index, entry_id, offset, size, target, abi_version, .. } = contents.head();
-    let ObjectRow { code_object_version, kind, .. } = contents.head();
+    let ObjectRow { code_object_version, kind, member, .. } = contents.head();
     let others = contents.others();
     let mut json = Members::begin(Pieces::default())?;
     json.member("index", &index)?;
     json.member("entry_id", &entry_id)?;
+    if let Some(member) = member {
+        json.member("member", &member)?;
+    }
     json.member("offset", &offset)?;
     json.member("size", &size)?;
     json.member("target", &target)?;

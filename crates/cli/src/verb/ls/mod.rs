@@ -6,16 +6,20 @@ mod text;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hsaco::object::{CodeObject, Index};
+use hsaco_describe::list::KernelRow;
+use hsaco_describe::names::Names;
+use hsaco_describe::tables::Question;
 
-use crate::args::{Format, Reading};
+use crate::args::{Answer, Format};
 use crate::frame::{self, Frame};
 use crate::output::Output;
 use crate::report::{Status, Trouble};
 use crate::scan::{self, ObjectItem, Verify};
 use crate::schema::FileStream;
 use crate::select::KernelSelection;
+use crate::tabular::{self, NameStyle, Sheet, TableFormat, TableReading};
 
 use json::JsonLister;
 use text::TextLister;
@@ -27,7 +31,9 @@ use text::TextLister;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    reading: Reading,
+    reading: TableReading,
+    #[command(flatten)]
+    style: NameStyle,
     /// List every object with its kernels, functions and variables
     #[arg(short, long)]
     long: bool,
@@ -43,25 +49,56 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let Reading { inputs, objects, kernels, answer } = &args.reading;
+    let TableReading { kernels, answer, .. } = &args.reading;
     answer.color.apply();
-    let mut out = Output::answer(answer)?;
     let verify = if args.verify { Verify::All } else { Verify::Cheap };
     let kernels = KernelSelection::new(kernels);
+    let status = match answer.plain()? {
+        Ok(answer) => list(args, &answer, verify, &kernels)?,
+        Err(_) if args.index.is_some() => bail!("--index lists as text or JSON"),
+        Err(format) => table(args, format, verify, &kernels)?,
+    };
+    Ok(kernels.conclude(status))
+}
+
+fn list(args: &Args, answer: &Answer, verify: Verify, kernels: &KernelSelection) -> Result<Status> {
+    let TableReading { inputs, objects, .. } = &args.reading;
+    let mut out = Output::answer(answer)?;
     let status = match (&args.index, answer.format) {
-        (Some(index), _) => indexed::run(args, index, verify, &kernels, &mut out)?,
+        (Some(index), format) => indexed::run(args, index, verify, kernels, (format, &mut out))?,
         (None, Format::Json) => {
             let stream = FileStream::default().leaving_out_empty(!kernels.is_all());
-            let rows = JsonLister { kernels: &kernels };
+            let rows = JsonLister { kernels };
             frame::run(&rows, Frame::Json(stream), (inputs, objects, verify), &mut out)?
         }
         (None, Format::Text) => {
-            let mut lister = TextLister::new(args, &kernels, &mut out);
+            let mut lister = TextLister::new(args, kernels, &mut out);
             scan::run(inputs, objects, verify, &mut lister)?
         }
     };
     out.finish()?;
-    Ok(kernels.conclude(status))
+    Ok(status)
+}
+
+/// The kernels of all objects as one table.
+fn table(
+    args: &Args,
+    format: TableFormat,
+    verify: Verify,
+    kernels: &KernelSelection,
+) -> Result<Status> {
+    let TableReading { inputs, objects, answer, .. } = &args.reading;
+    let (view, output) = (&answer.view, answer.output.as_deref());
+    let sheet = Sheet::new::<KernelRow<'_>>(format, view, output, args.names())?;
+    tabular::run(sheet, (inputs, objects, verify), |place, item, trouble| {
+        Question::Ls.rows(place, item, kernels, trouble)
+    })
+}
+
+impl Args {
+    fn names(&self) -> Names {
+        self.style.or_mangled(self.no_demangle)
+    }
 }
 
 /// What an object defines; all that is wrong with it is noted.

@@ -8,8 +8,8 @@ use hsaco::bytes::Str;
 use hsaco::bytes::number::count;
 use hsaco::container::Container;
 use hsaco::object::Resources;
-use hsaco_describe::list::{Contents, Listed, SymbolList};
-use hsaco_describe::source_name;
+use hsaco_describe::list::{Contents, Listed, ObjectRow, SymbolList};
+use hsaco_describe::names::Names;
 
 use super::{Args, gather, index};
 use crate::frame::object_line;
@@ -19,12 +19,12 @@ use crate::report::Trouble;
 use crate::scan::{FileItem, ObjectItem, Visit};
 use crate::select::KernelSelection;
 use crate::table::{Cell, ROWS_A_PART, Table, human_size};
-use crate::text::shown;
+use hsaco::bytes::escape::shown;
 
 pub(super) struct TextLister<'o> {
     out: &'o mut Output,
     kernels: &'o KernelSelection,
-    mangled: bool,
+    names: Names,
     long: bool,
     /// True when not every object is wanted.
     selects: bool,
@@ -37,6 +37,9 @@ pub(super) struct TextLister<'o> {
 struct FileSummary {
     name: String,
     container: Option<Container>,
+    /// The package that the file is in, and its path there.
+    package: Option<String>,
+    member: Option<String>,
     objects: usize,
     targets: Vec<TargetSummary>,
     /// The first object in full, shown when it stays the only one; with --long every object.
@@ -57,6 +60,7 @@ struct TargetSummary {
 
 /// One object as text.
 pub(super) struct TextRow {
+    member: Option<(String, Option<Container>)>,
     summary: TargetSummary,
     detail: Vec<u8>,
 }
@@ -83,6 +87,7 @@ impl Visit for TextLister<'_> {
         if !self.kernels.is_all() && row.summary.kernels == 0 {
             return Ok(());
         }
+        self.turn_to(row.member)?;
         self.file.objects += 1;
         self.file.add(row.summary);
         if self.file.objects == 1 {
@@ -94,6 +99,37 @@ impl Visit for TextLister<'_> {
     }
 
     fn end(&mut self, error: Option<&str>) -> Result<()> {
+        self.finish(error)
+    }
+}
+
+impl TextLister<'_> {
+    /// Files of a package are listed as those of a folder: what was seen of another one is complete.
+    fn turn_to(&mut self, member: Option<(String, Option<Container>)>) -> Result<()> {
+        let Some((path, container)) = member else { return Ok(()) };
+        if self.file.member.as_ref() == Some(&path) {
+            return Ok(());
+        }
+        let package = match &self.file.package {
+            Some(package) => package.clone(),
+            None => self.file.name.clone(),
+        };
+        if self.file.member.is_some() {
+            self.finish(None)?;
+        }
+        let name = format!("{package}/{path}");
+        self.file = FileSummary {
+            name,
+            container,
+            member: Some(path),
+            package: Some(package),
+            ..FileSummary::default()
+        };
+        Ok(())
+    }
+
+    /// Writes what the file came to.
+    fn finish(&mut self, error: Option<&str>) -> Result<()> {
         let is_without = !self.kernels.is_all() && self.file.objects == 0;
         if self.file.container.is_none() || is_without {
             return Ok(());
@@ -108,9 +144,9 @@ impl Visit for TextLister<'_> {
             (None, false) => "no AMD GPU code",
         };
         writeln!(self.out, "{}", shown(&self.file.headline(nothing)))?;
-        if self.long || self.file.objects == 1 {
+        if self.long || (self.file.objects == 1 && !self.file.detail.is_empty()) {
             self.out.write_all(&self.file.detail)?;
-        } else if self.file.objects > 1 {
+        } else if self.file.objects > 0 {
             writeln!(self.out)?;
             let color = self.out.color();
             self.file.table().write(self.out, color)?;
@@ -197,7 +233,7 @@ impl<'o> TextLister<'o> {
         Self {
             out,
             kernels,
-            mangled: args.no_demangle,
+            names: args.names(),
             long: args.long || !kernels.is_all(),
             selects: args.reading.objects.selects(),
             file: FileSummary::default(),
@@ -210,25 +246,34 @@ impl<'o> TextLister<'o> {
     }
 
     fn name<'a>(&self, name: Str<'a>) -> Cow<'a, str> {
-        if self.mangled { name.to_str_lossy() } else { source_name(name) }
+        self.names.of(name)
     }
 
     /// What is shown of an object.
     pub(super) fn row(&self, contents: Contents<'_, '_>, trouble: &mut Trouble) -> Result<TextRow> {
         // The only object that is wanted may be any of the file.
-        let detail = match self.long || self.selects || contents.head().index == 0 {
+        let head = contents.head();
+        let detail = match self.long || self.selects || head.index == 0 || is_member(&head) {
             true => self.detail(contents, trouble)?,
             false => Vec::new(),
         };
         let kernels = contents.count(self.kernels);
-        Ok(TextRow { summary: TargetSummary::new(contents, kernels), detail })
+        let named = |name: &str| Container::ALL.iter().copied().find(|it| it.name() == name);
+        let member = head.member.map(|path| (path.into_owned(), named(head.member_container)));
+        Ok(TextRow { member, summary: TargetSummary::new(contents, kernels), detail })
     }
 
     fn detail(&self, contents: Contents<'_, '_>, trouble: &mut Trouble) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         let color = self.out.color();
-        if self.file.container != Some(Container::CodeObject) {
-            writeln!(text, "\n{}", shown(&object_line(&contents.head())))?;
+        let head = contents.head();
+        // Objects of a package are read before their file is turned to.
+        let is_whole_file = match head.member {
+            Some(_) => is_member(&head),
+            None => self.file.container == Some(Container::CodeObject),
+        };
+        if !is_whole_file {
+            writeln!(text, "\n{}", shown(&object_line(&head)))?;
         }
         push_titled(&mut text, &self.kernel_tables(contents, trouble), color);
         if self.kernels.is_all() {
@@ -254,7 +299,7 @@ impl<'o> TextLister<'o> {
         let chunks: Vec<_> = wanted.chunks(ROWS_A_PART).collect();
         // Demangling is most of the work of a row that needs it.
         let needs_demangling = |it: &Listed<'_, '_>| it.name().as_bytes().starts_with(b"_Z");
-        let is_heavy = !self.mangled && wanted.first().is_some_and(needs_demangling);
+        let is_heavy = self.names != Names::Mangled && wanted.first().is_some_and(needs_demangling);
         let weight = if is_heavy { ROWS_A_PART } else { ROWS_A_PART / 16 };
         let parts = parallel::map(&chunks, weight, |chunk| {
             let mut own = Trouble::default();
@@ -271,6 +316,11 @@ impl<'o> TextLister<'o> {
         });
         gather(parts, trouble)
     }
+}
+
+/// Whether an object is a file of a package by itself.
+fn is_member(head: &ObjectRow<'_>) -> bool {
+    head.member.is_some() && head.member_container == Container::CodeObject.name()
 }
 
 fn push_titled(out: &mut Vec<u8>, parts: &[Table], color: bool) {

@@ -1,10 +1,11 @@
 //! `hsaco run`: a kernel on the CPU.
 
+mod replay;
 mod sanitize;
 mod watch;
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -37,6 +38,7 @@ use crate::select::KernelSelection;
 /// =@FILE. --dump 0 gives the bytes of the buffer of argument 0 afterwards. Hidden arguments are filled in, and what the kernel
 /// prints is printed.
 #[derive(clap::Args)]
+#[command(mut_arg("files", |it| it.required(false).required_unless_present("replay")))]
 pub(crate) struct Args {
     #[command(flatten)]
     inputs: Inputs,
@@ -45,8 +47,18 @@ pub(crate) struct Args {
     #[command(flatten)]
     together: Together,
     /// The kernel: its name, mangled or readable, or a regular expression that fits one
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        required_unless_present = "replay",
+        default_value = "",
+        hide_default_value = true
+    )]
     kernel: String,
+    /// Run a dispatch again that HSACO_DUMP has kept in this folder, and compare what it leaves in memory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "kernel"])]
+    replay: Option<PathBuf>,
     #[command(flatten)]
     launch: LaunchArgs,
     /// The value of the next argument, or of the one that is named
@@ -131,6 +143,9 @@ const BASE: u64 = 0x7d00_0000_0000;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.answer.color.apply();
+    if let Some(folder) = &args.replay {
+        return replay::run(args, folder);
+    }
     let (mut executable, status) =
         executable::read(&args.inputs, &args.objects, &args.together, &[])?;
     if executable.objects().len() == 0 {
@@ -204,6 +219,12 @@ fn tell_errata(errata: &[MetErratum]) -> Status {
     status
 }
 
+impl Args {
+    fn limits(&self) -> Limits {
+        Limits { instructions: self.max_instructions, seed: self.seed, ..Limits::default() }
+    }
+}
+
 /// Runs it on as many threads as were asked for.
 fn run_dispatch(
     args: &Args,
@@ -213,10 +234,8 @@ fn run_dispatch(
 ) -> Result<emu::Result<Outcome>> {
     let trace = args.trace.create()?;
     let filter = args.trace.filter();
-    let limits =
-        Limits { instructions: args.max_instructions, seed: args.seed, ..Limits::default() };
     let ran = {
-        let mut dispatch = dispatch.with_limits(limits).with_host(printed);
+        let mut dispatch = dispatch.with_limits(args.limits()).with_host(printed);
         if let Some(trace) = &trace {
             dispatch = dispatch.with_tracer(trace, &filter);
         }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hsaco::check::{Rule, SANITIZERS, Severity};
 use hsaco::emu::{FaultKind, Sanitizer};
 use hsaco::load::Executable;
@@ -68,6 +68,9 @@ impl SanitizeArgs {
             asked: &asked,
             fail_on: Severity::Warning,
         };
+        if self.sanitize_format == Format::Parquet && self.sanitize_output.is_none() {
+            bail!("--sanitize-format parquet needs --sanitize-output FILE");
+        }
         let left_out = sanitizer.left_out();
         match &self.sanitize_output {
             Some(path) => {

@@ -1,14 +1,12 @@
 //! `hsaco cfg`: the control flow of kernels and functions, as text, JSON, Graphviz or a picture.
 
-mod text;
-
 use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hsaco::analysis::Function;
-use hsaco::draw::Graph;
+use hsaco::draw::{Bands, Graph};
 use hsaco_describe::flow::Flow;
 
 use crate::args::{Color, Format, Inputs, KernelFilter, ObjectFilter};
@@ -18,8 +16,6 @@ use crate::report::{Status, Trouble};
 use crate::scan::{self, ObjectItem};
 use crate::select::KernelSelection;
 use crate::skeleton::{self, Asked, Look, Page, Verb};
-
-use text::TextStyle;
 
 /// Shows the control flow of kernels: blocks, edges, loops, dominators
 ///
@@ -43,6 +39,10 @@ pub(crate) struct Args {
     /// In svg, all instructions of long blocks, and all of long instructions
     #[arg(long)]
     full: bool,
+    /// In svg, a small picture: chains of blocks, and in large graphs short conditional parts, as one box each, with the
+    /// classes of their instructions
+    #[arg(long, conflicts_with = "full")]
+    overview: bool,
     /// Write the answer to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<OsString>,
@@ -61,6 +61,9 @@ enum FlowFormat {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    if args.overview && args.format != FlowFormat::Svg {
+        bail!("--overview is a picture: --format svg");
+    }
     let kernels = KernelFilter { kernel: args.kernel.clone() };
     let format = match args.format {
         FlowFormat::Text => Format::Text,
@@ -81,12 +84,11 @@ impl Verb for Args {
     }
 
     fn text(&self, row: &Flow<'_>, page: &mut Page) -> Result<()> {
-        let style = TextStyle { instructions: self.instructions, color: page.color };
         for (at, graph) in row.graphs().enumerate() {
             if at > 0 {
                 writeln!(page.out)?;
             }
-            text::write(&mut page.out, &graph, style)?;
+            write!(page.out, "{}", graph.to_text(self.instructions, page.color))?;
         }
         Ok(())
     }
@@ -144,16 +146,20 @@ fn candidates(
         Candidate {
             place: format!("{name} of {file}, {}", item.place()),
             is_exact: is_exact(function),
-            picture: graph.map(|it| drawn(args, &it)),
+            picture: graph.map(|it| drawn(args, &it, &|blocks| flow.classes(function, blocks))),
         }
     };
     functions.into_iter().map(candidate).collect()
 }
 
-fn drawn(args: &Args, graph: &Graph) -> Result<String> {
+fn drawn(args: &Args, graph: &Graph, bands: Bands<'_>) -> Result<String> {
+    let svg = || match args.overview {
+        true => graph.overview_svg(bands),
+        false => graph.to_svg(args.full),
+    };
     match args.format {
         FlowFormat::Dot => Ok(graph.to_dot(args.instructions)),
-        _ => graph.to_svg(args.full).with_context(|| {
+        _ => svg().with_context(|| {
             format!(
                 "{}: {} blocks with so many edges make no picture; --format dot, json and text \
                  show them",
