@@ -2,9 +2,12 @@
 
 mod c_api;
 mod check;
+mod ci_scripts;
 mod comparison;
 mod disasm;
 mod growth;
+mod help;
+mod packages;
 mod robustness;
 mod roundtrip;
 mod same_text;

@@ -365,6 +365,75 @@ fn occupancy_is_what_llvm_says() {
     assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// What `--what-if` answers for each kernel: waves.
+fn what_if(object: &Path, change: &str) -> BTreeMap<String, u64> {
+    let words = ["resources", "--what-if", change, "--format", "jsonl"];
+    let ran = hsaco_fine(words.map(std::ffi::OsString::from).into_iter().chain([object.into()]));
+    let row = |line: &str| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        (row["name"].as_str().unwrap().to_owned(), row["what_if_occupancy"].as_u64().unwrap())
+    };
+    String::from_utf8(ran.stdout).unwrap().lines().map(row).collect()
+}
+
+/// A kernel that keeps 180 values alive, with fewer registers and less LDS: `--what-if` says of the one that is compiled freely
+/// what LLVM says of each that is compiled so.
+#[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+fn what_if_is_what_llvm_says_of_kernels_that_are_compiled_so() {
+    let folder = scratch_dir();
+    let compile = "clang-22 -x cl -cl-std=CL2.0 --target=amdgcn-amd-amdhsa -nogpulib -O2";
+    let build = |target: &str, name: &str, parts: (&str, u32, u32)| {
+        // What is volatile is loaded once, and so held in registers.
+        let source = kernel(0, parts)
+            .replace("global const int *in", "global const volatile int *in")
+            .replace("for (", "\n#pragma unroll\nfor (");
+        fs::write(folder.path().join("kernel.cl"), source).unwrap();
+        sh(folder.path(), &format!("{compile} -mcpu={target} -S kernel.cl -o kernel.s"));
+        sh(
+            folder.path(),
+            &format!(
+                "clang-22 --target=amdgcn-amd-amdhsa -mcpu={target} -nogpulib kernel.s -o {name}"
+            ),
+        );
+        let assembly = fs::read_to_string(folder.path().join("kernel.s")).unwrap();
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        let object = CodeObject::parse(&bytes).unwrap();
+        let processor = object.target().id().unwrap().processor;
+        let demand = demand(&object.index().kernels()[0], processor.generation()).unwrap();
+        (demand, occupancy_comments(&assembly)["kernel0"])
+    };
+    let (mut compared, mut waves) = (0, BTreeSet::new());
+    for target in ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
+        let (free, _) = build(target, "free.co", ("amdgpu_waves_per_eu(1, 1)", 16384, 180));
+        for (registers, lds) in [
+            (128, 16384),
+            (100, 16384),
+            (84, 8192),
+            (64, 12288),
+            (48, 4096),
+            (32, 16384),
+            (24, 2048),
+        ] {
+            let attribute = format!("amdgpu_num_vgpr({registers})");
+            let (bound, said) = build(target, "bound.co", (&attribute, lds, 180));
+            assert!(bound.vgprs < free.vgprs, "{target} {bound:?}");
+            let less = format!("vgprs=-{},lds=-{}", free.vgprs - bound.vgprs, free.lds - bound.lds);
+            let same = format!("vgprs={},lds={}", bound.vgprs, bound.lds);
+            for change in [less, same] {
+                // Of code that spills, scalar registers change, too.
+                let change = format!("{change},sgprs={}", bound.sgprs);
+                let answer = what_if(&folder.path().join("free.co"), &change);
+                assert_eq!(answer["kernel0"], u64::from(said), "{target} {change}");
+                compared += 1;
+            }
+            waves.insert((target, said));
+        }
+    }
+    println!("{compared} answers compared, {} different", waves.len());
+    assert!(waves.len() > 20, "{waves:?}");
+}
+
 /// A kernel with a number of VGPRs, which its descriptor rounds up.
 fn with_vgprs(count: u32) -> String {
     format!(

@@ -73,7 +73,8 @@ fn prefixes(length: usize) -> Vec<usize> {
 }
 
 /// Files that are one thing after the other, of which some prefixes are good files.
-const SEQUENCES: [&str; 4] = ["back-to-back.bundle", "host.a", "mixed.bundle", "offloading.bin"];
+const SEQUENCES: [&str; 5] =
+    ["back-to-back.bundle", "demo.deb", "host.a", "mixed.bundle", "offloading.bin"];
 
 /// A prefix gives an error, or what is missing did not matter and the answer is that of the file.
 #[test]

@@ -111,6 +111,7 @@ fn every_container_comes_back() {
             "host.so",
             "mixed.bundle",
             "plain.bundle",
+            "plain.tar",
             "zlib-v2.bundle",
             "zstd-v2.bundle",
             "zstd-v3.bundle",

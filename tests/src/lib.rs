@@ -12,6 +12,7 @@
 
 pub mod assembly;
 pub mod broken;
+pub mod browser;
 pub mod diff;
 pub mod disassembly;
 pub mod every_target;
@@ -25,6 +26,7 @@ pub mod random;
 pub mod readelf;
 pub mod reassembly;
 pub mod rewritten;
+pub mod rocm;
 pub mod run_line;
 
 use std::env;

@@ -59,7 +59,7 @@ pub(super) fn check(name: &str, file: &[u8], new: BTreeMap<usize, Vec<u8>>) -> V
     written
 }
 
-const CONTAINERS: [&str; 17] = [
+const CONTAINERS: [&str; 19] = [
     "plain.bundle",
     "aligned.bundle",
     "back-to-back.bundle",
@@ -77,16 +77,20 @@ const CONTAINERS: [&str; 17] = [
     "host.dll",
     "host.obj",
     "s1.gfx942.co",
+    "wheel.whl",
+    "methods.zip",
 ];
 
 /// Those in which a changed object is compressed again, to whatever size that gives.
-const HAVE_COMPRESSED: [&str; 6] = [
+const HAVE_COMPRESSED: [&str; 8] = [
     "mixed.bundle",
     "zlib-v2.bundle",
     "zstd-v2.bundle",
     "zstd-v3.bundle",
     "host-compressed.so",
     "host.a",
+    "wheel.whl",
+    "methods.zip",
 ];
 
 #[test]
@@ -131,6 +135,19 @@ fn what_cannot_grow_says_so() {
         let error = put_back(&file, &WalkOptions::default(), changed(&file, grown)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains(reason), "{error}");
+    }
+    // Packages in which nothing can grow, and those that are not written at all.
+    for (name, reason) in [
+        ("plain.tar", "in tar: it cannot grow"),
+        ("nested.tar.xz", "what is in an xz stream is not written back"),
+        ("demo.deb", "what is in an xz stream is not written back"),
+        ("demo.rpm", "what is in a zstd stream is not written back"),
+        ("flow.co.gz", "what is in a gzip stream is not written back"),
+    ] {
+        let file = fixture(name);
+        let error = put_back(&file, &WalkOptions::default(), changed(&file, grown)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{name}: {error}");
+        assert!(error.to_string().contains(reason), "{name}: {error}");
     }
     let file = fixture("plain.bundle");
     let error = put_back(&file, &WalkOptions::default(), BTreeMap::from([(99, Vec::new())]));

@@ -7,13 +7,26 @@ use hsaco_tests::{in_ci, tool};
 
 use crate::apt;
 
-const PACKAGES: &[&str] = &["llvm-22", "llvm-22-dev", "clang-22", "clang-tools-22", "lld-22"];
+const PACKAGES: &[&str] = &[
+    "llvm-22",
+    "llvm-22-dev",
+    "clang-22",
+    "clang-tools-22",
+    "lld-22",
+    // What builds programs against the installed C library.
+    "g++",
+    "make",
+    "cmake",
+    "pkg-config",
+    "libhsa-runtime-dev",
+];
 
 /// Every tool that a test or a recipe calls.
 pub(crate) const TOOLS: &[&str] = &[
     "clang++-22",
     "clang-22",
     "clang-offload-bundler-22",
+    "cmake",
     "ld.lld-22",
     "lld-link-22",
     "llvm-ar-22",
@@ -24,6 +37,7 @@ pub(crate) const TOOLS: &[&str] = &[
     "llvm-offload-binary-22",
     "llvm-readelf-22",
     "llvm-strip-22",
+    "pkg-config",
     "yaml2obj-22",
 ];
 

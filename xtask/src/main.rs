@@ -4,6 +4,7 @@ mod apt;
 mod args;
 mod bench;
 mod bless;
+mod browser;
 mod codegen;
 mod compiled;
 mod corpus;
@@ -12,21 +13,27 @@ mod csmith;
 mod divergent;
 mod faults;
 mod fixtures;
+mod fleet;
 mod fuzz;
 mod golden;
 mod house;
+mod install;
 mod llvm;
 mod mmasim;
 mod mutate;
 mod oracle;
+mod package;
 mod pip;
 mod process;
 mod python;
+mod rocm;
+mod roots;
 mod sanitize;
 mod schema;
 mod second_opinion;
 mod test;
 mod triton;
+mod wheels;
 
 use std::process::ExitCode;
 
@@ -64,6 +71,18 @@ const VERBS: &[Verb] = &[
         usage: "decode|assemble DIR",
         about: "pack oracle tables DIR/TARGET.tsv or .tsv.xz into tests/isa",
         run: golden::run,
+    },
+    Verb {
+        name: "fleet",
+        usage: "[--least BYTES]",
+        about: "scan the corpus with Dask, Ray and Spark, a worker killed and garbage among the files, and compare with `hsaco table`",
+        run: fleet::run,
+    },
+    Verb {
+        name: "wheels",
+        usage: "[--no-source]",
+        about: "build the Python package for every platform whose standard library is installed, and from its source distribution",
+        run: wheels::run,
     },
     Verb {
         name: "oracle",
@@ -160,10 +179,34 @@ const VERBS: &[Verb] = &[
         run: triton::run,
     },
     Verb {
+        name: "rocm",
+        usage: "[--devices T,...] [--programs NAME,...]",
+        about: "run programs of HIP and of ROCm's libraries on hsaco's HSA runtime, with Debian 12's packages",
+        run: rocm::run,
+    },
+    Verb {
+        name: "roots",
+        usage: "[--suite trixie|sid] [--programs NAME,...] [--tests NAME,...] [--tests-only]",
+        about: "run them, and rocRAND's own tests, with the packages of newer releases of Debian, in roots that debootstrap makes",
+        run: roots::run,
+    },
+    Verb {
         name: "python",
         usage: "[--release]",
         about: "build the Python package, test it in an empty environment and check its types",
         run: python::run,
+    },
+    Verb {
+        name: "install",
+        usage: "--prefix DIR [--profile NAME]",
+        about: "install the command, libhsaco (static and shared), headers, pkg-config and CMake files, manual pages and completions",
+        run: install::run,
+    },
+    Verb {
+        name: "package",
+        usage: "[crates|deb] [--profile NAME]",
+        about: "make what users install: crates as they would be published, and a Debian package, which is unpacked and tried",
+        run: package::run,
     },
     Verb {
         name: "fuzz",

@@ -12,7 +12,7 @@ use crate::pip::pip;
 use crate::process::{self, remove_dir};
 
 /// What builds and checks the package. Pip is among them: an old one cannot install into another environment. So is
-/// numpy, whose numbers the package takes without knowing it, and a validator of JSON Schema.
+/// numpy, whose numbers the package takes without knowing it, a validator of JSON Schema, and what reads tables and data sets.
 const TOOLS: &[&str] = &[
     "pip==25.3",
     "maturin==1.16.0",
@@ -20,6 +20,10 @@ const TOOLS: &[&str] = &[
     "numpy==2.3.5",
     "jsonschema==4.26.0",
     "types-jsonschema==4.26.0.20261006",
+    "pyarrow==26.0.1",
+    "pandas==3.1.1",
+    "polars==2.1.0",
+    "duckdb==2.0.0",
 ];
 
 pub(crate) fn run(mut args: Args) -> Result<()> {
@@ -37,15 +41,20 @@ pub(crate) fn step() -> Result<()> {
     Ok(())
 }
 
+/// Builds a wheel for this machine.
+pub(crate) fn wheel(is_release: bool) -> Result<PathBuf> {
+    Package::new()?.build(is_release)
+}
+
 /// The package's source, and the folder that everything made of it goes to.
-struct Package {
+pub(crate) struct Package {
     source: PathBuf,
     folder: PathBuf,
 }
 
 impl Package {
     /// Fetches the tools, if they are not there yet.
-    fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let folder = process::target_dir()?.join("python");
         let package = Package { source: workspace_root().join("crates/py"), folder };
         package.fetch_tools().context("no Python with maturin and mypy")?;
@@ -67,6 +76,35 @@ impl Package {
         self.folder.join("tools")
     }
 
+    /// Where everything goes that is made of it.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Fetches more tools, beside those that are there.
+    pub(crate) fn fetch(&self, tools: &[&str]) -> Result<()> {
+        let mut install = pip("install")?;
+        process::run(install.arg("--target").arg(self.tools()).arg("--upgrade").args(tools))
+    }
+
+    /// One of the tools, which sees the others.
+    pub(crate) fn tool(&self, name: &str) -> Command {
+        let mut tool = Command::new(self.tools().join("bin").join(name));
+        tool.env("PYTHONPATH", self.tools());
+        tool
+    }
+
+    /// What makes wheels and source distributions of the package.
+    pub(crate) fn maturin(&self, verb: &str) -> Command {
+        let mut maturin = self.tool("maturin");
+        maturin.args([verb, "--quiet"]);
+        if verb == "build" {
+            maturin.arg("--locked");
+        }
+        maturin.arg("--manifest-path").arg(self.source.join("Cargo.toml"));
+        maturin
+    }
+
     fn check(&self, is_release: bool) -> Result<()> {
         let wheel = self.build(is_release)?;
         self.test(&wheel)?;
@@ -79,10 +117,8 @@ impl Package {
     fn build(&self, is_release: bool) -> Result<PathBuf> {
         let wheels = self.folder.join("wheels");
         remove_dir(&wheels)?;
-        let mut maturin = Command::new(self.tools().join("bin/maturin"));
-        maturin.args(["build", "--quiet", "--locked"]);
+        let mut maturin = self.maturin("build");
         maturin.args(is_release.then_some("--release"));
-        maturin.arg("--manifest-path").arg(self.source.join("Cargo.toml"));
         maturin.arg("--out").arg(&wheels).env("CARGO_TARGET_DIR", process::target_dir()?);
         process::run(&mut maturin)?;
         let wheel = fs::read_dir(&wheels)?.next().context("maturin made no wheel")?;
@@ -90,8 +126,19 @@ impl Package {
     }
 
     /// Runs the tests in an environment that has the wheel and nothing else, no compiler in reach; then those of numbers
-    /// with numpy beside it, and those of JSON with its validator.
+    /// with numpy beside it, those of JSON with its validator, and those of tables with who reads them.
     fn test(&self, wheel: &Path) -> Result<()> {
+        let python = self.empty_environment(wheel)?;
+        self.build_targets()?;
+        process::run(&mut self.tests(&python, "test*.py"))?;
+        for tests in ["test_layout.py", "test_schema.py", "test_table.py", "test_fleet.py"] {
+            process::run(self.tests(&python, tests).env("PYTHONPATH", self.tools()))?;
+        }
+        Ok(())
+    }
+
+    /// The Python of an environment that has a wheel and nothing else.
+    pub(crate) fn empty_environment(&self, wheel: &Path) -> Result<PathBuf> {
         let environment = self.folder.join("empty");
         remove_dir(&environment)?;
         let mut venv = Command::new("python3");
@@ -101,12 +148,7 @@ impl Package {
         install.args(["-m", "pip"]).arg("--python").arg(&python);
         install.args(["install", "--quiet", "--no-index", "--no-deps"]);
         process::run(install.arg(wheel))?;
-        self.build_targets()?;
-        process::run(&mut self.tests(&python, "test*.py"))?;
-        for tests in ["test_layout.py", "test_schema.py"] {
-            process::run(self.tests(&python, tests).env("PYTHONPATH", self.tools()))?;
-        }
-        Ok(())
+        Ok(python)
     }
 
     /// Makes an object for every target, where LLVM is installed.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use hsaco_tests::tool;
 
 use crate::args::Args;
-use crate::{corpus, llvm, process, python};
+use crate::{browser, corpus, llvm, process, python, rocm};
 
 struct Step {
     name: &'static str,
@@ -18,6 +18,8 @@ struct Step {
 // The tests come last: readers of the log want their closing lines at its end.
 const STEPS: &[Step] = &[
     Step { name: "LLVM 22 tools", quick: true, run: llvm::ensure },
+    Step { name: "a browser", quick: true, run: browser::ensure },
+    Step { name: "packages of ROCm", quick: true, run: rocm::ensure },
     Step { name: "corpus", quick: false, run: corpus::fetch },
     Step { name: "format", quick: true, run: format },
     Step { name: "lint", quick: true, run: lint },

@@ -30,7 +30,7 @@ impl Trial {
             Ok(inst.bytes().iter().take(inst.len()).copied().collect())
         });
         let [before, after] = around;
-        let mut device = Device::new(processor.parse()?, 64 << 20);
+        let device = Device::new(processor.parse()?, 64 << 20);
         let start = device.memory.allocate(CODE_OFFSET + CODE_SIZE)?;
         let descriptor = KernelDescriptor {
             kernel_code_entry_byte_offset: CODE_OFFSET.cast_signed(),

@@ -22,6 +22,7 @@ use hsaco_describe::prove::ProofRows as Proven;
 use hsaco_describe::query::Found;
 use hsaco_describe::resources::Resources;
 use hsaco_describe::run::{Answered, Profile, Stopped, TraceLine};
+use hsaco_describe::dataset::DatasetSummary;
 use hsaco_describe::size::{DuplicatesRow, SizesRow};
 use hsaco_describe::source::ObjectSource;
 use hsaco_describe::symbols::Symbols;
@@ -122,6 +123,7 @@ type link = LinkRow;
 type rules = RuleSetRows;
 type packet = Packets;
 type prove = Proven;
+type table = DatasetSummary;
 
 #[serde(untagged)]
 enum calls {
