@@ -39,6 +39,10 @@ def paths(dataset: str) -> list[dict[str, Any]]:
 
 @unittest.skipUnless(find_spec("pyarrow") and find_spec("duckdb"), "needs pyarrow and duckdb")
 class FleetTest(unittest.TestCase):
+    folder: str
+    before: str
+    files: list[str]
+
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = tempfile.mkdtemp()
