@@ -51,6 +51,7 @@ __all__ = [
     "demangle",
     "disassemble",
     "dispatch_packet",
+    "scan_file",
     "table",
 ]
 
