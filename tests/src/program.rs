@@ -23,8 +23,9 @@ pub fn hsaco_binary() -> Result<PathBuf> {
         Some("debug") | None => "dev",
         Some(name) => name,
     };
+    // Of the whole workspace, so that dependencies have the features they were built with for all tests.
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "--package", "hsaco-cli", "--bin", "hsaco"])
+        .args(["build", "--quiet", "--workspace", "--bin", "hsaco"])
         .args(["--profile", profile])
         .arg("--target-dir")
         .arg(target_dir)
