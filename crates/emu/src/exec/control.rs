@@ -2,6 +2,7 @@
 
 use hsaco_isa::model::HwRegField;
 
+use super::address::{PRIVATE_APERTURE, SHARED_APERTURE};
 use super::exception;
 use crate::error::ErrorKind;
 use crate::num::Generation;
@@ -73,7 +74,8 @@ pub(crate) fn get_register<const C: usize>(
         register::MODE => wave.mode.0,
         // In units of 128 words from bit 12 on.
         register::LDS_ALLOC => wave.hardware.lds_words.div_ceil(128) << 12,
-        register::SH_MEM_BASES => 0x0002_0001,
+        // The upper quarters of both apertures' addresses, the private one's first.
+        register::SH_MEM_BASES => PRIVATE_APERTURE >> 16 | SHARED_APERTURE,
         register::SHADER_CYCLES => context.clock as u32,
         register::SHADER_CYCLES_HI => (context.clock >> 32) as u32,
         // Where a wave runs is up to the device: all run in the first place of the first unit.

@@ -88,3 +88,21 @@ fn parts_of_operands_are_chosen() {
         assert_eq!(ran.v(1, 3), 0xffff_ff81, "{target}");
     }
 }
+
+#[test]
+fn apertures_are_where_the_hardware_register_says() {
+    // clang 15 reads the register, later ones the operands.
+    for target in ["gfx90a", "gfx942", "gfx1030"] {
+        let ran = Machine::new(target).try_run(
+            "s_getreg_b32 s4, hwreg(HW_REG_SH_MEM_BASES, 0, 16)\n\
+             s_lshl_b32 s4, s4, 16\n\
+             s_getreg_b32 s5, hwreg(HW_REG_SH_MEM_BASES, 16, 16)\n\
+             s_lshl_b32 s5, s5, 16\n\
+             s_mov_b64 s[6:7], src_private_base\n\
+             s_mov_b64 s[8:9], src_shared_base",
+        );
+        let ran = ran.unwrap();
+        assert_eq!([ran.s(4), ran.s(5)], [ran.s(7), ran.s(9)], "{target}");
+        assert_ne!(ran.s(4), ran.s(5), "{target}");
+    }
+}
