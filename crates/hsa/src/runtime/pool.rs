@@ -1,6 +1,7 @@
 //! Threads that help to run the workgroups of a dispatch.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -23,8 +24,19 @@ struct Board {
     jobs: VecDeque<Job>,
     /// Numbers of the jobs that helpers are inside of.
     inside: Vec<u64>,
+    /// Numbers of the jobs that a helper has panicked in.
+    failed: Vec<u64>,
     next: u64,
     is_over: bool,
+}
+
+impl Board {
+    /// Whether a helper has panicked in a job, which is then forgotten.
+    fn take_failure(&mut self, number: u64) -> bool {
+        let count = self.failed.len();
+        self.failed.retain(|it| *it != number);
+        self.failed.len() < count
+    }
 }
 
 /// The helpers.
@@ -68,12 +80,19 @@ impl Helpers {
         held.jobs.push_back(Job { run: std::ptr::from_ref(run).cast(), number });
         drop(held);
         come.notify_all();
-        run.work();
+        let ended = catch_unwind(AssertUnwindSafe(|| run.work()));
         let mut held = runtime::lock(board);
         held.jobs.retain(|it| it.number != number);
+        // Helpers use the run until they have left, however this thread has.
         while held.inside.contains(&number) {
             held = left.wait(held).unwrap_or_else(PoisonError::into_inner);
         }
+        let has_failed = held.take_failure(number);
+        drop(held);
+        if let Err(panic) = ended {
+            resume_unwind(panic);
+        }
+        assert!(!has_failed, "a helper of this dispatch has panicked");
     }
 
     pub(crate) fn end(&self) {
@@ -100,9 +119,12 @@ fn help((board, come, left): &'static (Mutex<Board>, Condvar, Condvar)) {
         drop(held);
         // SAFETY: the job was in the list, and its number is now among those inside: its owner waits before the run is
         // given back.
-        unsafe { (*run).work() };
+        let ended = catch_unwind(AssertUnwindSafe(|| unsafe { (*run).work() }));
         held = runtime::lock(board);
-        held.inside.retain_one(number);
+        if ended.is_err() {
+            held.failed.push(number);
+        }
+        take_one(&mut held.inside, number);
         // Nothing is left of what this thread has come back from.
         held.jobs.retain(|it| it.number != number);
         left.notify_all();
@@ -110,14 +132,8 @@ fn help((board, come, left): &'static (Mutex<Board>, Condvar, Condvar)) {
 }
 
 /// Takes one of several equal numbers away.
-trait RetainOne {
-    fn retain_one(&mut self, number: u64);
-}
-
-impl RetainOne for Vec<u64> {
-    fn retain_one(&mut self, number: u64) {
-        if let Some(at) = self.iter().position(|it| *it == number) {
-            self.swap_remove(at);
-        }
+fn take_one(numbers: &mut Vec<u64>, number: u64) {
+    if let Some(at) = numbers.iter().position(|it| *it == number) {
+        numbers.swap_remove(at);
     }
 }

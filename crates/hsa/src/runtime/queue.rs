@@ -1,6 +1,7 @@
 //! Queues: rings of packets in memory, and the thread that processes them.
 
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -286,7 +287,9 @@ impl Queue {
         for (at, chunk) in (0..).step_by(8).zip(bytes.chunks_exact_mut(8)) {
             chunk.copy_from_slice(&word(address + at).load(Relaxed).to_le_bytes());
         }
-        match self.process(index, address, &bytes) {
+        let ended = catch_unwind(AssertUnwindSafe(|| self.process(index, address, &bytes)));
+        let own = || Failure::new(Status::ERROR, "an error of hsaco's own ends the queue");
+        match ended.unwrap_or_else(|_| Err(own())) {
             Ok(completion) => {
                 header(address).store(INVALID_HEADER, Relaxed);
                 queue.read_dispatch_id.store(index + 1, Release);
