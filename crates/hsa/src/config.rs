@@ -30,7 +30,7 @@ pub(crate) struct Config {
 struct File {
     #[serde(default)]
     device: Vec<Device>,
-    threads: Option<usize>,
+    threads: Option<u64>,
     check: Option<bool>,
     patch: Option<String>,
     sanitize: Option<String>,
@@ -56,31 +56,42 @@ struct Device {
 /// The device that there is where none is asked for: the newest that HIP 5.2 knows.
 const DEFAULT_DEVICE: &str = "gfx90a";
 
+/// Devices that there may be: agents are bits of a word, and the host is one.
+const MOST_DEVICES: usize = 62;
+/// Threads that may work on one dispatch.
+const MOST_THREADS: u64 = 1024;
+
 impl Config {
     /// By environment variables, which come before what the file says.
     pub(crate) fn read() -> Result<Self, String> {
-        let file = match variable("HSACO_CONFIG") {
+        let file = match variable("HSACO_CONFIG")? {
             Some(path) => parse(&path)?,
             None => File::default(),
         };
-        let devices = match variable("HSACO_DEVICES") {
+        let devices = match variable("HSACO_DEVICES")? {
             Some(names) => named(&names)?,
             None if file.device.is_empty() => named(DEFAULT_DEVICE)?,
             None => file.device.iter().map(Device::model).collect::<Result<_, _>>()?,
         };
-        let number = |name: &str| variable(name).map(|it| parsed(name, &it)).transpose();
-        let threads = number("HSACO_THREADS")?.and_then(|it| usize::try_from(it).ok());
-        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        if devices.len() > MOST_DEVICES {
+            return Err(format!("{} devices, and {MOST_DEVICES} are the most", devices.len()));
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+        let threads = number("HSACO_THREADS")?.or(file.threads);
+        let threads = threads.unwrap_or_else(|| cores().min(MOST_THREADS));
+        if threads > MOST_THREADS {
+            return Err(format!("{threads} threads, and {MOST_THREADS} are the most"));
+        }
         Ok(Self {
             devices: visible(devices)?,
-            threads: threads.or(file.threads).unwrap_or_else(cores).max(1),
-            checks: variable("HSACO_CHECK").map(|it| it != "0").or(file.check).unwrap_or(false),
-            rules: variable("HSACO_PATCH").or(file.patch),
-            sanitizers: variable("HSACO_SANITIZE").or(file.sanitize),
-            trace: variable("HSACO_TRACE").or(file.trace),
-            dump: variable("HSACO_DUMP").map(PathBuf::from).or(file.dump),
-            summary: variable("HSACO_SUMMARY").or(file.summary).filter(|it| it != "0"),
-            tools: variable("HSA_TOOLS_LIB").map(|it| libraries(&it)).unwrap_or_default(),
+            threads: usize::try_from(threads).unwrap_or(1).max(1),
+            checks: variable("HSACO_CHECK")?.map(|it| it != "0").or(file.check).unwrap_or(false),
+            rules: variable("HSACO_PATCH")?.or(file.patch),
+            sanitizers: variable("HSACO_SANITIZE")?.or(file.sanitize),
+            trace: variable("HSACO_TRACE")?.or(file.trace),
+            dump: variable("HSACO_DUMP")?.map(PathBuf::from).or(file.dump),
+            summary: variable("HSACO_SUMMARY")?.or(file.summary).filter(|it| it != "0"),
+            tools: variable("HSA_TOOLS_LIB")?.map(|it| libraries(&it)).unwrap_or_default(),
             instructions: number("HSACO_INSTRUCTIONS")?.or(file.instructions),
         })
     }
@@ -91,6 +102,9 @@ impl Device {
         let mut model = Model::new(&self.target)?;
         if let Some(product) = &self.product {
             model.product.clone_from(product);
+        }
+        if self.compute_units == Some(0) || self.memory == Some(0) {
+            return Err(format!("a {} without compute units or memory", self.target));
         }
         model.compute_units = self.compute_units.unwrap_or(model.compute_units);
         model.memory = self.memory.map_or(model.memory, |it| it.saturating_mul(1 << 20));
@@ -103,12 +117,16 @@ impl Device {
     }
 }
 
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|it| !it.is_empty())
+/// What a variable is set to; an empty one says nothing.
+fn variable(name: &str) -> Result<Option<String>, String> {
+    let value = std::env::var_os(name).filter(|it| !it.is_empty());
+    let text = value.map(std::ffi::OsString::into_string);
+    text.transpose().map_err(|it| format!("{name}={} is no text", it.display()))
 }
 
-fn parsed(name: &str, value: &str) -> Result<u64, String> {
-    value.trim().parse().map_err(|_| format!("{name}={value} is no number"))
+fn number(name: &str) -> Result<Option<u64>, String> {
+    let parsed = |it: String| it.trim().parse().map_err(|_| format!("{name}={it} is no number"));
+    variable(name)?.map(parsed).transpose()
 }
 
 fn parse(path: &str) -> Result<File, String> {
@@ -117,8 +135,9 @@ fn parse(path: &str) -> Result<File, String> {
 }
 
 fn named(names: &str) -> Result<Vec<Model>, String> {
-    let names = names.split(',').map(str::trim).filter(|it| !it.is_empty());
-    names.map(Model::new).collect()
+    let each = names.split(',').map(str::trim).filter(|it| !it.is_empty());
+    let models = each.map(Model::new).collect::<Result<Vec<_>, _>>()?;
+    if models.is_empty() { Err(format!("`{names}` names no device")) } else { Ok(models) }
 }
 
 fn libraries(names: &str) -> Vec<String> {
