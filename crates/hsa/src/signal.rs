@@ -3,6 +3,7 @@
 //! A handle is the address of an `amd_signal_t`. All of them are in one range of addresses, so that a handle is checked
 //! without a lock, and every GPU may access them.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,6 +16,9 @@ use crate::sync::{self, Bell, Patience};
 /// Signals that there may be at most.
 const MOST: usize = 1 << 22;
 
+/// Signals that are not used again before so many others are: who still has one of them is told.
+const RESTING: usize = 1024;
+
 /// Where all signals are.
 pub(crate) struct Arena {
     pages: Pages,
@@ -23,7 +27,8 @@ pub(crate) struct Arena {
 
 #[derive(Default)]
 struct Free {
-    returned: Vec<u64>,
+    /// Those that were given back, the latest last.
+    returned: VecDeque<u64>,
     /// Signals that were ever used.
     used: u64,
 }
@@ -84,13 +89,12 @@ pub(crate) fn find(handle: u64) -> Answer<&'static AmdSignal> {
 pub(crate) fn create(value: i64, kind: i64) -> Answer<u64> {
     let arena = arena().ok_or(Status::OUT_OF_RESOURCES)?;
     let mut free = arena.free.lock().unwrap_or_else(PoisonError::into_inner);
-    let handle = match free.returned.pop() {
-        Some(handle) => handle,
-        None if free.used < MOST as u64 => {
-            free.used += 1;
-            arena.address() + (free.used - 1) * size_of::<AmdSignal>() as u64
-        }
-        None => return Err(Status::OUT_OF_RESOURCES),
+    let has_new = free.used < MOST as u64;
+    let handle = if has_new && free.returned.len() < RESTING {
+        free.used += 1;
+        arena.address() + (free.used - 1) * size_of::<AmdSignal>() as u64
+    } else {
+        free.returned.pop_front().ok_or(Status::OUT_OF_RESOURCES)?
     };
     drop(free);
     let signal = arena.get(handle).ok_or(Status::ERROR)?;
@@ -113,7 +117,7 @@ pub(crate) fn destroy(handle: u64) -> Answer {
     }
     wake(signal);
     let arena = arena().ok_or(Status::INVALID_SIGNAL)?;
-    arena.free.lock().unwrap_or_else(PoisonError::into_inner).returned.push(handle);
+    arena.free.lock().unwrap_or_else(PoisonError::into_inner).returned.push_back(handle);
     Ok(())
 }
 
