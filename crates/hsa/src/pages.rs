@@ -1,6 +1,7 @@
 //! Pages of the host's memory that the runtime maps, and words of memory as the emulator sees them.
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
@@ -104,6 +105,35 @@ pub(crate) unsafe fn words(address: u64, size: u64) -> &'static [AtomicU64] {
     // SAFETY: the caller's promise; whole words around accessible bytes are on the same pages, so accessible too, and
     // atomics allow for others who write to them.
     unsafe { std::slice::from_raw_parts(start as *const AtomicU64, count) }
+}
+
+/// Whether memory of the program may be written; none where some of it may not even be read.
+pub(crate) fn may_be_written(address: u64, size: u64) -> Option<bool> {
+    let end = address.checked_add(size)?;
+    // Without a list of mappings the program is believed.
+    let Ok(mappings) = std::fs::read_to_string("/proc/self/maps") else { return Some(true) };
+    let (mut reached, mut is_writable) = (address, true);
+    for (range, access) in mappings.lines().filter_map(mapping) {
+        if reached >= end || range.start > reached {
+            break;
+        }
+        if range.end > reached {
+            if !access.starts_with('r') {
+                return None;
+            }
+            is_writable &= access.starts_with("rw");
+            reached = range.end;
+        }
+    }
+    (reached >= end).then_some(is_writable)
+}
+
+/// The addresses of a line of `/proc/self/maps`, and how they may be accessed.
+fn mapping(line: &str) -> Option<(Range<u64>, &str)> {
+    let mut words = line.split(' ');
+    let (start, end) = words.next()?.split_once('-')?;
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    Some((number(start)?..number(end)?, words.next()?))
 }
 
 /// Copies bytes that may not be accessible; says whether they were.

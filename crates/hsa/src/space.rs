@@ -53,7 +53,9 @@ pub(crate) struct Block {
     /// The agents that may access it, as bits.
     pub(crate) agents: u64,
     pub(crate) is_writable: bool,
-    /// Bytes behind it that may be read.
+    /// Bytes that kernels may access: its own, or all of its pages.
+    pub(crate) reach: u64,
+    /// Bytes behind those that may be read.
     pub(crate) slack: u64,
     pub(crate) user_data: usize,
     pub(crate) farewells: Vec<Farewell>,
@@ -84,11 +86,17 @@ impl Block {
             flags: 0,
             agents: 0,
             is_writable: true,
+            reach: size,
             slack: pages.size() - size,
             user_data: 0,
             farewells: Vec::new(),
             keeper: Arc::new(Keeper::Pages(pages)),
         }
+    }
+
+    /// The same, with what is behind it on its last page: hardware protects pages, and libraries of ROCm write there.
+    pub(crate) fn with_whole_pages(self) -> Self {
+        Self { reach: self.reach + self.slack, slack: 0, ..self }
     }
 
     fn contains(&self, address: u64) -> bool {
@@ -99,12 +107,12 @@ impl Block {
     fn seen(&self) -> HostMemory {
         // SAFETY: pages are held by the keeper, which the device holds as long as it can access the words. Memory of the
         // program stays while it is locked or registered: the program has promised that when it asked for it.
-        let words = unsafe { pages::words(self.host, self.size + self.slack) };
+        let words = unsafe { pages::words(self.host, self.reach + self.slack) };
         let skipped = self.host % 8;
         let keeper: Arc<dyn Any + Send + Sync> = self.keeper.clone();
         HostMemory {
             words,
-            bytes: skipped..skipped + self.size,
+            bytes: skipped..skipped + self.reach,
             address: self.base,
             is_writable: self.is_writable,
             slack: self.slack,
@@ -210,7 +218,7 @@ impl Space {
         match of(&mut blocks, address) {
             Some(block) => {
                 let into = address - block.base;
-                (block.host + into, into + size <= block.size)
+                (block.host + into, size <= block.size - into)
             }
             None => (address, false),
         }

@@ -109,10 +109,10 @@ pub(crate) extern "C" fn hsa_executable_create(
     handle: *mut u64,
 ) -> Status {
     runtime::guard(|| {
-        create(profile, 0, handle)?;
         if state > 1 {
             return Err(Status::INVALID_ARGUMENT);
         }
+        create(profile, 0, handle)?;
         if state == 1 {
             let runtime = runtime::get().ok_or(Status::NOT_INITIALIZED)?;
             // SAFETY: `create` has just put it there.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::abi::{Answer, PointerInfo, Status};
 use crate::agent::{Agent, Pool};
-use crate::pages::{PAGE, Pages};
+use crate::pages::{self, PAGE, Pages};
 use crate::runtime::{Runtime, enter};
 use crate::space::{Block, Farewell, Keeper, Kind, whole_pages};
 use crate::value::{put, slice};
@@ -29,6 +29,9 @@ fn allocate(runtime: &Runtime, pool: Pool<'_>, size: usize) -> Answer<u64> {
             flags: pool.flags(),
             ..Block::of_pages(pages, size, Kind::Pool, pool.agent)
         };
+        // Who looks for mistakes wants to know of each byte.
+        let is_exact = runtime.config.sanitizers.is_some();
+        let block = if is_exact { block } else { block.with_whole_pages() };
         match gpu {
             Some(_) => runtime.space.add(block, [pool.agent]),
             // All agents may access memory of the host that is allocated for them.
@@ -119,7 +122,8 @@ pub(crate) extern "C" fn hsa_memory_register(pointer: *mut c_void, size: usize) 
         if pointer.is_null() || runtime.space.find(pointer as u64).is_some() {
             return Ok(());
         }
-        let block = of_program(pointer as u64, pointer as u64, size as u64, Kind::Registered, None);
+        let (base, size) = (pointer as u64, size as u64);
+        let block = of_program(base, base, size, Kind::Registered, None)?;
         runtime.space.add(block, &runtime.agents).map(drop)
     })
 }
@@ -133,9 +137,10 @@ pub(crate) extern "C" fn hsa_memory_deregister(pointer: *mut c_void, _size: usiz
     })
 }
 
-/// Memory of the program, as agents see it.
-fn of_program(base: u64, host: u64, size: u64, kind: Kind, pages: Option<Pages>) -> Block {
-    Block {
+/// Memory of the program, as agents see it: they can do no more with it than the program.
+fn of_program(base: u64, host: u64, size: u64, kind: Kind, pages: Option<Pages>) -> Answer<Block> {
+    let is_writable = pages::may_be_written(host, size).ok_or(Status::OUT_OF_RESOURCES)?;
+    Ok(Block {
         base,
         host,
         size,
@@ -144,12 +149,13 @@ fn of_program(base: u64, host: u64, size: u64, kind: Kind, pages: Option<Pages>)
         owner: 0,
         flags: crate::abi::flag::FINE_GRAINED,
         agents: 0,
-        is_writable: true,
+        is_writable,
+        reach: size,
         slack: 0,
         user_data: 0,
         farewells: Vec::new(),
         keeper: Arc::new(Keeper::Program(pages)),
-    }
+    })
 }
 
 /// Agents by their handles; all GPUs where none is named.
@@ -184,7 +190,7 @@ fn lock(
             // The program tells locked memory from its own by the address.
             let pages = Pages::reserve(size + host % PAGE, PAGE).ok_or(Status::OUT_OF_RESOURCES)?;
             let base = pages.address() + host % PAGE;
-            let block = Block { pool, ..of_program(base, host, size, Kind::Locked, Some(pages)) };
+            let block = Block { pool, ..of_program(base, host, size, Kind::Locked, Some(pages))? };
             runtime.space.add(block, agents.iter().copied())?
         }
     };

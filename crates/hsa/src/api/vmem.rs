@@ -219,6 +219,7 @@ pub(crate) extern "C" fn hsa_amd_vmem_set_access(
             flags,
             agents: 0,
             is_writable,
+            reach: mapped,
             slack: 0,
             user_data: 0,
             farewells: Vec::new(),

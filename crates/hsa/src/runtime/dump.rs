@@ -103,7 +103,7 @@ impl Dumped {
     }
 
     fn keep_block(&mut self, block: &Block) {
-        self.keep(block.base, block.size, block.is_writable);
+        self.keep(block.base, block.reach, block.is_writable);
     }
 
     /// Memory that is not kept yet.

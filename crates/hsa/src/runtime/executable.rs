@@ -257,6 +257,7 @@ impl Side {
                     agents: 0,
                     // Devices protect no memory, and HIP 6 writes constants by a kernel. Code stays as it was translated.
                     is_writable: segment.flags & 1 == 0,
+                    reach: segment.size,
                     slack: limit.saturating_sub(end).min(PAGE),
                     user_data: 0,
                     farewells: Vec::new(),

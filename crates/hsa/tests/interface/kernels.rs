@@ -88,7 +88,8 @@ fn what_a_kernel_does_wrong_is_an_error_of_its_queue() {
     // Large, so that what is allocated later is not where it began.
     let freed = allocate(pools(agents[1])[0], 64 << 20);
     assert_eq!(hsa!(hsa_amd_memory_pool_free(freed)), SUCCESS);
-    assert_eq!(status_of("past_the_end", &[out, 1 << 20]), 43, "past the end");
+    // Addresses are given out downwards: nothing is so far below.
+    assert_eq!(status_of("past_the_end", &[out, 1 << 31]), 43, "out of all allocations");
     assert_eq!(status_of("past_the_end", &[freed as u64, 0]), 43, "freed");
     assert_eq!(
         status_of("past_the_end", &[&raw const agents as u64, 0]),
@@ -101,6 +102,35 @@ fn what_a_kernel_does_wrong_is_an_error_of_its_queue() {
     let code = object.wrapping_add(unsafe { *(object as *const u64).add(2) });
     assert_eq!(status_of("past_the_end", &[code, 0]), 43, "code");
     assert_eq!(status_of("aborts", &[out]), 0x1016);
+}
+
+#[test]
+fn the_rest_of_a_page_can_be_written_as_on_hardware() {
+    let agents = setup();
+    let executable = load(agents[1], &fixture("run.gfx942.co"));
+    let kernel = about(find(executable, agents[1], "past_the_end.kd"), KERNEL_OBJECT);
+    let out = allocate(pools(agents[1])[0], 8).cast::<i32>();
+    let (queue, done) = (queue(agents[1], 64), signal(1));
+    let kernarg = arguments(&agents, &[out as u64, 2]);
+    submit(queue, &Launch::new(kernel, kernarg as u64, 64, 64, done).bytes());
+    wait(done);
+    // SAFETY: pages are allocated whole.
+    let words = unsafe { std::slice::from_raw_parts(out, 67) };
+    assert_eq!(words, [&[0; 2][..], &[1; 64], &[0]].concat());
+    assert_eq!(hsa!(hsa_queue_destroy(queue)), SUCCESS);
+}
+
+#[test]
+fn locked_memory_that_the_program_cannot_write_is_protected_from_kernels() {
+    setup();
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new page, which can only be read.
+    let page = unsafe { libc::mmap(null_mut(), 4096, libc::PROT_READ, flags, -1, 0) };
+    let mut pointer: *mut u8 = null_mut();
+    let none = null::<u64>();
+    assert_eq!(hsa!(hsa_amd_memory_lock(page, 4096, none, 0, &raw mut pointer)), SUCCESS);
+    assert_eq!(status_of("past_the_end", &[pointer as u64, 0]), 43);
+    assert_eq!(hsa!(hsa_amd_memory_unlock(page)), SUCCESS);
 }
 
 #[test]

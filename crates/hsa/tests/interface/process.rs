@@ -1,21 +1,26 @@
 //! What happens at the edges of a process: before `hsa_init`, after `hsa_shut_down`, at exit, in a child.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
 use crate::hsa;
 use crate::misuse::{NOT_INITIALIZED, status_names, with_zeros};
 use crate::support::*;
 
+/// No variable.
+const NOTHING: &[(&str, &str)] = &[];
+
 /// Runs a test of this file alone, in a process of its own.
-fn alone(name: &str, variables: &[(&str, &str)]) -> std::process::Output {
+fn alone(name: &str, variables: &[(&str, impl AsRef<OsStr>)]) -> std::process::Output {
     let exe = std::env::current_exe().unwrap();
     let mut command = Command::new(exe);
     command.args(["--ignored", "--exact", name, "--nocapture"]);
-    command.env("HSACO_DEVICES", "gfx942").envs(variables.iter().copied());
+    command.env("HSACO_DEVICES", "gfx942").envs(variables.iter().map(|it| (it.0, &it.1)));
     command.output().unwrap()
 }
 
-fn check(name: &str, variables: &[(&str, &str)]) -> String {
+fn check(name: &str, variables: &[(&str, impl AsRef<OsStr>)]) -> String {
     let output = alone(name, variables);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{name}: {}\n{text}", String::from_utf8_lossy(&output.stdout));
@@ -25,7 +30,7 @@ fn check(name: &str, variables: &[(&str, &str)]) -> String {
 
 #[test]
 fn calls_need_the_runtime() {
-    check("process::before_and_after", &[]);
+    check("process::before_and_after", NOTHING);
 }
 
 #[test]
@@ -88,7 +93,7 @@ fn without_shut_down() {
 
 #[test]
 fn a_child_begins_anew() {
-    check("process::forks", &[]);
+    check("process::forks", NOTHING);
 }
 
 #[test]
@@ -121,6 +126,26 @@ fn a_wrong_configuration_is_told() {
     assert!(text.contains("HSACO_SANITIZE: 'luck' is none of"), "{text}");
     let text = check("process::does_not_begin", &[("HSACO_PATCH", "nothing")]);
     assert!(text.contains("HSACO_PATCH: no rule set nothing"), "{text}");
+    let cases: [(&str, &[u8], &str); 9] = [
+        ("HSACO_DEVICES", b" , ", "hsaco: ` , ` names no device"),
+        ("HSACO_DEVICES", b"gfx90a,", ""),
+        ("HSACO_DEVICES", b"gfx942;gfx1100", "hsaco: there is no target `gfx942;gfx1100`"),
+        ("HSACO_DEVICES", b"gfx942:fast+", "hsaco: there is no target `gfx942:fast+`"),
+        ("HSACO_DEVICES", b"gfx9\xff", "hsaco: HSACO_DEVICES=gfx9\u{fffd} is no text"),
+        ("HSACO_THREADS", b"many", "hsaco: HSACO_THREADS=many is no number"),
+        ("HSACO_THREADS", b"100000", "hsaco: 100000 threads, and 1024 are the most"),
+        ("HSACO_INSTRUCTIONS", b"-1", "hsaco: HSACO_INSTRUCTIONS=-1 is no number"),
+        ("HSACO_CONFIG", b"/nowhere.toml", "hsaco: /nowhere.toml: No such file"),
+    ];
+    for (name, value, complaint) in cases {
+        let value = std::ffi::OsStr::from_bytes(value);
+        let test = if complaint.is_empty() { "shuts_down" } else { "does_not_begin" };
+        let text = check(&format!("process::{test}"), &[(name, value)]);
+        assert!(text.contains(complaint), "{name}={}: {text}", value.display());
+    }
+    let many = ["gfx942"; 63].join(",");
+    let text = check("process::does_not_begin", &[("HSACO_DEVICES", &many)]);
+    assert!(text.contains("hsaco: 63 devices, and 62 are the most"), "{text}");
 }
 
 #[test]
@@ -131,7 +156,82 @@ fn does_not_begin() {
 
 #[test]
 fn a_million_dispatches_are_quick() {
-    check("stress::a_million_dispatches_lose_none_and_take_no_memory", &[]);
+    check("stress::a_million_dispatches_lose_none_and_take_no_memory", NOTHING);
+}
+
+#[test]
+fn a_busy_runtime_ends() {
+    check("process::shuts_down_while_busy", NOTHING);
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn shuts_down_while_busy() {
+    extern "C" fn handler(_: i64, _: *mut std::ffi::c_void) -> bool {
+        true
+    }
+    let handler = handler as *const () as usize;
+    for _ in 0..3 {
+        assert_eq!(hsa!(hsa_init()), SUCCESS);
+        let agents = agents();
+        let executable = load(agents[1], &fixture("run.gfx942.co"));
+        let kernel = about(find(executable, agents[1], "endless.kd"), KERNEL_OBJECT);
+        let flag = allocate(pools(agents[0])[0], 64) as u64;
+        let kernarg = allocate(pools(agents[0])[1], 4096).cast::<u64>();
+        // SAFETY: it was allocated just now.
+        unsafe { *kernarg = flag };
+        let never = signal(1);
+        // A kernel that never ends, and packets behind it; a barrier, a copy and a handler that wait for ever.
+        let running = Launch::new(kernel, kernarg as u64, 64, 64, 0).bytes();
+        let first = queue(agents[1], 64);
+        (0..10).for_each(|_| submit(first, &running));
+        let mut barrier = [0_u8; 64];
+        barrier[..2].copy_from_slice(&(3_u16 | 1 << 8).to_le_bytes());
+        barrier[8..16].copy_from_slice(&never.to_le_bytes());
+        submit(queue(agents[1], 64), &barrier);
+        let copied = hsa!(hsa_amd_memory_async_copy(
+            flag + 32,
+            agents[0],
+            flag,
+            agents[0],
+            8,
+            1,
+            &raw const never,
+            0
+        ));
+        assert_eq!(copied, SUCCESS);
+        assert_eq!(hsa!(hsa_amd_signal_async_handler(never, 2, 1, handler, 0)), SUCCESS);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let started = std::time::Instant::now();
+        assert_eq!(hsa!(hsa_shut_down()), SUCCESS);
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        assert_eq!(hsa!(hsa_shut_down()), NOT_INITIALIZED);
+    }
+}
+
+#[test]
+fn threads_begin_and_end_the_runtime_at_once() {
+    check("process::begins_and_ends", NOTHING);
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn begins_and_ends() {
+    let work = |_| {
+        std::thread::spawn(|| {
+            for _ in 0..20 {
+                assert_eq!(hsa!(hsa_init()), SUCCESS);
+                let handle = signal(1);
+                assert_eq!(agents().len(), 2);
+                assert_eq!(hsa!(hsa_queue_destroy(queue(agents()[1], 64))), SUCCESS);
+                assert_eq!(hsa!(hsa_signal_destroy(handle)), SUCCESS);
+                assert_eq!(hsa!(hsa_shut_down()), SUCCESS);
+            }
+        })
+    };
+    let threads: Vec<_> = (0..4).map(work).collect();
+    threads.into_iter().for_each(|it| it.join().unwrap());
+    assert_eq!(hsa!(hsa_shut_down()), NOT_INITIALIZED);
 }
 
 /// A tool that takes the place of `hsa_iterate_agents`, and tells that it was called.
@@ -191,6 +291,30 @@ fn findings_are_told() {
         &[("HSACO_SANITIZE", "all"), ("HSACO_CHECK", "1"), ("HSACO_SUMMARY", "1")],
     );
     assert!(text.contains("findings          "), "{text}");
+}
+
+#[test]
+fn sanitizers_find_what_is_behind_an_allocation() {
+    let text = check("process::writes_past_the_end", &[("HSACO_SANITIZE", "memory")]);
+    assert!(text.contains("sanitize: error: memory: writes 4 bytes"), "{text}");
+    assert!(text.contains("0 bytes behind the allocation"), "{text}");
+    assert!(!check("process::writes_past_the_end", NOTHING).contains("sanitize"));
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn writes_past_the_end() {
+    assert_eq!(hsa!(hsa_init()), SUCCESS);
+    let agents = agents();
+    let executable = load(agents[1], &fixture("run.gfx942.co"));
+    let kernel = about(find(executable, agents[1], "past_the_end.kd"), KERNEL_OBJECT);
+    let out = allocate(pools(agents[1])[0], 8) as u64;
+    let kernarg = allocate(pools(agents[0])[1], 4096).cast::<u64>();
+    // SAFETY: it was allocated just now.
+    unsafe { std::ptr::copy_nonoverlapping([out, 2].as_ptr(), kernarg, 2) };
+    let (queue, done) = (queue(agents[1], 64), signal(1));
+    submit(queue, &Launch::new(kernel, kernarg as u64, 64, 64, done).bytes());
+    wait(done);
 }
 
 /// Runs a kept dispatch again: how many bytes differ, by allocation.
