@@ -32,6 +32,7 @@ mod sanitize;
 mod schema;
 mod second_opinion;
 mod test;
+mod threads;
 mod triton;
 mod wheels;
 
@@ -183,6 +184,12 @@ const VERBS: &[Verb] = &[
         usage: "[--devices T,...] [--programs NAME,...]",
         about: "run programs of HIP and of ROCm's libraries on hsaco's HSA runtime, with Debian 12's packages",
         run: rocm::run,
+    },
+    Verb {
+        name: "threads",
+        usage: "",
+        about: "run the HSA runtime's signals between threads under ThreadSanitizer; needs nightly with rust-src",
+        run: threads::run,
     },
     Verb {
         name: "roots",
