@@ -108,6 +108,7 @@ pub fn place_arguments<E: From<TextError> + From<hsaco_emu::Error>>(
     device: &mut Device,
     read: impl Fn(&str) -> Result<Vec<u8>, E>,
 ) -> Result<PlacedArguments, E> {
+    check_room(given, device.memory.left())?;
     let contents = contents(given, kernel, read)?;
     let (mut values, mut buffers) = (Vec::new(), BTreeMap::new());
     for (number, content) in contents.iter().enumerate() {
@@ -123,6 +124,20 @@ pub fn place_arguments<E: From<TextError> + From<hsaco_emu::Error>>(
         });
     }
     Ok(PlacedArguments { segment: kernel.pack(&values, launch)?, buffers })
+}
+
+/// Whether all buffers fit the device: their bytes are made on the host first, which may have even less.
+fn check_room(given: &[GivenArgument], left: u64) -> Result<(), TextError> {
+    let size = |it: &GivenArgument| match &it.spec {
+        ArgumentSpec::Buffer(buffer) => buffer.size() as u64,
+        ArgumentSpec::Bytes(_) | ArgumentSpec::Number(_) => 0,
+    };
+    let sum = given.iter().map(size).fold(0, u64::saturating_add);
+    if sum > left {
+        let why = format!("buffers of {sum} bytes, and the device has {left} left");
+        return Err(TextError::new(why));
+    }
+    Ok(())
 }
 
 /// What an argument is given, as bytes.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use hsaco_bytes::{TextError, hex, number};
+use hsaco_bytes::{TextError, hex, memory, number};
 
 use crate::types::ValueType;
 use crate::value::Value;
@@ -267,6 +267,12 @@ impl FromStr for Content {
 }
 
 impl BufferSpec {
+    /// How many bytes it has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     /// The file that it begins with, if that is one.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
@@ -291,11 +297,12 @@ impl BufferSpec {
     /// What it holds before the kernel runs; of a file that it begins with, the caller brings the bytes.
     ///
     /// # Errors
-    /// When the file is larger than the buffer.
+    /// When the file is larger than the buffer, or there is not that much memory.
     pub fn content(&self, file: Option<Vec<u8>>) -> Result<Vec<u8>, TextError> {
         let Self { size, element, .. } = *self;
         let count = size / element.size();
         let mut bytes = Vec::new();
+        memory::reserve(&mut bytes, size, "buffer")?;
         match &self.content {
             Content::Nothing | Content::Zero => {}
             Content::Iota => {
@@ -372,6 +379,8 @@ mod tests {
             |seed| format!("f32[16]=random:{seed}").parse::<BufferSpec>().unwrap().content(None);
         assert_eq!(random(1), random(1));
         assert_ne!(random(1), random(2));
+        let huge: BufferSpec = format!("{}", usize::MAX / 2).parse().unwrap();
+        assert!(huge.content(None).is_err());
         assert!("buf:f32[3".parse::<ArgumentSpec>().is_err());
         assert!("buf:4=other".parse::<ArgumentSpec>().is_err());
     }
