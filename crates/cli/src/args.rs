@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 
+use anyhow::{Context, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 pub(crate) use hsaco::bytes::parse_size;
+use hsaco::isa::TargetId;
 
 /// What to read.
 #[derive(Args, Clone, Debug)]
@@ -33,6 +35,13 @@ pub(crate) struct ObjectFilter {
 }
 
 impl ObjectFilter {
+    /// The device, named as a target id or as people name it.
+    pub(crate) fn device(&self) -> Result<Option<TargetId>> {
+        let parse =
+            |text: &String| TargetId::of_device(text).with_context(|| format!("--device {text}"));
+        self.device.as_ref().map(parse).transpose()
+    }
+
     /// True when not every object is wanted.
     pub(crate) fn selects(&self) -> bool {
         !self.target.is_empty() || self.device.is_some() || self.object.is_some()

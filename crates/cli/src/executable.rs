@@ -1,9 +1,8 @@
 //! The objects of the command line in one executable: what `link` and `load` begin with.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hsaco::bytes::number;
 use hsaco::container::Container;
-use hsaco::isa::TargetId;
 use hsaco::load::{ErrorKind, Errors, Executable};
 use hsaco_describe::executable::{Found, Loader, Refused};
 
@@ -43,9 +42,7 @@ pub(crate) fn read(
     together: &Together,
     places: &[(String, u64)],
 ) -> Result<(Executable<'static>, Status)> {
-    let parse =
-        |text: &String| text.parse::<TargetId>().with_context(|| format!("--device {text}"));
-    let device = filter.device.as_ref().map(parse).transpose()?;
+    let device = filter.device()?;
     let mut executable = Executable::new(device);
     for (name, address) in &together.define {
         executable.define_function(name, *address)?;

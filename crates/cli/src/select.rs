@@ -3,7 +3,6 @@
 use std::ops::Deref;
 
 use anyhow::{Context, Result};
-use hsaco::isa::TargetId;
 
 use crate::args::{KernelFilter, ObjectFilter};
 use crate::report::{self, Status};
@@ -25,10 +24,7 @@ impl Deref for ObjectSelection {
 
 impl ObjectSelection {
     pub(crate) fn new(filter: &ObjectFilter) -> Result<Self> {
-        let parse =
-            |text: &String| TargetId::of_device(text).with_context(|| format!("--device {text}"));
-        let device = filter.device.as_ref().map(parse).transpose()?;
-        let mut selection = hsaco_files::ObjectSelection::new(device, filter.object);
+        let mut selection = hsaco_files::ObjectSelection::new(filter.device()?, filter.object);
         for text in &filter.target {
             selection = selection.or_target(text).with_context(|| format!("--target {text}"))?;
         }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco::emu::{self, CallArgument, Limits, Outcome};
+use hsaco::isa::TargetId;
 use hsaco::kernarg::{Float, Launch, Value, ValueType};
 use hsaco::load::{Executable, Freeze};
 use hsaco::object::metadata::ValueKind;
@@ -38,7 +39,7 @@ impl Device {
     #[new]
     #[pyo3(signature = (target, *, memory = 1 << 32, page_slack = false))]
     fn new(py: Python<'_>, target: &str, memory: u64, page_slack: bool) -> PyResult<Self> {
-        let target = target.parse().map_err(|error| error::target(py, &error))?;
+        let target = TargetId::of_device(target).map_err(|error| error::target(py, &error))?;
         let mut device = emu::Device::new(target, memory);
         if page_slack {
             device.memory = device.memory.with_page_slack();

@@ -18,6 +18,9 @@ class Devices(unittest.TestCase):
         self.device = hsaco.Device("gfx942")
         self.program = self.device.load(RUN)
 
+    def test_names_of_products_are_devices(self) -> None:
+        self.assertEqual(hsaco.Device("mi300x").target, "gfx942")
+
     def test_a_kernel_computes(self) -> None:
         y = array.array("f", range(100))
         x = array.array("f", [1.0] * 100)

@@ -294,10 +294,8 @@ fn stopped(args: &Args, row: &Stopped<'_>, printed: &[u8], error: &emu::Error) -
 
 /// What the kernel runs on: the device that was asked for, else what the objects are for.
 fn target(args: &Args, executable: &Executable<'_>) -> Result<TargetId> {
-    match &args.objects.device {
-        Some(text) => text.parse().with_context(|| format!("--device {text}")),
-        None => executable.target().context("no target is known"),
-    }
+    let asked = args.objects.device()?;
+    asked.or_else(|| executable.target()).context("no target is known")
 }
 
 /// A sanitizer that calls buffers by their arguments; those that are not filled were never written.
