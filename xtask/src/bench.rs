@@ -6,12 +6,14 @@ mod asm;
 mod check;
 pub(crate) mod database;
 mod disasm;
+mod distinct;
 mod emu;
 mod flow;
 mod input;
 pub(crate) mod kernarg;
 pub(crate) mod load;
 mod measure;
+pub(crate) mod mix;
 mod patch;
 pub(crate) mod rate;
 pub(crate) mod reference;
@@ -48,6 +50,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         rocsparse,
         compressed,
         disasm::disasm,
+        distinct::distinct,
         asm::asm,
         flow::flow,
         database::database,
@@ -187,6 +190,13 @@ impl Bench {
         let (rate_text, bar_text) = (format!("{rate:.1} M/s"), format!(">= {bar} M/s"));
         let verdict = self.verdict(rate >= bar);
         println!("{name:<44} {rate_text:>19} {:>19} {:>9} {bar_text:>9} {verdict}", "", "");
+    }
+
+    /// Instructions retired: how many times fewer hsaco needs.
+    fn instructions_row(&self, name: &str, hsaco: u64, incumbent: u64) {
+        let [ours, theirs] = [hsaco, incumbent].map(|it| format!("{:.1} M", it as f64 / 1e6));
+        let ratio = format!("{:.2}x", incumbent as f64 / hsaco.max(1) as f64);
+        println!("{name:<44} {ours:>19} {theirs:>19} {ratio:>9}");
     }
 
     /// A number that is aimed at: how it and the aim are written, and whether it is reached.

@@ -242,6 +242,7 @@ fn dispatch(mut args: Args) -> Result<()> {
         Some(verb) => (verb.run)(args),
         None if name == bench::reference::VERB => bench::reference::run(args),
         None if name == bench::database::VERB => bench::database::run(args),
+        None if name == bench::mix::VERB => bench::mix::run(args),
         None if name == bench::rate::VERB => bench::rate::run(args),
         None if name == bench::kernarg::VERB => bench::kernarg::run(args),
         None if name == bench::load::VERB => bench::load::run(args),

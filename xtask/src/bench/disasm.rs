@@ -15,7 +15,7 @@ use crate::process;
 const TARGETS: [&str; 3] = ["gfx942", "gfx1100", "gfx1250"];
 /// What disassembling may take beside its input.
 const MEMORY: u64 = 64 * MEBIBYTE;
-const DISASM: &[&str] = &["disasm"];
+pub(super) const DISASM: &[&str] = &["disasm"];
 /// One run of hsaco is too short for its user time to be known.
 const RUNS_AT_ONCE: u32 = 4;
 /// Each takes seconds.
@@ -69,7 +69,7 @@ fn one_target(bench: &mut Bench, row: &str, objects: &[PathBuf], object: &Path) 
 
 /// Millions of instructions a second: decoded, decoded and printed, encoded, analysed, analysed with all
 /// calls. An optimised process measures them.
-fn rates(object: &Path) -> Result<[f64; 5]> {
+pub(super) fn rates(object: &Path) -> Result<[f64; 5]> {
     let xtask = process::release_binary("xtask", "xtask")?;
     let output = process::output(Command::new(xtask).arg(rate::VERB).arg(object))?;
     let text = String::from_utf8(output)?;

@@ -87,6 +87,8 @@ pub(crate) fn wall_time_of_both(one: &mut Command, other: &mut Command) -> Resul
 pub(crate) struct Usage {
     /// The time that it computed, on all cores together, of one run.
     pub(crate) user: Duration,
+    /// The same with the time that the system worked for it.
+    pub(crate) on_core: Duration,
     /// The most memory that it had resident, in bytes.
     pub(crate) peak_memory: u64,
 }
@@ -109,18 +111,31 @@ pub(crate) fn usage_on_one_core(command: &Command, runs: u32, output: &Path) -> 
 fn measured(command: &Command, runs: u32, output: &Path, prepare: &str) -> Result<Usage> {
     const SCRIPT: &str = "\
 import resource, subprocess, sys
-before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+before = resource.getrusage(resource.RUSAGE_CHILDREN)
 for _ in range(int(sys.argv[1])):
     with open(sys.argv[2], 'wb') as output:
         code = subprocess.run(sys.argv[3:], stdout=output).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_utime - before, used.ru_maxrss)
+print(used.ru_utime - before.ru_utime, used.ru_stime - before.ru_stime, used.ru_maxrss)
 sys.exit(code)";
     let mut python = Command::new("python3");
     python.arg("-c").arg(format!("{prepare}{SCRIPT}")).arg(runs.to_string()).arg(output);
     python.arg(command.get_program()).args(command.get_args());
     let text = String::from_utf8(process::output(&mut python)?)?;
-    let (user, kibibytes) = text.trim().split_once(' ').context("no figures")?;
-    let user = Duration::from_secs_f64(user.parse()?) / runs;
-    Ok(Usage { user, peak_memory: kibibytes.parse::<u64>()? * 1024 })
+    let figures: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    let [user, system, kibibytes] = figures.try_into().ok().context("no three figures")?;
+    let [user, system] = [user, system].map(|it| Duration::from_secs_f64(it) / runs);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number")]
+    Ok(Usage { user, on_core: user + system, peak_memory: kibibytes as u64 * 1024 })
+}
+
+/// The instructions that a process retires outside of the system, where the machine's counters are to be had.
+pub(crate) fn instructions(command: &Command) -> Result<Option<u64>> {
+    let mut perf = Command::new("perf");
+    perf.args(["stat", "-x,", "-e", "instructions:u"]).arg(command.get_program());
+    perf.args(command.get_args()).stdin(Stdio::null()).stdout(Stdio::null());
+    let Ok(output) = perf.output() else { return Ok(None) };
+    let text = String::from_utf8(output.stderr)?;
+    let counted = text.lines().find(|line| line.contains("instructions"));
+    Ok(counted.and_then(|line| line.split(',').next()?.parse().ok()))
 }
