@@ -27,9 +27,12 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Zeroed pages for so many bytes. None where the host has no room.
+    /// Zeroed pages for so many bytes, at a multiple of the largest power of two in their size, up to 2 MiB: so AMD's
+    /// driver places memory, and `malloc` of kernels relies on it. None where the host has no room.
     pub(crate) fn new(size: u64) -> Option<Self> {
-        let pages = Self::reserve(size, PAGE)?;
+        const MOST: u64 = 1 << 21;
+        let alignment = (1 << size.max(1).ilog2()).clamp(PAGE, MOST);
+        let pages = Self::reserve(size, alignment)?;
         pages
             .protect(pages.address(), pages.size, libc::PROT_READ | libc::PROT_WRITE)
             .then_some(pages)
