@@ -12,6 +12,8 @@ use std::ops::Range;
 
 use hsaco_bytes::{Error, Result, Str, memory, read_u64, slice};
 
+use crate::piece::{FilePiece, zeroed};
+
 /// What every bundle begins with.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 
@@ -324,42 +326,47 @@ fn range_mut(data: &mut [u8], offset: u64, size: usize) -> Option<&mut [u8]> {
     data.get_mut(usize::try_from(offset).ok()?..)?.get_mut(..size)
 }
 
-/// The bundle at the start of `data`, of which nothing moves: the table lists only the entries that
+/// The bundle at the start of `data`, of which nothing moves, as pieces of `data`: the table lists only the entries that
 /// `keep` wants, and the host's; what the others held is zero.
-///
-/// ```
-/// use hsaco_container::bundle::{self, Bundle, blank};
-/// let file = bundle::write(&[("hip-gfx90a", "abc"), ("hip-gfx942", "de")], 64);
-/// let blanked = blank(&file, |id| id == "hip-gfx942")?;
-/// let bundle = Bundle::parse(&blanked)?;
-/// assert_eq!((blanked.len(), bundle.entries.len()), (file.len(), 1));
-/// assert_eq!(bundle.content(&blanked, &bundle.entries[0])?, b"de");
-/// # Ok::<(), hsaco_bytes::Error>(())
-/// ```
-pub fn blank(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<u8>> {
+pub(crate) fn blank(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<FilePiece>> {
     let bundle = Bundle::parse(data)?;
-    let mut out = memory::copy(slice(data, 0, bundle.extent(), CONTEXT)?, CONTEXT)?;
+    let extent = bundle.extent();
+    slice(data, 0, extent, CONTEXT)?;
     let (kept, dropped): (Vec<&BundleEntry<'_>>, Vec<_>) =
         bundle.entries.iter().partition(|it| it.is_host() || keep(&it.id.to_str_lossy()));
-    for entry in dropped {
-        fill(&mut out, entry.offset, entry.size, &[]);
-    }
-    // A content may lie within another: what is kept comes last.
     for entry in &kept {
-        fill(&mut out, entry.offset, entry.size, bundle.content(data, entry)?);
+        bundle.content(data, entry)?;
     }
     let rows: Vec<_> = kept.iter().map(|it| (it.id.as_bytes(), it.offset, it.size)).collect();
-    fill(&mut out, 0, bundle.header_size, &header_bytes(&rows));
-    Ok(out)
+    let header = header_bytes(&rows);
+    let rest = bundle.header_size.saturating_sub(header.len() as u64);
+    let range = |it: &&BundleEntry<'_>| it.offset..it.offset.saturating_add(it.size);
+    // A content may lie within another: what is kept stays.
+    let contents =
+        zeroed(bundle.header_size, extent, dropped.iter().map(range), kept.iter().map(range));
+    Ok([FilePiece::New(header), FilePiece::Zeros(rest)].into_iter().chain(contents).collect())
 }
 
-/// Puts `bytes` at the start of a range, and zeros into the rest of it.
-fn fill(data: &mut [u8], offset: u64, size: u64, bytes: &[u8]) {
-    let range = usize::try_from(size).ok().and_then(|size| range_mut(data, offset, size));
-    if let Some(range) = range {
-        range.fill(0);
-        range.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+/// The same as [`prune`] makes of the bundle, as pieces of `data`.
+pub(crate) fn prune_in_pieces(data: &[u8], keep: impl Fn(&str) -> bool) -> Result<Vec<FilePiece>> {
+    let bundle = Bundle::parse(data)?;
+    let kept: Vec<&BundleEntry<'_>> =
+        bundle.entries.iter().filter(|it| it.is_host() || keep(&it.id.to_str_lossy())).collect();
+    let alignment = bundle.alignment().unwrap_or_else(|| bundle.common_alignment());
+    let sizes: Vec<u64> = kept.iter().map(|it| it.size).collect();
+    let ids: usize = kept.iter().map(|it| it.id.as_bytes().len()).sum();
+    let mut end = (COUNT_END + ENTRY_FIXED * kept.len() + ids) as u64;
+    let (mut rows, mut contents) = (Vec::new(), Vec::new());
+    for (entry, offset) in kept.iter().zip(layout(end, &sizes, alignment)) {
+        bundle.content(data, entry)?;
+        rows.push((entry.id.as_bytes(), offset, entry.size));
+        contents.push(FilePiece::Zeros(offset.saturating_sub(end)));
+        // Where an empty entry says that it is does not matter.
+        let from = if entry.size == 0 { 0 } else { entry.offset };
+        contents.push(FilePiece::Kept(from..from.saturating_add(entry.size)));
+        end = offset.saturating_add(entry.size);
     }
+    Ok([FilePiece::New(header_bytes(&rows))].into_iter().chain(contents).collect())
 }
 
 /// The bundle at the start of `data` with only the entries that `keep` wants, and the host's.

@@ -156,7 +156,12 @@ impl Ccob {
     /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn verify(&self, payload: &[u8]) -> Result<()> {
-        let found = md5::truncated(payload);
+        self.compare(&md5::digest(payload))
+    }
+
+    /// Compares the hash with a digest of the payload.
+    pub(crate) fn compare(&self, digest: &[u8; 16]) -> Result<()> {
+        let found = md5::truncated(digest);
         if found == self.hash {
             return Ok(());
         }
@@ -231,7 +236,7 @@ pub fn write(payload: &[u8], version: u16, method: Method, level: i32) -> Result
     for size in sizes.into_iter().flatten() {
         layout.push_size(&mut out, size)?;
     }
-    out.extend_from_slice(&md5::truncated(payload).to_le_bytes());
+    out.extend_from_slice(&md5::truncated(&md5::digest(payload)).to_le_bytes());
     out.extend_from_slice(&stored);
     Ok(out)
 }

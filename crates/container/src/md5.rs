@@ -32,23 +32,52 @@ const SINES: [u32; 64] = [
 /// assert_eq!(hex, "d41d8cd98f00b204e9800998ecf8427e");
 /// ```
 pub fn digest(data: &[u8]) -> [u8; 16] {
-    let (blocks, rest) = data.as_chunks::<64>();
-    let state = blocks.iter().fold(INITIAL, add_block);
-    let state = padding(rest, data.len() as u64).iter().fold(state, add_block);
+    finished(INITIAL, data, data.len() as u64)
+}
+
+/// The digests of two contents, side by side: one alone waits for itself at every step.
+///
+/// ```
+/// use hsaco_container::md5::{digest, digest_both};
+/// assert_eq!(digest_both(b"abc", b""), [digest(b"abc"), digest(b"")]);
+/// ```
+pub fn digest_both(a: &[u8], b: &[u8]) -> [[u8; 16]; 2] {
+    let both = a.as_chunks::<64>().0.iter().zip(b.as_chunks::<64>().0);
+    let size = both.len() * 64;
+    let state = both.fold(INITIAL.map(Word::splat), |state, (a, b)| {
+        let mut both = [[0; 2]; 16];
+        for ((both, a), b) in both.iter_mut().zip(words(a)).zip(words(b)) {
+            *both = [a, b];
+        }
+        add_block(state, &both)
+    });
+    [
+        finished(state.map(|[it, _]| it), a.get(size..).unwrap_or_default(), a.len() as u64),
+        finished(state.map(|[_, it]| it), b.get(size..).unwrap_or_default(), b.len() as u64),
+    ]
+}
+
+/// The first eight bytes of a digest as a little-endian number, which is what a compressed bundle stores.
+///
+/// ```
+/// use hsaco_container::md5::{digest, truncated};
+/// assert_eq!(truncated(&digest(b"abc")), 0xb04f_d23c_9850_0190);
+/// ```
+pub fn truncated(digest: &[u8; 16]) -> u64 {
+    read_u64(digest, 0).unwrap_or_default()
+}
+
+/// The digest from a state on, with what is left of a content of so many bytes.
+fn finished(state: [u32; 4], rest: &[u8], length: u64) -> [u8; 16] {
+    let add = |state, block: &[u8; 64]| add_block(state, &words(block));
+    let (blocks, rest) = rest.as_chunks::<64>();
+    let state = blocks.iter().fold(state, add);
+    let state = padding(rest, length).iter().fold(state, add);
     let mut digest = [0; 16];
     for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
         *bytes = word.to_le_bytes();
     }
     digest
-}
-
-/// The first eight digest bytes as a little-endian number, which is what a compressed bundle stores.
-///
-/// ```
-/// assert_eq!(hsaco_container::md5::truncated(b"abc"), 0xb04f_d23c_9850_0190);
-/// ```
-pub fn truncated(data: &[u8]) -> u64 {
-    read_u64(&digest(data), 0).unwrap_or_default()
 }
 
 /// The last one or two blocks: what is left, a one bit, zeros, and the length in bits.
@@ -60,34 +89,92 @@ fn padding(rest: &[u8], length: u64) -> Vec<[u8; 64]> {
     tail.as_chunks().0.to_vec()
 }
 
-fn f(x: u32, y: u32, z: u32) -> u32 {
-    z ^ (x & (y ^ z))
+/// A number of a hash, or the same number of two hashes that are computed side by side.
+trait Word: Copy {
+    fn splat(number: u32) -> Self;
+    fn map(self, map: impl Fn(u32) -> u32) -> Self;
+    fn zip(self, other: Self, map: impl Fn(u32, u32) -> u32) -> Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, u32::wrapping_add)
+    }
 }
 
-fn g(x: u32, y: u32, z: u32) -> u32 {
+impl Word for u32 {
+    #[inline(always)]
+    fn splat(number: u32) -> Self {
+        number
+    }
+
+    #[inline(always)]
+    fn map(self, map: impl Fn(u32) -> u32) -> Self {
+        map(self)
+    }
+
+    #[inline(always)]
+    fn zip(self, other: Self, map: impl Fn(u32, u32) -> u32) -> Self {
+        map(self, other)
+    }
+}
+
+impl Word for [u32; 2] {
+    #[inline(always)]
+    fn splat(number: u32) -> Self {
+        [number; 2]
+    }
+
+    #[inline(always)]
+    fn map(self, map: impl Fn(u32) -> u32) -> Self {
+        let [a, b] = self;
+        [map(a), map(b)]
+    }
+
+    #[inline(always)]
+    fn zip(self, [c, d]: Self, map: impl Fn(u32, u32) -> u32) -> Self {
+        let [a, b] = self;
+        [map(a, c), map(b, d)]
+    }
+}
+
+#[inline(always)]
+fn f<W: Word>(x: W, y: W, z: W) -> W {
+    y.zip(z, |y, z| y ^ z).zip(x, |it, x| it & x).zip(z, |it, z| it ^ z)
+}
+
+#[inline(always)]
+fn g<W: Word>(x: W, y: W, z: W) -> W {
     // A sum, not an or: the terms share no bit, and the two halves then need not wait for each other.
-    (x & z).wrapping_add(y & !z)
+    x.zip(z, |x, z| x & z).add(y.zip(z, |y, z| y & !z))
 }
 
-fn h(x: u32, y: u32, z: u32) -> u32 {
-    x ^ y ^ z
+#[inline(always)]
+fn h<W: Word>(x: W, y: W, z: W) -> W {
+    x.zip(y, |x, y| x ^ y).zip(z, |it, z| it ^ z)
 }
 
-fn i(x: u32, y: u32, z: u32) -> u32 {
-    y ^ (x | !z)
+#[inline(always)]
+fn i<W: Word>(x: W, y: W, z: W) -> W {
+    x.zip(z, |x, z| x | !z).zip(y, |it, y| it ^ y)
 }
 
-fn add_block([a0, b0, c0, d0]: [u32; 4], block: &[u8; 64]) -> [u32; 4] {
-    let mut m = [0u32; 16];
-    for (word, bytes) in m.iter_mut().zip(block.as_chunks().0) {
+/// The words of a block.
+fn words(block: &[u8; 64]) -> [u32; 16] {
+    let mut words = [0; 16];
+    for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
         *word = u32::from_le_bytes(*bytes);
     }
+    words
+}
+
+#[inline(always)]
+fn add_block<W: Word>([a0, b0, c0, d0]: [W; 4], m: &[W; 16]) -> [W; 4] {
     let (mut a, mut b, mut c, mut d) = (a0, b0, c0, d0);
 
     macro_rules! step {
         ($mix:ident, $a:ident, $b:ident, $c:ident, $d:ident, $word:expr, $sine:expr, $shift:expr) => {
-            $a = $a.wrapping_add(SINES[$sine]).wrapping_add(m[$word]);
-            $a = $a.wrapping_add($mix($b, $c, $d)).rotate_left($shift).wrapping_add($b);
+            $a = $a.add(W::splat(SINES[$sine])).add(m[$word]);
+            $a = $a.add($mix($b, $c, $d)).map(|it| it.rotate_left($shift)).add($b);
         };
     }
     // Four rounds of sixteen steps; step n takes message word (first + n * stride) mod 16.
@@ -112,7 +199,7 @@ fn add_block([a0, b0, c0, d0]: [u32; 4], block: &[u8; 64]) -> [u32; 4] {
     round!(h, 32, 5, 3, [4, 11, 16, 23]);
     round!(i, 48, 0, 7, [6, 10, 15, 21]);
 
-    [a0.wrapping_add(a), b0.wrapping_add(b), c0.wrapping_add(c), d0.wrapping_add(d)]
+    [a0.add(a), b0.add(b), c0.add(c), d0.add(d)]
 }
 
 #[cfg(test)]
@@ -153,5 +240,16 @@ mod tests {
             all.extend_from_slice(&digest(&vec![b'x'; length]));
         }
         assert_eq!(hex(&all), "ba5f2f4203590ba994ad6018731e5793");
+    }
+
+    #[test]
+    fn two_at_once_are_each_as_alone() {
+        let data: Vec<u8> = (0..500_u32).map(|it| it.wrapping_mul(it) as u8).collect();
+        for a in [0, 1, 55, 56, 63, 64, 65, 119, 128, 200, 500] {
+            for b in [0, 1, 55, 56, 63, 64, 65, 119, 128, 200, 500] {
+                let (a, b) = (&data[..a], &data[500 - b..]);
+                assert_eq!(digest_both(a, b), [digest(a), digest(b)], "{} {}", a.len(), b.len());
+            }
+        }
     }
 }

@@ -1,16 +1,17 @@
 //! A file with the code of fewer targets.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 
-use hsaco_bytes::{Error, ErrorKind, memory};
+use hsaco_bytes::{Error, ErrorKind};
 use hsaco_compress::Method;
 
 use crate::bundle::{self, Bundle};
-use crate::ccob::{self, default_level};
-use crate::join::Joined;
+use crate::ccob::{self, Ccob, default_level};
+use crate::join::{Before, Joint};
 use crate::outer::{Opened, OuterBundle, OuterBundles, between};
 use crate::package::is_worthwhile;
+use crate::piece::FilePiece;
 use crate::trail::Trail;
 use crate::walk::entries;
 use crate::zip_write::{Fate, Prepared, content, rewrite};
@@ -93,24 +94,115 @@ impl OuterBundles {
     /// for entry in entries(&file, &WalkOptions::default()) {
     ///     bundles.add(&entry.unwrap(), None);
     /// }
-    /// let small = bundles.prune(&file, 4 << 30, &|entry| entry.named_target() != Some("gfx1100")).unwrap();
-    /// assert!(small.len() < file.len());
+    /// let small = bundles.prune(&file, 4 << 30, &|entry| entry.named_target() != Some("gfx1100"));
+    /// assert!(small.bytes().unwrap().len() < file.len());
     /// ```
+    pub fn prune<'p>(
+        &'p self,
+        file: &'p [u8],
+        max_size: u64,
+        keep: &'p dyn Fn(&Entry<'_>) -> bool,
+    ) -> Pruned<'p> {
+        let way = match Container::detect(file) {
+            Some(Container::Bundle | Container::CompressedBundle) => Way::Smaller(Joint::default()),
+            Some(Container::Zip) => Way::Zip,
+            _ => Way::InPlace,
+        };
+        let pruner = Pruner { file, max_size, keep };
+        let is_zip = matches!(way, Way::Zip);
+        let bundles = if is_zip { &[] } else { self.0.as_slice() };
+        Pruned {
+            pruner,
+            way,
+            bundles: bundles.iter(),
+            end: 0,
+            is_over: false,
+            next: VecDeque::new(),
+        }
+    }
+}
+
+/// A pruned file, piece by piece: no more of it is in memory than one bundle, or than a zip file has.
+pub struct Pruned<'p> {
+    pruner: Pruner<'p>,
+    way: Way,
+    bundles: std::slice::Iter<'p, OuterBundle>,
+    /// Where the last bundle ended.
+    end: u64,
+    is_over: bool,
+    /// What is ready.
+    next: VecDeque<FilePiece>,
+}
+
+/// How a file is pruned.
+enum Way {
+    /// Bundles one after the other, each without what goes.
+    Smaller(Joint),
+    /// Nothing moves.
+    InPlace,
+    /// One member after the other.
+    Zip,
+}
+
+impl Iterator for Pruned<'_> {
+    type Item = Result<FilePiece, PruneError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next.is_empty() && !self.is_over {
+            if let Err(error) = self.go_on() {
+                self.is_over = true;
+                return Some(Err(error));
+            }
+        }
+        self.next.pop_front().map(Ok)
+    }
+}
+
+impl Pruned<'_> {
+    /// All of the file.
     ///
     /// # Errors
     /// When a bundle cannot be read, or not be written where it was.
-    pub fn prune(
-        &self,
-        file: &[u8],
-        max_size: u64,
-        keep: &dyn Fn(&Entry<'_>) -> bool,
-    ) -> Result<Vec<u8>, PruneError> {
-        let pruner = Pruner { file, max_size, keep };
-        match Container::detect(file) {
-            Some(Container::Bundle | Container::CompressedBundle) => pruner.smaller(&self.0),
-            Some(Container::Zip) => pruner.zip(),
-            _ => pruner.in_place(&self.0),
+    pub fn bytes(self) -> Result<Vec<u8>, PruneError> {
+        let (file, mut bytes) = (self.pruner.file, Vec::new());
+        for piece in self {
+            piece?.append(file, &mut bytes).map_err(|error| PruneError::new(0, error))?;
         }
+        Ok(bytes)
+    }
+
+    /// The pieces up to the end of the next bundle, or of the file.
+    fn go_on(&mut self) -> Result<(), PruneError> {
+        let length = self.pruner.file.len() as u64;
+        let Some(&OuterBundle { offset, .. }) = self.bundles.next() else {
+            self.is_over = true;
+            self.next.push_back(match self.way {
+                Way::Zip => FilePiece::New(self.pruner.zip()?),
+                _ => FilePiece::Kept(self.end..length),
+            });
+            return Ok(());
+        };
+        let fail = |reason: PruneReason| PruneError::new(offset, reason);
+        if offset < self.end {
+            let overlap = Error::malformed("bundle", offset, "it begins within another");
+            return Err(fail(overlap.into()));
+        }
+        let (pieces, size) = match &mut self.way {
+            Way::Smaller(_) => self.pruner.pruned(offset).map_err(|it| fail(it.into()))?,
+            _ => self.pruner.blanked(offset).map_err(fail)?,
+        };
+        let before = between(self.pruner.file, self.end, offset);
+        let new_size = pieces.iter().map(FilePiece::size).sum();
+        self.next.push_back(match &mut self.way {
+            Way::Smaller(joint) => match joint.push(before, new_size, size) {
+                Before::Same => FilePiece::Kept(self.end..offset),
+                Before::Zeros(size) => FilePiece::Zeros(size),
+            },
+            _ => FilePiece::Kept(self.end..offset),
+        });
+        self.next.extend(pieces.into_iter().map(|it| it.moved(offset)));
+        self.end = offset.saturating_add(size);
+        Ok(())
     }
 }
 
@@ -131,40 +223,21 @@ impl Pruner<'_> {
         between(self.file, offset, self.file.len() as u64)
     }
 
-    /// Bundles one after the other, each without what goes.
-    fn smaller(&self, bundles: &[OuterBundle]) -> Result<Vec<u8>, PruneError> {
-        let mut joined = Joined::default();
-        let mut end = 0;
-        for OuterBundle { offset, .. } in bundles {
-            let before = between(self.file, end, *offset);
-            let added = self.pruned(*offset).and_then(|(pruned, size)| {
-                joined.push(before, &pruned, size)?;
-                Ok(offset.saturating_add(size))
-            });
-            end = added.map_err(|error| PruneError::new(*offset, error))?;
-        }
-        let ended = joined.end(self.from(end));
-        ended.map_err(|error| PruneError::new(end, error))?;
-        Ok(joined.bytes)
-    }
-
-    /// The bundle at a place without what goes, and how many bytes it has now.
-    fn pruned(&self, offset: u64) -> Result<(Vec<u8>, u64)> {
-        let rest = self.from(offset);
-        let opened = Opened::new(rest, self.max_size)?;
+    /// The bundle at a place without what goes, as pieces from there on, and how many bytes it had.
+    fn pruned(&self, offset: u64) -> Result<(Vec<FilePiece>, u64)> {
+        let opened = Opened::new(self.from(offset), self.max_size)?;
         let kept = self.kept(&opened.plain)?;
-        if kept.is_all {
-            return Ok((memory::copy(between(rest, 0, opened.size), "bundle")?, opened.size));
-        }
-        let plain = bundle::prune(&opened.plain, |id| kept.ids.contains(id))?;
-        let pruned = match &opened.header {
-            None => plain,
+        let keep = |id: &str| kept.ids.contains(id);
+        let pieces = match &opened.header {
+            _ if kept.is_all => vec![FilePiece::Kept(0..opened.size)],
+            None => bundle::prune_in_pieces(&opened.plain, keep)?,
             Some(header) => {
+                let plain = bundle::prune(&opened.plain, keep)?;
                 let level = default_level(header.method);
-                ccob::write(&plain, header.version, header.method, level)?
+                vec![FilePiece::New(ccob::write(&plain, header.version, header.method, level)?)]
             }
         };
-        Ok((pruned, opened.size))
+        Ok((pieces, opened.size))
     }
 
     /// A zip file, one member after the other.
@@ -201,7 +274,7 @@ impl Pruner<'_> {
         for entry in entries(&old, &options) {
             bundles.add(&entry.map_err(fail)?, None);
         }
-        let new = bundles.prune(&old, self.max_size, self.keep)?;
+        let new = bundles.prune(&old, self.max_size, self.keep).bytes()?;
         if new == old {
             return Ok(None);
         }
@@ -209,45 +282,20 @@ impl Pruner<'_> {
         Prepared::new(member, new).map(|new| Some(Fate::Changed(new))).map_err(fail)
     }
 
-    /// The file with nothing moved.
-    fn in_place(&self, bundles: &[OuterBundle]) -> Result<Vec<u8>, PruneError> {
-        let copied = memory::copy(self.file, "file");
-        let mut out = copied.map_err(|error| PruneError::new(0, error))?;
-        for OuterBundle { offset, .. } in bundles {
-            let fail = |reason: PruneReason| PruneError::new(*offset, reason);
-            let pruned = self.blanked(*offset).map_err(fail)?;
-            let start = usize::try_from(*offset).ok();
-            let range = start.and_then(|start| out.get_mut(start..)?.get_mut(..pruned.len()));
-            let outside = || Error::malformed("bundle", *offset, "outside the file");
-            range.ok_or_else(|| fail(outside().into()))?.copy_from_slice(&pruned);
-        }
-        Ok(out)
-    }
-
-    /// The bundle at a place, as many bytes as it was.
-    fn blanked(&self, offset: u64) -> Result<Vec<u8>, PruneReason> {
-        let data = self.from(offset);
-        let opened = Opened::new(data, self.max_size)?;
+    /// The bundle at a place, as pieces from there on, and how many bytes it has and had.
+    fn blanked(&self, offset: u64) -> Result<(Vec<FilePiece>, u64), PruneReason> {
+        let opened = Opened::new(self.from(offset), self.max_size)?;
         let kept = self.kept(&opened.plain)?;
-        if kept.is_all {
-            return Ok(memory::copy(between(data, 0, opened.size), "bundle")?);
-        }
-        let Some(header) = &opened.header else {
-            return Ok(bundle::blank(data, |id| kept.ids.contains(id))?);
-        };
-        let plain = bundle::prune(&opened.plain, |id| kept.ids.contains(id))?;
-        let too_large = |_| Error::new(ErrorKind::LimitExceeded, "bundle", "it is too large");
-        let room = usize::try_from(opened.size).map_err(too_large)?;
-        let mut needed = usize::MAX;
-        for &level in levels(header.method) {
-            let mut block = ccob::write(&plain, header.version, header.method, level)?;
-            if block.len() <= room {
-                block.resize(room, 0);
-                return Ok(block);
+        let keep = |id: &str| kept.ids.contains(id);
+        let pieces = match &opened.header {
+            _ if kept.is_all => vec![FilePiece::Kept(0..opened.size)],
+            None => bundle::blank(&opened.plain, keep)?,
+            Some(header) => {
+                let plain = bundle::prune(&opened.plain, keep)?;
+                vec![FilePiece::New(packed_into(header, &plain, opened.size)?)]
             }
-            needed = needed.min(block.len());
-        }
-        Err(PruneReason::NoRoom { needed, room })
+        };
+        Ok((pieces, opened.size))
     }
 
     fn kept(&self, plain: &[u8]) -> Result<Kept> {
@@ -271,6 +319,22 @@ impl Pruner<'_> {
         }
         Ok(kept)
     }
+}
+
+/// A bundle, compressed so that it takes `room` bytes.
+fn packed_into(header: &Ccob, plain: &[u8], room: u64) -> Result<Vec<u8>, PruneReason> {
+    let too_large = |_| Error::new(ErrorKind::LimitExceeded, "bundle", "it is too large");
+    let room = usize::try_from(room).map_err(too_large)?;
+    let mut needed = usize::MAX;
+    for &level in levels(header.method) {
+        let mut block = ccob::write(plain, header.version, header.method, level)?;
+        if block.len() <= room {
+            block.resize(room, 0);
+            return Ok(block);
+        }
+        needed = needed.min(block.len());
+    }
+    Err(PruneReason::NoRoom { needed, room })
 }
 
 /// First what is usual, then what packs best.

@@ -39,6 +39,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ahead;
 mod bundle;
 mod dataset;
 mod error;
@@ -60,6 +61,7 @@ mod stored;
 pub mod stream;
 mod walk;
 
+pub use ahead::UnpackedEntries;
 pub use bundle::{manifest_of, pack_bundle, rebuild_bundles};
 pub use dataset::Dataset;
 pub use error::FileError;
@@ -69,9 +71,9 @@ pub use extract::{
 pub use index_file::{IndexFile, stamp_of};
 pub use item::{ObjectItem, Problem, Trouble};
 pub use name::{file_name_part, object_uri, unique_stem};
-pub use output::{NewFile, holes, write_file, write_sparse};
+pub use output::{NewFile, write_file};
 pub use path::seen_from;
-pub use prune::{PrunedSizes, Pruning, write_pruned};
+pub use prune::{PrunedFile, PrunedSizes, Pruning, is_kept};
 pub use select::{KernelSelection, ObjectSelection};
 pub use staging::{StagedSource, Staging, sources};
 pub use walk::{Batches, Met, OBJECT_WEIGHT, Visit, Walk, map_objects};

@@ -1,17 +1,17 @@
 //! A copy of a file with the code of fewer targets.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use hsaco_bytes::TextError;
-use hsaco_container::{Entry, OuterBundles};
+use hsaco_container::{Entry, FilePiece, OuterBundles, PruneError, Pruned};
 use serde::Serialize;
 
 use crate::error::{FileError, Result};
 use crate::extract::EntryItem;
 use crate::input::Input;
 use crate::item::{ObjectItem, Trouble};
-use crate::output::{holes, write_sparse};
+use crate::output::{SparseFile, Written};
 use crate::select::ObjectSelection;
 
 /// What stays of a file, and what cannot go.
@@ -30,7 +30,7 @@ pub struct Pruning {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PrunedSizes {
     /// All of it.
-    pub size: usize,
+    pub size: u64,
     /// Without its holes: what it takes on disk.
     pub stored: u64,
     /// How much less that is than the file it was made of.
@@ -62,34 +62,83 @@ impl Pruning {
     /// The file without what is not selected, all of whose entries were taken.
     ///
     /// # Errors
-    /// When an object that should go cannot, or a bundle cannot be written anew.
-    pub fn finish(
-        &self,
-        input: &Input,
-        selection: &ObjectSelection,
+    /// When an object that should go cannot.
+    pub fn finish<'p>(
+        &'p self,
+        input: &'p Input,
+        keep: &'p dyn Fn(&Entry<'_>) -> bool,
         max_size: u64,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<PrunedFile<'p>> {
         if let Some(stuck) = &self.stuck {
             return Err(TextError::new(format!("{}: {stuck}", input.name)).into());
         }
-        // What is wrong with an object was told when the file was walked.
-        let keep = |entry: &Entry<'_>| {
-            ObjectItem::new(0, entry, &mut Trouble::default()).is_wanted(selection)
-        };
-        let pruned = self.bundles.prune(input, max_size, &keep);
-        pruned.map_err(|error| FileError::new(error.to_string()).named(&input.name))
+        Ok(PrunedFile { input, pieces: self.bundles.prune(input, max_size, keep) })
     }
 }
 
-/// Writes a pruned file, which is as executable as the one of `size` bytes that it was made of.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write_pruned(from: &Path, size: u64, to: &Path, bytes: &[u8]) -> Result<PrunedSizes> {
-    write_sparse(to, bytes).map_err(|error| FileError::from(error).in_file(to))?;
-    copy_permissions(from, to);
-    let stored = bytes.len().saturating_sub(holes(bytes)) as u64;
-    Ok(PrunedSizes { size: bytes.len(), stored, saved: size.saturating_sub(stored) })
+/// Whether a selection wants an entry that is kept; what is wrong with its object was told when the file was walked.
+#[must_use]
+pub fn is_kept(entry: &Entry<'_>, selection: &ObjectSelection) -> bool {
+    ObjectItem::new(0, entry, &mut Trouble::default()).is_wanted(selection)
+}
+
+/// A file with the code of fewer targets, which is made while it is written.
+pub struct PrunedFile<'p> {
+    input: &'p Input,
+    pieces: Pruned<'p>,
+}
+
+impl PrunedFile<'_> {
+    /// All of it, in memory.
+    ///
+    /// # Errors
+    /// When a bundle cannot be written anew.
+    pub fn bytes(self) -> Result<Vec<u8>> {
+        self.pieces.bytes().map_err(|error| failure(self.input, &error))
+    }
+
+    /// Writes it, as executable as the file `from` that it is made of, with holes where blocks are zero.
+    ///
+    /// # Errors
+    /// When a bundle cannot be written anew, or the file not be written.
+    pub fn write(self, from: &Path, to: &Path) -> Result<PrunedSizes> {
+        let unwritten = |error: io::Error| FileError::from(error).in_file(to);
+        let Self { input, pieces } = self;
+        let mut file = SparseFile::create(to).map_err(unwritten)?;
+        for piece in pieces {
+            let piece = piece.map_err(|error| failure(input, &error))?;
+            write_piece(&piece, input, &mut file).map_err(unwritten)?;
+        }
+        let Written { size, holes } = file.finish().map_err(unwritten)?;
+        copy_permissions(from, to);
+        let stored = size.saturating_sub(holes);
+        Ok(PrunedSizes { size, stored, saved: (input.len() as u64).saturating_sub(stored) })
+    }
+}
+
+fn failure(input: &Input, error: &PruneError) -> FileError {
+    FileError::new(error.to_string()).named(&input.name)
+}
+
+fn write_piece(piece: &FilePiece, input: &Input, file: &mut SparseFile) -> io::Result<()> {
+    /// Bytes of the old file that are in memory at a time.
+    const STEP: u64 = 4 << 20;
+    match piece {
+        FilePiece::New(bytes) => file.write_all(bytes),
+        FilePiece::Zeros(size) => file.write_zeros(*size),
+        FilePiece::Kept(range) => {
+            let mut at = range.start;
+            while at < range.end {
+                let end = range.end.min(at.saturating_add(STEP));
+                let part = usize::try_from(at).ok().zip(usize::try_from(end).ok());
+                let part = part.and_then(|(start, end)| input.get(start..end));
+                file.write_all(part.ok_or(io::ErrorKind::UnexpectedEof)?)?;
+                input.release(at, end - at);
+                at = end;
+            }
+            Ok(())
+        }
+    }
 }
 
 /// A program must stay one. Where that is not allowed, the copy is as any new file is.

@@ -3,8 +3,9 @@
 use std::iter::Peekable;
 
 use hsaco_bytes::Error;
-use hsaco_container::{Entries, Entry, WalkOptions};
+use hsaco_container::{Entry, WalkOptions};
 
+use crate::ahead::UnpackedEntries;
 use crate::input::Input;
 use crate::item::{ObjectItem, Problem, Trouble};
 use crate::parallel;
@@ -119,11 +120,11 @@ pub enum Met<'a> {
     Broken(Error),
 }
 
-/// The walk of a file, with its objects put together for every core. No more than one payload is in memory at a time if
-/// objects are dropped before the next are asked for.
+/// The walk of a file, with its objects put together for every core. If objects are dropped before the next are asked for,
+/// no more payloads are in memory than were unpacked together.
 pub struct Batches<'a> {
     input: &'a Input,
-    entries: Entries<'a>,
+    entries: UnpackedEntries<'a>,
     objects: Vec<(usize, Entry<'a>)>,
     size: usize,
     number: usize,
@@ -142,7 +143,7 @@ impl<'a> Batches<'a> {
     /// Begins with a file.
     #[must_use]
     pub fn new(input: &'a Input, options: &WalkOptions) -> Self {
-        let entries = hsaco_container::entries(input, options);
+        let entries = UnpackedEntries::new(input, options);
         Self { input, entries, objects: Vec::new(), size: 0, number: 0, broken: None, read: None }
     }
 
@@ -152,8 +153,8 @@ impl<'a> Batches<'a> {
         self.number += 1;
     }
 
-    /// True before the walk decompresses the next payload, and when there is enough to do.
-    fn is_due(&self) -> bool {
+    /// True before the walk decompresses the next payloads, and when there is enough to do.
+    fn is_due(&mut self) -> bool {
         let holds_payload = self.objects.iter().any(|(_, entry)| entry.offset.is_none());
         self.size >= Self::MAX_SIZE || (holds_payload && !self.entries.in_payload())
     }

@@ -1,6 +1,7 @@
 //! The walk through containers within containers, with an explicit stack of what is left to do.
 
 mod package;
+mod packed;
 
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use crate::offload_binary::{self, OffloadBinary};
 use crate::region::{EntryPlace, Region, RegionKind};
 use crate::trail::{Trail, TrailStep};
 use crate::{Bytes, Container, Entry, EntryKind, WalkOptions, archive, host_coff, host_elf};
+use packed::Packed;
+pub use packed::{PackedBundle, UnpackedBundle};
 
 /// Compressed bundles within each other are no format of anyone's, and the way to make much of little.
 const MAX_COMPRESSIONS: usize = 2;
@@ -60,6 +63,8 @@ pub struct Entries<'a> {
     payload_count: usize,
     /// The payload of the entry that was yielded last.
     last_payload: Option<usize>,
+    /// Bundles that were unpacked before the walk came to them.
+    supplied: Vec<UnpackedBundle>,
 }
 
 enum Work<'a> {
@@ -67,6 +72,8 @@ enum Work<'a> {
     Judge(Node<'a>),
     /// Look for the next bundle or offload binary from a position on.
     Scan { node: Node<'a>, position: usize, found: bool },
+    /// Unpack a compressed bundle.
+    Packed(Box<Packed<'a>>),
     /// Unpack a member of a zip file.
     Unpack(Box<package::PackedMember<'a>>),
     /// Read the next member of a compressed archive.
@@ -190,6 +197,7 @@ impl<'a> Entries<'a> {
             unpackable: ratio.saturating_add(options.max_size),
             payload_count: 0,
             last_payload: None,
+            supplied: Vec::new(),
         };
         walk.add_budget(data.len());
         let data = Bytes::from(data);
@@ -214,6 +222,7 @@ impl<'a> Entries<'a> {
                 return Some(Some((place, answer)));
             }
             Work::Judge(node) => self.judge(node),
+            Work::Packed(packed) => self.open_packed(*packed),
             Work::Unpack(member) => self.unpack(&member),
             Work::Members(members) => self.next_member(members),
             Work::Scan { node, position, found } => self.scan(node, position, found),
@@ -247,6 +256,7 @@ impl<'a> Entries<'a> {
     pub fn in_payload(&self) -> bool {
         let next = match self.stack.last() {
             Some(Work::Judge(node) | Work::Scan { node, .. }) => node.payload_number(),
+            Some(Work::Packed(packed)) => packed.node.payload_number(),
             Some(Work::Answer(_, payload, Ok(_))) => *payload,
             _ => None,
         };
@@ -257,6 +267,7 @@ impl<'a> Entries<'a> {
     pub(crate) fn is_outside(&self) -> bool {
         match self.stack.last() {
             Some(Work::Judge(node) | Work::Scan { node, .. }) => node.payload.is_none(),
+            Some(Work::Packed(packed)) => packed.node.payload.is_none(),
             Some(Work::Unpack(member)) => member.is_outside(),
             Some(Work::Answer(_, payload, _)) => payload.is_none(),
             Some(Work::Members(_)) | None => true,
@@ -624,46 +635,9 @@ impl<'a> Entries<'a> {
         else {
             return;
         };
-        let work = match self.payload(&node, position, &header, trail, region) {
-            Ok(work) => work,
-            Err(error) => vec![node.error(error.rebased(position as u64))],
-        };
+        let packed = Packed { node: node.clone(), position, header, trail, region };
         let next = position.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
-        self.continue_scan(node, next, work);
-    }
-
-    /// The decompressed payload as a node, after what is wrong with its hash.
-    fn payload(
-        &mut self,
-        node: &Node<'a>,
-        position: usize,
-        header: &Ccob,
-        trail: Trail,
-        region: usize,
-    ) -> Result<Vec<Work<'a>>> {
-        if trail.count(Container::CompressedBundle) > MAX_COMPRESSIONS {
-            let detail = format!("compressed more than {MAX_COMPRESSIONS} times over: {trail}");
-            return Err(Error::new(ErrorKind::LimitExceeded, "compressed bundle", detail).at(0));
-        }
-        let payload = header.payload(node.from(position), self.options.max_size)?;
-        let mut work = Vec::new();
-        if self.options.hash.covers(payload.len() as u64)
-            && let Err(error) = header.verify(&payload)
-        {
-            work.push(node.error(error.rebased(position as u64)));
-        }
-        if !self.charge(node, payload.len() as u64) {
-            return Ok(Vec::new());
-        }
-        let at = node.base.saturating_add(position as u64);
-        let place = format!("in the decompressed payload of the compressed bundle at {at:#x}");
-        let place = match node.trail.path() {
-            Some(path) => format!("{place} of {path}"),
-            None => place,
-        };
-        let node = self.payload_node(payload, place, trail, region, Otherwise::Refuse);
-        work.push(Work::Judge(node));
-        Ok(work)
+        self.continue_scan(node, next, vec![Work::Packed(Box::new(packed))]);
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use hsaco::bytes::number::count;
-use hsaco::container::{Container, WalkOptions};
-use hsaco_files::{EntryItem, PrunedSizes, Pruning, write_pruned};
+use hsaco::container::{Entry, WalkOptions};
+use hsaco_files::{EntryItem, PrunedSizes, Pruning, is_kept};
 use serde::Serialize;
 
 use super::walk::{self, Sink};
@@ -39,18 +39,15 @@ pub(super) fn run(
         keep,
         max_size: options.max_size,
         pruning: Pruning::default(),
-        result: None,
-        size: 0,
+        from: Path::new(file),
+        output,
+        written: None,
     };
     let status = walk::run(files, &selection, options, &mut prune)?;
-    // What is wrong has been told; nothing is written that could be taken for a whole file.
-    let Some(bytes) = prune.result else { return Ok(status) };
-    if output == "-" {
-        write_bytes(output, &bytes)?;
-        return Ok(status);
+    // Else what is wrong has been told; nothing is written that could be taken for a whole file.
+    if let Some(sizes) = prune.written {
+        answer(format, output, &prune.pruning, sizes)?;
     }
-    let sizes = write_pruned(Path::new(file), prune.size, Path::new(output), &bytes)?;
-    answer(format, output, &prune.pruning, sizes)?;
     Ok(status)
 }
 
@@ -70,8 +67,7 @@ fn answer(format: Format, file: &OsStr, pruning: &Pruning, sizes: PrunedSizes) -
     let file = file.to_string_lossy();
     match format {
         Format::Text => {
-            let [size, stored, saved] =
-                [sizes.size as u64, sizes.stored, sizes.saved].map(human_size);
+            let [size, stored, saved] = [sizes.size, sizes.stored, sizes.saved].map(human_size);
             let objects = count(objects, "object");
             writeln!(out, "{file}: {kept} of {objects}, {size}, {stored} on disk, {saved} saved")?;
         }
@@ -90,17 +86,13 @@ struct Prune<'p> {
     keep: &'p [String],
     max_size: u64,
     pruning: Pruning,
-    result: Option<Vec<u8>>,
-    /// How large the file was.
-    size: u64,
+    from: &'p Path,
+    output: &'p OsStr,
+    /// Set once a file was written.
+    written: Option<PrunedSizes>,
 }
 
 impl Sink for Prune<'_> {
-    fn begin(&mut self, input: &Input, _container: Option<Container>) -> Result<()> {
-        self.size = input.len() as u64;
-        Ok(())
-    }
-
     fn entry(&mut self, _input: &Input, item: &EntryItem<'_, '_>) -> Result<()> {
         self.pruning.entry(item);
         Ok(())
@@ -117,7 +109,13 @@ impl Sink for Prune<'_> {
             "{name}: nothing in it is for {}; hsaco ls shows what is",
             self.keep.join(" or ")
         );
-        self.result = Some(self.pruning.finish(input, self.selection, self.max_size)?);
+        let selection = self.selection;
+        let keep = |entry: &Entry<'_>| is_kept(entry, selection);
+        let pruned = self.pruning.finish(input, &keep, self.max_size)?;
+        match self.output == "-" {
+            true => write_bytes(self.output, &pruned.bytes()?)?,
+            false => self.written = Some(pruned.write(self.from, Path::new(self.output))?),
+        }
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! Every entry of every input, with the bundle of the file that it belongs to.
 
 use anyhow::Result;
-use hsaco::container::{self, Container, WalkOptions};
-use hsaco_files::EntryItem;
+use hsaco::container::{Container, WalkOptions};
+use hsaco_files::{EntryItem, UnpackedEntries};
 
 use crate::input::{self, Input};
 use crate::report::{Report, Status, Trouble};
@@ -55,7 +55,7 @@ fn walk(
     report: &mut Report,
 ) -> Result<()> {
     let container = Container::detect(input);
-    let mut entries = container::entries(input, options).peekable();
+    let mut entries = UnpackedEntries::new(input, options).peekable();
     if input.found && (container.is_none() || entries.peek().is_none()) {
         return Ok(());
     }

@@ -1,0 +1,57 @@
+//! The entries of a file, whose compressed bundles are unpacked on every core before the walk comes to them.
+
+use std::cmp::Reverse;
+
+use hsaco_bytes::Result;
+use hsaco_container::{Entries, Entry, PackedBundle, WalkOptions};
+
+use crate::parallel::{self, cores};
+
+/// How many bytes compressed bundles may unfold to that are unpacked together; one may be larger.
+const TOGETHER: u64 = 64 << 20;
+/// Unpacking a bundle is worth a thread of its own.
+const WEIGHT: usize = 512;
+
+/// The iterator of a file's entries.
+pub struct UnpackedEntries<'a>(Entries<'a>);
+
+impl<'a> UnpackedEntries<'a> {
+    /// Begins with a file.
+    #[must_use]
+    pub fn new(file: &'a [u8], options: &WalkOptions) -> Self {
+        Self(hsaco_container::entries(file, options))
+    }
+
+    /// True while what comes next is in memory already: in the payload of the last entry, or in one that was unpacked with it.
+    pub(crate) fn in_payload(&mut self) -> bool {
+        self.0.in_payload() || self.0.is_supplied_next()
+    }
+
+    /// Unpacks the bundles that come next, if there are several.
+    fn unpack(&mut self) {
+        let mut size = 0_u64;
+        let fits = |it: &PackedBundle<'_>| {
+            size = size.saturating_add(it.size());
+            size <= TOGETHER
+        };
+        let mut bundles: Vec<_> = self.0.upcoming().take_while(fits).collect();
+        if bundles.len() < 2 {
+            return;
+        }
+        // Those of one size take turns, and the largest begin.
+        bundles.sort_by_key(|it| Reverse(it.size()));
+        let at_once = if bundles.len() > cores() { 2 } else { 1 };
+        let shares: Vec<_> = bundles.chunks(at_once).collect();
+        let unpacked = parallel::map(&shares, WEIGHT, |share| PackedBundle::unpack(share));
+        self.0.supply(unpacked.into_iter().flatten());
+    }
+}
+
+impl<'a> Iterator for UnpackedEntries<'a> {
+    type Item = Result<Entry<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.unpack();
+        self.0.next()
+    }
+}
