@@ -55,6 +55,7 @@ pub(crate) fn task(words: Vec<OsString>) -> clap::error::Result<Task> {
     // To describe all verbs takes longer than most of them take for their work.
     let mut command = match verb {
         Some(verb) => Cli::command().subcommand(verb.command()),
+        None if is_version(&words) => Cli::command(),
         None => command(),
     };
     let matches = command.try_get_matches_from_mut(words)?;
@@ -101,6 +102,11 @@ fn failed(error: &anyhow::Error) -> Status {
     }
     report::error(&format!("{error:#}"));
     Status::Unreadable
+}
+
+/// Whether the version is all that is asked for.
+fn is_version(words: &[OsString]) -> bool {
+    words.get(1).is_some_and(|word| word == "-V" || word == "--version")
 }
 
 /// Puts `ls` before the first argument unless that is a verb or a flag of `hsaco` itself.

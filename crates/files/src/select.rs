@@ -1,5 +1,6 @@
 //! Choosing objects by target, device and number, kernels by name.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsaco_bytes::Str;
@@ -109,18 +110,58 @@ fn glob(text: &str) -> Option<Regex> {
 /// Which kernels are wanted.
 #[derive(Debug, Default)]
 pub struct KernelSelection {
-    names: Vec<(String, Option<Regex>)>,
+    names: Vec<KernelName>,
     /// Whether a kernel was wanted: a name that fits none is most likely misspelt.
     found: AtomicBool,
+}
+
+/// A name that was asked for.
+#[derive(Debug)]
+struct KernelName {
+    text: String,
+    /// What it is as a regular expression, which takes longer to make than to look for what it says.
+    pattern: OnceLock<Option<Regex>>,
+    /// True for text that a regular expression takes as it is.
+    is_plain: bool,
+}
+
+impl KernelName {
+    fn new(text: &str) -> Self {
+        let is_plain = regex::escape(text) == text;
+        Self { text: text.to_owned(), pattern: OnceLock::new(), is_plain }
+    }
+
+    /// True when it is the name, or is found in it.
+    fn fits(&self, name: &str) -> bool {
+        self.is(name) || self.is_in(name)
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.text == name || self.text.strip_suffix(".kd") == Some(name)
+    }
+
+    fn is_in(&self, name: &str) -> bool {
+        if self.is_plain {
+            return name.contains(&self.text);
+        }
+        // A name such as `add(float*)` need not be a regular expression to be looked for.
+        let pattern = self.pattern.get_or_init(|| Regex::new(&self.text).ok());
+        pattern.as_ref().is_some_and(|pattern| pattern.is_match(name))
+    }
+
+    /// True for a name that no demangled one has in it, unless the mangled one has: names within names are spelt out.
+    fn is_mangled(&self) -> bool {
+        let is_letter = |it: u8| it.is_ascii_alphanumeric() || it == b'_';
+        self.is_plain && self.text.starts_with("_Z") && self.text.bytes().all(is_letter)
+    }
 }
 
 impl KernelSelection {
     /// Those that fit one of the names: as written, as mangled, or a regular expression found in either. Without any, all.
     #[must_use]
     pub fn new(names: &[String]) -> Self {
-        // A name such as `add(float*)` need not be a regular expression to be looked for.
-        let name = |text: &String| (text.clone(), Regex::new(text).ok());
-        Self { names: names.iter().map(name).collect(), found: AtomicBool::new(false) }
+        let names = names.iter().map(|it| KernelName::new(it)).collect();
+        Self { names, found: AtomicBool::new(false) }
     }
 
     /// True when every kernel is wanted.
@@ -138,29 +179,31 @@ impl KernelSelection {
         if self.is_all() {
             return true;
         }
-        let mangled = name.to_str_lossy();
-        let demangled = demangle(name.as_bytes());
-        let spellings = [Some(mangled.as_ref()), demangled.as_deref()];
-        let matches = |(text, pattern): &(String, Option<Regex>)| {
-            spellings.iter().flatten().any(|&it| {
-                it == text
-                    || text.strip_suffix(".kd") == Some(it)
-                    || pattern.as_ref().is_some_and(|pattern| pattern.is_match(it))
-            })
-        };
-        let wanted = self.names.iter().any(matches);
+        let wanted = self.fits_mangled(&name.to_str_lossy()) || self.fits_demangled(name);
         if wanted {
             self.found.store(true, Ordering::Relaxed);
         }
         wanted
     }
 
+    fn fits_mangled(&self, name: &str) -> bool {
+        self.names.iter().any(|it| it.fits(name))
+    }
+
+    fn fits_demangled(&self, name: Str<'_>) -> bool {
+        let mut names = self.names.iter().filter(|it| !it.is_mangled()).peekable();
+        let demangled = names.peek().and_then(|_| demangle(name.as_bytes()));
+        demangled.is_some_and(|demangled| names.any(|it| it.fits(&demangled)))
+    }
+
     /// True when this is one of the names that were asked for, mangled or not, and not only fits one.
     pub fn names_exactly(&self, name: Str<'_>) -> bool {
         let mangled = name.to_str_lossy();
-        let demangled = demangle(name.as_bytes());
-        let is_it = |text: &str| text == mangled || Some(text) == demangled.as_deref();
-        self.names.iter().any(|(text, _)| is_it(text))
+        let is_mangled = self.names.iter().any(|it| it.text == mangled);
+        is_mangled || {
+            let demangled = demangle(name.as_bytes());
+            demangled.is_some_and(|demangled| self.names.iter().any(|it| it.text == demangled))
+        }
     }
 
     /// Whether any kernel was wanted, of those that were asked about.
@@ -170,6 +213,30 @@ impl KernelSelection {
 
     /// The names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(|(name, _)| name.as_str())
+        self.names.iter().map(|it| it.text.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of some kernels a name stands for.
+    fn found(name: &str) -> Vec<&'static str> {
+        let kernels = ["copy", "copy2", "_Z4copyPf", "_Z4copyPfi", "_ZN2_Z4copyPfEv"];
+        let selection = KernelSelection::new(&[name.to_owned()]);
+        kernels.into_iter().filter(|it| selection.wants(Str::new(it.as_bytes()))).collect()
+    }
+
+    #[test]
+    fn names_are_looked_for_as_written_mangled_and_as_expressions() {
+        assert_eq!(found("copy2.kd"), ["copy2"]);
+        assert_eq!(found("^copy$"), ["copy"]);
+        assert_eq!(found("copy(float*)"), ["_Z4copyPf"]);
+        assert_eq!(found("copy\\(float"), ["_Z4copyPf", "_Z4copyPfi"]);
+        assert_eq!(found("float*"), ["_Z4copyPf", "_Z4copyPfi"]);
+        assert_eq!(found("float"), ["_Z4copyPf", "_Z4copyPfi"]);
+        assert_eq!(found("_Z4copyPf"), ["_Z4copyPf", "_Z4copyPfi", "_ZN2_Z4copyPfEv"]);
+        assert_eq!(found("nothing"), [""; 0]);
     }
 }

@@ -12,7 +12,7 @@ use hsaco_object::{CodeObject, KernelDescriptor};
 use crate::layout::{Label, Layout, Section, is_data};
 use crate::lister::{Lister, Reassembly};
 use crate::live::Live;
-use crate::selection::{Selection, Wanted};
+use crate::selection::{Selection, Wanted, WantedKernel};
 use crate::source::{Place, Source};
 use crate::steps::{Step, Steps};
 
@@ -80,8 +80,10 @@ impl<'a> ListingPlan<'a> {
                 return None;
             }
         };
-        let mut plan = Self::narrow(object, lister, selection, &decoder, problems)
-            .unwrap_or_else(|| Self::whole(object, lister, selection, decoder, problems));
+        let kernels = selection.kernels_of(object);
+        let asked = (selection, kernels.as_slice());
+        let mut plan = Self::narrow(object, lister, asked, &decoder, problems)
+            .unwrap_or_else(|| Self::whole(object, lister, asked, decoder, problems));
         if lister.options.reassembles {
             plan.reassembly = lister.reassembly(processor, options).ok();
         }
@@ -111,12 +113,12 @@ impl<'a> ListingPlan<'a> {
     fn whole(
         object: &CodeObject<'a>,
         lister: &Lister,
-        selection: &Selection<'_>,
+        (selection, kernels): (&Selection<'_>, &[WantedKernel<'_>]),
         decoder: Decoder,
         problems: &mut Vec<Error>,
     ) -> Self {
         let layout = Layout::read(object, problems);
-        let wanted = selection.of(object, &layout);
+        let wanted = selection.of(kernels, object, &layout);
         let spans = Planner::new(object, &layout, &wanted, lister).spans();
         let source = lister.options.source.as_ref().map(|args| Source::new(object, args));
         let source = source.and_then(|it| it.map_err(|error| problems.push(error)).ok());
@@ -128,12 +130,15 @@ impl<'a> ListingPlan<'a> {
     fn narrow(
         object: &CodeObject<'a>,
         lister: &Lister,
-        selection: &Selection<'_>,
+        (selection, kernels): (&Selection<'_>, &[WantedKernel<'_>]),
         decoder: &Decoder,
         problems: &mut Vec<Error>,
     ) -> Option<Self> {
-        let (layout, functions) = Layout::near(object, selection.few_symbols()?)?;
-        let wanted = selection.of(object, &layout);
+        let (layout, functions) = Layout::near(object, selection.few(kernels)?.into_iter())?;
+        if !kernels.iter().all(|it| it.is_one_span(&layout)) {
+            return None;
+        }
+        let wanted = selection.of(kernels, object, &layout);
         let spans = Planner::new(object, &layout, &wanted, lister).spans();
         let mut plan = Self::plain(layout, decoder.clone(), spans);
         if plan.spans.iter().any(|span| plan.leaves(span)) {

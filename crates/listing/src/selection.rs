@@ -31,6 +31,14 @@ pub(crate) struct Wanted<'s> {
     kernels: Vec<(Option<usize>, Range<u64>)>,
 }
 
+/// A kernel that is wanted.
+pub(crate) struct WantedKernel<'a> {
+    name: Str<'a>,
+    /// Where it begins, in an object whose addresses are final.
+    entry: Option<u64>,
+    size: u64,
+}
+
 impl Default for Selection<'_> {
     /// All code.
     fn default() -> Self {
@@ -55,27 +63,48 @@ impl<'k> Selection<'k> {
         }
     }
 
-    pub(crate) fn of(&self, object: &CodeObject<'_>, layout: &Layout<'_>) -> Wanted<'_> {
-        let mut kernels = Vec::new();
-        if let Some(wants) = self.kernels {
-            let index = object.index();
-            let code = CodeMap::new(object, &index);
-            for kernel in index.kernels().iter().filter(|it| wants(it.name())) {
-                let size = code.kernel(kernel).map_or(1, |code| code.bytes.len() as u64);
-                match object.is_relocatable() {
-                    true => kernels.extend(places_of(kernel, size, layout)),
-                    false => kernels.extend(linked_place_of(kernel, size)),
-                }
-            }
+    /// The kernels of an object that are wanted.
+    pub(crate) fn kernels_of<'a>(&self, object: &CodeObject<'a>) -> Vec<WantedKernel<'a>> {
+        let Some(wants) = self.kernels else { return Vec::new() };
+        let index = object.index();
+        let kernels: Vec<_> = index.kernels().iter().filter(|it| wants(it.name())).collect();
+        if kernels.is_empty() {
+            return Vec::new();
         }
-        Wanted { selection: self, kernels }
+        let code = CodeMap::new(object, &index);
+        let wanted = |kernel: &&Kernel<'a>| WantedKernel {
+            name: kernel.name(),
+            entry: kernel.entry(),
+            size: code.kernel(kernel).map_or(1, |code| code.bytes.len() as u64),
+        };
+        kernels.iter().map(wanted).collect()
     }
 
-    /// The symbols that are asked for, if they are few and all that is asked for.
-    pub fn few_symbols(&self) -> Option<impl Iterator<Item = &[u8]>> {
+    pub(crate) fn of(
+        &self,
+        kernels: &[WantedKernel<'_>],
+        object: &CodeObject<'_>,
+        layout: &Layout<'_>,
+    ) -> Wanted<'_> {
+        let mut places = Vec::new();
+        for kernel in kernels {
+            match object.is_relocatable() {
+                true => places.extend(kernel.places(layout)),
+                false => places.extend(kernel.code().map(|code| (None, code))),
+            }
+        }
+        Wanted { selection: self, kernels: places }
+    }
+
+    /// The functions that are asked for, if they are few and all that is asked for.
+    pub(crate) fn few<'s>(&'s self, kernels: &'s [WantedKernel<'_>]) -> Option<Vec<&'s [u8]>> {
         const FEW: usize = 8;
-        let is_few = (1..=FEW).contains(&self.symbols.len()) && self.kernels.is_none();
-        is_few.then(|| self.symbols.keys().map(Vec::as_slice))
+        let names: Vec<&[u8]> = match self.kernels {
+            Some(_) if !self.symbols.is_empty() => return None,
+            Some(_) => kernels.iter().map(|it| it.name.as_bytes()).collect(),
+            None => self.symbols.keys().map(Vec::as_slice).collect(),
+        };
+        (1..=FEW).contains(&names.len()).then_some(names)
     }
 
     pub(crate) fn note(&self, has_code: bool) {
@@ -101,24 +130,32 @@ impl<'k> Selection<'k> {
     }
 }
 
-/// Where a kernel's code is in an object whose addresses are final.
-fn linked_place_of(kernel: &Kernel<'_>, size: u64) -> Option<(Option<usize>, Range<u64>)> {
-    let entry = kernel.entry()?;
-    Some((None, entry..entry.saturating_add(size)))
-}
+impl<'a> WantedKernel<'a> {
+    /// Where its code is in an object whose addresses are final.
+    pub(crate) fn code(&self) -> Option<Range<u64>> {
+        let entry = self.entry?;
+        Some(entry..entry.saturating_add(self.size))
+    }
 
-/// Where a kernel's code is in an object whose sections all begin at zero.
-fn places_of(
-    kernel: &Kernel<'_>,
-    size: u64,
-    layout: &Layout<'_>,
-) -> impl Iterator<Item = (Option<usize>, Range<u64>)> {
-    let name = kernel.name().as_bytes();
-    let code = layout.sections.iter().enumerate().filter(|(_, it)| !it.code.is_empty());
-    code.filter_map(move |(number, section)| {
-        let label = section.labels.iter().find(|it| *it.name == *name)?;
-        Some((Some(number), label.address..label.address.saturating_add(size)))
-    })
+    /// Whether it begins where it has a name, and no other name is in its code: then the names near it are all that its
+    /// listing shows.
+    pub(crate) fn is_one_span(&self, layout: &Layout<'_>) -> bool {
+        let Some(code) = self.code() else { return false };
+        let labels = || layout.sections.iter().flat_map(|it| &it.labels);
+        let within = code.start.saturating_add(1)..code.end;
+        labels().any(|it| it.address == code.start)
+            && !labels().any(|it| within.contains(&it.address))
+    }
+
+    /// Where its code is in an object whose sections all begin at zero.
+    fn places(&self, layout: &Layout<'_>) -> impl Iterator<Item = (Option<usize>, Range<u64>)> {
+        let (name, size) = (self.name.as_bytes(), self.size);
+        let code = layout.sections.iter().enumerate().filter(|(_, it)| !it.code.is_empty());
+        code.filter_map(move |(number, section)| {
+            let label = section.labels.iter().find(|it| *it.name == *name)?;
+            Some((Some(number), label.address..label.address.saturating_add(size)))
+        })
+    }
 }
 
 impl Wanted<'_> {
