@@ -65,7 +65,7 @@ pub use live::LiveCounts;
 pub use liveness::{Liveness, LivenessMemo};
 pub use metric::{Metric, Metrics};
 pub use natural_loop::{Loop, LoopId, Loops};
-pub use register_set::{RegisterSet, ScalarSet};
+pub use register_set::{RegisterSet, RegisterSets};
 pub use resources::{Allocation, Need, Needs, Overlap, Resource, Shortage, demand};
 pub use state::{State, States, vgpr_msb_after};
 pub use stream::{Outlines, Step, Stream, first_instruction, instructions};

@@ -68,7 +68,14 @@ impl RegisterSet {
         set
     }
 
-    /// Those that are no vector registers, by themselves.
+    /// The same without vector registers.
+    #[must_use]
+    pub fn without_vectors(mut self) -> Self {
+        self.0.iter_mut().take(SCALAR_START / 64).for_each(|word| *word = 0);
+        self
+    }
+
+    /// The same with all vector registers.
     ///
     /// ```
     /// use hsaco_analysis::RegisterSet;
@@ -76,14 +83,12 @@ impl RegisterSet {
     /// let pair = Register { file: RegisterFile::Sgpr, first: 4, count: 2, half: None };
     /// let mut set = RegisterSet::default();
     /// set.insert(&pair);
-    /// assert!(set.scalars().with_all_vectors().contains(&pair));
+    /// assert!(set.without_vectors().with_all_vectors().contains(&pair));
     /// ```
     #[must_use]
-    pub fn scalars(&self) -> ScalarSet {
-        let mut scalars = ScalarSet::default();
-        let words = self.0.iter().skip(SCALAR_START / 64);
-        scalars.0.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
-        scalars
+    pub fn with_all_vectors(mut self) -> Self {
+        self.0.iter_mut().take(SCALAR_START / 64).for_each(|word| *word = u64::MAX);
+        self
     }
 
     /// Adds registers.
@@ -213,18 +218,70 @@ impl RegisterSet {
     }
 }
 
-/// A set of registers that are no vector registers: an eighth of a [`RegisterSet`], for who keeps many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ScalarSet([u64; WORDS - SCALAR_START / 64]);
+/// Many sets, of which those that follow each other are much alike: of each only what is different is kept.
+///
+/// ```
+/// use hsaco_analysis::{RegisterSet, RegisterSets};
+/// let mut sets = RegisterSets::default();
+/// sets.push(&RegisterSet::all());
+/// sets.push(&RegisterSet::default());
+/// assert_eq!((sets.get(0), sets.get(1)), (Some(RegisterSet::all()), Some(RegisterSet::default())));
+/// assert_eq!(sets.get(2), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RegisterSets {
+    /// Words that are not as in the set before, with their numbers.
+    words: Vec<(u8, u64)>,
+    /// Where those of each set end.
+    ends: Vec<u32>,
+    last: RegisterSet,
+}
 
-impl ScalarSet {
-    /// The same registers, and all vector registers.
+impl RegisterSets {
+    /// So many are told from the first of them; that is told from the empty set.
+    const RUN: usize = 32;
+
+    /// How many there are.
     #[must_use]
-    pub fn with_all_vectors(&self) -> RegisterSet {
-        let mut set = RegisterSet::vectors();
-        let words = set.0.iter_mut().skip(SCALAR_START / 64);
-        words.zip(self.0).for_each(|(to, from)| *to = from);
-        set
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Adds a set; false if there are too many.
+    pub fn push(&mut self, set: &RegisterSet) -> bool {
+        let before = match self.ends.len() % Self::RUN {
+            0 => RegisterSet::default(),
+            _ => self.last,
+        };
+        let words = (0_u8..).zip(set.0.iter().zip(before.0));
+        let new =
+            words.filter(|(_, (now, before))| *now != before).map(|(at, (now, _))| (at, *now));
+        self.words.extend(new);
+        let Ok(end) = u32::try_from(self.words.len()) else { return false };
+        self.ends.push(end);
+        self.last = *set;
+        true
+    }
+
+    /// The set of a number.
+    #[must_use]
+    pub fn get(&self, number: usize) -> Option<RegisterSet> {
+        let end = *self.ends.get(number)?;
+        let first = number / Self::RUN * Self::RUN;
+        let start = first.checked_sub(1).and_then(|it| self.ends.get(it)).copied().unwrap_or(0);
+        let mut set = RegisterSet::default();
+        for (at, now) in self.words.get(start as usize..end as usize)? {
+            if let Some(word) = set.0.get_mut(usize::from(*at)) {
+                *word = *now;
+            }
+        }
+        Some(set)
     }
 }
 

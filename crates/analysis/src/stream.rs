@@ -228,7 +228,8 @@ impl<'a> Stream<'a> {
     }
 
     /// The number of the instruction that an address is in; of the first or last for one outside.
-    pub(crate) fn step_at(&self, address: u64) -> usize {
+    #[must_use]
+    pub fn step_at(&self, address: u64) -> usize {
         let offset = address.saturating_sub(self.address);
         self.outlines
             .places

@@ -11,7 +11,6 @@ mod replacement;
 mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 use hsaco_analysis::Function;
@@ -32,7 +31,7 @@ use crate::view::View;
 use allocation::allocation;
 use padding::Padding;
 use replacement::{Body, Crossing, crossing, pair_register};
-use room::{Taken, host, widened};
+use room::{Occupied, Taken, host, widened};
 
 pub(crate) use allocation::Allocation;
 
@@ -199,14 +198,15 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
         let mut rest = windows;
         let mut free_from = 0;
-        let mut occupied: Vec<Range<usize>> = windows.iter().map(|it| it.first..it.end()).collect();
+        let mut occupied = Occupied::default();
+        windows.iter().for_each(|it| occupied.add(it.first..it.end()));
         let mut stranded = Vec::new();
         while let Some((window, others)) = rest.split_first() {
             let taken = self.place_first(view, function, free_from, rest).unwrap_or_else(|why| {
                 stranded.push((window, why));
                 Taken { windows: 1, first: window.first, end: window.end() }
             });
-            occupied.push(taken.first..taken.end);
+            occupied.add(taken.first..taken.end);
             rest = others.get(taken.windows.saturating_sub(1)..).unwrap_or_default();
             free_from = taken.end;
         }
@@ -417,7 +417,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         function: &Arc<str>,
         window: &Window,
         why: Stranded,
-        occupied: &mut Vec<Range<usize>>,
+        occupied: &mut Occupied,
     ) -> Result<(), Refusal> {
         let body = Body::new(view, window);
         let Ok(crossing) = &why.crossing else { return Err(why.refusal(view, &body, self.base)) };
@@ -432,7 +432,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         let (Some(mut moved), Some(mut arrived)) = (moved, arrived) else {
             return Err(why.refusal(view, &body, self.base));
         };
-        occupied.push(host.window.first..host.window.end());
+        occupied.add(host.window.first..host.window.end());
         let start = (gateway - host_body.site) as usize;
         let mut site = moved.site.new.to_vec();
         for relay in &mut arrived.relays {

@@ -1,7 +1,9 @@
 //! Room for far jumps: instructions beside a site that move with it, or others within reach.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hsaco_analysis::Block;
 use hsaco_isa::Inst;
 use hsaco_isa::effects::Flow;
 
@@ -26,10 +28,53 @@ pub(super) struct Host {
 /// nearest have no registers free the others rarely have.
 pub(super) const HOSTS_TRIED: usize = 16;
 
+/// Ranges of instructions that have a use; those that meet are one.
+#[derive(Default)]
+pub(super) struct Occupied(BTreeMap<usize, usize>);
+
+impl Occupied {
+    pub(super) fn add(&mut self, range: Range<usize>) {
+        let Range { mut start, mut end } = range;
+        while let Some((&before, &until)) = self.0.range(..=end).next_back()
+            && until >= start
+        {
+            (start, end) = (start.min(before), end.max(until));
+            self.0.remove(&before);
+        }
+        self.0.insert(start, end);
+    }
+
+    fn has(&self, step: usize) -> bool {
+        self.0.range(..=step).next_back().is_some_and(|(_, end)| step < *end)
+    }
+}
+
+/// Bytes beyond which no branch reaches.
+const NEAR: u64 = 0x2_0100;
+
+/// The blocks with instructions near an address, the one whose start is nearest first.
+fn blocks_around<'v>(view: &'v View<'_>, address: u64) -> impl Iterator<Item = &'v Block> {
+    let stream = view.stream();
+    let blocks = view.cfg().blocks().as_slice();
+    let start = |block: &Block| stream.address_of(block.first);
+    let (first, end) = (address.saturating_sub(NEAR), address.saturating_add(NEAR));
+    let first = blocks.partition_point(|it| start(it) <= first).saturating_sub(1);
+    let end = blocks.partition_point(|it| start(it) < end);
+    let near = blocks.get(first..end).unwrap_or_default();
+    let (below, above) = near.split_at(near.partition_point(|it| start(it) < address));
+    let (mut below, mut above) = (below.iter().rev().peekable(), above.iter().peekable());
+    let distance = move |block: &Block| start(block).abs_diff(address);
+    std::iter::from_fn(move || match (below.peek(), above.peek()) {
+        (Some(before), Some(after)) if distance(before) > distance(after) => above.next(),
+        (None, _) => above.next(),
+        _ => below.next(),
+    })
+}
+
 /// The nearest instructions within a branch's reach that may move and leave so many bytes beside their own far jump.
 pub(super) fn host(
     view: &View<'_>,
-    occupied: &[Range<usize>],
+    occupied: &Occupied,
     body: &Body<'_>,
     size: usize,
 ) -> Option<Host> {
@@ -37,13 +82,13 @@ pub(super) fn host(
         return None;
     }
     let (stream, dialect) = (view.stream(), view.dialect());
-    let mut blocks: Vec<&hsaco_analysis::Block> = view.cfg().blocks().iter().collect();
-    blocks.sort_by_key(|block| stream.address_of(block.first).abs_diff(body.site));
     let rules = &body.window.rules;
+    let start = stream.step_at(body.site.saturating_sub(NEAR));
+    let end = stream.step_at(body.site.saturating_add(NEAR)) + 1;
     let mut tried = 0;
-    blocks.into_iter().find_map(|block| {
-        let mut first = block.first;
-        while first < block.end && tried < HOSTS_TRIED {
+    blocks_around(view, body.site).find_map(|block| {
+        let mut first = block.first.max(start);
+        while first < block.end.min(end) && tried < HOSTS_TRIED {
             let wanted = dialect.far_size() + size;
             let Some(window) = movable(view, occupied, first..block.end, wanted, rules) else {
                 first += 1;
@@ -73,7 +118,7 @@ pub(super) fn host(
 /// Instructions from the first of a range on that may move together and have so many bytes.
 pub(super) fn movable(
     view: &View<'_>,
-    occupied: &[Range<usize>],
+    occupied: &Occupied,
     range: Range<usize>,
     size: usize,
     rules: &[(&'static str, u64)],
@@ -82,7 +127,7 @@ pub(super) fn movable(
     let mut code = Vec::new();
     let mut bytes = 0;
     for step in range.clone() {
-        let is_free = occupied.iter().all(|it| !it.contains(&step));
+        let is_free = !occupied.has(step);
         let inst = stream.inst(step).filter(|it| is_free && may_move(it, false))?;
         bytes += inst.len();
         code.push(inst);
@@ -161,4 +206,19 @@ pub(super) fn may_move(inst: &Inst, is_last: bool) -> bool {
         || name.contains("getpc")
         || matches!(name, "s_clause" | "s_delay_alu");
     flows && !is_bound
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_meet_are_one() {
+        let mut occupied = Occupied::default();
+        for range in [5..6, 1..2, 8..9, 4..9, 2..3, 12..14, 0..0] {
+            occupied.add(range);
+        }
+        let has: Vec<usize> = (0..16).filter(|it| occupied.has(*it)).collect();
+        assert_eq!(has, [1, 2, 4, 5, 6, 7, 8, 12, 13]);
+    }
 }

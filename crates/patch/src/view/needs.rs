@@ -1,8 +1,9 @@
 //! Live registers, and those of outstanding memory operations, around the instructions of a function.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 
-use hsaco_analysis::{BlockId, Focus, Liveness, LivenessMemo, RegisterSet, ScalarSet};
+use hsaco_analysis::{BlockId, Focus, Liveness, LivenessMemo, RegisterSet, RegisterSets};
 use hsaco_bytes::IndexVec;
 use hsaco_isa::effects::Lanes;
 use hsaco_isa::model::{Register, RegisterFile};
@@ -33,10 +34,10 @@ impl Needs {
             focus,
             liveness: LivenessMemo::new(focus),
             wanted: RefCell::default(),
-            before: RefCell::new(ByStep::new(focus, 0)),
+            before: RefCell::new(ByStep::new(focus, Order::Descending)),
             before_blocks: OnceCell::new(),
             last: RefCell::default(),
-            outstanding: RefCell::new(ByStep::new(focus, 0)),
+            outstanding: RefCell::new(ByStep::new(focus, Order::Ascending)),
         }
     }
 
@@ -90,23 +91,28 @@ impl Needs {
     /// What is needed before these instructions, which are in order.
     fn walk(&self, code: &Instructions<'_>, steps: &[usize]) -> ByStep {
         let cfg = code.cfg();
-        let mut found = ByStep::new(self.focus, steps.len());
+        let mut found = ByStep::new(self.focus, Order::Descending);
         let mut rest = steps;
-        while let Some(first) = rest.first() {
-            let Some(block) = cfg.block_of(*first) else { break };
-            let end = cfg.blocks()[block].end;
-            let (here, others) = rest.split_at(rest.partition_point(|step| *step < end).max(1));
+        while let Some(last) = rest.last() {
+            let Some(block) = cfg.block_of(*last) else {
+                rest = rest.split_last().map_or(&[], |(_, others)| others);
+                continue;
+            };
+            let first = cfg.blocks()[block].first;
+            let (others, here) = rest.split_at(rest.partition_point(|step| *step < first));
             let mut next = here;
-            let start = found.len();
-            self.liveness(code).walk_to(block, *first, |step, before| {
-                if let Some((last, earlier)) = next.split_last()
-                    && *last == step
-                {
-                    found.push(step, before);
-                    next = earlier;
-                }
-            });
-            found.reverse_from(start);
+            self.liveness(code).walk_to(
+                block,
+                here.first().copied().unwrap_or(first),
+                |step, before| {
+                    if let Some((last, earlier)) = next.split_last()
+                        && *last == step
+                    {
+                        found.insert(step, before);
+                        next = earlier;
+                    }
+                },
+            );
             rest = others;
         }
         found
@@ -142,65 +148,66 @@ impl Needs {
     }
 }
 
-/// What is known before some instructions, in their order; of scalar registers alone where only these are asked about.
-enum ByStep {
-    All(Vec<(usize, RegisterSet)>),
-    Scalars(Vec<(usize, ScalarSet)>),
+/// What is known before some instructions; of scalar registers alone where only these are asked about.
+struct ByStep {
+    focus: Focus,
+    order: Order,
+    /// Keys of instructions, ascending, and what is known before each.
+    keys: Vec<usize>,
+    sets: RegisterSets,
+    /// Those that came out of order.
+    others: BTreeMap<usize, RegisterSet>,
+}
+
+/// In which order most instructions are added: then neighbours are kept as what is different between them.
+#[derive(Clone, Copy)]
+enum Order {
+    /// From the first to the last.
+    Ascending,
+    /// From the last to the first.
+    Descending,
+}
+
+impl Order {
+    /// A number that rises from one instruction to the next.
+    fn key(self, step: usize) -> usize {
+        match self {
+            Order::Ascending => step,
+            Order::Descending => !step,
+        }
+    }
 }
 
 impl ByStep {
-    fn new(focus: Focus, count: usize) -> Self {
-        match focus {
-            Focus::All => ByStep::All(Vec::with_capacity(count)),
-            Focus::Scalars => ByStep::Scalars(Vec::with_capacity(count)),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            ByStep::All(list) => list.len(),
-            ByStep::Scalars(list) => list.len(),
-        }
+    fn new(focus: Focus, order: Order) -> Self {
+        let (keys, sets) = (Vec::new(), RegisterSets::default());
+        Self { focus, order, keys, sets, others: BTreeMap::new() }
     }
 
     fn get(&self, step: usize) -> Option<RegisterSet> {
-        match self {
-            ByStep::All(list) => Some(list.get(find(list, step).ok()?)?.1),
-            ByStep::Scalars(list) => Some(list.get(find(list, step).ok()?)?.1.with_all_vectors()),
-        }
+        let key = self.order.key(step);
+        let set = match self.keys.binary_search(&key) {
+            Ok(number) => self.sets.get(number),
+            Err(_) => self.others.get(&key).copied(),
+        };
+        set.map(|set| match self.focus {
+            Focus::All => set,
+            Focus::Scalars => set.with_all_vectors(),
+        })
     }
 
     fn insert(&mut self, step: usize, set: &RegisterSet) {
-        match self {
-            ByStep::All(list) => insert(list, step, *set),
-            ByStep::Scalars(list) => insert(list, step, set.scalars()),
+        let key = self.order.key(step);
+        let set = match self.focus {
+            Focus::All => *set,
+            Focus::Scalars => set.without_vectors(),
+        };
+        let is_next = self.keys.last().is_none_or(|last| *last < key);
+        if is_next && self.sets.push(&set) {
+            self.keys.push(key);
+        } else {
+            self.others.insert(key, set);
         }
-    }
-
-    /// Adds at the end what comes before what was added last.
-    fn push(&mut self, step: usize, set: &RegisterSet) {
-        match self {
-            ByStep::All(list) => list.push((step, *set)),
-            ByStep::Scalars(list) => list.push((step, set.scalars())),
-        }
-    }
-
-    /// Puts in order what was added from a place on.
-    fn reverse_from(&mut self, start: usize) {
-        match self {
-            ByStep::All(list) => list.split_at_mut(start).1.reverse(),
-            ByStep::Scalars(list) => list.split_at_mut(start).1.reverse(),
-        }
-    }
-}
-
-fn find<T>(list: &[(usize, T)], step: usize) -> Result<usize, usize> {
-    list.binary_search_by_key(&step, |(at, _)| *at)
-}
-
-fn insert<T>(list: &mut Vec<(usize, T)>, step: usize, set: T) {
-    if let Err(at) = find(list, step) {
-        list.insert(at, (step, set));
     }
 }
 
