@@ -4,6 +4,7 @@
 
 mod asm;
 mod check;
+mod data;
 pub(crate) mod database;
 mod disasm;
 mod distinct;
@@ -17,6 +18,7 @@ pub(crate) mod mix;
 mod patch;
 pub(crate) mod rate;
 pub(crate) mod reference;
+mod start;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,9 +48,11 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
         "min/median ms", "hsaco", "incumbent", "ratio", "bar"
     );
     for group in [
+        start::start,
         many_kernels,
         rocsparse,
         compressed,
+        data::data,
         disasm::disasm,
         distinct::distinct,
         asm::asm,
@@ -183,6 +187,24 @@ impl Bench {
             (format!("{:.2} s", time.as_secs_f64()), format!("<= {} s", limit.as_secs()));
         let verdict = self.verdict(time <= limit);
         println!("{name:<44} {text:>19} {:>19} {:>9} {bar:>9} {verdict}", "", "");
+    }
+
+    /// A time that is aimed at.
+    fn time_aim(&self, name: &str, time: Duration, limit: Duration) {
+        let text = format!("{:.2} s", time.as_secs_f64());
+        self.aim_row(name, &text, &format!("<= {} s", limit.as_secs()), time <= limit);
+    }
+
+    /// A peak of memory that is aimed at.
+    fn memory_aim(&self, name: &str, arguments: &[&str], file: &Path, limit: u64) -> Result<()> {
+        if tool("python3").is_none() {
+            println!("{name:<44} skipped: no python3");
+            return Ok(());
+        }
+        let peak = usage(&self.hsaco(arguments, file), 1, Path::new("/dev/null"))?.peak_memory;
+        let [text, bar] = [peak, limit].map(|it| format!("{} MiB", it.div_ceil(MEBIBYTE)));
+        self.aim_row(name, &text, &format!("<= {bar}"), peak <= limit);
+        Ok(())
     }
 
     /// Millions a second, of which there must be so many.

@@ -2,11 +2,16 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
-use hsaco::container::{Entry, EntryKind, HashCheck, WalkOptions, entries};
+use hsaco::compress::Method;
+use hsaco::container::bundle::{self, Bundle};
+use hsaco::container::{
+    Entry, EntryKind, HashCheck, OuterBundle, OuterBundles, WalkOptions, ccob, entries,
+};
 use hsaco::isa::target::EntryId;
 use hsaco_tests::{corpus_dir, workspace_root};
 
@@ -128,4 +133,55 @@ pub(crate) fn objects(target: &str) -> Result<Vec<PathBuf>> {
 fn is_for(entry: &Entry<'_>, target: &str) -> bool {
     let id = entry.id.as_deref().and_then(EntryId::parse);
     entry.kind == EntryKind::CodeObject && id.is_some_and(|id| id.target == target)
+}
+
+/// librocsparse's bundles one after the other, each compressed, as compilers make them since ROCm 6; nothing where the
+/// library was not fetched. Beside it stands what they unfold to.
+pub(crate) fn compressed_library() -> Result<Option<PathBuf>> {
+    let Some(library) = super::library("debian", "librocsparse") else { return Ok(None) };
+    let path = workspace_root().join("target/bench/librocsparse.hipfb");
+    let plain = plain_library(&path);
+    if path.exists() && plain.exists() {
+        return Ok(Some(path));
+    }
+    let file = fs::read(library)?;
+    let mut bundles = OuterBundles::default();
+    for entry in entries(&file, &WalkOptions::default()) {
+        bundles.add(&entry?, None);
+    }
+    let (mut content, mut packed) = (Vec::new(), Vec::new());
+    for OuterBundle { offset, .. } in bundles.0 {
+        let rest = file.get(usize::try_from(offset)?..).unwrap_or_default();
+        let size = usize::try_from(Bundle::parse(rest)?.extent())?;
+        let bundle = rest.get(..size).unwrap_or_default();
+        packed.extend(ccob::write(bundle, 3, Method::Zstd, 3)?);
+        packed.resize(packed.len().next_multiple_of(8), 0);
+        content.extend_from_slice(bundle);
+    }
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    fs::write(&plain, content)?;
+    fs::write(&path, packed)?;
+    Ok(Some(path))
+}
+
+/// What [`compressed_library`] unfolds to.
+pub(crate) fn plain_library(compressed: &Path) -> PathBuf {
+    compressed.with_extension("plain")
+}
+
+/// An object so many times, in bundles one after the other.
+pub(crate) fn copies_of(object: &Path, count: usize) -> Result<PathBuf> {
+    let stem = object.file_stem().unwrap_or_default().display().to_string();
+    let path = object.with_file_name(format!("{count}-times-{stem}.hipfb"));
+    let object = fs::read(object)?;
+    let bundle = bundle::write(&[("hipv4-amdgcn-amd-amdhsa--gfx942", object)], 4096);
+    if fs::metadata(&path).is_ok_and(|it| it.len() == (bundle.len() * count) as u64) {
+        return Ok(path);
+    }
+    let mut file = BufWriter::new(fs::File::create(&path)?);
+    for _ in 0..count {
+        file.write_all(&bundle)?;
+    }
+    file.flush()?;
+    Ok(path)
 }
