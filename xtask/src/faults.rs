@@ -164,5 +164,6 @@ fn reason(certainty: &Certainty) -> &'static str {
         Certainty::OnPath(_) => "on a path",
         Certainty::ByAddress => "by address",
         Certainty::ByOrder => "by order",
+        Certainty::Unless(_) => "in doubt",
     }
 }

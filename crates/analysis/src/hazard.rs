@@ -13,7 +13,7 @@ use crate::state::States;
 use crate::stream::Stream;
 use crate::wait::Certainty;
 
-/// So many of a function are looked into.
+/// So many of a function are told, and so many that are in doubt.
 const MOST_FOUND: usize = 64;
 /// So many instructions are looked at before one.
 const FURTHEST: usize = 256;
@@ -33,6 +33,12 @@ pub struct TooClose {
     pub distance: u8,
     /// On which paths.
     pub certainty: Certainty,
+}
+
+impl TooClose {
+    const fn is_doubtful(&self) -> bool {
+        matches!(self.certainty, Certainty::Unless(_))
+    }
 }
 
 /// The hazards in a function, in the order of its code; the first few.
@@ -102,6 +108,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&self) -> Vec<TooClose> {
         let mut found = Vec::new();
+        let mut told = [0; 2];
         // Kinds come again and again: what to look for is worked out once for each.
         let mut outlooks: Vec<(Kinds, Outlook)> = Vec::new();
         for block in self.cfg.reverse_post_order() {
@@ -114,8 +121,12 @@ impl Search<'_> {
                     outlook
                 });
                 let is_concerned = outlook.firsts != Kinds::default();
-                if is_concerned && found.len() < MOST_FOUND {
-                    found.extend(self.before(*block, step, outlook));
+                let known = is_concerned.then(|| self.before(*block, step, outlook)).flatten();
+                let Some(known) = known else { continue };
+                let place = &mut told[usize::from(known.is_doubtful())];
+                *place += 1;
+                if *place <= MOST_FOUND {
+                    found.push(known);
                 }
             }
         }
@@ -151,7 +162,8 @@ impl Search<'_> {
             found: Vec::new(),
         };
         let is_always = back.walk(block, step, Gone::default());
-        let worst = back.found.into_iter().max_by_key(|it| it.demand.needed - it.distance)?;
+        let badness = |it: &TooClose| (!it.is_doubtful(), it.demand.needed - it.distance);
+        let worst = back.found.into_iter().max_by_key(badness)?;
         let certainty = if is_always { Certainty::Always } else { worst.certainty };
         Some(TooClose { certainty, ..worst })
     }
@@ -224,26 +236,34 @@ impl Back<'_> {
         None
     }
 
-    /// Whether an instruction is too close before the second.
+    /// Whether an instruction is too close before the second, without doubt.
     fn check(&mut self, first_step: usize, kinds: Kinds) -> bool {
         let search = self.search;
         let Some(inst) = search.stream.inst(first_step) else { return false };
         let Some(msb) = search.msb(first_step) else { return false };
         let first = search.decoder.effects(&inst, msb);
         let second = (search.kind(self.step), self.second);
-        let known = self.found.len();
+        let mut is_certain = false;
         for demand in search.hazards.between_kinds((kinds, &first), second) {
             let distance = self.distance(&demand);
             if let Some(distance) = distance.filter(|it| *it < demand.needed)
                 && !self.is_overwritten(&demand)
             {
-                let path = self.path.iter().rev().copied().collect();
-                let certainty = Certainty::OnPath(path);
+                let doubt = demand.hazard.doubt(self.between());
+                let path = || self.path.iter().rev().copied().collect();
+                let certainty = doubt.map_or_else(|| Certainty::OnPath(path()), Certainty::Unless);
+                is_certain |= doubt.is_none();
                 let (step, first) = (self.step, first_step);
                 self.found.push(TooClose { step, first, demand, distance, certainty });
             }
         }
-        self.found.len() > known
+        is_certain
+    }
+
+    /// What the instructions in between are.
+    fn between(&self) -> Kinds {
+        let kinds = self.passed.iter().map(|step| self.search.kind(*step));
+        kinds.fold(Kinds::default(), Kinds::and)
     }
 
     /// What stands between the two; nothing where the hazard ends on the way.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use hsaco_bytes::IndexVec;
 use hsaco_isa::Decoder;
-use hsaco_isa::effects::hazard::overlap;
+use hsaco_isa::effects::hazard::{Doubt, overlap};
 use hsaco_isa::effects::{Access, Count, Counter, Counters, Effects, Flow, Hold};
 use hsaco_isa::model::{Half, Register, RegisterFile, VgprMsb};
 
@@ -18,8 +18,6 @@ use crate::register_set::RegisterSet;
 use crate::state::{State, States};
 use crate::stream::Stream;
 
-/// Counters hold six bits at most: the instruction after so many others waits for the first by itself.
-const MOST_OUTSTANDING: u8 = 63;
 /// So many of a function are looked into.
 const MOST_FOUND: usize = 64;
 
@@ -47,6 +45,8 @@ pub enum Certainty {
     /// If two loads write the same register in another order than they were issued in, which manuals from gfx12 on
     /// allow.
     ByOrder,
+    /// On every path or some, unless what the manuals say no more of keeps two instructions apart.
+    Unless(Doubt),
 }
 
 /// A register that is used while an operation that holds it may be outstanding.
@@ -217,7 +217,7 @@ impl Outstanding {
                 held.younger = held.younger.saturating_add(1);
             }
         }
-        self.held.retain(|held| held.younger < MOST_OUTSTANDING);
+        self.held.retain(|held| held.younger < effects.most_outstanding(held.count.counter));
         let mut hold = |register: Register, is_source: bool| {
             if !is_vector(&register) || has_vectors {
                 let operation = number as u32;

@@ -21,6 +21,7 @@ fn certainty(it: &Certainty) -> String {
         Certainty::OnPath(blocks) => format!("on a path of {} blocks", blocks.len()),
         Certainty::ByAddress => "by address".to_owned(),
         Certainty::ByOrder => "by order".to_owned(),
+        Certainty::Unless(doubt) => format!("unless {}", doubt.name()),
     }
 }
 
@@ -83,6 +84,18 @@ fn scalar_loads_complete_in_any_order() {
         v_mov_b32_e32 v2, v0
         s_endpgm";
     assert_eq!(found("gfx942", lines), [""; 0]);
+}
+
+#[test]
+fn a_counter_that_is_full_waits_by_itself() {
+    let lines = |loads: usize| {
+        let loads = "ds_read_b32 v1, v4\n".repeat(loads);
+        format!("ds_read_b32 v0, v4\n {loads} v_mov_b32_e32 v2, v0\n s_endpgm")
+    };
+    // lgkmcnt has four bits on gfx9, and six from gfx10 on.
+    assert_eq!(found("gfx942", &lines(14)), ["0 -> 15: v0 lgkmcnt 14 always"]);
+    assert_eq!(found("gfx942", &lines(15)), [""; 0]);
+    assert_eq!(found("gfx1030", &lines(15)), ["0 -> 16: v0 lgkmcnt 15 always"]);
 }
 
 #[test]
@@ -157,6 +170,67 @@ fn hazards_reach_over_edges() {
 }
 
 /// Callees of gfx1250 return with no upper bits of register numbers, as those of LLVM do: which registers are meant is known.
+#[test]
+fn carries_and_masks_need_no_distance() {
+    // "VALU reads SGPR as carry-in: 0" (CDNA3 manual, 4.5); as a constant: 2.
+    let lines = |second: &str| format!("v_cmp_u_f32_e64 s[2:3], v0, v0\n {second}\n s_endpgm");
+    let of = |second: &str| found("gfx942", &lines(second));
+    assert_eq!(of("v_cndmask_b32_e64 v1, v2, v3, s[2:3]"), [""; 0]);
+    assert_eq!(of("v_addc_co_u32_e64 v1, vcc, v2, v3, s[2:3]"), [""; 0]);
+    let constant = ["0 -> 1: valu-sgpr-valu 0 of 2 always"];
+    assert_eq!(of("v_mov_b32_e32 v1, s2"), constant);
+    assert_eq!(of("v_add_u32_e32 v1, s2, v3"), constant);
+}
+
+#[test]
+fn dpp_needs_a_distance_where_it_moves_lanes() {
+    let lines = |second: &str| format!("v_mov_b32_e32 v1, v0\n {second}\n s_endpgm");
+    let of = |second: &str| found("gfx90a", &lines(second));
+    let lanes = "quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf";
+    assert_eq!(of(&format!("v_mov_b32_dpp v1, v2 {lanes}")), [""; 0]);
+    let read = ["0 -> 1: vgpr-dpp 0 of 2 always"];
+    assert_eq!(of(&format!("v_mov_b32_dpp v2, v1 {lanes}")), read);
+    assert_eq!(of(&format!("v_add_f32_dpp v2, v1, v3 {lanes}")), read);
+    assert_eq!(of(&format!("v_add_f32_dpp v2, v3, v1 {lanes}")), [""; 0]);
+}
+
+#[test]
+fn matrix_instructions_in_between_take_their_time() {
+    let lines = |between: &str| {
+        format!(
+            "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]
+            {between}
+            v_mov_b32_e32 v20, v0
+            s_endpgm"
+        )
+    };
+    let other = "v_mfma_f32_16x16x16_f16 v[4:7], v[8:9], v[10:11], v[4:7]";
+    let doubt = "unless the matrix instructions between them take long enough";
+    assert_eq!(found("gfx942", &lines(other)), [format!("0 -> 2: mfma-read 1 of 7 {doubt}")]);
+    assert_eq!(found("gfx942", &lines("s_nop 5")), ["0 -> 2: mfma-read 6 of 7 always"]);
+    assert_eq!(found("gfx942", &lines("s_nop 6")), [""; 0]);
+    // Another way without it is certain.
+    let branch = format!("s_cbranch_scc1 2\n {other}");
+    assert_eq!(
+        found("gfx942", &lines(&branch)),
+        ["0 -> 3: mfma-read 1 of 7 on a path of 2 blocks"]
+    );
+}
+
+#[test]
+fn the_mode_of_gfx1250_decides_what_runs_beside_what() {
+    let doubt = "unless the hardware holds the wave back, as it may while SCHED_MODE bit 2 is 0";
+    let root = "v_rcp_f32_e32 v0, v1\n v_mul_f32_e32 v2, v0, v3\n s_endpgm";
+    assert_eq!(found("gfx1250", root), [format!("0 -> 1: trans-use 0 of 1 {doubt}")]);
+    let product = "v_wmma_f32_16x16x32_f16 v[0:7], v[8:15], v[16:23], v[0:7]";
+    let read = format!("{product}\n v_mov_b32_e32 v40, v1\n s_endpgm");
+    assert_eq!(found("gfx1250", &read), [format!("0 -> 1: wmma-read 0 of 4 {doubt}")]);
+    // Factors are waited for in no mode.
+    let next = "v_wmma_f32_16x16x32_f16 v[24:31], v[0:7], v[16:23], v[24:31]";
+    let factor = format!("{product}\n {next}\n s_endpgm");
+    assert_eq!(found("gfx1250", &factor), ["0 -> 1: wmma-factor 0 of 5 always"]);
+}
+
 #[test]
 fn vector_registers_are_known_after_a_call() {
     let lines = "s_swap_pc_i64 s[30:31], s[4:5]

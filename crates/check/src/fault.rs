@@ -106,6 +106,7 @@ impl Listing<'_> {
                 let why = ", and loads need not be written in the order in which they are issued";
                 (Severity::Warning, why.to_owned())
             }
+            Certainty::Unless(doubt) => (Severity::Warning, format!(", unless {}", doubt.name())),
         }
     }
 

@@ -280,6 +280,13 @@ const fn of_gfx1250(counting: Counting) -> &'static [Count] {
 /// A counter, and how far it must fall.
 pub(super) type Limit = Option<(Counter, u8)>;
 
+/// The most that a counter holds: six bits from gfx12 on, and what `s_waitcnt` can ask for before.
+pub(super) fn most(arch: Arch, counter: Counter) -> u8 {
+    const SIX_BITS: u8 = 0x3f;
+    let field = WaitField::all(arch).iter().find(|field| field.counter == counter);
+    field.map_or(SIX_BITS, |field| field.max() as u8)
+}
+
 /// What `s_waitcnt` and its like wait for; `number` is their operand.
 pub(super) fn waited(arch: Arch, wait: Wait, number: u16) -> [Limit; 3] {
     use Counter::*;

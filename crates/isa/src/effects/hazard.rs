@@ -60,8 +60,12 @@ impl Unit {
 enum Shared {
     /// The first writes a scalar register, or VCC, that the second names.
     Scalar,
+    /// The same, but that the second takes it as a constant, not as a carry or as the mask of a choice.
+    ScalarConstant,
     /// The first writes a vector register that the second reads.
     VectorRead,
+    /// The same, but that the second reads it from other lanes: the first source of DPP.
+    MovedLanes,
     /// The first writes a vector register that the second writes.
     VectorWrite,
     /// The same, but that the second takes another operation, or not as what it adds to.
@@ -123,6 +127,30 @@ pub struct Hazard {
     shared: Shared,
     needed: Needed,
     ends: Ends,
+    is_by_mode: bool,
+}
+
+/// What may keep the two instructions of a hazard apart although too little stands between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Doubt {
+    /// A matrix instruction between them, which waits for the matrix instruction before it: how long is not told.
+    Matrix,
+    /// The hardware, which holds a wave back after instructions of several cycles, unless `DISABLE_XDL_ARB_STALL` of
+    /// `SCHED_MODE` is set: manuals demand the distance and say this as well.
+    Mode,
+}
+
+impl Doubt {
+    /// The same for messages: what follows "unless".
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Doubt::Matrix => "the matrix instructions between them take long enough",
+            Doubt::Mode => {
+                "the hardware holds the wave back, as it may while SCHED_MODE bit 2 is 0"
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Hazard {
@@ -176,6 +204,20 @@ impl Hazard {
         // A transcendental instruction is half of what ends such a hazard: three computations of six.
         let half = self.ends == Ends::VectorResults && kinds.any(Kinds::TRANS);
         Passage::Adds(if half { 3 } else { counts.into() })
+    }
+
+    /// What may keep the two apart, from what the instructions between them are.
+    #[must_use]
+    pub const fn doubt(&self, between: Kinds) -> Option<Doubt> {
+        if self.is_by_mode {
+            Some(Doubt::Mode)
+        } else if self.first.any(Kinds::MFMA.and(Kinds::DGEMM).and(Kinds::XDL))
+            && between.any(Kinds::MFMA)
+        {
+            Some(Doubt::Matrix)
+        } else {
+            None
+        }
     }
 
     fn concerns(&self, first: Kinds, second: Kinds) -> bool {
@@ -366,7 +408,12 @@ fn shared(
         Shared::Scalar => {
             second.reads().filter(is_named_scalar).find_map(|read| writes(first, read))
         }
+        Shared::ScalarConstant => {
+            let mut constants = constants(second).filter(is_named_scalar);
+            constants.find_map(|constant| writes(first, constant))
+        }
         Shared::VectorRead => second.reads().filter(is_vector).find_map(|read| writes(first, read)),
+        Shared::MovedLanes => writes(first, second.operand("src0").filter(is_vector)?),
         Shared::VectorWrite => {
             second.writes().filter(is_vector).find_map(|written| writes(first, written))
         }
@@ -426,6 +473,16 @@ fn shared(
             second.writes().filter(is_vector).find(|it| overlap(it, &sum)).map(Some)
         }
     }
+}
+
+/// The sources of a vector instruction that are no carry, nor the mask of a choice.
+fn constants(effects: &Effects<'_>) -> impl Iterator<Item = Register> {
+    const WITH_CARRY: [&str; 4] = ["v_cndmask_", "v_addc_", "v_subb_", "v_subbrev_"];
+    let name = effects.inst.mnemonic();
+    let has_carry = WITH_CARRY.iter().any(|carry| name.starts_with(carry));
+    let sources =
+        ["src0", "src1", "src2"].into_iter().filter(move |source| !has_carry || *source != "src2");
+    sources.filter_map(|source| effects.operand(source))
 }
 
 fn is_same_operation(first: &Effects<'_>, second: &Effects<'_>) -> bool {
@@ -518,7 +575,10 @@ mod tests {
         assert_eq!(demands("gfx90a", compare, "v_div_fmas_f32 v0, v1, v2, v3"), "vcc-div-fmas 4");
         let select = "v_cndmask_b32_e32 v0, v1, v2, vcc";
         assert_eq!(demands("gfx90a", compare, select), "");
-        assert_eq!(demands("gfx942", compare, select), "valu-sgpr-valu 2");
+        // The mask of a choice is no constant.
+        assert_eq!(demands("gfx942", compare, select), "");
+        let constant = "v_mov_b32_e32 v0, vcc_lo";
+        assert_eq!(demands("gfx942", compare, constant), "valu-sgpr-valu 2");
         let [compare, select] = [compare, select].map(|line| line.replace("vcc", "vcc_lo"));
         assert_eq!(demands("gfx1100", &compare, &select), "");
     }

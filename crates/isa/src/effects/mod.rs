@@ -207,6 +207,24 @@ impl<'a> Effects<'a> {
         counter::counts(self.model.arch, self.form.counting)
     }
 
+    /// The most operations that a counter of the processor holds: one more waits for the first of them by itself.
+    ///
+    /// ```
+    /// use hsaco_isa::effects::Counter;
+    /// use hsaco_isa::model::VgprMsb;
+    /// use hsaco_isa::{Decoder, Processor};
+    /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
+    /// let endpgm = decoder.decode(&[0x00, 0x00, 0x81, 0xbf]).unwrap();
+    /// let effects = decoder.effects(&endpgm, VgprMsb::default());
+    /// assert_eq!(effects.most_outstanding(Counter::Lgkmcnt), 15);
+    /// assert_eq!(effects.most_outstanding(Counter::Vmcnt), 63);
+    /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
+    /// ```
+    #[must_use]
+    pub fn most_outstanding(&self, counter: Counter) -> u8 {
+        counter::most(self.model.arch, counter)
+    }
+
     /// The wait counters that it waits for, each with the value that it must fall to.
     pub fn waits(&self) -> impl Iterator<Item = (Counter, u8)> + use<> {
         // Most wait for nothing, and are not asked for their number.

@@ -23,6 +23,7 @@ const fn row(
         shared,
         needed,
         ends: Ends::Distance,
+        is_by_mode: false,
     }
 }
 
@@ -34,6 +35,11 @@ impl Hazard {
 
     const fn in_units(mut self, unit: Unit) -> Self {
         self.unit = unit;
+        self
+    }
+
+    const fn by_mode(mut self) -> Self {
+        self.is_by_mode = true;
         self
     }
 }
@@ -59,7 +65,7 @@ pub(super) const GFX9: &[Hazard] = &[
     row(
         "vgpr-dpp",
         (VALU, Kinds::DPP),
-        Shared::VectorRead,
+        Shared::MovedLanes,
         Fixed(2),
         "DPP reads lanes before the vector instruction before has written them",
         "CDNA manuals 4.5; checkDPPHazards",
@@ -243,10 +249,10 @@ pub(super) const GFX940: &[Hazard] = &[
     row(
         "valu-sgpr-valu",
         (Kinds::WRITES_SCALAR, VALU),
-        Shared::Scalar,
+        Shared::ScalarConstant,
         Fixed(2),
         "the old value of a scalar register is read that a vector instruction writes",
-        "checkVALUHazards",
+        "CDNA3 manual 4.5, where a carry needs no wait states",
     ),
     row(
         "vgpr-readlane",
@@ -400,7 +406,8 @@ pub(super) const GFX1250: &[Hazard] = &[
         "checkWMMACoexecutionHazards",
     )
     .not(NONE, Kinds::WMMA.and(Kinds::TRANS))
-    .in_units(Unit::Computations),
+    .in_units(Unit::Computations)
+    .by_mode(),
     row(
         "wmma-write",
         (Kinds::WMMA, VALU),
@@ -410,7 +417,8 @@ pub(super) const GFX1250: &[Hazard] = &[
         "checkWMMACoexecutionHazards",
     )
     .not(NONE, Kinds::WMMA.and(Kinds::TRANS))
-    .in_units(Unit::Computations),
+    .in_units(Unit::Computations)
+    .by_mode(),
     row(
         "trans-use",
         (Kinds::TRANS, VALU),
@@ -420,7 +428,8 @@ pub(super) const GFX1250: &[Hazard] = &[
         "fixVALUTransCoexecutionHazards",
     )
     .not(NONE, Kinds::TRANS)
-    .in_units(Unit::Computations),
+    .in_units(Unit::Computations)
+    .by_mode(),
     row(
         "trans-source",
         (Kinds::TRANS, VALU),
@@ -430,7 +439,8 @@ pub(super) const GFX1250: &[Hazard] = &[
         "fixVALUTransCoexecutionHazards",
     )
     .not(NONE, Kinds::TRANS)
-    .in_units(Unit::Computations),
+    .in_units(Unit::Computations)
+    .by_mode(),
 ];
 
 const fn matrix_read_of(first: Kinds, needed: Needed) -> Hazard {
