@@ -1,5 +1,7 @@
 //! What the house looks like: lines, names, long functions and cycles between modules, crate by crate.
 
+mod page;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +61,9 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     for it in crates.iter().flat_map(|it| &it.long).chain(&long_functions_of_tools()?) {
         println!("long function: {it}");
     }
-    let broken: Vec<String> = crates.iter().flat_map(broken_layers).chain(twins(&crates)).collect();
+    let mut broken: Vec<String> =
+        crates.iter().flat_map(broken_layers).chain(twins(&crates)).collect();
+    broken.extend(page::broken(&hsaco_tests::workspace_root())?);
     ensure!(!check || broken.is_empty(), "{}", broken.join("; "));
     Ok(())
 }
@@ -169,9 +173,7 @@ impl Crate {
                 .with_context(|| format!("cannot read {}", file.display()))?;
         }
         let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
-        let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
-        let lines = lines.take_while(|line| !line.starts_with('['));
-        it.dependencies = lines.filter(|line| line.contains('=')).count();
+        it.dependencies = dependencies(&manifest).count();
         Ok(it)
     }
 
@@ -245,6 +247,12 @@ impl Crate {
         self.uses.entry(module).or_default().extend(used);
         Ok(())
     }
+}
+
+/// The lines of a manifest that name dependencies.
+fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    lines.take_while(|line| !line.starts_with('[')).filter(|line| line.contains('='))
 }
 
 /// All files of Rust in a folder but generated ones.

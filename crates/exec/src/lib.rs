@@ -9,6 +9,7 @@
 //! assert!(command.status()?.success());
 //! # Ok::<(), anyhow::Error>(())
 //! ```
+#![forbid(unsafe_code)]
 
 mod installation;
 mod settings;
