@@ -1,5 +1,7 @@
 //! The objects of files in one executable: of a container, those that a device runs.
 
+mod text;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -9,6 +11,8 @@ use hsaco_db::Wanted;
 use hsaco_files::{ObjectItem, Trouble};
 use hsaco_isa::TargetId;
 use hsaco_load::{Error, Executable};
+
+pub use text::{write_executable, write_places};
 
 /// Loads objects as they are found.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Everything about an object and its kernels.
 
+mod text;
+
 use std::collections::BTreeMap;
 
 use crate::source_name;

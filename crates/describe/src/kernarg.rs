@@ -1,5 +1,7 @@
 //! Where the bytes of kernels' arguments go, and prepacked buffers of them.
 
+mod text;
+
 use hsaco_bytes::hex::encode as hex;
 use hsaco_bytes::{Error, SCHEMA_VERSION, TextError};
 use hsaco_dwarf::DebugInfo;

@@ -1,5 +1,7 @@
 //! What every byte of a file is for.
 
+mod text;
+
 use std::collections::HashMap;
 
 use crate::names::Names;
@@ -8,6 +10,8 @@ use hsaco_container::Container;
 use hsaco_files::{KernelSelection, ObjectSelection};
 use hsaco_object::layout::{Code, Duplicate, Kind, Layout, Object, Owner, Piece};
 use serde::Serialize;
+
+pub use text::SizeStyle;
 
 /// Which bytes are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -293,6 +297,19 @@ pub enum Key {
     Section,
     /// Their kernel or function.
     Kernel,
+}
+
+impl Key {
+    /// Its name, as options have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Target => "target",
+            Self::Object => "object",
+            Self::Section => "section",
+            Self::Kernel => "kernel",
+        }
+    }
 }
 
 /// What a group of bytes has in common.

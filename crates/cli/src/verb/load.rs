@@ -1,20 +1,17 @@
 //! `hsaco load`: what a loader would do, without a device.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hsaco::bytes::number::count;
-use hsaco::load::{Executable, ExecutableRows, Freeze, LoadedSymbolKind, RelocationRow};
+use hsaco::load::{Executable, ExecutableRows, Freeze};
+use hsaco_describe::executable::{write_executable, write_places};
 
 use crate::args::{Answer, Format, Inputs, ObjectFilter};
 use crate::executable::{self, Together, parse_address, parse_definition};
 use crate::json;
 use crate::output::{self, Output};
 use crate::report::{self, Status};
-use crate::table::{Cell, Table};
-use hsaco::bytes::escape::shown;
 
 /// Loads code objects as a runtime does, and shows the memory map and every relocation
 ///
@@ -70,7 +67,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     match args.answer.format {
         Format::Json => json::document(&mut out, &answer)?,
         Format::Text if !args.locate.is_empty() => write_places(&answer, &mut out)?,
-        Format::Text => write(&answer, &mut out, &executable)?,
+        Format::Text => {
+            let color = out.color();
+            write_executable(&answer, &executable, &mut out, color)?;
+        }
     }
     out.finish()?;
     for place in answer.places.iter().filter(|it| it.object.is_none()) {
@@ -87,119 +87,4 @@ fn image(executable: &Executable<'_>) -> Result<Vec<u8>> {
     let size = span.end - span.start;
     ensure!(size <= MOST, "an image of {size:#x} bytes: place the objects closer together");
     Ok(executable.flat_image()?)
-}
-
-fn write(rows: &ExecutableRows, out: &mut Output, executable: &Executable<'_>) -> Result<()> {
-    section(out, "memory", &memory(rows))?;
-    if rows.frozen {
-        section(out, "symbols", &symbols(executable))?;
-    }
-    section(out, "relocations", &relocations(&rows.relocations))?;
-    write_calls(rows, out)?;
-    for line in executable.needs_lines() {
-        writeln!(out, "{}", shown(&line))?;
-    }
-    if !rows.errors.is_empty() {
-        writeln!(out, "not loaded: {}", count(rows.errors.len(), "error"))?;
-    }
-    Ok(())
-}
-
-fn memory(rows: &ExecutableRows) -> Table {
-    let mut table = Table::titled(">address|>size|access|object");
-    for object in &rows.objects {
-        for segment in &object.segments {
-            table.row([
-                Cell::Hex(segment.address),
-                Cell::Hex(segment.size),
-                Cell::from(&segment.permissions),
-                Cell::from(&object.name),
-            ]);
-        }
-    }
-    table
-}
-
-fn symbols(executable: &Executable<'_>) -> Table {
-    let mut table = Table::titled(">address|>size|kind|object|name");
-    for symbol in executable.symbols().filter(|it| it.kind() != LoadedSymbolKind::Absolute) {
-        let object = symbol.object().map_or("-", |it| executable.object_name(it));
-        table.row([
-            symbol.address().map_or(Cell::Unknown, Cell::Hex),
-            Cell::Hex(symbol.size()),
-            symbol.kind().name().into(),
-            object.into(),
-            (&symbol.readable_name()).into(),
-        ]);
-    }
-    table
-}
-
-fn relocations(rows: &[RelocationRow]) -> Table {
-    let mut table = Table::titled(">place|type|>value|symbol|of");
-    for row in rows {
-        let symbol = match (&row.symbol, row.addend) {
-            (None, _) => "-".to_owned(),
-            (Some(symbol), 0) => symbol.clone(),
-            (Some(symbol), addend) => format!("{symbol}{addend:+}"),
-        };
-        table.row([
-            Cell::Hex(row.place),
-            (&row.kind).into(),
-            Cell::Hex(row.value),
-            (&symbol).into(),
-            row.provider.as_deref().unwrap_or("-").into(),
-        ]);
-    }
-    table
-}
-
-fn write_calls(rows: &ExecutableRows, out: &mut Output) -> Result<()> {
-    let Some(calls) = &rows.calls else { return Ok(()) };
-    writeln!(out, "calls")?;
-    for call in calls {
-        let callee = shown(call.callee.as_deref().unwrap_or("?"));
-        let object = match &call.callee_object {
-            Some(object) if call.crosses_objects => format!(" ({object})"),
-            _ => String::new(),
-        };
-        let caller = format!("{} ({})", call.caller, call.caller_object);
-        let caller = shown(&caller);
-        writeln!(
-            out,
-            "  {:#x} {caller} {} {callee}{object}, by {}",
-            call.site, call.kind, call.evidence
-        )?;
-    }
-    writeln!(out)?;
-    Ok(())
-}
-
-fn write_places(rows: &ExecutableRows, out: &mut Output) -> Result<()> {
-    for place in &rows.places {
-        let object = place.object.as_deref().unwrap_or("nothing");
-        let symbol = match (&place.symbol, place.symbol_offset) {
-            (Some(symbol), Some(offset)) => format!(" {}+{offset:#x}", shown(symbol)),
-            _ => String::new(),
-        };
-        writeln!(out, "{:#x}: {object}{symbol}", place.address)?;
-        for frame in &place.source {
-            let function = shown(frame.function.as_deref().unwrap_or("?"));
-            let file = shown(frame.file.as_deref().unwrap_or("?"));
-            let line = frame.line.unwrap_or(0);
-            writeln!(out, "  {function} at {file}:{line}:{}", frame.column.unwrap_or(0))?;
-        }
-    }
-    Ok(())
-}
-
-fn section(out: &mut Output, title: &str, table: &Table) -> Result<()> {
-    if table.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "{title}")?;
-    let color = out.color();
-    table.write(out, color)?;
-    writeln!(out)?;
-    Ok(())
 }

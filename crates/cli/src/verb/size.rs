@@ -3,13 +3,10 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use hsaco::bytes::number::{count, grouped};
 use hsaco::container::{Container, WalkOptions};
-use hsaco::object::layout::{self, Duplicate, Object, Piece};
+use hsaco::object::layout::{self, Duplicate, Object};
 use hsaco_describe::names::Names;
-use hsaco_describe::size::{
-    Key, Sizes, SizesRow, Sum, Wanted, saved, saved_within_targets, targets,
-};
+use hsaco_describe::size::{Key, SizeStyle, Sizes, SizesRow, Wanted};
 use hsaco_describe::tables::{self, SizeRecord};
 
 use crate::args::{Answer, Format, named};
@@ -19,7 +16,6 @@ use crate::report::{Report, Status};
 use crate::scan::Verify;
 use crate::schema::FileStream;
 use crate::select::{KernelSelection, ObjectSelection};
-use crate::table::{Cell, Table};
 use crate::tabular::{NameStyle, Sheet, TableReading};
 
 /// Shows what every byte of a file is for: target, object, section, kernel
@@ -49,10 +45,10 @@ pub(crate) struct Args {
 
 /// What bytes are grouped by.
 const KEYS: [(&str, &str, Key); 4] = [
-    ("target", "", Key::Target),
-    ("object", "", Key::Object),
-    ("section", "", Key::Section),
-    ("kernel", "", Key::Kernel),
+    (Key::Target.name(), "", Key::Target),
+    (Key::Object.name(), "", Key::Object),
+    (Key::Section.name(), "", Key::Section),
+    (Key::Kernel.name(), "", Key::Kernel),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -73,7 +69,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let options = Verify::Cheap.options(inputs.max_size);
     let mut out = Output::answer(&answer)?;
     let (is_json, stream) = (answer.format == Format::Json, FileStream::default());
-    let mut writer = Writer { args, out: &mut out, is_json, files: 0, stream, sheet };
+    let style = args.style();
+    let mut writer = Writer { args, out: &mut out, is_json, style, files: 0, stream, sheet };
     let mut report = Report::default();
     writer.begin()?;
     for input in input::inputs(&inputs.files) {
@@ -140,6 +137,7 @@ struct Writer<'w> {
     args: &'w Args,
     out: &'w mut Output,
     is_json: bool,
+    style: SizeStyle,
     files: usize,
     stream: FileStream,
     /// Where rows go instead, if a table is asked for.
@@ -149,6 +147,13 @@ struct Writer<'w> {
 impl Args {
     fn names(&self) -> Names {
         self.style.or_mangled(self.no_demangle)
+    }
+
+    fn style(&self) -> SizeStyle {
+        let default = || vec![Key::Target, Key::Section];
+        let keys = if self.by.is_empty() { default() } else { self.by.clone() };
+        let top = if self.top == 0 { usize::MAX } else { self.top };
+        SizeStyle { keys, top, names: self.names() }
     }
 }
 
@@ -181,64 +186,18 @@ impl Writer<'_> {
         if self.is_json {
             return self.stream.file(self.out, &file.row(error));
         }
-        let layout = file.layout;
-        let titles = KEYS.iter().map(|(title, _, key)| (key, *title));
-        let title = |key: &Key| titles.clone().find(|(it, _)| *it == key).map(|(_, it)| it);
-        let keys: Vec<_> = self.keys().iter().filter_map(title).collect();
-        let size = grouped(layout.size);
-        self.headline(&format!("{}: {size} bytes by {}", file.path, keys.join(", ")))?;
-        let pieces = file.pieces(&layout.pieces);
-        // Of a file that is compressed, a filter leaves only what is inflated.
-        if !pieces.is_empty() || layout.inflated.is_empty() {
-            self.sums(file, &pieces, layout.size)?;
-        }
-        if layout.inflated.is_empty() {
-            return Ok(());
-        }
-        let size = layout.inflated.iter().map(|it| it.size).sum();
-        let mut targets: Vec<_> =
-            layout.inflated.iter().flat_map(|it| &it.targets).map(String::as_str).collect();
-        targets.sort_unstable();
-        targets.dedup();
-        let payloads = count(layout.inflated.len(), "compressed bundle");
-        let (inflated, targets) = (grouped(size), targets.join(", "));
-        writeln!(self.out, "\n{payloads} ({targets}): {inflated} bytes inflated")?;
-        let pieces: Vec<_> =
-            layout.inflated.iter().flat_map(|it| file.pieces(&it.pieces)).collect();
-        self.sums(file, &pieces, size)
+        self.separate()?;
+        let color = self.out.color();
+        Ok(file.write(&self.style, self.out, color)?)
     }
 
-    fn keys(&self) -> &[Key] {
-        if self.args.by.is_empty() { &[Key::Target, Key::Section] } else { &self.args.by }
-    }
-
-    fn headline(&mut self, text: &str) -> Result<()> {
+    /// A blank line between files.
+    fn separate(&mut self) -> Result<()> {
         if self.files > 0 {
             writeln!(self.out)?;
         }
         self.files += 1;
-        writeln!(self.out, "{text}")?;
         Ok(())
-    }
-
-    /// The table of pieces that are all or part of `size` bytes.
-    fn sums<'a>(&mut self, file: &Sizes<'a>, pieces: &[&'a Piece], size: u64) -> Result<()> {
-        let sum = file.sum(self.keys(), pieces);
-        let mut rows = Rows {
-            table: Table::titled(">BYTES|>PERCENT|WHAT"),
-            size,
-            top: if self.args.top == 0 { usize::MAX } else { self.args.top },
-            names: self.args.names(),
-        };
-        rows.add_inner(&sum, 0);
-        let total = match file.wanted.is_all() {
-            true => "TOTAL".to_owned(),
-            false => format!("TOTAL of what was asked for, of {} bytes", grouped(size)),
-        };
-        rows.add(sum.bytes, &total);
-        writeln!(self.out)?;
-        let color = self.out.color();
-        Ok(rows.table.write(self.out, color)?)
     }
 
     fn duplicates(
@@ -250,100 +209,8 @@ impl Writer<'_> {
         if self.is_json {
             return self.stream.file(self.out, &file.duplicates_row(duplicates, error));
         }
-        if duplicates.is_empty() {
-            return self.headline(&format!("{}: no kernels with the same code", file.path));
-        }
-        let all: u64 = duplicates.iter().map(saved).sum();
-        let within: u64 = duplicates.iter().map(saved_within_targets).sum();
-        self.headline(&format!(
-            "{}: {} of kernels with the same code; one copy of each would save {} bytes, {} of them \
-             within one target",
-            file.path,
-            count(duplicates.len(), "group"),
-            grouped(all),
-            grouped(within),
-        ))?;
-        writeln!(self.out)?;
+        self.separate()?;
         let color = self.out.color();
-        Ok(self.duplicate_table(duplicates).write(self.out, color)?)
+        Ok(file.write_duplicates(duplicates, &self.style, self.out, color)?)
     }
-
-    fn duplicate_table(&self, duplicates: &[Duplicate]) -> Table {
-        let mut table = Table::titled(">SAVES|>CODE|>COPIES|>TARGETS|KERNEL");
-        let top = if self.args.top == 0 { usize::MAX } else { self.args.top };
-        for duplicate in duplicates.iter().take(top) {
-            table.row([
-                (&grouped(saved(duplicate))).into(),
-                (&grouped(duplicate.size)).into(),
-                duplicate.kernels.len().into(),
-                targets(duplicate).into(),
-                (&names(duplicate, self.args.names())).into(),
-            ]);
-        }
-        let others = duplicates.get(top..).unwrap_or_default();
-        if !others.is_empty() {
-            table.row([
-                (&grouped(others.iter().map(saved).sum())).into(),
-                Cell::Unknown,
-                others.iter().map(|it| it.kernels.len()).sum::<usize>().into(),
-                Cell::Unknown,
-                (&format!("[{}]", count(others.len(), "other"))).into(),
-            ]);
-        }
-        table
-    }
-}
-
-/// The name of the first kernel, and how many other names there are.
-fn names(duplicate: &Duplicate, style: Names) -> String {
-    let mut names: Vec<&str> = duplicate.kernels.iter().map(|it| &*it.name).collect();
-    let first = names.first().map(|name| style.of((*name).into()).into_owned()).unwrap_or_default();
-    names.sort_unstable();
-    names.dedup();
-    match names.len() {
-        0 | 1 => first,
-        several => format!("{first} [and {}]", count(several - 1, "other name")),
-    }
-}
-
-/// A table of sums within sums.
-struct Rows {
-    table: Table,
-    /// What a hundred percent is.
-    size: u64,
-    top: usize,
-    names: Names,
-}
-
-impl Rows {
-    fn add(&mut self, bytes: u64, text: &str) {
-        let percent = percent(bytes, self.size);
-        self.table.row([(&grouped(bytes)).into(), (&percent).into(), text.into()]);
-    }
-
-    fn add_inner(&mut self, sum: &Sum<'_>, depth: usize) {
-        let parts = sum.parts();
-        let indent = "  ".repeat(depth);
-        for (label, part) in parts.iter().take(self.top) {
-            let text = label.text(self.names);
-            self.add(part.bytes, &format!("{indent}{text}"));
-            // One part of the same name says nothing more.
-            let inner = part.parts();
-            let alike = inner.len() == 1 && inner.iter().all(|(it, _)| it.text(self.names) == text);
-            if !alike {
-                self.add_inner(part, depth + 1);
-            }
-        }
-        let others = parts.get(self.top..).unwrap_or_default();
-        if !others.is_empty() {
-            let bytes = others.iter().map(|(_, part)| part.bytes).sum();
-            self.add(bytes, &format!("{indent}[{}]", count(others.len(), "other")));
-        }
-    }
-}
-
-/// `12.3%`, cut and not rounded, so that only all of it is a hundred.
-fn percent(part: u64, whole: u64) -> String {
-    let thousandths = u128::from(part) * 1000 / u128::from(whole.max(1));
-    format!("{}.{}%", thousandths / 10, thousandths % 10)
 }

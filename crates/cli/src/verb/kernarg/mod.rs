@@ -2,7 +2,6 @@
 
 mod buffer;
 mod pack;
-mod text;
 mod value;
 
 use std::ffi::OsString;
@@ -102,7 +101,7 @@ impl Verb for LayoutArgs {
     }
 
     fn text(&self, row: &Layouts, page: &mut Page) -> Result<()> {
-        row.kernels.iter().try_for_each(|it| text::write_kernel(&mut page.out, it, page.color))
+        Ok(row.write(&mut page.out, page.color)?)
     }
 }
 

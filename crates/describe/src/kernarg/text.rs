@@ -1,14 +1,21 @@
-//! `kernarg` for people: a picture and a table for each kernel.
+//! Layouts for people: a picture and a table for each kernel.
 
-use std::io::Write;
+use std::io::{Result, Write};
 
-use anyhow::Result;
-use hsaco::kernarg::{ArgumentLayout, Compact, KernelLayout, draw_segment};
+use hsaco_bytes::escape::shown;
+use hsaco_kernarg::{ArgumentLayout, Compact, KernelLayout, draw_segment};
+use hsaco_table::text::{Align, Cell, Table};
 
-use crate::table::{Align, Cell, Table};
-use hsaco::bytes::escape::shown;
+use super::Layouts;
 
-pub(super) fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
+impl Layouts {
+    /// Writes what there is to see of each kernel, with or without colours for a terminal.
+    pub fn write(&self, out: &mut impl Write, color: bool) -> Result<()> {
+        self.kernels.iter().try_for_each(|it| write_kernel(out, it, color))
+    }
+}
+
+fn write_kernel(out: &mut impl Write, kernel: &KernelLayout, color: bool) -> Result<()> {
     writeln!(out, "\nkernel {}", shown(&kernel.demangled))?;
     if let Some(template) = &kernel.inferred_from {
         writeln!(out, "inferred: a guess, from the arguments of {}", shown(template))?;
@@ -36,7 +43,12 @@ pub(super) fn write_kernel(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool
     write_registers(out, kernel, color)
 }
 
-fn write_native(out: &mut Vec<u8>, kernel: &KernelLayout, hash: &str, color: bool) -> Result<()> {
+fn write_native(
+    out: &mut impl Write,
+    kernel: &KernelLayout,
+    hash: &str,
+    color: bool,
+) -> Result<()> {
     let alignment = kernel.alignment.map(|it| format!(", aligned to {it}")).unwrap_or_default();
     let size = kernel.size.unwrap_or(0);
     let required = kernel.required.unwrap_or(0);
@@ -50,7 +62,7 @@ fn write_native(out: &mut Vec<u8>, kernel: &KernelLayout, hash: &str, color: boo
     Ok(())
 }
 
-fn write_arguments(out: &mut Vec<u8>, arguments: &[ArgumentLayout], color: bool) -> Result<()> {
+fn write_arguments(out: &mut impl Write, arguments: &[ArgumentLayout], color: bool) -> Result<()> {
     let preloaded = arguments.iter().any(|it| it.register.is_some());
     let mut table = Table::new(&[
         ("OFFSET", Align::Right),
@@ -73,11 +85,10 @@ fn write_arguments(out: &mut Vec<u8>, arguments: &[ArgumentLayout], color: bool)
             }),
         ]);
     }
-    table.write(out, color)?;
-    Ok(())
+    table.write(out, color)
 }
 
-fn write_compact(out: &mut Vec<u8>, compact: &Compact) -> Result<()> {
+fn write_compact(out: &mut impl Write, compact: &Compact) -> Result<()> {
     let zero = if compact.zero_fill { ", the rest zero" } else { "" };
     let bindings = match compact.bindings.len() {
         1 => "1 binding".to_owned(),
@@ -95,7 +106,7 @@ fn write_compact(out: &mut Vec<u8>, compact: &Compact) -> Result<()> {
     Ok(())
 }
 
-fn write_registers(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Result<()> {
+fn write_registers(out: &mut impl Write, kernel: &KernelLayout, color: bool) -> Result<()> {
     if let Some(reason) = &kernel.registers_refused {
         writeln!(out, "registers at entry: not known: {reason}")?;
     }
@@ -114,6 +125,5 @@ fn write_registers(out: &mut Vec<u8>, kernel: &KernelLayout, color: bool) -> Res
             Cell::from(&row.holds),
         ]);
     }
-    table.write(out, color)?;
-    Ok(())
+    table.write(out, color)
 }
