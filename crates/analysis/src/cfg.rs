@@ -114,6 +114,40 @@ impl Cfg {
         &self.order
     }
 
+    /// What holds before each block, from what holds at the entry; nothing for blocks that are not reached. `run` takes a
+    /// block into account, and `join` another path to a block: whether that changed what is known.
+    pub(crate) fn forward<S: Clone>(
+        &self,
+        entry: S,
+        run: impl Fn(BlockId, &mut S),
+        join: impl Fn(&mut S, &S) -> bool,
+    ) -> IndexVec<BlockId, Option<S>> {
+        let mut before = self.blocks.filled(None);
+        let mut is_changed = self.blocks.filled(false);
+        let Some(first) = self.entry() else { return before };
+        before[first] = Some(entry);
+        is_changed[first] = true;
+        while is_changed.as_slice().contains(&true) {
+            for block in self.reverse_post_order() {
+                if !std::mem::take(&mut is_changed[*block]) {
+                    continue;
+                }
+                let Some(mut after) = before[*block].clone() else { continue };
+                run(*block, &mut after);
+                for next in self.successors(*block) {
+                    is_changed[next] |= match &mut before[next] {
+                        Some(known) => join(known, &after),
+                        unknown => {
+                            *unknown = Some(after.clone());
+                            true
+                        }
+                    };
+                }
+            }
+        }
+        before
+    }
+
     /// The block that an instruction is in.
     #[must_use]
     pub fn block_of(&self, step: usize) -> Option<BlockId> {

@@ -291,8 +291,9 @@ fn is_vector(register: &Register) -> bool {
 #[must_use]
 pub fn missing_waits(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> Vec<MissingWait> {
     let states = States::by_abi(decoder, stream, cfg);
-    let mut walk = Walk { decoder, stream, cfg, states, before: cfg.blocks().filled(None) };
-    walk.settle();
+    let mut walk = Walk { decoder, stream, cfg, states, before: IndexVec::default() };
+    let run = |block, outstanding: &mut Outstanding| walk.run(block, outstanding, |_, _| ());
+    walk.before = cfg.forward(Outstanding::default(), run, Outstanding::join);
     walk.found()
 }
 
@@ -306,32 +307,6 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Goes round until nothing more is outstanding anywhere.
-    fn settle(&mut self) {
-        let Some(entry) = self.cfg.entry() else { return };
-        self.before[entry] = Some(Outstanding::default());
-        let mut is_changed = self.cfg.blocks().filled(false);
-        is_changed[entry] = true;
-        while is_changed.as_slice().contains(&true) {
-            for block in self.cfg.reverse_post_order() {
-                if !std::mem::take(&mut is_changed[*block]) {
-                    continue;
-                }
-                let Some(mut outstanding) = self.before[*block].clone() else { continue };
-                self.run(*block, &mut outstanding, |_, _| ());
-                for next in self.cfg.successors(*block) {
-                    is_changed[next] |= match &mut self.before[next] {
-                        Some(known) => known.join(&outstanding),
-                        unknown => {
-                            *unknown = Some(outstanding.clone());
-                            true
-                        }
-                    };
-                }
-            }
-        }
-    }
-
     /// Runs a block; `found` is told which instructions use what too soon.
     fn run(
         &self,

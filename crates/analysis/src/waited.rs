@@ -3,7 +3,6 @@
 //! A forward walk over all paths keeps the operations that may be outstanding, each with how many of its sequence were
 //! issued after it, the fewest over all paths. What a counter value tells is `isa`'s answer ([`Count::is_complete`]).
 
-use hsaco_bytes::IndexVec;
 use hsaco_isa::Decoder;
 use hsaco_isa::effects::{Count, Counter, Effects, Flow};
 use hsaco_isa::model::VgprMsb;
@@ -63,10 +62,11 @@ struct Issued {
 /// ```
 #[must_use]
 pub fn awaited(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> Vec<Awaited> {
-    let mut walk = Walk { decoder, stream, cfg, before: cfg.blocks().filled(None) };
-    walk.settle();
+    let walk = Walk { decoder, stream, cfg };
+    let run = |block, issued: &mut Vec<Issued>| walk.run(block, issued, |_| ());
+    let before = cfg.forward(Vec::new(), run, |known, issued| join(known, issued));
     let mut found = Vec::new();
-    for (block, before) in walk.before.enumerated() {
+    for (block, before) in before.enumerated() {
         if let Some(before) = before {
             walk.run(block, &mut before.clone(), |it| found.push(it));
         }
@@ -80,37 +80,9 @@ struct Walk<'a> {
     decoder: &'a Decoder,
     stream: &'a Stream<'a>,
     cfg: &'a Cfg,
-    /// What may be outstanding before each block; none before it is reached.
-    before: IndexVec<BlockId, Option<Vec<Issued>>>,
 }
 
 impl Walk<'_> {
-    /// Goes round until nothing more is outstanding anywhere.
-    fn settle(&mut self) {
-        let Some(entry) = self.cfg.entry() else { return };
-        self.before[entry] = Some(Vec::new());
-        let mut is_changed = self.cfg.blocks().filled(false);
-        is_changed[entry] = true;
-        while is_changed.as_slice().contains(&true) {
-            for block in self.cfg.reverse_post_order() {
-                if !std::mem::take(&mut is_changed[*block]) {
-                    continue;
-                }
-                let Some(mut issued) = self.before[*block].clone() else { continue };
-                self.run(*block, &mut issued, |_| ());
-                for next in self.cfg.successors(*block) {
-                    is_changed[next] |= match &mut self.before[next] {
-                        Some(known) => join(known, &issued),
-                        unknown => {
-                            *unknown = Some(issued.clone());
-                            true
-                        }
-                    };
-                }
-            }
-        }
-    }
-
     fn run(&self, block: BlockId, issued: &mut Vec<Issued>, mut found: impl FnMut(Awaited)) {
         for step in self.cfg.blocks()[block].steps() {
             let Some(inst) = self.stream.inst(step) else {
