@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::error::{Error, ErrorKind, refusal};
+use crate::id::{Deltas, ObjectId};
 use crate::image::{Applied, Image};
 use crate::name::Names;
 use crate::object::{Entry, Object, Place, Relocation, Target, file_backed};
@@ -16,13 +17,13 @@ pub(crate) struct Addresses<'x, 'a> {
     pub(crate) objects: &'x [Object<'a>],
     pub(crate) definitions: &'x [Definition],
     pub(crate) names: &'x Names,
-    pub(crate) deltas: &'x [u64],
+    pub(crate) deltas: &'x Deltas,
     pub(crate) bound: &'x [Vec<Bound>],
 }
 
 impl Addresses<'_, '_> {
     fn delta(&self, object: u32) -> u64 {
-        self.deltas.get(object as usize).copied().unwrap_or(0)
+        self.deltas[ObjectId(object)]
     }
 
     /// Where a symbol is in memory; nothing for one that has no place there.

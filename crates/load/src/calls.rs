@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hsaco_analysis::{CallGraph, CallKind, Callee, Code, Evidence};
+use hsaco_bytes::Id as _;
 use hsaco_isa::Processor;
 use hsaco_object::CodeObject;
 
@@ -178,7 +179,7 @@ impl Whole {
         let linked = link::link(executable, &[], link::Purpose::Analysis)?;
         let spans = executable.objects.iter().map(crate::object::Object::span);
         let mut ranges: Vec<(u64, u64, usize)> = spans
-            .zip(&linked.deltas)
+            .zip(linked.deltas.iter())
             .enumerate()
             .map(|(number, (span, delta))| {
                 (span.start.wrapping_add(*delta), span.end.wrapping_add(*delta), number)
@@ -201,15 +202,15 @@ impl Whole {
 
     /// Where an address of an object is in the whole.
     pub(crate) fn address(&self, object: usize, address: u64) -> u64 {
-        address.wrapping_add(self.linked.deltas.get(object).copied().unwrap_or(0))
+        address.wrapping_add(self.linked.deltas[ObjectId::new(object)])
     }
 
     /// The object that an address of the whole belongs to, and the address there.
     pub(crate) fn locate(&self, address: u64) -> Option<(usize, u64)> {
         let after = self.ranges.partition_point(|(start, ..)| *start <= address);
         let (_, end, object) = *self.ranges.get(after.checked_sub(1)?)?;
-        let delta = self.linked.deltas.get(object)?;
-        (address < end).then_some((object, address.wrapping_sub(*delta)))
+        let delta = self.linked.deltas[ObjectId::new(object)];
+        (address < end).then_some((object, address.wrapping_sub(delta)))
     }
 
     /// The number of the definition whose address is at a place.

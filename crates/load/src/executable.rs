@@ -13,7 +13,7 @@ use hsaco_isa::target::EFlags;
 
 use crate::apply::Addresses;
 use crate::error::{ErrorKind, Errors, Result, refusal};
-use crate::id::{ObjectId, SymbolId};
+use crate::id::{Deltas, ObjectId, SymbolId};
 use crate::image::{Applied, Image};
 use crate::name::{NameId, Names};
 use crate::object::{Class, Kernel, Object};
@@ -52,7 +52,7 @@ pub struct Executable<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frozen {
     pub(crate) bound: Vec<Vec<Bound>>,
-    pub(crate) deltas: Vec<u64>,
+    pub(crate) deltas: Deltas,
     pub(crate) images: Vec<Image>,
     pub(crate) log: Vec<Applied>,
     pub(crate) raises: Vec<Raise>,
@@ -245,15 +245,15 @@ impl<'a> Executable<'a> {
         }
     }
 
-    pub(crate) fn unrelocated(&self, deltas: &[u64]) -> Result<Vec<Image>> {
-        let pairs = self.objects.iter().zip(deltas);
+    pub(crate) fn unrelocated(&self, deltas: &Deltas) -> Result<Vec<Image>> {
+        let pairs = self.objects.iter().zip(deltas.iter());
         pairs.map(|(object, delta)| Image::new(object, *delta)).collect()
     }
 
     /// What memory would hold if objects were moved so far, and the relocations that make it so.
     pub(crate) fn images(
         &self,
-        deltas: &[u64],
+        deltas: &Deltas,
         bound: &[Vec<Bound>],
     ) -> std::result::Result<(Vec<Image>, Vec<Applied>), Errors> {
         let mut errors = Vec::new();
@@ -265,7 +265,7 @@ impl<'a> Executable<'a> {
 
     pub(crate) fn addresses<'x>(
         &'x self,
-        deltas: &'x [u64],
+        deltas: &'x Deltas,
         bound: &'x [Vec<Bound>],
     ) -> Addresses<'x, 'a> {
         Addresses {
@@ -366,7 +366,7 @@ impl<'a> Executable<'a> {
     }
 
     pub(crate) fn delta(&self, object: u32) -> Option<u64> {
-        self.frozen.as_ref()?.deltas.get(object as usize).copied()
+        self.frozen.as_ref()?.deltas.as_slice().get(object as usize).copied()
     }
 
     /// Where a symbol is, or who provides it.

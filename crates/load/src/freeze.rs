@@ -6,6 +6,7 @@ use hsaco_object::{CodeObject, Index};
 
 use crate::error::{ErrorKind, Errors, Result, refusal};
 use crate::executable::{Executable, Frozen};
+use crate::id::Deltas;
 use crate::object::Object;
 use crate::resolve::{self, Resolution};
 use crate::{image, resource};
@@ -47,7 +48,7 @@ impl Executable<'_> {
     }
 
     /// How far each object is moved, and who provides each name.
-    fn arrange(&self, base: u64) -> Result<(Vec<u64>, Resolution)> {
+    fn arrange(&self, base: u64) -> Result<(Deltas, Resolution)> {
         if let Some(object) = self.objects.iter().find(|it| !it.is_linked) {
             let error = refusal(ErrorKind::NotLinked, "it was only to be inspected");
             return Err(error.in_object(&object.name));

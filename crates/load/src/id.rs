@@ -1,8 +1,23 @@
 //! Numbers of objects and symbols, and what symbols stand for.
 
+use hsaco_bytes::{Id, IndexVec};
+
 /// The number of an object in its executable: the order in which objects were loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub(crate) u32);
+
+impl Id for ObjectId {
+    fn new(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A number for each object: how far it is moved.
+pub(crate) type Deltas = IndexVec<ObjectId, u64>;
 
 impl ObjectId {
     /// As an index, from 0.

@@ -6,6 +6,7 @@ use hsaco_bytes::memory;
 use hsaco_elf::relocation::RelocationType;
 
 use crate::error::{ErrorKind, Result, refusal, unreadable};
+use crate::id::Deltas;
 use crate::object::Object;
 use crate::resolve::Bound;
 
@@ -102,9 +103,9 @@ pub(crate) fn place(
     objects: &[Object<'_>],
     base: u64,
     told: impl Fn(&Object<'_>) -> Option<u64>,
-) -> Result<Vec<u64>> {
+) -> Result<Deltas> {
     let mut next = base;
-    let mut deltas = Vec::with_capacity(objects.len());
+    let mut deltas = Deltas::with_capacity(objects.len());
     let mut taken = Vec::with_capacity(objects.len());
     for object in objects {
         let span = object.span();

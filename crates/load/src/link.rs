@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use hsaco_bytes::memory;
+use hsaco_bytes::{Id as _, memory};
 use hsaco_elf::relocation::{Encoding, RelocationType};
 use hsaco_elf::symbol::{Binding, SHN_ABS, SHN_AMDGPU_LDS};
 use hsaco_elf::{
@@ -22,6 +22,7 @@ use hsaco_object::write::{
 
 use crate::error::{ErrorKind, Errors, Result, refusal, unreadable};
 use crate::executable::Executable;
+use crate::id::{Deltas, ObjectId};
 use crate::image::{self, Applied, Image};
 use crate::object::{Entry, Object, Place};
 use crate::raise::Raise;
@@ -34,7 +35,7 @@ const RELATIVE64: RelocationType = RelocationType(13);
 /// One object made of all, and how far each was moved in it.
 pub(crate) struct Linked {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) deltas: Vec<u64>,
+    pub(crate) deltas: Deltas,
     /// Places that hold the address of what the caller defined, with its number.
     pub(crate) definitions: Vec<(u64, u32)>,
 }
@@ -179,7 +180,7 @@ fn first_address(parts: &[Vec<Part>]) -> u64 {
 
 struct Linker<'l, 'a> {
     executable: &'l Executable<'a>,
-    deltas: &'l [u64],
+    deltas: &'l Deltas,
     builder: Builder<'l>,
     /// Where the parts of each object are in the new one, and their numbers there.
     placed: Vec<Vec<(Range<u64>, u32)>>,
@@ -189,7 +190,7 @@ struct Linker<'l, 'a> {
 }
 
 impl<'l, 'a> Linker<'l, 'a> {
-    fn new(executable: &'l Executable<'a>, deltas: &'l [u64]) -> Result<Self> {
+    fn new(executable: &'l Executable<'a>, deltas: &'l Deltas) -> Result<Self> {
         let (Some(flags), Some(first)) = (executable.e_flags(), executable.objects.first()) else {
             return Err(refusal(ErrorKind::NotFound, "linking: there is no object"));
         };
@@ -207,7 +208,7 @@ impl<'l, 'a> Linker<'l, 'a> {
     }
 
     fn delta(&self, object: usize) -> u64 {
-        self.deltas.get(object).copied().unwrap_or(0)
+        self.deltas[ObjectId::new(object)]
     }
 
     fn add_sections(&mut self, object: usize, parts: &[Part], image: &Image) -> Result<()> {
