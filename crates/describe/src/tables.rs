@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hsaco_check::result::{DeviceResult, FileResult, Shown};
-use hsaco_dwarf::Spelling;
+use hsaco_dwarf::{DebugInfo, Spelling};
 use hsaco_files::{KernelSelection, ObjectItem, Trouble};
 use hsaco_kernarg::SpelledArgument;
 use hsaco_load::SymbolRow;
@@ -195,16 +195,14 @@ impl Question {
             }
             Self::Args => {
                 let spelling = Spelling::default();
-                let options = arguments::Options { kernels, spelling, max_size: MAX_SECTION };
+                let options =
+                    arguments::Options { kernels, spelling, max_size: DebugInfo::MAX_SECTION };
                 let found = Arguments::new(item, &options, trouble);
                 rows(Some(place), &ArgumentRecord::all(&found))
             }
         }
     }
 }
-
-/// Largest size that a debug section may unfold to.
-const MAX_SECTION: u64 = 4 << 30;
 
 /// The wanted kernels of an object.
 fn kernel_rows(

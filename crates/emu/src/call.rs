@@ -9,9 +9,6 @@ use crate::device::Device;
 use crate::dispatch::{Dispatch, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Largest size that a debug section may unfold to.
-const MAX_DEBUG: u64 = 1 << 30;
-
 /// A kernel of an executable, with what is known of its arguments.
 #[derive(Clone, Debug)]
 pub struct LoadedKernel {
@@ -50,7 +47,7 @@ impl LoadedKernel {
         let kernel = index.kernels().iter().find(|it| it.name() == symbol.name());
         let kernel = kernel.ok_or_else(missing)?;
         // Debug information that cannot be read gives no names.
-        let debug = DebugInfo::open_capped(&object, MAX_DEBUG).ok();
+        let debug = DebugInfo::open(&object).ok();
         let debug = debug.as_ref().map(|it| (it.map(), it.sections()));
         let arguments = Arguments::new(&object, &index, kernel, debug, Inference::Off);
         let layout = arguments.native.map_err(|error| setup(error.to_string()))?;

@@ -7,9 +7,6 @@ use hsaco_elf::Elf;
 
 use super::{DebugSections, Frame, Location, SourceMap};
 
-/// The most that a compressed debug section may unpack to, where callers set no limit of their own.
-const MAX_SECTION: u64 = 4 << 30;
-
 /// The debug information of an object: its sections, and what was read of them so far.
 ///
 /// ```
@@ -28,9 +25,12 @@ pub struct DebugInfo<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
+    /// The most that a compressed debug section may unpack to, where callers set no limit of their own.
+    pub const MAX_SECTION: u64 = 4 << 30;
+
     /// Finds the sections, and the units in them.
     pub fn open(object: &impl AsRef<Elf<'a>>) -> Result<Self, Error> {
-        Self::open_capped(object, MAX_SECTION)
+        Self::open_capped(object, Self::MAX_SECTION)
     }
 
     /// The same, where each section may unpack to `cap` bytes.
@@ -40,7 +40,7 @@ impl<'a> DebugInfo<'a> {
 
     /// The same for code in that window only: about other code it says nothing, and keeps nothing.
     pub fn for_code(object: &impl AsRef<Elf<'a>>, window: Range<u64>) -> Result<Self, Error> {
-        Self::of_sections(DebugSections::new(object, MAX_SECTION)?, window)
+        Self::of_sections(DebugSections::new(object, Self::MAX_SECTION)?, window)
     }
 
     fn of_sections(sections: DebugSections<'a>, window: Range<u64>) -> Result<Self, Error> {
