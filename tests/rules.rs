@@ -7,6 +7,7 @@
 )]
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::process::Command;
 
 use hsaco::patch::rule::ExampleOutcome;
@@ -14,6 +15,7 @@ use hsaco::patch::{Example, Options, Patcher, RuleSet, Verdict};
 use hsaco_tests::gfx1250::{self, NewKernel};
 use hsaco_tests::golden::Golden;
 use hsaco_tests::oracle::Target;
+use hsaco_tests::program::hsaco;
 use hsaco_tests::rewritten::{patcher, patcher_by, rule_set as set};
 use hsaco_tests::{assembly, fixtures_dir, scratch_dir};
 
@@ -109,11 +111,11 @@ fn files_of_other_processors_are_refused() {
             continue;
         }
         let result = folder.path().join(path.file_name().unwrap());
-        let words = ["hsaco".into(), "patch".into(), path.clone().into(), "-o".into()];
-        let code = hsaco_cli::run(words.into_iter().chain([result.clone().into()]));
-        assert!(!result.exists(), "{}: {code}", path.display());
-        assert!(code == 1 || code == 2, "{}: {code}", path.display());
-        refused += usize::from(code == 1);
+        let words: [&OsStr; 4] = ["patch".as_ref(), path.as_ref(), "-o".as_ref(), result.as_ref()];
+        let code = hsaco(words).code;
+        assert!(!result.exists(), "{}: {code:?}", path.display());
+        assert!(code == Some(1) || code == Some(2), "{}: {code:?}", path.display());
+        refused += usize::from(code == Some(1));
     }
     assert!(refused > 30, "{refused}");
 }
@@ -221,10 +223,7 @@ fn every_page_is_that_of_a_rule_and_is_shown() {
     let pages: BTreeSet<String> = names.map(|it| it.trim_end_matches(".md").to_owned()).collect();
     let rules: BTreeSet<String> = patches.union(&checks).map(|it| (*it).to_owned()).collect();
     assert_eq!(pages, rules);
-    let run = |verb: &str, rule: &str| {
-        let words = ["hsaco", verb, rule, "-o", "/dev/null"];
-        hsaco_cli::run(words.map(std::ffi::OsString::from))
-    };
-    assert!(patches.iter().all(|it| run("rules", it) == 0 && run("explain", it) == 0));
-    assert!(checks.iter().all(|it| run("explain", it) == 0 && run("rules", it) == 2));
+    let run = |verb: &str, rule: &str| hsaco([verb, rule, "-o", "/dev/null"]).code;
+    assert!(patches.iter().all(|it| run("rules", it) == Some(0) && run("explain", it) == Some(0)));
+    assert!(checks.iter().all(|it| run("explain", it) == Some(0) && run("rules", it) == Some(2)));
 }

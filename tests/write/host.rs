@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hsaco_tests::program::{run, sh};
+use hsaco_tests::program::{self, run, sh};
 use hsaco_tests::scratch_dir;
 
 use super::container::{changed, check, grown, listed};
@@ -220,8 +220,8 @@ fn linkers_take_windows_objects_whose_code_grew() {
 
 /// Runs the command, which must succeed.
 fn hsaco(words: &[&str]) {
-    let words = ["hsaco"].iter().chain(words).map(std::ffi::OsString::from);
-    assert_eq!(hsaco_cli::run(words), 0);
+    let ran = program::hsaco(words);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
 #[test]
