@@ -167,7 +167,7 @@ impl<T> Out<T> {
     /// Answers.
     pub(crate) fn set(&self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: a place for such a value, as whoever made this was asked for.
+            // SAFETY: a place for such a value, as was asked of the caller that made this.
             unsafe { ptr::write_unaligned(self.0, value) };
         }
     }

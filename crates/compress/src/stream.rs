@@ -135,7 +135,7 @@ impl<'a> Unpacker<'a> {
     /// # Errors
     /// When the stream is damaged or ends in its midst, and when there is not enough memory.
     pub fn take(&mut self, out: &mut Vec<u8>, size: u64) -> Result<()> {
-        /// Memory is asked for as it is filled: a size that somebody announced is not believed.
+        /// Memory is asked for as it is filled: a size that was announced is not believed.
         const STEP: u64 = 1 << 20;
         let mut left = size;
         while left > 0 {

@@ -86,7 +86,7 @@ impl Reader {
                 _ if extended.is_sparse => return Err(unsupported(&header, &extended, start)),
                 // Old archives name folders with a slash.
                 _ if header.name.ends_with('/') && size == 0 => extended = self.global.clone(),
-                // Kinds that nobody knows are files.
+                // Unknown kinds are files.
                 _ => {
                     let name = extended.name.unwrap_or(header.name);
                     return Ok(Some(Head { name, size, padding }));

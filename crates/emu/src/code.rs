@@ -20,7 +20,7 @@ const SPARE_BYTES: usize = 1 << 20;
 
 /// A kernel of a device, to be launched any number of times: its code is translated when it first runs, and kept.
 ///
-/// Whoever changes the code in memory makes another one.
+/// After a change of the code in memory another one is made.
 pub struct KernelCode {
     pub(crate) name: String,
     /// Where its descriptor is.

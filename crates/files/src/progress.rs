@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 static BAR: OnceLock<ProgressBar> = OnceLock::new();
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
-/// Begins to wait, if somebody looks at standard error.
+/// Begins to wait, if standard error is a terminal.
 pub fn begin() {
     if !std::io::stderr().is_terminal() {
         return;

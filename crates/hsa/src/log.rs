@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Writes a line.
 pub(crate) fn line(text: &str) {
-    // Nobody can be told that standard error is closed.
+    // That standard error is closed cannot be told anywhere.
     let _ = writeln!(std::io::stderr(), "hsaco: {text}");
 }
 

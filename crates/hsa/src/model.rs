@@ -28,7 +28,7 @@ pub(crate) struct Model {
     pub(crate) revision: Revision,
 }
 
-/// Memory of a device that nobody set: less than boards have, so that programs that fill it end.
+/// Memory of a device where none is set: less than boards have, so that programs that fill it end.
 pub(crate) const DEFAULT_MEMORY: u64 = 16 << 30;
 
 struct Row {

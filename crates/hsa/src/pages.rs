@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
-/// Pages behind an allocation that nobody may access, so that what runs past its end is found.
+/// Pages behind an allocation that no access may touch, so that what runs past its end is found.
 const GUARD: u64 = 1 << 16;
 
 /// Mapped pages; unmapped when dropped.
@@ -38,7 +38,7 @@ impl Pages {
             .then_some(pages)
     }
 
-    /// Addresses for so many bytes at a multiple of an alignment, which nobody may access yet.
+    /// Addresses for so many bytes at a multiple of an alignment, which no access may touch yet.
     pub(crate) fn reserve(size: u64, alignment: u64) -> Option<Self> {
         let size = size.max(1).checked_next_multiple_of(PAGE)?;
         let slack = alignment.max(PAGE) - PAGE;
@@ -53,7 +53,7 @@ impl Pages {
         let aligned = (start.as_ptr() as u64).checked_next_multiple_of(alignment.max(PAGE))?;
         let skipped = usize::try_from(aligned - start.as_ptr() as u64).ok()?;
         if skipped > 0 {
-            // SAFETY: the pages before the aligned start were mapped above, and nobody knows of them.
+            // SAFETY: the pages before the aligned start were mapped above, and nothing else knows of them.
             unsafe { libc::munmap(start.as_ptr(), skipped) };
         }
         // SAFETY: the offset is inside what was mapped.

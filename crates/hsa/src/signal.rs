@@ -33,7 +33,7 @@ struct Free {
     used: u64,
 }
 
-/// Rings when a signal changes that somebody watches.
+/// Rings when a watched signal changes.
 pub(crate) static CHANGED: OnceLock<Bell> = OnceLock::new();
 
 pub(crate) fn changed() -> &'static Bell {

@@ -64,7 +64,7 @@ impl Bell {
     }
 }
 
-/// How long to sleep before looking again for what nobody tells: longer each time.
+/// How long to sleep before looking again for what is not told: longer each time.
 #[derive(Debug)]
 pub(crate) struct Patience(Duration);
 

@@ -1,6 +1,6 @@
 //! Tables as Arrow's C data interface has them, in capsules of Python: <https://arrow.apache.org/docs/format/CDataInterface.html>.
 //!
-//! What is handed over owns its memory, and has a function that frees it. Whoever takes a structure out of a capsule marks the one
+//! What is handed over owns its memory, and has a function that frees it. The consumer that takes a structure out of a capsule marks the one
 //! that is left as released, so that it is freed once.
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -107,7 +107,7 @@ pub(crate) fn stream(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyCapsule
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: nobody took it, so it is as `stream` made it.
+            // SAFETY: it was not taken, so it is as `stream` made it.
             unsafe { release(self) }
         }
     }
@@ -175,7 +175,7 @@ fn schema(format: &str, name: &str, children: Vec<*mut Schema>) -> Schema {
 }
 
 unsafe extern "C" fn release_schema(schema: *mut Schema) {
-    // SAFETY: a schema that is not released owns parts that `schema` boxed, and so do those of its children that nobody took.
+    // SAFETY: a schema that is not released owns parts that `schema` boxed, and so do those of its children that were not taken.
     unsafe {
         let parts = Box::from_raw((*schema).private_data.cast::<SchemaParts>());
         for child in parts.children {
@@ -210,7 +210,7 @@ fn array(length: usize, nulls: usize, memory: Vec<Buffer>, children: Vec<*mut Ar
 }
 
 unsafe extern "C" fn release_array(array: *mut Array) {
-    // SAFETY: an array that is not released owns parts that `array` boxed, and so do those of its children that nobody took.
+    // SAFETY: an array that is not released owns parts that `array` boxed, and so do those of its children that were not taken.
     unsafe {
         let parts = Box::from_raw((*array).private_data.cast::<ArrayParts>());
         for child in parts.children {

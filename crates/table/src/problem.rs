@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::value::Column;
 
-/// What is wrong with a text that somebody typed, and where.
+/// What is wrong with a text that a user typed, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionProblem {
     message: String,

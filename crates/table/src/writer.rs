@@ -26,7 +26,7 @@ pub enum Format {
     Parquet,
 }
 
-/// What is wanted of a table, as somebody typed it.
+/// What is wanted of a table, as a user typed it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TableView<'w> {
     /// The rows of which this is true.

@@ -95,7 +95,7 @@ fn file_of(size: u64) -> Answer<OwnedFd> {
     if file < 0 {
         return Err(Status::OUT_OF_RESOURCES);
     }
-    // SAFETY: the file was made just now, and belongs to nobody else.
+    // SAFETY: the file was made just now, and belongs to this call alone.
     let file = unsafe { OwnedFd::from_raw_fd(file) };
     let length = libc::off_t::try_from(size).map_err(|_| Status::OUT_OF_RESOURCES)?;
     // SAFETY: the file is open.

@@ -234,7 +234,7 @@ impl Side {
             let keeper = Arc::new(crate::space::Keeper::Pages(pages));
             for (at, segment) in image.segments.iter().enumerate().filter(|it| it.1.size > 0) {
                 let count = segment.bytes.len();
-                // SAFETY: the image is inside the pages that were kept for it, which nobody else knows of yet.
+                // SAFETY: the image is inside the pages that were kept for it, which no other thread knows of yet.
                 unsafe {
                     std::ptr::copy_nonoverlapping(
                         segment.bytes.as_ptr(),

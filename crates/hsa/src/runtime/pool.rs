@@ -11,7 +11,7 @@ use crate::runtime;
 
 /// A dispatch that can be helped with.
 struct Job {
-    /// Where it is. Valid while the job is in the list or somebody is inside.
+    /// Where it is. Valid while the job is in the list or a thread is inside.
     run: *const Run<'static>,
     number: u64,
 }

@@ -249,7 +249,7 @@ impl Queue {
         runtime::join(thread);
         alive(self.own()).store(0, Release);
         if self.owns_doorbell {
-            // Nobody else has destroyed it: it is no signal of the program's.
+            // Only this destroys it: it is no signal of the program's.
             let _ = signal::destroy(self.doorbell);
         }
         let runtime = self.runtime;

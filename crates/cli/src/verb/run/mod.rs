@@ -194,14 +194,18 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     };
     if let Some(path) = &args.profile {
         let profile = Profile::new(&executable, name, &device, wave_size, &outcome.profile);
-        let mut bytes = Vec::new();
-        json::document(&mut bytes, &profile)?;
-        output::write_file(Path::new(path), &bytes)?;
+        write_profile(path, &profile)?;
     }
     let mut answered = Answered::new(name, &device, &outcome, &printed);
     answered.seconds = seconds;
     answer(args, answered, &device, &placed, &printed)?;
     Ok(status.max(tell_errata(&outcome.errata)))
+}
+
+fn write_profile(path: &str, profile: &Profile<'_>) -> Result<()> {
+    let mut bytes = Vec::new();
+    json::document(&mut bytes, profile)?;
+    output::write_file(Path::new(path), &bytes)
 }
 
 /// Tells the errata that the program has met: findings, but for those that change no result.
