@@ -101,10 +101,7 @@ struct Words {
 
 impl Words {
     fn new(decoder: &Decoder, names: &[&str]) -> Self {
-        let mut signs: Vec<(u32, u32)> =
-            names.iter().flat_map(|name| decoder.first_words(name)).collect();
-        signs.sort_unstable();
-        signs.dedup();
+        let signs = decoder.first_words(names);
         let mut wanted = [0; 4];
         for top in 0..=u8::MAX {
             let word = u32::from(top) << 24;

@@ -86,9 +86,7 @@ impl Filter {
         let mut buckets = vec![Vec::new(); BUCKETS];
         for (number, rule) in set.rules().iter().enumerate() {
             let (mut words, look) = match rule.trigger {
-                Trigger::Opcodes(names) => {
-                    (names.iter().flat_map(|name| decoder.first_words(name)).collect(), None)
-                }
+                Trigger::Opcodes(names) => (decoder.first_words(names), None),
                 Trigger::Look(words, look) => (words.to_vec(), Some(look)),
                 Trigger::Entry => continue,
             };

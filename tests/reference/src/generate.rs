@@ -49,7 +49,7 @@ impl<'d> Generator<'d> {
             forms.entry(form.mnemonic()).or_default();
         }
         for (name, words) in &mut forms {
-            *words = decoder.first_words(name);
+            *words = decoder.first_words(&[name]);
         }
         let names = forms.into_iter().filter(|it| !it.1.is_empty()).collect();
         Self { decoder, generation, is_wave32: decoder.is_wave32(), names }

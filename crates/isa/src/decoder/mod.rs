@@ -106,22 +106,21 @@ impl Decoder {
         self.machine.matcher.refused(bytes)
     }
 
-    /// What the first four bytes of an instruction of this name look like: pairs of a mask and the value
-    /// under it. A search for few instructions in much code starts from these.
+    /// What the first four bytes of instructions of these names look like: pairs of a mask and the value
+    /// under it. A search for few instructions in much code starts from these. All names are looked for at once.
     ///
     /// ```
     /// use hsaco_isa::{Decoder, Processor};
     /// let decoder = Decoder::new(Processor::from_name("gfx942").unwrap())?;
-    /// let nop = decoder.first_words("s_nop");
+    /// let nop = decoder.first_words(&["s_nop"]);
     /// assert!(nop.iter().any(|(mask, value)| 0xbf80_0000 & mask == *value));
     /// # Ok::<(), hsaco_isa::decoder::UnsupportedProcessor>(())
     /// ```
     #[must_use]
-    pub fn first_words(&self, mnemonic: &str) -> Vec<(u32, u32)> {
-        let mut words = self
-            .machine
-            .matcher
-            .first_words(|form| form.mnemonic() == mnemonic || form.full_mnemonic() == mnemonic);
+    pub fn first_words(&self, mnemonics: &[&str]) -> Vec<(u32, u32)> {
+        let mut words = self.machine.matcher.first_words(|form| {
+            mnemonics.contains(&form.mnemonic()) || mnemonics.contains(&form.full_mnemonic())
+        });
         words.sort_unstable();
         words.dedup();
         words
