@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use hsaco::container::WalkOptions;
 use hsaco::object::CodeObject;
 use hsaco::patch::{
-    self, CodeEdit, Digest, EditLocation, FileFinding, FileManifest, KernelSetting, ManifestText,
-    PatchedFile, PatchedObject, Points, RuleSet, Verdict, Where,
+    self, CodeEdit, Digest, EditRequest, FileFinding, FileManifest, KernelSetting, PatchReport,
+    PatchedFile, PatchedObject, RuleSet,
 };
 
 use crate::border::{Out, bytes, text, texts};
@@ -19,20 +19,11 @@ use crate::handle::{self, Handle};
 pub struct Patcher {
     set: &'static RuleSet,
     options: patch::Options,
-    edits: Mutex<Vec<Edit>>,
+    edits: Mutex<Vec<EditRequest>>,
 }
 
 impl Handle for Patcher {
     const NAME: &'static str = "patcher";
-}
-
-/// An edit as callers write it.
-#[derive(Clone)]
-enum Edit {
-    Replace(EditLocation, Vec<String>),
-    Insert(EditLocation, Vec<String>),
-    Count(Where),
-    Call(Where, patch::InsertedCall),
 }
 
 /// What became of a file; hsaco_patched_free takes it back. All functions may be called from any thread.
@@ -124,74 +115,10 @@ pub unsafe extern "C" fn hsaco_patcher_edit(
         // SAFETY: as this function asks of its caller.
         let (kind, edit) = unsafe { (text(kind, "kind")?, text(edit, "edit")?) };
         let patcher = handle::get(patcher)?;
-        let edit = Edit::parse(kind, edit)?;
+        let edit = EditRequest::parse(kind, edit).map_err(Failure::argument)?;
         patcher.edits.lock().unwrap_or_else(PoisonError::into_inner).push(edit);
         Ok(())
     })
-}
-
-impl Edit {
-    fn parse(kind: &str, edit: &str) -> Result<Self> {
-        let split = || {
-            let wrong = || Failure::argument(format!("'{edit}': expected PLACE=WHAT"));
-            edit.split_once('=').ok_or_else(wrong)
-        };
-        let wrong = |reason: String| Failure::argument(format!("'{edit}': {reason}"));
-        match kind {
-            "replace" | "insert" => {
-                let (place, code) = split()?;
-                let place = place.parse().map_err(wrong)?;
-                let code = code.split(';').map(str::trim).filter(|it| !it.is_empty());
-                let code: Vec<String> = code.map(str::to_owned).collect();
-                match (code.is_empty(), kind) {
-                    (true, _) => Err(wrong("no instructions behind `=`".to_owned())),
-                    (false, "insert") => Ok(Edit::Insert(place, code)),
-                    (false, _) => Ok(Edit::Replace(place, code)),
-                }
-            }
-            "count" => Ok(Edit::Count(edit.parse().map_err(wrong)?)),
-            "call" => {
-                let (place, call) = split()?;
-                Ok(Edit::Call(place.parse().map_err(wrong)?, call.parse().map_err(wrong)?))
-            }
-            _ => Err(Failure::argument(format!(
-                "no edit is of kind '{kind}'; there are replace, insert, count and call"
-            ))),
-        }
-    }
-
-    /// The edit of an object's code.
-    fn of(&self, object: &CodeObject<'_>) -> Result<Vec<CodeEdit>> {
-        let addresses = |place: &EditLocation| -> Result<Vec<u64>> {
-            let found = place.addresses(object)?;
-            match found.is_empty() {
-                true => Err(Failure::new(Status::NotFound, "no code is of that place")),
-                false => Ok(found),
-            }
-        };
-        let points = |place: &Where| -> Result<Vec<Points>> {
-            Ok(match place {
-                Where::Points(points) => vec![*points],
-                Where::Location(place) => {
-                    addresses(place)?.into_iter().map(Points::Address).collect()
-                }
-            })
-        };
-        Ok(match self {
-            Edit::Replace(place, code) => {
-                let replace = |at| CodeEdit::Replace(at, code.clone());
-                addresses(place)?.into_iter().map(replace).collect()
-            }
-            Edit::Insert(place, code) => {
-                let insert = |at| CodeEdit::Insert(at, code.clone());
-                addresses(place)?.into_iter().map(insert).collect()
-            }
-            Edit::Count(place) => points(place)?.into_iter().map(CodeEdit::Count).collect(),
-            Edit::Call(place, call) => {
-                points(place)?.into_iter().map(|it| CodeEdit::Call(it, call.clone())).collect()
-            }
-        })
-    }
 }
 
 /// Rewrites every object of a file and puts them back where they were: all that the rules want, or nothing. The result
@@ -223,16 +150,11 @@ pub unsafe extern "C" fn hsaco_patcher_patch(
 }
 
 /// What edits come to in a file. Addresses are those of one object, so there must be one only.
-fn edits(given: &[Edit], file: &[u8]) -> Result<Vec<CodeEdit>> {
-    if given.is_empty() {
-        return Ok(Vec::new());
+fn edits(given: &[EditRequest], file: &[u8]) -> Result<Vec<CodeEdit>> {
+    match given {
+        [] => Ok(Vec::new()),
+        given => Ok(EditRequest::edits(given, &CodeObject::parse(file)?)?),
     }
-    let object = CodeObject::parse(file)?;
-    let mut all = Vec::new();
-    for edit in given {
-        all.extend(edit.of(&object)?);
-    }
-    Ok(all)
 }
 
 /// Sets numbers of kernels in descriptor and metadata, such as "foo.vgpr_count=77", in a code object.
@@ -268,40 +190,20 @@ pub unsafe extern "C" fn hsaco_patch_set(
 }
 
 /// Hands out what became of a file.
-fn finish(mut patched: PatchedFile, file: &[u8], out: &Out<*mut Patched>) -> Result {
-    PatchedFile::settle([&mut patched]);
-    let verdict = if patched.is_refused() {
-        PatchVerdict::Refused
-    } else if patched.objects.iter().any(|it| it.patched.manifest.verdict == Verdict::Changed) {
-        PatchVerdict::Changed
-    } else {
-        PatchVerdict::Unchanged
+fn finish(patched: PatchedFile, file: &[u8], out: &Out<*mut Patched>) -> Result {
+    let report = PatchReport::new(patched, file, &WalkOptions::default())?;
+    let verdict = match (&report.bytes, report.is_changed) {
+        (None, _) => PatchVerdict::Refused,
+        (Some(_), true) => PatchVerdict::Changed,
+        (Some(_), false) => PatchVerdict::Unchanged,
     };
-    let refusals = refusals(&patched);
-    let summary = patched.objects.iter().map(|it| {
-        let name = it.entry_id.as_deref().unwrap_or("object");
-        ManifestText { name, manifest: &it.patched.manifest }.to_string()
-    });
-    let summary = c_string(&summary.collect::<String>());
-    let bytes = match verdict {
-        PatchVerdict::Refused => Vec::new(),
-        _ => patched.take_bytes(file, &WalkOptions::default())?.into_owned(),
-    };
-    let result = (verdict != PatchVerdict::Refused).then_some(bytes.as_slice());
-    let mut manifest = Vec::new();
-    let written = patched.write_manifest(&mut manifest, || Digest::of(file), file.len(), result);
-    written.map_err(|error| Failure::new(Status::Internal, error.to_string()))?;
-    out.set(handle::new(Patched { verdict, bytes, manifest, summary }));
+    let PatchReport { bytes, manifest, summary, refusals, .. } = report;
+    let bytes = bytes.unwrap_or_default();
+    out.set(handle::new(Patched { verdict, bytes, manifest, summary: c_string(&summary) }));
     match verdict {
-        PatchVerdict::Refused => Err(Failure::new(Status::Findings, refusals)),
+        PatchVerdict::Refused => Err(Failure::new(Status::Findings, lines(refusals.iter()))),
         _ => Ok(()),
     }
-}
-
-/// Why a file was refused, a line each.
-fn refusals(patched: &PatchedFile) -> String {
-    let manifests = patched.objects.iter().map(|it| &it.patched.manifest);
-    lines(manifests.flat_map(patch::Manifest::refusals).map(|(_, refusal)| refusal))
 }
 
 /// What became of the file.

@@ -47,6 +47,9 @@ mod plan;
 mod refusal;
 mod release;
 mod remark;
+#[cfg(feature = "json")]
+mod report;
+mod request;
 mod revision;
 mod rewrite;
 pub mod rule;
@@ -83,6 +86,9 @@ pub use manifest::{
 pub use option::{ClusterLoads, Options, ScaleSixteen};
 pub use patcher::Patcher;
 pub use refusal::{Refusal, RefusalKind};
+#[cfg(feature = "json")]
+pub use report::PatchReport;
+pub use request::EditRequest;
 pub use rewrite::{Edit, Plan};
 pub use rule::{
     Answer, Example, ExampleOutcome, Requirement, RewriteRule, RuleSet, Stage, Stepping, Trigger,
