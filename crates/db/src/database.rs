@@ -1,5 +1,6 @@
 //! The database: files and their kernels.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -93,6 +94,12 @@ impl Database {
     #[must_use]
     pub fn with_options(options: DatabaseOptions) -> Self {
         Database { shared: Arc::new(Shared::new(options)), ..Self::default() }
+    }
+
+    /// An empty database that carries something of its owner's, to which its objects lead: [`Object::carried`].
+    #[must_use]
+    pub fn carrying(what: Arc<dyn Any + Send + Sync>) -> Self {
+        Database { shared: Arc::new(Shared::carrying(what)), ..Self::default() }
     }
 
     /// Adds every code object of a file, whatever holds it. Nothing is decoded.

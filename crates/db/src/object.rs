@@ -163,6 +163,12 @@ impl Object {
         wanted.takes(self.target, self.generic_version)
     }
 
+    /// What its database carries, if it is of this type.
+    #[must_use]
+    pub fn carried<T: 'static>(&self) -> Option<&T> {
+        self.shared.carried.as_ref()?.0.downcast_ref()
+    }
+
     /// Whether it is in the same bundle as another object of its file.
     pub(crate) fn shares_bundle(&self, other: &Object) -> bool {
         self.trail == other.trail

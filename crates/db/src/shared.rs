@@ -1,5 +1,8 @@
 //! What all objects of a database share: how files are read, and what was decoded.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hsaco_analysis::{LENIENT, Stream};
@@ -40,6 +43,16 @@ pub(crate) struct Shared {
     kernels: AtomicU64,
     instructions: AtomicU64,
     bytes: AtomicU64,
+    pub(crate) carried: Option<Carried>,
+}
+
+/// Something of the database's owner.
+pub(crate) struct Carried(pub(crate) Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Carried")
+    }
 }
 
 impl Default for Shared {
@@ -50,8 +63,12 @@ impl Default for Shared {
 
 impl Shared {
     pub(crate) fn new(options: DatabaseOptions) -> Self {
-        let (decoders, kernels, instructions, bytes) = Default::default();
-        Shared { options, decoders, kernels, instructions, bytes }
+        let (decoders, kernels, instructions, bytes, carried) = Default::default();
+        Shared { options, decoders, kernels, instructions, bytes, carried }
+    }
+
+    pub(crate) fn carrying(what: Arc<dyn Any + Send + Sync>) -> Self {
+        Shared { carried: Some(Carried(what)), ..Shared::default() }
     }
 
     /// Counts a decoded kernel.
