@@ -58,6 +58,13 @@ impl Deref for Data {
 }
 
 impl Input {
+    /// Bytes that are in memory already, with what to call them.
+    #[must_use]
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
+        let range = 0..bytes.len();
+        Self { name: name.to_owned(), found: false, data: Data::Read(bytes), range }
+    }
+
     /// Lets the system take back the memory behind a part of the file that will not be read again.
     pub fn release(&self, offset: u64, size: u64) {
         let (Data::Mapped(map), Ok(offset), Ok(size)) =

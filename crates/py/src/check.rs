@@ -1,6 +1,8 @@
 //! `hsaco.check`.
 
-use hsaco::check::{Checker, Device, Finding, LaunchFacts, Report, Rule};
+use std::collections::BTreeMap;
+
+use hsaco::check::{Checker, Device, Finding, LaunchFacts, Limit, Report, Rule};
 use hsaco::container::Container;
 use hsaco_files::input::inputs;
 use pyo3::exceptions::PyValueError;
@@ -11,9 +13,9 @@ use crate::error;
 use crate::record::{dict, record};
 
 /// What would go wrong when a device loads and runs this: a list of findings, the worst not first but in the order of
-/// objects and kernels. Where there is nothing to look at, hsaco.Error is raised.
+/// objects and kernels. `limits` are the device's own, such as {"lds": 32768}: what it says of itself. Where there is nothing to look at, hsaco.Error is raised.
 #[pyfunction]
-#[pyo3(signature = (source, device=None, *, kernels=Vec::new(), workgroup=None, grid=None, dynamic_lds=0, code=false, select=Vec::new(), ignore=Vec::new()))]
+#[pyo3(signature = (source, device=None, *, kernels=Vec::new(), limits=BTreeMap::new(), workgroup=None, grid=None, dynamic_lds=0, code=false, select=Vec::new(), ignore=Vec::new()))]
 #[allow(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -24,6 +26,7 @@ pub(crate) fn check<'py>(
     source: &Bound<'py, PyAny>,
     device: Option<&str>,
     kernels: Vec<String>,
+    limits: BTreeMap<String, u32>,
     workgroup: Option<[u32; 3]>,
     grid: Option<[u32; 3]>,
     dynamic_lds: u64,
@@ -32,7 +35,10 @@ pub(crate) fn check<'py>(
     ignore: Vec<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let device = device.map(str::parse::<Device>).transpose();
-    let device = device.map_err(|it| error::target(py, &it))?;
+    let mut device = device.map_err(|it| error::target(py, &it))?;
+    for (name, value) in limits {
+        limit(&mut device, &name, value)?;
+    }
     let launch = LaunchFacts { workgroup, grid, dynamic_lds };
     let mut checker = if code { Checker::new().with_code() } else { Checker::new() };
     checker = kernels.into_iter().fold(checker, Checker::kernel);
@@ -80,6 +86,19 @@ fn reports(source: Source, check: impl Fn(&[u8]) -> Report) -> PyResult<Vec<Repo
 fn is_vacuous(checker: &Checker, report: &Report) -> bool {
     let is_done = report.objects > 0 && (report.kernels > 0 || !checker.names_kernels());
     report.findings.is_empty() && !is_done
+}
+
+/// Gives the device another limit.
+fn limit(device: &mut Option<Device>, name: &str, value: u32) -> PyResult<()> {
+    let names = || Limit::ALL.map(|(name, _)| name).join(", ");
+    let known = Limit::ALL.into_iter().find(|it| it.0 == name);
+    let (_, limit) = known.ok_or_else(|| {
+        PyValueError::new_err(format!("no limit '{name}' of a device; there are {}", names()))
+    })?;
+    let device = device.as_mut();
+    let device = device.ok_or_else(|| PyValueError::new_err("limits are those of a device"))?;
+    device.set(limit, value);
+    Ok(())
 }
 
 fn rule(name: &str) -> PyResult<&'static Rule> {

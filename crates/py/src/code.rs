@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::error;
-use crate::handle::Of;
+use crate::handle::{Listed, Of};
 use crate::instruction;
 
 /// The instructions of code that stands at an address, for a target such as `gfx942`.
@@ -27,9 +27,11 @@ pub(crate) fn disassemble<'py>(
     }
     let processor = processor(py, target)?;
     let decoder = Decoder::new(processor).map_err(|error| error::unsupported(py, error))?;
-    let listing = py.detach(|| Listing::decode(decoder, address, Data::new(code)));
+    let bytes = code.clone_ref(py);
+    let listing = py.detach(|| Listing::decode(decoder, address, Data::new(bytes)));
     let count = listing.instructions().len();
-    instruction::sequence_of(py, Of::Listing(Arc::new(listing)), 0..count)
+    let listed = Listed { listing, code, target: target.to_owned(), address };
+    instruction::sequence_of(py, Of::Listing(Arc::new(listed)), 0..count)
 }
 
 /// The encodings of lines of assembly, one instruction or `.long` and the like each, for a target such as `gfx942`.

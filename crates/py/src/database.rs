@@ -1,14 +1,14 @@
 //! `hsaco.Database`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hsaco::bytes::{Error, ErrorKind, Str};
 use hsaco::db::{self, Content, Data, Wanted, Which};
 use hsaco_files::FileError;
-use hsaco_files::input::{Unopened, stored_inputs};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use hsaco_files::input::{Input, Unopened, inputs, stored_inputs};
+use pyo3::exceptions::{PyIsADirectoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyMemoryView, PyRange};
@@ -17,6 +17,7 @@ use crate::error;
 use crate::filter::Filter;
 use crate::handle::{Kernel, Object};
 use crate::kernel;
+use crate::pickle::{self, Additions, Reduced};
 use crate::record::{dict, record};
 use crate::sequence::sequence;
 
@@ -27,6 +28,7 @@ use crate::sequence::sequence;
 #[pyclass(frozen, module = "hsaco")]
 pub(crate) struct Database {
     kernels: db::Database,
+    additions: Arc<Additions>,
     problems: Mutex<Vec<Problem>>,
 }
 
@@ -56,6 +58,9 @@ impl From<Unopened> for Problem {
     }
 }
 
+/// What bytes without a name are called.
+const UNNAMED: &str = "<bytes>";
+
 /// Where code comes from.
 pub(crate) enum Source {
     Path(OsString),
@@ -63,6 +68,20 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// The one file that it stands for.
+    pub(crate) fn read(self) -> PyResult<Input> {
+        let path = match self {
+            Source::Bytes(bytes) => return Ok(Input::from_bytes(UNNAMED, bytes.to_vec())),
+            Source::Path(path) => path,
+        };
+        if Path::new(&path).is_dir() {
+            return Err(PyIsADirectoryError::new_err(path));
+        }
+        let missing = || PyValueError::new_err("there is no such file");
+        let input = inputs(&[path]).next().ok_or_else(missing)?;
+        input.map_err(|it| error::unopened(&it.name, &it.error))
+    }
+
     pub(crate) fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(bytes) = source.extract::<PyBackedBytes>() {
             return Ok(Source::Bytes(bytes));
@@ -77,6 +96,19 @@ impl Source {
         // What the command takes for standard input is a file here.
         let path = if path.as_os_str() == "-" { PathBuf::from("./-") } else { path };
         Ok(Source::Path(path.into_os_string()))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for &Source {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(match self {
+            Source::Path(path) => path.into_pyobject(py)?.into_any(),
+            Source::Bytes(bytes) => bytes.into_pyobject(py)?.into_any(),
+        })
     }
 }
 
@@ -136,7 +168,7 @@ impl Database {
         let mut added = Added::default();
         match source {
             Source::Bytes(bytes) => {
-                let name = name.unwrap_or_else(|| "<bytes>".to_owned());
+                let name = name.unwrap_or_else(|| UNNAMED.to_owned());
                 added.take(&name, false, add(&name, Data::new(bytes).into()));
             }
             Source::Path(path) => {
@@ -176,7 +208,9 @@ impl Database {
     /// An empty database.
     #[new]
     fn new() -> Self {
-        Database { kernels: db::Database::new(), problems: Mutex::default() }
+        let additions = Arc::new(Additions::default());
+        let kernels = db::Database::carrying(Arc::<Additions>::clone(&additions));
+        Database { kernels, additions, problems: Mutex::default() }
     }
 
     /// A database of the kernels of a file, a directory or bytes, or of several of them; see `add`.
@@ -226,10 +260,18 @@ impl Database {
             Source::Path(path) => path.to_string_lossy().into_owned(),
             Source::Bytes(_) => name.clone().unwrap_or_default(),
         };
+        let arguments = (&source, &name, filter, target, device).into_pyobject(py)?;
         let filter = filter.map(Filter::new).transpose()?;
         let added = py.detach(|| self.load(source, name, wanted, filter.as_ref()));
         filter.map_or(Ok(()), Filter::finish)?;
-        self.settle(py, added, &place)
+        let objects = self.settle(py, added, &place)?;
+        self.additions.push(arguments);
+        Ok(objects)
+    }
+
+    /// Pickled as what was added to it.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        pickle::by(py, "database", (self.additions.tuple(py)?,))
     }
 
     /// All code objects, in the order in which they were added.

@@ -13,6 +13,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyTuple};
 
 use crate::error;
 use crate::layout::{Layout, buffer_bytes, view};
+use crate::pickle::{self, Reduced};
 use crate::record::{dict, record};
 
 /// Where the first object is loaded, and how far the next executable is behind it.
@@ -27,6 +28,8 @@ const STRIDE: u64 = 1 << 36;
 pub(crate) struct Device {
     device: Mutex<State>,
     target: String,
+    memory: u64,
+    page_slack: bool,
 }
 
 struct State {
@@ -45,7 +48,8 @@ impl Device {
             device.memory = device.memory.with_page_slack();
         }
         let state = State { device, base: BASE };
-        Ok(Self { device: Mutex::new(state), target: target.to_string() })
+        let target = target.to_string();
+        Ok(Self { device: Mutex::new(state), target, memory, page_slack })
     }
 
     /// What it is.
@@ -81,7 +85,13 @@ impl Device {
             Ok(executable)
         });
         let executable = executable.map_err(|it| it.raise(py, None))?;
-        Ok(Program { device: slf.clone().unbind(), executable: Arc::new(executable) })
+        let (device, sources) = (slf.clone().unbind(), sources.clone().unbind());
+        Ok(Program { device, executable: Arc::new(executable), sources })
+    }
+
+    /// Pickled as a new device of the kind.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        pickle::by(py, "device", (&self.target, self.memory, self.page_slack))
     }
 
     fn __repr__(&self) -> String {
@@ -117,6 +127,7 @@ impl Failure {
 pub(crate) struct Program {
     device: Py<Device>,
     executable: Arc<Executable<'static>>,
+    sources: Py<PyTuple>,
 }
 
 #[pymethods]
@@ -129,18 +140,24 @@ impl Program {
     }
 
     /// The kernel of a name: mangled or readable.
-    fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<LoadedKernel> {
-        if self.executable.symbol(name).and_then(|it| it.kernel()).is_none() {
+    fn __getitem__(slf: &Bound<'_, Self>, name: &str) -> PyResult<LoadedKernel> {
+        let (py, this) = (slf.py(), slf.get());
+        if this.executable.symbol(name).and_then(|it| it.kernel()).is_none() {
             return Err(error::no_symbol(py, name));
         }
-        let kernel = py.detach(|| emu::LoadedKernel::find(&self.executable, name));
+        let kernel = py.detach(|| emu::LoadedKernel::find(&this.executable, name));
         let kernel = kernel.map_err(|it| error::running(py, &it, None))?;
         Ok(LoadedKernel {
-            device: self.device.clone_ref(py),
-            executable: Arc::clone(&self.executable),
+            program: slf.clone().unbind(),
+            device: this.device.clone_ref(py),
+            executable: Arc::clone(&this.executable),
             layout: Layout::new(kernel.layout.clone()),
             kernel,
         })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        pickle::by(py, "program", (&self.device, &self.sources))
     }
 
     fn __repr__(&self) -> String {
@@ -151,6 +168,7 @@ impl Program {
 /// A kernel that can be called.
 #[pyclass(frozen, module = "hsaco")]
 pub(crate) struct LoadedKernel {
+    program: Py<Program>,
     device: Py<Device>,
     executable: Arc<Executable<'static>>,
     layout: Layout,
@@ -231,6 +249,10 @@ impl LoadedKernel {
         }
         fields.set_item("mnemonics", fidelity)?;
         record("Outcome", &fields)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        pickle::by(py, "loaded", (&self.program, &self.kernel.name))
     }
 
     fn __repr__(&self) -> String {

@@ -40,6 +40,11 @@ pub(crate) fn nothing_checked(py: Python<'_>) -> PyErr {
     new(py, "Error", (message, "not-found"))
 }
 
+/// A comparison of nothing.
+pub(crate) fn nothing_compared(py: Python<'_>, message: &str) -> PyErr {
+    new(py, "Error", (message, "not-found"))
+}
+
 /// A processor without instruction tables.
 pub(crate) fn unsupported(py: Python<'_>, error: UnsupportedProcessor) -> PyErr {
     new(py, "Error", (error.to_string(), "unsupported"))
@@ -84,6 +89,11 @@ pub(crate) fn running(
     let place = (at.kernel.clone(), at.address, at.instruction.clone());
     let wave = (at.workgroup, at.wave, at.lanes);
     new(py, "KernelError", (message, error.kind().name(), place, wave, file, line, registers))
+}
+
+/// A file that should be rewritten and cannot be.
+pub(crate) fn refused(py: Python<'_>, refusals: &[String], manifest: Bound<'_, PyAny>) -> PyErr {
+    new(py, "PatchError", (refusals.join("\n"), manifest))
 }
 
 /// Arguments that do not fit.

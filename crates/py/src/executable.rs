@@ -1,12 +1,14 @@
 //! `hsaco.Executable`.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hsaco::load::{self, CallTarget, Errors, Freeze, FunctionRef, ObjectId, Symbol};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::error;
+use crate::pickle::{self, Reduced};
 use crate::record::{dict, record};
 
 type Record<'py> = PyResult<Bound<'py, PyAny>>;
@@ -16,12 +18,22 @@ type Records<'py> = PyResult<Vec<Bound<'py, PyAny>>>;
 ///
 /// A question sees the state of the moment it was asked; a change meanwhile is made to a copy.
 #[pyclass(frozen, module = "hsaco")]
-pub(crate) struct Executable(RwLock<Arc<load::Executable<'static>>>);
+pub(crate) struct Executable {
+    executable: RwLock<Arc<load::Executable<'static>>>,
+    device: Option<String>,
+    /// How it came to be, for pickles: names of methods and their arguments.
+    steps: Mutex<Vec<(&'static str, Py<PyTuple>)>>,
+}
 
 impl Executable {
     /// What there is now. Other threads run while one has to wait for a change.
     fn now(&self, py: Python<'_>) -> Arc<load::Executable<'static>> {
-        py.detach(|| Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+        py.detach(|| Arc::clone(&self.executable.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn note(&self, step: &'static str, arguments: Bound<'_, PyTuple>) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.push((step, arguments.unbind()));
     }
 
     /// Changes it, while other threads run.
@@ -31,7 +43,7 @@ impl Executable {
         change: impl FnOnce(&mut load::Executable<'static>) -> T + Send,
     ) -> T {
         py.detach(|| {
-            let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let mut now = self.executable.write().unwrap_or_else(PoisonError::into_inner);
             change(Arc::make_mut(&mut now))
         })
     }
@@ -43,39 +55,67 @@ impl Executable {
     #[new]
     #[pyo3(signature = (device = None))]
     fn new(py: Python<'_>, device: Option<&str>) -> PyResult<Self> {
-        let device = device.map(|it| it.parse().map_err(|error| error::target(py, &error)));
-        Ok(Self(RwLock::new(Arc::new(load::Executable::new(device.transpose()?)))))
+        let target = device.map(|it| it.parse().map_err(|error| error::target(py, &error)));
+        let executable = RwLock::new(Arc::new(load::Executable::new(target.transpose()?)));
+        Ok(Self { executable, device: device.map(str::to_owned), steps: Mutex::default() })
     }
 
     /// Adds a code object; `name` is what messages call it, `base` where its address 0 is to be. Returns its number.
     #[pyo3(signature = (name, data, base = None))]
-    fn load(&self, py: Python<'_>, name: &str, data: &[u8], base: Option<u64>) -> PyResult<usize> {
+    #[expect(clippy::needless_pass_by_value, reason = "bytes come from Python as they are kept")]
+    fn load(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        data: PyBackedBytes,
+        base: Option<u64>,
+    ) -> PyResult<usize> {
+        let step = (name, &data, base).into_pyobject(py)?;
         let data = data.to_vec();
         let loaded = self.change(py, |it| match base {
             Some(base) => it.load_at(name, data, base),
             None => it.load(name, data),
         });
-        loaded.map(ObjectId::index).map_err(|error| error::loading(py, &error))
+        let loaded = loaded.map_err(|error| error::loading(py, &error))?;
+        self.note("load", step);
+        Ok(loaded.index())
     }
 
     /// Says where a function is that objects may call.
     fn define_function(&self, py: Python<'_>, name: &str, address: u64) -> PyResult<()> {
         let defined = self.change(py, |it| it.define_function(name, address));
-        defined.map(drop).map_err(|error| error::loading(py, &error))
+        defined.map_err(|error| error::loading(py, &error))?;
+        self.note("define_function", (name, address).into_pyobject(py)?);
+        Ok(())
     }
 
     /// Says where a variable is that objects may refer to.
     #[pyo3(signature = (name, address, size = 0))]
     fn define_variable(&self, py: Python<'_>, name: &str, address: u64, size: u64) -> PyResult<()> {
         let defined = self.change(py, |it| it.define_variable(name, address, size));
-        defined.map(drop).map_err(|error| error::loading(py, &error))
+        defined.map_err(|error| error::loading(py, &error))?;
+        self.note("define_variable", (name, address, size).into_pyobject(py)?);
+        Ok(())
     }
 
     /// Puts the objects together. Everything that is wrong is in one LinkError, and the executable is then as it was.
     #[pyo3(signature = (base = 0x1000, *, fix_resources = true))]
     fn freeze(&self, py: Python<'_>, base: u64, fix_resources: bool) -> PyResult<()> {
         let frozen = self.change(py, |it| it.freeze(Freeze { base, fix_resources }));
-        frozen.map_err(|errors| error::linking(py, &errors))
+        frozen.map_err(|errors| error::linking(py, &errors))?;
+        self.note("_freeze", (base, fix_resources).into_pyobject(py)?);
+        Ok(())
+    }
+
+    /// What a pickle does.
+    fn _freeze(&self, py: Python<'_>, base: u64, fix_resources: bool) -> PyResult<()> {
+        self.freeze(py, base, fix_resources)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps: Vec<_> = steps.iter().map(|(name, it)| (*name, it.clone_ref(py))).collect();
+        pickle::by(py, "executable", (self.device.as_deref(), steps))
     }
 
     /// Whether nothing can be added any more.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hsaco::db;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 /// A code object: where it was found, what it is for, what it defines.
 #[pyclass(frozen, module = "hsaco")]
@@ -19,7 +20,15 @@ pub(crate) struct Kernel(pub(crate) db::IndexedKernel);
 #[derive(Clone)]
 pub(crate) enum Of {
     Kernel(db::IndexedKernel),
-    Listing(Arc<db::Listing>),
+    Listing(Arc<Listed>),
+}
+
+/// Bytes that were disassembled, and what they are.
+pub(crate) struct Listed {
+    pub(crate) listing: db::Listing,
+    pub(crate) code: PyBackedBytes,
+    pub(crate) target: String,
+    pub(crate) address: u64,
 }
 
 /// A decoded instruction, or a word that is none.

@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::error;
 use crate::handle::{Instruction, Kernel, Of, hash_of};
+use crate::pickle::{self, Reduced};
 use crate::record::{dict, record};
 use crate::sequence::sequence;
 
@@ -36,7 +37,7 @@ impl Instruction {
     fn with<T>(&self, py: Python<'_>, look: impl FnOnce(db::Instruction<'_>) -> T) -> PyResult<T> {
         let found = match &self.of {
             Of::Kernel(kernel) => kernel.instruction(self.index),
-            Of::Listing(listing) => Ok(listing.instruction(self.index)),
+            Of::Listing(listed) => Ok(listed.listing.instruction(self.index)),
         };
         let found = found.map_err(|error| self.raised(py, &error))?;
         let missing = || pyo3::exceptions::PyIndexError::new_err(self.index);
@@ -212,6 +213,17 @@ impl Instruction {
             line: line,
             column: column,
         ))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        match &self.of {
+            Of::Kernel(kernel) => {
+                pickle::by(py, "instruction", (Kernel(kernel.clone()), self.index))
+            }
+            Of::Listing(it) => {
+                pickle::by(py, "listed", (&it.code, &it.target, it.address, self.index))
+            }
+        }
     }
 
     fn __eq__(&self, other: &Self) -> bool {

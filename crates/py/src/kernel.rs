@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hsaco::analysis::{BlockId, Cfg, Code, Exit, Function};
+use hsaco::analysis::{BlockId, Cfg, Code, Exit, Function, LiveCounts};
 use hsaco::bytes::{Error, ErrorKind, Id};
 use hsaco::container::{WalkOptions, entries};
 use hsaco::db;
 use hsaco::draw::Graph;
 use hsaco::dwarf::Spelling;
-use hsaco::kernarg::{EntryState, Wave, spell};
+use hsaco::kernarg::{Blob, Declaration, DirectLayout, EntryState, Wave, spell};
 use hsaco::object::CodeObject;
 use hsaco::object::metadata::Argument;
 use hsaco_describe::body::Body;
@@ -19,11 +19,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::compact::{self, CompactLayout};
 use crate::error;
 use crate::handle::{Kernel, Object, Of, hash_of};
 use crate::instruction;
 use crate::layout::{self, Launch, Layout};
-use crate::record::{dict, record};
+use crate::pickle::{self, Additions, Reduced};
+use crate::record::{dict, parsed, record};
 use crate::sequence::sequence;
 
 /// The kernels of objects, one object after the other.
@@ -213,9 +215,28 @@ impl Kernel {
     /// Where the bytes of its arguments go; an error where that is not known, and only prepacked buffers will do.
     #[getter]
     fn layout(&self, py: Python<'_>) -> PyResult<Layout> {
-        self.detached(py, |kernel| {
-            layout::of_kernel(&kernel.tables()?.kernel(), &kernel.arguments()?)
-        })
+        self.detached(py, layout::of_kernel)
+    }
+
+    /// Its arguments for a runtime that packs: bindings and constants. `marker_seen` is the caller's word that the object carries a
+    /// marker of such a runtime; without it arguments are the caller's to pack, and this is an error.
+    #[pyo3(signature = (*, marker_seen=false))]
+    fn compact(&self, py: Python<'_>, marker_seen: bool) -> PyResult<CompactLayout> {
+        self.detached(py, |kernel| compact::of_kernel(kernel, marker_seen))
+    }
+
+    /// Checks a prepacked buffer against the size of the segment alone, which is all that is known of a kernel without metadata;
+    /// `layout.check` knows its arguments.
+    fn check_prepacked<'py>(
+        &self,
+        py: Python<'py>,
+        buffer: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = layout::buffer_bytes(buffer)?;
+        let declared = self.detached(py, |kernel| Declaration::of(&kernel.tables()?.kernel()))?;
+        let segment = declared.size.and_then(|it| u32::try_from(it).ok());
+        let accepted = DirectLayout::new(segment).prepacked(Blob::from(&bytes[..]));
+        layout::prepacked(py, &accepted.map_err(|error| self.raised(py, &error))?)
     }
 
     /// What registers hold when it begins.
@@ -310,7 +331,7 @@ impl Kernel {
             let found = Resources::with(item, &wanted, &options, trouble);
             found.kernels.iter().find(|it| it.name == name).map(serde_json::to_string)
         })?;
-        parsed(py, &text)
+        parsed(py, text)
     }
 
     /// Its loops, outer ones first, with the instructions and live registers of each: the keys of `loops[]` in docs/json.md's `source`.
@@ -319,7 +340,17 @@ impl Kernel {
             let debug = code.debug().ok();
             serde_json::to_string(&Body::new(code, function).loops(debug.as_ref()))
         })?;
-        parsed(py, &text)
+        parsed(py, text)
+    }
+
+    /// How many registers are live before each of its instructions; None where that cannot be known.
+    fn live_registers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let counts =
+            self.of_code(py, |code, function| Ok(Body::new(code, function).live().to_vec()))?;
+        let row = |it: &LiveCounts| {
+            record("LiveRegisters", &dict!(py, vgprs: it.vgprs, agprs: it.agprs, sgprs: it.sgprs))
+        };
+        counts.iter().map(row).collect()
     }
 
     /// Its control flow as a picture.
@@ -330,6 +361,18 @@ impl Kernel {
             Ok((graph.to_svg(false), graph.to_dot(true)))
         })?;
         record("Graph", &dict!(py, svg: svg, dot: dot))
+    }
+
+    fn _digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        pickle::kernel_digest(py, &self.0)
+    }
+
+    /// Pickled as what was added to its database, and where it is in there.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        let (object, index) = (self.0.object(), self.0.number());
+        let additions = Additions::of(py, object)?;
+        let digest = self._digest(py)?;
+        pickle::by(py, "kernel", (additions, object.file(), object.number(), index, digest))
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -366,11 +409,6 @@ impl Kernel {
         let (name, file, number) = (self.demangled(), object.file(), object.number());
         format!("<Kernel {name}: {file}#{number}, {}>", object.target())
     }
-}
-
-/// Values of Python from JSON.
-fn parsed<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import(pyo3::intern!(py, "json"))?.call_method1(pyo3::intern!(py, "loads"), (text,))
 }
 
 /// The error for a kernel of which neither metadata nor descriptor is there.
@@ -487,6 +525,10 @@ impl Block {
             Exit::Unknown => "unknown",
         };
         self.with(py, |cfg, block| cfg.blocks()[block].exit.map(name))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        pickle::by(py, "block", (self.kernel(), self.index))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

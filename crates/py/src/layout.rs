@@ -1,18 +1,23 @@
 //! `hsaco.Layout`, `hsaco.Launch`, packets, and what registers hold when a kernel begins.
 
+use std::collections::HashMap;
+
 use hsaco::bytes::{Error, ErrorKind};
+use hsaco::db::IndexedKernel;
 use hsaco::isa::Processor;
 use hsaco::kernarg::{
-    ArgumentSlot, Blob, Datum, Declaration, DispatchPacket, EntryState, Float, HiddenField,
-    NativeLayout, Packet, PacketNeeds, Prepacked, Value, ValueType, Wave,
+    ArgumentSlot, Blob, Datum, Declaration, Declared, DispatchPacket, EntryState, Float,
+    HiddenField, NativeLayout, Packet, PacketNeeds, Prepacked, Value, ValueType, Wave,
 };
-use hsaco::object::Kernel;
-use hsaco::object::metadata::Hidden;
+use hsaco::object;
+use hsaco::object::metadata::{Hidden, ValueKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::error;
+use crate::handle::Kernel;
+use crate::pickle::{self, Reduced};
 use crate::record::{dict, record};
 
 /// How deep lists and members of a value may be nested.
@@ -84,6 +89,16 @@ impl Launch {
         self.0.dynamic_lds()
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        let used = usize::from(self.0.dimensions());
+        let work_items = self.0.work_items().into_iter().take(used).collect();
+        let workgroup = self.0.workgroup().into_iter().take(used).map(u32::from).collect();
+        let sizes: [Vec<u32>; 2] = [work_items, workgroup];
+        let known = |it: &Hidden| Some((it.name(), self.0.hidden_value(*it)?));
+        let hidden: HashMap<_, _> = Hidden::ALL.iter().filter_map(known).collect();
+        pickle::by(py, "launch", (sizes, self.0.dynamic_lds(), hidden))
+    }
+
     fn __repr__(&self) -> String {
         format!("Launch({:?}, {:?})", self.0.work_items(), self.0.workgroup())
     }
@@ -113,20 +128,88 @@ impl Launch {
 
 /// Where the bytes of a kernel's arguments go.
 #[pyclass(frozen, module = "hsaco")]
-pub(crate) struct Layout(NativeLayout);
+pub(crate) struct Layout(NativeLayout, Origin);
+
+/// Whose arguments they are.
+enum Origin {
+    Kernel(IndexedKernel),
+    Declared(Segment),
+    /// A kernel's on a device, which hands out no layout.
+    Device,
+}
 
 /// The layout of a kernel, with what the debug information says of its arguments.
-pub(crate) fn of_kernel(
-    kernel: &Kernel<'_>,
-    known: &hsaco::analysis::KernelArguments,
-) -> Result<Layout, Error> {
-    let mut layout = NativeLayout::new(&Declaration::of(kernel)?)?;
-    hsaco::kernarg::describe(&mut layout, known);
-    Ok(Layout(layout))
+pub(crate) fn of_kernel(kernel: &IndexedKernel) -> Result<Layout, Error> {
+    let mut layout = NativeLayout::new(&Declaration::of(&kernel.tables()?.kernel())?)?;
+    hsaco::kernarg::describe(&mut layout, &kernel.arguments()?);
+    Ok(Layout(layout, Origin::Kernel(kernel.clone())))
+}
+
+/// A segment that the caller declares.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    size: u64,
+    alignment: u64,
+    arguments: Vec<DeclaredArgument>,
+}
+
+/// Offset, size, kind and perhaps name of an argument.
+type DeclaredArgument = (u64, u64, String, Option<String>);
+
+impl Segment {
+    pub(crate) fn declaration(&self) -> Declaration {
+        let argument = |(offset, size, kind, name): &DeclaredArgument| {
+            let kind = ValueKind::from_name(kind.as_str().into()).to_owned();
+            let declared = Declared::new(*offset, *size, kind);
+            match name {
+                Some(name) => declared.named(name),
+                None => declared,
+            }
+        };
+        let mut declaration =
+            Declaration::new(self.size, self.arguments.iter().map(argument).collect());
+        declaration.alignment = Some(self.alignment).filter(|it| *it != 0);
+        declaration
+    }
+}
+
+/// What is odd about a prepacked buffer that was accepted.
+pub(crate) fn prepacked<'py>(
+    py: Python<'py>,
+    accepted: &Prepacked<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (padding, hidden, surplus) = (accepted.padding(), accepted.hidden(), accepted.surplus());
+    record("Prepacked", &dict!(py, padding: padding, hidden: hidden, surplus: surplus))
 }
 
 #[pymethods]
 impl Layout {
+    /// The layout of arguments that the caller declares, for kernels of which no metadata says: of a segment of `size` bytes,
+    /// (offset, size, kind, name) of each, where the kind is as metadata call it ("global_buffer", "by_value") and the name may be
+    /// None. An alignment of 0 is one that nothing says.
+    #[staticmethod]
+    #[pyo3(signature = (size, arguments, *, alignment=0))]
+    fn declare(
+        py: Python<'_>,
+        size: u64,
+        arguments: Vec<DeclaredArgument>,
+        alignment: u64,
+    ) -> PyResult<Self> {
+        let segment = Segment { size, alignment, arguments };
+        let layout = NativeLayout::new(&segment.declaration()).map_err(|it| raised(py, &it))?;
+        Ok(Self(layout, Origin::Declared(segment)))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        match &self.1 {
+            Origin::Kernel(kernel) => pickle::by(py, "layout", (Kernel(kernel.clone()),)),
+            Origin::Declared(Segment { size, alignment, arguments }) => {
+                pickle::by(py, "declared", (*size, *alignment, arguments.clone()))
+            }
+            Origin::Device => Err(PyTypeError::new_err("a layout of a device is not pickled")),
+        }
+    }
+
     /// Bytes of the segment.
     #[getter]
     fn size(&self) -> u32 {
@@ -170,8 +253,7 @@ impl Layout {
     /// The arguments that the runtime adds.
     #[getter]
     fn hidden<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let field = |it: &HiddenField| place(py, None, it.offset, it.size, it.name(), None);
-        self.0.hidden().iter().map(field).collect()
+        self.0.hidden().iter().map(|it| hidden_parameter(py, it)).collect()
     }
 
     /// Packs values: a sequence by position, or a mapping by name.
@@ -227,17 +309,21 @@ impl Layout {
         buffer: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let bytes = buffer_bytes(buffer)?;
-        let accepted: Prepacked<'_> =
-            self.0.prepacked(Blob::from(&bytes[..])).map_err(|it| raised(py, &it))?;
-        let (padding, hidden, surplus) =
-            (accepted.padding(), accepted.hidden(), accepted.surplus());
-        record("Prepacked", &dict!(py, padding: padding, hidden: hidden, surplus: surplus))
+        prepacked(py, &self.0.prepacked(Blob::from(&bytes[..])).map_err(|it| raised(py, &it))?)
     }
 
     fn __repr__(&self) -> String {
         let (size, count) = (self.0.size(), self.0.parameters().len());
         format!("<Layout: {count} arguments in {size} bytes, {}>", self.0.hash())
     }
+}
+
+/// An argument that the runtime adds.
+pub(crate) fn hidden_parameter<'py>(
+    py: Python<'py>,
+    it: &HiddenField,
+) -> PyResult<Bound<'py, PyAny>> {
+    place(py, None, it.offset, it.size, it.name(), None)
 }
 
 fn place<'py>(
@@ -297,7 +383,7 @@ impl Layout {
     }
 
     pub(crate) fn new(layout: NativeLayout) -> Self {
-        Self(layout)
+        Self(layout, Origin::Device)
     }
 
     /// The bytes of one argument.
@@ -425,7 +511,7 @@ fn to_python<'py>(py: Python<'py>, value: &Datum) -> PyResult<Bound<'py, PyAny>>
 /// What registers hold when a kernel begins.
 pub(crate) fn entry(
     processor: Processor,
-    kernel: &Kernel<'_>,
+    kernel: &object::Kernel<'_>,
 ) -> Result<Option<EntryState>, Error> {
     kernel.descriptor().map(|it| EntryState::new(processor, &it)).transpose()
 }

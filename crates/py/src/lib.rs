@@ -7,10 +7,13 @@
 mod arrow;
 mod check;
 mod code;
+mod compact;
 mod database;
 mod device;
+mod diff;
 mod error;
 mod executable;
+mod extract;
 mod filter;
 mod fleet;
 mod handle;
@@ -18,6 +21,8 @@ mod instruction;
 mod kernel;
 mod layout;
 mod object;
+mod patch;
+mod pickle;
 mod record;
 mod sequence;
 mod table;
@@ -45,11 +50,17 @@ mod _hsaco {
     #[pymodule_export]
     use super::code::{assemble, disassemble};
     #[pymodule_export]
+    use super::compact::CompactLayout;
+    #[pymodule_export]
     use super::database::Database;
     #[pymodule_export]
     use super::device::{Device, LoadedKernel, Program};
     #[pymodule_export]
+    use super::diff::diff;
+    #[pymodule_export]
     use super::executable::Executable;
+    #[pymodule_export]
+    use super::extract::keep_targets;
     #[pymodule_export]
     use super::fleet::scan_file;
     #[pymodule_export]
@@ -58,6 +69,8 @@ mod _hsaco {
     use super::kernel::Block;
     #[pymodule_export]
     use super::layout::{Launch, Layout, decode_packet, dispatch_packet};
+    #[pymodule_export]
+    use super::patch::{patch, verify_patch};
     #[pymodule_export]
     use super::table::{Table, table};
     #[pymodule_export]

@@ -10,6 +10,7 @@ use pyo3::types::PyBytes;
 use crate::error;
 use crate::handle::Object;
 use crate::kernel;
+use crate::pickle::{self, Additions, Reduced};
 use crate::record::{dict, record};
 
 #[pymethods]
@@ -72,6 +73,16 @@ impl Object {
     #[getter]
     fn problems(&self, py: Python<'_>) -> Vec<PyErr> {
         self.0.problems().iter().map(|it| error::raised(py, self.0.file(), it)).collect()
+    }
+
+    fn _digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        pickle::object_digest(py, &self.0)
+    }
+
+    /// Pickled as what was added to its database, and where it is in there.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py> {
+        let place = (self.0.file(), self.0.number());
+        pickle::by(py, "object", (Additions::of(py, &self.0)?, place.0, place.1, self._digest(py)?))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

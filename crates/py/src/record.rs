@@ -1,4 +1,4 @@
-//! Records: the dataclasses of `hsaco._records`.
+//! Records: the dataclasses of `hsaco._records`, and values from JSON.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,6 +12,14 @@ macro_rules! dict {
     }};
 }
 pub(crate) use dict;
+
+/// Values of Python from JSON.
+pub(crate) fn parsed<'py>(
+    py: Python<'py>,
+    text: impl IntoPyObject<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import(pyo3::intern!(py, "json"))?.call_method1(pyo3::intern!(py, "loads"), (text,))
+}
 
 /// A record of a class, with these fields.
 pub(crate) fn record<'py>(class: &str, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use hsaco::bytes::{Error, ErrorKind};
 use hsaco::container::WalkOptions;
 use hsaco::isa::TargetId;
 use hsaco_describe::tables::{self, Question};
@@ -49,11 +50,19 @@ pub(crate) fn table(
     peak: bool,
     what_if: Option<&str>,
 ) -> PyResult<Table> {
+    let is_about_needs = mix || peak || what_if.is_some();
     let what_if = what_if.map(str::parse).transpose().map_err(PyValueError::new_err)?;
     let options = hsaco_describe::resources::Options { what_if, curve: false, peak, mix };
     let question = Question::named(of, options).ok_or_else(|| {
         PyValueError::new_err(format!("no table '{of}'; there are {}", Question::NAMES.join(", ")))
     })?;
+    if is_about_needs && of != "resources" {
+        let detail = format!("mix, peak and what_if are of resources, not of {of}");
+        return Err(PyValueError::new_err(detail));
+    }
+    if !kernels.is_empty() && of == "symbols" {
+        return Err(PyValueError::new_err("kernels choose no symbols: use where=\"name = '…'\""));
+    }
     let device = device.map(TargetId::of_device).transpose();
     let device = device.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut objects = ObjectSelection::new(device, None);
@@ -63,6 +72,7 @@ pub(crate) fn table(
     let reading = Reading { question, objects, kernels: KernelSelection::new(&kernels) };
     let paths = paths(sources)?;
     let table = py.detach(|| reading.table(&paths))?;
+    reading.conclude(py, &table)?;
     let table = match r#where {
         Some(filter) => table.r#where(filter)?,
         None => table,
@@ -90,6 +100,24 @@ struct Reading {
 }
 
 impl Reading {
+    /// Fails where nothing was found of what was asked for: an empty table would say that there is none.
+    fn conclude(&self, py: Python<'_>, table: &Table) -> PyResult<()> {
+        if table.rows.len() == 0
+            && let Some((file, problem)) = table.problems.first()
+        {
+            return Err(error::raised(py, file, &problem.error));
+        }
+        let (what, names) = match (self.objects.has_found(), self.kernels.has_found()) {
+            (false, _) => ("there is no such AMD GPU code object", String::new()),
+            (true, false) if !self.kernels.is_all() => {
+                ("no kernel fits ", self.kernels.names().collect::<Vec<_>>().join(", "))
+            }
+            _ => return Ok(()),
+        };
+        let missing = Error::new(ErrorKind::NotFound, "table", format!("{what}{names}"));
+        Err(error::lookup(py, &missing))
+    }
+
     fn table(&self, paths: &[OsString]) -> PyResult<Table> {
         let mut rows = Rows::new(&self.question.columns());
         let mut problems = Vec::new();

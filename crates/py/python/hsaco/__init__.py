@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from typing import Callable, Optional, Union
 from re import Pattern
 
-from ._errors import AssemblyError, Error, KernelError, LinkError, NotFoundError
+from ._errors import AssemblyError, Error, KernelError, LinkError, NotFoundError, PatchError
 from ._hsaco import (
     Block,
+    CompactLayout,
     Database,
     Device,
     Executable,
@@ -32,9 +33,13 @@ from ._hsaco import (
     check,
     decode_packet,
     demangle,
+    diff,
     disassemble,
     dispatch_packet,
+    keep_targets,
+    patch,
     table,
+    verify_patch,
 )
 from ._records import (
     Argument,
@@ -46,11 +51,13 @@ from ._records import (
     Frame,
     Function,
     Graph,
+    LiveRegisters,
     Member,
     Memory,
     Outcome,
     Packed,
     Parameter,
+    Patched,
     Pointee,
     Prepacked,
     Raise,
@@ -68,6 +75,7 @@ __all__ = [
     "AssemblyError",
     "Block",
     "Call",
+    "CompactLayout",
     "Counts",
     "Database",
     "Device",
@@ -86,6 +94,7 @@ __all__ = [
     "Layout",
     "LazySequence",
     "LinkError",
+    "LiveRegisters",
     "LoadedKernel",
     "Member",
     "Memory",
@@ -94,6 +103,8 @@ __all__ = [
     "Outcome",
     "Packed",
     "Parameter",
+    "PatchError",
+    "Patched",
     "Pointee",
     "Prepacked",
     "Program",
@@ -110,10 +121,14 @@ __all__ = [
     "check",
     "decode_packet",
     "demangle",
+    "diff",
     "disassemble",
     "dispatch_packet",
+    "keep_targets",
     "open",
+    "patch",
     "table",
+    "verify_patch",
 ]
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]

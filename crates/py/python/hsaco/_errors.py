@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 
 class Error(Exception):
@@ -49,6 +49,14 @@ class LinkError(Error):
         self.errors = list(errors or [])
 
 
+class PatchError(Error):
+    """A file should be rewritten and cannot be: ``manifest`` has every reason, as docs/json.md says."""
+
+    def __init__(self, message: str, manifest: Optional[dict[str, Any]] = None) -> None:
+        super().__init__(message, "refused")
+        self.manifest = manifest or {}
+
+
 class KernelError(Error):
     """A kernel stopped while it ran.
 
@@ -77,5 +85,5 @@ class KernelError(Error):
         self.registers = registers
 
 
-for _class in (Error, NotFoundError, AssemblyError, LinkError, KernelError):
+for _class in (Error, NotFoundError, AssemblyError, LinkError, PatchError, KernelError):
     _class.__module__ = "hsaco"

@@ -243,6 +243,32 @@ class Outcome(_Record):
 
 
 @dataclass(frozen=True)
+class LiveRegisters(_Record):
+    """How many registers hold values that are still needed, before an instruction. None is "cannot be known"."""
+
+    vgprs: Optional[int]
+    agprs: Optional[int]
+    sgprs: Optional[int]
+
+
+@dataclass(frozen=True)
+class Patched(_Record):
+    """A rewritten file."""
+
+    changed: bool
+    """Whether anything had to be rewritten."""
+    data: bytes
+    """The result; the file itself if nothing was changed."""
+    manifest: dict[str, Any]
+    """Everything that was changed, as docs/json.md says."""
+    summary: str
+    """The same for people."""
+
+    def __bytes__(self) -> bytes:
+        return self.data
+
+
+@dataclass(frozen=True)
 class Packed(_Record):
     """A packed kernarg segment."""
 
@@ -300,6 +326,8 @@ for _class in (
     Findings,
     Graph,
     Parameter,
+    LiveRegisters,
+    Patched,
     Packed,
     Unpacked,
     Prepacked,

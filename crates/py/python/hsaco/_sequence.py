@@ -42,11 +42,18 @@ class LazySequence(Sequence[T]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
+    def __reduce__(self) -> tuple[Callable[[list[T]], LazySequence[T]], tuple[list[T]]]:
+        return _of, (list(self),)
+
     def __repr__(self) -> str:
         shown = [repr(item) for item in self[:_SHOWN]]
         if len(self) > _SHOWN:
             shown.append(f"… {len(self)} in all")
         return f"[{', '.join(shown)}]"
+
+
+def _of(items: list[T]) -> LazySequence[T]:
+    return LazySequence(items.__getitem__, range(len(items)))
 
 
 LazySequence.__module__ = "hsaco"

@@ -76,6 +76,16 @@ class KernelDB:
         elif filename is not None:
             self.load_process()
 
+    def __getstate__(self) -> tuple[HsaAgent, Optional[str], hsaco.Database]:
+        return self.agent, self._target, self._database
+
+    def __setstate__(self, state: tuple[HsaAgent, Optional[str], hsaco.Database]) -> None:
+        self.agent, self._target, self._database = state
+        self._kernels, self._mangled, self._lock = {}, {}, Lock()
+        self._objects = set(self._database.objects)
+        for found in self._database.objects:
+            self._index(found)
+
     def _choice(self, agent: HsaAgent) -> dict[str, Optional[str]]:
         """What chooses between the objects of a file."""
         if self._target is not None:
