@@ -1,5 +1,7 @@
 // What is different from an older file, and what was rewritten.
 
+// Rows that a browser draws at once.
+const MOST_CHANGED = 500;
 const METRICS = ['vgprs', 'agprs', 'sgprs', 'lds', 'scratch', 'spills', 'occupancy'];
 
 const changeText = it => it.a === it.b ? number(it.b)
@@ -7,17 +9,20 @@ const changeText = it => it.a === it.b ? number(it.b)
     + (it.a !== null && it.b !== null ? ` (${it.b > it.a ? '+' : '−'}${number(Math.abs(it.b - it.a))})` : ''));
 
 function comparisonSummary(it) {
-  const numberOf = row => report.kernels.find(kernel => kernel.name === row.name
-    && report.objects[kernel.object].index === row.object)?.number;
+  const key = (object, name) => `${object} ${name}`;
+  const numbers = new Map(report.kernels.map(row => [key(report.objects[row.object].index, row.name), row.number]));
   const changed = report.kernels.filter(row => row.change === 'changed').length;
+  const most = it.changed.slice(0, MOST_CHANGED);
   return el('section', { class: 'comparison' },
     el('h2', null, 'Compared with ', el('code', null, it.old)),
-    el('p', null, `${plural(changed, 'kernel or function', '')} changed, ${number(it.changed.length)} with other resources, `
+    el('p', null, `${number(changed)} ${changed === 1 ? 'kernel or function' : 'kernels or functions'} changed, ${number(it.changed.length)} with other resources, `
       + `${number(it.regressions)} worse, ${number(it.same)} with the same resources, ${number(it.added)} new, `
       + `${number(it.removed.length)} removed`),
-    it.changed.length ? el('div', { class: 'short' }, table('Resources that changed', ['kernel', ...METRICS], it.changed.map(row =>
-      [el('a', { href: `#kernel=${numberOf(row)}&tab=changes` }, shortName(row.demangled)),
+    it.changed.length ? el('div', { class: 'short' }, table('Resources that changed', ['kernel', ...METRICS], most.map(row =>
+      [el('a', { href: `#kernel=${numbers.get(key(row.object, row.name))}&tab=changes` }, shortName(row.demangled)),
         ...METRICS.map(name => changeText(row.resources.find(it => it.name === name)))]))) : null,
+    it.changed.length > most.length ? el('p', { class: 'faint' },
+      `${number(it.changed.length - most.length)} more have other resources; their pages say which`) : null,
     it.removed.length ? el('details', null, el('summary', null, `${number(it.removed.length)} removed`),
       el('ul', null, it.removed.slice(0, 500).map(name => el('li', null, shortName(name))))) : null);
 }

@@ -14,9 +14,9 @@ function band(classes, label) {
   return bar;
 }
 
-// A step function: points are the last amount with which so many waves run.
-function steps(points, { most, at, label, unit, height = 150 }) {
-  const [width, left, bottom] = [420, 34, 24];
+// A step function: points are the last amount with which so many waves run; a mark stands at an amount and its waves.
+function steps(points, { most, at, waves: marked, label, unit, height = 150 }) {
+  const [width, left, bottom] = [320, 34, 24];
   const highest = Math.max(...points.map(it => it[1]), 1);
   const x = amount => left + (width - left - 20) * Math.min(amount, most) / most;
   const y = waves => 10 + (height - bottom - 10) * (1 - waves / highest);
@@ -38,9 +38,8 @@ function steps(points, { most, at, label, unit, height = 150 }) {
     picture.append(svg('text', { x: x(amount), y: height - 6, 'text-anchor': 'middle' }, unit(amount)));
   }
   picture.append(svg('path', { class: 'step', d: path }));
-  const waves = points.find(it => at <= it[0]) ?? points[points.length - 1];
   picture.append(svg('path', { class: 'now', d: `M${x(at)} ${y(0)}V10` }),
-    svg('circle', { class: 'now', cx: x(at), cy: y(waves[1]), r: 4.5 }));
+    svg('circle', { class: 'now', cx: x(at), cy: y(marked), r: 4.5 }));
   return picture;
 }
 

@@ -192,8 +192,9 @@ class CodeView {
     if (!this.window) return;
     const { container, height } = this.list;
     const rows = this.listing.rows.length * height || 1;
+    const share = container.clientHeight / rows;
     this.window.setAttribute('x', 1000 * container.scrollTop / rows);
-    this.window.setAttribute('width', Math.max(4, 1000 * Math.min(1, container.clientHeight / rows)));
+    this.window.setAttribute('width', share < 1 ? Math.max(4, 1000 * share) : 0);
   }
 
   row(at) {
@@ -220,7 +221,7 @@ class CodeView {
     const finding = this.findings.get(step);
     const node = el('div', {
       class: 'line' + (this.lit.has(step) ? ' lit' : '') + (isSelected ? ' selected' : '')
-        + (related ? ' related' : '') + (this.found?.at === step ? ' match' : ''),
+        + (related ? ' related' : ''),
       role: 'option', id: 'step-' + step, 'aria-selected': isSelected, 'aria-posinset': step + 1,
       'aria-setsize': page.count, 'data-step': step,
       on: { click: () => this.select(step) },
@@ -430,7 +431,7 @@ class CodeView {
     const parts = [el('div', null, el('code', null, hex(page.addresses[step])), ' ', el('code', null, page.texts[step]))];
     const facts = [page.classOf(step), `bb${block.at}`];
     if (block.depth) facts.push(`loop ${block.loop}, depth ${block.depth}`);
-    if (live) facts.push(`live before it: ${live}`);
+    if (live) facts.push(live.includes('?') && !/\d/.test(live) ? 'live registers not known' : `live before it: ${live}`);
     if (page.profile) facts.push(`${number(page.profile.executions[step])} executions of waves, ${number(page.profile.lanes[step])} of lanes`);
     if (page.samples) facts.push(plural(page.samples.samples[step], 'sample'));
     parts.push(el('div', { class: 'faint' }, facts.join(' · ')));

@@ -1,11 +1,13 @@
 // Mix, arguments, metadata and findings.
 
+// Columns with amounts stand at the right, their titles and what is not known too.
 function table(label, heads, rows) {
+  const isAmount = it => typeof it === 'number' || /^[\d.]+ (%|B)$/.test(it);
+  const sides = heads.map((_, at) => at > 0 && rows.some(row => isAmount(row[at])) ? 'number' : '');
   return el('table', { class: 'plain', 'aria-label': label },
-    el('thead', null, el('tr', null, heads.map(it => el('th', { scope: 'col' }, it)))),
+    el('thead', null, el('tr', null, heads.map((it, at) => el('th', { scope: 'col', class: sides[at] }, it)))),
     el('tbody', null, rows.map(row => el('tr', null, row.map((it, at) =>
-      at === 0 ? el('th', { scope: 'row' }, it) : el('td', { class: typeof it === 'number' ? 'number' : '' },
-        typeof it === 'number' ? number(it) : it))))));
+      at === 0 ? el('th', { scope: 'row' }, it) : el('td', { class: sides[at] }, typeof it === 'number' ? number(it) : it))))));
 }
 
 function drawMix(page, panel) {
@@ -74,6 +76,8 @@ function drawArguments(page, panel) {
     el('p', null, `${number(it.size)} bytes, aligned to ${it.alignment ?? '?'}; a caller brings ${number(it.required)}`
       + (it.preload ? `; ${plural(it.preload.words, 'word')} preloaded from s${it.preload.first_register} on` : '')),
     it.remarks.map(remark => el('p', { class: 'remark' }, remark)),
+    el('div', { class: 'legend' }, [['own', 'arguments'], ['hidden', 'filled in by the runtime'], ['gap', 'padding']].map(([kind, words]) =>
+      el('span', { class: 'segment-key' }, el('i', { class: kind }), words))),
     drawing, (it.size ?? 0) > LONG ? el('p', { class: 'faint' }, `the first ${number(LONG)} bytes are drawn`) : null,
     table('Arguments', ['argument', 'offset', 'size', 'kind', 'type', 'register'], it.arguments.map(row =>
       [label(row), row.offset, row.size, row.kind, row.type ?? '', row.register ?? ''])),

@@ -35,7 +35,7 @@ async function drawKernel(main, state) {
       el('nav', { 'aria-label': 'Other kernels' }, beside(order[at - 1], '‹ previous'), beside(order[at + 1], 'next ›'))),
     el('p', { class: 'where' }, row.name === row.demangled ? null : [longName(row.name, 'code'), ' '],
       el('span', { class: 'badge' }, row.kind), el('span', { class: 'badge' }, object.target ?? 'unknown target'),
-      el('span', { class: 'faint' }, `object ${object.index} of ${report.files[object.file].name}, at ${hex(page.address)}`)),
+      el('span', { class: 'faint' }, `object ${object.index} of `, el('span', { title: row.file }, row.file.split('/').pop()), ` at ${hex(page.address)}`)),
     el('div', { class: 'tiles' },
       resources ? [tile(amount(resources.vgprs), 'VGPRs', three), tile(amount(resources.sgprs), 'SGPRs', three),
         row.agprs || resources.agprs.needed ? tile(amount(resources.agprs), 'AGPRs', three) : null,
@@ -50,5 +50,5 @@ async function drawKernel(main, state) {
     hint ? el('p', { class: 'hint' }, hint) : null,
     list, panel);
   begin();
-  replace(document.getElementById('crumbs'), '› ', el('span', null, shortName(row.demangled).slice(0, 90)));
+  replace(document.getElementById('crumbs'), '› ', el('span', null, shortName(row.demangled)));
 }

@@ -19,9 +19,15 @@ async function show() {
   drawn = isPage ? `${state.kernel}:${state.tab}:${state.at}` : null;
   document.title = isPage ? `${shortName(isPage.demangled).slice(0, 80)} – ${report.title}` : report.title;
   window.scrollTo(0, 0);
-  // How long it took, for whoever measures.
   document.body.dataset.shown = isPage ? 'kernel' : 'overview';
-  document.body.dataset.took = (performance.now() - started).toFixed(1);
+  measure('took', started);
+}
+
+// Says for measurements how long it took until what was drawn could be seen.
+function measure(name, started = 0) {
+  requestAnimationFrame(() => setTimeout(() => {
+    document.body.dataset[name] = (performance.now() - started).toFixed(1);
+  }));
 }
 
 function setTheme(name) {
@@ -39,7 +45,7 @@ async function begin() {
     await loadIndex();
     arrange();
     await show();
-    document.body.dataset.ready = performance.now().toFixed(1);
+    measure('ready');
   } catch (error) {
     replace(document.getElementById('main'), el('p', { class: 'remark', role: 'alert' },
       `This report cannot be shown: ${error.message}`));

@@ -2,18 +2,22 @@
 
 const waysOf = (table, amount) => (table.find(it => amount <= it[0]) ?? table[table.length - 1])[1];
 
-const FREED = [['vgprs', 'VGPRs'], ['sgprs', 'SGPRs'], ['lds', 'bytes of LDS']];
-const moreWaves = (fewer, by, waves) => `${fewer.map(([count, what]) => `${number(count)} fewer ${what}`).join(' and ')} `
-  + `give${fewer.length === 1 && fewer[0][0] === 1 ? 's' : ''} ${by === 1 ? 'one wave' : by + ' waves'} more (${waves})`;
+// What may be freed for more waves: one of it, several.
+const FREED = { vgprs: ['VGPR', 'VGPRs'], sgprs: ['SGPR', 'SGPRs'], lds: ['byte of LDS', 'bytes of LDS'] };
+
+// `6 fewer VGPRs give one wave more (8)`
+function moreWaves(fewer, by, waves) {
+  const freed = Object.entries(fewer).filter(it => it[1]);
+  const words = freed.map(([key, count]) => `${number(count)} fewer ${FREED[key][count === 1 ? 0 : 1]}`).join(' and ');
+  const isOne = freed.length === 1 && freed[0][1] === 1;
+  return `${words} ${isOne ? 'gives' : 'give'} ${by === 1 ? 'one wave' : by + ' waves'} more (${waves})`;
+}
 
 // What to do without for more waves, in words.
 function nextWaves(page) {
   const { next, waves_per_simd: before } = page.resources.occupancy;
-  const it = new Occupancy(page);
-  const amounts = { ...it.declared };
-  for (const [key] of FREED) amounts[key] -= next[key];
-  const { waves } = it.waves(amounts);
-  return moreWaves(FREED.filter(([key]) => next[key]).map(([key, what]) => [next[key], what]), waves - before, waves) + '.';
+  const { vgprs, sgprs, lds, waves_per_simd: waves } = next;
+  return moreWaves({ vgprs, sgprs, lds }, waves - before, waves) + '.';
 }
 
 class Occupancy {
@@ -21,15 +25,15 @@ class Occupancy {
     this.page = page;
     this.device = report.objects[page.row.object].devices[page.demand.device];
     const [smallest, largest] = page.demand.workgroup;
-    this.declared = { vgprs: page.demand.vgprs, sgprs: page.demand.sgprs, lds: page.demand.lds, workgroup: largest };
+    this.declared = { vgprs: page.demand.vgprs, sgprs: page.demand.sgprs, lds: page.demand.lds, workgroup: largest, isAny: true };
     this.isRange = smallest !== largest;
     this.now = { ...this.declared };
   }
 
-  // By LDS, for workgroups of a size; what is declared may be any size up to the largest.
-  byLds({ workgroup }) {
+  // By LDS, for workgroups of a size; or of any that is declared, up to the largest.
+  byLds({ workgroup, isAny }) {
     const { device } = this;
-    if (workgroup === this.declared.workgroup) return device.declared;
+    if (isAny) return device.declared;
     const waves = Math.max(1, Math.ceil(workgroup / device.wave));
     return device.workgroups[Math.min(waves, device.workgroups.length) - 1];
   }
@@ -48,13 +52,13 @@ class Occupancy {
   hints(amounts) {
     const { waves } = this.waves(amounts);
     const found = [];
-    for (const [key, table, what] of [['vgprs', this.device.vgprs, 'VGPRs'], ['sgprs', this.device.sgprs, 'SGPRs'],
-      ['lds', this.byLds(amounts), 'bytes of LDS']]) {
+    for (const key of Object.keys(FREED)) {
+      const table = key === 'lds' ? this.byLds(amounts) : this.device[key];
       for (const [last] of [...table].reverse()) {
         if (last >= amounts[key]) continue;
         const more = this.waves({ ...amounts, [key]: last });
         if (more.waves > waves) {
-          found.push(moreWaves([[amounts[key] - last, what]], more.waves - waves, more.waves));
+          found.push(moreWaves({ [key]: amounts[key] - last }, more.waves - waves, more.waves));
           break;
         }
       }
@@ -75,10 +79,14 @@ class Occupancy {
     this.cards = sizes.map(([key, title, most, step, unit]) => {
       const chart = el('div');
       const value = el('output', { class: 'amount' });
-      const slider = el('input', { type: 'range', id: 'slider-' + key, min: key === 'workgroup' ? step : 0,
+      const slider = el('input', { type: 'range', id: 'slider-' + key, min: 0,
         max: Math.max(most, this.declared[key]), step: key === 'lds' ? 4 : step, value: this.now[key],
         'aria-label': title,
-        on: { input: () => { this.now[key] = Number(slider.value); this.refresh(); } } });
+        on: { input: () => {
+          this.now[key] = Math.max(key === 'workgroup' ? step : 0, Number(slider.value));
+          this.now.isAny = this.now.workgroup === this.declared.workgroup;
+          this.refresh();
+        } } });
       return { key, title, most: Math.max(most, this.declared[key]), unit, chart, value, slider,
         node: el('section', { class: 'card' }, el('h3', null, el('label', { for: 'slider-' + key }, title), ' ', value), chart, slider) };
     });
@@ -112,7 +120,7 @@ class Occupancy {
       const amounts = this.tableOf(key);
       const isRange = key === 'workgroup' && this.isRange && this.now.workgroup === this.declared.workgroup;
       replace(value, (isRange ? 'up to ' : '') + number(this.now[key]));
-      replace(chart, steps(amounts, { most, at: this.now[key], label: `Waves by ${title}`, unit }));
+      replace(chart, steps(amounts, { most, at: this.now[key], waves, label: `Waves by ${title}`, unit }));
     }
   }
 
@@ -121,6 +129,6 @@ class Occupancy {
     const amounts = key === 'workgroup'
       ? this.device.workgroups.map((_, at) => (at + 1) * this.device.wave)
       : (key === 'lds' ? this.byLds(this.now) : this.device[key]).map(it => it[0]);
-    return amounts.map(amount => [amount, this.waves({ ...this.now, [key]: amount }).waves]);
+    return amounts.map(amount => [amount, this.waves({ ...this.now, [key]: amount, isAny: key !== 'workgroup' && this.now.isAny }).waves]);
   }
 }

@@ -30,46 +30,56 @@ const choice = { sort: null, falling: false, filter: '' };
 let order = [];
 
 // Words: `vgprs>128` and the like are conditions, `/…/` is a regular expression, all else is part of a name or target.
-const CONDITION = /^([a-z]+)(>=|<=|!=|=|>|<)(\w+)$/;
+const CONDITION = /^([a-z]+)(>=|<=|!=|=|>|<)(.+)$/;
 const ALIASES = { occupancy: 'waves', findings: 'all', name: 'demangled' };
 const COMPARE = {
   '>': (a, b) => a > b, '<': (a, b) => a < b, '>=': (a, b) => a >= b, '<=': (a, b) => a <= b,
   '=': (a, b) => a === b, '!=': (a, b) => a !== b,
 };
+const UNITS = { '': 1, k: 1 << 10, m: 1 << 20 };
 
+// A number as the command takes it: 16K is 16384.
+function amountOf(text) {
+  const [, digits, unit] = /^(\d+)([km]?)$/i.exec(text) ?? [];
+  return digits === undefined ? null : Number(digits) * UNITS[unit.toLowerCase()];
+}
+
+// What a word asks of a row, or why it cannot.
 function test(word) {
-  const condition = CONDITION.exec(word);
-  const key = condition && (ALIASES[condition[1]] ?? condition[1]);
-  const column = condition && (COLUMNS.find(it => it.key === key) ?? (key === 'kind' ? { key } : null));
-  if (column) {
-    const wanted = column.is === 'number' ? Number(condition[3]) : condition[3];
-    return row => row[key] !== null && row[key] !== undefined && COMPARE[condition[2]](row[key], wanted);
+  const [, name, sign, text] = CONDITION.exec(word) ?? [];
+  const key = ALIASES[name] ?? name;
+  const column = COLUMNS.find(it => it.key === key) ?? (key === 'kind' ? { key } : null);
+  if (name && column) {
+    const wanted = column.is === 'number' ? amountOf(text) : text;
+    if (wanted === null) return { problem: `${text} is no number` };
+    return { is: row => row[key] !== null && row[key] !== undefined && COMPARE[sign](row[key], wanted) };
   }
   if (word.length > 2 && word.startsWith('/') && word.endsWith('/')) {
     try {
       const pattern = new RegExp(word.slice(1, -1), 'i');
-      return row => pattern.test(row.demangled) || pattern.test(row.name);
-    } catch {
-      return () => false;
+      return { is: row => pattern.test(row.demangled) || pattern.test(row.name) };
+    } catch (error) {
+      return { problem: error.message };
     }
   }
   const part = word.toLowerCase();
-  return row => row.demangled.toLowerCase().includes(part) || row.name.toLowerCase().includes(part)
-    || (row.target ?? '').toLowerCase().includes(part) || row.kind === part;
+  return { is: row => row.demangled.toLowerCase().includes(part) || row.name.toLowerCase().includes(part)
+    || (row.target ?? '').toLowerCase().includes(part) || row.kind === part };
 }
 
+// Puts the rows that are wanted in order, and says what is wrong with the filter.
 function arrange() {
   const tests = (choice.filter.match(/\/[^/]+\/|\S+/g) ?? []).map(test);
-  order = report.kernels.filter(row => tests.every(it => it(row)));
+  order = report.kernels.filter(row => tests.every(it => it.is?.(row)));
   const { sort: key, falling } = choice;
   if (key) {
     const sign = falling ? -1 : 1;
-    const value = row => row[key] ?? (typeof row.number === 'number' ? -1 : '');
     const isText = COLUMNS.find(it => it.key === key).is !== 'number';
     order.sort((a, b) => isText
       ? sign * String(a[key] ?? '').localeCompare(String(b[key] ?? ''), 'en', { numeric: true })
-      : sign * (value(a) - value(b)));
+      : sign * ((a[key] ?? -1) - (b[key] ?? -1)));
   }
+  return tests.flatMap(it => it.problem ?? []).join('; ');
 }
 
 function drawOverview(main) {
@@ -125,13 +135,13 @@ function drawOverview(main) {
       last < order.length ? spacer((order.length - last) * HEIGHT_OF_ROW) : null);
   };
   const refresh = () => {
-    arrange();
+    const problem = arrange();
     for (const it of head.children) {
       const is = it.dataset.key === choice.sort;
       it.setAttribute('aria-sort', is ? (choice.falling ? 'descending' : 'ascending') : 'none');
     }
     table.setAttribute('aria-rowcount', order.length + 1);
-    replace(count, `${plural(order.length, 'row')} of ${number(report.kernels.length)}`);
+    replace(count, `${plural(order.length, 'row')} of ${number(report.kernels.length)}`, problem ? `: ${problem}` : '');
     scroll.scrollTop = 0;
     render();
   };
