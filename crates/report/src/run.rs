@@ -70,6 +70,7 @@ impl Runs {
             let detail = format!("a profile of schema version {version}, not {SCHEMA_VERSION}");
             return Err(TextError::new(detail));
         }
+        let mut groups = Vec::new();
         for row in profile.instructions {
             let Some(address) = row.object_address else { continue };
             let executions = Executions {
@@ -78,8 +79,12 @@ impl Runs {
                 cache_lines: row.cache_lines,
             };
             let name = row.object.unwrap_or_default();
-            Group::of(&mut self.profiles, &name).rows.insert(address, (row.text, executions));
+            Group::of(&mut groups, &name).rows.insert(address, (row.text, executions));
         }
+        if groups.is_empty() {
+            return Err(TextError::new("a profile without instructions of code objects"));
+        }
+        self.profiles.extend(groups);
         Ok(())
     }
 
@@ -90,11 +95,18 @@ impl Runs {
     pub fn add_samples(&mut self, text: &[u8]) -> Result<(), TextError> {
         match Samples::parse(text)? {
             Samples::Addressed(rows) => {
-                for (object, address, text, tally) in rows {
-                    let group = Group::of(&mut self.samples, &format!("code object {object}"));
+                // Numbers of objects mean something in their own file only.
+                let mut groups = Vec::new();
+                for ((process, object), address, text, tally) in rows {
+                    let name = match process {
+                        0 => format!("code object {object}"),
+                        _ => format!("code object {object} of process {process}"),
+                    };
+                    let group = Group::of(&mut groups, &name);
                     let (_, known) = group.rows.entry(address).or_insert((text, Tally::default()));
                     *known += &tally;
                 }
+                self.samples.extend(groups);
             }
             Samples::Unaddressed(rows) => self.unaddressed.add(rows),
             Samples::Kernels(names) => self.unaddressed.name(names),
@@ -164,6 +176,11 @@ impl<T> Group<T> {
     }
 }
 
+/// A profile may say anything.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
 /// What belongs to one object.
 pub(crate) struct ObjectRuns<'r> {
     profiles: Vec<&'r Group<Executions>>,
@@ -181,19 +198,19 @@ pub(crate) struct ProfileColumns {
 
 impl ProfileColumns {
     pub(crate) fn total(&self) -> u64 {
-        self.executions.iter().sum()
+        sum(self.executions.iter().copied())
     }
 }
 
 impl ObjectRuns<'_> {
     /// How often instructions at these addresses ran; none without a profile of them.
     pub(crate) fn profile(&self, addresses: &[u64]) -> Option<ProfileColumns> {
-        let find = |address: &u64| self.profiles.iter().find_map(|it| it.rows.get(address));
-        if !addresses.iter().any(|it| find(it).is_some()) {
+        let find = |address: u64| self.profiles.iter().filter_map(move |it| it.rows.get(&address));
+        if !addresses.iter().any(|it| find(*it).next().is_some()) {
             return None;
         }
         let column = |of: fn(&Executions) -> u64| {
-            addresses.iter().map(|it| find(it).map_or(0, |row| of(&row.1))).collect()
+            addresses.iter().map(|it| sum(find(*it).map(|row| of(&row.1)))).collect()
         };
         Some(ProfileColumns {
             executions: column(|it| it.waves),
@@ -228,6 +245,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn runs_of_one_object_are_added_up() {
+        let group = |waves| Group {
+            name: "a.co".to_owned(),
+            rows: [(16, ("s_endpgm".to_owned(), Executions { waves, lanes: 0, cache_lines: 0 }))]
+                .into(),
+            is_placed: AtomicBool::new(true),
+        };
+        let (first, second) = (group(3), group(u64::MAX));
+        let unaddressed = Unaddressed::default();
+        let runs =
+            |profiles| ObjectRuns { profiles, samples: Vec::new(), unaddressed: &unaddressed };
+        let profile = runs(vec![&first, &first]).profile(&[16, 20]).unwrap();
+        assert_eq!((profile.executions.as_slice(), profile.total()), (&[6, 0][..], 6));
+        let most = runs(vec![&first, &second]).profile(&[16, 16]).unwrap();
+        assert_eq!(most.total(), u64::MAX);
+    }
+
+    #[test]
     fn what_is_no_profile_is_refused() {
         let mut runs = Runs::default();
         let said = |runs: &mut Runs, text: &str| {
@@ -236,6 +271,8 @@ mod tests {
         assert!(said(&mut runs, "[]").starts_with("no profile of hsaco run: "));
         let other = r#"{"schema_version": 99, "instructions": []}"#;
         assert_eq!(said(&mut runs, other), "a profile of schema version 99, not 1");
+        let empty = r#"{"schema_version": 1, "instructions": []}"#;
+        assert_eq!(said(&mut runs, empty), "a profile without instructions of code objects");
         assert!(runs.is_empty());
     }
 }

@@ -10,12 +10,15 @@ use serde::{Deserialize, Serialize};
 /// What a file holds.
 pub(crate) enum Samples {
     /// Object, address in it, text of the instruction, samples.
-    Addressed(Vec<(u64, u64, String, Tally)>),
+    Addressed(Vec<(ObjectId, u64, String, Tally)>),
     /// Rows of a CSV file.
     Unaddressed(Vec<UnaddressedRow>),
     /// The names of kernels, by dispatch.
     Kernels(HashMap<u64, String>),
 }
+
+/// A code object of a process: the number of the process in the file, and that of the object in the process.
+pub(crate) type ObjectId = (usize, u64);
 
 /// What was sampled of an instruction.
 #[derive(Clone, Debug, Default)]
@@ -149,7 +152,7 @@ impl Samples {
             OneOrMany::One(one) => vec![*one],
         };
         let mut rows = Vec::new();
-        for (number, process) in (0..).zip(&processes) {
+        for (number, process) in processes.iter().enumerate() {
             let Records { pc_sample_host_trap, pc_sample_stochastic } = &process.buffer_records;
             for Sample { inst_index, record } in
                 pc_sample_host_trap.iter().chain(pc_sample_stochastic)
@@ -158,7 +161,7 @@ impl Samples {
                 let text = text.and_then(|it| process.strings.pc_sample_instructions.get(it));
                 // What could not be decoded there is in no code object.
                 let Some(text) = text else { continue };
-                let object = record.pc.code_object_id + (number << 32);
+                let object = (number, record.pc.code_object_id);
                 rows.push((object, record.pc.code_object_offset, text.clone(), record.tally()));
             }
         }
@@ -357,8 +360,22 @@ mod tests {
             "strings": {"pc_sample_instructions": ["v_add_f32 v0, v0, v1"]}}]}"#;
         let Ok(Samples::Addressed(rows)) = Samples::parse(json.as_bytes()) else { panic!() };
         let [(object, address, text, tally)] = &rows[..] else { panic!("{}", rows.len()) };
-        assert_eq!((*object, *address, text.as_str()), (2, 6400, "v_add_f32 v0, v0, v1"));
+        assert_eq!((*object, *address, text.as_str()), ((0, 2), 6400, "v_add_f32 v0, v0, v1"));
         assert_eq!((tally.samples, tally.stalled(), &tally.reasons["alu dependency"]), (1, 1, &1));
+    }
+
+    #[test]
+    fn numbers_of_objects_may_be_as_large_as_can_be() {
+        let process = format!(
+            r#"{{"buffer_records": {{"pc_sample_host_trap": [{{"inst_index": 0, "record": {{"pc":
+            {{"code_object_id": {}, "code_object_offset": 0}}}}}}]}},
+            "strings": {{"pc_sample_instructions": ["s_nop 0"]}}}}"#,
+            u64::MAX
+        );
+        let json = format!(r#"{{"rocprofiler-sdk-tool": [{process}, {process}]}}"#);
+        let Ok(Samples::Addressed(rows)) = Samples::parse(json.as_bytes()) else { panic!() };
+        let objects: Vec<ObjectId> = rows.iter().map(|it| it.0).collect();
+        assert_eq!(objects, [(0, u64::MAX), (1, u64::MAX)]);
     }
 
     #[test]
