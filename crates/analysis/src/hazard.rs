@@ -108,7 +108,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&self) -> Vec<TooClose> {
         let mut found = Vec::new();
-        let mut told = [0; 2];
+        let (mut certain, mut doubtful) = (0, 0);
         // Kinds come again and again: what to look for is worked out once for each.
         let mut outlooks: Vec<(Kinds, Outlook)> = Vec::new();
         for block in self.cfg.reverse_post_order() {
@@ -123,9 +123,9 @@ impl Search<'_> {
                 let is_concerned = outlook.firsts != Kinds::default();
                 let known = is_concerned.then(|| self.before(*block, step, outlook)).flatten();
                 let Some(known) = known else { continue };
-                let place = &mut told[usize::from(known.is_doubtful())];
-                *place += 1;
-                if *place <= MOST_FOUND {
+                let told = if known.is_doubtful() { &mut doubtful } else { &mut certain };
+                *told += 1;
+                if *told <= MOST_FOUND {
                     found.push(known);
                 }
             }
