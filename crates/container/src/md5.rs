@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn two_at_once_are_each_as_alone() {
-        let data: Vec<u8> = (0..500_u32).map(|it| it.wrapping_mul(it) as u8).collect();
+        let data: Vec<u8> = (0..=250_u8).cycle().take(500).map(|it| it.wrapping_mul(it)).collect();
         for a in [0, 1, 55, 56, 63, 64, 65, 119, 128, 200, 500] {
             for b in [0, 1, 55, 56, 63, 64, 65, 119, 128, 200, 500] {
                 let (a, b) = (&data[..a], &data[500 - b..]);

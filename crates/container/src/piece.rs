@@ -99,20 +99,25 @@ fn push(pieces: &mut Vec<FilePiece>, range: Range<u64>, is_zero: bool) {
 mod tests {
     use super::*;
 
-    fn check(zero: &[Range<u64>], stays: &[Range<u64>], expected: &[FilePiece]) {
-        assert_eq!(zeroed(10, 100, zero.iter().cloned(), stays.iter().cloned()), expected);
+    fn check(zero: &[[u64; 2]], stays: &[[u64; 2]], expected: &[FilePiece]) {
+        let ranges = |it: &[u64; 2]| it[0]..it[1];
+        assert_eq!(zeroed(10, 100, zero.iter().map(ranges), stays.iter().map(ranges)), expected);
     }
 
     #[test]
     fn what_stays_wins() {
         use FilePiece::{Kept, Zeros};
         check(&[], &[], &[Kept(10..100)]);
-        check(&[0..200], &[], &[Zeros(90)]);
-        check(&[20..30], &[], &[Kept(10..20), Zeros(10), Kept(30..100)]);
-        check(&[20..30, 25..40, 40..50], &[], &[Kept(10..20), Zeros(30), Kept(50..100)]);
-        check(&[20..30], &[20..30], &[Kept(10..100)]);
-        check(&[10..60], &[20..30, 25..40], &[Zeros(10), Kept(20..40), Zeros(20), Kept(60..100)]);
-        check(&[30..30, 95..300], &[0..5], &[Kept(10..95), Zeros(5)]);
+        check(&[[0, 200]], &[], &[Zeros(90)]);
+        check(&[[20, 30]], &[], &[Kept(10..20), Zeros(10), Kept(30..100)]);
+        check(&[[20, 30], [25, 40], [40, 50]], &[], &[Kept(10..20), Zeros(30), Kept(50..100)]);
+        check(&[[20, 30]], &[[20, 30]], &[Kept(10..100)]);
+        check(
+            &[[10, 60]],
+            &[[20, 30], [25, 40]],
+            &[Zeros(10), Kept(20..40), Zeros(20), Kept(60..100)],
+        );
+        check(&[[30, 30], [95, 300]], &[[0, 5]], &[Kept(10..95), Zeros(5)]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `hsaco.keep_targets`: a file with the code of fewer targets.
 
 use hsaco::bytes::{Error, ErrorKind};
-use hsaco::container::{WalkOptions, entries};
+use hsaco::container::{Entry, WalkOptions, entries};
 use hsaco_files::input::Input;
-use hsaco_files::{EntryItem, FileError, ObjectSelection, Pruning, Trouble};
+use hsaco_files::{EntryItem, FileError, ObjectSelection, Pruning, Trouble, is_kept};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -60,5 +60,7 @@ fn pruned(input: &Input, selection: &ObjectSelection) -> Result<Vec<u8>, Failure
         let detail = "nothing in it is for the targets that are to be kept";
         return Err(Failure::Broken(Error::new(ErrorKind::NotFound, "file", detail)));
     }
-    pruning.finish(input, selection, options.max_size).map_err(Failure::Impossible)
+    let keep = |entry: &Entry<'_>| is_kept(entry, selection);
+    let file = pruning.finish(input, &keep, options.max_size).map_err(Failure::Impossible)?;
+    file.bytes().map_err(Failure::Impossible)
 }

@@ -92,7 +92,7 @@ fn patcher(
     let mut chosen = rewriting::Options::default();
     for name in options {
         chosen.set(name).map_err(PyValueError::new_err)?;
-        if !rewriting::Options::rule_of(name).is_some_and(|rule| set.rule(rule).is_some()) {
+        if rewriting::Options::rule_of(name).is_none_or(|rule| set.rule(rule).is_none()) {
             let detail = format!("no rule of {rules} has an option '{name}'");
             return Err(PyValueError::new_err(detail));
         }

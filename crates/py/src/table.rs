@@ -102,7 +102,7 @@ struct Reading {
 impl Reading {
     /// Fails where nothing was found of what was asked for: an empty table would say that there is none.
     fn conclude(&self, py: Python<'_>, table: &Table) -> PyResult<()> {
-        if table.rows.len() == 0
+        if table.rows.is_empty()
             && let Some((file, problem)) = table.problems.first()
         {
             return Err(error::raised(py, file, &problem.error));

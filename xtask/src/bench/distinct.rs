@@ -59,7 +59,7 @@ fn one_target(bench: &mut Bench, row: &str, target: &str) -> Result<()> {
     fs::remove_file(object.with_extension("txt"))?;
     match (instructions(&hsaco)?, instructions(&objdump)?) {
         (Some(ours), Some(theirs)) => {
-            bench.instructions_row(&format!("{row} / objdump -d, instructions"), ours, theirs)
+            bench.instructions_row(&format!("{row} / objdump -d, instructions"), ours, theirs);
         }
         _ => println!("{row}, instructions: unavailable: `perf stat` counts none on this machine"),
     }
