@@ -182,11 +182,7 @@ fn copies_of_large_files_are_an_error_under_a_memory_limit() {
     let path = dir.path().join("large.bundle");
     sparse_bundle(&path, 1 << 30);
     let out = dir.path().join("out");
-    let verbs: [&[&str]; 3] = [
-        &["extract", "--keep-target", "gfx942"],
-        &["link"],
-        &["patch", "--set", "foo.vgpr_count=64"],
-    ];
+    let verbs: [&[&str]; 2] = [&["link"], &["patch", "--set", "foo.vgpr_count=64"]];
     let code = dir.path().join("large.co");
     let file = File::create(&code).unwrap();
     file.set_len(1 << 30).unwrap();
@@ -199,4 +195,17 @@ fn copies_of_large_files_are_an_error_under_a_memory_limit() {
         check_refused(&limited(1500 * MIB, "true", &arguments), &format!("{verb:?}"));
         assert!(!out.exists(), "{verb:?}");
     }
+}
+
+#[test]
+fn large_files_are_pruned_in_little_memory() {
+    let dir = scratch_dir();
+    let [path, out] = ["large.bundle", "out"].map(|name| dir.path().join(name));
+    sparse_bundle(&path, 1 << 30);
+    let arguments = ["extract", "--keep-target", "gfx942", "-o"].map(OsStr::new);
+    let arguments = [&arguments[..], &[out.as_os_str(), path.as_os_str()]].concat();
+    // The mapped file counts as well.
+    let ran = limited((1 << 30) + 200 * MIB, "true", &arguments);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    sh(dir.path(), "cmp large.bundle out");
 }
