@@ -9,13 +9,13 @@
 //! use hsaco_object::CodeObject;
 //! # let file = std::fs::read("../../tests/fixtures/lines.dwarf5.co")?;
 //! let code = Code::of(&CodeObject::parse(&file)?)?;
-//! let kernel = code.functions().as_slice().first().ok_or("no code")?;
+//! let function = code.functions().as_slice().first().ok_or("no code")?;
 //!
-//! let graph = Graph::new(&code.decoder(kernel), code.functions(), kernel);
+//! let graph = Graph::new(&code.decoder(function), code.functions(), function);
 //! let picture = graph.to_svg(false).ok_or("too many edges")?;
 //! assert!(picture.starts_with("<svg "));
 //! assert!(graph.to_dot(false).starts_with("digraph "));
-//! assert!(graph.to_text(false, false).starts_with("kernel "));
+//! assert!(graph.to_text(false, false).starts_with("function "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
