@@ -169,7 +169,6 @@ fn hazards_reach_over_edges() {
     assert_eq!(found("gfx90a", overwritten), [""; 0]);
 }
 
-/// Callees of gfx1250 return with no upper bits of register numbers, as those of LLVM do: which registers are meant is known.
 #[test]
 fn carries_and_masks_need_no_distance() {
     // "VALU reads SGPR as carry-in: 0" (CDNA3 manual, 4.5); as a constant: 2.
@@ -231,6 +230,7 @@ fn the_mode_of_gfx1250_decides_what_runs_beside_what() {
     assert_eq!(found("gfx1250", &factor), ["0 -> 1: wmma-factor 0 of 5 always"]);
 }
 
+/// Callees of gfx1250 return with no upper bits of register numbers, as those of LLVM do: which registers are meant is known.
 #[test]
 fn vector_registers_are_known_after_a_call() {
     let lines = "s_swap_pc_i64 s[30:31], s[4:5]
