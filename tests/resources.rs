@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::path::Path;
 use hsaco::analysis::{Allocation, CallGraph, Code, demand};
 use hsaco::object::CodeObject;
 use hsaco_tests::program::{hsaco_fine, sh};
-use hsaco_tests::scratch_dir;
+use hsaco_tests::{fixture, scratch_dir};
 
 const COMPILE: &str = "clang-22 -x c --target=amdgcn-amd-amdhsa -nogpulib -O2";
 const ASSEMBLE: &str = "llvm-mc-22 --triple=amdgcn-amd-amdhsa -filetype=obj";
@@ -173,7 +174,7 @@ KERNEL() none(GLOBAL int *out, int n) { out[0] = n; }
 
 /// Whether the stack of each kernel grows, as the command says it.
 fn dynamic_stacks(path: &Path) -> BTreeMap<String, bool> {
-    let words = ["resources", "--format", "json"].map(std::ffi::OsString::from);
+    let words = ["resources", "--format", "json"].map(OsString::from);
     let ran = hsaco_fine(words.into_iter().chain([path.into()]));
     let answer: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
     let kernels = answer["files"][0]["objects"][0]["kernels"].as_array().unwrap();
@@ -368,7 +369,7 @@ fn occupancy_is_what_llvm_says() {
 /// What `--what-if` answers for each kernel: waves.
 fn what_if(object: &Path, change: &str) -> BTreeMap<String, u64> {
     let words = ["resources", "--what-if", change, "--format", "jsonl"];
-    let ran = hsaco_fine(words.map(std::ffi::OsString::from).into_iter().chain([object.into()]));
+    let ran = hsaco_fine(words.map(OsString::from).into_iter().chain([object.into()]));
     let row = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         (row["name"].as_str().unwrap().to_owned(), row["what_if_occupancy"].as_u64().unwrap())
@@ -432,6 +433,41 @@ fn what_if_is_what_llvm_says_of_kernels_that_are_compiled_so() {
     }
     println!("{compared} answers compared, {} different", waves.len());
     assert!(waves.len() > 20, "{waves:?}");
+}
+
+/// No number of waves is made up for what a device has not.
+#[test]
+fn what_if_says_what_the_device_has_too_little_of() {
+    let answer = |change: &str, format: &str| {
+        let object = fixture("s1.gfx942.co");
+        let words = ["resources", "-k", "^foo$", "--what-if", change, "--format", format];
+        let ran = hsaco_fine(words.map(OsString::from).into_iter().chain([object.into()]));
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    for (change, resource, most) in [
+        ("vgprs=513", "vgprs", 512),
+        ("sgprs=+200", "sgprs", 110),
+        ("lds=64K,workgroup=1025", "workgroup", 1024),
+        ("lds=65537,vgprs=512", "lds", 65536),
+    ] {
+        let text = answer(change, "text");
+        let said = format!(": impossible, the device has at most {resource} {most}\n");
+        assert!(text.contains(&said), "{change}: {text}");
+        let row: serde_json::Value = serde_json::from_str(&answer(change, "jsonl")).unwrap();
+        assert_eq!(
+            (&row["what_if_occupancy"], &row["what_if_limiter"]),
+            (&0.into(), &resource.into())
+        );
+        let json: serde_json::Value = serde_json::from_str(&answer(change, "json")).unwrap();
+        let found = &json["files"][0]["objects"][0]["kernels"][0]["what_if"];
+        assert_eq!(found["beyond"][0]["most"], most, "{change}: {found}");
+        assert!(found["occupancy"].is_null(), "{change}: {found}");
+    }
+    let fine = answer("vgprs=1,workgroup=64", "text");
+    assert!(
+        fine.contains("what if: 1 VGPR, 39 SGPRs, 0 bytes of LDS, workgroups of 64: 8/8 waves"),
+        "{fine}"
+    );
 }
 
 /// A kernel with a number of VGPRs, which its descriptor rounds up.

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -122,6 +123,49 @@ fn line_tables_that_have_lost_their_units_have_lines() {
         fs::copy(fixture(&format!("lines.{form}.co")), folder.join("whole.co")).unwrap();
         sh(folder, "llvm-objcopy-22 --remove-section .debug_info whole.co part.co");
         assert_eq!(lines_of(folder, "part.co"), lines_of(folder, "whole.co"), "{form}");
+    }
+}
+
+/// Where the loops of an object's kernels begin, where most registers are live, and the lines of their code.
+fn places_of_loops(folder: &Path, name: &str) -> BTreeMap<String, Vec<Value>> {
+    let words = ["source", "--hot", "--format", "json", name];
+    let ran = run(hsaco_command().current_dir(folder).args(words));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let answer: Value = serde_json::from_str(ran.text()).unwrap();
+    let place = |it: &Value| serde_json::json!([it["file"], it["line"]]);
+    let of_kernel = |kernel: &Value| {
+        let loops = || kernel["loops"].as_array().unwrap().iter();
+        let stretches = kernel["stretches"].as_array().unwrap().iter();
+        let stretches = stretches.chain(loops().flat_map(|it| it["stretches"].as_array().unwrap()));
+        let peaks = loops().map(|it| &it["live"]["vgprs"]);
+        let places = loops().chain(peaks).chain(stretches).map(place).collect();
+        (kernel["name"].as_str().unwrap().to_owned(), places)
+    };
+    answer["files"][0]["objects"][0]["kernels"].as_array().unwrap().iter().map(of_kernel).collect()
+}
+
+#[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+fn loops_of_an_object_that_is_not_linked_have_the_lines_of_the_linked_one() {
+    let scratch = scratch_dir();
+    let folder = scratch.path();
+    let kernel = |name: &str| {
+        format!(
+            "kernel void {name}(global int *out, int n) {{\n  int sum = 0;\n\
+             #pragma unroll 1\n  for (int i = 0; i < n; i++)\n    sum += out[i] * i;\n  out[n] = sum;\n}}\n"
+        )
+    };
+    fs::write(folder.join("loops.cl"), ["one", "two", "three"].map(kernel).concat()).unwrap();
+    let compile = "clang-22 -x cl --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -O1 -g";
+    for sections in ["-ffunction-sections", "-fno-function-sections"] {
+        sh(folder, &format!("{compile} {sections} -c loops.cl -o loops.o"));
+        sh(folder, "ld.lld-22 -shared loops.o -o loops.co");
+        let linked = places_of_loops(folder, "loops.co");
+        assert_eq!(linked.keys().collect::<Vec<_>>(), ["one", "three", "two"]);
+        for (name, places) in &linked {
+            assert!(places.len() > 4 && places[0][1].is_u64(), "{name}: {places:?}");
+        }
+        assert_eq!(places_of_loops(folder, "loops.o"), linked, "{sections}");
     }
 }
 

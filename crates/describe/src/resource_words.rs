@@ -86,14 +86,28 @@ impl KernelResources {
 impl WhatIfRow {
     /// `what if: 64 VGPRs, 48 SGPRs, 0 bytes of LDS: 8/8 waves instead of 7`
     fn words(&self, before: Option<&OccupancyRow>) -> String {
-        let Self { vgprs, sgprs, lds, occupancy } = self;
+        let mut amounts = vec![
+            so_many(self.vgprs, "VGPR"),
+            so_many(self.sgprs, "SGPR"),
+            format!("{} of LDS", so_many(self.lds, "byte")),
+        ];
+        amounts.extend(self.workgroup.map(|it| format!("workgroups of {it}")));
+        format!("what if: {}: {}", amounts.join(", "), self.answer(before))
+    }
+
+    /// How many waves run, or what the device has too little of.
+    fn answer(&self, before: Option<&OccupancyRow>) -> String {
+        let Some(occupancy) = &self.occupancy else {
+            let beyond = self.beyond.iter().map(|it| format!("{} {}", it.resource, it.most));
+            return format!(
+                "impossible, the device has at most {}",
+                beyond.collect::<Vec<_>>().join(", ")
+            );
+        };
         let limit = occupancy.limiter.map_or_else(String::new, |it| format!(", limited by {it}"));
         let before =
             before.map_or_else(String::new, |it| format!(" instead of {}", it.waves_per_simd));
-        let waves = waves(occupancy);
-        format!(
-            "what if: {vgprs} VGPRs, {sgprs} SGPRs, {lds} bytes of LDS: {waves} waves{before}{limit}"
-        )
+        format!("{} waves{before}{limit}", waves(occupancy))
     }
 }
 
@@ -199,6 +213,11 @@ fn freed(it: &NextRow) -> String {
     let freed = parts.iter().filter(|(count, _)| *count > 0);
     let freed: Vec<String> = freed.map(|(count, what)| format!("{count} {what}")).collect();
     format!("{} without {}", it.waves_per_simd, freed.join(", "))
+}
+
+/// `1 VGPR`, `1024 VGPRs`: amounts of tables and options are not grouped either.
+fn so_many(number: u32, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn number(number: Option<u64>) -> String {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::body::{Body, LivePeaks};
 use crate::code::call_graph;
 use crate::mix::Mix;
-use crate::what_if::WhatIf;
+use crate::what_if::{Beyond, WhatIf};
 
 /// What is worked out beside what kernels need.
 #[derive(Clone, Debug, Default)]
@@ -133,8 +133,30 @@ pub struct WhatIfRow {
     pub sgprs: u32,
     /// Bytes of LDS that it would take.
     pub lds: u32,
-    /// What a device would run of it at once.
-    pub occupancy: OccupancyRow,
+    /// The size of its workgroups, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workgroup: Option<u32>,
+    /// What is more than the device has.
+    pub beyond: Vec<Beyond>,
+    /// What the device would run of it at once; none where it has not so much.
+    pub occupancy: Option<OccupancyRow>,
+}
+
+impl WhatIfRow {
+    /// How many waves of it a SIMD would have; 0 if the device has not so much.
+    #[must_use]
+    pub fn waves_per_simd(&self) -> u32 {
+        self.occupancy.as_ref().map_or(0, |it| it.waves_per_simd)
+    }
+
+    /// What there would be too little of for more waves.
+    #[must_use]
+    pub fn limiter(&self) -> Option<&'static str> {
+        match &self.occupancy {
+            Some(occupancy) => occupancy.limiter,
+            None => self.beyond.first().map(|it| it.resource),
+        }
+    }
 }
 
 /// How many waves run, by the amount of one resource.
@@ -313,9 +335,12 @@ impl Reader<'_, '_> {
         row.occupancy = OccupancyRow::new(processor, &demand);
         row.what_if = self.options.what_if.as_ref().and_then(|it| {
             let demand = it.apply(&demand);
+            let beyond = it.beyond(&demand, processor.limits());
             let occupancy = OccupancyRow::new(processor, &demand)?;
+            let occupancy = beyond.is_empty().then_some(occupancy);
+            let workgroup = it.workgroup(&demand);
             let Demand { vgprs, sgprs, lds, .. } = demand;
-            Some(WhatIfRow { vgprs, sgprs, lds, occupancy })
+            Some(WhatIfRow { vgprs, sgprs, lds, workgroup, beyond, occupancy })
         });
         row.curve = self.options.curve.then(|| Curve::new(processor, &demand)).flatten();
     }

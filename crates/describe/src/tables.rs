@@ -17,7 +17,7 @@ use crate::list::{Contents, KernelRow};
 use crate::mix::Class;
 use crate::names::Names;
 use crate::query::{Found, FoundFunction, FoundInstruction};
-use crate::resources::{self, KernelResources, Resources};
+use crate::resources::{self, KernelResources, Resources, WhatIfRow};
 use crate::size::{SizeRow, SizesRow};
 use crate::symbols::{self, Symbols};
 
@@ -380,10 +380,10 @@ fn occupancy() -> Vec<Field<KernelResources>> {
 /// What is null where it was not asked for.
 fn on_demand() -> Vec<Field<KernelResources>> {
     fields! { KernelResources;
-        "what_if_occupancy" Number "Waves on a SIMD with the amounts of --what-if"
-            |it| it.what_if.as_ref().map(|it| it.occupancy.waves_per_simd).into();
+        "what_if_occupancy" Number "Waves on a SIMD with the amounts of --what-if; 0 if the device has not so much"
+            |it| it.what_if.as_ref().map(WhatIfRow::waves_per_simd).into();
         "what_if_limiter" Text "What there would be too little of (--what-if)"
-            |it| it.what_if.as_ref().and_then(|it| it.occupancy.limiter).into();
+            |it| it.what_if.as_ref().and_then(WhatIfRow::limiter).into();
         "live_vgprs" Number "The most vector registers that are live at once (--peak)"
             |it| it.live().map(|it| it.count).into();
         "live_address" Address "The first instruction before which they are (--peak)"

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use hsaco_bytes::parse_size;
 use hsaco_isa::occupancy::{Demand, Limiter};
+use hsaco_isa::target::Limits;
+use serde::Serialize;
 
 /// What a kernel would take instead of what it takes.
 ///
@@ -20,6 +22,17 @@ use hsaco_isa::occupancy::{Demand, Limiter};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhatIf(Vec<(Limiter, Amount)>);
+
+/// More of a resource than a device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Beyond {
+    /// Of what: `vgprs`, `sgprs`, `lds`, `workgroup`.
+    pub resource: &'static str,
+    /// What was asked for.
+    pub amount: u32,
+    /// The most that a kernel can take.
+    pub most: u32,
+}
 
 /// How much of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +50,41 @@ const NAMES: [(&str, Limiter); 4] = [
     ("workgroup", Limiter::Workgroups),
 ];
 
+/// The name that a resource has here.
+fn name(resource: Limiter) -> &'static str {
+    NAMES.iter().find(|(_, it)| *it == resource).map_or("", |it| it.0)
+}
+
 impl WhatIf {
+    /// What of the changed demand is more than a device has.
+    ///
+    /// ```
+    /// use hsaco_describe::what_if::{Beyond, WhatIf};
+    /// use hsaco_isa::Processor;
+    /// use hsaco_isa::occupancy::Demand;
+    /// use hsaco_isa::target::WaveSize;
+    /// let what_if: WhatIf = "vgprs=300,lds=4K".parse()?;
+    /// let limits = Processor::from_name("gfx1100").unwrap().limits();
+    /// let beyond = what_if.beyond(&what_if.apply(&Demand::new(WaveSize::Wave32)), limits);
+    /// assert_eq!(beyond, [Beyond { resource: "vgprs", amount: 300, most: 256 }]);
+    /// # Ok::<(), String>(())
+    /// ```
+    #[must_use]
+    pub fn beyond(&self, demand: &Demand, limits: &Limits) -> Vec<Beyond> {
+        let beyond = |(resource, _): &(Limiter, Amount)| {
+            let (amount, most) = (demand.amount(*resource), limits.most(*resource));
+            (amount > most).then_some(Beyond { resource: name(*resource), amount, most })
+        };
+        self.0.iter().filter_map(beyond).collect()
+    }
+
+    /// The size of workgroups, if it is given.
+    #[must_use]
+    pub fn workgroup(&self, demand: &Demand) -> Option<u32> {
+        let is_given = self.0.iter().any(|(resource, _)| *resource == Limiter::Workgroups);
+        is_given.then(|| demand.amount(Limiter::Workgroups))
+    }
+
     /// The demand of the kernel as it would be. Nothing gets less than 0.
     #[must_use]
     pub fn apply(&self, demand: &Demand) -> Demand {
@@ -100,7 +147,7 @@ fn change(text: &str) -> Result<(Limiter, Amount), String> {
 impl fmt::Display for WhatIf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (resource, amount)) in self.0.iter().enumerate() {
-            let name = NAMES.iter().find(|(_, it)| it == resource).map_or("", |it| it.0);
+            let name = name(*resource);
             let comma = if at > 0 { "," } else { "" };
             match amount {
                 Amount::Less(by) => write!(f, "{comma}{name}=-{by}")?,

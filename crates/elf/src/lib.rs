@@ -16,10 +16,12 @@
 mod abi;
 mod file;
 
+mod code_addresses;
 pub mod note;
 pub mod relocation;
 pub mod symbol;
 pub mod write;
 
 pub use abi::*;
+pub use code_addresses::CodeAddresses;
 pub use file::{Elf, Header, Section, Segment};

@@ -172,6 +172,24 @@ impl Limits {
         Some(least)
     }
 
+    /// The most that a kernel can take of a resource; of workgroups, their largest size.
+    ///
+    /// ```
+    /// use hsaco_isa::Processor;
+    /// use hsaco_isa::occupancy::Limiter;
+    /// let limits = Processor::from_name("gfx1030").unwrap().limits();
+    /// assert_eq!(Limiter::ALL.map(|it| limits.most(it)), [256, 114, 65536, 1024]);
+    /// ```
+    #[must_use]
+    pub const fn most(&self, resource: Limiter) -> u32 {
+        match resource {
+            Limiter::Vgprs => self.max_vgprs,
+            Limiter::Sgprs => self.max_sgprs + SPECIAL_SGPRS,
+            Limiter::Lds => self.lds_bytes,
+            Limiter::Workgroups => self.max_workgroup,
+        }
+    }
+
     /// How many waves run with any amount of one resource and the demand's amounts of the others, from little to much.
     ///
     /// Nothing if there are no waves of that size. Stairs of [`Limiter::Workgroups`] are sizes of workgroups, each the only one.
@@ -205,22 +223,23 @@ impl Limits {
 
     /// The largest of all amounts of a resource that come to the same, ascending.
     fn amounts(&self, demand: &Demand, resource: Limiter) -> Vec<u32> {
+        let most = self.most(resource);
         match resource {
             Limiter::Vgprs => {
                 let granule = self.vgprs(demand.wave).map_or(1, |it| it.allocation_granule);
-                multiples(granule, self.max_vgprs)
+                multiples(granule, most)
             }
-            Limiter::Sgprs => (1..=self.max_sgprs + SPECIAL_SGPRS).collect(),
+            Limiter::Sgprs => (1..=most).collect(),
             Limiter::Lds => {
                 let pool = self.lds_pool(demand.cu_mode);
                 let groups = self.max_waves * self.simds(demand.cu_mode);
                 let shares = (1..=groups).rev().map(|groups| pool / groups);
-                let mut amounts: Vec<u32> = shares.filter(|it| *it < self.lds_bytes).collect();
-                amounts.push(self.lds_bytes);
+                let mut amounts: Vec<u32> = shares.filter(|it| *it < most).collect();
+                amounts.push(most);
                 amounts.dedup();
                 amounts
             }
-            Limiter::Workgroups => multiples(demand.wave.lanes(), self.max_workgroup),
+            Limiter::Workgroups => multiples(demand.wave.lanes(), most),
         }
     }
 
@@ -307,8 +326,8 @@ impl Limits {
         let fits_lds = |lds: &u32| {
             self.waves_with_workgroups(&Demand { lds: *lds, ..demand.clone() }) >= waves
         };
-        let vgprs = (0..=demand.vgprs.min(self.max_vgprs)).rev().find(fits_vgprs)?;
-        let sgprs = (0..=demand.sgprs.min(self.max_sgprs + SPECIAL_SGPRS))
+        let vgprs = (0..=demand.vgprs.min(self.most(Limiter::Vgprs))).rev().find(fits_vgprs)?;
+        let sgprs = (0..=demand.sgprs.min(self.most(Limiter::Sgprs)))
             .rev()
             .find(|sgprs| self.waves_with_sgprs(*sgprs) >= waves)?;
         let pool = self.lds_pool(demand.cu_mode);

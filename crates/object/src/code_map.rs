@@ -1,6 +1,7 @@
 //! Which bytes of an object are code, at which addresses, and how long each kernel is.
 
 use hsaco_bytes::Str;
+use hsaco_elf::CodeAddresses;
 use hsaco_elf::symbol::Symbol;
 
 use crate::{CodeObject, Index, Kernel};
@@ -76,7 +77,7 @@ impl<'a> CodeMap<'a> {
     /// Reads it from the headers and the index of an object.
     #[must_use]
     pub fn new(object: &CodeObject<'a>, index: &Index<'a>) -> Self {
-        let bases = CodeAddresses::new(object);
+        let bases = CodeAddresses::new(object.elf());
         let ranges = code_ranges(object, &bases);
         let named = named(index, &bases);
         Self { bases, ranges, named }
@@ -85,7 +86,7 @@ impl<'a> CodeMap<'a> {
     /// The ranges alone, without a look at symbols.
     #[must_use]
     pub fn ranges_of(object: &CodeObject<'a>) -> Vec<CodeRange<'a>> {
-        code_ranges(object, &CodeAddresses::new(object))
+        code_ranges(object, &CodeAddresses::new(object.elf()))
     }
 
     /// All of it, by address.
@@ -109,7 +110,7 @@ impl<'a> CodeMap<'a> {
     /// The address of a kernel's first instruction.
     #[must_use]
     pub fn entry(&self, kernel: &Kernel<'_>) -> Option<u64> {
-        self.bases.entry(kernel)
+        entry(kernel, &self.bases)
     }
 
     /// The code of a kernel.
@@ -160,7 +161,7 @@ fn code_ranges<'a>(object: &CodeObject<'a>, bases: &CodeAddresses) -> Vec<CodeRa
 
 fn named<'a>(index: &Index<'a>, bases: &CodeAddresses) -> Vec<NamedCode<'a>> {
     let kernels = index.kernels().iter().filter_map(|kernel| {
-        let (name, address, size) = (kernel.name(), bases.entry(kernel)?, kernel.code_size());
+        let (name, address, size) = (kernel.name(), entry(kernel, bases)?, kernel.code_size());
         Some(NamedCode { name, is_kernel: true, address, size })
     });
     let functions = index.functions().iter().map(|symbol| NamedCode {
@@ -177,42 +178,7 @@ fn named<'a>(index: &Index<'a>, bases: &CodeAddresses) -> Vec<NamedCode<'a>> {
     named
 }
 
-/// Where the sections of an object's code begin.
-///
-/// Those of a linked object say so. Those of a relocatable object all begin at zero; here they follow one
-/// another in the order of the file, so that an address tells in which of them it is. Where there is one, it
-/// still begins at zero.
-#[derive(Clone, Debug, Default)]
-struct CodeAddresses(Vec<(u32, u64)>);
-
-/// What functions begin at a multiple of.
-const ALIGNMENT: u64 = 256;
-
-impl CodeAddresses {
-    fn new(object: &CodeObject<'_>) -> Self {
-        if !object.is_relocatable() {
-            return Self::default();
-        }
-        let mut next = 0_u64;
-        let starts = object.elf().code_sections().map(|section| {
-            let start = next;
-            let end = start.saturating_add(section.size);
-            next = end.checked_next_multiple_of(ALIGNMENT).unwrap_or(end);
-            (section.index, start)
-        });
-        Self(starts.collect())
-    }
-
-    /// The address of what is so far into a section, or at that address of a linked object.
-    fn of(&self, section: u32, value: u64) -> u64 {
-        // They are in the order of their numbers.
-        let at = self.0.binary_search_by_key(&section, |(index, _)| *index).ok();
-        let start = at.and_then(|at| self.0.get(at));
-        start.map_or(value, |(_, start)| start.saturating_add(value))
-    }
-
-    fn entry(&self, kernel: &Kernel<'_>) -> Option<u64> {
-        let entry = kernel.entry()?;
-        Some(kernel.entry_section().map_or(entry, |section| self.of(section, entry)))
-    }
+fn entry(kernel: &Kernel<'_>, bases: &CodeAddresses) -> Option<u64> {
+    let entry = kernel.entry()?;
+    Some(kernel.entry_section().map_or(entry, |section| bases.of(section, entry)))
 }

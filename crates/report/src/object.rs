@@ -237,7 +237,7 @@ impl<'r, 'e> Reader<'r, 'e, '_> {
         let graph =
             Graph::of(body.decoder(), self.code.functions(), function, body.stream(), body.cfg());
         let mut sources = Sources::default();
-        let places = self.places(function, &body, &mut sources, trouble);
+        let places = self.places(&body, &mut sources, trouble);
         let addresses: Vec<u64> =
             (0..body.stream().len()).map(|step| body.stream().address_of(step)).collect();
         let demangled = graph.source_name().to_owned();
@@ -292,22 +292,10 @@ impl<'r, 'e> Reader<'r, 'e, '_> {
     }
 
     /// Where the instructions of a function come from; nothing without debug information.
-    fn places(
-        &self,
-        function: &Function<'_>,
-        body: &Body<'_>,
-        sources: &mut Sources,
-        trouble: &mut Trouble,
-    ) -> Vec<usize> {
+    fn places(&self, body: &Body<'_>, sources: &mut Sources, trouble: &mut Trouble) -> Vec<usize> {
         let Some(debug) = &self.debug else { return Vec::new() };
-        // Sections of objects that are not linked all begin at zero, and debug information has them one after the other.
-        let kernel = self.kernels.get(&function.address);
-        let start = kernel.and_then(|it| Some((it.entry()?, it.entry_section())));
-        let start = start.map(|(entry, section)| debug.sections().address_of(section, entry));
-        let start = start.unwrap_or(function.address);
         let stream = body.stream();
-        let offsets = (0..stream.len()).map(|step| stream.address_of(step) - function.address);
-        match sources.places(debug, offsets.map(|it| start.wrapping_add(it))) {
+        match sources.places(debug, (0..stream.len()).map(|step| stream.address_of(step))) {
             Ok(places) => {
                 sources.read(self.options.text);
                 places

@@ -308,7 +308,11 @@ mod tests {
             (SectionId::DebugInfo, Cow::Owned(info)),
             (SectionId::DebugStr, Cow::Borrowed(names)),
         ];
-        let sections = DebugSections { sections, starts: Vec::new(), bases: Vec::new() };
+        let sections = DebugSections {
+            sections,
+            starts: Vec::new(),
+            code: hsaco_elf::CodeAddresses::default(),
+        };
         let map = SourceMap::new(&sections).unwrap();
         map.signature_at(&sections, 0).map_err(|error| error.kind())
     }

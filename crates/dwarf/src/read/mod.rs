@@ -32,7 +32,7 @@ use gimli::{
     Dwarf, EndianSlice, LittleEndian, Reader as _, Section as _, SectionId, UnitHeader, UnitType,
 };
 use hsaco_bytes::{Error, ErrorKind};
-use hsaco_elf::{ET_REL, Elf};
+use hsaco_elf::{CodeAddresses, ET_REL, Elf};
 
 use function::Functions;
 use line::Lines;
@@ -55,8 +55,8 @@ pub struct DebugSections<'a> {
     sections: Vec<(SectionId, Cow<'a, [u8]>)>,
     /// Where those of them are in the file that are what the file has there.
     starts: Vec<(SectionId, u64)>,
-    /// Where sections of code are taken to be that all begin at zero.
-    bases: Vec<(u32, u64)>,
+    /// Where the sections of code begin that the lines are of.
+    code: CodeAddresses,
 }
 
 /// The sections that are read. Where variables live is not: nothing in it can hide a line.
@@ -90,16 +90,14 @@ impl<'a> DebugSections<'a> {
                 found.push((id, content));
             }
         }
-        Ok(DebugSections { sections: found, starts, bases: Vec::new() })
+        Ok(DebugSections { sections: found, starts, code: CodeAddresses::default() })
     }
 
     /// What to add to addresses in a section of code before asking for their source. Nothing, unless the object is
     /// not linked and has several such sections: they all begin at zero, and are told apart by this.
     #[must_use]
     pub fn base_of(&self, section: u32) -> u64 {
-        // They are in the order of their numbers.
-        let at = self.bases.binary_search_by_key(&section, |(other, _)| *other).ok();
-        at.and_then(|at| self.bases.get(at)).map_or(0, |(_, base)| *base)
+        self.code.of(section, 0)
     }
 
     /// What to ask about for an address in a section of code; see [`base_of`](Self::base_of).
@@ -125,7 +123,7 @@ impl<'a> DebugSections<'a> {
     pub fn into_owned(self) -> DebugSections<'static> {
         let owned = |(id, content): (_, Cow<'_, [u8]>)| (id, Cow::Owned(content.into_owned()));
         let sections = self.sections.into_iter().map(owned).collect();
-        DebugSections { sections, starts: self.starts, bases: self.bases }
+        DebugSections { sections, starts: self.starts, code: self.code }
     }
 
     /// What a section holds; nothing, if there is none.

@@ -4,14 +4,11 @@ use std::borrow::Cow;
 
 use gimli::SectionId;
 use hsaco_bytes::{Error, ErrorKind, memory};
-use hsaco_elf::Elf;
 use hsaco_elf::relocation::{self, Relocation, RelocationType};
 use hsaco_elf::symbol::SymbolTable;
+use hsaco_elf::{CodeAddresses, Elf};
 
 use super::{DebugSections, SECTIONS};
-
-/// How far apart sections of code are taken to be that all begin at zero: further than any has bytes.
-const APART: u64 = 1 << 40;
 
 /// Where each section is taken to be, by its number.
 struct Bases(Vec<u64>);
@@ -24,15 +21,10 @@ impl Bases {
 
 /// Finds the sections and links them. Several of a name, of which units of types make some, follow one another.
 pub(super) fn sections<'a>(elf: &Elf<'a>, cap: u64) -> Result<DebugSections<'a>, Error> {
-    let code: Vec<_> = elf.code_sections().map(|it| it.index).collect();
+    let code = CodeAddresses::new(elf);
     let mut bases = Bases(elf.sections().iter().map(|it| it.address).collect());
-    let mut apart = Vec::new();
-    if code.len() > 1 {
-        for (number, section) in (1_u64..).zip(code) {
-            let base = number.saturating_mul(APART);
-            apart.push((section, base));
-            bases.0.get_mut(section as usize).into_iter().for_each(|it| *it = base);
-        }
+    for &(section, start) in code.starts() {
+        bases.0.get_mut(section as usize).into_iter().for_each(|it| *it = start);
     }
     let mut all = Vec::new();
     let mut left_to_copy = elf.data().len();
@@ -56,7 +48,7 @@ pub(super) fn sections<'a>(elf: &Elf<'a>, cap: u64) -> Result<DebugSections<'a>,
     fill_in(elf, &bases, &mut all)?;
     let sections = all.into_iter().filter(|it| !it.pieces.is_empty());
     let sections = sections.map(|it| (it.id, Cow::Owned(it.content))).collect();
-    Ok(DebugSections { sections, starts: Vec::new(), bases: apart })
+    Ok(DebugSections { sections, starts: Vec::new(), code })
 }
 
 fn overlap() -> Error {
