@@ -102,8 +102,7 @@ pub(crate) struct Facts {
     pub(crate) images: HashMap<String, Row>,
     pub(crate) image_shapes: HashMap<ImageKey, ImageShapes>,
     pub(crate) order: Vec<Row>,
-    /// Bits that the hardware ignores, of all instructions whose names start alike.
-    pub(crate) lenient: Vec<(String, u128)>,
+    pub(crate) lenient: Vec<LenientFact>,
     pub(crate) fields: Vec<FieldFact>,
     pub(crate) effects: Vec<EffectFact>,
     /// Other names of instructions: name, instruction, predicates.
@@ -136,6 +135,14 @@ pub(crate) struct FieldFact {
     pub(crate) bytes: Vec<u8>,
     pub(crate) bits: u128,
     pub(crate) operands: Vec<String>,
+}
+
+/// Bits that the hardware of a family, which a feature names, ignores.
+pub(crate) struct LenientFact {
+    pub(crate) family: String,
+    /// How the names of the forms begin.
+    pub(crate) instructions: String,
+    pub(crate) ignored: u128,
 }
 
 /// What LLVM's operand lists do not say about the operand of all instructions whose names start alike.
@@ -222,10 +229,14 @@ fn field(row: &Row) -> Result<FieldFact> {
     })
 }
 
-fn lenient(row: &Row) -> Result<(String, u128)> {
-    let name = row.get("instructions");
-    ensure!(!row.get("reason").is_empty(), "lenient.tsv: {name}: no reason given");
-    Ok((name.to_owned(), row.hex("ignored")?))
+fn lenient(row: &Row) -> Result<LenientFact> {
+    let instructions = row.get("instructions").to_owned();
+    ensure!(!row.get("reason").is_empty(), "lenient.tsv: {instructions}: no reason given");
+    Ok(LenientFact {
+        family: row.get("family").to_owned(),
+        ignored: row.hex("ignored")?,
+        instructions,
+    })
 }
 
 /// Processors that LLVM does not have: like another, with features added and taken away.

@@ -1,8 +1,8 @@
 //! Which bits of each form the hardware ignores although LLVM demands a value of them.
 //!
 //! `isa-data/fields.tsv` names the fields of the formats and the operands that use them. Where LLVM fixes a field
-//! and the form has none of these operands, nothing reads the field. What does not follow from that stands in
-//! `isa-data/lenient.tsv`. Only forms of gfx1250 are looked at: their code ships with other values.
+//! and the form has none of these operands, nothing reads the field. That is looked for in forms of gfx1250 alone: their
+//! code ships with other values. What does not follow from it stands in `isa-data/lenient.tsv`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,29 +11,48 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::facts::{Facts, FieldFact, Instruction};
 use crate::tables::split_arguments;
 
-/// The feature that processors with these formats have.
-const FAMILY: &str = "FeatureGFX1250Insts";
+/// The family whose forms ignore the fields that they have no operand for.
+const INFERRED: &str = "FeatureGFX1250Insts";
 
 /// The ignored bits of the forms that have any.
 pub(crate) fn ignored(facts: &Facts) -> Result<HashMap<&str, u128>> {
-    let forms = forms(facts)?;
+    let mut ignored = HashMap::new();
+    let families: BTreeSet<&str> = facts.lenient.iter().map(|it| &*it.family).collect();
+    for family in families {
+        for (name, bits) in of_family(facts, family)? {
+            ensure!(ignored.insert(name, bits).is_none(), "{name} is of two families");
+        }
+    }
+    Ok(ignored)
+}
+
+/// Those of the processors that have a feature.
+fn of_family<'f>(facts: &'f Facts, family: &str) -> Result<HashMap<&'f str, u128>> {
+    let forms = forms(facts, family)?;
+    let rows: Vec<_> = facts.lenient.iter().filter(|it| it.family == family).collect();
     let mut ignored = HashMap::new();
     for form in &forms {
-        let fields = facts.fields.iter().filter(|field| is_unused(field, form.instruction));
-        let free = fields.filter(|field| !selects(&forms, form, field.bits));
-        let unused = free.fold(0, |bits, field| bits | field.bits);
-        let listed = facts.lenient.iter().filter(|(prefix, _)| form.name().starts_with(prefix));
-        let bits = listed.fold(unused, |bits, (_, more)| bits | more & form.instruction.mask);
+        let unused = if family == INFERRED { unused(facts, &forms, form) } else { 0 };
+        let listed = rows.iter().filter(|it| form.name().starts_with(&it.instructions));
+        let bits = listed.fold(unused, |bits, it| bits | it.ignored & form.instruction.mask);
         if bits != 0 {
             ignored.insert(form.name(), bits);
         }
     }
-    for (prefix, bits) in &facts.lenient {
+    for row in rows {
+        let (prefix, bits) = (&*row.instructions, row.ignored);
         let is_used = |(name, found): (&&str, &u128)| name.starts_with(prefix) && found & bits != 0;
         ensure!(ignored.iter().any(is_used), "lenient.tsv: {prefix}: no form fixes these bits");
     }
     refuse_ambiguity(&forms, &ignored)?;
     Ok(ignored)
+}
+
+/// The fields that a form has no operand for, and that tell it from no other.
+fn unused(facts: &Facts, forms: &[Form<'_>], form: &Form<'_>) -> u128 {
+    let fields = facts.fields.iter().filter(|field| is_unused(field, form.instruction));
+    let free = fields.filter(|field| !selects(forms, form, field.bits));
+    free.fold(0, |bits, field| bits | field.bits)
 }
 
 /// A form and the settings, a bit for each, under which a decoder has it.
@@ -64,9 +83,9 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The forms of the family.
-fn forms(facts: &Facts) -> Result<Vec<Form<'_>>> {
-    let settings = settings(facts);
+/// The forms of a family.
+fn forms<'f>(facts: &'f Facts, family: &str) -> Result<Vec<Form<'f>>> {
+    let settings = settings(facts, family);
     let mut forms = Vec::new();
     for instruction in &facts.instructions {
         let mut found = 0;
@@ -84,8 +103,8 @@ fn forms(facts: &Facts) -> Result<Vec<Form<'_>>> {
 }
 
 /// The features of each processor of the family, with halves of registers and without.
-fn settings(facts: &Facts) -> Vec<BTreeSet<&str>> {
-    let family = facts.processors.values().filter(|it| it.iter().any(|it| it == FAMILY));
+fn settings<'f>(facts: &'f Facts, family: &str) -> Vec<BTreeSet<&'f str>> {
+    let family = facts.processors.values().filter(|it| it.iter().any(|it| it == family));
     let each = family.flat_map(|features| {
         let mut without: BTreeSet<&str> = features.iter().map(String::as_str).collect();
         without.insert("FeatureWavefrontSize32");
@@ -222,6 +241,15 @@ mod tests {
     #[test]
     fn a_shorter_form_selects_nothing_beyond_its_end() {
         assert_eq!(of("V_WMMA_SCALE_F32_16X16X128_F8F6F4_f8_f8_w32_gfx1250") >> 79 & 1, 1);
+    }
+
+    #[test]
+    fn modifiers_that_old_compilers_set_are_ignored() {
+        let [abs, neg] = [7_u128 << 8, 7 << 61];
+        for name in ["V_PERMLANE16_B32_gfx10", "V_PERMLANEX16_B32_e64_gfx11"] {
+            assert_eq!(of(name), abs | neg, "{name}");
+        }
+        assert_eq!(of("V_ADD_F32_e64_gfx10"), 0);
     }
 
     #[test]
