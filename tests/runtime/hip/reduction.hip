@@ -54,6 +54,15 @@ __global__ void votes(unsigned long long* masks, int* counts) {
     }
 }
 
+// Votes of a whole workgroup.
+__global__ void group_votes(int* answers) {
+    bool third = threadIdx.x % 3 == 0;
+    int counted = __syncthreads_count(third);
+    int any = __syncthreads_or(threadIdx.x == 77), none = __syncthreads_or(threadIdx.x == 1000);
+    int all = __syncthreads_and(threadIdx.x < 1000), not_all = __syncthreads_and(third);
+    answers[threadIdx.x] = counted + 1000 * (any != 0) + 2000 * (none != 0) + 4000 * (all != 0) + 8000 * (not_all != 0);
+}
+
 int main() {
     const int count = 20000, groups = 8;
     std::vector<int> values(count);
@@ -98,5 +107,9 @@ int main() {
         EXPECT_SAME(from_device(masks, waves)[w], mask);
         EXPECT_SAME(from_device(counts, waves)[w], __builtin_popcountll(mask) + 1000);
     }
+
+    int* answers = on_device(std::vector<int>(200, 0));
+    group_votes<<<1, 200>>>(answers);
+    EXPECT_ALL(from_device(answers, 200), std::vector<int>(200, 67 + 1000 + 4000), 200);
     printf("reduction: %d values in 5 ways\n", count);
 }
