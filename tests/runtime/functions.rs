@@ -1,9 +1,13 @@
 //! Device functions are symbols of an executable, and kernels of other objects call them by address.
 
-use hsaco_tests::rocm::{build_hsa_client, build_objects};
+use std::fs;
+
+use hsaco::patch::rule::RuleSet;
+use hsaco::patch::{Options, Patcher};
+use hsaco_tests::rocm::{build_hsa_client, build_object, build_objects};
 use hsaco_tests::scratch_dir;
 
-use super::{exec, said};
+use super::{exec, said, text};
 
 /// One of each family, and one that no HIP of Debian knows.
 const DEVICES: [&str; 6] = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250"];
@@ -21,4 +25,42 @@ fn a_kernel_calls_the_functions_of_another_object() {
             format!("functions: 3 functions of another object on 200 values on {device}\n")
         );
     }
+}
+
+/// `--patch`: what the device runs is what `hsaco patch` writes, each place is told, and the results are right.
+#[test]
+#[cfg_attr(not(rocm), ignore = "needs the packages of ROCm in .ci/run")]
+fn objects_are_rewritten_when_they_are_loaded() {
+    let (device, rules) = ("gfx1250", "gfx1250-b0-to-a0");
+    let folder = scratch_dir();
+    let program = build_hsa_client("functions", folder.path()).unwrap();
+    let objects = ["pairs", "library"].map(|it| build_object(it, device, folder.path()).unwrap());
+    let patcher = Patcher::new(RuleSet::by_name(rules).unwrap(), Options::default()).unwrap();
+    let mut told = String::new();
+    let results = [0, 1].map(|number| {
+        let original = fs::read(&objects[number]).unwrap();
+        let result = patcher.patch(&original).unwrap();
+        let records = &result.manifest.records;
+        told +=
+            &format!("hsaco: code object {number}: {} instructions are rewritten\n", records.len());
+        for (rule, address) in records.iter().flat_map(|it| &it.rules) {
+            told += &format!("hsaco: code object {number}: {rule} at {address:#x}\n");
+        }
+        result.bytes.unwrap_or(original)
+    });
+    assert!(told.contains(": ds-two-address at "), "{told}");
+
+    let dumped = folder.path().join("dumped");
+    let options = ["--device", device, "--patch", rules, "--dump", dumped.to_str().unwrap()];
+    let output = exec(&options, &program, &objects);
+    let ran = format!("functions: 3 functions of another object on 200 values on {device}\n");
+    assert_eq!((text(&output.stdout), text(&output.stderr)), (ran.clone(), told));
+    for (number, result) in results.iter().enumerate() {
+        let loaded = fs::read(dumped.join(format!("object-{number:04}.co"))).unwrap();
+        assert!(loaded == *result, "object {number} is not what hsaco patch writes");
+    }
+    // Code of other processors is right as it is.
+    let objects = build_objects("gfx942", folder.path()).unwrap();
+    let output = exec(&["--device", "gfx942", "--patch", rules], &program, &objects);
+    assert_eq!(said(&output), ran.replace(device, "gfx942"));
 }
