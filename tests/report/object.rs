@@ -83,6 +83,27 @@ fn source_lines_and_instructions_light_each_other_up() {
 
 #[test]
 #[cfg_attr(not(browser), ignore = "needs chromium and chromedriver")]
+fn pages_look_as_when_they_were_looked_at() {
+    let folder = scratch_dir();
+    let path = report(folder.path(), "lines.html", &["lines.dwarf5.co", "--map", "/src=src"]);
+    for (picture, tab, width, medium, scheme) in [
+        ("occupancy", "occupancy", 1280, "screen", "light"),
+        ("arguments", "arguments", 1280, "screen", "light"),
+        ("dark", "code", 1280, "screen", "dark"),
+        ("narrow", "code", 500, "screen", "light"),
+        ("print", "code", 1280, "print", "light"),
+    ] {
+        let browser = Browser::new(width, 900);
+        browser.emulate(medium, scheme);
+        open(&browser, &path);
+        open_kernel(&browser, "kernel_one", tab);
+        picture::check(&browser, picture);
+        assert_quiet(&browser);
+    }
+}
+
+#[test]
+#[cfg_attr(not(browser), ignore = "needs chromium and chromedriver")]
 fn a_hand_written_object_has_code_and_a_graph_that_zooms() {
     let folder = scratch_dir();
     let object = "flow.co";

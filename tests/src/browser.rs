@@ -214,6 +214,14 @@ impl Browser {
         self.command("GET", "/screenshot", None).as_str().unwrap_or_default().to_owned()
     }
 
+    /// Shows pages as on such a medium, `screen` or `print`, and in a dark or light scheme.
+    pub fn emulate(&self, medium: &str, scheme: &str) {
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        let parameters = json!({"media": medium, "features": features});
+        let body = json!({"cmd": "Emulation.setEmulatedMedia", "params": parameters});
+        self.command("POST", "/goog/cdp/execute", Some(&body));
+    }
+
     fn log(&self, kind: &str) -> Vec<Value> {
         let found = self.command("POST", "/se/log", Some(&json!({"type": kind})));
         found.as_array().cloned().unwrap_or_default()
