@@ -2,7 +2,7 @@
 
 use hsaco_analysis::{Code, Function, instructions};
 use hsaco_bytes::TextError;
-use hsaco_isa::Decoder;
+use hsaco_isa::{Decoder, Inst};
 use hsaco_patch::{Digest, FileManifest, Manifest, Record, Remark};
 use serde::Serialize;
 
@@ -101,11 +101,21 @@ impl SiteRow {
 }
 
 fn lines(decoder: &Decoder, address: u64, code: &[u8]) -> Vec<LineRow> {
-    let line = |(offset, inst): (usize, Option<hsaco_isa::Inst>)| {
-        let text = inst.map_or_else(|| "not an instruction".to_owned(), |it| decoder.text(&it));
-        (address.wrapping_add(offset as u64), text)
+    let line = |(offset, inst): (usize, Option<Inst>)| {
+        let at = address.wrapping_add(offset as u64);
+        let text = inst.map_or_else(|| "not an instruction".to_owned(), |it| text(decoder, &it, at));
+        (at, text)
     };
     instructions(decoder, code).map(line).collect()
+}
+
+/// An instruction, and where it branches to.
+fn text(decoder: &Decoder, inst: &Inst, address: u64) -> String {
+    let text = decoder.text(inst);
+    match inst.branch_target(address) {
+        Some(target) => format!("{text}  // to {target:x}"),
+        None => text,
+    }
 }
 
 impl RemarkRow {
