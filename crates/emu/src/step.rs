@@ -81,11 +81,14 @@ impl Parked {
 }
 
 /// Which vector instructions of the host handlers may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Host {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// Those of [`Host::Avx2`] as well.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Host {
@@ -98,9 +101,20 @@ impl Host {
             && std::is_x86_feature_detected!("lzcnt")
             && std::is_x86_feature_detected!("popcnt")
         {
-            return Self::Avx2;
+            let has_avx512 = std::is_x86_feature_detected!("avx512f");
+            return if has_avx512 { Self::Avx512 } else { Self::Avx2 };
         }
         Self::Portable
+    }
+
+    /// All that this machine can be, for tests.
+    #[cfg(test)]
+    pub(crate) fn all() -> Vec<Self> {
+        #[cfg(target_arch = "x86_64")]
+        let known = [Self::Portable, Self::Avx2, Self::Avx512];
+        #[cfg(not(target_arch = "x86_64"))]
+        let known = [Self::Portable];
+        known.into_iter().filter(|it| *it <= Self::detect()).collect()
     }
 }
 
@@ -116,7 +130,7 @@ pub(crate) fn run<const C: usize>(
 ) -> Option<u16> {
     for step in steps {
         // SAFETY: a handler is unsafe only by its target features. Handlers with features are chosen by
-        // `Host::Avx2` alone, which `Host::detect` returns only where the host has them.
+        // `Host::Avx2` and `Host::Avx512` alone, which `Host::detect` returns only where the host has them.
         unsafe { (step.run)(wave, context, step) };
         if wave.stop {
             return Some(step.at);

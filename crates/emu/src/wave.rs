@@ -11,9 +11,9 @@ use crate::error::{Error, ErrorKind};
 use crate::matrix::Matrix;
 use crate::snapshot::Registers;
 
-/// One vector register, or a constant in all lanes: chunks of eight lanes.
+/// One vector register, or a constant in all lanes: chunks of eight lanes. Two chunks are in one line of a host's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C, align(32))]
+#[repr(C, align(64))]
 pub(crate) struct Vector<const C: usize>(pub(crate) [[u32; 8]; C]);
 
 impl<const C: usize> Vector<C> {

@@ -103,7 +103,8 @@ impl SiteRow {
 fn lines(decoder: &Decoder, address: u64, code: &[u8]) -> Vec<LineRow> {
     let line = |(offset, inst): (usize, Option<Inst>)| {
         let at = address.wrapping_add(offset as u64);
-        let text = inst.map_or_else(|| "not an instruction".to_owned(), |it| text(decoder, &it, at));
+        let text =
+            inst.map_or_else(|| "not an instruction".to_owned(), |it| text(decoder, &it, at));
         (at, text)
     };
     instructions(decoder, code).map(line).collect()

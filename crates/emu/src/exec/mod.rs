@@ -10,6 +10,8 @@ pub(crate) mod address;
 pub(crate) mod atomic;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
 pub(crate) mod barrier;
 pub(crate) mod control;
 pub(crate) mod ds;
@@ -100,7 +102,7 @@ pub(crate) fn handler<const C: usize, B: Body<C>>(host: Host) -> Handler<C> {
     match host {
         Host::Portable => portable::<C, B>,
         #[cfg(target_arch = "x86_64")]
-        Host::Avx2 => avx2::<C, B>,
+        Host::Avx2 | Host::Avx512 => avx2::<C, B>,
     }
 }
 

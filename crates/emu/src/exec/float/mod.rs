@@ -4,6 +4,8 @@
 mod atomic;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod conversion;
 mod division;
 mod e5m3;
@@ -100,10 +102,15 @@ pub(crate) fn find<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Ha
 
 /// The handler that names the host's instructions.
 fn find_named<const C: usize>(op: Op, mode: &Mode, host: Host) -> Option<Handler<C>> {
+    if flushes_singles(mode) != Some(false) {
+        return None;
+    }
     match host {
+        Host::Portable => None,
         #[cfg(target_arch = "x86_64")]
-        Host::Avx2 if flushes_singles(mode) == Some(false) => avx2::find(op),
-        _ => None,
+        Host::Avx2 => avx2::find(op),
+        #[cfg(target_arch = "x86_64")]
+        Host::Avx512 => avx512::find(op),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn find<const C: usize>(host: Host) -> Handler<C> {
     match host {
         Host::Portable => handler::<C, Multiply>(host),
         #[cfg(target_arch = "x86_64")]
-        Host::Avx2 => avx2::multiply::<C>,
+        Host::Avx2 | Host::Avx512 => avx2::multiply::<C>,
     }
 }
 

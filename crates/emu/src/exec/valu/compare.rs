@@ -203,7 +203,7 @@ mod named {
             }
 
             pub(super) fn $name<const C: usize>(host: Host) -> Option<Handler<C>> {
-                (host == Host::Avx2).then_some($handler::<C> as Handler<C>)
+                (host >= Host::Avx2).then_some($handler::<C> as Handler<C>)
             }
         )*};
     }
