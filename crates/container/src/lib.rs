@@ -24,6 +24,8 @@ mod host;
 mod host_coff;
 mod host_elf;
 mod join;
+#[cfg(feature = "json")]
+mod joined;
 mod member;
 mod outer;
 mod package;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::{self, Bundle, BundleEntry};
 use crate::ccob::{self, Ccob, default_level};
-use crate::join::Joined;
+use crate::joined::Joined;
 use crate::outer::{Opened, OuterBundle, OuterBundles, OuterEntry, between};
 use crate::trail::TrailStep;
 
