@@ -29,6 +29,13 @@ def make(folder):
         with zipfile.ZipFile(f"{folder}/{method}.zip", "w", getattr(zipfile, "ZIP_" + method)) as out:
             for name, content in files(folder).items():
                 out.writestr("lib/" + name, content)
+    with open(f"{folder}/program.pyz", "wb") as out:
+        out.write(b"#!/usr/bin/env python3\n")
+    with zipfile.ZipFile(f"{folder}/program.pyz", "a") as out:
+        for name, content in files(folder).items():
+            out.writestr("lib/" + name, content)
+    with open(f"{folder}/joined.pyz", "wb") as out:
+        out.write(b"#!/bin/sh\n" + open(f"{folder}/DEFLATED.zip", "rb").read())
     for mode in ("", "gz", "bz2", "xz"):
         for kind in ("USTAR", "GNU", "PAX"):
             path = f"{folder}/{kind}.tar{mode and '.'}{mode}"
@@ -130,4 +137,9 @@ def verify(path):
     print("\n".join(names))
 
 
-{"make": make, "break": broken, "verify": verify}[sys.argv[1]](sys.argv[2])
+def test(path):
+    with zipfile.ZipFile(path) as program:
+        print(program.testzip())
+
+
+{"make": make, "test": test, "break": broken, "verify": verify}[sys.argv[1]](sys.argv[2])

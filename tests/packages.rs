@@ -65,11 +65,29 @@ fn every_format_holds_what_the_files_hold() {
     let mut packages: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().path()).collect();
     packages.retain(|path| path.is_file());
-    assert_eq!(packages.len(), 3 + 12 + 4);
+    assert_eq!(packages.len(), 3 + 2 + 12 + 4);
     for package in packages {
         let found = objects(&hsaco(&[&"ls", &"--format", &"json", &package]));
         assert_eq!(found, expected, "{}", package.display());
     }
+}
+
+/// What stands before a zip file stays there.
+#[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+fn a_program_of_python_keeps_its_first_line() {
+    let folder = folder_with(&["host.so"]);
+    python("make", folder.path());
+    let small = folder.path().join("small.pyz");
+    let program = folder.path().join("program.pyz");
+    let output = hsaco(&[&"extract", &"--keep-target", &"gfx942", &"-o", &small, &program]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let bytes = fs::read(&small).unwrap();
+    assert!(bytes.starts_with(b"#!/usr/bin/env python3\nPK"));
+    assert!(bytes.len() < fs::read(&program).unwrap().len());
+    assert_eq!(python("test", &small), "None\n");
+    let found = objects(&hsaco(&[&"ls", &"--format", &"json", &small]));
+    assert!(found.keys().all(|it| it.ends_with("gfx942")) && !found.is_empty(), "{found:?}");
 }
 
 /// Standard error and exit code of each, with the folder left out.

@@ -224,7 +224,10 @@ impl Container {
         if tar::is_header(data) {
             return Some(Self::Tar);
         }
-        host_coff::is_object(data).then_some(Self::HostCoff)
+        if host_coff::is_object(data) {
+            return Some(Self::HostCoff);
+        }
+        zip::is_behind_a_prefix(data).then_some(Self::Zip)
     }
 
     /// What a compressed stream is compressed with.

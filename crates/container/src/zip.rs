@@ -143,6 +143,16 @@ impl EndTables {
     }
 }
 
+/// Whether the last bytes are those of a zip file, whatever it begins with: programs of Python begin with a line for the
+/// shell.
+pub(crate) fn is_behind_a_prefix(data: &[u8]) -> bool {
+    let ends = data.last_chunk::<{ END_SIZE as usize }>();
+    ends.is_some_and(|it| it.starts_with(EMPTY_MAGIC))
+        && Directory::find(data).is_ok_and(|it| {
+            slice(data, it.range.start, 4, CONTEXT).is_ok_and(|it| it == CENTRAL_MAGIC)
+        })
+}
+
 /// The last table, from the end on: a comment follows it, of the length that it says.
 fn find_end(data: &[u8]) -> Result<u64> {
     let size = data.len() as u64;

@@ -110,12 +110,14 @@ impl Writer<'_> {
         memory::append(&mut self.out, bytes, CONTEXT)
     }
 
-    /// The members, in the order in which they stand in the file.
+    /// What stands before the members, and these in the order in which they stand in the file.
     fn members(&mut self, all: &[Member], fates: &BTreeMap<usize, Fate>, end: u64) -> Result<()> {
         let mut order: Vec<_> = all.iter().map(|it| it.header).enumerate().collect();
         order.sort_by_key(|(_, header)| *header);
         let ends = order.iter().skip(1).map(|(_, header)| *header).chain([end]);
         let ends: Vec<_> = ends.collect();
+        let prefix = order.first().map_or(end, |(_, header)| *header);
+        self.append(slice(self.data, 0, prefix, CONTEXT)?)?;
         for (&(index, start), end) in order.iter().zip(ends) {
             match fates.get(&index) {
                 Some(Fate::Removed) => continue,
