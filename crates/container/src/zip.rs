@@ -18,7 +18,8 @@ pub(crate) const LOCAL_BYTES: usize = 30;
 pub(crate) const CENTRAL_MAGIC: &[u8] = b"PK\x01\x02";
 pub(crate) const CENTRAL_SIZE: u64 = CENTRAL_BYTES as u64;
 pub(crate) const CENTRAL_BYTES: usize = 46;
-pub(crate) const END_SIZE: u64 = 22;
+pub(crate) const END_SIZE: u64 = END_BYTES as u64;
+pub(crate) const END_BYTES: usize = 22;
 pub(crate) const END64_MAGIC: &[u8] = b"PK\x06\x06";
 pub(crate) const END64_SIZE: u64 = 56;
 pub(crate) const LOCATOR_MAGIC: &[u8] = b"PK\x06\x07";
@@ -146,7 +147,7 @@ impl EndTables {
 /// Whether the last bytes are those of a zip file, whatever it begins with: programs of Python begin with a line for the
 /// shell.
 pub(crate) fn is_behind_a_prefix(data: &[u8]) -> bool {
-    let ends = data.last_chunk::<{ END_SIZE as usize }>();
+    let ends = data.last_chunk::<END_BYTES>();
     ends.is_some_and(|it| it.starts_with(EMPTY_MAGIC))
         && Directory::find(data).is_ok_and(|it| {
             slice(data, it.range.start, 4, CONTEXT).is_ok_and(|it| it == CENTRAL_MAGIC)

@@ -46,8 +46,8 @@ fn has_nan<const C: usize>(results: &[__m512; C]) -> bool {
 #[target_feature(enable = "avx512f")]
 fn has_active_nan<const C: usize>(results: &[__m512; C], active: u64) -> bool {
     let mut nan = 0;
-    for at in 0..C / 2 {
-        let (result, lanes) = (results[at], lanes_of(active, at));
+    for (at, &result) in results.iter().enumerate().take(C / 2) {
+        let lanes = lanes_of(active, at);
         nan |= _mm512_mask_cmp_ps_mask::<_CMP_UNORD_Q>(lanes, result, result);
     }
     nan != 0
