@@ -101,7 +101,10 @@ impl Host {
             && std::is_x86_feature_detected!("lzcnt")
             && std::is_x86_feature_detected!("popcnt")
         {
-            let has_avx512 = std::is_x86_feature_detected!("avx512f");
+            let has_avx512 = std::is_x86_feature_detected!("avx512f")
+                && std::is_x86_feature_detected!("avx512bw")
+                && std::is_x86_feature_detected!("avx512dq")
+                && std::is_x86_feature_detected!("avx512vl");
             return if has_avx512 { Self::Avx512 } else { Self::Avx2 };
         }
         Self::Portable

@@ -17,6 +17,17 @@ use crate::snapshot::Registers;
 pub(crate) struct Vector<const C: usize>(pub(crate) [[u32; 8]; C]);
 
 impl<const C: usize> Vector<C> {
+    /// Its lanes, as many at a time as the widest vectors of hosts have.
+    #[inline(always)]
+    pub(crate) fn sixteens(&self) -> &[[u32; 16]] {
+        self.0.as_flattened().as_chunks().0
+    }
+
+    #[inline(always)]
+    pub(crate) fn sixteens_mut(&mut self) -> &mut [[u32; 16]] {
+        self.0.as_flattened_mut().as_chunks_mut().0
+    }
+
     pub(crate) const ZERO: Self = Self([[0; 8]; C]);
 
     pub(crate) const fn splat(value: u32) -> Self {

@@ -24,16 +24,16 @@ pub(crate) trait Row<const C: usize>: Body<C> {
 #[inline(always)]
 fn first_of_row<const C: usize>(lanes: &Vector<C>, stride: u32) -> Option<u32> {
     let first = lanes.0[0][0];
-    // Differences are collected by lane of a chunk, as the host's vectors are.
-    let mut differ = [0; 8];
-    for (at, chunk) in lanes.0.iter().enumerate() {
-        for (lane, (differ, value)) in differ.iter_mut().zip(chunk).enumerate() {
-            let expected = first.wrapping_add((at * 8 + lane) as u32 * stride);
+    // Differences are collected by lane of a vector of the host's.
+    let mut differ = [0; 16];
+    for (at, sixteen) in lanes.sixteens().iter().enumerate() {
+        for (lane, (differ, value)) in differ.iter_mut().zip(sixteen).enumerate() {
+            let expected = first.wrapping_add((at * 16 + lane) as u32 * stride);
             *differ |= value ^ expected;
         }
     }
     // The last lane does not begin anew at zero.
-    let is_row = differ == [0; 8] && first.checked_add(C as u32 * 8 * stride).is_some();
+    let is_row = differ == [0; 16] && first.checked_add(C as u32 * 8 * stride).is_some();
     is_row.then_some(first)
 }
 
@@ -41,13 +41,13 @@ fn first_of_row<const C: usize>(lanes: &Vector<C>, stride: u32) -> Option<u32> {
 #[inline(always)]
 fn all_of_row<const C: usize>(lanes: &Vector<C>) -> Option<u32> {
     let first = lanes.0[0][0];
-    let mut differ = [0; 8];
-    for chunk in &lanes.0 {
-        for (differ, value) in differ.iter_mut().zip(chunk) {
+    let mut differ = [0; 16];
+    for sixteen in lanes.sixteens() {
+        for (differ, value) in differ.iter_mut().zip(sixteen) {
             *differ |= value ^ first;
         }
     }
-    (differ == [0; 8]).then_some(first)
+    (differ == [0; 16]).then_some(first)
 }
 
 /// The address of a vector pair `a`, and `k`.

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::address::{Buffer, Offset, PRIVATE_APERTURE, Row, SHARED_APERTURE, Scalar64, Vector64};
-use super::{Body, blend, handler};
+use super::{Body, blend, handler, wide_handler};
 use crate::error::ErrorKind;
 use crate::memory::Allocation;
 use crate::semantics::Type;
@@ -983,10 +983,10 @@ pub(crate) fn load_at<const C: usize>(source: Source, ty: Type, host: Host) -> O
 
 fn load_from<const C: usize, A: Row<C>>(ty: Type, host: Host) -> Option<Handler<C>> {
     Some(match words(ty)? {
-        1 => handler::<C, LoadAt<A, 1>>(host),
-        2 => handler::<C, LoadAt<A, 2>>(host),
-        3 => handler::<C, LoadAt<A, 3>>(host),
-        4 => handler::<C, LoadAt<A, 4>>(host),
+        1 => wide_handler::<C, LoadAt<A, 1>>(host),
+        2 => wide_handler::<C, LoadAt<A, 2>>(host),
+        3 => wide_handler::<C, LoadAt<A, 3>>(host),
+        4 => wide_handler::<C, LoadAt<A, 4>>(host),
         _ => return None,
     })
 }
@@ -1005,10 +1005,10 @@ pub(crate) fn store_at<const C: usize>(source: Source, ty: Type, host: Host) -> 
 
 fn store_to<const C: usize, A: Row<C>>(ty: Type, host: Host) -> Option<Handler<C>> {
     Some(match words(ty)? {
-        1 => handler::<C, StoreAt<A, 1>>(host),
-        2 => handler::<C, StoreAt<A, 2>>(host),
-        3 => handler::<C, StoreAt<A, 3>>(host),
-        4 => handler::<C, StoreAt<A, 4>>(host),
+        1 => wide_handler::<C, StoreAt<A, 1>>(host),
+        2 => wide_handler::<C, StoreAt<A, 2>>(host),
+        3 => wide_handler::<C, StoreAt<A, 3>>(host),
+        4 => wide_handler::<C, StoreAt<A, 4>>(host),
         _ => return None,
     })
 }

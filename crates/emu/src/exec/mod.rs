@@ -53,6 +53,16 @@ fn avx2<const C: usize, B: Body<C>>(wave: &mut Wave<C>, context: &mut Context<'_
     B::run(wave, context, step);
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+fn avx512<const C: usize, B: Body<C>>(
+    wave: &mut Wave<C>,
+    context: &mut Context<'_>,
+    step: &Step<C>,
+) {
+    B::run(wave, context, step);
+}
+
 /// One or two registers of a lane.
 #[inline(always)]
 fn value_at<const C: usize>(
@@ -103,6 +113,15 @@ pub(crate) fn handler<const C: usize, B: Body<C>>(host: Host) -> Handler<C> {
         Host::Portable => portable::<C, B>,
         #[cfg(target_arch = "x86_64")]
         Host::Avx2 | Host::Avx512 => avx2::<C, B>,
+    }
+}
+
+/// The handler for a host, of what is used so often that vectors of 512 bits are worth one more.
+pub(crate) fn wide_handler<const C: usize, B: Body<C>>(host: Host) -> Handler<C> {
+    match host {
+        #[cfg(target_arch = "x86_64")]
+        Host::Avx512 => avx512::<C, B>,
+        _ => handler::<C, B>(host),
     }
 }
 

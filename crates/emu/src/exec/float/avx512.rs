@@ -8,21 +8,10 @@ use std::arch::x86_64::{
 use super::exact::{VAddF32, VFmaF32, VFmacF32, VMulF32, VSubF32, VSubrevF32};
 use super::quick::OnHost;
 use crate::exec::Body;
-use crate::exec::avx512::{Pair, floats, store, store_some};
+use crate::exec::avx512::{floats, store, store_some};
 use crate::generated::Op;
 use crate::step::{Context, Handler, Step};
-use crate::wave::{Vector, Wave};
-
-/// The vectors of a register; of 4 chunks or 8, so that none is left.
-#[inline(always)]
-fn pairs<const C: usize>(register: &Vector<C>) -> &[Pair] {
-    register.0.as_chunks().0
-}
-
-#[inline(always)]
-fn pairs_mut<const C: usize>(register: &mut Vector<C>) -> &mut [Pair] {
-    register.0.as_chunks_mut().0
-}
+use crate::wave::Wave;
 
 /// The active ones of sixteen lanes.
 #[inline(always)]
@@ -69,16 +58,16 @@ macro_rules! arithmetic {
                 let mut results = [_mm512_setzero_ps(); C];
                 for at in 0..C / 2 {
                     let ($a, $b, $c) = (
-                        floats(&pairs(&file[a])[at]),
-                        floats(&pairs(&file[b])[at]),
-                        floats(&pairs(&file[c])[at]),
+                        floats(&file[a].sixteens()[at]),
+                        floats(&file[b].sixteens()[at]),
+                        floats(&file[c].sixteens()[at]),
                     );
                     results[at] = $value;
                 }
                 if if full { has_nan(&results) } else { has_active_nan(&results, active) } {
                     return in_doubt::<C, OnHost<$op, false>>(wave, context, step);
                 }
-                let to = pairs_mut(&mut file[d]);
+                let to = file[d].sixteens_mut();
                 if full {
                     for at in 0..C / 2 {
                         store(&mut to[at], results[at]);

@@ -178,7 +178,7 @@ fn float<const C: usize, F: HostFormat>(mode: &Mode, host: Host) -> Handler<C> {
 mod named {
     use std::arch::x86_64::*;
 
-    use super::{Orders, set};
+    use super::{Orders, avx512, set};
     use crate::exec::avx2::vector;
     use crate::step::{Context, Handler, Host, Step};
     use crate::wave::Wave;
@@ -203,7 +203,11 @@ mod named {
             }
 
             pub(super) fn $name<const C: usize>(host: Host) -> Option<Handler<C>> {
-                (host >= Host::Avx2).then_some($handler::<C> as Handler<C>)
+                match host {
+                    Host::Portable => None,
+                    Host::Avx2 => Some($handler::<C>),
+                    Host::Avx512 => Some(avx512::$handler::<C>),
+                }
             }
         )*};
     }
@@ -234,6 +238,54 @@ mod named {
             _mm256_cmpgt_epi32(shifted(y), shifted(x)), _mm256_cmpeq_epi32(x, y), _mm256_setzero_si256();
         single: compare_singles |x, y|
             floats::<_CMP_LT_OQ>(x, y), floats::<_CMP_EQ_OQ>(x, y), floats::<_CMP_UNORD_Q>(x, y);
+    }
+}
+
+/// What `named` does, sixteen lanes at a time.
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::*;
+
+    use super::{Orders, set};
+    use crate::exec::avx512::{floats, integers};
+    use crate::step::{Context, Step};
+    use crate::wave::Wave;
+
+    /// `handler reader |x, y| less, equal, unordered`.
+    macro_rules! orders {
+        ($($handler:ident $read:ident |$x:ident, $y:ident| $less:expr, $equal:expr, $unordered:expr;)*) => {$(
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+            pub(super) fn $handler<const C: usize>(
+                wave: &mut Wave<C>,
+                _: &mut Context<'_>,
+                step: &Step<C>,
+            ) {
+                let (a, b) = (usize::from(step.a), usize::from(step.b));
+                let file = wave.v.as_slice();
+                if a.max(b) >= file.len() {
+                    return;
+                }
+                let mut orders = Orders { less: 0, equal: 0, unordered: 0 };
+                for at in 0..C / 2 {
+                    let ($x, $y) = ($read(&file[a].sixteens()[at]), $read(&file[b].sixteens()[at]));
+                    orders.less |= u64::from($less) << (at * 16);
+                    orders.equal |= u64::from($equal) << (at * 16);
+                    orders.unordered |= u64::from($unordered) << (at * 16);
+                }
+                set(wave, step, orders.chosen(step.k));
+            }
+        )*};
+    }
+
+    orders! {
+        compare_signed integers |x, y|
+            _mm512_cmplt_epi32_mask(x, y), _mm512_cmpeq_epi32_mask(x, y), 0_u16;
+        compare_unsigned integers |x, y|
+            _mm512_cmplt_epu32_mask(x, y), _mm512_cmpeq_epi32_mask(x, y), 0_u16;
+        compare_singles floats |x, y|
+            _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, y),
+            _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(x, y),
+            _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, y);
     }
 }
 

@@ -21,7 +21,7 @@ fn i24(bits: u32) -> i32 {
 const M24: u32 = 0xff_ffff;
 
 lanes! {
-    by handler;
+    by wide_handler;
     VMovB32 |a, _, _| a;
     VNotB32 |a, _, _| !a;
     VBfrevB32 |a, _, _| a.reverse_bits();

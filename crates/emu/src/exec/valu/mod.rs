@@ -36,24 +36,24 @@ impl<const C: usize, O: Lane> Body<C> for Map<O> {
             return;
         }
         if wave.full {
-            for at in 0..C {
-                let (x, y, z) = (file[a].0[at], file[b].0[at], file[c].0[at]);
-                let mut result = [0; 8];
-                for lane in 0..8 {
+            for at in 0..C / 2 {
+                let [x, y, z] = [a, b, c].map(|it| file[it].sixteens()[at]);
+                let mut result = [0; 16];
+                for lane in 0..16 {
                     result[lane] = O::f(x[lane], y[lane], z[lane]);
                 }
-                file[d].0[at] = result;
+                file[d].sixteens_mut()[at] = result;
             }
         } else {
-            for at in 0..C {
-                let (x, y, z) = (file[a].0[at], file[b].0[at], file[c].0[at]);
-                let (mask, old) = (wave.mask.0[at], file[d].0[at]);
-                let mut result = [0; 8];
-                for lane in 0..8 {
+            for at in 0..C / 2 {
+                let [x, y, z] = [a, b, c].map(|it| file[it].sixteens()[at]);
+                let (mask, old) = (wave.mask.sixteens()[at], file[d].sixteens()[at]);
+                let mut result = [0; 16];
+                for lane in 0..16 {
                     let new = O::f(x[lane], y[lane], z[lane]);
                     result[lane] = new & mask[lane] | old[lane] & !mask[lane];
                 }
-                file[d].0[at] = result;
+                file[d].sixteens_mut()[at] = result;
             }
         }
     }
@@ -124,26 +124,38 @@ impl<const C: usize, O: Pair> Body<C> for MapPair<O> {
         if d.max(a).max(b).max(c) + 1 >= file.len() {
             return;
         }
-        for at in 0..C {
-            let (x, above_x) = (file[a].0[at], file[a + usize::from(wide_a)].0[at]);
-            let (y, above_y) = (file[b].0[at], file[b + usize::from(wide_b)].0[at]);
-            let (z, above_z) = (file[c].0[at], file[c + usize::from(wide_c)].0[at]);
-            let (mut low, mut high) = ([0; 8], [0; 8]);
-            for lane in 0..8 {
+        for at in 0..C / 2 {
+            let lanes = |register: usize| file[register].sixteens()[at];
+            let (x, above_x) = (lanes(a), lanes(a + usize::from(wide_a)));
+            let (y, above_y) = (lanes(b), lanes(b + usize::from(wide_b)));
+            let (z, above_z) = (lanes(c), lanes(c + usize::from(wide_c)));
+            let (mut low, mut high) = ([0; 16], [0; 16]);
+            for lane in 0..16 {
                 [low[lane], high[lane]] = O::f(
                     [x[lane], above_x[lane]],
                     [y[lane], above_y[lane]],
                     [z[lane], above_z[lane]],
                 );
             }
-            if wave.full {
-                (file[d].0[at], file[d + 1].0[at]) = (low, high);
-            } else {
-                blend(&mut file[d].0[at], &low, &wave.mask.0[at]);
-                blend(&mut file[d + 1].0[at], &high, &wave.mask.0[at]);
+            if !wave.full {
+                let mask = &wave.mask.sixteens()[at];
+                low = blended(&file[d].sixteens()[at], &low, mask);
+                high = blended(&file[d + 1].sixteens()[at], &high, mask);
             }
+            file[d].sixteens_mut()[at] = low;
+            file[d + 1].sixteens_mut()[at] = high;
         }
     }
+}
+
+/// New values where the mask is set.
+#[inline(always)]
+fn blended(old: &[u32; 16], new: &[u32; 16], mask: &[u32; 16]) -> [u32; 16] {
+    let mut result = [0; 16];
+    for lane in 0..16 {
+        result[lane] = new[lane] & mask[lane] | old[lane] & !mask[lane];
+    }
+    result
 }
 
 /// Functions of a lane: what makes their handlers, and `Operation |a, b, c| expression` for each.

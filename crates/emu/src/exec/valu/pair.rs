@@ -1,7 +1,7 @@
 //! Integers of 64 bits whose halves are computed by themselves.
 
 use super::{MapPair, Pair};
-use crate::exec::handler;
+use crate::exec::wide_handler;
 use crate::generated::Op;
 use crate::step::{Handler, Host};
 
@@ -34,7 +34,7 @@ macro_rules! pairs {
 
         pub(super) fn find<const C: usize>(op: Op, host: Host) -> Option<Handler<C>> {
             Some(match op {
-                $(Op::$op => handler::<C, MapPair<$op>>(host),)*
+                $(Op::$op => wide_handler::<C, MapPair<$op>>(host),)*
                 _ => return None,
             })
         }
