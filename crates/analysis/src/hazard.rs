@@ -4,14 +4,14 @@
 //! `isa`'s tables ([`Hazards`]) say what two instructions demand and what one in between adds to their distance.
 
 use hsaco_isa::Decoder;
-use hsaco_isa::effects::hazard::{Demand, Hazards, Kinds, Outlook, Passage, overlap};
+use hsaco_isa::effects::hazard::{Demand, Doubt, Hazards, Kinds, Outlook, Passage, overlap};
 use hsaco_isa::effects::{Effects, Flow};
 use hsaco_isa::model::{Register, VgprMsb};
 
 use crate::cfg::{BlockId, Cfg};
 use crate::state::States;
 use crate::stream::Stream;
-use crate::wait::Certainty;
+use crate::wait::{Certainty, skips_vectors};
 
 /// So many of a function are told, and so many that are in doubt.
 const MOST_FOUND: usize = 64;
@@ -74,7 +74,13 @@ pub fn hazards(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> Vec<TooClos
     }
     let states = States::by_abi(decoder, stream, cfg);
     let bits = (!states.never_change()).then(|| bits_before(stream, cfg, &states));
-    Search { decoder, stream, cfg, bits, hazards, kinds, present }.run()
+    let mut found = Search { decoder, stream, cfg, bits, hazards, kinds, present }.run();
+    if !found.is_empty() && skips_vectors(stream) {
+        for it in found.iter_mut().filter(|it| !it.is_doubtful()) {
+            it.certainty = Certainty::Unless(Doubt::Skip);
+        }
+    }
+    found
 }
 
 /// The upper bits of vector registers before each instruction, where they are known.

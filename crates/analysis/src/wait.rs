@@ -294,7 +294,20 @@ pub fn missing_waits(decoder: &Decoder, stream: &Stream<'_>, cfg: &Cfg) -> Vec<M
     let mut walk = Walk { decoder, stream, cfg, states, before: IndexVec::default() };
     let run = |block, outstanding: &mut Outstanding| walk.run(block, outstanding, |_, _| ());
     walk.before = cfg.forward(Outstanding::default(), run, Outstanding::join);
-    walk.found()
+    let mut found = walk.found();
+    if !found.is_empty() && skips_vectors(stream) {
+        for it in &mut found {
+            if matches!(it.certainty, Certainty::Always | Certainty::OnPath(_)) {
+                it.certainty = Certainty::Unless(Doubt::Skip);
+            }
+        }
+    }
+    found
+}
+
+/// Whether vector instructions may be passed over as if they were not there.
+pub(crate) fn skips_vectors(stream: &Stream<'_>) -> bool {
+    stream.insts().any(|inst| inst.mnemonic() == "s_setvskip")
 }
 
 struct Walk<'a> {

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use hsaco_isa::effects::hazard::{Demand, Passage, Unit};
+use hsaco_isa::effects::hazard::{Demand, Doubt, Kinds, Passage, Unit};
 
 use super::fault::{Event, Fault};
 use super::site::Site;
@@ -69,7 +69,8 @@ impl Observer<'_> {
                 if let Some(distance) = self.distance(&demand, between)
                     && distance < u32::from(demand.needed)
                 {
-                    self.tell_hazard(first, second, &demand, distance);
+                    let doubt = demand.hazard.doubt(all_kinds(between));
+                    self.tell_hazard((first, second), &demand, distance, doubt);
                 }
             }
         }
@@ -86,12 +87,19 @@ impl Observer<'_> {
         })
     }
 
-    fn tell_hazard(&self, first: &Site, second: &Site, demand: &Demand, distance: u32) {
+    fn tell_hazard(
+        &self,
+        (first, second): (&Site, &Site),
+        demand: &Demand,
+        distance: u32,
+        doubt: Option<Doubt>,
+    ) {
         let kind = FaultKind::Hazard;
         self.sanitizer.faults.add((kind, second.address, first.address), || {
             let here = self.here(second, 0);
             let (needed, unit) = (demand.needed, demand.hazard.unit);
             let register = demand.register.map(|it| format!(" ({it})")).unwrap_or_default();
+            let unless = doubt.map(|it| format!(", unless {}", it.name())).unwrap_or_default();
             let at = StopLocation {
                 address: first.address,
                 instruction: self.decoder.text(&first.inst),
@@ -99,9 +107,9 @@ impl Observer<'_> {
             };
             Fault {
                 kind,
-                is_certain: true,
+                is_certain: doubt.is_none(),
                 message: format!(
-                    "{}{register}: {needed} {} must stand between the two, and {distance} do",
+                    "{}{register}: {needed} {} must stand between the two, and {distance} do{unless}",
                     demand.hazard.what,
                     unit.name()
                 ),
@@ -112,6 +120,11 @@ impl Observer<'_> {
             }
         });
     }
+}
+
+/// What any of them is.
+fn all_kinds(sites: &[&Site]) -> Kinds {
+    sites.iter().fold(Kinds::default(), |all, site| all.and(site.kinds))
 }
 
 fn help(unit: Unit, missing: u32) -> String {

@@ -127,7 +127,7 @@ pub struct Hazard {
     shared: Shared,
     needed: Needed,
     ends: Ends,
-    is_by_mode: bool,
+    doubt: Option<Doubt>,
 }
 
 /// What may keep the two instructions of a hazard apart although too little stands between them.
@@ -138,6 +138,11 @@ pub enum Doubt {
     /// The hardware, which holds a wave back after instructions of several cycles, unless `DISABLE_XDL_ARB_STALL` of
     /// `SCHED_MODE` is set: manuals demand the distance and say this as well.
     Mode,
+    /// The hardware, which may hold a wave back by itself: manuals demand the distance, and kernels that ship have less,
+    /// between these two or between others of their kind.
+    Shipped,
+    /// `s_setvskip`, which may have one of the two passed over.
+    Skip,
 }
 
 impl Doubt {
@@ -149,6 +154,8 @@ impl Doubt {
             Doubt::Mode => {
                 "the hardware holds the wave back, as it may while SCHED_MODE bit 2 is 0"
             }
+            Doubt::Shipped => "the hardware waits by itself, as shipped kernels suggest",
+            Doubt::Skip => "s_setvskip has one of the two passed over",
         }
     }
 }
@@ -209,14 +216,11 @@ impl Hazard {
     /// What may keep the two apart, from what the instructions between them are.
     #[must_use]
     pub const fn doubt(&self, between: Kinds) -> Option<Doubt> {
-        if self.is_by_mode {
-            Some(Doubt::Mode)
-        } else if self.first.any(Kinds::MFMA.and(Kinds::DGEMM).and(Kinds::XDL))
-            && between.any(Kinds::MFMA)
-        {
+        let matrix = Kinds::MFMA.and(Kinds::DGEMM).and(Kinds::XDL);
+        if self.first.any(matrix) && between.any(Kinds::MFMA) {
             Some(Doubt::Matrix)
         } else {
-            None
+            self.doubt
         }
     }
 

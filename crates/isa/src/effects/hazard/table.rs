@@ -1,7 +1,7 @@
 //! The hazards of each generation, a row each with its source.
 
 use super::Needed::{ByCategory, Double, Fixed, PassesAnd, PassesAndLonger, TwoPasses};
-use super::{Ends, Hazard, Kinds, Needed, Shared, Unit};
+use super::{Doubt, Ends, Hazard, Kinds, Needed, Shared, Unit};
 
 const fn row(
     name: &'static str,
@@ -23,7 +23,7 @@ const fn row(
         shared,
         needed,
         ends: Ends::Distance,
-        is_by_mode: false,
+        doubt: None,
     }
 }
 
@@ -38,8 +38,8 @@ impl Hazard {
         self
     }
 
-    const fn by_mode(mut self) -> Self {
-        self.is_by_mode = true;
+    const fn unless(mut self, doubt: Doubt) -> Self {
+        self.doubt = Some(doubt);
         self
     }
 }
@@ -69,7 +69,8 @@ pub(super) const GFX9: &[Hazard] = &[
         Fixed(2),
         "DPP reads lanes before the vector instruction before has written them",
         "CDNA manuals 4.5; checkDPPHazards",
-    ),
+    )
+    .unless(Doubt::Shipped),
     row(
         "exec-dpp",
         (Kinds::WRITES_SCALAR, Kinds::DPP),
@@ -138,7 +139,8 @@ pub(super) const GFX90A: &[Hazard] = &[
         "the matrix instruction reads a register before the vector instruction before has written it",
         "CDNA manuals 7.5; checkMAIHazards90A",
     )
-    .not(MFMA.and(Kinds::DOT), NONE),
+    .not(MFMA.and(Kinds::DOT), NONE)
+    .unless(Doubt::Shipped),
     row(
         "exec-mfma",
         (Kinds::WRITES_SCALAR, MFMA),
@@ -155,7 +157,8 @@ pub(super) const GFX90A: &[Hazard] = &[
         "the old value is read: a dot product comes late",
         "CDNA manuals 7.5; checkMAIVALUHazards",
     )
-    .not(NONE, MFMA),
+    .not(NONE, MFMA)
+    .unless(Doubt::Shipped),
     row(
         "dot-write",
         (Kinds::DOT, VALU),
@@ -164,7 +167,8 @@ pub(super) const GFX90A: &[Hazard] = &[
         "the dot product, which comes late, overwrites what was written after it",
         "CDNA manuals 7.5; checkMAIVALUHazards",
     )
-    .not(NONE, MFMA),
+    .not(NONE, MFMA)
+    .unless(Doubt::Shipped),
     row(
         "dgemm-fma",
         (DGEMM, Kinds::FMA_F64),
@@ -181,7 +185,8 @@ pub(super) const GFX90A: &[Hazard] = &[
         "the old value is read: a matrix is written late",
         "CDNA manuals 7.5; checkMAIVALUHazards",
     )
-    .not(NONE, MFMA),
+    .not(NONE, MFMA)
+    .unless(Doubt::Shipped),
     row(
         "dgemm-memory",
         (DGEMM, MEMORY),
@@ -189,7 +194,8 @@ pub(super) const GFX90A: &[Hazard] = &[
         Double(9, 18),
         "the old value is stored: a matrix is written late",
         "CDNA manuals 7.5; checkMAIVALUHazards",
-    ),
+    )
+    .unless(Doubt::Shipped),
     row(
         "dgemm-write",
         (DGEMM, ANY_VECTOR),
@@ -198,7 +204,8 @@ pub(super) const GFX90A: &[Hazard] = &[
         "the matrix, which is written late, overwrites what was written after it",
         "CDNA manuals 7.5; checkMAIVALUHazards",
     )
-    .not(NONE, MFMA),
+    .not(NONE, MFMA)
+    .unless(Doubt::Shipped),
     row(
         "dgemm-factor",
         (DGEMM, MFMA),
@@ -245,7 +252,8 @@ pub(super) const GFX940: &[Hazard] = &[
         Fixed(1),
         "the old value is read: a result that is shifted into its place comes late",
         "checkVALUHazards",
-    ),
+    )
+    .unless(Doubt::Shipped),
     row(
         "valu-sgpr-valu",
         (Kinds::WRITES_SCALAR, VALU),
@@ -253,7 +261,8 @@ pub(super) const GFX940: &[Hazard] = &[
         Fixed(2),
         "the old value of a scalar register is read that a vector instruction writes",
         "CDNA3 manual 4.5, where a carry needs no wait states",
-    ),
+    )
+    .unless(Doubt::Shipped),
     row(
         "vgpr-readlane",
         (VALU, Kinds::READ_LANE),
@@ -261,7 +270,8 @@ pub(super) const GFX940: &[Hazard] = &[
         Fixed(1),
         "the old value of the lane is read",
         "checkVALUHazards",
-    ),
+    )
+    .unless(Doubt::Shipped),
     row(
         "exec-lane",
         (Kinds::WRITES_SCALAR, Kinds::READ_LANE.and(Kinds::LANE_WRITE)),
@@ -316,7 +326,8 @@ pub(super) const GFX950: &[Hazard] = &[
         "the old value is read: a matrix is written late",
         "CDNA4 manual 7.5; checkMAIVALUHazards",
     )
-    .not(NONE, MFMA),
+    .not(NONE, MFMA)
+    .unless(Doubt::Shipped),
     row(
         "dgemm-factor",
         (DGEMM, MFMA),
@@ -340,7 +351,8 @@ pub(super) const GFX950: &[Hazard] = &[
         Fixed(2),
         "the old value of a lane is moved",
         "checkPermlaneHazards",
-    ),
+    )
+    .unless(Doubt::Shipped),
     row(
         "vcmpx-permlane",
         (Kinds::VCMPX, Kinds::PERMLANE_SWAP),
@@ -407,7 +419,7 @@ pub(super) const GFX1250: &[Hazard] = &[
     )
     .not(NONE, Kinds::WMMA.and(Kinds::TRANS))
     .in_units(Unit::Computations)
-    .by_mode(),
+    .unless(Doubt::Mode),
     row(
         "wmma-write",
         (Kinds::WMMA, VALU),
@@ -418,7 +430,7 @@ pub(super) const GFX1250: &[Hazard] = &[
     )
     .not(NONE, Kinds::WMMA.and(Kinds::TRANS))
     .in_units(Unit::Computations)
-    .by_mode(),
+    .unless(Doubt::Mode),
     row(
         "trans-use",
         (Kinds::TRANS, VALU),
@@ -429,7 +441,7 @@ pub(super) const GFX1250: &[Hazard] = &[
     )
     .not(NONE, Kinds::TRANS)
     .in_units(Unit::Computations)
-    .by_mode(),
+    .unless(Doubt::Mode),
     row(
         "trans-source",
         (Kinds::TRANS, VALU),
@@ -440,7 +452,7 @@ pub(super) const GFX1250: &[Hazard] = &[
     )
     .not(NONE, Kinds::TRANS)
     .in_units(Unit::Computations)
-    .by_mode(),
+    .unless(Doubt::Mode),
 ];
 
 const fn matrix_read_of(first: Kinds, needed: Needed) -> Hazard {
@@ -452,6 +464,7 @@ const fn matrix_read_of(first: Kinds, needed: Needed) -> Hazard {
         "the old value is read: a matrix is written late",
         "CDNA manuals 7.5; checkMAIVALUHazards",
     )
+    .unless(Doubt::Shipped)
 }
 
 const fn matrix_read(needed: Needed) -> Hazard {
@@ -467,6 +480,7 @@ const fn matrix_write_of(first: Kinds, needed: Needed) -> Hazard {
         "the matrix, which is written late, overwrites what was written after it",
         "CDNA manuals 7.5; checkMAIVALUHazards",
     )
+    .unless(Doubt::Shipped)
 }
 
 const fn matrix_write(needed: Needed) -> Hazard {
