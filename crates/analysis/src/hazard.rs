@@ -4,7 +4,7 @@
 //! `isa`'s tables ([`Hazards`]) say what two instructions demand and what one in between adds to their distance.
 
 use hsaco_isa::Decoder;
-use hsaco_isa::effects::hazard::{Demand, Doubt, Hazards, Kinds, Outlook, Passage, overlap};
+use hsaco_isa::effects::hazard::{Demand, Doubt, Hazards, Kinds, Outlook, Passage};
 use hsaco_isa::effects::{Effects, Flow};
 use hsaco_isa::model::{Register, VgprMsb};
 
@@ -291,7 +291,9 @@ impl Back<'_> {
             let (inst, msb) = (self.search.stream.inst(*step), self.search.msb(*step));
             inst.is_some_and(|inst| {
                 let effects = self.search.decoder.effects(&inst, msb.unwrap_or_default());
-                effects.writes().any(|it: Register| overlap(&it, &shared))
+                // A write of one half leaves the other as it was.
+                let is_whole = |it: &Register| it.half.is_none() || it.half == shared.half;
+                effects.writes().any(|it| it.overlaps(&shared) && is_whole(&it))
             })
         })
     }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use hsaco_bytes::IndexVec;
 use hsaco_isa::Decoder;
-use hsaco_isa::effects::hazard::{Doubt, overlap};
+use hsaco_isa::effects::hazard::Doubt;
 use hsaco_isa::effects::{Access, Count, Counter, Counters, Effects, Flow, Hold};
 use hsaco_isa::model::{Half, Register, RegisterFile, VgprMsb};
 
@@ -148,7 +148,7 @@ impl Outstanding {
         for (register, is_written) in used {
             self.held.retain(|held| {
                 let touch = match (is_written, held.is_source) {
-                    _ if !shares_bits(&held.register, &register) => return true,
+                    _ if !held.register.overlaps(&register) => return true,
                     (false, true) => return true,
                     (false, false) => Touch::Read,
                     (true, true) => Touch::WriteSource,
@@ -249,12 +249,6 @@ fn lands_after(effects: &Effects<'_>, earlier: &Count) -> bool {
 
 fn counts_in(effects: &Effects<'_>, counter: Counter) -> bool {
     effects.counts().iter().any(|count| count.counter == counter)
-}
-
-/// Whether two registers have bits in common, halves taken into account.
-fn shares_bits(one: &Register, other: &Register) -> bool {
-    let halves = one.half.zip(other.half);
-    overlap(one, other) && halves.is_none_or(|(one, other)| one == other)
 }
 
 /// The half of a register that a store of 16 bits or less takes.
@@ -498,9 +492,8 @@ impl Certain<'_> {
         for step in walk.cfg.blocks()[block].first..end {
             let known = outstanding.held.len();
             walk.step(step, state, &mut outstanding, |_| ());
-            let mine = |it: &Held| {
-                shares_bits(&it.register, &self.register) && it.is_source == self.is_source
-            };
+            let mine =
+                |it: &Held| it.register.overlaps(&self.register) && it.is_source == self.is_source;
             let is_new = |it: &Held| it.operation as usize == step;
             let kept = outstanding.held.iter().filter(|it| mine(it) && !is_new(it)).count();
             // If one of several goes, there may be a path on which nothing is left.

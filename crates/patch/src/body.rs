@@ -139,13 +139,6 @@ impl<'s, 'v> Body<'s, 'v> {
     }
 }
 
-/// Whether two operands share a register.
-pub(crate) fn overlap(one: &Register, other: &Register) -> bool {
-    one.file == other.file
-        && one.first < other.first + u16::from(other.count)
-        && other.first < one.first + u16::from(one.count)
-}
-
 /// Some registers of a row, from one on.
 pub(crate) fn part(row: &Register, from: u8, count: u8) -> Register {
     Register { first: row.first + u16::from(from), count, ..*row }

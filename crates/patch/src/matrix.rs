@@ -2,7 +2,7 @@
 
 use hsaco_isa::model::{OperandValue, Register, RegisterFile};
 
-use crate::body::{Body, Role, overlap, part, unsupported, vgprs_near};
+use crate::body::{Body, Role, part, unsupported, vgprs_near};
 use crate::refusal::Refusal;
 use crate::scratch::ScratchRegisters;
 use crate::site::Site;
@@ -157,9 +157,9 @@ impl Product {
 
     /// Whether what it writes is something that another reads.
     fn spoils(&self, other: &Product) -> bool {
-        let is_read = |value: &OperandValue| matches!(value, OperandValue::Register(register) if overlap(&self.d, register));
-        overlap(&self.d, &other.a)
-            || overlap(&self.d, &other.b)
+        let is_read = |value: &OperandValue| matches!(value, OperandValue::Register(register) if self.d.overlaps(register));
+        self.d.overlaps(&other.a)
+            || self.d.overlaps(&other.b)
             || [other.c, other.scales.0.source, other.scales.1.source].iter().any(is_read)
     }
 }

@@ -119,16 +119,10 @@ impl TraceFilter {
 
     fn takes(&self, address: u64, seen: &Seen) -> bool {
         let is_it =
-            |wanted: &Register| seen.reads.iter().chain(&seen.writes).any(|it| overlap(it, wanted));
+            |wanted: &Register| seen.reads.iter().chain(&seen.writes).any(|it| it.overlaps(wanted));
         self.addresses.as_ref().is_none_or(|it| it.contains(&address))
             && self.register.as_ref().is_none_or(is_it)
     }
-}
-
-/// Whether two operands have a register in common.
-fn overlap(one: &Register, other: &Register) -> bool {
-    let end = |it: &Register| it.first + u16::from(it.count.max(1));
-    one.file == other.file && one.first < end(other) && other.first < end(one)
 }
 
 /// How often an instruction ran, and how well it used the device.

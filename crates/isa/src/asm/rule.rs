@@ -337,7 +337,7 @@ fn register_banks(line: &Line<'_>) -> Verdict {
             continue;
         };
         if place == 0 {
-            ensure(!overlap(x, y), name, "another destination than the first half's")?;
+            ensure(!x.overlaps(&y), name, "another destination than the first half's")?;
         } else if both_move || reads_twice && x == y {
             continue;
         }
@@ -353,11 +353,6 @@ fn banks_meet(x: Register, y: Register, mask: u16) -> bool {
         (0..register.count.clamp(1, 2)).map(move |at| register.first + u16::from(at))
     };
     banks(x).any(|x| banks(y).any(|y| x & mask == y & mask))
-}
-
-fn overlap(left: Register, right: Register) -> bool {
-    let end = |register: Register| register.first + u16::from(register.count.max(1));
-    left.file == right.file && left.first < end(right) && right.first < end(left)
 }
 
 /// Instructions that have a list of halves and read only some.
@@ -482,7 +477,8 @@ fn matrix_addend(line: &Line<'_>) -> Verdict {
         return ensure(!line.arch().has(Arch::MFMA_INLINE_BUG), "src2", "a register");
     };
     let Some(destination) = line.register("vdst") else { return Ok(()) };
-    let is_apart = destination.count <= 4 || addend == destination || !overlap(addend, destination);
+    let is_apart =
+        destination.count <= 4 || addend == destination || !addend.overlaps(&destination);
     ensure(is_apart, "src2", "the destination, or registers apart from it")
 }
 

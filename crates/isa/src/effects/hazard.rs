@@ -405,7 +405,8 @@ fn shared(
     (second_kinds, second): (Kinds, &Effects<'_>),
 ) -> Option<Option<Register>> {
     let writes = |first: &Effects<'_>, second: Register| {
-        first.writes().find(|it| overlap(it, &second)).map(|_| Some(second))
+        let written = first.writes().find(|it| it.overlaps(&second))?;
+        Some(Some(Register { half: second.half.or(written.half), ..second }))
     };
     match shared {
         Shared::Nothing => Some(None),
@@ -432,7 +433,7 @@ fn shared(
             found.filter(|_| !is_same_operation(first, second))
         }
         Shared::SourceWrite => {
-            let is_read = |it: &Register| first.reads().any(|read| overlap(&read, it));
+            let is_read = |it: &Register| first.reads().any(|read| read.overlaps(it));
             second.writes().filter(is_vector).find(is_read).map(Some)
         }
         Shared::LaneSelect => writes(first, second.operand("src1").filter(|it| !is_vector(it))?),
@@ -452,7 +453,7 @@ fn shared(
         }
         Shared::StoreData => {
             let data = first.operand("vdata")?;
-            second.writes().filter(is_vector).find(|it| overlap(it, &data)).map(Some)
+            second.writes().filter(is_vector).find(|it| it.overlaps(&data)).map(Some)
         }
         Shared::HwReg => {
             let of = |it: &Effects<'_>| it.inst.hwreg_field().map(|field| field.register);
@@ -470,11 +471,11 @@ fn shared(
             let (result, sum) = (first.operand("vdst")?, sum_of(second_kinds, second)?);
             let is_same = result == sum;
             let wants_same = matches!(shared, Shared::Sum);
-            (overlap(&result, &sum) && is_same == wants_same).then_some(Some(sum))
+            (result.overlaps(&sum) && is_same == wants_same).then_some(Some(sum))
         }
         Shared::SumWrite => {
             let sum = sum_of(first_kinds, first)?;
-            second.writes().filter(is_vector).find(|it| overlap(it, &sum)).map(Some)
+            second.writes().filter(is_vector).find(|it| it.overlaps(&sum)).map(Some)
         }
     }
 }
@@ -529,29 +530,6 @@ fn is_part(register: &Register, [whole, low]: [Special; 2]) -> bool {
     matches!(register.file, RegisterFile::Special(it) if it == whole || it == low || it == high)
 }
 
-/// Whether two registers have bits in common; halves count as whole.
-#[must_use]
-pub fn overlap(one: &Register, other: &Register) -> bool {
-    use RegisterFile::Special as Named;
-    let end = |it: &Register| it.first + u16::from(it.count.max(1));
-    match (one.file, other.file) {
-        (Named(one), Named(other)) => one == other || is_half(one, other) || is_half(other, one),
-        (file, other_file) => {
-            file == other_file && one.first < end(other) && other.first < end(one)
-        }
-    }
-}
-
-/// Whether a special register is half of another.
-fn is_half(half: Special, whole: Special) -> bool {
-    matches!(
-        (whole, half),
-        (Special::Vcc, Special::VccLo | Special::VccHi)
-            | (Special::Exec, Special::ExecLo | Special::ExecHi)
-            | (Special::FlatScratch, Special::FlatScratchLo | Special::FlatScratchHi)
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use crate::decoder::DecodeOptions;
@@ -601,6 +579,11 @@ mod tests {
         assert_eq!(demands("gfx942", long, long), "");
         let other = "v_mfma_f32_32x32x8f16 v[32:47], v[0:1], v[18:19], v[32:47]";
         assert_eq!(demands("gfx942", long, other), "mfma-factor 11");
+        // Products of f32 take another way on gfx942, and their sums early.
+        let single = "v_mfma_f32_4x4x1f32 v[0:3], v4, v5, v[8:11]";
+        let overwrite = "v_mov_b32_e32 v9, v40";
+        assert_eq!(demands("gfx90a", single, overwrite), "mfma-sum-write 1");
+        assert_eq!(demands("gfx942", single, overwrite), "");
         let part = "v_mfma_f32_16x16x16f16 v[32:35], v[16:17], v[18:19], v[4:7]";
         assert_eq!(demands("gfx942", long, part), "mfma-sum 9");
     }
@@ -620,5 +603,14 @@ mod tests {
             "trans-use 6"
         );
         assert_eq!(demands("gfx1151", "v_exp_f32_e32 v0, v1", "v_mov_b32_e32 v2, v0"), "");
+    }
+
+    #[test]
+    fn halves_of_a_register_are_not_shared() {
+        let low = "v_rcp_f16_e32 v5.l, v12.l";
+        assert_eq!(demands("gfx1100", low, "v_rcp_f16_e32 v5.h, v5.h"), "");
+        assert_eq!(demands("gfx1100", low, "v_add_f16_e32 v1.l, v5.h, v5.h"), "");
+        assert_eq!(demands("gfx1100", low, "v_add_f16_e32 v1.l, v5.l, v5.h"), "trans-use 6");
+        assert_eq!(demands("gfx1100", low, "v_mov_b32_e32 v1, v5"), "trans-use 6");
     }
 }

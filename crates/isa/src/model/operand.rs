@@ -47,6 +47,35 @@ pub struct Register {
     pub half: Option<Half>,
 }
 
+impl Register {
+    /// Whether two registers have bits in common: `v5.l` has none with `v5.h`, `vcc_lo` has some with `vcc`.
+    ///
+    /// ```
+    /// use hsaco_isa::model::{Half, Register, RegisterFile};
+    /// let pair = Register { file: RegisterFile::Vgpr, first: 4, count: 2, half: None };
+    /// let low = Register { first: 5, count: 1, half: Some(Half::Low), ..pair };
+    /// let high = Register { half: Some(Half::High), ..low };
+    /// assert!(pair.overlaps(&low) && pair.overlaps(&high));
+    /// assert!(!low.overlaps(&high));
+    /// ```
+    #[must_use]
+    pub fn overlaps(&self, other: &Register) -> bool {
+        let end = |it: &Register| it.first + u16::from(it.count.max(1));
+        let halves_meet = || self.half.zip(other.half).is_none_or(|(one, other)| one == other);
+        match (self.file, other.file) {
+            (RegisterFile::Special(one), RegisterFile::Special(other)) => {
+                one == other || one.is_half_of(other) || other.is_half_of(one)
+            }
+            (file, other_file) => {
+                file == other_file
+                    && self.first < end(other)
+                    && other.first < end(self)
+                    && halves_meet()
+            }
+        }
+    }
+}
+
 impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = match self.file {

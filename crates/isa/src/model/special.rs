@@ -51,4 +51,13 @@ impl Special {
     pub(crate) const fn is_inline_value(self) -> bool {
         self as u8 >= Special::SharedBaseLo as u8 || matches!(self, Special::Null)
     }
+
+    pub(crate) const fn is_half_of(self, whole: Special) -> bool {
+        matches!(
+            (whole, self),
+            (Special::Vcc, Special::VccLo | Special::VccHi)
+                | (Special::Exec, Special::ExecLo | Special::ExecHi)
+                | (Special::FlatScratch, Special::FlatScratchLo | Special::FlatScratchHi)
+        )
+    }
 }

@@ -6,7 +6,7 @@ use hsaco_isa::errata::DS_TWO_ADDRESS;
 use hsaco_isa::model::Register;
 
 use super::{Example, RULES, Requirement, RewriteRule, Stage, Trigger, answer};
-use crate::body::{Body, Role, overlap, part, vgprs_near};
+use crate::body::{Body, Role, part, vgprs_near};
 use crate::{Answer, Edit, Plan, Refusal, RefusalKind, ScratchRegisters, Site};
 
 /// An instruction with two addresses, that with one, how many bytes an offset counts, and how many registers
@@ -67,7 +67,7 @@ impl Access {
     /// Whether what it returns overwrites what the other reads.
     fn spoils(&self, other: &Access) -> bool {
         self.result.is_some_and(|result| {
-            overlap(&result, &other.address) || other.data.is_some_and(|it| overlap(&result, &it))
+            result.overlaps(&other.address) || other.data.is_some_and(|it| result.overlaps(&it))
         })
     }
 }
@@ -166,10 +166,10 @@ fn ordered(
         return Ok([second, first]);
     }
     let result = first.result.unwrap_or(first.address);
-    if overlap(&result, &second.address) {
+    if result.overlaps(&second.address) {
         second.address = copy(body, scratch, &second.address)?;
     }
-    if let Some(data) = second.data.filter(|data| overlap(&result, data)) {
+    if let Some(data) = second.data.filter(|data| result.overlaps(data)) {
         second.data = Some(copy(body, scratch, &data)?);
     }
     Ok([first, second])

@@ -4,7 +4,7 @@ use hsaco_isa::errata::SCALE_SIXTEEN;
 use hsaco_isa::model::{OperandValue, Register, RegisterFile};
 
 use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer, scale_src2};
-use crate::body::{Body, Role, overlap, part, vgprs_near};
+use crate::body::{Body, Role, part, vgprs_near};
 use crate::matrix::{self, Product, Scale, format};
 use crate::{Answer, Plan, Refusal, ScaleSixteen, ScratchRegisters, Site};
 
@@ -119,7 +119,7 @@ impl Room {
             matrix::distance(body)?;
         }
         // What the first product writes, the second may still have to read.
-        let is_read = |row: &Register| overlap(&product.d, row);
+        let is_read = |row: &Register| product.d.overlaps(row);
         let sum = match is_read(&product.a) || is_read(&product.b) {
             true => vgprs_near(scratch, product.d.count, 2, &product.d)?,
             false => product.d,

@@ -7,7 +7,7 @@ use hsaco_isa::errata::TENSOR_MASK;
 use hsaco_isa::model::{OperandValue, Register, RegisterFile, Special};
 
 use super::{Example, Requirement, RewriteRule, Stage, Trigger, answer};
-use crate::body::{overlap, part, unsupported};
+use crate::body::{part, unsupported};
 use crate::{Answer, Edit, Plan, Refusal, Site, View};
 
 /// The bits of the mask in the first register of the second group.
@@ -128,8 +128,8 @@ impl Definitions {
         let reached = forward(view, definition, |step| {
             let inst = view.stream().inst(step)?;
             let effects = view.decoder().effects(&inst, view.msb(step).unwrap_or_default());
-            let reads = effects.reads().any(|it| overlap(&it, &self.base));
-            let writes = effects.writes().any(|it| overlap(&it, &self.base));
+            let reads = effects.reads().any(|it| it.overlaps(&self.base));
+            let writes = effects.writes().any(|it| it.overlaps(&self.base));
             if reads && matches!(effect(view, step, &self.base), Effect::Keeps | Effect::CouldClear)
             {
                 is_private &= is_scc_free(step);
@@ -150,7 +150,7 @@ impl Definitions {
                 && base(&site) == Some(self.base)
                 && ["vaddr0", "vaddr2", "vaddr3"]
                     .iter()
-                    .all(|name| site.register(name).is_none_or(|it| !overlap(&it, &self.base)))
+                    .all(|name| site.register(name).is_none_or(|it| !it.overlaps(&self.base)))
         })
     }
 
@@ -173,7 +173,7 @@ fn effect(view: &View<'_>, step: usize, base: &Register) -> Effect {
     if matches!(effects.flow(), Flow::Call | Flow::IndirectCall | Flow::Trap) {
         return Effect::Other;
     }
-    if !effects.writes().any(|it| overlap(&it, base)) {
+    if !effects.writes().any(|it| it.overlaps(base)) {
         return Effect::None;
     }
     if view.decoder().operand(&inst, "sdst") != Some(OperandValue::Register(*base)) {

@@ -231,7 +231,7 @@ pub(super) const GFX90A_MATRIX: &[Hazard] = &[
     matrix_factor(PassesAnd(3)).not(DGEMM, NONE),
     matrix_sum((MFMA, MFMA), PassesAnd(0)).not(DGEMM, DGEMM),
     matrix_sum((MFMA, DGEMM), PassesAnd(1)).not(DGEMM, NONE),
-    sum_write(PassesAnd(-1)).not(DGEMM, MFMA),
+    sum_write(MFMA, PassesAnd(-1)).not(DGEMM, MFMA),
 ];
 
 /// gfx942 and gfx950.
@@ -301,7 +301,7 @@ pub(super) const GFX940: &[Hazard] = &[
         "CDNA3 manual 7.5; checkMAIHazards90A",
     )
     .not(DGEMM, NONE),
-    sum_write(PassesAnd(-1)).not(DGEMM, MFMA),
+    sum_write(XDL, PassesAnd(-1)).not(NONE, MFMA),
 ];
 
 pub(super) const GFX942: &[Hazard] = &[
@@ -513,10 +513,10 @@ const fn matrix_sum(pair: (Kinds, Kinds), needed: Needed) -> Hazard {
     )
 }
 
-const fn sum_write(needed: Needed) -> Hazard {
+const fn sum_write(first: Kinds, needed: Needed) -> Hazard {
     row(
         "mfma-sum-write",
-        (MFMA, VALU),
+        (first, VALU),
         Shared::SumWrite,
         needed,
         "the matrix instruction adds to what is written after it",
