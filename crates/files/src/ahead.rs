@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use hsaco_bytes::Result;
 use hsaco_container::{Entries, Entry, PackedBundle, WalkOptions};
 
+use crate::input::{Input, WORTH_RELEASING};
 use crate::parallel::{self, cores};
 
 /// How many bytes compressed bundles may unfold to that are unpacked together; one may be larger.
@@ -13,18 +14,23 @@ const TOGETHER: u64 = 64 << 20;
 const WEIGHT: usize = 512;
 
 /// The iterator of a file's entries.
-pub struct UnpackedEntries<'a>(Entries<'a>);
+pub struct UnpackedEntries<'a> {
+    input: &'a Input,
+    entries: Entries<'a>,
+    /// Up to where the pages of bundles that were unpacked are given back.
+    released: u64,
+}
 
 impl<'a> UnpackedEntries<'a> {
     /// Begins with a file.
     #[must_use]
-    pub fn new(file: &'a [u8], options: &WalkOptions) -> Self {
-        Self(hsaco_container::entries(file, options))
+    pub fn new(input: &'a Input, options: &WalkOptions) -> Self {
+        Self { input, entries: hsaco_container::entries(input, options), released: 0 }
     }
 
     /// True while what comes next is in memory already: in the payload of the last entry, or in one that was unpacked with it.
     pub(crate) fn in_payload(&mut self) -> bool {
-        self.0.in_payload() || self.0.is_supplied_next()
+        self.entries.in_payload() || self.entries.is_supplied_next()
     }
 
     /// Unpacks the bundles that come next, if there are several.
@@ -34,7 +40,11 @@ impl<'a> UnpackedEntries<'a> {
             size = size.saturating_add(it.size());
             size <= TOGETHER
         };
-        let mut bundles: Vec<_> = self.0.upcoming().take_while(fits).collect();
+        let mut upcoming = self.entries.upcoming().peekable();
+        if let Some(offset) = upcoming.peek().and_then(PackedBundle::offset) {
+            self.release_before(offset);
+        }
+        let mut bundles: Vec<_> = upcoming.take_while(fits).collect();
         if bundles.len() < 2 {
             return;
         }
@@ -43,7 +53,16 @@ impl<'a> UnpackedEntries<'a> {
         let at_once = if bundles.len() > cores() { 2 } else { 1 };
         let shares: Vec<_> = bundles.chunks(at_once).collect();
         let unpacked = parallel::map(&shares, WEIGHT, |share| PackedBundle::unpack(share));
-        self.0.supply(unpacked.into_iter().flatten());
+        self.entries.supply(unpacked.into_iter().flatten());
+    }
+
+    /// Gives back what the walk has passed, if it is much.
+    fn release_before(&mut self, offset: u64) {
+        let passed = offset.saturating_sub(self.released);
+        if passed >= WORTH_RELEASING {
+            self.input.release(self.released, passed);
+            self.released = offset;
+        }
     }
 }
 
@@ -52,6 +71,6 @@ impl<'a> Iterator for UnpackedEntries<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.unpack();
-        self.0.next()
+        self.entries.next()
     }
 }

@@ -43,13 +43,13 @@ impl Sink for Part<'_> {
     }
 }
 
-/// Writes what `make` makes of each item, in the items' order.
+/// Writes what `make` makes of each item, in the items' order, on as many threads as the work is worth, and there are.
 ///
 /// ```
 /// use hsaco_files::stream;
 /// use hsaco_listing::Sink as _;
 /// let mut out = Vec::new();
-/// stream::write(&[1, 2, 3], &mut out, |item, part| {
+/// stream::write(&[1, 2, 3], 2, &mut out, |item, part| {
 ///     part.bytes().extend(format!("{item} ").bytes());
 ///     part.pass()
 /// })?;
@@ -61,12 +61,13 @@ impl Sink for Part<'_> {
 /// The first one of `make` or of the output, after which nothing more is written.
 pub fn write<T: Sync>(
     items: &[T],
+    worth: usize,
     out: &mut (dyn Write + Send),
     make: impl Fn(&T, &mut Part<'_>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
-    let most = items.len().min(MOST_THREADS);
+    let most = items.len().min(worth).min(MOST_THREADS);
     match if most < 2 { most } else { most.min(cores()) } {
-        0 | 1 => write_alone(items, out, make),
+        ..2 => write_alone(items, out, make),
         threads => write_together(items, threads, out, make),
     }
 }

@@ -6,7 +6,7 @@ use hsaco_bytes::Error;
 use hsaco_container::{Entry, WalkOptions};
 
 use crate::ahead::UnpackedEntries;
-use crate::input::Input;
+use crate::input::{Input, WORTH_RELEASING};
 use crate::item::{ObjectItem, Problem, Trouble};
 use crate::parallel;
 use crate::select::ObjectSelection;
@@ -137,8 +137,6 @@ pub struct Batches<'a> {
 impl<'a> Batches<'a> {
     /// Bytes of objects that may be mapped at a time.
     const MAX_SIZE: usize = 32 << 20;
-    /// Pages of smaller ranges are given back with the process.
-    const WORTH_RELEASING: u64 = 16 << 20;
 
     /// Begins with a file.
     #[must_use]
@@ -172,7 +170,7 @@ impl<'a> Batches<'a> {
 
     fn release(&mut self) {
         if let Some((start, end)) = self.read.take()
-            && end - start >= Self::WORTH_RELEASING
+            && end - start >= WORTH_RELEASING
         {
             self.input.release(start, end - start);
         }

@@ -215,7 +215,13 @@ impl<'a> ListingPlan<'a> {
         self.spans.is_empty()
     }
 
-    /// The spans in groups that are worth a thread's while.
+    /// How many bytes of code there are to show.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.spans.iter().map(|span| span.bytes.len()).sum()
+    }
+
+    /// The spans in groups that threads take one after the other.
     #[must_use]
     pub fn units(&self) -> Vec<&[CodeSpan]> {
         let mut size = 0;

@@ -82,7 +82,9 @@ fn decode(decoder: &Decoder, bytes: &[u8]) -> Option<Inst> {
     let inst = decoder.decode(bytes)?;
     let mut remarks = Vec::new();
     decoder.print_remarks(&inst, &mut remarks);
-    (remarks.is_empty() && !inst.is_doubtful()).then_some(inst)
+    // A register that operands of its class cannot be has its remark beside it.
+    let is_silent = remarks.is_empty() && !decoder.text(&inst).contains("/*");
+    (is_silent && !inst.is_doubtful()).then_some(inst)
 }
 
 /// So many instructions, which are distinct as far as their kinds have enough encodings, one after the other, and where

@@ -70,7 +70,7 @@ impl InfoRows<'_> {
         }
         let wanted: Vec<_> = row.kernels().collect();
         let parts: Vec<_> = wanted.chunks(TOGETHER).collect();
-        stream::write(&parts, out, |kernels, part| {
+        stream::write(&parts, parts.len(), out, |kernels, part| {
             for kernel in *kernels {
                 row.write_kernel(kernel, part.bytes(), color)?;
                 part.pass()?;

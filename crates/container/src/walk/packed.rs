@@ -64,6 +64,12 @@ impl PackedBundle<'_> {
         self.header.uncompressed_size
     }
 
+    /// Where it begins in the file; none if it lies in another payload.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.place.payload.is_none().then_some(self.place.offset)
+    }
+
     /// What each of some bundles holds. They are in memory together, and hashed two at a time.
     #[must_use]
     pub fn unpack(bundles: &[Self]) -> Vec<UnpackedBundle> {

@@ -45,12 +45,14 @@ const LONGEST: usize = 96;
 #[repr(C, align(64))]
 struct Line {
     key: Key,
-    len: usize,
+    /// Where it was printed.
+    state: VgprMsb,
+    len: u8,
     text: [u8; LONGEST],
 }
 
 impl Line {
-    const NONE: Line = Line { key: Key::NONE, len: 0, text: [0; LONGEST] };
+    const NONE: Line = Line { key: Key::NONE, state: VgprMsb::new(0), len: 0, text: [0; LONGEST] };
 }
 
 impl fmt::Debug for TextMemory {
@@ -86,17 +88,23 @@ impl TextMemory {
     #[inline]
     pub fn print(&mut self, decoder: &Decoder, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
         let key = inst.key();
-        let line = self.lines.get(key.place(self.bits));
-        let known = line.filter(|line| line.key == key && state == VgprMsb::default());
+        let line = self.lines.get(self.place(&key, state));
+        let known = line.filter(|line| line.key == key && line.state == state);
         match known.filter(|_| self.decoder.as_ref().is_some_and(|it| it.is(decoder))) {
             Some(line) => {
-                let end = out.len() + line.len;
+                let end = out.len() + usize::from(line.len);
                 // A copy of one size takes no call.
                 out.extend_from_slice(&line.text);
                 out.truncate(end);
             }
             None => self.print_and_learn(decoder, inst, state, out),
         }
+    }
+
+    /// Where a text is kept. `FEWEST_BITS` are as many as a state has.
+    #[inline]
+    fn place(&self, key: &Key, state: VgprMsb) -> usize {
+        key.place(self.bits) ^ usize::from(state.bits())
     }
 
     #[inline(never)]
@@ -116,16 +124,15 @@ impl TextMemory {
             self.forget(self.bits + 2);
         }
         let printed = out.get(start..).unwrap_or_default();
-        if state == VgprMsb::default() {
-            self.learn(inst.key(), printed);
-        }
+        self.learn(inst.key(), state, printed);
     }
 
-    fn learn(&mut self, key: Key, printed: &[u8]) {
-        let Some(line) = self.lines.get_mut(key.place(self.bits)) else { return };
+    fn learn(&mut self, key: Key, state: VgprMsb, printed: &[u8]) {
+        let place = self.place(&key, state);
+        let Some(line) = self.lines.get_mut(place) else { return };
         if let Some(text) = line.text.get_mut(..printed.len()) {
             text.copy_from_slice(printed);
-            (line.key, line.len) = (key, printed.len());
+            (line.key, line.state, line.len) = (key, state, printed.len() as u8);
             self.learned += 1;
         }
     }

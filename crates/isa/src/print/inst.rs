@@ -38,11 +38,14 @@ impl Printer {
             0 => out.text(inst.full_mnemonic()),
             _ => out.padded(&script.name),
         }
-        if M::WANTED || msbs != 0 || !script.has_steps {
+        if M::WANTED || !script.has_steps {
             return self.print_any(inst, msbs, out);
         }
+        if msbs != 0 {
+            return self.print_moved(script, inst, msbs, out);
+        }
         match script.steps(inst) {
-            Some(steps) => self.print_steps(steps.iter(), inst, out),
+            Some(steps) => self.print_steps(steps.iter(), inst, 0, out),
             None => self.print_carefully(script, inst, out),
         }
     }
@@ -50,7 +53,14 @@ impl Printer {
     #[inline(never)]
     fn print_carefully<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
         let steps = script.careful_steps().iter().filter_map(|step| step.of(inst));
-        self.print_steps(steps, inst, out);
+        self.print_steps(steps, inst, 0, out);
+    }
+
+    /// Prints where upper bits of vector registers are not all zero.
+    #[inline(never)]
+    fn print_moved<M: Marks>(&self, script: &Script, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
+        let steps = script.careful_steps().iter().filter_map(|step| step.of(inst));
+        self.print_steps(steps, inst, msbs, out);
     }
 
     #[inline(always)]
@@ -58,10 +68,11 @@ impl Printer {
         &self,
         mut steps: impl Iterator<Item = &'s Step>,
         inst: &Inst,
+        msbs: u8,
         out: &mut Out<'_, M>,
     ) {
-        while let Some(step) = self.print_known(&mut steps, inst, out) {
-            self.print_unknown(step, inst, out);
+        while let Some(step) = self.print_known(&mut steps, inst, msbs, out) {
+            self.print_unknown(step, inst, msbs, out);
         }
     }
 
@@ -71,12 +82,14 @@ impl Printer {
         &self,
         steps: &mut impl Iterator<Item = &'s Step>,
         inst: &Inst,
+        msbs: u8,
         out: &mut Out<'_, M>,
     ) -> Option<&'s Step> {
         let mut cursor = out.cursor();
         let unknown = steps.find(|step| {
             let piece = &PADDED_PIECES[usize::from(step.piece)];
             let is_written = match step.what {
+                _ if msbs != 0 && is_moved(step, inst, msbs) => false,
                 What::Value(bits, shelf) => {
                     let text = self.texts.short(shelf, bits.read(inst));
                     text.is_some_and(|text| cursor.pair(piece, &text))
@@ -95,10 +108,13 @@ impl Printer {
     }
 
     /// Prints a step that has no text yet, or can have none.
-    fn print_unknown<M: Marks>(&self, step: &Step, inst: &Inst, out: &mut Out<'_, M>) {
+    fn print_unknown<M: Marks>(&self, step: &Step, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
         out.padded(&PADDED_PIECES[usize::from(step.piece)]);
-        let Op(what, number) = step.op;
-        let slot = inst.slots().get(usize::from(number) + usize::from(what == P::FloatModifiers));
+        if msbs != 0 && is_moved(step, inst, msbs) {
+            return self.print_op(&step.op, inst, msbs, out);
+        }
+        let what = step.op.0;
+        let slot = printed_slot(step, inst);
         let kind = slot.map_or(0, |slot| slot.kind);
         match step.what {
             What::Value(bits, shelf) => self.learn(shelf, bits.read(inst), what, kind),
@@ -109,7 +125,7 @@ impl Printer {
             Some(slot) if what == P::Operand => {
                 self.print_operand(out, inst, slot, &KINDS[usize::from(kind)], 0);
             }
-            _ => self.print_op(&step.op, inst, 0, out),
+            _ => self.print_op(&step.op, inst, msbs, out),
         }
     }
 
@@ -574,6 +590,18 @@ fn double<M: Marks>(out: &mut Out<'_, M>, value: u64) {
     } else {
         operand::long(out, value, true);
     }
+}
+
+/// The operand that a step prints.
+fn printed_slot(step: &Step, inst: &Inst) -> Option<&'static Slot> {
+    let Op(what, number) = step.op;
+    inst.slots().get(usize::from(number) + usize::from(what == P::FloatModifiers))
+}
+
+/// Whether the upper bits have a say in the number of the register that a step prints, if it is one.
+fn is_moved(step: &Step, inst: &Inst, msbs: u8) -> bool {
+    let slot = printed_slot(step, inst).filter(|_| step.op.0 != P::Text);
+    slot.is_some_and(|slot| VgprMsb::new(msbs).upper(slot) != 0)
 }
 
 fn pair<M: Marks>(out: &mut Out<'_, M>, first: bool, second: bool) {

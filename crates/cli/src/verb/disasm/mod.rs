@@ -193,6 +193,9 @@ impl Reader<'_> {
     }
 }
 
+/// Code for which a thread pays: to begin one takes as long as to print some kilobytes.
+const WORTH_A_THREAD: usize = 32 << 10;
+
 struct TextListing<'o> {
     out: &'o mut Output,
     reader: Reader<'o>,
@@ -276,8 +279,10 @@ impl Visit for TextListing<'_> {
                 spans,
             }));
         }
+        let size: usize =
+            rows.iter().filter_map(|it| it.plan.as_ref()).map(ListingPlan::size).sum();
         let memories = &self.memories;
-        stream::write(&pieces, self.out, |piece, part| {
+        stream::write(&pieces, size / WORTH_A_THREAD, self.out, |piece, part| {
             if let Some(name) = &piece.head {
                 piece.writer.object(name, part.bytes())?;
             }
@@ -308,7 +313,7 @@ impl Rows for JsonListing<'_> {
         json.list("functions", |out| {
             let Some(plan) = &row.plan else { return Ok(()) };
             let writer = JsonWriter { plan };
-            stream::write(&plan.units(), *out, |spans, part| {
+            stream::write(&plan.units(), plan.size() / WORTH_A_THREAD, *out, |spans, part| {
                 spans.iter().try_for_each(|span| {
                     if span.number > 0 {
                         part.bytes().push(b',');
