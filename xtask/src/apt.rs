@@ -19,6 +19,11 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     process::run(install.env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
+/// Installs packages unless the tool is there that they bring.
+pub(crate) fn ensure(name: &str, packages: &[&str]) -> Result<()> {
+    if tool(name).is_some() { Ok(()) } else { install(packages) }
+}
+
 /// Downloads the packages' files into a folder; anyone may do that.
 pub(crate) fn download(packages: &[&str], folder: &Path) -> Result<()> {
     let attempt = || {

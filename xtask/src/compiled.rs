@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::process;
+use crate::{apt, process};
 
 /// The processors that everything is shown for.
 pub(crate) const TARGETS: [&str; 8] =
@@ -18,6 +18,7 @@ const SMALL: [&str; 4] = ["--max-funcs", "4", "--max-block-depth", "3"];
 
 /// The objects of the programs of some seeds, each with one kernel `run`; made once.
 pub(crate) fn programs(first: u64, end: u64) -> Result<Vec<PathBuf>> {
+    apt::ensure("csmith", &["csmith", "libcsmith-dev"])?;
     let folder = process::target_dir()?.join("compiled/small");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("csmith.h"), HEADER)?;

@@ -60,9 +60,7 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let record = Record::open(&campaign.folder.join(file), is_any_build)?;
     let record = Mutex::new(record);
     if !is_report {
-        if hsaco_tests::tool("csmith").is_none() {
-            apt::install(&["csmith", "libcsmith-dev"])?;
-        }
+        apt::ensure("csmith", &["csmith", "libcsmith-dev"])?;
         campaign.run(&record)?;
     }
     let record = record.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
