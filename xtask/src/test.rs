@@ -64,7 +64,7 @@ fn lint_zstd_c() -> Result<()> {
 }
 
 fn tests() -> Result<()> {
-    process::run(&mut cargo("test --workspace"))
+    process::run(&mut cargo("test --workspace --no-fail-fast"))
 }
 
 fn documentation() -> Result<()> {

@@ -130,9 +130,10 @@ impl TextMemory {
     fn learn(&mut self, key: Key, state: VgprMsb, printed: &[u8]) {
         let place = self.place(&key, state);
         let Some(line) = self.lines.get_mut(place) else { return };
+        let Ok(len) = u8::try_from(printed.len()) else { return };
         if let Some(text) = line.text.get_mut(..printed.len()) {
             text.copy_from_slice(printed);
-            (line.key, line.state, line.len) = (key, state, printed.len() as u8);
+            (line.key, line.state, line.len) = (key, state, len);
             self.learned += 1;
         }
     }
