@@ -253,6 +253,35 @@ static void replay(void) {
     finding("K23", "arguments that overlap are refused", lay_out(8, 8, overlapping, 2) == HSACO_STATUS_MALFORMED);
 }
 
+/* Tables of symbols are sections of ELF files. */
+static uint16_t section_count(const uint8_t *bytes) {
+    uint16_t count = 0;
+    memcpy(&count, bytes + 60, sizeof count);
+    return count;
+}
+
+static uint8_t *section(uint8_t *bytes, uint16_t index) {
+    uint64_t sections = 0;
+    memcpy(&sections, bytes + 40, sizeof sections);
+    return bytes + sections + 64 * (size_t)index;
+}
+
+static bool is_symbol_table(const uint8_t *header) {
+    uint32_t type = 0;
+    memcpy(&type, header + 4, sizeof type);
+    return type == 2 /* SHT_SYMTAB */ || type == 11 /* SHT_DYNSYM */;
+}
+
+static size_t kernels_of(const uint8_t *bytes, size_t size) {
+    hsaco_database *database = NULL;
+    hsaco_database_counts counts;
+    hsaco_database_create(&database);
+    hsaco_database_add_bytes(database, "object", bytes, size, NULL, NULL);
+    hsaco_database_get_counts(database, &counts);
+    hsaco_database_free(database);
+    return counts.kernels;
+}
+
 /* Real files: two notes; no notes; a symbol table that reaches past the end. */
 static void files(const char *two_notes, const char *no_note, const char *object) {
     hsaco_database *database = NULL;
@@ -293,28 +322,121 @@ static void files(const char *two_notes, const char *no_note, const char *object
     bytes = read_file(object, &size);
     if (bytes == NULL)
         return;
-    {
-        uint64_t sections = 0;
-        uint16_t section_count = 0;
-        memcpy(&sections, bytes + 40, sizeof sections);
-        memcpy(&section_count, bytes + 60, sizeof section_count);
-        for (uint16_t i = 0; i < section_count; ++i) {
-            uint8_t *const header = bytes + sections + 64 * (size_t)i;
-            const uint64_t offset = size - 8, length = 64;
-            uint32_t type = 0;
-            memcpy(&type, header + 4, sizeof type);
-            if (type == 2 /* SHT_SYMTAB */) {
-                memcpy(header + 24, &offset, sizeof offset);
-                memcpy(header + 32, &length, sizeof length);
-            }
+    for (uint16_t i = 0; i < section_count(bytes); ++i) {
+        uint8_t *const header = section(bytes, i);
+        const uint64_t offset = size - 8, length = 64;
+        if (is_symbol_table(header)) {
+            memcpy(header + 24, &offset, sizeof offset);
+            memcpy(header + 32, &length, sizeof length);
         }
     }
+    finding("K8", "a symbol table past the end leaves the metadata's kernels", kernels_of(bytes, size) > 0);
+    free(bytes);
+}
+
+/* How many kernels a file without metadata has, whose descriptors' symbols are of another type. */
+static size_t kernels_with_type(const char *path, uint8_t type) {
+    size_t size = 0, count;
+    uint8_t *const bytes = read_file(path, &size);
+    if (bytes == NULL)
+        return SIZE_MAX;
+    for (uint16_t i = 0; i < section_count(bytes); ++i) {
+        uint64_t offset = 0, length = 0;
+        memcpy(&offset, section(bytes, i) + 24, sizeof offset);
+        memcpy(&length, section(bytes, i) + 32, sizeof length);
+        for (uint64_t at = 0; is_symbol_table(section(bytes, i)) && at < length; at += 24) {
+            uint8_t *const info = bytes + offset + at + 4;
+            if ((*info & 15) == 1 /* STT_OBJECT */)
+                *info = (uint8_t)((*info & 0xf0) | type);
+        }
+    }
+    count = kernels_of(bytes, size);
+    free(bytes);
+    return count;
+}
+
+/* A file in which some bytes are others, for free(); null if it has none like these. */
+static uint8_t *changed(const char *path, const char *old, const char *other, size_t length, size_t *size) {
+    size_t at = 0;
+    uint8_t *const bytes = read_file(path, size);
+    while (bytes != NULL && at + length <= *size && memcmp(bytes + at, old, length) != 0)
+        ++at;
+    if (bytes != NULL && at + length <= *size) {
+        memcpy(bytes + at, other, length);
+        return bytes;
+    }
+    free(bytes);
+    return NULL;
+}
+
+static bool is_refused(const char *path, const char *old, const char *other, size_t length, const char *word) {
+    size_t size = 0;
+    uint8_t *const bytes = changed(path, old, other, length, &size);
+    const bool holds = bytes != NULL && hsaco_check(bytes, size, "gfx942", NULL) == HSACO_STATUS_FINDINGS && message_has(word);
+    free(bytes);
+    return holds;
+}
+
+/* How many findings of a rule there are. */
+static size_t count_of(const hsaco_report *report, const char *rule) {
+    const hsaco_finding *found = NULL;
+    size_t count = 0, all = 0;
+    hsaco_report_count(report, &count);
+    for (size_t i = 0; i < count; ++i)
+        all += hsaco_report_finding(report, i, &found) == HSACO_STATUS_OK && strcmp(found->rule, rule) == 0;
+    return all;
+}
+
+static bool is_told(const char *path, const char *old, const char *other, size_t length, const char *rule) {
+    size_t size = 0;
+    uint8_t *const bytes = changed(path, old, other, length, &size);
+    hsaco_report *report = NULL;
+    const bool holds = bytes != NULL && hsaco_check(bytes, size, "gfx942", &report) == HSACO_STATUS_OK &&
+                       count_of(report, rule) == 1;
+    hsaco_report_free(report);
+    free(bytes);
+    return holds;
+}
+
+/* How long the first kernel's segment is, whatever its descriptor says. */
+static uint32_t segment_size(const char *path, const char *old, const char *other, size_t length) {
+    size_t size = 0;
+    uint8_t *const bytes = changed(path, old, other, length, &size);
+    hsaco_database *database = NULL;
+    hsaco_kernel *kernel = NULL;
+    hsaco_layout *layout = NULL;
+    const hsaco_layout_info *info = NULL;
+    uint32_t answer = 0;
+    if (bytes == NULL)
+        return 0;
     hsaco_database_create(&database);
-    hsaco_database_add_bytes(database, "cut", bytes, size, NULL, &added);
-    hsaco_database_get_counts(database, &counts);
-    finding("K8", "a symbol table past the end leaves the metadata's kernels", counts.kernels > 0);
+    hsaco_database_add_bytes(database, path, bytes, size, NULL, NULL);
+    if (hsaco_database_kernel_at(database, 0, &kernel) == HSACO_STATUS_OK &&
+        hsaco_kernel_layout(kernel, &layout) == HSACO_STATUS_OK && hsaco_layout_get_info(layout, &info) == HSACO_STATUS_OK)
+        answer = info->size;
+    hsaco_layout_free(layout);
+    hsaco_kernel_free(kernel);
     hsaco_database_free(database);
     free(bytes);
+    return answer;
+}
+
+/* Files whose symbols, metadata and descriptors are wrong, or do not agree. */
+static void broken_files(const char *no_note, const char *object) {
+    /* The size of the first kernel's segment, and where its code is. */
+    const char as_it_is[] = "\x18\0\0\0\0\0\0\0\0\x12\0\0\0\0\0", longer[] = "\x20\0\0\0\0\0\0\0\0\x12\0\0\0\0\0";
+    const char none[] = "\0\0\0\0\0\0\0\0\0\x12\0\0\0\0\0";
+    finding("K25", "a descriptor whose symbol is a function makes no kernel",
+            kernels_with_type(no_note, 1 /* STT_OBJECT */) == 3 && kernels_with_type(no_note, 2 /* STT_FUNC */) == 0);
+    finding("K31", "keys that are there twice and bytes behind the end are refused, other shapes are told",
+            is_refused(object, "\xae.address_space\xa6global", "\xa7.offset\xad-------------", 22, "'.offset' twice") &&
+                is_refused(object, "\x15\x08\0\0\x20\0\0\0AMDGPU", "\x16\x08\0\0\x20\0\0\0AMDGPU", 14,
+                           "1 bytes after the end") &&
+                is_told(object, "\xaf.wavefront_size\x40", "\xad.cluster_dims\x92\x01\x01", 17, "metadata-invalid"));
+    finding("K33", "metadata counts before the descriptor, and it is told where they differ",
+            segment_size(object, as_it_is, none, 16) == 24 && segment_size(object, as_it_is, longer, 16) == 24 &&
+                is_told(object, as_it_is, longer, 16, "metadata-descriptor-mismatch") &&
+                !is_told(object, as_it_is, none, 16, "metadata-descriptor-mismatch"));
 }
 
 /* Dispatches saxpy with a buffer that its caller packed: y = a * x + y for n floats. */
@@ -424,6 +546,7 @@ int main(int argc, char **argv) {
     hidden_arguments();
     replay();
     files(argv[2], argv[3], argv[4]);
+    broken_files(argv[3], argv[4]);
     status = dispatch(argv[1]);
     return status == HSACO_STATUS_OK && broken == 0 ? 0 : 1;
 }

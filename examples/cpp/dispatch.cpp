@@ -9,6 +9,7 @@
 
 #include <hsaco.hpp>
 
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 
@@ -185,6 +186,29 @@ static void replay() {
             lay_out(8, 8, {{nullptr, 0, 8, POINTER}, {nullptr, 4, 4, VALUE}}) == HSACO_STATUS_MALFORMED);
 }
 
+// The headers of an ELF file's tables of symbols.
+static std::vector<std::uint8_t *> symbol_tables(std::vector<std::uint8_t> &bytes) {
+    std::uint64_t sections = 0;
+    std::uint16_t count = 0;
+    std::memcpy(&sections, &bytes[40], sizeof sections);
+    std::memcpy(&count, &bytes[60], sizeof count);
+    std::vector<std::uint8_t *> found;
+    for (std::uint16_t i = 0; i < count; ++i) {
+        std::uint8_t *const header = &bytes[sections + 64 * std::size_t(i)];
+        std::uint32_t type = 0;
+        std::memcpy(&type, header + 4, sizeof type);
+        if (type == 2 /* SHT_SYMTAB */ || type == 11 /* SHT_DYNSYM */)
+            found.push_back(header);
+    }
+    return found;
+}
+
+static std::size_t kernels_of(const std::vector<std::uint8_t> &bytes) {
+    hsaco::database database;
+    database.add_bytes("object", bytes);
+    return database.counts().kernels;
+}
+
 static void files(const char *two_notes, const char *no_note, const char *object) {
     hsaco::database notes;
     notes.add_file(two_notes);
@@ -204,23 +228,77 @@ static void files(const char *two_notes, const char *no_note, const char *object
                 status_of([&] { kernel.check_prepacked({data.data(), data.size() - 8}); }) == HSACO_STATUS_TRUNCATED);
 
     std::vector<std::uint8_t> bytes = read_file(object);
-    std::uint64_t sections = 0;
-    std::uint16_t section_count = 0;
-    std::memcpy(&sections, &bytes[40], sizeof sections);
-    std::memcpy(&section_count, &bytes[60], sizeof section_count);
-    for (std::uint16_t i = 0; i < section_count; ++i) {
-        std::uint8_t *const header = &bytes[sections + 64 * std::size_t(i)];
+    for (std::uint8_t *header : symbol_tables(bytes)) {
         const std::uint64_t offset = bytes.size() - 8, length = 64;
-        std::uint32_t type = 0;
-        std::memcpy(&type, header + 4, sizeof type);
-        if (type == 2 /* SHT_SYMTAB */) {
-            std::memcpy(header + 24, &offset, sizeof offset);
-            std::memcpy(header + 32, &length, sizeof length);
+        std::memcpy(header + 24, &offset, sizeof offset);
+        std::memcpy(header + 32, &length, sizeof length);
+    }
+    finding("K8", "a symbol table past the end leaves the metadata's kernels", kernels_of(bytes) > 0);
+}
+
+// How many kernels a file without metadata has, whose descriptors' symbols are of another type.
+static std::size_t kernels_with_type(const char *path, std::uint8_t type) {
+    std::vector<std::uint8_t> bytes = read_file(path);
+    for (std::uint8_t *header : symbol_tables(bytes)) {
+        std::uint64_t offset = 0, length = 0;
+        std::memcpy(&offset, header + 24, sizeof offset);
+        std::memcpy(&length, header + 32, sizeof length);
+        for (std::uint64_t at = 0; at < length; at += 24) {
+            std::uint8_t &info = bytes[offset + at + 4];
+            if ((info & 15) == 1 /* STT_OBJECT */)
+                info = static_cast<std::uint8_t>((info & 0xf0) | type);
         }
     }
-    hsaco::database cut;
-    cut.add_bytes("cut", bytes);
-    finding("K8", "a symbol table past the end leaves the metadata's kernels", cut.counts().kernels > 0);
+    return kernels_of(bytes);
+}
+
+// A file in which some bytes are others.
+static std::vector<std::uint8_t> changed(const char *path, const std::string &old, const std::string &other) {
+    std::vector<std::uint8_t> bytes = read_file(path);
+    const auto found = std::search(bytes.begin(), bytes.end(), old.begin(), old.end(),
+                                   [](std::uint8_t byte, char wanted) { return byte == static_cast<std::uint8_t>(wanted); });
+    if (found == bytes.end())
+        throw std::runtime_error(std::string(path) + ": has none of the bytes that are changed");
+    std::copy(other.begin(), other.end(), found);
+    return bytes;
+}
+
+static bool is_refused(const char *path, const std::string &old, const std::string &other, const char *word) {
+    return !hsaco::check(changed(path, old, other), "gfx942").passes() && message_has(word);
+}
+
+// Whether nothing is refused, and one finding of a rule told.
+static bool is_told(const char *path, const std::string &old, const std::string &other, const std::string &rule) {
+    const hsaco::report report = hsaco::check(changed(path, old, other), "gfx942");
+    std::size_t count = 0;
+    for (const hsaco_finding &found : report.findings())
+        count += rule == found.rule;
+    return report.passes() && count == 1;
+}
+
+// How long the first kernel's segment is, whatever its descriptor says.
+static std::uint32_t segment_size(const char *path, const std::string &old, const std::string &other) {
+    hsaco::database database;
+    database.add_bytes(path, changed(path, old, other));
+    return database.kernels()[0].layout().info().size;
+}
+
+// Files whose symbols, metadata and descriptors are wrong, or do not agree.
+static void broken_files(const char *no_note, const char *object) {
+    using namespace std::string_literals;
+    finding("K25", "a descriptor whose symbol is a function makes no kernel",
+            kernels_with_type(no_note, 1 /* STT_OBJECT */) == 3 && kernels_with_type(no_note, 2 /* STT_FUNC */) == 0);
+    finding("K31", "keys that are there twice and bytes behind the end are refused, other shapes are told",
+            is_refused(object, "\xae.address_space\xa6global", "\xa7.offset\xad-------------", "'.offset' twice") &&
+                is_refused(object, "\x15\x08\0\0\x20\0\0\0AMDGPU"s, "\x16\x08\0\0\x20\0\0\0AMDGPU"s, "1 bytes after the end") &&
+                is_told(object, "\xaf.wavefront_size\x40", "\xad.cluster_dims\x92\x01\x01", "metadata-invalid"));
+    // The size of the first kernel's segment, and where its code is.
+    const std::string as_it_is = "\x18\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s;
+    const std::string longer = "\x20\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s, none = "\0\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s;
+    finding("K33", "metadata counts before the descriptor, and it is told where they differ",
+            segment_size(object, as_it_is, none) == 24 && segment_size(object, as_it_is, longer) == 24 &&
+                is_told(object, as_it_is, longer, "metadata-descriptor-mismatch") &&
+                !is_told(object, as_it_is, none, "metadata-descriptor-mismatch"));
 }
 
 // Dispatches saxpy with a buffer that its caller packed: y = a * x + y for n floats.
@@ -275,6 +353,7 @@ int main(int argc, char **argv) {
         hidden_arguments();
         replay();
         files(argv[2], argv[3], argv[4]);
+        broken_files(argv[3], argv[4]);
         dispatch(argv[1]);
     } catch (const std::exception &error) {
         std::cout << "not dispatched: " << error.what() << "\n";
