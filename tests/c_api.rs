@@ -1,6 +1,8 @@
 //! The C API as its users have it: installed, found by pkg-config and CMake, under AddressSanitizer, misused.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "../xtask/src/install/deb.rs"]
+mod deb;
 #[path = "../xtask/src/install/tree.rs"]
 mod tree;
 
@@ -30,19 +32,21 @@ impl Installed {
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("it is ours");
         }
-        // Where cargo has put the libraries: beside this test.
-        let test = std::env::current_exe().expect("a test has a path");
-        let archive = test.with_file_name("libhsaco_c.a");
-        let command = hsaco_binary().expect("the command is built");
-        let files = tree::Artifacts { command, archive }
-            .install(&workspace_root(), &folder)
-            .expect("all of it can be installed");
+        let files =
+            artifacts().install(&workspace_root(), &folder).expect("all of it can be installed");
         Self { folder, files }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
+}
+
+fn artifacts() -> tree::Artifacts {
+    // Where cargo has put the libraries: beside this test.
+    let test = std::env::current_exe().expect("a test has a path");
+    let archive = test.with_file_name("libhsaco_c.a");
+    tree::Artifacts { command: hsaco_binary().expect("the command is built"), archive }
 }
 
 fn root(name: &str) -> PathBuf {
@@ -202,6 +206,28 @@ fn an_installation_is_complete() {
     let version = text(Command::new(INSTALLED.path("bin/hsaco")).arg("--version"));
     assert_eq!(version, format!("hsaco {}\n", env!("CARGO_PKG_VERSION")));
     assert_eq!(pkg_config("--modversion hsaco").join(""), env!("CARGO_PKG_VERSION"));
+}
+
+/// Making it runs the tour in the folder that it unpacks to.
+#[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+fn a_debian_package_is_complete_and_runs() {
+    let dir = scratch_dir();
+    let package = deb::make(&artifacts(), &workspace_root(), dir.path(), "none");
+    let package = package.unwrap_or_else(|error| panic!("{error:#}"));
+    let said = text(Command::new("dpkg-deb").arg("--contents").arg(package));
+    let paths: BTreeSet<&str> = said
+        .lines()
+        .filter_map(|it| it.split_whitespace().nth(5)?.strip_prefix("./usr/"))
+        .filter(|it| !it.is_empty() && !it.ends_with('/'))
+        .collect();
+    let installed = INSTALLED.files.iter().map(|it| {
+        let name =
+            it.strip_prefix(&INSTALLED.folder).expect("it is in there").display().to_string();
+        if name.starts_with("share/man/") { name + ".gz" } else { name }
+    });
+    let installed: BTreeSet<String> = installed.collect();
+    assert_eq!(paths, installed.iter().map(String::as_str).collect());
 }
 
 /// The functions of the header.

@@ -1,5 +1,6 @@
 //! `cargo xtask install --prefix DIR`: the command, the libraries and all that belongs to them.
 
+pub(crate) mod deb;
 mod tree;
 
 use std::env::consts::EXE_SUFFIX;

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -52,6 +53,14 @@ class Command(unittest.TestCase):
         done = subprocess.run([script, "ls", LINES], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (0, run("ls", LINES).stdout))
         self.assertEqual(Path(script).parent, Path(sysconfig.get_path("scripts")))
+
+    def test_the_tour(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder, "report.html")
+            done = run("demo", "--report", str(report))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(f"The report is in {report}", done.stdout)
+            self.assertTrue(report.read_text(encoding="utf-8").startswith("<!doctype html>"))
 
 
 if __name__ == "__main__":

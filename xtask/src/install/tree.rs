@@ -78,7 +78,7 @@ impl Artifacts {
         cc.arg(format!("-Wl,--version-script={}", map.display()));
         cc.arg("-Wl,--whole-archive").arg(&self.archive).arg("-Wl,--no-whole-archive");
         cc.args(["-Wl,--gc-sections", "-Wl,-z,defs", "-lpthread", "-ldl", "-lm"]);
-        run(&mut cc)?;
+        output(&mut cc)?;
         tree.link(&words.soname, &words.shared)?;
         tree.link("libhsaco.so", &words.soname)
     }
@@ -143,13 +143,13 @@ impl Tree<'_> {
     /// Manual pages and completions, which the command makes.
     fn generate(&mut self, command: &Path) -> Result<()> {
         let manual = self.prefix.join("share/man/man1");
-        run(Command::new(command).args(["generate", "man", "-o"]).arg(&manual))?;
+        output(Command::new(command).args(["generate", "man", "-o"]).arg(&manual))?;
         for page in fs::read_dir(&manual)? {
             self.installed.push(page?.path());
         }
         for (shell, name) in COMPLETIONS {
             let path = self.place(name)?;
-            run(Command::new(command).args(["generate", shell, "-o"]).arg(&path))?;
+            output(Command::new(command).args(["generate", shell, "-o"]).arg(&path))?;
         }
         Ok(())
     }
@@ -166,9 +166,10 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| path.display().to_string())
 }
 
-fn run(command: &mut Command) -> Result<()> {
+/// What a command prints that must succeed.
+pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?}: {}\n{said}", output.status);
-    Ok(())
+    Ok(output.stdout)
 }
