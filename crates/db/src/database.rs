@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hsaco_bytes::{Error, ErrorKind, Result, Str};
+use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};
 use hsaco_container::{Entry, EntryKind, entries};
 use hsaco_object::CodeObject;
 
@@ -182,13 +182,17 @@ impl Database {
     }
 
     /// Indexes an entry of a file, if it is wanted.
-    fn index_entry(&self, place: Found<'_>, which: &Which<'_>) -> Result<Choice> {
+    fn index_entry(&self, mut place: Found<'_>, which: &Which<'_>) -> Result<Choice> {
         if matches!(place.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) {
             return Err(not_compiled(place.entry.kind));
         }
         let object = CodeObject::parse(&place.entry.data)?;
         if !which.objects.takes(object.target().id(), object.e_flags().generic_version()) {
             return Ok(Choice::PassedOver(object.target().to_string()));
+        }
+        // A share would keep the whole payload in memory, with all that is not wanted of it.
+        if which.objects != Wanted::All && place.entry.data.shared().is_some() {
+            place.content = memory::copy(&place.entry.data, "object")?.into();
         }
         let is_wanted = |name: Str<'_>| which.wants_kernel(name);
         let intern = |name: Str<'_>| self.catalog().names.intern(name);

@@ -1,0 +1,63 @@
+//! How much of what was unpacked stays in memory.
+#![allow(
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the allocator of a test, which fails by panicking"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use hsaco_compress::Method;
+use hsaco_container::{bundle, ccob};
+use hsaco_db::{Database, Wanted, Which};
+
+/// Knows how much its thread has allocated.
+struct Counting;
+
+thread_local! {
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is handed to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.with(|it| it.set(it.get() + layout.size().cast_signed()));
+        // SAFETY: the caller keeps the allocator's rules.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.with(|it| it.set(it.get() - layout.size().cast_signed()));
+        // SAFETY: the pointer came from the system's allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn of_a_payload_only_wanted_objects_are_kept() {
+    let object = std::fs::read("../../tests/fixtures/s1.gfx942.co").unwrap();
+    let rest = vec![0; 4 << 20];
+    let entries = [
+        ("host-x86_64-unknown-linux-gnu-", rest.as_slice()),
+        ("hipv4-amdgcn-amd-amdhsa--gfx942", object.as_slice()),
+    ];
+    let file = ccob::write(&bundle::write(&entries, 1), 3, Method::Zstd, 3).unwrap();
+    let kept = |wanted: Wanted| {
+        let (database, file) = (Database::new(), file.clone());
+        let before = LIVE.with(Cell::get);
+        let which = Which { objects: wanted, ..Which::default() };
+        let added = database.add_some("file", file, &which).unwrap();
+        assert_eq!(added.objects.len(), 1);
+        assert!(added.objects[0].data().unwrap().starts_with(&object));
+        LIVE.with(Cell::get) - before
+    };
+    let size = rest.len().cast_signed();
+    assert!(kept(Wanted::Target("gfx942".parse().unwrap())) < size / 4);
+    assert!(kept(Wanted::Device("gfx942".parse().unwrap())) < size / 4);
+    assert!(kept(Wanted::All) > size);
+}
