@@ -16,6 +16,8 @@ const ENGINES: &[&str] = &[
     "distributed==2026.8.0",
     "ray==2.60.0",
     "pyspark==4.3.0",
+    // Spark maps over batches of Arrow only where it finds pandas.
+    "pandas==2.3.3",
     "pyarrow==26.0.1",
 ];
 
@@ -32,9 +34,10 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let python = environment.join("bin/python");
     if !python.is_file() {
         process::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-        let mut pip = Command::new(&python);
-        process::run(pip.args(["-m", "pip", "install", "--quiet"]).args(ENGINES))?;
     }
+    // One that an earlier run made may have others.
+    let mut engines = Command::new(&python);
+    process::run(engines.args(["-m", "pip", "install", "--quiet"]).args(ENGINES))?;
     let mut install = Command::new(&python);
     install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]);
     process::run(install.arg(wheel))?;

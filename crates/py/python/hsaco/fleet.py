@@ -7,7 +7,7 @@ The engine maps over files and repeats what was lost with a worker; batches of A
 ``hsaco table`` writes: ``TABLE/part=ab/DIGEST.parquet``, with the table of paths in ``files/rows.parquet``. A content that is in the
 data set is not read again, so a scan that was stopped goes on. A file that cannot be read is a row.
 
-It needs pyarrow, and the engine that is used. Without an engine, one process does the work.
+It needs pyarrow, and the engine that is used; Spark wants pandas beside it. Without an engine, one process does the work.
 """
 
 from __future__ import annotations
