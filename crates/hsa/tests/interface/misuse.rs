@@ -19,7 +19,7 @@ const OUT_OF_RESOURCES: u32 = 0x1008;
 const INVALID_INDEX: u32 = 0x100e;
 const INVALID_PACKET_FORMAT: u32 = 0x1009;
 pub const NOT_INITIALIZED: u32 = 0x100b;
-const INCOMPATIBLE_ARGUMENTS: u32 = 0x100d;
+pub const INCOMPATIBLE_ARGUMENTS: u32 = 0x100d;
 const INVALID_ISA: u32 = 0x100f;
 const INVALID_CODE_OBJECT: u32 = 0x1010;
 const INVALID_EXECUTABLE: u32 = 0x1011;
@@ -531,7 +531,7 @@ fn what_is_destroyed_is_gone() {
 }
 
 /// The status of loading an object for an agent, and of freezing it.
-fn statuses(agent: u64, object: &[u8], defined: Option<&std::ffi::CStr>) -> [u32; 3] {
+pub fn statuses(agent: u64, object: &[u8], defined: Option<&std::ffi::CStr>) -> [u32; 3] {
     let (mut reader, mut executable) = (0_u64, 0_u64);
     let none = null::<u8>();
     let (base, size) = (object.as_ptr(), object.len());

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
 use crate::hsa;
-use crate::misuse::{NOT_INITIALIZED, status_names, with_zeros};
+use crate::misuse::{INCOMPATIBLE_ARGUMENTS, NOT_INITIALIZED, status_names, statuses, with_zeros};
 use crate::support::*;
 
 /// No variable.
@@ -291,6 +291,31 @@ fn findings_are_told() {
         &[("HSACO_SANITIZE", "all"), ("HSACO_CHECK", "1"), ("HSACO_SUMMARY", "1")],
     );
     assert!(text.contains("findings          "), "{text}");
+}
+
+#[test]
+fn objects_are_checked_when_they_are_loaded() {
+    let text = check("process::loads_what_does_not_fit", &[("HSACO_CHECK", "1")]);
+    let told: Vec<_> = text.lines().filter(|it| it.contains("check of code object")).collect();
+    let device = hsaco_check::Device::new("gfx942:sramecc+:xnack-".parse().unwrap());
+    let mut expected = Vec::new();
+    for (number, object) in ["run.gfx942.co", "run.gfx1100.co"].iter().enumerate() {
+        let report = hsaco_check::check(&fixture(object), &device);
+        let lines = report.findings.iter();
+        expected.extend(lines.map(|it| format!("hsaco: check of code object {number}: {it}")));
+    }
+    assert_eq!(told, expected);
+    assert!(text.contains("check of code object 1: error: target-mismatch: "), "{text}");
+    assert!(!check("process::loads_what_does_not_fit", NOTHING).contains("check of code object"));
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn loads_what_does_not_fit() {
+    assert_eq!(hsa!(hsa_init()), SUCCESS);
+    let loaded = |object| statuses(agents()[1], &fixture(object), None)[1];
+    assert_eq!(loaded("run.gfx942.co"), SUCCESS);
+    assert_eq!(loaded("run.gfx1100.co"), INCOMPATIBLE_ARGUMENTS);
 }
 
 #[test]
