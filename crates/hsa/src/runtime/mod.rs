@@ -315,3 +315,17 @@ pub(crate) fn join(thread: Option<std::thread::JoinHandle<()>>) {
         let _ = thread.join();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::panic, reason = "it is what must not leave a call")]
+    fn a_panic_is_a_status_of_its_call() {
+        assert_eq!(guard(|| panic!("inside a call")), Status::ERROR);
+        assert_eq!(enter(|_| panic!("without a runtime")), Status::NOT_INITIALIZED);
+        assert_eq!(guard(|| Err(Status::INVALID_AGENT)), Status::INVALID_AGENT);
+        assert_eq!(guard(|| Ok(())), Status::SUCCESS);
+    }
+}
