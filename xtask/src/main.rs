@@ -188,7 +188,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "threads",
         usage: "",
-        about: "run the HSA runtime's signals between threads under ThreadSanitizer; needs nightly with rust-src",
+        about: "run the HSA runtime's signals and queues between threads under ThreadSanitizer; needs nightly with rust-src",
         run: threads::run,
     },
     Verb {

@@ -1,4 +1,4 @@
-//! `cargo xtask threads`: signals of the HSA runtime under ThreadSanitizer, with nightly and its `rust-src`.
+//! `cargo xtask threads`: signals and queues of the HSA runtime under ThreadSanitizer, with nightly and its `rust-src`.
 
 use std::process::Command;
 

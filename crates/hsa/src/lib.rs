@@ -17,6 +17,7 @@ mod headers;
 mod log;
 mod model;
 mod pages;
+mod ring;
 mod runtime;
 mod signal;
 mod space;

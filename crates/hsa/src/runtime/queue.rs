@@ -3,16 +3,17 @@
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use hsaco_kernarg::Packet;
 
-use crate::abi::{AmdQueue, Answer, HsaQueue, Status, packet, signal_kind};
+use crate::abi::{AmdQueue, Answer, HsaQueue, Status, signal_kind};
 use crate::agent::Agent;
 use crate::log;
 use crate::pages::Pages;
+use crate::ring::Ring;
 use crate::runtime::dispatch;
 use crate::runtime::{self, Runtime, now};
 use crate::signal::{self, Condition};
@@ -26,8 +27,6 @@ pub(crate) type ErrorCallback = extern "C" fn(Status, *mut HsaQueue, *mut c_void
 const APERTURES: [u32; 2] = [0x1_0000, 0x2_0000];
 /// Where the packet processor may say that a queue is alive: a reserved word of it.
 const ALIVE: u32 = 0x5151_a1ce;
-/// The header of a slot that no packet is in.
-const INVALID_HEADER: u16 = 1;
 /// Queues that there may be at most.
 const MOST: u64 = 1 << 12;
 
@@ -38,8 +37,7 @@ pub(crate) struct Queue {
     pub(crate) agent: u64,
     /// Where its `amd_queue_t` is.
     pub(crate) address: u64,
-    ring: u64,
-    size: u64,
+    ring: Ring,
     callback: Option<ErrorCallback>,
     data: usize,
     pub(crate) doorbell: u64,
@@ -132,10 +130,8 @@ impl Queue {
         let arena = arena().ok_or(Status::OUT_OF_RESOURCES)?;
         let bytes = u64::from(setup.size) * Packet::SIZE as u64;
         let pages = Pages::new(bytes).ok_or(Status::OUT_OF_RESOURCES)?;
-        let ring = pages.address();
-        for number in 0..u64::from(setup.size) {
-            header(ring + number * 64).store(INVALID_HEADER, Relaxed);
-        }
+        // SAFETY: the pages live as long as the thread of the queue does.
+        let ring = unsafe { Ring::new(pages.address(), setup.size.into()) };
         let address = arena.take().ok_or(Status::OUT_OF_RESOURCES)?;
         let doorbell = match setup.doorbell {
             Some(doorbell) => doorbell,
@@ -148,7 +144,6 @@ impl Queue {
             agent: agent.handle,
             address,
             ring,
-            size: setup.size.into(),
             callback: setup.callback,
             data: setup.data as usize,
             doorbell,
@@ -183,7 +178,7 @@ impl Queue {
             hsa_queue: HsaQueue {
                 kind: setup.kind,
                 features: setup.features,
-                base_address: self.ring as *mut c_void,
+                base_address: self.ring.address() as *mut c_void,
                 doorbell_signal: self.doorbell,
                 size: setup.size,
                 reserved1: 0,
@@ -253,7 +248,7 @@ impl Queue {
             let _ = signal::destroy(self.doorbell);
         }
         let runtime = self.runtime;
-        runtime.space.remove(self.ring, &runtime.agents, |it| it.kind == Kind::Queue);
+        runtime.space.remove(self.ring.address(), &runtime.agents, |it| it.kind == Kind::Queue);
         if let Some(arena) = arena() {
             arena.free.lock().unwrap_or_else(PoisonError::into_inner).0.push(self.address);
         }
@@ -276,23 +271,14 @@ impl Queue {
     /// Processes the next packet; says whether there was one.
     fn step(&self) -> bool {
         let queue = self.own();
-        let index = queue.read_dispatch_id.load(Relaxed);
-        let address = self.ring + index % self.size * 64;
-        let kind = header(address).load(Acquire) & 0xff;
-        if u32::from(kind) == packet::INVALID || queue.write_dispatch_id.load(Acquire) <= index {
-            return false;
-        }
+        let Some(next) = self.ring.next(queue) else { return false };
         let start = now();
-        let mut bytes = [0; Packet::SIZE];
-        for (at, chunk) in (0..).step_by(8).zip(bytes.chunks_exact_mut(8)) {
-            chunk.copy_from_slice(&word(address + at).load(Relaxed).to_le_bytes());
-        }
-        let ended = catch_unwind(AssertUnwindSafe(|| self.process(index, address, &bytes)));
+        let work = || self.process(next.index, next.address, &next.bytes);
+        let ended = catch_unwind(AssertUnwindSafe(work));
         let own = || Failure::new(Status::ERROR, "an error of hsaco's own ends the queue");
         match ended.unwrap_or_else(|_| Err(own())) {
             Ok(completion) => {
-                header(address).store(INVALID_HEADER, Relaxed);
-                queue.read_dispatch_id.store(index + 1, Release);
+                self.ring.done(queue, next.index);
                 signal::complete(completion, start, now());
             }
             Err(failure) if self.stop.load(SeqCst) => drop(failure),
@@ -404,17 +390,6 @@ impl Failure {
     pub(crate) fn new(status: Status, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into(), fault: None, is_read_only: false }
     }
-}
-
-/// The first two bytes of a packet.
-fn header(address: u64) -> &'static AtomicU16 {
-    // SAFETY: the address is that of a packet in the ring of a queue, whose pages live as long as its thread does.
-    unsafe { &*(address as *const AtomicU16) }
-}
-
-fn word(address: u64) -> &'static AtomicU64 {
-    // SAFETY: as above; packets are at multiples of 64.
-    unsafe { &*(address as *const AtomicU64) }
 }
 
 /// Tells a queue that its doorbell was written.
