@@ -4,13 +4,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use hsaco_tests::corpus_dir;
 use serde_json::Value;
 
 use super::{Ran, emulate, show_rate};
-use crate::bench::Bench;
+use crate::bench::measure::in_turns;
+use crate::bench::{Bar, Bench};
 
 const TARGET: &str = "gfx942";
 /// Millions of wave instructions a second.
@@ -74,7 +76,7 @@ const MATRICES: [&str; 6] = [
     "i32:512",
 ];
 
-pub(super) fn mix(bench: &Bench) -> Result<()> {
+pub(super) fn mix(bench: &mut Bench) -> Result<()> {
     let triton = corpus_dir().join("triton");
     let Ok(about) = fs::read(triton.join("run/launches.json")) else {
         println!("emu Triton: skipped: run `cargo xtask corpus`");
@@ -93,6 +95,20 @@ pub(super) fn mix(bench: &Bench) -> Result<()> {
         seconds += took;
     }
     show_rate(bench, "emu Triton: wave instructions", instructions / seconds / 1e6, Some(AIM));
+    sanitized(bench, &triton, &about)
+}
+
+/// All of them under all sanitizers, which must find nothing, against plain runs.
+fn sanitized(bench: &mut Bench, triton: &Path, about: &Value) -> Result<()> {
+    let all = |more: &[&str]| -> Result<Duration> {
+        let each = LAUNCHES.into_iter().map(|launch| {
+            let mut command = command(bench, triton, about, launch)?;
+            Ok(emulate(command.args(more))?.last)
+        });
+        each.sum()
+    };
+    let (sanitized, plain) = in_turns(bench.runs, || all(&["--sanitize"]), || all(&[]))?;
+    bench.row("emu Triton: all sanitizers / none", sanitized, plain, Bar::Within(8.0));
     Ok(())
 }
 
