@@ -112,7 +112,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "mutate",
-        usage: "[--seeds A..B] [--most N] [--bless]",
+        usage: "[--seeds A..B] [--most N] [--targets T,...] [--bless]",
         about: "delete waits, no-ops and barriers of kernels, and count what `check --code` and `run --sanitize` find; --most of each \
                 kind in a function of random C programs; --bless puts the table into docs/mutations.md",
         run: mutate::run,

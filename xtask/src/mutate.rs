@@ -70,7 +70,9 @@ struct Ran {
 }
 
 #[derive(Default)]
-struct Table {
+struct Table<'t> {
+    /// The processors that are looked at.
+    targets: Vec<&'t str>,
     kernels: BTreeMap<String, usize>,
     rows: BTreeMap<(String, Change), Tally>,
     /// Functions with findings before any change.
@@ -93,10 +95,14 @@ struct Subject<'f> {
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let seeds: String = args.option("--seeds")?.unwrap_or_else(|| "1..9".to_owned());
     let most = args.option("--most")?.unwrap_or(MOST_OF_PROGRAM);
+    let only: Option<String> = args.option("--targets")?;
     let is_blessed = args.flag("--bless");
     args.finish()?;
+    ensure!(only.is_none() || !is_blessed, "the page has a row for every target");
     let (first, end) = seeds.split_once("..").context("--seeds wants FIRST..END")?;
-    let mut table = Table::default();
+    let targets: Vec<&str> =
+        only.as_deref().map_or(compiled::TARGETS.to_vec(), |it| it.split(',').collect());
+    let mut table = Table { targets, ..Table::default() };
     for path in objects_of(&corpus_dir().join("triton"))? {
         table.file(&path, None)?;
     }
@@ -126,7 +132,7 @@ fn objects_of(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-impl Table {
+impl Table<'_> {
     /// The kernels of a file; `most` is for random programs, which have too many waits to delete each.
     fn file(&mut self, path: &Path, most: Option<usize>) -> Result<()> {
         let bytes = fs::read(path)?;
@@ -134,9 +140,10 @@ impl Table {
         let Some(target) = object.target().id() else { return Ok(()) };
         let target = target.processor.to_string();
         let Ok(code) = Code::of(&object) else { return Ok(()) };
-        if !compiled::TARGETS.contains(&target.as_str()) {
+        if !self.targets.contains(&target.as_str()) {
             return Ok(());
         }
+        eprintln!("{}", path.display());
         *self.kernels.entry(target.clone()).or_default() += object.index().kernels().len();
         let launched = Launched::of(path, most.is_some())?.and_then(|launched| {
             let base = launched.base(&bytes, &counting(&code))?;
