@@ -112,9 +112,9 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "mutate",
-        usage: "[--seeds A..B] [--most N] [--targets T,...] [--bless]",
+        usage: "[--seeds A..B] [--most N] [--targets T,...] [--static] [--bless]",
         about: "delete waits, no-ops and barriers of kernels, and count what `check --code` and `run --sanitize` find; --most of each \
-                kind in a function of random C programs; --bless puts the table into docs/mutations.md",
+                kind in a function of random C programs; --static runs nothing; --bless puts the table into docs/mutations.md",
         run: mutate::run,
     },
     Verb {

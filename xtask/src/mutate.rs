@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use hsaco::analysis::{BlockId, Certainty, Cfg, Code, Function, Stream, hazards, missing_waits};
+use hsaco::emu::FaultKind;
 use hsaco::isa::decoder::DecodeOptions;
 use hsaco::isa::effects::{Count, Counter, Effects, Flow, Space};
 use hsaco::isa::model::{Half, Register, VgprMsb};
@@ -73,6 +74,8 @@ struct Ran {
 struct Table<'t> {
     /// The processors that are looked at.
     targets: Vec<&'t str>,
+    /// Nothing is run.
+    is_static: bool,
     kernels: BTreeMap<String, usize>,
     rows: BTreeMap<(String, Change), Tally>,
     /// Functions with findings before any change.
@@ -96,13 +99,14 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
     let seeds: String = args.option("--seeds")?.unwrap_or_else(|| "1..9".to_owned());
     let most = args.option("--most")?.unwrap_or(MOST_OF_PROGRAM);
     let only: Option<String> = args.option("--targets")?;
-    let is_blessed = args.flag("--bless");
+    let [is_static, is_blessed] = ["--static", "--bless"].map(|it| args.flag(it));
     args.finish()?;
-    ensure!(only.is_none() || !is_blessed, "the page has a row for every target");
+    let is_part = only.is_some() || is_static;
+    ensure!(!(is_part && is_blessed), "the page has every target, without running and run");
     let (first, end) = seeds.split_once("..").context("--seeds wants FIRST..END")?;
     let targets: Vec<&str> =
         only.as_deref().map_or(compiled::TARGETS.to_vec(), |it| it.split(',').collect());
-    let mut table = Table { targets, ..Table::default() };
+    let mut table = Table { targets, is_static, ..Table::default() };
     for path in objects_of(&corpus_dir().join("triton"))? {
         table.file(&path, None)?;
     }
@@ -145,7 +149,8 @@ impl Table<'_> {
         }
         eprintln!("{}", path.display());
         *self.kernels.entry(target.clone()).or_default() += object.index().kernels().len();
-        let launched = Launched::of(path, most.is_some())?.and_then(|launched| {
+        let launched = Launched::of(path, most.is_some())?.filter(|_| !self.is_static);
+        let launched = launched.and_then(|launched| {
             let base = launched.base(&bytes, &counting(&code))?;
             Some((launched, base))
         });
@@ -181,8 +186,12 @@ impl Table<'_> {
             let at = stream.address_of(mutant.step);
             let row = (subject.target.clone(), mutant.change);
             let tally = self.rows.entry(row).or_default();
-            let is_missed = tally.judge(&decoder, &stream, &cfg, function.address, &mutant);
+            let verdict = verdict(&decoder, function.address, &mutant.code);
             let ran = subject.run(function, at, &mutant);
+            let is_missed = verdict == Verdict::Clean
+                && (ran == Some(Found::TooSoon)
+                    || matters(&decoder, &stream, &cfg, mutant.step, mutant.change));
+            tally.add(mutant.change, &verdict, is_missed);
             tally.ran.add(ran);
             let name = mutant.change.name();
             if is_missed {
@@ -231,27 +240,15 @@ impl Table<'_> {
 }
 
 impl Tally {
-    /// Counts what the rules say of a change; whether it matters and they say nothing.
-    fn judge(
-        &mut self,
-        decoder: &Decoder,
-        stream: &Stream<'_>,
-        cfg: &Cfg,
-        address: u64,
-        mutant: &Mutant,
-    ) -> bool {
+    /// Counts what the rules say of a change.
+    fn add(&mut self, change: Change, verdict: &Verdict, is_missed: bool) {
         self.changes += 1;
-        match verdict(decoder, address, &mutant.code) {
+        match verdict {
             Verdict::Error => self.errors += 1,
             Verdict::Warning => self.warnings += 1,
-            Verdict::Clean if mutant.change == Change::BarrierDeleted => self.neither += 1,
-            Verdict::Clean if matters(decoder, stream, cfg, mutant.step, mutant.change) => {
-                self.neither += 1;
-                return true;
-            }
+            Verdict::Clean if is_missed || change == Change::BarrierDeleted => self.neither += 1,
             Verdict::Clean => self.equivalent += 1,
         }
-        false
     }
 }
 
@@ -260,7 +257,7 @@ impl Ran {
         let Some(found) = found else { return };
         self.changes += 1;
         match found {
-            Found::Reported => self.found += 1,
+            Found::TooSoon | Found::Reported => self.found += 1,
             Found::Equivalent => self.equivalent += 1,
             Found::Neither => self.neither += 1,
         }
@@ -270,6 +267,8 @@ impl Ran {
 /// What a sanitized run makes of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
+    /// A register is used too soon, which the rules have to tell as well.
+    TooSoon,
     Reported,
     Equivalent,
     Neither,
@@ -285,7 +284,11 @@ impl Subject<'_> {
         let start = function.code.as_ptr().addr() - self.bytes.as_ptr().addr();
         let mut object = self.bytes.to_vec();
         object.get_mut(start..start + mutant.code.len())?.copy_from_slice(&mutant.code);
-        if launched.finds(&object) {
+        let kinds = launched.finds(&object);
+        if kinds.iter().any(|it| matches!(it, FaultKind::Wait | FaultKind::Hazard)) {
+            return Some(Found::TooSoon);
+        }
+        if !kinds.is_empty() {
             return Some(Found::Reported);
         }
         let matters = match mutant.change {

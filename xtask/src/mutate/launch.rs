@@ -67,7 +67,7 @@ impl Launched {
     pub(super) fn base(&self, object: &[u8], counting: &Counting) -> Option<Base> {
         let limits = Limits { instructions: MOST_INSTRUCTIONS, ..Limits::default() };
         let (outcome, results) = self.run(object, limits, |it| it.with_profile().run()).ok()?;
-        if self.finds(object) {
+        if !self.finds(object).is_empty() {
             return None;
         }
         let judge = Judge::new(counting);
@@ -82,13 +82,13 @@ impl Launched {
         })
     }
 
-    /// Whether sanitizers find something.
-    pub(super) fn finds(&self, object: &[u8]) -> bool {
+    /// The kinds of what sanitizers find.
+    pub(super) fn finds(&self, object: &[u8]) -> Vec<FaultKind> {
         let sanitizer = Sanitizer::new(&KINDS);
         let limits = Limits { instructions: MOST_CHANGED, ..Limits::default() };
         // That it stops is no finding of theirs.
         let _ = self.run(object, limits, |it| it.with_sanitizer(&sanitizer).run());
-        !sanitizer.faults().is_empty()
+        sanitizer.faults().iter().map(|it| it.kind).collect()
     }
 
     /// Whether results depend on the order in which waves run.
