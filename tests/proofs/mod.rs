@@ -1,4 +1,5 @@
-//! Proofs of rules that compute: what they make is run, instruction by instruction, beside a model of what it replaces.
+//! Proofs of rules that compute: what they make is run on the emulator beside what it replaces. The models of numbers that are
+//! here hold the emulator against manuals.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
