@@ -15,7 +15,7 @@ use crate::process;
 
 const ANSWERS: &str = include_str!("mmasim/answers.py");
 const FIND: &str = "import importlib.util; print(*importlib.util.find_spec('mmasim_kernels').submodule_search_locations)";
-const HELP: &str = "a Python with mmasim, mmasim-kernels and torch (pip install mmasim==2.1.1 mmasim-kernels==2.1.1 torch ninja)";
+const HELP: &str = "a Python with mmasim, mmasim-kernels and torch (pip install mmasim==2.1.1 mmasim-kernels==2.1.1 torch ninja), with ninja in $PATH";
 
 /// The generations that the emulator runs: MMA-Sim's name, the file of kernels, its processor.
 const GENERATIONS: [(&str, &str, &str); 3] = [

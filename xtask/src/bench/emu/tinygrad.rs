@@ -23,7 +23,8 @@ pub(super) fn rate(object: &Path, folder: &Path) -> Result<Option<f64>> {
     fs::write(&code, parsed.elf().section_data(section)?)?;
     fs::write(&script, SCRIPT)?;
     let mut python = Command::new("python3");
-    python.arg(script).arg(checkout).arg(code);
+    // Its own choice, `clang`, is not there where LLVM is installed by version.
+    python.env("CC", "clang-22").arg(script).arg(checkout).arg(code);
     let told = String::from_utf8(process::output(&mut python)?)?;
     Ok(Some(told.trim().parse::<f64>()? / 1e6))
 }
