@@ -251,3 +251,21 @@ fn e5m3_has_no_sign() {
         { machine }.run("v_cvt_pk_fp8_f32 v0.l, v1, v2 clamp\nv_cvt_f32_fp8_e64 v3, v2 clamp");
     assert_eq!(ran.v(0, 0), 0xff00);
 }
+
+#[test]
+fn several_registers_of_a_source_are_vector_registers() {
+    // Encodings that no assembler makes: scalar registers and constants where six, sixteen and four registers are read.
+    for (target, code) in [
+        // v_cvt_scalef32_pk32_f32_fp6 v[5:36], ttmp[0:7] and 1.0, v2
+        ("gfx950", ".long 0xd2560005, 0x0002046f"),
+        ("gfx950", ".long 0xd2560005, 0x000204f2"),
+        // v_cvt_scalef32_2xpk16_fp6_f32 v[0:5], v[16:31], s[4:19], v1
+        ("gfx950", ".long 0xd2520000, 0x04040910"),
+        // v_mqsad_u32_u8 v[0:3], v[4:5], v6, 1.0 and s[4:7]
+        ("gfx942", ".long 0xd1e70000, 0x03ca0d04"),
+        ("gfx942", ".long 0xd1e70000, 0x00120d04"),
+    ] {
+        let error = Machine::new(target).try_run(code).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{code}");
+    }
+}

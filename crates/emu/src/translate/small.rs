@@ -30,6 +30,15 @@ impl<const C: usize> Builder<'_, C> {
         self.vector_register(register, 3)
     }
 
+    /// A source of one register, or of several: these are vector registers, and encodings with others have no meaning.
+    fn elements_source(&mut self, name: &str, is_wide: bool, place: u8) -> Result<u16> {
+        match self.needed(name)? {
+            OperandValue::Register(register) if is_wide => self.vector_register(register, place),
+            _ if is_wide => Err(self.unsupported("a constant as several vector registers")),
+            value => self.vector_source(value, Wide::No, place),
+        }
+    }
+
     pub(super) fn small_elements(&mut self, semantics: &'static Semantics) -> Result<()> {
         if semantics.op == Op::VCvtScaled {
             return self.scaled_conversion(semantics.mnemonic);
@@ -40,7 +49,10 @@ impl<const C: usize> Builder<'_, C> {
         let mut registers = Registers { d: self.target_register()?, ..Registers::default() };
         registers.a = self.vector_source(self.needed("src0")?, wide(!is_table), 0)?;
         registers.b = self.vector_source(self.needed("src1")?, wide(!is_sum), 1)?;
-        registers.c = self.vector_source(self.needed("src2")?, wide(true), 2)?;
+        registers.c = match is_sum {
+            true => self.elements_source("src2", true, 2)?,
+            false => self.vector_source(self.needed("src2")?, wide(true), 2)?,
+        };
         match semantics.op {
             Op::VMqsadU32U8 => self.push(small::masked_sums::<C>, registers),
             op => {
@@ -57,9 +69,11 @@ impl<const C: usize> Builder<'_, C> {
         // The scale is the last operand; a seed, or a second source, is before it.
         let has_three = conversion.is_stochastic || conversion.has_two_sources;
         let scale = self.needed(if has_three { "src2" } else { "src1" })?;
-        let a = self.vector_source(self.needed("src0")?, Wide::No, 0)?;
+        let sources = if conversion.has_two_sources { 2 } else { 1 };
+        let is_wide = conversion.source_bits() * conversion.count > 32 * sources;
+        let a = self.elements_source("src0", is_wide, 0)?;
         let b = match has_three {
-            true => self.vector_source(self.needed("src1")?, Wide::No, 1)?,
+            true => self.elements_source("src1", is_wide && conversion.has_two_sources, 1)?,
             false => a,
         };
         let c = self.vector_source(scale, Wide::No, if has_three { 2 } else { 1 })?;
