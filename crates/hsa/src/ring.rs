@@ -71,7 +71,7 @@ impl Ring {
 
     /// The first two bytes of a packet.
     fn header(&self, index: u64) -> &AtomicU16 {
-        // SAFETY: the slot is there, as whoever made the ring has promised, and programs write headers by atomics.
+        // SAFETY: the slot is there, as `Ring::new` asks of its caller, and programs write headers by atomics.
         unsafe { &*(self.slot(index) as *const AtomicU16) }
     }
 }
