@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use hsaco_isa::effects::hazard::{Demand, Doubt, Kinds, Passage, Unit};
+use hsaco_isa::model::Register;
 
 use super::fault::{Event, Fault};
 use super::site::Site;
@@ -68,6 +69,7 @@ impl Observer<'_> {
             for demand in hazards.between(&first_effects, &effects) {
                 if let Some(distance) = self.distance(&demand, between)
                     && distance < u32::from(demand.needed)
+                    && !self.is_overwritten(&demand, between)
                 {
                     let doubt = demand.hazard.doubt(all_kinds(between));
                     self.tell_hazard((first, second), &demand, distance, doubt);
@@ -84,6 +86,17 @@ impl Observer<'_> {
                 Passage::Adds(more) => Some(all + u32::from(more)),
                 Passage::Ends => None,
             }
+        })
+    }
+
+    /// Whether an instruction in between writes what the two share: then it is that one that counts.
+    fn is_overwritten(&self, demand: &Demand, between: &[&Site]) -> bool {
+        let Some(shared) = demand.register else { return false };
+        // A write of one half leaves the other as it was.
+        let is_whole = |it: &Register| it.half.is_none() || it.half == shared.half;
+        between.iter().any(|site| {
+            let effects = self.decoder.effects(&site.inst, site.msb);
+            effects.writes().any(|it| it.overlaps(&shared) && is_whole(&it))
         })
     }
 

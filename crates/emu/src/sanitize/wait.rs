@@ -13,6 +13,9 @@ use crate::error::StopLocation;
 use crate::step::Context;
 use crate::wave::{Wave, lanes};
 
+/// What the smallest counter holds, which is that of exports.
+const SMALLEST_COUNTER: usize = 7;
+
 /// Operations that were issued by a wave and not waited for.
 #[derive(Default)]
 pub(super) struct Outstanding {
@@ -285,6 +288,14 @@ impl Observer<'_> {
         } else if !site.counts.is_empty() {
             // What is no memory access is ordered with nothing.
             state.outstanding.begin(site, &site.counts, lanes, (Class::Scalar, u32::MAX));
+        }
+        // A counter that is full waits by itself.
+        if !site.counts.is_empty() && state.outstanding.operations.len() > SMALLEST_COUNTER {
+            let effects = self.decoder.effects(&site.inst, site.msb);
+            for count in &site.counts {
+                let most = effects.most_outstanding(count.counter);
+                state.outstanding.wait(count.counter, most);
+            }
         }
     }
 

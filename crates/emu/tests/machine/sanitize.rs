@@ -524,3 +524,36 @@ fn undefined_values_that_do_not_matter_are_not_told() {
     "#]],
     );
 }
+
+/// As `check --code` has it: what is read is what the last instruction before it wrote.
+#[test]
+fn what_was_overwritten_is_no_hazard() {
+    let lines = |between: &str| {
+        format!(
+            "v_readfirstlane_b32 s6, v0
+            {between}
+            v_and_or_b32 v1, v0, 63, s6
+            s_endpgm"
+        )
+    };
+    let kinds = &[FaultKind::Hazard];
+    assert!(!found(kinds, WAVE, &lines("s_nop 0")).text.is_empty());
+    assert_eq!(found(kinds, WAVE, &lines("s_and_b32 s6, s6, 0xc0")).text, "");
+}
+
+/// As `check --code` has it: of sixteen accesses of LDS the first is complete.
+#[test]
+fn a_counter_that_is_full_waits_by_itself() {
+    let lines = |stores: usize| {
+        format!(
+            "v_lshlrev_b32_e32 v1, 2, v0
+            ds_read_b32 v2, v1
+            {}v_mov_b32_e32 v3, v2
+            s_endpgm",
+            "ds_write_b32 v1, v0\n".repeat(stores)
+        )
+    };
+    let launch = Launch { lds: 256, ..WAVE };
+    assert!(!found(&[FaultKind::Wait], launch, &lines(14)).text.is_empty());
+    assert_eq!(found(&[FaultKind::Wait], launch, &lines(15)).text, "");
+}
