@@ -311,7 +311,9 @@ fn counting(code: &Code<'_>) -> Counting {
             let effects = decoder.effects(&inst, VgprMsb::default());
             let is_xcnt = |it: &Count| it.counter == Counter::Xcnt;
             let counts = Counts {
-                counts: effects.counts().iter().filter(|it| !is_xcnt(it)).copied().collect(),
+                counts: (effects.counts().iter().filter(|it| !is_xcnt(it)))
+                    .map(|it| (*it, effects.most_outstanding(it.counter)))
+                    .collect(),
                 waits: effects.waits().collect(),
                 waits_for_idle: effects.waits_for_idle(),
                 is_masked: effects.is_masked(),

@@ -16,7 +16,8 @@ pub(super) type Counting = BTreeMap<u64, Counts>;
 /// What an instruction does to counters.
 #[derive(Default)]
 pub(super) struct Counts {
-    pub(super) counts: Vec<Count>,
+    /// The counters that it raises, and the most that they hold.
+    pub(super) counts: Vec<(Count, u8)>,
     pub(super) waits: Vec<(Counter, u8)>,
     pub(super) waits_for_idle: bool,
     pub(super) is_masked: bool,
@@ -73,8 +74,8 @@ impl Tracer for Judge<'_> {
         for (counter, value) in &counts.waits {
             wave.wait(executed.address, *counter, *value);
         }
-        for count in &counts.counts {
-            wave.issue(executed, counts, *count);
+        for (count, most) in &counts.counts {
+            wave.issue(executed, counts, *count, *most);
         }
     }
 }
@@ -91,7 +92,7 @@ impl Wave {
         };
         let lands = |held: &Held| {
             let landing = held.count.landing;
-            landing.is_some() && counts.counts.iter().any(|it| it.landing == landing)
+            landing.is_some() && counts.counts.iter().any(|(it, _)| it.landing == landing)
         };
         for held in &self.held {
             let Some(wait) = held.wait else { continue };
@@ -115,10 +116,15 @@ impl Wave {
         }
     }
 
-    fn issue(&mut self, executed: &Executed<'_>, counts: &Counts, count: Count) {
+    fn issue(&mut self, executed: &Executed<'_>, counts: &Counts, count: Count, most: u8) {
         let number = self.issued.entry((count.counter, count.sequence)).or_default();
         *number += 1;
         let number = *number;
+        // A counter that is full waits by itself.
+        self.held.retain(|it| {
+            let is_same = (it.count.counter, it.count.sequence) == (count.counter, count.sequence);
+            !is_same || count.sequence.is_none() || number - it.number < u32::from(most)
+        });
         // A flat access goes to memory or to LDS, by its address.
         let is_lds = matches!(count.counter, Counter::Lgkmcnt | Counter::Dscnt);
         let goes = executed.memory.iter().any(|it| is_in_lds(it.1) == is_lds);
