@@ -13,8 +13,12 @@ use crate::model::table::{Check, NO_FIELD, Role, Shape, Slot, Source};
 pub(super) struct FieldCheck {
     start: u16,
     mask: u16,
+    /// Beyond the bits of a word, `IN_HIGH` where it is the second one.
     rotation: u8,
 }
+
+/// The operand is in the second eight bytes.
+const IN_HIGH: u8 = 64;
 
 impl FieldCheck {
     /// Passes whatever the encoding.
@@ -41,9 +45,10 @@ impl Verdicts {
 
     /// Everything that the operands say.
     #[inline]
-    pub(super) fn of(&self, low: u64, checks: &Checks) -> u8 {
+    pub(super) fn of(&self, low: u64, high: u64, checks: &Checks) -> u8 {
         let verdict = |check: &FieldCheck| {
-            let value = low.rotate_right(check.rotation.into()) as u16 & check.mask;
+            let word = if check.rotation & IN_HIGH == 0 { low } else { high };
+            let value = word.rotate_right(check.rotation.into()) as u16 & check.mask;
             self.0[usize::from(value | check.start)].load(Ordering::Relaxed)
         };
         let [a, b, c, d] = checks;
@@ -64,8 +69,8 @@ pub(super) struct Program {
 /// Works out the checks of shapes, each once.
 #[derive(Default)]
 pub(super) struct CheckBook {
-    /// Which tables of codes there are verdicts of, for which role, and whether any value matters.
-    known: Vec<(u8, Role, bool)>,
+    /// Which tables of codes there are verdicts of, for which role, without which bits, and whether any value matters.
+    known: Vec<(u8, Role, u16, bool)>,
     programs: BTreeMap<u16, Program>,
 }
 
@@ -94,8 +99,8 @@ impl CheckBook {
             let Some(slot) = slots.get(usize::from(*slot)) else { continue };
             match role {
                 Role::Register | Role::Source => {
-                    let table = self.table(slot.kind, *role, operands);
-                    if !self.known.get(table).is_some_and(|(_, _, matters)| *matters) {
+                    let table = self.table(slot, *role, operands);
+                    if !self.known.get(table).is_some_and(|(.., matters)| *matters) {
                         continue;
                     }
                     match (field_check(slot, table + 1), places.next()) {
@@ -113,25 +118,43 @@ impl CheckBook {
         program
     }
 
-    /// The number of the verdicts on the values of a kind of operand, from 0 on.
-    fn table(&mut self, kind: u16, role: Role, (codes, verdicts): (&Codes, &Verdicts)) -> usize {
-        let number = codes.number(kind);
-        let known = self.known.iter().position(|other| (other.0, other.1) == (number, role));
+    /// The number of the verdicts on the values of an operand, from 0 on. Values that only bits beside its first run tell
+    /// apart share one: nearly always it is the same for all of them.
+    fn table(&mut self, slot: &Slot, role: Role, (codes, verdicts): (&Codes, &Verdicts)) -> usize {
+        let number = codes.number(slot.kind);
+        let ignored = bits_beside_the_first_run(slot);
+        let wanted = (number, role, ignored);
+        let known = self.known.iter().position(|other| (other.0, other.1, other.2) == wanted);
         known.unwrap_or_else(|| {
-            // The first verdicts are those of `FieldCheck::NONE`.
-            let places = verdicts.0.iter().skip((self.known.len() + 1) * TABLE);
-            let mut matters = false;
+            let mut shared = [None; TABLE];
             if let Some((table, source)) = codes.table(number) {
-                for ((value, code), place) in (0..).zip(table).zip(places) {
+                for (value, code) in (0..).zip(table) {
                     let verdict = verdict(source, value, *code, role);
-                    matters |= verdict != 0;
-                    place.store(verdict, Ordering::Relaxed);
+                    let place = shared.get_mut(usize::from(value & !ignored));
+                    place.into_iter().for_each(|it| *it = Some(common(*it, verdict)));
                 }
             }
-            self.known.push((number, role, matters));
+            // The first verdicts are those of `FieldCheck::NONE`.
+            let places = verdicts.0.iter().skip((self.known.len() + 1) * TABLE);
+            places.zip(shared).for_each(|(to, it)| to.store(it.unwrap_or(0), Ordering::Relaxed));
+            let matters = shared.iter().flatten().any(|it| *it != 0);
+            self.known.push((number, role, ignored, matters));
             self.known.len() - 1
         })
     }
+}
+
+/// The verdict of values that are not told apart.
+fn common(known: Option<u8>, verdict: u8) -> u8 {
+    if known.is_none_or(|it| it == verdict) { verdict } else { OTHER }
+}
+
+/// The bits of an operand's value that stand elsewhere than the first ones.
+fn bits_beside_the_first_run(slot: &Slot) -> u16 {
+    let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD);
+    let runs = field.map_or(&[][..], |field| field.1).iter();
+    let bits = runs.fold(0_u32, |bits, (_, first, width)| bits | ((1 << width) - 1) << first);
+    bits as u16 & !slot.fixed
 }
 
 impl Program {
@@ -147,13 +170,15 @@ fn verdict(source: Source, value: u16, code: Code, role: Role) -> u8 {
     }
 }
 
-/// The check of an operand whose bits stand together in the first eight bytes.
+/// The check of an operand whose first bits stand together in one of the first two words of eight bytes.
 fn field_check(slot: &Slot, table: usize) -> Option<FieldCheck> {
     let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
     let (at, first, width) = field.0;
-    let is_simple = field.1.is_empty() && at + width <= 64;
+    let in_high = if at < 64 { 0 } else { IN_HIGH };
+    let is_simple = at < 128 && at % 64 + width <= 64;
     let is_small = u32::from(first + width) <= CODE_BITS && slot.fixed >> CODE_BITS == 0;
     let start = u16::try_from(table << CODE_BITS).ok()? | slot.fixed;
     let mask = ((1 << width) - 1) << first;
-    (is_simple && is_small).then_some(FieldCheck { start, mask, rotation: (at + 64 - first) & 63 })
+    let rotation = in_high | ((at % 64 + 64 - first) % 64);
+    (is_simple && is_small).then_some(FieldCheck { start, mask, rotation })
 }

@@ -89,7 +89,7 @@ impl Matcher {
             let (leaf, size) = bucket.leaf(low);
             let candidate = bucket.candidate(leaf.first)?;
             if leaf.is_plain && candidate.fits(low, high) {
-                let verdict = self.verdicts.of(low, &candidate.checks);
+                let verdict = self.verdicts.of(low, high, &candidate.checks);
                 if verdict == 0 && usize::from(size) <= bytes.len() {
                     break 'found (candidate.form, size, 0);
                 }
@@ -122,7 +122,7 @@ impl Matcher {
                 continue;
             }
             if candidate.is_plain
-                && let Some(found) = self.take_plain(candidate, low, available)
+                && let Some(found) = self.take_plain(candidate, (low, high), available)
             {
                 return Ok(found);
             }
@@ -138,9 +138,14 @@ impl Matcher {
     }
 
     /// Nothing if its operands take a closer look.
-    fn take_plain(&self, candidate: &Candidate, low: u64, available: usize) -> Option<Found> {
+    fn take_plain(
+        &self,
+        candidate: &Candidate,
+        (low, high): (u64, u64),
+        available: usize,
+    ) -> Option<Found> {
         let Candidate { form, size, .. } = *candidate;
-        match self.verdicts.of(low, &candidate.checks) {
+        match self.verdicts.of(low, high, &candidate.checks) {
             0 => Some(Found::new(form, size, 0)),
             LITERAL if usize::from(size) + 4 <= available => {
                 Some(Found::new(form, size + 4, inst::LITERAL32))
