@@ -39,6 +39,12 @@ impl Code {
         self.0 & 0xfff
     }
 
+    /// The half of a register that modifiers choose.
+    #[inline]
+    pub(crate) const fn half(self, upper: bool) -> Self {
+        Code(self.0 | upper as u16)
+    }
+
     pub(crate) fn special(self) -> Option<Special> {
         Special::ALL.get(usize::from(self.number())).copied()
     }

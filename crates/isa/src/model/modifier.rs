@@ -28,15 +28,9 @@ impl Model {
 
     /// `op_sel` bits choose the half where the register field does not.
     pub(crate) fn half(&self, inst: &Inst, slot: &Slot, code: Code) -> Code {
-        let (source, bit) = match slot.label().unwrap_or_default() {
-            "src0" => (0, OP_SEL),
-            "src1" => (1, OP_SEL),
-            "src2" => (2, OP_SEL),
-            "vdst" => (0, DESTINATION_SEL),
-            _ => return code,
-        };
+        let Some((source, bit)) = slot.half_modifier() else { return code };
         let upper = self.modifiers(inst, source).is_some_and(|modifiers| modifiers & bit != 0);
-        Code(code.0 | u16::from(upper))
+        code.half(upper)
     }
 
     /// Whether the destination is the upper half of its register.
@@ -53,6 +47,27 @@ impl Model {
             .copied()
             .filter(|position| *position != DEFAULT_MODIFIER)?;
         inst.slots().get(usize::from(position)).map(|slot| inst.value(slot))
+    }
+}
+
+impl Slot {
+    /// Which source's modifiers choose the half of an operand's register, and their bit for it.
+    pub(crate) fn half_modifier(&self) -> Option<(usize, u64)> {
+        match self.label()? {
+            "src0" => Some((0, OP_SEL)),
+            "src1" => Some((1, OP_SEL)),
+            "src2" => Some((2, OP_SEL)),
+            "vdst" => Some((0, DESTINATION_SEL)),
+            _ => None,
+        }
+    }
+}
+
+impl Kind {
+    /// Whether operands may be halves of registers, which modifiers choose.
+    pub(crate) fn may_be_half(&self) -> bool {
+        use Source::{AnyHalf, AnyHalfLow, Half, HalfLow};
+        matches!(self.source, Half | HalfLow | AnyHalf | AnyHalfLow)
     }
 }
 

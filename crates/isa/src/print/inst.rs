@@ -299,7 +299,8 @@ impl Printer {
         if inst.shape().image != 0 || inst.has_formats() {
             return self.print_resized(out, inst, slot, kind, msbs);
         }
-        let text = if M::WANTED || msbs != 0 || kind.source == Source::DualDestination {
+        let others_decide = kind.source == Source::DualDestination || kind.may_be_half();
+        let text = if M::WANTED || msbs != 0 || others_decide {
             None
         } else {
             let shelf = Shelf::of_operand(slot.kind);

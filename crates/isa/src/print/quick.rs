@@ -86,8 +86,8 @@ impl Texts {
     }
 }
 
-/// Values of short texts have ten bits, and `NEGATIVE`.
-const PAGES: usize = 8;
+/// Values of short texts have ten bits, and `NEGATIVE` and `UPPER`.
+const PAGES: usize = 16;
 
 /// What prints a number of sixteen bits that stands at the start of an encoding.
 const WORDS: [P; 6] = [P::WaitCnt, P::DelayAlu, P::U16, P::DepCtr, P::HwReg, P::SendMsg];
@@ -116,6 +116,8 @@ pub(super) struct Shelf(u16);
 
 /// The bit of a source that is negative, beyond those that say what it is.
 pub(super) const NEGATIVE: u16 = 1 << 10;
+/// The bit of an operand that is the upper half of a register by its modifiers.
+pub(super) const UPPER: u16 = 1 << 11;
 
 impl Shelf {
     /// The only text there is none.
@@ -241,9 +243,12 @@ impl Printer {
                 out.text(if in_words { ")" } else { "" });
             }
             _ => {
-                let code = self.model.code_of(number, value);
-                if matches!(code.tag(), tag::INVALID | tag::HALF | tag::LITERAL | tag::LITERAL64) {
+                let mut code = self.model.code_of(number, value & !UPPER);
+                if matches!(code.tag(), tag::INVALID | tag::LITERAL | tag::LITERAL64) {
                     return None;
+                }
+                if code.tag() == tag::HALF {
+                    code = code.half(value & UPPER != 0);
                 }
                 self.print_code(out, kind, code, kind.dwords);
             }

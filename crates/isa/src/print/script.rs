@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use super::padded::{NO_PIECE, Padded};
-use super::quick::{NEGATIVE, Shelf, word_number};
+use super::quick::{NEGATIVE, Shelf, UPPER, word_number};
 use crate::model::generated::{FIELDS, FORMS, KINDS, NAMES, OPERAND_NAMES, OPS, SLOTS};
 use crate::model::table::{DEFAULT_MODIFIER, NO_FIELD, Op, P, Run, Shape, Slot, Source, Type};
 use crate::model::{Inst, modifier};
@@ -149,11 +149,10 @@ impl Script {
 
 /// Text before a step that always prints is a part of it.
 fn careful_steps(shape: &'static Shape, ops: &[Op]) -> Box<[CarefulStep]> {
-    let slots = part(&SLOTS, shape.slots);
     let mut steps: Vec<CarefulStep> = Vec::with_capacity(ops.len());
     for op in ops {
         let (mut step, usual) = Usual::default().step(shape, *op);
-        let mut otherwise = Step::new(*op, slots);
+        let mut otherwise = Step::new(*op, shape);
         if let Some(step) = &mut step
             && let Some(text) = steps.pop_if(|last| last.otherwise.is_text() && op.0 != P::Text)
         {
@@ -169,10 +168,10 @@ impl Step {
     const NOTHING: Step = Step::text(NO_PIECE);
 
     /// The step for a slot, by table if there is one.
-    fn new(op: Op, slots: &[Slot]) -> Step {
+    fn new(op: Op, shape: &'static Shape) -> Step {
         match op {
             Op(P::Text, piece) => Step::text(piece),
-            _ => Step { op, what: what(op, slots).unwrap_or(What::Other), ..Step::NOTHING },
+            _ => Step { op, what: what(op, shape).unwrap_or(What::Other), ..Step::NOTHING },
         }
     }
 
@@ -187,7 +186,8 @@ impl Step {
 }
 
 /// Where the texts of a step are, if a few bits decide them.
-fn what(Op(what, number): Op, slots: &[Slot]) -> Option<What> {
+fn what(Op(what, number): Op, shape: &'static Shape) -> Option<What> {
+    let slots = part(&SLOTS, shape.slots);
     if matches!(what, P::Vcc | P::VccFirst) {
         return Some(What::Value(Bits::NONE, Shelf::of(what, 0)?));
     }
@@ -207,6 +207,7 @@ fn what(Op(what, number): Op, slots: &[Slot]) -> Option<What> {
     };
     Some(What::Value(bits, shelf))
 }
+        _ if kind.may_be_half() => bits.with_half(slot, shape)?,
 
 /// Whether the bits of a slot are the lowest sixteen.
 fn is_first_half(slot: &Slot) -> bool {
@@ -258,6 +259,19 @@ impl Bits {
     fn negatable(self, modifiers: &Slot) -> Option<Bits> {
         let is_simple = self.masks[0] | self.inverted < NEGATIVE && self.masks[1] == 0;
         let is_sign = |(_, first, _): &Run| *first == modifier::NEG.trailing_zeros() as u8;
+    /// An operand with `UPPER` where modifiers choose the half of its register; nothing if it cannot be read so.
+    fn with_half(self, slot: &Slot, shape: &'static Shape) -> Option<Bits> {
+        let Some((source, bit)) = slot.half_modifier() else { return Some(self) };
+        let position = shape.packed.get(source).filter(|position| **position != DEFAULT_MODIFIER);
+        let Some(position) = position else { return Some(self) };
+        let modifiers = part(&SLOTS, shape.slots).get(usize::from(*position))?;
+        let is_half = |(_, first, _): &Run| *first == bit.trailing_zeros() as u8;
+        let (at, ..) = runs(modifiers).find(is_half)?;
+        let is_simple = self.masks[0] | self.inverted < UPPER && self.masks[1] == 0;
+        let first = UPPER.trailing_zeros() as u8;
+        self.with(1, (at, first, 1)).filter(|_| is_simple && modifiers.fixed == 0)
+    }
+
         let (at, ..) = runs(modifiers).find(is_sign)?;
         let first = NEGATIVE.trailing_zeros() as u8;
         self.with(1, (at, first, 1)).filter(|_| is_simple && modifiers.fixed == 0)
@@ -285,12 +299,12 @@ impl Usual {
     fn step(self, shape: &'static Shape, op: Op) -> (Option<Step>, Usual) {
         let Op(what, number) = op;
         let slots = part(&SLOTS, shape.slots);
-        let unchanged = (Some(Step::new(op, slots)), self);
+        let unchanged = (Some(Step::new(op, shape)), self);
         let slot = slots.get(usize::from(number)).filter(|_| what != P::Text);
         let Some(slot) = slot else { return unchanged };
         let quiet = |usual: Option<Usual>| usual.map_or(unchanged, |usual| (None, usual));
         let plain = |bits: u64| match self.clear(slot, bits) {
-            Some(usual) => (Some(Step::new(Op(P::Operand, number + 1), slots)), usual),
+            Some(usual) => (Some(Step::new(Op(P::Operand, number + 1), shape)), usual),
             None => unchanged,
         };
         match what {
@@ -329,7 +343,8 @@ impl Usual {
         let source = slots.get(usize::from(number) + 1)?;
         let kind = KINDS.get(usize::from(source.kind))?;
         let usual = self.clear(modifiers, modifier::ABS)?;
-        let bits = Bits::of(source).filter(|_| kind.source == Source::Any)?.negatable(modifiers)?;
+        let is_plain = kind.source == Source::Any && !kind.may_be_half();
+        let bits = Bits::of(source).filter(|_| is_plain)?.negatable(modifiers)?;
         let what = What::Value(bits, Shelf::of_operand(source.kind));
         Some((Step { what, op: Op(P::FloatModifiers, number), ..Step::NOTHING }, usual))
     }
