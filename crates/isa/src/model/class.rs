@@ -3,7 +3,7 @@
 use super::Model;
 use super::arch::Arch;
 use super::code::{Code, scalar_dwords, tag};
-use super::generated::{CLASS_MODES, CLASSES, KINDS};
+use super::generated::{CLASS_MODES, CLASSES, KINDS, OPERAND_NAMES};
 use super::inst::Inst;
 use super::special::Special;
 use super::table::{Class, Flags, Kind};
@@ -57,13 +57,15 @@ impl Model {
         if inst.flags().has(Flags::DP_ALU_32) {
             return self.arch.has(Arch::GFX1250);
         }
-        ["vdst", "src0", "src1", "src2"].into_iter().filter_map(|name| inst.named(name)).any(
-            |slot| {
-                let class = KINDS[usize::from(slot.kind)].class;
-                self.class_name(class)
-                    .is_some_and(|name| matches!(name, "VReg_64" | "VReg_64_Align2"))
-            },
-        )
+        // Few operands are of these classes: names are looked at last.
+        let mut pairs = inst.slots().iter().filter(|slot| {
+            let class = KINDS[usize::from(slot.kind)].class;
+            matches!(self.class_name(class), Some("VReg_64" | "VReg_64_Align2"))
+        });
+        pairs.any(|slot| {
+            let name = OPERAND_NAMES[usize::from(slot.name)];
+            matches!(name, "vdst" | "src0" | "src1" | "src2")
+        })
     }
 }
 

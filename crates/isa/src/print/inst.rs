@@ -172,10 +172,10 @@ impl Printer {
             P::IntModifiers => self.int_modifiers(out, inst, slot, next, msbs),
             P::Vcc | P::VccFirst => self.vcc(out, what),
             P::Addresses => self.addresses(out, inst, slot, msbs),
-            P::OpSel => self.packed(out, inst, " op_sel:[", modifier::OP_SEL),
-            P::OpSelHi => self.packed(out, inst, " op_sel_hi:[", modifier::OP_SEL_HI),
-            P::NegLo => self.packed(out, inst, " neg_lo:[", modifier::NEG),
-            P::NegHi => self.packed(out, inst, " neg_hi:[", modifier::NEG_HI),
+            P::OpSel => self.packed(out, inst, "op_sel:[", modifier::OP_SEL),
+            P::OpSelHi => self.packed(out, inst, "op_sel_hi:[", modifier::OP_SEL_HI),
+            P::NegLo => self.packed(out, inst, "neg_lo:[", modifier::NEG),
+            P::NegHi => self.packed(out, inst, "neg_hi:[", modifier::NEG_HI),
             _ => self.value_step(out, inst, what, kind, self.number(inst, slot, kind), slot),
         }
     }
@@ -431,7 +431,7 @@ impl Printer {
         if !self.model.arch.has(Arch::GFX940) {
             return labelled(out, "blgp", value);
         }
-        modifier_text(out, " neg:[");
+        modifier_text(out, "neg:[");
         for bit in 0..3 {
             if bit > 0 {
                 out.byte(b',');
@@ -445,7 +445,7 @@ impl Printer {
         let is_signed =
             self.model.arch.has(Arch::GFX12) && inst.flags().any(Flags::MUBUF | Flags::MTBUF);
         if is_signed && value != 0 {
-            modifier_text(out, " offset:");
+            modifier_text(out, "offset:");
             out.signed(sign_extend(value.into(), 24));
         } else {
             unsigned_offset(out, value);
@@ -456,7 +456,7 @@ impl Printer {
         if value == 0 {
             return;
         }
-        modifier_text(out, " offset:");
+        modifier_text(out, "offset:");
         let bits = if self.model.arch.has(Arch::GFX10) {
             12
         } else if self.model.arch.has(Arch::GFX12) {
@@ -518,28 +518,26 @@ impl Printer {
     }
 }
 
-/// A modifier, its leading space apart.
+/// A modifier after a space.
+#[inline]
 fn modifier_text<M: Marks>(out: &mut Out<'_, M>, text: &'static str) {
     out.token(Token::Punctuation);
     out.byte(b' ');
     out.token(Token::Modifier);
-    out.text(text.trim_start());
+    out.text(text);
 }
 
 /// ` offset:16`, unless it is zero.
 pub(super) fn unsigned_offset<M: Marks>(out: &mut Out<'_, M>, value: u32) {
     if value != 0 {
-        modifier_text(out, " offset:");
+        modifier_text(out, "offset:");
         out.dec(u64::from(value & 0xffff));
     }
 }
 
 fn named_bit<M: Marks>(out: &mut Out<'_, M>, label: &'static str, is_set: bool) {
     if is_set {
-        out.token(Token::Punctuation);
-        out.byte(b' ');
-        out.token(Token::Modifier);
-        out.text(label);
+        modifier_text(out, label);
     }
 }
 
@@ -607,7 +605,7 @@ fn is_moved(step: &Step, inst: &Inst, msbs: u8) -> bool {
 
 fn pair<M: Marks>(out: &mut Out<'_, M>, first: bool, second: bool) {
     if first || second {
-        modifier_text(out, " op_sel:[");
+        modifier_text(out, "op_sel:[");
         out.byte(b'0' + u8::from(first));
         out.byte(b',');
         out.byte(b'0' + u8::from(second));

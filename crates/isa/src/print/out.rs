@@ -203,21 +203,15 @@ impl<'a, M: Marks> Out<'a, M> {
         }
     }
 
+    /// The last three digits are those of a number with a thousand more, but for its first.
     fn long_dec(&mut self, value: u64) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        let mut rest = value;
-        loop {
-            at -= 1;
-            if let Some(digit) = digits.get_mut(at) {
-                *digit = b'0' + (rest % 10) as u8;
-            }
-            rest /= 10;
-            if rest == 0 {
-                break;
+        match usize::try_from(value).ok().and_then(|value| NUMBERS.get(value)) {
+            Some(digits) => self.word(*digits, (*digits >> 56) as usize),
+            None => {
+                self.long_dec(value / 1000);
+                self.word(NUMBERS[1000 + (value % 1000) as usize] >> 8, 3);
             }
         }
-        digits.iter().skip(at).for_each(|digit| self.byte(*digit));
     }
 
     /// A decimal number that may be negative.

@@ -8,7 +8,7 @@ use super::inst::unsigned_offset;
 use super::out::Out;
 use crate::model::generated::KINDS;
 use crate::model::table::{Kind, P, Source, Type};
-use crate::model::{Arch, tag};
+use crate::model::tag;
 
 /// So many words of text: the last byte is one more than the length, zero for what was not asked for yet,
 /// or `NO_TEXT`.
@@ -211,7 +211,7 @@ impl Printer {
             }
             P::Text => {}
             P::Vcc | P::VccFirst => self.vcc(out, what),
-            P::Offset if self.model.arch.has(Arch::GFX12) => return None,
+            // One that may be negative has more bits than a value.
             P::Offset => unsigned_offset(out, value.into()),
             _ => self.number_step(out, what, kind, value.into()),
         }

@@ -183,6 +183,10 @@ impl Step {
     fn is_text(&self) -> bool {
         self.op.0 == P::Text
     }
+
+    fn has_texts(&self) -> bool {
+        matches!(self.what, What::Value(..))
+    }
 }
 
 /// Where the texts of a step are, if a few bits decide them.
@@ -203,11 +207,11 @@ fn what(Op(what, number): Op, shape: &'static Shape) -> Option<What> {
     let bits = Bits::of(slot)?;
     let bits = match kind.source {
         Source::DualDestination => bits.after_first_destination(slots)?,
+        _ if kind.may_be_half() => bits.with_half(slot, shape)?,
         _ => bits,
     };
     Some(What::Value(bits, shelf))
 }
-        _ if kind.may_be_half() => bits.with_half(slot, shape)?,
 
 /// Whether the bits of a slot are the lowest sixteen.
 fn is_first_half(slot: &Slot) -> bool {
@@ -255,10 +259,6 @@ impl Bits {
         (is_simple && self.masks[1] == 0).then_some(Bits { inverted: self.inverted | 1, ..bits })
     }
 
-    /// A source with `NEGATIVE` where its modifiers say so.
-    fn negatable(self, modifiers: &Slot) -> Option<Bits> {
-        let is_simple = self.masks[0] | self.inverted < NEGATIVE && self.masks[1] == 0;
-        let is_sign = |(_, first, _): &Run| *first == modifier::NEG.trailing_zeros() as u8;
     /// An operand with `UPPER` where modifiers choose the half of its register; nothing if it cannot be read so.
     fn with_half(self, slot: &Slot, shape: &'static Shape) -> Option<Bits> {
         let Some((source, bit)) = slot.half_modifier() else { return Some(self) };
@@ -272,6 +272,10 @@ impl Bits {
         self.with(1, (at, first, 1)).filter(|_| is_simple && modifiers.fixed == 0)
     }
 
+    /// A source with `NEGATIVE` where its modifiers say so.
+    fn negatable(self, modifiers: &Slot) -> Option<Bits> {
+        let is_simple = self.masks[0] | self.inverted < NEGATIVE && self.masks[1] == 0;
+        let is_sign = |(_, first, _): &Run| *first == modifier::NEG.trailing_zeros() as u8;
         let (at, ..) = runs(modifiers).find(is_sign)?;
         let first = NEGATIVE.trailing_zeros() as u8;
         self.with(1, (at, first, 1)).filter(|_| is_simple && modifiers.fixed == 0)
@@ -316,6 +320,8 @@ impl Usual {
             P::NamedInt if KINDS.get(usize::from(slot.kind)).is_some_and(|kind| !kind.always) => {
                 quiet(self.clear(slot, u64::MAX))
             }
+            // Offsets are something else than zero as often as not.
+            P::Offset if unchanged.0.is_some_and(|step| step.has_texts()) => unchanged,
             P::NamedBit
             | P::Gds
             | P::R128A16
