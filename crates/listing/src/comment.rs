@@ -15,28 +15,48 @@ pub(crate) fn push_annotation(out: &mut Vec<u8>, name: &[u8], distance: u64) {
     out.push(b'>');
 }
 
-/// Blanks, address and encoding. Where they have their usual length, copies of one size do.
+/// Blanks, address and encoding, which is so many bytes of the code from here on. Where they have their usual length, they
+/// are put over blanks without a look at it.
 #[inline]
-pub(crate) fn push_comment(out: &mut Vec<u8>, blanks: usize, encoding: &[u8], address: u64) {
-    let (words, rest) = encoding.as_chunks::<4>();
-    let is_usual = address >> 48 == 0 && words.len() <= 5 && rest.is_empty() && blanks <= 64;
-    if !is_usual {
-        return push_long_comment(out, blanks, encoding, address);
-    }
-    let mut text = *b"// 000000000000:                                                ";
-    let [_, _, a, b, c, d, e, f] = address.to_be_bytes();
-    let [_, _, _, _, high @ ..] = word_digits(Case::Upper, u32::from_be_bytes([0, 0, a, b]));
-    text[3..7].copy_from_slice(&high);
-    text[7..15].copy_from_slice(&word_digits(Case::Upper, u32::from_be_bytes([c, d, e, f])));
-    let (places, _) = text[17..].as_chunks_mut::<9>();
-    for ([place @ .., _], word) in places.iter_mut().zip(words) {
-        *place = word_digits(Case::Upper, u32::from_le_bytes(*word));
-    }
+pub(crate) fn push_comment(
+    out: &mut Vec<u8>,
+    blanks: usize,
+    (code, size): (&[u8], usize),
+    address: u64,
+) {
+    /// Up to the encoding.
+    const HEAD: usize = 16;
+    /// A word of it, and the blank before that.
+    const WORD: usize = 9;
+    let is_usual = address >> 48 == 0 && size.is_multiple_of(4) && size <= 20 && blanks <= 64;
+    let Some(pair) = code.first_chunk::<8>().filter(|_| is_usual) else {
+        return push_long_comment(out, blanks, code.get(..size).unwrap_or_default(), address);
+    };
     let start = out.len() + blanks;
-    out.extend_from_slice(&[b' '; 64]);
-    out.truncate(start);
-    out.extend_from_slice(&text);
-    out.truncate(start + 16 + 9 * words.len());
+    out.extend_from_slice(&[b' '; 128]);
+    let place = out.get_mut(start..).and_then(<[u8]>::first_chunk_mut::<64>);
+    let Some(place) = place else { return };
+    place[..HEAD].copy_from_slice(b"// 000000000000:");
+    let [_, _, a, b, c, d, e, f] = address.to_be_bytes();
+    if [a, b] != [0, 0] {
+        let [_, _, _, _, high @ ..] = word_digits(Case::Upper, u32::from_be_bytes([0, 0, a, b]));
+        place[3..7].copy_from_slice(&high);
+    }
+    place[7..15].copy_from_slice(&word_digits(Case::Upper, u32::from_be_bytes([c, d, e, f])));
+    let put = |place: &mut [u8; WORD], word: &[u8; 4]| {
+        place[1..].copy_from_slice(&word_digits(Case::Upper, u32::from_le_bytes(*word)));
+    };
+    let (places, _) = place[HEAD..].as_chunks_mut::<WORD>();
+    let [first, second, others @ ..] = places else { return };
+    // Nearly all have one word or two, which is not known before: two are put in any case.
+    let [w, x, y, z, words @ ..] = *pair;
+    put(first, &[w, x, y, z]);
+    put(second, &words);
+    if size > 8 {
+        let (words, _) = code.get(8..size).unwrap_or_default().as_chunks::<4>();
+        others.iter_mut().zip(words).for_each(|(to, word)| put(to, word));
+    }
+    out.truncate(start + HEAD + WORD * (size / 4));
 }
 
 #[cold]

@@ -63,13 +63,13 @@ impl ExactWriter<'_, '_> {
                 continue;
             };
             let out = part.bytes();
-            let encoding = section.code.get(at..at + size).unwrap_or_default();
+            let code = section.code.get(at..).unwrap_or_default();
             let address = section.address.wrapping_add(at as u64);
             let start = out.len();
             out.push(b'\t');
             self.assembler.print_exact(&inst, msb, out);
             msb.update(&inst);
-            push_comment(out, blanks(start, out), encoding, address);
+            push_comment(out, blanks(start, out), (code, size), address);
             let target = inst.branch_target(address);
             match target.and_then(|it| span.target(self.plan, &inst, it)) {
                 Some(Target::Annotation(name, distance)) => {
@@ -99,7 +99,7 @@ impl ExactWriter<'_, '_> {
             let start = out.len();
             out.push(b'\t');
             out.extend_from_slice(Data::of_bytes(row).to_string().as_bytes());
-            push_comment(out, blanks(start, out), row, address);
+            push_comment(out, blanks(start, out), (row, row.len()), address);
             out.push(b'\n');
             address = address.wrapping_add(row.len() as u64);
             part.pass()?;

@@ -1,6 +1,7 @@
 //! A listing as text, to the byte as `llvm-objdump -d` writes it.
 
 use std::io::{self, Write};
+use std::mem;
 
 use hsaco_analysis::LiveCounts;
 use hsaco_isa::Inst;
@@ -139,9 +140,12 @@ impl TextWriter<'_, '_> {
         let start = self.plan.live.as_ref().map_or(0, |it| it.start(span.section));
         let source = self.plan.source.as_ref();
         let mut place = self.plan.place_before(span);
-        for (at, step, size) in self.plan.steps(span) {
+        // Each is decoded before the one that it follows is printed: what that takes need not be waited for.
+        let mut ahead = None;
+        for next in self.plan.steps(span).map(Some).chain([None]) {
+            let Some((at, step, size)) = mem::replace(&mut ahead, next) else { continue };
             let out = part.bytes();
-            let encoding = section.code.get(at..at + size).unwrap_or_default();
+            let code = section.code.get(at..).unwrap_or_default();
             let address = section.address.wrapping_add(at as u64);
             if let Some(source) = source
                 && !matches!(step, Step::Zeros)
@@ -159,9 +163,8 @@ impl TextWriter<'_, '_> {
                 Step::Zeros => out.extend_from_slice(b"\t\t...\n"),
                 Step::Unknown => {
                     msb = VgprMsb::default();
-                    self.unknown(encoding, address, out);
-                    let rest = section.code.get(at..).unwrap_or_default();
-                    if let Some(refused) = self.plan.decoder.refused(rest) {
+                    self.unknown((code, size), address, out);
+                    if let Some(refused) = self.plan.decoder.refused(code) {
                         self.plan.decoder.print_remarks(&refused, out);
                     }
                     out.push(b'\n');
@@ -171,7 +174,7 @@ impl TextWriter<'_, '_> {
                     let target = branch.and_then(|it| span.target(self.plan, &inst, it));
                     let blanks = self.inst(&inst, msb, target.as_ref(), &mut printing, out);
                     msb.update(&inst);
-                    self.comment(blanks, encoding, address, out);
+                    self.comment(blanks, (code, size), address, out);
                     if let Some(Target::Annotation(name, distance)) = target {
                         push_annotation(out, name, distance);
                     }
@@ -214,17 +217,17 @@ impl TextWriter<'_, '_> {
         COMMENT_COLUMN.saturating_sub(width)
     }
 
-    fn unknown(&self, bytes: &[u8], address: u64, out: &mut Vec<u8>) {
+    fn unknown(&self, (code, size): (&[u8], usize), address: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.push(b'\t');
-        push_directive(out, bytes);
+        push_directive(out, code.get(..size).unwrap_or_default());
         let width = out.len() - start;
-        self.comment(COMMENT_COLUMN.saturating_sub(width), bytes, address, out);
+        self.comment(COMMENT_COLUMN.saturating_sub(width), (code, size), address, out);
     }
 
     /// Blanks, then address and encoding.
     #[inline(always)]
-    fn comment(&self, blanks: usize, encoding: &[u8], address: u64, out: &mut Vec<u8>) {
+    fn comment(&self, blanks: usize, encoding: (&[u8], usize), address: u64, out: &mut Vec<u8>) {
         match self.style.color {
             false => push_comment(out, blanks, encoding, address),
             true => {
