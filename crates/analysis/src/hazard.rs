@@ -6,7 +6,7 @@
 use hsaco_isa::Decoder;
 use hsaco_isa::effects::hazard::{Demand, Doubt, Hazards, Kinds, Outlook, Passage};
 use hsaco_isa::effects::{Effects, Flow};
-use hsaco_isa::model::{Register, VgprMsb};
+use hsaco_isa::model::VgprMsb;
 
 use crate::cfg::{BlockId, Cfg};
 use crate::state::States;
@@ -253,7 +253,7 @@ impl Back<'_> {
         for demand in search.hazards.between_kinds((kinds, &first), second) {
             let distance = self.distance(&demand);
             if let Some(distance) = distance.filter(|it| *it < demand.needed)
-                && !self.is_overwritten(&demand)
+                && !self.is_overwritten(&demand, &first)
             {
                 let doubt = demand.hazard.doubt(self.between());
                 let path = || self.path.iter().rev().copied().collect();
@@ -284,17 +284,15 @@ impl Back<'_> {
         })
     }
 
-    /// Whether an instruction in between writes what they share: then it is that one that counts.
-    fn is_overwritten(&self, demand: &Demand) -> bool {
-        let Some(shared) = demand.register else { return false };
-        self.passed.iter().any(|step| {
+    /// Whether instructions in between write all that the two share: then it is these that count.
+    fn is_overwritten(&self, demand: &Demand, first: &Effects<'_>) -> bool {
+        let Some(mut left) = demand.left_by(first) else { return false };
+        for step in &self.passed {
             let (inst, msb) = (self.search.stream.inst(*step), self.search.msb(*step));
-            inst.is_some_and(|inst| {
-                let effects = self.search.decoder.effects(&inst, msb.unwrap_or_default());
-                // A write of one half leaves the other as it was.
-                let is_whole = |it: &Register| it.half.is_none() || it.half == shared.half;
-                effects.writes().any(|it| it.overlaps(&shared) && is_whole(&it))
-            })
-        })
+            if let Some(inst) = inst {
+                left.overwrite(&self.search.decoder.effects(&inst, msb.unwrap_or_default()));
+            }
+        }
+        left.is_empty()
     }
 }

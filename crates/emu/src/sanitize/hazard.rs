@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use hsaco_isa::effects::Effects;
 use hsaco_isa::effects::hazard::{Demand, Doubt, Kinds, Passage, Unit};
-use hsaco_isa::model::Register;
 
 use super::fault::{Event, Fault};
 use super::site::Site;
@@ -69,7 +69,7 @@ impl Observer<'_> {
             for demand in hazards.between(&first_effects, &effects) {
                 if let Some(distance) = self.distance(&demand, between)
                     && distance < u32::from(demand.needed)
-                    && !self.is_overwritten(&demand, between)
+                    && !self.is_overwritten(&demand, &first_effects, between)
                 {
                     let doubt = demand.hazard.doubt(all_kinds(between));
                     self.tell_hazard((first, second), &demand, distance, doubt);
@@ -89,15 +89,13 @@ impl Observer<'_> {
         })
     }
 
-    /// Whether an instruction in between writes what the two share: then it is that one that counts.
-    fn is_overwritten(&self, demand: &Demand, between: &[&Site]) -> bool {
-        let Some(shared) = demand.register else { return false };
-        // A write of one half leaves the other as it was.
-        let is_whole = |it: &Register| it.half.is_none() || it.half == shared.half;
-        between.iter().any(|site| {
-            let effects = self.decoder.effects(&site.inst, site.msb);
-            effects.writes().any(|it| it.overlaps(&shared) && is_whole(&it))
-        })
+    /// Whether instructions in between write all that the two share: then it is these that count.
+    fn is_overwritten(&self, demand: &Demand, first: &Effects<'_>, between: &[&Site]) -> bool {
+        let Some(mut left) = demand.left_by(first) else { return false };
+        for site in between {
+            left.overwrite(&self.decoder.effects(&site.inst, site.msb));
+        }
+        left.is_empty()
     }
 
     fn tell_hazard(

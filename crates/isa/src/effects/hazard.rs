@@ -195,6 +195,39 @@ pub struct Demand {
     pub register: Option<Register>,
 }
 
+impl Demand {
+    /// The registers that the first instruction leaves to the second, for those between them to overwrite; none where the
+    /// two share no register.
+    #[must_use]
+    pub fn left_by(&self, first: &Effects<'_>) -> Option<LeftRegisters> {
+        let shared = self.register?;
+        let written = first.writes().filter(|it| it.overlaps(&shared));
+        let mut left: Vec<Register> = written.flat_map(|it| it.common(&shared)).collect();
+        if left.is_empty() {
+            // The first one reads what the second writes.
+            left.extend(shared.common(&shared));
+        }
+        Some(LeftRegisters(left))
+    }
+}
+
+/// What nothing has overwritten yet of the registers that two instructions share.
+#[derive(Debug)]
+pub struct LeftRegisters(Vec<Register>);
+
+impl LeftRegisters {
+    /// An instruction between the two writes its results.
+    pub fn overwrite(&mut self, between: &Effects<'_>) {
+        self.0.retain(|left| !between.writes().any(|it| it.covers(left)));
+    }
+
+    /// Whether nothing is left: what was written in between is what counts.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl Hazard {
     /// What an instruction between the two adds to their distance.
     #[must_use]
@@ -563,6 +596,41 @@ mod tests {
         assert_eq!(demands("gfx942", compare, constant), "valu-sgpr-valu 2");
         let [compare, select] = [compare, select].map(|line| line.replace("vcc", "vcc_lo"));
         assert_eq!(demands("gfx1100", &compare, &select), "");
+    }
+
+    /// Whether a line between two others leaves nothing of what they share.
+    fn is_overwritten(processor: &str, lines: [&str; 3]) -> bool {
+        let processor = Processor::from_name(processor).unwrap();
+        let assembler = Assembler::new(processor, DecodeOptions::default()).unwrap();
+        let insts = lines.map(|line| assembler.assemble(line).unwrap());
+        let decoder = assembler.decoder();
+        let [first, between, second] =
+            insts.each_ref().map(|inst| decoder.effects(inst, VgprMsb::default()));
+        let demand = decoder.hazards().between(&first, &second).next().unwrap();
+        let mut left = demand.left_by(&first).unwrap();
+        left.overwrite(&between);
+        left.is_empty()
+    }
+
+    #[test]
+    fn a_part_that_is_written_in_between_leaves_the_rest() {
+        let store = "global_store_dword v1, v0, s[6:7]";
+        let first = "v_readfirstlane_b32 s6, v2";
+        for (between, is_all) in [
+            ("v_readfirstlane_b32 s7, v3", false),
+            ("s_mov_b32 s7, 0", false),
+            ("s_mov_b32 s6, 0", true),
+            ("s_mov_b64 s[6:7], 0", true),
+        ] {
+            assert_eq!(is_overwritten("gfx942", [first, between, store]), is_all, "{between}");
+        }
+        let compare = "v_cmp_eq_u32_e64 s[6:7], v0, v1";
+        assert!(!is_overwritten("gfx942", [compare, "s_mov_b32 s6, 0", store]));
+        let product = "v_mfma_f32_4x4x4_16b_f16 v[0:3], v[4:5], v[6:7], v[0:3]";
+        let read = "global_store_dwordx4 v[8:9], v[0:3], off";
+        assert!(!is_overwritten("gfx942", [product, "v_mov_b32_e32 v1, 0", read]));
+        let one = "global_store_dword v[8:9], v1, off";
+        assert!(is_overwritten("gfx942", [product, "v_mov_b32_e32 v1, 0", one]));
     }
 
     #[test]

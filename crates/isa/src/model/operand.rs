@@ -74,6 +74,30 @@ impl Register {
             }
         }
     }
+
+    /// The registers that two have in common, one by one.
+    pub(crate) fn common(self, other: &Register) -> impl Iterator<Item = Register> + use<> {
+        let end = |it: &Register| it.first + u16::from(it.count.max(1));
+        let (first, end) = (self.first.max(other.first), end(&self).min(end(other)));
+        let file = match (self.file, other.file) {
+            (RegisterFile::Special(one), RegisterFile::Special(other)) if other.is_half_of(one) => {
+                RegisterFile::Special(other)
+            }
+            (file, _) => file,
+        };
+        let half = self.half.or(other.half);
+        (first..end).map(move |first| Register { file, first, count: 1, half })
+    }
+
+    /// Whether a register has all bits of another one, which is not several.
+    pub(crate) fn covers(&self, other: &Register) -> bool {
+        let is_half = match (self.file, other.file) {
+            (RegisterFile::Special(whole), RegisterFile::Special(part)) => part.is_half_of(whole),
+            _ => false,
+        };
+        let is_whole = self.half.is_none() || self.half == other.half;
+        is_half || self.file == other.file && self.overlaps(other) && is_whole
+    }
 }
 
 impl fmt::Display for Register {
