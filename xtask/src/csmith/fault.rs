@@ -16,7 +16,8 @@ pub(super) struct Fault {
 }
 
 /// What the compiler says where it makes no code of a valid program. Any other error is a failure of the campaign.
-const REFUSALS: [&str; 1] = ["branch size exceeds simm16"];
+const REFUSALS: [&str; 2] =
+    ["branch size exceeds simm16", "clang frontend command failed with exit code 139"];
 
 /// The reason for which the compiler is known to make no code, if it is one.
 pub(super) fn refusal(message: &str) -> Option<&'static str> {
