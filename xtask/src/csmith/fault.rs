@@ -24,7 +24,7 @@ pub(super) fn refusal(message: &str) -> Option<&'static str> {
     REFUSALS.into_iter().find(|it| message.contains(it))
 }
 
-const FAULTS: [Fault; 2] = [
+const FAULTS: [Fault; 10] = [
     Fault {
         name: "or-with-all-ones",
         seed: 122,
@@ -45,7 +45,20 @@ const FAULTS: [Fault; 2] = [
                 \tbuffer_store_dword v45, v40, s[0:3], s33 offen ; 4-byte Folded Spill\n\
                 \tv_accvgpr_read_b32 v40, a31\n",
     },
+    sign_for_ones("gfx90a", "\tv_ashrrev_i32_e32 v4, 31, v1\n", "\tv_mov_b32_e32 v4, -1\n"),
+    sign_for_ones("gfx942", "\tv_ashrrev_i32_e32 v4, 31, v1\n", "\tv_mov_b32_e32 v4, -1\n"),
+    sign_for_ones("gfx950", "\tv_ashrrev_i32_e32 v4, 31, v1\n", "\tv_mov_b32_e32 v4, -1\n"),
+    sign_for_ones("gfx1030", "\tv_ashrrev_i32_e32 v6, 31, v1\n", "\tv_mov_b32_e32 v6, -1\n"),
+    sign_for_ones("gfx1100", "\tv_ashrrev_i32_e32 v6, 31, v1\n", "\tv_mov_b32_e32 v6, -1\n"),
+    sign_for_ones("gfx1151", "\tv_ashrrev_i32_e32 v6, 31, v1\n", "\tv_mov_b32_e32 v6, -1\n"),
+    sign_for_ones("gfx1201", "\tv_ashrrev_i32_e32 v5, 31, v1\n", "\tv_mov_b32_e32 v5, -1\n"),
+    sign_for_ones("gfx1250", "\tv_ashrrev_i32_e32 v1, 31, v3\n", "\tv_mov_b32_e32 v1, -1\n"),
 ];
+
+/// `or-with-all-ones` again: the sign of a number where -1 should be.
+const fn sign_for_ones(target: &'static str, wrong: &'static str, right: &'static str) -> Fault {
+    Fault { name: "or-with-all-ones", seed: 479, target, level: "3", wrong, right }
+}
 
 impl Fault {
     pub(super) fn of(seed: u64, target: &str, level: &str) -> Option<&'static Self> {
