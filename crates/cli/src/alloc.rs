@@ -1,8 +1,8 @@
-//! Memory for payloads: large blocks in large pages.
+//! Memory in large pages: large blocks, and the heap of runs that need much.
 //!
 //! A decompressed payload is tens of megabytes that are written once. In pages of 4 KiB the system
 //! spends more time handing them out than zstd does filling them; asked for large pages, it hands
-//! out 2 MiB at a time.
+//! out 2 MiB at a time. [What that buys](../../../docs/allocation.md).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -84,3 +84,32 @@ unsafe impl GlobalAlloc for Alloc {
         }
     }
 }
+
+/// Has the heap grow by much at once, in large pages but for its beginning, and keep what it has: short runs touch no
+/// large page, and long ones do not wait for thousands of small ones.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn prepare_heap() {
+    /// Address space, which is memory only once it is touched.
+    const ROOM: i32 = 64 << 20;
+    /// What short runs need.
+    const LITTLE: usize = 512 << 10;
+    // SAFETY: `mallopt`, `malloc` and `sbrk(0)` have no preconditions. The advice is about whole pages between the fresh
+    // block and the end of the heap, which belong to the allocator, and changes no content.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, i32::try_from(LARGE_PAGE).unwrap_or(i32::MAX));
+        libc::mallopt(libc::M_TOP_PAD, ROOM);
+        let block = std::hint::black_box(libc::malloc(LITTLE));
+        let start = (block.addr() + LITTLE).next_multiple_of(LARGE_PAGE);
+        let size = libc::sbrk(0).addr().saturating_sub(start) / LARGE_PAGE * LARGE_PAGE;
+        if !block.is_null() && size > 0 {
+            libc::madvise(block.with_addr(start), size, libc::MADV_HUGEPAGE);
+        }
+        libc::free(block);
+    }
+}
+
+/// Elsewhere the allocator knows best.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn prepare_heap() {}

@@ -25,7 +25,7 @@ use clap::{Command, CommandFactory as _, Parser};
 use hsaco_files::{input, parallel, progress, source_files, stream};
 use hsaco_table::text as table;
 
-pub use crate::alloc::Alloc;
+pub use crate::alloc::{Alloc, prepare_heap};
 use crate::report::Status;
 use crate::verb::{Task, VERBS, Verb};
 

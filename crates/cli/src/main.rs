@@ -6,5 +6,6 @@ use std::process::ExitCode;
 static ALLOC: hsaco_cli::Alloc = hsaco_cli::Alloc;
 
 fn main() -> ExitCode {
+    hsaco_cli::prepare_heap();
     hsaco_cli::run(std::env::args_os()).into()
 }

@@ -1,9 +1,10 @@
 //! Names as numbers: each is kept once, and comparing two is comparing integers.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::BuildHasher as _;
+use std::ops::Range;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use hsaco_bytes::Str;
 
 /// The number of a name.
@@ -16,46 +17,75 @@ impl NameId {
     }
 }
 
-/// Every name that was ever seen.
+/// Every name that was ever seen, one behind the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    ids: HashMap<Arc<[u8]>, NameId, RandomState>,
-    names: Vec<Arc<[u8]>>,
+    ids: HashTable<NameId>,
+    places: Vec<Range<usize>>,
+    bytes: Vec<u8>,
+    hasher: RandomState,
 }
 
 impl Names {
     pub(crate) fn intern(&mut self, name: Str<'_>) -> NameId {
-        if let Some(id) = self.ids.get(name.as_bytes()) {
-            return *id;
+        let hash = self.hasher.hash_one(name.as_bytes());
+        if let Some(id) = self.find_hashed(name, hash) {
+            return id;
         }
-        let id = NameId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
-        let name: Arc<[u8]> = name.as_bytes().into();
-        self.names.push(Arc::clone(&name));
-        self.ids.insert(name, id);
+        let id = NameId(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.places.push(start..self.bytes.len());
+        let Self { ids, places, bytes, hasher } = self;
+        ids.insert_unique(hash, id, |id| hasher.hash_one(text(places, bytes, *id).as_bytes()));
         id
     }
 
     pub(crate) fn find(&self, name: Str<'_>) -> Option<NameId> {
-        self.ids.get(name.as_bytes()).copied()
+        self.find_hashed(name, self.hasher.hash_one(name.as_bytes()))
+    }
+
+    fn find_hashed(&self, name: Str<'_>, hash: u64) -> Option<NameId> {
+        self.ids.find(hash, |id| self.name(*id) == name).copied()
     }
 
     pub(crate) fn name(&self, id: NameId) -> Str<'_> {
-        self.names.get(id.index()).map_or(Str::new(b""), |name| Str::new(name))
+        text(&self.places, &self.bytes, id)
     }
 
     /// Every name's number.
     pub(crate) fn all(&self) -> impl Iterator<Item = NameId> + use<> {
-        (0..u32::try_from(self.names.len()).unwrap_or(u32::MAX)).map(NameId)
+        (0..u32::try_from(self.places.len()).unwrap_or(u32::MAX)).map(NameId)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.names.len()
+        self.places.len()
+    }
+
+    /// Makes room for so many more.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        let Self { ids, places, bytes, hasher } = self;
+        ids.reserve(count, |id| hasher.hash_one(text(places, bytes, *id).as_bytes()));
+        places.reserve(count);
     }
 
     /// Forgets all names after the first so many.
     pub(crate) fn truncate(&mut self, len: usize) {
-        for name in self.names.drain(len.min(self.names.len())..) {
-            self.ids.remove(&name);
+        for index in len..self.places.len() {
+            let place = self.places.get(index).cloned().unwrap_or_default();
+            let name = self.bytes.get(place).unwrap_or_default();
+            if let Ok(id) =
+                self.ids.find_entry(self.hasher.hash_one(name), |id| id.index() == index)
+            {
+                id.remove();
+            }
         }
+        self.places.truncate(len);
+        self.bytes.truncate(self.places.last().map_or(0, |it| it.end));
     }
+}
+
+fn text<'a>(places: &[Range<usize>], bytes: &'a [u8], id: NameId) -> Str<'a> {
+    let place = places.get(id.index()).cloned().unwrap_or_default();
+    Str::new(bytes.get(place).unwrap_or_default())
 }

@@ -121,11 +121,12 @@ impl<'a> Found<'a> {
         index: &Index<'a>,
         segments: &[Segment],
     ) -> Result<Self> {
+        let count = index.kernels().len();
         let mut found = Self {
-            kernels: Vec::new(),
-            by_symbol: HashMap::default(),
-            by_entry: HashMap::default(),
-            by_address: HashMap::default(),
+            kernels: Vec::with_capacity(count),
+            by_symbol: HashMap::with_capacity_and_hasher(count, RandomState::default()),
+            by_entry: HashMap::with_capacity_and_hasher(count, RandomState::default()),
+            by_address: HashMap::with_capacity_and_hasher(count, RandomState::default()),
         };
         for kernel in index.kernels() {
             let Some(symbol) = kernel.descriptor_symbol() else { continue };

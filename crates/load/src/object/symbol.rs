@@ -166,7 +166,10 @@ impl<'a> Reader<'_, 'a> {
         is_first: bool,
         is_dynamic: bool,
     ) -> Result<Vec<Slot>> {
-        let mut slots = vec![Slot::Nothing];
+        let mut slots = Vec::with_capacity(table.len());
+        slots.push(Slot::Nothing);
+        self.entries.reserve(table.len());
+        self.names.reserve(table.len());
         for symbol in table.iter() {
             let symbol = symbol.map_err(|error| unreadable(&error))?;
             slots.push(self.slot(&symbol, is_first, is_dynamic)?);
@@ -176,13 +179,15 @@ impl<'a> Reader<'_, 'a> {
 
     /// Tells which symbols take part in linking; those that the other table has not are added.
     fn join(&mut self, table: &SymbolTable<'a>) -> Result<Vec<Slot>> {
-        let mut known: HashMap<NameId, usize, RandomState> = HashMap::default();
+        let mut known: HashMap<NameId, usize, RandomState> =
+            HashMap::with_capacity_and_hasher(table.len(), RandomState::default());
         for (number, entry) in self.entries.iter().enumerate() {
             if entry.binding != Binding::Local {
                 known.insert(entry.name, number);
             }
         }
-        let mut slots = vec![Slot::Nothing];
+        let mut slots = Vec::with_capacity(table.len());
+        slots.push(Slot::Nothing);
         for symbol in table.iter() {
             let symbol = symbol.map_err(|error| unreadable(&error))?;
             let same = self.names.find(symbol.name).and_then(|name| known.get(&name)).copied();
