@@ -373,6 +373,30 @@ fn remarks_name_the_tuples_that_llvm_has() {
     assert_eq!(listing.matches("TTMP_256").count(), 2, "{listing}");
 }
 
+/// Ranges of registers that s_set_vgpr_msb moves, up to v1023 and past it: what is not there is not named.
+#[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+fn registers_past_the_last_are_not_named() {
+    let folder = scratch_dir();
+    let mut source = String::from(".type f,@function\nf:\n");
+    for msb in 0..256 {
+        writeln!(source, "s_set_vgpr_msb {msb}").unwrap();
+        source.push_str(
+            "ds_load_b128 v[254:257], v255
+            ds_load_b128 v[252:255], v219
+            ds_store_b64 v255, v[254:255]
+            ds_store_b128 v0, v[254:257]
+            v_add_f64_e64 v[254:255], v[252:253], v[2:3]
+            v_mov_b32_e32 v255, v254
+            v_wmma_f32_16x16x32_bf16 v[254:261], v[246:253], v[248:255], v[250:257]\n",
+        );
+    }
+    assemble_for(folder.path(), "gfx1250", &source);
+    check(folder.path(), &["case.o"]);
+    let listing = String::from_utf8(disasm(folder.path(), &["case.o"]).stdout).unwrap();
+    assert!(listing.contains("/*v[1020:1023]*/") && !listing.contains("/*v[1022:1025]*/"));
+}
+
 /// Often one whose scalar operands may be misaligned. LLVM dies of literals in encodings of gfx8 and gfx9 that have none:
 /// no operand of nine bits is one.
 fn random_word(random: &mut Random) -> u32 {

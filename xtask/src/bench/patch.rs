@@ -48,8 +48,19 @@ const EIGHT: [&str; 8] = [
     "v_wmma_i32_16x16x64_iu8 v[16:23], v[0:7], v[8:15], v[16:23]\nv_add_f32_e32 v16, v0, v1",
 ];
 
-/// Two instructions that a branch may pass over.
-const BRANCH: &str = "s_cmp_eq_u32 s4, 1\ns_cbranch_scc1 1\nv_add_f32_e32 v1, v2, v3\n";
+/// Eight instructions that a branch may pass over. Blocks of two or three leave no room for a far jump: sites among them
+/// are refused.
+const BRANCH: &str = "s_cmp_eq_u32 s4, 1
+s_cbranch_scc1 8
+v_add_f32_e32 v1, v2, v3
+v_add_f32_e32 v4, v5, v6
+v_add_f32_e32 v7, v8, v9
+v_add_f32_e32 v10, v11, v12
+v_add_f32_e32 v1, v2, v3
+v_add_f32_e32 v4, v5, v6
+v_add_f32_e32 v7, v8, v9
+v_add_f32_e32 v10, v11, v12
+";
 
 /// What an object of a size is made of.
 struct Shape {
@@ -113,7 +124,7 @@ const SHAPES: [Shape; 5] = [
         name: "patch 200 MB, dense branches",
         kernels: KERNELS,
         usual: BRANCH,
-        repeated: 60,
+        repeated: 20,
         sites: &SITES,
         wanted: CHANGED,
         seconds: 6,

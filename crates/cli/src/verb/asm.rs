@@ -63,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Fine;
     let mut out = Output::open(args.output.as_deref())?;
     let mut assembled = Assembled::new(args.target);
+    let mut shown = Vec::new();
     for line in lines(&assembler, text) {
         if line.is_blank && args.format == Format::Text {
             writeln!(out)?;
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         };
         match args.format {
             Format::Text => {
-                let mut shown = Vec::new();
+                shown.clear();
                 assembler.show_encoding(&statement, &mut shown);
                 out.write_all(&shown)?;
             }

@@ -112,7 +112,7 @@ impl Assembler {
         out.extend_from_slice(b"; encoding: [");
         let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' - 10 + value };
         let mut text = [0; 5 * 20];
-        for (place, byte) in text.as_chunks_mut().0.iter_mut().zip(inst.bytes()) {
+        for (place, byte) in text.as_chunks_mut().0.iter_mut().zip(inst.bytes()).take(inst.len()) {
             *place = [b',', b'0', b'x', digit(byte >> 4), digit(byte & 15)];
         }
         out.extend_from_slice(text.get(1..5 * inst.len()).unwrap_or_default());
@@ -124,6 +124,9 @@ fn without_comment(line: &str) -> &str {
     if line.starts_with('#') {
         return "";
     }
-    let code = line.split_once(';').map_or(line, |(code, _)| code);
-    code.split_once("//").map_or(code, |(code, _)| code)
+    let bytes = line.as_bytes();
+    let follows = bytes.iter().skip(1).chain(b"\n");
+    let comment =
+        bytes.iter().zip(follows).position(|pair| matches!(pair, (b';', _) | (b'/', b'/')));
+    comment.and_then(|at| line.get(..at)).unwrap_or(line)
 }

@@ -8,6 +8,9 @@ use super::Printer;
 use super::out::{Marks, Out, Token};
 use super::padded::{NUMBER_COUNT, NUMBERS, SPECIAL_NAMES};
 
+/// How many vector registers there are with upper bits.
+const VECTOR_REGISTERS: u32 = 1024;
+
 /// A register, with the number of registers that the operand spans.
 #[inline]
 pub(super) fn register<M: Marks>(out: &mut Out<'_, M>, code: Code, dwords: u8) {
@@ -179,7 +182,7 @@ impl Printer {
         }
     }
 
-    /// The register meant after `s_set_vgpr_msb`, as a comment.
+    /// The register meant after `s_set_vgpr_msb`, as a comment, if there is one of that number.
     fn print_upper_register<M: Marks>(
         &self,
         out: &mut Out<'_, M>,
@@ -191,12 +194,13 @@ impl Printer {
             return;
         }
         let upper = u32::from(msbs >> (msb * 2) & 3) << 8;
-        if upper == 0 {
+        let number = u32::from(code.number());
+        let is_there = number + upper + u32::from(dwords) <= VECTOR_REGISTERS;
+        if upper == 0 || code.tag() == tag::VGPR && !is_there {
             return;
         }
         out.token(Token::Comment);
         out.text(" /*");
-        let number = u32::from(code.number());
         match code.tag() {
             tag::HALF => half_register(out, (number >> 1) + upper, number & 1 != 0),
             _ => range(out, b'v', number + upper, dwords),

@@ -90,9 +90,12 @@ pub(super) fn host(
         let mut first = block.first.max(start);
         while first < block.end.min(end) && tried < HOSTS_TRIED {
             let wanted = dialect.far_size() + size;
-            let Some(window) = movable(view, occupied, first..block.end, wanted, rules) else {
-                first += 1;
-                continue;
+            let window = match movable(view, occupied, first..block.end, wanted, rules) {
+                Ok(window) => window,
+                Err(next) => {
+                    first = next;
+                    continue;
+                }
             };
             let start = stream.address_of(window.first);
             if dialect.near(body.site, start + dialect.far_size() as u64).is_none() {
@@ -102,7 +105,7 @@ pub(super) fn host(
             tried += 1;
             if let Ok(crossing) = crossing(view, &window) {
                 let wanted = crossing.site_size(dialect) + size;
-                let window = movable(view, occupied, first..block.end, wanted, rules)?;
+                let window = movable(view, occupied, first..block.end, wanted, rules).ok()?;
                 let crossing = self::crossing(view, &window).ok()?;
                 let room = stream.address_of(window.end()) - stream.address_of(window.first);
                 if crossing.site_size(dialect) + size <= room as usize {
@@ -115,27 +118,29 @@ pub(super) fn host(
     })
 }
 
-/// Instructions from the first of a range on that may move together and have so many bytes.
+/// Instructions from the first of a range on that may move together and have so many bytes; else the step from which on
+/// there may be some.
 pub(super) fn movable(
     view: &View<'_>,
     occupied: &Occupied,
     range: Range<usize>,
     size: usize,
     rules: &[(&'static str, u64)],
-) -> Option<Window> {
+) -> Result<Window, usize> {
     let stream = view.stream();
     let mut code = Vec::new();
     let mut bytes = 0;
     for step in range.clone() {
         let is_free = !occupied.has(step);
-        let inst = stream.inst(step).filter(|it| is_free && may_move(it, false))?;
+        let inst = stream.inst(step).filter(|it| is_free && may_move(it, false));
+        let inst = inst.ok_or(step + 1)?;
         bytes += inst.len();
         code.push(inst);
         if bytes >= size {
-            break;
+            return Ok(Window::new(range.start, code.len(), code, rules.to_vec()));
         }
     }
-    (bytes >= size).then(|| Window::new(range.start, code.len(), code, rules.to_vec()))
+    Err(range.end)
 }
 
 /// A window that has taken in its neighbours, and other windows with them, until a far jump fits in its place.
@@ -201,11 +206,15 @@ pub(super) fn may_move(inst: &Inst, is_last: bool) -> bool {
         Flow::End => is_last,
         _ => false,
     };
-    // What reads the program counter, and what groups the instructions after it.
-    let is_bound = name.contains("_pc")
-        || name.contains("getpc")
-        || matches!(name, "s_clause" | "s_delay_alu");
-    flows && !is_bound
+    flows && !is_bound(name)
+}
+
+/// What reads the program counter, and what groups the instructions after it: all are scalar instructions.
+fn is_bound(name: &str) -> bool {
+    let Some(scalar) = name.strip_prefix("s_") else { return false };
+    scalar.contains("_pc")
+        || scalar.starts_with("getpc")
+        || matches!(scalar, "clause" | "delay_alu")
 }
 
 #[cfg(test)]

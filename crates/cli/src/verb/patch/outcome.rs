@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 use std::ops::Range;
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use hsaco::container::{self, Container};
@@ -43,8 +44,14 @@ impl Outcome {
             code_objects(input, &container::WalkOptions::default()).with_context(named)?;
         let Some(entries) = entries else {
             let release = |part: Range<usize>| input.release(part.start as u64, part.len() as u64);
-            let patched = patcher.patch_releasing(input, &release).with_context(named)?;
-            return Ok(Some(Outcome::of_object(input, patched)));
+            let (digest, patched) = thread::scope(|scope| {
+                let digest = scope.spawn(|| digest(input));
+                let patched = patcher.patch_releasing(input, &release);
+                (digest.join(), patched)
+            });
+            let digest = digest.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let object = PatchedObject::alone(digest, patched.with_context(named)?);
+            return Ok(Some(Outcome::new(input, object.into())));
         };
         if input.found && entries.is_empty() {
             return Ok(None);
