@@ -8,6 +8,7 @@ mod disasm;
 mod growth;
 mod help;
 mod packages;
+mod partial;
 mod robustness;
 mod roundtrip;
 mod same_text;

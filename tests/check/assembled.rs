@@ -101,6 +101,31 @@ const LDS_200000: &[(&str, &str)] = &[(".group_segment_fixed_size", "200000")];
 const LDS_163840: &[(&str, &str)] = &[(".group_segment_fixed_size", "163840")];
 const LDS_163844: &[(&str, &str)] = &[(".group_segment_fixed_size", "163844")];
 
+/// LLVM's assembler takes these values. What decodes the metadata refuses them, and so all that launches by it.
+#[test]
+#[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
+fn what_the_metadata_cannot_say_of_a_kernel_is_an_error() {
+    let told = |key: &'static str, value: &'static str| {
+        let metadata: &'static [_] = Box::leak(Box::new([(key, value)]));
+        let object = object("gfx1250", &[Kernel { metadata, ..PLAIN }]);
+        only("metadata-invalid", on("gfx1250"), &object)
+    };
+    for (key, fine) in [
+        (".uniform_work_group_size", &["0", "1"][..]),
+        (".cluster_dims", &["[1, 1, 1]", "[2, 255, 1]"]),
+    ] {
+        fine.iter().for_each(|value| assert_eq!(told(key, value), "", "{key} {value}"));
+    }
+    let wrong = [
+        (".uniform_work_group_size", "2"),
+        (".cluster_dims", "[0, 1, 1]"),
+        (".cluster_dims", "[256, 1, 1]"),
+        (".vgpr_count", "-1"),
+    ];
+    let told: String = wrong.into_iter().map(|(key, value)| told(key, value)).collect();
+    expect![[r#""#]].assert_eq(&told);
+}
+
 #[test]
 #[cfg_attr(not(tools), ignore = "needs the tools of .ci/run")]
 fn a_plain_kernel_passes_everywhere() {

@@ -13,7 +13,7 @@ use hsaco_isa::target::{Generation, WaveSize};
 use hsaco_isa::{Processor, TargetId};
 use hsaco_load::Errors;
 use hsaco_object::descriptor::{Field, KernelDescriptor};
-use hsaco_object::metadata::{Argument, Broken, KernelMetadata, verify_at};
+use hsaco_object::metadata::{self, Argument, Broken, KernelMetadata, verify_at};
 use hsaco_object::note::{NT_AMDGPU_METADATA, OWNER_AMDGPU};
 use hsaco_object::{CodeObject, Index, Kernel};
 
@@ -230,10 +230,11 @@ pub(crate) struct KernelFacts<'f, 'a> {
 
 /// What is read of a kernel once.
 struct ReadKernel<'a> {
-    metadata: Option<KernelMetadata<'a>>,
+    metadata: Option<Result<KernelMetadata<'a>, Error>>,
     descriptor: Option<KernelDescriptor>,
     allocation: Option<Allocation>,
-    arguments: OnceCell<Vec<Argument<'a>>>,
+    /// The arguments, up to one that cannot be read, and why it cannot.
+    arguments: OnceCell<(Vec<Argument<'a>>, Option<Error>)>,
     source_name: OnceCell<Option<String>>,
     shortages: OnceCell<Option<Shortages>>,
     undecodable: OnceCell<Option<Undecodable>>,
@@ -242,7 +243,7 @@ struct ReadKernel<'a> {
 impl<'a> ReadKernel<'a> {
     fn new(kernel: &Kernel<'a>, generation: Option<Generation>) -> Self {
         Self {
-            metadata: kernel.metadata().and_then(|it| it.decode().ok()),
+            metadata: kernel.metadata().map(metadata::Kernel::decode),
             descriptor: kernel.descriptor(),
             allocation: generation.and_then(|it| Allocation::of(kernel, it)),
             arguments: OnceCell::new(),
@@ -256,7 +257,15 @@ impl<'a> ReadKernel<'a> {
 impl<'f, 'a> KernelFacts<'f, 'a> {
     /// What the metadata says, if it can be read.
     pub(crate) fn said(&self) -> Option<&'f KernelMetadata<'a>> {
-        self.read.metadata.as_ref()
+        self.read.metadata.as_ref()?.as_ref().ok()
+    }
+
+    /// Why what the metadata says of it cannot be read.
+    pub(crate) fn unsaid(&self) -> Option<&'f Error> {
+        match self.read.metadata.as_ref()? {
+            Ok(_) => self.read_arguments().1.as_ref(),
+            Err(error) => Some(error),
+        }
     }
 
     pub(crate) fn descriptor(&self) -> Option<KernelDescriptor> {
@@ -270,8 +279,23 @@ impl<'f, 'a> KernelFacts<'f, 'a> {
 
     /// The arguments, up to one that cannot be read, which is `metadata-invalid`'s.
     pub(crate) fn arguments(&self) -> &'f [Argument<'a>] {
-        let read = || self.said()?.arguments().map(|it| it.map_while(Result::ok).collect());
-        self.read.arguments.get_or_init(|| read().unwrap_or_default())
+        &self.read_arguments().0
+    }
+
+    fn read_arguments(&self) -> &'f (Vec<Argument<'a>>, Option<Error>) {
+        self.read.arguments.get_or_init(|| {
+            let (mut arguments, mut wrong) = (Vec::new(), None);
+            for argument in self.said().and_then(KernelMetadata::arguments).into_iter().flatten() {
+                match argument {
+                    Ok(argument) => arguments.push(argument),
+                    Err(error) => {
+                        wrong = Some(error);
+                        break;
+                    }
+                }
+            }
+            (arguments, wrong)
+        })
     }
 
     /// The name as it was written, where it is mangled.

@@ -49,5 +49,5 @@ pub use launch::LaunchFacts;
 pub use report::{ObjectReport, Report};
 pub use request::{CheckedObject, Request};
 pub use rule::{Depth, Rule};
-pub use rules::{BUDGET, REGRESSION, RULES, SANITIZERS};
+pub use rules::{BUDGET, REGRESSION, RULES, SANITIZERS, UNRESOLVED_SYMBOL};
 pub use source::Sources;

@@ -54,7 +54,7 @@ pub(crate) fn read(
     let mut visitor = Loading { loader, status: Status::Fine };
     // Of a container a device takes what it runs. An object that stands alone and is for another device is told.
     let filter = ObjectFilter { device: None, ..filter.clone() };
-    let mut status = scan::run(inputs, &filter, Verify::All, &mut visitor)?;
+    let mut status = scan::run(inputs, &filter, Verify::Unpacked, &mut visitor)?;
     status.note(visitor.status);
     Ok((visitor.loader.executable, status))
 }

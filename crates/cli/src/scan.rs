@@ -10,9 +10,6 @@ use crate::input::{self, Input};
 use crate::report::{Report, Status, Trouble};
 use crate::select::ObjectSelection;
 
-/// Payloads up to this size are small enough that checking their hash costs no time to speak of.
-const CHEAP_HASH: u64 = 1 << 20;
-
 /// One file of the command line, or of a directory on it.
 pub(crate) struct FileItem<'i> {
     pub(crate) input: &'i Input,
@@ -58,16 +55,20 @@ pub(crate) trait Visit: Sync {
 /// How thoroughly compressed payloads are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verify {
-    /// Sizes always, hashes of small payloads.
+    /// Sizes of what is unpacked, hashes of small payloads.
     Cheap,
-    /// Sizes and hashes.
+    /// Sizes and hashes; the same as cheap where objects are selected by target, as then not all is unpacked.
+    Unpacked,
+    /// Sizes and hashes, for which all is unpacked.
     All,
 }
 
 impl Verify {
-    pub(crate) fn options(self, max_size: u64) -> WalkOptions {
+    /// How files are read of which these objects are wanted.
+    pub(crate) fn options(self, max_size: u64, selection: &ObjectSelection) -> WalkOptions {
         let hash = match self {
-            Self::Cheap => HashCheck::UpTo(CHEAP_HASH),
+            Self::Cheap => HashCheck::CHEAP,
+            Self::Unpacked => selection.hash_check(),
             Self::All => HashCheck::Always,
         };
         WalkOptions { max_size, hash, ..WalkOptions::default() }
@@ -82,7 +83,7 @@ pub(crate) fn run<V: Visit>(
     visitor: &mut V,
 ) -> Result<Status> {
     let selection = ObjectSelection::new(filter)?;
-    let options = verify.options(inputs.max_size);
+    let options = verify.options(inputs.max_size, &selection);
     let mut report = Report::default();
     for input in input::inputs(&inputs.files) {
         match input {
@@ -104,7 +105,7 @@ pub(crate) fn gather<T: Send + Sync>(
     read: impl Fn(&str, &ObjectItem<'_, '_>, &mut Trouble) -> Vec<T> + Sync,
 ) -> Result<(Vec<T>, Status)> {
     let mut gatherer = Gatherer { read, file: String::new(), found: Vec::new() };
-    let status = run(inputs, filter, Verify::All, &mut gatherer)?;
+    let status = run(inputs, filter, Verify::Unpacked, &mut gatherer)?;
     Ok((gatherer.found, status))
 }
 
@@ -149,11 +150,11 @@ pub(crate) fn walk<V: Visit>(
     if input.found && file.container.is_none() {
         return Ok(());
     }
-    let Some(walk) = Walk::new(input, options) else { return Ok(()) };
+    let Some(walk) = Walk::new(input, options, selection) else { return Ok(()) };
     report.look_into();
     visitor.begin(&file)?;
     let mut reporting = Reporting { visitor, report };
-    let number = walk.run(selection, &mut reporting)?;
+    let number = walk.run(&mut reporting)?;
     let Reporting { visitor, report } = reporting;
     if number == 0 && report.first().is_none() && !visitor.takes_any_file() {
         report.no_code();

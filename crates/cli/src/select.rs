@@ -8,6 +8,7 @@ use crate::args::{KernelFilter, ObjectFilter};
 use crate::report::{self, Status};
 
 /// Which objects are wanted.
+#[derive(Default)]
 pub(crate) struct ObjectSelection {
     selection: hsaco_files::ObjectSelection,
     /// The selection in words of the command line; empty where every object is wanted.

@@ -28,7 +28,7 @@ pub(crate) trait Verb: Sync {
     /// How text names files and objects.
     const HEADING: Heading;
     /// How thoroughly compressed payloads are checked.
-    const VERIFY: Verify = Verify::All;
+    const VERIFY: Verify = Verify::Unpacked;
     /// Whether JSON has the entry's id.
     const HAS_ENTRY_ID: bool = true;
     /// Whether text is compared with another tool's, byte for byte.

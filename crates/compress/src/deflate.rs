@@ -1,4 +1,4 @@
-//! Deflate from its start on, alone or in gzip members.
+//! Deflate from its start on: alone, as a zlib stream or in gzip members.
 
 use std::io::{self, Read};
 
@@ -11,6 +11,8 @@ use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
 pub(crate) enum Framing {
     /// Nothing.
     Raw,
+    /// The header and the checksum of a zlib stream.
+    Zlib,
     /// The header and the checksum of a gzip member; there may be several members.
     Gzip,
 }
@@ -37,7 +39,8 @@ enum Stage {
 impl<D: AsRef<[u8]>> Inflater<D> {
     pub(crate) fn new(data: D, framing: Framing) -> Self {
         let stage = if framing == Framing::Gzip { Stage::Header } else { Stage::Content };
-        let state = InflateState::new_boxed(DataFormat::Raw);
+        let format = if framing == Framing::Zlib { DataFormat::Zlib } else { DataFormat::Raw };
+        let state = InflateState::new_boxed(format);
         let checksum = crc32fast::Hasher::new();
         Self { data, position: 0, state, framing, stage, checksum, size: 0 }
     }

@@ -16,6 +16,8 @@ mod stream;
 
 pub use stream::{Codec, Unpacker, pack};
 
+use std::ops::Range;
+
 use hsaco_bytes::{Error, ErrorKind, Result, memory, read_u32};
 
 /// How bytes were compressed.
@@ -43,6 +45,8 @@ impl Method {
 
 /// No deflate stream grows by more than this factor: the shortest code for 258 bytes is two bits.
 const ZLIB_MAX_RATIO: u64 = 1032;
+/// No deflate stream looks back further than this.
+const ZLIB_WINDOW: u64 = 32 << 10;
 
 /// What `data` holds, which must be `expected_size` bytes and at most `cap`.
 ///
@@ -60,6 +64,60 @@ const ZLIB_MAX_RATIO: u64 = 1032;
 /// # Ok::<(), hsaco_bytes::Error>(())
 /// ```
 pub fn decompress(method: Method, data: &[u8], expected_size: u64, cap: u64) -> Result<Vec<u8>> {
+    let (size, window) = check_announced(method, data, expected_size, cap)?;
+    match method {
+        Method::Zlib => inflate(data, size),
+        Method::Zstd => unpack_zstd(data, size, window),
+    }
+}
+
+/// Some ranges of what `data` holds, which must be `expected_size` bytes and at most `cap`. The ranges are in order and
+/// apart from each other; what follows the last is not decompressed, and so not checked.
+///
+/// ```
+/// use hsaco_compress::{Method, compress, decompress_parts};
+/// let packed = compress(Method::Zstd, &[7; 5000], 3)?;
+/// let parts = decompress_parts(Method::Zstd, &packed, 5000, &[10..12, 4000..4001], 5000)?;
+/// assert_eq!(parts, [vec![7; 2], vec![7]]);
+/// # Ok::<(), hsaco_bytes::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`decompress`] up to the end of the last range, and for a window of more than 128 MiB.
+pub fn decompress_parts(
+    method: Method,
+    data: &[u8],
+    expected_size: u64,
+    ranges: &[Range<u64>],
+    cap: u64,
+) -> Result<Vec<Vec<u8>>> {
+    check_announced(method, data, expected_size, cap)?;
+    let mut stream = Unpacker::new(method.into(), data)?;
+    let mut part = |range: &Range<u64>| {
+        let size = range.end.saturating_sub(range.start);
+        let before = range.start.checked_sub(stream.position()).ok_or_else(|| {
+            let detail = format!("the part at {:#x} begins within another", range.start);
+            Error::malformed(method.context(), range.start, detail)
+        })?;
+        let mut part = Vec::new();
+        if stream.skip(before)? == before {
+            stream.take(&mut part, size)?;
+        }
+        if part.len() as u64 != size {
+            return Err(size_mismatch(method, expected_size, stream.position()));
+        }
+        Ok(part)
+    };
+    ranges.iter().map(&mut part).collect()
+}
+
+/// Whether the stream could hold so much, from its headers alone; the size, and the largest window of its frames.
+fn check_announced(
+    method: Method,
+    data: &[u8],
+    expected_size: u64,
+    cap: u64,
+) -> Result<(usize, u64)> {
     if expected_size > cap {
         let detail = format!("{expected_size} bytes uncompressed, {cap} allowed");
         return Err(Error::new(ErrorKind::LimitExceeded, method.context(), detail));
@@ -68,10 +126,11 @@ pub fn decompress(method: Method, data: &[u8], expected_size: u64, cap: u64) -> 
         let detail = format!("{expected_size} bytes do not fit this machine's memory");
         return Err(Error::new(ErrorKind::LimitExceeded, method.context(), detail));
     };
-    match method {
-        Method::Zlib => inflate(data, size),
-        Method::Zstd => unpack_zstd(data, size, cap),
-    }
+    let window = match method {
+        Method::Zlib => check_zlib(data, expected_size)?,
+        Method::Zstd => check_zstd(data, expected_size, cap)?,
+    };
+    Ok((size, window))
 }
 
 /// `data` compressed. The level means what it means to the method's library; pure-Rust zstd has
@@ -116,14 +175,18 @@ fn size_mismatch(method: Method, expected: u64, found: impl std::fmt::Display) -
     Error::new(ErrorKind::Mismatch, method.context(), detail)
 }
 
+fn check_zlib(data: &[u8], expected: u64) -> Result<u64> {
+    let possible = (data.len() as u64).saturating_mul(ZLIB_MAX_RATIO);
+    if expected > possible {
+        return Err(size_mismatch(Method::Zlib, expected, format_args!("at most {possible}")));
+    }
+    Ok(ZLIB_WINDOW)
+}
+
 fn inflate(data: &[u8], size: usize) -> Result<Vec<u8>> {
     use miniz_oxide::inflate::TINFLStatus;
     use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-    let possible = (data.len() as u64).saturating_mul(ZLIB_MAX_RATIO);
-    if size as u64 > possible {
-        return Err(size_mismatch(Method::Zlib, size as u64, format_args!("at most {possible}")));
-    }
     let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
         | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
     let mut out = memory::zeros(size, Method::Zlib.context())?;
@@ -141,8 +204,8 @@ fn zlib_stream_size(data: &[u8]) -> Result<usize> {
     use miniz_oxide::inflate::TINFLStatus;
     use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-    // Deflate never looks back further than this, so the output itself need not be kept.
-    let mut window = vec![0; 32 << 10];
+    // The output itself need not be kept.
+    let mut window = vec![0; usize::try_from(ZLIB_WINDOW).unwrap_or(usize::MAX)];
     let mut decoder = Box::<DecompressorOxide>::default();
     let (mut consumed, mut position) = (0, 0);
     loop {
@@ -173,8 +236,7 @@ fn zlib_error(status: miniz_oxide::inflate::TINFLStatus, consumed: usize) -> Err
     Error::new(kind, Method::Zlib.context(), detail).at(consumed as u64)
 }
 
-fn unpack_zstd(data: &[u8], size: usize, cap: u64) -> Result<Vec<u8>> {
-    let expected = size as u64;
+fn check_zstd(data: &[u8], expected: u64, cap: u64) -> Result<u64> {
     let mut total = ZstdTotal::default();
     let mut position = 0;
     while position < data.len() {
@@ -188,9 +250,13 @@ fn unpack_zstd(data: &[u8], size: usize, cap: u64) -> Result<Vec<u8>> {
     if total.most < expected {
         return Err(size_mismatch(Method::Zstd, expected, format_args!("at most {}", total.most)));
     }
-    let out = zstd_library::decompress(data, size, total.window)?;
+    Ok(total.window)
+}
+
+fn unpack_zstd(data: &[u8], size: usize, window: u64) -> Result<Vec<u8>> {
+    let out = zstd_library::decompress(data, size, window)?;
     if out.len() != size {
-        return Err(size_mismatch(Method::Zstd, expected, out.len()));
+        return Err(size_mismatch(Method::Zstd, size as u64, out.len()));
     }
     Ok(out)
 }
@@ -429,6 +495,47 @@ mod tests {
         }
         let ours = compress(Method::Zstd, &data, 3).unwrap();
         assert!(zstd::bulk::decompress(&ours, data.len()).unwrap() == data);
+    }
+
+    #[test]
+    fn parts_are_what_is_there_in_the_whole() {
+        let data = sample(700_000);
+        let ranges = [0..1, 5..5, 5..300_000, 400_000..400_001, 699_990..700_000];
+        let expected: Vec<_> = ranges.iter().map(|it| &data[it.clone()]).collect();
+        let wide = ranges.clone().map(|it| it.start as u64..it.end as u64);
+        for method in [Method::Zlib, Method::Zstd] {
+            let packed = compress(method, &data, 3).unwrap();
+            let parts =
+                |ranges: &[Range<u64>]| decompress_parts(method, &packed, 700_000, ranges, 1 << 20);
+            assert!(parts(&wide).unwrap() == expected);
+            assert!(parts(&[]).unwrap().is_empty());
+            assert_eq!(parts(&[4..9, 8..10]).unwrap_err().kind(), ErrorKind::Malformed);
+            let error = parts(&[699_999..700_001]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+            let error = decompress_parts(method, &packed, 700_000, &wide, 699_999).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        }
+    }
+
+    #[test]
+    fn of_damage_only_that_before_the_end_of_the_last_part_is_seen() {
+        let data = sample(700_000);
+        for method in [Method::Zlib, Method::Zstd] {
+            let packed = compress(method, &data, 3).unwrap();
+            let part = |packed: &[u8]| {
+                decompress_parts(method, packed, 700_000, &[10..20], 1 << 20).map(|it| it.concat())
+            };
+            let mut broken = packed.clone();
+            let end = broken.len() - 40;
+            broken[end..].fill(0x5a);
+            assert!(decompress(method, &broken, 700_000, 1 << 20).ok() != Some(data.clone()));
+            assert_eq!(part(&broken).unwrap(), data[10..20], "{method:?}");
+            broken[..40].fill(0x5a);
+            assert!(part(&broken).is_err(), "{method:?}");
+            for length in 0..12 {
+                assert!(part(&packed[..length]).is_err(), "{method:?} {length}");
+            }
+        }
     }
 
     #[test]

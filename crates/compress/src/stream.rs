@@ -24,6 +24,8 @@ const XZ_OVERHEAD_KIB: u32 = 4 << 10;
 pub enum Codec {
     /// Deflate with nothing around it (RFC 1951), as in zip files.
     Deflate,
+    /// A zlib stream (RFC 1950).
+    Zlib,
     /// gzip members (RFC 1952).
     Gzip,
     /// xz streams.
@@ -34,7 +36,7 @@ pub enum Codec {
     Bzip2,
 }
 
-/// What streams begin with. Deflate has nothing of the kind.
+/// What streams begin with. Deflate has nothing of the kind, and zlib nothing to tell it by.
 const MAGICS: &[(&[u8], Codec)] = &[
     (b"\x1f\x8b\x08", Codec::Gzip),
     (b"\xfd7zXZ\0", Codec::Xz),
@@ -54,6 +56,7 @@ impl Codec {
     pub fn name(self) -> &'static str {
         match self {
             Self::Deflate => "deflate",
+            Self::Zlib => "zlib",
             Self::Gzip => "gzip",
             Self::Xz => "xz",
             Self::Zstd => "zstd",
@@ -64,10 +67,20 @@ impl Codec {
     fn context(self) -> &'static str {
         match self {
             Self::Deflate => "deflate stream",
+            Self::Zlib => "zlib stream",
             Self::Gzip => "gzip stream",
             Self::Xz => "xz stream",
             Self::Zstd => "zstd stream",
             Self::Bzip2 => "bzip2 stream",
+        }
+    }
+}
+
+impl From<crate::Method> for Codec {
+    fn from(method: crate::Method) -> Self {
+        match method {
+            crate::Method::Zlib => Self::Zlib,
+            crate::Method::Zstd => Self::Zstd,
         }
     }
 }
@@ -113,6 +126,7 @@ impl<'a> Unpacker<'a> {
     pub fn new(codec: Codec, data: impl AsRef<[u8]> + Send + 'a) -> Result<Self> {
         let source: Box<dyn Read + Send + 'a> = match codec {
             Codec::Deflate => Box::new(Inflater::new(data, Framing::Raw)),
+            Codec::Zlib => Box::new(Inflater::new(data, Framing::Zlib)),
             Codec::Gzip => Box::new(Inflater::new(data, Framing::Gzip)),
             Codec::Xz => {
                 let limit = (1 << (MAX_WINDOW_LOG - 10)) + XZ_OVERHEAD_KIB;
@@ -204,6 +218,7 @@ pub fn pack(codec: Codec, data: &[u8]) -> Result<Vec<u8>> {
     match codec {
         Codec::Deflate => Ok(miniz_oxide::deflate::compress_to_vec(data, 6)),
         Codec::Zstd => crate::compress(crate::Method::Zstd, data, 3),
+        Codec::Zlib => crate::compress(crate::Method::Zlib, data, 6),
         Codec::Gzip | Codec::Xz | Codec::Bzip2 => {
             Err(Error::new(ErrorKind::Unsupported, codec.context(), "it is read and not written"))
         }

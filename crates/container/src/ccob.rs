@@ -10,8 +10,10 @@
 //! # Ok::<(), hsaco_bytes::Error>(())
 //! ```
 
+use std::ops::Range;
+
 use hsaco_bytes::{Error, ErrorKind, Result, read_u16, read_u32, read_u64, slice};
-use hsaco_compress::Method;
+use hsaco_compress::{Method, Unpacker};
 
 use crate::md5;
 
@@ -135,14 +137,46 @@ impl Ccob {
     /// # Ok::<(), hsaco_bytes::Error>(())
     /// ```
     pub fn payload(&self, data: &[u8], cap: u64) -> Result<Vec<u8>> {
-        let stored_size = self.total_size.saturating_sub(self.header_size);
-        let stored = slice(data, self.header_size, stored_size, CONTEXT)?;
-        // A decompressor does not say where it stopped: then the place is that of the stream.
-        let place = |error: Error| match error.offset() {
+        let (stored, size) = (self.stored(data)?, self.uncompressed_size);
+        let payload = hsaco_compress::decompress(self.method, stored, size, cap);
+        payload.map_err(|error| self.place(error))
+    }
+
+    /// Parts of the payload, in order and apart from each other. It is decompressed up to the end of the last: what is
+    /// wrong behind that is not seen, and the hash is not looked at.
+    ///
+    /// ```
+    /// use hsaco_compress::Method;
+    /// use hsaco_container::ccob::{self, Ccob};
+    /// let file = ccob::write(b"0123456789", 3, Method::Zstd, 3)?;
+    /// assert_eq!(Ccob::parse(&file)?.parts(&file, &[1..3, 7..8], 1 << 20)?, [b"12".to_vec(), b"7".to_vec()]);
+    /// # Ok::<(), hsaco_bytes::Error>(())
+    /// ```
+    pub fn parts(&self, data: &[u8], parts: &[Range<u64>], cap: u64) -> Result<Vec<Vec<u8>>> {
+        let (stored, size) = (self.stored(data)?, self.uncompressed_size);
+        let found = hsaco_compress::decompress_parts(self.method, stored, size, parts, cap);
+        found.map_err(|error| self.place(error))
+    }
+
+    /// The first bytes of the payload, before anything is known of the rest.
+    pub(crate) fn start(&self, data: &[u8], size: u64) -> Result<Vec<u8>> {
+        let mut start = Vec::new();
+        Unpacker::new(self.method.into(), self.stored(data)?)?.take(&mut start, size)?;
+        Ok(start)
+    }
+
+    /// The compressed payload.
+    fn stored<'d>(&self, data: &'d [u8]) -> Result<&'d [u8]> {
+        let size = self.total_size.saturating_sub(self.header_size);
+        slice(data, self.header_size, size, CONTEXT)
+    }
+
+    /// An error of the payload's stream. A decompressor may not say where it stopped: then the place is that of the stream.
+    fn place(&self, error: Error) -> Error {
+        match error.offset() {
             Some(_) => error.rebased(self.header_size),
             None => error.at(self.header_size),
-        };
-        hsaco_compress::decompress(self.method, stored, self.uncompressed_size, cap).map_err(place)
+        }
     }
 
     /// Compares the hash with that of the decompressed payload.

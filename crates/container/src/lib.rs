@@ -61,7 +61,7 @@ pub use put_back::put_back;
 pub use region::{EntryPlace, Part, PartKind, Region, RegionKind};
 pub use trail::{Trail, TrailStep};
 pub use visit::{RegionVisitor, visit};
-pub use walk::{Entries, PackedBundle, UnpackedBundle, entries};
+pub use walk::{Entries, PackedBundle, PackedRange, UnpackedBundle, WantedTargets, entries};
 
 use hsaco_bytes::{read_u16, read_u32};
 use hsaco_compress::Codec;
@@ -101,6 +101,9 @@ pub enum HashCheck {
 }
 
 impl HashCheck {
+    /// Those that are so small that it takes no time to speak of.
+    pub const CHEAP: Self = Self::UpTo(1 << 20);
+
     fn covers(self, size: u64) -> bool {
         match self {
             Self::Always => true,
@@ -271,6 +274,8 @@ pub enum EntryKind {
     Host,
     /// No bytes at all.
     Empty,
+    /// Code for a target that [`Entries::only`] does not want: it was not unpacked, and stands without its bytes.
+    Unread,
     /// Something else.
     Unknown,
 }
@@ -297,7 +302,7 @@ impl EntryKind {
             Self::CodeObject => "co",
             Self::Bitcode => "bc",
             Self::Spirv => "spv",
-            Self::Host | Self::Empty | Self::Unknown => "bin",
+            Self::Host | Self::Empty | Self::Unread | Self::Unknown => "bin",
         }
     }
 
@@ -309,6 +314,7 @@ impl EntryKind {
             Self::Spirv => "spirv",
             Self::Host => "host",
             Self::Empty => "empty",
+            Self::Unread => "unread",
             Self::Unknown => "unknown",
         }
     }
@@ -326,6 +332,8 @@ pub struct Entry<'a> {
     pub data: Bytes<'a>,
     /// Where it begins in the outermost bytes; `None` if it had to be decompressed.
     pub offset: Option<u64>,
+    /// Where its bytes are if they are part of the payload of a compressed bundle that lies in the outermost bytes.
+    pub packed: Option<PackedRange>,
     /// The containers it came through.
     pub trail: Trail,
 }
@@ -334,12 +342,10 @@ impl Entry<'_> {
     /// True for an entry that counts as an object: one that may be for an AMD GPU. The host's side
     /// of a bundle is not, nor is code whose id says another architecture.
     pub fn is_object(&self) -> bool {
-        let is_amd =
-            |id: EntryId<'_>| id.triple.starts_with("amdgcn") || id.triple.starts_with("spirv");
         match self.kind {
             EntryKind::CodeObject => true,
             EntryKind::Host => false,
-            _ => self.parsed_id().is_none_or(is_amd),
+            _ => self.parsed_id().is_none_or(|id| id.is_amd()),
         }
     }
 

@@ -265,6 +265,7 @@ impl Pruner<'_> {
                 kind: EntryKind::CodeObject,
                 data: old.into(),
                 offset: None,
+                packed: None,
                 trail: Trail::default(),
             };
             return Ok((!(self.keep)(&entry)).then_some(Fate::Removed));
@@ -309,6 +310,7 @@ impl Pruner<'_> {
                 kind: if entry.is_host() { EntryKind::Host } else { EntryKind::detect(data) },
                 data: data.into(),
                 offset: None,
+                packed: None,
                 trail: Trail::default(),
             };
             if (self.keep)(&entry) {

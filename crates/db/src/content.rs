@@ -5,11 +5,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hsaco_bytes::Result;
-use hsaco_container::Bytes;
+use hsaco_bytes::{Result, memory};
+use hsaco_container::{Entry, WalkOptions, WantedTargets, entries};
 
 use crate::data::Data;
 use crate::index::key_of;
+use crate::unpacked::{PackedObject, UnpackedObjects};
 
 /// A file that stays where it is. The database keeps none of its bytes: it reads what it is asked for.
 ///
@@ -39,7 +40,23 @@ pub trait ContentView: AsRef<[u8]> {
     fn release(&self, range: Range<usize>) {
         let _ = range;
     }
+
+    /// The walk through them; an implementation may unpack compressed bundles ahead of it, on every core.
+    fn entries<'v>(
+        &'v self,
+        options: &WalkOptions,
+        wanted: Option<&'v dyn WantedTargets>,
+    ) -> FoundEntries<'v> {
+        let walk = entries(self.as_ref(), options);
+        match wanted {
+            Some(wanted) => Box::new(walk.only(wanted)),
+            None => Box::new(walk),
+        }
+    }
 }
+
+/// The entries of a file, as [`entries`] finds them.
+pub type FoundEntries<'v> = Box<dyn Iterator<Item = Result<Entry<'v>>> + 'v>;
 
 struct Borrowed<'a>(&'a [u8]);
 
@@ -50,6 +67,16 @@ impl AsRef<[u8]> for Borrowed<'_> {
 }
 
 impl ContentView for Borrowed<'_> {}
+
+struct Unpacked(Data);
+
+impl AsRef<[u8]> for Unpacked {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl ContentView for Unpacked {}
 
 /// What a file holds, or a part of that. Cloning copies nothing.
 ///
@@ -66,6 +93,8 @@ pub struct Content(Keeper);
 enum Keeper {
     Memory(Data),
     Stored(Arc<dyn Stored>, Range<usize>),
+    /// A part of an object that is unpacked when something of it is asked for.
+    Packed(Arc<PackedObject>, Range<usize>),
 }
 
 impl Content {
@@ -80,13 +109,14 @@ impl Content {
         match &self.0 {
             Keeper::Memory(data) => format!("{name}\0{:x?}", key_of(data.as_ref())),
             Keeper::Stored(file, _) => file.place().to_owned(),
+            Keeper::Packed(..) => name.to_owned(),
         }
     }
 
     /// An error if the file is not as it was.
     pub(crate) fn check(&self) -> Result<()> {
         match &self.0 {
-            Keeper::Memory(_) => Ok(()),
+            Keeper::Memory(_) | Keeper::Packed(..) => Ok(()),
             Keeper::Stored(file, _) => file.check(),
         }
     }
@@ -96,22 +126,44 @@ impl Content {
         match &self.0 {
             Keeper::Memory(data) => Ok(Box::new(Borrowed(data.as_ref()))),
             Keeper::Stored(file, _) => file.view(),
+            Keeper::Packed(object, range) => {
+                let data = object.data()?.range(range.clone());
+                Ok(Box::new(Unpacked(data)))
+            }
         }
     }
 
-    /// What an entry of the file holds, which `view` shows: a part of the file, or what was unpacked.
-    pub(crate) fn entry(&self, view: &[u8], bytes: &Bytes<'_>) -> Self {
-        if let Some(shared) = bytes.shared() {
-            return Content(Keeper::Memory(Data::new(shared)));
+    /// What an entry of the file holds, which `view` shows: a part of the file; of what is packed a compressed bundle holds it
+    /// that can be unpacked again, or else the database a copy.
+    pub(crate) fn entry(
+        &self,
+        view: &[u8],
+        entry: &Entry<'_>,
+        (cap, unpacked): (u64, &Arc<UnpackedObjects>),
+    ) -> Result<Self> {
+        let bytes = &entry.data;
+        if let Some(range) = &entry.packed {
+            let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+            let bundle = self.part(at(range.bundle.start)..at(range.bundle.end));
+            let object = PackedObject::new(bundle, range.clone(), cap, unpacked);
+            object.keep(bytes);
+            let range = 0..object.size();
+            return Ok(Content(Keeper::Packed(Arc::new(object), range)));
+        }
+        if bytes.shared().is_some() {
+            return Ok(memory::copy(bytes, "object")?.into());
         }
         let start = bytes.as_ptr().addr().saturating_sub(view.as_ptr().addr());
-        self.part(start..start.saturating_add(bytes.len()))
+        Ok(self.part(start..start.saturating_add(bytes.len())))
     }
 
     fn part(&self, part: Range<usize>) -> Self {
         Content(match &self.0 {
             Keeper::Memory(data) => Keeper::Memory(data.range(part)),
             Keeper::Stored(file, range) => Keeper::Stored(Arc::clone(file), within(range, &part)),
+            Keeper::Packed(object, range) => {
+                Keeper::Packed(Arc::clone(object), within(range, &part))
+            }
         })
     }
 
@@ -119,7 +171,7 @@ impl Content {
     pub(crate) fn in_memory(&self) -> Option<&[u8]> {
         match &self.0 {
             Keeper::Memory(data) => Some(data.as_ref()),
-            Keeper::Stored(..) => None,
+            Keeper::Stored(..) | Keeper::Packed(..) => None,
         }
     }
 
@@ -128,18 +180,22 @@ impl Content {
         match &self.0 {
             Keeper::Memory(data) => Ok(Cow::Borrowed(data.as_ref())),
             Keeper::Stored(file, range) => file.read(std::slice::from_ref(range)).map(Cow::Owned),
+            Keeper::Packed(object, range) => {
+                Ok(Cow::Owned(object.data()?.range(range.clone()).to_vec()))
+            }
         }
     }
 
     /// Some parts of the bytes, one after the other.
     pub(crate) fn read_parts(&self, parts: &[Range<usize>]) -> Result<Vec<u8>> {
         match &self.0 {
-            Keeper::Memory(data) => {
-                Ok(parts.iter().flat_map(|part| data.range(part.clone()).to_vec()).collect())
-            }
+            Keeper::Memory(data) => Ok(parts_of(data, parts)),
             Keeper::Stored(file, range) => {
                 let parts: Vec<_> = parts.iter().map(|part| within(range, part)).collect();
                 file.read(&parts)
+            }
+            Keeper::Packed(object, range) => {
+                Ok(parts_of(&object.data()?.range(range.clone()), parts))
             }
         }
     }
@@ -149,8 +205,14 @@ impl Content {
         match self.part(part).0 {
             Keeper::Memory(data) => Ok(data),
             Keeper::Stored(file, range) => file.read(&[range]).map(Data::from),
+            // A copy: a share would keep all of the object.
+            Keeper::Packed(object, range) => Ok(Data::from(object.data()?.range(range).to_vec())),
         }
     }
+}
+
+fn parts_of(data: &Data, parts: &[Range<usize>]) -> Vec<u8> {
+    parts.iter().flat_map(|part| data.range(part.clone()).to_vec()).collect()
 }
 
 /// A part of a range, counted from its start.
@@ -164,6 +226,7 @@ impl fmt::Debug for Content {
         match &self.0 {
             Keeper::Memory(data) => data.fmt(f),
             Keeper::Stored(file, range) => write!(f, "{}[{range:?}]", file.place()),
+            Keeper::Packed(object, range) => write!(f, "{object:?}[{range:?}]"),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hsaco_bytes::{Error, ErrorKind, Result, Str, memory};
-use hsaco_container::{Entry, EntryKind, entries};
+use hsaco_bytes::{Error, ErrorKind, Result, Str};
+use hsaco_container::{Entry, EntryKind, WalkOptions};
 use hsaco_object::CodeObject;
 
 use crate::catalog::Catalog;
@@ -41,6 +41,17 @@ fn closest<O: AsRef<Object>>(wanted: Wanted, objects: Vec<O>) -> Vec<O> {
     wanted.closest(objects, target, |one, other| one.as_ref().shares_bundle(other.as_ref()))
 }
 
+/// An entry of a file that is indexed.
+struct EntryPlace<'f> {
+    /// The name under which the file is added.
+    name: &'f Arc<str>,
+    number: usize,
+    entry: &'f Entry<'f>,
+    file: &'f Content,
+    /// All of the file.
+    view: &'f [u8],
+}
+
 /// What becomes of an object of a file.
 enum Choice {
     Taken(Box<Object>),
@@ -64,7 +75,9 @@ pub struct Database {
     catalog: Mutex<Catalog>,
 }
 
-/// Which objects of a file are added, and which of their kernels.
+/// Which objects of a file are added, and which of their kernels. Unless all objects are wanted, compressed bundles are
+/// unpacked only as far as the ids of their entries say: what is wrong behind that is not seen, and payloads of more than
+/// 1 MiB are not compared with their hashes.
 #[derive(Clone, Copy, Default)]
 pub struct Which<'f> {
     /// The objects.
@@ -143,14 +156,17 @@ impl Database {
 
     /// Indexes the wanted objects of a file.
     fn index(&self, name: &str, file: &Content, which: &Which<'_>) -> Result<Indexed> {
-        let name = Arc::from(name);
+        let name: Arc<str> = Arc::from(name);
         let view = file.view()?;
         let bytes = (*view).as_ref();
         let mut indexed = Indexed::default();
         let mut found = Vec::new();
         let mut seen = Seen::default();
         let mut number = 0;
-        for entry in entries(bytes, &self.shared.options.container) {
+        let hash = which.objects.hash_check(self.shared.options.container.hash);
+        let options = WalkOptions { hash, ..self.shared.options.container };
+        let wanted = (which.objects != Wanted::All).then_some(&which.objects as _);
+        for entry in view.entries(&options, wanted) {
             let entry = match entry {
                 Ok(entry) if entry.is_object() => entry,
                 Ok(_) => continue,
@@ -159,13 +175,8 @@ impl Database {
                     continue;
                 }
             };
-            let place = Found {
-                file: &name,
-                number,
-                entry: &entry,
-                content: file.entry(bytes, &entry.data),
-            };
-            match self.index_entry(place, which) {
+            let place = EntryPlace { name: &name, number, entry: &entry, file, view: bytes };
+            match self.index_entry(&place, which) {
                 Ok(Choice::Taken(object)) => found.push(*object),
                 Ok(Choice::PassedOver(target)) => indexed.passed_over.push(target),
                 Err(error) => {
@@ -182,18 +193,22 @@ impl Database {
     }
 
     /// Indexes an entry of a file, if it is wanted.
-    fn index_entry(&self, mut place: Found<'_>, which: &Which<'_>) -> Result<Choice> {
-        if matches!(place.entry.kind, EntryKind::Bitcode | EntryKind::Spirv) {
-            return Err(not_compiled(place.entry.kind));
+    fn index_entry(&self, place: &EntryPlace<'_>, which: &Which<'_>) -> Result<Choice> {
+        let EntryPlace { name, number, entry, file, view } = *place;
+        match entry.kind {
+            EntryKind::Bitcode | EntryKind::Spirv => return Err(not_compiled(entry.kind)),
+            EntryKind::Unread => {
+                return Ok(Choice::PassedOver(entry.named_target().unwrap_or("?").to_owned()));
+            }
+            _ => {}
         }
-        let object = CodeObject::parse(&place.entry.data)?;
+        let object = CodeObject::parse(&entry.data)?;
         if !which.objects.takes(object.target().id(), object.e_flags().generic_version()) {
             return Ok(Choice::PassedOver(object.target().to_string()));
         }
-        // A share would keep the whole payload in memory, with all that is not wanted of it.
-        if which.objects != Wanted::All && place.entry.data.shared().is_some() {
-            place.content = memory::copy(&place.entry.data, "object")?.into();
-        }
+        let unpacked = (self.shared.options.container.max_size, &self.shared.unpacked);
+        let place =
+            Found { file: name, number, entry, content: file.entry(view, entry, unpacked)? };
         let is_wanted = |name: Str<'_>| which.wants_kernel(name);
         let intern = |name: Str<'_>| self.catalog().names.intern(name);
         let indexed = Object::index(place, &object, &is_wanted, &intern, &self.shared);

@@ -30,9 +30,10 @@ mod listing;
 mod name;
 mod object;
 mod shared;
+mod unpacked;
 mod wanted;
 
-pub use content::{Content, ContentView, Stored};
+pub use content::{Content, ContentView, FoundEntries, Stored};
 pub use data::Data;
 pub use database::{Added, Database, Which};
 pub use kernel::{IndexedKernel, Instruction};

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hsaco_analysis::{LENIENT, Stream};
 use hsaco_isa::decoder::{DecodeOptions, DecoderCache};
 
+use crate::unpacked::UnpackedObjects;
+
 /// How files are read.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseOptions {
@@ -16,11 +18,15 @@ pub struct DatabaseOptions {
     /// How instructions are decoded; what is not said here is found out for each object. Unless told otherwise
     /// lenient: as the hardware runs them.
     pub decode: DecodeOptions,
+    /// How many bytes of objects from compressed bundles are kept, or one object that is larger: unless told otherwise 128 MiB.
+    /// Others are unpacked again when something of them is asked for.
+    pub keep_unpacked: usize,
 }
 
 impl Default for DatabaseOptions {
     fn default() -> Self {
-        Self { container: hsaco_container::WalkOptions::default(), decode: LENIENT }
+        let container = hsaco_container::WalkOptions::default();
+        Self { container, decode: LENIENT, keep_unpacked: 128 << 20 }
     }
 }
 
@@ -40,6 +46,7 @@ pub struct Counts {
 pub(crate) struct Shared {
     pub(crate) options: DatabaseOptions,
     pub(crate) decoders: DecoderCache,
+    pub(crate) unpacked: Arc<UnpackedObjects>,
     kernels: AtomicU64,
     instructions: AtomicU64,
     bytes: AtomicU64,
@@ -64,7 +71,8 @@ impl Default for Shared {
 impl Shared {
     pub(crate) fn new(options: DatabaseOptions) -> Self {
         let (decoders, kernels, instructions, bytes, carried) = Default::default();
-        Shared { options, decoders, kernels, instructions, bytes, carried }
+        let unpacked = Arc::new(UnpackedObjects::new(options.keep_unpacked));
+        Shared { options, decoders, unpacked, kernels, instructions, bytes, carried }
     }
 
     pub(crate) fn carrying(what: Arc<dyn Any + Send + Sync>) -> Self {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hsaco_bytes::{Error, ErrorKind};
+use hsaco_container::{HashCheck, WantedTargets};
 use hsaco_isa::TargetId;
 
 /// Which objects are wanted.
@@ -17,6 +18,17 @@ pub enum Wanted {
     Device(TargetId),
 }
 
+impl WantedTargets for Wanted {
+    fn may_want(&self, target: &str) -> bool {
+        let Ok(id) = target.parse::<TargetId>() else { return true };
+        match *self {
+            Wanted::All => true,
+            Wanted::Target(wanted) => id.may_be_a(wanted),
+            Wanted::Device(device) => id.may_run_on(device),
+        }
+    }
+}
+
 impl Wanted {
     /// Whether an object of a target is one of them.
     #[must_use]
@@ -27,6 +39,15 @@ impl Wanted {
             Wanted::Device(device) => {
                 target.is_some_and(|it| it.runs_on(device, generic_version).is_ok())
             }
+        }
+    }
+
+    /// Which payloads are compared with their hashes where `asked` says which may be: unless all objects are wanted, payloads
+    /// are not unpacked whole, and only cheap ones are compared.
+    pub(crate) fn hash_check(self, asked: HashCheck) -> HashCheck {
+        match (self, asked) {
+            (Wanted::Target(_) | Wanted::Device(_), HashCheck::Always) => HashCheck::CHEAP,
+            (_, asked) => asked,
         }
     }
 

@@ -59,5 +59,6 @@ fn of_a_payload_only_wanted_objects_are_kept() {
     let size = rest.len().cast_signed();
     assert!(kept(Wanted::Target("gfx942".parse().unwrap())) < size / 4);
     assert!(kept(Wanted::Device("gfx942".parse().unwrap())) < size / 4);
-    assert!(kept(Wanted::All) > size);
+    // Objects are copied: a share would keep the whole payload.
+    assert!(kept(Wanted::All) < size / 4);
 }

@@ -211,8 +211,9 @@ pub fn scan(input: &Input, digest: &str, options: &WalkOptions) -> Scan {
         problems: 0,
         error: None,
     };
-    if let Some(walk) = Walk::new(input, options) {
-        let Ok(_) = walk.run(&ObjectSelection::default(), &mut scanner);
+    let all = ObjectSelection::default();
+    if let Some(walk) = Walk::new(input, options, &all) {
+        let Ok(_) = walk.run(&mut scanner);
     }
     let Scanner { objects, kernels, problems, error, .. } = scanner;
     let mut contents = Rows::new(&CONTENTS);

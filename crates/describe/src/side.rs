@@ -97,6 +97,7 @@ impl<'i> Side<'i> {
                     kind,
                     data: data.into(),
                     offset: Some(offset),
+                    packed: None,
                     trail: <_>::default(),
                 })
             }

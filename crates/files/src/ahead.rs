@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 
 use hsaco_bytes::Result;
-use hsaco_container::{Entries, Entry, PackedBundle, WalkOptions};
+use hsaco_container::{Entries, Entry, PackedBundle, WalkOptions, WantedTargets};
+use hsaco_db::ContentView;
 
-use crate::input::{Input, WORTH_RELEASING};
+use crate::input::WORTH_RELEASING;
 use crate::parallel::{self, cores};
 
 /// How many bytes compressed bundles may unfold to that are unpacked together; one may be larger.
@@ -15,17 +16,26 @@ const WEIGHT: usize = 512;
 
 /// The iterator of a file's entries.
 pub struct UnpackedEntries<'a> {
-    input: &'a Input,
+    file: &'a dyn ContentView,
     entries: Entries<'a>,
     /// Up to where the pages of bundles that were unpacked are given back.
     released: u64,
 }
 
 impl<'a> UnpackedEntries<'a> {
-    /// Begins with a file.
+    /// Begins with a file, whose compressed bundles are unpacked as far as targets are wanted.
     #[must_use]
-    pub fn new(input: &'a Input, options: &WalkOptions) -> Self {
-        Self { input, entries: hsaco_container::entries(input, options), released: 0 }
+    pub fn new(
+        file: &'a dyn ContentView,
+        options: &WalkOptions,
+        wanted: Option<&'a dyn WantedTargets>,
+    ) -> Self {
+        let entries = hsaco_container::entries(file.as_ref(), options);
+        let entries = match wanted {
+            Some(wanted) => entries.only(wanted),
+            None => entries,
+        };
+        Self { file, entries, released: 0 }
     }
 
     /// True while what comes next is in memory already: in the payload of the last entry, or in one that was unpacked with it.
@@ -60,7 +70,8 @@ impl<'a> UnpackedEntries<'a> {
     fn release_before(&mut self, offset: u64) {
         let passed = offset.saturating_sub(self.released);
         if passed >= WORTH_RELEASING {
-            self.input.release(self.released, passed);
+            let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+            self.file.release(at(self.released)..at(offset));
             self.released = offset;
         }
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use hsaco_container::uri::Uri;
 use hsaco_container::{WalkOptions, member};
-use hsaco_db::{Content, Stored as _};
+use hsaco_db::{Content, ContentView, Stored as _};
 use memmap2::Mmap;
 
 use crate::error::{FileError, Result};
@@ -49,6 +49,14 @@ impl AsRef<[u8]> for Input {
     }
 }
 
+impl ContentView for Input {
+    fn release(&self, part: Range<usize>) {
+        if let Data::Mapped(map) = &self.data {
+            release_pages(map, self.range.start.saturating_add(part.start), part.len());
+        }
+    }
+}
+
 impl Deref for Data {
     type Target = [u8];
 
@@ -70,12 +78,8 @@ impl Input {
 
     /// Lets the system take back the memory behind a part of the file that will not be read again.
     pub fn release(&self, offset: u64, size: u64) {
-        let (Data::Mapped(map), Ok(offset), Ok(size)) =
-            (&self.data, usize::try_from(offset), usize::try_from(size))
-        else {
-            return;
-        };
-        release_pages(map, self.range.start.saturating_add(offset), size);
+        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        ContentView::release(self, at(offset)..at(offset.saturating_add(size)));
     }
 }
 

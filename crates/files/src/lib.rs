@@ -31,8 +31,9 @@
 //! let mut targets = Targets(Vec::new());
 //! for input in inputs(&["../../tests/fixtures/s1.gfx942.co".into()]) {
 //!     let input = input.map_err(|it| it.error)?;
-//!     if let Some(walk) = Walk::new(&input, &Default::default()) {
-//!         walk.run(&ObjectSelection::default(), &mut targets)?;
+//!     let all = ObjectSelection::default();
+//!     if let Some(walk) = Walk::new(&input, &Default::default(), &all) {
+//!         walk.run(&mut targets)?;
 //!     }
 //! }
 //! assert_eq!(targets.0, ["gfx942"]);

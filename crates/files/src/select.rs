@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsaco_bytes::Str;
+use hsaco_container::{HashCheck, WantedTargets};
 use hsaco_demangle::demangle;
 use hsaco_isa::TargetId;
 use hsaco_isa::target::ParseTargetError;
@@ -78,12 +79,42 @@ impl ObjectSelection {
     pub fn has_found(&self) -> bool {
         self.found.load(Ordering::Relaxed)
     }
+
+    /// True when targets decide, and not numbers alone: compressed bundles are unpacked only as far as it takes.
+    #[must_use]
+    pub fn is_by_target(&self) -> bool {
+        !self.targets.is_empty() || self.device.is_some()
+    }
+
+    /// Which payloads are compared with their hashes, if nothing else is asked for: all, unless they need not be unpacked whole.
+    #[must_use]
+    pub fn hash_check(&self) -> HashCheck {
+        if self.is_by_target() { HashCheck::CHEAP } else { HashCheck::Always }
+    }
+}
+
+impl WantedTargets for ObjectSelection {
+    fn may_want(&self, target: &str) -> bool {
+        let id: Option<TargetId> = target.parse().ok();
+        let may_run = |device| id.is_none_or(|it| it.may_run_on(device));
+        (self.targets.is_empty() || self.targets.iter().any(|it| it.may_match(id, target)))
+            && self.device.is_none_or(may_run)
+    }
 }
 
 impl TargetPattern {
     fn new(text: &str) -> Result<Self, ParseTargetError> {
         let pattern = if text.contains(['*', '?']) { glob(text) } else { None };
         pattern.map_or_else(|| text.parse().map(Self::Exact), |it| Ok(Self::Glob(it)))
+    }
+
+    /// Whether code may match whose features are not known.
+    fn may_match(&self, id: Option<TargetId>, text: &str) -> bool {
+        match (self, id) {
+            (_, None) => true,
+            (Self::Glob(pattern), _) => pattern.as_str().contains(':') || pattern.is_match(text),
+            (Self::Exact(wanted), Some(id)) => id.may_be_a(*wanted),
+        }
     }
 
     fn matches(&self, id: Option<TargetId>, text: &str) -> bool {

@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use hsaco_bytes::{Error, ErrorKind};
-use hsaco_db::{ContentView, Stored};
+use hsaco_container::{WalkOptions, WantedTargets};
+use hsaco_db::{ContentView, FoundEntries, Stored};
 use memmap2::Mmap;
 
+use crate::ahead::UnpackedEntries;
 use crate::mapping::{map, release_pages};
 
 /// Files up to this size are read to be indexed, larger ones are mapped for that time.
@@ -205,7 +207,15 @@ impl AsRef<[u8]> for InMemory {
     }
 }
 
-impl ContentView for InMemory {}
+impl ContentView for InMemory {
+    fn entries<'v>(
+        &'v self,
+        options: &WalkOptions,
+        wanted: Option<&'v dyn WantedTargets>,
+    ) -> FoundEntries<'v> {
+        Box::new(UnpackedEntries::new(self, options, wanted))
+    }
+}
 
 struct Mapped {
     map: Mmap,
@@ -221,6 +231,14 @@ impl AsRef<[u8]> for Mapped {
 impl ContentView for Mapped {
     fn release(&self, range: Range<usize>) {
         release_pages(&self.map, self.range.start.saturating_add(range.start), range.len());
+    }
+
+    fn entries<'v>(
+        &'v self,
+        options: &WalkOptions,
+        wanted: Option<&'v dyn WantedTargets>,
+    ) -> FoundEntries<'v> {
+        Box::new(UnpackedEntries::new(self, options, wanted))
     }
 }
 

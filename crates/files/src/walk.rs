@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use hsaco_bytes::Error;
-use hsaco_container::{Entry, WalkOptions};
+use hsaco_container::{Entry, WalkOptions, WantedTargets};
 
 use crate::ahead::UnpackedEntries;
 use crate::input::{Input, WORTH_RELEASING};
@@ -43,32 +43,35 @@ pub trait Visit: Sync {
     fn problem(&mut self, problem: &Problem);
 }
 
-/// A file whose entries are to be seen.
-pub struct Walk<'i>(Peekable<Batches<'i>>);
+/// A file whose wanted objects are to be seen.
+pub struct Walk<'i> {
+    batches: Peekable<Batches<'i>>,
+    selection: &'i ObjectSelection,
+}
 
 impl<'i> Walk<'i> {
     /// Begins with a file; nothing of one that was found in a directory and holds no device code.
     #[must_use]
-    pub fn new(input: &'i Input, options: &WalkOptions) -> Option<Self> {
-        let mut batches = Batches::new(input, options).peekable();
-        (!input.found || batches.peek().is_some()).then_some(Self(batches))
+    pub fn new(
+        input: &'i Input,
+        options: &WalkOptions,
+        selection: &'i ObjectSelection,
+    ) -> Option<Self> {
+        let mut batches = Batches::new(input, options, selection).peekable();
+        (!input.found || batches.peek().is_some()).then_some(Self { batches, selection })
     }
 
     /// Shows a visitor every wanted object, and says how many objects there are in all.
     ///
     /// # Errors
     /// Those of the visitor.
-    pub fn run<V: Visit>(
-        self,
-        selection: &ObjectSelection,
-        visitor: &mut V,
-    ) -> Result<usize, V::Error> {
+    pub fn run<V: Visit>(self, visitor: &mut V) -> Result<usize, V::Error> {
         let mut number = 0;
-        for met in self.0 {
+        for met in self.batches {
             match met {
                 Met::Objects(objects) => {
                     number += objects.len();
-                    read(&objects, selection, visitor)?;
+                    read(&objects, self.selection, visitor)?;
                 }
                 Met::Other(entry) => visitor.other(&entry)?,
                 Met::Broken(error) => visitor.problem(&Problem { place: String::new(), error }),
@@ -138,10 +141,12 @@ impl<'a> Batches<'a> {
     /// Bytes of objects that may be mapped at a time.
     const MAX_SIZE: usize = 32 << 20;
 
-    /// Begins with a file.
+    /// Begins with a file, whose compressed bundles are unpacked as far as the selection wants: other entries are
+    /// [`Unread`](hsaco_container::EntryKind::Unread).
     #[must_use]
-    pub fn new(input: &'a Input, options: &WalkOptions) -> Self {
-        let entries = UnpackedEntries::new(input, options);
+    pub fn new(input: &'a Input, options: &WalkOptions, selection: &'a ObjectSelection) -> Self {
+        let wanted = selection.is_by_target().then_some(selection as &dyn WantedTargets);
+        let entries = UnpackedEntries::new(input, options, wanted);
         Self { input, entries, objects: Vec::new(), size: 0, number: 0, broken: None, read: None }
     }
 

@@ -101,10 +101,10 @@ impl Question {
 
     /// A file, all of whose objects are seen once.
     fn side<'i>(&self, input: &'i Input) -> Result<Side<'i>, Broken> {
-        let options = WalkOptions::default();
+        let options = WalkOptions { hash: self.objects.hash_check(), ..WalkOptions::default() };
         let mut first = FirstWalk { kernels: &self.kernels, objects: Vec::new(), problem: None };
-        if let Some(walk) = Walk::new(input, &options) {
-            let Ok(_) = walk.run(&self.objects, &mut first);
+        if let Some(walk) = Walk::new(input, &options, &self.objects) {
+            let Ok(_) = walk.run(&mut first);
         }
         match first.problem {
             Some(problem) => Err((input.name.clone(), problem)),

@@ -121,11 +121,12 @@ impl Reading {
     fn table(&self, paths: &[OsString]) -> PyResult<Table> {
         let mut rows = Rows::new(&self.question.columns());
         let mut problems = Vec::new();
+        let options = WalkOptions { hash: self.objects.hash_check(), ..WalkOptions::default() };
         for input in inputs(paths) {
             let input = input.map_err(|it| error::unopened(&it.name, &it.error))?;
-            let Some(walk) = Walk::new(&input, &WalkOptions::default()) else { continue };
+            let Some(walk) = Walk::new(&input, &options, &self.objects) else { continue };
             let mut visitor = Visitor { reading: self, path: &input.name, rows, problems };
-            let Ok(_) = walk.run(&self.objects, &mut visitor);
+            let Ok(_) = walk.run(&mut visitor);
             Visitor { rows, problems, .. } = visitor;
         }
         Ok(Table { name: self.question.name(), rows, problems })

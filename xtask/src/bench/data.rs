@@ -3,25 +3,34 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use hsaco::container::{WalkOptions, entries};
 use hsaco_tests::{tool, workspace_root};
 
-use super::measure::{in_turns, usage, wall_time};
-use super::{Bar, Bench, MEBIBYTE, MEMORY_BASE, input, library};
+use super::measure::{in_turns, repeat, usage, wall_time};
+use super::{Bar, Bench, MEBIBYTE, MEMORY_BASE, database, input, library};
+use crate::process;
 
 /// What pruning a library may take, whatever its size.
 const PRUNING: u64 = 300 * MEBIBYTE;
 /// Payloads that are unpacked together.
 const TOGETHER: u64 = 64 * MEBIBYTE;
+/// The first and the last target of the library's bundles, and one between: what follows it is not unpacked.
+const ONE_TARGET: [&str; 3] = ["gfx803", "gfx90a", "gfx1030"];
+/// What an index of one target may take, whatever its code comes to: with the objects that a database keeps unpacked.
+const INDEX_OF_ONE: u64 = 300 * MEBIBYTE;
 /// A run takes seconds.
 const RUNS: usize = 5;
+/// What opening one target of a large library may take.
+const TWO_SECONDS: Duration = Duration::from_secs(2);
 /// Copies of an object of 5,000 kernels.
 const COPIES: [usize; 2] = [12, 120];
 
 pub(super) fn data(bench: &mut Bench) -> Result<()> {
     hashes(bench)?;
+    one_target(bench)?;
     fewer_targets(bench)?;
     tables(bench)
 }
@@ -55,6 +64,49 @@ fn hashes(bench: &mut Bench) -> Result<()> {
     // A payload larger than those that are unpacked together is unpacked alone, and they are let go of after that.
     let limit = MEMORY_BASE + TOGETHER + TOGETHER.max(largest_payload(&file)?);
     bench.memory_row(&format!("{row}, memory"), &["ls", "--verify"], &file, limit)
+}
+
+/// One target of all: listed, and as an index that a program keeps. Beside it stands zstd, which unpacks the same frames on
+/// one core.
+fn one_target(bench: &mut Bench) -> Result<()> {
+    let row = "compressed library: one target";
+    if !bench.wants(row) {
+        return Ok(());
+    }
+    let Some(file) = input::compressed_library()? else {
+        println!("{row}: skipped: run `cargo xtask corpus`");
+        return Ok(());
+    };
+    let xtask = process::release_binary("xtask", "xtask")?;
+    for target in ONE_TARGET {
+        let arguments = ["resources", "-t", target, "--format", "csv"];
+        bench.check_answer(&arguments, &file, target)?;
+        let mut index = Command::new(&xtask);
+        index.arg(database::VERB).arg(&file).args(["--target", target]);
+        if tool("zstd").is_some() {
+            let frames = input::frames_of(&file)?;
+            let (listed, unpacked) = in_turns(
+                bench.runs.min(RUNS),
+                || wall_time(&mut bench.hsaco(&arguments, &file)),
+                || wall_time(Command::new("zstd").args(["-d", "-q", "-c"]).arg(&frames)),
+            )?;
+            let name = format!("{row}, {target}: resources / zstd -d");
+            bench.row(&name, listed, unpacked, Bar::AimWithin(1.0));
+        }
+        let indexed = repeat(bench.runs.min(RUNS), || wall_time(&mut index))?;
+        bench.time_aim(&format!("{row}, {target}: index"), indexed.min, TWO_SECONDS);
+        let nowhere = Path::new("/dev/null");
+        let peak = usage(&index, 1, nowhere)?.peak_memory;
+        bench.memory_verdict(&format!("{row}, {target}: index, memory"), peak, INDEX_OF_ONE);
+        let limit = MEMORY_BASE + 2 * TOGETHER;
+        bench.memory_row(
+            &format!("{row}, {target}: resources, memory"),
+            &arguments,
+            &file,
+            limit,
+        )?;
+    }
+    Ok(())
 }
 
 /// The bytes that the largest compressed bundle of a file unfolds to.

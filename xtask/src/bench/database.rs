@@ -6,7 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use hsaco::db::Database;
+use hsaco::db::{Database, Wanted, Which};
+use hsaco::isa::TargetId;
 use hsaco_files::input::stored_inputs;
 use hsaco_tests::tool;
 
@@ -15,7 +16,8 @@ use super::{Bar, Bench, input, library};
 use crate::args::Args;
 use crate::process;
 
-/// The verb that no developer types: indexes a file and, if one is named, decodes a kernel; or all with their lines.
+/// The verb that no developer types: indexes a file, or one target of it, and, if one is named, decodes a kernel; or all with
+/// their lines.
 pub(crate) const VERB: &str = "database-cost";
 
 const FEW: usize = 50;
@@ -31,12 +33,15 @@ const KERNEL: &str = "kernel_7";
 pub(crate) fn run(mut args: Args) -> Result<()> {
     let file = args.positional().context("which object?")?;
     let all = args.flag(ALL);
+    let target = args.option::<TargetId>("--target")?;
     let kernel = args.positional();
     args.finish()?;
     let database = Database::new();
     for input in stored_inputs(&[file.clone().into()]) {
         let input = input.map_err(|it| it.error)?;
-        database.add(&file, input.content)?;
+        let which =
+            Which { objects: target.map_or(Wanted::All, Wanted::Target), ..Which::default() };
+        database.add_some(&file, input.content, &which)?;
     }
     if let Some(name) = kernel {
         let kernel = database.kernel(&name)?;

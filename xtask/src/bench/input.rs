@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::Result;
 use hsaco::compress::Method;
 use hsaco::container::bundle::{self, Bundle};
+use hsaco::container::ccob::Ccob;
 use hsaco::container::{
     Entry, EntryKind, HashCheck, OuterBundle, OuterBundles, WalkOptions, ccob, entries,
 };
@@ -162,6 +163,24 @@ pub(crate) fn compressed_library() -> Result<Option<PathBuf>> {
     fs::write(&plain, content)?;
     fs::write(&path, packed)?;
     Ok(Some(path))
+}
+
+/// The compressed payloads of [`compressed_library`] one after the other, as a file for zstd.
+pub(crate) fn frames_of(compressed: &Path) -> Result<PathBuf> {
+    let path = compressed.with_extension("zst");
+    if !path.exists() {
+        let file = fs::read(compressed)?;
+        let (mut frames, mut at) = (Vec::new(), 0);
+        while let Some(rest) = file.get(at..).filter(|it| !it.is_empty()) {
+            let header = Ccob::parse(rest)?;
+            let end = usize::try_from(header.total_size)?;
+            let frame = rest.get(usize::try_from(header.header_size)?..end);
+            frames.extend_from_slice(frame.unwrap_or_default());
+            at = (at + end).next_multiple_of(8);
+        }
+        fs::write(&path, frames)?;
+    }
+    Ok(path)
 }
 
 /// What [`compressed_library`] unfolds to.

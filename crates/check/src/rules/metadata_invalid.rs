@@ -4,7 +4,7 @@ use hsaco_bytes::{Error, ErrorKind};
 use hsaco_elf::note::Note;
 use hsaco_object::metadata::{Broken, Kernel, path_at};
 
-use crate::facts::{BrokenNote, ObjectFacts};
+use crate::facts::{BrokenNote, KernelFacts, ObjectFacts};
 use crate::finding::{Findings, Subject};
 
 const HELP: &str = "make the metadata again: compilers and .amdgpu_metadata write it";
@@ -21,6 +21,8 @@ pub(super) fn check(facts: &ObjectFacts<'_>, findings: &mut Findings) {
                 let message = format!("the metadata cannot be read: {}", error.detail());
                 findings.error(subject(facts, note, error, ""), message, HELP);
             }
+            // What cannot be read is told as that.
+            BrokenNote::Rules(_, Broken { error, .. }) if is_unread(facts, error) => {}
             BrokenNote::Rules(note, Broken { error, missing }) => {
                 let message = format!("the metadata breaks LLVM's rules: {}", error.detail());
                 let subject = subject(facts, note, error, missing.unwrap_or_default());
@@ -28,7 +30,27 @@ pub(super) fn check(facts: &ObjectFacts<'_>, findings: &mut Findings) {
             }
         }
     }
+    for kernel in facts.kernels() {
+        check_kernel(&kernel, findings);
+    }
     check_merged(facts, findings);
+}
+
+/// Whether an error is why what is said of a kernel cannot be read.
+fn is_unread(facts: &ObjectFacts<'_>, error: &Error) -> bool {
+    facts.kernels().filter_map(|it| it.unsaid()).any(|it| it.offset() == error.offset())
+}
+
+/// What is said of a kernel and cannot be read: launching it, or packing its arguments, is refused.
+fn check_kernel(facts: &KernelFacts<'_, '_>, findings: &mut Findings) {
+    let (Some(error), Some(said)) = (facts.unsaid(), facts.kernel.metadata()) else { return };
+    let key = error.offset().and_then(|it| path_at(said.bytes(), said.offset(), it));
+    let subject = Subject {
+        kernel: Some(facts.kernel.name().to_string()),
+        ..Subject::field(said.path() + &key.unwrap_or_default()).at(error.offset())
+    };
+    let message = format!("what the metadata says of it cannot be read: {}", error.detail());
+    findings.error(subject, message, HELP);
 }
 
 /// The key that is wrong or missing, and the kernel whose it is.

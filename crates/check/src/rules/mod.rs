@@ -237,6 +237,9 @@ fn tell_faults(
 
 pub(crate) const KERNEL_NOT_FOUND: &str = "kernel-not-found";
 
+/// The rule that other objects of an executable may satisfy: its findings have the symbol as their field.
+pub const UNRESOLVED_SYMBOL: &str = "unresolved-symbol";
+
 /// What is wrong with bytes that are no code object, nor anything that holds one.
 pub(crate) fn unreadable(error: &Error) -> Finding {
     let rule = match error.kind() {

@@ -65,12 +65,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     args.color.apply();
-    let options = Verify::All.options(args.inputs.max_size);
+    let selection = ObjectSelection::new(&args.objects)?;
+    // What is handed out is what was packed.
+    let options = Verify::All.options(args.inputs.max_size, &selection);
     if !args.keep_target.is_empty() {
         let output = args.output.as_deref().context("--keep-target needs -o FILE")?;
         return prune::run(&args.inputs.files, &args.keep_target, output, args.format, &options);
     }
-    let selection = ObjectSelection::new(&args.objects)?;
     if args.output.as_deref() == Some(OsStr::new("-")) {
         return run_single(args, &selection, &options);
     }

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         rewriting: &rewriting,
     };
     let mut pages = Pages { options: &options, page: HtmlReport::new(&title(args)) };
-    status.note(scan::run(&args.inputs, &args.objects, Verify::All, &mut pages)?);
+    status.note(scan::run(&args.inputs, &args.objects, Verify::Unpacked, &mut pages)?);
     let mut page = pages.page;
     let status = kernels.conclude(status);
     if page.is_empty() {
@@ -139,7 +139,7 @@ fn comparison(
     let Some(old) = &args.compare else { return Ok(None) };
     let (old, new) = (open(old)?, open(only(args, "--compare")?)?);
     let selection = ObjectSelection::new(&args.objects)?;
-    let options = Verify::Cheap.options(args.inputs.max_size);
+    let options = Verify::Cheap.options(args.inputs.max_size, &selection);
     // What is wrong with the newer file is said when its pages are made.
     let (mut report, mut said_later) = (Report::default(), Report::default());
     let mut a = side(&old, options, &selection, kernels, &mut report)?;

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let (selection, kernels) = (ObjectSelection::new(objects)?, KernelSelection::new(kernels));
     let all_objects = !objects.selects();
     let wanted = Wanted { objects: &selection, all_objects, kernels: &kernels };
-    let options = Verify::Cheap.options(inputs.max_size);
+    let options = Verify::Cheap.options(inputs.max_size, &selection);
     let mut out = Output::answer(&answer)?;
     let (is_json, stream) = (answer.format == Format::Json, FileStream::default());
     let style = args.style();

@@ -13,6 +13,7 @@ use crate::args::{Format, Inputs};
 use crate::output::Output;
 use crate::report::{self, Status};
 use crate::scan::Verify;
+use crate::select::ObjectSelection;
 use crate::{input, json};
 
 /// Writes what files hold as a data set of Parquet files, which goes on where it was stopped
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut inputs = input::inputs(&args.inputs.files);
     let places: Vec<_> = std::iter::from_fn(|| inputs.next_place()).collect();
     let dataset = Dataset::new(Path::new(&args.output));
-    let options = Verify::Cheap.options(args.inputs.max_size);
+    let options = Verify::Cheap.options(args.inputs.max_size, &ObjectSelection::default());
     let add = |place: &Result<_, _>| dataset::add(place.as_ref(), &dataset, &options).transpose();
     let added = parallel::map(&places, OBJECT_WEIGHT, add).into_iter().flatten();
     let name = args.output.to_string_lossy();

@@ -2,7 +2,9 @@
 
 mod package;
 mod packed;
+mod wanted;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hsaco_bytes::{Error, ErrorKind, Result};
@@ -15,7 +17,8 @@ use crate::region::{EntryPlace, Region, RegionKind};
 use crate::trail::{Trail, TrailStep};
 use crate::{Bytes, Container, Entry, EntryKind, WalkOptions, archive, host_coff, host_elf};
 use packed::Packed;
-pub use packed::{PackedBundle, UnpackedBundle};
+pub use packed::{PackedBundle, PackedRange, UnpackedBundle};
+pub use wanted::WantedTargets;
 
 /// Compressed bundles within each other are no format of anyone's, and the way to make much of little.
 const MAX_COMPRESSIONS: usize = 2;
@@ -65,6 +68,8 @@ pub struct Entries<'a> {
     last_payload: Option<usize>,
     /// Bundles that were unpacked before the walk came to them.
     supplied: Vec<UnpackedBundle>,
+    /// What compressed bundles are unpacked for; all of it if nothing is said.
+    wanted: Option<&'a dyn WantedTargets>,
 }
 
 enum Work<'a> {
@@ -88,6 +93,8 @@ struct Payload {
     number: usize,
     /// Where in the file that is, for messages.
     place: Arc<str>,
+    /// The compressed bundle of the file that it is the payload of, if it is one.
+    bundle: Option<Range<u64>>,
 }
 
 /// A range of bytes and how the walk came to it.
@@ -140,13 +147,21 @@ impl<'a> Node<'a> {
         self.payload.as_ref().map(|it| it.number)
     }
 
+    /// Where it is in the payload of a compressed bundle of the file.
+    fn packed_range(&self) -> Option<PackedRange> {
+        let bundle = self.payload.as_ref()?.bundle.clone()?;
+        let part = self.base..self.base.saturating_add(self.data.len() as u64);
+        Some(PackedRange { bundle, part })
+    }
+
     fn place(&self) -> EntryPlace {
         EntryPlace { region: self.region, base: self.base }
     }
 
     fn entry(self, kind: EntryKind) -> Work<'a> {
         let (offset, place, payload) = (self.offset(), self.place(), self.payload_number());
-        let entry = Entry { id: self.id, kind, data: self.data, offset, trail: self.trail };
+        let packed = self.packed_range();
+        let entry = Entry { id: self.id, kind, data: self.data, offset, packed, trail: self.trail };
         Work::Answer(place, payload, Ok(entry))
     }
 
@@ -198,6 +213,7 @@ impl<'a> Entries<'a> {
             payload_count: 0,
             last_payload: None,
             supplied: Vec::new(),
+            wanted: None,
         };
         walk.add_budget(data.len());
         let data = Bytes::from(data);
@@ -287,14 +303,16 @@ impl<'a> Entries<'a> {
         let data = Bytes::from(content);
         let region = self.note_region(Some(region), &data, 0, RegionKind::Payload);
         self.payload_count += 1;
-        let payload = Some(Payload { number: self.payload_count, place: place.into() });
+        let number = self.payload_count;
+        let payload = Some(Payload { number, place: place.into(), bundle: None });
         Node { data, base: 0, payload, trail, id: None, otherwise, region }
     }
 
     /// Where the content of a stream would be that is never all in memory.
     fn unseen_node(&mut self, place: String, trail: Trail, region: usize) -> Node<'a> {
         self.payload_count += 1;
-        let payload = Some(Payload { number: self.payload_count, place: place.into() });
+        let number = self.payload_count;
+        let payload = Some(Payload { number, place: place.into(), bundle: None });
         let (data, otherwise) = (Bytes::from([].as_slice()), Otherwise::Ignore);
         Node { data, base: 0, payload, trail, id: None, otherwise, region }
     }

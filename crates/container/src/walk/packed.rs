@@ -1,12 +1,15 @@
 //! Compressed bundles on the way of a walk, which may be unpacked before the walk comes to them: on every core.
 
+use std::ops::Range;
+
 use hsaco_bytes::{Error, ErrorKind, Result, read_u16};
 
-use super::{Entries, MAX_COMPRESSIONS, Node, Otherwise, Work, next_container};
+use super::wanted::{Row, WantedTargets, rows};
+use super::{Entries, MAX_COMPRESSIONS, Node, Otherwise, Payload, Work, next_container};
 use crate::ccob::Ccob;
 use crate::md5::{digest, digest_both};
 use crate::trail::Trail;
-use crate::{Bytes, Container, WalkOptions};
+use crate::{Bytes, Container, Entry, EntryKind, WalkOptions};
 
 /// A compressed bundle that the walk has come to.
 pub(super) struct Packed<'a> {
@@ -47,21 +50,83 @@ pub struct PackedBundle<'a> {
     data: Bytes<'a>,
     header: Ccob,
     options: WalkOptions,
+    /// Its entries, if only some of them are unpacked.
+    rows: Option<Vec<Row>>,
 }
 
-/// What a compressed bundle holds, and whether that is what its hash says.
+/// What a compressed bundle holds.
 #[derive(Debug)]
 pub struct UnpackedBundle {
     place: Place,
-    payload: Result<Vec<u8>>,
-    hash: Result<()>,
+    content: Result<Unpacked>,
+}
+
+/// What was unpacked of a compressed bundle.
+#[derive(Debug)]
+enum Unpacked {
+    /// Its payload, and whether that is what its hash says.
+    Payload(Vec<u8>, Result<()>),
+    /// Its entries, with their bytes if they are wanted.
+    Entries(Vec<(Row, Vec<u8>)>),
+}
+
+/// A part of the payload of a compressed bundle.
+///
+/// ```
+/// use hsaco_compress::Method;
+/// use hsaco_container::{WalkOptions, bundle, ccob, entries};
+/// let plain = bundle::write(&[("hip-gfx90a", b"abc")], 1);
+/// let file = ccob::write(&plain, 3, Method::Zstd, 3)?;
+/// let entry = entries(&file, &WalkOptions::default()).next().unwrap()?;
+/// let packed = entry.packed.unwrap();
+/// assert_eq!((packed.bundle.clone(), packed.part.clone()), (0..file.len() as u64, 66..69));
+/// assert_eq!(packed.unpack(&file, 1 << 20)?, b"abc");
+/// # Ok::<(), hsaco_bytes::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedRange {
+    /// Where the compressed bundle is in the file.
+    pub bundle: Range<u64>,
+    /// Which bytes of its payload.
+    pub part: Range<u64>,
+}
+
+impl PackedRange {
+    /// The part, unpacked again from the compressed bundle. The payload is unpacked up to its end and not compared with its hash.
+    ///
+    /// # Errors
+    /// When `bundle` is not that compressed bundle, is damaged, or unfolds to more than `cap` bytes.
+    pub fn unpack(&self, bundle: &[u8], cap: u64) -> Result<Vec<u8>> {
+        let parts = Ccob::parse(bundle)?.parts(bundle, std::slice::from_ref(&self.part), cap)?;
+        Ok(parts.into_iter().next().unwrap_or_default())
+    }
+}
+
+impl<'a> PackedBundle<'a> {
+    fn new(
+        place: Place,
+        data: Bytes<'a>,
+        header: Ccob,
+        options: WalkOptions,
+        wanted: Option<&dyn WantedTargets>,
+    ) -> Self {
+        // What is compared with its hash is unpacked whole.
+        let wanted = wanted.filter(|_| !options.hash.covers(header.uncompressed_size));
+        let rows = wanted.and_then(|it| rows(&header, &data, it, options.max_size));
+        Self { place, data, header, options, rows }
+    }
 }
 
 impl PackedBundle<'_> {
-    /// How many bytes its header says that it holds.
+    /// How many bytes are in memory when it is unpacked, as its header or its table says.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.header.uncompressed_size
+        match &self.rows {
+            None => self.header.uncompressed_size,
+            Some(rows) => {
+                rows.iter().filter(|it| it.is_wanted).map(Row::size).fold(0, u64::saturating_add)
+            }
+        }
     }
 
     /// Where it begins in the file; none if it lies in another payload.
@@ -73,21 +138,41 @@ impl PackedBundle<'_> {
     /// What each of some bundles holds. They are in memory together, and hashed two at a time.
     #[must_use]
     pub fn unpack(bundles: &[Self]) -> Vec<UnpackedBundle> {
-        let unpack = |it: &Self| it.header.payload(&it.data, it.options.max_size);
-        let payloads: Vec<_> = bundles.iter().map(unpack).collect();
-        let hashes = Self::verify(bundles, &payloads);
-        let all = bundles.iter().zip(payloads).zip(hashes);
-        all.map(|((it, payload), hash)| UnpackedBundle { place: it.place, payload, hash }).collect()
+        let mut unpacked: Vec<_> = bundles.iter().map(Self::content).collect();
+        Self::verify(bundles, &mut unpacked);
+        let all = bundles.iter().zip(unpacked);
+        all.map(|(it, content)| UnpackedBundle { place: it.place, content }).collect()
+    }
+
+    /// What it holds, whose hash was not looked at.
+    fn content(&self) -> Result<Unpacked> {
+        let Some(rows) = &self.rows else {
+            let payload = self.header.payload(&self.data, self.options.max_size)?;
+            return Ok(Unpacked::Payload(payload, Ok(())));
+        };
+        let is_packed = |it: &&Row| it.is_wanted && it.size() > 0;
+        let parts: Vec<_> = rows.iter().filter(is_packed).map(|it| it.range.clone()).collect();
+        let mut found = match parts.as_slice() {
+            [] => Vec::new(),
+            parts => self.header.parts(&self.data, parts, self.options.max_size)?,
+        }
+        .into_iter();
+        let entry = |it: &Row| {
+            let bytes = if is_packed(&it) { found.next() } else { None };
+            (it.clone(), bytes.unwrap_or_default())
+        };
+        Ok(Unpacked::Entries(rows.iter().map(entry).collect()))
     }
 
     /// Compares the hashes that are to be compared.
-    fn verify(bundles: &[Self], payloads: &[Result<Vec<u8>>]) -> Vec<Result<()>> {
-        let is_asked = |it: &Self, payload: &[u8]| it.options.hash.covers(payload.len() as u64);
-        let mut hashes: Vec<Result<()>> = bundles.iter().map(|_| Ok(())).collect();
-        let asked = bundles.iter().zip(payloads).zip(&mut hashes);
-        let mut asked: Vec<_> = asked
-            .filter_map(|((it, payload), hash)| Some((it, payload.as_deref().ok()?, hash)))
-            .filter(|(it, payload, _)| is_asked(it, payload))
+    fn verify(bundles: &[Self], unpacked: &mut [Result<Unpacked>]) {
+        let pairs = bundles.iter().zip(unpacked);
+        let mut asked: Vec<_> = pairs
+            .filter_map(|(it, unpacked)| match unpacked {
+                Ok(Unpacked::Payload(payload, hash)) => Some((it, payload.as_slice(), hash)),
+                _ => None,
+            })
+            .filter(|(it, payload, _)| it.options.hash.covers(payload.len() as u64))
             .collect();
         for some in asked.chunks_mut(2) {
             match some {
@@ -101,7 +186,6 @@ impl PackedBundle<'_> {
                     .for_each(|(it, payload, hash)| **hash = it.header.compare(&digest(payload))),
             }
         }
-        hashes
     }
 }
 
@@ -110,6 +194,7 @@ struct Following<'a> {
     node: Node<'a>,
     next: Option<(usize, Ccob)>,
     options: WalkOptions,
+    wanted: Option<&'a dyn WantedTargets>,
 }
 
 impl<'a> Iterator for Following<'a> {
@@ -117,11 +202,11 @@ impl<'a> Iterator for Following<'a> {
 
     fn next(&mut self) -> Option<PackedBundle<'a>> {
         let (position, header) = self.next.take()?;
-        let (node, options) = (&self.node, self.options);
+        let node = &self.node;
         let end = position.saturating_add(usize::try_from(header.total_size).ok()?);
         let data = node.data.slice(position..end)?;
         self.next = following(&node.data, end);
-        Some(PackedBundle { place: node.place_of(position), data, header, options })
+        Some(PackedBundle::new(node.place_of(position), data, header, self.options, self.wanted))
     }
 }
 
@@ -133,6 +218,16 @@ fn following(data: &[u8], position: usize) -> Option<(usize, Ccob)> {
     is_stated.then(|| Ccob::parse(rest).ok()).flatten().map(|header| (position, header))
 }
 
+impl<'a> Node<'a> {
+    /// The answer for an entry that was not unpacked.
+    fn unread(self) -> Work<'a> {
+        let (place, payload) = (self.place(), self.payload_number());
+        let (kind, data, trail) = (EntryKind::Unread, self.data, self.trail);
+        let entry = Entry { id: self.id, kind, data, offset: None, packed: None, trail };
+        Work::Answer(place, payload, Ok(entry))
+    }
+}
+
 impl Node<'_> {
     fn place_of(&self, position: usize) -> Place {
         let offset = self.base.saturating_add(position as u64);
@@ -141,6 +236,32 @@ impl Node<'_> {
 }
 
 impl<'a> Entries<'a> {
+    /// The same walk, for which compressed bundles are unpacked as far as these targets want: other entries for AMD GPUs are
+    /// [`Unread`](EntryKind::Unread), judged by their ids alone. What is not unpacked is not checked. A payload that is
+    /// compared with its hash is unpacked whole, and so is one that is not simply a bundle.
+    ///
+    /// ```
+    /// use hsaco_compress::Method;
+    /// use hsaco_container::{EntryKind, HashCheck, WalkOptions, WantedTargets, bundle, ccob, entries};
+    /// struct Gfx942;
+    /// impl WantedTargets for Gfx942 {
+    ///     fn may_want(&self, target: &str) -> bool {
+    ///         target.starts_with("gfx942")
+    ///     }
+    /// }
+    /// let ids = ["hipv4-amdgcn-amd-amdhsa--gfx942", "hipv4-amdgcn-amd-amdhsa--gfx1100"];
+    /// let file = ccob::write(&bundle::write(&ids.map(|id| (id, b"?")), 1), 3, Method::Zstd, 3)?;
+    /// let options = WalkOptions { hash: HashCheck::UpTo(0), ..WalkOptions::default() };
+    /// let kinds: Result<Vec<_>, _> =
+    ///     entries(&file, &options).only(&Gfx942).map(|it| it.map(|it| it.kind)).collect();
+    /// assert_eq!(kinds?, [EntryKind::Unknown, EntryKind::Unread]);
+    /// # Ok::<(), hsaco_bytes::Error>(())
+    /// ```
+    #[must_use]
+    pub fn only(self, wanted: &'a dyn WantedTargets) -> Self {
+        Self { wanted: Some(wanted), ..self }
+    }
+
     /// The compressed bundles that come next, which [`supply`](Self::supply) takes unpacked; none if an entry or something
     /// else comes before them, or the next was supplied.
     pub fn upcoming(&mut self) -> impl Iterator<Item = PackedBundle<'a>> + use<'a> {
@@ -149,12 +270,13 @@ impl<'a> Entries<'a> {
             Some(Work::Packed(packed)) if !self.is_supplied(packed) => Some(packed),
             _ => None,
         };
-        let options = self.options;
+        let (options, wanted) = (self.options, self.wanted);
         packed
             .map(|it| Following {
                 node: it.node.clone(),
                 next: Some((it.position, it.header)),
                 options,
+                wanted,
             })
             .into_iter()
             .flatten()
@@ -191,13 +313,15 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The decompressed payload as a node, after what is wrong with its hash.
+    /// What the bundle holds as work, after what is wrong with its hash.
     fn payload(&mut self, packed: Packed<'a>) -> Result<Vec<Work<'a>>> {
-        let UnpackedBundle { payload, hash, .. } = self.unpacked_bundle(&packed)?;
-        let Packed { node, position, trail, region, .. } = packed;
-        let payload = payload?;
-        let wrong = hash.err().map(|error| node.error(error.rebased(position as u64)));
-        if !self.charge(&node, payload.len() as u64) {
+        let unpacked = self.unpacked_bundle(&packed)?.content?;
+        let Packed { node, position, header, trail, region } = packed;
+        let size = match &unpacked {
+            Unpacked::Payload(payload, _) => payload.len(),
+            Unpacked::Entries(entries) => entries.iter().map(|(_, bytes)| bytes.len()).sum(),
+        };
+        if !self.charge(&node, size as u64) {
             return Ok(Vec::new());
         }
         let at = node.base.saturating_add(position as u64);
@@ -206,8 +330,41 @@ impl<'a> Entries<'a> {
             Some(path) => format!("{place} of {path}"),
             None => place,
         };
-        let node = self.payload_node(payload, place, trail, region, Otherwise::Refuse);
-        Ok(wrong.into_iter().chain([Work::Judge(node)]).collect())
+        let (content, wrong, entries) = match unpacked {
+            Unpacked::Payload(content, hash) => (content, hash.err(), None),
+            Unpacked::Entries(entries) => (Vec::new(), None, Some(entries)),
+        };
+        let wrong = wrong.map(|error| node.error(error.rebased(position as u64)));
+        let bundle = node.payload.is_none().then(|| at..at.saturating_add(header.total_size));
+        let mut node = self.payload_node(content, place, trail, region, Otherwise::Refuse);
+        node.payload = node.payload.map(|it| Payload { bundle, ..it });
+        Ok(match entries {
+            None => wrong.into_iter().chain([Work::Judge(node)]).collect(),
+            Some(entries) => self.some_entries(&node, entries),
+        })
+    }
+
+    /// The entries of a bundle that was not unpacked whole.
+    fn some_entries(&mut self, node: &Node<'a>, entries: Vec<(Row, Vec<u8>)>) -> Vec<Work<'a>> {
+        let Some((trail, region)) = self.enter(node, Container::Bundle, 0, 0) else {
+            return Vec::new();
+        };
+        let mut work = Vec::with_capacity(entries.len());
+        for (row, bytes) in entries {
+            self.add_budget(bytes.len());
+            let is_unread = !row.is_wanted && row.size() > 0;
+            let part = Node {
+                data: Bytes::from(bytes),
+                base: row.range.start,
+                payload: node.payload.clone(),
+                trail: trail.clone(),
+                id: Some(row.id),
+                otherwise: Otherwise::Keep,
+                region,
+            };
+            work.push(if is_unread { part.unread() } else { Work::Judge(part) });
+        }
+        work
     }
 
     /// What a bundle holds: what was supplied of it, or what it is unpacked to now.
@@ -223,7 +380,7 @@ impl<'a> Entries<'a> {
         }
         let data = node.data.slice(*position..node.data.len());
         let data = data.unwrap_or_else(|| Bytes::from([].as_slice()));
-        let bundle = PackedBundle { place, data, header: *header, options: self.options };
+        let bundle = PackedBundle::new(place, data, *header, self.options, self.wanted);
         let missing = || Error::new(ErrorKind::NotFound, "compressed bundle", "not unpacked");
         PackedBundle::unpack(&[bundle]).pop().ok_or_else(missing)
     }
@@ -279,6 +436,183 @@ mod tests {
             walk.supply(PackedBundle::unpack(&packed));
             assert!(walk.is_supplied_next() && walk.upcoming().next().is_none());
             assert_eq!(lines(walk), expected);
+        }
+    }
+
+    struct Target(&'static str);
+
+    impl WantedTargets for Target {
+        fn may_want(&self, target: &str) -> bool {
+            target == self.0
+        }
+    }
+
+    const UNCHECKED: WalkOptions =
+        WalkOptions { max_size: 4 << 30, max_depth: 8, hash: HashCheck::UpTo(0) };
+    const IDS: [&str; 4] = [
+        "host-x86_64-unknown-linux-gnu-",
+        "hipv4-amdgcn-amd-amdhsa--gfx90a",
+        "hipv4-amdgcn-amd-amdhsa--gfx942",
+        "hipv4-nvptx64-nvidia-cuda--sm_70",
+    ];
+
+    /// Bytes that hardly compress.
+    fn noise(seed: u32, size: usize) -> Vec<u8> {
+        let numbers = std::iter::successors(Some(seed), |it| {
+            Some(it.wrapping_mul(1_664_525).wrapping_add(1_013_904_223))
+        });
+        numbers.skip(1).map(|it| it.to_be_bytes()[0]).take(size).collect()
+    }
+
+    fn contents() -> [Vec<u8>; 4] {
+        [noise(1, 10), noise(2, 200_000), noise(3, 300_000), noise(4, 20)]
+    }
+
+    fn several_targets() -> Vec<u8> {
+        let entries: Vec<_> = IDS.into_iter().zip(contents()).collect();
+        bundle::write(&entries, 4096)
+    }
+
+    fn pack(plain: &[u8]) -> Vec<u8> {
+        ccob::write(plain, 3, Method::Zstd, 3).unwrap()
+    }
+
+    #[test]
+    fn what_is_wanted_is_as_in_the_whole_and_the_rest_is_unread() {
+        let plain = several_targets();
+        for (version, method) in [(1, Method::Zlib), (2, Method::Zstd), (3, Method::Zlib)] {
+            let packed = ccob::write(&plain, version, method, 3).unwrap();
+            let file = [packed.as_slice(), &[0; 8], &packed].concat();
+            let whole: Vec<_> = entries(&file, &UNCHECKED).map(Result::unwrap).collect();
+            for target in ["gfx90a", "gfx942", "gfx1100"] {
+                let wanted = Target(target);
+                let mut walk = entries(&file, &UNCHECKED).only(&wanted);
+                if target == "gfx942" {
+                    let upcoming: Vec<_> = walk.upcoming().collect();
+                    assert_eq!(upcoming[0].size(), 10 + 300_000 + 20);
+                    walk.supply(PackedBundle::unpack(&upcoming));
+                }
+                let some: Vec<_> = walk.map(Result::unwrap).collect();
+                assert_eq!(some.len(), whole.len());
+                for (some, whole) in some.iter().zip(&whole) {
+                    assert_eq!((&some.id, &some.trail), (&whole.id, &whole.trail));
+                    assert_eq!(some.is_object(), whole.is_object());
+                    let is_other = whole.named_target() != Some(target) && whole.is_object();
+                    match is_other {
+                        true => {
+                            assert_eq!((some.kind, some.data.len()), (EntryKind::Unread, 0));
+                        }
+                        false => assert_eq!(some, whole),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_is_unpacked_again() {
+        let packed = pack(&several_targets());
+        let (start, file) = (packed.len() + 8, [packed.as_slice(), &[0; 8], &packed].concat());
+        for options in [UNCHECKED, WalkOptions::default()] {
+            let wanted = Target("gfx942");
+            let found: Vec<_> =
+                entries(&file, &options).only(&wanted).map(Result::unwrap).collect();
+            let packed = found[6].packed.clone().unwrap();
+            assert_eq!(packed.bundle, start as u64..file.len() as u64);
+            assert_eq!(packed.unpack(&file[start..], 1 << 20).unwrap(), contents()[2]);
+            assert!(packed.unpack(&file[start..], 1000).is_err());
+            assert!(packed.unpack(&file[start + 1..], 1 << 20).is_err());
+        }
+    }
+
+    /// A hash is compared with all of a payload, so that is unpacked.
+    #[test]
+    fn what_is_compared_with_its_hash_is_unpacked_whole() {
+        let mut file = pack(&several_targets());
+        file[24] ^= 1;
+        let wanted = Target("gfx90a");
+        let texts = |hash| lines(entries(&file, &WalkOptions { hash, ..UNCHECKED }).only(&wanted));
+        assert!(texts(HashCheck::Always)[0].contains("its hash is"));
+        assert!(texts(HashCheck::Always)[3].starts_with("300000 "));
+        assert!(texts(HashCheck::UpTo(1000))[2].starts_with("0 "));
+    }
+
+    #[test]
+    fn damage_before_the_end_of_what_is_wanted_is_seen_and_other_damage_is_not() {
+        let file = pack(&several_targets());
+        let read = |file: &[u8], target| {
+            let wanted = Target(target);
+            let found: Vec<_> = entries(file, &UNCHECKED).only(&wanted).collect();
+            found.into_iter().find_map(|it| match it {
+                Ok(entry) if entry.named_target() == Some(target) => Some(Ok(entry.data.to_vec())),
+                Ok(_) => None,
+                Err(error) => Some(Err(error)),
+            })
+        };
+        let [_, first, second, _] = contents();
+        let damaged = |at: usize| {
+            let mut file = file.clone();
+            file[at..at + 8].fill(0xff);
+            file
+        };
+        // Noise is stored as it is: what is damaged is another byte of the content, or the header of a block.
+        let behind = damaged(file.len() - 100_000);
+        assert_eq!(read(&behind, "gfx90a").unwrap().unwrap(), first);
+        assert_ne!(read(&behind, "gfx942").unwrap().ok(), Some(second));
+        // A frame that is cut is always seen: its blocks say where they end.
+        for length in [file.len() - 1, file.len() - 100_000, 100, 40] {
+            for target in ["gfx90a", "gfx942"] {
+                let cut = read(&file[..length], target);
+                assert!(matches!(cut, Some(Err(_))), "{target} {length}");
+            }
+        }
+        // So is a frame that is not as long as the header says, where the header says it.
+        for at in [16, 32, 36, 40] {
+            assert!(!matches!(read(&damaged(at), "gfx90a"), Some(Ok(it)) if it != first), "{at}");
+        }
+    }
+
+    /// Bundles of which not all is entries, or whose wanted entries lie within each other, are read whole.
+    #[test]
+    fn unusual_bundles_are_unpacked_whole() {
+        let plain = several_targets();
+        let twice = [plain.clone(), plain.clone()].concat();
+        let mut within = plain.clone();
+        // The table's third row, where the second is.
+        let rows = 32 + 24 + IDS[0].len();
+        let second = within[rows..rows + 16].to_vec();
+        let third = rows + 24 + IDS[1].len();
+        within[third..third + 16].copy_from_slice(&second);
+        let both = [IDS[2], IDS[2]].map(|id| (id, vec![7; 100_000]));
+        let mut overlapping = bundle::write(&both, 1);
+        let (first, second) = (32, 32 + 24 + IDS[2].len());
+        let start = overlapping[first..first + 8].to_vec();
+        overlapping[second..second + 8].copy_from_slice(&start);
+        for plain in [twice, overlapping, b"no bundle at all".repeat(1000), within] {
+            let file = pack(&plain);
+            let wanted = Target("gfx942");
+            let whole = lines(entries(&file, &UNCHECKED));
+            let some = lines(entries(&file, &UNCHECKED).only(&wanted));
+            let read = |it: &&String| !it.starts_with("0 ");
+            assert!(some.iter().filter(read).all(|it| whole.contains(it)), "{some:?} {whole:?}");
+            assert_eq!(some.len(), whole.len());
+        }
+    }
+
+    #[test]
+    fn no_prefix_and_no_changed_byte_of_what_is_read_in_part_panics() {
+        let entries_of = IDS.map(|id| (id, noise(7, 40)));
+        let file = pack(&bundle::write(&entries_of, 8));
+        let wanted = Target("gfx90a");
+        for length in 0..file.len() {
+            lines(entries(&file[..length], &UNCHECKED).only(&wanted));
+        }
+        for at in 0..file.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut broken = file.clone();
+                broken[at] ^= flip;
+                lines(entries(&broken, &UNCHECKED).only(&wanted));
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use crate::abi::{Answer, Status};
 use crate::agent::Agent;
 use crate::log;
 use crate::pages::{PAGE, Pages};
+use crate::runtime::intercept::{self, Unresolved};
 use crate::runtime::{self, Runtime};
 use crate::space::{Block, Kind};
 
@@ -53,6 +54,8 @@ pub(crate) struct Side {
     symbols: HashMap<SymbolId, u64>,
     /// Callers of each function, by address: found when first asked for.
     callers: OnceLock<BTreeMap<u64, Vec<u64>>>,
+    /// What checks found that other objects may put right before all is frozen.
+    unresolved: Vec<Unresolved>,
 }
 
 /// An executable.
@@ -110,13 +113,14 @@ impl Program {
         if inner.is_frozen {
             return Err(Status::FROZEN_EXECUTABLE);
         }
-        let bytes = crate::runtime::intercept::loaded(runtime, agent, reader)?;
+        let variables = inner.variables.clone();
+        let side = inner.side(agent, &variables)?;
+        let (bytes, unresolved) = intercept::loaded(runtime, agent, reader)?;
+        side.unresolved.extend(unresolved);
         let (start, size) = span(&bytes).ok_or(Status::INVALID_CODE_OBJECT)?;
         let reserved =
             Pages::reserve(size + start % PAGE, PAGE * 16).ok_or(Status::OUT_OF_RESOURCES)?;
         let base = reserved.address() + start % PAGE;
-        let variables = inner.variables.clone();
-        let side = inner.side(agent, &variables)?;
         let uri = uri(&reader.storage);
         let loaded = side.executable.load_at(&uri, bytes, base);
         let id = loaded.map_err(|error| {
@@ -170,7 +174,8 @@ impl Program {
     /// Takes its memory back.
     pub(crate) fn unload(&self, runtime: &Runtime) {
         let mut inner = runtime::lock(&self.inner);
-        for side in inner.sides.drain(..) {
+        for mut side in inner.sides.drain(..) {
+            side.tell_unresolved(runtime);
             for base in side.blocks {
                 runtime.space.remove(base, &runtime.agents, |it| it.kind == Kind::Code);
             }
@@ -211,13 +216,30 @@ impl Inner {
             blocks: Vec::new(),
             symbols: HashMap::new(),
             callers: OnceLock::new(),
+            unresolved: Vec::new(),
         });
         self.sides.last_mut().ok_or(Status::ERROR)
     }
 }
 
 impl Side {
+    /// Tells what checks found that no object has put right.
+    fn tell_unresolved(&mut self, runtime: &Runtime) {
+        let executable = &self.executable;
+        let is_defined = |name: &str| {
+            let named = executable.symbols_named(name);
+            let provides = |it: &Symbol<'_>| it.is_exported() || it.object().is_none();
+            named.iter().any(|it| it.symbol_name() == name && it.is_definition() && provides(it))
+        };
+        for unresolved in std::mem::take(&mut self.unresolved) {
+            if !is_defined(unresolved.name()) {
+                unresolved.tell(runtime);
+            }
+        }
+    }
+
     fn freeze(&mut self, runtime: &Runtime, program: u64) -> Answer {
+        self.tell_unresolved(runtime);
         self.executable.freeze(Freeze::default()).map_err(|errors| {
             errors
                 .iter()

@@ -6,6 +6,7 @@ use std::io::BufWriter;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use hsaco_check::{Finding, UNRESOLVED_SYMBOL};
 use hsaco_describe::run::Trace;
 use hsaco_emu::{Dispatch, Fault, FaultKind, KernelCode, Sanitizer, TraceFilter};
 use hsaco_kernarg::DispatchPacket;
@@ -74,12 +75,35 @@ fn kinds(text: &str) -> Result<Vec<FaultKind>, String> {
     names.map(|it| it.parse().map_err(|error| format!("HSACO_SANITIZE: {error}"))).collect()
 }
 
-/// The bytes of an object that are to be loaded.
-pub(crate) fn loaded(runtime: &Runtime, agent: &Agent, reader: &Arc<Reader>) -> Answer<Vec<u8>> {
-    let number = runtime.interceptors.objects.fetch_add(1, Relaxed);
-    if runtime.config.checks {
-        check(runtime, agent, number, &reader.bytes);
+/// What is wrong with an object unless another one defines a name.
+#[derive(Debug)]
+pub(crate) struct Unresolved {
+    name: String,
+    number: u64,
+    finding: Finding,
+}
+
+impl Unresolved {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
+
+    pub(crate) fn tell(self, runtime: &Runtime) {
+        tell(runtime, self.number, &self.finding);
+    }
+}
+
+/// The bytes of an object that are to be loaded, and what is wrong with it unless others define what it wants.
+pub(crate) fn loaded(
+    runtime: &Runtime,
+    agent: &Agent,
+    reader: &Arc<Reader>,
+) -> Answer<(Vec<u8>, Vec<Unresolved>)> {
+    let number = runtime.interceptors.objects.fetch_add(1, Relaxed);
+    let unresolved = match runtime.config.checks {
+        true => check(runtime, agent, number, &reader.bytes),
+        false => Vec::new(),
+    };
     let processor = agent.gpu.as_ref().map(|it| it.model.target.processor.name());
     let bytes = match &runtime.interceptors.patcher {
         // Rules are for one processor; code of others is right as it is.
@@ -91,16 +115,28 @@ pub(crate) fn loaded(runtime: &Runtime, agent: &Agent, reader: &Arc<Reader>) -> 
     if let Some(folder) = &runtime.config.dump {
         dump::object(folder, number, &bytes);
     }
-    Ok(bytes)
+    Ok((bytes, unresolved))
 }
 
-fn check(runtime: &Runtime, agent: &Agent, number: u64, bytes: &[u8]) {
-    let Some(gpu) = &agent.gpu else { return };
+/// Tells what is wrong with an object whatever else is loaded, and gives back the rest.
+fn check(runtime: &Runtime, agent: &Agent, number: u64, bytes: &[u8]) -> Vec<Unresolved> {
+    let Some(gpu) = &agent.gpu else { return Vec::new() };
     let report = hsaco_check::check(bytes, &hsaco_check::Device::new(gpu.model.target));
-    for finding in &report.findings {
-        runtime.summary.findings.fetch_add(1, Relaxed);
-        log::line(&format!("check of code object {number}: {finding}"));
+    let mut unresolved = Vec::new();
+    for finding in report.findings {
+        match &finding.subject.field {
+            Some(name) if finding.rule == UNRESOLVED_SYMBOL => {
+                unresolved.push(Unresolved { name: name.to_string(), number, finding });
+            }
+            _ => tell(runtime, number, &finding),
+        }
     }
+    unresolved
+}
+
+fn tell(runtime: &Runtime, number: u64, finding: &Finding) {
+    runtime.summary.findings.fetch_add(1, Relaxed);
+    log::line(&format!("check of code object {number}: {finding}"));
 }
 
 fn patched(patcher: &Patcher, number: u64, bytes: &[u8]) -> Answer<Vec<u8>> {

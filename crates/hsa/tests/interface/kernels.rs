@@ -174,29 +174,40 @@ fn a_running_kernel_sees_what_the_host_writes_and_ends_with_its_queue() {
     }
 }
 
-#[test]
-fn a_function_of_one_object_is_called_by_another() {
-    let agents = setup();
-    let (mut executable, mut readers) = (0_u64, [0_u64; 2]);
-    let none = null::<u8>();
+/// An executable of several objects, and the status of freezing it.
+pub fn load_together(agent: u64, objects: &[&str]) -> (u64, u32) {
+    let executable = load_unfrozen(agent, objects);
+    (executable, hsa!(hsa_executable_freeze(executable, null::<u8>())))
+}
+
+/// An executable of several objects.
+pub fn load_unfrozen(agent: u64, objects: &[&str]) -> u64 {
+    let (mut executable, none) = (0_u64, null::<u8>());
     assert_eq!(hsa!(hsa_executable_create_alt(1, 0, none, &raw mut executable)), SUCCESS);
-    for (reader, name) in readers.iter_mut().zip(["scale-user.co", "scale-library.co"]) {
-        let bytes = fixture(name);
+    for name in objects {
+        let (mut reader, bytes) = (0_u64, fixture(name));
         let (base, size) = (bytes.as_ptr(), bytes.len());
         assert_eq!(
-            hsa!(hsa_code_object_reader_create_from_memory(base, size, &raw mut *reader)),
+            hsa!(hsa_code_object_reader_create_from_memory(base, size, &raw mut reader)),
             SUCCESS
         );
         let loaded = hsa!(hsa_executable_load_agent_code_object(
             executable,
-            agents[1],
-            *reader,
+            agent,
+            reader,
             none,
             null_mut::<u64>()
         ));
         assert_eq!(loaded, SUCCESS);
     }
-    assert_eq!(hsa!(hsa_executable_freeze(executable, none)), SUCCESS);
+    executable
+}
+
+#[test]
+fn a_function_of_one_object_is_called_by_another() {
+    let agents = setup();
+    let (executable, frozen) = load_together(agents[1], &["scale-user.co", "scale-library.co"]);
+    assert_eq!(frozen, SUCCESS);
     let function = find(executable, agents[1], "scale");
     let (kind, address, size) =
         (about(function, 0) as u32, about(function, 23), about(function, 0x4853_0002));

@@ -5,7 +5,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
 use crate::hsa;
-use crate::misuse::{INCOMPATIBLE_ARGUMENTS, NOT_INITIALIZED, status_names, statuses, with_zeros};
+use crate::kernels::{load_together, load_unfrozen};
+use crate::misuse::{
+    INCOMPATIBLE_ARGUMENTS, NOT_INITIALIZED, VARIABLE_UNDEFINED, status_names, statuses, with_zeros,
+};
 use crate::support::*;
 
 /// No variable.
@@ -316,6 +319,46 @@ fn loads_what_does_not_fit() {
     let loaded = |object| statuses(agents()[1], &fixture(object), None)[1];
     assert_eq!(loaded("run.gfx942.co"), SUCCESS);
     assert_eq!(loaded("run.gfx1100.co"), INCOMPATIBLE_ARGUMENTS);
+}
+
+#[test]
+fn objects_that_resolve_each_other_are_checked_together() {
+    let lines = |test: &str| {
+        let text = check(test, &[("HSACO_CHECK", "1")]);
+        let is_about = |it: &&str| it.contains("unresolved-symbol");
+        text.lines().filter(is_about).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("process::loads_user_and_library"), [""; 0]);
+    let device = hsaco_check::Device::new("gfx942:sramecc+:xnack-".parse().unwrap());
+    let alone = hsaco_check::check(&fixture("scale-user.co"), &device);
+    let alone: Vec<_> = alone.findings.iter().filter(|it| it.rule == "unresolved-symbol").collect();
+    assert!(!alone.is_empty());
+    let expected = |number: usize| -> Vec<_> {
+        alone.iter().map(|it| format!("hsaco: check of code object {number}: {it}")).collect()
+    };
+    // Frozen without the library; and never frozen.
+    let told = lines("process::loads_user_alone");
+    assert_eq!(told, [expected(0), expected(1)].concat());
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn loads_user_and_library() {
+    assert_eq!(hsa!(hsa_init()), SUCCESS);
+    let agent = agents()[1];
+    for objects in [["scale-user.co", "scale-library.co"], ["scale-library.co", "scale-user.co"]] {
+        assert_eq!(load_together(agent, &objects).1, SUCCESS);
+    }
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn loads_user_alone() {
+    assert_eq!(hsa!(hsa_init()), SUCCESS);
+    let agent = agents()[1];
+    assert_eq!(load_together(agent, &["scale-user.co"]).1, VARIABLE_UNDEFINED);
+    let executable = load_unfrozen(agent, &["scale-user.co"]);
+    assert_eq!(hsa!(hsa_executable_destroy(executable)), SUCCESS);
 }
 
 #[test]

@@ -70,6 +70,33 @@ impl TargetId {
         self.processor == wanted.processor && Feature::ALL.into_iter().all(agrees)
     }
 
+    /// Whether code for this processor may be for a wanted target, whatever its features are: the id of a bundle's entry need
+    /// not name all that the code says.
+    ///
+    /// ```
+    /// use hsaco_isa::TargetId;
+    /// let id: TargetId = "gfx906".parse()?;
+    /// assert!(id.may_be_a("gfx906:xnack-".parse()?) && !id.may_be_a("gfx908".parse()?));
+    /// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
+    /// ```
+    #[must_use]
+    pub fn may_be_a(self, wanted: TargetId) -> bool {
+        self.processor == wanted.processor
+    }
+
+    /// Whether code for this processor, of whatever features and generic version, may run on a device.
+    ///
+    /// ```
+    /// use hsaco_isa::TargetId;
+    /// let id: TargetId = "gfx11-generic".parse()?;
+    /// assert!(id.may_run_on("gfx1100".parse()?) && !id.may_run_on("gfx1201".parse()?));
+    /// # Ok::<(), hsaco_isa::target::ParseTargetError>(())
+    /// ```
+    #[must_use]
+    pub fn may_run_on(self, device: TargetId) -> bool {
+        TargetId::new(self.processor).runs_on(device, u8::MAX).is_ok()
+    }
+
     /// How closely code fits a device that runs it: of several objects a runtime takes the closest, one for the exact
     /// processor before a generic one, then one with more features pinned.
     #[must_use]

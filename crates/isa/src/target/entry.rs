@@ -64,6 +64,12 @@ impl<'a> EntryId<'a> {
             })
     }
 
+    /// Whether the entry is code for an AMD GPU, compiled or as SPIR-V.
+    #[must_use]
+    pub fn is_amd(&self) -> bool {
+        self.triple.starts_with("amdgcn") || self.triple.starts_with("spirv")
+    }
+
     /// Whether the entry is code for the machine that launches kernels.
     #[must_use]
     pub fn is_host(&self) -> bool {

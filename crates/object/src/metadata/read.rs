@@ -57,7 +57,11 @@ pub(super) fn twice(key: Str<'_>, offset: u64) -> Error {
 
 #[cold]
 fn wrong(entry: &Entry<'_>, expected: &str) -> Error {
-    let found = entry.value.kind_name();
+    let found = match entry.value {
+        Value::UInt(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        _ => entry.value.kind_name().to_owned(),
+    };
     Error::malformed(CONTEXT, entry.offset, format!("{} is {found}, not {expected}", entry.key))
 }
 
@@ -80,7 +84,11 @@ pub(super) fn array<'a>(entry: &Entry<'a>) -> Result<Array<'a>> {
 
 pub(super) fn integers<const N: usize>(entry: &Entry<'_>) -> Result<[u64; N]> {
     let expected = || wrong(entry, &format!("an array of {N} non-negative integers"));
-    let items = Some(array(entry)?).filter(|it| it.len() == N).ok_or_else(expected)?;
+    let items = array(entry)?;
+    if items.len() != N {
+        let detail = format!("{} has {} items, not {N}", entry.key, items.len());
+        return Err(Error::malformed(CONTEXT, entry.offset, detail));
+    }
     let mut integers = [0; N];
     for (place, item) in integers.iter_mut().zip(items.iter()) {
         *place = item?.as_u64().ok_or_else(expected)?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hsaco::check::result::FileResult;
 use hsaco::check::{CheckedObject, Facts, Finding, Request};
-use hsaco::container::{Container, Entry};
+use hsaco::container::{Container, Entry, EntryKind};
 use hsaco_files::{Batches, Met, map_objects};
 use hsaco_probe::HsaRuntime;
 
@@ -68,7 +68,8 @@ impl Walk<'_> {
             return Some(self.request.result(&input.name, objects.into_iter().collect()));
         }
         let (mut objects, mut has_objects) = (Vec::new(), false);
-        for met in Batches::new(input, &Verify::All.options(self.args.inputs.max_size)) {
+        let options = Verify::Unpacked.options(self.args.inputs.max_size, &self.selection);
+        for met in Batches::new(input, &options, &self.selection) {
             match met {
                 Met::Objects(batch) => {
                     has_objects = true;
@@ -89,7 +90,8 @@ impl Walk<'_> {
 
     /// Checks an object of a container, if it is wanted.
     fn entry(&self, number: usize, entry: &Entry<'_>) -> Option<CheckedObject> {
-        let facts = Facts::of_entry(number, entry)?;
+        // What was not unpacked is for a target that is not wanted.
+        let facts = (entry.kind != EntryKind::Unread).then(|| Facts::of_entry(number, entry))??;
         let is_wanted = match facts.object() {
             Some(object) => self.selection.wants(number, object),
             None => !self.settings.objects.selects(),

@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let (old, new) = (open(&args.old)?, open(&args.new)?);
     let kernels = KernelSelection::new(&args.kernels);
     let selection = ObjectSelection::new(&args.objects)?;
-    let options = Verify::Cheap.options(args.max_size);
+    let options = Verify::Cheap.options(args.max_size, &selection);
     let mut a = side(&old, options, &selection, &kernels, &mut report)?;
     let mut b = side(&new, options, &selection, &kernels, &mut report)?;
     let is_about_resources = args.resources || !matches!(args.format, Format::Text | Format::Json);

@@ -112,10 +112,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 is_object: false,
                 memories: Memories::default(),
             };
-            scan::run(&args.inputs, &args.objects, Verify::All, &mut visitor)?
+            scan::run(&args.inputs, &args.objects, Verify::Unpacked, &mut visitor)?
         }
         Format::Json => {
-            let what = (&args.inputs, &args.objects, Verify::All);
+            let what = (&args.inputs, &args.objects, Verify::Unpacked);
             frame::run(&JsonListing { reader }, Frame::json(), what, &mut out)?
         }
     };

@@ -55,7 +55,7 @@ fn walk(
     report: &mut Report,
 ) -> Result<()> {
     let container = Container::detect(input);
-    let mut entries = UnpackedEntries::new(input, options).peekable();
+    let mut entries = UnpackedEntries::new(input, options, None).peekable();
     if input.found && (container.is_none() || entries.peek().is_none()) {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use hsaco::db::index::{FileRecord, ObjectRecord, key_of};
 use hsaco_describe::list::{Contents, record};
 
 use super::{Args, TextLister, json};
-use crate::args::{Format, ObjectFilter};
+use crate::args::Format;
 use crate::index_file::{self, IndexFile, stamp_of};
 use crate::input::{self, Place};
 use crate::output::Output;
@@ -90,11 +90,9 @@ impl Reader<'_> {
         let known = index.by_content(key).cloned();
         let record = known.unwrap_or_else(|| {
             let mut recorder = Recorder::default();
-            let options = self.verify.options(self.args.reading.inputs.max_size);
-            let all = ObjectSelection::new(&ObjectFilter::default());
-            if let Ok(all) = all
-                && let Err(error) = scan::walk(&input, &all, &options, &mut recorder, report)
-            {
+            let all = ObjectSelection::default();
+            let options = self.verify.options(self.args.reading.inputs.max_size, &all);
+            if let Err(error) = scan::walk(&input, &all, &options, &mut recorder, report) {
                 report.failure(&error);
             }
             recorder.0
