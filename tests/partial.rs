@@ -60,13 +60,13 @@ fn what_is_said_of_a_target_is_what_is_said_of_it_among_all() {
     let folder = scratch_dir();
     let path = file(folder.path(), NO_DAMAGE);
     let all = ask(&path, &["ls", "--format", "json"]).stdout;
-    let all: serde_json::Value = serde_json::from_str(&all).unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&all).unwrap();
     let objects = all["files"][0]["objects"].as_array().unwrap();
     assert_eq!(objects.len(), 6);
     for (number, target) in TARGETS.iter().enumerate() {
         for option in ["--target", "--device"] {
             let some = ask(&path, &["ls", "--format", "json", option, target]).stdout;
-            let some: serde_json::Value = serde_json::from_str(&some).unwrap();
+            let some: serde_json::Value = serde_json::from_slice(&some).unwrap();
             let expected = [&objects[number], &objects[number + 3]];
             let found: Vec<_> = some["files"][0]["objects"].as_array().unwrap().iter().collect();
             assert_eq!(found, expected, "{option} {target}");
@@ -169,7 +169,7 @@ fn a_database_unpacks_again_what_it_does_not_keep() {
                 assert_eq!(database.objects().len(), 2);
                 let found: Vec<_> =
                     kernels.iter().map(|it| (it.name().to_string(), texts(it))).collect();
-                assert_eq!(found, expected.repeat(2));
+                assert_eq!(found, [expected.clone(), expected.clone()].concat());
                 let data = database.objects()[1].data().unwrap().into_owned();
                 assert!(data.starts_with(&fs::read(fixture(name)).unwrap()));
                 assert_eq!(database.objects()[1].data().unwrap(), data);

@@ -123,7 +123,12 @@ fn what_the_metadata_cannot_say_of_a_kernel_is_an_error() {
         (".vgpr_count", "-1"),
     ];
     let told: String = wrong.into_iter().map(|(key, value)| told(key, value)).collect();
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        error: metadata-invalid: plain: what the metadata says of it cannot be read: .uniform_work_group_size is 2, not a boolean, 0 or 1 (amdhsa.kernels[0].uniform_work_group_size, at offset 0x348); make the metadata again: compilers and .amdgpu_metadata write it
+        error: metadata-invalid: plain: what the metadata says of it cannot be read: .cluster_dims is [0, 1, 1]; each must be 1 to 255 (amdhsa.kernels[0].cluster_dims[0], at offset 0x27c); make the metadata again: compilers and .amdgpu_metadata write it
+        error: metadata-invalid: plain: what the metadata says of it cannot be read: .cluster_dims is [256, 1, 1]; each must be 1 to 255 (amdhsa.kernels[0].cluster_dims[0], at offset 0x27c); make the metadata again: compilers and .amdgpu_metadata write it
+        error: metadata-invalid: plain: what the metadata says of it cannot be read: .vgpr_count is -1, not a non-negative integer (amdhsa.kernels[0].vgpr_count, at offset 0x33b); make the metadata again: compilers and .amdgpu_metadata write it
+    "#]].assert_eq(&told);
 }
 
 #[test]
