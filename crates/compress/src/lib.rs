@@ -510,7 +510,7 @@ mod tests {
             assert!(parts(&wide).unwrap() == expected);
             assert!(parts(&[]).unwrap().is_empty());
             assert_eq!(parts(&[4..9, 8..10]).unwrap_err().kind(), ErrorKind::Malformed);
-            let error = parts(&[699_999..700_001]).unwrap_err();
+            let error = parts(&[5..6, 699_999..700_001]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
             let error = decompress_parts(method, &packed, 700_000, &wide, 699_999).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::LimitExceeded);
@@ -523,7 +523,8 @@ mod tests {
         for method in [Method::Zlib, Method::Zstd] {
             let packed = compress(method, &data, 3).unwrap();
             let part = |packed: &[u8]| {
-                decompress_parts(method, packed, 700_000, &[10..20], 1 << 20).map(|it| it.concat())
+                decompress_parts(method, packed, 700_000, &[10..15, 15..20], 1 << 20)
+                    .map(|it| it.concat())
             };
             let mut broken = packed.clone();
             let end = broken.len() - 40;
