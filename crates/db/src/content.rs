@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hsaco_bytes::{Result, memory};
-use hsaco_container::{Entry, WalkOptions, WantedTargets, entries};
+use hsaco_container::{Entry, PackedRange, WalkOptions, WantedTargets, entries};
 
 use crate::data::Data;
 use crate::index::key_of;
-use crate::unpacked::{PackedObject, UnpackedObjects};
+use crate::unpacked::UnpackedObjects;
 
 /// A file that stays where it is. The database keeps none of its bytes: it reads what it is asked for.
 ///
@@ -145,10 +145,10 @@ impl Content {
         if let Some(range) = &entry.packed {
             let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
             let bundle = self.part(at(range.bundle.start)..at(range.bundle.end));
-            let object = PackedObject::new(bundle, range.clone(), cap, unpacked);
-            object.keep(bytes);
-            let range = 0..object.size();
-            return Ok(Content(Keeper::Packed(Arc::new(object), range)));
+            let (number, unpacked) = (unpacked.number(), Arc::clone(unpacked));
+            unpacked.offer(number, bytes);
+            let object = PackedObject { number, bundle, range: range.clone(), cap, unpacked };
+            return Ok(Content(Keeper::Packed(Arc::new(object), 0..bytes.len())));
         }
         if bytes.shared().is_some() {
             return Ok(memory::copy(bytes, "object")?.into());
@@ -211,6 +211,36 @@ impl Content {
     }
 }
 
+/// An object in a compressed bundle of a file.
+struct PackedObject {
+    /// By which it is known among those that were unpacked.
+    number: u64,
+    /// The compressed bundle.
+    bundle: Content,
+    range: PackedRange,
+    /// Bytes that the bundle may unfold to.
+    cap: u64,
+    unpacked: Arc<UnpackedObjects>,
+}
+
+impl PackedObject {
+    /// Its bytes; an error if the file is not as it was, unless they are still kept.
+    fn data(&self) -> Result<Data> {
+        if let Some(kept) = self.unpacked.get(self.number) {
+            return Ok(kept);
+        }
+        let data = Data::from(self.range.unpack(&self.bundle.read()?, self.cap)?);
+        self.unpacked.put(self.number, data.clone());
+        Ok(data)
+    }
+}
+
+impl Drop for PackedObject {
+    fn drop(&mut self) {
+        self.unpacked.remove(self.number);
+    }
+}
+
 fn parts_of(data: &Data, parts: &[Range<usize>]) -> Vec<u8> {
     parts.iter().flat_map(|part| data.range(part.clone()).to_vec()).collect()
 }
@@ -226,7 +256,9 @@ impl fmt::Debug for Content {
         match &self.0 {
             Keeper::Memory(data) => data.fmt(f),
             Keeper::Stored(file, range) => write!(f, "{}[{range:?}]", file.place()),
-            Keeper::Packed(object, range) => write!(f, "{object:?}[{range:?}]"),
+            Keeper::Packed(object, range) => {
+                write!(f, "{:?}{:?}[{range:?}]", object.bundle, object.range.part)
+            }
         }
     }
 }

@@ -1,26 +1,10 @@
-//! Objects in compressed bundles: unpacked when something of them is asked for, and kept until others are.
+//! What was unpacked of compressed bundles, kept until more of others is asked for.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hsaco_bytes::Result;
-use hsaco_container::PackedRange;
-
-use crate::content::Content;
 use crate::data::Data;
-
-/// An object in a compressed bundle of a file.
-pub(crate) struct PackedObject {
-    number: u64,
-    /// The compressed bundle.
-    bundle: Content,
-    range: PackedRange,
-    /// Bytes that the bundle may unfold to.
-    cap: u64,
-    unpacked: Arc<UnpackedObjects>,
-}
 
 /// The objects of a database that were unpacked last.
 pub(crate) struct UnpackedObjects(Mutex<Kept>);
@@ -38,57 +22,39 @@ struct Kept {
     time: u64,
 }
 
-impl PackedObject {
-    pub(crate) fn new(
-        bundle: Content,
-        range: PackedRange,
-        cap: u64,
-        unpacked: &Arc<UnpackedObjects>,
-    ) -> Self {
-        let number = unpacked.lock().next_number();
-        PackedObject { number, bundle, range, cap, unpacked: Arc::clone(unpacked) }
-    }
-
-    /// How many bytes it has.
-    pub(crate) fn size(&self) -> usize {
-        let Range { start, end } = self.range.part;
-        usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX)
-    }
-
-    /// Its bytes; an error if the file is not as it was, unless they are still known.
-    pub(crate) fn data(&self) -> Result<Data> {
-        if let Some(known) = self.unpacked.lock().get(self.number) {
-            return Ok(known);
-        }
-        let data = Data::from(self.range.unpack(&self.bundle.read()?, self.cap)?);
-        self.unpacked.lock().put(self.number, data.clone());
-        Ok(data)
-    }
-
-    /// Keeps its bytes if there is room for them, so that small files are unpacked once.
-    pub(crate) fn keep(&self, bytes: &[u8]) {
-        let mut kept = self.unpacked.lock();
-        if kept.size.saturating_add(bytes.len()) <= kept.most {
-            kept.put(self.number, Data::from(bytes.to_vec()));
-        }
-    }
-}
-
-impl Drop for PackedObject {
-    fn drop(&mut self) {
-        self.unpacked.lock().remove(self.number);
-    }
-}
-
-impl fmt::Debug for PackedObject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}[{:?}]", self.bundle, self.range.part)
-    }
-}
-
 impl UnpackedObjects {
     pub(crate) fn new(most: usize) -> Self {
         UnpackedObjects(Mutex::new(Kept { most, ..Kept::default() }))
+    }
+
+    /// The number of another object.
+    pub(crate) fn number(&self) -> u64 {
+        let mut kept = self.lock();
+        kept.count += 1;
+        kept.count
+    }
+
+    /// The bytes of an object, if they are kept.
+    pub(crate) fn get(&self, number: u64) -> Option<Data> {
+        self.lock().get(number)
+    }
+
+    /// Keeps the bytes of an object in place of those that were not asked for as long.
+    pub(crate) fn put(&self, number: u64, data: Data) {
+        self.lock().put(number, data);
+    }
+
+    /// Keeps the bytes of an object if there is room for them, so that small files are unpacked once.
+    pub(crate) fn offer(&self, number: u64, bytes: &[u8]) {
+        let mut kept = self.lock();
+        if kept.size.saturating_add(bytes.len()) <= kept.most {
+            kept.put(number, Data::from(bytes.to_vec()));
+        }
+    }
+
+    /// Lets go of an object.
+    pub(crate) fn remove(&self, number: u64) {
+        self.lock().remove(number);
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -103,11 +69,6 @@ impl fmt::Debug for UnpackedObjects {
 }
 
 impl Kept {
-    fn next_number(&mut self) -> u64 {
-        self.count += 1;
-        self.count
-    }
-
     fn get(&mut self, number: u64) -> Option<Data> {
         self.time += 1;
         let (asked, data) = self.objects.get_mut(&number)?;

@@ -6,7 +6,7 @@ use hsaco_bytes::Result;
 use hsaco_container::{Entries, Entry, PackedBundle, WalkOptions, WantedTargets};
 use hsaco_db::ContentView;
 
-use crate::input::WORTH_RELEASING;
+use crate::mapping::WORTH_RELEASING;
 use crate::parallel::{self, cores};
 
 /// How many bytes compressed bundles may unfold to that are unpacked together; one may be larger.

@@ -17,9 +17,6 @@ use crate::error::{FileError, Result};
 use crate::mapping::{map, release_pages};
 use crate::stored::StoredFile;
 
-/// Pages of smaller ranges are given back with the process.
-pub(crate) const WORTH_RELEASING: u64 = 16 << 20;
-
 /// One file's bytes.
 pub struct Input {
     /// What to call it: as the user spelled it.

@@ -4,6 +4,9 @@ use std::fs::File;
 
 use memmap2::Mmap;
 
+/// Pages of smaller ranges are given back with the process.
+pub(crate) const WORTH_RELEASING: u64 = 16 << 20;
+
 pub(crate) fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is only read, and read as bytes of which nothing is assumed. A file that
     // another process cuts short while it is read ends this process with a signal, as it would end

@@ -6,8 +6,9 @@ use hsaco_bytes::Error;
 use hsaco_container::{Entry, WalkOptions, WantedTargets};
 
 use crate::ahead::UnpackedEntries;
-use crate::input::{Input, WORTH_RELEASING};
+use crate::input::Input;
 use crate::item::{ObjectItem, Problem, Trouble};
+use crate::mapping::WORTH_RELEASING;
 use crate::parallel;
 use crate::select::ObjectSelection;
 
