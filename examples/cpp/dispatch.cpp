@@ -288,10 +288,11 @@ static void broken_files(const char *no_note, const char *object) {
     using namespace std::string_literals;
     finding("K25", "a descriptor whose symbol is a function makes no kernel",
             kernels_with_type(no_note, 1 /* STT_OBJECT */) == 3 && kernels_with_type(no_note, 2 /* STT_FUNC */) == 0);
-    finding("K31", "keys that are there twice and bytes behind the end are refused, other shapes are told",
+    finding("K31", "keys that are there twice, bytes behind the end and lists of another length are refused",
             is_refused(object, "\xae.address_space\xa6global", "\xa7.offset\xad-------------", "'.offset' twice") &&
                 is_refused(object, "\x15\x08\0\0\x20\0\0\0AMDGPU"s, "\x16\x08\0\0\x20\0\0\0AMDGPU"s, "1 bytes after the end") &&
-                is_told(object, "\xaf.wavefront_size\x40", "\xad.cluster_dims\x92\x01\x01", "metadata-invalid"));
+                is_refused(object, "\xaf.wavefront_size\x40", "\xad.cluster_dims\x92\x01\x01",
+                           ".cluster_dims has 2 items, not 3"));
     // The size of the first kernel's segment, and where its code is.
     const std::string as_it_is = "\x18\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s;
     const std::string longer = "\x20\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s, none = "\0\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s;
