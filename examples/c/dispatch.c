@@ -433,7 +433,7 @@ static void broken_files(const char *no_note, const char *object) {
                 is_refused(object, "\x15\x08\0\0\x20\0\0\0AMDGPU", "\x16\x08\0\0\x20\0\0\0AMDGPU", 14,
                            "1 bytes after the end") &&
                 is_refused(object, "\xaf.wavefront_size\x40", "\xad.cluster_dims\x92\x01\x01", 17,
-                           ".cluster_dims has 2 items, not 3"));
+                           ".cluster_dims is an array of 2, not of 3 integers"));
     finding("K33", "metadata counts before the descriptor, and it is told where they differ",
             segment_size(object, as_it_is, none, 16) == 24 && segment_size(object, as_it_is, longer, 16) == 24 &&
                 is_told(object, as_it_is, longer, 16, "metadata-descriptor-mismatch") &&

@@ -292,7 +292,7 @@ static void broken_files(const char *no_note, const char *object) {
             is_refused(object, "\xae.address_space\xa6global", "\xa7.offset\xad-------------", "'.offset' twice") &&
                 is_refused(object, "\x15\x08\0\0\x20\0\0\0AMDGPU"s, "\x16\x08\0\0\x20\0\0\0AMDGPU"s, "1 bytes after the end") &&
                 is_refused(object, "\xaf.wavefront_size\x40", "\xad.cluster_dims\x92\x01\x01",
-                           ".cluster_dims has 2 items, not 3"));
+                           ".cluster_dims is an array of 2, not of 3 integers"));
     // The size of the first kernel's segment, and where its code is.
     const std::string as_it_is = "\x18\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s;
     const std::string longer = "\x20\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s, none = "\0\0\0\0\0\0\0\0\0\x12\0\0\0\0\0\0"s;

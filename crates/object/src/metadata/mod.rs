@@ -417,7 +417,7 @@ mod tests {
         let dims =
             |dims: &[i64]| [(".cluster_dims", dims.iter().map(|&it| Tree::from(it)).collect())];
         assert_eq!(decode(&dims(&[2, 1, 1])), Ok(()));
-        assert_eq!(refused(&dims(&[1, 1])), ".cluster_dims has 2 items, not 3");
+        assert_eq!(refused(&dims(&[1, 1])), ".cluster_dims is an array of 2, not of 3 integers");
         assert!(refused(&dims(&[0, 1, 1])).contains("1 to 255"));
         assert!(refused(&dims(&[256, 1, 1])).contains("1 to 255"));
         assert_eq!(

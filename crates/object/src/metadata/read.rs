@@ -86,7 +86,7 @@ pub(super) fn integers<const N: usize>(entry: &Entry<'_>) -> Result<[u64; N]> {
     let expected = || wrong(entry, &format!("an array of {N} non-negative integers"));
     let items = array(entry)?;
     if items.len() != N {
-        let detail = format!("{} has {} items, not {N}", entry.key, items.len());
+        let detail = format!("{} is an array of {}, not of {N} integers", entry.key, items.len());
         return Err(Error::malformed(CONTEXT, entry.offset, detail));
     }
     let mut integers = [0; N];
