@@ -53,7 +53,7 @@ fn one_target(bench: &mut Bench, row: &str, target: &str) -> Result<()> {
             || Ok(usage_on_one_core(&hsaco, RUNS_AT_ONCE, output)?.on_core),
             || Ok(usage_on_one_core(&objdump, 1, output)?.on_core),
         )?;
-        let bar = if name.is_empty() { Bar::AimFaster(40.0) } else { Bar::Shown };
+        let bar = if name.is_empty() { Bar::AimFaster(40.0) } else { Bar::ShownFaster };
         bench.row(&format!("{row} / objdump -d{name}, user+sys"), ours, theirs, bar);
     }
     fs::remove_file(object.with_extension("txt"))?;

@@ -39,7 +39,7 @@ pub(super) fn flow(bench: &mut Bench) -> Result<()> {
         };
         bench.check_answer(DRAW, &object, &format!(">bb{} 0x", BLOCKS - 1))?;
         let time = repeat(bench.runs, || wall_time(&mut bench.hsaco(DRAW, &object)))?;
-        println!("{row:<44} {time:>19} {:>19} {:>9} {AT_ONCE:>9}", "", "");
+        println!("{row:<44} {time:>19} {:>19} {:>14} {AT_ONCE:>9}", "", "");
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ fn grow(bench: &mut Bench, row: &str, has_kernels: bool) -> Result<()> {
     let verdict = bench.verdict(growth <= GROWTH);
     let (text, bar) = (format!("{growth:.2}x"), format!("<= {GROWTH}x"));
     println!(
-        "{:<44} {:>19} {:>19} {text:>9} {bar:>9} {verdict}",
+        "{:<44} {:>19} {:>19} {text:>14} {bar:>9} {verdict}",
         format!("{row}: growth of one's cost"),
         "",
         ""
