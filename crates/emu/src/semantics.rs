@@ -1,8 +1,10 @@
 //! What instructions compute, as `isa-data/semantics.tsv` has it.
 
 use std::fmt;
+use std::ops::Range;
+use std::sync::LazyLock;
 
-use crate::generated::{FIDELITY_BY_TARGET, Op, SEMANTICS, TARGETS};
+use crate::generated::{FIDELITY_BY_TARGET, NAMES, Op, REASONS, ROWS, TARGETS, TYPES};
 
 /// How far the result of an instruction can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,6 +120,43 @@ pub(crate) struct Semantics {
     pub(crate) forms: [u16; TARGETS.len()],
 }
 
+/// A line as it is stored: without pointers, all of which would have to be relocated whenever a program starts.
+pub(crate) struct Row {
+    /// How long the mnemonic is, which follows that of the line before.
+    pub(crate) name: u8,
+    pub(crate) op: Op,
+    /// Where the types are, and how many.
+    pub(crate) outputs: (u16, u8),
+    pub(crate) inputs: (u16, u8),
+    pub(crate) fidelity: Fidelity,
+    pub(crate) reason: u8,
+    pub(crate) forms: [u16; TARGETS.len()],
+}
+
+/// All lines, by mnemonic.
+pub(crate) static SEMANTICS: LazyLock<Vec<Semantics>> = LazyLock::new(|| {
+    let types = |(start, count): (u16, u8)| {
+        let start = usize::from(start);
+        TYPES.get(start..start + usize::from(count)).unwrap_or_default()
+    };
+    let mut end = 0;
+    let mut name = |length: u8| -> Range<usize> {
+        let start = end;
+        end += usize::from(length);
+        start..end
+    };
+    let line = |row: &Row| Semantics {
+        mnemonic: NAMES.get(name(row.name)).unwrap_or_default(),
+        op: row.op,
+        outputs: types(row.outputs),
+        inputs: types(row.inputs),
+        fidelity: row.fidelity,
+        reason: REASONS.get(usize::from(row.reason)).copied().unwrap_or_default(),
+        forms: row.forms,
+    };
+    ROWS.iter().map(line).collect()
+});
+
 impl Semantics {
     /// How far results can be trusted on the target of that number.
     pub(crate) fn fidelity_on(&self, target: usize) -> Fidelity {
@@ -161,7 +200,7 @@ pub struct Coverage {
 pub fn coverage() -> Vec<Coverage> {
     let count = |(number, target): (usize, &&'static str)| {
         let mut forms = [0; 5];
-        for line in &SEMANTICS {
+        for line in SEMANTICS.iter() {
             let at = Fidelity::ALL.iter().position(|it| *it == line.fidelity_on(number));
             if let (Some(sum), Some(count)) =
                 (at.and_then(|at| forms.get_mut(at)), line.forms.get(number))

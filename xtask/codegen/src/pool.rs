@@ -42,6 +42,10 @@ impl Pool {
         self.items.len()
     }
 
+    pub(crate) fn items(&self) -> &[String] {
+        &self.items
+    }
+
     pub(crate) fn lines(&self) -> String {
         self.items.iter().map(|item| format!("    {item},\n")).collect()
     }

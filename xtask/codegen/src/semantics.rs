@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::facts::{self, Facts, Instruction};
 use crate::lenient;
 use crate::operands;
+use crate::pool::Pool;
 
 /// The targets that the emulator runs.
 const TARGETS: [&str; 8] =
@@ -143,7 +144,7 @@ fn emit(
 ) -> Result<String> {
     let operations: BTreeSet<&str> = rows.values().map(|row| row.operation.as_str()).collect();
     let mut out = String::from(HEADER);
-    out.push_str("\nuse crate::semantics::{Fidelity, Semantics, Type};\n");
+    out.push_str("\nuse crate::semantics::{Fidelity, Row, Type};\n");
     out.push_str("\n/// What an instruction computes, whatever its encoding.\n");
     out.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]\n");
     out.push_str("#[repr(u16)]\npub(crate) enum Op {\n");
@@ -152,23 +153,43 @@ fn emit(
     }
     out.push_str("}\n\n/// The targets that forms are counted for.\n");
     let _ = writeln!(out, "pub(crate) static TARGETS: [&str; {}] = {TARGETS:?};\n", TARGETS.len());
-    let _ = writeln!(
-        out,
-        "/// By mnemonic.\npub(crate) static SEMANTICS: [Semantics; {}] = [",
-        rows.len()
-    );
+    let (mut names, mut types_of, mut reasons) = (String::new(), Pool::default(), Pool::default());
+    let mut lines = String::new();
     for (mnemonic, row) in rows {
         let (outputs, inputs) = types(&row.types).with_context(|| mnemonic.clone())?;
         let count = forms.get(mnemonic).copied().unwrap_or_default();
+        names.push_str(mnemonic);
         let _ = writeln!(
-            out,
-            "    Semantics {{ mnemonic: {mnemonic:?}, op: Op::{}, outputs: &[{outputs}], inputs: &[{inputs}], fidelity: Fidelity::{}, reason: {:?}, forms: {count:?} }},",
+            lines,
+            "    Row {{ name: {}, op: Op::{}, outputs: {:?}, inputs: {:?}, fidelity: Fidelity::{}, reason: {}, forms: {count:?} }}, // {mnemonic}",
+            mnemonic.len(),
             camel(&row.operation),
+            types_of.run(&outputs),
+            types_of.run(&inputs),
             camel(&row.fidelity.otherwise),
-            row.reason,
+            reasons.add(format!("{:?}", row.reason)),
         );
     }
-    out.push_str("];\n");
+    let _ = writeln!(
+        out,
+        "/// The mnemonics, one after the other.\npub(crate) static NAMES: &str = {names:?};"
+    );
+    for (what, name, ty, pool) in [
+        ("Lists of types.", "TYPES", "Type", &types_of),
+        ("Reasons of fidelities.", "REASONS", "&str", &reasons),
+    ] {
+        let _ = writeln!(
+            out,
+            "\n/// {what}\npub(crate) static {name}: [{ty}; {}] = [\n{}];",
+            pool.len(),
+            pool.lines()
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n/// By mnemonic.\npub(crate) static ROWS: [Row; {}] = [\n{lines}];",
+        rows.len()
+    );
     emit_by_target(rows, &mut out);
     Ok(out)
 }
@@ -190,18 +211,18 @@ fn emit_by_target(rows: &BTreeMap<String, Row>, out: &mut String) {
 }
 
 /// `f32+mask=f32,b32` as two lists; without `=`, one of inputs.
-fn types(text: &str) -> Result<(String, String)> {
-    let list = |text: &str, separator: char| -> Result<String> {
+fn types(text: &str) -> Result<(Vec<String>, Vec<String>)> {
+    let list = |text: &str, separator: char| -> Result<Vec<String>> {
         let names: Vec<_> = text.split(separator).filter(|name| !name.is_empty()).collect();
         if names.iter().any(|name| !name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_'))
         {
             bail!("`{text}` is no list of types");
         }
-        Ok(names.iter().map(|name| format!("Type::{}", camel(name))).collect::<Vec<_>>().join(", "))
+        Ok(names.iter().map(|name| format!("Type::{}", camel(name))).collect())
     };
     match text.split_once('=') {
         Some((outputs, inputs)) => Ok((list(outputs, '+')?, list(inputs, ',')?)),
-        None => Ok((String::new(), list(text, ',')?)),
+        None => Ok((Vec::new(), list(text, ',')?)),
     }
 }
 

@@ -501,7 +501,8 @@ impl<'a> Tables<'a> {
         )))
     }
 
-    /// A list of predicates as alternatives of feature numbers that must be there and that must not.
+    /// A list of predicates as alternatives of feature numbers that must be there and that must not: how many there are,
+    /// and two lists for each, every one after its length.
     fn condition(&self, predicates: &[String]) -> Result<String> {
         let mut alternatives: Vec<Features> = vec![Default::default()];
         for predicate in predicates {
@@ -517,12 +518,12 @@ impl<'a> Tables<'a> {
         alternatives.retain(|(with, without)| with.is_disjoint(without));
         alternatives.sort();
         alternatives.dedup();
-        let list = |set: &BTreeSet<usize>| format!("&{:?}", set.iter().collect::<Vec<_>>());
-        let alternatives: Vec<_> = alternatives
-            .iter()
-            .map(|(with, without)| format!("({}, {})", list(with), list(without)))
-            .collect();
-        Ok(format!("Condition(&[{}])", alternatives.join(", ")))
+        let list =
+            |set: &BTreeSet<usize>| std::iter::once(set.len()).chain(set.iter().copied()).collect();
+        let lists = alternatives.iter().flat_map(|(with, without)| [with, without]).map(list);
+        let numbers: Vec<Vec<usize>> =
+            std::iter::once(vec![alternatives.len()]).chain(lists).collect();
+        Ok(format!("{:?}", numbers.concat()))
     }
 
     /// `(all_of A, (not B))`, `(any_of A, B)`, `(not (any_of A, B))` in disjunctive form.
@@ -584,7 +585,6 @@ impl<'a> Tables<'a> {
             ("HIGH_VALUES", "u64", &pools.high),
             ("NAMES", "Name", &pools.names),
             ("FLAGS", "Flags", &pools.flags),
-            ("PREDICATES", "Condition", &pools.predicates),
             ("FIELDS", "Field", &pools.fields),
             ("KINDS", "Kind", &pools.kinds),
             ("CLASSES", "Class", &pools.classes),
@@ -602,6 +602,15 @@ impl<'a> Tables<'a> {
                 pool.lines()
             );
         }
+        let mut conditions = Conditions::default();
+        let predicates: Vec<_> =
+            pools.predicates.items().iter().map(|it| conditions.place(it)).collect();
+        let _ = write!(
+            out,
+            "\npub(crate) static PREDICATES: [Condition; {}] = [\n    {},\n];\n",
+            predicates.len(),
+            predicates.join(",\n    ")
+        );
         let _ = write!(out, "\npub(crate) static TABLES: &[Table] = &[\n{}];\n", self.tables);
         let _ = write!(
             out,
@@ -617,16 +626,51 @@ impl<'a> Tables<'a> {
                 features.iter().filter_map(|feature| self.feature(feature).ok()).collect();
             let _ = writeln!(out, "    Target {{ name: {name:?}, features: &{numbers:?} }},");
         }
-        out.push_str("];\n\npub(crate) static ALIASES: &[Alias] = &[\n");
-        for (name, instruction, predicates) in &self.facts.aliases {
-            let when = self.condition(predicates)?;
-            let _ = writeln!(
-                out,
-                "    Alias {{ name: {name:?}, instruction: {instruction:?}, when: {when} }},"
-            );
-        }
         out.push_str("];\n");
+        let (mut names, mut aliases) = (String::new(), String::new());
+        for (name, instruction, predicates) in &self.facts.aliases {
+            let when = conditions.place(&self.condition(predicates)?);
+            let _ = writeln!(
+                aliases,
+                "    Alias {{ start: {}, name: {}, instruction: {}, when: {when} }},",
+                names.len(),
+                name.len(),
+                instruction.len()
+            );
+            names.push_str(name);
+            names.push_str(instruction);
+        }
+        let _ = write!(
+            out,
+            "\npub(crate) static ALIAS_NAMES: &str = {names:?};\n\n\
+             pub(crate) static ALIASES: [Alias; {}] = [\n{aliases}];\n\n\
+             pub(crate) static CONDITIONS: [u8; {}] = [{}];\n",
+            self.facts.aliases.len(),
+            conditions.numbers.len(),
+            conditions.numbers.join(", ")
+        );
         Ok(out)
+    }
+}
+
+/// The numbers of all conditions, one after the other.
+#[derive(Default)]
+struct Conditions {
+    numbers: Vec<String>,
+    starts: HashMap<String, usize>,
+}
+
+impl Conditions {
+    /// The expression for a condition, given as a list of numbers.
+    fn place(&mut self, condition: &str) -> String {
+        let start = self.starts.get(condition).copied().unwrap_or_else(|| {
+            let start = self.numbers.len();
+            let numbers = condition.trim_matches(['[', ']']).split(", ").map(str::to_owned);
+            self.numbers.extend(numbers);
+            self.starts.insert(condition.to_owned(), start);
+            start
+        });
+        format!("Condition({start})")
     }
 }
 

@@ -4,4 +4,4 @@
 #[rustfmt::skip]
 mod semantics;
 
-pub(crate) use semantics::{FIDELITY_BY_TARGET, Op, SEMANTICS, TARGETS};
+pub(crate) use semantics::{FIDELITY_BY_TARGET, NAMES, Op, REASONS, ROWS, TARGETS, TYPES};

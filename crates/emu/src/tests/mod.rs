@@ -26,8 +26,9 @@ use crate::exec::memory::{load, store, words};
 use crate::exec::valu::dot::{self, Choice};
 use crate::exec::valu::{self, bit3, carry, compare};
 use crate::exec::{atomic, ds, float, salu};
-use crate::generated::{Op, SEMANTICS};
+use crate::generated::Op;
 use crate::num::{Generation, Mode};
+use crate::semantics::SEMANTICS;
 use crate::semantics::{Semantics, Type};
 use crate::step::Host;
 

@@ -583,7 +583,7 @@ impl<const C: usize> Builder<'_, C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generated::SEMANTICS;
+    use crate::semantics::SEMANTICS;
     use crate::semantics::Type;
 
     #[test]

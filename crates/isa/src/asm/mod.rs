@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use crate::model::generated::{ALIASES, KINDS, NAMES, PIECES};
+use crate::model::generated::{ALIAS_NAMES, ALIASES, KINDS, NAMES, PIECES};
 use crate::model::table::{Flags, Kind, P, Source};
 use crate::model::{self, Arch, Code, Features, Inst, Model, tag};
 use cursor::Cursor;
@@ -341,8 +341,12 @@ fn pieces(blank: &Inst) -> impl Iterator<Item = &'static str> {
 /// Older and other names of instructions.
 fn add_aliases(names: &mut Names<Forms>, features: &Features) {
     for alias in ALIASES.iter().filter(|alias| features.fulfil(&alias.when)) {
-        if let Some(forms) = names.get(alias.instruction).copied() {
-            names.insert(alias.name, forms);
+        let start = usize::from(alias.start);
+        let middle = start + usize::from(alias.name);
+        let part = |range| ALIAS_NAMES.get(range).unwrap_or_default();
+        let instruction = part(middle..middle + usize::from(alias.instruction));
+        if let Some(forms) = names.get(instruction).copied() {
+            names.insert(part(start..middle), forms);
         }
     }
 }

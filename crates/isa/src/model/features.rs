@@ -1,5 +1,6 @@
 //! LLVM's features of a processor.
 
+use super::generated::CONDITIONS;
 use super::generated::{FEATURES, TARGETS};
 use super::options::DecodeOptions;
 use super::table::Condition;
@@ -64,9 +65,13 @@ impl Features {
     }
 
     pub(crate) fn fulfil(&self, condition: &Condition) -> bool {
-        condition.0.iter().any(|(with, without)| {
-            with.iter().all(|number| self.has(*number))
-                && !without.iter().any(|number| self.has(*number))
-        })
+        let mut rest = CONDITIONS.get(usize::from(condition.0)..).unwrap_or_default().iter();
+        let count = rest.next().copied().unwrap_or(0);
+        let mut holds = |wanted: bool| {
+            let count = rest.next().copied().unwrap_or(0);
+            let numbers = rest.by_ref().take(count.into());
+            numbers.fold(true, |all, number| all & (self.has(*number) == wanted))
+        };
+        (0..count).any(|_| holds(true) & holds(false))
     }
 }

@@ -258,7 +258,7 @@ pub(crate) enum Type {
 pub(crate) struct Op(pub(crate) P, pub(crate) u8);
 
 /// How to print.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub(crate) enum P {
     Text,
     Operand,
@@ -367,13 +367,16 @@ pub(crate) enum ImageEncoding {
     Separate,
 }
 
-/// A conjunction of feature conditions: any of the pairs (all of these, none of those).
-pub(crate) struct Condition(pub(crate) &'static [(&'static [u8], &'static [u8])]);
+/// What a processor must have: where that stands in `CONDITIONS`. A count of alternatives, and for each the features that
+/// must be there and those that must not, two lists after their lengths.
+pub(crate) struct Condition(pub(crate) u16);
 
-/// Another name of an instruction, on processors that fulfil a condition.
+/// Another name of an instruction, on processors that fulfil a condition: where it stands in `ALIAS_NAMES`, its length,
+/// and that of the instruction's, which follows it.
 pub(crate) struct Alias {
-    pub(crate) name: &'static str,
-    pub(crate) instruction: &'static str,
+    pub(crate) start: u16,
+    pub(crate) name: u8,
+    pub(crate) instruction: u8,
     pub(crate) when: Condition,
 }
 
