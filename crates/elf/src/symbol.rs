@@ -317,6 +317,11 @@ impl<'a> SymbolTable<'a> {
         self.read_rows(is_named_thing)
     }
 
+    /// As [`iter`](Self::iter), data alone: descriptors of kernels are that.
+    pub fn objects(&self) -> impl Iterator<Item = Result<Symbol<'a>>> + use<'a> {
+        self.read_rows(|[_, _, _, _, info, ..]| info & 0xf == STT_OBJECT)
+    }
+
     /// How many bytes the names of `count` references to symbols may have.
     pub(crate) fn names_budget(&self, count: usize) -> u64 {
         names_budget(self.strings, count)

@@ -154,12 +154,20 @@ struct KernelName {
     pattern: OnceLock<Option<Regex>>,
     /// True for text that a regular expression takes as it is.
     is_plain: bool,
+    /// The text of `^text$`, where it is such text: a regular expression takes longer to make than to do without.
+    whole: Option<String>,
 }
 
 impl KernelName {
     fn new(text: &str) -> Self {
-        let is_plain = regex::escape(text) == text;
-        Self { text: text.to_owned(), pattern: OnceLock::new(), is_plain }
+        let is_plain = |text: &str| regex::escape(text) == text;
+        let whole = text.strip_prefix('^').and_then(|it| it.strip_suffix('$'));
+        Self {
+            text: text.to_owned(),
+            pattern: OnceLock::new(),
+            is_plain: is_plain(text),
+            whole: whole.filter(|it| is_plain(it)).map(str::to_owned),
+        }
     }
 
     /// True when it is the name, or is found in it.
@@ -174,6 +182,9 @@ impl KernelName {
     fn is_in(&self, name: &str) -> bool {
         if self.is_plain {
             return name.contains(&self.text);
+        }
+        if let Some(whole) = &self.whole {
+            return name == whole;
         }
         // A name such as `add(float*)` need not be a regular expression to be looked for.
         let pattern = self.pattern.get_or_init(|| Regex::new(&self.text).ok());

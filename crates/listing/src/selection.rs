@@ -9,6 +9,9 @@ use hsaco_object::{CodeMap, CodeObject, Kernel};
 
 use crate::layout::{Label, Layout, shown_by_default};
 
+/// So few functions can be shown without a look at all others.
+const FEW: usize = 8;
+
 /// Whether a kernel of a mangled name is wanted.
 pub type WantsKernel<'k> = dyn Fn(Str<'_>) -> bool + Sync + 'k;
 
@@ -66,6 +69,13 @@ impl<'k> Selection<'k> {
     /// The kernels of an object that are wanted.
     pub(crate) fn kernels_of<'a>(&self, object: &CodeObject<'a>) -> Vec<WantedKernel<'a>> {
         let Some(wants) = self.kernels else { return Vec::new() };
+        if let Some(few) = object.few_kernels(FEW, wants) {
+            let wanted: Option<Vec<_>> =
+                few.iter().map(|it| WantedKernel::new(object, it)).collect();
+            if let Some(wanted) = wanted {
+                return wanted;
+            }
+        }
         let index = object.index();
         let kernels: Vec<_> = index.kernels().iter().filter(|it| wants(it.name())).collect();
         if kernels.is_empty() {
@@ -98,7 +108,6 @@ impl<'k> Selection<'k> {
 
     /// The functions that are asked for, if they are few and all that is asked for.
     pub(crate) fn few<'s>(&'s self, kernels: &'s [WantedKernel<'_>]) -> Option<Vec<&'s [u8]>> {
-        const FEW: usize = 8;
         let names: Vec<&[u8]> = match self.kernels {
             Some(_) if !self.symbols.is_empty() => return None,
             Some(_) => kernels.iter().map(|it| it.name.as_bytes()).collect(),
@@ -131,6 +140,18 @@ impl<'k> Selection<'k> {
 }
 
 impl<'a> WantedKernel<'a> {
+    /// A kernel whose symbol says where its code is; nothing if that is not all in one section.
+    fn new(object: &CodeObject<'a>, kernel: &Kernel<'a>) -> Option<Self> {
+        let wanted =
+            WantedKernel { name: kernel.name(), entry: kernel.entry(), size: kernel.code_size()? };
+        let code = wanted.code()?;
+        let holds = |section: &hsaco_elf::Section<'_>| {
+            let size = object.elf().code_of(section).len() as u64;
+            section.address <= code.start && code.end - section.address <= size
+        };
+        object.elf().code_sections().any(holds).then_some(wanted)
+    }
+
     /// Where its code is in an object whose addresses are final.
     pub(crate) fn code(&self) -> Option<Range<u64>> {
         let entry = self.entry?;

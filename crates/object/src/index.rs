@@ -100,6 +100,38 @@ impl<'a> CodeObject<'a> {
     pub fn index(&self) -> Index<'a> {
         Index::build(self)
     }
+
+    /// The kernels of some names as the [`index`](Self::index) has them, but for metadata: found by symbols alone, so that
+    /// what a few of them cost hardly depends on how many there are. Nothing if there are more than `most`, none, or any
+    /// for which the index has to be asked.
+    pub fn few_kernels(
+        &self,
+        most: usize,
+        wants: impl Fn(Str<'_>) -> bool,
+    ) -> Option<Vec<Kernel<'a>>> {
+        let (table, wrong) = SymbolTable::find_readable(self.elf());
+        let table = table.filter(|_| wrong.is_none())?;
+        if self.is_relocatable() || self.is_v2() {
+            return None;
+        }
+        let mut kernels: Vec<Kernel<'a>> = Vec::new();
+        for symbol in table.objects() {
+            let symbol = symbol.ok()?;
+            let is_wanted = symbol.name.strip_suffix(".kd").is_some_and(&wants);
+            if !is_wanted || SymbolKind::of(&symbol, false) != SymbolKind::KernelDescriptor {
+                continue;
+            }
+            let mut kernel = Kernel::from_descriptor(self, symbol);
+            let entry = table.find_named(kernel.name.as_bytes());
+            let entry = entry.filter(|it| it.kind == STT_FUNC && kernel.enters_at(it))?;
+            kernel.set_entry(&entry);
+            if kernels.len() == most || kernels.iter().any(|it| it.name == kernel.name) {
+                return None;
+            }
+            kernels.push(kernel);
+        }
+        Some(kernels).filter(|it| !it.is_empty())
+    }
 }
 
 impl<'a> Index<'a> {
