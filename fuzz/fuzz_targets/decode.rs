@@ -2,12 +2,12 @@
 //! every word on. Of the processors only those whose names begin with `HSACO_FUZZ_PROCESSORS`.
 #![no_main]
 
-use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::LazyLock;
 
-use hsaco_isa::decoder::{DecodeOptions, Mode, TextMemory};
+use hsaco_isa::decoder::{DecodeOptions, Mode};
 use hsaco_isa::model::VgprMsb;
+use hsaco_isa::print::Page;
 use hsaco_isa::{Decoder, Processor};
 use libfuzzer_sys::fuzz_target;
 
@@ -20,11 +20,6 @@ static DECODERS: LazyLock<Vec<Decoder>> = LazyLock::new(|| {
     let processors = Processor::all().filter(|it| it.name().starts_with(&prefix));
     processors.flat_map(modes).filter_map(decoder).collect()
 });
-
-thread_local! {
-    /// Goes from run to run, so that it remembers something.
-    static MEMORY: RefCell<TextMemory> = RefCell::default();
-}
 
 fuzz_target!(|data: &[u8]| {
     let Some((first, code)) = data.split_first() else { return };
@@ -46,11 +41,9 @@ fuzz_target!(|data: &[u8]| {
             tokens.iter().all(|(_, start)| *start < text.len())
                 && tokens.is_sorted_by_key(|it| it.1)
         );
-        MEMORY.with_borrow_mut(|memory| {
-            with_tokens.clear();
-            memory.print(decoder, &instruction, state, &mut with_tokens);
-            assert_eq!(with_tokens, text);
-        });
+        with_tokens.clear();
+        decoder.print_on(&instruction, state, &mut Page::new(&mut with_tokens));
+        assert_eq!(with_tokens, text);
         state.update(&instruction);
         let effects = decoder.effects(&instruction, state);
         black_box((effects.reads().count(), effects.writes().count(), effects.memory()));

@@ -6,7 +6,7 @@ use hsaco_isa::Assembler;
 use hsaco_isa::assembler::Data;
 use hsaco_isa::model::VgprMsb;
 
-use crate::comment::{COMMENT_COLUMN, push_annotation, push_comment};
+use crate::comment::{COMMENT_COLUMN, push_annotation, push_long_comment};
 use crate::hex::{Case, push_hex};
 use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
@@ -69,7 +69,8 @@ impl ExactWriter<'_, '_> {
             out.push(b'\t');
             self.assembler.print_exact(&inst, msb, out);
             msb.update(&inst);
-            push_comment(out, blanks(start, out), (code, size), address);
+            let encoding = code.get(..size).unwrap_or_default();
+            push_long_comment(out, blanks(start, out), encoding, address);
             let target = inst.branch_target(address);
             match target.and_then(|it| span.target(self.plan, &inst, it)) {
                 Some(Target::Annotation(name, distance)) => {
@@ -99,7 +100,7 @@ impl ExactWriter<'_, '_> {
             let start = out.len();
             out.push(b'\t');
             out.extend_from_slice(Data::of_bytes(row).to_string().as_bytes());
-            push_comment(out, blanks(start, out), (row, row.len()), address);
+            push_long_comment(out, blanks(start, out), row, address);
             out.push(b'\n');
             address = address.wrapping_add(row.len() as u64);
             part.pass()?;

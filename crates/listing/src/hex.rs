@@ -42,6 +42,18 @@ pub(crate) fn word_digits(case: Case, word: u32) -> [u8; 8] {
     (bytes + u64::from(b'0') * EACH + to_letter * is_letter).to_be_bytes()
 }
 
+/// The upper case digits of each byte.
+pub(crate) static BYTES: [[u8; 2]; 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut texts = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        texts[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+        byte += 1;
+    }
+    texts
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,7 @@ mod hex;
 #[cfg(feature = "json")]
 mod json;
 mod layout;
+mod line;
 mod lister;
 mod live;
 mod plan;

@@ -50,6 +50,11 @@ impl Iterator for Steps<'_> {
 }
 
 impl Steps<'_> {
+    /// Whether there are no more.
+    pub(crate) fn is_done(&self) -> bool {
+        self.at >= self.end.min(self.code.len())
+    }
+
     #[inline(always)]
     fn decode(&self, rest: &[u8]) -> (Step, usize) {
         let (inst, size) = first_instruction(self.decoder, rest);
@@ -61,10 +66,8 @@ impl Steps<'_> {
 /// whole words of more.
 #[inline]
 fn zeros(bytes: &[u8]) -> usize {
-    match bytes.first_chunk::<8>() {
-        Some([0, 0, 0, 0, 0, 0, 0, 0]) => {
-            bytes.iter().position(|&it| it != 0).unwrap_or(bytes.len()) & !3
-        }
+    match bytes.first_chunk::<8>().map(|first| u64::from_le_bytes(*first)) {
+        Some(0) => bytes.iter().position(|&it| it != 0).unwrap_or(bytes.len()) & !3,
         _ => 0,
     }
 }

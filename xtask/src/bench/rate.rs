@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use hsaco::analysis::{CallGraph, Cfg, Code, Function, Functions, Liveness, instructions};
-use hsaco::isa::decoder::{DecodeOptions, TextMemory};
+use hsaco::isa::decoder::DecodeOptions;
 use hsaco::isa::effects::Lanes;
 use hsaco::isa::model::VgprMsb;
+use hsaco::isa::print::Page;
 use hsaco::isa::{Decoder, Inst};
 use hsaco::object::CodeObject;
 
@@ -33,12 +34,13 @@ pub(crate) fn run(mut args: Args) -> Result<()> {
             black_box(inst);
         })
     });
-    let (mut memory, mut text) = (TextMemory::new(), Vec::new());
     let print = best_rate(|| {
+        let mut text = Vec::new();
+        let mut page = Page::new(&mut text);
         walk(&decoder, code, |inst| {
-            text.clear();
-            memory.print(&decoder, &inst, VgprMsb::default(), &mut text);
-            black_box(&text);
+            page.clear();
+            decoder.print_on(&inst, VgprMsb::default(), &mut page);
+            black_box(&page);
         })
     });
     // Code for gfx12 names halves of registers, which LLVM has off there.

@@ -13,12 +13,8 @@ use crate::model::table::{Check, NO_FIELD, Role, Shape, Slot, Source};
 pub(super) struct FieldCheck {
     start: u16,
     mask: u16,
-    /// Beyond the bits of a word, `IN_HIGH` where it is the second one.
     rotation: u8,
 }
-
-/// The operand is in the second eight bytes.
-const IN_HIGH: u8 = 64;
 
 impl FieldCheck {
     /// Passes whatever the encoding.
@@ -45,10 +41,9 @@ impl Verdicts {
 
     /// Everything that the operands say.
     #[inline]
-    pub(super) fn of(&self, low: u64, high: u64, checks: &Checks) -> u8 {
+    pub(super) fn of(&self, low: u64, checks: &Checks) -> u8 {
         let verdict = |check: &FieldCheck| {
-            let word = if check.rotation & IN_HIGH == 0 { low } else { high };
-            let value = word.rotate_right(check.rotation.into()) as u16 & check.mask;
+            let value = low.rotate_right(check.rotation.into()) as u16 & check.mask;
             self.0[usize::from(value | check.start)].load(Ordering::Relaxed)
         };
         let [a, b, c, d] = checks;
@@ -170,15 +165,14 @@ fn verdict(source: Source, value: u16, code: Code, role: Role) -> u8 {
     }
 }
 
-/// The check of an operand whose first bits stand together in one of the first two words of eight bytes.
+/// The check of an operand whose first bits stand together in the first eight bytes, as nearly all do.
 fn field_check(slot: &Slot, table: usize) -> Option<FieldCheck> {
     let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
     let (at, first, width) = field.0;
-    let in_high = if at < 64 { 0 } else { IN_HIGH };
-    let is_simple = at < 128 && at % 64 + width <= 64;
+    let is_simple = at < 64 && at + width <= 64;
     let is_small = u32::from(first + width) <= CODE_BITS && slot.fixed >> CODE_BITS == 0;
     let start = u16::try_from(table << CODE_BITS).ok()? | slot.fixed;
     let mask = ((1 << width) - 1) << first;
-    let rotation = in_high | ((at % 64 + 64 - first) % 64);
+    let rotation = (at + 64 - first) % 64;
     (is_simple && is_small).then_some(FieldCheck { start, mask, rotation })
 }

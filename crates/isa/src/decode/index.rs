@@ -91,16 +91,37 @@ pub(super) struct Bucket {
     candidates: Arc<[Candidate]>,
     /// What leaves have but their first.
     others: Arc<[u16]>,
-    mask: u16,
-    shift: u8,
-    /// Which of `escapes` tells forms apart.
-    escape: u8,
+    masks: [u16; 2],
+    /// The first has above them which of `escapes` tells forms apart: a bucket fits a line of the cache.
+    rotations: [u8; 2],
     /// The bytes of most forms, and of most that an escape tells: known sooner than which form it is.
     sizes: [u8; 2],
 }
 
+/// Some bits of the first word that stand together.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    shift: u8,
+    width: u8,
+}
+
+impl Run {
+    const fn mask(self) -> u32 {
+        (1 << self.width) - 1
+    }
+}
+
 /// The first operand of four bytes and that of eight.
 const FIRST_OPERANDS: [u8; 2] = [0, 32];
+
+/// The bits of a rotation are below.
+const ESCAPE_SHIFT: u32 = 6;
+
+/// An opcode has no more bits, and what chooses between its forms.
+const MOST_OPCODE: u8 = 10;
+const MOST_CHOICE: usize = 5;
+/// So many together, so that a bucket stays small.
+const MOST_BITS: usize = 12;
 
 /// Operands of nine bits that stand for DPP8, SDWA and DPP: their forms have no other first operand, and
 /// the other forms none of these.
@@ -196,8 +217,11 @@ impl Bucket {
     /// Where the forms of a first word are, and the length that they have if the first of them is plain.
     #[inline]
     pub(super) fn leaf(&self, low: u64) -> (Leaf, u8) {
-        let bits = (low as u32 >> (self.shift & 31)) & u32::from(self.mask);
-        let escape = usize::from(escapes(low) & self.escape != 0);
+        let run = |at: usize| {
+            (low as u32).rotate_right(self.rotations[at].into()) & u32::from(self.masks[at])
+        };
+        let bits = run(0) | run(1);
+        let escape = usize::from(escapes(low) << ESCAPE_SHIFT & self.rotations[0] != 0);
         let leaf = self.leaves.get(bits as usize * 2 + escape);
         (leaf.copied().unwrap_or(Leaf::EMPTY), self.sizes[escape])
     }
@@ -258,19 +282,22 @@ struct Builder {
 
 impl Builder {
     fn build(mut self) -> Bucket {
-        let (shift, width) = self.best_bits();
+        let bits = self.best_bits();
+        let width = bits[0].width + bits[1].width;
         let operand = self.best_operand();
         let mut pairs = Vec::new();
         for (number, candidate) in (0..).zip(&self.candidates) {
             let escape = candidate.escapes(operand);
-            each_match(candidate, shift, width, |bits| {
-                let leaf = bits as u16 * 2;
-                if escape != Some(true) {
-                    pairs.push((leaf, number));
-                }
-                if escape != Some(false) {
-                    pairs.push((leaf + 1, number));
-                }
+            each_match(candidate, bits[0], |first| {
+                each_match(candidate, bits[1], |second| {
+                    let leaf = ((second << bits[0].width | first) * 2) as u16;
+                    if escape != Some(true) {
+                        pairs.push((leaf, number));
+                    }
+                    if escape != Some(false) {
+                        pairs.push((leaf + 1, number));
+                    }
+                });
             });
         }
         let leaves = Groups::new(&pairs, 2 << width);
@@ -282,9 +309,11 @@ impl Builder {
             leaves: self.leaves.into(),
             candidates: self.candidates.into(),
             others: self.others.into(),
-            mask: (1 << width) - 1,
-            shift: shift as u8,
-            escape: 1 << operand,
+            rotations: [
+                bits[0].shift | 1 << operand << ESCAPE_SHIFT,
+                bits[1].shift.wrapping_sub(bits[0].width) & 31,
+            ],
+            masks: [bits[0].mask() as u16, (bits[1].mask() << bits[0].width) as u16],
             sizes,
         }
     }
@@ -318,11 +347,27 @@ impl Builder {
         self.leaves.push(leaf.unwrap_or(Leaf::EMPTY));
     }
 
-    /// The run of bits that tells most of the candidates apart: the longest that nearly all of them fix.
-    fn best_bits(&self) -> (u32, u32) {
+    /// The runs of bits that tell most of the candidates apart: the longest that nearly all of them fix, which is the
+    /// opcode; and the few that some forms of an opcode fix one way and some the other.
+    fn best_bits(&self) -> [Run; 2] {
         if self.candidates.len() <= 1 {
-            return (0, 0);
+            return [Run::default(); 2];
         }
+        let opcode = self.opcode();
+        let tells = self.choices(opcode);
+        let told = |shift: usize| tells.iter().skip(shift).take(MOST_CHOICE).sum::<usize>();
+        let best = (0..tells.len()).max_by_key(|shift| told(*shift)).unwrap_or(0);
+        // What few of them tell is not worth the room.
+        let is_worth =
+            |bit: &usize| tells.get(*bit).is_some_and(|it| it * 32 > self.candidates.len());
+        let mut bits = (best..best + MOST_CHOICE).filter(is_worth);
+        let Some(first) = bits.next() else { return [opcode, Run::default()] };
+        let width = bits.next_back().unwrap_or(first) + 1 - first;
+        let width = width.min(MOST_BITS - usize::from(opcode.width));
+        [opcode, Run { shift: first as u8, width: width as u8 }]
+    }
+
+    fn opcode(&self) -> Run {
         // Some of many stand for all: what they are is decided by few formats.
         let some = self.candidates.iter().step_by(self.candidates.len() / 64 + 1);
         let mut fixing = [0; tops::SHIFT as usize];
@@ -331,14 +376,32 @@ impl Builder {
                 *count += (candidate.mask >> bit & 1) as usize;
             }
         }
-        let (mut best, mut run) = ((0, 0), 0);
+        let (mut opcode, mut width) = (Run::default(), 0);
         for (bit, count) in (0..).zip(fixing) {
-            run = if count * 10 >= some.len() * 9 { run + 1 } else { 0 };
-            if run > best.1 {
-                best = (bit + 1 - run, run);
+            width = if count * 10 >= some.len() * 9 { width + 1 } else { 0 };
+            if width > opcode.width {
+                opcode = Run { shift: bit + 1 - width, width };
             }
         }
-        (best.0, best.1.min(10))
+        Run { width: opcode.width.min(MOST_OPCODE), ..opcode }
+    }
+
+    /// For each bit how many forms have an opcode whose forms it tells apart.
+    fn choices(&self, opcode: Run) -> [usize; tops::SHIFT as usize] {
+        let all = opcode.mask() << opcode.shift;
+        let fixing = self.candidates.iter().filter(|it| it.mask as u32 & all == all);
+        let mut forms: Vec<_> = fixing
+            .map(|it| (it.value as u32 & all, it.mask as u32 & !it.value as u32, it.value as u32))
+            .collect();
+        forms.sort_unstable();
+        let mut tells = [0; tops::SHIFT as usize];
+        for forms in forms.chunk_by(|one, other| one.0 == other.0).filter(|it| it.len() > 1) {
+            let both = forms.iter().fold((0, 0), |all, it| (all.0 | it.1, all.1 | it.2));
+            for (bit, count) in tells.iter_mut().enumerate() {
+                *count += ((both.0 & both.1) as usize >> bit & 1) * forms.len();
+            }
+        }
+        tells
     }
 
     /// Which of `FIRST_OPERANDS` tells more of the candidates apart.
@@ -402,11 +465,11 @@ impl Groups {
     }
 }
 
-/// Calls with every value of the bits from `shift` on that the candidate allows.
-fn each_match(candidate: &Candidate, shift: u32, width: u32, mut found: impl FnMut(u32)) {
-    let all = (1_u32 << width) - 1;
-    let mask = (candidate.mask >> shift) as u32 & all;
-    let value = (candidate.value >> shift) as u32 & all;
+/// Calls with every value of some bits that the candidate allows.
+fn each_match(candidate: &Candidate, run: Run, mut found: impl FnMut(u32)) {
+    let all = run.mask();
+    let mask = (candidate.mask >> run.shift) as u32 & all;
+    let value = (candidate.value >> run.shift) as u32 & all;
     let free = !mask & all;
     // Counts through the subsets of the free bits.
     let mut subset = 0_u32;

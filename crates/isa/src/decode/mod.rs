@@ -18,7 +18,7 @@ use crate::model::inst::{self, load};
 use crate::model::table::{Check, Flags, Role, Slot};
 use crate::model::{Arch, Code, Features, Form, Inst, Mode, Model, feature, tag};
 use checks::{LITERAL, Verdicts};
-use index::{Bucket, Candidate, Index};
+use index::{Bucket, Candidate, Index, Leaf};
 
 /// Finds the form that bytes have.
 pub(crate) struct Matcher {
@@ -88,8 +88,11 @@ impl Matcher {
             let bucket = self.bucket(low);
             let (leaf, size) = bucket.leaf(low);
             let candidate = bucket.candidate(leaf.first)?;
-            if leaf.is_plain && candidate.fits(low, high) {
-                let verdict = self.verdicts.of(low, high, &candidate.checks);
+            if !candidate.fits(low, high) {
+                break 'found self.decode_other(bucket, leaf, bytes)?.parts();
+            }
+            if leaf.is_plain {
+                let verdict = self.verdicts.of(low, &candidate.checks);
                 if verdict == 0 && usize::from(size) <= bytes.len() {
                     break 'found (candidate.form, size, 0);
                 }
@@ -100,6 +103,19 @@ impl Matcher {
             self.decode_carefully(bytes)?.parts()
         };
         Some(Inst { low, last, form, len, marks, high })
+    }
+
+    /// Tries the forms after the first, which does not fit.
+    #[inline(never)]
+    fn decode_other(&self, bucket: &Bucket, leaf: Leaf, bytes: &[u8]) -> Option<Found> {
+        let (low, high, _) = load(bytes);
+        let mut others = bucket.others(leaf).iter().filter_map(|it| bucket.candidate(*it));
+        let other = others.find(|it| it.fits(low, high))?;
+        let found = other.is_plain && usize::from(other.size) <= bytes.len();
+        if found && self.verdicts.of(low, &other.checks) == 0 {
+            return Some(Found::new(other.form, other.size, 0));
+        }
+        self.decode_carefully(bytes)
     }
 
     #[cold]
@@ -122,7 +138,7 @@ impl Matcher {
                 continue;
             }
             if candidate.is_plain
-                && let Some(found) = self.take_plain(candidate, (low, high), available)
+                && let Some(found) = self.take_plain(candidate, low, available)
             {
                 return Ok(found);
             }
@@ -138,14 +154,9 @@ impl Matcher {
     }
 
     /// Nothing if its operands take a closer look.
-    fn take_plain(
-        &self,
-        candidate: &Candidate,
-        (low, high): (u64, u64),
-        available: usize,
-    ) -> Option<Found> {
+    fn take_plain(&self, candidate: &Candidate, low: u64, available: usize) -> Option<Found> {
         let Candidate { form, size, .. } = *candidate;
-        match self.verdicts.of(low, high, &candidate.checks) {
+        match self.verdicts.of(low, &candidate.checks) {
             0 => Some(Found::new(form, size, 0)),
             LITERAL if usize::from(size) + 4 <= available => {
                 Some(Found::new(form, size + 4, inst::LITERAL32))

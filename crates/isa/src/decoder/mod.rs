@@ -1,20 +1,18 @@
 //! The decoder: bytes to instructions, and what there is to say of an instruction, each by the layer that knows it.
 
 mod cache;
-mod memory;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use crate::model::options::{DecodeOptions, Mode, UnsupportedProcessor};
 pub use cache::DecoderCache;
-pub use memory::TextMemory;
 
 use crate::decode::Matcher;
 use crate::effects::hazard::Hazards;
 use crate::effects::{Effects, QuickSlots};
 use crate::model::{Arch, Form, Inst, Model, Operand, OperandValue, RegisterFile, VgprMsb};
-use crate::print::{Printer, Token};
+use crate::print::{Page, Printer, Token};
 use crate::target::Processor;
 
 /// Decodes and prints the instructions of one processor.
@@ -145,18 +143,6 @@ impl Decoder {
         self.machine.model.has(form.number())
     }
 
-    /// Whether it is the same decoder, or a copy of it.
-    #[inline]
-    pub(crate) fn is(&self, other: &Decoder) -> bool {
-        let is_same = |one: &Option<Arc<Machine>>, other: &Option<Arc<Machine>>| match (one, other)
-        {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (None, None) => true,
-            _ => false,
-        };
-        Arc::ptr_eq(&self.machine, &other.machine) && is_same(&self.text, &other.text)
-    }
-
     pub(crate) fn model(&self) -> &Arc<Model> {
         &self.machine.model
     }
@@ -191,6 +177,18 @@ impl Decoder {
     pub fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
         let (printer, inst) = self.printer(inst);
         printer.print_after(&inst, state, out);
+    }
+
+    /// The same, on a page.
+    #[inline]
+    pub fn print_on(&self, inst: &Inst, state: VgprMsb, page: &mut Page<'_>) {
+        match &self.text {
+            None => self.machine.printer.print_on(inst, state, page),
+            Some(text) => {
+                let (printer, inst) = self.printer_of(text, inst);
+                printer.print_on(&inst, state, page);
+            }
+        }
     }
 
     /// The same, and where each token starts: they follow one another and cover the text.

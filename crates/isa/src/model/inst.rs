@@ -34,19 +34,6 @@ pub(crate) struct Key {
     what: u32,
 }
 
-impl Key {
-    /// That of no instruction.
-    pub(crate) const NONE: Key = Key { low: 0, high: 0, last: 0, what: 0 };
-
-    /// A number of so many bits, which differs for most keys.
-    #[inline]
-    pub(crate) const fn place(&self, bits: u32) -> usize {
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let all = self.low ^ self.high.rotate_left(23) ^ (self.last as u64) << 7;
-        (all.wrapping_mul(SPREAD) >> (64 - bits)) as usize
-    }
-}
-
 /// The bits of an encoding by its words: what follows them is not its own.
 static OWN_BITS: [(u64, u64, u32); 8] = {
     let mut bits = [(u64::MAX, u64::MAX, u32::MAX); 8];
@@ -180,11 +167,25 @@ impl Inst {
         self.flags().has(Flags::TERMINATOR)
     }
 
+    /// Whether it is a direct branch.
+    #[inline]
+    #[must_use]
+    pub fn has_target(&self) -> bool {
+        self.flags().has(Flags::HAS_TARGET)
+    }
+
+    /// Whether there may be something to remark on it: [`Decoder::print_remarks`](crate::Decoder::print_remarks).
+    #[inline]
+    #[must_use]
+    pub const fn has_remarks(&self) -> bool {
+        self.marks & MISALIGNED != 0
+    }
+
     /// Where a direct branch that stands at `address` goes.
     #[inline]
     #[must_use]
     pub fn branch_target(&self, address: u64) -> Option<u64> {
-        if !self.flags().has(Flags::HAS_TARGET) {
+        if !self.has_target() {
             return None;
         }
         let slot = self.slots().iter().find(|slot| is_branch_target(slot))?;

@@ -51,6 +51,7 @@ impl VgprMsb {
     }
 
     /// The state after an instruction, as `llvm-objdump` follows it from one line to the next.
+    #[inline]
     pub fn update(&mut self, inst: &Inst) {
         if let Some(set) = inst.vgpr_msb() {
             *self = set;
@@ -62,6 +63,7 @@ impl VgprMsb {
 
 impl Inst {
     /// The VGPR MSBs that it sets: of `s_set_vgpr_msb` alone.
+    #[inline]
     #[must_use]
     pub fn vgpr_msb(&self) -> Option<VgprMsb> {
         self.flags().has(Flags::SETS_VGPR_MSB).then_some(VgprMsb(self.low as u8))

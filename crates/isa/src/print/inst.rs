@@ -8,15 +8,15 @@ use crate::model::{Arch, Inst, Special, VgprMsb, sign_extend, tag};
 
 use super::out::{Marks, Out, Token};
 use super::padded::{PADDED_PIECES, SPECIAL_NAMES};
-use super::quick::Shelf;
-use super::script::{Script, Step, What};
+use super::page::Page;
+use super::script::{CarefulStep, Script, Step, is_decided};
 use super::{Printer, named, operand};
 
 impl Printer {
     /// Appends an instruction's text where the VGPR MSBs are `state`.
     #[inline]
     pub(crate) fn print_after(&self, inst: &Inst, state: VgprMsb, out: &mut Vec<u8>) {
-        Out::append(out, (), |out| self.print(inst, state.bits(), out));
+        self.print_on(inst, state, &mut Page::new(out));
     }
 
     /// The same, and where each token starts.
@@ -31,102 +31,104 @@ impl Printer {
         tokens.pop_if(|(_, start)| *start == out.len());
     }
 
+    /// The same, on a page.
+    #[inline]
+    pub(crate) fn print_on(&self, inst: &Inst, state: VgprMsb, page: &mut Page<'_>) {
+        Out::on(page, (), |out| self.print(inst, state.bits(), out));
+    }
+
+    #[inline]
     fn print<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
+        if !M::WANTED {
+            let script = self.scripts.find(inst).or_else(|| self.make_script(inst));
+            match script {
+                Some(script) if msbs == 0 => return self.print_script(script, inst, out),
+                Some(script) if self.model.arch.has(Arch::GFX1250) => {
+                    return self.print_moved(script, inst, msbs, out);
+                }
+                _ => {}
+            }
+        }
         out.token(Token::Mnemonic);
-        let script = Script::of(inst);
-        match script.name.len() {
-            0 => out.text(inst.full_mnemonic()),
-            _ => out.padded(&script.name),
-        }
-        if M::WANTED || !script.has_steps {
-            return self.print_any(inst, msbs, out);
-        }
-        if msbs != 0 {
-            return self.print_moved(script, inst, msbs, out);
-        }
-        match script.steps(inst) {
-            Some(steps) => self.print_steps(steps.iter(), inst, 0, out),
-            None => self.print_carefully(script, inst, out),
-        }
+        out.text(inst.full_mnemonic());
+        self.print_any(inst, msbs, out);
     }
 
-    #[inline(never)]
-    fn print_carefully<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
-        let steps = script.careful_steps().iter().filter_map(|step| step.of(inst));
-        self.print_steps(steps, inst, 0, out);
+    #[inline]
+    fn print_script<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
+        let mut steps = script.steps.iter();
+        let Some(mut cursor) = out.cursor() else { return };
+        cursor.head(&script.head);
+        while let Some(step) = steps.find(|step| !step.write(&self.texts, inst, &mut cursor)) {
+            let end = cursor.end();
+            out.advance(end);
+            let number = script.steps.len() - steps.len() - 1;
+            let Some(careful) = script.careful.get(number) else { return };
+            self.print_unknown(step, careful, inst, out);
+            let Some(next) = out.cursor() else { return };
+            cursor = next;
+        }
+        let end = cursor.end();
+        out.advance(end);
     }
 
-    /// Prints where upper bits of vector registers are not all zero.
+    /// The same where VGPR MSBs are set.
     #[inline(never)]
     fn print_moved<M: Marks>(&self, script: &Script, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
-        let steps = script.careful_steps().iter().filter_map(|step| step.of(inst));
-        self.print_steps(steps, inst, msbs, out);
-    }
-
-    #[inline(always)]
-    fn print_steps<'s, M: Marks>(
-        &self,
-        mut steps: impl Iterator<Item = &'s Step>,
-        inst: &Inst,
-        msbs: u8,
-        out: &mut Out<'_, M>,
-    ) {
-        while let Some(step) = self.print_known(&mut steps, inst, msbs, out) {
-            self.print_unknown(step, inst, msbs, out);
-        }
-    }
-
-    /// Prints as long as there are texts; the step for which there is none.
-    #[inline(always)]
-    fn print_known<'s, M: Marks>(
-        &self,
-        steps: &mut impl Iterator<Item = &'s Step>,
-        inst: &Inst,
-        msbs: u8,
-        out: &mut Out<'_, M>,
-    ) -> Option<&'s Step> {
-        let mut cursor = out.cursor();
-        let unknown = steps.find(|step| {
-            let piece = &PADDED_PIECES[usize::from(step.piece)];
-            let is_written = match step.what {
-                _ if msbs != 0 && is_moved(step, inst, msbs) => false,
-                What::Value(bits, shelf) => {
-                    let text = self.texts.short(shelf, bits.read(inst));
-                    text.is_some_and(|text| cursor.pair(piece, &text))
+        out.padded(&script.head);
+        for (step, careful) in script.steps.iter().zip(&script.careful) {
+            let Some(mut cursor) = out.cursor() else { return };
+            let Some(texts) = careful.moved(self, msbs) else {
+                let is_written = step.write(&self.texts, inst, &mut cursor);
+                let end = cursor.end();
+                out.advance(end);
+                if !is_written {
+                    self.print_unknown(step, careful, inst, out);
                 }
-                What::Word(number) => {
-                    let text = self.texts.long(number, inst.low as u16);
-                    text.is_some_and(|text| cursor.long_pair(piece, &text))
-                }
-                What::Other => false,
+                continue;
             };
-            !is_written
-        });
-        let end = cursor.end();
-        out.set_end(end);
-        unknown
+            let value = step.value(inst);
+            let is_written = texts.get(value).is_some_and(|text| cursor.text(&text));
+            let end = cursor.end();
+            out.advance(end);
+            if !is_written {
+                let printed = self.print_step(careful, inst, msbs, out);
+                texts.learn(value, printed);
+            }
+        }
     }
 
     /// Prints a step that has no text yet, or can have none.
-    fn print_unknown<M: Marks>(&self, step: &Step, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
-        out.padded(&PADDED_PIECES[usize::from(step.piece)]);
-        if msbs != 0 && is_moved(step, inst, msbs) {
-            return self.print_op(&step.op, inst, msbs, out);
-        }
-        let what = step.op.0;
-        let slot = printed_slot(step, inst);
-        let kind = slot.map_or(0, |slot| slot.kind);
-        match step.what {
-            What::Value(bits, shelf) => self.learn(shelf, bits.read(inst), what, kind),
-            What::Word(number) => self.learn_long(number, inst.low as u16, what, kind),
-            What::Other => {}
-        }
-        match slot {
-            Some(slot) if what == P::Operand => {
-                self.print_operand(out, inst, slot, &KINDS[usize::from(kind)], 0);
+    #[inline(never)]
+    fn print_unknown<M: Marks>(
+        &self,
+        step: &Step,
+        careful: &CarefulStep,
+        inst: &Inst,
+        out: &mut Out<'_, M>,
+    ) {
+        // There are texts that only had no room.
+        match step.text(inst) {
+            Some(text) => out.quick(&text),
+            None => {
+                let printed = self.print_step(careful, inst, 0, out);
+                step.learn(&self.texts, inst, printed);
             }
-            _ => self.print_op(&step.op, inst, msbs, out),
         }
+    }
+
+    /// Prints a step without its texts; what it printed, if that is decided by its value.
+    fn print_step<'o, M: Marks>(
+        &self,
+        CarefulStep { piece, op, .. }: &CarefulStep,
+        inst: &Inst,
+        msbs: u8,
+        out: &'o mut Out<'_, M>,
+    ) -> Option<&'o [u8]> {
+        let start = out.end();
+        out.word(u32::from_le_bytes(piece.0).into(), piece.1.into());
+        self.print_op(op, inst, msbs, out);
+        Some(out.written(start)).filter(|_| is_decided(self, inst, *op))
     }
 
     fn print_any<M: Marks>(&self, inst: &Inst, msbs: u8, out: &mut Out<'_, M>) {
@@ -135,7 +137,7 @@ impl Printer {
         }
     }
 
-    fn print_op<M: Marks>(
+    pub(super) fn print_op<M: Marks>(
         &self,
         Op(what, number): &Op,
         inst: &Inst,
@@ -299,18 +301,7 @@ impl Printer {
         if inst.shape().image != 0 || inst.has_formats() {
             return self.print_resized(out, inst, slot, kind, msbs);
         }
-        let others_decide = kind.source == Source::DualDestination || kind.may_be_half();
-        let text = if M::WANTED || msbs != 0 || others_decide {
-            None
-        } else {
-            let shelf = Shelf::of_operand(slot.kind);
-            let value = u16::try_from(inst.value(slot)).ok();
-            value.and_then(|value| self.texts.short(shelf, value))
-        };
-        match text {
-            Some(text) => out.quick(&text),
-            None => self.print_operand(out, inst, slot, kind, msbs),
-        }
+        self.print_operand(out, inst, slot, kind, msbs);
     }
 
     fn float_modifiers<M: Marks>(
@@ -591,18 +582,6 @@ fn double<M: Marks>(out: &mut Out<'_, M>, value: u64) {
     }
 }
 
-/// The operand that a step prints.
-fn printed_slot(step: &Step, inst: &Inst) -> Option<&'static Slot> {
-    let Op(what, number) = step.op;
-    inst.slots().get(usize::from(number) + usize::from(what == P::FloatModifiers))
-}
-
-/// Whether the upper bits have a say in the number of the register that a step prints, if it is one.
-fn is_moved(step: &Step, inst: &Inst, msbs: u8) -> bool {
-    let slot = printed_slot(step, inst).filter(|_| step.op.0 != P::Text);
-    slot.is_some_and(|slot| VgprMsb::new(msbs).upper(slot) != 0)
-}
-
 fn pair<M: Marks>(out: &mut Out<'_, M>, first: bool, second: bool) {
     if first || second {
         modifier_text(out, "op_sel:[");
@@ -610,5 +589,29 @@ fn pair<M: Marks>(out: &mut Out<'_, M>, first: bool, second: bool) {
         out.byte(b',');
         out.byte(b'0' + u8::from(second));
         out.byte(b']');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::VgprMsb;
+    use crate::{Decoder, Processor};
+
+    #[test]
+    fn tuples_past_the_last_register_have_no_comment() {
+        let decoder = Decoder::new(Processor::from_name("gfx1250").unwrap()).unwrap();
+        let bytes = [0xa5, 0x25, 0xfc, 0xdb, 0xdb, 0, 0, 0xfe];
+        let inst = decoder.decode(&bytes).unwrap();
+        for (state, expected) in [
+            (0xc3, "ds_load_b128 v[254:257], v219 /*v987*/ offset:9637"),
+            (0x80, "ds_load_b128 v[254:257] /*v[766:769]*/, v219 offset:9637"),
+        ] {
+            // The second time what was printed is known.
+            for _ in 0..2 {
+                let mut text = Vec::new();
+                decoder.print_after(&inst, VgprMsb::new(state), &mut text);
+                assert_eq!(String::from_utf8(text).unwrap(), expected);
+            }
+        }
     }
 }

@@ -7,12 +7,14 @@
 
 mod inst;
 mod named;
+mod number;
 mod operand;
 mod out;
 mod padded;
-mod quick;
+mod page;
 mod remark;
 mod script;
+mod texts;
 mod words;
 
 use std::sync::Arc;
@@ -21,17 +23,20 @@ use crate::model::Model;
 use out::Marks;
 pub(crate) use out::Out;
 pub use out::Token;
-use quick::Texts;
+pub use page::Page;
+use script::Scripts;
+use texts::Texts;
 pub use words::Words;
 
 /// Prints the instructions of one processor, and keeps the texts of their parts.
 pub(crate) struct Printer {
     model: Arc<Model>,
+    scripts: Scripts,
     texts: Texts,
 }
 
 impl Printer {
     pub(crate) fn new(model: Arc<Model>) -> Self {
-        Printer { model, texts: Texts::new() }
+        Printer { model, scripts: Scripts::new(), texts: Texts::new() }
     }
 }

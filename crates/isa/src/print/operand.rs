@@ -8,8 +8,8 @@ use super::Printer;
 use super::out::{Marks, Out, Token};
 use super::padded::{NUMBER_COUNT, NUMBERS, SPECIAL_NAMES};
 
-/// How many vector registers there are with upper bits.
-const VECTOR_REGISTERS: u32 = 1024;
+/// How many vector registers VGPR MSBs reach.
+const VGPRS: u32 = 1024;
 
 /// A register, with the number of registers that the operand spans.
 #[inline]
@@ -132,18 +132,7 @@ impl Printer {
         inst.has_formats() && code.tag() == tag::INLINE && code.number() <= 192
     }
 
-    /// A register or an inline constant.
-    pub(super) fn print_code<M: Marks>(
-        &self,
-        out: &mut Out<'_, M>,
-        kind: &Kind,
-        code: Code,
-        dwords: u8,
-    ) {
-        self.print_code_after(out, kind, code, dwords, (0, 0));
-    }
-
-    /// The same where `s_set_vgpr_msb` came before: which of its bits, and what they are.
+    /// A register or an inline constant where `s_set_vgpr_msb` came before: which of its bits, and what they are.
     fn print_code_after<M: Marks>(
         &self,
         out: &mut Out<'_, M>,
@@ -195,8 +184,9 @@ impl Printer {
         }
         let upper = u32::from(msbs >> (msb * 2) & 3) << 8;
         let number = u32::from(code.number());
-        let is_there = number + upper + u32::from(dwords) <= VECTOR_REGISTERS;
-        if upper == 0 || code.tag() == tag::VGPR && !is_there {
+        // LLVM has no tuple that reaches past the last register.
+        let is_beyond = code.tag() == tag::VGPR && number + upper + u32::from(dwords) > VGPRS;
+        if upper == 0 || is_beyond {
             return;
         }
         out.token(Token::Comment);

@@ -1,7 +1,8 @@
 //! Where printed instructions go: bytes, and on request what kind of token each byte belongs to.
 
 use super::padded::{NUMBERS, Padded};
-use super::quick::{LONG, SHORT, Text, text_len};
+use super::page::Page;
+use super::texts::{Text, text_len};
 
 /// What a piece of an instruction's text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,42 +61,50 @@ pub(crate) struct Out<'a, M> {
     marks: M,
 }
 
-/// A writer of pairs of short texts into what room there is.
+/// A writer of short texts into the room of a line.
 pub(super) struct Cursor<'a> {
-    room: &'a mut [u8],
+    room: &'a mut [u8; LINE],
     end: usize,
 }
 
+/// Room for all but the strangest instructions.
+const LINE: usize = 256;
+
 impl Cursor<'_> {
-    /// One text after the other; false if there is no room for them.
+    /// The beginning of a line.
     #[inline]
-    pub(super) fn pair(&mut self, first: &Padded, second: &Text<SHORT>) -> bool {
-        self.write::<SHORT, { 32 + SHORT * 8 }>(first, second)
+    pub(super) fn head(&mut self, head: &Padded) {
+        self.room[..32].copy_from_slice(&head.0);
+        self.end = head.len();
     }
 
-    /// The same where the other text is a long one.
+    /// A text; false if there is no room for it.
     #[inline]
-    pub(super) fn long_pair(&mut self, first: &Padded, second: &Text<LONG>) -> bool {
-        self.write::<LONG, { 32 + LONG * 8 }>(first, second)
-    }
-
-    #[inline]
-    fn write<const WORDS: usize, const ROOM: usize>(
-        &mut self,
-        first: &Padded,
-        second: &Text<WORDS>,
-    ) -> bool {
-        let room = self.room.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut::<ROOM>);
-        let Some(room) = room else { return false };
-        let start = first.len() & 31;
-        room[..32].copy_from_slice(&first.0);
-        let (words, _) = room[start..].as_chunks_mut::<8>();
-        words.iter_mut().zip(second).for_each(|(to, from)| *to = from.to_le_bytes());
-        self.end += start + text_len(second);
+    pub(super) fn text<const WORDS: usize>(&mut self, text: &Text<WORDS>) -> bool {
+        if self.end > LINE - WORDS * 8 {
+            return false;
+        }
+        let (room, _) = self.room[self.end..self.end + WORDS * 8].as_chunks_mut::<8>();
+        room.iter_mut().zip(text).for_each(|(to, from)| *to = from.to_le_bytes());
+        self.end += text_len(text);
         true
     }
 
-    /// Where the text ends.
+    /// Two words of text, and how much of each counts.
+    #[inline]
+    pub(super) fn words(&mut self, first: (u64, u8), second: (u64, u8)) -> bool {
+        let start = usize::from(first.1 & 15).min(8);
+        if self.end > LINE - 16 {
+            return false;
+        }
+        let room = &mut self.room[self.end..self.end + 16];
+        room[..8].copy_from_slice(&first.0.to_le_bytes());
+        room[start..start + 8].copy_from_slice(&second.0.to_le_bytes());
+        self.end += start + usize::from(second.1);
+        true
+    }
+
+    /// How much was written.
     #[inline]
     pub(super) const fn end(&self) -> usize {
         self.end
@@ -115,6 +124,15 @@ impl<'a, M: Marks> Out<'a, M> {
         write(&mut out);
         let Out { bytes, end, .. } = out;
         bytes.truncate(end);
+    }
+
+    /// Writes on a page.
+    #[inline]
+    pub(crate) fn on(page: &'a mut Page<'_>, marks: M, write: impl FnOnce(&mut Self)) {
+        let mut out = Out { bytes: &mut *page.bytes, end: page.end, marks };
+        write(&mut out);
+        let end = out.end;
+        page.end = end;
     }
 
     /// What follows, up to the next call, is one token of this kind.
@@ -157,21 +175,41 @@ impl<'a, M: Marks> Out<'a, M> {
     }
 
     #[inline]
-    pub(super) fn quick(&mut self, text: &Text<SHORT>) {
+    pub(super) fn quick<const WORDS: usize>(&mut self, text: &Text<WORDS>) {
         text.iter().for_each(|word| self.block(&word.to_le_bytes(), 8));
-        self.end = self.end + text_len(text) - SHORT * 8;
+        self.end = self.end + text_len(text) - WORDS * 8;
     }
 
-    /// Writes on from the end.
-    #[inline]
-    pub(super) fn cursor(&mut self) -> Cursor<'_> {
-        Cursor { end: self.end, room: self.bytes }
+    /// What was written from there on.
+    pub(super) fn written(&self, from: usize) -> &[u8] {
+        self.bytes.get(from..self.end).unwrap_or_default()
     }
 
-    /// What a cursor has written counts.
+    /// Where the text ends.
     #[inline]
-    pub(super) fn set_end(&mut self, end: usize) {
-        self.end = end;
+    pub(super) const fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The room after the end: always there, but that this cannot be told to the compiler.
+    #[inline]
+    pub(super) fn cursor(&mut self) -> Option<Cursor<'_>> {
+        if self.bytes.len() < self.end + LINE {
+            self.make_room();
+        }
+        let room = self.bytes.get_mut(self.end..)?.first_chunk_mut()?;
+        Some(Cursor { room, end: 0 })
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        self.bytes.resize(self.end + 2 * LINE, 0);
+    }
+
+    /// So much of what a cursor has written counts.
+    #[inline]
+    pub(super) fn advance(&mut self, count: usize) {
+        self.end += count;
     }
 
     #[inline]
@@ -245,7 +283,7 @@ impl<'a, M: Marks> Out<'a, M> {
 
 /// The digits of a word, the first in the highest byte: spread, and made characters all at once.
 #[inline]
-const fn hex_digits(word: u32) -> u64 {
+pub(super) const fn hex_digits(word: u32) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let mut bytes = word as u64;
     bytes = (bytes | bytes << 16) & 0x0000_ffff_0000_ffff;

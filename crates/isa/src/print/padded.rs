@@ -1,8 +1,7 @@
 //! Short texts in blocks of one size: a block is copied whole, and only its beginning counts.
 
+use crate::model::Special;
 use crate::model::generated::PIECES;
-use crate::model::table::Name;
-use crate::model::{self, Special};
 
 /// Up to thirty-one characters; the last byte says how many.
 #[derive(Clone, Copy)]
@@ -23,10 +22,13 @@ impl Padded {
         Padded(block)
     }
 
-    /// A mnemonic; nothing for one of the few that do not fit.
-    pub(super) fn of_name(name: &Name) -> Self {
-        let text = model::text(name.start, name.full);
-        Padded::new(if text.len() < 32 { text } else { "" })
+    /// The first characters of a text.
+    pub(super) fn of(text: &[u8]) -> Self {
+        let mut padded = Padded::new("");
+        let count = text.len().min(31);
+        padded.0.iter_mut().zip(text.iter().take(count)).for_each(|(to, from)| *to = *from);
+        padded.0[31] = count as u8;
+        padded
     }
 
     #[inline]
@@ -45,9 +47,6 @@ pub(super) static PADDED_PIECES: [Padded; 256] = {
     }
     padded
 };
-
-/// The number of a piece that is nothing.
-pub(super) const NO_PIECE: u8 = 0xff;
 
 /// The names of special registers, by number.
 pub(super) static SPECIAL_NAMES: [Padded; Special::ALL.len()] = {

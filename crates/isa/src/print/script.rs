@@ -1,216 +1,606 @@
-//! How the instructions of a form print: the steps that are left when modifiers are as usual, which is
-//! nearly always; and what to do with each when some are not.
+//! How instructions of a form print while their modifiers are these: text that is always the same, and operands in it,
+//! whose texts are looked up by value.
 
 use std::sync::OnceLock;
 
-use super::padded::{NO_PIECE, Padded};
-use super::quick::{NEGATIVE, Shelf, UPPER, word_number};
-use crate::model::generated::{FIELDS, FORMS, KINDS, NAMES, OPERAND_NAMES, OPS, SLOTS};
-use crate::model::table::{DEFAULT_MODIFIER, NO_FIELD, Op, P, Run, Shape, Slot, Source, Type};
-use crate::model::{Inst, modifier};
+use super::Printer;
+use super::number::{Number, Style};
+use super::out::{Cursor, Out};
+use super::padded::Padded;
+use super::texts::{Key, LONG, MOST_PIECE, Piece, SHORT, Table, Text, Texts, word_number};
+use crate::model::generated::{FIELDS, FORMS, KINDS, OPERAND_NAMES};
+use crate::model::table::{DEFAULT_MODIFIER, Flags, NO_FIELD, Op, P, Run, Slot, Source, Type};
+use crate::model::{Arch, Inst, modifier, tag};
 
-/// The name and the steps of a form; what nearly all instructions need stands at the start.
-#[repr(C, align(64))]
+/// What is printed of an instruction, in order.
 pub(super) struct Script {
-    /// Nothing where it is too long.
-    pub(super) name: Padded,
-    usual: Usual,
-    count: u8,
-    /// Otherwise operands decide how others print, and there are no steps.
-    pub(super) has_steps: bool,
-    steps: [Step; MOST_STEPS],
-    careful: Box<[CarefulStep]>,
+    /// The name, and what always follows it.
+    pub(super) head: Padded,
+    /// The bits of modifiers and what they are.
+    mask: [u64; 2],
+    value: [u64; 2],
+    pub(super) steps: Box<[Step]>,
+    /// How each step prints what has no text.
+    pub(super) careful: Box<[CarefulStep]>,
+    /// The same form with other modifiers, by a few bits of what they are.
+    others: OnceLock<Box<Others>>,
 }
 
-const MOST_STEPS: usize = 10;
+type Others = [OnceLock<Box<Script>>; 1 << OTHER_BITS];
 
-/// One step of printing, and the text before it.
-#[derive(Clone, Copy)]
+const OTHER_BITS: u32 = 4;
+
+/// Looks one part of the text up, or works it out.
 pub(super) struct Step {
-    /// The number of the text, or `NO_PIECE`.
-    pub(super) piece: u8,
-    pub(super) what: What,
-    /// What it does where there is no text for it.
-    pub(super) op: Op,
+    /// Nearly all have short texts by one run of bits of the first eight bytes; the others have an empty table.
+    table: Table<SHORT>,
+    run: Run1,
+    other: Option<Box<Other>>,
 }
 
-#[derive(Clone, Copy)]
-pub(super) enum What {
-    /// Has a short text by its value: where that is, and where texts are.
-    Value(Bits, Shelf),
-    /// Has a long text by the lowest sixteen bits: which.
+/// A step that is not so.
+pub(super) enum Other {
+    Pair(Bits, Table<SHORT>),
+    Long(Bits, Table<LONG>),
+    /// By the lowest sixteen bits: which of those.
     Word(u8),
-    Other,
+    Number(Number),
+    /// Always as the careful step.
+    Careful,
 }
 
-/// A step where modifiers need not be as usual.
+/// What a step prints, and the text before it.
 pub(super) struct CarefulStep {
-    usual: Usual,
-    /// What there is to do where they are.
-    step: Option<Step>,
-    /// What there is to do where they are not.
-    otherwise: Step,
+    pub(super) piece: Piece,
+    pub(super) op: Op,
+    /// How it prints where the VGPR MSBs change its register.
+    moved: Option<Box<Moved>>,
+}
+
+/// The texts of an operand by upper bits of its register.
+struct Moved {
+    /// Which VGPR MSBs.
+    msb: u8,
+    key: Key,
+    size: usize,
+    tables: [OnceLock<Table<LONG>>; 4],
 }
 
 impl CarefulStep {
-    #[inline]
-    pub(super) fn of(&self, inst: &Inst) -> Option<&Step> {
-        if self.usual.holds(inst) { self.step.as_ref() } else { Some(&self.otherwise) }
+    /// The texts for VGPR MSBs that change the register.
+    pub(super) fn moved(&self, printer: &Printer, msbs: u8) -> Option<&Table<LONG>> {
+        let moved = self.moved.as_deref()?;
+        let upper = msbs >> (moved.msb * 2) & 3;
+        let table = moved.tables.get(usize::from(upper)).filter(|_| upper != 0)?;
+        let key = || Key::Moved(upper, Box::new(moved.key.clone()));
+        Some(table.get_or_init(|| printer.texts.long(key(), moved.size)))
     }
 }
 
-/// Where the bits of a value are: in two runs of one word, some of them inverted.
+impl Step {
+    /// Writes the text, if there is one and room for it.
+    #[inline(always)]
+    pub(super) fn write(&self, texts: &Texts, inst: &Inst, cursor: &mut Cursor<'_>) -> bool {
+        match self.table.get(self.run.read(inst)) {
+            Some(text) => cursor.text(&text),
+            None => self.write_other(texts, inst, cursor),
+        }
+    }
+
+    #[inline(always)]
+    fn write_other(&self, texts: &Texts, inst: &Inst, cursor: &mut Cursor<'_>) -> bool {
+        match self.other.as_deref() {
+            Some(Other::Number(number)) => number.write(inst, cursor),
+            Some(Other::Pair(bits, table)) => {
+                table.get(bits.read(inst)).is_some_and(|text| cursor.text(&text))
+            }
+            Some(Other::Long(bits, table)) => {
+                table.get(bits.read(inst)).is_some_and(|text| cursor.text(&text))
+            }
+            Some(Other::Word(number)) => {
+                let text = texts.word(*number, inst.low as u16);
+                text.is_some_and(|text| cursor.text(&text))
+            }
+            Some(Other::Careful) | None => false,
+        }
+    }
+
+    /// The value that decides the text of an operand.
+    pub(super) fn value(&self, inst: &Inst) -> u16 {
+        match self.other.as_deref() {
+            Some(Other::Pair(bits, _) | Other::Long(bits, _)) => bits.read(inst),
+            _ => self.run.read(inst),
+        }
+    }
+
+    /// The text that there is but for room.
+    pub(super) fn text(&self, inst: &Inst) -> Option<Text<SHORT>> {
+        self.table.get(self.run.read(inst))
+    }
+
+    /// Keeps what was printed.
+    pub(super) fn learn(&self, texts: &Texts, inst: &Inst, printed: Option<&[u8]>) {
+        let value = self.value(inst);
+        match self.other.as_deref() {
+            None => self.table.learn(value, printed),
+            Some(Other::Pair(_, table)) => table.learn(value, printed),
+            Some(Other::Long(_, table)) => table.learn(value, printed),
+            Some(Other::Word(number)) => texts.put_word(*number, inst.low as u16, printed),
+            Some(Other::Number(_) | Other::Careful) => {}
+        }
+    }
+}
+
+/// Where the bits of a value are that stand together in the first eight bytes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Run1 {
+    mask: u32,
+    rotation: u8,
+}
+
+impl Run1 {
+    #[inline]
+    pub(super) const fn read(&self, inst: &Inst) -> u16 {
+        (inst.low.rotate_right(self.rotation as u32) as u32 & self.mask) as u16
+    }
+}
+
+/// Where the bits of a value are: in two runs of one word.
 #[derive(Clone, Copy)]
 pub(super) struct Bits {
     is_high: bool,
     rotations: [u8; 2],
     masks: [u16; 2],
-    inverted: u16,
 }
 
-/// Bits of the first sixteen bytes, and what they are when all modifiers are as usual.
-#[derive(Clone, Copy, Default)]
-struct Usual {
-    mask: u128,
-    value: u128,
-}
+/// The scripts of forms, some of which are put there together.
+pub(super) struct Scripts(Vec<OnceLock<Box<Forms>>>);
 
-static SCRIPTS: [OnceLock<Box<Script>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
+type Forms = [OnceLock<Option<Box<Script>>>; 1 << FORM_BITS];
+
+const FORM_BITS: u32 = 6;
+
+impl Scripts {
+    pub(super) fn new() -> Self {
+        Scripts((0..FORMS.len().div_ceil(1 << FORM_BITS)).map(|_| OnceLock::new()).collect())
+    }
+
+    /// The script of an instruction, if it was made.
+    #[inline]
+    pub(super) fn find(&self, inst: &Inst) -> Option<&Script> {
+        let forms = self.0.get(usize::from(inst.form >> FORM_BITS))?.get()?;
+        let form = &forms[usize::from(inst.form) & ((1 << FORM_BITS) - 1)];
+        let script = form.get()?.as_deref()?;
+        if script.is_for(inst) {
+            return Some(script);
+        }
+        script.others.get()?[script.slot(inst)].get().map(|it| &**it)?.find(inst)
+    }
+
+    fn form(&self, form: u16) -> Option<&OnceLock<Option<Box<Script>>>> {
+        let forms = self.0.get(usize::from(form >> FORM_BITS))?;
+        let forms = forms.get_or_init(|| Box::new([const { OnceLock::new() }; 1 << FORM_BITS]));
+        forms.get(usize::from(form) & ((1 << FORM_BITS) - 1))
+    }
+}
 
 impl Script {
-    /// The script of an instruction.
     #[inline]
-    pub(super) fn of(inst: &Inst) -> &'static Script {
-        let script = SCRIPTS.get(usize::from(inst.form)).unwrap_or(&SCRIPTS[0]);
-        script.get_or_init(|| Box::new(Script::new(inst)))
+    const fn is_for(&self, inst: &Inst) -> bool {
+        let low = inst.low & self.mask[0] ^ self.value[0];
+        let high = inst.high & self.mask[1] ^ self.value[1];
+        low | high == 0
     }
 
-    /// All that there is to do, unless something about the instruction is not as usual.
+    /// This one or one after it.
     #[inline]
-    pub(super) fn steps(&self, inst: &Inst) -> Option<&[Step]> {
-        self.steps.get(..usize::from(self.count)).filter(|_| self.usual.holds(inst))
+    fn find(&self, inst: &Inst) -> Option<&Script> {
+        let mut script = self;
+        while !script.is_for(inst) {
+            script = script.others.get()?[0].get()?;
+        }
+        Some(script)
     }
 
-    pub(super) fn careful_steps(&self) -> &[CarefulStep] {
-        &self.careful
+    /// Where among the others a script is.
+    #[inline]
+    const fn slot(&self, inst: &Inst) -> usize {
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let high = (inst.high & self.mask[1]).rotate_left(23);
+        let all = inst.low & self.mask[0] ^ high;
+        (all.wrapping_mul(SPREAD) >> (64 - OTHER_BITS)) as usize
     }
+}
 
+/// So many scripts may have one place. Code that was not made at random has fewer.
+const MOST_SCRIPTS: usize = 6;
+
+impl Printer {
+    /// The script of an instruction that had none; nothing if its form has none, or too many.
     #[cold]
-    fn new(inst: &Inst) -> Self {
-        let mut script = Script {
-            name: NAMES
-                .get(usize::from(inst.form().row().name))
-                .map_or(Padded::new(""), Padded::of_name),
-            usual: Usual::default(),
-            count: 0,
-            has_steps: false,
-            steps: [Step::NOTHING; MOST_STEPS],
-            careful: Box::default(),
-        };
-        // Otherwise other operands decide the widths of operands.
-        if inst.shape().image == 0 && !inst.has_formats() {
-            script.has_steps = script.add_steps(inst.shape()).is_some();
+    pub(super) fn make_script(&self, inst: &Inst) -> Option<&Script> {
+        let new = || Writer::new(self, inst).write().map(Box::new);
+        let script = self.scripts.form(inst.form)?.get_or_init(new).as_deref()?;
+        if script.is_for(inst) {
+            return Some(script);
         }
-        script
+        let others = || Box::new([const { OnceLock::new() }; 1 << OTHER_BITS]);
+        let mut place = script.others.get_or_init(others).get(script.slot(inst))?;
+        for _ in 0..MOST_SCRIPTS {
+            // Another thread may put its own there first.
+            if place.get().is_none() {
+                let script = new()?;
+                place.get_or_init(|| script);
+            }
+            let script = place.get()?;
+            if script.is_for(inst) {
+                return Some(script);
+            }
+            place = script.others.get_or_init(others).first()?;
+        }
+        None
+    }
+}
+
+/// Writes the script of an instruction.
+struct Writer<'p> {
+    printer: &'p Printer,
+    inst: &'p Inst,
+    /// The bits of modifiers so far: what they are decides text that is always the same.
+    mask: u128,
+    /// The text after the last step.
+    text: Vec<u8>,
+    head: Option<Padded>,
+    steps: Vec<Step>,
+    careful: Vec<CarefulStep>,
+}
+
+/// What to do with an operation: text that bits of modifiers decide, or a step of its own.
+enum Part {
+    Text(u128),
+    /// One that prints by a value, after modifiers.
+    Values(Values),
+    Number(Number),
+    Word(u8),
+    Other,
+}
+
+/// Where the value of a step is, and which texts it has.
+struct Values {
+    bits: Bits,
+    kind: u16,
+    fixed: u16,
+    modifiers: u8,
+    mask: u128,
+    dwords: Option<u8>,
+    /// Which VGPR MSBs extend the number of its register, of four.
+    msb: u8,
+    is_long: bool,
+}
+
+impl<'p> Writer<'p> {
+    fn new(printer: &'p Printer, inst: &'p Inst) -> Self {
+        let text = inst.full_mnemonic().into();
+        let (steps, careful) = (Vec::new(), Vec::new());
+        Writer { printer, inst, mask: 0, text, head: None, steps, careful }
     }
 
-    /// Nothing if there are too many.
-    fn add_steps(&mut self, shape: &'static Shape) -> Option<()> {
-        let ops = part(&OPS, shape.ops);
-        self.careful = careful_steps(shape, ops);
-        let mut piece = NO_PIECE;
-        for op in ops {
-            if op.0 == P::Text {
-                if piece != NO_PIECE {
-                    self.push(Step::text(piece))?;
+    /// The script; nothing if bits of modifiers are beyond the first sixteen bytes.
+    fn write(mut self) -> Option<Script> {
+        if self.inst.has_formats() {
+            self.mask = self.format_bits()?;
+        }
+        for op in self.inst.ops() {
+            match self.part(*op)? {
+                Part::Text(mask) => {
+                    self.mask |= mask;
+                    Out::append(&mut self.text, (), |out| {
+                        self.printer.print_op(op, self.inst, 0, out);
+                    });
                 }
-                piece = op.1;
-                continue;
-            }
-            let (step, usual) = self.usual.step(shape, *op);
-            self.usual = usual;
-            if let Some(step) = step {
-                self.push(Step { piece, ..step })?;
-                piece = NO_PIECE;
+                Part::Values(values) => self.values(values, *op),
+                Part::Number(number) => self.number(number, *op),
+                Part::Word(number) => self.other(Other::Word(number), 0, *op),
+                Part::Other => self.other(Other::Careful, 0, *op),
             }
         }
-        match piece {
-            NO_PIECE => Some(()),
-            _ => self.push(Step::text(piece)),
+        self.take_text(0);
+        let Writer { inst, mask, head, steps, careful, .. } = self;
+        let mask = [mask as u64, (mask >> 64) as u64];
+        Some(Script {
+            head: head?,
+            mask,
+            value: [inst.low & mask[0], inst.high & mask[1]],
+            steps: steps.into(),
+            careful: careful.into(),
+            others: OnceLock::new(),
+        })
+    }
+
+    /// The operands that decide how wide matrices are.
+    fn format_bits(&self) -> Option<u128> {
+        let names = ["cbsz", "blgp", "matrix_a_fmt", "matrix_b_fmt"];
+        let slots = names.into_iter().filter_map(|it| self.inst.named(it));
+        slots.map(|slot| places(slot, u64::MAX)).try_fold(0, |all, bits| Some(all | bits?))
+    }
+
+    fn other(&mut self, other: Other, most_piece: usize, op: Op) {
+        let piece = self.take_text(most_piece);
+        self.push_other(other, CarefulStep { piece, op, moved: None });
+    }
+
+    fn push_other(&mut self, other: Other, careful: CarefulStep) {
+        let table = self.printer.texts.none();
+        self.push(Step { table, run: Run1::default(), other: Some(Box::new(other)) }, careful);
+    }
+
+    fn push(&mut self, step: Step, careful: CarefulStep) {
+        self.steps.push(step);
+        self.careful.push(careful);
+    }
+
+    /// Puts the text into the head or into steps of its own, but for the last few characters.
+    fn take_text(&mut self, most: usize) -> Piece {
+        const HEAD: usize = 31;
+        let mut text = std::mem::take(&mut self.text);
+        if self.head.is_none() {
+            let rest = text.split_off(text.len().min(HEAD));
+            self.head = Some(Padded::of(&text));
+            text = rest;
+        }
+        while text.len() > most {
+            let rest = text.split_off(text.len().min(SHORT * 8 - 1));
+            let table = self.printer.texts.short(Key::Constant(text.clone()), 1);
+            table.put(0, Some(&text));
+            let op = Op(P::Text, u8::MAX);
+            let careful = CarefulStep { piece: Piece::default(), op, moved: None };
+            self.push(Step { table, run: Run1::default(), other: None }, careful);
+            text = rest;
+        }
+        let mut piece = Piece::default();
+        piece.0.iter_mut().zip(&text).for_each(|(to, from)| *to = *from);
+        piece.1 = text.len() as u8;
+        piece
+    }
+
+    fn values(&mut self, values: Values, op: Op) {
+        let Values { bits, kind, fixed, modifiers, mask, dwords, msb, is_long } = values;
+        self.mask |= mask;
+        let piece = self.take_text(MOST_PIECE);
+        let key = Key::Values {
+            piece,
+            what: op.0,
+            kind,
+            fixed,
+            masks: bits.masks,
+            modifiers,
+            dwords,
+            is_dp_alu: op.0 == P::DppCtrl && self.printer.model.is_dp_alu(self.inst),
+        };
+        let size = bits.values();
+        let texts = &self.printer.texts;
+        let tables = [const { OnceLock::new() }; 4];
+        let moved = (msb <= 3 && self.printer.model.arch.has(Arch::GFX1250))
+            .then(|| Box::new(Moved { msb, key: key.clone(), size, tables }));
+        let careful = CarefulStep { piece, op, moved };
+        match bits.first().filter(|_| !is_long) {
+            Some(run) => {
+                self.push(Step { table: texts.short(key, size), run, other: None }, careful);
+            }
+            None if is_long => self.push_other(Other::Long(bits, texts.long(key, size)), careful),
+            None => self.push_other(Other::Pair(bits, texts.short(key, size)), careful),
         }
     }
 
-    fn push(&mut self, step: Step) -> Option<()> {
-        *self.steps.get_mut(usize::from(self.count))? = step;
-        self.count += 1;
-        Some(())
+    fn number(&mut self, number: Number, op: Op) {
+        let piece = self.take_text(number.most_piece().min(MOST_PIECE));
+        let (text, len) = piece;
+        let text = text.get(..usize::from(len)).unwrap_or_default();
+        let careful = CarefulStep { piece, op, moved: None };
+        self.push_other(Other::Number(number.after(text)), careful);
     }
-}
 
-/// Text before a step that always prints is a part of it.
-fn careful_steps(shape: &'static Shape, ops: &[Op]) -> Box<[CarefulStep]> {
-    let mut steps: Vec<CarefulStep> = Vec::with_capacity(ops.len());
-    for op in ops {
-        let (mut step, usual) = Usual::default().step(shape, *op);
-        let mut otherwise = Step::new(*op, shape);
-        if let Some(step) = &mut step
-            && let Some(text) = steps.pop_if(|last| last.otherwise.is_text() && op.0 != P::Text)
-        {
-            step.piece = text.otherwise.piece;
-            otherwise.piece = text.otherwise.piece;
+    /// What an operation comes to; nothing if modifiers cannot be told apart by the first sixteen bytes.
+    fn part(&self, op: Op) -> Option<Part> {
+        let Op(what, number) = op;
+        let slots = self.inst.slots();
+        if matches!(what, P::Text | P::Vcc | P::VccFirst) {
+            return Some(Part::Text(0));
         }
-        steps.push(CarefulStep { usual, step, otherwise });
+        let Some(slot) = slots.get(usize::from(number)) else { return Some(Part::Other) };
+        let next = slots.get(usize::from(number) + 1);
+        let source = |bits| Some((next?, bits));
+        let operand = match what {
+            P::Operand => Some((slot, 0)),
+            P::FloatModifiers | P::FloatModifiersVcc => source(modifier::NEG | modifier::ABS),
+            P::IntModifiers => source(modifier::SEXT),
+            P::OpSel => return self.packed(modifier::OP_SEL).map(Part::Text),
+            P::OpSelHi => return self.packed(modifier::OP_SEL_HI).map(Part::Text),
+            P::NegLo => return self.packed(modifier::NEG).map(Part::Text),
+            P::NegHi => return self.packed(modifier::NEG_HI).map(Part::Text),
+            P::OpSelByte | P::OpSelLanes => {
+                let both = self.packed(modifier::OP_SEL)? | self.packed(modifier::OP_SEL_HI)?;
+                return Some(Part::Text(both));
+            }
+            _ => return self.named(slot, what),
+        };
+        let Some((operand, modifiers)) = operand else { return Some(Part::Other) };
+        let mask = if modifiers == 0 { 0 } else { places(slot, modifiers)? };
+        let modifiers = (self.inst.value(slot) & modifiers) as u8;
+        let values = self.operand(operand).map(|values| Values { mask, modifiers, ..values });
+        Some(values.map_or_else(|| self.operand_number(operand, what), Part::Values))
     }
-    steps.into()
-}
 
-impl Step {
-    const NOTHING: Step = Step::text(NO_PIECE);
+    /// An operand, unless it is not its bits that decide its text.
+    fn operand(&self, slot: &'static Slot) -> Option<Values> {
+        let kind = KINDS.get(usize::from(slot.kind))?;
+        let is_other = match kind.source {
+            Source::Immediate => kind.read != Type::None,
+            Source::Absent | Source::Literal | Source::ScalarOffset => true,
+            _ => false,
+        };
+        if is_other || self.inst.shape().image != 0 {
+            return None;
+        }
+        let bits = Bits::of(slot)?;
+        let bits = match kind.source {
+            Source::DualDestination => bits.after_first_destination(self.inst.slots())?,
+            _ if kind.may_be_half() => self.with_half(bits, slot)?,
+            _ => bits,
+        };
+        let dwords = match self.inst.has_formats() {
+            true => self.printer.model.resized_dwords(self.inst, slot),
+            false => None,
+        };
+        let values = self.by_value(slot, bits)?;
+        Some(Values { dwords, msb: slot.msb, ..values })
+    }
 
-    /// The step for a slot, by table if there is one.
-    fn new(op: Op, shape: &'static Shape) -> Step {
-        match op {
-            Op(P::Text, piece) => Step::text(piece),
-            _ => Step { op, what: what(op, shape).unwrap_or(What::Other), ..Step::NOTHING },
+    /// The same as a number.
+    fn operand_number(&self, slot: &'static Slot, what: P) -> Part {
+        let kind = KINDS.get(usize::from(slot.kind)).filter(|kind| {
+            kind.source == Source::Immediate && kind.read == Type::None && what == P::Operand
+        });
+        let most = |ty| match ty {
+            Type::Unknown | Type::PcRelative => u32::MAX,
+            _ => MOST_INLINE,
+        };
+        let number = kind.and_then(|kind| Number::of(slot, Style::Decimal(most(kind.ty))));
+        number.map_or(Part::Other, Part::Number)
+    }
+
+    /// A number, or what has names.
+    fn named(&self, slot: &'static Slot, what: P) -> Option<Part> {
+        let Some(kind) = KINDS.get(usize::from(slot.kind)).filter(|kind| kind.read == Type::None)
+        else {
+            return Some(Part::Other);
+        };
+        let width: u32 = runs(slot).map(|(.., width)| u32::from(width)).sum();
+        let text = |most: u32| match width <= most {
+            true => places(slot, u64::MAX).map(Part::Text),
+            false => Some(Part::Other),
+        };
+        let values = |is_long| {
+            let bits = Bits::of(slot).and_then(|bits| self.by_value(slot, bits));
+            Some(bits.map_or(Part::Other, |it| Part::Values(Values { is_long, ..it })))
+        };
+        let number = |style| Some(Number::of(slot, style).map_or(Part::Other, Part::Number));
+        match what {
+            P::NamedInt if width > 4 && width <= 8 => values(false),
+            P::BitOp3 => values(false),
+            P::DppCtrl | P::BufferFormat => values(true),
+            P::NamedInt
+            | P::NamedBit
+            | P::Gds
+            | P::R128A16
+            | P::OutputModifier
+            | P::DppBoundCtrl
+            | P::DppFetchInvalid
+            | P::CachePolicy
+            | P::Blgp
+            | P::BlgpNeg
+            | P::IndexKey
+            | P::SdwaDst
+            | P::SdwaSrc0
+            | P::SdwaSrc1
+            | P::SdwaUnused
+            | P::Dim
+            | P::MatrixAFormat
+            | P::MatrixBFormat
+            | P::MatrixAScale
+            | P::MatrixBScale
+            | P::MatrixAScaleFormat
+            | P::MatrixBScaleFormat => text(9),
+            P::Offset | P::FlatOffset => number(Style::Offset(self.offset_sign(what))),
+            P::ScalarOffset if kind.source == Source::ScalarOffset => {
+                number(Style::Hex(self.scalar_offset_sign()))
+            }
+            P::U16 if width == 16 => number(Style::Hex(None)),
+            _ if is_first_half(slot) => Some(word_number(what).map_or(Part::Other, Part::Word)),
+            _ => Some(Part::Other),
         }
     }
 
-    /// Nothing but a text.
-    const fn text(piece: u8) -> Step {
-        Step { piece, what: What::Value(Bits::NONE, Shelf::NOTHING), op: Op(P::Text, NO_PIECE) }
+    /// Which bit of an offset is its sign.
+    fn offset_sign(&self, what: P) -> Option<u8> {
+        let (arch, flags) = (self.printer.model.arch, self.inst.flags());
+        match what {
+            P::FlatOffset if arch.has(Arch::GFX12) => Some(23),
+            P::FlatOffset if !flags.any(Flags::FLAT_GLOBAL | Flags::FLAT_SCRATCH) => None,
+            P::FlatOffset if arch.has(Arch::GFX10) => Some(11),
+            P::FlatOffset => Some(12),
+            _ if arch.has(Arch::GFX12) && flags.any(Flags::MUBUF | Flags::MTBUF) => Some(23),
+            _ => None,
+        }
     }
 
-    fn is_text(&self) -> bool {
-        self.op.0 == P::Text
+    /// The same of a scalar load's.
+    fn scalar_offset_sign(&self) -> Option<u8> {
+        let arch = self.printer.model.arch;
+        match () {
+            () if arch.is_gfx12_plus() => Some(23),
+            () if arch.has(Arch::GFX8) => None,
+            () => Some(20),
+        }
     }
 
-    fn has_texts(&self) -> bool {
-        matches!(self.what, What::Value(..))
+    fn by_value(&self, slot: &Slot, bits: Bits) -> Option<Values> {
+        (bits.values() <= MOST_VALUES).then_some(Values {
+            bits,
+            kind: slot.kind,
+            fixed: slot.fixed,
+            modifiers: 0,
+            mask: 0,
+            dwords: None,
+            msb: u8::MAX,
+            is_long: false,
+        })
+    }
+
+    /// The bits that a list such as `op_sel` shows.
+    fn packed(&self, bits: u64) -> Option<u128> {
+        let shape = self.inst.shape();
+        let mut mask = 0;
+        for position in shape.packed.iter().filter(|it| **it != DEFAULT_MODIFIER) {
+            let slot = self.inst.slots().get(usize::from(*position))?;
+            mask |= places(slot, bits | modifier::DESTINATION_SEL)?;
+        }
+        Some(mask)
+    }
+
+    /// An operand with one more bit where modifiers choose the half of its register; nothing if it cannot be read so.
+    fn with_half(&self, bits: Bits, slot: &Slot) -> Option<Bits> {
+        let Some((source, bit)) = slot.half_modifier() else { return Some(bits) };
+        let position = self.inst.shape().packed.get(source).filter(|it| **it != DEFAULT_MODIFIER);
+        let Some(position) = position else { return Some(bits) };
+        let modifiers = self.inst.slots().get(usize::from(*position))?;
+        let is_half = |(_, first, _): &Run| *first == bit.trailing_zeros() as u8;
+        let (at, ..) = runs(modifiers).find(is_half)?;
+        let first = (16 - (bits.masks[0] | slot.fixed).leading_zeros()) as u8;
+        bits.with(1, (at, first, 1)).filter(|_| bits.masks[1] == 0 && modifiers.fixed == 0)
     }
 }
 
-/// Where the texts of a step are, if a few bits decide them.
-fn what(Op(what, number): Op, shape: &'static Shape) -> Option<What> {
-    let slots = part(&SLOTS, shape.slots);
-    if matches!(what, P::Vcc | P::VccFirst) {
-        return Some(What::Value(Bits::NONE, Shelf::of(what, 0)?));
+/// Numbers up to this one are always decimal.
+const MOST_INLINE: u32 = 64;
+
+/// No operand has more values with texts.
+const MOST_VALUES: usize = 1 << 11;
+
+/// Whether it is the value of a step that decides its text, and not a literal.
+pub(super) fn is_decided(printer: &Printer, inst: &Inst, Op(what, number): Op) -> bool {
+    let modified = matches!(what, P::FloatModifiers | P::FloatModifiersVcc | P::IntModifiers);
+    if what != P::Operand && !modified {
+        return true;
     }
-    let slot = slots.get(usize::from(number)).filter(|_| what != P::Text)?;
-    let kind = KINDS.get(usize::from(slot.kind))?;
-    if what != P::Operand && kind.read != Type::None {
-        return None;
-    }
-    if let Some(number) = word_number(what) {
-        return is_first_half(slot).then_some(What::Word(number));
-    }
-    let shelf = Shelf::of(what, slot.kind)?;
-    let bits = Bits::of(slot)?;
-    let bits = match kind.source {
-        Source::DualDestination => bits.after_first_destination(slots)?,
-        _ if kind.may_be_half() => bits.with_half(slot, shape)?,
-        _ => bits,
-    };
-    Some(What::Value(bits, shelf))
+    let slot = inst.slots().get(usize::from(number) + usize::from(modified));
+    slot.is_some_and(|slot| match slot.kind().source {
+        Source::Immediate => true,
+        _ => !matches!(
+            printer.model.code(inst, slot).tag(),
+            tag::INVALID | tag::LITERAL | tag::LITERAL64
+        ),
+    })
 }
 
 /// Whether the bits of a slot are the lowest sixteen.
@@ -220,19 +610,17 @@ fn is_first_half(slot: &Slot) -> bool {
 }
 
 impl Bits {
-    const NONE: Bits = Bits { is_high: false, rotations: [0; 2], masks: [0; 2], inverted: 0 };
+    const NONE: Bits = Bits { is_high: false, rotations: [0; 2], masks: [0; 2] };
 
     /// Nothing if they stand otherwise.
     fn of(slot: &Slot) -> Option<Bits> {
-        let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD)?;
-        let mut bits = match field.1 {
-            [] => Bits::NONE.with(0, field.0)?,
-            [second] => Bits::NONE.with(0, field.0)?.with(1, *second)?,
+        let mut runs = runs(slot);
+        let bits = match (runs.next(), runs.next(), runs.next()) {
+            (Some(first), None, _) => Bits::NONE.with(0, first)?,
+            (Some(first), Some(second), None) => Bits::NONE.with(0, first)?.with(1, second)?,
             _ => return None,
         };
-        bits.inverted = slot.fixed;
-        let [first, second] = bits.masks;
-        ((first | second) & slot.fixed == 0).then_some(bits)
+        Some(bits)
     }
 
     /// The same with one of the runs; nothing if it is in another word than those before.
@@ -255,30 +643,20 @@ impl Bits {
         let first = FIELDS.get(usize::from(slots.iter().find(is_first)?.field))?;
         let (at, value_at, _) = first.0;
         let bits = self.with(1, (at, 0, 1))?;
-        let is_simple = value_at == 0 && (self.masks[0] | self.inverted) & 1 == 0;
-        (is_simple && self.masks[1] == 0).then_some(Bits { inverted: self.inverted | 1, ..bits })
+        let is_simple = value_at == 0 && self.masks[0] & 1 == 0;
+        (is_simple && self.masks[1] == 0).then_some(bits)
     }
 
-    /// An operand with `UPPER` where modifiers choose the half of its register; nothing if it cannot be read so.
-    fn with_half(self, slot: &Slot, shape: &'static Shape) -> Option<Bits> {
-        let Some((source, bit)) = slot.half_modifier() else { return Some(self) };
-        let position = shape.packed.get(source).filter(|position| **position != DEFAULT_MODIFIER);
-        let Some(position) = position else { return Some(self) };
-        let modifiers = part(&SLOTS, shape.slots).get(usize::from(*position))?;
-        let is_half = |(_, first, _): &Run| *first == bit.trailing_zeros() as u8;
-        let (at, ..) = runs(modifiers).find(is_half)?;
-        let is_simple = self.masks[0] | self.inverted < UPPER && self.masks[1] == 0;
-        let first = UPPER.trailing_zeros() as u8;
-        self.with(1, (at, first, 1)).filter(|_| is_simple && modifiers.fixed == 0)
+    /// The same as one run in the first eight bytes.
+    fn first(&self) -> Option<Run1> {
+        let Bits { is_high, rotations: [rotation, _], masks: [mask, other] } = *self;
+        (!is_high && other == 0).then_some(Run1 { mask: mask.into(), rotation })
     }
 
-    /// A source with `NEGATIVE` where its modifiers say so.
-    fn negatable(self, modifiers: &Slot) -> Option<Bits> {
-        let is_simple = self.masks[0] | self.inverted < NEGATIVE && self.masks[1] == 0;
-        let is_sign = |(_, first, _): &Run| *first == modifier::NEG.trailing_zeros() as u8;
-        let (at, ..) = runs(modifiers).find(is_sign)?;
-        let first = NEGATIVE.trailing_zeros() as u8;
-        self.with(1, (at, first, 1)).filter(|_| is_simple && modifiers.fixed == 0)
+    /// One more than the highest value.
+    fn values(&self) -> usize {
+        let [first, second] = self.masks;
+        usize::from(first | second) + 1
     }
 
     #[inline]
@@ -287,142 +665,26 @@ impl Bits {
         let [first, second] = self.rotations;
         let first = word.rotate_right(first as u32) as u16 & self.masks[0];
         let second = word.rotate_right(second as u32) as u16 & self.masks[1];
-        (first | second) ^ self.inverted
+        first | second
     }
 }
 
-impl Usual {
-    #[inline]
-    const fn holds(&self, inst: &Inst) -> bool {
-        let differs = inst.low & self.mask as u64 ^ self.value as u64;
-        let high_differs = inst.high & (self.mask >> 64) as u64 ^ (self.value >> 64) as u64;
-        differs | high_differs == 0
-    }
-
-    /// What is left of a step, and what must be for that.
-    fn step(self, shape: &'static Shape, op: Op) -> (Option<Step>, Usual) {
-        let Op(what, number) = op;
-        let slots = part(&SLOTS, shape.slots);
-        let unchanged = (Some(Step::new(op, shape)), self);
-        let slot = slots.get(usize::from(number)).filter(|_| what != P::Text);
-        let Some(slot) = slot else { return unchanged };
-        let quiet = |usual: Option<Usual>| usual.map_or(unchanged, |usual| (None, usual));
-        let plain = |bits: u64| match self.clear(slot, bits) {
-            Some(usual) => (Some(Step::new(Op(P::Operand, number + 1), shape)), usual),
-            None => unchanged,
-        };
-        match what {
-            P::FloatModifiers => match self.negatable(slots, number) {
-                Some((step, usual)) => (Some(step), usual),
-                None => plain(modifier::NEG | modifier::ABS),
-            },
-            P::IntModifiers => plain(modifier::SEXT),
-            P::NamedInt if KINDS.get(usize::from(slot.kind)).is_some_and(|kind| !kind.always) => {
-                quiet(self.clear(slot, u64::MAX))
-            }
-            // Offsets are something else than zero as often as not.
-            P::Offset if unchanged.0.is_some_and(|step| step.has_texts()) => unchanged,
-            P::NamedBit
-            | P::Gds
-            | P::R128A16
-            | P::OutputModifier
-            | P::DppBoundCtrl
-            | P::CachePolicy
-            | P::Offset
-            | P::FlatOffset
-            | P::Blgp
-            | P::BlgpNeg
-            | P::IndexKey
-            | P::BitOp3
-            | P::EndPgm => quiet(self.clear(slot, u64::MAX)),
-            P::OpSel => quiet(self.packed(shape, modifier::OP_SEL)),
-            P::OpSelHi => quiet(self.packed(shape, modifier::OP_SEL_HI)),
-            P::NegLo => quiet(self.packed(shape, modifier::NEG)),
-            P::NegHi => quiet(self.packed(shape, modifier::NEG_HI)),
-            _ => unchanged,
+/// Where some bits of an operand stand; nothing if that is not in the first sixteen bytes.
+fn places(slot: &Slot, bits: u64) -> Option<u128> {
+    let mut mask = 0;
+    for (at, first, width) in runs(slot) {
+        let wanted = u128::from(bits >> first & (u64::MAX >> (64 - width)));
+        let here = wanted.checked_shl(at.into()).unwrap_or(0);
+        if here.checked_shr(at.into()).unwrap_or(0) != wanted {
+            return None;
         }
+        mask |= here;
     }
-
-    /// A step for a source that may be negative.
-    fn negatable(self, slots: &'static [Slot], number: u8) -> Option<(Step, Usual)> {
-        let modifiers = slots.get(usize::from(number))?;
-        let source = slots.get(usize::from(number) + 1)?;
-        let kind = KINDS.get(usize::from(source.kind))?;
-        let usual = self.clear(modifiers, modifier::ABS)?;
-        let is_plain = kind.source == Source::Any && !kind.may_be_half();
-        let bits = Bits::of(source).filter(|_| is_plain)?.negatable(modifiers)?;
-        let what = What::Value(bits, Shelf::of_operand(source.kind));
-        Some((Step { what, op: Op(P::FloatModifiers, number), ..Step::NOTHING }, usual))
-    }
-
-    /// These bits of an operand are zero; nothing if they cannot be, or are not in the first sixteen bytes.
-    fn clear(mut self, slot: &Slot, bits: u64) -> Option<Usual> {
-        for (at, first, width) in runs(slot) {
-            let wanted = u128::from(bits >> first & (u64::MAX >> (64 - width)));
-            let mask = wanted.checked_shl(at.into()).unwrap_or(0);
-            if mask.checked_shr(at.into()).unwrap_or(0) != wanted || self.value & mask != 0 {
-                return None;
-            }
-            self.mask |= mask;
-        }
-        (u64::from(slot.fixed) & bits == 0).then_some(self)
-    }
-
-    /// `op_sel` and the like print nothing.
-    fn packed(self, shape: &'static Shape, bits: u64) -> Option<Usual> {
-        let bit = bits.trailing_zeros();
-        let wanted = shape.is_packed && bits == modifier::OP_SEL_HI;
-        let sources = shape.packed.iter().take(shape.sources.into());
-        let slots = part(&SLOTS, shape.slots);
-        let mut usual = self;
-        for (number, position) in sources.enumerate() {
-            let slot = slots.get(usize::from(*position)).filter(|_| *position != DEFAULT_MODIFIER);
-            let Some(slot) = slot else {
-                if wanted {
-                    return None;
-                }
-                continue;
-            };
-            usual = usual.bit(slot, bit, wanted)?;
-            if number == 0 && bits == modifier::OP_SEL && shape.selects_half {
-                usual = usual.bit(slot, modifier::DESTINATION_SEL.trailing_zeros(), false)?;
-            }
-        }
-        Some(usual)
-    }
-
-    /// A bit of an operand is as wanted; nothing if it cannot be, or is not in the first sixteen bytes.
-    fn bit(self, slot: &Slot, bit: u32, wanted: bool) -> Option<Usual> {
-        if u64::from(slot.fixed) >> bit & 1 == 1 {
-            return wanted.then_some(self);
-        }
-        let mut usual = self;
-        let mut is_found = false;
-        for (at, first, width) in runs(slot) {
-            if (u32::from(first)..u32::from(first) + u32::from(width)).contains(&bit) {
-                is_found = true;
-                usual = usual.encoding_bit(u32::from(at) + bit - u32::from(first), wanted)?;
-            }
-        }
-        (is_found || !wanted).then_some(usual)
-    }
-
-    fn encoding_bit(self, at: u32, wanted: bool) -> Option<Usual> {
-        let bit = 1_u128.checked_shl(at)?;
-        let is_new = self.mask & bit == 0;
-        let agrees = (self.value & bit != 0) == wanted;
-        let value = if wanted { self.value | bit } else { self.value };
-        (is_new || agrees).then_some(Usual { mask: self.mask | bit, value })
-    }
+    Some(mask)
 }
 
 /// Where the bits of a slot are.
-fn runs(slot: &Slot) -> impl Iterator<Item = Run> {
+pub(super) fn runs(slot: &Slot) -> impl Iterator<Item = Run> {
     let field = FIELDS.get(usize::from(slot.field)).filter(|_| slot.field != NO_FIELD);
     field.into_iter().flat_map(|field| std::iter::once(&field.0).chain(field.1)).copied()
-}
-
-/// A run of a table.
-fn part<T>(table: &'static [T], (start, count): (u16, u8)) -> &'static [T] {
-    table.get(usize::from(start)..usize::from(start) + usize::from(count)).unwrap_or_default()
 }

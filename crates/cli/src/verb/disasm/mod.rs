@@ -2,12 +2,9 @@
 
 pub(super) mod options;
 
-use std::sync::{Mutex, PoisonError};
-
 use anyhow::{Result, bail};
 use hsaco::bytes::{Error, ErrorKind, Str};
 use hsaco::container::{Container, EntryKind};
-use hsaco::isa::decoder::TextMemory;
 use hsaco::listing::{
     self, CodeSpan, JsonWriter, Lister, ListingPlan, Selection, Sink as _, TextStyle, TextWriter,
 };
@@ -104,14 +101,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let status = match args.answer.format {
         Format::Text => {
             let style = TextStyle { leading_addresses: !args.no_leading_addr, color: out.color() };
-            let mut visitor = TextListing {
-                out: &mut out,
-                reader,
-                style,
-                file: String::new(),
-                is_object: false,
-                memories: Memories::default(),
-            };
+            let mut visitor =
+                TextListing { out: &mut out, reader, style, file: String::new(), is_object: false };
             scan::run(&args.inputs, &args.objects, Verify::Unpacked, &mut visitor)?
         }
         Format::Json => {
@@ -202,22 +193,6 @@ struct TextListing<'o> {
     style: TextStyle,
     file: String,
     is_object: bool,
-    memories: Memories,
-}
-
-/// Of each thread what it remembers of texts, from one object to the next.
-#[derive(Default)]
-struct Memories(Mutex<Vec<TextMemory>>);
-
-impl Memories {
-    /// Lends one that no other thread has.
-    fn with<T>(&self, work: impl FnOnce(&mut TextMemory) -> T) -> T {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut memory = lock().pop().unwrap_or_default();
-        let done = work(&mut memory);
-        lock().push(memory);
-        done
-    }
 }
 
 impl TextListing<'_> {
@@ -281,14 +256,11 @@ impl Visit for TextListing<'_> {
         }
         let size: usize =
             rows.iter().filter_map(|it| it.plan.as_ref()).map(ListingPlan::size).sum();
-        let memories = &self.memories;
         stream::write(&pieces, size / WORTH_A_THREAD, self.out, |piece, part| {
             if let Some(name) = &piece.head {
                 piece.writer.object(name, part.bytes())?;
             }
-            memories.with(|memory| {
-                piece.spans.iter().try_for_each(|span| piece.writer.span(span, memory, part))
-            })
+            piece.spans.iter().try_for_each(|span| piece.writer.span(span, part))
         })?;
         Ok(())
     }
