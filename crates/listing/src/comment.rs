@@ -2,7 +2,7 @@
 
 use hsaco_isa::print::Page;
 
-use crate::hex::{BYTES, Case, push_hex, push_word, word_digits};
+use crate::hex::{Case, byte_digits, push_hex, push_word, word_digits};
 
 /// Where the comment with address and encoding begins, the tab counted as one.
 pub(crate) const COMMENT_COLUMN: usize = 60;
@@ -61,14 +61,15 @@ impl Comments {
         };
         place[..HEAD].copy_from_slice(&self.head);
         let [.., high, low] = address.to_be_bytes();
-        place[11..13].copy_from_slice(&BYTES[usize::from(high)]);
-        place[13..15].copy_from_slice(&BYTES[usize::from(low)]);
+        place[11..13].copy_from_slice(&byte_digits(high));
+        place[13..15].copy_from_slice(&byte_digits(low));
         // Nearly all have one word or two, which is not known before: two are put in any case.
-        let pair = u64::from_le_bytes(*pair);
+        let [a, b, c, d, e, f, g, h] = *pair;
+        let [first, second] = [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes);
         place[16] = b' ';
-        place[17..25].copy_from_slice(&word_digits(Case::Upper, pair as u32));
+        place[17..25].copy_from_slice(&word_digits(Case::Upper, first));
         place[25] = b' ';
-        place[26..34].copy_from_slice(&word_digits(Case::Upper, (pair >> 32) as u32));
+        place[26..34].copy_from_slice(&word_digits(Case::Upper, second));
         if size > 8 {
             let (places, _) = place[34..].as_chunks_mut::<WORD>();
             let (words, _) = code.get(8..size).unwrap_or_default().as_chunks::<4>();
@@ -90,7 +91,7 @@ impl Comments {
         let [_, _, bytes @ .., _, _] = (upper << 16).to_be_bytes();
         let (places, _) = self.head[3..11].as_chunks_mut::<2>();
         for (place, byte) in places.iter_mut().zip(bytes) {
-            *place = BYTES[usize::from(byte)];
+            *place = byte_digits(byte);
         }
     }
 }

@@ -42,17 +42,22 @@ pub(crate) fn word_digits(case: Case, word: u32) -> [u8; 8] {
     (bytes + u64::from(b'0') * EACH + to_letter * is_letter).to_be_bytes()
 }
 
-/// The upper case digits of each byte.
-pub(crate) static BYTES: [[u8; 2]; 256] = {
+/// The upper case digits of a byte.
+#[inline]
+#[allow(clippy::indexing_slicing, reason = "there is a text for every byte")]
+pub(crate) fn byte_digits(byte: u8) -> [u8; 2] {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let mut texts = [[0; 2]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        texts[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
-        byte += 1;
-    }
-    texts
-};
+    static BYTES: [[u8; 2]; 256] = {
+        let mut texts = [[0; 2]; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            texts[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+            byte += 1;
+        }
+        texts
+    };
+    BYTES[usize::from(byte)]
+}
 
 #[cfg(test)]
 mod tests {

@@ -56,20 +56,38 @@ impl Printer {
 
     #[inline]
     fn print_script<M: Marks>(&self, script: &Script, inst: &Inst, out: &mut Out<'_, M>) {
-        let mut steps = script.steps.iter();
         let Some(mut cursor) = out.cursor() else { return };
         cursor.head(&script.head);
-        while let Some(step) = steps.find(|step| !step.write(&self.texts, inst, &mut cursor)) {
-            let end = cursor.end();
-            out.advance(end);
-            let number = script.steps.len() - steps.len() - 1;
-            let Some(careful) = script.careful.get(number) else { return };
-            self.print_unknown(step, careful, inst, out);
-            let Some(next) = out.cursor() else { return };
-            cursor = next;
-        }
+        let unknown = script.steps.iter().position(|it| !it.write(&self.texts, inst, &mut cursor));
         let end = cursor.end();
         out.advance(end);
+        if let Some(unknown) = unknown {
+            self.print_from(script, unknown, inst, out);
+        }
+    }
+
+    /// Goes on with a step that has no text.
+    #[inline(never)]
+    fn print_from<M: Marks>(
+        &self,
+        script: &Script,
+        number: usize,
+        inst: &Inst,
+        out: &mut Out<'_, M>,
+    ) {
+        let mut is_known = false;
+        for (step, careful) in script.steps.iter().zip(&script.careful).skip(number) {
+            if is_known {
+                let Some(mut cursor) = out.cursor() else { return };
+                is_known = step.write(&self.texts, inst, &mut cursor);
+                let end = cursor.end();
+                out.advance(end);
+            }
+            if !is_known {
+                self.print_unknown(step, careful, inst, 0, out);
+            }
+            is_known = true;
+        }
     }
 
     /// The same where VGPR MSBs are set.
@@ -83,7 +101,7 @@ impl Printer {
                 let end = cursor.end();
                 out.advance(end);
                 if !is_written {
-                    self.print_unknown(step, careful, inst, out);
+                    self.print_unknown(step, careful, inst, msbs, out);
                 }
                 continue;
             };
@@ -105,13 +123,14 @@ impl Printer {
         step: &Step,
         careful: &CarefulStep,
         inst: &Inst,
+        msbs: u8,
         out: &mut Out<'_, M>,
     ) {
         // There are texts that only had no room.
         match step.text(inst) {
             Some(text) => out.quick(&text),
             None => {
-                let printed = self.print_step(careful, inst, 0, out);
+                let printed = self.print_step(careful, inst, msbs, out);
                 step.learn(&self.texts, inst, printed);
             }
         }

@@ -108,11 +108,11 @@ const fn decimal(value: u32) -> (u64, u8) {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     let value = value as u64;
     // Of four digits each, then of two, then each by itself: quotients by multiplication with reciprocals.
-    let fours = value / 10_000 | value % 10_000 << 32;
-    let hundreds = (fours * 5243 >> 19) & 0x0000_007f_0000_007f;
-    let twos = hundreds | (fours - hundreds * 100) << 16;
-    let tens = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
-    let digits = tens | (twos - tens * 10) << 8;
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((fours * 5243) >> 19) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let digits = tens | ((twos - tens * 10) << 8);
     let zeros = if digits == 0 { 7 } else { digits.trailing_zeros() / 8 };
     ((digits | ZEROS) >> (zeros * 8), 8 - zeros as u8)
 }

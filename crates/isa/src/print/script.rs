@@ -298,7 +298,7 @@ impl<'p> Writer<'p> {
                         self.printer.print_op(op, self.inst, 0, out);
                     });
                 }
-                Part::Values(values) => self.values(values, *op),
+                Part::Values(values) => self.values(&values, *op),
                 Part::Number(number) => self.number(number, *op),
                 Part::Word(number) => self.other(Other::Word(number), 0, *op),
                 Part::Other => self.other(Other::Careful, 0, *op),
@@ -363,8 +363,8 @@ impl<'p> Writer<'p> {
         piece
     }
 
-    fn values(&mut self, values: Values, op: Op) {
-        let Values { bits, kind, fixed, modifiers, mask, dwords, msb, is_long } = values;
+    fn values(&mut self, values: &Values, op: Op) {
+        let Values { bits, kind, fixed, modifiers, mask, dwords, msb, is_long } = *values;
         self.mask |= mask;
         let piece = self.take_text(MOST_PIECE);
         let key = Key::Values {
