@@ -1,42 +1,17 @@
 //! How much of what was unpacked stays in memory.
-#![allow(
-    unsafe_code,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "the allocator of a test, which fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail by panicking")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../../../tests/counting.rs"]
+#[allow(dead_code, reason = "not every test looks at all of it")]
+mod counting;
+
 use std::cell::Cell;
 
 use hsaco_compress::Method;
 use hsaco_container::{bundle, ccob};
 use hsaco_db::{Database, Wanted, Which};
 
-/// Knows how much its thread has allocated.
-struct Counting;
-
-thread_local! {
-    static LIVE: Cell<isize> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is handed to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.with(|it| it.set(it.get() + layout.size().cast_signed()));
-        // SAFETY: the caller keeps the allocator's rules.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.with(|it| it.set(it.get() - layout.size().cast_signed()));
-        // SAFETY: the pointer came from the system's allocator.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting::LIVE;
 
 #[test]
 fn of_a_payload_only_wanted_objects_are_kept() {

@@ -1,12 +1,10 @@
 //! What packing allocates, which is nothing, and what becomes of a list that there is no memory for.
-#![allow(
-    unsafe_code,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "the allocator of a test, which fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail by panicking")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../../../tests/counting.rs"]
+#[allow(dead_code, reason = "not every test looks at all of it")]
+mod counting;
+
 use std::cell::Cell;
 
 use hsaco_bytes::ErrorKind;
@@ -16,36 +14,7 @@ use hsaco_kernarg::{
 use hsaco_object::CodeObject;
 use hsaco_object::metadata::{Hidden, ValueKind};
 
-/// Counts what its thread allocates, and refuses it while told to.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-    static LIVE: Cell<isize> = const { Cell::new(0) };
-    static REFUSED_SIZE: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is handed to the system's allocator; a null pointer is a refusal.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if REFUSED_SIZE.with(Cell::get) == layout.size() {
-            return std::ptr::null_mut();
-        }
-        COUNT.with(|it| it.set(it.get() + 1));
-        LIVE.with(|it| it.set(it.get() + layout.size().cast_signed()));
-        // SAFETY: the caller keeps the allocator's rules.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.with(|it| it.set(it.get() - layout.size().cast_signed()));
-        // SAFETY: the pointer came from the system's allocator.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting::{COUNT, LIVE, REFUSED_SIZE};
 
 fn allocations(work: impl FnOnce()) -> usize {
     let before = COUNT.with(Cell::get);
